@@ -1,0 +1,47 @@
+// The names of things (design: identities). Distinct types, so that a node's id is never taken for
+// a job's.
+#pragma once
+
+#include <compare>
+#include <ostream>
+#include <string>
+#include <utility>
+
+namespace accel {
+
+template <typename Tag>
+class StringId {
+ public:
+  StringId() = default;
+  explicit StringId(std::string value) : value_(std::move(value)) {}
+
+  const std::string& value() const { return value_; }
+  bool empty() const { return value_.empty(); }
+  auto operator<=>(const StringId&) const = default;
+
+  template <typename H>
+  friend H AbslHashValue(H hash, const StringId& id) {
+    return H::combine(std::move(hash), id.value_);
+  }
+  friend std::ostream& operator<<(std::ostream& out, const StringId& id) {
+    return out << id.value_;
+  }
+
+ private:
+  std::string value_;
+};
+
+using JobId = StringId<struct JobTag>;
+using NodeId = StringId<struct NodeTag>;
+
+// One number for each world that a job ever formed: 1, 2, 3...
+using Generation = int;
+
+// One world of one job.
+struct GenerationId {
+  JobId job;
+  Generation generation = 0;
+  auto operator<=>(const GenerationId&) const = default;
+};
+
+}  // namespace accel

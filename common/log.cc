@@ -1,0 +1,76 @@
+#include "common/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <string>
+
+namespace accel {
+namespace {
+
+std::shared_ptr<spdlog::logger>& Logger() {
+  static auto* const logger = new std::shared_ptr<spdlog::logger>([] {
+    auto made = std::make_shared<spdlog::logger>("accel",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_level(spdlog::level::info);
+    made->set_pattern("%Y-%m-%dT%H:%M:%S.%e %L %n %v");
+    return made;
+  }());
+  return *logger;
+}
+
+spdlog::level::level_enum ToSpdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarning:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+void AppendValue(std::string* line, absl::string_view value) {
+  bool plain = !value.empty();
+  for (unsigned char c : value) plain &= c > ' ' && c != '"' && c != '=' && c != '\\' && c < 127;
+  if (plain) {
+    line->append(value.data(), value.size());
+    return;
+  }
+  line->push_back('"');
+  for (unsigned char c : value) {
+    if (c == '"' || c == '\\') {
+      line->push_back('\\');
+      line->push_back(static_cast<char>(c));
+    } else if (c < ' ' || c == 127) {
+      absl::StrAppend(line, "\\x", absl::Hex(c, absl::kZeroPad2));
+    } else {
+      line->push_back(static_cast<char>(c));
+    }
+  }
+  line->push_back('"');
+}
+
+}  // namespace
+
+void InitLog(absl::string_view program, LogLevel least) {
+  auto named = Logger()->clone(std::string(program));
+  named->set_level(ToSpdlog(least));
+  Logger() = std::move(named);
+}
+
+void Log(LogLevel level, absl::string_view message, std::initializer_list<LogField> fields) {
+  if (!Logger()->should_log(ToSpdlog(level))) return;
+  std::string line(message);
+  for (const LogField& field : fields) {
+    absl::StrAppend(&line, " ", field.key, "=");
+    AppendValue(&line, field.value);
+  }
+  Logger()->log(ToSpdlog(level), "{}", line);
+}
+
+}  // namespace accel
