@@ -1,0 +1,59 @@
+// The collectives between the processes of a world, over c10d: Gloo on the CPU, NCCL on GPUs.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "runtime/core/environment.h"
+
+namespace c10d {
+class ProcessGroup;
+}
+
+namespace accel {
+
+// Every method is a collective: all ranks call it, in the same order, with tensors of the same
+// shape and dtype on the communicator's device. A method returns when the result is there. They
+// throw c10::Error when a peer is gone or when the time-out passes. Not thread-safe.
+class Communicator {
+ public:
+  // Joins the world that `environment` describes (world_size > 1). Throws c10::DistError after
+  // `timeout` if the store or a peer does not answer, std::runtime_error if NCCL is needed and
+  // cannot be loaded.
+  static std::shared_ptr<Communicator> join(const Environment& environment,
+                                            const at::Device& device,
+                                            std::chrono::milliseconds timeout);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const;
+  int size() const;
+
+  // In place. One all-reduce.
+  void all_reduce_sum(at::Tensor tensor);
+  void all_reduce_max(at::Tensor tensor);
+
+  // [d0, ...] on each rank gives [size * d0, ...] in rank order; 0-dim gives [size]. One
+  // all-gather.
+  at::Tensor all_gather(const at::Tensor& tensor);
+
+  // In place, from rank 0. One broadcast per 25 MiB of a dtype.
+  void broadcast(const std::vector<at::Tensor>& tensors);
+
+  void barrier();
+
+  // For what LibTorch itself builds on process groups.
+  const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const;
+
+ private:
+  struct Group;
+  explicit Communicator(std::unique_ptr<Group> group);
+
+  std::unique_ptr<Group> group_;
+};
+
+}  // namespace accel
