@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <unordered_map>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
@@ -50,36 +49,21 @@ std::optional<ProcessEntry> ReadProcess(pid_t pid) {
   return ParseProcessStat(absl::string_view(text, static_cast<size_t>(size)));
 }
 
-std::vector<ProcessEntry> ReadProcessTable() {
-  std::vector<ProcessEntry> table;
+void VisitProcesses(const std::function<void(const ProcessEntry&)>& visit) {
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
-  if (proc == nullptr) return table;
+  if (proc == nullptr) return;
   while (const dirent* found = readdir(proc.get())) {
     char* end = nullptr;
     const long pid = std::strtol(found->d_name, &end, 10);
     if (pid <= 0 || *end != '\0') continue;
-    if (auto entry = ReadProcess(static_cast<pid_t>(pid))) table.push_back(*entry);
+    if (const auto entry = ReadProcess(static_cast<pid_t>(pid))) visit(*entry);
   }
-  return table;
 }
 
-std::vector<ProcessEntry> DescendantsOf(pid_t root, const std::vector<ProcessEntry>& table,
-                                        const std::function<bool(pid_t)>& excluded) {
-  std::unordered_multimap<pid_t, const ProcessEntry*> children;
-  for (const ProcessEntry& entry : table) children.emplace(entry.parent, &entry);
-  std::vector<ProcessEntry> found;
-  auto add_children = [&](pid_t parent) {
-    const auto range = children.equal_range(parent);
-    for (auto child = range.first; child != range.second; ++child) {
-      if (!excluded(child->second->pid)) found.push_back(*child->second);
-    }
-  };
-  add_children(root);
-  // A snapshot read process by process may hold a loop that never existed: no more than all of it.
-  for (size_t next = 0; next < found.size() && found.size() <= table.size(); ++next) {
-    add_children(found[next].pid);
-  }
-  return found;
+std::vector<ProcessEntry> ReadProcessTable() {
+  std::vector<ProcessEntry> table;
+  VisitProcesses([&table](const ProcessEntry& entry) { table.push_back(entry); });
+  return table;
 }
 
 }  // namespace accel

@@ -1,4 +1,4 @@
-// The kernel's list of processes, as one snapshot, and who descends from whom in it.
+// The kernel's list of processes.
 #pragma once
 
 #include <sys/types.h>
@@ -27,12 +27,10 @@ std::optional<ProcessEntry> ParseProcessStat(absl::string_view text);
 // Nothing if there is no such process.
 std::optional<ProcessEntry> ReadProcess(pid_t pid);
 
-// Every process that /proc shows.
-std::vector<ProcessEntry> ReadProcessTable();
+// Calls `visit` with every process that /proc shows, each read just before, in rising order of
+// pids.
+void VisitProcesses(const std::function<void(const ProcessEntry&)>& visit);
 
-// The descendants of `root` in `table`, parents before their children, without those that
-// `excluded` picks and everything below them.
-std::vector<ProcessEntry> DescendantsOf(pid_t root, const std::vector<ProcessEntry>& table,
-                                        const std::function<bool(pid_t)>& excluded);
+std::vector<ProcessEntry> ReadProcessTable();
 
 }  // namespace accel

@@ -37,6 +37,7 @@ namespace accel {
 namespace {
 
 constexpr int kMostFds = 8;
+constexpr size_t kKernelSignalSetBytes = 8;
 
 // Everything that the child needs, laid out before it exists: it must not allocate.
 struct ChildPlan {
@@ -58,15 +59,15 @@ struct ChildPlan {
 }
 
 void ResetSignals(bool keep_hangup_ignored) {
-  struct sigaction standard = {};
-  standard.sa_handler = SIG_DFL;
+  struct sigaction hangup = {};
+  const bool keep = keep_hangup_ignored && sigaction(SIGHUP, nullptr, &hangup) == 0 &&
+                    hangup.sa_handler == SIG_IGN;
+  // The kernel's own call: glibc's leaves out the signals that it has reserved for itself, and they
+  // may be inherited as ignored like any other.
+  const char standard[64] = {};  // Longer than the kernel's struct; all zero is SIG_DFL.
   for (int signal = 1; signal < NSIG; ++signal) {
-    struct sigaction current = {};
-    if (signal == SIGHUP && keep_hangup_ignored && sigaction(signal, nullptr, &current) == 0 &&
-        current.sa_handler == SIG_IGN) {
-      continue;
-    }
-    sigaction(signal, &standard, nullptr);
+    if (signal == SIGHUP && keep) continue;
+    syscall(SYS_rt_sigaction, signal, standard, nullptr, kKernelSignalSetBytes);
   }
 }
 

@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <set>
-#include <utility>
+#include <map>
 
 #include "agent/process/process_table.h"
 #include "common/check.h"
@@ -17,8 +16,8 @@
 namespace accel {
 namespace {
 
-// Each round stops all processes of a snapshot; a storm of forks is smaller after every one. What a
-// bounded number of rounds leaves, the caller's next call meets.
+// A storm of forks is smaller after every round. What a bounded number of rounds leaves, the
+// caller's next call meets.
 constexpr int kMostRounds = 50;
 
 }  // namespace
@@ -38,16 +37,20 @@ bool SignalProcess(pid_t pid, uint64_t start_time_ticks, int signal) {
 }
 
 int KillDescendants(const std::function<bool(pid_t)>& excluded) {
-  std::set<std::pair<pid_t, uint64_t>> stopped;
-  for (int round = 0; round < kMostRounds; ++round) {
-    bool found_new = false;
-    for (const ProcessEntry& entry : DescendantsOf(getpid(), ReadProcessTable(), excluded)) {
-      if (entry.zombie() || stopped.count({entry.pid, entry.start_time_ticks}) > 0) continue;
-      if (!SignalProcess(entry.pid, entry.start_time_ticks, SIGSTOP)) continue;
+  std::map<pid_t, uint64_t> stopped;  // By pid, its start time.
+  bool found_new = true;
+  for (int round = 0; round < kMostRounds && found_new; ++round) {
+    found_new = false;
+    // Each is stopped as soon as it is seen: a storm of forks moves on within a millisecond. Those
+    // whose parents come later in the list are met in the next round.
+    VisitProcesses([&](const ProcessEntry& entry) {
+      const bool descends = entry.parent == getpid() || stopped.count(entry.parent) > 0;
+      if (!descends || entry.zombie() || stopped.count(entry.pid) > 0) return;
+      if (excluded(entry.pid)) return;
+      if (!SignalProcess(entry.pid, entry.start_time_ticks, SIGSTOP)) return;
       stopped.emplace(entry.pid, entry.start_time_ticks);
       found_new = true;
-    }
-    if (!found_new) break;
+    });
   }
   int killed = 0;
   for (const auto& [pid, start_time] : stopped) {

@@ -102,7 +102,7 @@ PosixShimHost::Shim* PosixShimHost::FindRunning(const JobId& job) {
 }
 
 void PosixShimHost::WatchChannel(Shim* shim) {
-  const uint32_t room = shim->channel.has_unsent() ? EPOLLOUT : 0;
+  const uint32_t room = shim->channel.has_unsent() ? uint32_t{EPOLLOUT} : 0;
   loop_.Watch(shim->channel.fd(), EPOLLIN | room, [this, shim] { OnChannel(shim); });
 }
 

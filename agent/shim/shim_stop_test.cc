@@ -94,7 +94,7 @@ TEST_P(ShimStopTest, EscapeBySetsidAndDoubleForkDiesWhenTheWorkersHaveEnded) {
 TEST_P(ShimStopTest, EscapeDiesOnStop) {
   const auto start = Script("(setsid sh -c 'trap \"\" TERM; sleep 1000' &); sleep 1000");
   Start(start);
-  AwaitLiving(3);
+  AwaitLiving(4);
   Stop(start, absl::Seconds(20));
   EXPECT_THAT(Living(), ::testing::IsEmpty());
 }
@@ -121,7 +121,7 @@ TEST_P(ShimStopTest, StormOfForksIsEmptied) {
       "while [ $i -lt 40 ]; do f & setsid sleep 1000 & i=$((i+1)); done; wait; sleep 1000");
   Start(start);
   AwaitState(start.id.job, State::kRunning);
-  while (Living().size() < 60) absl::SleepFor(absl::Milliseconds(5));
+  AwaitLiving(60);
   Stop(start, absl::ZeroDuration());
   EXPECT_THAT(Living(), ::testing::IsEmpty());
 }
@@ -159,7 +159,7 @@ TEST_P(ShimStopTest, KilledShimLeavesNothing) {
   Await(start.id.job, [](const ShimReport& seen) {
     return seen.generation && seen.generation->workers[1].exit.has_value();
   });
-  AwaitLiving(6);
+  AwaitLiving(5);
   kill(testing::OnlyShimPid(), SIGKILL);
   const ShimReport report =
       Await(start.id.job, [](const ShimReport& seen) { return seen.shim_ended; });

@@ -48,7 +48,7 @@ class ShimTest : public ::testing::Test {
 
   // Living processes (zombies are none) that workers have started.
   std::vector<pid_t> Living() const;
-  void AwaitLiving(size_t count) const;
+  void AwaitLiving(size_t at_least) const;
 
   PosixShimHost& host() { return *host_; }
   void DestroyHost() { host_.reset(); }
