@@ -23,7 +23,7 @@
 #include "cli/job_spec.h"
 #include "cli/local_cluster.h"
 #include "cli/output_relay.h"
-#include "cli/render/failure.h"
+#include "cli/render/end_message.h"
 #include "common/status_macros.h"
 
 namespace accel {
@@ -194,7 +194,8 @@ class Launch {
 
 absl::StatusOr<int> Run(const LaunchFlags& flags) {
   const UniqueFd signals = StopSignals();
-  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeLaunchSpec(flags, ProcessSurroundings()));
+  ACCEL_ASSIGN_OR_RETURN(const Surroundings around, RealSurroundings());
+  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeLaunchSpec(flags, around));
   DescribeTerminal(&spec, flags.num_processes);
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(flags.shim));
   ACCEL_ASSIGN_OR_RETURN(const std::unique_ptr<ScratchDir> scratch, ScratchDir::Make());
@@ -212,7 +213,7 @@ absl::StatusOr<int> Run(const LaunchFlags& flags) {
   // output is read.
   UnblockStopSignals();
   launch.DrainOutput(*job);
-  if (job->phase() == v1::FAILED) std::fputs(RenderFailure(*job).c_str(), stderr);
+  if (job->phase() == v1::FAILED) std::fprintf(stderr, "accel: %s\n", EndMessage(*job).c_str());
   return job->phase() == v1::CANCELLED && launch.signal() != 0 ? 128 + launch.signal()
                                                                : job->exit_code();
 }
