@@ -25,19 +25,14 @@ std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
 
 // Every rank draws, so that their generators stay in step, and rank 0's number counts.
 LoaderBinding Accelerator::bind_loader() {
-  torch::Tensor seed = torch::empty({1}, torch::kInt64);
-  *seed.data_ptr<std::int64_t>() = static_cast<std::int64_t>(draw_seed());
-  if (use_distributed()) {
-    torch::Tensor shared = seed.to(device());
-    state_->communicator->broadcast({shared});
-    seed = shared.cpu();
-  }
+  auto seed = static_cast<std::int64_t>(draw_seed());
+  if (use_distributed()) seed = state_->communicator->broadcast_number(seed);
   return {.prepared = true,
           .num_processes = static_cast<std::size_t>(num_processes()),
           .process_index = static_cast<std::size_t>(process_index()),
           .split_batches = options_.split_batches,
           .even_batches = options_.even_batches,
-          .seed = static_cast<std::uint64_t>(*seed.data_ptr<std::int64_t>()),
+          .seed = static_cast<std::uint64_t>(seed),
           .device = device(),
           .active = state_->loaders};
 }

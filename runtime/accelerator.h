@@ -55,8 +55,8 @@ using Reduction = std::variant<torch::enumtype::kSum, torch::enumtype::kMean, to
                                torch::enumtype::kNone>;
 
 // A holder: copies, and further Accelerators of the process, share one world. Methods marked
-// "collective" are called by all ranks in the same order, and throw c10::Error if a peer is lost.
-// Use it from one thread.
+// "collective" are called by all ranks in the same order, and throw CommunicationError if a peer is
+// lost. Use it from one thread.
 class Accelerator {
  public:
   // Takes rank, world size and addresses from the environment (accel's or torchrun's; none: one

@@ -4,7 +4,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 #include "runtime/core/environment.h"
@@ -15,14 +17,20 @@ class ProcessGroup;
 
 namespace accel {
 
+// A peer is gone, or did not take part within the time-out. The text says which rank saw it in
+// which call.
+class CommunicationError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // Every method is a collective: all ranks call it, in the same order, with tensors of the same
 // shape and dtype on the communicator's device. A method returns when the result is there. They
-// throw c10::Error when a peer is gone or when the time-out passes. Not thread-safe.
+// throw CommunicationError. Not thread-safe.
 class Communicator {
  public:
-  // Joins the world that `environment` describes (world_size > 1). Throws c10::DistError after
-  // `timeout` if the store or a peer does not answer, std::runtime_error if NCCL is needed and
-  // cannot be loaded.
+  // Joins the world that `environment` describes (world_size > 1). Throws CommunicationError if the
+  // store or a peer does not answer within `timeout`.
   static std::shared_ptr<Communicator> join(const Environment& environment,
                                             const at::Device& device,
                                             std::chrono::milliseconds timeout);
@@ -43,6 +51,10 @@ class Communicator {
 
   // In place, from rank 0. One broadcast per 25 MiB of a dtype.
   void broadcast(const std::vector<at::Tensor>& tensors);
+
+  // For small facts about the ranks: every rank's number in rank order; rank 0's number.
+  std::vector<std::int64_t> all_gather_number(std::int64_t number);
+  std::int64_t broadcast_number(std::int64_t number);
 
   void barrier();
 

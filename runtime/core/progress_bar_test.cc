@@ -29,7 +29,7 @@ TEST(ProgressBarTest, NeverExceedsTheTerminal) {
 }
 
 TEST(ProgressBarTest, AnEmptyLoopIsComplete) {
-  EXPECT_EQ(render_line({.done = 0, .total = 0}), "100% 0/0 0.0/s");
+  EXPECT_EQ(render_line(state(0, 0, 0)), "epoch 1 100% 0/0 0.0/s");
 }
 
 TEST(ProgressThrottleTest, PrintsRarelyInALogFile) {

@@ -3,6 +3,8 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <functional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <torch/csrc/distributed/c10d/reducer.hpp>
@@ -62,7 +64,7 @@ class DataParallel final : public ParallelStrategy {
       buffers_.push_back(tensor.detach());
       state.push_back(buffers_.back());
     }
-    c10d::verify_params_across_processes(communicator_->process_group(), state, {});
+    check_same_model();
     communicator_->broadcast(state);
     if (!parameters_.empty()) reducer_ = make_reducer();
   }
@@ -95,6 +97,25 @@ class DataParallel final : public ParallelStrategy {
   }
 
  private:
+  // A broadcast between models that differ would hang or mix them up.
+  void check_same_model() {
+    std::ostringstream text;
+    for (const auto& tensors : {module_->named_parameters(), module_->named_buffers()}) {
+      for (const auto& item : tensors) {
+        text << item.key() << item.value().sizes() << item.value().dtype()
+             << item.value().requires_grad() << ';';
+      }
+    }
+    const auto mine = static_cast<std::int64_t>(std::hash<std::string>()(text.str()));
+    const std::vector<std::int64_t> all = communicator_->all_gather_number(mine);
+    for (std::size_t rank = 1; rank < all.size(); ++rank) {
+      if (all[rank] == all[0]) continue;
+      throw std::invalid_argument("rank " + std::to_string(rank) +
+                                  " prepares another model than rank 0: " + module_->name() +
+                                  " differs in the name, shape or type of a parameter or buffer");
+    }
+  }
+
   // In the order in which gradients become ready, about the reverse of their registration. The
   // first bucket is small, so that communication starts early.
   std::unique_ptr<c10d::Reducer> make_reducer() const {
