@@ -1,6 +1,7 @@
 #include "bench/store/server_process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "common/check.h"
@@ -62,6 +64,19 @@ int64_t ServerProcess::ResidentKiB() const {
     if (line.rfind("VmRSS:", 0) == 0) return std::atoll(line.c_str() + 6);
   }
   return -1;
+}
+
+void ServerProcess::Pin(int cpu) const {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  for (int each = 0; each < CPU_SETSIZE; ++each) {
+    if (cpu < 0 || each == cpu) CPU_SET(each, &cpus);
+  }
+  const std::string tasks = "/proc/" + std::to_string(pid_) + "/task";
+  for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+    const pid_t thread = std::atoi(task.path().filename().c_str());
+    ACCEL_CHECK(sched_setaffinity(thread, sizeof(cpus), &cpus) == 0, "no such CPU");
+  }
 }
 
 }  // namespace accel::bench

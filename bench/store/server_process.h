@@ -25,6 +25,9 @@ class ServerProcess {
   double CpuSeconds() const;
   int64_t ResidentKiB() const;
 
+  // Keeps all its threads on one CPU; on any, if negative.
+  void Pin(int cpu) const;
+
  private:
   pid_t pid_ = -1;
   uint16_t port_ = 0;

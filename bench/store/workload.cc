@@ -1,5 +1,7 @@
 #include "bench/store/workload.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <barrier>
 #include <chrono>
@@ -17,6 +19,14 @@ constexpr size_t kValueBytes = 100;
 // For the last waiter's request to have reached the server.
 constexpr auto kSettle = std::chrono::milliseconds(20);
 
+void PinThisThread(int cpu) {
+  if (cpu < 0) return;
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(cpu, &cpus);
+  ACCEL_CHECK(sched_setaffinity(0, sizeof(cpus), &cpus) == 0, "no such CPU");
+}
+
 }  // namespace
 
 Clients Connect(uint16_t port, int count) {
@@ -32,7 +42,7 @@ Clients Connect(uint16_t port, int count) {
   return clients;
 }
 
-double SetAndGet(const Clients& clients, int rounds) {
+double SetAndGet(const Clients& clients, int rounds, int cpu) {
   const std::vector<uint8_t> value(kValueBytes, 'v');
   Clock::time_point start;
   std::barrier begin(static_cast<std::ptrdiff_t>(clients.size()),
@@ -40,6 +50,7 @@ double SetAndGet(const Clients& clients, int rounds) {
   std::vector<std::thread> threads;
   for (size_t i = 0; i < clients.size(); ++i) {
     threads.emplace_back([&, i] {
+      PinThisThread(cpu);
       const std::string key = "set_and_get/" + std::to_string(i);
       begin.arrive_and_wait();
       for (int round = 0; round < rounds; ++round) {
@@ -52,16 +63,15 @@ double SetAndGet(const Clients& clients, int rounds) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double WakeAll(const Clients& clients, const std::string& key) {
-  const size_t waiters = clients.size() - 1;
+double WakeAll(const Clients& waiters, c10d::TCPStore* setter, const std::string& key) {
   std::mutex mutex;
   Clock::time_point last;
-  std::barrier begin(static_cast<std::ptrdiff_t>(clients.size()));
+  std::barrier begin(static_cast<std::ptrdiff_t>(waiters.size() + 1));
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < waiters; ++i) {
-    threads.emplace_back([&, i] {
+  for (const auto& waiter : waiters) {
+    threads.emplace_back([&] {
       begin.arrive_and_wait();
-      clients[i]->wait({key});
+      waiter->wait({key});
       const Clock::time_point woken = Clock::now();
       const std::lock_guard<std::mutex> lock(mutex);
       last = std::max(last, woken);
@@ -70,7 +80,7 @@ double WakeAll(const Clients& clients, const std::string& key) {
   begin.arrive_and_wait();
   std::this_thread::sleep_for(kSettle);
   const Clock::time_point start = Clock::now();
-  clients.back()->set(key, std::vector<uint8_t>{'1'});
+  setter->set(key, std::vector<uint8_t>{'1'});
   for (std::thread& thread : threads) thread.join();
   return std::chrono::duration<double, std::milli>(last - start).count();
 }
