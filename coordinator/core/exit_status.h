@@ -1,7 +1,5 @@
-// What exit records mean: as a sentence for people, and as the exit code of a job.
+// What exit records mean for a job: success, or its exit code. common/exit_text.h has the words.
 #pragma once
-
-#include <string>
 
 #include "proto/job.pb.h"
 
@@ -19,11 +17,5 @@ bool IsSuccess(const v1::ExitRecord& exit);
 // worker that could not be started (126, 127) or 1, 124 for a deadline, 1 for a lost node or shim.
 // Never 0.
 int JobExitCode(const v1::ExitRecord& exit);
-
-// "exited with code 3", "was killed by SIGSEGV (core dumped)", "could not be started: ..."
-std::string DescribeExit(const v1::ExitRecord& exit);
-
-// "rank 1 on node a exited with code 3", "node b was lost: ..."
-std::string DescribeFailure(const v1::FailureCause& cause);
 
 }  // namespace accel

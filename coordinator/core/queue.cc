@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/exit_text.h"
 #include "coordinator/core/exit_status.h"
 #include "coordinator/core/ledger.h"
 #include "coordinator/core/placement.h"

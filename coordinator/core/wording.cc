@@ -3,7 +3,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "coordinator/core/exit_status.h"
+#include "common/exit_text.h"
 
 namespace accel {
 namespace {
