@@ -70,7 +70,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
         absl::StrCat("--coordinator ", options.coordinator,
                      ": only loopback addresses are served so far; use 127.0.0.1"));
   }
-  ACCEL_ASSIGN_OR_RETURN(const std::string token, LoadOrCreateToken(options.token_file));
+  ACCEL_ASSIGN_OR_RETURN(const std::string token, FindToken(options.token_file, /*make=*/true));
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
   ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(options.state_dir, kPatience));
   ACCEL_ASSIGN_OR_RETURN(const v1::NodeObserved identity,
@@ -91,9 +91,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   GrpcLink link(channel, token);
   GrpcLogRelays relays(channel, token);
   StoreSockets store_sockets(identity.address(), options.store_sockets);
-  Agent agent({.identity = identity,
-               .base_env = BaseEnv(),
-               .jobs_dir = state_dir.jobs_dir()},
+  Agent agent({.identity = identity, .base_env = BaseEnv(), .jobs_dir = state_dir.jobs_dir()},
               {.shims = &shims,
                .link = &link,
                .store_sockets = &store_sockets,
