@@ -1,0 +1,121 @@
+#include "agent/core/conversion.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace accel {
+namespace {
+
+v1::ExitRecord::Kind ToProto(ExitFact::Kind kind) {
+  switch (kind) {
+    case ExitFact::Kind::kExited:
+      return v1::ExitRecord::EXITED;
+    case ExitFact::Kind::kSignalled:
+      return v1::ExitRecord::SIGNALLED;
+    case ExitFact::Kind::kNotStarted:
+      return v1::ExitRecord::NOT_STARTED;
+    case ExitFact::Kind::kShimDied:
+      return v1::ExitRecord::SHIM_DIED;
+  }
+  return v1::ExitRecord::KIND_UNSPECIFIED;
+}
+
+const v1::ObservedWorker* FindRank(const v1::ObservedGeneration& observed, int rank) {
+  for (const v1::ObservedWorker& worker : observed.workers()) {
+    if (worker.rank() == rank) return &worker;
+  }
+  return nullptr;
+}
+
+template <typename Vars>
+void Lay(const Vars& vars, std::map<std::string, std::string>* env) {
+  for (const v1::EnvVar& var : vars) (*env)[var.name()] = var.value();
+}
+
+std::map<std::string, std::string> Split(const std::vector<std::string>& pairs) {
+  std::map<std::string, std::string> env;
+  for (const std::string& pair : pairs) {
+    const size_t equals = pair.find('=');
+    if (equals != std::string::npos) env[pair.substr(0, equals)] = pair.substr(equals + 1);
+  }
+  return env;
+}
+
+}  // namespace
+
+GenerationState ToProto(GenerationReport::State state) {
+  switch (state) {
+    case GenerationReport::State::kStarting:
+      return v1::ObservedGeneration::STARTING;
+    case GenerationReport::State::kRunning:
+      return v1::ObservedGeneration::RUNNING;
+    case GenerationReport::State::kStopping:
+      return v1::ObservedGeneration::STOPPING;
+    case GenerationReport::State::kEnded:
+      return v1::ObservedGeneration::ENDED;
+  }
+  return v1::ObservedGeneration::STATE_UNSPECIFIED;
+}
+
+v1::ExitRecord ToProto(const ExitFact& fact) {
+  v1::ExitRecord record;
+  record.set_kind(ToProto(fact.kind));
+  record.set_code(fact.code);
+  record.set_signal(fact.signal);
+  record.set_core_dumped(fact.core_dumped);
+  record.set_out_of_memory(fact.out_of_memory);
+  record.set_message(fact.message);
+  return record;
+}
+
+void ToProto(const GenerationReport& report, v1::ObservedGeneration* observed) {
+  const v1::ObservedGeneration before = *observed;
+  observed->set_state(ToProto(report.state));
+  observed->clear_workers();
+  for (const WorkerReport& worker : report.workers) {
+    const v1::ObservedWorker* known = FindRank(before, worker.rank);
+    v1::ObservedWorker* to = observed->add_workers();
+    if (known != nullptr && known->has_exit()) {
+      *to = *known;
+      continue;
+    }
+    to->set_rank(worker.rank);
+    to->set_local_rank(worker.local_rank);
+    to->set_pid(worker.pid);
+    to->set_start_time_ticks(worker.start_time_ticks);
+    if (worker.exit.has_value()) *to->mutable_exit() = ToProto(*worker.exit);
+    for (const std::string& line : worker.last_lines) to->add_last_lines(line);
+  }
+  if (report.failure.has_value() && !observed->has_failure()) {
+    *observed->mutable_failure() = ToProto(*report.failure);
+  }
+}
+
+GenerationStart ToStart(const v1::DesiredGeneration& desired,
+                        const std::vector<std::string>& base_env) {
+  GenerationStart start;
+  start.id = {JobId(desired.key().job_id()), desired.key().generation()};
+  start.argv.assign(desired.argv().begin(), desired.argv().end());
+  start.workdir = desired.workdir();
+  start.required_paths.assign(desired.required_paths().begin(), desired.required_paths().end());
+  start.serves_store = desired.store_socket() != 0;
+  start.store_peers.assign(desired.store_peers().begin(), desired.store_peers().end());
+  start.keep_stdin = desired.keep_stdin();
+  start.orphan_grace = absl::Milliseconds(desired.failure_grace_ms());
+  std::map<std::string, std::string> shared = Split(base_env);
+  Lay(desired.env(), &shared);
+  for (const v1::DesiredWorker& worker : desired.workers()) {
+    std::map<std::string, std::string> env = shared;
+    Lay(worker.env(), &env);
+    WorkerStart& to = start.workers.emplace_back();
+    to.rank = worker.rank();
+    to.local_rank = worker.local_rank();
+    for (auto& [name, value] : env) to.env.push_back(absl::StrCat(name, "=", value));
+  }
+  return start;
+}
+
+}  // namespace accel

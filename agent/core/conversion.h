@@ -1,0 +1,22 @@
+// Between the shim's vocabulary (no protobuf there) and the coordinator's.
+#pragma once
+
+#include "agent/core/generation_state.h"
+#include "agent/shim/messages.h"
+#include "proto/node.pb.h"
+
+namespace accel {
+
+GenerationState ToProto(GenerationReport::State state);
+v1::ExitRecord ToProto(const ExitFact& fact);
+
+// Overwrites state, workers and failure of `observed`; first exit records stay as they are (written
+// once).
+void ToProto(const GenerationReport& report, v1::ObservedGeneration* observed);
+
+// What a desired generation asks of the shim. `base_env` is the agent's own environment as
+// NAME=VALUE; the desired variables are laid over it. Directories are the agent's to add.
+GenerationStart ToStart(const v1::DesiredGeneration& desired,
+                        const std::vector<std::string>& base_env);
+
+}  // namespace accel

@@ -1,0 +1,34 @@
+// The life of one generation on one node, as the agent reports it:
+//
+//   (desired) ──▶ STARTING ──every exec done──▶ RUNNING ──told to stop──▶ STOPPING ──no process
+//   left──▶ ENDED
+//                    │                             │ ▲ └── told to stop ─▶ STOPPING  └──────────
+//                    all workers gone, none left ─────────────┤ └────────── could not start, shim
+//                    died ────────────────────────────────────────────┘
+//
+// Nothing leads back, and ENDED is final: it stays until the coordinator lists the generation under
+// `forget`.
+#pragma once
+
+#include "proto/node.pb.h"
+
+namespace accel {
+
+using GenerationState = v1::ObservedGeneration::State;
+
+// Whether a generation may go from one state straight to another. Staying is not a step.
+constexpr bool IsLegalStep(GenerationState from, GenerationState to) {
+  switch (from) {
+    case v1::ObservedGeneration::STARTING:
+      return to == v1::ObservedGeneration::RUNNING || to == v1::ObservedGeneration::STOPPING ||
+             to == v1::ObservedGeneration::ENDED;
+    case v1::ObservedGeneration::RUNNING:
+      return to == v1::ObservedGeneration::STOPPING || to == v1::ObservedGeneration::ENDED;
+    case v1::ObservedGeneration::STOPPING:
+      return to == v1::ObservedGeneration::ENDED;
+    default:
+      return false;
+  }
+}
+
+}  // namespace accel

@@ -1,0 +1,107 @@
+// What an agent knows: its node, the generations on it, and what the coordinator wants. Pure:
+// `now`, reports and desired states come in as values, what to do comes out as actions. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "agent/core/generation_state.h"
+#include "agent/shim/messages.h"
+#include "agent/shim/shim_host.h"
+#include "common/ids.h"
+#include "proto/node.pb.h"
+
+namespace accel {
+
+// Performed by the agent's shell, in order.
+struct StartShimAction {
+  JobId job;
+};
+struct StartGenerationAction {
+  v1::DesiredGeneration desired;
+};
+struct StopGenerationAction {
+  GenerationStop stop;
+};
+struct EndShimAction {
+  JobId job;
+};
+using AgentAction =
+    std::variant<StartShimAction, StartGenerationAction, StopGenerationAction, EndShimAction>;
+
+class NodeState {
+ public:
+  // Ended generations that the coordinator has not yet forgotten; at this many the node takes no
+  // new work.
+  static constexpr int kMaxUnforgotten = 256;
+
+  // `identity` has what does not change while the agent lives: ids, name, version, inventory,
+  // address.
+  explicit NodeState(v1::NodeObserved identity) : identity_(std::move(identity)) {}
+
+  // The sockets that wait to become stores.
+  void SetStoreSockets(std::vector<v1::StoreSocket> sockets);
+
+  // Takes what the coordinator wants. Refused, and counted: another incarnation's, an older version
+  // than the last.
+  void SetDesired(v1::NodeDesired desired);
+
+  // The coordinator's versions start anew with each session.
+  void NewSession() { applied_version_ = 0; }
+
+  void Apply(const ShimReport& report);
+
+  // The shell could not perform a start: the generation has ended on this node, with this reason.
+  void StartFailed(const GenerationId& id, const std::string& why);
+
+  // What must be done now for the node to become what is desired. Marks it as done: a second call
+  // returns nothing.
+  std::vector<AgentAction> Reconcile();
+
+  // The whole observed state. `sequence` is the shell's.
+  v1::NodeObserved Observed() const;
+
+  // Rises whenever Observed() would differ from before.
+  uint64_t revision() const { return revision_; }
+
+  const v1::NodeDesired& desired() const { return desired_; }
+  int64_t refused() const { return refused_; }
+
+  // Jobs that have a generation here, ended ones included.
+  std::set<JobId> jobs() const;
+
+ private:
+  struct Local {
+    v1::ObservedGeneration observed;
+    absl::Duration orphan_grace;
+    std::optional<absl::Duration> stop_sent;  // The grace of the last stop.
+  };
+
+  void ForgetWhatIsCommitted();
+  void StartWhatIsDesired(std::vector<AgentAction>* actions);
+  void StartOne(const v1::DesiredGeneration& desired, std::vector<AgentAction>* actions);
+  void StopWhatIsNotDesired(std::vector<AgentAction>* actions);
+  void EndIdleShims(std::vector<AgentAction>* actions);
+  Local* Insert(const v1::GenerationKey& key, GenerationState state);
+  void Step(Local* local, GenerationState to);
+  bool OlderIsAlive(const GenerationId& id) const;
+  std::optional<Generation> Newest(const JobId& job) const;
+
+  v1::NodeObserved identity_;
+  v1::NodeDesired desired_;
+  bool has_desired_ = false;
+  std::vector<v1::StoreSocket> store_sockets_;
+  std::map<GenerationId, Local> generations_;
+  std::set<JobId> shims_;
+  uint64_t applied_version_ = 0;
+  uint64_t revision_ = 1;
+  int64_t refused_ = 0;
+};
+
+}  // namespace accel

@@ -1,0 +1,282 @@
+#include "agent/core/node_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace accel {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using State = v1::ObservedGeneration;
+
+v1::NodeObserved Identity() {
+  v1::NodeObserved identity;
+  identity.set_node_id("n1");
+  identity.set_incarnation("i1");
+  return identity;
+}
+
+v1::NodeDesired Desired(uint64_t version) {
+  v1::NodeDesired desired;
+  desired.set_version(version);
+  desired.set_incarnation("i1");
+  return desired;
+}
+
+v1::DesiredGeneration* AddStart(v1::NodeDesired* desired, const std::string& job, int generation) {
+  v1::DesiredGeneration* start = desired->add_generations();
+  start->mutable_key()->set_job_id(job);
+  start->mutable_key()->set_generation(generation);
+  start->set_failure_grace_ms(5000);
+  start->add_workers();
+  return start;
+}
+
+v1::DesiredGeneration* AddStop(v1::NodeDesired* desired, const std::string& job, int generation,
+                               int64_t grace_ms) {
+  v1::DesiredGeneration* stop = desired->add_generations();
+  stop->mutable_key()->set_job_id(job);
+  stop->mutable_key()->set_generation(generation);
+  stop->set_stop(true);
+  stop->set_grace_ms(grace_ms);
+  return stop;
+}
+
+void AddForget(v1::NodeDesired* desired, const std::string& job, int generation) {
+  v1::GenerationKey* key = desired->add_forget();
+  key->set_job_id(job);
+  key->set_generation(generation);
+}
+
+std::vector<std::string> Names(const std::vector<AgentAction>& actions) {
+  struct Namer {
+    std::string operator()(const StartShimAction& a) { return "shim " + a.job.value(); }
+    std::string operator()(const StartGenerationAction& a) {
+      return "start " + a.desired.key().job_id() + "/" +
+             std::to_string(a.desired.key().generation());
+    }
+    std::string operator()(const StopGenerationAction& a) {
+      return "stop " + a.stop.id.job.value() + "/" + std::to_string(a.stop.id.generation) + " " +
+             absl::FormatDuration(a.stop.grace);
+    }
+    std::string operator()(const EndShimAction& a) { return "end " + a.job.value(); }
+  };
+  std::vector<std::string> names;
+  for (const AgentAction& action : actions) names.push_back(std::visit(Namer(), action));
+  return names;
+}
+
+ShimReport Report(const std::string& job, int generation, GenerationReport::State state) {
+  ShimReport report{.job = JobId(job)};
+  report.generation.emplace();
+  report.generation->id = {JobId(job), generation};
+  report.generation->state = state;
+  return report;
+}
+
+// A node on which generation 1 of job "a" runs.
+NodeState Running() {
+  NodeState node(Identity());
+  v1::NodeDesired desired = Desired(1);
+  AddStart(&desired, "a", 1);
+  node.SetDesired(desired);
+  node.Reconcile();
+  node.Apply(Report("a", 1, GenerationReport::State::kRunning));
+  return node;
+}
+
+TEST(NodeState, StartsOnceHoweverOftenItIsAsked) {
+  NodeState node(Identity());
+  v1::NodeDesired desired = Desired(1);
+  AddStart(&desired, "a", 1);
+  node.SetDesired(desired);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("shim a", "start a/1"));
+  node.SetDesired(desired);
+  EXPECT_THAT(node.Reconcile(), IsEmpty());
+  EXPECT_EQ(node.Observed().generations(0).state(), State::STARTING);
+}
+
+TEST(NodeState, TakesTheStoreSocketOfThePlan) {
+  NodeState node(Identity());
+  v1::StoreSocket socket;
+  socket.set_id(7);
+  node.SetStoreSockets({socket});
+  v1::NodeDesired desired = Desired(1);
+  AddStart(&desired, "a", 1)->set_store_socket(7);
+  AddStart(&desired, "b", 1)->set_store_socket(7);
+  node.SetDesired(desired);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("shim a", "start a/1"));
+  EXPECT_EQ(node.Observed().store_sockets_size(), 0);
+  const v1::NodeObserved observed = node.Observed();
+  EXPECT_EQ(observed.generations(1).state(), State::ENDED);
+  EXPECT_TRUE(observed.generations(1).store_socket_gone());
+}
+
+TEST(NodeState, StopsWithTheGraceAskedForAndShortensItOnly) {
+  NodeState node = Running();
+  v1::NodeDesired desired = Desired(2);
+  AddStop(&desired, "a", 1, 30000);
+  node.SetDesired(desired);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/1 30s"));
+  EXPECT_EQ(node.Observed().generations(0).state(), State::STOPPING);
+  node.SetDesired(desired);
+  EXPECT_THAT(node.Reconcile(), IsEmpty());
+  v1::NodeDesired sooner = Desired(3);
+  AddStop(&sooner, "a", 1, 0);
+  node.SetDesired(sooner);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/1 0"));
+}
+
+TEST(NodeState, AStopOvertakingItsStartLeavesAnEndedGeneration) {
+  NodeState node(Identity());
+  v1::NodeDesired desired = Desired(1);
+  AddStop(&desired, "a", 1, 1000);
+  node.SetDesired(desired);
+  EXPECT_THAT(node.Reconcile(), IsEmpty());
+  EXPECT_EQ(node.Observed().generations(0).state(), State::ENDED);
+  v1::NodeDesired late = Desired(2);
+  AddStart(&late, "a", 1);
+  node.SetDesired(late);
+  EXPECT_THAT(node.Reconcile(), IsEmpty());
+}
+
+TEST(NodeState, StopsWhatNobodyAskedFor) {
+  NodeState node = Running();
+  node.SetDesired(Desired(2));
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/1 5s"));
+}
+
+TEST(NodeState, DoesNothingBeforeItHasHeardFromTheCoordinator) {
+  NodeState node(Identity());
+  EXPECT_THAT(node.Reconcile(), IsEmpty());
+}
+
+TEST(NodeState, KeepsAnEndedGenerationUntilItIsForgotten) {
+  NodeState node = Running();
+  node.Apply(Report("a", 1, GenerationReport::State::kEnded));
+  node.SetDesired(Desired(2));
+  EXPECT_THAT(node.Reconcile(), IsEmpty());
+  EXPECT_EQ(node.Observed().generations_size(), 1);
+  v1::NodeDesired desired = Desired(3);
+  AddForget(&desired, "a", 1);
+  node.SetDesired(desired);
+  EXPECT_EQ(node.Observed().generations_size(), 0);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("end a"));
+}
+
+TEST(NodeState, NeverForgetsWhatStillRuns) {
+  NodeState node = Running();
+  v1::NodeDesired desired = Desired(2);
+  AddForget(&desired, "a", 1);
+  node.SetDesired(desired);
+  EXPECT_EQ(node.Observed().generations_size(), 1);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/1 5s"));
+}
+
+TEST(NodeState, KeepsTheShimForTheNextGeneration) {
+  NodeState node = Running();
+  node.Apply(Report("a", 1, GenerationReport::State::kEnded));
+  v1::NodeDesired desired = Desired(2);
+  AddForget(&desired, "a", 1);
+  AddStart(&desired, "a", 2);
+  node.SetDesired(desired);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/2"));
+}
+
+TEST(NodeState, ANewGenerationWaitsForTheOldOne) {
+  NodeState node = Running();
+  v1::NodeDesired desired = Desired(2);
+  AddStart(&desired, "a", 2);
+  node.SetDesired(desired);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/1 5s"));
+  node.Apply(Report("a", 1, GenerationReport::State::kEnded));
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/2"));
+}
+
+TEST(NodeState, AKilledShimIsReplacedForTheNextGeneration) {
+  NodeState node = Running();
+  ShimReport died = Report("a", 1, GenerationReport::State::kEnded);
+  died.shim_ended = true;
+  node.Apply(died);
+  v1::NodeDesired desired = Desired(2);
+  AddStart(&desired, "a", 2);
+  node.SetDesired(desired);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("shim a", "start a/2"));
+}
+
+// Invariant 5.
+TEST(NodeState, RefusesStaleCommandsAndCountsThem) {
+  NodeState node = Running();
+  v1::NodeDesired other = Desired(9);
+  other.set_incarnation("i0");
+  node.SetDesired(other);
+  node.SetDesired(Desired(0));
+  EXPECT_EQ(node.refused(), 2);
+  EXPECT_THAT(node.Reconcile(), IsEmpty());
+
+  v1::NodeDesired next = Desired(2);
+  AddStart(&next, "a", 2);
+  node.SetDesired(next);
+  node.Reconcile();
+  node.Apply(Report("a", 1, GenerationReport::State::kEnded));
+  node.Reconcile();
+  v1::NodeDesired forgets = Desired(3);
+  AddForget(&forgets, "a", 1);
+  AddStart(&forgets, "a", 1);
+  node.SetDesired(forgets);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/2 5s"));
+  EXPECT_EQ(node.refused(), 3);
+}
+
+TEST(NodeState, ANewSessionMayCountFromOneAgain) {
+  NodeState node = Running();
+  v1::NodeDesired desired = Desired(5);
+  AddStart(&desired, "a", 1);
+  node.SetDesired(desired);
+  node.NewSession();
+  node.SetDesired(Desired(1));
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/1 5s"));
+}
+
+TEST(NodeState, ExitRecordsAreWrittenOnce) {
+  NodeState node = Running();
+  ShimReport report = Report("a", 1, GenerationReport::State::kRunning);
+  report.generation->workers = {{.rank = 3, .pid = 10, .exit = ExitFact{.code = 7}}};
+  node.Apply(report);
+  report.generation->state = GenerationReport::State::kEnded;
+  report.generation->workers[0].exit->code = 9;
+  node.Apply(report);
+  EXPECT_EQ(node.Observed().generations(0).workers(0).exit().code(), 7);
+}
+
+TEST(NodeState, AFailedStartEndsTheGenerationWithItsReason) {
+  NodeState node(Identity());
+  v1::NodeDesired desired = Desired(1);
+  AddStart(&desired, "a", 1);
+  node.SetDesired(desired);
+  node.Reconcile();
+  node.StartFailed({JobId("a"), 1}, "no shim");
+  const v1::NodeObserved observed = node.Observed();
+  EXPECT_EQ(observed.generations(0).state(), State::ENDED);
+  EXPECT_EQ(observed.generations(0).failure().kind(), v1::ExitRecord::NOT_STARTED);
+  EXPECT_EQ(observed.generations(0).failure().message(), "no shim");
+}
+
+// Invariant 8.
+TEST(NodeState, RefusesWorkWhenTooManyResultsWait) {
+  NodeState node(Identity());
+  v1::NodeDesired desired = Desired(1);
+  for (int i = 0; i < NodeState::kMaxUnforgotten; ++i)
+    AddStop(&desired, "j" + std::to_string(i), 1, 0);
+  node.SetDesired(desired);
+  node.Reconcile();
+  EXPECT_THAT(node.Observed().refuses_work(), testing::HasSubstr("256 results"));
+}
+
+}  // namespace
+}  // namespace accel
