@@ -1,8 +1,8 @@
+// The one place that holds the version of accel.
 #pragma once
 
 namespace accel {
 
-// Of every program in this repository; printed by --version.
-constexpr char kVersion[] = "accel 0.1.0";
+inline constexpr char kVersion[] = "0.1.0";
 
 }  // namespace accel

@@ -13,6 +13,7 @@
 #include "agent/process/sweep.h"
 #include "agent/shim/shim.h"
 #include "agent/shim/shim_program.h"
+#include "agent/shim/tcp_rendezvous_store.h"
 #include "common/version.h"
 
 namespace {
@@ -71,6 +72,7 @@ int main(int argc, char** argv) {
   }
   fcntl(accel::kShimControlFd, F_SETFD, FD_CLOEXEC);
   accel::ShimOptions options;
+  options.start_store = accel::TcpRendezvousStores();
   options.keep_hangup_ignored = HangupIsIgnored();
   options.control.reset(accel::kShimControlFd);
   options.signals = TakeSignals();

@@ -55,7 +55,7 @@ ExitFact ShimDied(const std::string& how) {
   return fact;
 }
 
-SpawnResult SpawnShim(const std::string& path, int control) {
+SpawnResult SpawnShim(const std::string& path, int control, int inherit) {
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   SpawnOptions options;
   options.path = path;
@@ -64,6 +64,7 @@ SpawnResult SpawnShim(const std::string& path, int control) {
     options.fds.push_back({fcntl(fd, F_GETFD) < 0 ? null.get() : fd, fd});
   }
   options.fds.push_back({control, kShimControlFd});
+  if (inherit >= 0) options.fds.push_back({inherit, kShimControlFd + 1});
   return Spawn(options, /*keep_hangup_ignored=*/true);
 }
 
@@ -82,7 +83,7 @@ absl::Status PosixShimHost::StartShim(const JobId& job) {
   }
   auto [ours, theirs] = MakeChannelSockets();
   if (!ours.valid()) return absl::ErrnoToStatus(errno, "Cannot make a socket for accel-shim");
-  const SpawnResult spawned = SpawnShim(options_.shim_path, theirs.get());
+  const SpawnResult spawned = SpawnShim(options_.shim_path, theirs.get(), options_.inherit_fd);
   if (!spawned.ok()) {
     return absl::InternalError(absl::StrCat("Cannot start ", options_.shim_path, ": ",
                                             strerror(spawned.error.error), "."));

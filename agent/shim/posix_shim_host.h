@@ -26,6 +26,7 @@ class PosixShimHost final : public ShimHost {
   struct Options {
     std::string shim_path;  // accel-shim.
     CgroupSupport cgroups;  // ProbeCgroups(). Starts that name no control group get theirs here.
+    int inherit_fd = -1;  // Every shim holds this one open as long as it lives (a lock); -1: none.
   };
 
   explicit PosixShimHost(Options options);

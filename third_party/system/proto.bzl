@@ -7,7 +7,8 @@ def accel_cc_proto_library(name, srcs, deps = [], grpc = False, **kwargs):
       name: of the cc_library.
       srcs: .proto files of this package.
       deps: accel_cc_proto_library targets of imported files.
-      grpc: whether the files define services; without it nothing here depends on gRPC.
+      grpc: whether the files define services; without it nothing here depends on gRPC. With it, name + "_messages"
+        is the library of the messages alone, which does not depend on gRPC either.
       **kwargs: passed to the cc_library.
     """
     extensions = [".pb.h", ".pb.cc"] + ([".grpc.pb.h", ".grpc.pb.cc"] if grpc else [])
@@ -23,10 +24,19 @@ def accel_cc_proto_library(name, srcs, deps = [], grpc = False, **kwargs):
               " ".join(["$(location %s)" % src for src in srcs]),
     )
     native.filegroup(name = name + "_protos", srcs = srcs + [dep + "_protos" for dep in deps])
+    messages = [out for out in outs if ".grpc." not in out]
     native.cc_library(
-        name = name,
-        srcs = [out for out in outs if out.endswith(".cc")],
-        hdrs = [out for out in outs if out.endswith(".h")],
-        deps = deps + ["//third_party/system:" + ("grpc" if grpc else "protobuf")],
+        name = name + "_messages" if grpc else name,
+        srcs = [out for out in messages if out.endswith(".cc")],
+        hdrs = [out for out in messages if out.endswith(".h")],
+        deps = deps + ["//third_party/system:protobuf"],
         **kwargs
     )
+    if grpc:
+        native.cc_library(
+            name = name,
+            srcs = [out for out in outs if out.endswith(".grpc.pb.cc")],
+            hdrs = [out for out in outs if out.endswith(".grpc.pb.h")],
+            deps = [":" + name + "_messages", "//third_party/system:grpc"],
+            **kwargs
+        )

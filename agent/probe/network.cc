@@ -1,0 +1,115 @@
+#include "agent/probe/network.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/unique_fd.h"
+
+namespace accel {
+namespace {
+
+struct FreeAddrInfo {
+  void operator()(addrinfo* info) const { freeaddrinfo(info); }
+};
+struct FreeIfAddrs {
+  void operator()(ifaddrs* info) const { freeifaddrs(info); }
+};
+
+// The bytes of an IPv4 or IPv6 address; empty for others.
+std::string Bytes(const sockaddr* address) {
+  if (address == nullptr) return "";
+  if (address->sa_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
+    return std::string(reinterpret_cast<const char*>(&v4), sizeof(v4));
+  }
+  if (address->sa_family == AF_INET6) {
+    const auto& v6 = reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr;
+    return std::string(reinterpret_cast<const char*>(&v6), sizeof(v6));
+  }
+  return "";
+}
+
+std::string ParseNumeric(const std::string& address) {
+  in_addr v4;
+  if (inet_pton(AF_INET, address.c_str(), &v4) == 1) {
+    return std::string(reinterpret_cast<const char*>(&v4), sizeof(v4));
+  }
+  in6_addr v6;
+  if (inet_pton(AF_INET6, address.c_str(), &v6) == 1) {
+    return std::string(reinterpret_cast<const char*>(&v6), sizeof(v6));
+  }
+  return "";
+}
+
+bool SameNetwork(const std::string& a, const std::string& b, const std::string& mask) {
+  if (a.empty() || a.size() != b.size() || mask.size() != a.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if ((a[i] & mask[i]) != (b[i] & mask[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> SourceAddressTo(const std::string& host, const std::string& port) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* raw = nullptr;
+  if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &raw); error != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot resolve ", host, ":", port, ": ", gai_strerror(error)));
+  }
+  const std::unique_ptr<addrinfo, FreeAddrInfo> found(raw);
+  int error = 0;
+  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
+    const UniqueFd fd(socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage own;
+    socklen_t size = sizeof(own);
+    char text[INET6_ADDRSTRLEN];
+    // Connecting a datagram socket picks the route and sends nothing.
+    if (fd.valid() && connect(fd.get(), each->ai_addr, each->ai_addrlen) == 0 &&
+        getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0) {
+      const std::string bytes = Bytes(reinterpret_cast<sockaddr*>(&own));
+      return std::string(inet_ntop(own.ss_family, bytes.data(), text, sizeof(text)));
+    }
+    error = errno;
+  }
+  return absl::UnavailableError(absl::StrCat("no route to ", host, ": ", strerror(error)));
+}
+
+absl::StatusOr<std::string> InterfaceOf(const std::string& address) {
+  ifaddrs* raw = nullptr;
+  if (getifaddrs(&raw) != 0) {
+    return absl::InternalError(absl::StrCat("cannot list network interfaces: ", strerror(errno)));
+  }
+  const std::unique_ptr<ifaddrs, FreeIfAddrs> interfaces(raw);
+  const std::string wanted = ParseNumeric(address);
+  std::string same_network;
+  for (const ifaddrs* each = interfaces.get(); each != nullptr; each = each->ifa_next) {
+    const std::string own = Bytes(each->ifa_addr);
+    if (!own.empty() && own == wanted) return std::string(each->ifa_name);
+    if (SameNetwork(wanted, own, Bytes(each->ifa_netmask))) same_network = each->ifa_name;
+  }
+  // 127.0.0.2 is on the loopback interface, although that lists only 127.0.0.1.
+  if (!same_network.empty() && IsLoopback(address)) return same_network;
+  return absl::NotFoundError(
+      absl::StrCat("no network interface of this node has the address ", address));
+}
+
+bool IsLoopback(const std::string& host) {
+  if (host == "localhost") return true;
+  const std::string bytes = ParseNumeric(host);
+  if (bytes.size() == sizeof(in_addr)) return bytes[0] == 127;
+  return bytes.size() == sizeof(in6_addr) && ParseNumeric("::1") == bytes;
+}
+
+}  // namespace accel

@@ -1,0 +1,20 @@
+// Which address and interface other nodes reach this one by.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace accel {
+
+// The numeric address that this host would use to reach host:port, without sending anything.
+// UNAVAILABLE: no route; INVALID_ARGUMENT: the name does not resolve.
+absl::StatusOr<std::string> SourceAddressTo(const std::string& host, const std::string& port);
+
+// The interface whose network holds this numeric address. NOT_FOUND: none.
+absl::StatusOr<std::string> InterfaceOf(const std::string& address);
+
+// Whether a numeric address, or the name localhost, is of this machine alone.
+bool IsLoopback(const std::string& host);
+
+}  // namespace accel

@@ -1,0 +1,46 @@
+// The agent's directory on its node:
+//
+//   STATE_DIR/lock       held by the agent and by every shim it started; the pid of the agent
+//   inside STATE_DIR/node_id    who this node is, for ever STATE_DIR/jobs/JOB/gen_N/rank_R/ output
+//   of workers
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "common/unique_fd.h"
+
+namespace accel {
+
+class StateDir {
+ public:
+  // Makes the directory (0700) where it is missing. The lock travels to the shims through
+  // `lock_fd`: while one of an earlier agent still ends its job, this waits, at most `patience`.
+  // FAILED_PRECONDITION: another agent uses the directory, or old shims do not end;
+  // PERMISSION_DENIED, NOT_FOUND and the like: the path, with the reason.
+  static absl::StatusOr<StateDir> Open(const std::string& path, absl::Duration patience);
+
+  const NodeId& node_id() const { return node_id_; }
+  int lock_fd() const { return lock_.get(); }
+
+  // The default place for a generation's output.
+  std::string jobs_dir() const { return path_ + "/jobs"; }
+
+  // Deletes the oldest jobs' output so that at most `most` jobs keep theirs; `live` ones always do
+  // (invariant 8).
+  void PruneJobs(const std::vector<JobId>& live, size_t most) const;
+
+ private:
+  StateDir(std::string path, UniqueFd lock, NodeId node_id)
+      : path_(std::move(path)), lock_(std::move(lock)), node_id_(std::move(node_id)) {}
+
+  std::string path_;
+  UniqueFd lock_;
+  NodeId node_id_;
+};
+
+}  // namespace accel

@@ -1,0 +1,38 @@
+#include "cli/connection_flags.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace accel {
+
+void AddConnectionFlags(FlagSet* flags, ConnectionFlags* to) {
+  flags->Text("coordinator", "HOST:PORT",
+              "the coordinator (default: ACCEL_COORDINATOR, then 127.0.0.1:7337)",
+              &to->coordinator);
+  flags->Text("token_file", "PATH",
+              "the cluster's token (default: ACCEL_TOKEN, then ~/.config/accel/token)",
+              &to->token_file);
+}
+
+absl::StatusOr<std::string> GrpcTarget(absl::string_view address) {
+  const size_t colon = address.rfind(':');
+  uint32_t port = 0;
+  if (colon == absl::string_view::npos || colon == 0 ||
+      !absl::SimpleAtoi(address.substr(colon + 1), &port) || port < 1 || port > 65535) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the coordinator \"", address, "\" must be HOST:PORT, for example ", kDefaultCoordinator));
+  }
+  const absl::string_view host = address.substr(0, colon);
+  if (host == "localhost") return absl::StrCat("dns:///", address);
+  if (host == "[::1]") return absl::StrCat("ipv6:", address);
+  const bool ipv4_loopback = absl::StartsWith(host, "127.") &&
+                             host.find_first_not_of("0123456789.") == absl::string_view::npos;
+  if (ipv4_loopback) return absl::StrCat("ipv4:", address);
+  return absl::FailedPreconditionError(
+      absl::StrCat("the coordinator \"", address,
+                   "\" is not on this machine; for now accel talks to loopback addresses only "
+                   "(127.0.0.1, [::1], localhost)"));
+}
+
+}  // namespace accel

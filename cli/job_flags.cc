@@ -1,0 +1,130 @@
+#include "cli/job_flags.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/status_macros.h"
+
+namespace accel {
+namespace {
+
+constexpr int kMaxProcessesPerNode = 1024;
+constexpr int kMaxGpuId = 1023;
+constexpr int kMaxRestarts = 10'000;
+constexpr absl::Duration kLongestTimeLimit = absl::Hours(24 * 3660);
+
+absl::StatusOr<std::vector<int>> ParseList(absl::string_view text, int least, int most) {
+  std::vector<int> numbers;
+  for (absl::string_view part : absl::StrSplit(text, ',')) {
+    int number = 0;
+    if (!absl::SimpleAtoi(part, &number) || number < least || number > most) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"", part, "\" is no number from ", least, " to ", most));
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+// "1:30:00": hours, minutes and seconds; "15:00": minutes and seconds.
+bool ParseClock(absl::string_view text, absl::Duration* to) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
+  if (parts.size() > 3) return false;
+  *to = absl::ZeroDuration();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    uint32_t number = 0;
+    const bool digits =
+        !parts[i].empty() && std::all_of(parts[i].begin(), parts[i].end(), absl::ascii_isdigit);
+    if (!digits || !absl::SimpleAtoi(parts[i], &number)) return false;
+    if (i > 0 && number > 59) return false;
+    *to = *to * 60 + absl::Seconds(number);
+  }
+  return true;
+}
+
+absl::Status ReadMixedPrecision(const std::string& value, std::string* to) {
+  for (const char* known : {"no", "fp16", "bf16", "fp8"}) {
+    if (value != known) continue;
+    *to = value;
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("Unknown mixed_precision mode: ", value, ". It must be no, fp16, bf16 or fp8"));
+}
+
+template <typename T>
+absl::Status Assign(absl::StatusOr<T> parsed, T* to) {
+  ACCEL_ASSIGN_OR_RETURN(*to, std::move(parsed));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddJobFlags(FlagSet* flags, JobFlags* to) {
+  flags->Switch("cpu", "use no GPU", &to->cpu);
+  flags->Value("gpu_ids", "ID,ID,…|all", "use only these GPUs of a node (default: all)",
+               [to](const std::string& value) { return Assign(ParseGpuIds(value), &to->gpu_ids); });
+  flags->Value(
+      "mixed_precision", "MODE", "no, fp16, bf16 or fp8 (default: no)",
+      [to](const std::string& value) { return ReadMixedPrecision(value, &to->mixed_precision); });
+  flags->Int("max_restarts", "N",
+             "after a failure start again, in a new generation, up to N times (default: 0)",
+             &to->max_restarts, 0, kMaxRestarts);
+  flags->Switch("debug", "let collectives compare the shapes of their tensors first", &to->debug);
+  flags->Switch("module,m", "PROGRAM is a Python module, as for python -m", &to->program.module);
+  flags->Text("python", "PATH",
+              "the interpreter for .py files and modules (default: the active environment's)",
+              &to->program.python);
+  flags->Switch("no_python", "PROGRAM is an executable, even if it ends in .py",
+                &to->program.no_python);
+  flags->Repeated(
+      "env", "NAME[=VALUE]",
+      "set a variable for the workers; without a value the one that it has here; may be "
+      "given several times",
+      &to->env);
+  flags->Program(&to->program.words);
+}
+
+absl::Status CheckJobFlags(const JobFlags& flags) {
+  if (flags.cpu && !flags.gpu_ids.empty()) {
+    return absl::InvalidArgumentError("`--cpu` and `--gpu_ids` cannot be used together");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int>> ParseGpuIds(absl::string_view text) {
+  if (text == "all") return std::vector<int>();
+  ACCEL_ASSIGN_OR_RETURN(std::vector<int> ids, ParseList(text, 0, kMaxGpuId));
+  std::vector<int> sorted = ids;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice == sorted.end()) return ids;
+  return absl::InvalidArgumentError(absl::StrCat("GPU ", *twice, " is named twice"));
+}
+
+absl::StatusOr<std::vector<int>> ParseProcessesPerNode(absl::string_view text) {
+  if (text == "auto") return std::vector<int>();
+  return ParseList(text, 1, kMaxProcessesPerNode);
+}
+
+absl::StatusOr<absl::Duration> ParseTimeLimit(absl::string_view text) {
+  absl::Duration limit;
+  double days = 0;
+  // absl::ParseDuration knows h, m and s, but no days and no bare numbers.
+  const bool in_days =
+      absl::EndsWith(text, "d") && absl::SimpleAtod(text.substr(0, text.size() - 1), &days);
+  if (in_days) limit = absl::Hours(24) * days;
+  if (!in_days && !ParseClock(text, &limit) && !absl::ParseDuration(text, &limit)) {
+    return absl::InvalidArgumentError("it must look like 90 (seconds), 15m, 2h, 1d or 1:30:00");
+  }
+  if (limit < absl::Seconds(1) || limit > kLongestTimeLimit) {
+    return absl::InvalidArgumentError("it must be from 1 second to 10 years");
+  }
+  return limit;
+}
+
+}  // namespace accel

@@ -1,0 +1,112 @@
+#include "cli/job_spec.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/status_macros.h"
+
+namespace accel {
+namespace {
+
+constexpr const char* kOverrides[] = {"OMP_NUM_THREADS", "GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME",
+                                      "TORCH_NCCL_ASYNC_ERROR_HANDLING"};
+constexpr const char* kPlaces[] = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH",
+                                   "LD_LIBRARY_PATH"};
+
+void SetEnv(const std::string& name, std::string value, v1::JobSpec* spec) {
+  v1::EnvVar* variable = nullptr;
+  for (v1::EnvVar& known : *spec->mutable_env()) {
+    if (known.name() == name) variable = &known;
+  }
+  if (variable == nullptr) variable = spec->add_env();
+  variable->set_name(name);
+  variable->set_value(std::move(value));
+}
+
+template <typename Names>
+void Travel(const Names& names, const Surroundings& around, v1::JobSpec* spec) {
+  for (const char* name : names) {
+    if (auto value = around.env(name)) SetEnv(name, *std::move(value), spec);
+  }
+}
+
+// One --env.
+absl::Status AddEnv(const std::string& text, const Surroundings& around, v1::JobSpec* spec) {
+  const size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  if (name.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--env \"", text, "\": it must be NAME=VALUE or NAME"));
+  }
+  if (absl::StartsWith(name, "ACCEL_")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--env ", name, ": names that begin with ACCEL_ are accel's own"));
+  }
+  if (equals != std::string::npos) {
+    SetEnv(name, text.substr(equals + 1), spec);
+    return absl::OkStatus();
+  }
+  auto value = around.env(name);
+  if (!value.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--env ", name, ": it is not set here; give --env ", name, "=VALUE"));
+  }
+  SetEnv(name, *std::move(value), spec);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::JobSpec> MakeSpec(const JobFlags& flags, const std::string& workdir,
+                                     const Surroundings& around) {
+  ACCEL_ASSIGN_OR_RETURN(Program program, ResolveProgram(flags.program, around));
+  v1::JobSpec spec;
+  spec.set_name(program.name);
+  for (std::string& word : program.argv) spec.add_argv(std::move(word));
+  spec.set_workdir(workdir);
+  spec.add_required_paths(workdir);
+  for (std::string& path : program.required_paths) spec.add_required_paths(std::move(path));
+  spec.set_nodes(1);
+  spec.set_cpu(flags.cpu);
+  spec.mutable_gpu_ids()->Add(flags.gpu_ids.begin(), flags.gpu_ids.end());
+  spec.set_max_restarts(flags.max_restarts);
+  spec.set_mixed_precision(flags.mixed_precision);
+  spec.set_debug(flags.debug);
+  spec.set_on_agent_loss(v1::END);
+  Travel(kOverrides, around, &spec);
+  return spec;
+}
+
+absl::Status AddAllEnv(const std::vector<std::string>& texts, const Surroundings& around,
+                       v1::JobSpec* spec) {
+  for (const std::string& text : texts) ACCEL_RETURN_IF_ERROR(AddEnv(text, around, spec));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Surroundings& around) {
+  ACCEL_RETURN_IF_ERROR(CheckSubmitFlags(flags));
+  const std::string workdir =
+      flags.workdir.empty() ? around.cwd : AbsolutePath(flags.workdir, around.cwd);
+  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(flags.job, workdir, around));
+  if (!flags.name.empty()) spec.set_name(flags.name);
+  spec.set_nodes(flags.nodes);
+  spec.mutable_processes_per_node()->Add(flags.processes_per_node.begin(),
+                                         flags.processes_per_node.end());
+  spec.set_time_limit_ms(absl::ToInt64Milliseconds(flags.time_limit));
+  Travel(kPlaces, around, &spec);
+  ACCEL_RETURN_IF_ERROR(AddAllEnv(flags.job.env, around, &spec));
+  return spec;
+}
+
+absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const Surroundings& around) {
+  ACCEL_RETURN_IF_ERROR(CheckLaunchFlags(flags));
+  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(flags.job, around.cwd, around));
+  if (flags.num_processes > 0) spec.add_processes_per_node(flags.num_processes);
+  if (!flags.log_dir.empty()) spec.set_log_dir(AbsolutePath(flags.log_dir, around.cwd));
+  ACCEL_RETURN_IF_ERROR(AddAllEnv(flags.job.env, around, &spec));
+  return spec;
+}
+
+}  // namespace accel

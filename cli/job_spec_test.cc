@@ -1,0 +1,176 @@
+#include "cli/job_spec.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "cli/fake_surroundings.h"
+#include "common/status_matchers.h"
+
+namespace accel {
+namespace {
+
+using ::accel::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+FakeSurroundings Machine() {
+  FakeSurroundings fake;
+  fake.env = {{"PATH", "/bin"},
+              {"VIRTUAL_ENV", "/venv"},
+              {"HOME", "/home/ann"},
+              {"ACCEL_TOKEN", "secret"},
+              {"OMP_NUM_THREADS", "4"}};
+  fake.files = {{"/bin/true", FileKind::kExecutable}};
+  return fake;
+}
+
+SubmitFlags Submit(const std::vector<std::string>& args) {
+  SubmitFlags flags;
+  EXPECT_OK(MakeSubmitFlagSet(&flags).Parse(args));
+  return flags;
+}
+
+LaunchFlags Launch(const std::vector<std::string>& args) {
+  LaunchFlags flags;
+  EXPECT_OK(MakeLaunchFlagSet(&flags).Parse(args));
+  return flags;
+}
+
+std::string Text(const absl::StatusOr<v1::JobSpec>& spec) {
+  EXPECT_OK(spec);
+  std::string text;
+  if (spec.ok()) google::protobuf::TextFormat::PrintToString(*spec, &text);
+  return text;
+}
+
+TEST(MakeSubmitSpec, Whole) {
+  const SubmitFlags flags =
+      Submit({"--nodes", "2", "--processes_per_node", "3,4", "--gpu_ids", "0,1", "--max_restarts",
+              "5", "--time_limit", "2m", "--mixed_precision", "bf16", "--debug", "--env", "B=x=y",
+              "train.py", "--lr", "3"});
+  EXPECT_EQ(Text(MakeSubmitSpec(flags, Machine().Get())), R"(name: "train.py"
+argv: "/venv/bin/python"
+argv: "-u"
+argv: "/home/ann/train.py"
+argv: "--lr"
+argv: "3"
+env {
+  name: "OMP_NUM_THREADS"
+  value: "4"
+}
+env {
+  name: "PATH"
+  value: "/bin"
+}
+env {
+  name: "VIRTUAL_ENV"
+  value: "/venv"
+}
+env {
+  name: "B"
+  value: "x=y"
+}
+workdir: "/home/ann"
+required_paths: "/home/ann"
+required_paths: "/venv/bin/python"
+required_paths: "/home/ann/train.py"
+nodes: 2
+processes_per_node: 3
+processes_per_node: 4
+gpu_ids: 0
+gpu_ids: 1
+max_restarts: 5
+time_limit_ms: 120000
+on_agent_loss: END
+mixed_precision: "bf16"
+debug: true
+)");
+}
+
+TEST(MakeSubmitSpec, NameAndWorkdirMayBeGiven) {
+  const auto spec =
+      MakeSubmitSpec(Submit({"--name", "mnist", "--workdir", "data", "./train"}), Machine().Get());
+  ASSERT_OK(spec);
+  EXPECT_EQ(spec->name(), "mnist");
+  EXPECT_EQ(spec->workdir(), "/home/ann/data");
+  EXPECT_EQ(spec->required_paths(0), "/home/ann/data");
+  EXPECT_EQ(spec->argv(0), "/home/ann/train");
+}
+
+TEST(MakeLaunchSpec, Whole) {
+  const LaunchFlags flags =
+      Launch({"--num_processes", "2", "--cpu", "--log_dir", "logs", "true", "--cpu"});
+  EXPECT_EQ(Text(MakeLaunchSpec(flags, Machine().Get())), R"(name: "true"
+argv: "/bin/true"
+argv: "--cpu"
+env {
+  name: "OMP_NUM_THREADS"
+  value: "4"
+}
+workdir: "/home/ann"
+required_paths: "/home/ann"
+required_paths: "/bin/true"
+nodes: 1
+processes_per_node: 2
+cpu: true
+on_agent_loss: END
+mixed_precision: "no"
+log_dir: "/home/ann/logs"
+)");
+}
+
+TEST(MakeLaunchSpec, LeavesTheNumberOfProcessesToTheNode) {
+  const auto spec = MakeLaunchSpec(Launch({"true"}), Machine().Get());
+  ASSERT_OK(spec);
+  EXPECT_EQ(spec->processes_per_node_size(), 0);
+}
+
+TEST(Env, ALaterOneWinsInPlace) {
+  const auto spec =
+      MakeSubmitSpec(Submit({"--env", "OMP_NUM_THREADS=8", "--env", "A=1", "--env", "A=2", "true"}),
+                     Machine().Get());
+  ASSERT_OK(spec);
+  std::map<std::string, std::string> env;
+  for (const v1::EnvVar& variable : spec->env()) {
+    EXPECT_TRUE(env.emplace(variable.name(), variable.value()).second) << variable.name();
+  }
+  EXPECT_EQ(env["OMP_NUM_THREADS"], "8");
+  EXPECT_EQ(env["A"], "2");
+}
+
+TEST(Env, ANameAloneTakesTheValueFromHere) {
+  const auto spec = MakeLaunchSpec(Launch({"--env", "HOME", "true"}), Machine().Get());
+  ASSERT_OK(spec);
+  EXPECT_EQ(spec->env(1).name(), "HOME");
+  EXPECT_EQ(spec->env(1).value(), "/home/ann");
+  EXPECT_THAT(MakeLaunchSpec(Launch({"--env", "NOPE", "true"}), Machine().Get()),
+              StatusIs(kInvalid, HasSubstr("--env NOPE: it is not set here")));
+}
+
+TEST(Env, AccelsOwnVariablesDoNotTravel) {
+  for (const char* text : {"ACCEL_TOKEN", "ACCEL_TOKEN=x", "ACCEL_RANK=1"}) {
+    EXPECT_THAT(MakeSubmitSpec(Submit({"--env", text, "true"}), Machine().Get()),
+                StatusIs(kInvalid, HasSubstr("accel's own")));
+  }
+  EXPECT_THAT(Text(MakeSubmitSpec(Submit({"true"}), Machine().Get())),
+              ::testing::Not(HasSubstr("secret")));
+}
+
+TEST(Env, RefusesWhatIsNoVariable) {
+  for (const char* text : {"=x", ""}) {
+    EXPECT_THAT(MakeLaunchSpec(Launch({"--env", text, "true"}), Machine().Get()),
+                StatusIs(kInvalid, HasSubstr("it must be NAME=VALUE or NAME")));
+  }
+}
+
+TEST(MakeSubmitSpec, PassesTheErrorsOfItsParts) {
+  EXPECT_THAT(MakeSubmitSpec(Submit({"--cpu", "--gpu_ids", "1", "true"}), Machine().Get()),
+              StatusIs(kInvalid, HasSubstr("cannot be used together")));
+  EXPECT_THAT(MakeSubmitSpec(Submit({}), Machine().Get()),
+              StatusIs(kInvalid, HasSubstr("PROGRAM is missing")));
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,11 @@
+// `accel launch`: a coordinator and an agent in this process, and one job on them.
+#pragma once
+
+#include "cli/launch_flags.h"
+
+namespace accel {
+
+// Runs the job to its end, relays its output, and returns the exit code (docs/exit-codes.md).
+int RunLaunch(const LaunchFlags& flags);
+
+}  // namespace accel

@@ -1,0 +1,115 @@
+#include "cli/program.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/status_macros.h"
+
+namespace accel {
+namespace {
+
+bool HasSlash(absl::string_view text) { return absl::StrContains(text, '/'); }
+
+std::optional<std::string> FindInPath(absl::string_view name, const Surroundings& around) {
+  for (absl::string_view folder : absl::StrSplit(around.env("PATH").value_or(""), ':')) {
+    const std::string candidate = AbsolutePath(
+        folder.empty() ? std::string(name) : absl::StrCat(folder, "/", name), around.cwd);
+    if (around.probe(candidate) == FileKind::kExecutable) return candidate;
+  }
+  return std::nullopt;
+}
+
+std::string ResolveExecutable(const std::string& word, const Surroundings& around) {
+  if (HasSlash(word)) return AbsolutePath(word, around.cwd);
+  if (const auto found = FindInPath(word, around)) return *found;
+  const std::string here = AbsolutePath(word, around.cwd);
+  const FileKind kind = around.probe(here);
+  // One that cannot be executed is named too: "not executable" says more than "not found".
+  return kind == FileKind::kExecutable || kind == FileKind::kFile ? here : word;
+}
+
+std::string ResolvePython(const std::string& asked, const Surroundings& around) {
+  if (!asked.empty()) {
+    if (HasSlash(asked)) return AbsolutePath(asked, around.cwd);
+    return FindInPath(asked, around).value_or(asked);
+  }
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const std::string prefix = around.env(variable).value_or("");
+    if (!prefix.empty()) return absl::StrCat(AbsolutePath(prefix, around.cwd), "/bin/python");
+  }
+  for (const char* name : {"python3", "python"}) {
+    if (const auto found = FindInPath(name, around)) return *found;
+  }
+  return "python3";
+}
+
+std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+void Require(const std::string& path, Program* program) {
+  if (absl::StartsWith(path, "/")) program->required_paths.push_back(path);
+}
+
+}  // namespace
+
+std::string AbsolutePath(absl::string_view path, absl::string_view cwd) {
+  if (absl::StartsWith(path, "/")) return std::string(path);
+  while (absl::ConsumePrefix(&path, "./")) {
+  }
+  if (path.empty() || path == ".") return std::string(cwd);
+  return absl::StrCat(cwd, absl::EndsWith(cwd, "/") ? "" : "/", path);
+}
+
+absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request, const Surroundings& around) {
+  if (request.module && request.no_python) {
+    return absl::InvalidArgumentError("`--module` and `--no_python` cannot be used together");
+  }
+  if (request.no_python && !request.python.empty()) {
+    return absl::InvalidArgumentError("`--python` and `--no_python` cannot be used together");
+  }
+  if (request.words.empty() || request.words[0].empty()) {
+    return absl::InvalidArgumentError(request.module ? "MODULE is missing" : "PROGRAM is missing");
+  }
+  const std::string& first = request.words[0];
+  Program program;
+  program.name = LastPart(first);
+  if (request.module) {
+    program.argv = {ResolvePython(request.python, around), "-u", "-m", first};
+    Require(program.argv[0], &program);
+  } else if (!request.no_python && absl::EndsWith(first, ".py")) {
+    const std::string script = AbsolutePath(first, around.cwd);
+    program.argv = {ResolvePython(request.python, around), "-u", script};
+    Require(program.argv[0], &program);
+    Require(script, &program);
+  } else if (!request.python.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--python is of no use: ", first,
+                                                   " is no .py file and `--module` is not given"));
+  } else {
+    program.argv = {ResolveExecutable(first, around)};
+    Require(program.argv[0], &program);
+  }
+  program.argv.insert(program.argv.end(), request.words.begin() + 1, request.words.end());
+  return program;
+}
+
+std::optional<ProgramProblem> FindProblem(const Program& program, const Surroundings& around) {
+  const std::string& executable = program.argv[0];
+  if (!HasSlash(executable)) {
+    return ProgramProblem{127, absl::StrCat(executable, " is neither in PATH nor in ", around.cwd)};
+  }
+  for (const std::string& path : program.required_paths) {
+    const FileKind kind = around.probe(path);
+    if (kind == FileKind::kMissing) {
+      return ProgramProblem{127, absl::StrCat(path, " does not exist")};
+    }
+    if (kind == FileKind::kDirectory) {
+      return ProgramProblem{126, absl::StrCat(path, " is a directory")};
+    }
+    if (path == executable && kind != FileKind::kExecutable) {
+      return ProgramProblem{126, absl::StrCat(path, " is not executable (chmod +x makes it so)")};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace accel

@@ -1,0 +1,203 @@
+#include "cli/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/fake_surroundings.h"
+#include "common/status_matchers.h"
+
+namespace accel {
+namespace {
+
+using ::accel::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+FakeSurroundings Debian() {
+  FakeSurroundings fake;
+  fake.env = {{"PATH", "/usr/local/bin:/usr/bin"}};
+  fake.files = {
+      {"/usr/bin/python3", FileKind::kExecutable}, {"/usr/bin/true", FileKind::kExecutable},
+      {"/home/ann/train", FileKind::kExecutable},  {"/home/ann/train.py", FileKind::kFile},
+      {"/home/ann/notes", FileKind::kFile},        {"/home/ann/folder", FileKind::kDirectory}};
+  return fake;
+}
+
+std::vector<std::string> ArgvOf(const ProgramRequest& request, const FakeSurroundings& fake) {
+  const auto program = ResolveProgram(request, fake.Get());
+  EXPECT_OK(program);
+  return program.ok() ? program->argv : std::vector<std::string>();
+}
+
+TEST(ResolveProgram, AScriptGetsThePythonOfPathUnbuffered) {
+  const auto program = ResolveProgram({{"train.py", "--lr", "3", "-m"}}, Debian().Get());
+  ASSERT_OK(program);
+  EXPECT_THAT(program->argv,
+              ElementsAre("/usr/bin/python3", "-u", "/home/ann/train.py", "--lr", "3", "-m"));
+  EXPECT_THAT(program->required_paths, ElementsAre("/usr/bin/python3", "/home/ann/train.py"));
+  EXPECT_EQ(program->name, "train.py");
+}
+
+TEST(ResolveProgram, TheActiveEnvironmentWinsOverPath) {
+  FakeSurroundings fake = Debian();
+  fake.env["CONDA_PREFIX"] = "/opt/conda";
+  EXPECT_EQ(ArgvOf({{"train.py"}}, fake)[0], "/opt/conda/bin/python");
+  fake.env["VIRTUAL_ENV"] = "/home/ann/venv";
+  EXPECT_EQ(ArgvOf({{"train.py"}}, fake)[0], "/home/ann/venv/bin/python");
+  fake.env["VIRTUAL_ENV"] = "venv";
+  EXPECT_EQ(ArgvOf({{"train.py"}}, fake)[0], "/home/ann/venv/bin/python");
+  fake.env["VIRTUAL_ENV"] = "";
+  EXPECT_EQ(ArgvOf({{"train.py"}}, fake)[0], "/opt/conda/bin/python");
+}
+
+TEST(ResolveProgram, PythonMayBeNamed) {
+  FakeSurroundings fake = Debian();
+  fake.env["VIRTUAL_ENV"] = "/venv";
+  fake.files["/usr/bin/python3.11"] = FileKind::kExecutable;
+  const std::pair<const char*, const char*> kCases[] = {
+      {"/opt/python", "/opt/python"},
+      {"./py/python", "/home/ann/py/python"},
+      {"python3.11", "/usr/bin/python3.11"},
+      {"python9", "python9"},  // Perhaps the nodes have it.
+  };
+  for (const auto& [asked, expected] : kCases) {
+    EXPECT_EQ(ArgvOf({{"train.py"}, false, false, asked}, fake)[0], expected) << asked;
+  }
+}
+
+TEST(ResolveProgram, WithoutAnyPythonHereTheNodeLooks) {
+  FakeSurroundings fake;
+  const auto program = ResolveProgram({{"train.py"}}, fake.Get());
+  ASSERT_OK(program);
+  EXPECT_EQ(program->argv[0], "python3");
+  EXPECT_THAT(program->required_paths, ElementsAre("/home/ann/train.py"));
+  fake.env["PATH"] = "/bin";
+  fake.files["/bin/python"] = FileKind::kExecutable;
+  EXPECT_EQ(ArgvOf({{"train.py"}}, fake)[0], "/bin/python");
+}
+
+TEST(ResolveProgram, AModuleIsForPython) {
+  const auto program = ResolveProgram({{"pkg.train", "-m", "x"}, true}, Debian().Get());
+  ASSERT_OK(program);
+  EXPECT_THAT(program->argv, ElementsAre("/usr/bin/python3", "-u", "-m", "pkg.train", "-m", "x"));
+  EXPECT_THAT(program->required_paths, ElementsAre("/usr/bin/python3"));
+  EXPECT_EQ(program->name, "pkg.train");
+}
+
+TEST(ResolveProgram, AnExecutableIsLookedUpInPathThenHere) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"true", "/usr/bin/true"},
+      {"train", "/home/ann/train"},
+      {"./train", "/home/ann/train"},
+      {"././train", "/home/ann/train"},
+      {"bin/train", "/home/ann/bin/train"},
+      {"../train", "/home/ann/../train"},
+      {"/opt/train", "/opt/train"},
+      {"notes", "/home/ann/notes"},  // Is there, so that the complaint is about its mode.
+      {"folder", "folder"},
+      {"absent", "absent"},
+  };
+  for (const auto& [word, expected] : kCases) {
+    EXPECT_EQ(ArgvOf({{word}}, Debian())[0], expected) << word;
+  }
+}
+
+TEST(ResolveProgram, AFileInPathWinsOverOneHere) {
+  FakeSurroundings fake = Debian();
+  fake.files["/usr/local/bin/train"] = FileKind::kExecutable;
+  EXPECT_EQ(ArgvOf({{"train"}}, fake)[0], "/usr/local/bin/train");
+  fake.files["/usr/local/bin/train"] = FileKind::kDirectory;
+  EXPECT_EQ(ArgvOf({{"train"}}, fake)[0], "/home/ann/train");
+}
+
+TEST(ResolveProgram, RelativePartsOfPathAreTakenFromHere) {
+  FakeSurroundings fake;
+  fake.files["/home/ann/tools/t"] = FileKind::kExecutable;
+  fake.files["/home/ann/u"] = FileKind::kExecutable;
+  fake.env["PATH"] = "/bin:tools";
+  EXPECT_EQ(ArgvOf({{"t"}}, fake)[0], "/home/ann/tools/t");
+  fake.env["PATH"] = "/bin:";
+  EXPECT_EQ(ArgvOf({{"u"}}, fake)[0], "/home/ann/u");
+}
+
+TEST(ResolveProgram, NoPythonForcesAnExecutable) {
+  const auto program = ResolveProgram({{"./train.py", "x"}, false, true}, Debian().Get());
+  ASSERT_OK(program);
+  EXPECT_THAT(program->argv, ElementsAre("/home/ann/train.py", "x"));
+  EXPECT_THAT(program->required_paths, ElementsAre("/home/ann/train.py"));
+}
+
+TEST(ResolveProgram, RefusesContradictions) {
+  const auto around = FakeSurroundings().Get();
+  EXPECT_THAT(ResolveProgram({{"x"}, true, true}, around),
+              StatusIs(kInvalid, "`--module` and `--no_python` cannot be used together"));
+  EXPECT_THAT(ResolveProgram({{"x"}, false, true, "python3"}, around),
+              StatusIs(kInvalid, "`--python` and `--no_python` cannot be used together"));
+  EXPECT_THAT(ResolveProgram({{"./train"}, false, false, "python3"}, around),
+              StatusIs(kInvalid, HasSubstr("./train is no .py file")));
+  EXPECT_THAT(ResolveProgram({}, around), StatusIs(kInvalid, "PROGRAM is missing"));
+  EXPECT_THAT(ResolveProgram({{""}}, around), StatusIs(kInvalid, "PROGRAM is missing"));
+  EXPECT_THAT(ResolveProgram({{}, true}, around), StatusIs(kInvalid, "MODULE is missing"));
+}
+
+TEST(FindProblem, NamesTheFileAndHasTheCodeOfAShell) {
+  const FakeSurroundings fake = Debian();
+  struct Case {
+    ProgramRequest request;
+    int exit_code;
+    const char* message;
+  };
+  const Case kCases[] = {
+      {{{"absent"}}, 127, "absent is neither in PATH nor in /home/ann"},
+      {{{"./absent"}}, 127, "/home/ann/absent does not exist"},
+      {{{"absent.py"}}, 127, "/home/ann/absent.py does not exist"},
+      {{{"notes"}}, 126, "/home/ann/notes is not executable (chmod +x makes it so)"},
+      {{{"./folder"}}, 126, "/home/ann/folder is a directory"},
+      {{{"train.py"}, false, true},
+       126,
+       "/home/ann/train.py is not executable (chmod +x makes it so)"},
+      {{{"train.py"}, false, false, "/opt/python"}, 127, "/opt/python does not exist"},
+  };
+  for (const Case& c : kCases) {
+    const auto program = ResolveProgram(c.request, fake.Get());
+    ASSERT_OK(program);
+    const auto problem = FindProblem(*program, fake.Get());
+    ASSERT_TRUE(problem.has_value()) << c.message;
+    EXPECT_EQ(problem->exit_code, c.exit_code);
+    EXPECT_EQ(problem->message, c.message);
+  }
+}
+
+TEST(FindProblem, IsSilentAboutWhatCanStart) {
+  const FakeSurroundings fake = Debian();
+  const ProgramRequest kGood[] = {{{"true"}}, {{"train"}}, {{"train.py"}}, {{"a.module"}, true}};
+  for (const ProgramRequest& request : kGood) {
+    const auto program = ResolveProgram(request, fake.Get());
+    ASSERT_OK(program);
+    EXPECT_FALSE(FindProblem(*program, fake.Get()).has_value()) << request.words[0];
+  }
+}
+
+TEST(AbsolutePath, StaysWithinTheText) {
+  EXPECT_EQ(AbsolutePath("a", "/"), "/a");
+  EXPECT_EQ(AbsolutePath(".", "/w"), "/w");
+  EXPECT_EQ(AbsolutePath("./", "/w"), "/w");
+  EXPECT_EQ(AbsolutePath(".hidden", "/w"), "/w/.hidden");
+  EXPECT_EQ(AbsolutePath("/b", "/w"), "/b");
+}
+
+TEST(RealSurroundings, SeeThisProcess) {
+  const auto around = RealSurroundings();
+  ASSERT_OK(around);
+  EXPECT_EQ(around->cwd[0], '/');
+  EXPECT_EQ(around->probe("/bin/sh"), FileKind::kExecutable);
+  EXPECT_EQ(around->probe("/"), FileKind::kDirectory);
+  EXPECT_EQ(around->probe("/proc/version"), FileKind::kFile);
+  EXPECT_EQ(around->probe("/no/such/file"), FileKind::kMissing);
+  EXPECT_FALSE(around->env("ACCEL_NO_SUCH_VARIABLE").has_value());
+}
+
+}  // namespace
+}  // namespace accel

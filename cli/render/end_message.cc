@@ -1,0 +1,38 @@
+#include "cli/render/end_message.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "cli/render/escape.h"
+#include "common/exit_text.h"
+
+namespace accel {
+namespace {
+
+// `job a0x2k9fq, "mnist"`; `after` closes the apposition where the sentence goes on.
+std::string NameJob(const v1::Job& job, absl::string_view after = "") {
+  const std::string id = absl::StrCat("job ", EscapeControls(job.job_id()));
+  if (job.spec().name().empty()) return id;
+  return absl::StrCat(id, ", \"", EscapeControls(job.spec().name()), "\"", after);
+}
+
+}  // namespace
+
+std::string EndMessage(const v1::Job& job) {
+  if (job.phase() == v1::SUCCEEDED) return "";
+  if (job.phase() == v1::CANCELLED) return absl::StrCat(NameJob(job, ","), " was cancelled");
+  if (!job.has_cause()) {
+    return job.reason().empty()
+               ? absl::StrCat(NameJob(job, ","), " failed")
+               : absl::StrCat(NameJob(job, ","), " failed: ", EscapeControls(job.reason()));
+  }
+  const v1::FailureCause& cause = job.cause();
+  std::string message = absl::StrCat(EscapeControls(DescribeFailure(cause)), " (generation ",
+                                     cause.generation(), " of ", NameJob(job), ")");
+  if (!cause.last_lines().empty()) absl::StrAppend(&message, "\nits last lines:");
+  for (const std::string& line : cause.last_lines()) {
+    absl::StrAppend(&message, "\n  | ", EscapeControls(line));
+  }
+  return message;
+}
+
+}  // namespace accel

@@ -1,0 +1,50 @@
+#include "cli/render/end_message.h"
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+namespace accel {
+namespace {
+
+template <typename Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
+  return message;
+}
+
+TEST(EndMessage, QuotesTheLastLines) {
+  const auto job = Parse<v1::Job>(R"(
+      job_id: "a0x2k9fq" spec { name: "mnist" } phase: FAILED exit_code: 3
+      cause {
+        generation: 2 rank: 1 node_name: "n1" exit { kind: EXITED code: 3 }
+        last_lines: "Traceback (most recent call last):"
+        last_lines: "  \033[1mValueError\033[0m: bad"
+      })");
+  EXPECT_EQ(EndMessage(job),
+            R"(rank 1 on node n1 exited with code 3 (generation 2 of job a0x2k9fq, "mnist")
+its last lines:
+  | Traceback (most recent call last):
+  |   \x1b[1mValueError\x1b[0m: bad)");
+}
+
+TEST(EndMessage, WithoutLinesIsOneLine) {
+  const auto job = Parse<v1::Job>(R"(
+      job_id: "a0" phase: FAILED
+      cause { generation: 1 rank: 0 node_name: "n1" exit { kind: SIGNALLED signal: 15 } })");
+  EXPECT_EQ(EndMessage(job),
+            "rank 0 on node n1 was killed by SIGTERM (15) (generation 1 of job a0)");
+}
+
+TEST(EndMessage, OtherEnds) {
+  EXPECT_EQ(EndMessage(Parse<v1::Job>("job_id: 'a0' phase: SUCCEEDED")), "");
+  EXPECT_EQ(EndMessage(Parse<v1::Job>("job_id: 'a0' phase: CANCELLED")), "job a0 was cancelled");
+  EXPECT_EQ(EndMessage(Parse<v1::Job>("job_id: 'a0' spec { name: 'n' } phase: CANCELLED")),
+            "job a0, \"n\", was cancelled");
+  EXPECT_EQ(EndMessage(Parse<v1::Job>("job_id: 'a0' phase: FAILED reason: 'No node has 9 GPUs'")),
+            "job a0 failed: No node has 9 GPUs");
+  EXPECT_EQ(EndMessage(Parse<v1::Job>("job_id: 'a0' phase: FAILED")), "job a0 failed");
+}
+
+}  // namespace
+}  // namespace accel

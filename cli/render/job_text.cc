@@ -1,0 +1,146 @@
+#include "cli/render/job_text.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/render/escape.h"
+#include "cli/render/table.h"
+#include "cli/render/times.h"
+#include "common/exit_text.h"
+
+namespace accel {
+namespace {
+
+absl::Time Moment(int64_t unix_ms) { return absl::FromUnixMillis(unix_ms); }
+
+int RanksOf(const v1::GenerationRecord& generation) {
+  int ranks = 0;
+  for (const v1::Placement& placement : generation.placements()) ranks += placement.processes();
+  return ranks;
+}
+
+// Of the newest generation, else as asked for; empty if the nodes will decide.
+std::string Ranks(const v1::Job& job) {
+  if (!job.generations().empty()) return absl::StrCat(RanksOf(*job.generations().rbegin()));
+  const v1::JobSpec& spec = job.spec();
+  if (spec.processes_per_node().empty()) return "";
+  int64_t ranks = 0;
+  for (int processes : spec.processes_per_node()) ranks += processes;
+  if (spec.processes_per_node_size() == 1) ranks *= spec.nodes();
+  return absl::StrCat(ranks);
+}
+
+std::string RanFor(int64_t start_ms, int64_t end_ms, absl::Time now) {
+  if (start_ms == 0) return "";
+  return DurationText((end_ms == 0 ? now : Moment(end_ms)) - Moment(start_ms));
+}
+
+std::string RanFor(const v1::Job& job, absl::Time now) {
+  if (job.generations().empty()) return "";
+  return RanFor(job.generations(0).started_unix_ms(), job.ended_unix_ms(), now);
+}
+
+std::string ExitCode(const v1::Job& job) {
+  return IsFinalPhase(job.phase()) ? absl::StrCat(job.exit_code()) : "";
+}
+
+std::string ProcessesPerNode(const v1::JobSpec& spec) {
+  if (spec.processes_per_node().empty()) return "one per GPU, or one";
+  return absl::StrJoin(spec.processes_per_node(), ", ");
+}
+
+std::string Plural(int64_t count, absl::string_view one, absl::string_view many) {
+  return absl::StrCat(count, " ", count == 1 ? one : many);
+}
+
+std::string RankRange(const v1::Placement& placement) {
+  const int first = placement.first_rank();
+  if (placement.processes() == 1) return absl::StrCat("rank ", first);
+  return absl::StrCat("ranks ", first, " to ", first + placement.processes() - 1);
+}
+
+// "generation 2: 7 ranks, ran 12 s, exit code 3", then a line per node and the cause.
+std::string RenderGeneration(const v1::GenerationRecord& generation, absl::Time now) {
+  const bool ended = generation.ended_unix_ms() != 0;
+  std::string text = absl::StrCat("\ngeneration ", generation.generation(), ": ",
+                                  Plural(RanksOf(generation), "rank", "ranks"));
+  const std::string ran = RanFor(generation.started_unix_ms(), generation.ended_unix_ms(), now);
+  if (!ran.empty()) absl::StrAppend(&text, ended ? ", ran " : ", for ", ran);
+  if (ended) absl::StrAppend(&text, ", exit code ", generation.exit_code());
+  absl::StrAppend(&text, "\n");
+  Table nodes({{""}, {""}, {""}});
+  for (const v1::Placement& placement : generation.placements()) {
+    std::vector<std::string> cells = {absl::StrCat("  node ", placement.node_name()),
+                                      RankRange(placement)};
+    if (!placement.gpu_ids().empty()) {
+      cells.push_back(absl::StrCat("GPUs ", absl::StrJoin(placement.gpu_ids(), ",")));
+    }
+    nodes.AddRow(std::move(cells));
+  }
+  text += nodes.Render();
+  if (!generation.has_cause()) return text;
+  absl::StrAppend(&text, "  ", EscapeControls(DescribeFailure(generation.cause())), "\n");
+  for (const std::string& line : generation.cause().last_lines()) {
+    absl::StrAppend(&text, "    | ", EscapeControls(line), "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+bool IsFinalPhase(v1::JobPhase phase) {
+  return phase == v1::SUCCEEDED || phase == v1::FAILED || phase == v1::CANCELLED;
+}
+
+std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now) {
+  if (jobs.jobs().empty()) return "no jobs\n";
+  constexpr auto kRight = Table::Align::kRight;
+  Table table({{"JOB"},
+               {"NAME"},
+               {"PHASE"},
+               {"NODES", kRight},
+               {"RANKS", kRight},
+               {"GENERATION", kRight},
+               {"SUBMITTED", kRight},
+               {"RAN", kRight},
+               {"EXIT", kRight},
+               {"REASON"}});
+  for (const v1::Job& job : jobs.jobs()) {
+    table.AddRow(
+        {job.job_id(), job.spec().name(), v1::JobPhase_Name(job.phase()),
+         absl::StrCat(job.spec().nodes()), Ranks(job),
+         job.generations().empty() ? "" : absl::StrCat(job.generations().rbegin()->generation()),
+         AgoText(Moment(job.submitted_unix_ms()), now), RanFor(job, now), ExitCode(job),
+         job.reason()});
+  }
+  return table.Render();
+}
+
+std::string RenderJob(const v1::Job& job, absl::Time now) {
+  const v1::JobSpec& spec = job.spec();
+  Table facts({{""}, {""}});
+  facts.AddRow({"job", job.job_id()});
+  facts.AddRow({"name", spec.name()});
+  facts.AddRow({"phase", v1::JobPhase_Name(job.phase())});
+  facts.AddRow({"reason", job.reason()});
+  if (IsFinalPhase(job.phase())) facts.AddRow({"exit code", ExitCode(job)});
+  facts.AddRow({"command", absl::StrJoin(spec.argv(), " ")});
+  facts.AddRow({"workdir", spec.workdir()});
+  facts.AddRow({"nodes", absl::StrCat(spec.nodes())});
+  facts.AddRow({"processes per node", ProcessesPerNode(spec)});
+  facts.AddRow(
+      {"failures", absl::StrCat(job.failures(), " (restarts: at most ", spec.max_restarts(), ")")});
+  if (spec.time_limit_ms() > 0) {
+    facts.AddRow({"time limit", DurationText(absl::Milliseconds(spec.time_limit_ms()))});
+  }
+  facts.AddRow({"submitted", AgoText(Moment(job.submitted_unix_ms()), now)});
+  facts.AddRow({"ran", RanFor(job, now)});
+  std::string text = facts.Render();
+  for (const v1::GenerationRecord& generation : job.generations()) {
+    text += RenderGeneration(generation, now);
+  }
+  return text;
+}
+
+}  // namespace accel

@@ -1,0 +1,116 @@
+#include "cli/render/job_text.h"
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+namespace accel {
+namespace {
+
+const absl::Time kNow = absl::FromUnixSeconds(10'000);
+
+template <typename Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
+  return message;
+}
+
+TEST(IsFinalPhase, EveryPhase) {
+  for (v1::JobPhase phase : {v1::JOB_PHASE_UNSPECIFIED, v1::PENDING, v1::STARTING, v1::RUNNING,
+                             v1::STOPPING, v1::RESTARTING}) {
+    EXPECT_FALSE(IsFinalPhase(phase)) << phase;
+  }
+  for (v1::JobPhase phase : {v1::SUCCEEDED, v1::FAILED, v1::CANCELLED}) {
+    EXPECT_TRUE(IsFinalPhase(phase)) << phase;
+  }
+}
+
+TEST(RenderJobs, Golden) {
+  const auto jobs = Parse<v1::ListJobsResponse>(R"(
+      jobs {
+        job_id: "a0x2k9fq" spec { name: "mnist" nodes: 2 } phase: FAILED exit_code: 3
+        reason: "Rank 1 on node a exited with code 3" submitted_unix_ms: 9700000
+        ended_unix_ms: 9765000
+        generations { generation: 1 started_unix_ms: 9700500 placements { processes: 3 } }
+        generations { generation: 2 placements { processes: 3 } placements { processes: 4 } }
+      }
+      jobs {
+        job_id: "a0x2k9fr" spec { name: "eval\033[2J" nodes: 4 processes_per_node: 8 }
+        phase: PENDING reason: "Waits for 4 nodes; 3 are connected" submitted_unix_ms: 9999500
+      }
+      jobs {
+        job_id: "a0x2k9fs" spec { nodes: 1 } phase: RUNNING submitted_unix_ms: 2000000
+        generations { generation: 1 started_unix_ms: 2500000 placements { processes: 1 } }
+      })");
+  EXPECT_EQ(
+      RenderJobs(jobs, kNow),
+      R"(JOB       NAME         PHASE    NODES  RANKS  GENERATION  SUBMITTED        RAN  EXIT  REASON
+a0x2k9fq  mnist        FAILED       2      7           2  5 min ago  1 min 4 s     3  Rank 1 on node a exited with code 3
+a0x2k9fr  eval\x1b[2J  PENDING      4     32           -   just now          -     -  Waits for 4 nodes; 3 are connected
+a0x2k9fs  -            RUNNING      1      1           1    2 h ago  2 h 5 min     -  -
+)");
+}
+
+TEST(RenderJobs, None) { EXPECT_EQ(RenderJobs({}, kNow), "no jobs\n"); }
+
+TEST(RenderJob, Golden) {
+  const auto job = Parse<v1::Job>(R"(
+      job_id: "a0x2k9fq" phase: RUNNING reason: "All 7 ranks run" failures: 1
+      spec {
+        name: "mnist" argv: "/venv/bin/python" argv: "-u" argv: "/home/ann/train.py"
+        workdir: "/home/ann" nodes: 2 processes_per_node: 3 processes_per_node: 4 max_restarts: 3
+        time_limit_ms: 900000
+      }
+      submitted_unix_ms: 9700000
+      generations {
+        generation: 1 started_unix_ms: 9700500 ended_unix_ms: 9712500 exit_code: 3
+        placements { node_name: "a" first_rank: 0 processes: 3 gpu_ids: 0 gpu_ids: 1 gpu_ids: 2 }
+        placements { node_name: "node-b" first_rank: 3 processes: 1 }
+        cause {
+          generation: 1 rank: 1 node_name: "a" exit { kind: EXITED code: 3 }
+          last_lines: "ValueError: \033[1mbad"
+        }
+      }
+      generations {
+        generation: 2 started_unix_ms: 9713000
+        placements { node_name: "a" first_rank: 0 processes: 1 gpu_ids: 3 }
+      })");
+  EXPECT_EQ(RenderJob(job, kNow), R"(job                 a0x2k9fq
+name                mnist
+phase               RUNNING
+reason              All 7 ranks run
+command             /venv/bin/python -u /home/ann/train.py
+workdir             /home/ann
+nodes               2
+processes per node  3, 4
+failures            1 (restarts: at most 3)
+time limit          15 min
+submitted           5 min ago
+ran                 4 min 59 s
+
+generation 1: 4 ranks, ran 12 s, exit code 3
+  node a       ranks 0 to 2  GPUs 0,1,2
+  node node-b  rank 3
+  rank 1 on node a exited with code 3
+    | ValueError: \x1b[1mbad
+
+generation 2: 1 rank, for 4 min 47 s
+  node a  rank 0  GPUs 3
+)");
+}
+
+TEST(RenderJob, BeforeItsFirstGenerationAndAfterItsEnd) {
+  auto job = Parse<v1::Job>("job_id: 'a0' spec { nodes: 1 argv: 'true' } phase: PENDING");
+  const std::string pending = RenderJob(job, kNow);
+  EXPECT_NE(pending.find("processes per node  one per GPU, or one\n"), std::string::npos)
+      << pending;
+  EXPECT_NE(pending.find("ran                 -\n"), std::string::npos) << pending;
+  EXPECT_EQ(pending.find("exit code"), std::string::npos) << pending;
+  job.set_phase(v1::CANCELLED);
+  job.set_exit_code(143);
+  const std::string cancelled = RenderJob(job, kNow);
+  EXPECT_NE(cancelled.find("exit code           143\n"), std::string::npos) << cancelled;
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,49 @@
+#include "cli/render/node_text.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/render/table.h"
+#include "cli/render/times.h"
+
+namespace accel {
+namespace {
+
+std::string State(const v1::NodeStatus& node) {
+  if (!node.connected()) return "not connected";
+  return node.refuses_work().empty() ? "ready" : "takes no new work";
+}
+
+std::string Gpus(const v1::NodeStatus& node) {
+  const int all = node.inventory().gpus_size();
+  return all == 0 ? "0" : absl::StrCat(node.gpus_in_use_size(), "/", all);
+}
+
+std::string Running(const v1::NodeStatus& node) {
+  return absl::StrJoin(node.running(), ", ", [](std::string* out, const v1::GenerationKey& key) {
+    absl::StrAppend(out, key.job_id(), "/", key.generation());
+  });
+}
+
+}  // namespace
+
+std::string RenderNodes(const v1::ListNodesResponse& nodes) {
+  if (nodes.nodes().empty()) return "no nodes\n";
+  constexpr auto kRight = Table::Align::kRight;
+  Table table({{"NODE"},
+               {"ADDRESS"},
+               {"STATE"},
+               {"CPUS", kRight},
+               {"MEMORY", kRight},
+               {"GPUS", kRight},
+               {"VERSION"},
+               {"JOBS"},
+               {"REASON"}});
+  for (const v1::NodeStatus& node : nodes.nodes()) {
+    table.AddRow({node.name(), node.address(), State(node), absl::StrCat(node.inventory().cpus()),
+                  BytesText(node.inventory().memory_bytes()), Gpus(node), node.version(),
+                  Running(node), node.refuses_work()});
+  }
+  return table.Render();
+}
+
+}  // namespace accel

@@ -1,0 +1,13 @@
+// Nodes as people read them. Pure; what others wrote is escaped.
+#pragma once
+
+#include <string>
+
+#include "proto/service.pb.h"
+
+namespace accel {
+
+// One line per node, in the order given.
+std::string RenderNodes(const v1::ListNodesResponse& nodes);
+
+}  // namespace accel

@@ -1,0 +1,37 @@
+#include "cli/render/node_text.h"
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+namespace accel {
+namespace {
+
+TEST(RenderNodes, Golden) {
+  v1::ListNodesResponse nodes;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+      nodes {
+        node_id: "n-1" name: "a" address: "127.0.0.1" version: "0.1.0" connected: true
+        inventory { cpus: 64 memory_bytes: 540000000000
+                    gpus { index: 0 } gpus { index: 1 } gpus { index: 2 } gpus { index: 3 } }
+        running { job_id: "a0x2k9fq" generation: 2 } running { job_id: "a0x2k9fr" generation: 1 }
+        gpus_in_use: 0 gpus_in_use: 1 gpus_in_use: 3
+      }
+      nodes {
+        name: "node-b" address: "10.0.0.2" version: "0.1.0" connected: true
+        inventory { cpus: 2 memory_bytes: 8000000000 } refuses_work: "64 results wait\033[2J"
+      }
+      nodes { name: "c" address: "10.0.0.3" version: "0.1.0" })",
+                                                            &nodes));
+  EXPECT_EQ(
+      RenderNodes(nodes),
+      R"(NODE    ADDRESS    STATE              CPUS     MEMORY  GPUS  VERSION  JOBS                    REASON
+a       127.0.0.1  ready                64  502.9 GiB   3/4  0.1.0    a0x2k9fq/2, a0x2k9fr/1  -
+node-b  10.0.0.2   takes no new work     2    7.5 GiB     0  0.1.0    -                       64 results wait\x1b[2J
+c       10.0.0.3   not connected         0        0 B     0  0.1.0    -                       -
+)");
+}
+
+TEST(RenderNodes, None) { EXPECT_EQ(RenderNodes({}), "no nodes\n"); }
+
+}  // namespace
+}  // namespace accel

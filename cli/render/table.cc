@@ -1,0 +1,53 @@
+#include "cli/render/table.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "cli/render/escape.h"
+#include "common/check.h"
+
+namespace accel {
+namespace {
+
+constexpr size_t kGap = 2;
+
+std::string Padded(const std::string& cell, size_t width, Table::Align align) {
+  const std::string blanks(width - DisplayWidth(cell), ' ');
+  return align == Table::Align::kRight ? blanks + cell : cell + blanks;
+}
+
+}  // namespace
+
+void Table::AddRow(std::vector<std::string> cells) {
+  ACCEL_CHECK(cells.size() <= columns_.size(), "a row has no more cells than the table columns");
+  for (std::string& cell : cells) cell = cell.empty() ? "-" : EscapeControls(cell);
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::Render() const {
+  std::vector<std::vector<std::string>> lines;
+  const bool titled = std::any_of(columns_.begin(), columns_.end(),
+                                  [](const Column& column) { return !column.title.empty(); });
+  if (titled) {
+    std::vector<std::string>& titles = lines.emplace_back();
+    for (const Column& column : columns_) titles.push_back(column.title);
+  }
+  lines.insert(lines.end(), rows_.begin(), rows_.end());
+  std::vector<size_t> widths(columns_.size());
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(line[i]));
+  }
+  std::string text;
+  for (const auto& line : lines) {
+    std::string row;
+    for (size_t i = 0; i < line.size(); ++i) {
+      if (i > 0) row.append(kGap, ' ');
+      row += Padded(line[i], widths[i], columns_[i].align);
+    }
+    absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(row), "\n");
+  }
+  return text;
+}
+
+}  // namespace accel

@@ -1,0 +1,32 @@
+// Tables for people: columns two spaces apart, no blanks at line ends.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace accel {
+
+// Not thread-safe.
+class Table {
+ public:
+  enum class Align { kLeft, kRight };
+  struct Column {
+    std::string title;
+    Align align = Align::kLeft;
+  };
+
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // Controls in the cells are escaped; a row may end early, and an empty cell shows as "-".
+  void AddRow(std::vector<std::string> cells);
+
+  // A line per row, each ended; the titles first unless all are empty.
+  std::string Render() const;
+
+ private:
+  const std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace accel

@@ -1,0 +1,34 @@
+#include "cli/render/table.h"
+
+#include <gtest/gtest.h>
+
+namespace accel {
+namespace {
+
+constexpr auto kRight = Table::Align::kRight;
+
+TEST(Table, AlignsColumnsWithoutTrailingBlanks) {
+  Table table({{"JOB"}, {"RANKS", kRight}, {"REASON"}});
+  table.AddRow({"a0x2", "8", "runs"});
+  table.AddRow({"a0x2k9fq", "1024", ""});
+  table.AddRow({"größer", "", "x"});
+  table.AddRow({"b"});
+  EXPECT_EQ(table.Render(),
+            "JOB       RANKS  REASON\n"
+            "a0x2          8  runs\n"
+            "a0x2k9fq   1024  -\n"
+            "größer        -  x\n"
+            "b\n");
+}
+
+TEST(Table, HasNoTitleLineWithoutTitles) {
+  Table table({{""}, {""}});
+  table.AddRow({"phase", "RUNNING"});
+  table.AddRow({"reason", "a\nb"});
+  EXPECT_EQ(table.Render(), "phase   RUNNING\nreason  a\\nb\n");
+}
+
+TEST(Table, WithoutRowsIsItsTitles) { EXPECT_EQ(Table({{"A"}, {"B", kRight}}).Render(), "A  B\n"); }
+
+}  // namespace
+}  // namespace accel

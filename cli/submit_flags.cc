@@ -1,0 +1,74 @@
+#include "cli/submit_flags.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace accel {
+namespace {
+
+constexpr int kMaxNodes = 10'000;
+
+constexpr char kFooter[] =
+    "A relative PROGRAM is taken from the current directory, also with --workdir. PATH, "
+    "VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH and LD_LIBRARY_PATH travel with the job. Paths must "
+    "exist on the nodes; they need not exist here.\n\n"
+    "With --wait, Ctrl-C and SIGTERM cancel the job; a second one kills it at once; a third leaves "
+    "it alone and exits. SIGHUP ends accel alone: the job goes on.\n\n"
+    "Exit codes without --wait:\n"
+    "  0     the job is accepted\n"
+    "  2     wrong usage, or a job that the coordinator refuses\n"
+    "  1     any other error: no answer from the coordinator, a wrong token…\n"
+    "Exit codes with --wait, besides these:\n"
+    "  0     the job succeeded\n"
+    "  N     of the first process that failed in the last generation\n"
+    "  128+N that process was killed by signal N; 143: the job was cancelled\n"
+    "  124   the job ran into its time limit\n"
+    "  126   PROGRAM cannot be executed on a node\n"
+    "  127   PROGRAM, script or working directory does not exist on a node\n"
+    "docs/exit-codes.md has them all.";
+
+}  // namespace
+
+FlagSet MakeSubmitFlagSet(SubmitFlags* to) {
+  FlagSet flags("accel submit", "[flags] [--] PROGRAM [args…]",
+                "Gives the coordinator a job and prints the job's id as soon as it is accepted. "
+                "PROGRAM is an executable or a .py file; what follows it is PROGRAM's own.");
+  flags.Int("nodes", "N", "on how many nodes (default: 1)", &to->nodes, 1, kMaxNodes);
+  flags.Value("processes_per_node", "K|K,L,…|auto",
+              "how many processes on each node, or on the first, the second… (default: auto, one "
+              "per GPU, or one)",
+              [to](const std::string& value) -> absl::Status {
+                ACCEL_ASSIGN_OR_RETURN(to->processes_per_node, ParseProcessesPerNode(value));
+                return absl::OkStatus();
+              });
+  flags.Text("name", "NAME", "what to call the job (default: the program's name)", &to->name);
+  flags.Text("workdir", "DIR", "where the workers start (default: the current directory)",
+             &to->workdir);
+  flags.Value("time_limit", "TIME",
+              "end the job this long after its first start: 90 (seconds), 15m, 2h, 1d, 1:30:00",
+              [to](const std::string& value) -> absl::Status {
+                ACCEL_ASSIGN_OR_RETURN(to->time_limit, ParseTimeLimit(value));
+                return absl::OkStatus();
+              });
+  AddJobFlags(&flags, &to->job);
+  flags.Switch("wait", "wait for the end of the job and exit as it did", &to->wait);
+  flags.Switch("json",
+               "print {\"job_id\": …} on one line; with --wait then the finished job on another",
+               &to->json);
+  AddConnectionFlags(&flags, &to->connection);
+  flags.Footer(kFooter);
+  return flags;
+}
+
+absl::Status CheckSubmitFlags(const SubmitFlags& flags) {
+  ACCEL_RETURN_IF_ERROR(CheckJobFlags(flags.job));
+  const int entries = static_cast<int>(flags.processes_per_node.size());
+  if (entries > 1 && entries != flags.nodes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--processes_per_node has ", entries, " entries for ", flags.nodes,
+                     flags.nodes == 1 ? " node" : " nodes", "; give one, or one for each node"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace accel

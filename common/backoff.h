@@ -1,0 +1,33 @@
+// Exponential back-off with jitter. Not thread-safe.
+#pragma once
+
+#include <random>
+
+#include "absl/time/time.h"
+
+namespace accel {
+
+class Backoff {
+ public:
+  // Pauses grow from `first` to `longest`, doubling.
+  Backoff(absl::Duration first, absl::Duration longest)
+      : first_(first), longest_(longest), next_(first), random_(std::random_device()()) {}
+
+  // The pause before the next try: between half of it and all of it, so that many clients spread
+  // out.
+  absl::Duration Next() {
+    const absl::Duration pause = next_ * std::uniform_real_distribution<double>(0.5, 1.0)(random_);
+    next_ = std::min(next_ * 2, longest_);
+    return pause;
+  }
+
+  void Reset() { next_ = first_; }
+
+ private:
+  const absl::Duration first_;
+  const absl::Duration longest_;
+  absl::Duration next_;
+  std::minstd_rand random_;
+};
+
+}  // namespace accel

@@ -1,0 +1,55 @@
+#include "common/exit_text.h"
+
+#include <string.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace accel {
+namespace {
+
+std::string SignalName(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  return name == nullptr ? absl::StrCat("signal ", signal)
+                         : absl::StrCat("SIG", name, " (", signal, ")");
+}
+
+std::string WithMessage(absl::string_view text, const v1::ExitRecord& exit) {
+  return exit.message().empty() ? std::string(text) : absl::StrCat(text, ": ", exit.message());
+}
+
+}  // namespace
+
+std::string DescribeExit(const v1::ExitRecord& exit) {
+  switch (exit.kind()) {
+    case v1::ExitRecord::EXITED:
+      return absl::StrCat("exited with code ", exit.code());
+    case v1::ExitRecord::SIGNALLED:
+      return absl::StrCat(exit.out_of_memory() ? "ran out of memory and " : "", "was killed by ",
+                          SignalName(exit.signal()), exit.core_dumped() ? " (core dumped)" : "");
+    case v1::ExitRecord::NOT_STARTED:
+      return WithMessage("could not be started", exit);
+    case v1::ExitRecord::SHIM_DIED:
+      return WithMessage("was ended because its shim died", exit);
+    case v1::ExitRecord::NODE_LOST:
+      return WithMessage("was lost", exit);
+    case v1::ExitRecord::TIMED_OUT:
+      return WithMessage("ran out of time", exit);
+    default:
+      return WithMessage("ended in a way that this accel does not know", exit);
+  }
+}
+
+std::string DescribeFailure(const v1::FailureCause& cause) {
+  const std::string& node = cause.node_name();
+  const std::string exit = DescribeExit(cause.exit());
+  if (cause.rank() >= 0) {
+    return absl::StrCat("rank ", cause.rank(), node.empty() ? "" : " on node ", node, " ", exit);
+  }
+  if (node.empty()) return absl::StrCat("the job ", exit);
+  if (cause.exit().kind() == v1::ExitRecord::NODE_LOST)
+    return absl::StrCat("node ", node, " ", exit);
+  return absl::StrCat("its part on node ", node, " ", exit);
+}
+
+}  // namespace accel

@@ -1,0 +1,58 @@
+#include "common/exit_text.h"
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace accel {
+namespace {
+
+template <typename Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
+  return message;
+}
+
+TEST(DescribeExit, EveryKind) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"kind: EXITED code: 3", "exited with code 3"},
+      {"kind: SIGNALLED signal: 9", "was killed by SIGKILL (9)"},
+      {"kind: SIGNALLED signal: 11 core_dumped: true", "was killed by SIGSEGV (11) (core dumped)"},
+      {"kind: SIGNALLED signal: 9 out_of_memory: true",
+       "ran out of memory and was killed by SIGKILL (9)"},
+      {"kind: SIGNALLED signal: 40", "was killed by signal 40"},
+      {"kind: NOT_STARTED code: 127 message: '/opt/train does not exist'",
+       "could not be started: /opt/train does not exist"},
+      {"kind: NOT_STARTED", "could not be started"},
+      {"kind: SHIM_DIED", "was ended because its shim died"},
+      {"kind: SHIM_DIED message: 'SIGKILL'", "was ended because its shim died: SIGKILL"},
+      {"kind: NODE_LOST message: 'no word for 30 s'", "was lost: no word for 30 s"},
+      {"kind: TIMED_OUT message: 'the time limit is 15 min'",
+       "ran out of time: the time limit is 15 min"},
+      {"", "ended in a way that this accel does not know"},
+  };
+  for (const auto& [record, text] : kCases) {
+    EXPECT_EQ(DescribeExit(Parse<v1::ExitRecord>(record)), text);
+  }
+}
+
+TEST(DescribeFailure, NamesRankOrNodeOrJob) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"rank: 1 node_name: 'a' exit { kind: EXITED code: 3 }",
+       "rank 1 on node a exited with code 3"},
+      {"rank: 0 exit { kind: EXITED code: 3 }", "rank 0 exited with code 3"},
+      {"rank: 2 node_name: 'a' exit { kind: NODE_LOST }", "rank 2 on node a was lost"},
+      {"rank: -1 node_name: 'a' exit { kind: NODE_LOST }", "node a was lost"},
+      {"rank: -1 node_name: 'a' exit { kind: SHIM_DIED }",
+       "its part on node a was ended because its shim died"},
+      {"rank: -1 exit { kind: TIMED_OUT }", "the job ran out of time"},
+  };
+  for (const auto& [cause, text] : kCases) {
+    EXPECT_EQ(DescribeFailure(Parse<v1::FailureCause>(cause)), text);
+  }
+}
+
+}  // namespace
+}  // namespace accel

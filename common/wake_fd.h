@@ -1,0 +1,37 @@
+// An eventfd that one thread makes readable and another polls and clears.
+#pragma once
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "common/check.h"
+#include "common/unique_fd.h"
+
+namespace accel {
+
+// Thread-safe; Wake() is safe in signal handlers too.
+class WakeFd {
+ public:
+  WakeFd() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    ACCEL_CHECK(fd_.valid(), "the process has no file descriptor left to start with");
+  }
+
+  int get() const { return fd_.get(); }
+  // An eventfd's counter cannot fill up by ones, and an empty one has nothing to clear: neither
+  // result matters.
+  void Wake() {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(fd_.get(), &one, sizeof(one));
+  }
+  void Clear() {
+    uint64_t count;
+    [[maybe_unused]] const ssize_t got = read(fd_.get(), &count, sizeof(count));
+  }
+
+ private:
+  UniqueFd fd_;
+};
+
+}  // namespace accel

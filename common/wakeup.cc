@@ -1,0 +1,26 @@
+#include "common/wakeup.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace accel {
+
+void Wakeup::Notify() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    notified_ = true;
+  }
+  notified_changed_.notify_one();
+}
+
+void Wakeup::WaitFor(absl::Duration timeout) {
+  // Longer waits are cut: a caller that has nothing to do just waits again.
+  const absl::Duration bounded = std::min(timeout, absl::Hours(24));
+  std::unique_lock<std::mutex> lock(mutex_);
+  notified_changed_.wait_until(
+      lock, std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(bounded),
+      [this] { return notified_; });
+  notified_ = false;
+}
+
+}  // namespace accel

@@ -1,0 +1,210 @@
+#include "coordinator/coordinator_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/log.h"
+#include "common/status_macros.h"
+#include "coordinator/core/facts.h"
+#include "coordinator/node_status.h"
+
+namespace accel {
+namespace {
+
+constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
+constexpr absl::Duration kLongestBackoff = absl::Seconds(5);
+
+absl::Status Ending() { return absl::UnavailableError("the coordinator is ending"); }
+
+void Merge(Changes older, Changes* changes) {
+  for (const JobId& id : older.put) {
+    if (changes->erase.count(id) == 0) changes->put.insert(id);
+  }
+  changes->erase.merge(older.erase);
+  changes->nodes.merge(older.nodes);
+}
+
+}  // namespace
+
+CoordinatorLoop::CoordinatorLoop(Options options)
+    : options_(std::move(options)), inbox_(std::make_shared<Inbox>(options_.clock)) {
+  state_.limits = options_.limits;
+  state_.opened_at = options_.clock->Now();
+  // Above every revision of an earlier coordinator: none changes its mind a million times a second.
+  state_.revision = static_cast<uint64_t>(absl::ToUnixMicros(options_.wall_clock()));
+}
+
+CoordinatorLoop::~CoordinatorLoop() { Stop(); }
+
+absl::Status CoordinatorLoop::Load() {
+  ACCEL_ASSIGN_OR_RETURN(const std::vector<JobRecord> records, options_.store->Load());
+  const absl::Time now = options_.clock->Now();
+  for (const auto& [id, bytes] : records) {
+    v1::Job job;
+    if (!job.ParseFromString(bytes) || job.job_id() != id.value()) {
+      return absl::DataLossError(absl::StrCat("the stored record of job ", id.value(),
+                                              " cannot be read; move it away to start without it"));
+    }
+    watchers_.Publish(std::make_shared<const v1::Job>(job));
+    RestoreJob(std::move(job), now, &state_);
+  }
+  SortFinished(&state_);
+  wake_at_ = now;
+  return absl::OkStatus();
+}
+
+void CoordinatorLoop::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void CoordinatorLoop::Stop() {
+  stopping_ = true;
+  inbox_->Wake();
+  if (thread_.joinable()) thread_.join();
+  inbox_->Close();
+  Refuse(inbox_->Take(/*with_changes=*/true));
+  for (std::vector<Ack>* acks : {&acks_in_commit_, &acks_}) {
+    for (Ack& ack : std::exchange(*acks, {})) ack(Ending());
+  }
+  watchers_.Close();
+  sessions_.Close();
+}
+
+void CoordinatorLoop::Refuse(Inbox::Contents contents) {
+  for (ChangeEvent& event : contents.changes) {
+    if (auto* submit = std::get_if<SubmitEvent>(&event)) submit->done(Ending());
+    if (auto* cancel = std::get_if<CancelEvent>(&event)) cancel->done(Ending());
+    if (auto* opened = std::get_if<SessionOpened>(&event)) sessions_.Open(std::move(*opened));
+  }
+  for (QueryEvent& event : contents.queries) {
+    if (auto* watch = std::get_if<WatchEvent>(&event)) watch->on_change(Ending());
+    if (auto* list = std::get_if<ListJobsEvent>(&event)) list->done(Ending());
+    if (auto* list = std::get_if<ListNodesEvent>(&event)) list->done(Ending());
+  }
+}
+
+void CoordinatorLoop::Run() {
+  while (!stopping_) {
+    const absl::Time wake_at = RunOnce();
+    inbox_->Wait(wake_at - options_.clock->Now());
+    // Far behind time: this process was stopped or starved and could hear nobody, which is not the
+    // nodes' silence.
+    const absl::Duration late = options_.clock->Now() - wake_at;
+    if (late > options_.limits.node_timeout / 4) ForgiveSilence(late, &state_);
+  }
+}
+
+absl::Time CoordinatorLoop::RunOnce() {
+  for (;;) {
+    Inbox::Contents contents = inbox_->Take(/*with_changes=*/!committing_);
+    const bool news = !contents.empty();
+    if (contents.committed.has_value()) Committed(*std::move(contents.committed));
+    for (ChangeEvent& event : contents.changes) Apply(std::move(event));
+    for (QueryEvent& event : contents.queries) Answer(std::move(event));
+    if (!committing_ && (news || options_.clock->Now() >= wake_at_)) {
+      PlanAndCommit();
+    } else if (!news) {
+      return committing_ ? absl::InfiniteFuture() : wake_at_;
+    }
+  }
+}
+
+void CoordinatorLoop::Apply(ChangeEvent event) {
+  if (auto* submit = std::get_if<SubmitEvent>(&event)) {
+    Apply(std::move(*submit));
+  } else if (auto* cancel = std::get_if<CancelEvent>(&event)) {
+    Apply(std::move(*cancel));
+  } else if (auto* opened = std::get_if<SessionOpened>(&event)) {
+    sessions_.Open(std::move(*opened));
+  } else if (auto* report = std::get_if<ReportEvent>(&event)) {
+    sessions_.Report(std::move(*report), &state_, &changes_);
+  } else if (auto* closed = std::get_if<SessionClosed>(&event)) {
+    sessions_.Drop(closed->session, &state_);
+  }
+}
+
+void CoordinatorLoop::Apply(SubmitEvent event) {
+  absl::StatusOr<JobId> job = accel::SubmitJob(event.submit_id, std::move(event.spec),
+                                               options_.wall_clock(), &state_, &changes_);
+  if (!job.ok()) return event.done(std::move(job));
+  acks_.push_back(
+      [done = std::move(event.done), id = *std::move(job)](absl::Status status) mutable {
+        if (status.ok()) return done(std::move(id));
+        done(std::move(status));
+      });
+}
+
+void CoordinatorLoop::Apply(CancelEvent event) {
+  const absl::Status status = accel::CancelJob(event.job, event.at_once, &state_);
+  if (!status.ok()) return event.done(status);
+  acks_.push_back(std::move(event.done));
+}
+
+void CoordinatorLoop::Answer(QueryEvent event) {
+  if (auto* watch = std::get_if<WatchEvent>(&event)) {
+    watchers_.Watch(std::move(*watch));
+  } else if (auto* unwatch = std::get_if<UnwatchEvent>(&event)) {
+    watchers_.Unwatch(unwatch->watch);
+  } else if (auto* list = std::get_if<ListJobsEvent>(&event)) {
+    watchers_.List(std::move(*list));
+  } else if (auto* list = std::get_if<ListNodesEvent>(&event)) {
+    list->done(DescribeNodes(state_, options_.clock->Now()));
+  }
+}
+
+void CoordinatorLoop::PlanAndCommit() {
+  const absl::Time now = options_.clock->Now();
+  wake_at_ = PlanToRest(now, options_.wall_clock(), &state_, &changes_).wake_at;
+  if (changes_.durable()) {
+    if (now >= retry_at_) return Commit();
+    wake_at_ = std::min(wake_at_, retry_at_);
+    return;
+  }
+  Publish(std::exchange(changes_, {}));
+  for (Ack& ack : std::exchange(acks_, {})) ack(absl::OkStatus());
+}
+
+void CoordinatorLoop::Commit() {
+  JobBatch batch;
+  for (const JobId& id : changes_.put) {
+    batch.put.emplace_back(id, state_.jobs.at(id).job.SerializeAsString());
+  }
+  batch.erase.assign(changes_.erase.begin(), changes_.erase.end());
+  in_commit_ = std::exchange(changes_, {});
+  acks_in_commit_ = std::exchange(acks_, {});
+  committing_ = true;
+  options_.store->Commit(std::move(batch), [inbox = inbox_](absl::Status status) {
+    inbox->TellCommitted(std::move(status));
+  });
+}
+
+void CoordinatorLoop::Committed(absl::Status status) {
+  committing_ = false;
+  Changes changes = std::exchange(in_commit_, {});
+  std::vector<Ack> acks = std::exchange(acks_in_commit_, {});
+  if (status.ok()) {
+    backoff_ = absl::ZeroDuration();
+    retry_at_ = absl::InfinitePast();
+    Publish(changes);
+  } else {
+    backoff_ = std::clamp(backoff_ * 2, kFirstBackoff, kLongestBackoff);
+    retry_at_ = options_.clock->Now() + backoff_;
+    Merge(std::move(changes), &changes_);
+    LogError("jobs could not be stored; will try again",
+             {{"why", status.ToString()}, {"in", absl::FormatDuration(backoff_)}});
+    status = absl::UnavailableError(
+        absl::StrCat("not stored; retry with the same submit id (", status.message(), ")"));
+  }
+  for (Ack& ack : acks) ack(status);
+}
+
+void CoordinatorLoop::Publish(const Changes& changes) {
+  for (const JobId& id : changes.erase) watchers_.Erase(id);
+  for (const JobId& id : changes.put) {
+    watchers_.Publish(std::make_shared<const v1::Job>(state_.jobs.at(id).job));
+  }
+  for (const NodeId& node : changes.nodes) sessions_.Publish(node, &state_);
+}
+
+}  // namespace accel

@@ -1,0 +1,79 @@
+// The calls of other threads: they only post.
+
+#include <utility>
+
+#include "coordinator/coordinator_loop.h"
+
+namespace accel {
+namespace {
+
+class PostedWatch final : public Subscription {
+ public:
+  PostedWatch(std::shared_ptr<Inbox> inbox, WatchId id) : inbox_(std::move(inbox)), id_(id) {}
+  ~PostedWatch() override { inbox_->Tell(QueryEvent(UnwatchEvent{id_})); }
+
+ private:
+  const std::shared_ptr<Inbox> inbox_;
+  const WatchId id_;
+};
+
+class PostedSession final : public AgentSession {
+ public:
+  PostedSession(std::shared_ptr<Inbox> inbox, SessionId id) : inbox_(std::move(inbox)), id_(id) {}
+  ~PostedSession() override { inbox_->Tell(ChangeEvent(SessionClosed{id_})); }
+
+  void Report(v1::NodeObserved observed) override { inbox_->TellReport(id_, std::move(observed)); }
+
+ private:
+  const std::shared_ptr<Inbox> inbox_;
+  const SessionId id_;
+};
+
+}  // namespace
+
+void CoordinatorLoop::SubmitJob(std::string submit_id, v1::JobSpec spec,
+                                absl::AnyInvocable<void(absl::StatusOr<JobId>)> done) {
+  ChangeEvent event(SubmitEvent{std::move(submit_id), std::move(spec), std::move(done)});
+  const absl::Status posted = inbox_->Request(event);
+  if (!posted.ok()) std::get<SubmitEvent>(event).done(posted);
+}
+
+void CoordinatorLoop::CancelJob(JobId job, bool at_once,
+                                absl::AnyInvocable<void(absl::Status)> done) {
+  ChangeEvent event(CancelEvent{std::move(job), at_once, std::move(done)});
+  const absl::Status posted = inbox_->Request(event);
+  if (!posted.ok()) std::get<CancelEvent>(event).done(posted);
+}
+
+std::unique_ptr<Subscription> CoordinatorLoop::WatchJob(
+    JobId job, uint64_t known_version, absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change) {
+  const WatchId id = next_id_++;
+  QueryEvent event(WatchEvent{id, std::move(job), known_version, std::move(on_change)});
+  const absl::Status posted = inbox_->Request(event);
+  if (!posted.ok()) std::get<WatchEvent>(event).on_change(posted);
+  return std::make_unique<PostedWatch>(inbox_, id);
+}
+
+void CoordinatorLoop::ListJobs(JobId job,
+                               absl::AnyInvocable<void(absl::StatusOr<std::vector<JobPtr>>)> done) {
+  QueryEvent event(ListJobsEvent{std::move(job), std::move(done)});
+  const absl::Status posted = inbox_->Request(event);
+  if (!posted.ok()) std::get<ListJobsEvent>(event).done(posted);
+}
+
+void CoordinatorLoop::ListNodes(
+    absl::AnyInvocable<void(absl::StatusOr<v1::ListNodesResponse>)> done) {
+  QueryEvent event(ListNodesEvent{std::move(done)});
+  const absl::Status posted = inbox_->Request(event);
+  if (!posted.ok()) std::get<ListNodesEvent>(event).done(posted);
+}
+
+std::unique_ptr<AgentSession> CoordinatorLoop::OpenAgentSession(AgentCallbacks callbacks) {
+  const SessionId id = next_id_++;
+  ChangeEvent event(SessionOpened{id, std::move(callbacks)});
+  const absl::Status posted = inbox_->Request(event);
+  if (!posted.ok()) std::get<SessionOpened>(event).callbacks.on_closed(posted);
+  return std::make_unique<PostedSession>(inbox_, id);
+}
+
+}  // namespace accel

@@ -1,0 +1,366 @@
+#include "coordinator/coordinator_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "common/status_matchers.h"
+#include "coordinator/store/faulty_job_store.h"
+#include "coordinator/store/memory_job_store.h"
+
+namespace accel {
+namespace {
+
+using ::accel::testing::StatusIs;
+using ::testing::HasSubstr;
+
+v1::JobSpec Spec() {
+  v1::JobSpec spec;
+  spec.add_argv("train");
+  spec.set_nodes(1);
+  return spec;
+}
+
+v1::NodeObserved Observed(uint64_t sequence) {
+  v1::NodeObserved observed;
+  observed.set_node_id("id-a");
+  observed.set_name("a");
+  observed.set_incarnation("a-1");
+  observed.set_address("127.0.0.1");
+  observed.set_sequence(sequence);
+  return observed;
+}
+
+void AddGeneration(const std::string& job, int generation, v1::ObservedGeneration::State state,
+                   v1::NodeObserved* observed) {
+  v1::ObservedGeneration* part = observed->add_generations();
+  part->set_job_id(job);
+  part->set_generation(generation);
+  part->set_state(state);
+  v1::ObservedWorker* worker = part->add_workers();
+  if (state != v1::ObservedGeneration::ENDED) return;
+  worker->mutable_exit()->set_kind(v1::ExitRecord::EXITED);
+}
+
+// What an agent was told.
+struct Agent {
+  std::vector<DesiredPtr> desired;
+  std::optional<absl::Status> closed;
+  std::unique_ptr<AgentSession> session;
+};
+
+std::shared_ptr<Agent> Connect(Coordinator* coordinator) {
+  auto agent = std::make_shared<Agent>();
+  AgentCallbacks callbacks;
+  callbacks.on_desired = [agent](DesiredPtr desired) { agent->desired.push_back(desired); };
+  callbacks.on_closed = [agent](absl::Status status) { agent->closed = status; };
+  agent->session = coordinator->OpenAgentSession(std::move(callbacks));
+  return agent;
+}
+
+class CoordinatorLoopTest : public ::testing::Test {
+ protected:
+  CoordinatorLoopTest() { EXPECT_OK(loop_.Load()); }
+
+  CoordinatorLoop::Options Options() {
+    CoordinatorLoop::Options options;
+    options.store = &store_;
+    options.clock = &clock_;
+    options.wall_clock = [] { return absl::FromUnixSeconds(1'800'000'000); };
+    return options;
+  }
+
+  // Submits; the answer lands in *result.
+  void Submit(const std::string& submit_id, std::optional<absl::StatusOr<JobId>>* result) {
+    loop_.SubmitJob(submit_id, Spec(), [result](absl::StatusOr<JobId> job) { *result = job; });
+    loop_.RunOnce();
+  }
+
+  FaultyJobStore store_;
+  SimulatedClock clock_;
+  CoordinatorLoop loop_{Options()};
+};
+
+TEST_F(CoordinatorLoopTest, AnswersAndPublishesOnlyWhatIsCommitted) {
+  const auto agent = Connect(&loop_);
+  agent->session->Report(Observed(1));
+  loop_.RunOnce();
+  ASSERT_EQ(agent->desired.size(), 1u);
+  EXPECT_EQ(agent->desired[0]->generations_size(), 0);
+
+  std::optional<absl::StatusOr<JobId>> job;
+  Submit("one", &job);
+  ASSERT_TRUE(store_.pending().has_value());
+  EXPECT_EQ(store_.pending()->put.size(), 1u);
+  EXPECT_FALSE(job.has_value());
+  EXPECT_EQ(agent->desired.size(), 1u);
+
+  store_.Succeed();
+  loop_.RunOnce();
+  ASSERT_TRUE(job.has_value());
+  ASSERT_OK(*job);
+  ASSERT_EQ(agent->desired.size(), 2u);
+  EXPECT_EQ(agent->desired[1]->generations(0).key().job_id(), (*job)->value());
+  EXPECT_GT(agent->desired[1]->version(), agent->desired[0]->version());
+  EXPECT_EQ(agent->desired[1]->incarnation(), "a-1");
+}
+
+TEST_F(CoordinatorLoopTest, WhatPilesUpSharesOneCommit) {
+  std::optional<absl::StatusOr<JobId>> first, second, third;
+  Submit("one", &first);
+  Submit("two", &second);
+  Submit("three", &third);
+  EXPECT_EQ(store_.pending()->put.size(), 1u);
+  store_.Succeed();
+  loop_.RunOnce();
+  EXPECT_TRUE(first.has_value());
+  EXPECT_FALSE(second.has_value());
+  EXPECT_EQ(store_.pending()->put.size(), 2u);
+  store_.Succeed();
+  loop_.RunOnce();
+  EXPECT_TRUE(second.has_value());
+  EXPECT_TRUE(third.has_value());
+  EXPECT_EQ(store_.commits(), 2);
+}
+
+TEST_F(CoordinatorLoopTest, AFailedCommitIsAnsweredAndTriedAgain) {
+  const auto agent = Connect(&loop_);
+  agent->session->Report(Observed(1));
+  std::optional<absl::StatusOr<JobId>> first, again;
+  Submit("one", &first);
+  store_.Fail(absl::InternalError("disk full"));
+  const absl::Time retry_at = loop_.RunOnce();
+  ASSERT_TRUE(first.has_value());
+  EXPECT_THAT(*first, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("same submit id")));
+  EXPECT_FALSE(store_.pending().has_value());
+  const size_t told = agent->desired.size();
+
+  // The retry of the client is the same job; nothing is published before the store has it.
+  Submit("one", &again);
+  EXPECT_FALSE(again.has_value());
+  EXPECT_GT(retry_at, clock_.Now());
+  clock_.Advance(retry_at - clock_.Now());
+  loop_.RunOnce();
+  ASSERT_TRUE(store_.pending().has_value());
+  EXPECT_EQ(store_.pending()->put.size(), 1u);
+  EXPECT_EQ(agent->desired.size(), told);
+
+  // Fails again: the next try comes later.
+  store_.Fail(absl::InternalError("disk full"));
+  EXPECT_GT(loop_.RunOnce() - clock_.Now(), absl::Milliseconds(100));
+  EXPECT_THAT(*again, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("disk full")));
+  clock_.Advance(absl::Seconds(1));
+  loop_.RunOnce();
+  store_.Succeed();
+  loop_.RunOnce();
+  EXPECT_EQ(agent->desired.size(), told + 1);
+  std::optional<absl::StatusOr<JobId>> third;
+  Submit("one", &third);
+  ASSERT_OK(*third);
+  EXPECT_EQ((*third)->value(), agent->desired.back()->generations(0).key().job_id());
+}
+
+TEST_F(CoordinatorLoopTest, AGenerationIsForgottenOnlyOnceItsFactsAreCommitted) {
+  const auto agent = Connect(&loop_);
+  agent->session->Report(Observed(1));
+  std::optional<absl::StatusOr<JobId>> job;
+  Submit("one", &job);
+  store_.Succeed();
+  loop_.RunOnce();
+  v1::NodeObserved ended = Observed(2);
+  AddGeneration((*job)->value(), 1, v1::ObservedGeneration::ENDED, &ended);
+  agent->session->Report(ended);
+  loop_.RunOnce();
+  ASSERT_TRUE(store_.pending().has_value());
+  v1::Job stored;
+  ASSERT_TRUE(stored.ParseFromString(store_.pending()->put[0].second));
+  EXPECT_EQ(stored.phase(), v1::SUCCEEDED);
+  EXPECT_EQ(agent->desired.back()->forget_size(), 0);
+  store_.Succeed();
+  loop_.RunOnce();
+  EXPECT_EQ(agent->desired.back()->generations_size(), 0);
+  ASSERT_EQ(agent->desired.back()->forget_size(), 1);
+}
+
+TEST_F(CoordinatorLoopTest, QuestionsAreAnsweredDuringACommitFromWhatIsCommitted) {
+  std::optional<absl::StatusOr<JobId>> job;
+  Submit("one", &job);
+  std::optional<absl::StatusOr<std::vector<JobPtr>>> listed;
+  loop_.ListJobs(JobId(), [&listed](auto jobs) { listed = std::move(jobs); });
+  loop_.RunOnce();
+  ASSERT_OK(*listed);
+  EXPECT_TRUE((*listed)->empty());
+  store_.Succeed();
+  loop_.RunOnce();
+  loop_.ListJobs(**job, [&listed](auto jobs) { listed = std::move(jobs); });
+  loop_.RunOnce();
+  ASSERT_EQ((*listed)->size(), 1u);
+  loop_.ListJobs(JobId("nope"), [&listed](auto jobs) { listed = std::move(jobs); });
+  loop_.RunOnce();
+  EXPECT_THAT(*listed, StatusIs(absl::StatusCode::kNotFound, HasSubstr("nope")));
+}
+
+TEST_F(CoordinatorLoopTest, AWatcherSeesEachVersionUntilTheFinalOne) {
+  std::optional<absl::StatusOr<JobId>> job;
+  Submit("one", &job);
+  store_.Succeed();
+  loop_.RunOnce();
+  std::vector<v1::JobPhase> seen;
+  const auto watch = loop_.WatchJob(**job, 0, [&seen](absl::StatusOr<JobPtr> now) {
+    ASSERT_OK(now);
+    seen.push_back((*now)->phase());
+  });
+  std::optional<absl::StatusOr<JobPtr>> missing;
+  const auto no_watch =
+      loop_.WatchJob(JobId("nope"), 0, [&missing](absl::StatusOr<JobPtr> now) { missing = now; });
+  loop_.RunOnce();
+  EXPECT_THAT(*missing, StatusIs(absl::StatusCode::kNotFound, HasSubstr("nope")));
+  EXPECT_EQ(seen, std::vector<v1::JobPhase>{v1::PENDING});
+
+  loop_.CancelJob(**job, false, [](absl::Status status) { EXPECT_OK(status); });
+  loop_.RunOnce();
+  EXPECT_EQ(seen.size(), 1u);
+  store_.Succeed();
+  loop_.RunOnce();
+  EXPECT_EQ(seen, (std::vector<v1::JobPhase>{v1::PENDING, v1::CANCELLED}));
+
+  // A late watcher of a finished job still gets it, even if it knows it.
+  std::vector<uint64_t> versions;
+  const auto late = loop_.WatchJob(**job, 1'000, [&versions](absl::StatusOr<JobPtr> now) {
+    versions.push_back((*now)->version());
+  });
+  loop_.RunOnce();
+  EXPECT_EQ(versions.size(), 1u);
+}
+
+TEST_F(CoordinatorLoopTest, ANewerStreamOfANodeEndsTheOlder) {
+  const auto first = Connect(&loop_);
+  first->session->Report(Observed(1));
+  loop_.RunOnce();
+  const auto second = Connect(&loop_);
+  v1::NodeObserved report = Observed(1);
+  report.set_incarnation("a-2");
+  second->session->Report(report);
+  loop_.RunOnce();
+  ASSERT_TRUE(first->closed.has_value());
+  EXPECT_THAT(*first->closed, StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("newer")));
+  EXPECT_EQ(second->desired.size(), 1u);
+  EXPECT_EQ(second->desired[0]->incarnation(), "a-2");
+  // What the older one still says has no effect.
+  first->session->Report(Observed(2));
+  loop_.RunOnce();
+  EXPECT_EQ(first->desired.size(), 1u);
+  EXPECT_FALSE(second->closed.has_value());
+}
+
+TEST_F(CoordinatorLoopTest, AReportThatMakesNoSenseEndsItsStream) {
+  const auto agent = Connect(&loop_);
+  v1::NodeObserved report = Observed(1);
+  report.clear_incarnation();
+  agent->session->Report(report);
+  loop_.RunOnce();
+  EXPECT_THAT(*agent->closed,
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("incarnation")));
+}
+
+TEST_F(CoordinatorLoopTest, AnUnchangedDesiredStateIsNotSentAgain) {
+  const auto agent = Connect(&loop_);
+  for (uint64_t sequence = 1; sequence <= 5; ++sequence) {
+    agent->session->Report(Observed(sequence));
+    loop_.RunOnce();
+  }
+  EXPECT_EQ(agent->desired.size(), 1u);
+}
+
+TEST_F(CoordinatorLoopTest, SaysWhenToCallAgain) {
+  const auto agent = Connect(&loop_);
+  agent->session->Report(Observed(1));
+  std::optional<absl::StatusOr<JobId>> job;
+  Submit("one", &job);
+  store_.Succeed();
+  // The node's silence would be next.
+  EXPECT_EQ(loop_.RunOnce(), clock_.Now() + absl::Seconds(5));
+  clock_.Advance(absl::Seconds(5));
+  loop_.RunOnce();
+  store_.Succeed();
+  loop_.RunOnce();
+  std::optional<absl::StatusOr<std::vector<JobPtr>>> listed;
+  loop_.ListJobs(**job, [&listed](auto jobs) { listed = std::move(jobs); });
+  loop_.RunOnce();
+  EXPECT_EQ((**listed)[0]->phase(), v1::FAILED);
+  EXPECT_THAT((**listed)[0]->reason(), HasSubstr("Node a was lost"));
+}
+
+TEST_F(CoordinatorLoopTest, AnotherLoopTakesUpWhatIsStored) {
+  const auto agent = Connect(&loop_);
+  agent->session->Report(Observed(1));
+  std::optional<absl::StatusOr<JobId>> job;
+  Submit("one", &job);
+  store_.Succeed();
+  loop_.RunOnce();
+  loop_.Stop();
+  EXPECT_THAT(*agent->closed, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("ending")));
+
+  CoordinatorLoop next(Options());
+  ASSERT_OK(next.Load());
+  next.RunOnce();
+  const auto returned = Connect(&next);
+  v1::NodeObserved running = Observed(7);
+  AddGeneration((*job)->value(), 1, v1::ObservedGeneration::RUNNING, &running);
+  returned->session->Report(running);
+  next.RunOnce();
+  ASSERT_TRUE(store_.pending().has_value());
+  v1::Job stored;
+  ASSERT_TRUE(stored.ParseFromString(store_.pending()->put[0].second));
+  EXPECT_EQ(stored.phase(), v1::RUNNING);
+  store_.Succeed();
+  next.RunOnce();
+  EXPECT_EQ(returned->desired.back()->generations(0).key().generation(), 1);
+}
+
+TEST(CoordinatorLoopThread, RunsAJobByItself) {
+  MemoryJobStore store;
+  CoordinatorLoop loop({.store = &store});
+  ASSERT_OK(loop.Load());
+  loop.Start();
+  // An agent that does at once what it is told.
+  absl::Notification ended;
+  std::unique_ptr<AgentSession> session;
+  absl::Notification opened;
+  AgentCallbacks callbacks;
+  callbacks.on_closed = [](absl::Status) {};
+  callbacks.on_desired = [&, sequence = uint64_t{1}](DesiredPtr desired) mutable {
+    opened.WaitForNotification();
+    v1::NodeObserved observed = Observed(++sequence);
+    observed.set_applied_version(desired->version());
+    for (const auto& generation : desired->generations()) {
+      AddGeneration(generation.key().job_id(), 1, v1::ObservedGeneration::ENDED, &observed);
+    }
+    if (desired->forget_size() == 0) session->Report(observed);
+  };
+  session = loop.OpenAgentSession(std::move(callbacks));
+  opened.Notify();
+  session->Report(Observed(1));
+  std::unique_ptr<Subscription> watch;
+  absl::Notification watching;
+  loop.SubmitJob("one", Spec(), [&](absl::StatusOr<JobId> job) {
+    ASSERT_OK(job);
+    watch = loop.WatchJob(*job, 0, [&ended](absl::StatusOr<JobPtr> now) {
+      if (now.ok() && (*now)->phase() == v1::SUCCEEDED) ended.Notify();
+    });
+    watching.Notify();
+  });
+  EXPECT_TRUE(ended.WaitForNotificationWithTimeout(absl::Seconds(30)));
+  watching.WaitForNotification();
+  loop.Stop();
+  absl::Status refused;
+  loop.CancelJob(JobId("x"), false, [&refused](absl::Status status) { refused = status; });
+  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("ending")));
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,88 @@
+// What a plan consists of. Each names the job that it changes and why, in a sentence for `accel
+// status`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "proto/job.pb.h"
+
+namespace accel {
+
+// PENDING to STARTING.
+struct StartGeneration {
+  JobId job;
+  std::vector<v1::Placement> placements;  // By machine rank.
+  std::string master_addr;                // Empty, and 0: a world of one process.
+  int master_port = 0;
+  std::string reason;
+};
+
+// STARTING to RUNNING.
+struct MarkRunning {
+  JobId job;
+  std::string reason;
+};
+
+// STARTING or RUNNING to STOPPING.
+struct StopGeneration {
+  JobId job;
+  v1::AfterStop next = v1::AFTER_STOP_UNSPECIFIED;
+  absl::Duration grace;                   // TERM to KILL.
+  std::optional<v1::FailureCause> cause;  // Counted as a failure.
+  bool replan = false;                    // Counted as a replan.
+  std::string reason;
+};
+
+// STOPPING goes on under other terms: a cancel has come, or shall be quicker.
+struct ChangeStop {
+  JobId job;
+  v1::AfterStop next = v1::AFTER_STOP_UNSPECIFIED;
+  absl::Duration grace;
+  std::string reason;
+};
+
+// STOPPING to where `next` says: no process of the generation is left.
+struct EndGeneration {
+  JobId job;
+  v1::JobPhase to = v1::JOB_PHASE_UNSPECIFIED;
+  int exit_code = 0;
+  std::vector<std::string> last_lines;  // Of the failed rank; empty: nothing new.
+  std::string reason;
+};
+
+// RESTARTING to PENDING.
+struct Requeue {
+  JobId job;
+  std::string reason;
+};
+
+// PENDING or RESTARTING to a final phase.
+struct EndUnplaced {
+  JobId job;
+  v1::JobPhase to = v1::JOB_PHASE_UNSPECIFIED;
+  int exit_code = 0;
+  std::optional<v1::FailureCause> cause;
+  std::string reason;
+};
+
+// The phase stays; why it does is another reason.
+struct Explain {
+  JobId job;
+  std::string reason;
+};
+
+// A finished job over the bound.
+struct DropJob {
+  JobId job;
+  std::string reason;
+};
+
+using Action = std::variant<StartGeneration, MarkRunning, StopGeneration, ChangeStop, EndGeneration,
+                            Requeue, EndUnplaced, Explain, DropJob>;
+
+}  // namespace accel

@@ -1,0 +1,43 @@
+#include "coordinator/core/cluster_state.h"
+
+#include "coordinator/core/job_state.h"
+
+namespace accel {
+
+JobEntry* FindJob(ClusterState* state, const JobId& id) {
+  const auto found = state->jobs.find(id);
+  return found == state->jobs.end() ? nullptr : &found->second;
+}
+
+const JobEntry* FindJob(const ClusterState& state, const JobId& id) {
+  const auto found = state.jobs.find(id);
+  return found == state.jobs.end() ? nullptr : &found->second;
+}
+
+const v1::GenerationRecord* CurrentGeneration(const v1::Job& job) {
+  return job.generations().empty() ? nullptr : &*job.generations().rbegin();
+}
+
+bool IsLive(const ClusterState& state, const JobId& job, Generation generation) {
+  const JobEntry* entry = FindJob(state, job);
+  if (entry == nullptr || !HoldsNodes(entry->job.phase())) return false;
+  return CurrentGeneration(entry->job)->generation() == generation;
+}
+
+const v1::ObservedGeneration* FindObserved(const NodeEntry& node, const JobId& job,
+                                           Generation generation) {
+  for (const v1::ObservedGeneration& part : node.observed.generations()) {
+    if (part.generation() == generation && part.job_id() == job.value()) return &part;
+  }
+  return nullptr;
+}
+
+absl::Time SilentFrom(const ClusterState& state, const NodeEntry& node) {
+  return node.last_heard + state.limits.node_timeout;
+}
+
+bool IsConnected(const ClusterState& state, const NodeEntry& node, absl::Time now) {
+  return node.session != 0 && now < SilentFrom(state, node);
+}
+
+}  // namespace accel

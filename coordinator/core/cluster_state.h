@@ -1,0 +1,120 @@
+// All that the coordinator knows. Plain data: events change it through facts.h, the planner's
+// actions through perform.h, and nothing else does.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "common/ids.h"
+#include "coordinator/core/job_id.h"
+#include "proto/job.pb.h"
+#include "proto/node.pb.h"
+
+namespace accel {
+
+// One stream of one agent. 0: none.
+using SessionId = uint64_t;
+
+struct Limits {
+  absl::Duration node_timeout = absl::Seconds(5);  // Silence after which a node counts as lost.
+  absl::Duration heartbeat = absl::Seconds(1);
+  absl::Duration start_deadline = absl::Seconds(60);
+  absl::Duration cancel_grace = absl::Seconds(30);  // Cancel and time limit.
+  absl::Duration failure_grace = absl::Seconds(5);
+  int max_unfinished_jobs = 10'000;
+  int max_finished_jobs = 1'000;                // The newest are kept.
+  int64_t max_spec_bytes = int64_t{256} << 20;  // Of all jobs together.
+  int max_nodes = 10'000;
+  int generations_per_node = 64;  // At once.
+  int max_replans = 100;          // Of one job.
+  int generation_records = 32;    // Of one job; the newest are kept.
+  // Above 0: the cluster has exactly this many nodes. Once they are connected, a job that does not
+  // fit fails at once instead of waiting for more.
+  int fixed_nodes = 0;
+};
+
+struct NodeEntry {
+  v1::NodeObserved observed;  // The newest of its newest incarnation.
+  SessionId session = 0;
+  absl::Time last_heard;
+  std::set<JobId> jobs;  // Those whose current generation has a part here.
+  // Spare store sockets that a plan has used. The value is the revision from which on no desired
+  // state wants it any more: an agent that has acted on it and still lists the socket never used
+  // it, so it is free again.
+  std::map<uint64_t, uint64_t> consumed_sockets;
+};
+
+inline constexpr uint64_t kInUse = ~uint64_t{0};
+
+struct JobEntry {
+  v1::Job job;
+  bool cancel = false;  // Asked for and not yet acted on.
+  bool cancel_at_once = false;
+  absl::Duration stop_grace;                     // While STOPPING: TERM to KILL.
+  absl::Time start_by = absl::InfiniteFuture();  // While STARTING.
+  absl::Time end_by = absl::InfiniteFuture();    // The job's time limit.
+  // The first revisions whose desired states ask nodes to start, to stop, the current generation.
+  uint64_t start_revision = 0;
+  uint64_t stop_revision = 0;
+};
+
+// What was refused because it came from a past world (invariant 5).
+struct StaleCounts {
+  int64_t sessions =
+      0;  // Reports of a session that another has taken over from, or out of sequence.
+  int64_t generations = 0;  // Parts of generations that are over.
+};
+
+struct ClusterState {
+  Limits limits;
+  absl::Time opened_at;  // Nodes that were never seen are given up node_timeout after this.
+  // Rises with everything that changes what nodes shall do; stamps desired states. Starts above all
+  // that an earlier coordinator can have sent.
+  uint64_t revision = 0;
+  JobIdIssuer ids;
+  std::map<NodeId, NodeEntry> nodes;
+  std::map<JobId, JobEntry> jobs;  // Ids sort by age.
+  std::set<JobId> unfinished;
+  std::deque<JobId> finished;  // Oldest first.
+  absl::flat_hash_map<std::string, JobId> submits;
+  int64_t spec_bytes = 0;
+  StaleCounts stale;
+};
+
+// What became different and is not yet stored.
+struct Changes {
+  std::set<JobId> put;
+  std::set<JobId> erase;
+  std::set<NodeId> nodes;  // Whose desired state may be another.
+
+  bool durable() const { return !put.empty() || !erase.empty(); }
+};
+
+// Null: no such job.
+JobEntry* FindJob(ClusterState* state, const JobId& id);
+const JobEntry* FindJob(const ClusterState& state, const JobId& id);
+
+// The record of its newest generation; null before the first.
+const v1::GenerationRecord* CurrentGeneration(const v1::Job& job);
+
+// Whether this generation may have processes: it is its job's newest and the job's phase holds
+// nodes.
+bool IsLive(const ClusterState& state, const JobId& job, Generation generation);
+
+const v1::ObservedGeneration* FindObserved(const NodeEntry& node, const JobId& job,
+                                           Generation generation);
+
+// When the node will have been silent for too long.
+absl::Time SilentFrom(const ClusterState& state, const NodeEntry& node);
+
+// It has a stream and speaks.
+bool IsConnected(const ClusterState& state, const NodeEntry& node, absl::Time now);
+
+}  // namespace accel

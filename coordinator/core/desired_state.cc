@@ -1,0 +1,168 @@
+#include "coordinator/core/desired_state.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/worker_env.h"
+#include "coordinator/core/job_state.h"
+
+namespace accel {
+namespace {
+
+constexpr char kLoopback[] = "127.0.0.1";
+
+// Calls fn(entry, machine rank) for each job with a part on the node that this incarnation can
+// still act on.
+template <typename Fn>
+void ForEachPart(const ClusterState& state, const NodeId& id, const NodeEntry& node, Fn fn) {
+  for (const JobId& job_id : node.jobs) {
+    const JobEntry& job = state.jobs.at(job_id);
+    const v1::GenerationRecord& generation = *CurrentGeneration(job.job);
+    for (int i = 0; i < generation.placements_size(); ++i) {
+      const v1::Placement& placement = generation.placements(i);
+      if (placement.node_id() != id.value()) continue;
+      // Planned for an agent that is gone: what its successor found of it is to end, which absence
+      // says.
+      if (placement.incarnation() != node.observed.incarnation()) continue;
+      fn(job, i);
+    }
+  }
+}
+
+// Its facts are committed, or nobody waits for them.
+bool MayForget(const ClusterState& state, const v1::ObservedGeneration& part) {
+  return part.state() == v1::ObservedGeneration::ENDED &&
+         !IsLive(state, JobId(part.job_id()), part.generation());
+}
+
+int WorldSize(const v1::GenerationRecord& generation) {
+  const v1::Placement& last = *generation.placements().rbegin();
+  return last.first_rank() + last.processes();
+}
+
+NodeWorld WorldOf(const JobEntry& entry, const NodeEntry& node, int machine_rank) {
+  const v1::Job& job = entry.job;
+  const v1::GenerationRecord& generation = *CurrentGeneration(job);
+  const v1::Placement& placement = generation.placements(machine_rank);
+  NodeWorld world;
+  world.job_id = job.job_id();
+  world.generation = generation.generation();
+  world.node_name = placement.node_name();
+  world.machine_rank = machine_rank;
+  world.num_machines = generation.placements_size();
+  world.first_rank = placement.first_rank();
+  world.local_world_size = placement.processes();
+  world.world_size = WorldSize(generation);
+  world.master_addr = generation.master_addr();
+  world.master_port = generation.master_port();
+  world.interface = node.observed.interface();
+  world.restart_count = job.failures();
+  world.max_restarts = job.spec().max_restarts();
+  world.cpu = placement.gpu_ids().empty();
+  world.gpu_ids.assign(placement.gpu_ids().begin(), placement.gpu_ids().end());
+  world.mixed_precision = job.spec().mixed_precision();
+  world.debug = job.spec().debug();
+  world.terminal_columns = job.spec().terminal_columns();
+  for (const v1::EnvVar& variable : job.spec().env()) {
+    world.user_env.emplace_back(variable.name(), variable.value());
+  }
+  return world;
+}
+
+void AddEnv(EnvList list, google::protobuf::RepeatedPtrField<v1::EnvVar>* env) {
+  for (auto& [name, value] : list) {
+    v1::EnvVar* variable = env->Add();
+    variable->set_name(std::move(name));
+    variable->set_value(std::move(value));
+  }
+}
+
+void AddStorePeers(const ClusterState& state, const v1::GenerationRecord& generation,
+                   v1::DesiredGeneration* desired) {
+  if (generation.placements_size() == 1) {
+    desired->add_store_peers(kLoopback);
+    return;
+  }
+  for (const v1::Placement& placement : generation.placements()) {
+    const auto node = state.nodes.find(NodeId(placement.node_id()));
+    if (node != state.nodes.end()) desired->add_store_peers(node->second.observed.address());
+  }
+}
+
+void FillStart(const ClusterState& state, const JobEntry& entry, const NodeEntry& node,
+               int machine_rank, v1::DesiredGeneration* desired) {
+  const v1::JobSpec& spec = entry.job.spec();
+  const v1::GenerationRecord& generation = *CurrentGeneration(entry.job);
+  const v1::Placement& placement = generation.placements(machine_rank);
+  const NodeWorld world = WorldOf(entry, node, machine_rank);
+  *desired->mutable_argv() = spec.argv();
+  desired->set_workdir(spec.workdir());
+  *desired->mutable_required_paths() = spec.required_paths();
+  AddEnv(GenerationEnv(world), desired->mutable_env());
+  for (int local_rank = 0; local_rank < placement.processes(); ++local_rank) {
+    v1::DesiredWorker* worker = desired->add_workers();
+    worker->set_rank(placement.first_rank() + local_rank);
+    worker->set_local_rank(local_rank);
+    AddEnv(RankEnv(world, local_rank), worker->mutable_env());
+  }
+  desired->set_store_socket(placement.store_socket());
+  if (placement.store_socket() != 0) AddStorePeers(state, generation, desired);
+  desired->set_failure_grace_ms(spec.failure_grace_ms() > 0
+                                    ? spec.failure_grace_ms()
+                                    : absl::ToInt64Milliseconds(state.limits.failure_grace));
+  desired->set_keep_stdin(spec.keep_stdin() && world.world_size == 1);
+  desired->set_log_dir(spec.log_dir());
+}
+
+}  // namespace
+
+std::string DesiredSignature(const ClusterState& state, const NodeId& id,
+                             const std::vector<v1::LogReader>& readers) {
+  const NodeEntry& node = state.nodes.at(id);
+  std::string signature = node.observed.incarnation();
+  ForEachPart(state, id, node, [&signature](const JobEntry& entry, int machine_rank) {
+    const v1::Job& job = entry.job;
+    absl::StrAppend(&signature, "|", job.job_id(), ".", CurrentGeneration(job)->generation());
+    if (job.phase() != v1::STOPPING) return;
+    absl::StrAppend(&signature, "-", absl::ToInt64Milliseconds(entry.stop_grace));
+  });
+  for (const v1::ObservedGeneration& part : node.observed.generations()) {
+    if (MayForget(state, part)) {
+      absl::StrAppend(&signature, "|~", part.job_id(), ".", part.generation());
+    }
+  }
+  for (const v1::LogReader& reader : readers) {
+    absl::StrAppend(&signature, "|>", reader.reader_id());
+  }
+  return signature;
+}
+
+v1::NodeDesired BuildDesired(const ClusterState& state, const NodeId& id,
+                             const std::vector<v1::LogReader>& readers, uint64_t version) {
+  const NodeEntry& node = state.nodes.at(id);
+  v1::NodeDesired desired;
+  desired.set_version(version);
+  desired.set_incarnation(node.observed.incarnation());
+  desired.set_heartbeat_ms(absl::ToInt64Milliseconds(state.limits.heartbeat));
+  ForEachPart(state, id, node, [&](const JobEntry& entry, int machine_rank) {
+    v1::DesiredGeneration* generation = desired.add_generations();
+    generation->mutable_key()->set_job_id(entry.job.job_id());
+    generation->mutable_key()->set_generation(CurrentGeneration(entry.job)->generation());
+    if (entry.job.phase() == v1::STOPPING) {
+      generation->set_stop(true);
+      generation->set_grace_ms(absl::ToInt64Milliseconds(entry.stop_grace));
+    } else {
+      FillStart(state, entry, node, machine_rank, generation);
+    }
+  });
+  for (const v1::ObservedGeneration& part : node.observed.generations()) {
+    if (!MayForget(state, part)) continue;
+    v1::GenerationKey* key = desired.add_forget();
+    key->set_job_id(part.job_id());
+    key->set_generation(part.generation());
+  }
+  for (const v1::LogReader& reader : readers) *desired.add_log_readers() = reader;
+  return desired;
+}
+
+}  // namespace accel

@@ -1,0 +1,222 @@
+#include "coordinator/core/facts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "coordinator/core/job_spec.h"
+#include "coordinator/core/job_state.h"
+
+namespace accel {
+namespace {
+
+constexpr size_t kMaxIdBytes = 128;
+
+absl::Status CheckName(absl::string_view what, const std::string& value) {
+  if (!value.empty() && value.size() <= kMaxIdBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " must have 1 to ", kMaxIdBytes, " characters, not ", value.size()));
+}
+
+absl::Status CheckReport(const v1::NodeObserved& report) {
+  ACCEL_RETURN_IF_ERROR(CheckName("node_id", report.node_id()));
+  ACCEL_RETURN_IF_ERROR(CheckName("incarnation", report.incarnation()));
+  ACCEL_RETURN_IF_ERROR(CheckName("name", report.name()));
+  return absl::OkStatus();
+}
+
+absl::Status CheckRoom(const ClusterState& state, const v1::JobSpec& spec) {
+  if (static_cast<int>(state.unfinished.size()) >= state.limits.max_unfinished_jobs) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the queue is full: ", state.unfinished.size(),
+                     " jobs wait or run; try again when some have ended"));
+  }
+  const int64_t bytes = static_cast<int64_t>(spec.ByteSizeLong());
+  if (state.spec_bytes + bytes > state.limits.max_spec_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the coordinator keeps at most ", state.limits.max_spec_bytes,
+                     " bytes of job descriptions; try again when some jobs have ended"));
+  }
+  return absl::OkStatus();
+}
+
+// A node that has been gone longest makes room for a new one.
+absl::Status MakeRoomForNode(ClusterState* state) {
+  if (static_cast<int>(state->nodes.size()) < state->limits.max_nodes) return absl::OkStatus();
+  auto oldest = state->nodes.end();
+  for (auto node = state->nodes.begin(); node != state->nodes.end(); ++node) {
+    if (node->second.session != 0 || !node->second.jobs.empty()) continue;
+    if (oldest == state->nodes.end() || node->second.last_heard < oldest->second.last_heard) {
+      oldest = node;
+    }
+  }
+  if (oldest == state->nodes.end()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the cluster has its ", state->limits.max_nodes, " nodes"));
+  }
+  state->nodes.erase(oldest);
+  return absl::OkStatus();
+}
+
+// The jobs that an earlier coordinator had placed on a node which this one sees for the first time.
+std::set<JobId> JobsOn(const ClusterState& state, const NodeId& node) {
+  std::set<JobId> jobs;
+  for (const JobId& id : state.unfinished) {
+    const v1::Job& job = state.jobs.at(id).job;
+    if (!HoldsNodes(job.phase())) continue;
+    for (const v1::Placement& placement : CurrentGeneration(job)->placements()) {
+      if (placement.node_id() == node.value()) jobs.insert(id);
+    }
+  }
+  return jobs;
+}
+
+// The first report of a session, or one that breaks with what the session has said.
+absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& report,
+                                ClusterState* state, SessionId* superseded) {
+  const NodeId id(report.node_id());
+  auto found = state->nodes.find(id);
+  if (found == state->nodes.end()) {
+    ACCEL_RETURN_IF_ERROR(MakeRoomForNode(state));
+    found = state->nodes.emplace(id, NodeEntry{}).first;
+    found->second.jobs = JobsOn(*state, id);
+  }
+  NodeEntry& node = found->second;
+  // Sessions are numbered as they are opened: a higher one is newer.
+  if (node.session > session) {
+    ++state->stale.sessions;
+    return absl::AlreadyExistsError(absl::StrCat("node ", report.name(), " (", id.value(),
+                                                 ") is connected over a newer stream"));
+  }
+  if (node.session != session) {
+    *superseded = node.session;
+    if (node.observed.incarnation() != report.incarnation()) node.consumed_sockets.clear();
+    node.observed.Clear();
+    node.session = session;
+  } else if (node.observed.incarnation() != report.incarnation()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the incarnation of node ", report.name(), " changed within one stream"));
+  }
+  return &node;
+}
+
+void CountStaleGenerations(const v1::NodeObserved& report, ClusterState* state) {
+  for (const v1::ObservedGeneration& part : report.generations()) {
+    const JobEntry* entry = FindJob(*state, JobId(part.job_id()));
+    const v1::GenerationRecord* current =
+        entry == nullptr ? nullptr : CurrentGeneration(entry->job);
+    if (current != nullptr && part.generation() < current->generation()) {
+      ++state->stale.generations;
+    }
+  }
+}
+
+// Forgets the claims on sockets that the agent has used up, and those that it will never be asked
+// for again.
+void SettleSockets(NodeEntry* node) {
+  std::map<uint64_t, uint64_t> kept;
+  for (const v1::StoreSocket& socket : node->observed.store_sockets()) {
+    const auto claim = node->consumed_sockets.find(socket.id());
+    if (claim == node->consumed_sockets.end()) continue;
+    if (node->observed.applied_version() < claim->second) kept.insert(*claim);
+  }
+  for (const auto& claim : node->consumed_sockets) {
+    if (claim.second == kInUse) kept.insert(claim);
+  }
+  node->consumed_sockets = std::move(kept);
+}
+
+}  // namespace
+
+absl::StatusOr<JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec, absl::Time wall,
+                                ClusterState* state, Changes* changes) {
+  ACCEL_RETURN_IF_ERROR(CheckName("submit_id", submit_id));
+  const auto known = state->submits.find(submit_id);
+  if (known != state->submits.end()) return known->second;
+  ACCEL_RETURN_IF_ERROR(ValidateJobSpec(spec));
+  ACCEL_RETURN_IF_ERROR(CheckRoom(*state, spec));
+
+  const JobId id = state->ids.Next(wall);
+  state->spec_bytes += static_cast<int64_t>(spec.ByteSizeLong());
+  v1::Job& job = state->jobs[id].job;
+  job.set_job_id(id.value());
+  job.set_submit_id(submit_id);
+  *job.mutable_spec() = std::move(spec);
+  job.set_phase(v1::PENDING);
+  job.set_reason("Accepted.");
+  job.set_submitted_unix_ms(absl::ToUnixMillis(wall));
+  job.set_version(1);
+  state->submits[submit_id] = id;
+  state->unfinished.insert(id);
+  changes->put.insert(id);
+  return id;
+}
+
+absl::Status CancelJob(const JobId& id, bool at_once, ClusterState* state) {
+  JobEntry* entry = FindJob(state, id);
+  if (entry == nullptr) return absl::NotFoundError(absl::StrCat("there is no job ", id.value()));
+  if (IsFinal(entry->job.phase())) return absl::OkStatus();
+  entry->cancel = true;
+  entry->cancel_at_once |= at_once;
+  return absl::OkStatus();
+}
+
+void RestoreJob(v1::Job job, absl::Time now, ClusterState* state) {
+  const JobId id(job.job_id());
+  state->ids.Skip(id);
+  state->submits[job.submit_id()] = id;
+  state->spec_bytes += static_cast<int64_t>(job.spec().ByteSizeLong());
+  JobEntry& entry = state->jobs[id];
+  entry.job = std::move(job);
+  if (IsFinal(entry.job.phase())) {
+    state->finished.push_back(id);
+    return;
+  }
+  state->unfinished.insert(id);
+  const v1::JobSpec& spec = entry.job.spec();
+  // Deadlines start again: the monotonic clock of the past means nothing here.
+  if (entry.job.phase() == v1::STARTING) entry.start_by = now + state->limits.start_deadline;
+  if (spec.time_limit_ms() > 0 && !entry.job.generations().empty()) {
+    entry.end_by = now + absl::Milliseconds(spec.time_limit_ms());
+  }
+  entry.stop_grace = state->limits.failure_grace;
+  entry.start_revision = entry.stop_revision = ++state->revision;
+}
+
+void SortFinished(ClusterState* state) {
+  std::stable_sort(
+      state->finished.begin(), state->finished.end(), [state](const JobId& a, const JobId& b) {
+        return state->jobs.at(a).job.ended_unix_ms() < state->jobs.at(b).job.ended_unix_ms();
+      });
+}
+
+absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
+                     ClusterState* state, Changes* changes, SessionId* superseded) {
+  *superseded = 0;
+  ACCEL_RETURN_IF_ERROR(CheckReport(report));
+  ACCEL_ASSIGN_OR_RETURN(NodeEntry * node, Bind(session, report, state, superseded));
+  if (node->observed.sequence() >= report.sequence() && !node->observed.node_id().empty()) {
+    ++state->stale.sessions;
+    return absl::OkStatus();
+  }
+  CountStaleGenerations(report, state);
+  const NodeId id(report.node_id());
+  node->observed = std::move(report);
+  node->last_heard = now;
+  SettleSockets(node);
+  changes->nodes.insert(id);
+  return absl::OkStatus();
+}
+
+void CloseSession(SessionId session, const NodeId& node, ClusterState* state) {
+  const auto found = state->nodes.find(node);
+  if (found != state->nodes.end() && found->second.session == session) found->second.session = 0;
+}
+
+void ForgiveSilence(absl::Duration away, ClusterState* state) {
+  for (auto& [id, node] : state->nodes) node.last_heard += away;
+  state->opened_at += away;
+}
+
+}  // namespace accel

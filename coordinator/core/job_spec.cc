@@ -1,0 +1,130 @@
+#include "coordinator/core/job_spec.h"
+
+#include <limits>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/status_macros.h"
+
+namespace accel {
+namespace {
+
+constexpr size_t kMaxPathBytes = 4096;
+constexpr int kMaxRequiredPaths = 64;
+constexpr size_t kMaxNameBytes = 128;
+constexpr int kMaxGpuId = 1023;
+constexpr int kMaxTerminalColumns = 10'000;
+constexpr int64_t kMaxMillis = int64_t{10} * 366 * 24 * 3600 * 1000;
+
+absl::Status Bad(absl::string_view field, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat(field, ": ", why));
+}
+
+absl::Status InRange(absl::string_view field, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return Bad(field, absl::StrCat("must be ", least, " to ", most, ", not ", value));
+}
+
+bool HasNul(const std::string& text) { return text.find('\0') != std::string::npos; }
+
+absl::Status CheckPath(absl::string_view field, const std::string& path) {
+  if (path.size() > kMaxPathBytes) return Bad(field, "is longer than 4096 bytes");
+  if (HasNul(path)) return Bad(field, "contains a NUL byte");
+  if (!path.empty() && path[0] != '/') return Bad(field, absl::StrCat("must be absolute: ", path));
+  return absl::OkStatus();
+}
+
+absl::Status CheckProgram(const v1::JobSpec& spec) {
+  if (spec.argv().empty() || spec.argv(0).empty()) return Bad("argv", "names no program");
+  int64_t bytes = 0;
+  for (const std::string& argument : spec.argv()) {
+    if (HasNul(argument)) return Bad("argv", "contains a NUL byte");
+    bytes += static_cast<int64_t>(argument.size()) + 1;
+  }
+  if (bytes > kMaxArgvBytes) {
+    return Bad("argv", absl::StrCat("has ", bytes, " bytes; at most ", kMaxArgvBytes));
+  }
+  ACCEL_RETURN_IF_ERROR(CheckPath("workdir", spec.workdir()));
+  ACCEL_RETURN_IF_ERROR(CheckPath("log_dir", spec.log_dir()));
+  ACCEL_RETURN_IF_ERROR(
+      InRange("required_paths", spec.required_paths_size(), 0, kMaxRequiredPaths));
+  for (const std::string& path : spec.required_paths()) {
+    ACCEL_RETURN_IF_ERROR(CheckPath("required_paths", path));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckEnv(const v1::JobSpec& spec) {
+  int64_t bytes = 0;
+  for (const v1::EnvVar& variable : spec.env()) {
+    if (variable.name().empty() || variable.name().find('=') != std::string::npos ||
+        HasNul(variable.name())) {
+      return Bad("env", absl::StrCat("\"", variable.name(), "\" is not the name of a variable"));
+    }
+    if (HasNul(variable.value())) {
+      return Bad("env", absl::StrCat("the value of ", variable.name(), " contains a NUL byte"));
+    }
+    bytes += static_cast<int64_t>(variable.name().size() + variable.value().size()) + 2;
+  }
+  if (bytes > kMaxEnvBytes) {
+    return Bad("env", absl::StrCat("has ", bytes, " bytes; at most ", kMaxEnvBytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckShape(const v1::JobSpec& spec) {
+  ACCEL_RETURN_IF_ERROR(InRange("nodes", spec.nodes(), 1, kMaxNodesPerJob));
+  const int entries = spec.processes_per_node_size();
+  if (entries > 1 && entries != spec.nodes()) {
+    return Bad("processes_per_node", absl::StrCat("has ", entries, " entries for ", spec.nodes(),
+                                                  " nodes; give none, one, or one for each node"));
+  }
+  for (int processes : spec.processes_per_node()) {
+    ACCEL_RETURN_IF_ERROR(InRange("processes_per_node", processes, 1, kMaxProcessesPerNode));
+  }
+  if (spec.cpu() && !spec.gpu_ids().empty()) {
+    return Bad("gpu_ids", "a job that uses no GPU (cpu) names none");
+  }
+  std::set<int> seen;
+  for (int gpu : spec.gpu_ids()) {
+    ACCEL_RETURN_IF_ERROR(InRange("gpu_ids", gpu, 0, kMaxGpuId));
+    if (!seen.insert(gpu).second) return Bad("gpu_ids", absl::StrCat(gpu, " is there twice"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLife(const v1::JobSpec& spec) {
+  ACCEL_RETURN_IF_ERROR(InRange("max_restarts", spec.max_restarts(), 0, kMaxRestarts));
+  ACCEL_RETURN_IF_ERROR(InRange("time_limit_ms", spec.time_limit_ms(), 0, kMaxMillis));
+  ACCEL_RETURN_IF_ERROR(InRange("start_deadline_ms", spec.start_deadline_ms(), 0, kMaxMillis));
+  ACCEL_RETURN_IF_ERROR(InRange("stop_grace_ms", spec.stop_grace_ms(), 0, kMaxMillis));
+  ACCEL_RETURN_IF_ERROR(InRange("failure_grace_ms", spec.failure_grace_ms(), 0, kMaxMillis));
+  if (spec.on_agent_loss() != v1::ON_AGENT_LOSS_UNSPECIFIED && spec.on_agent_loss() != v1::END) {
+    return Bad("on_agent_loss", "this version knows END only");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckManner(const v1::JobSpec& spec) {
+  static const auto* const kPrecisions = new std::set<std::string>{"", "no", "fp16", "bf16", "fp8"};
+  if (kPrecisions->count(spec.mixed_precision()) == 0) {
+    return Bad("mixed_precision",
+               absl::StrCat("must be no, fp16, bf16 or fp8, not ", spec.mixed_precision()));
+  }
+  return InRange("terminal_columns", spec.terminal_columns(), 0, kMaxTerminalColumns);
+}
+
+}  // namespace
+
+absl::Status ValidateJobSpec(const v1::JobSpec& spec) {
+  if (spec.name().size() > kMaxNameBytes) return Bad("name", "is longer than 128 bytes");
+  ACCEL_RETURN_IF_ERROR(CheckProgram(spec));
+  ACCEL_RETURN_IF_ERROR(CheckEnv(spec));
+  ACCEL_RETURN_IF_ERROR(CheckShape(spec));
+  ACCEL_RETURN_IF_ERROR(CheckLife(spec));
+  return CheckManner(spec);
+}
+
+}  // namespace accel

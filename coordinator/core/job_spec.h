@@ -1,0 +1,20 @@
+// Whether what a client asks for makes sense. The only place that judges a JobSpec.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "proto/job.pb.h"
+
+namespace accel {
+
+inline constexpr int64_t kMaxArgvBytes = 1 << 20;
+inline constexpr int64_t kMaxEnvBytes = 1 << 20;
+inline constexpr int kMaxNodesPerJob = 10'000;
+inline constexpr int kMaxProcessesPerNode = 1024;
+inline constexpr int kMaxRestarts = 10'000;
+
+// INVALID_ARGUMENT, with the field first in the message.
+absl::Status ValidateJobSpec(const v1::JobSpec& spec);
+
+}  // namespace accel

@@ -1,0 +1,93 @@
+#include "coordinator/core/ledger.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace accel {
+namespace {
+
+void RemoveAll(const google::protobuf::RepeatedField<int>& gone, std::vector<int>* from) {
+  for (int id : gone) from->erase(std::remove(from->begin(), from->end(), id), from->end());
+}
+
+void TakeHeld(const ClusterState& state, NodeOffer* offer) {
+  for (const JobId& job : offer->entry->jobs) {
+    ++offer->generations;
+    const v1::GenerationRecord* generation = CurrentGeneration(state.jobs.at(job).job);
+    for (const v1::Placement& placement : generation->placements()) {
+      if (placement.node_id() != offer->id.value()) continue;
+      RemoveAll(placement.gpu_ids(), &offer->free_gpus);
+    }
+  }
+}
+
+// A rank, and a GPU, is given out again only after its old holder is known to be gone (invariant
+// 4): a node that still has processes of a generation that is over waits until it has none.
+std::string WhyBusy(const ClusterState& state, const NodeOffer& offer) {
+  const v1::NodeObserved& observed = offer.entry->observed;
+  for (const v1::ObservedGeneration& part : observed.generations()) {
+    if (part.state() == v1::ObservedGeneration::ENDED) continue;
+    if (IsLive(state, JobId(part.job_id()), part.generation())) continue;
+    return absl::StrCat("node ", observed.name(), " is still ending generation ", part.generation(),
+                        " of job ", part.job_id());
+  }
+  if (offer.generations >= state.limits.generations_per_node) {
+    return absl::StrCat("node ", observed.name(), " runs ", offer.generations,
+                        " jobs, as many as it may");
+  }
+  return "";
+}
+
+bool ByName(const NodeOffer& a, const NodeOffer& b) {
+  const std::string& a_name = a.entry->observed.name();
+  const std::string& b_name = b.entry->observed.name();
+  return a_name != b_name ? a_name < b_name : a.id < b.id;
+}
+
+}  // namespace
+
+Ledger::Ledger(const ClusterState& state, absl::Time now) {
+  for (const auto& [id, node] : state.nodes) {
+    if (!IsConnected(state, node, now)) continue;
+    const v1::NodeObserved& observed = node.observed;
+    if (!observed.refuses_work().empty()) {
+      refusals_.push_back(absl::StrCat("node ", observed.name(), ": ", observed.refuses_work()));
+      continue;
+    }
+    NodeOffer offer;
+    offer.id = id;
+    offer.entry = &node;
+    for (const v1::Gpu& gpu : observed.inventory().gpus()) offer.gpus.push_back(gpu.index());
+    std::sort(offer.gpus.begin(), offer.gpus.end());
+    offer.gpus.erase(std::unique(offer.gpus.begin(), offer.gpus.end()), offer.gpus.end());
+    offer.free_gpus = offer.gpus;
+    TakeHeld(state, &offer);
+    offer.busy = WhyBusy(state, offer);
+    any_gpus_ |= !offer.gpus.empty();
+    offers_.push_back(std::move(offer));
+  }
+  std::sort(offers_.begin(), offers_.end(), ByName);
+}
+
+void Ledger::Take(const std::vector<v1::Placement>& placements) {
+  for (const v1::Placement& placement : placements) {
+    for (NodeOffer& offer : offers_) {
+      if (offer.id.value() != placement.node_id()) continue;
+      ++offer.generations;
+      RemoveAll(placement.gpu_ids(), &offer.free_gpus);
+      if (placement.store_socket() != 0) offer.taken_sockets.insert(placement.store_socket());
+    }
+  }
+}
+
+const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, const std::string& address) {
+  for (const v1::StoreSocket& socket : offer.entry->observed.store_sockets()) {
+    if (socket.id() == 0 || offer.entry->consumed_sockets.count(socket.id()) != 0) continue;
+    if (offer.taken_sockets.count(socket.id()) != 0) continue;
+    if (socket.address() == address || socket.address() == "0.0.0.0") return &socket;
+  }
+  return nullptr;
+}
+
+}  // namespace accel

@@ -1,0 +1,47 @@
+// What each connected node has to give, during one planning pass.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coordinator/core/cluster_state.h"
+
+namespace accel {
+
+struct NodeOffer {
+  NodeId id;
+  const NodeEntry* entry = nullptr;
+  std::vector<int> gpus;       // All of the node's, ascending.
+  std::vector<int> free_gpus;  // Those that no generation holds, ascending.
+  int generations = 0;         // That hold something here.
+  // Why the node takes nothing just now, as part of a sentence; empty: it does.
+  std::string busy;
+  std::set<uint64_t> taken_sockets;  // By plans of this pass.
+};
+
+class Ledger {
+ public:
+  // Nodes that are not connected or refuse work are not in it. The state must outlive it.
+  Ledger(const ClusterState& state, absl::Time now);
+
+  // By name, then by id: the order in which nodes are dealt out.
+  const std::vector<NodeOffer>& offers() const { return offers_; }
+  bool any_gpus() const { return any_gpus_; }
+  // Connected ones that refuse work, with why: for reasons.
+  const std::vector<std::string>& refusals() const { return refusals_; }
+
+  // A generation with these parts has been planned.
+  void Take(const std::vector<v1::Placement>& placements);
+
+ private:
+  std::vector<NodeOffer> offers_;
+  std::vector<std::string> refusals_;
+  bool any_gpus_ = false;
+};
+
+// A spare store socket of the node that no plan has used and that peers reach at `address`; null:
+// none.
+const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, const std::string& address);
+
+}  // namespace accel

@@ -1,0 +1,99 @@
+#include "coordinator/core/part.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/exit_status.h"
+#include "coordinator/core/job_state.h"
+
+namespace accel {
+namespace {
+
+Part::State FromObserved(v1::ObservedGeneration::State state) {
+  switch (state) {
+    case v1::ObservedGeneration::RUNNING:
+      return Part::State::kRunning;
+    case v1::ObservedGeneration::STOPPING:
+      return Part::State::kStopping;
+    case v1::ObservedGeneration::ENDED:
+      return Part::State::kEnded;
+    default:
+      return Part::State::kStarting;
+  }
+}
+
+bool EndedWell(const Part& part) {
+  const auto exited = ExitedWorkers(part);
+  return static_cast<int>(exited.size()) == part.placement->processes() &&
+         std::all_of(exited.begin(), exited.end(),
+                     [](const auto* worker) { return IsSuccess(worker->exit()); });
+}
+
+void Lose(Part* part, std::string why) {
+  part->state = Part::State::kLost;
+  part->loss = std::move(why);
+}
+
+// The node speaks, and does not list the generation.
+void JudgeMissing(const JobEntry& job, const NodeEntry& node, Part* part) {
+  if (node.observed.incarnation() != part->placement->incarnation()) {
+    // Agents wait for the shims of their predecessor before they connect.
+    return Lose(part, "its agent was started anew");
+  }
+  const uint64_t acted_on = node.observed.applied_version();
+  if (job.job.phase() == v1::STOPPING && acted_on >= job.stop_revision) {
+    part->state = Part::State::kEnded;
+  } else if (job.job.phase() != v1::STOPPING && acted_on >= job.start_revision) {
+    Lose(part, "it does not know the generation any more");
+  }
+}
+
+Part LookAtPart(const ClusterState& state, const JobEntry& job, const v1::Placement& placement,
+                absl::Time now) {
+  Part part;
+  part.placement = &placement;
+  const auto node = state.nodes.find(NodeId(placement.node_id()));
+  if (node == state.nodes.end()) {
+    if (now >= state.opened_at + state.limits.node_timeout) Lose(&part, "it did not come back");
+    return part;
+  }
+  part.observed =
+      FindObserved(node->second, JobId(job.job.job_id()), CurrentGeneration(job.job)->generation());
+  if (part.observed != nullptr) {
+    part.state = FromObserved(part.observed->state());
+    part.ended_well = EndedWell(part);
+    if (part.state == Part::State::kEnded) return part;
+  }
+  if (now >= SilentFrom(state, node->second)) {
+    Lose(&part,
+         absl::StrCat("it has been silent for ", absl::FormatDuration(state.limits.node_timeout)));
+  } else if (part.observed == nullptr) {
+    JudgeMissing(job, node->second, &part);
+  }
+  return part;
+}
+
+}  // namespace
+
+std::vector<Part> LookAtParts(const ClusterState& state, const JobEntry& job, absl::Time now) {
+  std::vector<Part> parts;
+  for (const v1::Placement& placement : CurrentGeneration(job.job)->placements()) {
+    parts.push_back(LookAtPart(state, job, placement, now));
+  }
+  return parts;
+}
+
+std::vector<const v1::ObservedWorker*> ExitedWorkers(const Part& part) {
+  std::map<int, const v1::ObservedWorker*> by_rank;
+  if (part.observed == nullptr) return {};
+  for (const v1::ObservedWorker& worker : part.observed->workers()) {
+    const int local = worker.rank() - part.placement->first_rank();
+    if (!worker.has_exit() || local < 0 || local >= part.placement->processes()) continue;
+    by_rank.emplace(worker.rank(), &worker);
+  }
+  std::vector<const v1::ObservedWorker*> exited;
+  for (const auto& [rank, worker] : by_rank) exited.push_back(worker);
+  return exited;
+}
+
+}  // namespace accel

@@ -1,0 +1,184 @@
+#include "coordinator/core/perform.h"
+
+#include "common/check.h"
+#include "coordinator/core/job_state.h"
+
+namespace accel {
+namespace {
+
+class Performer {
+ public:
+  Performer(absl::Time now, absl::Time wall, ClusterState* state, Changes* changes)
+      : now_(now), wall_ms_(absl::ToUnixMillis(wall)), state_(*state), changes_(*changes) {}
+
+  void operator()(const StartGeneration& start) {
+    JobEntry& entry = Entry(start.job);
+    v1::Job& job = entry.job;
+    const Generation previous =
+        job.generations().empty() ? 0 : CurrentGeneration(job)->generation();
+    if (job.generations_size() >= state_.limits.generation_records) {
+      job.mutable_generations()->erase(job.generations().begin());
+    }
+    v1::GenerationRecord* record = job.add_generations();
+    record->set_generation(previous + 1);
+    record->set_started_unix_ms(wall_ms_);
+    record->set_master_addr(start.master_addr);
+    record->set_master_port(start.master_port);
+    for (const v1::Placement& placement : start.placements) {
+      *record->add_placements() = placement;
+      NodeEntry& node = state_.nodes.at(NodeId(placement.node_id()));
+      node.jobs.insert(start.job);
+      if (placement.store_socket() != 0) node.consumed_sockets[placement.store_socket()] = kInUse;
+    }
+    const v1::JobSpec& spec = job.spec();
+    entry.start_by =
+        now_ + (spec.start_deadline_ms() > 0 ? absl::Milliseconds(spec.start_deadline_ms())
+                                             : state_.limits.start_deadline);
+    if (entry.end_by == absl::InfiniteFuture() && spec.time_limit_ms() > 0) {
+      entry.end_by = now_ + absl::Milliseconds(spec.time_limit_ms());
+    }
+    entry.start_revision = ++state_.revision;
+    job.clear_cause();
+    Transition(&job, v1::STARTING, start.reason);
+    TouchNodes(job);
+  }
+
+  void operator()(const MarkRunning& running) {
+    JobEntry& entry = Entry(running.job);
+    entry.start_by = absl::InfiniteFuture();
+    Transition(&entry.job, v1::RUNNING, running.reason);
+  }
+
+  void operator()(const StopGeneration& stop) {
+    JobEntry& entry = Entry(stop.job);
+    v1::Job& job = entry.job;
+    Transition(&job, v1::STOPPING, stop.reason);
+    job.set_next(stop.next);
+    if (stop.cause.has_value()) {
+      job.set_failures(job.failures() + 1);
+      *job.mutable_cause() = *stop.cause;
+      *Current(&job)->mutable_cause() = *stop.cause;
+    }
+    if (stop.replan) job.set_replans(job.replans() + 1);
+    // A cancel that came together with a failure is answered next.
+    if (stop.next == v1::TO_CANCELLED) ForgetCancel(&entry);
+    entry.start_by = absl::InfiniteFuture();
+    SetGrace(stop.grace, &entry);
+  }
+
+  void operator()(const ChangeStop& change) {
+    JobEntry& entry = Entry(change.job);
+    entry.job.set_next(change.next);
+    Reword(change.reason, &entry.job);
+    ForgetCancel(&entry);
+    SetGrace(change.grace, &entry);
+  }
+
+  void operator()(const EndGeneration& end) {
+    JobEntry& entry = Entry(end.job);
+    v1::Job& job = entry.job;
+    v1::GenerationRecord* record = Current(&job);
+    record->set_ended_unix_ms(wall_ms_);
+    record->set_exit_code(end.exit_code);
+    for (v1::FailureCause* cause : {job.mutable_cause(), record->mutable_cause()}) {
+      if (end.last_lines.empty()) break;
+      cause->mutable_last_lines()->Assign(end.last_lines.begin(), end.last_lines.end());
+    }
+    TouchNodes(job);
+    ++state_.revision;
+    for (const v1::Placement& placement : record->placements()) Release(end.job, placement);
+    Transition(&job, end.to, end.reason);
+    if (IsFinal(end.to)) Finish(end.exit_code, &entry);
+  }
+
+  void operator()(const Requeue& requeue) {
+    Transition(&Entry(requeue.job).job, v1::PENDING, requeue.reason);
+  }
+
+  void operator()(const EndUnplaced& end) {
+    JobEntry& entry = Entry(end.job);
+    if (end.cause.has_value()) *entry.job.mutable_cause() = *end.cause;
+    Transition(&entry.job, end.to, end.reason);
+    Finish(end.exit_code, &entry);
+  }
+
+  void operator()(const Explain& explain) { Reword(explain.reason, &Entry(explain.job).job); }
+
+  void operator()(const DropJob& drop) {
+    const JobEntry& entry = Entry(drop.job);
+    changes_.put.erase(drop.job);
+    changes_.erase.insert(drop.job);
+    ACCEL_CHECK(state_.finished.front() == drop.job, "the oldest finished job goes first");
+    state_.finished.pop_front();
+    state_.spec_bytes -= static_cast<int64_t>(entry.job.spec().ByteSizeLong());
+    state_.submits.erase(entry.job.submit_id());
+    state_.jobs.erase(drop.job);
+  }
+
+ private:
+  JobEntry& Entry(const JobId& id) {
+    JobEntry* entry = FindJob(&state_, id);
+    ACCEL_CHECK(entry != nullptr, "a plan names jobs of the state that it was made for");
+    changes_.put.insert(id);
+    return *entry;
+  }
+
+  static v1::GenerationRecord* Current(v1::Job* job) {
+    return job->mutable_generations(job->generations_size() - 1);
+  }
+
+  static void Reword(const std::string& reason, v1::Job* job) {
+    job->set_reason(reason);
+    job->set_version(job->version() + 1);
+  }
+
+  static void ForgetCancel(JobEntry* entry) {
+    entry->cancel = false;
+    entry->cancel_at_once = false;
+  }
+
+  void SetGrace(absl::Duration grace, JobEntry* entry) {
+    entry->stop_grace = grace;
+    entry->stop_revision = ++state_.revision;
+    TouchNodes(entry->job);
+  }
+
+  void TouchNodes(const v1::Job& job) {
+    for (const v1::Placement& placement : CurrentGeneration(job)->placements()) {
+      changes_.nodes.insert(NodeId(placement.node_id()));
+    }
+  }
+
+  void Release(const JobId& job, const v1::Placement& placement) {
+    const auto node = state_.nodes.find(NodeId(placement.node_id()));
+    if (node == state_.nodes.end()) return;
+    node->second.jobs.erase(job);
+    if (node->second.observed.incarnation() != placement.incarnation()) return;
+    const auto consumed = node->second.consumed_sockets.find(placement.store_socket());
+    if (consumed != node->second.consumed_sockets.end()) consumed->second = state_.revision;
+  }
+
+  void Finish(int exit_code, JobEntry* entry) {
+    const JobId id(entry->job.job_id());
+    entry->job.set_exit_code(exit_code);
+    entry->job.set_ended_unix_ms(wall_ms_);
+    entry->end_by = absl::InfiniteFuture();
+    ForgetCancel(entry);
+    state_.unfinished.erase(id);
+    state_.finished.push_back(id);
+  }
+
+  const absl::Time now_;
+  const int64_t wall_ms_;
+  ClusterState& state_;
+  Changes& changes_;
+};
+
+}  // namespace
+
+void Perform(const Action& action, absl::Time now, absl::Time wall, ClusterState* state,
+             Changes* changes) {
+  std::visit(Performer(now, wall, state, changes), action);
+}
+
+}  // namespace accel

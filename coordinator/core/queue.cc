@@ -1,0 +1,82 @@
+#include "coordinator/core/queue.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/exit_text.h"
+#include "coordinator/core/exit_status.h"
+#include "coordinator/core/ledger.h"
+#include "coordinator/core/placement.h"
+#include "coordinator/core/wording.h"
+
+namespace accel {
+namespace {
+
+Action Start(const JobId& id, Assignment assignment) {
+  v1::GenerationRecord world;
+  std::vector<std::string> names;
+  for (const v1::Placement& placement : assignment.placements) {
+    *world.add_placements() = placement;
+    names.push_back(placement.node_name());
+  }
+  StartGeneration start;
+  start.job = id;
+  start.reason =
+      absl::StrCat("Starting ", DescribeWorld(world), "; waiting for ", NameNodes(names), ".");
+  start.placements = std::move(assignment.placements);
+  start.master_addr = std::move(assignment.master_addr);
+  start.master_port = assignment.master_port;
+  return start;
+}
+
+Action Refuse(const JobId& id, const std::string& reason) {
+  v1::FailureCause cause;
+  cause.set_rank(-1);
+  cause.mutable_exit()->set_kind(v1::ExitRecord::NOT_STARTED);
+  cause.mutable_exit()->set_message(reason);
+  const int exit_code = JobExitCode(cause.exit());
+  return EndUnplaced{id, v1::FAILED, exit_code, std::move(cause), reason};
+}
+
+std::string WithLastFailure(const v1::Job& job, std::string reason) {
+  if (!job.has_cause()) return reason;
+  return absl::StrCat(reason, " Last failure: ", DescribeFailure(job.cause()), ".");
+}
+
+}  // namespace
+
+void PlanQueue(const ClusterState& state, const std::vector<JobId>& queue, absl::Time now,
+               std::vector<Action>* actions) {
+  if (queue.empty()) return;
+  Ledger ledger(state, now);
+  const int nodes = static_cast<int>(ledger.offers().size());
+  bool gpu_line_waits = false;
+  bool cpu_line_waits = false;
+  for (const JobId& id : queue) {
+    const v1::Job& job = state.jobs.at(id).job;
+    const bool gpu = !job.spec().cpu() && ledger.any_gpus();
+    bool& line_waits = gpu ? gpu_line_waits : cpu_line_waits;
+    std::string reason = gpu ? "Waits behind earlier jobs that need GPUs."
+                             : "Waits behind earlier jobs that need no GPU.";
+    if (!line_waits) {
+      PlacementDecision decision = Place(job.spec(), ledger);
+      if (decision.assignment.has_value()) {
+        ledger.Take(decision.assignment->placements);
+        actions->push_back(Start(id, *std::move(decision.assignment)));
+        continue;
+      }
+      line_waits = decision.fits_idle_cluster;
+      reason = std::move(decision.reason);
+      if (!line_waits && state.limits.fixed_nodes > 0 && nodes >= state.limits.fixed_nodes) {
+        actions->push_back(Refuse(id, reason));
+        continue;
+      }
+    }
+    reason = WithLastFailure(job, std::move(reason));
+    if (reason != job.reason()) actions->push_back(Explain{id, std::move(reason)});
+  }
+}
+
+}  // namespace accel

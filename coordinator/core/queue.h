@@ -1,0 +1,19 @@
+// Who is placed next. First come, first served, in two lines: jobs that need GPUs wait for each
+// other, and so do CPU jobs. A job that would not fit even if nothing else ran waits for nodes and
+// holds up nobody.
+#pragma once
+
+#include <vector>
+
+#include "coordinator/core/action.h"
+#include "coordinator/core/cluster_state.h"
+
+namespace accel {
+
+// `queue`: the PENDING jobs to be placed, oldest first. Appends a StartGeneration for each that is
+// placed, an Explain for each whose reason to wait is another one, and, in a cluster of fixed size,
+// an EndUnplaced for what never fits.
+void PlanQueue(const ClusterState& state, const std::vector<JobId>& queue, absl::Time now,
+               std::vector<Action>* actions);
+
+}  // namespace accel

@@ -1,0 +1,247 @@
+#include "coordinator/core/step.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/exit_status.h"
+#include "coordinator/core/first_failure.h"
+#include "coordinator/core/part.h"
+#include "coordinator/core/wording.h"
+
+namespace accel {
+namespace {
+
+absl::Duration MillisOr(int64_t millis, absl::Duration otherwise) {
+  return millis > 0 ? absl::Milliseconds(millis) : otherwise;
+}
+
+std::string TimeLimitText(const v1::JobSpec& spec) {
+  return absl::StrCat("its time limit of ",
+                      absl::FormatDuration(absl::Milliseconds(spec.time_limit_ms())),
+                      " has passed");
+}
+
+v1::FailureCause TimedOut(const v1::Job& job, std::string message) {
+  v1::FailureCause cause;
+  const v1::GenerationRecord* generation = CurrentGeneration(job);
+  cause.set_generation(generation == nullptr ? 0 : generation->generation());
+  cause.set_rank(-1);
+  cause.mutable_exit()->set_kind(v1::ExitRecord::TIMED_OUT);
+  cause.mutable_exit()->set_message(std::move(message));
+  return cause;
+}
+
+std::vector<std::string> NodesWhere(const std::vector<Part>& parts, bool (*holds)(const Part&)) {
+  std::vector<std::string> names;
+  for (const Part& part : parts) {
+    if (holds(part)) names.push_back(part.placement->node_name());
+  }
+  return names;
+}
+
+bool Started(const Part& part) { return part.state == Part::State::kRunning || part.ended_well; }
+bool NotStarted(const Part& part) { return !Started(part); }
+bool EndedWell(const Part& part) { return part.ended_well; }
+bool SocketGone(const Part& part) {
+  return part.observed != nullptr && part.observed->store_socket_gone();
+}
+bool HasProcesses(const Part& part) {
+  return part.state != Part::State::kEnded && part.state != Part::State::kLost;
+}
+
+// One look at a job that holds nodes.
+class World {
+ public:
+  World(const ClusterState& state, const JobEntry& entry, absl::Time now)
+      : state_(state),
+        entry_(entry),
+        job_(entry.job),
+        id_(entry.job.job_id()),
+        now_(now),
+        parts_(LookAtParts(state, entry, now)) {}
+
+  std::optional<Action> NextStep() const {
+    if (job_.phase() == v1::STOPPING) return Stopping();
+    const bool starting = job_.phase() == v1::STARTING;
+    if (starting && All(Started)) {
+      return MarkRunning{id_, absl::StrCat(DescribeWorld(*CurrentGeneration(job_)), ".")};
+    }
+    if (All(EndedWell)) return Stop(v1::TO_SUCCEEDED, FailureGrace());
+    if (std::any_of(parts_.begin(), parts_.end(), SocketGone)) return Replan();
+    if (auto failure = FirstFailure(job_, parts_)) {
+      return Fail(*std::move(failure), AfterFailure(), FailureGrace());
+    }
+    if (entry_.cancel) {
+      return Stop(v1::TO_CANCELLED, entry_.cancel_at_once ? absl::ZeroDuration() : CancelGrace());
+    }
+    if (now_ >= entry_.end_by) {
+      return Fail(TimedOut(job_, TimeLimitText(job_.spec())), v1::TO_FAILED, CancelGrace());
+    }
+    return starting ? Starting() : std::nullopt;
+  }
+
+  // When time alone may change something.
+  absl::Time WakeAt() const {
+    absl::Time wake_at = entry_.start_by;
+    if (job_.phase() != v1::STOPPING) wake_at = std::min(wake_at, entry_.end_by);
+    for (const Part& part : parts_) {
+      if (!HasProcesses(part)) continue;
+      const auto node = state_.nodes.find(NodeId(part.placement->node_id()));
+      wake_at = std::min(wake_at, node == state_.nodes.end()
+                                      ? state_.opened_at + state_.limits.node_timeout
+                                      : SilentFrom(state_, node->second));
+    }
+    return wake_at;
+  }
+
+ private:
+  bool All(bool (*holds)(const Part&)) const {
+    return std::all_of(parts_.begin(), parts_.end(), holds);
+  }
+  absl::Duration FailureGrace() const {
+    return MillisOr(job_.spec().failure_grace_ms(), state_.limits.failure_grace);
+  }
+  absl::Duration CancelGrace() const {
+    return MillisOr(job_.spec().stop_grace_ms(), state_.limits.cancel_grace);
+  }
+
+  std::string WaitingToEnd(absl::string_view why) const {
+    const std::vector<std::string> waiting = NodesWhere(parts_, HasProcesses);
+    if (waiting.empty()) return absl::StrCat(why, ".");
+    return absl::StrCat(why, "; waiting for ", NameNodes(waiting), " to end its processes.");
+  }
+
+  // The budget counts this failure too.
+  v1::AfterStop AfterFailure() const {
+    return job_.failures() < job_.spec().max_restarts() ? v1::TO_RESTARTING : v1::TO_FAILED;
+  }
+
+  StopGeneration Stop(v1::AfterStop next, absl::Duration grace) const {
+    StopGeneration stop;
+    stop.job = id_;
+    stop.next = next;
+    stop.grace = grace;
+    stop.reason = WaitingToEnd(WhyStopping(job_, next));
+    return stop;
+  }
+
+  StopGeneration Fail(v1::FailureCause cause, v1::AfterStop next, absl::Duration grace) const {
+    StopGeneration stop = Stop(next, grace);
+    stop.reason = WaitingToEnd(DescribeFailureFirst(cause));
+    stop.cause = std::move(cause);
+    return stop;
+  }
+
+  StopGeneration Replan() const {
+    if (job_.replans() >= state_.limits.max_replans) {
+      v1::FailureCause cause =
+          TimedOut(job_, absl::StrCat("its start was planned ", job_.replans() + 1,
+                                      " times and met a vanished store socket each time"));
+      cause.mutable_exit()->set_kind(v1::ExitRecord::NOT_STARTED);
+      return Fail(std::move(cause), v1::TO_FAILED, FailureGrace());
+    }
+    StopGeneration stop = Stop(v1::TO_RESTARTING, FailureGrace());
+    stop.replan = true;
+    return stop;
+  }
+
+  std::optional<Action> Starting() const {
+    const std::vector<std::string> waiting = NodesWhere(parts_, NotStarted);
+    if (now_ >= entry_.start_by) {
+      return Fail(TimedOut(job_, absl::StrCat("not every rank was started within the deadline; ",
+                                              NameNodes(waiting), " did not report its start")),
+                  AfterFailure(), FailureGrace());
+    }
+    return Say(absl::StrCat("Starting ", DescribeWorld(*CurrentGeneration(job_)), "; waiting for ",
+                            NameNodes(waiting), "."));
+  }
+
+  std::optional<Action> Stopping() const {
+    if (entry_.cancel) {
+      const bool instead = job_.next() == v1::TO_RESTARTING;
+      const v1::AfterStop next = instead ? v1::TO_CANCELLED : job_.next();
+      return ChangeStop{id_, next, entry_.cancel_at_once ? absl::ZeroDuration() : entry_.stop_grace,
+                        WaitingToEnd(WhyStopping(job_, next))};
+    }
+    if (std::any_of(parts_.begin(), parts_.end(), HasProcesses)) {
+      return Say(WaitingToEnd(WhyStopping(job_, job_.next())));
+    }
+    return End();
+  }
+
+  EndGeneration End() const {
+    EndGeneration end;
+    end.job = id_;
+    end.reason = absl::StrCat(WhyStopping(job_, job_.next()), ".");
+    const int failure_code = job_.has_cause() ? JobExitCode(job_.cause().exit()) : 0;
+    if (job_.has_cause()) end.last_lines = LastLinesOf(job_.cause(), parts_);
+    switch (job_.next()) {
+      case v1::TO_SUCCEEDED:
+        end.to = v1::SUCCEEDED;
+        break;
+      case v1::TO_CANCELLED:
+        end.to = v1::CANCELLED;
+        end.exit_code = kCancelledExitCode;
+        break;
+      case v1::TO_RESTARTING:
+        end.to = v1::RESTARTING;
+        end.exit_code = failure_code;
+        if (job_.has_cause()) {
+          end.reason = absl::StrCat(DescribeFailureFirst(job_.cause()), "; restart ",
+                                    job_.failures(), " of ", job_.spec().max_restarts(), ".");
+        }
+        break;
+      default:
+        end.to = v1::FAILED;
+        end.exit_code = failure_code;
+        break;
+    }
+    return end;
+  }
+
+  std::optional<Action> Say(std::string reason) const {
+    if (reason == job_.reason()) return std::nullopt;
+    return Explain{id_, std::move(reason)};
+  }
+
+  const ClusterState& state_;
+  const JobEntry& entry_;
+  const v1::Job& job_;
+  const JobId id_;
+  const absl::Time now_;
+  const std::vector<Part> parts_;
+};
+
+std::optional<Action> Unplaced(const JobEntry& entry, absl::Time now, absl::Time* wake_at) {
+  const v1::Job& job = entry.job;
+  const JobId id(job.job_id());
+  if (entry.cancel) {
+    return EndUnplaced{id, v1::CANCELLED, kCancelledExitCode, std::nullopt, "Cancelled."};
+  }
+  if (job.phase() == v1::RESTARTING) return Requeue{id, job.reason()};
+  if (now >= entry.end_by) {
+    v1::FailureCause cause = TimedOut(job, TimeLimitText(job.spec()));
+    std::string reason = absl::StrCat(DescribeFailureFirst(cause), ".");
+    return EndUnplaced{id, v1::FAILED, kTimedOutExitCode, std::move(cause), std::move(reason)};
+  }
+  *wake_at = std::min(*wake_at, entry.end_by);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Action> NextStep(const ClusterState& state, const JobEntry& job, absl::Time now,
+                               absl::Time* wake_at) {
+  if (job.job.phase() == v1::PENDING || job.job.phase() == v1::RESTARTING) {
+    return Unplaced(job, now, wake_at);
+  }
+  const World world(state, job, now);
+  std::optional<Action> step = world.NextStep();
+  if (!step.has_value()) *wake_at = std::min(*wake_at, world.WakeAt());
+  return step;
+}
+
+}  // namespace accel

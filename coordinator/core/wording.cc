@@ -1,0 +1,45 @@
+#include "coordinator/core/wording.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/exit_text.h"
+
+namespace accel {
+namespace {
+
+constexpr size_t kMostNames = 3;
+
+}  // namespace
+
+std::string NameNodes(const std::vector<std::string>& names) {
+  if (names.size() > kMostNames) return absl::StrCat("more than ", kMostNames, " nodes");
+  return absl::StrCat(names.size() == 1 ? "node " : "nodes ", absl::StrJoin(names, ", "));
+}
+
+std::string DescribeWorld(const v1::GenerationRecord& generation) {
+  int processes = 0;
+  std::vector<std::string> names;
+  for (const v1::Placement& placement : generation.placements()) {
+    processes += placement.processes();
+    names.push_back(placement.node_name());
+  }
+  return absl::StrCat(
+      processes, processes == 1 ? " process on " : " processes on ",
+      names.size() > kMostNames ? absl::StrCat(names.size(), " nodes") : NameNodes(names));
+}
+
+std::string DescribeFailureFirst(const v1::FailureCause& cause) {
+  std::string text = DescribeFailure(cause);
+  text[0] = absl::ascii_toupper(text[0]);
+  return text;
+}
+
+std::string WhyStopping(const v1::Job& job, v1::AfterStop next) {
+  if (next == v1::TO_SUCCEEDED) return "All ranks have exited with code 0";
+  if (next == v1::TO_CANCELLED) return "Cancelled";
+  if (job.has_cause()) return DescribeFailureFirst(job.cause());
+  return "The spare store socket of the plan is gone";
+}
+
+}  // namespace accel

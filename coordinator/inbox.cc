@@ -1,0 +1,95 @@
+#include "coordinator/inbox.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace accel {
+
+absl::Status Inbox::CheckRoom(size_t waiting) const {
+  if (closed_) return absl::UnavailableError("the coordinator is ending");
+  if (waiting < kMostRequests) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(kMostRequests, " requests wait for the coordinator; try again later"));
+}
+
+absl::Status Inbox::Request(ChangeEvent& event) {
+  {
+    absl::MutexLock lock(&mutex_);
+    ACCEL_RETURN_IF_ERROR(CheckRoom(contents_.changes.size()));
+    contents_.changes.push_back(std::move(event));
+  }
+  wakeup_.Notify();
+  return absl::OkStatus();
+}
+
+absl::Status Inbox::Request(QueryEvent& event) {
+  {
+    absl::MutexLock lock(&mutex_);
+    ACCEL_RETURN_IF_ERROR(CheckRoom(contents_.queries.size()));
+    contents_.queries.push_back(std::move(event));
+  }
+  wakeup_.Notify();
+  return absl::OkStatus();
+}
+
+void Inbox::Tell(ChangeEvent event) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (closed_) return;
+    contents_.changes.push_back(std::move(event));
+  }
+  wakeup_.Notify();
+}
+
+void Inbox::Tell(QueryEvent event) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (closed_) return;
+    contents_.queries.push_back(std::move(event));
+  }
+  wakeup_.Notify();
+}
+
+void Inbox::TellReport(SessionId session, v1::NodeObserved observed) {
+  ReportEvent report{session, std::move(observed), clock_->Now()};
+  {
+    absl::MutexLock lock(&mutex_);
+    if (closed_) return;
+    const auto [waiting, inserted] = reports_.emplace(session, contents_.changes.size());
+    if (inserted) {
+      contents_.changes.emplace_back(std::move(report));
+    } else {
+      contents_.changes[waiting->second] = std::move(report);
+    }
+  }
+  wakeup_.Notify();
+}
+
+void Inbox::TellCommitted(absl::Status status) {
+  {
+    absl::MutexLock lock(&mutex_);
+    contents_.committed = std::move(status);
+  }
+  wakeup_.Notify();
+}
+
+Inbox::Contents Inbox::Take(bool with_changes) {
+  absl::MutexLock lock(&mutex_);
+  Contents taken;
+  taken.queries.swap(contents_.queries);
+  taken.committed.swap(contents_.committed);
+  if (with_changes) {
+    taken.changes.swap(contents_.changes);
+    reports_.clear();
+  }
+  return taken;
+}
+
+void Inbox::Close() {
+  absl::MutexLock lock(&mutex_);
+  closed_ = true;
+}
+
+}  // namespace accel

@@ -1,0 +1,83 @@
+#include "coordinator/sessions.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/log.h"
+#include "coordinator/core/desired_state.h"
+#include "coordinator/core/facts.h"
+
+namespace accel {
+
+void Sessions::Open(SessionOpened opened) {
+  sessions_[opened.session].callbacks = std::move(opened.callbacks);
+}
+
+void Sessions::Report(ReportEvent report, ClusterState* state, Changes* changes) {
+  const auto found = sessions_.find(report.session);
+  if (found == sessions_.end()) {
+    ++state->stale.sessions;
+    return;
+  }
+  Session& session = found->second;
+  const NodeId node(report.observed.node_id());
+  if (!session.node.empty() && session.node != node) {
+    return End(report.session, absl::InvalidArgumentError("node_id: changed within one stream"),
+               state);
+  }
+  const std::string name = report.observed.name();
+  SessionId superseded = 0;
+  const absl::Status taken =
+      Observe(report.session, std::move(report.observed), report.at, state, changes, &superseded);
+  if (!taken.ok()) return End(report.session, taken, state);
+  if (session.node.empty()) {
+    session.node = node;
+    LogInfo("node connected", {{"node", name}, {"node_id", node.value()}});
+  }
+  if (superseded != 0) {
+    End(superseded,
+        absl::AlreadyExistsError(
+            absl::StrCat("node ", name, " (", node.value(), ") has connected over a newer stream")),
+        state);
+  }
+}
+
+void Sessions::Drop(SessionId session, ClusterState* state) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  CloseSession(session, found->second.node, state);
+  LogInfo("agent's stream closed", {{"node_id", found->second.node.value()}});
+  sessions_.erase(found);
+}
+
+void Sessions::End(SessionId session, absl::Status why, ClusterState* state) {
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  Session ended = std::move(found->second);
+  sessions_.erase(found);
+  CloseSession(session, ended.node, state);
+  LogWarning("agent's stream ended", {{"node_id", ended.node.value()}, {"why", why.ToString()}});
+  ended.callbacks.on_closed(std::move(why));
+}
+
+void Sessions::Publish(const NodeId& node, ClusterState* state) {
+  const auto entry = state->nodes.find(node);
+  if (entry == state->nodes.end()) return;
+  const auto found = sessions_.find(entry->second.session);
+  if (found == sessions_.end()) return;
+  std::string signature = DesiredSignature(*state, node, {});
+  if (signature == found->second.signature) return;
+  found->second.signature = std::move(signature);
+  auto desired =
+      std::make_shared<const v1::NodeDesired>(BuildDesired(*state, node, {}, ++state->revision));
+  found->second.callbacks.on_desired(std::move(desired));
+}
+
+void Sessions::Close() {
+  for (auto& [id, session] : std::exchange(sessions_, {})) {
+    session.callbacks.on_closed(absl::UnavailableError("the coordinator is ending"));
+  }
+}
+
+}  // namespace accel

@@ -1,0 +1,40 @@
+// The streams of agents, and what each was last told. One thread, the loop's, calls all of it.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "coordinator/coordinator.h"
+#include "coordinator/core/cluster_state.h"
+#include "coordinator/inbox.h"
+
+namespace accel {
+
+class Sessions {
+ public:
+  void Open(SessionOpened opened);
+  // Takes the report into the state; ends the session that it shows to be wrong or superseded.
+  void Report(ReportEvent report, ClusterState* state, Changes* changes);
+  // The agent has gone.
+  void Drop(SessionId session, ClusterState* state);
+
+  // Sends the node its desired state if it is connected and the state differs from what it was told
+  // last.
+  void Publish(const NodeId& node, ClusterState* state);
+
+  // Everybody hears UNAVAILABLE.
+  void Close();
+
+ private:
+  struct Session {
+    AgentCallbacks callbacks;
+    NodeId node;            // Empty before the first report.
+    std::string signature;  // Of the desired state last sent; empty: none was.
+  };
+
+  void End(SessionId session, absl::Status why, ClusterState* state);
+
+  std::map<SessionId, Session> sessions_;
+};
+
+}  // namespace accel

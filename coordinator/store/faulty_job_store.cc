@@ -1,0 +1,48 @@
+#include "coordinator/store/faulty_job_store.h"
+
+#include <utility>
+
+#include "common/check.h"
+
+namespace accel {
+
+absl::StatusOr<std::vector<JobRecord>> FaultyJobStore::Load() {
+  absl::MutexLock lock(&mutex_);
+  return memory_.Load();
+}
+
+void FaultyJobStore::Commit(JobBatch batch, absl::AnyInvocable<void(absl::Status)> done) {
+  absl::MutexLock lock(&mutex_);
+  ACCEL_CHECK(!pending_.has_value(), "JobStore: at most one commit is under way");
+  ++commits_;
+  pending_ = std::move(batch);
+  done_ = std::move(done);
+}
+
+std::optional<JobBatch> FaultyJobStore::pending() const {
+  absl::MutexLock lock(&mutex_);
+  return pending_;
+}
+
+int FaultyJobStore::commits() const {
+  absl::MutexLock lock(&mutex_);
+  return commits_;
+}
+
+void FaultyJobStore::Succeed() { Finish(absl::OkStatus(), true); }
+
+void FaultyJobStore::Fail(absl::Status error, bool stored) { Finish(std::move(error), stored); }
+
+void FaultyJobStore::Finish(absl::Status status, bool store) {
+  absl::AnyInvocable<void(absl::Status)> done;
+  {
+    absl::MutexLock lock(&mutex_);
+    ACCEL_CHECK(pending_.has_value(), "a test finishes a commit that was begun");
+    if (store) memory_.Commit(*std::move(pending_), [](absl::Status) {});
+    pending_.reset();
+    done = std::move(done_);
+  }
+  done(std::move(status));
+}
+
+}  // namespace accel

@@ -1,0 +1,101 @@
+#include "tests/scenarios/fake_node.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace accel::testing {
+namespace {
+
+template <typename List, typename Predicate>
+void EraseIf(List* list, Predicate gone) {
+  list->erase(std::remove_if(list->begin(), list->end(), gone), list->end());
+}
+
+}  // namespace
+
+FakeNode::FakeNode(std::string name, int gpus, int sockets, std::string address)
+    : name_(std::move(name)), sockets_(sockets) {
+  observed_.set_node_id(absl::StrCat("id-", name_));
+  observed_.set_name(name_);
+  observed_.set_address(std::move(address));
+  observed_.set_interface("eth0");
+  observed_.mutable_inventory()->set_cpus(8);
+  for (int i = 0; i < gpus; ++i) observed_.mutable_inventory()->add_gpus()->set_index(i);
+  Restart();
+}
+
+void FakeNode::Restart() {
+  observed_.set_incarnation(absl::StrCat(name_, "-", incarnation_++));
+  observed_.clear_generations();
+  observed_.clear_store_sockets();
+  observed_.set_sequence(0);
+  observed_.set_applied_version(0);
+  Refill();
+}
+
+void FakeNode::Refill() {
+  while (observed_.store_sockets_size() < sockets_) {
+    v1::StoreSocket* socket = observed_.add_store_sockets();
+    socket->set_id(next_socket_);
+    socket->set_address("0.0.0.0");
+    socket->set_port(static_cast<int>(10'000 + next_socket_++));
+  }
+}
+
+v1::NodeObserved FakeNode::Report() {
+  observed_.set_sequence(observed_.sequence() + 1);
+  return observed_;
+}
+
+v1::ObservedGeneration* FakeNode::Find(const std::string& job, int generation) {
+  for (v1::ObservedGeneration& part : *observed_.mutable_generations()) {
+    if (part.job_id() == job && part.generation() == generation) return &part;
+  }
+  return nullptr;
+}
+
+bool FakeNode::Has(uint64_t socket) const {
+  const auto& sockets = observed_.store_sockets();
+  return std::any_of(sockets.begin(), sockets.end(),
+                     [socket](const v1::StoreSocket& spare) { return spare.id() == socket; });
+}
+
+void FakeNode::Start(const v1::DesiredGeneration& desired) {
+  v1::ObservedGeneration* part = observed_.add_generations();
+  part->set_job_id(desired.key().job_id());
+  part->set_generation(desired.key().generation());
+  part->set_state(v1::ObservedGeneration::STARTING);
+  const bool gone = desired.store_socket() != 0 && (sockets_vanish || !Has(desired.store_socket()));
+  if (gone) {
+    part->set_store_socket_gone(true);
+    part->set_state(v1::ObservedGeneration::ENDED);
+  } else {
+    for (const v1::DesiredWorker& worker : desired.workers()) {
+      v1::ObservedWorker* started = part->add_workers();
+      started->set_rank(worker.rank());
+      started->set_local_rank(worker.local_rank());
+      started->set_pid(1000 + worker.rank());
+    }
+  }
+  EraseIf(observed_.mutable_store_sockets(), [&desired](const v1::StoreSocket& socket) {
+    return socket.id() == desired.store_socket();
+  });
+  Refill();
+}
+
+void FakeNode::Apply(const v1::NodeDesired& desired) {
+  if (desired.incarnation() != observed_.incarnation()) return;
+  observed_.set_applied_version(desired.version());
+  for (const v1::GenerationKey& key : desired.forget()) {
+    EraseIf(observed_.mutable_generations(), [&key](const v1::ObservedGeneration& part) {
+      return part.job_id() == key.job_id() && part.generation() == key.generation();
+    });
+  }
+  for (const v1::DesiredGeneration& generation : desired.generations()) {
+    const bool known = Find(generation.key().job_id(), generation.key().generation()) != nullptr;
+    if (!known && !generation.stop()) Start(generation);
+  }
+}
+
+}  // namespace accel::testing

@@ -1,0 +1,91 @@
+// A scenario: a text file of steps, played on the coordinator's pure core with fake nodes and a
+// clock of its own.
+//
+//   # A comment.
+//   node NAME [gpus=N] [sockets=N] [address=A]    a node connects; sockets: spare store sockets it
+//   keeps (default 2) submit [nodes=N] [ppn=K,L] [cpu] [gpu_ids=I,J] [max_restarts=N]
+//   [time_limit=D] [start_deadline=D]
+//                                                 jobs are called j1, j2... in the order of their
+//                                                 submits
+//   cancel JOB [at_once]
+//   sync NODE...                                  the nodes act on their desired states and report
+//   ("all": every node) run NODE JOB.GENERATION                       every rank there has done its
+//   exec exit NODE JOB.GENERATION RANK CODE|SIGn|OOM   one rank ends; OOM: the kernel's
+//   out-of-memory killer fail NODE JOB.GENERATION TEXT                 the node's part could not be
+//   started end NODE JOB.GENERATION                       no process is left; ranks that still ran
+//   died by SIGTERM vanish NODE                                   its spare sockets turn out to be
+//   gone from now on ("vanish NODE no") restart NODE / disconnect NODE / reconnect NODE / mute NODE
+//   / unmute NODE / refuse NODE TEXT stale NODE JOB.GENERATION                     the node reports
+//   a running generation that it was never asked for advance DURATION in steps of a second, with
+//   heartbeats of all that are not muted expect JOB PHASE [~ TEXT]                     its phase,
+//   and a part of its reason expect JOB exit=N | failures=N | replans=N | generation=N | cause~TEXT
+//   desired NODE = TEXT                           the whole desired state in short; see
+//   Scenario::Summary() env NODE JOB.GENERATION RANK NAME=VALUE       the worker's environment;
+//   "NAME!" for absent stale_counts sessions=N generations=N
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "coordinator/core/cluster_state.h"
+#include "tests/scenarios/fake_node.h"
+
+namespace accel::testing {
+
+class Scenario {
+ public:
+  Scenario();
+
+  // Plays one line. FAILED_PRECONDITION: an expectation does not hold, with what holds instead.
+  // INVALID_ARGUMENT: the line makes no sense.
+  absl::Status Play(absl::string_view line);
+
+  // Checked after every step, whatever the scenario: ranks are dense and unique, no GPU and no
+  // spare socket has two holders, final phases stay.
+  absl::Status CheckInvariants();
+
+ private:
+  using Words = std::vector<std::string>;
+  using Step = absl::Status (Scenario::*)(const Words& words);
+
+  absl::Status AddNode(const Words& words);
+  absl::Status Submit(const Words& words);
+  absl::Status Cancel(const Words& words);
+  absl::Status Sync(const Words& words);
+  absl::Status Run(const Words& words);
+  absl::Status Exit(const Words& words);
+  absl::Status Fail(const Words& words);
+  absl::Status End(const Words& words);
+  absl::Status Vanish(const Words& words);
+  absl::Status Link(const Words& words);
+  absl::Status Stale(const Words& words);
+  absl::Status Advance(const Words& words);
+  absl::Status Expect(const Words& words);
+  absl::Status ExpectDesired(const Words& words);
+  absl::Status ExpectEnv(const Words& words);
+  absl::Status ExpectStaleCounts(const Words& words);
+
+  FakeNode& Node(const std::string& name);
+  v1::ObservedGeneration& Part(const std::string& node, const std::string& generation);
+  std::string RealId(const std::string& job) const;  // "j1"
+  std::string Alias(const std::string& job_id) const;
+  absl::Status Report(FakeNode* node);
+  void Plan();
+  std::string Summary(const v1::NodeDesired& desired) const;
+
+  absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
+  ClusterState state_;
+  Changes changes_;
+  std::map<std::string, std::unique_ptr<FakeNode>> nodes_;
+  std::map<std::string, SessionId> sessions_;
+  SessionId next_session_ = 1;
+  std::vector<JobId> jobs_;
+  std::map<JobId, v1::JobPhase> final_phases_;
+};
+
+}  // namespace accel::testing

@@ -1,0 +1,40 @@
+"""Prints the functions longer than a number of lines: function_lengths.py MOST FILE...
+
+Reads code as clang-format lays it out: a definition's body opens with a line that ends in "{" and closes with a line
+that holds "}" at the same indentation as the definition's first line.
+"""
+
+import re
+import sys
+
+# A definition at namespace level or in a class, not a namespace, type, array or control statement.
+_OPENS = re.compile(r"^( {0,4})(?!namespace|class|struct|enum|union|extern|if|for|while|switch|do|else|case|return|using|\})"
+                    r"[\w~:<>,*&\[\] =\"()-].*\)[^;=]*\{$")
+
+
+def long_functions(path, most):
+    lines = open(path, encoding="utf-8").read().split("\n")
+    for number, line in enumerate(lines):
+        if not _OPENS.match(line):
+            continue
+        indent = len(line) - len(line.lstrip())
+        start = number
+        # A definition whose parameters wrap begins at the last line with less indentation than its continuation.
+        while start > 0 and lines[start].startswith(" " * (indent + 4)) and indent < 4:
+            start -= 1
+        close = " " * indent + "}"
+        for end in range(number + 1, len(lines)):
+            if lines[end].startswith(close):
+                if end - start + 1 > most:
+                    yield end - start + 1, start + 1
+                break
+
+
+def main():
+    most = int(sys.argv[1])
+    for path in sys.argv[2:]:
+        for length, line in long_functions(path, most):
+            print(f"{length} lines: {path}:{line}")
+
+
+main()
