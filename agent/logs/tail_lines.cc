@@ -54,13 +54,15 @@ std::vector<std::string> LastLinesOf(absl::string_view text, TailLimits limits) 
 
 std::vector<std::string> TailLines(const std::string& rank_dir, LogStream stream,
                                    TailLimits limits) {
-  // As many segments, from the newest backwards, as it takes to have enough bytes.
+  // As many segments, from the newest backwards, as it takes. Twice the limit, so that line ends
+  // and a line that is cut at the front cost nothing.
+  const size_t enough = 2 * limits.bytes;
   const std::vector<int64_t> segments = ListSegments(rank_dir, stream);
   std::string text;
   for (auto offset = segments.rbegin(); offset != segments.rend(); ++offset) {
-    if (text.size() >= limits.bytes) break;
+    if (text.size() >= enough) break;
     text.insert(0, ReadEnd(absl::StrCat(rank_dir, "/", SegmentName(stream, *offset)),
-                           limits.bytes - text.size()));
+                           enough - text.size()));
   }
   return LastLinesOf(text, limits);
 }

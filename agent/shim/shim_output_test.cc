@@ -77,7 +77,7 @@ TEST_F(ShimOutputTest, LongLine) {
   const auto report = RunToEnd(start);
   EXPECT_EQ(Output(start), std::string(10'000'000, 'x') + "\n");
   ASSERT_EQ(report.workers[0].last_lines.size(), 1u);
-  EXPECT_EQ(report.workers[0].last_lines[0].size(), 4095u);
+  EXPECT_EQ(report.workers[0].last_lines[0].size(), 4096u);
 }
 
 TEST_F(ShimOutputTest, BinaryOutputIsKeptAndQuotedSafely) {
