@@ -1,5 +1,7 @@
 #include "agent/tcp_store/byte_buffer.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +13,40 @@ namespace {
 constexpr size_t kLeastCapacity = 48;
 // Assign keeps memory up to this size whatever it holds.
 constexpr size_t kSmall = 1024;
+// From here on memory comes from the system page by page and goes straight back to it: malloc, once
+// it has seen a few large blocks, keeps later ones.
+constexpr size_t kLeastMapped = 256 << 10;
+constexpr size_t kPage = 4096;
+
+char* OrNull(void* mapped) { return mapped == MAP_FAILED ? nullptr : static_cast<char*>(mapped); }
+
+char* Map(size_t bytes) {
+  return OrNull(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+}
+
+// The capacity that is really allocated for `capacity`.
+size_t Rounded(size_t capacity) {
+  return capacity < kLeastMapped ? capacity : (capacity + kPage - 1) / kPage * kPage;
+}
+
+void Release(char* data, size_t capacity) {
+  if (capacity < kLeastMapped) {
+    std::free(data);
+  } else {
+    munmap(data, capacity);
+  }
+}
+
+// As realloc, which gives up nothing when it fails; `used` bytes are kept.
+char* Grow(char* data, size_t used, size_t before, size_t after) {
+  if (after < kLeastMapped) return static_cast<char*>(std::realloc(data, after));
+  if (before >= kLeastMapped) return OrNull(mremap(data, before, after, MREMAP_MAYMOVE));
+  char* mapped = Map(after);
+  if (mapped == nullptr) return nullptr;
+  if (used > 0) std::memcpy(mapped, data, used);
+  Release(data, before);
+  return mapped;
+}
 
 }  // namespace
 
@@ -66,20 +102,21 @@ void ByteBuffer::RemovePrefix(size_t count) {
 }
 
 void ByteBuffer::Free() {
-  std::free(data_);
+  Release(data_, capacity_);
   budget_->Release(capacity_);
   data_ = nullptr;
   size_ = capacity_ = 0;
 }
 
 bool ByteBuffer::SetCapacity(size_t capacity) {
+  capacity = Rounded(capacity);
   if (!budget_->TryCharge(capacity - capacity_)) return false;
-  void* grown = std::realloc(data_, capacity);
+  char* grown = Grow(data_, size_, capacity_, capacity);
   if (grown == nullptr) {
     budget_->Release(capacity - capacity_);
     return false;
   }
-  data_ = static_cast<char*>(grown);
+  data_ = grown;
   capacity_ = capacity;
   return true;
 }

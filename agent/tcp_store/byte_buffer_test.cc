@@ -66,5 +66,23 @@ TEST(ByteBufferTest, ASmallValueDoesNotKeepTheMemoryOfALargeOne) {
   EXPECT_EQ(buffer.view(), "small");
 }
 
+TEST(ByteBufferTest, GrowsThroughEverySizeWithoutLosingAByte) {
+  MemoryBudget budget(16 << 20);
+  std::string expected;
+  {
+    ByteBuffer buffer(&budget);
+    for (int i = 0; expected.size() < (3 << 20); ++i) {
+      const std::string piece(1 + i * 37 % 5000, static_cast<char>(i));
+      expected += piece;
+      ASSERT_TRUE(buffer.Append(piece));
+    }
+    EXPECT_EQ(buffer.view(), expected);
+    ASSERT_TRUE(buffer.Assign("small again"));
+    EXPECT_EQ(buffer.view(), "small again");
+    EXPECT_LT(budget.used(), 1000u);
+  }
+  EXPECT_EQ(budget.used(), 0u);
+}
+
 }  // namespace
 }  // namespace accel::tcp_store

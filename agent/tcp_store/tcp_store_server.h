@@ -27,10 +27,10 @@ class ServerLoop;
 //
 // Start and Stop from one thread; counters from any.
 //
-//   ASSIGN_OR_RETURN(UniqueFd socket, ListenOn("127.0.0.1"));
+//   ACCEL_ASSIGN_OR_RETURN(UniqueFd socket, ListenOn("127.0.0.1"));
 //   TcpStoreServer::Options options;
 //   options.listen_socket = std::move(socket);
-//   ASSIGN_OR_RETURN(auto server, TcpStoreServer::Start(std::move(options)));
+//   ACCEL_ASSIGN_OR_RETURN(auto server, TcpStoreServer::Start(std::move(options)));
 class TcpStoreServer {
  public:
   struct Options {
