@@ -1,0 +1,39 @@
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "cli/find_job.h"
+#include "cli/render/job_text.h"
+
+namespace accel {
+
+int RunCancel(const std::vector<std::string>& args, const Console& console) {
+  ConnectionFlags connection;
+  std::string id;
+  bool now = false;
+  FlagSet flags(
+      "accel cancel", "[flags] JOB",
+      "Ends a job: SIGTERM to its processes, SIGKILL after a grace of 30 s. Returns once "
+      "the coordinator knows; `accel status JOB` shows how far it is. JOB is an id or its "
+      "beginning.");
+  flags.Switch("now", "kill at once, also if it is being cancelled already", &now);
+  AddConnectionFlags(&flags, &connection);
+  flags.Argument("JOB", /*required=*/true, &id);
+  flags.Footer(
+      "Exit codes: 0, also if the job has ended before; 2: wrong usage; 1: any other error, also "
+      "if "
+      "there is no such job.");
+  if (const auto over = ParseOrExplain(flags, args, console)) return *over;
+  const auto client = ConnectToCoordinator(connection);
+  if (!client.ok()) return Fail(console, client.status());
+  const auto job = FindJob(**client, id);
+  if (!job.ok()) return Fail(console, job.status());
+  if (IsFinalPhase(job->phase())) {
+    Say(console, absl::StrCat("job ", job->job_id(),
+                              " has ended already: ", v1::JobPhase_Name(job->phase())));
+    return kExitOk;
+  }
+  const absl::Status cancelled = (*client)->CancelJob(job->job_id(), now);
+  return cancelled.ok() ? kExitOk : Fail(console, cancelled);
+}
+
+}  // namespace accel

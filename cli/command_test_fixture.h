@@ -1,0 +1,56 @@
+// Runs a command of accel in this process against a FakeCoordinator.
+#pragma once
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/console.h"
+#include "cli/fake_coordinator.h"
+
+namespace accel {
+
+class CommandTest : public ::testing::Test {
+ protected:
+  struct Result {
+    int exit_code = -1;
+    std::string out;
+    std::string err;
+  };
+
+  CommandTest() : token_file_(::testing::TempDir() + "/token") {
+    WriteToken(FakeCoordinator::kToken);
+  }
+
+  void WriteToken(const std::string& token) {
+    std::ofstream(token_file_) << token << "\n";
+    ::chmod(token_file_.c_str(), 0600);
+  }
+
+  // With the flags that lead to the fake in front of `args`.
+  Result Invoke(int (*command)(const std::vector<std::string>&, const Console&),
+                std::vector<std::string> args) {
+    args.insert(args.begin(),
+                {"--coordinator", coordinator_.address(), "--token_file", token_file_});
+    std::ostringstream out, err;
+    const int exit_code = command(args, Console{out, err});
+    return {exit_code, out.str(), err.str()};
+  }
+
+  template <typename Message>
+  static Message Parse(const std::string& text) {
+    Message message;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
+    return message;
+  }
+
+  const std::string token_file_;
+  FakeCoordinator coordinator_;
+};
+
+}  // namespace accel

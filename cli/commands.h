@@ -1,0 +1,18 @@
+// The commands that talk to a coordinator. Each takes the words after its name and returns the exit
+// code of accel (docs/exit-codes.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/console.h"
+
+namespace accel {
+
+int RunSubmit(const std::vector<std::string>& args, const Console& console);
+int RunStatus(const std::vector<std::string>& args, const Console& console);
+int RunLogs(const std::vector<std::string>& args, const Console& console);
+int RunCancel(const std::vector<std::string>& args, const Console& console);
+int RunNodes(const std::vector<std::string>& args, const Console& console);
+
+}  // namespace accel

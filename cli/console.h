@@ -1,0 +1,35 @@
+// Where a command writes, and how it ends.
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "cli/flags.h"
+
+namespace accel {
+
+// docs/exit-codes.md
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitError = 1;
+inline constexpr int kExitUsage = 2;
+
+struct Console {
+  std::ostream& out;  // Results, for people or programs.
+  std::ostream& err;  // Sentences, each after "accel: ".
+};
+
+// "accel: SENTENCE", on standard error.
+void Say(const Console& console, absl::string_view sentence);
+
+// Says what went wrong; returns kExitUsage for INVALID_ARGUMENT, else kExitError.
+int Fail(const Console& console, const absl::Status& error);
+
+// Parses; the exit code if the command is over: --help was asked for, or the usage is wrong.
+std::optional<int> ParseOrExplain(FlagSet& flags, const std::vector<std::string>& args,
+                                  const Console& console);
+
+}  // namespace accel

@@ -1,0 +1,161 @@
+#include "cli/coordinator_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/connection_flags.h"
+#include "common/grpc_status.h"
+#include "common/status_macros.h"
+#include "proto/service.grpc.pb.h"
+
+namespace accel {
+namespace {
+
+constexpr absl::Duration kCallDeadline = absl::Seconds(30);
+// gRPC's own pause between two attempts to connect; ours decide how often to call.
+constexpr int kFirstReconnectMs = 20;
+constexpr int kLongestReconnectMs = 500;
+// `accel status --json` of thousands of jobs; gRPC's default of 4 MiB would refuse it.
+constexpr int kLargestMessage = 256 << 20;
+
+grpc::ChannelArguments Arguments() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // A coordinator is never behind one.
+  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestReconnectMs);
+  // A watch lasts as long as a job: notice when the other side has vanished without a word.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  arguments.SetMaxReceiveMessageSize(kLargestMessage);
+  return arguments;
+}
+
+class GrpcCoordinatorClient final : public CoordinatorClient {
+ public:
+  GrpcCoordinatorClient(std::string address, const std::string& target, const std::string& token)
+      : address_(std::move(address)),
+        authorization_(absl::StrCat("Bearer ", token)),
+        channel_(
+            grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), Arguments())),
+        stub_(v1::Coordinator::NewStub(channel_)) {}
+
+  absl::StatusOr<std::string> SubmitJob(const v1::SubmitJobRequest& request,
+                                        absl::Duration deadline) override {
+    v1::SubmitJobResponse response;
+    ACCEL_RETURN_IF_ERROR(Call(deadline, [&](grpc::ClientContext* context) {
+      return stub_->SubmitJob(context, request, &response);
+    }));
+    return response.job_id();
+  }
+
+  absl::StatusOr<v1::ListJobsResponse> ListJobs(const std::string& job_id) override {
+    v1::ListJobsRequest request;
+    request.set_job_id(job_id);
+    v1::ListJobsResponse response;
+    ACCEL_RETURN_IF_ERROR(Call(kCallDeadline, [&](grpc::ClientContext* context) {
+      return stub_->ListJobs(context, request, &response);
+    }));
+    return response;
+  }
+
+  absl::Status CancelJob(const std::string& job_id, bool at_once) override {
+    v1::CancelJobRequest request;
+    request.set_job_id(job_id);
+    request.set_at_once(at_once);
+    v1::CancelJobResponse response;
+    return Call(kCallDeadline, [&](grpc::ClientContext* context) {
+      return stub_->CancelJob(context, request, &response);
+    });
+  }
+
+  absl::StatusOr<v1::ListNodesResponse> ListNodes() override {
+    v1::ListNodesResponse response;
+    ACCEL_RETURN_IF_ERROR(Call(kCallDeadline, [&](grpc::ClientContext* context) {
+      return stub_->ListNodes(context, {}, &response);
+    }));
+    return response;
+  }
+
+  absl::Status WatchJob(const v1::WatchJobRequest& request,
+                        const std::function<bool(const v1::Job&)>& on_job) override {
+    return Call(absl::InfiniteDuration(), [&](grpc::ClientContext* context) {
+      auto reader = stub_->WatchJob(context, request);
+      v1::Job job;
+      while (reader->Read(&job)) {
+        if (on_job(job)) continue;
+        context->TryCancel();
+        reader->Finish();
+        return grpc::Status::OK;
+      }
+      return reader->Finish();
+    });
+  }
+
+  absl::Status ReadLogs(const v1::ReadLogsRequest& request,
+                        const std::function<void(const v1::LogChunk&)>& on_chunk) override {
+    return Call(absl::InfiniteDuration(), [&](grpc::ClientContext* context) {
+      auto reader = stub_->ReadLogs(context, request);
+      v1::LogChunk chunk;
+      while (reader->Read(&chunk)) on_chunk(chunk);
+      return reader->Finish();
+    });
+  }
+
+ private:
+  template <typename Invoke>
+  absl::Status Call(absl::Duration deadline, Invoke&& invoke) {
+    grpc::ClientContext context;
+    context.AddMetadata("authorization", authorization_);
+    if (deadline != absl::InfiniteDuration()) {
+      context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(deadline));
+    }
+    return Explain(invoke(&context), deadline);
+  }
+
+  absl::Status Explain(const grpc::Status& status, absl::Duration deadline) const {
+    if (status.ok()) return absl::OkStatus();
+    std::string sentence = status.error_message();
+    switch (status.error_code()) {
+      case grpc::StatusCode::UNAVAILABLE:
+        // Its own refusals come over a connection that stands; the rest is gRPC's jargon.
+        if (channel_->GetState(false) != GRPC_CHANNEL_READY) {
+          sentence = absl::StrCat("cannot reach the coordinator at ", address_,
+                                  "; does accel-coordinator run there? (--coordinator or "
+                                  "ACCEL_COORDINATOR names another)");
+        }
+        break;
+      case grpc::StatusCode::UNAUTHENTICATED:
+        sentence = absl::StrCat("the coordinator at ", address_,
+                                " refuses this token; --token_file or ACCEL_TOKEN names another");
+        break;
+      case grpc::StatusCode::DEADLINE_EXCEEDED:
+        sentence = absl::StrCat("the coordinator at ", address_, " has not answered for ",
+                                absl::FormatDuration(deadline));
+        break;
+      default:
+        break;
+    }
+    return absl::Status(FromGrpc(status).code(), sentence);
+  }
+
+  const std::string address_;
+  const std::string authorization_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::Coordinator::Stub> stub_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CoordinatorClient>> CoordinatorClient::Connect(
+    const std::string& address, const std::string& token) {
+  ACCEL_ASSIGN_OR_RETURN(const std::string target, GrpcTarget(address));
+  return std::unique_ptr<CoordinatorClient>(
+      std::make_unique<GrpcCoordinatorClient>(address, target, token));
+}
+
+}  // namespace accel

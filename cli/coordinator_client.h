@@ -1,0 +1,44 @@
+// One connection to the coordinator, as the CLI sees it: calls that block, and errors in sentences.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "proto/service.pb.h"
+
+namespace accel {
+
+// Thread-safe. Nothing is sent before the first call. Every call can fail with
+//   UNAVAILABLE: the coordinator does not answer, or says that it cannot now; worth a retry.
+//   UNAUTHENTICATED: it refuses the token.
+//   DEADLINE_EXCEEDED: it took longer than the deadline; what was asked for may have happened.
+// and with what proto/service.proto says.
+class CoordinatorClient {
+ public:
+  // `address` is HOST:PORT, `token` what the coordinator expects. Errors: see GrpcTarget().
+  static absl::StatusOr<std::unique_ptr<CoordinatorClient>> Connect(const std::string& address,
+                                                                    const std::string& token);
+  virtual ~CoordinatorClient() = default;
+
+  // The id of the job.
+  virtual absl::StatusOr<std::string> SubmitJob(const v1::SubmitJobRequest& request,
+                                                absl::Duration deadline) = 0;
+  // An empty id: all jobs.
+  virtual absl::StatusOr<v1::ListJobsResponse> ListJobs(const std::string& job_id) = 0;
+  virtual absl::Status CancelJob(const std::string& job_id, bool at_once) = 0;
+  virtual absl::StatusOr<v1::ListNodesResponse> ListNodes() = 0;
+
+  // Each version of the job newer than known_version, until the stream ends or `on_job` returns
+  // false (OK). Has no deadline.
+  virtual absl::Status WatchJob(const v1::WatchJobRequest& request,
+                                const std::function<bool(const v1::Job&)>& on_job) = 0;
+  // Each chunk, until the stream ends. Has no deadline.
+  virtual absl::Status ReadLogs(const v1::ReadLogsRequest& request,
+                                const std::function<void(const v1::LogChunk&)>& on_chunk) = 0;
+};
+
+}  // namespace accel

@@ -1,0 +1,86 @@
+#include "cli/fake_coordinator.h"
+
+#include <algorithm>
+
+namespace accel {
+namespace {
+
+const grpc::Status kNoSuchJob(grpc::StatusCode::NOT_FOUND, "no such job");
+
+grpc::Status CheckToken(const grpc::ServerContext& context) {
+  const auto& metadata = context.client_metadata();
+  const auto found = metadata.find("authorization");
+  const std::string expected = absl::StrCat("Bearer ", FakeCoordinator::kToken);
+  if (found != metadata.end() && found->second == expected) return grpc::Status::OK;
+  return {grpc::StatusCode::UNAUTHENTICATED, "wrong token"};
+}
+
+}  // namespace
+
+grpc::Status FakeCoordinator::SubmitJob(grpc::ServerContext* context,
+                                        const v1::SubmitJobRequest* request,
+                                        v1::SubmitJobResponse* response) {
+  if (const auto status = CheckToken(*context); !status.ok()) return status;
+  absl::MutexLock lock(&mutex_);
+  submits_.push_back(*request);
+  if (failing_submits_ > 0) {
+    --failing_submits_;
+    return submit_failure_;
+  }
+  response->set_job_id("a0x2k9fq");
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeCoordinator::ListJobs(grpc::ServerContext* context,
+                                       const v1::ListJobsRequest* request,
+                                       v1::ListJobsResponse* response) {
+  if (const auto status = CheckToken(*context); !status.ok()) return status;
+  absl::MutexLock lock(&mutex_);
+  for (const v1::Job& job : jobs_.jobs()) {
+    if (request->job_id().empty() || request->job_id() == job.job_id()) *response->add_jobs() = job;
+  }
+  return request->job_id().empty() || !response->jobs().empty() ? grpc::Status::OK : kNoSuchJob;
+}
+
+grpc::Status FakeCoordinator::WatchJob(grpc::ServerContext* context,
+                                       const v1::WatchJobRequest* request,
+                                       grpc::ServerWriter<v1::Job>* writer) {
+  if (const auto status = CheckToken(*context); !status.ok()) return status;
+  Watch watch;
+  {
+    absl::MutexLock lock(&mutex_);
+    watched_.push_back(*request);
+    if (watches_.empty()) return kNoSuchJob;
+    watch = watches_[std::min(watched_.size(), watches_.size()) - 1];
+  }
+  return watch(*request, writer, this);
+}
+
+grpc::Status FakeCoordinator::CancelJob(grpc::ServerContext* context,
+                                        const v1::CancelJobRequest* request,
+                                        v1::CancelJobResponse*) {
+  if (const auto status = CheckToken(*context); !status.ok()) return status;
+  absl::MutexLock lock(&mutex_);
+  cancels_.push_back(*request);
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeCoordinator::ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest*,
+                                        v1::ListNodesResponse* response) {
+  if (const auto status = CheckToken(*context); !status.ok()) return status;
+  absl::MutexLock lock(&mutex_);
+  *response = nodes_;
+  return grpc::Status::OK;
+}
+
+grpc::Status FakeCoordinator::ReadLogs(grpc::ServerContext* context,
+                                       const v1::ReadLogsRequest* request,
+                                       grpc::ServerWriter<v1::LogChunk>* writer) {
+  if (const auto status = CheckToken(*context); !status.ok()) return status;
+  absl::MutexLock lock(&mutex_);
+  logs_read_ = *request;
+  for (const v1::LogChunk& chunk : chunks_) writer->Write(chunk);
+  return grpc::Status::OK;
+}
+
+}  // namespace accel

@@ -1,0 +1,119 @@
+// A coordinator on a loopback port that does what a test tells it. Thread-safe.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "proto/service.grpc.pb.h"
+
+namespace accel {
+
+class FakeCoordinator final : public v1::Coordinator::Service {
+ public:
+  static constexpr char kToken[] = "0123456789abcdef-token";
+
+  // One WatchJob call: writes jobs, returns how the stream ends.
+  using Watch = std::function<grpc::Status(const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>*,
+                                           FakeCoordinator*)>;
+
+  FakeCoordinator() { Start(0); }
+  ~FakeCoordinator() override { Stop(); }
+
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+  // The port stays the same.
+  void Start(int port) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port), grpc::InsecureServerCredentials(),
+                             &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  void Stop() {
+    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+    server_ = nullptr;
+  }
+
+  void FailSubmits(int times, grpc::Status with) {
+    absl::MutexLock lock(&mutex_);
+    failing_submits_ = times;
+    submit_failure_ = std::move(with);
+  }
+  // The n-th call gets the n-th; later ones the last.
+  void OnWatch(std::vector<Watch> watches) {
+    absl::MutexLock lock(&mutex_);
+    watches_ = std::move(watches);
+  }
+  void SetJobs(v1::ListJobsResponse jobs) {
+    absl::MutexLock lock(&mutex_);
+    jobs_ = std::move(jobs);
+  }
+  void SetNodes(v1::ListNodesResponse nodes) {
+    absl::MutexLock lock(&mutex_);
+    nodes_ = std::move(nodes);
+  }
+  void SetLogs(std::vector<v1::LogChunk> chunks) {
+    absl::MutexLock lock(&mutex_);
+    chunks_ = std::move(chunks);
+  }
+
+  std::vector<v1::SubmitJobRequest> submits() const {
+    absl::MutexLock lock(&mutex_);
+    return submits_;
+  }
+  std::vector<v1::CancelJobRequest> cancels() const {
+    absl::MutexLock lock(&mutex_);
+    return cancels_;
+  }
+  std::vector<v1::WatchJobRequest> watched() const {
+    absl::MutexLock lock(&mutex_);
+    return watched_;
+  }
+  v1::ReadLogsRequest logs_read() const {
+    absl::MutexLock lock(&mutex_);
+    return logs_read_;
+  }
+  // Waits for this many CancelJob calls.
+  void AwaitCancels(size_t count) {
+    absl::MutexLock lock(&mutex_);
+    const auto enough = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return cancels_.size() >= count; };
+    mutex_.Await(absl::Condition(&enough));
+  }
+
+  grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
+                         v1::SubmitJobResponse* response) override;
+  grpc::Status ListJobs(grpc::ServerContext* context, const v1::ListJobsRequest* request,
+                        v1::ListJobsResponse* response) override;
+  grpc::Status WatchJob(grpc::ServerContext* context, const v1::WatchJobRequest* request,
+                        grpc::ServerWriter<v1::Job>* writer) override;
+  grpc::Status CancelJob(grpc::ServerContext* context, const v1::CancelJobRequest* request,
+                         v1::CancelJobResponse* response) override;
+  grpc::Status ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest* request,
+                         v1::ListNodesResponse* response) override;
+  grpc::Status ReadLogs(grpc::ServerContext* context, const v1::ReadLogsRequest* request,
+                        grpc::ServerWriter<v1::LogChunk>* writer) override;
+
+ private:
+  std::unique_ptr<grpc::Server> server_;
+  int port_ = 0;
+  mutable absl::Mutex mutex_;
+  int failing_submits_ ABSL_GUARDED_BY(mutex_) = 0;
+  grpc::Status submit_failure_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Watch> watches_ ABSL_GUARDED_BY(mutex_);
+  v1::ListJobsResponse jobs_ ABSL_GUARDED_BY(mutex_);
+  v1::ListNodesResponse nodes_ ABSL_GUARDED_BY(mutex_);
+  std::vector<v1::LogChunk> chunks_ ABSL_GUARDED_BY(mutex_);
+  std::vector<v1::SubmitJobRequest> submits_ ABSL_GUARDED_BY(mutex_);
+  std::vector<v1::CancelJobRequest> cancels_ ABSL_GUARDED_BY(mutex_);
+  std::vector<v1::WatchJobRequest> watched_ ABSL_GUARDED_BY(mutex_);
+  v1::ReadLogsRequest logs_read_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace accel

@@ -1,0 +1,105 @@
+#include "cli/follow_job.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/render/job_text.h"
+#include "common/backoff.h"
+#include "common/clock.h"
+
+namespace accel {
+namespace {
+
+constexpr absl::Duration kTryDeadline = absl::Seconds(5);
+constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
+constexpr absl::Duration kLongestPause = absl::Seconds(1);
+
+std::string NewSubmitId() {
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 4; ++i) absl::StrAppend(&id, absl::Hex(random(), absl::kZeroPad8));
+  return id;
+}
+
+// The coordinator may yet do what was asked, or has done it already.
+bool IsWorthARetry(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+}
+
+// Pauses between tries, until too long after the last sign of life; says once that it goes on.
+class Patience {
+ public:
+  Patience(absl::Duration longest, const Console& console)
+      : longest_(longest), console_(console), give_up_at_(SteadyClock()->Now() + longest) {}
+
+  absl::Duration left() const { return give_up_at_ - SteadyClock()->Now(); }
+
+  // False once there is none left.
+  bool Pause(const absl::Status& why) {
+    if (left() <= absl::ZeroDuration()) return false;
+    if (!said_) {
+      Say(console_, absl::StrCat(why.message(), "\naccel: trying again for ",
+                                 absl::FormatDuration(longest_)));
+    }
+    said_ = true;
+    absl::SleepFor(std::min(backoff_.Next(), left()));
+    return true;
+  }
+
+  void Renew() {
+    if (said_) Say(console_, "the coordinator is back");
+    said_ = false;
+    backoff_.Reset();
+    give_up_at_ = SteadyClock()->Now() + longest_;
+  }
+
+ private:
+  const absl::Duration longest_;
+  const Console& console_;
+  absl::Time give_up_at_;
+  Backoff backoff_{kFirstPause, kLongestPause};
+  bool said_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> SubmitPatiently(CoordinatorClient& client, const v1::JobSpec& spec,
+                                            absl::Duration patience, const Console& console) {
+  v1::SubmitJobRequest request;
+  request.set_submit_id(NewSubmitId());
+  *request.mutable_spec() = spec;
+  Patience tries(patience, console);
+  while (true) {
+    auto job_id = client.SubmitJob(request, kTryDeadline);
+    if (job_id.ok() || !IsWorthARetry(job_id.status())) return job_id;
+    if (!tries.Pause(job_id.status())) return job_id;
+  }
+}
+
+absl::StatusOr<v1::Job> WaitForEnd(CoordinatorClient& client, const std::string& job_id,
+                                   absl::Duration patience, const Console& console) {
+  v1::WatchJobRequest request;
+  request.set_job_id(job_id);
+  v1::Job job;
+  Patience tries(patience, console);
+  while (true) {
+    absl::Status watched = client.WatchJob(request, [&](const v1::Job& newer) {
+      job = newer;
+      tries.Renew();
+      request.set_known_version(newer.version());
+      return !IsFinalPhase(newer.phase());
+    });
+    if (IsFinalPhase(job.phase())) return job;
+    if (watched.ok()) watched = absl::UnavailableError("the coordinator has ended the watch");
+    if (!IsWorthARetry(watched)) return watched;
+    if (!tries.Pause(watched)) {
+      return absl::UnavailableError(
+          absl::StrCat(watched.message(), "\naccel: job ", job_id, " may go on without us"));
+    }
+  }
+}
+
+}  // namespace accel

@@ -1,0 +1,22 @@
+#include "cli/json.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include "absl/strings/ascii.h"
+#include "common/check.h"
+
+namespace accel {
+
+std::string ToJson(const google::protobuf::Message& message, bool pretty) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = pretty;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  const bool printed = google::protobuf::util::MessageToJsonString(message, &json, options).ok();
+  ACCEL_CHECK(printed, "only an Any of an unknown type cannot be printed, and no message has one");
+  absl::StripTrailingAsciiWhitespace(&json);
+  return json;
+}
+
+}  // namespace accel

@@ -1,0 +1,164 @@
+// status, logs, cancel and nodes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/command_test_fixture.h"
+#include "cli/commands.h"
+
+namespace accel {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+class QueryTest : public CommandTest {
+ protected:
+  QueryTest() {
+    coordinator_.SetJobs(Parse<v1::ListJobsResponse>(R"(
+        jobs { job_id: "a0x2k9fq" phase: RUNNING spec { name: "mnist" nodes: 1 }
+               generations { generation: 1 placements { processes: 1 } }
+               generations { generation: 2 placements { processes: 2 } } }
+        jobs { job_id: "a0x2k9fr" phase: SUCCEEDED spec { nodes: 1 }
+               generations { generation: 1 placements { processes: 1 } } }
+        jobs { job_id: "b1" phase: PENDING spec { nodes: 1 } })"));
+  }
+
+  static v1::LogChunk Chunk(int rank, v1::LogStream stream, const std::string& data) {
+    v1::LogChunk chunk;
+    chunk.set_rank(rank);
+    chunk.set_stream(stream);
+    chunk.set_data(data);
+    return chunk;
+  }
+};
+
+TEST_F(QueryTest, StatusListsTheJobs) {
+  const Result result = Invoke(RunStatus, {});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("JOB "));
+  EXPECT_THAT(result.out, HasSubstr("\na0x2k9fq  mnist  RUNNING "));
+  EXPECT_THAT(result.out, HasSubstr("\nb1 "));
+}
+
+TEST_F(QueryTest, StatusShowsOneJobByThePrefixOfItsId) {
+  for (const char* id : {"b1", "b"}) {
+    const Result result = Invoke(RunStatus, {id});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out, StartsWith("job                 b1\n"));
+  }
+}
+
+TEST_F(QueryTest, AnIdThatFitsNoneOrSeveralIsAnError) {
+  Result result = Invoke(RunStatus, {"a0"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.err, "accel: 2 jobs begin with a0: a0x2k9fq, a0x2k9fr\n");
+  for (auto command : {RunStatus, RunLogs, RunCancel}) {
+    result = Invoke(command, {"zz"});
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_EQ(result.err, "accel: there is no job zz; `accel status` lists the jobs\n");
+    EXPECT_EQ(result.out, "");
+  }
+}
+
+TEST_F(QueryTest, JsonHasEveryField) {
+  Result result = Invoke(RunStatus, {"--json"});
+  EXPECT_THAT(result.out, StartsWith("{\n \"jobs\": [\n"));
+  result = Invoke(RunStatus, {"b1", "--json"});
+  EXPECT_THAT(result.out, HasSubstr("\"job_id\": \"b1\""));
+  EXPECT_THAT(result.out, HasSubstr("\"exit_code\": 0"));
+  EXPECT_THAT(result.out, HasSubstr("\"phase\": \"PENDING\""));
+  result = Invoke(RunNodes, {"--json"});
+  EXPECT_EQ(result.out, "{\n \"nodes\": []\n}\n");
+}
+
+TEST_F(QueryTest, NodesAreATable) {
+  coordinator_.SetNodes(Parse<v1::ListNodesResponse>("nodes { name: 'a' connected: true }"));
+  const Result result = Invoke(RunNodes, {});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\na     -        ready"));
+}
+
+TEST_F(QueryTest, LogsOfOneRankAreItsBytes) {
+  const std::string bytes("half a line\r\x1b[1m\0", 16);
+  coordinator_.SetLogs({Chunk(1, v1::STDOUT, bytes), Chunk(1, v1::STDERR, "error\n")});
+  const Result result = Invoke(RunLogs, {"a0x2k9fq", "--rank", "1", "--generation=2", "--follow"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, bytes);
+  EXPECT_EQ(result.err, "error\n");
+  const v1::ReadLogsRequest read = coordinator_.logs_read();
+  EXPECT_EQ(read.job_id(), "a0x2k9fq");
+  EXPECT_EQ(read.rank(), 1);
+  EXPECT_EQ(read.generation(), 2);
+  EXPECT_TRUE(read.follow());
+}
+
+TEST_F(QueryTest, LogsOfSeveralRanksAreLinesWithTheRank) {
+  coordinator_.SetLogs({Chunk(0, v1::STDOUT, "on"), Chunk(1, v1::STDOUT, "two\n"),
+                        Chunk(0, v1::STDOUT, "e\n"), Chunk(1, v1::STDERR, "rest")});
+  Result result = Invoke(RunLogs, {"a0x2k9fq"});
+  EXPECT_EQ(result.out, "[1] two\n[0] one\n");
+  EXPECT_EQ(result.err, "[1] rest\n");
+  EXPECT_EQ(coordinator_.logs_read().rank(), -1);
+  EXPECT_EQ(coordinator_.logs_read().generation(), 0);
+  // Generation 1 had one rank only.
+  result = Invoke(RunLogs, {"a0x2k9fq", "--generation", "1"});
+  EXPECT_THAT(result.out, StartsWith("ontwo\n"));
+}
+
+TEST_F(QueryTest, LogsSayWhatIsMissing) {
+  v1::LogChunk gap = Chunk(0, v1::STDOUT, "late\n");
+  gap.set_gap_bytes(4096);
+  v1::LogChunk lost;
+  lost.set_rank(1);
+  lost.set_error("node b is not connected");
+  coordinator_.SetLogs({gap, lost});
+  const Result result = Invoke(RunLogs, {"a0x2k9fq"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.out, "[0] late\n");
+  EXPECT_EQ(result.err,
+            "accel: 4096 bytes of rank 0 are no longer kept\n"
+            "accel: rank 1: node b is not connected\n");
+}
+
+TEST_F(QueryTest, CancelCancels) {
+  Result result = Invoke(RunCancel, {"b"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  result = Invoke(RunCancel, {"--now", "b1"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const auto cancels = coordinator_.cancels();
+  ASSERT_THAT(cancels, SizeIs(2));
+  EXPECT_EQ(cancels[0].job_id(), "b1");
+  EXPECT_FALSE(cancels[0].at_once());
+  EXPECT_TRUE(cancels[1].at_once());
+}
+
+TEST_F(QueryTest, CancelOfAFinishedJobChangesNothing) {
+  const Result result = Invoke(RunCancel, {"a0x2k9fr"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.err, "accel: job a0x2k9fr has ended already: SUCCEEDED\n");
+  EXPECT_THAT(coordinator_.cancels(), IsEmpty());
+}
+
+TEST_F(QueryTest, HelpNeedsNoCoordinator) {
+  for (auto command : {RunSubmit, RunStatus, RunLogs, RunCancel, RunNodes}) {
+    std::ostringstream out, err;
+    EXPECT_EQ(command({"--help"}, Console{out, err}), 0);
+    EXPECT_THAT(out.str(), StartsWith("Usage: accel "));
+    EXPECT_THAT(out.str(), HasSubstr("Exit codes"));
+    EXPECT_EQ(err.str(), "");
+  }
+}
+
+TEST_F(QueryTest, WrongUsageIsNamed) {
+  EXPECT_EQ(Invoke(RunCancel, {}).exit_code, 2);
+  EXPECT_EQ(Invoke(RunNodes, {"extra"}).exit_code, 2);
+  EXPECT_EQ(Invoke(RunLogs, {"b1", "--rank", "-1"}).exit_code, 2);
+  EXPECT_EQ(Invoke(RunStatus, {"--coordinator", "10.0.0.1:7337"}).exit_code, 1);
+  EXPECT_EQ(Invoke(RunStatus, {"--coordinator", "nonsense"}).exit_code, 2);
+  EXPECT_EQ(Invoke(RunStatus, {"--token_file", "/no/such/token"}).exit_code, 1);
+}
+
+}  // namespace
+}  // namespace accel

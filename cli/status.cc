@@ -1,0 +1,45 @@
+#include "absl/time/clock.h"
+#include "cli/commands.h"
+#include "cli/connect.h"
+#include "cli/find_job.h"
+#include "cli/json.h"
+#include "cli/render/job_text.h"
+
+namespace accel {
+namespace {
+
+int ShowAll(CoordinatorClient& client, bool json, const Console& console) {
+  const auto jobs = client.ListJobs("");
+  if (!jobs.ok()) return Fail(console, jobs.status());
+  console.out << (json ? ToJson(*jobs, /*pretty=*/true) + "\n" : RenderJobs(*jobs, absl::Now()));
+  return kExitOk;
+}
+
+int ShowOne(CoordinatorClient& client, const std::string& id, bool json, const Console& console) {
+  const auto job = FindJob(client, id);
+  if (!job.ok()) return Fail(console, job.status());
+  console.out << (json ? ToJson(*job, /*pretty=*/true) + "\n" : RenderJob(*job, absl::Now()));
+  return kExitOk;
+}
+
+}  // namespace
+
+int RunStatus(const std::vector<std::string>& args, const Console& console) {
+  ConnectionFlags connection;
+  std::string job;
+  bool json = false;
+  FlagSet flags(
+      "accel status", "[flags] [JOB]",
+      "Lists the jobs, or shows one: its phase and why, its generations with their nodes, "
+      "exit codes and causes. JOB is an id or its beginning.");
+  flags.Switch("json", "print JSON: the message ListJobsResponse, or Job", &json);
+  AddConnectionFlags(&flags, &connection);
+  flags.Argument("JOB", /*required=*/false, &job);
+  flags.Footer("Exit codes: 0; 2: wrong usage; 1: any other error, also if there is no such job.");
+  if (const auto over = ParseOrExplain(flags, args, console)) return *over;
+  const auto client = ConnectToCoordinator(connection);
+  if (!client.ok()) return Fail(console, client.status());
+  return job.empty() ? ShowAll(**client, json, console) : ShowOne(**client, job, json, console);
+}
+
+}  // namespace accel

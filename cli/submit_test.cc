@@ -1,0 +1,194 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/command_test_fixture.h"
+#include "cli/commands.h"
+#include "cli/follow_job.h"
+#include "common/status_matchers.h"
+
+namespace accel {
+namespace {
+
+using ::accel::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+const grpc::Status kUnavailable(grpc::StatusCode::UNAVAILABLE, "the disk is full");
+
+class SubmitTest : public CommandTest {
+ protected:
+  // A watch that tells these versions of the job and ends.
+  static FakeCoordinator::Watch Tell(std::vector<std::string> jobs,
+                                     grpc::Status end = grpc::Status::OK) {
+    return [=](const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>* writer, FakeCoordinator*) {
+      for (const std::string& job : jobs) writer->Write(Parse<v1::Job>(job));
+      return end;
+    };
+  }
+};
+
+TEST_F(SubmitTest, PrintsTheIdAndReturns) {
+  const Result result = Invoke(RunSubmit, {"--nodes", "2", "--name", "x", "/bin/true", "--wait"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "a0x2k9fq\n");
+  EXPECT_EQ(result.err, "");
+  ASSERT_THAT(coordinator_.submits(), SizeIs(1));
+  const v1::JobSpec spec = coordinator_.submits()[0].spec();
+  EXPECT_EQ(spec.nodes(), 2);
+  EXPECT_EQ(spec.name(), "x");
+  ASSERT_EQ(spec.argv_size(), 2);
+  EXPECT_EQ(spec.argv(1), "--wait");
+  EXPECT_THAT(coordinator_.watched(), IsEmpty());
+}
+
+TEST_F(SubmitTest, ARetryIsTheSameJob) {
+  coordinator_.FailSubmits(3, kUnavailable);
+  const Result result = Invoke(RunSubmit, {"/bin/true"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "a0x2k9fq\n");
+  EXPECT_THAT(result.err, AllOf(StartsWith("accel: the disk is full\naccel: trying again"),
+                                Not(HasSubstr("full\naccel: the disk"))));
+  const auto submits = coordinator_.submits();
+  ASSERT_THAT(submits, SizeIs(4));
+  EXPECT_THAT(submits[0].submit_id(), SizeIs(32));
+  for (const auto& submit : submits) EXPECT_EQ(submit.submit_id(), submits[0].submit_id());
+}
+
+TEST_F(SubmitTest, TwoSubmitsAreTwoJobs) {
+  Invoke(RunSubmit, {"/bin/true"});
+  Invoke(RunSubmit, {"/bin/true"});
+  ASSERT_THAT(coordinator_.submits(), SizeIs(2));
+  EXPECT_NE(coordinator_.submits()[0].submit_id(), coordinator_.submits()[1].submit_id());
+}
+
+TEST_F(SubmitTest, GivesUpWhenItsPatienceEnds) {
+  coordinator_.FailSubmits(1'000'000, kUnavailable);
+  const auto client = CoordinatorClient::Connect(coordinator_.address(), FakeCoordinator::kToken);
+  ASSERT_OK(client);
+  std::ostringstream out, err;
+  EXPECT_THAT(SubmitPatiently(**client, {}, absl::Milliseconds(50), Console{out, err}),
+              StatusIs(absl::StatusCode::kUnavailable, "the disk is full"));
+}
+
+TEST_F(SubmitTest, WhatTheCoordinatorRefusesIsWrongUsage) {
+  coordinator_.FailSubmits(1, {grpc::StatusCode::INVALID_ARGUMENT, "nodes: too many"});
+  const Result result = Invoke(RunSubmit, {"/bin/true"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "accel: nodes: too many\n");
+  EXPECT_THAT(coordinator_.submits(), SizeIs(1));
+}
+
+TEST_F(SubmitTest, WrongUsageIsFoundBeforeAnythingIsSent) {
+  const Result result = Invoke(RunSubmit, {"--bogus", "/bin/true"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "accel: unknown flag --bogus; `accel submit --help` lists the flags\n");
+  EXPECT_EQ(Invoke(RunSubmit, {}).exit_code, 2);
+  EXPECT_THAT(coordinator_.submits(), IsEmpty());
+}
+
+TEST_F(SubmitTest, AWrongTokenIsRefused) {
+  WriteToken("another-token-of-fair-length");
+  const Result result = Invoke(RunSubmit, {"/bin/true"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, AllOf(HasSubstr(coordinator_.address()), HasSubstr("this token")));
+}
+
+TEST_F(SubmitTest, WaitExitsAsTheJobDid) {
+  coordinator_.OnWatch({Tell(
+      {"version: 1 phase: PENDING", "version: 2 phase: RUNNING", "version: 3 phase: SUCCEEDED"})});
+  Result result = Invoke(RunSubmit, {"--wait", "/bin/true"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "a0x2k9fq\n");
+  EXPECT_EQ(result.err, "");
+  coordinator_.OnWatch({Tell({R"(
+      job_id: "a0x2k9fq" phase: FAILED exit_code: 137
+      cause { generation: 1 rank: 1 node_name: "n1" exit { kind: SIGNALLED signal: 9 }
+              last_lines: "so far so good" })"})});
+  result = Invoke(RunSubmit, {"--wait", "/bin/true"});
+  EXPECT_EQ(result.exit_code, 137);
+  EXPECT_EQ(result.err,
+            "accel: rank 1 on node n1 was killed by SIGKILL (9) (generation 1 of job a0x2k9fq)\n"
+            "its last lines:\n"
+            "  | so far so good\n");
+}
+
+TEST_F(SubmitTest, WaitWithJsonPrintsTwoLines) {
+  coordinator_.OnWatch({Tell({"job_id: 'a0x2k9fq' phase: SUCCEEDED"})});
+  const Result result = Invoke(RunSubmit, {"--wait", "--json", "/bin/true"});
+  EXPECT_THAT(result.out, StartsWith("{\"job_id\":\"a0x2k9fq\"}\n{\"job_id\":\"a0x2k9fq\","));
+  EXPECT_THAT(result.out, HasSubstr("\"exit_code\":0"));
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2);
+}
+
+TEST_F(SubmitTest, ABrokenWatchIsOpenedAgainWhereItBroke) {
+  coordinator_.OnWatch({Tell({"version: 7 phase: RUNNING"}, kUnavailable), Tell({}, kUnavailable),
+                        Tell({"version: 9 phase: FAILED exit_code: 4"})});
+  const Result result = Invoke(RunSubmit, {"--wait", "/bin/true"});
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("trying again"), HasSubstr("accel: the coordinator is back\n")));
+  const auto watched = coordinator_.watched();
+  ASSERT_THAT(watched, SizeIs(3));
+  EXPECT_EQ(watched[0].known_version(), 0u);
+  EXPECT_EQ(watched[1].known_version(), 7u);
+  EXPECT_EQ(watched[2].known_version(), 7u);
+}
+
+TEST_F(SubmitTest, AWatchThatStaysBrokenIsGivenUp) {
+  coordinator_.OnWatch({Tell({}, kUnavailable)});
+  const auto client = CoordinatorClient::Connect(coordinator_.address(), FakeCoordinator::kToken);
+  ASSERT_OK(client);
+  std::ostringstream out, err;
+  EXPECT_THAT(WaitForEnd(**client, "a0x2k9fq", absl::Milliseconds(50), Console{out, err}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("job a0x2k9fq may go on")));
+}
+
+TEST_F(SubmitTest, AJobThatTheCoordinatorHasForgottenIsAnError) {
+  const Result result = Invoke(RunSubmit, {"--wait", "/bin/true"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("no such job"));
+}
+
+TEST_F(SubmitTest, CtrlCCancelsAndASecondOneKills) {
+  coordinator_.OnWatch({[](const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>* writer,
+                           FakeCoordinator* self) {
+    writer->Write(Parse<v1::Job>("version: 1 phase: RUNNING"));
+    ::kill(::getpid(), SIGINT);
+    self->AwaitCancels(1);
+    ::kill(::getpid(), SIGTERM);
+    self->AwaitCancels(2);
+    writer->Write(Parse<v1::Job>("version: 2 phase: CANCELLED exit_code: 143 job_id: 'a0x2k9fq'"));
+    return grpc::Status::OK;
+  }});
+  const Result result = Invoke(RunSubmit, {"--wait", "/bin/true"});
+  EXPECT_EQ(result.exit_code, 143);
+  EXPECT_THAT(result.err, AllOf(StartsWith("accel: cancelling job a0x2k9fq;"),
+                                HasSubstr("accel: killing job a0x2k9fq;"),
+                                HasSubstr("accel: job a0x2k9fq was cancelled\n")));
+  const auto cancels = coordinator_.cancels();
+  ASSERT_THAT(cancels, SizeIs(2));
+  EXPECT_FALSE(cancels[0].at_once());
+  EXPECT_TRUE(cancels[1].at_once());
+  EXPECT_EQ(cancels[0].job_id(), "a0x2k9fq");
+}
+
+TEST_F(SubmitTest, SaysWhereNobodyAnswers) {
+  const std::string address = coordinator_.address();
+  coordinator_.Stop();
+  const auto client = CoordinatorClient::Connect(address, FakeCoordinator::kToken);
+  ASSERT_OK(client);
+  EXPECT_THAT((*client)->ListNodes(),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("cannot reach the coordinator at " + address)));
+}
+
+}  // namespace
+}  // namespace accel
