@@ -90,7 +90,9 @@ absl::Status PosixShimHost::StartShim(const JobId& job) {
   }
   auto shim = std::make_unique<Shim>(std::move(ours), spawned.pid);
   shim->pidfd.reset(static_cast<int>(syscall(SYS_pidfd_open, spawned.pid, 0)));
-  loop_.Watch(shim->pidfd.get(), EPOLLIN, [this, it = shim.get()] { OnExit(it); });
+  if (shim->pidfd.valid()) {
+    loop_.Watch(shim->pidfd.get(), EPOLLIN, [this, it = shim.get()] { OnExit(it); });
+  }
   WatchChannel(shim.get());
   shims_.emplace(job, std::move(shim));
   return absl::OkStatus();
@@ -179,10 +181,13 @@ void PosixShimHost::OnChannel(Shim* shim) {
   }
   if (status.ok()) return WatchChannel(shim);
   loop_.Unwatch(shim->channel.fd());
-  if (absl::IsUnavailable(status)) return;  // Its pidfd says the rest.
-  LogError("A shim is killed: it does not speak our protocol",
-           {{"pid", shim->pid}, {"why", status.message()}});
-  kill(shim->pid, SIGKILL);
+  if (absl::IsUnavailable(status)) {
+    // Its pidfd says the rest. On a kernel without: it closes the socket only by its end.
+    if (!shim->pidfd.valid()) OnExit(shim);
+    return;
+  }
+  LogError("A shim does not speak our protocol", {{"pid", shim->pid}, {"why", status.message()}});
+  if (shim->phase == Shim::Phase::kRunning) kill(shim->pid, SIGKILL);
 }
 
 bool PosixShimHost::IsRunningShim(pid_t pid) const {
@@ -193,12 +198,13 @@ bool PosixShimHost::IsRunningShim(pid_t pid) const {
 
 void PosixShimHost::OnExit(Shim* shim) {
   int status = 0;
-  if (shim->phase != Shim::Phase::kRunning || waitpid(shim->pid, &status, WNOHANG) <= 0) return;
+  const int wait = shim->pidfd.valid() ? WNOHANG : 0;
+  if (shim->phase != Shim::Phase::kRunning || waitpid(shim->pid, &status, wait) <= 0) return;
+  shim->phase = Shim::Phase::kLeftovers;
   loop_.Unwatch(shim->pidfd.get());
   OnChannel(shim);  // What it said last.
   loop_.Unwatch(shim->channel.fd());
   shim->end = Ending(status);
-  shim->phase = Shim::Phase::kLeftovers;
   sweep_pause_ = kFirstSweepPause;
   SweepLeftovers();
 }

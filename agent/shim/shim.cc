@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 #include <variant>
@@ -15,6 +16,9 @@
 
 namespace accel {
 namespace {
+
+// How long the last report may wait for an agent that does not read.
+constexpr absl::Duration kLastReportPatience = absl::Seconds(2);
 
 absl::Time Now() { return SteadyClock()->Now(); }
 
@@ -30,9 +34,9 @@ Shim::Shim(ShimOptions options)
 }
 
 int Shim::Run() {
-  while (!Done()) {
+  while (!Done(Now())) {
     const absl::Time wake_at = generation_ ? generation_->wake_at() : absl::InfiniteFuture();
-    loop_.RunOnce(wake_at - Now());
+    loop_.RunOnce(std::min(wake_at, leave_at_) - Now());
     if (generation_) {
       Reap();
       generation_->Tick(Now());
@@ -137,8 +141,12 @@ void Shim::Report() {
   loop_.Watch(control_.fd(), awaits_room_ ? EPOLLIN | EPOLLOUT : EPOLLIN, [this] { OnControl(); });
 }
 
-bool Shim::Done() const {
-  return exit_ && (!generation_ || generation_->state() == GenerationLife::State::kEnded);
+bool Shim::Done(absl::Time now) {
+  if (!exit_ || (generation_ && generation_->state() != GenerationLife::State::kEnded))
+    return false;
+  if (!control_open_ || (!report_waits_ && !control_.has_unsent())) return true;
+  leave_at_ = std::min(leave_at_, now + kLastReportPatience);
+  return now >= leave_at_;
 }
 
 }  // namespace accel

@@ -51,7 +51,7 @@ class Shim {
   void Break(const absl::Status& why);
   void Reap();
   void Report();
-  bool Done() const;
+  bool Done(absl::Time now);
 
   EventLoop loop_;
   Channel control_;
@@ -60,9 +60,10 @@ class Shim {
   const bool keep_hangup_ignored_;
   std::unique_ptr<GenerationProcesses> generation_;
   bool control_open_ = true;
-  bool awaits_room_ = false;   // In the socket.
-  bool report_waits_ = false;  // For that room; then the newest one goes.
-  std::optional<ShimExit> exit_;
+  bool awaits_room_ = false;                      // In the socket.
+  bool report_waits_ = false;                     // For that room; then the newest one goes.
+  std::optional<ShimExit> exit_;                  // Set once this program is to end.
+  absl::Time leave_at_ = absl::InfiniteFuture();  // Even if the last report has not been read.
 };
 
 }  // namespace accel
