@@ -16,8 +16,8 @@ namespace F = torch::nn::functional;
 
 struct NetImpl : torch::nn::Module {
   torch::Tensor forward(torch::Tensor x) {
-    x = F::max_pool2d(torch::relu(conv1(x)), F::MaxPool2dFuncOptions(2));
-    x = F::max_pool2d(torch::relu(conv2(x)), F::MaxPool2dFuncOptions(2));
+    x = torch::relu(F::max_pool2d(conv1(x), F::MaxPool2dFuncOptions(2)));
+    x = torch::relu(F::max_pool2d(conv2(x), F::MaxPool2dFuncOptions(2)));
     return fc2(torch::relu(fc1(x.flatten(1))));
   }
 
@@ -30,7 +30,7 @@ TORCH_MODULE(Net);
 
 struct Flags {
   int epochs = 3;
-  int batch_size = 32;  // Per process.
+  int batch_size = 64;  // Per process.
   std::string data = "/usr/share/datasets/fashion-mnist";
 };
 
