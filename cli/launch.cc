@@ -19,11 +19,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/find_shim.h"
-#include "cli/exit_codes.h"
 #include "cli/job_spec.h"
+#include "cli/launch_flags.h"
 #include "cli/local_cluster.h"
 #include "cli/output_relay.h"
 #include "cli/render/end_message.h"
+#include "common/log.h"
 #include "common/status_macros.h"
 
 namespace accel {
@@ -192,13 +193,18 @@ class Launch {
   int signal_ = 0;
 };
 
-absl::StatusOr<int> Run(const LaunchFlags& flags) {
-  const UniqueFd signals = StopSignals();
+absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(const Surroundings around, RealSurroundings());
+  ACCEL_ASSIGN_OR_RETURN(const Program program, ResolveProgram(flags.job.program, around));
+  if (const std::optional<ProgramProblem> problem = FindProblem(program, around)) {
+    Say(console, problem->message);
+    return problem->exit_code;
+  }
   ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeLaunchSpec(flags, around));
   DescribeTerminal(&spec, flags.num_processes);
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(flags.shim));
   ACCEL_ASSIGN_OR_RETURN(const std::unique_ptr<ScratchDir> scratch, ScratchDir::Make());
+  const UniqueFd signals = StopSignals();
   ACCEL_ASSIGN_OR_RETURN(
       std::unique_ptr<LocalCluster> cluster,
       LocalCluster::Start(
@@ -213,18 +219,21 @@ absl::StatusOr<int> Run(const LaunchFlags& flags) {
   // output is read.
   UnblockStopSignals();
   launch.DrainOutput(*job);
-  if (job->phase() == v1::FAILED) std::fprintf(stderr, "accel: %s\n", EndMessage(*job).c_str());
+  if (job->phase() == v1::FAILED) Say(console, EndMessage(*job));
   return job->phase() == v1::CANCELLED && launch.signal() != 0 ? 128 + launch.signal()
                                                                : job->exit_code();
 }
 
 }  // namespace
 
-int RunLaunch(const LaunchFlags& flags) {
-  const absl::StatusOr<int> code = Run(flags);
-  if (code.ok()) return *code;
-  std::fprintf(stderr, "accel: %s\n", std::string(code.status().message()).c_str());
-  return absl::IsInvalidArgument(code.status()) ? kExitUsage : kExitError;
+int RunLaunch(const std::vector<std::string>& args, const Console& console) {
+  InitLog("accel", LogLevel::kWarning);
+  LaunchFlags flags;
+  FlagSet flag_set = MakeLaunchFlagSet(&flags);
+  if (const auto over = ParseOrExplain(flag_set, args, console)) return *over;
+  if (const absl::Status wrong = CheckLaunchFlags(flags); !wrong.ok()) return Fail(console, wrong);
+  const absl::StatusOr<int> code = Run(flags, console);
+  return code.ok() ? *code : Fail(console, code.status());
 }
 
 }  // namespace accel

@@ -1,11 +1,14 @@
 // `accel launch`: a coordinator and an agent in this process, and one job on them.
 #pragma once
 
-#include "cli/launch_flags.h"
+#include <string>
+#include <vector>
+
+#include "cli/console.h"
 
 namespace accel {
 
 // Runs the job to its end, relays its output, and returns the exit code (docs/exit-codes.md).
-int RunLaunch(const LaunchFlags& flags);
+int RunLaunch(const std::vector<std::string>& args, const Console& console);
 
 }  // namespace accel

@@ -6,9 +6,11 @@
 
 #include "cli/commands.h"
 #include "cli/dispatch.h"
+#include "cli/launch.h"
 
 int main(int argc, char** argv) {
   const std::vector<accel::Command> commands = {
+      {"launch", "run a program on this machine", accel::RunLaunch},
       {"submit", "give a cluster's coordinator a job", accel::RunSubmit},
       {"status", "list the jobs, or show one", accel::RunStatus},
       {"logs", "print what a job's processes have written", accel::RunLogs},
