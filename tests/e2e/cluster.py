@@ -129,8 +129,8 @@ class Test(unittest.TestCase):
             process.kill()
             out, err = process.communicate()
             self.fail(f"still running after {seconds} s: {process.args}\n{out[-4000:]}\n{err[-4000:]}")
-        return Result(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"),
-                      time.monotonic() - begin)
+        return Result(process.returncode, (out or b"").decode(errors="replace"),
+                      (err or b"").decode(errors="replace"), time.monotonic() - begin)
 
     def run_command(self, *command, seconds=60, **options):
         return self.finish(self.start(*command, **options), seconds)

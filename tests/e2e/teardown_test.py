@@ -69,7 +69,8 @@ class Launch(cluster.Test):
 
     def test_a_worker_that_ignores_term_is_killed_after_the_grace(self):
         # Another rank has failed: the grace is 5 s.
-        script = self.script("trap '' TERM; [ $RANK = 0 ] && exit 6; echo $$ > stubborn; while :; do sleep 0.1; done")
+        script = self.script("if [ $RANK = 0 ]; then while [ ! -e stubborn ]; do sleep 0.02; done; exit 6; fi\n"
+                             "trap '' TERM; touch stubborn; while :; do sleep 0.1; done")
         result = self.launch("--num_processes", 2, script, env=self.CGROUPS)
         self.assertEqual(result.code, 6, result)
         self.assertGreater(result.seconds, 4.5)
