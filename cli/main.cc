@@ -1,5 +1,4 @@
 // The `accel` command.
-#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -19,6 +18,5 @@ int main(int argc, char** argv) {
   const int exit_code =
       accel::Dispatch(commands, std::vector<std::string>(argv + 1, argv + argc), console);
   std::cout << std::flush;
-  // Nothing is left to put in order, and gRPC's own end takes longer than a short job.
-  std::quick_exit(std::cout ? exit_code : accel::kExitError);
+  return std::cout ? exit_code : accel::kExitError;  // A full disk is an error.
 }
