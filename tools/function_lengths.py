@@ -8,8 +8,12 @@ import re
 import sys
 
 # A definition at namespace level or in a class, not a namespace, type, array or control statement.
-_OPENS = re.compile(r"^( {0,4})(?!namespace|class|struct|enum|union|extern|if|for|while|switch|do|else|case|return|using|\})"
-                    r"[\w~:<>,*&\[\] =\"()-].*\)[^;=]*\{$")
+_CONTROL = re.compile(r"\s*(namespace|class|struct|enum|union|extern|if|for|while|switch|do|else|case|return|using|try|\}|#)\b")
+_OPENS = re.compile(r"^ {0,6}[\w~:<>,*&\[\] =\"()-].*\)[^;=]*\{$")
+
+
+def _indent(line):
+    return len(line) - len(line.lstrip())
 
 
 def long_functions(path, most):
@@ -17,12 +21,13 @@ def long_functions(path, most):
     for number, line in enumerate(lines):
         if not _OPENS.match(line):
             continue
-        indent = len(line) - len(line.lstrip())
+        # A definition whose parameters or initializers wrap begins where the indentation is smaller.
         start = number
-        # A definition whose parameters wrap begins at the last line with less indentation than its continuation.
-        while start > 0 and lines[start].startswith(" " * (indent + 4)) and indent < 4:
+        while start > 0 and _indent(lines[start]) >= 4:
             start -= 1
-        close = " " * indent + "}"
+        if _CONTROL.match(lines[start]):
+            continue
+        close = " " * _indent(lines[start]) + "}"
         for end in range(number + 1, len(lines)):
             if lines[end].startswith(close):
                 if end - start + 1 > most:

@@ -161,6 +161,11 @@ v1::NodeObserved NodeState::Observed() const {
   return observed;
 }
 
+bool NodeState::IsAlive(const GenerationId& id) const {
+  const auto found = generations_.find(id);
+  return found != generations_.end() && !Ended(found->second.observed);
+}
+
 std::set<JobId> NodeState::jobs() const {
   std::set<JobId> jobs;
   for (const auto& [id, local] : generations_) jobs.insert(id.job);

@@ -73,6 +73,9 @@ class NodeState {
   const v1::NodeDesired& desired() const { return desired_; }
   int64_t refused() const { return refused_; }
 
+  // Whether a generation has not ended here.
+  bool IsAlive(const GenerationId& id) const;
+
   // Jobs that have a generation here, ended ones included.
   std::set<JobId> jobs() const;
 

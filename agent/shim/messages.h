@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "agent/logs/log_limits.h"
 #include "common/ids.h"
 
 namespace accel {
@@ -19,13 +20,6 @@ struct WorkerStart {
   int rank = 0;
   int local_rank = 0;
   std::vector<std::string> env;  // Complete, as NAME=VALUE.
-};
-
-// Bounds of one stream of one rank. The first segment and the newest ones stay; what is dropped is
-// counted.
-struct LogLimits {
-  int64_t segment_bytes = 4 << 20;
-  int64_t stream_bytes = 64 << 20;
 };
 
 struct GenerationStart {
@@ -37,7 +31,10 @@ struct GenerationStart {
   bool serves_store = false;             // A listening socket travels with this message.
   std::vector<std::string> store_peers;  // Numeric addresses that may talk to the store.
   std::string log_dir;                   // Of this generation; made if it is missing.
-  std::string cgroup;           // Of this generation; made if it is missing. Empty: none to be had.
+  // Control groups of this generation (v2; v1 memory), made if missing. Empty: none to be had, or
+  // the shim host chooses.
+  std::string cgroup;
+  std::string memory_cgroup;
   bool keep_stdin = false;      // The only worker keeps the shim's standard input and its terminal.
   absl::Duration orphan_grace;  // TERM to KILL when the agent is gone.
   LogLimits log_limits;
@@ -52,7 +49,7 @@ struct GenerationStop {
 struct ExitFact {
   enum class Kind { kExited, kSignalled, kNotStarted, kShimDied };
   Kind kind = Kind::kExited;
-  int code = 0;    // kExited
+  int code = 0;    // kExited. kNotStarted: 127 program not found, 126 not executable, else 1.
   int signal = 0;  // kSignalled
   bool core_dumped = false;
   bool out_of_memory = false;

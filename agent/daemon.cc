@@ -1,0 +1,105 @@
+#include "agent/daemon.h"
+
+#include <grpcpp/grpcpp.h>
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "agent/agent.h"
+#include "agent/base_env.h"
+#include "agent/find_shim.h"
+#include "agent/grpc_link.h"
+#include "agent/grpc_log_relays.h"
+#include "agent/identity.h"
+#include "agent/probe/inventory.h"
+#include "agent/probe/network.h"
+#include "agent/process/cgroup.h"
+#include "agent/process/sweep.h"
+#include "agent/shim/posix_shim_host.h"
+#include "agent/state/state_dir.h"
+#include "common/host_port.h"
+#include "common/log.h"
+#include "common/status_macros.h"
+#include "common/token.h"
+
+namespace accel {
+namespace {
+
+// How long what an earlier agent left may take to end: its jobs' graces, and a little.
+constexpr absl::Duration kPatience = absl::Seconds(40);
+// Jobs whose output stays on this node.
+constexpr size_t kJobsKept = 200;
+
+std::shared_ptr<grpc::Channel> Connect(const std::string& coordinator) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
+  arguments.SetMaxReceiveMessageSize(64 << 20);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(coordinator, grpc::InsecureChannelCredentials(), arguments);
+}
+
+absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
+                                          const HostPort& coordinator, const NodeId& node_id) {
+  std::string address = options.advertise;
+  if (address.empty()) {
+    ACCEL_ASSIGN_OR_RETURN(address, SourceAddressTo(coordinator.host, coordinator.port));
+  }
+  if (!IsLoopback(address)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--advertise ", address, ": only loopback addresses are served so far; use 127.0.0.1"));
+  }
+  ACCEL_ASSIGN_OR_RETURN(v1::Inventory inventory, ProbeInventory(/*with_gpus=*/true));
+  return MakeIdentity(node_id, options.name.empty() ? HostName() : options.name, address,
+                      std::move(inventory));
+}
+
+}  // namespace
+
+absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
+  ACCEL_ASSIGN_OR_RETURN(const HostPort coordinator, ParseHostPort(options.coordinator));
+  if (!IsLoopback(coordinator.host)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--coordinator ", options.coordinator,
+                     ": only loopback addresses are served so far; use 127.0.0.1"));
+  }
+  ACCEL_ASSIGN_OR_RETURN(const std::string token, FindToken(options.token_file, /*make=*/true));
+  ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
+  ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(options.state_dir, kPatience));
+  ACCEL_ASSIGN_OR_RETURN(const v1::NodeObserved identity,
+                         Identity(options, coordinator, state_dir.node_id()));
+  const CgroupSupport cgroups = ProbeCgroups();
+  state_dir.PruneJobs({}, kJobsKept);
+
+  LogInfo("agent starts", {{"node", identity.name()},
+                           {"id", identity.node_id()},
+                           {"coordinator", options.coordinator},
+                           {"gpus", identity.inventory().gpus_size()},
+                           {"cgroups", cgroups.description}});
+  if (geteuid() == 0) LogWarning("this agent runs as root, and so do the jobs that it starts");
+
+  const std::shared_ptr<grpc::Channel> channel = Connect(options.coordinator);
+  BecomeSubreaper();
+  PosixShimHost shims({.shim_path = shim, .cgroups = cgroups, .inherit_fd = state_dir.lock_fd()});
+  GrpcLink link(channel, token);
+  GrpcLogRelays relays(channel, token);
+  StoreSockets store_sockets(identity.address(), options.store_sockets);
+  Agent agent({.identity = identity, .base_env = BaseEnv(), .jobs_dir = state_dir.jobs_dir()},
+              {.shims = &shims,
+               .link = &link,
+               .store_sockets = &store_sockets,
+               .relays = &relays,
+               .clock = SteadyClock()});
+  const absl::Status status = agent.Run(stop_fd);
+  LogInfo("agent stops", {{"why", status.ok() ? "asked to" : status.ToString()}});
+  return status;
+}
+
+}  // namespace accel

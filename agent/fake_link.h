@@ -1,0 +1,46 @@
+// A CoordinatorLink that a test is the other end of.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "agent/coordinator_link.h"
+#include "common/wake_fd.h"
+
+namespace accel {
+
+class FakeLink final : public CoordinatorLink {
+ public:
+  uint64_t session() override { return session_; }
+  void Report(v1::NodeObserved observed) override { reports.push_back(std::move(observed)); }
+  std::optional<v1::NodeDesired> TakeDesired() override {
+    wake_.Clear();
+    return std::exchange(desired_, std::nullopt);
+  }
+  absl::Status fatal() override { return fatal_; }
+  int wake_fd() const override { return wake_.get(); }
+
+  void SetSession(uint64_t session) {
+    session_ = session;
+    wake_.Wake();
+  }
+  void Desire(v1::NodeDesired desired) {
+    desired_ = std::move(desired);
+    wake_.Wake();
+  }
+  void Fail(absl::Status fatal) {
+    fatal_ = std::move(fatal);
+    wake_.Wake();
+  }
+
+  std::vector<v1::NodeObserved> reports;  // Newest last.
+
+ private:
+  uint64_t session_ = 1;
+  std::optional<v1::NodeDesired> desired_;
+  absl::Status fatal_;
+  WakeFd wake_;
+};
+
+}  // namespace accel

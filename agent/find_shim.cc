@@ -1,0 +1,59 @@
+#include "agent/find_shim.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace accel {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool Executable(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+}
+
+absl::StatusOr<std::string> Named(const std::string& path, absl::string_view by) {
+  if (Executable(path)) return fs::absolute(path).string();
+  return absl::NotFoundError(
+      absl::StrCat(by, " names ", path, ", which is not an executable file"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> FindShim(const std::string& flag) {
+  if (!flag.empty()) return Named(flag, "--shim");
+  if (const char* variable = std::getenv("ACCEL_SHIM"); variable != nullptr && *variable != '\0') {
+    return Named(variable, "ACCEL_SHIM");
+  }
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  std::vector<fs::path> places = {
+      self.parent_path() / "accel-shim",
+      self.parent_path().parent_path() / "agent/shim/accel-shim",  // bazel-bin/cli/accel
+      self.parent_path() / "shim/accel-shim",                      // bazel-bin/agent/accel-agent
+  };
+  if (const char* runfiles = std::getenv("RUNFILES_DIR"); runfiles != nullptr) {
+    places.push_back(fs::path(runfiles) / "accel/agent/shim/accel-shim");
+  }
+  if (const char* tests = std::getenv("TEST_SRCDIR"); tests != nullptr) {
+    places.push_back(fs::path(tests) / "accel/agent/shim/accel-shim");
+  }
+  for (const fs::path& place : places) {
+    if (Executable(place)) return place.string();
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "accel-shim was not found at any of: ",
+      absl::StrJoin(places, ", ",
+                    [](std::string* out, const fs::path& p) { out->append(p.string()); }),
+      "; name it with --shim or ACCEL_SHIM"));
+}
+
+}  // namespace accel

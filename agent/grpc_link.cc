@@ -1,0 +1,150 @@
+#include "agent/grpc_link.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/backoff.h"
+#include "common/grpc_status.h"
+#include "common/log.h"
+
+namespace accel {
+namespace {
+
+constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
+constexpr absl::Duration kLongestPause = absl::Seconds(5);
+
+}  // namespace
+
+GrpcLink::GrpcLink(std::shared_ptr<grpc::Channel> channel, std::string token)
+    : stub_(v1::Coordinator::NewStub(std::move(channel))),
+      token_(std::move(token)),
+      reader_([this] { Read(); }),
+      writer_([this] { Write(); }) {}
+
+GrpcLink::~GrpcLink() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+    if (context_ != nullptr) context_->TryCancel();
+  }
+  reader_.join();
+  writer_.join();
+}
+
+uint64_t GrpcLink::session() {
+  absl::MutexLock lock(&mutex_);
+  return session_;
+}
+
+void GrpcLink::Report(v1::NodeObserved observed) {
+  absl::MutexLock lock(&mutex_);
+  to_send_ = std::move(observed);
+}
+
+std::optional<v1::NodeDesired> GrpcLink::TakeDesired() {
+  wake_.Clear();
+  absl::MutexLock lock(&mutex_);
+  return std::exchange(received_, std::nullopt);
+}
+
+absl::Status GrpcLink::fatal() {
+  absl::MutexLock lock(&mutex_);
+  return fatal_;
+}
+
+// The reading thread: a session, a pause, the next session.
+void GrpcLink::Read() {
+  Backoff backoff(kFirstPause, kLongestPause);
+  while (true) {
+    bool heard = false;
+    const absl::Status why = RunSession(&heard);
+    NoteEnd(why);
+    {
+      absl::MutexLock lock(&mutex_);
+      if (stopping_ || !fatal_.ok()) return;
+    }
+    if (heard) backoff.Reset();
+    const absl::Duration pause = backoff.Next();
+    LogWarning("no coordinator; trying again",
+               {{"why", why.ToString()}, {"in", absl::FormatDuration(pause)}});
+    if (!Pause(pause)) return;
+  }
+}
+
+absl::Status GrpcLink::RunSession(bool* heard) {
+  grpc::ClientContext context;
+  context.AddMetadata("authorization", absl::StrCat("Bearer ", token_));
+  context.set_wait_for_ready(true);
+  std::unique_ptr<Stream> stream;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (stopping_) return absl::CancelledError("the agent stops");
+    stream = stub_->Agent(&context);
+    context_ = &context;
+    stream_ = stream.get();
+    session_ = ++sessions_;
+    to_send_.reset();
+  }
+  wake_.Wake();
+  v1::NodeDesired desired;
+  while (stream->Read(&desired)) {
+    {
+      absl::MutexLock lock(&mutex_);
+      received_ = std::move(desired);
+      was_connected_ = *heard = true;
+    }
+    desired.Clear();
+    wake_.Wake();
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    session_ = 0;
+    stream_ = nullptr;
+    context.TryCancel();  // A write under way would otherwise wait for a peer that is gone.
+    mutex_.Await(absl::Condition(
+        +[](bool* writing) { return !*writing; }, &writing_));
+  }
+  const grpc::Status status = stream->Finish();
+  absl::MutexLock lock(&mutex_);
+  context_ = nullptr;
+  return FromGrpc(status);
+}
+
+void GrpcLink::NoteEnd(const absl::Status& why) {
+  {
+    absl::MutexLock lock(&mutex_);
+    const bool refused = absl::IsUnauthenticated(why) && !was_connected_;
+    if (refused || absl::IsAlreadyExists(why)) fatal_ = why;
+  }
+  wake_.Wake();
+}
+
+bool GrpcLink::Pause(absl::Duration pause) {
+  absl::MutexLock lock(&mutex_);
+  return !mutex_.AwaitWithTimeout(absl::Condition(&stopping_), pause);
+}
+
+// The writing thread: the newest report, as soon as the last one is out.
+void GrpcLink::Write() {
+  const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || (stream_ != nullptr && to_send_.has_value());
+  };
+  while (true) {
+    v1::NodeObserved observed;
+    Stream* stream;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(&due));
+      if (stopping_) return;
+      observed = *std::exchange(to_send_, std::nullopt);
+      stream = stream_;
+      writing_ = true;
+    }
+    stream->Write(observed);  // A failure ends the reads too, and with them the session.
+    absl::MutexLock lock(&mutex_);
+    writing_ = false;
+  }
+}
+
+}  // namespace accel

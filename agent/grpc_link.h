@@ -1,0 +1,64 @@
+// A CoordinatorLink over one gRPC stream that is opened again, with jittered back-off, whenever it
+// breaks.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "agent/coordinator_link.h"
+#include "common/wake_fd.h"
+#include "proto/service.grpc.pb.h"
+
+namespace accel {
+
+// Owns two threads: one opens streams and reads them, one writes.
+class GrpcLink final : public CoordinatorLink {
+ public:
+  GrpcLink(std::shared_ptr<grpc::Channel> channel, std::string token);
+  ~GrpcLink() override;
+
+  uint64_t session() override;
+  void Report(v1::NodeObserved observed) override;
+  std::optional<v1::NodeDesired> TakeDesired() override;
+  absl::Status fatal() override;
+  int wake_fd() const override { return wake_.get(); }
+
+ private:
+  using Stream = grpc::ClientReaderWriter<v1::NodeObserved, v1::NodeDesired>;
+
+  void Read();
+  // `heard`: whether the coordinator said anything in it.
+  absl::Status RunSession(bool* heard);
+  void Write();
+  // Returns false when the link is being destroyed.
+  bool Pause(absl::Duration pause);
+  void NoteEnd(const absl::Status& why);
+
+  const std::unique_ptr<v1::Coordinator::Stub> stub_;
+  const std::string token_;
+  WakeFd wake_;
+
+  absl::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  grpc::ClientContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  Stream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool was_connected_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t session_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t sessions_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::optional<v1::NodeObserved> to_send_ ABSL_GUARDED_BY(mutex_);
+  std::optional<v1::NodeDesired> received_ ABSL_GUARDED_BY(mutex_);
+  absl::Status fatal_ ABSL_GUARDED_BY(mutex_);
+
+  std::thread reader_;
+  std::thread writer_;
+};
+
+}  // namespace accel

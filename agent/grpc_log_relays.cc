@@ -1,0 +1,136 @@
+#include "agent/grpc_log_relays.h"
+
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "agent/logs/log_paths.h"
+#include "agent/logs/log_reader.h"
+
+namespace accel {
+namespace {
+
+constexpr size_t kChunkBytes = 64 << 10;
+// How soon a follower sees new output. Looked at only while somebody reads.
+constexpr absl::Duration kLook = absl::Milliseconds(50);
+
+}  // namespace
+
+class GrpcLogRelays::Relay {
+ public:
+  Relay(v1::Coordinator::Stub* stub, const std::string& token, RelaySource source)
+      : source_(std::move(source)), complete_(source_.complete) {
+    context_.AddMetadata("authorization", absl::StrCat("Bearer ", token));
+    thread_ = std::thread([this, stub] { Run(stub); });
+  }
+
+  ~Relay() {
+    {
+      absl::MutexLock lock(&mutex_);
+      stopping_ = true;
+    }
+    context_.TryCancel();
+    thread_.join();
+  }
+
+  void SetComplete() {
+    absl::MutexLock lock(&mutex_);
+    complete_ = true;
+  }
+
+ private:
+  void Run(v1::Coordinator::Stub* stub) {
+    v1::RelayLogsResponse response;
+    const std::unique_ptr<grpc::ClientWriter<v1::LogChunk>> stream =
+        stub->RelayLogs(&context_, &response);
+    SendAll(stream.get());
+    stream->WritesDone();
+    stream->Finish();  // Whoever reads will have seen an end, or has gone: there is nobody to tell.
+  }
+
+  void SendAll(grpc::ClientWriter<v1::LogChunk>* stream) {
+    const v1::LogReader& asked = source_.reader;
+    const std::string dir = RankLogDir(source_.log_dir, asked.rank());
+    LogReader out(dir, LogStream::kStdout, asked.stdout_offset());
+    LogReader err(dir, LogStream::kStderr, asked.stderr_offset());
+    while (true) {
+      // Asked before reading: what was complete by then will have been read to its end.
+      const bool last = Complete() || !asked.follow();
+      bool any = false;
+      if (!Send(stream, &out, v1::STDOUT, &any) || !Send(stream, &err, v1::STDERR, &any)) return;
+      if (any) continue;
+      if (last) break;
+      if (Pause()) return;
+    }
+    v1::LogChunk end = Chunk();
+    end.set_end(true);
+    stream->Write(end);
+  }
+
+  // One piece of a stream, if there is any. False: the reader has gone.
+  bool Send(grpc::ClientWriter<v1::LogChunk>* stream, LogReader* reader, v1::LogStream kind,
+            bool* any) {
+    std::string data(kChunkBytes, '\0');
+    const LogReader::Piece piece = reader->Read(data.data(), data.size());
+    if (piece.size == 0) return true;
+    *any = true;
+    data.resize(piece.size);
+    v1::LogChunk chunk = Chunk();
+    chunk.set_stream(kind);
+    chunk.set_offset(piece.offset);
+    chunk.set_gap_bytes(piece.gap);
+    chunk.set_data(std::move(data));
+    return stream->Write(chunk);
+  }
+
+  v1::LogChunk Chunk() const {
+    v1::LogChunk chunk;
+    chunk.set_reader_id(source_.reader.reader_id());
+    chunk.set_generation(source_.reader.generation());
+    chunk.set_rank(source_.reader.rank());
+    return chunk;
+  }
+
+  bool Complete() {
+    absl::MutexLock lock(&mutex_);
+    return complete_;
+  }
+
+  // True: the relay is to end.
+  bool Pause() {
+    absl::MutexLock lock(&mutex_);
+    return mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kLook);
+  }
+
+  const RelaySource source_;
+  grpc::ClientContext context_;
+  absl::Mutex mutex_;
+  bool complete_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+GrpcLogRelays::GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, std::string token)
+    : stub_(v1::Coordinator::NewStub(std::move(channel))), token_(std::move(token)) {}
+
+GrpcLogRelays::~GrpcLogRelays() = default;
+
+void GrpcLogRelays::Set(const std::vector<RelaySource>& sources) {
+  std::set<std::string> wanted;
+  for (const RelaySource& source : sources) wanted.insert(source.reader.reader_id());
+  std::erase_if(relays_, [&](const auto& entry) { return !wanted.contains(entry.first); });
+  for (const RelaySource& source : sources) {
+    const auto found = relays_.find(source.reader.reader_id());
+    if (found == relays_.end() && relays_.size() < kMaxRelays) {
+      relays_[source.reader.reader_id()] = std::make_unique<Relay>(stub_.get(), token_, source);
+    } else if (found != relays_.end() && source.complete) {
+      found->second->SetComplete();
+    }
+  }
+}
+
+}  // namespace accel

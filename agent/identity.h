@@ -1,0 +1,17 @@
+// Who this agent is, for as long as it lives.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/ids.h"
+#include "proto/node.pb.h"
+
+namespace accel {
+
+// The fixed part of NodeObserved, with a new incarnation. NOT_FOUND: no interface of this node has
+// `address`.
+absl::StatusOr<v1::NodeObserved> MakeIdentity(const NodeId& node_id, const std::string& name,
+                                              const std::string& address, v1::Inventory inventory);
+
+}  // namespace accel

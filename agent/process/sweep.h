@@ -1,0 +1,31 @@
+// Ends every descendant of this process, whatever it did to get away: setsid, double fork, stopped.
+// With PR_SET_CHILD_SUBREAPER set, a descendant whose parent dies becomes a child of this process,
+// so none is ever lost from sight.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+
+namespace accel {
+
+// From now on orphaned descendants become children of this process.
+void BecomeSubreaper();
+
+// Sends `signal` to the process that had this start time; false if it is gone.
+bool SignalProcess(pid_t pid, uint64_t start_time_ticks, int signal);
+
+// Stops all descendants but those that `excluded` picks (and what descends from them), again until
+// a look at /proc shows no new one, so that none forks its way out; then kills them. Returns how
+// many it has killed. Their death is the caller's to wait for; it calls again while any is left.
+// Call it from the thread that reaps.
+int KillDescendants(const std::function<bool(pid_t)>& excluded);
+int KillDescendants();
+
+// One step of ending what a dead child left to this process, which is a subreaper: kills all
+// descendants but those that `excluded` picks, and reaps those children that have died. True if
+// none is left; else call it again soon.
+bool EndOrphans(const std::function<bool(pid_t)>& excluded);
+
+}  // namespace accel

@@ -1,0 +1,24 @@
+// The seam between the shim and the store that it holds for a generation.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/unique_fd.h"
+
+namespace accel {
+
+// Serves until it is destroyed.
+class RendezvousStore {
+ public:
+  virtual ~RendezvousStore() = default;
+};
+
+// Serves on a listening socket, for peers with these numeric addresses.
+using StoreStarter = std::function<absl::StatusOr<std::unique_ptr<RendezvousStore>>(
+    UniqueFd listen_socket, const std::vector<std::string>& peers)>;
+
+}  // namespace accel

@@ -1,0 +1,108 @@
+// Output of workers is complete, bounded on disk, and never in a worker's way (fault cases 22, 23).
+#include <dirent.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "agent/shim/shim_test_base.h"
+#include "common/status_matchers.h"
+
+namespace accel {
+namespace {
+
+using State = GenerationReport::State;
+
+class ShimOutputTest : public testing::ShimTest {
+ protected:
+  int64_t BytesOnDisk(const GenerationStart& start, int rank) {
+    int64_t bytes = 0;
+    const std::string rank_dir = RankLogDir(start.log_dir, rank);
+    for (LogStream stream : {LogStream::kStdout, LogStream::kStderr}) {
+      for (int64_t offset : ListSegments(rank_dir, stream)) {
+        struct stat info;
+        stat(absl::StrCat(rank_dir, "/", SegmentName(stream, offset)).c_str(), &info);
+        bytes += info.st_size;
+      }
+    }
+    return bytes;
+  }
+};
+
+TEST_F(ShimOutputTest, StreamsOfAllRanksAreKeptApart) {
+  const auto start = Script("echo out $RANK; echo err $RANK >&2", 3);
+  RunToEnd(start);
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(Output(start, rank), absl::StrCat("out ", rank, "\n"));
+    EXPECT_EQ(Output(start, rank, LogStream::kStderr), absl::StrCat("err ", rank, "\n"));
+  }
+}
+
+TEST_F(ShimOutputTest, OutputIsCompleteWhenTheExitIsKnown) {
+  // More than a pipe holds, so the worker ends only after most of it has been read.
+  const auto start = Script("head -c 3000000 /dev/zero; exit 3");
+  Start(start);
+  Await(JobId("job"), [](const ShimReport& report) {
+    return report.generation && report.generation->workers[0].exit.has_value();
+  });
+  EXPECT_EQ(Output(start).size(), 3'000'000u);
+  AwaitState(JobId("job"), State::kEnded);
+}
+
+TEST_F(ShimOutputTest, FloodStaysBoundedAndKeepsItsBeginningAndItsEnd) {
+  const auto start = Script("echo first; yes accel | head -c 150000000; echo last");
+  RunToEnd(start);
+  EXPECT_LE(BytesOnDisk(start, 0), start.log_limits.stream_bytes);
+  EXPECT_GT(BytesOnDisk(start, 0),
+            start.log_limits.stream_bytes - 2 * start.log_limits.segment_bytes);
+  const std::string output = Output(start);
+  EXPECT_TRUE(absl::StartsWith(output, "first\naccel\naccel\n"));
+  EXPECT_TRUE(absl::EndsWith(output, "accel\nlast\n"));
+  const int64_t written = 6 + 150'000'000 + 5;
+  const std::string gap = absl::StrCat("#", written - BytesOnDisk(start, 0));
+  EXPECT_EQ(output.find(gap), static_cast<size_t>(start.log_limits.segment_bytes));
+}
+
+TEST_F(ShimOutputTest, FloodOfOneWorkerLeavesTheOthersAndTheStopTheirTurn) {
+  const auto start =
+      Script("if [ $RANK = 0 ]; then exec yes; fi; sleep 0.1; echo here; sleep 1000", 2);
+  Start(start);
+  AwaitOutput(start, 1, "here");
+  ASSERT_OK(host().StopGeneration({start.id, absl::Seconds(20)}));
+  EXPECT_EQ(AwaitState(JobId("job"), State::kEnded).workers[0].exit->signal, SIGTERM);
+}
+
+TEST_F(ShimOutputTest, LongLine) {
+  const auto start = Script("head -c 10000000 /dev/zero | tr '\\0' x; echo; exit 1");
+  const auto report = RunToEnd(start);
+  EXPECT_EQ(Output(start), std::string(10'000'000, 'x') + "\n");
+  ASSERT_EQ(report.workers[0].last_lines.size(), 1u);
+  EXPECT_EQ(report.workers[0].last_lines[0].size(), 4096u);
+}
+
+TEST_F(ShimOutputTest, BinaryOutputIsKeptAndQuotedSafely) {
+  const auto start = Script("printf 'a\\000b\\377\\033[31m\\n'; exit 1");
+  const auto report = RunToEnd(start);
+  EXPECT_EQ(Output(start), std::string("a\0b\377\033[31m\n", 10));
+  EXPECT_THAT(report.workers[0].last_lines, ::testing::ElementsAre("a\\x00b\xEF\xBF\xBD\\x1b[31m"));
+}
+
+TEST_F(ShimOutputTest, GrandchildThatHoldsThePipeIsHeardUntilTheEnd) {
+  // Rank 0 leaves a child that writes on; rank 1 ends the generation once it has read that.
+  const auto start = Script(
+      "if [ $RANK = 1 ]; then read x < fifo; exit 0; fi; (sleep 0.05; echo late; echo > fifo) &",
+      2);
+  ASSERT_EQ(mkfifo(absl::StrCat(folder(), "/fifo").c_str(), 0600), 0);
+  RunToEnd(start);
+  EXPECT_EQ(Output(start), "late\n");
+}
+
+TEST_F(ShimOutputTest, LogFolderThatVanishesDropsOutputAndNotTheWorker) {
+  auto start = Script("rm -r \"$LOGS\"; for i in 1 2 3 4 5 6 7 8 9; do echo $i; done; exit 4");
+  start.log_limits = {1, 4};  // Each byte needs a new file.
+  start.workers[0].env.push_back("LOGS=" + start.log_dir);
+  EXPECT_EQ(RunToEnd(start).workers[0].exit->code, 4);
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,26 @@
+// How accel-shim is started.
+#pragma once
+
+namespace accel {
+
+// The agent's socket is this descriptor of the shim.
+constexpr int kShimControlFd = 3;
+constexpr char kShimControlFlag[] = "--control_fd=3";
+
+constexpr char kShimHelp[] =
+    R"(accel-shim runs the workers of one job on one node and ends every process of it.
+accel-agent and accel launch start it; it is of no use by hand.
+
+  --control_fd=3  the connected socket to its agent
+  --help          this text
+  --version       the version
+
+Exit codes:
+  0  the agent, or SIGTERM, has ended the job
+  1  it could not start
+  2  wrong flags, or no socket on the control descriptor
+  3  the agent was gone, and the job has been ended
+  4  the agent sent what is no command, and the job has been ended
+)";
+
+}  // namespace accel

@@ -1,0 +1,77 @@
+#include "agent/shim/start_checks.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "agent/logs/log_paths.h"
+
+namespace accel {
+namespace {
+
+constexpr int kGeneralFailureCode = 1;
+
+// mkdir -p. False with errno.
+bool MakeFolders(const std::string& path) {
+  if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return true;
+  const size_t slash = path.rfind('/');
+  if (errno != ENOENT || slash == std::string::npos || slash == 0) return false;
+  if (!MakeFolders(path.substr(0, slash))) return false;
+  return mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
+}
+
+}  // namespace
+
+ExitFact NotStarted(int code, std::string message) {
+  ExitFact fact;
+  fact.kind = ExitFact::Kind::kNotStarted;
+  fact.code = code;
+  fact.message = std::move(message);
+  return fact;
+}
+
+std::optional<ExitFact> FindMissingPath(const GenerationStart& start) {
+  struct stat info;
+  const std::string& workdir = start.workdir;
+  if (!workdir.empty() && stat(workdir.c_str(), &info) != 0) {
+    return NotStarted(kGeneralFailureCode, absl::StrCat("The working directory ", workdir,
+                                                        " does not exist on this node."));
+  }
+  if (!workdir.empty() && !S_ISDIR(info.st_mode)) {
+    return NotStarted(kGeneralFailureCode,
+                      absl::StrCat("The working directory ", workdir, " is not a folder."));
+  }
+  for (const std::string& path : start.required_paths) {
+    if (path == start.argv[0]) continue;  // The search for the program says more about it.
+    const bool relative = !absl::StartsWith(path, "/") && !workdir.empty();
+    const std::string full = relative ? absl::StrCat(workdir, "/", path) : path;
+    if (stat(full.c_str(), &info) == 0) continue;
+    return NotStarted(
+        kGeneralFailureCode,
+        errno == ENOENT || errno == ENOTDIR
+            ? absl::StrCat(path, " does not exist on this node.")
+            : absl::StrCat(path, " cannot be reached on this node: ", strerror(errno), "."));
+  }
+  return std::nullopt;
+}
+
+std::optional<ExitFact> MakeLogDirs(const GenerationStart& start) {
+  std::vector<std::string> folders = {start.log_dir};
+  for (const WorkerStart& worker : start.workers) {
+    folders.push_back(RankLogDir(start.log_dir, worker.rank));
+  }
+  for (const std::string& folder : folders) {
+    if (MakeFolders(folder)) continue;
+    return NotStarted(kGeneralFailureCode, absl::StrCat("Cannot make the log folder ", folder,
+                                                        " on this node: ", strerror(errno),
+                                                        ". Choose another with --log_dir."));
+  }
+  return std::nullopt;
+}
+
+}  // namespace accel

@@ -1,0 +1,34 @@
+#include "agent/shim/tcp_rendezvous_store.h"
+
+#include <utility>
+
+#include "agent/tcp_store/tcp_store_server.h"
+#include "common/status_macros.h"
+
+namespace accel {
+namespace {
+
+class TcpRendezvousStore final : public RendezvousStore {
+ public:
+  explicit TcpRendezvousStore(std::unique_ptr<TcpStoreServer> server)
+      : server_(std::move(server)) {}
+
+ private:
+  const std::unique_ptr<TcpStoreServer> server_;
+};
+
+}  // namespace
+
+StoreStarter TcpRendezvousStores() {
+  return [](UniqueFd listen_socket, const std::vector<std::string>& peers)
+             -> absl::StatusOr<std::unique_ptr<RendezvousStore>> {
+    TcpStoreServer::Options options;
+    options.listen_socket = std::move(listen_socket);
+    options.allowed_peers = peers;
+    ACCEL_ASSIGN_OR_RETURN(std::unique_ptr<TcpStoreServer> server,
+                           TcpStoreServer::Start(std::move(options)));
+    return std::make_unique<TcpRendezvousStore>(std::move(server));
+  };
+}
+
+}  // namespace accel

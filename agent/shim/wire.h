@@ -1,0 +1,61 @@
+// The bytes of the shim's messages: little-endian integers; strings and lists behind their length.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace accel {
+
+class WireWriter {
+ public:
+  void U8(uint8_t value) { Integer(value, 1); }
+  void U32(uint32_t value) { Integer(value, 4); }
+  void I32(int32_t value) { Integer(static_cast<uint32_t>(value), 4); }
+  void U64(uint64_t value) { Integer(value, 8); }
+  void I64(int64_t value) { Integer(static_cast<uint64_t>(value), 8); }
+  void Bool(bool value) { U8(value ? 1 : 0); }
+  void String(absl::string_view value);
+  void Strings(const std::vector<std::string>& values);
+
+  std::string Take() { return std::move(bytes_); }
+
+ private:
+  void Integer(uint64_t value, int size);
+
+  std::string bytes_;
+};
+
+// Reads what a WireWriter wrote. The first thing that does not fit ends it: everything after reads
+// as zero or empty, and ok() is false. Never reads beyond the end, never allocates more than is
+// there.
+class WireReader {
+ public:
+  explicit WireReader(absl::string_view bytes) : bytes_(bytes) {}
+
+  uint8_t U8() { return static_cast<uint8_t>(Integer(1)); }
+  uint32_t U32() { return static_cast<uint32_t>(Integer(4)); }
+  int32_t I32() { return static_cast<int32_t>(Integer(4)); }
+  uint64_t U64() { return Integer(8); }
+  int64_t I64() { return static_cast<int64_t>(Integer(8)); }
+  bool Bool();
+  // Text for the kernel or for people: a NUL byte inside is refused.
+  std::string String();
+  std::vector<std::string> Strings();
+  // The length of a list whose elements take at least `least_bytes` each.
+  size_t Length(size_t least_bytes);
+
+  void Fail() { ok_ = false; }
+  bool ok() const { return ok_; }
+  bool AtEnd() const { return ok_ && bytes_.empty(); }
+
+ private:
+  uint64_t Integer(size_t size);
+
+  absl::string_view bytes_;
+  bool ok_ = true;
+};
+
+}  // namespace accel

@@ -1,0 +1,137 @@
+#include "agent/shim/worker.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/logs/log_paths.h"
+#include "agent/logs/tail_lines.h"
+#include "agent/process/process_table.h"
+#include "agent/process/program_path.h"
+#include "agent/process/spawn.h"
+#include "agent/shim/start_checks.h"
+
+namespace accel {
+namespace {
+
+// Of one stream in one turn of the loop: a flood leaves time for all others.
+constexpr size_t kDrainPerTurn = 256 << 10;
+
+ExitFact WhyNotSpawned(const SpawnError& error, const std::string& path,
+                       const std::string& workdir) {
+  const char* reason = strerror(error.error);
+  switch (error.step) {
+    case SpawnError::Step::kFork:
+      return NotStarted(1, absl::StrCat("Cannot make a process for ", path, ": ", reason, "."));
+    case SpawnError::Step::kDescriptors:
+    case SpawnError::Step::kTerminal:
+      return NotStarted(
+          1, absl::StrCat("Cannot set up the input and output of ", path, ": ", reason, "."));
+    case SpawnError::Step::kWorkdir:
+      return NotStarted(
+          1, absl::StrCat("Cannot enter the working directory ", workdir, ": ", reason, "."));
+    case SpawnError::Step::kExec:
+      break;
+  }
+  // The file was there and executable a moment ago.
+  if (error.error == ENOENT) {
+    return NotStarted(kNotExecutableCode,
+                      absl::StrCat("Cannot execute ", path,
+                                   ": the interpreter that it names does not exist on this node."));
+  }
+  return NotStarted(kNotExecutableCode, absl::StrCat("Cannot execute ", path, ": ", reason, "."));
+}
+
+}  // namespace
+
+ExitFact ExitFactOf(int wait_status) {
+  ExitFact fact;
+  if (WIFEXITED(wait_status)) {
+    fact.kind = ExitFact::Kind::kExited;
+    fact.code = WEXITSTATUS(wait_status);
+  } else {
+    fact.kind = ExitFact::Kind::kSignalled;
+    fact.signal = WTERMSIG(wait_status);
+    fact.core_dumped = WCOREDUMP(wait_status);
+  }
+  return fact;
+}
+
+Worker::Worker(const WorkerStart& start, WorkerContext context)
+    : start_(start),
+      context_(context),
+      stdout_(log_dir(), LogStream::kStdout, context.start->log_limits),
+      stderr_(log_dir(), LogStream::kStderr, context.start->log_limits) {
+  report_.rank = start.rank;
+  report_.local_rank = start.local_rank;
+}
+
+std::string Worker::log_dir() const { return RankLogDir(context_.start->log_dir, start_.rank); }
+
+std::optional<ExitFact> Worker::OpenOutput(OutputPipe* pipe, UniqueFd* worker_end) {
+  auto end = pipe->Open();
+  if (!end.ok()) return NotStarted(1, absl::StrCat(end.status().message(), "."));
+  *worker_end = std::move(*end);
+  return std::nullopt;
+}
+
+std::optional<ExitFact> Worker::Start(const std::string& path) {
+  UniqueFd out, err;
+  if (auto failure = OpenOutput(&stdout_, &out)) return failure;
+  if (auto failure = OpenOutput(&stderr_, &err)) return failure;
+  SpawnOptions options;
+  options.path = path;
+  options.argv = context_.start->argv;
+  options.env = start_.env;
+  options.env.push_back(absl::StrCat("TORCHELASTIC_ERROR_FILE=",
+                                     WorkerErrorFile(context_.start->log_dir, start_.rank)));
+  options.workdir = context_.start->workdir;
+  options.fds = {{context_.stdin_fd, 0}, {out.get(), 1}, {err.get(), 2}};
+  options.cgroup_fd = context_.cgroup_fd;
+  options.terminal_fd = context_.terminal_fd;
+  const SpawnResult spawned = Spawn(options, context_.keep_hangup_ignored);
+  if (!spawned.ok()) return WhyNotSpawned(spawned.error, path, options.workdir);
+  report_.pid = spawned.pid;
+  // Not reaped yet, so it is there, be it as a zombie.
+  if (const auto entry = ReadProcess(spawned.pid)) {
+    report_.start_time_ticks = entry->start_time_ticks;
+  }
+  Watch(&stdout_);
+  Watch(&stderr_);
+  return std::nullopt;
+}
+
+void Worker::Watch(OutputPipe* pipe) {
+  context_.loop->Watch(pipe->fd(), EPOLLIN, [this, pipe] {
+    if (pipe->Drain(kDrainPerTurn)) return;
+    context_.loop->Unwatch(pipe->fd());
+    pipe->Close();
+  });
+}
+
+void Worker::Signal(int signal) const {
+  if (running()) kill(-pid(), signal);
+}
+
+void Worker::Reaped(int wait_status, bool out_of_memory) {
+  // What it printed is complete before its end is known, unless others still write.
+  stdout_.Drain(kPipeBytes);
+  stderr_.Drain(kPipeBytes);
+  report_.exit = ExitFactOf(wait_status);
+  report_.exit->out_of_memory = out_of_memory;
+  if (!report_.exit->ok()) report_.last_lines = TailLines(log_dir());
+}
+
+void Worker::CloseOutput() {
+  for (OutputPipe* pipe : {&stdout_, &stderr_}) {
+    if (pipe->fd() >= 0) context_.loop->Unwatch(pipe->fd());
+    pipe->Close();
+  }
+}
+
+}  // namespace accel

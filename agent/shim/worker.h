@@ -1,0 +1,67 @@
+// One worker of a generation: its start, its output, its end.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+#include "agent/shim/event_loop.h"
+#include "agent/shim/messages.h"
+#include "agent/shim/output_pipe.h"
+#include "common/unique_fd.h"
+
+namespace accel {
+
+// What all workers of a generation share.
+struct WorkerContext {
+  const GenerationStart* start = nullptr;
+  EventLoop* loop = nullptr;
+  int cgroup_fd = -1;
+  int stdin_fd = -1;     // What a worker reads from.
+  int terminal_fd = -1;  // Whose foreground the worker's group is to have; -1: none.
+  bool keep_hangup_ignored = false;
+};
+
+// Not thread-safe; one thread starts, signals and reaps.
+class Worker {
+ public:
+  Worker(const WorkerStart& start, WorkerContext context);
+  ~Worker() { CloseOutput(); }
+  Worker(const Worker&) = delete;
+
+  // Starts the program at `path`, an execve path. The fact says exactly why it did not start.
+  std::optional<ExitFact> Start(const std::string& path);
+
+  bool running() const { return report_.pid > 0 && !report_.exit.has_value(); }
+  pid_t pid() const { return static_cast<pid_t>(report_.pid); }
+
+  // To its process group, while it runs.
+  void Signal(int signal) const;
+
+  // It has been reaped, with this wait status.
+  void Reaped(int wait_status, bool out_of_memory);
+  // It never ran.
+  void NeverStarted(const ExitFact& why) { report_.exit = why; }
+
+  // Takes in the rest of its output and closes it.
+  void CloseOutput();
+
+  const WorkerReport& report() const { return report_; }
+
+ private:
+  std::optional<ExitFact> OpenOutput(OutputPipe* pipe, UniqueFd* worker_end);
+  void Watch(OutputPipe* pipe);
+  std::string log_dir() const;
+
+  const WorkerStart& start_;
+  const WorkerContext context_;
+  OutputPipe stdout_;
+  OutputPipe stderr_;
+  WorkerReport report_;
+};
+
+// The exit record of a wait status, without what only control groups know.
+ExitFact ExitFactOf(int wait_status);
+
+}  // namespace accel

@@ -1,0 +1,44 @@
+#include "agent/store_sockets.h"
+
+#include <utility>
+
+#include "agent/tcp_store/listen_socket.h"
+#include "common/log.h"
+
+namespace accel {
+
+std::vector<v1::StoreSocket> StoreSockets::List() const {
+  std::vector<v1::StoreSocket> list;
+  for (const auto& [id, socket] : sockets_) {
+    v1::StoreSocket& each = list.emplace_back();
+    each.set_id(id);
+    each.set_address(address_);
+    each.set_port(socket.port);
+  }
+  return list;
+}
+
+UniqueFd StoreSockets::Take(uint64_t id) {
+  const auto found = sockets_.find(id);
+  if (found == sockets_.end()) return UniqueFd();
+  UniqueFd fd = std::move(found->second.fd);
+  sockets_.erase(found);
+  changed_ = true;
+  return fd;
+}
+
+bool StoreSockets::Refill() {
+  while (sockets_.size() < size_) {
+    absl::StatusOr<UniqueFd> fd = ListenOn(address_);
+    const absl::StatusOr<uint16_t> port = fd.ok() ? PortOf(*fd) : fd.status();
+    if (!port.ok()) {
+      LogError("no socket for a rendezvous store", {{"why", port.status().ToString()}});
+      break;
+    }
+    sockets_[next_id_++] = {*std::move(fd), *port};
+    changed_ = true;
+  }
+  return std::exchange(changed_, false);
+}
+
+}  // namespace accel

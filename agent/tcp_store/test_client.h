@@ -1,0 +1,74 @@
+// A bare TCP client that speaks bytes, for tests of a server.
+#pragma once
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "common/unique_fd.h"
+
+namespace accel::tcp_store::testing {
+
+// Every call gives up after 20 seconds.
+class TestClient {
+ public:
+  TestClient() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const timeval limit = {.tv_sec = 20, .tv_usec = 0};
+    setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+  }
+  explicit TestClient(uint16_t port) : TestClient() { Connect(port); }
+
+  bool Connect(uint16_t port) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+  }
+
+  // False when the connection is broken.
+  bool Send(absl::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (count <= 0) return false;
+      bytes.remove_prefix(static_cast<size_t>(count));
+    }
+    return true;
+  }
+
+  // `size` bytes, or fewer when the connection ends or nothing comes.
+  std::string Receive(size_t size) {
+    std::string bytes(size, '\0');
+    size_t have = 0;
+    while (have < size) {
+      const ssize_t count = recv(fd_.get(), &bytes[have], size - have, 0);
+      if (count <= 0) break;
+      have += static_cast<size_t>(count);
+    }
+    bytes.resize(have);
+    return bytes;
+  }
+
+  // Whether the server ends the connection, without another byte.
+  bool SeesEnd() {
+    char byte;
+    const ssize_t count = recv(fd_.get(), &byte, 1, 0);
+    return count == 0 || (count < 0 && errno == ECONNRESET);
+  }
+
+  // Says that nothing more will come.
+  void EndSending() { shutdown(fd_.get(), SHUT_WR); }
+  void Close() { fd_.reset(); }
+  int fd() const { return fd_.get(); }
+
+ private:
+  UniqueFd fd_;
+};
+
+}  // namespace accel::tcp_store::testing

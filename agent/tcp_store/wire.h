@@ -1,0 +1,37 @@
+// The numbers of PyTorch 2.11's TCPStore protocol. Integers travel in host byte order; a string is
+// its length as uint64 and its bytes; a list is its length as uint64 and its elements.
+#pragma once
+
+#include <cstdint>
+
+namespace accel::tcp_store {
+
+enum class QueryType : uint8_t {
+  kValidate = 0,
+  kSet = 1,
+  kCompareSet = 2,
+  kGet = 3,
+  kAdd = 4,
+  kCheck = 5,
+  kWait = 6,
+  kNumKeys = 7,
+  kDeleteKey = 8,
+  kAppend = 9,
+  kMultiGet = 10,
+  kMultiSet = 11,
+  kCancelWait = 12,
+  kPing = 13,
+  kQueuePush = 14,
+  kQueuePop = 15,
+  kQueueLen = 16,
+  kListKeys = 17,
+};
+inline constexpr int kQueryTypes = 18;
+
+// What the first query of a connection, kValidate, carries.
+inline constexpr uint32_t kValidationMagic = 0x3C85F7CE;
+
+enum class CheckResponse : uint8_t { kReady = 0, kNotReady = 1 };
+enum class WaitResponse : uint8_t { kStopWaiting = 0, kWaitCanceled = 1 };
+
+}  // namespace accel::tcp_store

@@ -1,0 +1,137 @@
+"""What every benchmark here needs: interleaved pairs, raw rows, medians and ratios."""
+
+import os
+import pathlib
+import re
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BIN = ROOT / "bazel-bin"
+ACCEL = BIN / "cli/accel"
+VENV = pathlib.Path(os.environ.get("ACCEL_PYTHON", pathlib.Path.home() / ".cache/accel/venv/bin/python")).parent
+TORCHRUN = [VENV / "torchrun", "--monitor_interval", "0.1"]
+
+
+def wall(command, env=None, expect=0, timeout=120):
+    """Seconds that a command takes, from spawn to exit; its standard output too."""
+    begin = time.monotonic()
+    done = subprocess.run([str(part) for part in command], env={**os.environ, **(env or {})}, capture_output=True,
+                          timeout=timeout, stdin=subprocess.DEVNULL)
+    seconds = time.monotonic() - begin
+    if done.returncode != expect:
+        raise RuntimeError(f"{command} exited with {done.returncode}:\n{done.stderr.decode()[-2000:]}")
+    return seconds, done.stdout.decode()
+
+
+class Benchmark:
+    """Rows of one comparison. `goal` says what must be reached, for the reader of the output."""
+
+    def __init__(self, name, unit, goal):
+        self.name, self.unit, self.goal = name, unit, goal
+        self.rows = []
+        print(f"\n== {name} [{unit}]; must reach: {goal}", flush=True)
+
+    def add(self, **values):
+        self.rows.append(values)
+        print("  " + "  ".join(f"{key} {value:.5g}" for key, value in values.items()), flush=True)
+
+    def column(self, key):
+        return [row[key] for row in self.rows if key in row]
+
+    def summary(self):
+        keys = list(dict.fromkeys(key for row in self.rows for key in row))
+        medians = {key: statistics.median(self.column(key)) for key in keys}
+        base = keys[0]
+        ratios = {}
+        for key in keys[1:]:
+            pairs = [row[key] / row[base] for row in self.rows if key in row and base in row and row[base] > 0]
+            if pairs:
+                ratios[f"{key} / {base}"] = statistics.median(pairs)
+        print("  median " + "  ".join(f"{key} {value:.5g}" for key, value in medians.items()))
+        for pair, ratio in ratios.items():
+            print(f"  {pair}: {ratio:.2f} (median of pairs)", flush=True)
+        return {"name": self.name, "unit": self.unit, "goal": self.goal, "rows": self.rows, "medians": medians,
+                "ratios": ratios}
+
+
+class Cluster:
+    """A coordinator and agents on loopback, ended with the `with` block."""
+
+    def __init__(self, agents=1):
+        self._agents = agents
+        self._dir = tempfile.TemporaryDirectory(prefix="accel-bench-")
+        self._processes = []
+        self.agent_pids = []
+
+    def _start(self, *command, **options):
+        env = {**os.environ, "HOME": self._dir.name}
+        process = subprocess.Popen([str(part) for part in command], env=env, stdin=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, **options)
+        self._processes.append(process)
+        return process
+
+    def __enter__(self):
+        coordinator = self._start(BIN / "coordinator/accel-coordinator", "--listen", "127.0.0.1:0", "--state_dir",
+                                  self._dir.name + "/coordinator", stdout=subprocess.PIPE)
+        line = coordinator.stdout.readline().decode()
+        self.env = {"ACCEL_COORDINATOR": re.search(r"127\.0\.0\.1:\d+", line).group(), "HOME": self._dir.name}
+        for i in range(self._agents):
+            agent = self._start(BIN / "agent/accel-agent", "--coordinator", self.env["ACCEL_COORDINATOR"], "--state_dir",
+                                f"{self._dir.name}/n{i}", "--name", f"n{i}", stdout=subprocess.DEVNULL)
+            self.agent_pids.append(agent.pid)
+        deadline = time.monotonic() + 30
+        while wall([ACCEL, "nodes", "--json"], self.env)[1].count('"connected": true') < self._agents:
+            if time.monotonic() > deadline:
+                raise RuntimeError("the agents did not connect")
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self._processes):
+            process.send_signal(signal.SIGTERM)
+        for process in reversed(self._processes):
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        self._dir.cleanup()
+
+
+def children(pid):
+    """Pids of all descendants of a process."""
+    parents = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            parents.setdefault(int(fields[1]), []).append(int(entry.name))
+    found, todo = [], [pid]
+    while todo:
+        for child in parents.get(todo.pop(), []):
+            found.append(child)
+            todo.append(child)
+    return found
+
+
+def name_of(pid):
+    return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+def resident_mb(pid):
+    """Proportional set size: shared pages are counted once, divided among those who share them."""
+    text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return (int(re.search(r"^Rss:\s+(\d+)", text, re.M).group(1)) / 1024,
+            int(re.search(r"^Pss:\s+(\d+)", text, re.M).group(1)) / 1024)
+
+
+def cpu_seconds(pid):
+    """User and system time so far, from the scheduler's nanoseconds where it has them."""
+    total = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        total += int((task / "schedstat").read_text().split()[0])
+    return total / 1e9

@@ -1,0 +1,21 @@
+// PyTorch's own server (libuv) alone in a process, with the manners of
+// agent/tcp_store:store_server.
+#include <unistd.h>
+
+#include <cstdio>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+int main() {
+  c10d::TCPStoreOptions options;
+  options.port = 0;
+  options.isServer = true;
+  options.waitWorkers = false;
+  options.useLibUV = true;
+  const auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+  std::printf("%d\n", int{store->getPort()});
+  std::fflush(stdout);
+  char byte;
+  while (read(STDIN_FILENO, &byte, 1) > 0) {
+  }
+  return 0;
+}

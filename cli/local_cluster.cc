@@ -1,0 +1,70 @@
+#include "cli/local_cluster.h"
+
+#include <utility>
+
+#include "agent/base_env.h"
+#include "agent/identity.h"
+#include "agent/probe/inventory.h"
+#include "agent/process/cgroup.h"
+#include "agent/process/sweep.h"
+#include "common/check.h"
+#include "common/status_macros.h"
+
+namespace accel {
+namespace {
+
+constexpr char kAddress[] = "127.0.0.1";
+
+Limits OneNode() {
+  Limits limits;
+  limits.fixed_nodes = 1;
+  // The node is a thread of this process: silence cannot mean that it is gone.
+  limits.node_timeout = absl::Hours(1);
+  limits.heartbeat = absl::Minutes(1);
+  return limits;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LocalCluster>> LocalCluster::Start(const Options& options) {
+  BecomeSubreaper();
+  ACCEL_ASSIGN_OR_RETURN(v1::Inventory inventory, ProbeInventory(options.with_gpus));
+  ACCEL_ASSIGN_OR_RETURN(v1::NodeObserved identity,
+                         MakeIdentity(NodeId("local"), HostName(), kAddress, std::move(inventory)));
+  return std::unique_ptr<LocalCluster>(new LocalCluster(options, std::move(identity)));
+}
+
+LocalCluster::LocalCluster(const Options& options, v1::NodeObserved identity)
+    : loop_({.store = &store_, .limits = OneNode()}) {
+  ACCEL_CHECK(loop_.Load().ok(),
+              "a memory store that is new holds nothing that could be unreadable");
+  loop_.Start();
+  agent_ = std::thread([this, options, identity = std::move(identity)]() mutable {
+    RunAgent(options, std::move(identity));
+  });
+}
+
+LocalCluster::~LocalCluster() {
+  stop_.Wake();
+  agent_.join();
+  loop_.Stop();
+}
+
+void LocalCluster::RunAgent(const Options& options, v1::NodeObserved identity) {
+  PosixShimHost shims({.shim_path = options.shim_path, .cgroups = ProbeCgroups()});
+  LocalLink link(&loop_);
+  StoreSockets store_sockets(kAddress, 1);
+  NoLogRelays relays;
+  Agent agent(
+      {.identity = std::move(identity), .base_env = BaseEnv(), .jobs_dir = options.jobs_dir},
+      {.shims = &shims,
+       .link = &link,
+       .store_sockets = &store_sockets,
+       .relays = &relays,
+       .clock = SteadyClock()});
+  // The link's end is the end of the cluster, which stop_ announces too.
+  const absl::Status ended = agent.Run(stop_.get());
+  static_cast<void>(ended);
+}
+
+}  // namespace accel

@@ -1,0 +1,46 @@
+// A coordinator and the agent of one node inside this process, joined in memory: nobody else can
+// reach them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "agent/agent.h"
+#include "agent/shim/posix_shim_host.h"
+#include "cli/local_link.h"
+#include "common/wake_fd.h"
+#include "coordinator/coordinator_loop.h"
+#include "coordinator/store/memory_job_store.h"
+
+namespace accel {
+
+class LocalCluster {
+ public:
+  struct Options {
+    std::string shim_path;
+    std::string jobs_dir;   // Output of jobs that name no place of their own.
+    bool with_gpus = true;  // False: the driver is not asked.
+  };
+
+  // Makes this process a subreaper. INTERNAL: a GPU driver that fails.
+  static absl::StatusOr<std::unique_ptr<LocalCluster>> Start(const Options& options);
+
+  // Ends all jobs; returns once no process of them is left.
+  ~LocalCluster();
+
+  Coordinator* coordinator() { return &loop_; }
+
+ private:
+  explicit LocalCluster(const Options& options, v1::NodeObserved identity);
+
+  void RunAgent(const Options& options, v1::NodeObserved identity);
+
+  MemoryJobStore store_;
+  CoordinatorLoop loop_;
+  WakeFd stop_;
+  std::thread agent_;
+};
+
+}  // namespace accel

@@ -1,0 +1,39 @@
+// A CoordinatorLink to a coordinator in the same process.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/coordinator_link.h"
+#include "common/wake_fd.h"
+#include "coordinator/coordinator.h"
+
+namespace accel {
+
+class LocalLink final : public CoordinatorLink {
+ public:
+  // `coordinator` outlives the link.
+  explicit LocalLink(Coordinator* coordinator);
+
+  uint64_t session() override { return 1; }
+  void Report(v1::NodeObserved observed) override { session_->Report(std::move(observed)); }
+  std::optional<v1::NodeDesired> TakeDesired() override;
+  absl::Status fatal() override;
+  int wake_fd() const override { return inbox_->wake.get(); }
+
+ private:
+  // Shared with the callbacks, which may outlive the link by a moment.
+  struct Inbox {
+    WakeFd wake;
+    absl::Mutex mutex;
+    DesiredPtr desired ABSL_GUARDED_BY(mutex);
+    absl::Status closed ABSL_GUARDED_BY(mutex);
+  };
+
+  const std::shared_ptr<Inbox> inbox_;
+  std::unique_ptr<AgentSession> session_;
+};
+
+}  // namespace accel

@@ -1,0 +1,109 @@
+#include "cli/output_relay.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace accel {
+namespace {
+
+constexpr size_t kTakeBytes = 256 << 10;
+
+// What cannot be written (the reader has gone) is lost to the terminal alone; the files keep it.
+void WriteAll(int fd, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return;
+    bytes.remove_prefix(written);
+  }
+}
+
+}  // namespace
+
+OutputRelay::OutputRelay(std::string job_dir, bool prefix)
+    : job_dir_(std::move(job_dir)), prefix_(prefix), thread_([this] { Run(); }) {}
+
+OutputRelay::~OutputRelay() {
+  if (thread_.joinable()) Drain(0);
+}
+
+void OutputRelay::Update(int ended) {
+  absl::MutexLock lock(&mutex_);
+  ended_ = std::max(ended_, ended);
+  wake_.Wake();
+}
+
+void OutputRelay::Drain(int ended) {
+  {
+    absl::MutexLock lock(&mutex_);
+    ended_ = std::max(ended_, ended);
+    draining_ = true;
+  }
+  wake_.Wake();
+  thread_.join();
+}
+
+void OutputRelay::Run() {
+  for (int generation = 1; !IsLast(generation - 1); ++generation) RunGeneration(generation);
+}
+
+void OutputRelay::RunGeneration(int generation) {
+  const std::string dir = absl::StrCat(job_dir_, "/gen_", generation);
+  std::unique_ptr<LogFollower> follower;
+  LineRelay for_out({.prefix = prefix_, .terminal = isatty(STDOUT_FILENO) == 1});
+  LineRelay for_err({.prefix = prefix_, .terminal = isatty(STDERR_FILENO) == 1});
+  // Where both streams meet on one terminal, each must know what the other has left on the line.
+  LineRelay* const out = &for_out;
+  LineRelay* const err = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) ? &for_out : &for_err;
+  while (true) {
+    // Asked before looking: what had ended by then is on disk.
+    const bool ended = Ended(generation);
+    if (follower == nullptr) {
+      if (auto opened = LogFollower::Open(dir); opened.ok()) follower = *std::move(opened);
+    }
+    if (follower != nullptr) {
+      if (const std::vector<LogPiece> pieces = follower->Take(kTakeBytes); !pieces.empty()) {
+        Write(pieces, out, err);
+        continue;
+      }
+    }
+    if (ended) break;
+    Wait(follower.get());
+  }
+  WriteAll(STDOUT_FILENO, for_out.Flush());
+  WriteAll(STDERR_FILENO, for_err.Flush());
+}
+
+void OutputRelay::Write(const std::vector<LogPiece>& pieces, LineRelay* out, LineRelay* err) {
+  for (const LogPiece& piece : pieces) {
+    const bool is_out = piece.stream == LogStream::kStdout;
+    const int fd = is_out ? STDOUT_FILENO : STDERR_FILENO;
+    WriteAll(fd, (is_out ? out : err)->Add(piece.rank, fd, piece.gap, piece.bytes));
+  }
+}
+
+void OutputRelay::Wait(const LogFollower* follower) {
+  pollfd fds[] = {{wake_.get(), POLLIN, 0}, {follower == nullptr ? -1 : follower->fd(), POLLIN, 0}};
+  poll(fds, 2, -1);
+  if (fds[0].revents != 0) wake_.Clear();
+}
+
+bool OutputRelay::Ended(int generation) {
+  absl::MutexLock lock(&mutex_);
+  return generation <= ended_ || draining_;
+}
+
+bool OutputRelay::IsLast(int generation) {
+  absl::MutexLock lock(&mutex_);
+  return draining_ && generation >= ended_;
+}
+
+}  // namespace accel

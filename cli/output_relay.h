@@ -1,0 +1,48 @@
+// Writes a job's output to this process's standard output and error as it comes, from a thread of
+// its own: a terminal that does not read holds up nobody else.
+#pragma once
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "agent/logs/log_follower.h"
+#include "cli/line_relay.h"
+#include "common/wake_fd.h"
+
+namespace accel {
+
+class OutputRelay {
+ public:
+  // `job_dir`: the folder that has gen_1, gen_2... `prefix`: lines carry their rank.
+  OutputRelay(std::string job_dir, bool prefix);
+  ~OutputRelay();
+
+  // The job has changed: `ended` generations have all their output on disk, and a new one may have
+  // begun.
+  void Update(int ended);
+
+  // Returns when all output of the first `ended` generations, the last ones, has been written.
+  void Drain(int ended);
+
+ private:
+  void Run();
+  void RunGeneration(int generation);
+  void Write(const std::vector<LogPiece>& pieces, LineRelay* out, LineRelay* err);
+  // Waits for news of the job, and of the follower if there is one.
+  void Wait(const LogFollower* follower);
+  bool Ended(int generation);
+  bool IsLast(int generation);
+
+  const std::string job_dir_;
+  const bool prefix_;
+  WakeFd wake_;
+  absl::Mutex mutex_;
+  int ended_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace accel

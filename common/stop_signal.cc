@@ -1,0 +1,22 @@
+#include "common/stop_signal.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#include "common/check.h"
+
+namespace accel {
+
+int StopSignalFd() {
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTERM);
+  sigaddset(&stop, SIGINT);
+  sigprocmask(SIG_BLOCK, &stop, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  const int fd = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+  ACCEL_CHECK(fd >= 0, "the process has no file descriptor left to start with");
+  return fd;
+}
+
+}  // namespace accel

@@ -1,0 +1,88 @@
+#include "runtime/accelerator.h"
+
+#include <torch/types.h>
+
+#include <stdexcept>
+
+#include "runtime/parallel/data_parallel.h"
+
+namespace accel {
+
+Accelerator::Accelerator(const AcceleratorOptions& options)
+    : options_(options),
+      state_(ProcessState::acquire(options.cpu, options.timeout)),
+      strategies_(std::make_shared<std::vector<std::weak_ptr<ParallelStrategy>>>()) {}
+
+std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
+    std::shared_ptr<torch::nn::Module> module) {
+  module->to(device());
+  if (!use_distributed()) return nullptr;
+  auto strategy = make_data_parallel(std::move(module), state_->communicator,
+                                     {.find_unused_parameters = options_.find_unused_parameters});
+  if (strategy != nullptr) strategies_->push_back(strategy);
+  return strategy;
+}
+
+// Every rank draws, so that their generators stay in step, and rank 0's number counts.
+LoaderBinding Accelerator::bind_loader() {
+  auto seed = static_cast<std::int64_t>(draw_seed());
+  if (use_distributed()) seed = state_->communicator->broadcast_number(seed);
+  return {.prepared = true,
+          .num_processes = static_cast<std::size_t>(num_processes()),
+          .process_index = static_cast<std::size_t>(process_index()),
+          .split_batches = options_.split_batches,
+          .even_batches = options_.even_batches,
+          .seed = static_cast<std::uint64_t>(seed),
+          .device = device(),
+          .active = state_->loaders};
+}
+
+void Accelerator::backward(const torch::Tensor& loss) {
+  std::erase_if(*strategies_, [](const auto& strategy) { return strategy.expired(); });
+  std::vector<std::shared_ptr<ParallelStrategy>> taking_part;
+  for (const auto& strategy : *strategies_) {
+    // With one model there is no doubt which one the loss is of.
+    auto model = strategy.lock();
+    if (strategies_->size() == 1 || model->reached_from(loss))
+      taking_part.push_back(std::move(model));
+  }
+  for (const auto& model : taking_part) model->before_backward(loss);
+  loss.backward();
+  for (const auto& model : taking_part) model->after_backward(loss);
+}
+
+torch::Tensor Accelerator::gather(const torch::Tensor& tensor) const {
+  return use_distributed() ? state_->communicator->all_gather(tensor) : tensor;
+}
+
+torch::Tensor Accelerator::gather_for_metrics(const torch::Tensor& tensor) const {
+  torch::Tensor all = gather(tensor);
+  const LoaderPosition* position = state_->loaders->current();
+  if (!use_distributed() || position == nullptr) return all;
+  const bool row_per_sample = all.size(0) == static_cast<std::int64_t>(position->padded_samples);
+  return row_per_sample ? all.narrow(0, 0, static_cast<std::int64_t>(position->real_samples)) : all;
+}
+
+torch::Tensor Accelerator::reduce(const torch::Tensor& tensor, Reduction reduction) const {
+  torch::Tensor result = tensor.detach().clone(torch::MemoryFormat::Contiguous);
+  const bool mean = std::holds_alternative<torch::enumtype::kMean>(reduction);
+  if (mean && !tensor.is_floating_point() && !tensor.is_complex()) {
+    throw std::invalid_argument(
+        "the mean of integers is not an integer: reduce(tensor.to(torch::kFloat), kMean)");
+  }
+  if (!use_distributed() || std::holds_alternative<torch::enumtype::kNone>(reduction))
+    return result;
+  if (std::holds_alternative<torch::enumtype::kMax>(reduction)) {
+    state_->communicator->all_reduce_max(result);
+    return result;
+  }
+  state_->communicator->all_reduce_sum(result);
+  if (mean) result.div_(num_processes());
+  return result;
+}
+
+void Accelerator::wait_for_everyone() const {
+  if (use_distributed()) state_->communicator->barrier();
+}
+
+}  // namespace accel

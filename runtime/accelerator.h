@@ -1,0 +1,188 @@
+// accel::Accelerator: a LibTorch training loop that runs on one process or many.
+//
+//   accel::Accelerator accelerator;
+//   auto [model, optimizer, loader] = accelerator.prepare(net, std::move(sgd), train_loader);
+//   for (auto& batch : loader) {
+//     optimizer.zero_grad();
+//     auto loss = torch::nn::functional::cross_entropy(model(batch.data), batch.target);
+//     accelerator.backward(loss);
+//     optimizer.step();
+//   }
+#pragma once
+
+#include <torch/enum.h>
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+#include <torch/optim/optimizer.h>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "runtime/data/data_loader.h"
+#include "runtime/model.h"
+#include "runtime/optim/optimizer.h"
+#include "runtime/prepare_traits.h"
+#include "runtime/process_state.h"
+#include "runtime/progress.h"
+
+namespace accel {
+
+struct AcceleratorOptions {
+  // Stay on the CPU even where there is a GPU. `accel launch --cpu` says the same for the whole
+  // job.
+  bool cpu = false;
+  // batch_size of a prepared loader counts over all processes instead of per process.
+  bool split_batches = false;
+  // Every process gets the same number of equal batches; the first samples are repeated to fill the
+  // last.
+  bool even_batches = true;
+  // Allow parameters that take no part in a loss.
+  bool find_unused_parameters = false;
+  // How long to wait for a peer, in joining the world and in each collective.
+  std::chrono::milliseconds timeout = std::chrono::minutes(30);
+};
+
+// torch::kSum, torch::kMean, torch::kMax, or torch::kNone.
+using Reduction = std::variant<torch::enumtype::kSum, torch::enumtype::kMean, torch::enumtype::kMax,
+                               torch::enumtype::kNone>;
+
+// A holder: copies, and further Accelerators of the process, share one world. Methods marked
+// "collective" are called by all ranks in the same order, and throw CommunicationError if a peer is
+// lost. Use it from one thread.
+class Accelerator {
+ public:
+  // Takes rank, world size and addresses from the environment (accel's or torchrun's; none: one
+  // process), chooses the device, and joins the other ranks (collective). Throws
+  // std::invalid_argument for a bad environment, std::runtime_error or c10::Error if the world
+  // cannot be joined.
+  explicit Accelerator(const AcceleratorOptions& options = {});
+
+  int num_processes() const { return state_->environment.world_size; }
+  int process_index() const { return state_->environment.rank; }
+  int local_process_index() const { return state_->environment.local_rank; }
+  bool is_main_process() const { return process_index() == 0; }
+  bool is_local_main_process() const { return local_process_index() == 0; }
+  bool is_last_process() const { return process_index() == num_processes() - 1; }
+  bool use_distributed() const { return num_processes() > 1; }
+  c10::Device device() const { return state_->device; }
+
+  // Modules (a TORCH_MODULE holder or a shared_ptr), optimizers (an rvalue, or a shared_ptr) and
+  // loaders of make_data_loader(), ready for the world, in the order given: one alone, several as a
+  // tuple. A module is moved to the device, parameters and buffers become rank 0's, and its
+  // gradients will be reduced by backward(); a loader yields this process's share. Objects that are
+  // prepared already, and any others, come back as they are. Collective.
+  template <typename T>
+  auto prepare(T&& object) {
+    return prepare_one(std::forward<T>(object));
+  }
+  template <typename First, typename Second, typename... Rest>
+  auto prepare(First&& first, Second&& second, Rest&&... rest) {
+    return std::tuple{prepare_one(std::forward<First>(first)),
+                      prepare_one(std::forward<Second>(second)),
+                      prepare_one(std::forward<Rest>(rest))...};
+  }
+
+  // The module that prepare() was given.
+  template <typename Holder>
+  Holder unwrap_model(const Model<Holder>& model) const {
+    return model.unwrap();
+  }
+
+  // The backward pass from a scalar `loss`. Gradients of prepared models are the mean over all
+  // ranks when it returns. Collective for the models that the loss depends on. Throws
+  // std::runtime_error, naming them, if parameters took no part and find_unused_parameters is off.
+  void backward(const torch::Tensor& loss);
+
+  // [d0, ...] on each rank gives [N * d0, ...] in rank order; 0-dim gives [N]. The shape is the
+  // same on all ranks. One process: unchanged. Collective: one all-gather for each tensor.
+  torch::Tensor gather(const torch::Tensor& tensor) const;
+
+  // gather() without the samples that even_batches repeated at the end of the loader that is being
+  // iterated, so that each sample counts once. Only tensors with one row per sample are cut.
+  torch::Tensor gather_for_metrics(const torch::Tensor& tensor) const;
+  template <typename... Tensors>
+  requires(sizeof...(Tensors) > 1) auto gather_for_metrics(const Tensors&... tensors) const {
+    return std::tuple{gather_for_metrics(tensors)...};
+  }
+
+  // Elementwise over the ranks, of tensors of one shape and dtype; the result is a new tensor on
+  // each rank. kNone copies. Throws std::invalid_argument for the mean of integers. Collective: one
+  // all-reduce.
+  torch::Tensor reduce(const torch::Tensor& tensor, Reduction reduction = torch::kSum) const;
+
+  // Returns when every rank has called it. Collective.
+  void wait_for_everyone() const;
+
+  // Writes the arguments and a line end on standard output, on the main process of each machine
+  // only.
+  template <typename... Args>
+  void print(const Args&... args) const {
+    if (is_local_main_process()) ((std::cout << ... << args) << std::endl);
+  }
+
+  // Calls `body` on one process only, without waiting for it on the others.
+  template <typename Body>
+  void on_main_process(Body&& body) const {
+    if (is_main_process()) std::forward<Body>(body)();
+  }
+  template <typename Body>
+  void on_local_main_process(Body&& body) const {
+    if (is_local_main_process()) std::forward<Body>(body)();
+  }
+  template <typename Body>
+  void on_last_process(Body&& body) const {
+    if (is_last_process()) std::forward<Body>(body)();
+  }
+
+  // `range` with a progress bar on standard error of each machine's main process; in a log file, a
+  // line every 30 s. `range` has size() and outlives the loop.
+  template <typename Range>
+  ProgressRange<Range> progress(Range& range, std::string label = "") const {
+    std::unique_ptr<ProgressMeter> meter;
+    if (is_local_main_process()) {
+      meter = std::make_unique<ProgressMeter>(std::move(label), range.size(),
+                                              state_->environment.terminal_columns);
+    }
+    return ProgressRange<Range>(range, std::move(meter));
+  }
+
+ private:
+  template <typename T>
+  auto prepare_one(T&& object) {
+    using Object = std::remove_cvref_t<T>;
+    static_assert(
+        !torch_loader<Object>,
+        "torch's loaders hide their dataset and sampler: make it with accel::make_data_loader()");
+    if constexpr (accel_loader<Object>) {
+      return object.is_prepared() ? Object(object) : Object(object.bound(bind_loader()));
+    } else if constexpr (module_holder<Object>) {
+      return Model<Object>(object, parallelize(module_of(object)));
+    } else if constexpr (std::derived_from<Object, torch::optim::Optimizer>) {
+      static_assert(!std::is_lvalue_reference_v<T>,
+                    "an optimizer cannot be copied: prepare(std::move(optimizer))");
+      return Optimizer<Object>(std::make_shared<Object>(std::move(object)));
+    } else if constexpr (optimizer_pointer<Object>) {
+      return Optimizer<typename Object::element_type>(std::forward<T>(object));
+    } else {
+      return Object(std::forward<T>(object));
+    }
+  }
+
+  LoaderBinding bind_loader();
+  std::shared_ptr<ParallelStrategy> parallelize(std::shared_ptr<torch::nn::Module> module);
+
+  AcceleratorOptions options_;
+  std::shared_ptr<ProcessState> state_;
+  // Of the models prepared here that are still alive.
+  std::shared_ptr<std::vector<std::weak_ptr<ParallelStrategy>>> strategies_;
+};
+
+}  // namespace accel

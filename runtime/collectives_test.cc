@@ -1,0 +1,199 @@
+// Collectives and sharded loaders with several real processes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <torch/data.h>
+#include <torch/types.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+
+#include "runtime/accelerator.h"
+#include "runtime/testing/ranks.h"
+
+namespace accel {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Sample i is the number i, fetched in batches.
+struct Numbers : torch::data::datasets::BatchDataset<Numbers, torch::Tensor> {
+  explicit Numbers(std::int64_t size) : count(size) {}
+  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
+    std::vector<std::int64_t> values(indices.begin(), indices.end());
+    return torch::tensor(values, torch::kInt64);
+  }
+  std::optional<std::size_t> size() const override { return count; }
+  std::int64_t count;
+};
+
+std::vector<std::int64_t> values(const torch::Tensor& tensor) {
+  const torch::Tensor flat = tensor.contiguous();
+  return {flat.data_ptr<std::int64_t>(), flat.data_ptr<std::int64_t>() + flat.numel()};
+}
+
+std::vector<std::int64_t> first_numbers(std::int64_t count) { return values(torch::arange(count)); }
+
+// All samples of one pass, as gather_for_metrics() gives them.
+template <typename Loader>
+std::vector<std::int64_t> gathered(Accelerator& accelerator, Loader& loader) {
+  std::vector<std::int64_t> all;
+  for (torch::Tensor& batch : loader) {
+    for (std::int64_t value : values(accelerator.gather_for_metrics(batch))) all.push_back(value);
+  }
+  return all;
+}
+
+TEST(CollectivesTest, GatherReduceAndBarrier) {
+  on_ranks(3, [] {
+    Accelerator accelerator;
+    const std::int64_t rank = accelerator.process_index();
+    EXPECT_EQ(accelerator.num_processes(), 3);
+    EXPECT_EQ(accelerator.is_main_process(), rank == 0);
+    EXPECT_EQ(accelerator.is_last_process(), rank == 2);
+    EXPECT_THAT(values(accelerator.gather(torch::tensor(rank))), ElementsAre(0, 1, 2));
+    const torch::Tensor row = torch::tensor({{rank, 10 * rank}});
+    EXPECT_THAT(values(accelerator.gather(row)), ElementsAre(0, 0, 1, 10, 2, 20));
+    EXPECT_THAT(values(accelerator.reduce(row)), ElementsAre(3, 30));
+    EXPECT_THAT(values(accelerator.reduce(row, torch::kMax)), ElementsAre(2, 20));
+    EXPECT_THAT(values(accelerator.reduce(row, torch::kNone)), ElementsAre(rank, 10 * rank));
+    EXPECT_FLOAT_EQ(accelerator.reduce(row.to(torch::kFloat), torch::kMean)[0][1].item<float>(),
+                    10);
+    EXPECT_THROW(accelerator.reduce(row, torch::kMean), std::invalid_argument);
+    accelerator.wait_for_everyone();
+  });
+}
+
+TEST(CollectivesTest, FurtherAcceleratorsShareTheWorld) {
+  on_ranks(2, [] {
+    Accelerator first;
+    Accelerator second({.split_batches = true});
+    EXPECT_EQ(values(first.gather(torch::tensor(std::int64_t{1}))).size(), 2u);
+    EXPECT_EQ(values(second.gather(torch::tensor(std::int64_t{1}))).size(), 2u);
+  });
+}
+
+// A port that was free a moment ago.
+std::int64_t free_port() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof address;
+  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+TEST(CollectivesTest, RankZeroServesTheStoreWithoutALauncher) {
+  on_ranks(2, [] {
+    std::int64_t port = 0;
+    {
+      auto communicator =
+          Communicator::join(read_environment(), c10::kCPU, std::chrono::seconds(20));
+      port = communicator->broadcast_number(communicator->rank() == 0 ? free_port() : 0);
+    }
+    setenv("TORCHELASTIC_USE_AGENT_STORE", "False", 1);
+    setenv("MASTER_PORT", std::to_string(port).c_str(), 1);
+    Accelerator accelerator;
+    accelerator.wait_for_everyone();
+  });
+}
+
+TEST(CollectivesTest, ALostPeerIsAnErrorThatSaysSo) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.timeout = std::chrono::seconds(20)});
+    if (!accelerator.is_main_process()) _exit(0);
+    try {
+      for (;;) accelerator.wait_for_everyone();
+    } catch (const CommunicationError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("rank 0 of 2: barrier failed"));
+    }
+  });
+}
+
+TEST(ShardedLoaderTest, MetricsCountEachSampleOnce) {
+  for (int world_size : {2, 3}) {
+    on_ranks(world_size, [] {
+      for (const bool split : {false, true}) {
+        Accelerator accelerator({.split_batches = split});
+        for (std::int64_t length : {1, 2, 5, 6, 7, 17, 24, 25}) {
+          auto loader = accelerator.prepare(
+              make_data_loader<torch::data::samplers::SequentialSampler>(Numbers(length), 6));
+          EXPECT_EQ(gathered(accelerator, loader), first_numbers(length)) << "length " << length;
+        }
+      }
+    });
+  }
+}
+
+TEST(ShardedLoaderTest, KnowsItsLengthAndItsLastBatch) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto loader = accelerator.prepare(
+        make_data_loader<torch::data::samplers::SequentialSampler>(Numbers(21), 3));
+    EXPECT_EQ(loader.size(), 4u);
+    std::size_t step = 0;
+    for (const torch::Tensor& batch : loader) {
+      EXPECT_EQ(batch.size(0), 3);
+      EXPECT_EQ(loader.end_of_dataloader(), ++step == 4);
+      // A number per rank is no row per sample: it is never cut.
+      EXPECT_EQ(accelerator.gather_for_metrics(torch::tensor(1.0)).size(0), 2);
+    }
+    EXPECT_EQ(step, 4u);
+    EXPECT_FALSE(loader.end_of_dataloader());
+  });
+}
+
+TEST(ShardedLoaderTest, AllRanksShareOneOrderThatChangesEachEpoch) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    torch::manual_seed(accelerator.process_index());
+    auto loader =
+        accelerator.prepare(make_data_loader<torch::data::samplers::RandomSampler>(Numbers(50), 5));
+    const auto first = gathered(accelerator, loader), second = gathered(accelerator, loader);
+    EXPECT_NE(first, second);
+    EXPECT_THAT(first, ::testing::UnorderedElementsAreArray(first_numbers(50)));
+    EXPECT_THAT(second, ::testing::UnorderedElementsAreArray(first_numbers(50)));
+    loader.set_epoch(0);
+    EXPECT_EQ(gathered(accelerator, loader), first);
+  });
+}
+
+TEST(ShardedLoaderTest, ALoopThatIsLeftEarlyLeavesNothingBehind) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    for (std::size_t workers : {0, 2}) {
+      auto loader = accelerator.prepare(make_data_loader<torch::data::samplers::SequentialSampler>(
+          Numbers(10), torch::data::DataLoaderOptions(4).workers(workers)));
+      for (const torch::Tensor& batch : loader) {
+        EXPECT_EQ(batch.size(0), 4);
+        break;
+      }
+      EXPECT_EQ(accelerator.gather_for_metrics(torch::zeros({4})).size(0), 8);
+      EXPECT_EQ(gathered(accelerator, loader), first_numbers(10));
+    }
+  });
+}
+
+TEST(ShardedLoaderTest, UnevenBatchesRepeatNothing) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.even_batches = false});
+    auto loader = accelerator.prepare(
+        make_data_loader<torch::data::samplers::SequentialSampler>(Numbers(7), 3));
+    std::vector<std::int64_t> mine;
+    for (const torch::Tensor& batch : loader) {
+      for (std::int64_t value : values(batch)) mine.push_back(value);
+    }
+    if (accelerator.is_main_process()) {
+      EXPECT_THAT(mine, ElementsAre(0, 1, 2, 6));
+    } else {
+      EXPECT_THAT(mine, ElementsAre(3, 4, 5));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace accel

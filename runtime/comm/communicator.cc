@@ -1,0 +1,147 @@
+#include "runtime/comm/communicator.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <c10/util/Exception.h>
+
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <torch/csrc/distributed/c10d/comm.hpp>
+
+#include "runtime/comm/gloo_backend.h"
+#include "runtime/comm/nccl_backend.h"
+
+namespace accel {
+namespace {
+
+constexpr std::size_t kBroadcastBytes = 25 << 20;
+
+// A launcher's store may outlive restarts, so the keys of each are apart; named as
+// torch.distributed does.
+c10::intrusive_ptr<c10d::Store> open_store(const Environment& environment,
+                                           std::chrono::milliseconds timeout) {
+  c10d::TCPStoreOptions options;
+  options.port = environment.master_port;
+  options.timeout = timeout;
+  options.isServer = !environment.launcher_serves_store && environment.rank == 0;
+  if (!environment.launcher_serves_store) {
+    options.numWorkers = environment.world_size;
+    return c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options);
+  }
+  return c10::make_intrusive<c10d::PrefixStore>(
+      "/worker/attempt_" + std::to_string(environment.restart_count),
+      c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options));
+}
+
+std::string reason_of(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  return torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
+}
+
+// Runs one call of this rank, whatever LibTorch and Gloo throw.
+template <typename Body>
+auto guarded(int rank, int size, const std::string& call, Body&& body) {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    throw CommunicationError(
+        "rank " + std::to_string(rank) + " of " + std::to_string(size) + ": " + call +
+        " failed because a peer is gone or did not take part in time: " + reason_of(error));
+  }
+}
+
+}  // namespace
+
+// Destroyed in reverse order: what communicates goes before the store.
+struct Communicator::Group {
+  at::Device device{at::kCPU};
+  c10::intrusive_ptr<c10d::Store> store;
+  c10::intrusive_ptr<c10d::Backend> backend;
+  c10::intrusive_ptr<c10d::ProcessGroup> process_group;
+
+  template <typename Body>
+  auto run(const char* call, Body&& body) {
+    return guarded(backend->getRank(), backend->getSize(), call, std::forward<Body>(body));
+  }
+};
+
+std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
+                                                 const at::Device& device,
+                                                 std::chrono::milliseconds timeout) {
+  auto group = std::make_unique<Group>();
+  group->device = device;
+  const std::string call = "joining the world at " + environment.master_addr + ":" +
+                           std::to_string(environment.master_port);
+  guarded(environment.rank, environment.world_size, call, [&] {
+    group->store = open_store(environment, timeout);
+    group->backend = device.is_cuda()
+                         ? make_nccl_backend(group->store, environment, device, timeout)
+                         : make_gloo_backend(group->store, environment, timeout);
+  });
+  const auto type = device.is_cuda() ? c10d::ProcessGroup::BackendType::NCCL
+                                     : c10d::ProcessGroup::BackendType::GLOO;
+  group->process_group = c10::make_intrusive<c10d::ProcessGroup>(group->store, environment.rank,
+                                                                 environment.world_size);
+  group->process_group->setDefaultBackend(type);
+  group->process_group->setBackend(device.type(), type, group->backend);
+  return std::shared_ptr<Communicator>(new Communicator(std::move(group)));
+}
+
+Communicator::Communicator(std::unique_ptr<Group> group) : group_(std::move(group)) {}
+
+Communicator::~Communicator() = default;
+
+int Communicator::rank() const { return group_->backend->getRank(); }
+
+int Communicator::size() const { return group_->backend->getSize(); }
+
+void Communicator::all_reduce_sum(at::Tensor tensor) {
+  std::vector<at::Tensor> tensors{std::move(tensor)};
+  group_->run("all_reduce", [&] { group_->backend->allreduce(tensors)->wait(); });
+}
+
+void Communicator::all_reduce_max(at::Tensor tensor) {
+  std::vector<at::Tensor> tensors{std::move(tensor)};
+  c10d::AllreduceOptions options;
+  options.reduceOp = c10d::ReduceOp::MAX;
+  group_->run("all_reduce", [&] { group_->backend->allreduce(tensors, options)->wait(); });
+}
+
+at::Tensor Communicator::all_gather(const at::Tensor& tensor) {
+  at::Tensor mine = tensor.detach().contiguous();
+  if (mine.dim() == 0) mine = mine.unsqueeze(0);
+  std::vector<std::int64_t> shape = mine.sizes().vec();
+  shape[0] *= size();
+  at::Tensor all = at::empty(shape, mine.options());
+  group_->run("all_gather", [&] { group_->backend->_allgather_base(all, mine)->wait(); });
+  return all;
+}
+
+void Communicator::broadcast(const std::vector<at::Tensor>& tensors) {
+  if (tensors.empty()) return;
+  group_->run("broadcast",
+              [&] { c10d::broadcast_coalesced(group_->process_group, tensors, kBroadcastBytes); });
+}
+
+std::vector<std::int64_t> Communicator::all_gather_number(std::int64_t number) {
+  const at::Tensor all = all_gather(at::full({1}, number, at::kLong).to(group_->device)).cpu();
+  const auto* numbers = all.const_data_ptr<std::int64_t>();
+  return {numbers, numbers + all.numel()};
+}
+
+std::int64_t Communicator::broadcast_number(std::int64_t number) {
+  const at::Tensor shared = at::full({1}, number, at::kLong).to(group_->device);
+  broadcast({shared});
+  return *shared.cpu().const_data_ptr<std::int64_t>();
+}
+
+void Communicator::barrier() {
+  group_->run("barrier", [&] { group_->backend->barrier()->wait(); });
+}
+
+const c10::intrusive_ptr<c10d::ProcessGroup>& Communicator::process_group() const {
+  return group_->process_group;
+}
+
+}  // namespace accel

@@ -1,0 +1,71 @@
+// The collectives between the processes of a world, over c10d: Gloo on the CPU, NCCL on GPUs.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "runtime/core/environment.h"
+
+namespace c10d {
+class ProcessGroup;
+}
+
+namespace accel {
+
+// A peer is gone, or did not take part within the time-out. The text says which rank saw it in
+// which call.
+class CommunicationError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Every method is a collective: all ranks call it, in the same order, with tensors of the same
+// shape and dtype on the communicator's device. A method returns when the result is there. They
+// throw CommunicationError. Not thread-safe.
+class Communicator {
+ public:
+  // Joins the world that `environment` describes (world_size > 1). Throws CommunicationError if the
+  // store or a peer does not answer within `timeout`.
+  static std::shared_ptr<Communicator> join(const Environment& environment,
+                                            const at::Device& device,
+                                            std::chrono::milliseconds timeout);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const;
+  int size() const;
+
+  // In place. One all-reduce.
+  void all_reduce_sum(at::Tensor tensor);
+  void all_reduce_max(at::Tensor tensor);
+
+  // [d0, ...] on each rank gives [size * d0, ...] in rank order; 0-dim gives [size]. One
+  // all-gather.
+  at::Tensor all_gather(const at::Tensor& tensor);
+
+  // In place, from rank 0. One broadcast per 25 MiB of a dtype.
+  void broadcast(const std::vector<at::Tensor>& tensors);
+
+  // For small facts about the ranks: every rank's number in rank order; rank 0's number.
+  std::vector<std::int64_t> all_gather_number(std::int64_t number);
+  std::int64_t broadcast_number(std::int64_t number);
+
+  void barrier();
+
+  // For what LibTorch itself builds on process groups.
+  const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const;
+
+ private:
+  struct Group;
+  explicit Communicator(std::unique_ptr<Group> group);
+
+  std::unique_ptr<Group> group_;
+};
+
+}  // namespace accel

@@ -1,0 +1,35 @@
+// The only file that sees Gloo's headers, which come from Debian while the code is in LibTorch.
+#include "runtime/comm/gloo_backend.h"
+
+#include <sstream>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include "runtime/comm/local_address.h"
+
+namespace accel {
+namespace {
+
+using Gloo = c10d::ProcessGroupGloo;
+
+void add_devices(const Environment& environment, Gloo::Options& options) {
+  std::istringstream interfaces(environment.gloo_interfaces);
+  for (std::string name; std::getline(interfaces, name, ',');) {
+    options.devices.push_back(Gloo::createDeviceForInterface(name));
+  }
+  if (options.devices.empty()) {
+    options.devices.push_back(
+        Gloo::createDeviceForHostname(local_address_towards(environment.master_addr)));
+  }
+}
+
+}  // namespace
+
+c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10d::Store>& store,
+                                                    const Environment& environment,
+                                                    std::chrono::milliseconds timeout) {
+  auto options = Gloo::Options::create(timeout);
+  add_devices(environment, *options);
+  return c10::make_intrusive<Gloo>(store, environment.rank, environment.world_size, options);
+}
+
+}  // namespace accel

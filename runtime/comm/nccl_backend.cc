@@ -1,0 +1,73 @@
+#include "runtime/comm/nccl_backend.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+#include "runtime/nccl/plugin.h"
+
+namespace accel {
+namespace {
+
+constexpr char kLibrary[] = "libaccel_nccl.so";
+
+// Without the driver's control device there is no GPU to use, and the CUDA libraries stay out.
+bool has_driver() { return access("/dev/nvidiactl", F_OK) == 0; }
+
+std::string find_library() {
+  if (const char* path = std::getenv("ACCEL_NCCL_LIBRARY")) return path;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::filesystem::path beside = program.parent_path() / kLibrary;
+  const std::filesystem::path runfiles =
+      program.string() + ".runfiles/accel/runtime/nccl/" + std::string(kLibrary);
+  for (const std::filesystem::path& path : {beside, runfiles}) {
+    if (std::filesystem::exists(path)) return path;
+  }
+  throw std::runtime_error(std::string("this machine has a GPU, but ") + kLibrary + " is neither " +
+                           beside.string() + " nor " + runfiles.string() +
+                           ": set ACCEL_NCCL_LIBRARY, or launch with --cpu");
+}
+
+struct Plugin {
+  CountGpus count = nullptr;
+  MakeNcclBackend make = nullptr;
+};
+
+Plugin load_plugin() {
+  if (!has_driver()) return {};
+  const std::string path = find_library();
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+  if (library == nullptr)
+    throw std::runtime_error(std::string("cannot load the CUDA part: ") + dlerror());
+  Plugin plugin{reinterpret_cast<CountGpus>(dlsym(library, kCountGpusSymbol)),
+                reinterpret_cast<MakeNcclBackend>(dlsym(library, kMakeNcclBackendSymbol))};
+  if (plugin.count == nullptr || plugin.make == nullptr) {
+    throw std::runtime_error(path + " was built for another version of accel");
+  }
+  return plugin;
+}
+
+const Plugin& plugin() {
+  static const Plugin loaded = load_plugin();
+  return loaded;
+}
+
+}  // namespace
+
+int load_cuda() { return plugin().count == nullptr ? 0 : plugin().count(); }
+
+c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10d::Store>& store,
+                                                    const Environment& environment,
+                                                    const at::Device& device,
+                                                    std::chrono::milliseconds timeout) {
+  if (plugin().make == nullptr)
+    throw std::runtime_error("NCCL needs a GPU, and this machine has none");
+  return c10::intrusive_ptr<c10d::Backend>::reclaim(plugin().make(
+      store.get(), environment.rank, environment.world_size, device.index(), timeout.count()));
+}
+
+}  // namespace accel

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <chrono>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#include "runtime/core/environment.h"
+
+namespace accel {
+
+// Loads the shared object with the CUDA and NCCL code, once, and never unloads it. Returns the
+// number of GPUs that this process sees; 0 without an NVIDIA driver, in which case nothing is
+// loaded. Throws std::runtime_error if there is a driver but the shared object (ACCEL_NCCL_LIBRARY,
+// or libaccel_nccl.so beside the program or in its runfiles) is missing or broken. Call it before
+// the first use of a GPU. Thread-safe.
+int load_cuda();
+
+// Collectives of CUDA tensors on `device`. Needs load_cuda() > 0 before.
+c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10d::Store>& store,
+                                                    const Environment& environment,
+                                                    const at::Device& device,
+                                                    std::chrono::milliseconds timeout);
+
+}  // namespace accel

@@ -1,0 +1,46 @@
+#include "runtime/comm/nccl_backend.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "runtime/nccl/plugin.h"
+
+namespace accel {
+namespace {
+
+bool is_mapped(const std::string& library) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(library) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(NcclBackendTest, WithoutADriverNoCudaLibraryIsLoaded) {
+  if (access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "this machine has an NVIDIA driver";
+  EXPECT_EQ(load_cuda(), 0);
+  EXPECT_TRUE(is_mapped("libtorch_cpu.so"));
+  EXPECT_FALSE(is_mapped("libtorch_cuda.so"));
+  EXPECT_THROW(make_nccl_backend({}, {}, at::Device(at::kCUDA, 0), std::chrono::seconds(1)),
+               std::runtime_error);
+}
+
+// In a process of its own: the CUDA libraries are never unloaded.
+TEST(NcclBackendDeathTest, TheSharedObjectLoadsWithAllThatItNeeds) {
+  const auto load_and_leave = [] {
+    void* library = dlopen("runtime/nccl/libaccel_nccl.so", RTLD_NOW | RTLD_GLOBAL);
+    if (library == nullptr) std::fprintf(stderr, "%s\n", dlerror());
+    const bool complete = library != nullptr && dlsym(library, kCountGpusSymbol) != nullptr &&
+                          dlsym(library, kMakeNcclBackendSymbol) != nullptr &&
+                          is_mapped("libtorch_cuda.so");
+    _exit(complete ? 0 : 1);
+  };
+  EXPECT_EXIT(load_and_leave(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,127 @@
+#include "runtime/core/batch_sampler_shard.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace accel {
+namespace {
+
+std::size_t count_samples(const std::vector<IndexBatch>& batches) {
+  std::size_t count = 0;
+  for (const IndexBatch& batch : batches) count += batch.size();
+  return count;
+}
+
+IndexBatch flatten(const std::vector<IndexBatch>& batches) {
+  IndexBatch flat;
+  flat.reserve(count_samples(batches));
+  for (const IndexBatch& batch : batches) flat.insert(flat.end(), batch.begin(), batch.end());
+  return flat;
+}
+
+// Appends samples of `cycle` to `batch`, from position `at` on and over again, until it holds
+// `size`.
+void extend(IndexBatch& batch, std::size_t size, const IndexBatch& cycle, std::size_t& at) {
+  while (batch.size() < size) batch.push_back(cycle[at++ % cycle.size()]);
+}
+
+}  // namespace
+
+void check_shard_options(const ShardOptions& options) {
+  if (options.num_processes == 0 || options.process_index >= options.num_processes) {
+    throw std::invalid_argument("process " + std::to_string(options.process_index) + " of " +
+                                std::to_string(options.num_processes) + " does not exist");
+  }
+  if (options.batch_size == 0u) throw std::invalid_argument("the batch size must be at least 1");
+  if (!options.split_batches) return;
+  if (!options.batch_size) {
+    throw std::invalid_argument("split_batches needs a batch sampler with a fixed batch size");
+  }
+  if (*options.batch_size % options.num_processes != 0) {
+    throw std::invalid_argument(
+        "split_batches needs a batch size that is a multiple of the number of processes: " +
+        std::to_string(*options.batch_size) + " is not a multiple of " +
+        std::to_string(options.num_processes));
+  }
+}
+
+BatchSamplerShard::BatchSamplerShard(const ShardOptions& options, Source inner)
+    : options_(options), inner_(std::move(inner)) {
+  check_shard_options(options_);
+  ahead_ = inner_();
+}
+
+std::optional<ShardedBatch> BatchSamplerShard::next() {
+  return options_.split_batches ? next_slice() : next_of_round();
+}
+
+std::optional<IndexBatch> BatchSamplerShard::pull() {
+  if (!ahead_) return std::nullopt;
+  return std::exchange(ahead_, inner_());
+}
+
+std::optional<ShardedBatch> BatchSamplerShard::next_of_round() {
+  std::vector<IndexBatch> round;
+  while (round.size() < options_.num_processes) {
+    std::optional<IndexBatch> batch = pull();
+    if (!batch) break;
+    round.push_back(*std::move(batch));
+  }
+  if (round.empty()) return std::nullopt;
+  const bool complete_round = round.size() == options_.num_processes;
+  if (options_.drop_last && !complete_round) return std::nullopt;
+  if (first_.empty()) first_ = round;
+  const std::size_t real_samples = count_samples(round);
+  const bool last_round = !ahead_;
+  if (last_round && options_.even_batches && !options_.drop_last) complete(round);
+  if (options_.process_index >= round.size()) return std::nullopt;
+  return ShardedBatch{std::move(round[options_.process_index]), real_samples};
+}
+
+void BatchSamplerShard::complete(std::vector<IndexBatch>& round) const {
+  std::size_t at = 0;
+  if (!options_.batch_size) {
+    while (round.size() < options_.num_processes) round.push_back(first_[at++ % first_.size()]);
+    return;
+  }
+  const IndexBatch cycle = flatten(first_);
+  extend(round.back(), *options_.batch_size, cycle, at);
+  while (round.size() < options_.num_processes) {
+    round.emplace_back();
+    extend(round.back(), *options_.batch_size, cycle, at);
+  }
+}
+
+std::optional<ShardedBatch> BatchSamplerShard::next_slice() {
+  const std::size_t slice = *options_.batch_size / options_.num_processes;
+  while (std::optional<IndexBatch> batch = pull()) {
+    if (first_.empty()) first_.push_back(*batch);
+    const std::size_t real_samples = batch->size();
+    std::size_t at = 0;
+    if (options_.even_batches) extend(*batch, *options_.batch_size, first_.front(), at);
+    const std::size_t begin = std::min(batch->size(), options_.process_index * slice);
+    const std::size_t end = std::min(batch->size(), begin + slice);
+    if (begin == end) continue;
+    return ShardedBatch{IndexBatch(batch->begin() + begin, batch->begin() + end), real_samples};
+  }
+  return std::nullopt;
+}
+
+std::size_t shard_length(const ShardOptions& options, std::size_t inner_batches,
+                         std::size_t last_batch_size) {
+  if (inner_batches == 0) return 0;
+  const std::size_t n = options.num_processes;
+  if (options.split_batches) {
+    const std::size_t begin = options.process_index * (*options.batch_size / n);
+    const bool nothing_of_last = !options.even_batches && last_batch_size <= begin;
+    return inner_batches - (nothing_of_last ? 1 : 0);
+  }
+  const std::size_t complete_rounds = inner_batches / n;
+  const std::size_t rest = inner_batches % n;
+  if (rest == 0 || options.drop_last) return complete_rounds;
+  return complete_rounds + (options.even_batches || options.process_index < rest ? 1 : 0);
+}
+
+}  // namespace accel

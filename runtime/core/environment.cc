@@ -1,0 +1,128 @@
+#include "runtime/core/environment.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+#include <string_view>
+
+namespace accel {
+namespace {
+
+constexpr int kMaxInt = std::numeric_limits<int>::max();
+
+// An empty variable counts as an absent one, as in torch.
+std::optional<std::string> find(const GetEnv& get, const char* name) {
+  std::optional<std::string> value = get(name);
+  if (value && value->empty()) return std::nullopt;
+  return value;
+}
+
+int parse_int(const char* name, const std::string& text, int least, int most) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    throw std::invalid_argument(
+        std::string(name) + "=\"" + text + "\" should be a number " +
+        (most == kMaxInt ? "of at least " + std::to_string(least)
+                         : "from " + std::to_string(least) + " to " + std::to_string(most)));
+  }
+  return value;
+}
+
+int find_int(const GetEnv& get, const char* name, int otherwise, int least, int most) {
+  const std::optional<std::string> text = find(get, name);
+  return text ? parse_int(name, *text, least, most) : otherwise;
+}
+
+bool find_bool(const GetEnv& get, const char* name) {
+  const std::optional<std::string> text = find(get, name);
+  if (!text) return false;
+  std::string lower = *text;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  for (std::string_view yes : {"1", "true", "yes", "y", "t", "on"}) {
+    if (lower == yes) return true;
+  }
+  for (std::string_view no : {"0", "false", "no", "n", "f", "off"}) {
+    if (lower == no) return false;
+  }
+  throw std::invalid_argument(std::string(name) + "=\"" + *text + "\" should be true or false");
+}
+
+void check_mixed_precision(const GetEnv& get) {
+  const std::string precision = find(get, "ACCELERATE_MIXED_PRECISION").value_or("no");
+  if (precision == "no") return;
+  if (precision == "fp16" || precision == "bf16" || precision == "fp8") {
+    throw std::invalid_argument(
+        "mixed precision " + precision +
+        " is not there yet for C++ programs: launch with --mixed_precision no");
+  }
+  throw std::invalid_argument("ACCELERATE_MIXED_PRECISION=\"" + precision +
+                              "\" should be no, fp16, bf16 or fp8");
+}
+
+// The variables that make a process one of several. None: one process. Some: a mistake.
+bool has_world(const GetEnv& get) {
+  constexpr std::array kNames = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
+  std::string present, missing;
+  for (const char* name : kNames) {
+    std::string& list = find(get, name) ? present : missing;
+    if (!list.empty()) list += ", ";
+    list += name;
+  }
+  if (present.empty()) return false;
+  if (missing.empty()) return true;
+  throw std::invalid_argument(
+      "the environment has " + present + " but not " + missing +
+      ": start the program with `accel launch` or torchrun, or unset them for one process");
+}
+
+void parse_world(const GetEnv& get, Environment& out) {
+  out.world_size = parse_int("WORLD_SIZE", *find(get, "WORLD_SIZE"), 1, kMaxInt);
+  out.rank = parse_int("RANK", *find(get, "RANK"), 0, out.world_size - 1);
+  out.local_world_size =
+      parse_int("LOCAL_WORLD_SIZE", *find(get, "LOCAL_WORLD_SIZE"), 1, out.world_size);
+  out.local_rank = parse_int("LOCAL_RANK", *find(get, "LOCAL_RANK"), 0, out.local_world_size - 1);
+  out.restart_count = find_int(get, "TORCHELASTIC_RESTART_COUNT", 0, 0, kMaxInt);
+  out.launcher_serves_store = find(get, "TORCHELASTIC_USE_AGENT_STORE") == "True";
+  if (out.world_size == 1) return;
+  const std::optional<std::string> address = find(get, "MASTER_ADDR");
+  const std::optional<std::string> port = find(get, "MASTER_PORT");
+  if (!address || !port) {
+    throw std::invalid_argument(std::string(address ? "MASTER_PORT" : "MASTER_ADDR") +
+                                " is missing for a world of " + std::to_string(out.world_size) +
+                                " processes");
+  }
+  out.master_addr = *address;
+  out.master_port = static_cast<std::uint16_t>(parse_int("MASTER_PORT", *port, 1, 65535));
+}
+
+}  // namespace
+
+bool Environment::is_loopback() const {
+  return master_addr == "localhost" || master_addr == "::1" || master_addr.starts_with("127.");
+}
+
+Environment parse_environment(const GetEnv& get) {
+  Environment out;
+  check_mixed_precision(get);
+  if (has_world(get)) parse_world(get, out);
+  out.use_cpu = find_bool(get, "ACCELERATE_USE_CPU");
+  out.gloo_interfaces = find(get, "GLOO_SOCKET_IFNAME").value_or("");
+  out.terminal_columns = find_int(get, "ACCEL_TERMINAL", 0, 1, 65535);
+  return out;
+}
+
+Environment read_environment() {
+  return parse_environment([](const char* name) -> std::optional<std::string> {
+    const char* value = std::getenv(name);
+    if (value == nullptr) return std::nullopt;
+    return value;
+  });
+}
+
+}  // namespace accel

@@ -1,0 +1,31 @@
+// Where the loaders that are being iterated stand, so that a metric gathered inside a loop knows
+// whether its last samples are repeated ones.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace accel {
+
+// The step that is being processed. A step's samples, concatenated in process order, are
+// real_samples distinct ones and then repetitions, padded_samples in all.
+struct LoaderPosition {
+  bool end_of_dataloader = false;
+  std::size_t real_samples = 0;
+  std::size_t padded_samples = 0;
+};
+
+// The loops that are open now; the innermost is the one begun last. Not thread-safe.
+class ActiveLoaders {
+ public:
+  void enter(const LoaderPosition* position) { open_.push_back(position); }
+  void leave(const LoaderPosition* position) { std::erase(open_, position); }
+
+  // The innermost loop's position, or null outside of any loop.
+  const LoaderPosition* current() const { return open_.empty() ? nullptr : open_.back(); }
+
+ private:
+  std::vector<const LoaderPosition*> open_;
+};
+
+}  // namespace accel

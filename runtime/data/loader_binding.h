@@ -1,0 +1,25 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "runtime/core/loader_position.h"
+
+namespace accel {
+
+// What prepare() tells a data loader about the world. By default: one process, nothing moved.
+struct LoaderBinding {
+  bool prepared = false;
+  std::size_t num_processes = 1;
+  std::size_t process_index = 0;
+  bool split_batches = false;
+  bool even_batches = true;
+  std::optional<std::uint64_t> seed;  // The same on every rank.
+  c10::Device device{c10::kCPU};
+  std::shared_ptr<ActiveLoaders> active = std::make_shared<ActiveLoaders>();
+};
+
+}  // namespace accel

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace accel {
+
+// The random numbers of a sampler: a stream of its own, the same on every rank, although LibTorch's
+// samplers draw from the process-wide CPU generator. Not thread-safe; not while another thread
+// draws from it.
+class SamplerRng {
+ public:
+  // Without a seed, samplers draw from the process-wide generator as it is.
+  explicit SamplerRng(std::optional<std::uint64_t> seed) : seed_(seed) {}
+
+  // Starts the stream of this epoch.
+  void start(std::uint64_t epoch);
+
+  // Runs `draw` on this stream.
+  template <typename Draw>
+  auto run(Draw&& draw) {
+    const Scope scope(*this);
+    return std::forward<Draw>(draw)();
+  }
+
+ private:
+  // Puts the stream's state into the process-wide generator, and back.
+  class Scope {
+   public:
+    explicit Scope(SamplerRng& rng);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    SamplerRng& rng_;
+    at::Tensor others_;
+  };
+
+  const std::optional<std::uint64_t> seed_;
+  at::Tensor state_;
+};
+
+// A seed from the process-wide CPU generator, which it advances.
+std::uint64_t draw_seed();
+
+}  // namespace accel

@@ -1,0 +1,229 @@
+// Training with several real processes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/data.h>
+#include <torch/nn.h>
+#include <torch/optim/sgd.h>
+#include <torch/serialize.h>
+
+#include <stdexcept>
+
+#include "runtime/accelerator.h"
+#include "runtime/testing/ranks.h"
+
+namespace accel {
+namespace {
+
+namespace F = torch::nn::functional;
+using ::testing::HasSubstr;
+
+// Random images and labels, the same in every process.
+class Images : public torch::data::datasets::Dataset<Images> {
+ public:
+  explicit Images(std::int64_t size) {
+    torch::manual_seed(1);
+    images_ = torch::randn({size, 1, 8, 8});
+    labels_ = torch::randint(0, 3, {size}, torch::kLong);
+  }
+  torch::data::Example<> get(std::size_t index) override {
+    return {images_[static_cast<std::int64_t>(index)], labels_[static_cast<std::int64_t>(index)]};
+  }
+  std::optional<std::size_t> size() const override { return images_.size(0); }
+
+ private:
+  torch::Tensor images_, labels_;
+};
+
+torch::nn::Sequential make_net() {
+  return torch::nn::Sequential(torch::nn::Conv2d(1, 8, 3), torch::nn::ReLU(), torch::nn::Flatten(),
+                               torch::nn::Linear(8 * 6 * 6, 32), torch::nn::ReLU(),
+                               torch::nn::Linear(32, 3));
+}
+
+std::string file_of(int world_size, int rank) {
+  return testing::TempDir() + "/parameters_" + std::to_string(world_size) + "_" +
+         std::to_string(rank);
+}
+
+// 20 steps over a shuffled loader, more than one epoch, of a global batch of 12.
+void train_twenty_steps() {
+  Accelerator accelerator;
+  const int world_size = accelerator.num_processes();
+  torch::manual_seed(7 + accelerator.process_index());
+  auto net = make_net();
+  auto sgd = torch::optim::SGD(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+  auto [model, optimizer, loader] =
+      accelerator.prepare(net, std::move(sgd),
+                          make_data_loader<torch::data::samplers::RandomSampler>(
+                              Images(96).map(torch::data::transforms::Stack<>()),
+                              static_cast<std::size_t>(12 / world_size)));
+  EXPECT_EQ(loader.size(), 8u);
+  for (int step = 0; step < 20;) {
+    for (auto& batch : loader) {
+      optimizer.zero_grad();
+      accelerator.backward(F::cross_entropy(model->forward(batch.data), batch.target));
+      optimizer.step();
+      if (++step == 20) break;
+    }
+  }
+  torch::save(accelerator.unwrap_model(model)->parameters(),
+              file_of(world_size, accelerator.process_index()));
+}
+
+std::vector<torch::Tensor> load(const std::string& file) {
+  std::vector<torch::Tensor> tensors;
+  torch::load(tensors, file);
+  return tensors;
+}
+
+TEST(DataParallelTest, NProcessesOfBatchBEqualOneOfBatchNB) {
+  on_ranks(1, train_twenty_steps);
+  for (int world_size : {2, 3}) {
+    if (!on_ranks(world_size, train_twenty_steps)) continue;
+    const auto one = load(file_of(1, 0));
+    torch::manual_seed(7);
+    const auto start = make_net()->parameters();
+    double most = 0;
+    for (int rank = 0; rank < world_size; ++rank) {
+      const auto many = load(file_of(world_size, rank));
+      ASSERT_EQ(many.size(), one.size());
+      for (std::size_t i = 0; i < one.size(); ++i) {
+        most = std::max(most, (many[i] - one[i]).abs().max().item<double>());
+        EXPECT_GT((one[i] - start[i]).abs().max().item<double>(), 1e-3) << "nothing was learned";
+      }
+    }
+    RecordProperty("max_difference_" + std::to_string(world_size), std::to_string(most));
+    std::printf("%d processes: largest difference of a parameter %.3g\n", world_size, most);
+    EXPECT_LE(most, 1e-6);
+  }
+}
+
+TEST(DataParallelTest, ParametersAndBuffersAreRankZerosAndStayEqual) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    torch::manual_seed(accelerator.process_index());
+    torch::nn::Sequential net(torch::nn::Linear(4, 4), torch::nn::BatchNorm1d(4),
+                              torch::nn::Linear(4, 1));
+    torch::manual_seed(0);
+    torch::nn::Sequential expected(torch::nn::Linear(4, 4), torch::nn::BatchNorm1d(4),
+                                   torch::nn::Linear(4, 1));
+    auto model = accelerator.prepare(net);
+    for (std::size_t i = 0; i < net->parameters().size(); ++i) {
+      EXPECT_TRUE(torch::equal(net->parameters()[i], expected->parameters()[i]));
+    }
+    torch::manual_seed(100 + accelerator.process_index());
+    accelerator.backward(model(torch::randn({6, 4})).sum());
+    for (const torch::Tensor& buffer : net->buffers()) {
+      const torch::Tensor all = accelerator.gather(buffer.reshape({1, -1}));
+      EXPECT_TRUE(torch::equal(all[0], all[1]));
+    }
+  });
+}
+
+// y = w * x with one weight: rank p's gradient is its x.
+struct Weight : torch::nn::Module {
+  explicit Weight(int count = 1) {
+    for (int i = 0; i < count; ++i) register_parameter("w" + std::to_string(i), torch::ones({1}));
+  }
+  torch::Tensor forward(const torch::Tensor& x) { return parameters()[0] * x; }
+};
+
+float gradient(const torch::nn::Module& module, int index = 0) {
+  return module.parameters()[static_cast<std::size_t>(index)].grad().item<float>();
+}
+
+TEST(DataParallelTest, GradientsAddUpUntilTheyAreZeroed) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto weight = std::make_shared<Weight>();
+    auto model = accelerator.prepare(weight);
+    const float mine = accelerator.is_main_process() ? 1 : 3;
+    accelerator.backward(model(torch::full({1}, mine)));
+    EXPECT_FLOAT_EQ(gradient(*weight), 2);
+    accelerator.backward(weight->forward(torch::full({1}, 10 * mine)));
+    EXPECT_FLOAT_EQ(gradient(*weight), 22);
+    for (bool set_to_none : {false, true}) {
+      weight->zero_grad(set_to_none);
+      accelerator.backward(model(torch::full({1}, mine)));
+      EXPECT_FLOAT_EQ(gradient(*weight), 2);
+    }
+  });
+}
+
+TEST(DataParallelTest, OnlyTheModelsOfTheLossAreReduced) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto first = std::make_shared<Weight>(), second = std::make_shared<Weight>();
+    auto [one, two] = accelerator.prepare(first, second);
+    const float mine = accelerator.is_main_process() ? 1 : 3;
+    accelerator.backward(one(torch::full({1}, mine)));
+    EXPECT_FLOAT_EQ(gradient(*first), 2);
+    EXPECT_FALSE(second->parameters()[0].grad().defined());
+    accelerator.backward(two(torch::full({1}, mine)));
+    EXPECT_FLOAT_EQ(gradient(*first), 2);
+    EXPECT_FLOAT_EQ(gradient(*second), 2);
+    accelerator.backward(one(torch::full({1}, mine)) + two(torch::full({1}, mine)));
+    EXPECT_FLOAT_EQ(gradient(*first), 4);
+    EXPECT_FLOAT_EQ(gradient(*second), 4);
+  });
+}
+
+TEST(DataParallelTest, AnUnusedParameterIsAnErrorThatNamesIt) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto model = accelerator.prepare(std::make_shared<Weight>(2));
+    try {
+      accelerator.backward(model(torch::ones({1})));
+      FAIL() << "accepted";
+    } catch (const std::runtime_error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("w1"));
+      EXPECT_THAT(error.what(), HasSubstr("find_unused_parameters"));
+    }
+  });
+}
+
+TEST(DataParallelTest, UnusedParametersCanBeAllowed) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.find_unused_parameters = true});
+    auto weights = std::make_shared<Weight>(3);
+    auto model = accelerator.prepare(weights);
+    for (int step = 0; step < 3; ++step) {
+      weights->zero_grad();
+      // Rank 0 uses the first, rank 1 the second, nobody the third.
+      const int used = accelerator.process_index();
+      accelerator.backward(weights->parameters()[static_cast<std::size_t>(used)].sum() * 4);
+      EXPECT_FLOAT_EQ(gradient(*weights, 0), 2);
+      EXPECT_FLOAT_EQ(gradient(*weights, 1), 2);
+      EXPECT_FALSE(weights->parameters()[2].grad().defined());
+    }
+  });
+}
+
+TEST(DataParallelTest, EvaluationAndFrozenModelsCommunicateNothing) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto weight = std::make_shared<Weight>();
+    auto frozen = std::make_shared<Weight>();
+    frozen->parameters()[0].requires_grad_(false);
+    auto [model, teacher] = accelerator.prepare(weight, frozen);
+    if (accelerator.is_main_process()) {
+      torch::NoGradGuard no_grad;
+      model->eval();
+      EXPECT_FLOAT_EQ((model(torch::ones({1})) + teacher(torch::ones({1}))).item<float>(), 2);
+      model->train();
+    }
+    accelerator.backward(model(torch::ones({1})) * teacher(torch::ones({1})));
+    EXPECT_FLOAT_EQ(gradient(*weight), 1);
+  });
+}
+
+TEST(DataParallelTest, ModelsThatDifferAreRefused) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    const int outputs = 2 + accelerator.process_index();
+    EXPECT_THROW(accelerator.prepare(torch::nn::Linear(4, outputs)), std::invalid_argument);
+  });
+}
+
+}  // namespace
+}  // namespace accel

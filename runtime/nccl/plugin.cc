@@ -1,0 +1,18 @@
+#include "runtime/nccl/plugin.h"
+
+#include <c10/cuda/CUDAFunctions.h>
+
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+
+extern "C" int accel_count_gpus() { return c10::cuda::device_count(); }
+
+extern "C" c10d::Backend* accel_make_nccl_backend(c10d::Store* store, int rank, int size,
+                                                  int device, std::int64_t timeout) {
+  c10::cuda::set_device(static_cast<c10::DeviceIndex>(device));
+  auto options = c10d::ProcessGroupNCCL::Options::create();
+  options->timeout = std::chrono::milliseconds(timeout);
+  auto backend = c10::make_intrusive<c10d::ProcessGroupNCCL>(
+      c10::intrusive_ptr<c10d::Store>::reclaim_copy(store), rank, size, options);
+  backend->setBoundDeviceId(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(device)));
+  return backend.release();
+}

@@ -1,0 +1,23 @@
+// What the shared object with the CUDA and NCCL code exports. It is loaded with dlopen, so that a
+// CPU worker never maps the CUDA libraries.
+#pragma once
+
+#include <cstdint>
+
+namespace c10d {
+class Backend;
+class Store;
+}  // namespace c10d
+
+namespace accel {
+
+// GPUs that this process sees.
+inline constexpr char kCountGpusSymbol[] = "accel_count_gpus";
+using CountGpus = int (*)();
+
+// A new ProcessGroupNCCL; the caller owns one reference. The timeout is in milliseconds.
+inline constexpr char kMakeNcclBackendSymbol[] = "accel_make_nccl_backend";
+using MakeNcclBackend = c10d::Backend* (*)(c10d::Store* store, int rank, int size, int device,
+                                           std::int64_t timeout);
+
+}  // namespace accel

@@ -1,0 +1,51 @@
+// What Accelerator::prepare() can be given.
+#pragma once
+
+#include <torch/data/dataloader.h>
+#include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
+
+#include <concepts>
+#include <memory>
+
+#include "runtime/data/data_loader.h"
+
+namespace accel {
+
+template <typename T>
+inline constexpr bool accel_loader = false;
+template <typename Dataset, typename Sampler>
+inline constexpr bool accel_loader<DataLoader<Dataset, Sampler>> = true;
+
+template <typename T>
+inline constexpr bool torch_loader = false;
+template <typename Dataset, typename Sampler>
+inline constexpr bool
+    torch_loader<std::unique_ptr<torch::data::StatelessDataLoader<Dataset, Sampler>>> = true;
+template <typename Dataset>
+inline constexpr bool torch_loader<std::unique_ptr<torch::data::StatefulDataLoader<Dataset>>> =
+    true;
+
+// The module behind a holder made with TORCH_MODULE, or behind a shared_ptr.
+template <typename Holder>
+auto module_of(const Holder& holder) -> decltype(holder.ptr()) {
+  return holder.ptr();
+}
+template <std::derived_from<torch::nn::Module> Module>
+std::shared_ptr<torch::nn::Module> module_of(const std::shared_ptr<Module>& module) {
+  return module;
+}
+
+template <typename T>
+concept module_holder = requires(const T& holder) {
+  { module_of(holder) } -> std::convertible_to<std::shared_ptr<torch::nn::Module>>;
+};
+
+template <typename T>
+concept optimizer_pointer = requires {
+  typename T::element_type;
+}
+&&std::derived_from<typename T::element_type, torch::optim::Optimizer>&&
+    std::constructible_from<std::shared_ptr<typename T::element_type>, T>;
+
+}  // namespace accel

@@ -1,0 +1,43 @@
+#include "runtime/process_state.h"
+
+#include <mutex>
+#include <stdexcept>
+
+#include "runtime/comm/nccl_backend.h"
+
+namespace accel {
+namespace {
+
+c10::Device choose_device(const Environment& environment, bool cpu) {
+  if (cpu) return c10::kCPU;
+  const int gpus = load_cuda();
+  if (gpus == 0) return c10::kCPU;
+  return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(environment.local_rank % gpus));
+}
+
+}  // namespace
+
+std::shared_ptr<ProcessState> ProcessState::acquire(bool cpu, std::chrono::milliseconds timeout) {
+  static std::mutex mutex;
+  static std::weak_ptr<ProcessState> living;
+  const std::lock_guard lock(mutex);
+  Environment environment = read_environment();
+  cpu = cpu || environment.use_cpu;
+  if (std::shared_ptr<ProcessState> state = living.lock()) {
+    if (state->cpu == cpu) return state;
+    throw std::invalid_argument("this process already has an Accelerator with cpu = " +
+                                std::string(state->cpu ? "true" : "false") +
+                                ", which cannot be changed");
+  }
+  auto state = std::make_shared<ProcessState>();
+  state->environment = std::move(environment);
+  state->cpu = cpu;
+  state->device = choose_device(state->environment, cpu);
+  if (state->environment.world_size > 1) {
+    state->communicator = Communicator::join(state->environment, state->device, timeout);
+  }
+  living = state;
+  return state;
+}
+
+}  // namespace accel

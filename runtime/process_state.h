@@ -1,0 +1,29 @@
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <chrono>
+#include <memory>
+
+#include "runtime/comm/communicator.h"
+#include "runtime/core/environment.h"
+#include "runtime/core/loader_position.h"
+
+namespace accel {
+
+// What all Accelerators of a process share. It lives as long as one of them, or anything they
+// prepared, does: nothing distributed is left for static destruction.
+struct ProcessState {
+  Environment environment;
+  bool cpu = false;  // As asked for when the state was made.
+  c10::Device device{c10::kCPU};
+  std::shared_ptr<Communicator> communicator;  // Null for a world of one.
+  std::shared_ptr<ActiveLoaders> loaders = std::make_shared<ActiveLoaders>();
+
+  // The living state, or a new one made from the environment: chooses the device and joins the
+  // world. Throws std::invalid_argument for a bad environment or if the living state was made for
+  // another `cpu`, and what Communicator::join() throws. Thread-safe.
+  static std::shared_ptr<ProcessState> acquire(bool cpu, std::chrono::milliseconds timeout);
+};
+
+}  // namespace accel

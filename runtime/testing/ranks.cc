@@ -1,0 +1,112 @@
+#include "runtime/testing/ranks.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <vector>
+
+extern char** environ;
+
+namespace accel {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// In a rank: which of the test's calls it was started for.
+constexpr char kCall[] = "ACCEL_TEST_CALL";
+
+std::string test_name() {
+  const testing::TestInfo* info = testing::UnitTest::GetInstance()->current_test_info();
+  return std::string(info->test_suite_name()) + "." + info->name();
+}
+
+pid_t spawn(const Variables& variables) {
+  Variables all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    all[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
+  }
+  // Bazel's own bookkeeping is the parent's.
+  for (const char* name :
+       {"XML_OUTPUT_FILE", "TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", "TESTBRIDGE_TEST_ONLY"}) {
+    all.erase(name);
+  }
+  for (const auto& [name, value] : variables) all[name] = value;
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : all) texts.push_back(name + "=" + value);
+  std::vector<char*> environment;
+  for (std::string& text : texts) environment.push_back(text.data());
+  environment.push_back(nullptr);
+  std::string program = "/proc/self/exe", filter = "--gtest_filter=" + test_name();
+  char* arguments[] = {program.data(), filter.data(), nullptr};
+  pid_t pid = -1;
+  EXPECT_EQ(posix_spawn(&pid, program.c_str(), nullptr, nullptr, arguments, environment.data()), 0);
+  return pid;
+}
+
+// The exit status of `pid`, which is killed at the deadline.
+int wait_until(pid_t pid, Clock::time_point deadline) {
+  const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+  pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
+  if (poll(&ready, 1, static_cast<int>(std::max<long>(0, left.count()))) == 0) kill(pid, SIGKILL);
+  close(fd);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return status;
+}
+
+void run_all(int world_size, int call, const Variables& extra) {
+  c10d::TCPStoreOptions options;
+  options.isServer = true;
+  options.port = 0;
+  const auto store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+  std::vector<pid_t> pids;
+  for (int rank = 0; rank < world_size; ++rank) {
+    Variables variables{{kCall, std::to_string(call)},
+                        {"RANK", std::to_string(rank)},
+                        {"LOCAL_RANK", std::to_string(rank)},
+                        {"WORLD_SIZE", std::to_string(world_size)},
+                        {"LOCAL_WORLD_SIZE", std::to_string(world_size)},
+                        {"MASTER_ADDR", "127.0.0.1"},
+                        {"MASTER_PORT", std::to_string(store->getPort())},
+                        {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                        {"ACCELERATE_USE_CPU", "true"},
+                        {"OMP_NUM_THREADS", "1"}};
+    for (const auto& [name, value] : extra) variables[name] = value;
+    pids.push_back(spawn(variables));
+  }
+  auto deadline = Clock::now() + std::chrono::seconds(60);
+  for (int rank = 0; rank < world_size; ++rank) {
+    const int status = wait_until(pids[rank], deadline);
+    EXPECT_EQ(status, 0) << "rank " << rank << " of " << world_size << ": "
+                         << (WIFSIGNALED(status)
+                                 ? "signal " + std::to_string(WTERMSIG(status))
+                                 : "exit code " + std::to_string(WEXITSTATUS(status)));
+    if (status != 0) deadline = std::min(deadline, Clock::now() + std::chrono::seconds(10));
+  }
+}
+
+}  // namespace
+
+bool on_ranks(int world_size, const std::function<void()>& body, const Variables& extra) {
+  static std::map<std::string, int> calls;
+  const int call = calls[test_name()]++;
+  const char* started_for = std::getenv(kCall);
+  if (started_for == nullptr) {
+    run_all(world_size, call, extra);
+    return true;
+  }
+  if (started_for == std::to_string(call)) body();
+  return false;
+}
+
+}  // namespace accel

@@ -1,0 +1,215 @@
+"""Runs accel's real binaries for end-to-end tests: each process bounded in time, and nothing left behind.
+
+Every process that a test starts carries ACCEL_TEST_TAG in its environment; `leftovers()` finds what still has it, however
+it has escaped (setsid, double fork).
+"""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+
+_ROOT = pathlib.Path(os.environ["TEST_SRCDIR"]) / "accel"
+ACCEL = str(_ROOT / "cli/accel")
+COORDINATOR = str(_ROOT / "coordinator/accel-coordinator")
+AGENT = str(_ROOT / "agent/accel-agent")
+SHIM = str(_ROOT / "agent/shim/accel-shim")
+
+
+def runfile(path):
+    """The absolute path of a file of this workspace that the test depends on."""
+    return str(_ROOT / path)
+
+
+def wait_until(condition, seconds, what):
+    """Returns the first true value of condition(); fails after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.005)  # The pace of looking, not a wait for something to be over.
+
+
+def is_alive(pid):
+    """Whether a process runs; a zombie does not."""
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+class Result:
+    """How a command ended."""
+
+    def __init__(self, code, out, err, seconds):
+        self.code, self.out, self.err, self.seconds = code, out, err, seconds
+
+    def __repr__(self):
+        return f"exit code {self.code} after {self.seconds:.2f} s\nstdout: {self.out[-4000:]}\nstderr: {self.err[-4000:]}"
+
+
+class Test(unittest.TestCase):
+    """A test with its own token, directories and tag."""
+
+    def setUp(self):
+        self.tag = uuid.uuid4().hex
+        self.dir = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
+        self.env = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": self.dir,
+            "TMPDIR": self.dir,
+            "ACCEL_TEST_TAG": self.tag,
+            "ACCEL_SHIM": SHIM,
+        }
+        self.processes = []
+
+    def tearDown(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        left = self.leftovers()
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        self.assertEqual(left, [], "processes were left behind")
+
+    def leftovers(self, seconds=3):
+        """Pids that still carry this test's tag after at most so many seconds of waiting for none."""
+        needle = f"ACCEL_TEST_TAG={self.tag}".encode()
+
+        def tagged():
+            found = []
+            for entry in pathlib.Path("/proc").iterdir():
+                if not entry.name.isdigit() or int(entry.name) == os.getpid():
+                    continue
+                try:
+                    if needle in (entry / "environ").read_bytes() and is_alive(entry.name):
+                        found.append(int(entry.name))
+                except OSError:
+                    pass
+            return found
+
+        deadline = time.monotonic() + seconds
+        found = tagged()
+        while found and time.monotonic() < deadline:
+            time.sleep(0.01)  # As in wait_until().
+            found = tagged()
+        return found
+
+    def start(self, *command, env=None, stdin=subprocess.DEVNULL, **options):
+        """Starts a command, to be killed at the end of the test at the latest."""
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            env={**self.env, **(env or {})},
+            stdin=stdin,
+            stdout=options.pop("stdout", subprocess.PIPE),
+            stderr=options.pop("stderr", subprocess.PIPE),
+            cwd=options.pop("cwd", self.dir),
+            **options,
+        )
+        self.processes.append(process)
+        return process
+
+    def finish(self, process, seconds=60):
+        """Waits for a started command; what takes longer fails the test."""
+        begin = time.monotonic()
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            self.fail(f"still running after {seconds} s: {process.args}\n{out[-4000:]}\n{err[-4000:]}")
+        return Result(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"),
+                      time.monotonic() - begin)
+
+    def run_command(self, *command, seconds=60, **options):
+        return self.finish(self.start(*command, **options), seconds)
+
+    def accel(self, *arguments, seconds=60, **options):
+        """Runs `accel ARGUMENTS...` to its end."""
+        return self.run_command(ACCEL, *arguments, seconds=seconds, **options)
+
+    def launch(self, *arguments, seconds=60, **options):
+        """Runs `accel launch --cpu ARGUMENTS...` to its end."""
+        return self.accel("launch", "--cpu", *arguments, seconds=seconds, **options)
+
+    def script(self, text, name="script.sh", shell="/bin/bash"):
+        """An executable file with this text."""
+        path = pathlib.Path(self.dir) / name
+        path.write_text(f"#!{shell}\n{text}\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def python(self, text, name="script.py"):
+        path = pathlib.Path(self.dir) / name
+        path.write_text(text)
+        return str(path)
+
+    def path(self, name):
+        return pathlib.Path(self.dir) / name
+
+    def wait_for_file(self, name, seconds=30):
+        """The text of a file of this test, once it has some."""
+        path = self.path(name)
+        return wait_until(lambda: path.exists() and path.read_text(), seconds, f"a text in {name}")
+
+
+class ClusterTest(Test):
+    """A test with a coordinator and agents of its own."""
+
+    AGENTS = 1
+
+    def setUp(self):
+        super().setUp()
+        self.start_coordinator()
+        self.agents = [self.start_agent(f"n{i + 1}") for i in range(self.AGENTS)]
+        self.wait_for_nodes(self.AGENTS)
+
+    def tearDown(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        for process in self.processes:
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                pass
+        super().tearDown()
+
+    def start_coordinator(self, *flags):
+        log = open(self.path("coordinator.log"), "wb")
+        self.coordinator = self.start(COORDINATOR, "--listen", "127.0.0.1:0", "--state_dir",
+                                      self.path("coordinator"), *flags, stderr=log)
+        line = self.coordinator.stdout.readline().decode()
+        found = re.search(r"127\.0\.0\.1:\d+", line)
+        self.assertTrue(found, f"the coordinator printed no address: {line!r}")
+        self.env["ACCEL_COORDINATOR"] = found.group()
+
+    def start_agent(self, name, env=None, flags=()):
+        log = open(self.path(f"{name}.log"), "ab")
+        return self.start(AGENT, "--state_dir", self.path(name), "--name", name, *flags, env=env, stdout=log, stderr=log)
+
+    def wait_for_nodes(self, count):
+        wait_until(lambda: self.accel("nodes", "--json").out.count('"connected": true') >= count, 20,
+                   f"{count} connected nodes")
+
+    def submit(self, *arguments, seconds=60, **options):
+        """Runs `accel submit --wait --cpu ARGUMENTS...` to its end."""
+        return self.accel("submit", "--wait", "--cpu", *arguments, seconds=seconds, **options)
+
+    def log(self, name):
+        return self.path(f"{name}.log").read_text(errors="replace")
+
+
+def main():
+    unittest.main(verbosity=2, argv=[sys.argv[0]])

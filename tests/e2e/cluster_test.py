@@ -1,0 +1,186 @@
+"""`accel submit` through a real coordinator and real agents."""
+
+import json
+import os
+import signal
+import socket
+
+from tests.e2e import cluster
+
+
+class OneAgent(cluster.ClusterTest):
+    def test_submit_and_wait(self):
+        result = self.submit("--processes_per_node", 2, self.script("exit 0"))
+        self.assertEqual(result.code, 0, result)
+        job = result.out.split()[0]
+        status = json.loads(self.accel("status", job, "--json").out)
+        jobs = status["jobs"] if "jobs" in status else [status]
+        self.assertEqual(jobs[0]["phase"], "SUCCEEDED")
+
+    def test_exit_codes_and_last_lines(self):
+        result = self.submit("--processes_per_node", 2, self.script("[ $RANK = 1 ] && { echo why not; exit 17; }; exec sleep 60"))
+        self.assertEqual(result.code, 17, result)
+        for said in ("rank 1", "n1", "code 17", "why not"):
+            self.assertIn(said, result.err)
+        result = self.submit(self.script("kill -SEGV $$"))
+        self.assertEqual(result.code, 139, result)
+        self.assertIn("SIGSEGV", result.err)
+
+    def test_missing_paths_name_the_node(self):
+        result = self.submit("/no/such/program")
+        self.assertEqual(result.code, 127, result)
+        self.assertIn("/no/such/program", result.err)
+        self.assertIn("n1", result.err)
+        result = self.submit("--workdir", "/no/such/dir", "true")
+        self.assertNotEqual(result.code, 0, result)
+        self.assertIn("/no/such/dir", result.err)
+
+    def test_logs_status_and_nodes(self):
+        job = self.submit("--processes_per_node", 2, self.script("echo hello from $RANK; echo bad >&2")).out.split()[0]
+        logs = self.accel("logs", job)
+        self.assertEqual(logs.code, 0, logs)
+        for rank in range(2):
+            self.assertIn(f"hello from {rank}", logs.out)
+        one = self.accel("logs", job, "--rank", 1)
+        self.assertIn("hello from 1", one.out)
+        self.assertNotIn("hello from 0", one.out)
+        self.assertIn(job, self.accel("status").out)
+        self.assertIn("n1", self.accel("nodes").out)
+        self.assertNotEqual(self.accel("status", "no-such-job").code, 0)
+
+    def test_cancel(self):
+        job = self.accel("submit", "--cpu", self.script("touch started; exec sleep 600")).out.split()[0]
+        cluster.wait_until(lambda: self.path("started").exists(), 20, "the job runs")
+        self.assertEqual(self.accel("cancel", job).code, 0)
+        cluster.wait_until(lambda: "CANCELLED" in self.accel("status", job, "--json").out, 20, "the job is cancelled")
+        self.assertEqual([pid for pid in self.leftovers(0) if "sleep" in open(f"/proc/{pid}/comm").read()], [])
+
+    def test_a_wrong_token_is_refused(self):
+        result = self.accel("status", env={"ACCEL_TOKEN": "0" * 64})
+        self.assertEqual(result.code, 1, result)
+        self.assertIn("token", result.err.lower())
+        agent = self.start_agent("intruder", env={"ACCEL_TOKEN": "0" * 64})
+        self.assertEqual(agent.wait(timeout=20), 1)
+        self.assertIn("token", self.log("intruder").lower())
+
+    def test_the_token_is_private(self):
+        mode = (self.path(".config/accel/token")).stat().st_mode
+        self.assertEqual(mode & 0o777, 0o600)
+
+    def test_kill_9_of_the_agent_ends_its_job(self):
+        job = self.accel("submit", "--cpu", "--processes_per_node", 2,
+                         self.script("setsid sleep 600 & echo $$ > pid.$RANK; exec sleep 600")).out.split()[0]
+        pids = [int(self.wait_for_file(f"pid.{rank}")) for rank in range(2)]
+        self.agents[0].kill()
+        cluster.wait_until(lambda: not any(cluster.is_alive(pid) for pid in pids), 20, "the workers end with their agent")
+        cluster.wait_until(lambda: "FAILED" in self.accel("status", job, "--json").out, 20, "the job is given up")
+        self.assertIn("n1", self.accel("status", job).out)
+        self.agents[0] = self.start_agent("n1")
+        self.wait_for_nodes(1)
+        self.assertEqual(self.submit(self.script("exit 0")).code, 0)
+
+    def test_a_killed_agent_costs_one_restart(self):
+        script = self.script("[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0; echo $$ > pid; exec sleep 600")
+        waiting = self.start(cluster.ACCEL, "submit", "--wait", "--cpu", "--processes_per_node", 2, "--max_restarts", 1, script)
+        self.wait_for_file("pid")
+        self.agents[0].kill()
+        self.agents[0] = self.start_agent("n1")
+        self.assertEqual(self.finish(waiting, 60).code, 0)
+
+
+class TwoAgents(cluster.ClusterTest):
+    AGENTS = 2
+
+    def test_unequal_parts_have_dense_ranks(self):
+        script = self.script('echo "$RANK $LOCAL_RANK $WORLD_SIZE $GROUP_RANK $LOCAL_WORLD_SIZE $MASTER_ADDR:$MASTER_PORT $GLOO_SOCKET_IFNAME" > rank.$RANK')
+        result = self.submit("--nodes", 2, "--processes_per_node", "3,4", script)
+        self.assertEqual(result.code, 0, result)
+        rows = [self.path(f"rank.{rank}").read_text().split() for rank in range(7)]
+        self.assertEqual([row[1] for row in rows], ["0", "1", "2", "0", "1", "2", "3"])
+        self.assertEqual({row[2] for row in rows}, {"7"})
+        self.assertEqual([row[3] for row in rows], ["0"] * 3 + ["1"] * 4)
+        self.assertEqual([row[4] for row in rows], ["3"] * 3 + ["4"] * 4)
+        self.assertEqual(len({row[5] for row in rows}), 1)
+        self.assertEqual({row[6] for row in rows}, {"lo"})
+
+    def test_a_failure_on_one_node_restarts_both(self):
+        script = self.script('echo "$RANK $TORCHELASTIC_RESTART_COUNT" >> tries\n'
+                             '[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0; [ $RANK = 1 ] && exit 3; exec sleep 600')
+        result = self.submit("--nodes", 2, "--max_restarts", 1, script)
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(sorted(self.path("tries").read_text().split("\n"))[1:], ["0 0", "0 1", "1 0", "1 1"])
+
+    def test_a_job_that_does_not_fit_waits_and_says_why(self):
+        job = self.accel("submit", "--cpu", "--nodes", 3, self.script("exit 0")).out.split()[0]
+        status = cluster.wait_until(lambda: (s := self.accel("status", job).out) and "PENDING" in s and s, 10, "PENDING")
+        self.assertIn("3", status)
+        self.agents.append(self.start_agent("n3"))
+        cluster.wait_until(lambda: "SUCCEEDED" in self.accel("status", job, "--json").out, 30, "it runs when it fits")
+
+    def test_two_jobs_at_once(self):
+        script = self.script("touch here.$ACCEL_JOB_ID.$RANK; while [ $(ls here.* | wc -l) -lt 4 ]; do sleep 0.02; done")
+        jobs = [self.start(cluster.ACCEL, "submit", "--wait", "--cpu", "--nodes", 2, script) for _ in range(2)]
+        for job in jobs:
+            self.assertEqual(self.finish(job).code, 0)
+
+    def test_squatters_on_torchs_ports_do_not_matter(self):
+        sockets = []
+        for port in (29500, 29400):
+            squatter = socket.socket()
+            try:
+                squatter.bind(("127.0.0.1", port))
+                squatter.listen()
+            except OSError:
+                pass  # Somebody else squats there already, which serves as well.
+            sockets.append(squatter)
+        self.assertEqual(self.submit("--nodes", 2, self.script("exit 0")).code, 0)
+        self.assertEqual(self.launch("--num_processes", 2, self.script("exit 0")).code, 0)
+
+    def test_a_client_that_is_killed_leaves_the_job(self):
+        waiting = self.start(cluster.ACCEL, "submit", "--wait", "--cpu", self.script("touch up; while [ ! -e go ]; do sleep 0.05; done"))
+        cluster.wait_until(lambda: self.path("up").exists(), 20, "the job runs")
+        waiting.kill()
+        waiting.wait()
+        self.path("go").touch()
+        cluster.wait_until(lambda: "SUCCEEDED" in self.accel("status", "--json").out, 20, "the job ends well by itself")
+
+
+class Shutdown(cluster.ClusterTest):
+    def test_sigterm_stops_daemons_cleanly(self):
+        self.agents[0].send_signal(signal.SIGTERM)
+        self.assertEqual(self.agents[0].wait(timeout=20), 0)
+        self.coordinator.send_signal(signal.SIGTERM)
+        self.assertEqual(self.coordinator.wait(timeout=20), 0)
+
+    def test_nobody_listens_beyond_loopback(self):
+        result = self.run_command(cluster.COORDINATOR, "--listen", "0.0.0.0:0", "--state_dir", self.path("other"))
+        self.assertNotEqual(result.code, 0)
+        self.assertIn("loopback", result.err)
+        self.submit("--processes_per_node", 2, self.script("exit 0"))
+        own = {os.path.realpath(f"/proc/{process.pid}/exe"): process.pid for process in self.processes if process.poll() is None}
+        for pid in own.values():
+            for address in listening_addresses(pid):
+                self.assertIn(address, ("0100007F", "00000000000000000000000001000000"), pid)
+
+
+def listening_addresses(pid):
+    """The hexadecimal addresses, as /proc/net/tcp* has them, that a process listens on."""
+    inodes = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            target = os.readlink(f"/proc/{pid}/fd/{fd}")
+        except OSError:
+            continue
+        if target.startswith("socket:["):
+            inodes.add(target[8:-1])
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in open(f"/proc/{pid}/net/{table}").read().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                found.append(fields[1].split(":")[0])
+    return found
+
+
+if __name__ == "__main__":
+    cluster.main()

@@ -1,0 +1,22 @@
+"""End-to-end tests: Python's standard library driving the real binaries."""
+
+_BINARIES = [
+    "//agent:accel-agent",
+    "//agent/shim:accel-shim",
+    "//cli:accel",
+    "//coordinator:accel-coordinator",
+]
+
+def e2e_test(name, timeout = "moderate", data = [], tags = []):
+    """A test in name.py. It runs outside the sandbox: control groups are read-only inside."""
+    native.py_test(
+        name = name,
+        srcs = [name + ".py"],
+        data = _BINARIES + data,
+        deps = ["//tests/e2e:cluster"],
+        python_version = "PY3",
+        size = "medium",
+        timeout = timeout,
+        local = True,
+        tags = tags,
+    )

@@ -1,0 +1,131 @@
+"""Who dies with whom: nothing of a job survives it, however it ends (invariant 7)."""
+
+import os
+import pathlib
+import signal
+import time
+
+from tests.e2e import cluster
+
+# A worker that leaves processes behind in every way there is: a new session, a double fork, a stopped one.
+ESCAPES = """
+setsid sleep 1000 &
+( ( sleep 1001 & ) & )
+( setsid setsid sleep 1002 & ) &
+sleep 1003 & kill -STOP $!
+"""
+
+
+def shim_of(pid):
+    """The shim that is a worker's parent."""
+    stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+class Launch(cluster.Test):
+    CGROUPS = {}
+
+    def launch_waiting(self, text, *flags, processes=2, stdin=None):
+        """Starts a launch whose workers write their pids; returns it and the pids."""
+        script = self.script(f"{text}\necho $$ > pid.${{RANK:-0}}.new; mv pid.${{RANK:-0}}.new pid.${{RANK:-0}}\n"
+                             "while :; do sleep 0.1; done")
+        process = self.start(cluster.ACCEL, "launch", "--cpu", "--num_processes", processes, *flags, script,
+                             env=self.CGROUPS)
+        return process, [int(self.wait_for_file(f"pid.{rank}")) for rank in range(processes)]
+
+    def test_escapes_die_with_a_job_that_ends_well(self):
+        result = self.launch("--num_processes", 2, self.script(ESCAPES + "exit 0"), env=self.CGROUPS)
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(self.leftovers(seconds=0), [])
+
+    def test_escapes_die_with_a_job_that_fails(self):
+        result = self.launch("--num_processes", 2, self.script(ESCAPES + "[ $RANK = 1 ] && exit 5; exec sleep 1004"),
+                             env=self.CGROUPS)
+        self.assertEqual(result.code, 5, result)
+        self.assertEqual(self.leftovers(seconds=0), [])
+
+    def test_ctrl_c_is_term_then_the_end(self):
+        process, _ = self.launch_waiting("trap 'touch got_term.$RANK; exit 0' TERM" + ESCAPES)
+        process.send_signal(signal.SIGINT)
+        result = self.finish(process, 20)
+        self.assertEqual(result.code, 130, result)
+        self.assertTrue(self.path("got_term.0").exists() and self.path("got_term.1").exists())
+        self.assertEqual(self.leftovers(seconds=0), [])
+
+    def test_sigterm_is_143(self):
+        process, _ = self.launch_waiting("")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(process, 20).code, 143)
+
+    def test_a_second_ctrl_c_kills_at_once(self):
+        process, _ = self.launch_waiting("trap 'touch term' TERM")
+        process.send_signal(signal.SIGINT)
+        cluster.wait_until(lambda: self.path("term").exists(), 10, "SIGTERM reaches a worker")
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        result = self.finish(process, 20)
+        self.assertLess(time.monotonic() - begin, 5)
+        self.assertEqual(result.code, 130, result)
+
+    def test_a_worker_that_ignores_term_is_killed_after_the_grace(self):
+        # Another rank has failed: the grace is 5 s.
+        script = self.script("trap '' TERM; [ $RANK = 0 ] && exit 6; echo $$ > stubborn; while :; do sleep 0.1; done")
+        result = self.launch("--num_processes", 2, script, env=self.CGROUPS)
+        self.assertEqual(result.code, 6, result)
+        self.assertGreater(result.seconds, 4.5)
+        self.assertLess(result.seconds, 9)
+
+    def test_sighup_ends_the_job(self):
+        process, _ = self.launch_waiting("")
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(self.finish(process, 20).code, 129)
+
+    def test_nohup_keeps_it(self):
+        script = self.script("echo $$ > pid; while [ ! -e go ]; do sleep 0.05; done")
+        process = self.start("/usr/bin/nohup", cluster.ACCEL, "launch", "--cpu", script)
+        worker = int(self.wait_for_file("pid"))
+        process.send_signal(signal.SIGHUP)
+        os.kill(worker, signal.SIGHUP)
+        self.path("go").touch()
+        self.assertEqual(self.finish(process, 20).code, 0)
+
+    def test_kill_9_of_launch_leaves_nothing(self):
+        process, pids = self.launch_waiting(ESCAPES)
+        process.kill()
+        process.wait()
+        self.assertEqual(self.leftovers(seconds=10), [])
+        self.assertFalse(any(cluster.is_alive(pid) for pid in pids))
+
+    def test_kill_9_of_the_shim_leaves_nothing_and_is_said(self):
+        process, pids = self.launch_waiting(ESCAPES)
+        os.kill(shim_of(pids[0]), signal.SIGKILL)
+        result = self.finish(process, 20)
+        self.assertNotEqual(result.code, 0)
+        self.assertIn("shim", result.err)
+        self.assertEqual(self.leftovers(seconds=0), [])
+
+    def test_kill_9_of_the_shim_can_be_survived(self):
+        process, pids = self.launch_waiting("[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0", "--max_restarts", 1)
+        os.kill(shim_of(pids[0]), signal.SIGKILL)
+        self.assertEqual(self.finish(process, 20).code, 0)
+
+
+class LaunchWithoutCgroups(Launch):
+    """The same where the kernel gives no control groups."""
+
+    CGROUPS = {"ACCEL_CGROUP": "none"}
+
+
+class TwoJobs(cluster.Test):
+    def test_two_jobs_do_not_meet(self):
+        script = self.script('echo "$MASTER_PORT" > port.$1.$RANK; touch here.$1.$RANK\n'
+                             'while [ $(ls here.* | wc -l) -lt 4 ]; do sleep 0.02; done; exit $1')
+        first = self.start(cluster.ACCEL, "launch", "--cpu", "--num_processes", 2, script, 0)
+        second = self.start(cluster.ACCEL, "launch", "--cpu", "--num_processes", 2, script, 4)
+        self.assertEqual(self.finish(first).code, 0)
+        self.assertEqual(self.finish(second).code, 4)
+        self.assertNotEqual(self.path("port.0.0").read_text(), self.path("port.4.0").read_text())
+
+
+if __name__ == "__main__":
+    cluster.main()

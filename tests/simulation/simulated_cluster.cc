@@ -1,0 +1,121 @@
+#include "tests/simulation/simulated_cluster.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+
+namespace accel {
+namespace {
+
+constexpr absl::Duration kStep = absl::Milliseconds(500);
+// More turns than any exchange of this size can need: whoever goes on talking is broken.
+constexpr int kMostTurns = 1000;
+
+}  // namespace
+
+SimulatedNode::SimulatedNode(std::string name, Coordinator* coordinator, Clock* clock)
+    : name_(std::move(name)), coordinator_(coordinator), clock_(clock) {
+  StartAgent();
+}
+
+void SimulatedNode::StartAgent() {
+  v1::NodeObserved identity;
+  identity.set_node_id("id-" + name_);
+  identity.set_name(name_);
+  identity.set_incarnation(absl::StrCat(name_, "-", ++incarnation_));
+  identity.set_address("127.0.0.1");
+  identity.set_interface("lo");
+  shims_ = std::make_unique<FakeShimHost>();
+  sockets_ = std::make_unique<StoreSockets>("127.0.0.1", 2);
+  link_ = std::make_unique<LocalLink>(coordinator_);
+  agent_ = std::make_unique<Agent>(
+      Agent::Options{.identity = identity, .base_env = {}, .jobs_dir = "/jobs"},
+      Agent::Dependencies{.shims = shims_.get(),
+                          .link = link_.get(),
+                          .store_sockets = sockets_.get(),
+                          .relays = &relays_,
+                          .clock = clock_});
+}
+
+void SimulatedNode::KillAgent() {
+  agent_.reset();
+  link_.reset();
+  shims_ = std::make_unique<FakeShimHost>();
+}
+
+bool SimulatedNode::RunOnce() {
+  if (agent_ == nullptr) return false;
+  const uint64_t before = agent_->state().revision();
+  const absl::Status status = agent_->RunOnce();
+  static_cast<void>(status);  // An agent that was replaced by a newer one has nothing more to say.
+  return agent_->state().revision() != before;
+}
+
+SimulatedCluster::SimulatedCluster(int nodes)
+    : loop_({.store = &store_,
+             .clock = &clock_,
+             .wall_clock = [this] { return clock_.Now(); },
+             .limits = {}}) {
+  ACCEL_CHECK(loop_.Load().ok(), "a new memory store is readable");
+  for (int i = 0; i < nodes; ++i) {
+    nodes_.push_back(std::make_unique<SimulatedNode>(absl::StrCat("n", i + 1), &loop_, &clock_));
+  }
+  Settle();
+}
+
+void SimulatedCluster::Settle() {
+  for (int turn = 0; turn < kMostTurns; ++turn) {
+    bool any = false;
+    loop_.RunOnce();
+    for (const auto& node : nodes_) any |= node->RunOnce();
+    loop_.RunOnce();
+    for (const auto& node : nodes_) any |= node->RunOnce();
+    if (!any) return;
+  }
+  ACCEL_CHECK(false, "coordinator and agents never come to rest");
+}
+
+void SimulatedCluster::Advance(absl::Duration by) {
+  Settle();
+  for (absl::Duration passed; passed < by; passed += kStep) {
+    clock_.Advance(kStep);
+    Settle();
+  }
+}
+
+JobId SimulatedCluster::Submit(const v1::JobSpec& spec) {
+  static int next = 0;
+  absl::StatusOr<JobId> id = absl::UnknownError("no answer");
+  loop_.SubmitJob(absl::StrCat("submit-", ++next), spec,
+                  [&id](absl::StatusOr<JobId> job) { id = std::move(job); });
+  Settle();
+  ACCEL_CHECK(id.ok(), "the test submits jobs that are in order");
+  return *id;
+}
+
+v1::Job SimulatedCluster::Get(const JobId& job) {
+  Settle();
+  v1::Job found;
+  loop_.ListJobs(job, [&found](absl::StatusOr<std::vector<JobPtr>> jobs) {
+    if (jobs.ok() && !jobs->empty()) found = *jobs->front();
+  });
+  loop_.RunOnce();
+  return found;
+}
+
+void SimulatedCluster::ExecDone(const JobId& job) {
+  for (const auto& node : nodes_) {
+    if (node->shims().has_shim(job)) node->shims().ExecDone(job);
+  }
+  Settle();
+}
+
+void SimulatedCluster::ExitAll(const JobId& job, const ExitFact& how) {
+  for (const auto& node : nodes_) {
+    if (node->shims().has_shim(job)) node->shims().ExitAll(job, how);
+  }
+  Settle();
+}
+
+}  // namespace accel
