@@ -5,9 +5,23 @@
 
 #include "cli/commands.h"
 #include "cli/dispatch.h"
+#include "cli/launch.h"
+#include "cli/launch_flags.h"
+
+namespace {
+
+int Launch(const std::vector<std::string>& args, const accel::Console& console) {
+  accel::LaunchFlags flags;
+  accel::FlagSet flag_set = accel::MakeLaunchFlagSet(&flags);
+  if (const auto over = accel::ParseOrExplain(flag_set, args, console)) return *over;
+  return accel::RunLaunch(flags);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const std::vector<accel::Command> commands = {
+      {"launch", "run a program on this machine, in the foreground", Launch},
       {"submit", "give a cluster's coordinator a job", accel::RunSubmit},
       {"status", "list the jobs, or show one", accel::RunStatus},
       {"logs", "print what a job's processes have written", accel::RunLogs},
