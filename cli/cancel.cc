@@ -30,10 +30,10 @@ int RunCancel(const std::vector<std::string>& args, const Console& console) {
   if (IsFinalPhase(job->phase())) {
     Say(console, absl::StrCat("job ", job->job_id(),
                               " has ended already: ", v1::JobPhase_Name(job->phase())));
-    return kExitOk;
+    return 0;
   }
   const absl::Status cancelled = (*client)->CancelJob(job->job_id(), now);
-  return cancelled.ok() ? kExitOk : Fail(console, cancelled);
+  return cancelled.ok() ? 0 : Fail(console, cancelled);
 }
 
 }  // namespace accel

@@ -19,7 +19,7 @@ std::optional<int> ParseOrExplain(FlagSet& flags, const std::vector<std::string>
   if (const absl::Status parsed = flags.Parse(args); !parsed.ok()) return Fail(console, parsed);
   if (!flags.help_requested()) return std::nullopt;
   console.out << flags.Help();
-  return kExitOk;
+  return 0;
 }
 
 }  // namespace accel

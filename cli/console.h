@@ -8,14 +8,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "cli/exit_codes.h"
 #include "cli/flags.h"
 
 namespace accel {
-
-// docs/exit-codes.md
-inline constexpr int kExitOk = 0;
-inline constexpr int kExitError = 1;
-inline constexpr int kExitUsage = 2;
 
 struct Console {
   std::ostream& out;  // Results, for people or programs.

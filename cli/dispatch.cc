@@ -52,11 +52,11 @@ int Dispatch(const std::vector<Command>& commands, const std::vector<std::string
   }
   if (name == "--help" || name == "-h" || name == "help") {
     console.out << Overview(commands);
-    return kExitOk;
+    return 0;
   }
   if (name == "--version") {
     console.out << "accel " << kVersion << "\n";
-    return kExitOk;
+    return 0;
   }
   for (const Command& command : commands) {
     if (command.name == name) return command.run(args, console);

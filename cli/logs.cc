@@ -1,12 +1,11 @@
-#include <map>
-#include <utility>
+#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/find_job.h"
+#include "cli/line_relay.h"
 #include "cli/render/escape.h"
-#include "cli/render/line_relay.h"
 
 namespace accel {
 namespace {
@@ -19,58 +18,36 @@ struct LogFlags {
   bool follow = false;
 };
 
-// Writes chunks as they come: the bytes of a single rank as they are, those of several ranks as
-// lines that begin with the rank.
+// Writes chunks as they come, each stream to the one of its name.
 class LogPrinter {
  public:
-  LogPrinter(bool prefixed, const Console& console) : prefixed_(prefixed), console_(console) {}
+  LogPrinter(bool prefixed, const Console& console)
+      : console_(console),
+        out_({.prefix = prefixed, .terminal = ::isatty(STDOUT_FILENO) == 1}),
+        err_({.prefix = prefixed, .terminal = ::isatty(STDERR_FILENO) == 1}) {}
 
   void Print(const v1::LogChunk& chunk) {
-    if (chunk.gap_bytes() > 0) {
-      Say(console_,
-          absl::StrCat(chunk.gap_bytes(), " bytes of rank ", chunk.rank(), " are no longer kept"));
-    }
     if (!chunk.error().empty()) {
       failed_ = true;
       Say(console_, absl::StrCat("rank ", chunk.rank(), ": ", EscapeControls(chunk.error())));
     }
-    std::ostream& to = StreamOf(chunk.stream());
-    if (prefixed_) {
-      std::string lines;
-      RelayOf(chunk).Add(chunk.data(), &lines);
-      to << lines;
-    } else {
-      to << chunk.data();
-    }
-    to << std::flush;
+    const bool is_err = chunk.stream() == v1::STDERR;
+    (is_err ? console_.err : console_.out)
+        << (is_err ? err_ : out_).Add(chunk.rank(), 0, chunk.gap_bytes(), chunk.data())
+        << std::flush;
   }
 
   void Finish() {
-    for (auto& [key, relay] : relays_) {
-      std::string lines;
-      relay.Finish(&lines);
-      StreamOf(key.second) << lines << std::flush;
-    }
+    console_.out << out_.Flush() << std::flush;
+    console_.err << err_.Flush() << std::flush;
   }
 
   bool failed() const { return failed_; }
 
  private:
-  using Key = std::pair<int, v1::LogStream>;
-
-  std::ostream& StreamOf(v1::LogStream stream) const {
-    return stream == v1::STDERR ? console_.err : console_.out;
-  }
-
-  LineRelay& RelayOf(const v1::LogChunk& chunk) {
-    return relays_
-        .try_emplace(Key(chunk.rank(), chunk.stream()), absl::StrCat("[", chunk.rank(), "] "))
-        .first->second;
-  }
-
-  const bool prefixed_;
   const Console& console_;
-  std::map<Key, LineRelay> relays_;
+  LineRelay out_;
+  LineRelay err_;
   bool failed_ = false;
 };
 
@@ -100,7 +77,7 @@ int PrintLogs(const LogFlags& flags, const Console& console) {
       (*client)->ReadLogs(request, [&](const v1::LogChunk& chunk) { printer.Print(chunk); });
   printer.Finish();
   if (!read.ok()) return Fail(console, read);
-  return printer.failed() ? kExitError : kExitOk;
+  return printer.failed() ? kExitError : 0;
 }
 
 }  // namespace
@@ -110,7 +87,7 @@ int RunLogs(const std::vector<std::string>& args, const Console& console) {
   FlagSet flag_set("accel logs", "[flags] JOB",
                    "Prints what a job's processes have written, standard output to standard output "
                    "and standard error to standard error. One rank's bytes come as they are; lines "
-                   "of several ranks begin with [RANK]. JOB is an id or its beginning.");
+                   "of several ranks begin with [rank R]. JOB is an id or its beginning.");
   flag_set.Int("rank", "R", "only this rank (default: all)", &flags.rank);
   flag_set.Int("generation", "G", "of this generation (default: the newest)", &flags.generation, 1);
   flag_set.Switch("follow,f", "go on until the generation ends", &flags.follow);

@@ -1,5 +1,4 @@
 // The `accel` command.
-#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -10,7 +9,7 @@
 
 int main(int argc, char** argv) {
   const std::vector<accel::Command> commands = {
-      {"launch", "run a program on this machine", accel::RunLaunch},
+      {"launch", "run a program on this machine, in the foreground", accel::RunLaunch},
       {"submit", "give a cluster's coordinator a job", accel::RunSubmit},
       {"status", "list the jobs, or show one", accel::RunStatus},
       {"logs", "print what a job's processes have written", accel::RunLogs},
@@ -21,6 +20,5 @@ int main(int argc, char** argv) {
   const int exit_code =
       accel::Dispatch(commands, std::vector<std::string>(argv + 1, argv + argc), console);
   std::cout << std::flush;
-  // Nothing is left to put in order, and gRPC's own end takes longer than a short job.
-  std::quick_exit(std::cout ? exit_code : accel::kExitError);
+  return std::cout ? exit_code : accel::kExitError;  // A full disk is an error.
 }

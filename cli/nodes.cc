@@ -20,7 +20,7 @@ int RunNodes(const std::vector<std::string>& args, const Console& console) {
   const auto nodes = (*client)->ListNodes();
   if (!nodes.ok()) return Fail(console, nodes.status());
   console.out << (json ? ToJson(*nodes, /*pretty=*/true) + "\n" : RenderNodes(*nodes));
-  return kExitOk;
+  return 0;
 }
 
 }  // namespace accel

@@ -98,8 +98,8 @@ TEST_F(QueryTest, LogsOfSeveralRanksAreLinesWithTheRank) {
   coordinator_.SetLogs({Chunk(0, v1::STDOUT, "on"), Chunk(1, v1::STDOUT, "two\n"),
                         Chunk(0, v1::STDOUT, "e\n"), Chunk(1, v1::STDERR, "rest")});
   Result result = Invoke(RunLogs, {"a0x2k9fq"});
-  EXPECT_EQ(result.out, "[1] two\n[0] one\n");
-  EXPECT_EQ(result.err, "[1] rest\n");
+  EXPECT_EQ(result.out, "[rank 1] two\n[rank 0] one\n");
+  EXPECT_EQ(result.err, "[rank 1] rest\n");
   EXPECT_EQ(coordinator_.logs_read().rank(), -1);
   EXPECT_EQ(coordinator_.logs_read().generation(), 0);
   // Generation 1 had one rank only.
@@ -116,10 +116,8 @@ TEST_F(QueryTest, LogsSayWhatIsMissing) {
   coordinator_.SetLogs({gap, lost});
   const Result result = Invoke(RunLogs, {"a0x2k9fq"});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_EQ(result.out, "[0] late\n");
-  EXPECT_EQ(result.err,
-            "accel: 4096 bytes of rank 0 are no longer kept\n"
-            "accel: rank 1: node b is not connected\n");
+  EXPECT_EQ(result.out, "[rank 0] ... 4096 bytes of output were dropped ...\n[rank 0] late\n");
+  EXPECT_EQ(result.err, "accel: rank 1: node b is not connected\n");
 }
 
 TEST_F(QueryTest, CancelCancels) {

@@ -12,14 +12,14 @@ int ShowAll(CoordinatorClient& client, bool json, const Console& console) {
   const auto jobs = client.ListJobs("");
   if (!jobs.ok()) return Fail(console, jobs.status());
   console.out << (json ? ToJson(*jobs, /*pretty=*/true) + "\n" : RenderJobs(*jobs, absl::Now()));
-  return kExitOk;
+  return 0;
 }
 
 int ShowOne(CoordinatorClient& client, const std::string& id, bool json, const Console& console) {
   const auto job = FindJob(client, id);
   if (!job.ok()) return Fail(console, job.status());
   console.out << (json ? ToJson(*job, /*pretty=*/true) + "\n" : RenderJob(*job, absl::Now()));
-  return kExitOk;
+  return 0;
 }
 
 }  // namespace

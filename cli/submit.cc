@@ -64,7 +64,7 @@ int RunSubmit(const std::vector<std::string>& args, const Console& console) {
   } else {
     console.out << *job_id << "\n" << std::flush;
   }
-  return flags.wait ? Wait(**client, *job_id, flags.json, console) : kExitOk;
+  return flags.wait ? Wait(**client, *job_id, flags.json, console) : 0;
 }
 
 }  // namespace accel

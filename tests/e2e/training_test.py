@@ -1,0 +1,88 @@
+"""Real training: LibTorch programs, torch.distributed and Accelerate, through launch and through agents."""
+
+import os
+import pathlib
+import re
+import socket
+
+from tests.e2e import cluster
+
+_HOME = pathlib.Path(os.environ.get("ACCEL_TEST_HOME", "/root"))
+PYTHON = os.environ.get("ACCEL_PYTHON") or str(_HOME / ".cache/accel/venv/bin/python")
+FASHION_MNIST = cluster.runfile("examples/fashion_mnist")
+FIRST_COLLECTIVE = cluster.runfile("bench/worker/first_collective")
+PLAIN = cluster.runfile("examples/python/ddp.py")
+ACCELERATE = cluster.runfile("examples/python/train_accelerate.py")
+# What `accelerate test` does: the script out of the installed package, and its sentence once that has passed.
+_SUCCESS = "Test is a success! You are ready for your distributed training!"
+UPSTREAM = f"""
+import runpy
+runpy.run_module("accelerate.test_utils.scripts.test_script", run_name="__main__")
+print("{_SUCCESS}", flush=True)
+"""
+
+
+class Launch(cluster.Test):
+    def test_cpp_collective_of_two(self):
+        result = self.launch("--num_processes", 2, FIRST_COLLECTIVE)
+        self.assertEqual(result.code, 0, result)
+
+    def test_cpp_restart_after_sigkill(self):
+        result = self.launch("--num_processes", 2, "--max_restarts", 1, FIRST_COLLECTIVE, "--crash", self.path("time"))
+        self.assertEqual(result.code, 0, result)
+        self.assertRegex(result.out, r"first all-reduce [0-9.]+")
+
+    def test_fashion_mnist_learns_and_counts(self):
+        # One epoch, so that CI stays quick; tools/quickstart trains to the end.
+        result = self.launch("--num_processes", 2, FASHION_MNIST, "--epochs", 1, seconds=280)
+        self.assertEqual(result.code, 0, result)
+        accuracy, samples = re.search(r"test accuracy (0\.\d+) \((\d+) samples\)", result.out).groups()
+        self.assertEqual(samples, "10000")
+        self.assertGreater(float(accuracy), 0.82)
+
+    def test_torch_distributed_with_squatters_on_its_ports(self):
+        squatters = []
+        for port in (29500, 29400):
+            squatter = socket.socket()
+            squatter.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                squatter.bind(("127.0.0.1", port))
+                squatter.listen()
+            except OSError:
+                pass  # Somebody else squats there already, which serves as well.
+            squatters.append(squatter)
+        result = self.launch("--num_processes", 2, "--python", PYTHON, PLAIN, seconds=120)
+        for squatter in squatters:
+            squatter.close()
+        self.assertEqual(result.code, 0, result)
+
+    def test_accelerate(self):
+        result = self.launch("--num_processes", 2, "--python", PYTHON, ACCELERATE, seconds=200)
+        self.assertEqual(result.code, 0, result)
+
+    def test_upstreams_own_test_script(self):
+        script = self.python(UPSTREAM)
+        result = self.launch("--num_processes", 2, "--python", PYTHON, script, seconds=280)
+        # Upstream sometimes aborts at interpreter exit, after it has passed (under torchrun too).
+        self.assertEqual(result.out.count(_SUCCESS), 2, result)
+        self.assertIn("Training yielded the same results", result.out)
+
+
+class Submit(cluster.ClusterTest):
+    AGENTS = 2
+
+    def test_cpp_over_two_agents(self):
+        result = self.submit("--nodes", 2, FIRST_COLLECTIVE)
+        self.assertEqual(result.code, 0, result)
+
+    def test_torch_distributed_over_two_agents(self):
+        result = self.submit("--nodes", 2, "--python", PYTHON, PLAIN, seconds=120)
+        self.assertEqual(result.code, 0, result)
+
+    def test_accelerate_over_two_agents(self):
+        result = self.submit("--nodes", 2, "--python", PYTHON, ACCELERATE, seconds=200)
+        self.assertEqual(result.code, 0, result)
+
+
+if __name__ == "__main__":
+    cluster.main()
