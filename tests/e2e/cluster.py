@@ -9,7 +9,6 @@ import pathlib
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
@@ -212,4 +211,4 @@ class ClusterTest(Test):
 
 
 def main():
-    unittest.main(verbosity=2, argv=[sys.argv[0]])
+    unittest.main(verbosity=2)
