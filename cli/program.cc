@@ -92,24 +92,4 @@ absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request, const Surr
   return program;
 }
 
-std::optional<ProgramProblem> FindProblem(const Program& program, const Surroundings& around) {
-  const std::string& executable = program.argv[0];
-  if (!HasSlash(executable)) {
-    return ProgramProblem{127, absl::StrCat(executable, " is neither in PATH nor in ", around.cwd)};
-  }
-  for (const std::string& path : program.required_paths) {
-    const FileKind kind = around.probe(path);
-    if (kind == FileKind::kMissing) {
-      return ProgramProblem{127, absl::StrCat(path, " does not exist")};
-    }
-    if (kind == FileKind::kDirectory) {
-      return ProgramProblem{126, absl::StrCat(path, " is a directory")};
-    }
-    if (path == executable && kind != FileKind::kExecutable) {
-      return ProgramProblem{126, absl::StrCat(path, " is not executable (chmod +x makes it so)")};
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace accel

@@ -53,12 +53,4 @@ struct Program {
 // checked: they may be on the nodes alone.
 absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request, const Surroundings& around);
 
-struct ProgramProblem {
-  int exit_code = 0;  // 127: not found; 126: not executable. As a shell has it.
-  std::string message;
-};
-
-// What keeps the program from being started on this machine, as far as one can see beforehand.
-std::optional<ProgramProblem> FindProblem(const Program& program, const Surroundings& around);
-
 }  // namespace accel

@@ -142,44 +142,6 @@ TEST(ResolveProgram, RefusesContradictions) {
   EXPECT_THAT(ResolveProgram({{}, true}, around), StatusIs(kInvalid, "MODULE is missing"));
 }
 
-TEST(FindProblem, NamesTheFileAndHasTheCodeOfAShell) {
-  const FakeSurroundings fake = Debian();
-  struct Case {
-    ProgramRequest request;
-    int exit_code;
-    const char* message;
-  };
-  const Case kCases[] = {
-      {{{"absent"}}, 127, "absent is neither in PATH nor in /home/ann"},
-      {{{"./absent"}}, 127, "/home/ann/absent does not exist"},
-      {{{"absent.py"}}, 127, "/home/ann/absent.py does not exist"},
-      {{{"notes"}}, 126, "/home/ann/notes is not executable (chmod +x makes it so)"},
-      {{{"./folder"}}, 126, "/home/ann/folder is a directory"},
-      {{{"train.py"}, false, true},
-       126,
-       "/home/ann/train.py is not executable (chmod +x makes it so)"},
-      {{{"train.py"}, false, false, "/opt/python"}, 127, "/opt/python does not exist"},
-  };
-  for (const Case& c : kCases) {
-    const auto program = ResolveProgram(c.request, fake.Get());
-    ASSERT_OK(program);
-    const auto problem = FindProblem(*program, fake.Get());
-    ASSERT_TRUE(problem.has_value()) << c.message;
-    EXPECT_EQ(problem->exit_code, c.exit_code);
-    EXPECT_EQ(problem->message, c.message);
-  }
-}
-
-TEST(FindProblem, IsSilentAboutWhatCanStart) {
-  const FakeSurroundings fake = Debian();
-  const ProgramRequest kGood[] = {{{"true"}}, {{"train"}}, {{"train.py"}}, {{"a.module"}, true}};
-  for (const ProgramRequest& request : kGood) {
-    const auto program = ResolveProgram(request, fake.Get());
-    ASSERT_OK(program);
-    EXPECT_FALSE(FindProblem(*program, fake.Get()).has_value()) << request.words[0];
-  }
-}
-
 TEST(AbsolutePath, StaysWithinTheText) {
   EXPECT_EQ(AbsolutePath("a", "/"), "/a");
   EXPECT_EQ(AbsolutePath(".", "/w"), "/w");

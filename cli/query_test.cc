@@ -1,6 +1,7 @@
 // status, logs, cancel and nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include "cli/command_test_fixture.h"
 #include "cli/commands.h"
@@ -78,6 +79,18 @@ TEST_F(QueryTest, NodesAreATable) {
   const Result result = Invoke(RunNodes, {});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("\na     -        ready"));
+}
+
+TEST_F(QueryTest, TheEnvironmentNamesCoordinatorAndToken) {
+  ::setenv("ACCEL_COORDINATOR", coordinator_.address().c_str(), 1);
+  ::setenv("ACCEL_TOKEN", FakeCoordinator::kToken, 1);
+  std::ostringstream out, err;
+  EXPECT_EQ(RunNodes({}, Console{out, err}), 0) << err.str();
+  EXPECT_EQ(out.str(), "no nodes\n");
+  // A flag wins.
+  EXPECT_EQ(RunNodes({"--coordinator", "nonsense"}, Console{out, err}), 2);
+  ::unsetenv("ACCEL_COORDINATOR");
+  ::unsetenv("ACCEL_TOKEN");
 }
 
 TEST_F(QueryTest, LogsOfOneRankAreItsBytes) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "absl/strings/match.h"
+
 namespace accel {
 namespace {
 
@@ -24,6 +26,7 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
 
 // Longer ones are no slip of the finger, and comparing them costs the product of the lengths.
 constexpr size_t kMaxLetters = 64;
+constexpr size_t kFewestLetters = 3;  // Of an abbreviation.
 
 }  // namespace
 
@@ -37,7 +40,11 @@ std::string Nearest(absl::string_view word, const std::vector<std::string>& know
     least = distance;
     nearest = candidate;
   }
-  return nearest;
+  if (!nearest.empty() || word.size() < kFewestLetters) return nearest;
+  for (const std::string& candidate : known) {
+    if (absl::StartsWith(candidate, word)) return candidate;
+  }
+  return "";
 }
 
 }  // namespace accel

@@ -8,7 +8,8 @@
 
 namespace accel {
 
-// Empty if none is near: more than a third of the letters would have to change. Pure.
+// The nearest, if at most a third of the letters have to change, else the first that `word` (3
+// letters or more) begins; empty: none. Pure.
 std::string Nearest(absl::string_view word, const std::vector<std::string>& known);
 
 }  // namespace accel

@@ -13,6 +13,11 @@ TEST(Nearest, FindsASlipOfTheFinger) {
   EXPECT_EQ(Nearest("statuss", known), "status");
 }
 
+TEST(Nearest, FindsWhatAnAbbreviationBegins) {
+  EXPECT_EQ(Nearest("--num", {"--cpu", "--num_processes", "--num_nodes"}), "--num_processes");
+  EXPECT_EQ(Nearest("la", {"launching"}), "");
+}
+
 TEST(Nearest, IsSilentWhenNothingIsNear) {
   EXPECT_EQ(Nearest("train", {"launch", "submit"}), "");
   EXPECT_EQ(Nearest("", {"launch"}), "");

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "cli/render/escape.h"
 #include "common/exit_text.h"
 
@@ -26,8 +27,10 @@ std::string EndMessage(const v1::Job& job) {
                : absl::StrCat(NameJob(job, ","), " failed: ", EscapeControls(job.reason()));
   }
   const v1::FailureCause& cause = job.cause();
-  std::string message = absl::StrCat(EscapeControls(DescribeFailure(cause)), " (generation ",
-                                     cause.generation(), " of ", NameJob(job), ")");
+  const std::string failure = DescribeFailure(cause);
+  std::string message =
+      absl::StrCat(EscapeControls(absl::StripSuffix(failure, ".")), " (generation ",
+                   cause.generation(), " of ", NameJob(job), ")");
   if (!cause.last_lines().empty()) absl::StrAppend(&message, "\nits last lines:");
   for (const std::string& line : cause.last_lines()) {
     absl::StrAppend(&message, "\n  | ", EscapeControls(line));

@@ -36,6 +36,15 @@ TEST(EndMessage, WithoutLinesIsOneLine) {
             "rank 0 on node n1 was killed by SIGTERM (15) (generation 1 of job a0)");
 }
 
+TEST(EndMessage, GoesOnAfterASentence) {
+  const auto job = Parse<v1::Job>(R"(
+      job_id: "a0" phase: FAILED
+      cause { generation: 1 rank: -1 node_name: "n1"
+              exit { kind: NOT_STARTED message: "/x does not exist." } })");
+  EXPECT_EQ(EndMessage(job),
+            "its part on node n1 could not be started: /x does not exist (generation 1 of job a0)");
+}
+
 TEST(EndMessage, OtherEnds) {
   EXPECT_EQ(EndMessage(Parse<v1::Job>("job_id: 'a0' phase: SUCCEEDED")), "");
   EXPECT_EQ(EndMessage(Parse<v1::Job>("job_id: 'a0' phase: CANCELLED")), "job a0 was cancelled");
