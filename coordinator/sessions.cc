@@ -12,6 +12,10 @@
 namespace accel {
 
 void Sessions::Open(SessionOpened opened) {
+  if (sessions_.size() >= kMostSessions) {
+    return opened.callbacks.on_closed(absl::ResourceExhaustedError(
+        absl::StrCat(kMostSessions, " agents' streams are open; try again later")));
+  }
   sessions_[opened.session].callbacks = std::move(opened.callbacks);
 }
 

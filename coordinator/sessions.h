@@ -13,9 +13,12 @@ namespace accel {
 
 class Sessions {
  public:
+  static constexpr size_t kMostSessions = 20'000;
+
   // The hub outlives this.
   explicit Sessions(LogHub* log_hub) : log_hub_(*log_hub) {}
 
+  // Over the bound the session is ended at once: RESOURCE_EXHAUSTED.
   void Open(SessionOpened opened);
   // Takes the report into the state; ends the session that it shows to be wrong or superseded.
   void Report(ReportEvent report, ClusterState* state, Changes* changes);
