@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/ids.h"
+#include "coordinator/log_pipe.h"
 #include "proto/job.pb.h"
 #include "proto/node.pb.h"
 #include "proto/service.pb.h"
@@ -74,6 +75,15 @@ class Coordinator {
   virtual void ListNodes(absl::AnyInvocable<void(absl::StatusOr<v1::ListNodesResponse>)> done) = 0;
 
   virtual std::unique_ptr<AgentSession> OpenAgentSession(AgentCallbacks callbacks) = 0;
+
+  // The output comes through the pipe, and so do errors: NOT_FOUND, UNAVAILABLE (see ReadLogs in
+  // proto/service.proto), RESOURCE_EXHAUSTED: too many readers.
+  virtual std::unique_ptr<Subscription> ReadLogs(v1::ReadLogsRequest request,
+                                                 std::shared_ptr<LogPipe> pipe) = 0;
+
+  // For an agent that finds a LogReader in its desired state. Null: nobody reads under this id (any
+  // more).
+  virtual std::shared_ptr<LogPipe> FindLogPipe(const std::string& reader_id) = 0;
 };
 
 }  // namespace accel

@@ -69,6 +69,7 @@ void CoordinatorLoop::Stop() {
   }
   watchers_.Close();
   sessions_.Close();
+  log_hub_.Close();
 }
 
 void CoordinatorLoop::Refuse(Inbox::Contents contents) {
@@ -81,6 +82,7 @@ void CoordinatorLoop::Refuse(Inbox::Contents contents) {
     if (auto* watch = std::get_if<WatchEvent>(&event)) watch->on_change(Ending());
     if (auto* list = std::get_if<ListJobsEvent>(&event)) list->done(Ending());
     if (auto* list = std::get_if<ListNodesEvent>(&event)) list->done(Ending());
+    if (auto* read = std::get_if<ReadLogsEvent>(&event)) read->pipe->Fail(Ending());
   }
 }
 
@@ -150,7 +152,20 @@ void CoordinatorLoop::Answer(QueryEvent event) {
     watchers_.List(std::move(*list));
   } else if (auto* list = std::get_if<ListNodesEvent>(&event)) {
     list->done(DescribeNodes(state_, options_.clock->Now()));
+  } else if (auto* read = std::get_if<ReadLogsEvent>(&event)) {
+    Answer(std::move(*read));
+  } else if (auto* end = std::get_if<EndReadLogsEvent>(&event)) {
+    for (const NodeId& node : log_hub_.End(end->read)) changes_.nodes.insert(node);
   }
+}
+
+void CoordinatorLoop::Answer(ReadLogsEvent event) {
+  const absl::StatusOr<JobPtr> job = watchers_.Find(JobId(event.request.job_id()));
+  if (!job.ok()) return event.pipe->Fail(job.status());
+  const absl::StatusOr<std::vector<NodeId>> nodes =
+      log_hub_.Begin(event.read, event.request, **job, state_, options_.clock->Now(), event.pipe);
+  if (!nodes.ok()) return event.pipe->Fail(nodes.status());
+  changes_.nodes.insert(nodes->begin(), nodes->end());
 }
 
 void CoordinatorLoop::PlanAndCommit() {

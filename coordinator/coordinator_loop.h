@@ -21,6 +21,7 @@
 #include "coordinator/core/cluster_state.h"
 #include "coordinator/core/planner.h"
 #include "coordinator/inbox.h"
+#include "coordinator/log_hub.h"
 #include "coordinator/sessions.h"
 #include "coordinator/store/job_store.h"
 #include "coordinator/watchers.h"
@@ -63,6 +64,9 @@ class CoordinatorLoop final : public Coordinator {
                 absl::AnyInvocable<void(absl::StatusOr<std::vector<JobPtr>>)> done) override;
   void ListNodes(absl::AnyInvocable<void(absl::StatusOr<v1::ListNodesResponse>)> done) override;
   std::unique_ptr<AgentSession> OpenAgentSession(AgentCallbacks callbacks) override;
+  std::unique_ptr<Subscription> ReadLogs(v1::ReadLogsRequest request,
+                                         std::shared_ptr<LogPipe> pipe) override;
+  std::shared_ptr<LogPipe> FindLogPipe(const std::string& reader_id) override;
 
  private:
   // Runs once the changes that it stands for are committed, or have failed to be.
@@ -74,6 +78,7 @@ class CoordinatorLoop final : public Coordinator {
   void Apply(SubmitEvent event);
   void Apply(CancelEvent event);
   void Answer(QueryEvent event);
+  void Answer(ReadLogsEvent event);
   void PlanAndCommit();
   void Commit();
   void Committed(absl::Status status);
@@ -85,10 +90,12 @@ class CoordinatorLoop final : public Coordinator {
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 
+  LogHub log_hub_;
+
   // The loop's thread alone.
   ClusterState state_;
   absl::Time wake_at_ = absl::InfiniteFuture();
-  Sessions sessions_;
+  Sessions sessions_{&log_hub_};
   Watchers watchers_;
   Changes changes_;  // Not in a commit yet.
   std::vector<Ack> acks_;

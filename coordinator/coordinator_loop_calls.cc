@@ -17,6 +17,16 @@ class PostedWatch final : public Subscription {
   const WatchId id_;
 };
 
+class PostedReading final : public Subscription {
+ public:
+  PostedReading(std::shared_ptr<Inbox> inbox, LogReadId id) : inbox_(std::move(inbox)), id_(id) {}
+  ~PostedReading() override { inbox_->Tell(QueryEvent(EndReadLogsEvent{id_})); }
+
+ private:
+  const std::shared_ptr<Inbox> inbox_;
+  const LogReadId id_;
+};
+
 class PostedSession final : public AgentSession {
  public:
   PostedSession(std::shared_ptr<Inbox> inbox, SessionId id) : inbox_(std::move(inbox)), id_(id) {}
@@ -66,6 +76,19 @@ void CoordinatorLoop::ListNodes(
   QueryEvent event(ListNodesEvent{std::move(done)});
   const absl::Status posted = inbox_->Request(event);
   if (!posted.ok()) std::get<ListNodesEvent>(event).done(posted);
+}
+
+std::unique_ptr<Subscription> CoordinatorLoop::ReadLogs(v1::ReadLogsRequest request,
+                                                        std::shared_ptr<LogPipe> pipe) {
+  const LogReadId id = next_id_++;
+  QueryEvent event(ReadLogsEvent{id, std::move(request), std::move(pipe)});
+  const absl::Status posted = inbox_->Request(event);
+  if (!posted.ok()) std::get<ReadLogsEvent>(event).pipe->Fail(posted);
+  return std::make_unique<PostedReading>(inbox_, id);
+}
+
+std::shared_ptr<LogPipe> CoordinatorLoop::FindLogPipe(const std::string& reader_id) {
+  return log_hub_.FindPipe(reader_id);
 }
 
 std::unique_ptr<AgentSession> CoordinatorLoop::OpenAgentSession(AgentCallbacks callbacks) {

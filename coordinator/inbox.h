@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -21,6 +22,7 @@
 namespace accel {
 
 using WatchId = uint64_t;
+using LogReadId = uint64_t;
 
 // Changes.
 struct SubmitEvent {
@@ -66,7 +68,16 @@ struct ListJobsEvent {
 struct ListNodesEvent {
   absl::AnyInvocable<void(absl::StatusOr<v1::ListNodesResponse>)> done;
 };
-using QueryEvent = std::variant<WatchEvent, UnwatchEvent, ListJobsEvent, ListNodesEvent>;
+struct ReadLogsEvent {
+  LogReadId read = 0;
+  v1::ReadLogsRequest request;
+  std::shared_ptr<LogPipe> pipe;
+};
+struct EndReadLogsEvent {
+  LogReadId read = 0;
+};
+using QueryEvent = std::variant<WatchEvent, UnwatchEvent, ListJobsEvent, ListNodesEvent,
+                                ReadLogsEvent, EndReadLogsEvent>;
 
 // Thread-safe.
 class Inbox {

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
@@ -11,6 +12,10 @@
 namespace accel {
 
 void Sessions::Open(SessionOpened opened) {
+  if (sessions_.size() >= kMostSessions) {
+    return opened.callbacks.on_closed(absl::ResourceExhaustedError(
+        absl::StrCat(kMostSessions, " agents' streams are open; try again later")));
+  }
   sessions_[opened.session].callbacks = std::move(opened.callbacks);
 }
 
@@ -46,7 +51,7 @@ void Sessions::Report(ReportEvent report, ClusterState* state, Changes* changes)
 void Sessions::Drop(SessionId session, ClusterState* state) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
-  CloseSession(session, found->second.node, state);
+  Leave(session, found->second.node, state);
   LogInfo("agent's stream closed", {{"node_id", found->second.node.value()}});
   sessions_.erase(found);
 }
@@ -56,9 +61,15 @@ void Sessions::End(SessionId session, absl::Status why, ClusterState* state) {
   if (found == sessions_.end()) return;
   Session ended = std::move(found->second);
   sessions_.erase(found);
-  CloseSession(session, ended.node, state);
+  Leave(session, ended.node, state);
   LogWarning("agent's stream ended", {{"node_id", ended.node.value()}, {"why", why.ToString()}});
   ended.callbacks.on_closed(std::move(why));
+}
+
+void Sessions::Leave(SessionId session, const NodeId& node, ClusterState* state) {
+  CloseSession(session, node, state);
+  const auto entry = state->nodes.find(node);
+  if (entry != state->nodes.end()) log_hub_.LoseNode(node, entry->second.observed.name());
 }
 
 void Sessions::Publish(const NodeId& node, ClusterState* state) {
@@ -66,11 +77,12 @@ void Sessions::Publish(const NodeId& node, ClusterState* state) {
   if (entry == state->nodes.end()) return;
   const auto found = sessions_.find(entry->second.session);
   if (found == sessions_.end()) return;
-  std::string signature = DesiredSignature(*state, node, {});
+  const std::vector<v1::LogReader> readers = log_hub_.ReadersOn(node);
+  std::string signature = DesiredSignature(*state, node, readers);
   if (signature == found->second.signature) return;
   found->second.signature = std::move(signature);
-  auto desired =
-      std::make_shared<const v1::NodeDesired>(BuildDesired(*state, node, {}, ++state->revision));
+  auto desired = std::make_shared<const v1::NodeDesired>(
+      BuildDesired(*state, node, readers, ++state->revision));
   found->second.callbacks.on_desired(std::move(desired));
 }
 

@@ -7,11 +7,18 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/core/cluster_state.h"
 #include "coordinator/inbox.h"
+#include "coordinator/log_hub.h"
 
 namespace accel {
 
 class Sessions {
  public:
+  static constexpr size_t kMostSessions = 20'000;
+
+  // The hub outlives this.
+  explicit Sessions(LogHub* log_hub) : log_hub_(*log_hub) {}
+
+  // Over the bound the session is ended at once: RESOURCE_EXHAUSTED.
   void Open(SessionOpened opened);
   // Takes the report into the state; ends the session that it shows to be wrong or superseded.
   void Report(ReportEvent report, ClusterState* state, Changes* changes);
@@ -34,6 +41,9 @@ class Sessions {
 
   void End(SessionId session, absl::Status why, ClusterState* state);
 
+  void Leave(SessionId session, const NodeId& node, ClusterState* state);
+
+  LogHub& log_hub_;
   std::map<SessionId, Session> sessions_;
 };
 

@@ -54,11 +54,17 @@ void Watchers::List(ListJobsEvent list) const {
   if (list.job.empty()) {
     for (const auto& [id, job] : jobs_) listed.push_back(job);
   } else {
-    const auto job = jobs_.find(list.job);
-    if (job == jobs_.end()) return list.done(NoSuchJob(list.job));
-    listed.push_back(job->second);
+    absl::StatusOr<JobPtr> job = Find(list.job);
+    if (!job.ok()) return list.done(std::move(job).status());
+    listed.push_back(*std::move(job));
   }
   list.done(std::move(listed));
+}
+
+absl::StatusOr<JobPtr> Watchers::Find(const JobId& job) const {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return NoSuchJob(job);
+  return found->second;
 }
 
 void Watchers::Close() {

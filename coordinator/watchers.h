@@ -24,6 +24,8 @@ class Watchers {
   void Watch(WatchEvent watch);
   void Unwatch(WatchId watch);
   void List(ListJobsEvent list) const;
+  // NOT_FOUND: no such job.
+  absl::StatusOr<JobPtr> Find(const JobId& job) const;
 
   // Everybody hears UNAVAILABLE.
   void Close();

@@ -217,6 +217,7 @@ void CloseSession(SessionId session, const NodeId& node, ClusterState* state) {
 void ForgiveSilence(absl::Duration away, ClusterState* state) {
   for (auto& [id, node] : state->nodes) node.last_heard += away;
   state->opened_at += away;
+  for (const JobId& id : state->unfinished) state->jobs.at(id).start_by += away;
 }
 
 }  // namespace accel

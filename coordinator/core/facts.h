@@ -40,7 +40,8 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
 // The stream is gone. The node is lost only once it has been silent for too long.
 void CloseSession(SessionId session, const NodeId& node, ClusterState* state);
 
-// The coordinator itself was away (suspended, starved) for this long and could hear nobody.
+// The coordinator itself was away (suspended, starved) for this long and could hear nobody: neither
+// silence nor a start that was not reported in this time counts.
 void ForgiveSilence(absl::Duration away, ClusterState* state);
 
 }  // namespace accel

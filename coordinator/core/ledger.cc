@@ -32,11 +32,13 @@ std::string WhyBusy(const ClusterState& state, const NodeOffer& offer) {
     return absl::StrCat("node ", observed.name(), " is still ending generation ", part.generation(),
                         " of job ", part.job_id());
   }
-  if (offer.generations >= state.limits.generations_per_node) {
-    return absl::StrCat("node ", observed.name(), " runs ", offer.generations,
-                        " jobs, as many as it may");
-  }
   return "";
+}
+
+std::string WhyFull(const NodeOffer& offer, int most) {
+  if (offer.generations < most) return "";
+  return absl::StrCat("node ", offer.entry->observed.name(), " runs ", offer.generations,
+                      " jobs, as many as it may");
 }
 
 bool ByName(const NodeOffer& a, const NodeOffer& b) {
@@ -47,7 +49,8 @@ bool ByName(const NodeOffer& a, const NodeOffer& b) {
 
 }  // namespace
 
-Ledger::Ledger(const ClusterState& state, absl::Time now) {
+Ledger::Ledger(const ClusterState& state, absl::Time now)
+    : generations_per_node_(state.limits.generations_per_node) {
   for (const auto& [id, node] : state.nodes) {
     if (!IsConnected(state, node, now)) continue;
     const v1::NodeObserved& observed = node.observed;
@@ -64,6 +67,7 @@ Ledger::Ledger(const ClusterState& state, absl::Time now) {
     offer.free_gpus = offer.gpus;
     TakeHeld(state, &offer);
     offer.busy = WhyBusy(state, offer);
+    if (offer.busy.empty()) offer.busy = WhyFull(offer, generations_per_node_);
     any_gpus_ |= !offer.gpus.empty();
     offers_.push_back(std::move(offer));
   }
@@ -75,6 +79,7 @@ void Ledger::Take(const std::vector<v1::Placement>& placements) {
     for (NodeOffer& offer : offers_) {
       if (offer.id.value() != placement.node_id()) continue;
       ++offer.generations;
+      if (offer.busy.empty()) offer.busy = WhyFull(offer, generations_per_node_);
       RemoveAll(placement.gpu_ids(), &offer.free_gpus);
       if (placement.store_socket() != 0) offer.taken_sockets.insert(placement.store_socket());
     }

@@ -35,6 +35,7 @@ class Ledger {
   void Take(const std::vector<v1::Placement>& placements);
 
  private:
+  const int generations_per_node_;
   std::vector<NodeOffer> offers_;
   std::vector<std::string> refusals_;
   bool any_gpus_ = false;

@@ -1,55 +1,18 @@
 #include "tests/scenarios/scenario.h"
 
-#include <set>
-#include <stdexcept>
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "common/status_macros.h"
 #include "coordinator/core/desired_state.h"
 #include "coordinator/core/facts.h"
-#include "coordinator/core/job_state.h"
 #include "coordinator/core/planner.h"
+#include "tests/scenarios/words.h"
 
 namespace accel::testing {
 namespace {
-
-std::vector<std::string> Split(absl::string_view text, char by) {
-  return absl::StrSplit(text, by, absl::SkipEmpty());
-}
-
-int Number(absl::string_view text) {
-  int value = 0;
-  if (!absl::SimpleAtoi(text, &value)) {
-    throw std::invalid_argument(absl::StrCat("not a number: ", text));
-  }
-  return value;
-}
-
-absl::Duration ParseDuration(absl::string_view text) {
-  absl::Duration value;
-  if (!absl::ParseDuration(text, &value)) {
-    throw std::invalid_argument(absl::StrCat("not a duration: ", text));
-  }
-  return value;
-}
-
-// "nodes=2" gives {"nodes", "2"}; "cpu" gives {"cpu", ""}.
-std::pair<std::string, std::string> Option(absl::string_view word) {
-  return absl::StrSplit(word, absl::MaxSplits('=', 1));
-}
-
-absl::Status Unmet(absl::string_view what, absl::string_view actual) {
-  return absl::FailedPreconditionError(absl::StrCat("expected ", what, "; it is: ", actual));
-}
-
-std::string Rest(const std::vector<std::string>& words, size_t from) {
-  return absl::StrJoin(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), " ");
-}
 
 v1::JobSpec ParseSpec(const std::vector<std::string>& words) {
   v1::JobSpec spec;
@@ -268,87 +231,6 @@ absl::Status Scenario::Advance(const Words& words) {
   return absl::OkStatus();
 }
 
-absl::Status Scenario::Expect(const Words& words) {
-  const v1::Job& job = state_.jobs.at(JobId(RealId(words.at(1)))).job;
-  const std::string actual = absl::StrCat(v1::JobPhase_Name(job.phase()), ": ", job.reason());
-  const auto [name, value] = Option(words.at(2));
-  const v1::GenerationRecord* generation = CurrentGeneration(job);
-  const std::map<std::string, int> numbers = {
-      {"exit", job.exit_code()},
-      {"failures", job.failures()},
-      {"replans", job.replans()},
-      {"generation", generation == nullptr ? 0 : generation->generation()}};
-  const auto number = numbers.find(name);
-  if (number != numbers.end()) {
-    if (number->second == Number(value)) return absl::OkStatus();
-    return Unmet(Rest(words, 1), absl::StrCat(number->second));
-  }
-  if (absl::StartsWith(words[2], "cause~")) {
-    const std::string cause = job.cause().ShortDebugString();
-    const std::string part = Rest(words, 2).substr(6);
-    return absl::StrContains(cause, part) ? absl::OkStatus() : Unmet(Rest(words, 1), cause);
-  }
-  if (v1::JobPhase_Name(job.phase()) != words[2]) return Unmet(Rest(words, 1), actual);
-  if (words.size() > 4 && !absl::StrContains(job.reason(), Rest(words, 4))) {
-    return Unmet(Rest(words, 1), actual);
-  }
-  return absl::OkStatus();
-}
-
-std::string Scenario::Summary(const v1::NodeDesired& desired) const {
-  std::vector<std::string> parts;
-  for (const v1::DesiredGeneration& generation : desired.generations()) {
-    const std::string key =
-        absl::StrCat(Alias(generation.key().job_id()), ".", generation.key().generation());
-    if (generation.stop()) {
-      parts.push_back(absl::StrCat(key, " stop ", generation.grace_ms(), "ms"));
-      continue;
-    }
-    parts.push_back(absl::StrCat(key, " ranks ", generation.workers(0).rank(), "-",
-                                 generation.workers().rbegin()->rank(),
-                                 generation.store_socket() == 0 ? "" : " store"));
-  }
-  for (const v1::GenerationKey& key : desired.forget()) {
-    parts.push_back(absl::StrCat("forget ", Alias(key.job_id()), ".", key.generation()));
-  }
-  return parts.empty() ? "nothing" : absl::StrJoin(parts, "; ");
-}
-
-absl::Status Scenario::ExpectDesired(const Words& words) {
-  const NodeId id(Node(words.at(1)).observed().node_id());
-  const std::string actual = Summary(BuildDesired(state_, id, {}, state_.revision));
-  return actual == Rest(words, 3) ? absl::OkStatus() : Unmet(Rest(words, 3), actual);
-}
-
-absl::Status Scenario::ExpectEnv(const Words& words) {
-  const std::vector<std::string> names = Split(words.at(2), '.');
-  const NodeId id(Node(words.at(1)).observed().node_id());
-  const v1::NodeDesired desired = BuildDesired(state_, id, {}, state_.revision);
-  for (const v1::DesiredGeneration& generation : desired.generations()) {
-    if (generation.key().job_id() != RealId(names.at(0))) continue;
-    std::map<std::string, std::string> env;
-    for (const v1::EnvVar& variable : generation.env()) env[variable.name()] = variable.value();
-    for (const v1::DesiredWorker& worker : generation.workers()) {
-      if (worker.rank() != Number(words.at(3))) continue;
-      for (const v1::EnvVar& variable : worker.env()) env[variable.name()] = variable.value();
-    }
-    const auto [name, value] = Option(words.at(4));
-    if (absl::EndsWith(name, "!")) {
-      const auto found = env.find(name.substr(0, name.size() - 1));
-      return found == env.end() ? absl::OkStatus() : Unmet(words[4], found->second);
-    }
-    return env.count(name) != 0 && env[name] == value ? absl::OkStatus()
-                                                      : Unmet(words[4], env[name]);
-  }
-  return absl::InvalidArgumentError(absl::StrCat(words[1], " is to start no ", words[2]));
-}
-
-absl::Status Scenario::ExpectStaleCounts(const Words& words) {
-  const std::string actual =
-      absl::StrCat("sessions=", state_.stale.sessions, " generations=", state_.stale.generations);
-  return actual == Rest(words, 1) ? absl::OkStatus() : Unmet(Rest(words, 1), actual);
-}
-
 absl::Status Scenario::Play(absl::string_view line) {
   static const auto* const kSteps =
       new std::map<std::string, Step>{{"node", &Scenario::AddNode},
@@ -371,7 +253,8 @@ absl::Status Scenario::Play(absl::string_view line) {
                                       {"expect", &Scenario::Expect},
                                       {"desired", &Scenario::ExpectDesired},
                                       {"env", &Scenario::ExpectEnv},
-                                      {"stale_counts", &Scenario::ExpectStaleCounts}};
+                                      {"stale_counts", &Scenario::ExpectStaleCounts},
+                                      {"all_over", &Scenario::ExpectAllOver}};
   const Words words = Split(line.substr(0, line.find('#')), ' ');
   if (words.empty()) return absl::OkStatus();
   const auto step = kSteps->find(words[0]);
@@ -384,34 +267,6 @@ absl::Status Scenario::Play(absl::string_view line) {
     return absl::InvalidArgumentError(error.what());
   }
   return CheckInvariants();
-}
-
-absl::Status Scenario::CheckInvariants() {
-  std::set<std::string> gpus, sockets;
-  for (const auto& [id, entry] : state_.jobs) {
-    const v1::JobPhase phase = entry.job.phase();
-    const auto [final, first] = final_phases_.emplace(id, phase);
-    if (IsFinal(final->second) && final->second != phase) return Unmet("one final phase", "two");
-    final->second = phase;
-    if (!HoldsNodes(phase)) continue;
-    const v1::GenerationRecord& generation = *CurrentGeneration(entry.job);
-    int next_rank = 0;
-    for (const v1::Placement& placement : generation.placements()) {
-      if (placement.first_rank() != next_rank) return Unmet("dense ranks", "a gap");
-      next_rank += placement.processes();
-      for (int gpu : placement.gpu_ids()) {
-        if (!gpus.insert(absl::StrCat(placement.node_id(), "/", gpu)).second) {
-          return Unmet("one holder of a GPU", absl::StrCat("two of ", gpu));
-        }
-      }
-      if (placement.store_socket() == 0) continue;
-      if (!sockets.insert(absl::StrCat(placement.incarnation(), "/", placement.store_socket()))
-               .second) {
-        return Unmet("one user of a spare socket", "two");
-      }
-    }
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace accel::testing

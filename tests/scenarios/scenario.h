@@ -1,27 +1,39 @@
 // A scenario: a text file of steps, played on the coordinator's pure core with fake nodes and a
-// clock of its own.
+// clock of its own. The steps:
 //
-//   # A comment.
-//   node NAME [gpus=N] [sockets=N] [address=A]    a node connects; sockets: spare store sockets it
-//   keeps (default 2) submit [nodes=N] [ppn=K,L] [cpu] [gpu_ids=I,J] [max_restarts=N]
-//   [time_limit=D] [start_deadline=D]
-//                                                 jobs are called j1, j2... in the order of their
-//                                                 submits
+//   node NAME [gpus=N] [sockets=N] [address=A]
+//     A node connects. It keeps so many spare store sockets (2).
+//   submit [nodes=N] [ppn=K,L] [cpu] [gpu_ids=I,J] [max_restarts=N] [time_limit=D]
+//          [start_deadline=D]
+//     Jobs are called j1, j2... in the order of their submits.
 //   cancel JOB [at_once]
-//   sync NODE...                                  the nodes act on their desired states and report
-//   ("all": every node) run NODE JOB.GENERATION                       every rank there has done its
-//   exec exit NODE JOB.GENERATION RANK CODE|SIGn|OOM   one rank ends; OOM: the kernel's
-//   out-of-memory killer fail NODE JOB.GENERATION TEXT                 the node's part could not be
-//   started end NODE JOB.GENERATION                       no process is left; ranks that still ran
-//   died by SIGTERM vanish NODE                                   its spare sockets turn out to be
-//   gone from now on ("vanish NODE no") restart NODE / disconnect NODE / reconnect NODE / mute NODE
-//   / unmute NODE / refuse NODE TEXT stale NODE JOB.GENERATION                     the node reports
-//   a running generation that it was never asked for advance DURATION in steps of a second, with
-//   heartbeats of all that are not muted expect JOB PHASE [~ TEXT]                     its phase,
-//   and a part of its reason expect JOB exit=N | failures=N | replans=N | generation=N | cause~TEXT
-//   desired NODE = TEXT                           the whole desired state in short; see
-//   Scenario::Summary() env NODE JOB.GENERATION RANK NAME=VALUE       the worker's environment;
-//   "NAME!" for absent stale_counts sessions=N generations=N
+//   sync NODE...
+//     The nodes ("all": every one) act on their desired states and report.
+//   run NODE JOB.GENERATION
+//     Every rank there has done its exec.
+//   exit NODE JOB.GENERATION RANK CODE|SIGn|OOM
+//     One rank ends; OOM: by the kernel's out-of-memory killer.
+//   fail NODE JOB.GENERATION TEXT
+//     The node's part could not be started.
+//   end NODE JOB.GENERATION
+//     No process is left; ranks that still ran died by SIGTERM.
+//   vanish NODE [no]
+//     Its spare sockets turn out to be gone from now on.
+//   restart NODE, disconnect NODE, reconnect NODE, mute NODE, unmute NODE, refuse NODE TEXT
+//   stale NODE JOB.GENERATION
+//     The node reports a running generation that it was not asked for.
+//   advance DURATION
+//     In steps of a second, with a heartbeat of each node that is not muted.
+//   expect JOB PHASE [~ TEXT]
+//     Its phase, and a part of its reason.
+//   expect JOB exit=N, failures=N, replans=N, generation=N or cause~TEXT
+//   desired NODE = TEXT
+//     The whole desired state in short: see Summary().
+//   env NODE JOB.GENERATION RANK NAME=VALUE
+//     The worker's environment; "NAME!" for a variable that is absent.
+//   stale_counts sessions=N generations=N
+//   all_over
+//     Every job is in a final phase.
 #pragma once
 
 #include <map>
@@ -69,6 +81,7 @@ class Scenario {
   absl::Status ExpectDesired(const Words& words);
   absl::Status ExpectEnv(const Words& words);
   absl::Status ExpectStaleCounts(const Words& words);
+  absl::Status ExpectAllOver(const Words& words);
 
   FakeNode& Node(const std::string& name);
   v1::ObservedGeneration& Part(const std::string& node, const std::string& generation);

@@ -1,0 +1,61 @@
+#include "common/state_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace accel {
+namespace {
+
+absl::Status MakeDir(const std::string& dir) {
+  std::error_code error;
+  // Only what is missing is made, so permissions are set on nothing that was there.
+  std::filesystem::path missing(dir);
+  if (std::filesystem::is_directory(missing, error)) return absl::OkStatus();
+  std::filesystem::create_directories(missing, error);
+  if (!error) {
+    std::filesystem::permissions(missing, std::filesystem::perms::owner_all, error);
+  }
+  if (!error) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("cannot make the state directory ", dir, ": ", error.message()));
+}
+
+std::string ReadHolder(int fd) {
+  char text[32];
+  const ssize_t size = pread(fd, text, sizeof text, 0);
+  if (size <= 0) return "of unknown id";
+  return std::string(
+      absl::StripAsciiWhitespace(absl::string_view(text, static_cast<size_t>(size))));
+}
+
+}  // namespace
+
+absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view daemon) {
+  ACCEL_RETURN_IF_ERROR(MakeDir(dir));
+  const std::string path = absl::StrCat(dir, "/", daemon, ".lock");
+  UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return absl::ErrnoToStatus(errno, absl::StrCat("cannot lock ", path));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the state directory ", dir, " is in use by process ", ReadHolder(fd.get()),
+                     "; stop it, or choose another --state_dir"));
+  }
+  const std::string pid = absl::StrCat(getpid(), "\n");
+  if (ftruncate(fd.get(), 0) != 0 ||
+      pwrite(fd.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+  }
+  return fd;
+}
+
+}  // namespace accel

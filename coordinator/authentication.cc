@@ -1,0 +1,41 @@
+#include "coordinator/authentication.h"
+
+#include "absl/strings/strip.h"
+#include "common/log.h"
+#include "common/token.h"
+
+namespace accel {
+
+bool Authentication::Presents(const grpc::CallbackServerContext& context) const {
+  const auto& metadata = context.client_metadata();
+  if (metadata.count("authorization") != 1) return false;
+  const grpc::string_ref value = metadata.find("authorization")->second;
+  absl::string_view credential(value.data(), value.size());
+  return absl::ConsumePrefix(&credential, "Bearer ") && SameToken(token_, credential);
+}
+
+grpc::Status Authentication::Check(const grpc::CallbackServerContext& context) {
+  if (Presents(context)) return grpc::Status::OK;
+  LogRefusal(context.peer());
+  return grpc::Status(
+      grpc::StatusCode::UNAUTHENTICATED,
+      "the call carries no token, or not this coordinator's; use the same "
+      "~/.config/accel/token on both sides, or name it with --token_file or ACCEL_TOKEN");
+}
+
+void Authentication::LogRefusal(const std::string& peer) {
+  int64_t unlogged = 0;
+  {
+    absl::MutexLock lock(&mutex_);
+    const absl::Time now = clock_->Now();
+    if (now < next_line_) {
+      ++unlogged_;
+      return;
+    }
+    next_line_ = now + absl::Seconds(1);
+    unlogged = std::exchange(unlogged_, 0);
+  }
+  LogWarning("refused a call without a valid token", {{"peer", peer}, {"others_since", unlogged}});
+}
+
+}  // namespace accel

@@ -1,0 +1,101 @@
+#include "coordinator/core/job_spec.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/status_matchers.h"
+
+namespace accel {
+namespace {
+
+using ::testing::StartsWith;
+using testing::StatusIs;
+
+v1::JobSpec Good() {
+  v1::JobSpec spec;
+  spec.set_name("mnist");
+  spec.add_argv("train.py");
+  spec.set_workdir("/data");
+  spec.set_nodes(2);
+  spec.add_processes_per_node(3);
+  spec.add_processes_per_node(4);
+  spec.set_mixed_precision("bf16");
+  spec.set_on_agent_loss(v1::END);
+  v1::EnvVar* variable = spec.add_env();
+  variable->set_name("A");
+  variable->set_value("=b");
+  return spec;
+}
+
+TEST(JobSpec, TakesWhatMakesSense) {
+  EXPECT_OK(ValidateJobSpec(Good()));
+  v1::JobSpec least;
+  least.add_argv("x");
+  least.set_nodes(1);
+  EXPECT_OK(ValidateJobSpec(least));
+}
+
+struct Case {
+  std::string field;
+  std::function<void(v1::JobSpec*)> spoil;
+};
+
+TEST(JobSpec, RefusesWhatDoesNotAndNamesTheField) {
+  const std::string nul("a\0b", 3);
+  const std::vector<Case> cases = {
+      {"name", [](v1::JobSpec* s) { s->set_name(std::string(129, 'x')); }},
+      {"argv", [](v1::JobSpec* s) { s->clear_argv(); }},
+      {"argv", [](v1::JobSpec* s) { s->set_argv(0, ""); }},
+      {"argv", [&](v1::JobSpec* s) { s->add_argv(nul); }},
+      {"argv", [](v1::JobSpec* s) { s->add_argv(std::string(1 << 20, 'x')); }},
+      {"env", [](v1::JobSpec* s) { s->add_env(); }},
+      {"env", [](v1::JobSpec* s) { s->add_env()->set_name("A=B"); }},
+      {"env", [&](v1::JobSpec* s) { s->mutable_env(0)->set_value(nul); }},
+      {"env", [](v1::JobSpec* s) { s->mutable_env(0)->set_value(std::string(1 << 20, 'x')); }},
+      {"workdir", [](v1::JobSpec* s) { s->set_workdir("relative"); }},
+      {"workdir", [](v1::JobSpec* s) { s->set_workdir("/" + std::string(4096, 'x')); }},
+      {"log_dir", [](v1::JobSpec* s) { s->set_log_dir("logs"); }},
+      {"required_paths", [](v1::JobSpec* s) { s->add_required_paths("x"); }},
+      {"required_paths",
+       [](v1::JobSpec* s) {
+         for (int i = 0; i < 65; ++i) s->add_required_paths("/x");
+       }},
+      {"nodes", [](v1::JobSpec* s) { s->set_nodes(0); }},
+      {"nodes", [](v1::JobSpec* s) { s->set_nodes(10'001); }},
+      {"processes_per_node", [](v1::JobSpec* s) { s->add_processes_per_node(1); }},
+      {"processes_per_node", [](v1::JobSpec* s) { s->set_processes_per_node(0, 0); }},
+      {"processes_per_node", [](v1::JobSpec* s) { s->set_processes_per_node(0, 1025); }},
+      {"gpu_ids", [](v1::JobSpec* s) { s->add_gpu_ids(-1); }},
+      {"gpu_ids",
+       [](v1::JobSpec* s) {
+         s->add_gpu_ids(2);
+         s->add_gpu_ids(2);
+       }},
+      {"gpu_ids",
+       [](v1::JobSpec* s) {
+         s->set_cpu(true);
+         s->add_gpu_ids(0);
+       }},
+      {"max_restarts", [](v1::JobSpec* s) { s->set_max_restarts(-1); }},
+      {"time_limit_ms", [](v1::JobSpec* s) { s->set_time_limit_ms(-1); }},
+      {"start_deadline_ms", [](v1::JobSpec* s) { s->set_start_deadline_ms(-1); }},
+      {"stop_grace_ms", [](v1::JobSpec* s) { s->set_stop_grace_ms(int64_t{1} << 50); }},
+      {"failure_grace_ms", [](v1::JobSpec* s) { s->set_failure_grace_ms(-1); }},
+      {"on_agent_loss",
+       [](v1::JobSpec* s) { s->set_on_agent_loss(static_cast<v1::OnAgentLoss>(2)); }},
+      {"mixed_precision", [](v1::JobSpec* s) { s->set_mixed_precision("fp64"); }},
+      {"terminal_columns", [](v1::JobSpec* s) { s->set_terminal_columns(-1); }},
+  };
+  for (const Case& spoiled : cases) {
+    v1::JobSpec spec = Good();
+    spoiled.spoil(&spec);
+    EXPECT_THAT(ValidateJobSpec(spec),
+                StatusIs(absl::StatusCode::kInvalidArgument, StartsWith(spoiled.field + ": ")));
+  }
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,163 @@
+#include "coordinator/core/placement.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+namespace accel {
+namespace {
+
+const absl::Time kNow = absl::UnixEpoch() + absl::Hours(1);
+
+struct FakeNode {
+  std::string name;
+  int gpus = 0;
+  int sockets = 1;
+};
+
+ClusterState Cluster(const std::vector<FakeNode>& nodes) {
+  ClusterState state;
+  uint64_t socket_id = 100;
+  for (const FakeNode& fake : nodes) {
+    NodeEntry& node = state.nodes[NodeId(fake.name)];
+    node.session = 1;
+    node.last_heard = kNow;
+    node.observed.set_node_id(fake.name);
+    node.observed.set_name(fake.name);
+    node.observed.set_incarnation(fake.name + "-1");
+    node.observed.set_address("10.0.0." + fake.name);
+    for (int i = 0; i < fake.gpus; ++i) {
+      node.observed.mutable_inventory()->add_gpus()->set_index(i);
+    }
+    for (int i = 0; i < fake.sockets; ++i) {
+      v1::StoreSocket* socket = node.observed.add_store_sockets();
+      socket->set_id(++socket_id);
+      socket->set_address("0.0.0.0");
+      socket->set_port(static_cast<int>(socket_id));
+    }
+  }
+  return state;
+}
+
+// "a:0+3[0,1,2] b:3+4": node, first rank, processes, GPUs; or the reason in brackets.
+std::string Show(const PlacementDecision& decision) {
+  if (!decision.assignment.has_value()) return absl::StrCat("(", decision.reason, ")");
+  std::vector<std::string> parts;
+  for (const v1::Placement& placement : decision.assignment->placements) {
+    parts.push_back(
+        absl::StrCat(placement.node_name(), ":", placement.first_rank(), "+", placement.processes(),
+                     placement.gpu_ids().empty()
+                         ? ""
+                         : absl::StrCat("[", absl::StrJoin(placement.gpu_ids(), ","), "]")));
+  }
+  return absl::StrJoin(parts, " ");
+}
+
+v1::JobSpec Spec(int nodes, std::vector<int> processes, bool cpu = false,
+                 std::vector<int> gpu_ids = {}) {
+  v1::JobSpec spec;
+  spec.set_nodes(nodes);
+  spec.mutable_processes_per_node()->Add(processes.begin(), processes.end());
+  spec.set_cpu(cpu);
+  spec.mutable_gpu_ids()->Add(gpu_ids.begin(), gpu_ids.end());
+  return spec;
+}
+
+struct Case {
+  std::vector<FakeNode> nodes;
+  v1::JobSpec spec;
+  std::string expected;
+};
+
+TEST(Placement, Table) {
+  const std::vector<Case> cases = {
+      // Number of processes: given, per GPU, or one.
+      {{{"a"}}, Spec(1, {}), "a:0+1"},
+      {{{"a"}}, Spec(1, {4}), "a:0+4"},
+      {{{"a", 2}}, Spec(1, {}), "a:0+2[0,1]"},
+      {{{"a", 2}}, Spec(1, {}, true), "a:0+1"},
+      {{{"a", 4}}, Spec(1, {2}), "a:0+2[0,1]"},
+      {{{"a", 4}}, Spec(1, {}, false, {1, 3}), "a:0+2[1,3]"},
+      {{{"a", 4}}, Spec(1, {1}, false, {3, 1}), "a:0+1[1]"},
+      // Ranks: dense, by the names of the nodes.
+      {{{"c"}, {"a"}, {"b"}}, Spec(2, {2}), "a:0+2 b:2+2"},
+      {{{"b"}, {"a"}}, Spec(2, {3, 4}), "a:0+3 b:3+4"},
+      {{{"a", 2}, {"b", 3}}, Spec(2, {}), "a:0+2[0,1] b:2+3[0,1,2]"},
+      // Unequal needs on unequal nodes: the order of names gives way.
+      {{{"a", 4}, {"b", 1}}, Spec(2, {1, 4}), "b:0+1[0] a:1+4[0,1,2,3]"},
+      {{{"a", 1}, {"b", 2}, {"c", 3}}, Spec(3, {3, 1, 2}), "c:0+3[0,1,2] a:3+1[0] b:4+2[0,1]"},
+      // GPU nodes first for who does not say cpu.
+      {{{"a"}, {"b", 1}}, Spec(1, {}), "b:0+1[0]"},
+      {{{"a"}, {"b", 1}}, Spec(1, {1}, true), "a:0+1"},
+      // What is missing.
+      {{}, Spec(1, {}), "(Needs 1 node; none are connected and taking work.)"},
+      {{{"a"}}, Spec(3, {1}), "(Needs 3 nodes; 1 is connected and taking work.)"},
+      {{{"a", 2}},
+       Spec(1, {3}),
+       "(Needs a GPU for each process, up to 3 on one node, on 1 node; the largest connected node "
+       "has 2. Ask for fewer processes, or for cpu to run without GPUs.)"},
+      {{{"a", 2}, {"b"}},
+       Spec(2, {}),
+       "(Needs 2 nodes with GPUs; fewer are connected. Ask for cpu to run without.)"},
+      {{{"a", 0, 0}}, Spec(1, {2}), "(Waits for node a to open a spare store socket.)"},
+      {{{"a", 0, 0}}, Spec(1, {1}), "a:0+1"},
+  };
+  for (const Case& c : cases) {
+    const ClusterState state = Cluster(c.nodes);
+    EXPECT_EQ(Show(Place(c.spec, Ledger(state, kNow))), c.expected);
+  }
+}
+
+TEST(Placement, ConsumesASpareSocketOfMachineRankZero) {
+  const ClusterState state = Cluster({{"1", 0, 2}, {"2", 0, 2}});
+  Ledger ledger(state, kNow);
+  const PlacementDecision first = Place(Spec(2, {1}), ledger);
+  EXPECT_EQ(first.assignment->master_addr, "10.0.0.1");
+  EXPECT_EQ(first.assignment->master_port, 101);
+  EXPECT_EQ(first.assignment->placements[0].store_socket(), 101u);
+  EXPECT_EQ(first.assignment->placements[0].incarnation(), "1-1");
+  EXPECT_EQ(first.assignment->placements[1].store_socket(), 0u);
+  ledger.Take(first.assignment->placements);
+  const PlacementDecision second = Place(Spec(1, {2}), ledger);
+  EXPECT_EQ(second.assignment->master_addr, "127.0.0.1");
+  EXPECT_EQ(second.assignment->master_port, 102);
+  ledger.Take(second.assignment->placements);
+  EXPECT_EQ(Show(Place(Spec(1, {2}), ledger)), "(Waits for node 1 to open a spare store socket.)");
+}
+
+TEST(Placement, ASocketMustBeReachable) {
+  ClusterState state = Cluster({{"1"}, {"2"}});
+  state.nodes[NodeId("1")].observed.mutable_store_sockets(0)->set_address("127.0.0.1");
+  EXPECT_EQ(Show(Place(Spec(2, {1}), Ledger(state, kNow))),
+            "(Waits for node 1 to open a spare store socket.)");
+  EXPECT_EQ(Show(Place(Spec(1, {2}), Ledger(state, kNow))), "1:0+2");
+}
+
+TEST(Placement, NodesThatCannotBeUsedAreNot) {
+  ClusterState state = Cluster({{"a"}, {"b"}, {"c"}, {"d"}, {"e"}});
+  state.nodes[NodeId("a")].session = 0;
+  state.nodes[NodeId("b")].last_heard = kNow - absl::Seconds(5);
+  state.nodes[NodeId("c")].observed.set_refuses_work("the disk is full");
+  v1::ObservedGeneration* stray = state.nodes[NodeId("d")].observed.add_generations();
+  stray->set_job_id("old");
+  stray->set_generation(3);
+  stray->set_state(v1::ObservedGeneration::STOPPING);
+  EXPECT_EQ(Show(Place(Spec(1, {1}), Ledger(state, kNow))), "e:0+1");
+  const PlacementDecision two = Place(Spec(2, {1}), Ledger(state, kNow));
+  EXPECT_EQ(Show(two), "(Waits: node d is still ending generation 3 of job old.)");
+  EXPECT_TRUE(two.fits_idle_cluster);
+  const PlacementDecision three = Place(Spec(3, {1}), Ledger(state, kNow));
+  EXPECT_EQ(Show(three),
+            "(Needs 3 nodes; 2 are connected and taking work (node c: the disk is full).)");
+  EXPECT_FALSE(three.fits_idle_cluster);
+  stray->set_state(v1::ObservedGeneration::ENDED);
+  EXPECT_EQ(Show(Place(Spec(2, {1}), Ledger(state, kNow))), "d:0+1 e:1+1");
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,192 @@
+// What scenario files do not say well: bounds, determinism, and what a plan says of itself.
+// Behaviour is in tests/scenarios.
+
+#include "coordinator/core/planner.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_matchers.h"
+#include "coordinator/core/facts.h"
+
+namespace accel {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+class PlannerTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<JobId> Submit(int nodes = 1, size_t argument_bytes = 1) {
+    v1::JobSpec spec;
+    spec.add_argv(std::string(argument_bytes, 'x'));
+    spec.set_nodes(nodes);
+    return SubmitJob(absl::StrCat("s", ++submits_), spec, now_, &state_, &changes_);
+  }
+
+  absl::Status Report(const std::string& node, SessionId session, uint64_t sequence,
+                      const std::string& incarnation = "1") {
+    v1::NodeObserved observed;
+    observed.set_node_id(node);
+    observed.set_name(node);
+    observed.set_incarnation(incarnation);
+    observed.set_sequence(sequence);
+    return Observe(session, observed, now_, &state_, &changes_, &superseded_);
+  }
+
+  Plan Rest() { return PlanToRest(now_, now_, &state_, &changes_); }
+  const v1::Job& Job(const JobId& id) { return state_.jobs.at(id).job; }
+
+  absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
+  ClusterState state_;
+  Changes changes_;
+  SessionId superseded_ = 0;
+  int submits_ = 0;
+};
+
+TEST_F(PlannerTest, SameInputSamePlan) {
+  ASSERT_OK(Report("a", 1, 1));
+  ASSERT_OK(Submit());
+  ASSERT_OK(Submit(3));
+  const Plan first = MakePlan(state_, now_);
+  const Plan second = MakePlan(state_, now_);
+  ASSERT_EQ(first.actions.size(), 2u);
+  ASSERT_EQ(second.actions.size(), 2u);
+  EXPECT_EQ(std::get<StartGeneration>(first.actions[0]).reason,
+            std::get<StartGeneration>(second.actions[0]).reason);
+  EXPECT_EQ(first.reason, "Starting 1 process on node a; waiting for node a.");
+  EXPECT_EQ(Rest().reason, "1 jobs hold nodes, 1 wait in the queue; nothing is to be done.");
+}
+
+TEST_F(PlannerTest, WakesForTheNextDeadline) {
+  state_.limits.start_deadline = absl::Seconds(3);
+  EXPECT_EQ(Rest().wake_at, absl::InfiniteFuture());
+  ASSERT_OK(Report("a", 1, 1));
+  ASSERT_OK(Submit());
+  EXPECT_EQ(Rest().wake_at, now_ + absl::Seconds(3));
+  now_ += absl::Seconds(3);
+  EXPECT_EQ(Rest().wake_at, now_ + absl::Seconds(2));  // The node's silence.
+}
+
+TEST_F(PlannerTest, TheQueueIsBounded) {
+  state_.limits.max_unfinished_jobs = 2;
+  const auto first = Submit();
+  ASSERT_OK(first);
+  ASSERT_OK(Submit());
+  EXPECT_THAT(Submit(),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("the queue is full")));
+  ASSERT_OK(CancelJob(*first, false, &state_));
+  Rest();
+  EXPECT_OK(Submit());
+}
+
+TEST_F(PlannerTest, TheBytesOfDescriptionsAreBounded) {
+  state_.limits.max_spec_bytes = 2'000;
+  ASSERT_OK(Submit(1, 1'500));
+  EXPECT_THAT(Submit(1, 1'500), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("bytes")));
+  EXPECT_OK(Submit(1, 100));
+}
+
+TEST_F(PlannerTest, OnlyTheNewestFinishedJobsAreKept) {
+  state_.limits.max_finished_jobs = 2;
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 4; ++i) {
+    jobs.push_back(Submit().value());
+    ASSERT_OK(CancelJob(jobs.back(), false, &state_));
+    Rest();
+  }
+  EXPECT_EQ(state_.jobs.size(), 2u);
+  EXPECT_EQ(state_.submits.size(), 2u);
+  EXPECT_EQ(changes_.erase, (std::set<JobId>{jobs[0], jobs[1]}));
+  EXPECT_EQ(changes_.put, (std::set<JobId>{jobs[2], jobs[3]}));
+  EXPECT_THAT(CancelJob(jobs[0], false, &state_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr(jobs[0].value())));
+  int64_t bytes = 0;
+  for (const auto& [id, entry] : state_.jobs) bytes += entry.job.spec().ByteSizeLong();
+  EXPECT_EQ(state_.spec_bytes, bytes);
+}
+
+TEST_F(PlannerTest, TheNodesAreBounded) {
+  state_.limits.max_nodes = 2;
+  ASSERT_OK(Report("a", 1, 1));
+  ASSERT_OK(Report("b", 2, 1));
+  EXPECT_THAT(Report("c", 3, 1), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2")));
+  CloseSession(1, NodeId("a"), &state_);
+  EXPECT_OK(Report("c", 3, 1));
+  EXPECT_EQ(state_.nodes.count(NodeId("a")), 0u);
+}
+
+TEST_F(PlannerTest, ANodeRunsSoManyJobsAtOnce) {
+  state_.limits.generations_per_node = 2;
+  ASSERT_OK(Report("a", 1, 1));
+  ASSERT_OK(Submit());
+  ASSERT_OK(Submit());
+  const JobId third = Submit().value();
+  Rest();
+  EXPECT_EQ(Job(third).reason(), "Waits: node a runs 2 jobs, as many as it may.");
+}
+
+TEST_F(PlannerTest, AFixedClusterRefusesWhatCanNeverFit) {
+  state_.limits.fixed_nodes = 1;
+  const JobId job = Submit(2).value();
+  Rest();
+  EXPECT_EQ(Job(job).phase(), v1::PENDING);  // Its one node may still come.
+  ASSERT_OK(Report("a", 1, 1));
+  Rest();
+  EXPECT_EQ(Job(job).phase(), v1::FAILED);
+  EXPECT_EQ(Job(job).exit_code(), 1);
+  EXPECT_THAT(Job(job).reason(), HasSubstr("Needs 2 nodes; 1 is connected"));
+}
+
+TEST_F(PlannerTest, OldGenerationRecordsGo) {
+  state_.limits.generation_records = 3;
+  ASSERT_OK(Report("a", 1, 1));
+  v1::JobSpec spec;
+  spec.add_argv("x");
+  spec.set_nodes(1);
+  spec.set_max_restarts(10);
+  const JobId job = SubmitJob("s", spec, now_, &state_, &changes_).value();
+  Rest();
+  for (int i = 2; i <= 6; ++i) {
+    // Each incarnation knows nothing of what its predecessor ran.
+    ASSERT_OK(Report("a", static_cast<SessionId>(i), 1, absl::StrCat(i)));
+    Rest();
+  }
+  EXPECT_EQ(Job(job).generations_size(), 3);
+  EXPECT_EQ(CurrentGeneration(Job(job))->generation(), 6);
+  EXPECT_EQ(Job(job).failures(), 5);
+}
+
+// Invariant 5.
+TEST_F(PlannerTest, TheOneDoorRefusesThePast) {
+  ASSERT_OK(Report("a", 1, 5, "old"));
+  ASSERT_OK(Report("a", 2, 1, "new"));
+  EXPECT_EQ(superseded_, 1u);
+  EXPECT_THAT(Report("a", 1, 6, "old"),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("newer stream")));
+  EXPECT_EQ(state_.stale.sessions, 1);
+  EXPECT_EQ(state_.nodes.at(NodeId("a")).observed.incarnation(), "new");
+  ASSERT_OK(Report("a", 2, 1, "new"));  // Out of sequence: dropped.
+  EXPECT_EQ(state_.stale.sessions, 2);
+  EXPECT_THAT(Report("a", 2, 2, "third"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("changed within")));
+  // The end of the old session does not end the new one.
+  CloseSession(1, NodeId("a"), &state_);
+  EXPECT_TRUE(IsConnected(state_, state_.nodes.at(NodeId("a")), now_));
+}
+
+// Invariant 9: what the coordinator could not hear is not silence.
+TEST_F(PlannerTest, ItsOwnAbsenceIsForgiven) {
+  ASSERT_OK(Report("a", 1, 1));
+  const JobId job = Submit().value();
+  Rest();
+  now_ += absl::Minutes(10);
+  ForgiveSilence(absl::Minutes(10), &state_);
+  EXPECT_EQ(Rest().wake_at, now_ + absl::Seconds(5));
+  EXPECT_EQ(Job(job).phase(), v1::STARTING);
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,46 @@
+#include "coordinator/flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "common/version.h"
+
+namespace accel {
+namespace {
+
+constexpr char kFooter[] =
+    "Prints 'listening on HOST:PORT' once it serves. SIGTERM and SIGINT end it.\n"
+    "Exit codes: 0 ended by a signal; 1 could not start (the reason is on standard error); 2 bad "
+    "command line.";
+
+constexpr double kLeastTimeout = 0.1;
+constexpr double kMostTimeout = 86'400;
+
+}  // namespace
+
+std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
+  double node_timeout = absl::ToDoubleSeconds(flags->node_timeout);
+  CLI::App app("Registers nodes, queues jobs, and decides what runs where.", "accel-coordinator");
+  app.footer(kFooter);
+  app.set_version_flag("--version", std::string("accel-coordinator ") + kVersion);
+  app.add_option("--listen", flags->listen, "HOST:PORT to serve; port 0 picks one")
+      ->capture_default_str();
+  app.add_option("--state_dir,--state-dir", flags->state_dir,
+                 "Folder of this coordinator; made if it is missing")
+      ->required();
+  app.add_option("--token_file,--token-file", flags->token_file,
+                 "File with the token that every call must carry [ACCEL_TOKEN, else "
+                 "~/.config/accel/token, made if it is missing]");
+  app.add_option("--node_timeout,--node-timeout", node_timeout,
+                 "Seconds of silence after which a node counts as lost")
+      ->check(CLI::Range(kLeastTimeout, kMostTimeout))
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  flags->node_timeout = absl::Seconds(node_timeout);
+  return std::nullopt;
+}
+
+}  // namespace accel

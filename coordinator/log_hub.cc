@@ -1,0 +1,128 @@
+#include "coordinator/log_hub.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace accel {
+namespace {
+
+const v1::GenerationRecord* FindGeneration(const v1::Job& job, int generation) {
+  if (generation == 0) return CurrentGeneration(job);
+  for (const v1::GenerationRecord& record : job.generations()) {
+    if (record.generation() == generation) return &record;
+  }
+  return nullptr;
+}
+
+absl::Status CheckConnected(const v1::Placement& placement, const ClusterState& state,
+                            absl::Time now) {
+  const auto node = state.nodes.find(NodeId(placement.node_id()));
+  if (node != state.nodes.end() && IsConnected(state, node->second, now)) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("the output is on node ", placement.node_name(), ", which is not connected"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<NodeId>> LogHub::Begin(LogReadId read,
+                                                  const v1::ReadLogsRequest& request,
+                                                  const v1::Job& job, const ClusterState& state,
+                                                  absl::Time now, std::shared_ptr<LogPipe> pipe) {
+  const v1::GenerationRecord* generation = FindGeneration(job, request.generation());
+  if (generation == nullptr) {
+    return absl::NotFoundError(
+        request.generation() == 0
+            ? absl::StrCat("job ", job.job_id(), " has not been started yet: ", job.reason())
+            : absl::StrCat("job ", job.job_id(), " has no generation ", request.generation()));
+  }
+  std::vector<Reader> readers;
+  for (const v1::Placement& placement : generation->placements()) {
+    for (int rank = placement.first_rank(); rank < placement.first_rank() + placement.processes();
+         ++rank) {
+      if (request.rank() >= 0 && rank != request.rank()) continue;
+      if (absl::Status status = CheckConnected(placement, state, now); !status.ok()) return status;
+      Reader reader{read, NodeId(placement.node_id()), {}, pipe};
+      reader.wish.set_reader_id(absl::StrCat("r", read, "-", rank));
+      reader.wish.set_job_id(job.job_id());
+      reader.wish.set_generation(generation->generation());
+      reader.wish.set_rank(rank);
+      reader.wish.set_follow(request.follow());
+      readers.push_back(std::move(reader));
+    }
+  }
+  if (readers.empty()) {
+    return absl::NotFoundError(absl::StrCat("generation ", generation->generation(), " of job ",
+                                            job.job_id(), " has no rank ", request.rank()));
+  }
+  absl::MutexLock lock(&mutex_);
+  if (readers_.size() + readers.size() > kMostReaders) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the output of ", readers_.size(), " ranks is being read already; try again later"));
+  }
+  std::vector<std::string> ids;
+  std::vector<NodeId> nodes;
+  for (Reader& reader : readers) {
+    ids.push_back(reader.wish.reader_id());
+    nodes.push_back(reader.node);
+    readers_.emplace(ids.back(), std::move(reader));
+  }
+  pipe->Expect(std::move(ids));
+  return nodes;
+}
+
+std::vector<NodeId> LogHub::End(LogReadId read) {
+  std::set<NodeId> nodes;
+  absl::MutexLock lock(&mutex_);
+  for (auto reader = readers_.begin(); reader != readers_.end();) {
+    if (reader->second.read == read) {
+      nodes.insert(reader->second.node);
+      reader = readers_.erase(reader);
+    } else {
+      ++reader;
+    }
+  }
+  return std::vector<NodeId>(nodes.begin(), nodes.end());
+}
+
+void LogHub::LoseNode(const NodeId& node, const std::string& name) {
+  std::vector<std::pair<std::string, std::shared_ptr<LogPipe>>> lost;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& [id, reader] : readers_) {
+      if (reader.node == node) lost.emplace_back(id, reader.pipe);
+    }
+  }
+  for (const auto& [id, pipe] : lost) {
+    pipe->Close(id, absl::StrCat("node ", name, " is no longer connected"));
+  }
+}
+
+std::vector<v1::LogReader> LogHub::ReadersOn(const NodeId& node) const {
+  std::vector<v1::LogReader> wishes;
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [id, reader] : readers_) {
+    if (reader.node == node) wishes.push_back(reader.wish);
+  }
+  return wishes;
+}
+
+std::shared_ptr<LogPipe> LogHub::FindPipe(const std::string& reader_id) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = readers_.find(reader_id);
+  return found == readers_.end() ? nullptr : found->second.pipe;
+}
+
+void LogHub::Close() {
+  std::map<std::string, Reader> readers;
+  {
+    absl::MutexLock lock(&mutex_);
+    readers.swap(readers_);
+  }
+  for (auto& [id, reader] : readers) {
+    reader.pipe->Fail(absl::UnavailableError("the coordinator is ending"));
+  }
+}
+
+}  // namespace accel

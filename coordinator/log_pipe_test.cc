@@ -1,0 +1,111 @@
+#include "coordinator/log_pipe.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace accel {
+namespace {
+
+v1::LogChunk Chunk(const std::string& id, const std::string& data, bool end = false) {
+  v1::LogChunk chunk;
+  chunk.set_reader_id(id);
+  chunk.set_data(data);
+  chunk.set_end(end);
+  return chunk;
+}
+
+class LogPipeTest : public ::testing::Test {
+ protected:
+  void Pull() {
+    pipe_.Pull([this](std::optional<v1::LogChunk> chunk, absl::Status end) {
+      if (chunk.has_value()) {
+        read_.push_back(chunk->reader_id() + ":" + chunk->data() + chunk->error());
+      } else {
+        ends_.push_back(end.code());
+      }
+    });
+  }
+  // Pushes; the answer goes to taken_.
+  void Push(v1::LogChunk chunk) {
+    pipe_.Push(std::move(chunk), [this](bool more) { taken_.push_back(more); });
+  }
+
+  LogPipe pipe_;
+  std::vector<std::string> read_;
+  std::vector<absl::StatusCode> ends_;
+  std::vector<bool> taken_;
+};
+
+TEST_F(LogPipeTest, ARelayWaitsForTheReader) {
+  pipe_.Expect({"a", "b"});
+  ASSERT_TRUE(pipe_.Open("a"));
+  ASSERT_TRUE(pipe_.Open("b"));
+  Push(Chunk("a", "1"));
+  Push(Chunk("b", "2"));
+  EXPECT_TRUE(taken_.empty());
+  Pull();
+  EXPECT_EQ(read_, std::vector<std::string>{"a:1"});
+  EXPECT_EQ(taken_, std::vector<bool>{true});
+  Pull();
+  Pull();
+  Push(Chunk("a", "3"));
+  EXPECT_EQ(read_, (std::vector<std::string>{"a:1", "b:2", "a:3"}));
+}
+
+TEST_F(LogPipeTest, EndsWhenEveryRelayHas) {
+  pipe_.Expect({"a", "b"});
+  ASSERT_TRUE(pipe_.Open("a"));
+  Push(Chunk("a", "1", true));
+  Pull();
+  Pull();
+  EXPECT_TRUE(ends_.empty());  // b has not come yet.
+  ASSERT_TRUE(pipe_.Open("b"));
+  Push(Chunk("b", "2", true));
+  EXPECT_TRUE(ends_.empty());
+  Pull();
+  EXPECT_EQ(read_, (std::vector<std::string>{"a:1", "b:2"}));
+  EXPECT_EQ(ends_, std::vector<absl::StatusCode>{absl::StatusCode::kOk});
+}
+
+TEST_F(LogPipeTest, WhatIsNotExpectedIsRefused) {
+  EXPECT_FALSE(pipe_.Open("a"));
+  pipe_.Expect({"a"});
+  EXPECT_TRUE(pipe_.Open("a"));
+  EXPECT_FALSE(pipe_.Open("a"));
+  EXPECT_FALSE(pipe_.Open("b"));
+  Push(Chunk("b", "x"));
+  EXPECT_EQ(taken_, std::vector<bool>{false});
+}
+
+TEST_F(LogPipeTest, ABrokenRelayIsShownOnce) {
+  pipe_.Expect({"a", "b"});
+  ASSERT_TRUE(pipe_.Open("a"));
+  pipe_.Close("a", "broken");
+  pipe_.Close("a", "again");
+  pipe_.Close("b", "never came");
+  Pull();
+  Pull();
+  Pull();
+  EXPECT_EQ(read_, (std::vector<std::string>{"a:broken", "b:never came"}));
+  EXPECT_EQ(ends_, std::vector<absl::StatusCode>{absl::StatusCode::kOk});
+  Push(Chunk("a", "late"));
+  EXPECT_EQ(taken_, std::vector<bool>{false});
+}
+
+TEST_F(LogPipeTest, AReaderThatGoesAwayStopsTheRelays) {
+  pipe_.Expect({"a", "b"});
+  ASSERT_TRUE(pipe_.Open("a"));
+  Push(Chunk("a", "1"));
+  pipe_.Cancel();
+  EXPECT_EQ(taken_, std::vector<bool>{false});
+  EXPECT_FALSE(pipe_.Open("b"));
+  Push(Chunk("a", "2"));
+  EXPECT_EQ(taken_, (std::vector<bool>{false, false}));
+  Pull();
+  EXPECT_EQ(ends_, std::vector<absl::StatusCode>{absl::StatusCode::kCancelled});
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,117 @@
+#include "coordinator/server.h"
+
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/listen_address.h"
+#include "common/status_macros.h"
+#include "coordinator/authentication.h"
+#include "coordinator/coordinator_loop.h"
+#include "coordinator/service.h"
+#include "coordinator/store/memory_job_store.h"
+
+namespace accel {
+namespace {
+
+// What callers can make the server hold. gRPC 1.51 has no bound on connections; the quota refuses
+// and slows down what would exceed it, and idle connections that say nothing within the handshake
+// time are dropped.
+constexpr size_t kMemoryQuota = size_t{512} << 20;
+constexpr int kMostMessageBytes = 16 << 20;
+constexpr int kMostMetadataBytes = 16 << 10;
+constexpr int kMostStreamsPerConnection = 2048;
+constexpr int kHandshakeMillis = 5'000;
+// A peer whose machine is gone is noticed within these two together.
+constexpr int kKeepaliveMillis = 10'000;
+constexpr int kKeepaliveTimeoutMillis = 5'000;
+constexpr int kLeastPingIntervalMillis = 1'000;
+constexpr std::chrono::seconds kShutdownGrace(1);
+
+void SetLimits(grpc::ServerBuilder* builder) {
+  grpc::ResourceQuota quota("coordinator");
+  quota.Resize(kMemoryQuota);
+  builder->SetResourceQuota(quota);
+  builder->SetMaxReceiveMessageSize(kMostMessageBytes);
+  builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreamsPerConnection);
+  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMillis);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                              kLeastPingIntervalMillis);
+  // A second coordinator on the same port must fail, not share it.
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
+class GrpcServer final : public Server {
+ public:
+  GrpcServer(ServerOptions options, ListenAddress address)
+      : address_(std::move(address)),
+        store_(options.store != nullptr ? std::move(options.store)
+                                        : std::make_unique<MemoryJobStore>()),
+        authentication_(std::move(options.token), options.clock),
+        loop_(LoopOptions(store_.get(), options)),
+        service_(&loop_, &authentication_) {}
+
+  ~GrpcServer() override {
+    // The loop first: it ends what its callers wait for, so that the server's calls end by
+    // themselves.
+    loop_.Stop();
+    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+  }
+
+  absl::Status Begin() {
+    ACCEL_RETURN_IF_ERROR(loop_.Load());
+    grpc::ServerBuilder builder;
+    SetLimits(&builder);
+    builder.AddListeningPort(address_.ToString(), grpc::InsecureServerCredentials(),
+                             &address_.port);
+    builder.RegisterService(&service_);
+    const std::string wanted = address_.ToString();
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr) {
+      return absl::UnavailableError(absl::StrCat(
+          "cannot listen on ", wanted, "; another program may: choose another port with --listen"));
+    }
+    loop_.Start();
+    return absl::OkStatus();
+  }
+
+  std::string address() const override { return address_.ToString(); }
+  Coordinator* coordinator() override { return &loop_; }
+
+ private:
+  static CoordinatorLoop::Options LoopOptions(JobStore* store, const ServerOptions& options) {
+    CoordinatorLoop::Options loop;
+    loop.store = store;
+    loop.clock = options.clock;
+    loop.limits = options.limits;
+    return loop;
+  }
+
+  ListenAddress address_;
+  const std::unique_ptr<JobStore> store_;
+  Authentication authentication_;
+  CoordinatorLoop loop_;
+  CoordinatorService service_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
+  ACCEL_CHECK(!options.token.empty(), "whoever starts a server has found or made a token");
+  ACCEL_ASSIGN_OR_RETURN(ListenAddress address, ParseLoopbackAddress(options.listen));
+  auto server = std::make_unique<GrpcServer>(std::move(options), std::move(address));
+  ACCEL_RETURN_IF_ERROR(server->Begin());
+  return server;
+}
+
+}  // namespace accel

@@ -1,0 +1,141 @@
+// The way of a worker's output, from an agent's relay to a client, over real channels.
+
+#include "coordinator/service_fixture.h"
+
+namespace accel::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class LogsTest : public ServiceTest {
+ protected:
+  LogsTest() : agent_(stub_.get()) {
+    agent_.Report(Observed(1));
+    EXPECT_TRUE(agent_.Read());
+    job_ = Submit("one").value();
+    EXPECT_TRUE(agent_.Read());
+  }
+
+  v1::ReadLogsRequest Request(int rank) {
+    v1::ReadLogsRequest request;
+    request.set_job_id(job_);
+    request.set_rank(rank);
+    request.set_follow(true);
+    return request;
+  }
+
+  Agent agent_;
+  std::string job_;
+};
+
+v1::LogChunk Chunk(const std::string& reader_id, const std::string& data, bool end) {
+  v1::LogChunk chunk;
+  chunk.set_reader_id(reader_id);
+  chunk.set_stream(v1::STDOUT);
+  chunk.set_data(data);
+  chunk.set_end(end);
+  return chunk;
+}
+
+TEST_F(LogsTest, OutputComesThrough) {
+  const auto context = Call();
+  const auto reader = stub_->ReadLogs(context.get(), Request(-1));
+  ASSERT_TRUE(agent_.Read());
+  ASSERT_EQ(agent_.desired.log_readers_size(), 1);
+  const v1::LogReader wish = agent_.desired.log_readers(0);
+  EXPECT_EQ(wish.job_id(), job_);
+  EXPECT_EQ(wish.generation(), 1);
+  EXPECT_TRUE(wish.follow());
+
+  v1::RelayLogsResponse response;
+  const auto relay_context = Call();
+  const auto relay = stub_->RelayLogs(relay_context.get(), &response);
+  ASSERT_TRUE(relay->Write(Chunk(wish.reader_id(), "one", false)));
+  v1::LogChunk chunk;
+  ASSERT_TRUE(reader->Read(&chunk));
+  EXPECT_EQ(chunk.data(), "one");
+  ASSERT_TRUE(relay->Write(Chunk(wish.reader_id(), "two", true)));
+  relay->WritesDone();
+  EXPECT_OK(FromGrpc(relay->Finish()));
+  ASSERT_TRUE(reader->Read(&chunk));
+  EXPECT_EQ(chunk.data(), "two");
+  EXPECT_TRUE(chunk.end());
+  EXPECT_FALSE(reader->Read(&chunk));
+  EXPECT_OK(FromGrpc(reader->Finish()));
+  // Nobody reads any more.
+  ASSERT_TRUE(agent_.Read());
+  EXPECT_EQ(agent_.desired.log_readers_size(), 0);
+}
+
+TEST_F(LogsTest, AReaderThatGoesAwayEndsItsRelay) {
+  auto context = Call();
+  const auto reader = stub_->ReadLogs(context.get(), Request(0));
+  ASSERT_TRUE(agent_.Read());
+  const std::string id = agent_.desired.log_readers(0).reader_id();
+  v1::RelayLogsResponse response;
+  const auto relay_context = Call();
+  const auto relay = stub_->RelayLogs(relay_context.get(), &response);
+  ASSERT_TRUE(relay->Write(Chunk(id, "one", false)));
+  v1::LogChunk chunk;
+  ASSERT_TRUE(reader->Read(&chunk));
+  context->TryCancel();
+  while (relay->Write(Chunk(id, "more", false))) {
+  }
+  EXPECT_FALSE(relay->Finish().ok());
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(LogsTest, ARelayThatBreaksIsShown) {
+  const auto context = Call();
+  const auto reader = stub_->ReadLogs(context.get(), Request(0));
+  ASSERT_TRUE(agent_.Read());
+  const std::string id = agent_.desired.log_readers(0).reader_id();
+  v1::RelayLogsResponse response;
+  const auto relay_context = Call();
+  const auto relay = stub_->RelayLogs(relay_context.get(), &response);
+  ASSERT_TRUE(relay->Write(Chunk(id, "one", false)));
+  v1::LogChunk chunk;
+  ASSERT_TRUE(reader->Read(&chunk));
+  relay->WritesDone();
+  relay->Finish();
+  ASSERT_TRUE(reader->Read(&chunk));
+  EXPECT_TRUE(chunk.end());
+  EXPECT_THAT(chunk.error(), HasSubstr("stopped relaying"));
+  EXPECT_FALSE(reader->Read(&chunk));
+  EXPECT_OK(FromGrpc(reader->Finish()));
+}
+
+TEST_F(LogsTest, SaysWhatIsNotThere) {
+  const auto ended = [this](v1::ReadLogsRequest request) {
+    const auto context = Call();
+    const auto reader = stub_->ReadLogs(context.get(), request);
+    v1::LogChunk chunk;
+    EXPECT_FALSE(reader->Read(&chunk));
+    return FromGrpc(reader->Finish());
+  };
+  EXPECT_THAT(ended(Request(7)), StatusIs(absl::StatusCode::kNotFound, HasSubstr("no rank 7")));
+  v1::ReadLogsRequest request = Request(0);
+  request.set_generation(9);
+  EXPECT_THAT(ended(request), StatusIs(absl::StatusCode::kNotFound, HasSubstr("generation 9")));
+  request.set_job_id("nope");
+  EXPECT_THAT(ended(request), StatusIs(absl::StatusCode::kNotFound, HasSubstr("no job nope")));
+  agent_.Leave();
+  EXPECT_FALSE(agent_.Read());
+  EXPECT_OK(agent_.Finish());
+  // The stream is closed for the agent before the loop has heard of it.
+  absl::Status status = ended(Request(0));
+  while (status.ok()) status = ended(Request(0));
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("node a")));
+}
+
+TEST_F(LogsTest, AnUnknownRelayIsRefused) {
+  v1::RelayLogsResponse response;
+  const auto context = Call();
+  const auto relay = stub_->RelayLogs(context.get(), &response);
+  ASSERT_TRUE(relay->Write(Chunk("r99-0", "x", false)));
+  EXPECT_THAT(FromGrpc(relay->Finish()),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nobody reads")));
+}
+
+}  // namespace
+}  // namespace accel::testing

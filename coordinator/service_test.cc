@@ -1,0 +1,187 @@
+// The service over a real channel, on a port of its own.
+
+#include <grpcpp/generic/generic_stub.h>
+
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "coordinator/service_fixture.h"
+
+namespace accel::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class AnyMethodTest : public ServiceTest {
+ protected:
+  // Calls any method by name with these bytes as its request; returns how it ends.
+  absl::Status CallByName(const std::string& method, const std::string& authorization,
+                          const std::string& bytes) {
+    grpc::GenericStub generic(channel_);
+    const auto context = Call(authorization);
+    const grpc::Slice slice(bytes);
+    const grpc::ByteBuffer request(&slice, 1);
+    grpc::ByteBuffer response;
+    grpc::Status status;
+    absl::Notification done;
+    generic.UnaryCall(context.get(), "/accel.v1.Coordinator/" + method, grpc::StubOptions(),
+                      &request, &response, [&status, &done](grpc::Status ended) {
+                        status = std::move(ended);
+                        done.Notify();
+                      });
+    done.WaitForNotification();
+    return FromGrpc(status);
+  }
+
+  static std::vector<std::string> Methods() {
+    std::vector<std::string> names;
+    const auto* service =
+        v1::SubmitJobRequest::descriptor()->file()->FindServiceByName("Coordinator");
+    for (int i = 0; i < service->method_count(); ++i) names.push_back(service->method(i)->name());
+    return names;
+  }
+};
+
+TEST_F(AnyMethodTest, EveryCallNeedsTheToken) {
+  ASSERT_EQ(Methods().size(), 8u);
+  for (const std::string& method : Methods()) {
+    for (const std::string& authorization :
+         {std::string(), std::string("Bearer "), std::string("Bearer 0123456789abcdef-the-tokem"),
+          std::string(kToken), std::string("bearer ") + kToken,
+          std::string("Bearer ") + kToken + "x"}) {
+      EXPECT_THAT(CallByName(method, authorization, ""),
+                  StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("--token_file")))
+          << method << " with '" << authorization << "'";
+    }
+  }
+}
+
+TEST_F(AnyMethodTest, MalformedInputIsRefusedAndHarmless) {
+  for (const std::string& method : Methods()) {
+    const absl::Status status =
+        CallByName(method, std::string("Bearer ") + kToken, "\xff\xff\xff\xff garbage");
+    // To a stream of messages it is an early end.
+    const bool streams = method == "Agent" || method == "RelayLogs";
+    EXPECT_EQ(status.ok(), streams) << method;
+    EXPECT_NE(status.code(), absl::StatusCode::kDeadlineExceeded) << method;
+  }
+  EXPECT_OK(Submit("still-alive"));
+}
+
+TEST_F(AnyMethodTest, TooLargeIsRefused) {
+  EXPECT_THAT(
+      CallByName("SubmitJob", std::string("Bearer ") + kToken, std::string(size_t{17} << 20, 'x')),
+      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("larger than max")));
+}
+
+TEST_F(ServiceTest, ARepeatedSubmitIsTheSameJob) {
+  const auto first = Submit("same", 2);
+  ASSERT_OK(first);
+  EXPECT_EQ(*Submit("same", 2), *first);
+  EXPECT_NE(*Submit("other", 2), *first);
+  EXPECT_THAT(Submit("bad", 0), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("nodes")));
+  EXPECT_THAT(Submit(""), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("submit_id")));
+}
+
+TEST_F(ServiceTest, ListsJobsAndNodes) {
+  const std::string job = Submit("one").value();
+  v1::ListJobsRequest request;
+  v1::ListJobsResponse response;
+  ASSERT_OK(FromGrpc(stub_->ListJobs(Call().get(), request, &response)));
+  ASSERT_EQ(response.jobs_size(), 1);
+  EXPECT_EQ(response.jobs(0).job_id(), job);
+  EXPECT_EQ(response.jobs(0).spec().env_size(), 0);
+  request.set_job_id(job);
+  ASSERT_OK(FromGrpc(stub_->ListJobs(Call().get(), request, &response)));
+  EXPECT_EQ(response.jobs(0).spec().env_size(), 1);
+  request.set_job_id("nope");
+  EXPECT_THAT(FromGrpc(stub_->ListJobs(Call().get(), request, &response)),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nope")));
+  v1::ListNodesResponse nodes;
+  ASSERT_OK(FromGrpc(stub_->ListNodes(Call().get(), {}, &nodes)));
+  EXPECT_EQ(nodes.nodes_size(), 0);
+}
+
+TEST_F(ServiceTest, AWatchEndsWithTheFinalPhase) {
+  const std::string job = Submit("one").value();
+  v1::WatchJobRequest request;
+  request.set_job_id(job);
+  const auto context = Call();
+  const auto watch = stub_->WatchJob(context.get(), request);
+  v1::Job seen;
+  ASSERT_TRUE(watch->Read(&seen));
+  EXPECT_EQ(seen.phase(), v1::PENDING);
+  v1::CancelJobRequest cancel;
+  cancel.set_job_id(job);
+  v1::CancelJobResponse cancelled;
+  ASSERT_OK(FromGrpc(stub_->CancelJob(Call().get(), cancel, &cancelled)));
+  ASSERT_TRUE(watch->Read(&seen));
+  EXPECT_EQ(seen.phase(), v1::CANCELLED);
+  EXPECT_EQ(seen.exit_code(), 143);
+  EXPECT_FALSE(watch->Read(&seen));
+  EXPECT_OK(FromGrpc(watch->Finish()));
+
+  request.set_job_id("nope");
+  const auto missing_context = Call();
+  const auto missing = stub_->WatchJob(missing_context.get(), request);
+  EXPECT_FALSE(missing->Read(&seen));
+  EXPECT_THAT(FromGrpc(missing->Finish()),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nope")));
+}
+
+TEST_F(ServiceTest, AWatcherThatGoesAwayIsForgotten) {
+  v1::WatchJobRequest request;
+  request.set_job_id(Submit("one").value());
+  const auto context = Call();
+  const auto watch = stub_->WatchJob(context.get(), request);
+  v1::Job seen;
+  ASSERT_TRUE(watch->Read(&seen));
+  context->TryCancel();
+  EXPECT_FALSE(watch->Read(&seen));
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(ServiceTest, RunsAJobThroughAnAgent) {
+  Agent agent(stub_.get());
+  agent.Report(Observed(1));
+  ASSERT_TRUE(agent.Read());
+  EXPECT_EQ(agent.desired.generations_size(), 0);
+  EXPECT_EQ(agent.desired.heartbeat_ms(), 1000);
+  const std::string job = Submit("one").value();
+  ASSERT_TRUE(agent.Read());
+  ASSERT_EQ(agent.desired.generations_size(), 1);
+  EXPECT_EQ(agent.desired.generations(0).key().job_id(), job);
+  v1::NodeObserved ended = Observed(2);
+  v1::ObservedGeneration* part = ended.add_generations();
+  part->set_job_id(job);
+  part->set_generation(1);
+  part->set_state(v1::ObservedGeneration::ENDED);
+  part->add_workers()->mutable_exit()->set_kind(v1::ExitRecord::EXITED);
+  agent.Report(ended);
+  ASSERT_TRUE(agent.Read());
+  EXPECT_EQ(agent.desired.forget_size(), 1);
+  agent.Leave();
+  EXPECT_FALSE(agent.Read());
+  EXPECT_OK(agent.Finish());
+}
+
+TEST_F(ServiceTest, ANewerAgentTakesItsNodeOver) {
+  Agent first(stub_.get());
+  first.Report(Observed(1));
+  ASSERT_TRUE(first.Read());
+  Agent second(stub_.get());
+  second.Report(Observed(1));
+  ASSERT_TRUE(second.Read());
+  EXPECT_FALSE(first.Read());
+  EXPECT_THAT(first.Finish(), StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("newer")));
+}
+
+TEST_F(ServiceTest, AReportThatMakesNoSenseEndsTheStream) {
+  Agent agent(stub_.get());
+  agent.Report(v1::NodeObserved());
+  EXPECT_FALSE(agent.Read());
+  EXPECT_THAT(agent.Finish(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("node_id")));
+}
+
+}  // namespace
+}  // namespace accel::testing

@@ -1,0 +1,38 @@
+// The streams of the gRPC service: each turns what gRPC asks and what the coordinator tells into
+// calls on a box or a pipe, one operation at a time, without a thread of its own. Each deletes
+// itself when gRPC is done with it.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+#include <string>
+
+#include "coordinator/coordinator.h"
+#include "proto/service.pb.h"
+
+namespace accel {
+
+grpc::ServerWriteReactor<v1::Job>* NewWatchStream(Coordinator* coordinator,
+                                                  const v1::WatchJobRequest& request);
+
+grpc::ServerWriteReactor<v1::LogChunk>* NewReadLogsStream(Coordinator* coordinator,
+                                                          const v1::ReadLogsRequest& request);
+
+grpc::ServerBidiReactor<v1::NodeObserved, v1::NodeDesired>* NewAgentStream(
+    Coordinator* coordinator);
+
+grpc::ServerReadReactor<v1::LogChunk>* NewRelayStream(Coordinator* coordinator);
+
+// A call that ends at once. Reactor is one of gRPC's server reactors.
+template <typename Reactor>
+Reactor* NewRefusal(const grpc::Status& status) {
+  class Refusal final : public Reactor {
+   public:
+    explicit Refusal(const grpc::Status& status) { this->Finish(status); }
+    void OnDone() override { delete this; }
+  };
+  return new Refusal(status);
+}
+
+}  // namespace accel

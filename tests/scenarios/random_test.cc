@@ -1,0 +1,118 @@
+// Random schedules over the pure core: whatever nodes and clients do, in whatever order, the
+// invariants that Scenario::CheckInvariants() names hold after every step, and once the world is
+// calm every job comes to its end. A failure names the seed and prints the steps as a scenario.
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/scenarios/scenario.h"
+
+namespace accel::testing {
+namespace {
+
+class RandomSchedule {
+ public:
+  explicit RandomSchedule(uint32_t seed) : random_(seed) {}
+
+  // False: an invariant broke.
+  ::testing::AssertionResult Play(int steps) {
+    for (const char* node :
+         {"node a gpus=2", "node b gpus=3", "node c", "node d address=10.0.0.4"}) {
+      if (!Step(node)) return Failure();
+    }
+    for (int i = 0; i < steps; ++i) {
+      if (!Step(RandomStep())) return Failure();
+    }
+    return Calm() ? ::testing::AssertionSuccess() : Failure();
+  }
+
+ private:
+  int Below(int bound) { return std::uniform_int_distribution<int>(0, bound - 1)(random_); }
+  std::string Pick(const std::vector<std::string>& choices) {
+    return choices[static_cast<size_t>(Below(static_cast<int>(choices.size())))];
+  }
+  std::string Node() { return Pick({"a", "b", "c", "d"}); }
+  std::string Job() { return absl::StrCat("j", 1 + Below(std::max(jobs_, 1))); }
+  std::string Part() { return absl::StrCat(Node(), " ", Job(), ".", 1 + Below(3)); }
+
+  std::string RandomStep() {
+    switch (Below(14)) {
+      case 0:
+        ++jobs_;
+        return absl::StrCat("submit nodes=", 1 + Below(3), Pick({" ppn=1", " ppn=2", ""}),
+                            Pick({" cpu", ""}), " max_restarts=", Below(3),
+                            Pick({" time_limit=30s", "", ""}));
+      case 1:
+        return absl::StrCat("cancel ", Job(), Pick({"", " at_once"}));
+      case 2:
+        return absl::StrCat(Pick({"mute ", "unmute ", "disconnect ", "reconnect ", "restart "}),
+                            Node());
+      case 3:
+        return absl::StrCat("vanish ", Node(), Pick({"", " no"}));
+      case 4:
+        return absl::StrCat("advance ", 1 + Below(4), "s");
+      case 5:
+      case 6:
+      case 7:
+        return absl::StrCat("sync ", Pick({"all", Node()}));
+      case 8:
+      case 9:
+        return absl::StrCat("run ", Part());
+      case 10:
+      case 11:
+        return absl::StrCat("exit ", Part(), " ", Below(4), " ",
+                            Pick({"0", "0", "0", "1", "SIG9"}));
+      case 12:
+        return absl::StrCat("fail ", Part(), " no such file");
+      default:
+        return absl::StrCat("end ", Part());
+    }
+  }
+
+  // Steps that make no sense in this state (a rank that is not there) are no part of the schedule.
+  bool Step(const std::string& step) {
+    status_ = scenario_.Play(step);
+    if (status_.code() != absl::StatusCode::kInvalidArgument) steps_.push_back(step);
+    return status_.ok() || status_.code() != absl::StatusCode::kFailedPrecondition;
+  }
+
+  // Every node is well again, does what it is told, and ends what it has: no job may hang.
+  bool Calm() {
+    for (const char* node : {"a", "b", "c", "d"}) {
+      if (!Step(absl::StrCat("vanish ", node, " no")) || !Step(absl::StrCat("restart ", node))) {
+        return false;
+      }
+    }
+    for (int job = 1; job <= jobs_; ++job) {
+      if (!Step(absl::StrCat("cancel j", job))) return false;
+    }
+    for (int round = 0; round < 3; ++round) {
+      if (!Step("sync all") || !Step("advance 6s")) return false;
+    }
+    return Step("all_over");
+  }
+
+  ::testing::AssertionResult Failure() {
+    return ::testing::AssertionFailure() << status_ << "\n" << absl::StrJoin(steps_, "\n");
+  }
+
+  std::mt19937 random_;
+  Scenario scenario_;
+  absl::Status status_;
+  std::vector<std::string> steps_;
+  int jobs_ = 0;
+};
+
+TEST(RandomSchedules, KeepTheInvariants) {
+  for (uint32_t seed = 1; seed <= 1'000; ++seed) {
+    ASSERT_TRUE(RandomSchedule(seed).Play(120)) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace accel::testing
