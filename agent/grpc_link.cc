@@ -101,7 +101,6 @@ absl::Status GrpcLink::RunSession(bool* heard) {
     absl::MutexLock lock(&mutex_);
     session_ = 0;
     stream_ = nullptr;
-    context.TryCancel();  // A write under way would otherwise wait for a peer that is gone.
     mutex_.Await(absl::Condition(
         +[](bool* writing) { return !*writing; }, &writing_));
   }

@@ -195,11 +195,6 @@ class Launch {
 
 absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(const Surroundings around, RealSurroundings());
-  ACCEL_ASSIGN_OR_RETURN(const Program program, ResolveProgram(flags.job.program, around));
-  if (const std::optional<ProgramProblem> problem = FindProblem(program, around)) {
-    Say(console, problem->message);
-    return problem->exit_code;
-  }
   ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeLaunchSpec(flags, around));
   DescribeTerminal(&spec, flags.num_processes);
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(flags.shim));

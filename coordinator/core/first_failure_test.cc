@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/exit_text.h"
 #include "coordinator/core/exit_status.h"
 
 namespace accel {
