@@ -8,6 +8,10 @@ import socket
 from tests.e2e import cluster
 
 
+# As /proc/net/tcp* writes 127.0.0.1, ::ffff:127.0.0.1 and ::1.
+LOOPBACK = ("0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000")
+
+
 class OneAgent(cluster.ClusterTest):
     def test_submit_and_wait(self):
         result = self.submit("--processes_per_node", 2, self.script("exit 0"))
@@ -160,7 +164,7 @@ class Shutdown(cluster.ClusterTest):
         own = {os.path.realpath(f"/proc/{process.pid}/exe"): process.pid for process in self.processes if process.poll() is None}
         for pid in own.values():
             for address in listening_addresses(pid):
-                self.assertIn(address, ("0100007F", "00000000000000000000000001000000"), pid)
+                self.assertIn(address, LOOPBACK, pid)
 
 
 def listening_addresses(pid):
