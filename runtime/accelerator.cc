@@ -9,9 +9,7 @@
 namespace accel {
 
 Accelerator::Accelerator(const AcceleratorOptions& options)
-    : options_(options),
-      state_(ProcessState::acquire(options.cpu, options.timeout)),
-      strategies_(std::make_shared<std::vector<std::weak_ptr<ParallelStrategy>>>()) {}
+    : options_(options), state_(ProcessState::acquire(options.cpu, options.timeout)) {}
 
 std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
     std::shared_ptr<torch::nn::Module> module) {
@@ -19,7 +17,7 @@ std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
   if (!use_distributed()) return nullptr;
   auto strategy = make_data_parallel(std::move(module), state_->communicator,
                                      {.find_unused_parameters = options_.find_unused_parameters});
-  if (strategy != nullptr) strategies_->push_back(strategy);
+  if (strategy != nullptr) state_->models.push_back(strategy);
   return strategy;
 }
 
@@ -38,13 +36,14 @@ LoaderBinding Accelerator::bind_loader() {
 }
 
 void Accelerator::backward(const torch::Tensor& loss) {
-  std::erase_if(*strategies_, [](const auto& strategy) { return strategy.expired(); });
+  std::erase_if(state_->models, [](const auto& model) { return model.expired(); });
   std::vector<std::shared_ptr<ParallelStrategy>> taking_part;
-  for (const auto& strategy : *strategies_) {
+  for (const auto& living : state_->models) {
+    auto model = living.lock();
     // With one model there is no doubt which one the loss is of.
-    auto model = strategy.lock();
-    if (strategies_->size() == 1 || model->reached_from(loss))
+    if (state_->models.size() == 1 || model->reached_from(loss)) {
       taking_part.push_back(std::move(model));
+    }
   }
   for (const auto& model : taking_part) model->before_backward(loss);
   loss.backward();

@@ -97,8 +97,9 @@ class Accelerator {
   }
 
   // The backward pass from a scalar `loss`. Gradients of prepared models are the mean over all
-  // ranks when it returns. Collective for the models that the loss depends on. Throws
-  // std::runtime_error, naming them, if parameters took no part and find_unused_parameters is off.
+  // ranks when it returns, and add up until they are zeroed. Collective for the models that the
+  // loss depends on. Throws std::runtime_error, naming them, if parameters took no part and
+  // find_unused_parameters is off; what LibTorch or Gloo throw if a peer is lost meanwhile.
   void backward(const torch::Tensor& loss);
 
   // [d0, ...] on each rank gives [N * d0, ...] in rank order; 0-dim gives [N]. The shape is the
@@ -181,8 +182,6 @@ class Accelerator {
 
   AcceleratorOptions options_;
   std::shared_ptr<ProcessState> state_;
-  // Of the models prepared here that are still alive.
-  std::shared_ptr<std::vector<std::weak_ptr<ParallelStrategy>>> strategies_;
 };
 
 }  // namespace accel

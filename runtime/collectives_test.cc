@@ -79,12 +79,26 @@ TEST(CollectivesTest, FurtherAcceleratorsShareTheWorld) {
 // A port that was free a moment ago.
 std::int64_t free_port() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
   EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
   EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
   close(fd);
   return ntohs(address.sin_port);
+}
+
+TEST(CollectivesTest, AWorldCanBeLeftAndJoinedAgain) {
+  on_ranks(3, [] {
+    for (int world = 0; world < 20; ++world) {
+      Accelerator accelerator;
+      const torch::Tensor mine =
+          torch::tensor(std::int64_t{100} * world + accelerator.process_index());
+      EXPECT_THAT(values(accelerator.gather(mine)),
+                  ElementsAre(100 * world, 100 * world + 1, 100 * world + 2));
+    }
+  });
 }
 
 TEST(CollectivesTest, RankZeroServesTheStoreWithoutALauncher) {

@@ -5,6 +5,7 @@
 #include <torch/nn.h>
 #include <torch/optim/sgd.h>
 #include <torch/serialize.h>
+#include <unistd.h>
 
 #include <stdexcept>
 
@@ -214,6 +215,27 @@ TEST(DataParallelTest, EvaluationAndFrozenModelsCommunicateNothing) {
     }
     accelerator.backward(model(torch::ones({1})) * teacher(torch::ones({1})));
     EXPECT_FLOAT_EQ(gradient(*weight), 1);
+  });
+}
+
+TEST(DataParallelTest, ALostPeerEndsTheBackwardPass) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.timeout = std::chrono::seconds(20)});
+    auto model = accelerator.prepare(torch::nn::Linear(200, 200));
+    const auto step = [&] { accelerator.backward(model(torch::ones({1, 200})).sum()); };
+    step();
+    if (!accelerator.is_main_process()) _exit(0);
+    EXPECT_THROW(for (int i = 0; i < 100; ++i) step(), std::exception);
+  });
+}
+
+TEST(DataParallelTest, AnyAcceleratorReducesEveryModel) {
+  on_ranks(2, [] {
+    Accelerator preparing, stepping;
+    auto weight = std::make_shared<Weight>();
+    auto model = preparing.prepare(weight);
+    stepping.backward(model(torch::full({1}, stepping.is_main_process() ? 1.0 : 3.0)));
+    EXPECT_FLOAT_EQ(gradient(*weight), 2);
   });
 }
 

@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <memory>
+#include <vector>
 
 #include "runtime/comm/communicator.h"
 #include "runtime/core/environment.h"
 #include "runtime/core/loader_position.h"
+#include "runtime/parallel/strategy.h"
 
 namespace accel {
 
@@ -19,6 +21,8 @@ struct ProcessState {
   c10::Device device{c10::kCPU};
   std::shared_ptr<Communicator> communicator;  // Null for a world of one.
   std::shared_ptr<ActiveLoaders> loaders = std::make_shared<ActiveLoaders>();
+  std::vector<std::weak_ptr<ParallelStrategy>>
+      models;  // Prepared ones; those that died stay until looked at.
 
   // The living state, or a new one made from the environment: chooses the device and joins the
   // world. Throws std::invalid_argument for a bad environment or if the living state was made for

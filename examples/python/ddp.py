@@ -28,7 +28,8 @@ def main():
     dist.all_reduce(loss.detach())
     if rank == 0:
         weights = ", ".join(f"{w:.3f}" for w in model.module.weight.detach().flatten())
-        print(f"{world_size} processes: loss {loss.item() / world_size:.6f}, weights {weights}", flush=True)
+        mean_loss = loss.item() / world_size
+        print(f"{world_size} processes: loss {mean_loss:.6f}, weights {weights}", flush=True)
     dist.destroy_process_group()
 
 

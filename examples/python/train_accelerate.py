@@ -12,11 +12,16 @@ from accelerate import Accelerator
 from torch.utils.data import DataLoader, TensorDataset
 
 
-def load(folder, split, limit):
-    with gzip.open(f"{folder}/{split}-images-idx3-ubyte.gz") as images, gzip.open(f"{folder}/{split}-labels-idx1-ubyte.gz") as labels:
-        x = numpy.frombuffer(images.read(), numpy.uint8, offset=16).reshape(-1, 784)[:limit]
-        y = numpy.frombuffer(labels.read(), numpy.uint8, offset=8)[:limit]
-    return TensorDataset((torch.from_numpy(x.copy()).float() / 255 - 0.286) / 0.353, torch.from_numpy(y.astype(numpy.int64)))
+def read(path, offset):
+    with gzip.open(path) as file:
+        return numpy.frombuffer(file.read(), numpy.uint8, offset=offset)
+
+
+def load(folder, split, limit=None):
+    images = read(f"{folder}/{split}-images-idx3-ubyte.gz", offset=16).reshape(-1, 784)[:limit]
+    labels = read(f"{folder}/{split}-labels-idx1-ubyte.gz", offset=8)[:limit]
+    x = (torch.from_numpy(images.astype(numpy.float32)) / 255 - 0.286) / 0.353
+    return TensorDataset(x, torch.from_numpy(labels.astype(numpy.int64)))
 
 
 def main():
@@ -30,9 +35,12 @@ def main():
     torch.manual_seed(42)
     model = torch.nn.Sequential(torch.nn.Linear(784, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
-    train_loader = DataLoader(load(arguments.data, "train", arguments.train_samples), batch_size=64, shuffle=True)
-    test_loader = DataLoader(load(arguments.data, "t10k", None), batch_size=500)
-    model, optimizer, train_loader, test_loader = accelerator.prepare(model, optimizer, train_loader, test_loader)
+    train_data = load(arguments.data, "train", arguments.train_samples)
+    train_loader = DataLoader(train_data, batch_size=64, shuffle=True)
+    test_loader = DataLoader(load(arguments.data, "t10k"), batch_size=500)
+    model, optimizer, train_loader, test_loader = accelerator.prepare(
+        model, optimizer, train_loader, test_loader
+    )
 
     for epoch in range(1, arguments.epochs + 1):
         model.train()
@@ -48,7 +56,8 @@ def main():
                 guesses, labels = accelerator.gather_for_metrics((model(x).argmax(1), y))
             correct += (guesses == labels).sum().item()
             samples += len(labels)
-        accelerator.print(f"epoch {epoch}: test accuracy {correct / samples:.4f} ({samples} samples)", flush=True)
+        accuracy = f"test accuracy {correct / samples:.4f} ({samples} samples)"
+        accelerator.print(f"epoch {epoch}: {accuracy}", flush=True)
     accelerator.end_training()
 
 

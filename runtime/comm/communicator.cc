@@ -4,6 +4,7 @@
 #include <ATen/ops/full.h>
 #include <c10/util/Exception.h>
 
+#include <atomic>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -17,20 +18,21 @@ namespace {
 
 constexpr std::size_t kBroadcastBytes = 25 << 20;
 
-// A launcher's store may outlive restarts, so the keys of each are apart; named as
-// torch.distributed does.
+// Each world has keys of its own: a launcher's store may outlive restarts (named as
+// torch.distributed does), and a process may leave its world and join again.
 c10::intrusive_ptr<c10d::Store> open_store(const Environment& environment,
                                            std::chrono::milliseconds timeout) {
+  static std::atomic<int> joined = 0;
   c10d::TCPStoreOptions options;
   options.port = environment.master_port;
   options.timeout = timeout;
-  options.isServer = !environment.launcher_serves_store && environment.rank == 0;
   if (!environment.launcher_serves_store) {
+    options.isServer = environment.rank == 0;
     options.numWorkers = environment.world_size;
-    return c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options);
   }
   return c10::make_intrusive<c10d::PrefixStore>(
-      "/worker/attempt_" + std::to_string(environment.restart_count),
+      "/worker/attempt_" + std::to_string(environment.restart_count) + "/world_" +
+          std::to_string(joined++),
       c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options));
 }
 

@@ -50,6 +50,7 @@ class Epoch {
       : source_(std::move(source)), binding_(std::move(binding)), rng_(binding_.seed) {
     rng_.start(number);
     rng_.run([&] { source_->sampler.reset(std::nullopt); });
+    if (source_->options.workers > 0) draw_all();
     shard_.emplace(source_->shard_options(binding_), [this] { return next_inner_batch(); });
     if (source_->options.workers > 0) start_workers();
     ahead_ = fetch();
@@ -91,11 +92,26 @@ class Epoch {
   };
   using Workers = torch::data::StatelessDataLoader<Dataset, StepSampler>;
 
-  std::optional<IndexBatch> next_inner_batch() {
+  std::optional<IndexBatch> draw_inner_batch() {
     const auto& options = source_->options;
     std::optional<IndexBatch> batch =
         rng_.run([&] { return source_->sampler.next(options.batch_size); });
     if (batch && options.drop_last && batch->size() < options.batch_size) return std::nullopt;
+    return batch;
+  }
+
+  // Worker threads may draw random numbers themselves, so the sampler is done before they start.
+  void draw_all() {
+    while (std::optional<IndexBatch> batch = draw_inner_batch()) {
+      drawn_.push_back(*std::move(batch));
+    }
+  }
+
+  std::optional<IndexBatch> next_inner_batch() {
+    if (source_->options.workers == 0) return draw_inner_batch();
+    if (drawn_.empty()) return std::nullopt;
+    IndexBatch batch = std::move(drawn_.front());
+    drawn_.pop_front();
     return batch;
   }
 
@@ -139,6 +155,7 @@ class Epoch {
   const std::shared_ptr<DataSource<Dataset, Sampler>> source_;
   const LoaderBinding binding_;
   SamplerRng rng_;
+  std::deque<IndexBatch> drawn_;  // With workers only.
   std::optional<BatchSamplerShard> shard_;
   std::deque<LoaderPosition> requested_;  // Of batches asked for and not yet fetched, in order.
   std::unique_ptr<Workers> workers_;

@@ -2,6 +2,8 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 
+#include <mutex>
+
 namespace accel {
 namespace {
 
@@ -31,6 +33,7 @@ SamplerRng::Scope::~Scope() {
 
 std::uint64_t draw_seed() {
   at::Generator generator = process_generator();
+  const std::lock_guard lock(generator.mutex());
   return at::check_generator<at::CPUGeneratorImpl>(generator)->random64();
 }
 

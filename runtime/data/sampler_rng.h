@@ -9,8 +9,8 @@
 namespace accel {
 
 // The random numbers of a sampler: a stream of its own, the same on every rank, although LibTorch's
-// samplers draw from the process-wide CPU generator. Not thread-safe; not while another thread
-// draws from it.
+// samplers draw from the process-wide CPU generator. Not thread-safe; while run() runs, no other
+// thread may draw from that generator.
 class SamplerRng {
  public:
   // Without a seed, samplers draw from the process-wide generator as it is.
