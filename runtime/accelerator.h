@@ -61,8 +61,8 @@ class Accelerator {
  public:
   // Takes rank, world size and addresses from the environment (accel's or torchrun's; none: one
   // process), chooses the device, and joins the other ranks (collective). Throws
-  // std::invalid_argument for a bad environment, std::runtime_error or c10::Error if the world
-  // cannot be joined.
+  // std::invalid_argument for a bad environment, CommunicationError if the world cannot be joined,
+  // std::runtime_error if there is a GPU but the CUDA part cannot be loaded.
   explicit Accelerator(const AcceleratorOptions& options = {});
 
   int num_processes() const { return state_->environment.world_size; }

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "common/worker_env.h"
+
 namespace accel {
 namespace {
 
@@ -54,20 +56,21 @@ bool find_bool(const GetEnv& get, const char* name) {
 }
 
 void check_mixed_precision(const GetEnv& get) {
-  const std::string precision = find(get, "ACCELERATE_MIXED_PRECISION").value_or("no");
+  const std::string precision = find(get, kEnvMixedPrecision).value_or("no");
   if (precision == "no") return;
   if (precision == "fp16" || precision == "bf16" || precision == "fp8") {
     throw std::invalid_argument(
         "mixed precision " + precision +
         " is not there yet for C++ programs: launch with --mixed_precision no");
   }
-  throw std::invalid_argument("ACCELERATE_MIXED_PRECISION=\"" + precision +
+  throw std::invalid_argument(std::string(kEnvMixedPrecision) + "=\"" + precision +
                               "\" should be no, fp16, bf16 or fp8");
 }
 
 // The variables that make a process one of several. None: one process. Some: a mistake.
 bool has_world(const GetEnv& get) {
-  constexpr std::array kNames = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
+  constexpr std::array<const char*, 4> kNames = {kEnvRank, kEnvWorldSize, kEnvLocalRank,
+                                                 kEnvLocalWorldSize};
   std::string present, missing;
   for (const char* name : kNames) {
     std::string& list = find(get, name) ? present : missing;
@@ -82,23 +85,23 @@ bool has_world(const GetEnv& get) {
 }
 
 void parse_world(const GetEnv& get, Environment& out) {
-  out.world_size = parse_int("WORLD_SIZE", *find(get, "WORLD_SIZE"), 1, kMaxInt);
-  out.rank = parse_int("RANK", *find(get, "RANK"), 0, out.world_size - 1);
+  out.world_size = parse_int(kEnvWorldSize, *find(get, kEnvWorldSize), 1, kMaxInt);
+  out.rank = parse_int(kEnvRank, *find(get, kEnvRank), 0, out.world_size - 1);
   out.local_world_size =
-      parse_int("LOCAL_WORLD_SIZE", *find(get, "LOCAL_WORLD_SIZE"), 1, out.world_size);
-  out.local_rank = parse_int("LOCAL_RANK", *find(get, "LOCAL_RANK"), 0, out.local_world_size - 1);
-  out.restart_count = find_int(get, "TORCHELASTIC_RESTART_COUNT", 0, 0, kMaxInt);
-  out.launcher_serves_store = find(get, "TORCHELASTIC_USE_AGENT_STORE") == "True";
+      parse_int(kEnvLocalWorldSize, *find(get, kEnvLocalWorldSize), 1, out.world_size);
+  out.local_rank = parse_int(kEnvLocalRank, *find(get, kEnvLocalRank), 0, out.local_world_size - 1);
+  out.restart_count = find_int(get, kEnvElasticRestartCount, 0, 0, kMaxInt);
+  out.launcher_serves_store = find(get, kEnvElasticUseAgentStore) == "True";
   if (out.world_size == 1) return;
-  const std::optional<std::string> address = find(get, "MASTER_ADDR");
-  const std::optional<std::string> port = find(get, "MASTER_PORT");
+  const std::optional<std::string> address = find(get, kEnvMasterAddr);
+  const std::optional<std::string> port = find(get, kEnvMasterPort);
   if (!address || !port) {
-    throw std::invalid_argument(std::string(address ? "MASTER_PORT" : "MASTER_ADDR") +
+    throw std::invalid_argument(std::string(address ? kEnvMasterPort : kEnvMasterAddr) +
                                 " is missing for a world of " + std::to_string(out.world_size) +
                                 " processes");
   }
   out.master_addr = *address;
-  out.master_port = static_cast<std::uint16_t>(parse_int("MASTER_PORT", *port, 1, 65535));
+  out.master_port = static_cast<std::uint16_t>(parse_int(kEnvMasterPort, *port, 1, 65535));
 }
 
 }  // namespace
@@ -111,9 +114,9 @@ Environment parse_environment(const GetEnv& get) {
   Environment out;
   check_mixed_precision(get);
   if (has_world(get)) parse_world(get, out);
-  out.use_cpu = find_bool(get, "ACCELERATE_USE_CPU");
-  out.gloo_interfaces = find(get, "GLOO_SOCKET_IFNAME").value_or("");
-  out.terminal_columns = find_int(get, "ACCEL_TERMINAL", 0, 1, 65535);
+  out.use_cpu = find_bool(get, kEnvUseCpu);
+  out.gloo_interfaces = find(get, kEnvGlooInterface).value_or("");
+  out.terminal_columns = find_int(get, kEnvAccelTerminal, 0, 1, 65535);
   return out;
 }
 
