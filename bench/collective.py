@@ -38,4 +38,4 @@ def _recovery(command):
     """The worker's own clock: rank 1 notes the time and kills itself; after the restart rank 0 says how long ago."""
     with tempfile.TemporaryDirectory(prefix="accel-bench-") as folder:
         _, out = harness.wall([*command, "--crash", pathlib.Path(folder) / "time"])
-    return float(re.search(r"first all-reduce ([0-9.]+)", out).group(1))
+    return float(re.search(r"first all-reduce ([0-9.]+) ms", out).group(1)) / 1000
