@@ -9,7 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
-#include "common/listen_address.h"
+#include "common/host_port.h"
+#include "common/loopback.h"
 #include "common/status_macros.h"
 #include "coordinator/authentication.h"
 #include "coordinator/coordinator_loop.h"
@@ -52,9 +53,8 @@ void SetLimits(grpc::ServerBuilder* builder) {
 
 class GrpcServer final : public Server {
  public:
-  GrpcServer(ServerOptions options, ListenAddress address)
-      : address_(std::move(address)),
-        store_(options.store != nullptr ? std::move(options.store)
+  explicit GrpcServer(ServerOptions options)
+      : store_(options.store != nullptr ? std::move(options.store)
                                         : std::make_unique<MemoryJobStore>()),
         authentication_(std::move(options.token), options.clock),
         loop_(LoopOptions(store_.get(), options)),
@@ -67,24 +67,23 @@ class GrpcServer final : public Server {
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   }
 
-  absl::Status Begin() {
+  absl::Status Begin(const std::string& listen) {
     ACCEL_RETURN_IF_ERROR(loop_.Load());
     grpc::ServerBuilder builder;
     SetLimits(&builder);
-    builder.AddListeningPort(address_.ToString(), grpc::InsecureServerCredentials(),
-                             &address_.port);
+    builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(&service_);
-    const std::string wanted = address_.ToString();
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) {
       return absl::UnavailableError(absl::StrCat(
-          "cannot listen on ", wanted, "; another program may: choose another port with --listen"));
+          "cannot listen on ", listen, "; another program may: choose another port with --listen"));
     }
+    host_ = listen.substr(0, listen.rfind(':'));
     loop_.Start();
     return absl::OkStatus();
   }
 
-  std::string address() const override { return address_.ToString(); }
+  std::string address() const override { return absl::StrCat(host_, ":", port_); }
   Coordinator* coordinator() override { return &loop_; }
 
  private:
@@ -96,7 +95,8 @@ class GrpcServer final : public Server {
     return loop;
   }
 
-  ListenAddress address_;
+  std::string host_;  // As it was given: an IPv6 address keeps its brackets.
+  int port_ = 0;
   const std::unique_ptr<JobStore> store_;
   Authentication authentication_;
   CoordinatorLoop loop_;
@@ -108,9 +108,11 @@ class GrpcServer final : public Server {
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   ACCEL_CHECK(!options.token.empty(), "whoever starts a server has found or made a token");
-  ACCEL_ASSIGN_OR_RETURN(ListenAddress address, ParseLoopbackAddress(options.listen));
-  auto server = std::make_unique<GrpcServer>(std::move(options), std::move(address));
-  ACCEL_RETURN_IF_ERROR(server->Begin());
+  ACCEL_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(options.listen));
+  ACCEL_RETURN_IF_ERROR(CheckLoopback(address.host));
+  const std::string listen = options.listen;
+  auto server = std::make_unique<GrpcServer>(std::move(options));
+  ACCEL_RETURN_IF_ERROR(server->Begin(listen));
   return server;
 }
 

@@ -1,0 +1,25 @@
+#include "common/loopback.h"
+
+#include <arpa/inet.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace accel {
+
+absl::Status CheckLoopback(const std::string& host) {
+  in_addr v4;
+  in6_addr v6;
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1 && (ntohl(v4.s_addr) >> 24) == 127) {
+    return absl::OkStatus();
+  }
+  if (inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6)) {
+    return absl::OkStatus();
+  }
+  if (host == "localhost") return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("will not use ", host, ", which is beyond loopback",
+                   ": this version speaks without encryption and therefore serves this machine "
+                   "only; use 127.0.0.1"));
+}
+
+}  // namespace accel

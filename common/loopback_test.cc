@@ -1,0 +1,29 @@
+#include "common/loopback.h"
+
+#include <gtest/gtest.h>
+
+#include "common/status_matchers.h"
+
+namespace accel {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::StatusIs;
+
+TEST(Loopback, IsThisMachine) {
+  for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "localhost"}) {
+    EXPECT_OK(CheckLoopback(host)) << host;
+  }
+}
+
+TEST(Loopback, IsNothingElse) {
+  for (const char* host : {"0.0.0.0", "10.0.0.1", "::", "127.evil.example", "127.0.0", "node7",
+                           "2001:db8::1", "128.0.0.1", ""}) {
+    EXPECT_THAT(CheckLoopback(host),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("this machine only")))
+        << host;
+  }
+}
+
+}  // namespace
+}  // namespace accel
