@@ -2,7 +2,7 @@
 
 With `--crash FILE`, in the first generation nobody joins: rank 1 writes the time to FILE and kills itself; in the next one
 rank 0 prints how long ago that was. (first_collective.cc kills itself after a collective. Under torchrun 2.11 with its
-default, static rendezvous that hangs: the next generation meets the keys of the first in the same store.)
+default, static rendezvous the next generation then did not meet within 120 s.)
 """
 
 import datetime
