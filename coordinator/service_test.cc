@@ -146,7 +146,7 @@ TEST_F(ServiceTest, RunsAJobThroughAnAgent) {
   agent.Report(Observed(1));
   ASSERT_TRUE(agent.Read());
   EXPECT_EQ(agent.desired.generations_size(), 0);
-  EXPECT_EQ(agent.desired.heartbeat_ms(), 1000);
+  EXPECT_EQ(agent.desired.heartbeat_ms(), 2000);
   const std::string job = Submit("one").value();
   ASSERT_TRUE(agent.Read());
   ASSERT_EQ(agent.desired.generations_size(), 1);

@@ -24,7 +24,7 @@ using SessionId = uint64_t;
 
 struct Limits {
   absl::Duration node_timeout = absl::Seconds(5);  // Silence after which a node counts as lost.
-  absl::Duration heartbeat = absl::Seconds(1);
+  absl::Duration heartbeat = absl::Seconds(2);
   absl::Duration start_deadline = absl::Seconds(60);
   absl::Duration cancel_grace = absl::Seconds(30);  // Cancel and time limit.
   absl::Duration failure_grace = absl::Seconds(5);
