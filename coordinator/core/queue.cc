@@ -4,7 +4,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/exit_text.h"
 #include "coordinator/core/exit_status.h"
 #include "coordinator/core/ledger.h"
@@ -45,6 +47,12 @@ std::string WithLastFailure(const v1::Job& job, std::string reason) {
   return absl::StrCat(reason, " Last failure: ", DescribeFailure(job.cause()), ".");
 }
 
+// What Place() looks at in a spec.
+std::string ShapeOf(const v1::JobSpec& spec) {
+  return absl::StrCat(spec.nodes(), "|", absl::StrJoin(spec.processes_per_node(), ","), "|",
+                      spec.cpu(), "|", absl::StrJoin(spec.gpu_ids(), ","));
+}
+
 }  // namespace
 
 void PlanQueue(const ClusterState& state, const std::vector<JobId>& queue, absl::Time now,
@@ -54,6 +62,8 @@ void PlanQueue(const ClusterState& state, const std::vector<JobId>& queue, absl:
   const int nodes = static_cast<int>(ledger.offers().size());
   bool gpu_line_waits = false;
   bool cpu_line_waits = false;
+  // What was not placed: the nodes only fill up during a pass, so the answer stands.
+  absl::flat_hash_map<std::string, PlacementDecision> refused;
   for (const JobId& id : queue) {
     const v1::Job& job = state.jobs.at(id).job;
     const bool gpu = !job.spec().cpu() && ledger.any_gpus();
@@ -61,14 +71,19 @@ void PlanQueue(const ClusterState& state, const std::vector<JobId>& queue, absl:
     std::string reason = gpu ? "Waits behind earlier jobs that need GPUs."
                              : "Waits behind earlier jobs that need no GPU.";
     if (!line_waits) {
-      PlacementDecision decision = Place(job.spec(), ledger);
-      if (decision.assignment.has_value()) {
-        ledger.Take(decision.assignment->placements);
-        actions->push_back(Start(id, *std::move(decision.assignment)));
-        continue;
+      const std::string shape = ShapeOf(job.spec());
+      auto known = refused.find(shape);
+      if (known == refused.end()) {
+        PlacementDecision decision = Place(job.spec(), ledger);
+        if (decision.assignment.has_value()) {
+          ledger.Take(decision.assignment->placements);
+          actions->push_back(Start(id, *std::move(decision.assignment)));
+          continue;
+        }
+        known = refused.emplace(shape, std::move(decision)).first;
       }
-      line_waits = decision.fits_idle_cluster;
-      reason = std::move(decision.reason);
+      line_waits = known->second.fits_idle_cluster;
+      reason = known->second.reason;
       if (!line_waits && state.limits.fixed_nodes > 0 && nodes >= state.limits.fixed_nodes) {
         actions->push_back(Refuse(id, reason));
         continue;
