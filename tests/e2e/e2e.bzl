@@ -7,13 +7,13 @@ _BINARIES = [
     "//coordinator:accel-coordinator",
 ]
 
-def e2e_test(name, timeout = "moderate", data = [], tags = []):
+def e2e_test(name, timeout = "moderate", data = [], deps = [], tags = []):
     """A test in name.py. It runs outside the sandbox: control groups are read-only inside."""
     native.py_test(
         name = name,
         srcs = [name + ".py"],
         data = _BINARIES + data,
-        deps = ["//tests/e2e:cluster"],
+        deps = ["//tests/e2e:cluster"] + deps,
         python_version = "PY3",
         size = "medium",
         timeout = timeout,

@@ -115,6 +115,10 @@ absl::Status Scenario::CheckInvariants() {
     const auto [final, first] = final_phases_.emplace(id, phase);
     if (IsFinal(final->second) && final->second != phase) return Unmet("one final phase", "two");
     final->second = phase;
+    if (phase == v1::SUCCEEDED &&
+        (entry.job.has_cause() || entry.job.generations().rbegin()->has_cause())) {
+      return Unmet("a success without a cause", entry.job.ShortDebugString());
+    }
     if (!HoldsNodes(phase)) continue;
     const v1::GenerationRecord& generation = *CurrentGeneration(entry.job);
     int next_rank = 0;

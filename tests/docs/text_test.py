@@ -1,0 +1,135 @@
+"""What the documentation names is there: links, files, functions, tests, scripts, targets, variables."""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+from tests.docs import pages
+
+_SOURCES = ("agent", "bench", "cli", "common", "coordinator", "examples", "proto", "runtime", "tests", "tools")
+
+
+def read_sources():
+    texts = {}
+    for folder in _SOURCES:
+        for path in (pages.ROOT / folder).rglob("*"):
+            if path.suffix in (".cc", ".h", ".py", ".proto") and path.is_file():
+                texts[str(path.relative_to(pages.ROOT))] = path.read_text()
+    return texts
+
+
+def quoted(text):
+    """What stands in single backticks, outside of fenced blocks."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+class Text(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.pages = pages.pages()
+        cls.sources = read_sources()
+
+    def each(self, found, what):
+        """Checks (page, thing, whether it is right) triples, all of them; there must be some."""
+        wrong = [f"{page}: {thing}" for page, thing, right in found if not right]
+        self.assertTrue(found, f"no {what} in any page: the test does not see them")
+        self.assertEqual(wrong, [], what)
+
+    def test_links_resolve(self):
+        self.each([(page, link, (pages.ROOT / page).parent.joinpath(link.partition("#")[0]).exists())
+                   for page, text in self.pages.items()
+                   for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link], "links")
+
+    def test_files_exist(self):
+        tops = {path.name for path in pages.ROOT.iterdir()}
+        self.each([(page, word, (pages.ROOT / word.partition(":")[0]).exists())
+                   for page, text in self.pages.items() for word in quoted(text)
+                   if re.fullmatch(r"[\w.]+/[\w./:-]*", word) and word.split("/")[0] in tops
+                   and not word.startswith("bazel-") and "NAME" not in word], "files")
+
+    def test_cited_tests_exist(self):
+        def exists(file, name):
+            pattern = rf"def {name}\(self" if file.endswith(".py") else rf"^TEST(_F|_P)?\(\w+, {name}\)"
+            return re.search(pattern, self.sources.get(file, ""), re.M) is not None
+
+        self.each([(page, f"{file}:{name}", exists(file, name)) for page, text in self.pages.items()
+                   for file, name in re.findall(r"`([\w/.-]+_test\.(?:cc|py)):(\w+)`", text)], "tests")
+
+    def test_functions_exist(self):
+        def exists(owner, name):
+            return any(f"{name}(" in text and owner in text for text in self.sources.values())
+
+        self.each([(page, word, exists(*re.fullmatch(r"(?:(\w+)::)?(\w+)\(\)", word).groups(default="")))
+                   for page, text in self.pages.items() for word in quoted(text)
+                   if re.fullmatch(r"(?:\w+::)?\w+\(\)", word)], "functions")
+
+    def test_every_indented_line_is_a_command(self):
+        self.each([(command.where, command.text, command.is_known or not command.text)
+                   for page, text in self.pages.items() for command in pages.commands(page, text)], "commands")
+
+    def test_scripts_and_targets_exist(self):
+        others = [command for page, text in self.pages.items() for command in pages.commands(page, text)
+                  if command.is_known and not command.is_run]
+        self.assertTrue(others)
+        for command in others:
+            with self.subTest(command=command.text, where=command.where):
+                words = command.text.split()
+                if words[0] != "bazel":
+                    self.check_script(words[0])
+                if words[0] == "bench/run":
+                    self.check_bench(words[1:])
+                for label in re.findall(r"//[\w/.:-]+", command.text):
+                    self.check_label(label)
+
+    def check_script(self, name):
+        path = pages.ROOT / name
+        self.assertTrue(os.access(path, os.X_OK), f"{name} is no executable file")
+        if "bash" in path.read_text().splitlines()[0]:
+            subprocess.run(["bash", "-n", path], check=True)
+
+    def check_bench(self, words):
+        shown = subprocess.run([sys.executable, pages.ROOT / "bench/run", "--help"], capture_output=True, text=True, timeout=30)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        for word in words:
+            if re.match(r"--|[a-z]+$", word):
+                self.assertRegex(shown.stdout, rf"(^|\s){word}(\s|$)")
+
+    def check_label(self, label):
+        package, _, target = label[2:].partition(":")
+        folder = pages.ROOT / package.removesuffix("...")
+        self.assertTrue(folder.is_dir(), label)
+        if target:
+            self.assertIn(f'name = "{target}"', (folder / "BUILD.bazel").read_text(), label)
+
+    def test_decisions_are_numbered_without_a_gap(self):
+        numbers = sorted(int(re.match(r"docs/decisions/(\d{4})-", page).group(1)) for page in self.pages
+                         if page.startswith("docs/decisions/"))
+        self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
+
+
+class Environment(unittest.TestCase):
+    def setUp(self):
+        self.page = pages.pages()["docs/environment.md"]
+        self.sources = read_sources()
+
+    def test_workers_variables_are_those_of_worker_env(self):
+        documented = {row[0] for row in pages.table(self.page, "variable")}
+        named = set(re.findall(r'kEnv\w+\[\] = "(\w+)"', self.sources["common/worker_env.h"]))
+        self.assertGreater(len(named), 30)
+        self.assertEqual(documented - {"TORCHELASTIC_ERROR_FILE"}, named)
+
+    def test_every_variable_that_is_read_is_documented(self):
+        read = set()
+        for path, text in self.sources.items():
+            if not path.endswith(("_test.cc", "_test.py", "_test_base.cc", "_test_folder.h")) and "testing/" not in path:
+                read |= set(re.findall(r'(?:getenv|environ\.get|envname)\("(\w+)"', text))
+        read -= {"TEST_TMPDIR", "ACCEL_TEST_HOME"}  # Of tests.
+        self.assertGreater(len(read), 5)
+        self.assertEqual({name for name in read if f"`{name}`" not in self.page}, set())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
