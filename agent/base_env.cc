@@ -13,9 +13,8 @@ std::vector<std::string> BaseEnv() {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string pair = *variable;
     const std::string name = pair.substr(0, pair.find('='));
-    if (name == "ACCEL_TOKEN" || name == "ACCEL_SHIM" || name == "ACCEL_COORDINATOR" ||
-        IsRankVariable(name))
-      continue;
+    if (name == "ACCEL_TOKEN" || name == "ACCEL_SHIM" || name == "ACCEL_COORDINATOR") continue;
+    if (name == kEnvAccelTerminal || IsRankVariable(name)) continue;
     env.push_back(pair);
   }
   return env;

@@ -75,7 +75,10 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(options.state_dir, kPatience));
   ACCEL_ASSIGN_OR_RETURN(const v1::NodeObserved identity,
                          Identity(options, coordinator, state_dir.node_id()));
-  const CgroupSupport cgroups = ProbeCgroups();
+  const CgroupSupport cgroups = ProbeCgroups(identity.node_id());
+  if (const int ended = EndEarlierGenerations(cgroups); ended > 0) {
+    LogWarning("ended what an earlier agent and its shims had left", {{"generations", ended}});
+  }
   state_dir.PruneJobs({}, kJobsKept);
 
   LogInfo("agent starts", {{"node", identity.name()},

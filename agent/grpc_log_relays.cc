@@ -37,6 +37,11 @@ class GrpcLogRelays::Relay {
     thread_.join();
   }
 
+  bool served() {
+    absl::MutexLock lock(&mutex_);
+    return served_;
+  }
+
   void SetComplete() {
     absl::MutexLock lock(&mutex_);
     complete_ = true;
@@ -50,6 +55,8 @@ class GrpcLogRelays::Relay {
     SendAll(stream.get());
     stream->WritesDone();
     stream->Finish();  // Whoever reads will have seen an end, or has gone: there is nobody to tell.
+    absl::MutexLock lock(&mutex_);
+    served_ = true;
   }
 
   void SendAll(grpc::ClientWriter<v1::LogChunk>* stream) {
@@ -111,6 +118,7 @@ class GrpcLogRelays::Relay {
   absl::Mutex mutex_;
   bool complete_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool served_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
@@ -122,9 +130,14 @@ GrpcLogRelays::~GrpcLogRelays() = default;
 void GrpcLogRelays::Set(const std::vector<RelaySource>& sources) {
   std::set<std::string> wanted;
   for (const RelaySource& source : sources) wanted.insert(source.reader.reader_id());
-  std::erase_if(relays_, [&](const auto& entry) { return !wanted.contains(entry.first); });
+  std::erase_if(served_, [&](const std::string& id) { return !wanted.contains(id); });
+  std::erase_if(relays_, [&](const auto& entry) {
+    if (entry.second->served()) served_.insert(entry.first);
+    return entry.second->served() || !wanted.contains(entry.first);
+  });
   for (const RelaySource& source : sources) {
     const auto found = relays_.find(source.reader.reader_id());
+    if (served_.contains(source.reader.reader_id())) continue;
     if (found == relays_.end() && relays_.size() < kMaxRelays) {
       relays_[source.reader.reader_id()] = std::make_unique<Relay>(stub_.get(), token_, source);
     } else if (found != relays_.end() && source.complete) {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,8 @@ namespace accel {
 
 class GrpcLogRelays final : public LogRelays {
  public:
-  // Readers beyond this many wait for a place (invariant 8).
-  static constexpr size_t kMaxRelays = 32;
+  // At once; readers beyond this many wait for a place (invariant 8).
+  static constexpr size_t kMaxRelays = 128;
 
   GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, std::string token);
   ~GrpcLogRelays() override;
@@ -28,8 +29,8 @@ class GrpcLogRelays final : public LogRelays {
 
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
   const std::string token_;
-  std::map<std::string, std::unique_ptr<Relay>>
-      relays_;  // By reader id; finished ones until the reader is gone.
+  std::map<std::string, std::unique_ptr<Relay>> relays_;  // By reader id.
+  std::set<std::string> served_;  // Readers that have had all, and are still listed.
 };
 
 }  // namespace accel

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace accel {
 namespace {
@@ -14,8 +15,10 @@ std::string SignalName(int signal) {
                          : absl::StrCat("SIG", name, " (", signal, ")");
 }
 
+// Messages may be sentences; what they become part of here is not at its end yet.
 std::string WithMessage(absl::string_view text, const v1::ExitRecord& exit) {
-  return exit.message().empty() ? std::string(text) : absl::StrCat(text, ": ", exit.message());
+  if (exit.message().empty()) return std::string(text);
+  return absl::StrCat(text, ": ", absl::StripSuffix(exit.message(), "."));
 }
 
 }  // namespace

@@ -10,13 +10,19 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "agent/process/process_table.h"
 #include "agent/process/spawn.h"
+#include "common/clock.h"
 
 namespace accel {
 namespace {
@@ -85,12 +91,30 @@ std::string TryOutMemory(const std::string& base, const std::string& instance) {
   return usable ? "" : absl::StrCat("may not use ", base);
 }
 
-std::string FolderName(const CgroupSupport& support, const GenerationId& id) {
-  std::string name = absl::StrCat(id.job.value(), "-", id.generation, "-", support.instance);
+std::string FileName(std::string name) {
   for (char& c : name) {
     if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '.') c = '_';
   }
   return name;
+}
+
+std::string FolderName(const CgroupSupport& support, const GenerationId& id) {
+  return FileName(absl::StrCat(id.job.value(), "-", id.generation, "-", support.instance));
+}
+
+int EndFolders(const std::string& base, const std::string& instance) {
+  int count = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(base, error)) {
+    if (!absl::EndsWith(entry.path().filename().string(), FileName("-" + instance))) continue;
+    Cgroup folder = Cgroup::Make(entry.path().string());
+    folder.Kill();
+    const absl::Time give_up = SteadyClock()->Now() + absl::Seconds(2);
+    while (!folder.Remove() && SteadyClock()->Now() < give_up)
+      absl::SleepFor(absl::Milliseconds(2));
+    ++count;
+  }
+  return count;
 }
 
 }  // namespace
@@ -103,15 +127,17 @@ std::string CgroupSupport::MemoryPathFor(const GenerationId& id) const {
   return memory_base.empty() ? "" : absl::StrCat(memory_base, "/", FolderName(*this, id));
 }
 
-CgroupSupport ProbeCgroups() {
+CgroupSupport ProbeCgroups(const std::string& instance) {
   CgroupSupport support;
   const char* wish = getenv("ACCEL_CGROUP");
   if (wish != nullptr && strcmp(wish, "none") == 0) {
     support.description = "none: turned off by ACCEL_CGROUP=none";
     return support;
   }
-  const auto self = ReadProcess(getpid());
-  support.instance = absl::StrCat(getpid(), "-", self ? self->start_time_ticks : 0);
+  support.instance = instance;
+  if (const auto self = ReadProcess(getpid()); instance.empty()) {
+    support.instance = absl::StrCat(getpid(), "-", self ? self->start_time_ticks : 0);
+  }
   const std::string own = ReadSmallFile(AT_FDCWD, "/proc/self/cgroup");
   const bool unified = HasType(kUnified, CGROUP2_SUPER_MAGIC);
   const bool hybrid = !unified && HasType(kHybrid, CGROUP2_SUPER_MAGIC);
@@ -133,6 +159,14 @@ CgroupSupport ProbeCgroups() {
   absl::StrAppend(&support.description, "; v1 memory in ", memory_base,
                   obstacle.empty() ? "" : absl::StrCat(": ", obstacle));
   return support;
+}
+
+int EndEarlierGenerations(const CgroupSupport& support) {
+  if (support.base.empty()) return 0;
+  const int count = EndFolders(support.base, support.instance);
+  // Those of v1 cannot kill, and are empty once the others are.
+  if (!support.memory_base.empty()) EndFolders(support.memory_base, support.instance);
+  return count;
 }
 
 std::optional<std::string> CgroupPathIn(absl::string_view proc_self_cgroup,

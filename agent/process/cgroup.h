@@ -16,7 +16,7 @@ namespace accel {
 struct CgroupSupport {
   std::string base;         // cgroup v2 folder for generations, with cgroup.kill. Empty: none.
   std::string memory_base;  // cgroup v1 memory folder for generations. Empty: none.
-  std::string instance;     // Keeps agents of one node apart that issue the same job ids.
+  std::string instance;     // Ends the names of generations' folders; see ProbeCgroups().
   std::string description;  // Which is used, or why none, for people.
 
   // The folder of a generation; empty if there is none to be had.
@@ -25,8 +25,15 @@ struct CgroupSupport {
 };
 
 // Tries out, once, what this process may do: makes a folder and has a process born in it.
-// ACCEL_CGROUP=none in the environment turns control groups off.
-CgroupSupport ProbeCgroups();
+// ACCEL_CGROUP=none in the environment turns control groups off. `instance` keeps apart the agents
+// of one node, which may issue the same job ids, and is the same for an agent that comes back.
+// Empty: one that nobody else has.
+CgroupSupport ProbeCgroups(const std::string& instance = "");
+
+// Ends whatever is left in folders of this instance: an earlier agent and its shims were killed
+// together. Nobody else may use the instance meanwhile. Returns the number of folders that were
+// there; gives up on one after two seconds.
+int EndEarlierGenerations(const CgroupSupport& support);
 
 // The path of this process in a hierarchy, out of the text of /proc/self/cgroup. `controller` is
 // empty for v2. Nothing if it is not listed.

@@ -25,7 +25,8 @@ int Usage(const char* complaint) {
 int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--help") == 0) return std::fputs(accel::kShimHelp, stdout) < 0;
-    if (std::strcmp(argv[i], "--version") == 0) return std::puts(accel::kVersion) < 0;
+    if (std::strcmp(argv[i], "--version") == 0)
+      return std::printf("accel-shim %s\n", accel::kVersion) < 0;
     if (std::strcmp(argv[i], accel::kShimControlFlag) != 0) return Usage(argv[i]);
   }
   struct stat control;

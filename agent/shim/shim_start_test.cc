@@ -85,7 +85,7 @@ TEST_F(ShimStartTest, MissingWorkdir) {
   auto start = Script("exit 0");
   start.workdir = "/no/such/folder";
   const ExitFact failure = Refused(start);
-  EXPECT_EQ(failure.code, 1);
+  EXPECT_EQ(failure.code, 127);
   EXPECT_EQ(failure.message, "The working directory /no/such/folder does not exist on this node.");
 }
 

@@ -14,6 +14,8 @@
 namespace accel {
 namespace {
 
+// What a shell says of a command that is not there; and of anything else.
+constexpr int kNotFoundCode = 127;
 constexpr int kGeneralFailureCode = 1;
 
 // mkdir -p. False with errno.
@@ -39,8 +41,8 @@ std::optional<ExitFact> FindMissingPath(const GenerationStart& start) {
   struct stat info;
   const std::string& workdir = start.workdir;
   if (!workdir.empty() && stat(workdir.c_str(), &info) != 0) {
-    return NotStarted(kGeneralFailureCode, absl::StrCat("The working directory ", workdir,
-                                                        " does not exist on this node."));
+    return NotStarted(kNotFoundCode, absl::StrCat("The working directory ", workdir,
+                                                  " does not exist on this node."));
   }
   if (!workdir.empty() && !S_ISDIR(info.st_mode)) {
     return NotStarted(kGeneralFailureCode,
@@ -51,11 +53,12 @@ std::optional<ExitFact> FindMissingPath(const GenerationStart& start) {
     const bool relative = !absl::StartsWith(path, "/") && !workdir.empty();
     const std::string full = relative ? absl::StrCat(workdir, "/", path) : path;
     if (stat(full.c_str(), &info) == 0) continue;
+    if (errno == ENOENT || errno == ENOTDIR) {
+      return NotStarted(kNotFoundCode, absl::StrCat(path, " does not exist on this node."));
+    }
     return NotStarted(
         kGeneralFailureCode,
-        errno == ENOENT || errno == ENOTDIR
-            ? absl::StrCat(path, " does not exist on this node.")
-            : absl::StrCat(path, " cannot be reached on this node: ", strerror(errno), "."));
+        absl::StrCat(path, " cannot be reached on this node: ", strerror(errno), "."));
   }
   return std::nullopt;
 }

@@ -52,6 +52,10 @@ class OneAgent(cluster.ClusterTest):
         self.assertIn("n1", self.accel("nodes").out)
         self.assertNotEqual(self.accel("status", "no-such-job").code, 0)
 
+    def test_logs_of_more_ranks_than_an_agent_relays_at_once(self):
+        job = self.submit("--processes_per_node", 140, self.script("echo rank $RANK is here")).out.split()[0]
+        self.assertEqual(self.accel("logs", job, seconds=30).out.count("is here"), 140)
+
     def test_cancel(self):
         job = self.accel("submit", "--cpu", self.script("touch started; exec sleep 600")).out.split()[0]
         cluster.wait_until(lambda: self.path("started").exists(), 20, "the job runs")
@@ -92,6 +96,22 @@ class OneAgent(cluster.ClusterTest):
         self.assertEqual(self.finish(waiting, 60).code, 0)
 
 
+    def test_agent_and_shim_killed_together(self):
+        if "v2 in" not in self.log("n1"):
+            self.skipTest("without control groups nothing can know of processes whose agent and shim died together")
+        self.accel("submit", "--cpu", "--processes_per_node", 2,
+                   self.script("echo $$ > pid.$RANK; exec sleep 600")).out.split()
+        pids = [int(self.wait_for_file(f"pid.{rank}")) for rank in range(2)]
+        shim = int(open(f"/proc/{pids[0]}/stat").read().rpartition(")")[2].split()[1])
+        # Stopped first, so that neither sees the other die.
+        for pid in (shim, self.agents[0].pid):
+            os.kill(pid, signal.SIGSTOP)
+        for pid in (shim, self.agents[0].pid):
+            os.kill(pid, signal.SIGKILL)
+        self.agents[0] = self.start_agent("n1")
+        cluster.wait_until(lambda: not any(cluster.is_alive(pid) for pid in pids), 20, "the next agent ends the workers")
+
+
 class TwoAgents(cluster.ClusterTest):
     AGENTS = 2
 
@@ -109,7 +129,9 @@ class TwoAgents(cluster.ClusterTest):
 
     def test_a_failure_on_one_node_restarts_both(self):
         script = self.script('echo "$RANK $TORCHELASTIC_RESTART_COUNT" >> tries\n'
-                             '[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0; [ $RANK = 1 ] && exit 3; exec sleep 600')
+                             '[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0\n'
+                             '[ $RANK = 1 ] && { until grep -q "0 0" tries; do sleep 0.02; done; exit 3; }\n'
+                             'exec sleep 600')
         result = self.submit("--nodes", 2, "--max_restarts", 1, script)
         self.assertEqual(result.code, 0, result)
         self.assertEqual(sorted(self.path("tries").read_text().split("\n"))[1:], ["0 0", "0 1", "1 0", "1 1"])
