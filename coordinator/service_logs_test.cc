@@ -122,7 +122,8 @@ TEST_F(LogsTest, SaysWhatIsNotThere) {
   agent_.Leave();
   EXPECT_FALSE(agent_.Read());
   EXPECT_OK(agent_.Finish());
-  // The stream is closed for the agent before the loop has heard of it: a read may still begin, and be ended.
+  // The stream is closed for the agent before the loop has heard of it: a read may still begin, and
+  // be ended.
   absl::Status status = ended(Request(0));
   while (status.ok()) status = ended(Request(0));
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("node a")));

@@ -11,6 +11,8 @@ import sys
 _CONTROL = re.compile(r"\s*(namespace|class|struct|enum|union|extern|if|for|while|switch|do|else|case|return|using|try|\}|#)\b")
 _OPENS = re.compile(r"^ {0,6}[\w~:<>,*&\[\] =\"()-].*\)[^;=]*\{$")
 
+_ENDS = re.compile(r"(^|[;{}:>]|^\s*//.*|^#.*)$")
+
 
 def _indent(line):
     return len(line) - len(line.lstrip())
@@ -21,9 +23,9 @@ def long_functions(path, most):
     for number, line in enumerate(lines):
         if not _OPENS.match(line):
             continue
-        # A definition whose parameters or initializers wrap begins where the indentation is smaller.
+        # A definition whose parameters or initializers wrap begins after the line that ended what stood before it.
         start = number
-        while start > 0 and _indent(lines[start]) >= 4:
+        while start > 0 and not _ENDS.search(lines[start - 1]):
             start -= 1
         if _CONTROL.match(lines[start]):
             continue
