@@ -23,6 +23,7 @@
 #include "agent/state/state_dir.h"
 #include "common/host_port.h"
 #include "common/log.h"
+#include "common/loopback.h"
 #include "common/status_macros.h"
 #include "common/token.h"
 
@@ -52,10 +53,7 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
   if (address.empty()) {
     ACCEL_ASSIGN_OR_RETURN(address, SourceAddressTo(coordinator.host, coordinator.port));
   }
-  if (!IsLoopback(address)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--advertise ", address, ": only loopback addresses are served so far; use 127.0.0.1"));
-  }
+  ACCEL_RETURN_IF_ERROR(CheckLoopback(address));
   ACCEL_ASSIGN_OR_RETURN(v1::Inventory inventory, ProbeInventory(/*with_gpus=*/true));
   return MakeIdentity(node_id, options.name.empty() ? HostName() : options.name, address,
                       std::move(inventory));
@@ -65,11 +63,7 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
 
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const HostPort coordinator, ParseHostPort(options.coordinator));
-  if (!IsLoopback(coordinator.host)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--coordinator ", options.coordinator,
-                     ": only loopback addresses are served so far; use 127.0.0.1"));
-  }
+  ACCEL_RETURN_IF_ERROR(CheckLoopback(coordinator.host));
   ACCEL_ASSIGN_OR_RETURN(const std::string token, FindToken(options.token_file, /*make=*/true));
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
   ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(options.state_dir, kPatience));

@@ -1,8 +1,8 @@
 #include "cli/connection_flags.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/loopback.h"
 
 namespace accel {
 
@@ -26,9 +26,9 @@ absl::StatusOr<std::string> GrpcTarget(absl::string_view address) {
   const absl::string_view host = address.substr(0, colon);
   if (host == "localhost") return absl::StrCat("dns:///", address);
   if (host == "[::1]") return absl::StrCat("ipv6:", address);
-  const bool ipv4_loopback = absl::StartsWith(host, "127.") &&
-                             host.find_first_not_of("0123456789.") == absl::string_view::npos;
-  if (ipv4_loopback) return absl::StrCat("ipv4:", address);
+  if (host.find(':') == absl::string_view::npos && IsLoopback(std::string(host))) {
+    return absl::StrCat("ipv4:", address);
+  }
   return absl::FailedPreconditionError(
       absl::StrCat("the coordinator \"", address,
                    "\" is not on this machine; for now accel talks to loopback addresses only "

@@ -7,8 +7,11 @@
 
 namespace accel {
 
-// `host` without brackets. FAILED_PRECONDITION: others could reach it, which this version does not
-// serve. A name counts as loopback only if it is localhost.
+// `host` is a numeric address, without brackets, or a name; of names only localhost counts.
+bool IsLoopback(const std::string& host);
+
+// As a refusal for people. FAILED_PRECONDITION: others could reach it, which this version does not
+// serve.
 absl::Status CheckLoopback(const std::string& host);
 
 }  // namespace accel

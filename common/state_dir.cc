@@ -10,10 +10,14 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/clock.h"
 #include "common/status_macros.h"
 
 namespace accel {
 namespace {
+
+constexpr absl::Duration kLockPause = absl::Milliseconds(20);
 
 absl::Status MakeDir(const std::string& dir) {
   std::error_code error;
@@ -39,13 +43,19 @@ std::string ReadHolder(int fd) {
 
 }  // namespace
 
-absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view daemon) {
+absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view daemon,
+                                      absl::Duration patience) {
   ACCEL_RETURN_IF_ERROR(MakeDir(dir));
   const std::string path = absl::StrCat(dir, "/", daemon, ".lock");
   UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
-  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+  const absl::Time give_up = SteadyClock()->Now() + patience;
+  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return absl::ErrnoToStatus(errno, absl::StrCat("cannot lock ", path));
+    if (SteadyClock()->Now() < give_up) {
+      absl::SleepFor(kLockPause);
+      continue;
+    }
     return absl::FailedPreconditionError(
         absl::StrCat("the state directory ", dir, " is in use by process ", ReadHolder(fd.get()),
                      "; stop it, or choose another --state_dir"));

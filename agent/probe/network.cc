@@ -12,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/loopback.h"
 #include "common/unique_fd.h"
 
 namespace accel {
@@ -103,13 +104,6 @@ absl::StatusOr<std::string> InterfaceOf(const std::string& address) {
   if (!same_network.empty() && IsLoopback(address)) return same_network;
   return absl::NotFoundError(
       absl::StrCat("no network interface of this node has the address ", address));
-}
-
-bool IsLoopback(const std::string& host) {
-  if (host == "localhost") return true;
-  const std::string bytes = ParseNumeric(host);
-  if (bytes.size() == sizeof(in_addr)) return bytes[0] == 127;
-  return bytes.size() == sizeof(in6_addr) && ParseNumeric("::1") == bytes;
 }
 
 }  // namespace accel

@@ -14,7 +14,4 @@ absl::StatusOr<std::string> SourceAddressTo(const std::string& host, const std::
 // The interface whose network holds this numeric address. NOT_FOUND: none.
 absl::StatusOr<std::string> InterfaceOf(const std::string& address);
 
-// Whether a numeric address, or the name localhost, is of this machine alone.
-bool IsLoopback(const std::string& host);
-
 }  // namespace accel

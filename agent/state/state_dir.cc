@@ -1,7 +1,6 @@
 #include "agent/state/state_dir.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,8 +16,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "common/clock.h"
+#include "common/state_dir.h"
 #include "common/status_macros.h"
 
 namespace accel {
@@ -65,38 +63,15 @@ absl::StatusOr<NodeId> ReadOrMakeNodeId(const std::string& path) {
   return NodeId(id);
 }
 
-absl::StatusOr<UniqueFd> TakeLock(const std::string& path, absl::Duration patience) {
-  UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd.valid()) return Failed("open", path);
-  const absl::Time give_up = SteadyClock()->Now() + patience;
-  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return Failed("lock", path);
-    if (SteadyClock()->Now() >= give_up) {
-      ACCEL_ASSIGN_OR_RETURN(const std::string pid, ReadSmall(path));
-      return absl::FailedPreconditionError(absl::StrCat(
-          path, " is held by another agent, or by what is left of its jobs (agent's pid ", pid,
-          "): stop that one, or use another --state_dir"));
-    }
-    absl::SleepFor(absl::Milliseconds(20));
-  }
-  const std::string pid = absl::StrCat(getpid(), "\n");
-  if (ftruncate(fd.get(), 0) != 0 || pwrite(fd.get(), pid.data(), pid.size(), 0) < 0) {
-    return Failed("write", path);
-  }
-  return fd;
-}
-
 }  // namespace
 
 absl::StatusOr<StateDir> StateDir::Open(const std::string& path, absl::Duration patience) {
   std::error_code error;
   const std::string absolute = std::filesystem::absolute(path, error).string();
-  std::filesystem::create_directories(std::filesystem::path(absolute).parent_path(), error);
-  if (mkdir(absolute.c_str(), 0700) != 0 && errno != EEXIST) return Failed("create", absolute);
+  ACCEL_ASSIGN_OR_RETURN(UniqueFd lock, LockStateDir(absolute, "agent", patience));
   if (mkdir((absolute + "/jobs").c_str(), 0700) != 0 && errno != EEXIST) {
     return Failed("create", absolute + "/jobs");
   }
-  ACCEL_ASSIGN_OR_RETURN(UniqueFd lock, TakeLock(absolute + "/lock", patience));
   ACCEL_ASSIGN_OR_RETURN(NodeId node_id, ReadOrMakeNodeId(absolute + "/node_id"));
   return StateDir(absolute, std::move(lock), std::move(node_id));
 }

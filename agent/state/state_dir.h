@@ -1,6 +1,6 @@
 // The agent's directory on its node:
 //
-//   STATE_DIR/lock       held by the agent and by every shim it started; the pid of the agent
+//   STATE_DIR/agent.lock held by the agent and by every shim it started; the pid of the agent
 //   inside STATE_DIR/node_id    who this node is, for ever STATE_DIR/jobs/JOB/gen_N/rank_R/ output
 //   of workers
 #pragma once

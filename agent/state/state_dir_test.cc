@@ -56,7 +56,7 @@ TEST(StateDir, AShimThatStillLivesHoldsTheLock) {
     of_a_shim = UniqueFd(dup(dir->lock_fd()));
   }
   EXPECT_THAT(StateDir::Open(path, absl::ZeroDuration()),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("lock")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("in use")));
   of_a_shim.reset();
   EXPECT_OK(StateDir::Open(path, absl::ZeroDuration()));
 }
