@@ -34,14 +34,19 @@ constexpr absl::Duration kPatience = absl::Seconds(40);
 // Jobs whose output stays on this node.
 constexpr size_t kJobsKept = 200;
 
+// A desired state repeats the descriptions of the node's jobs: more than the coordinator keeps of
+// all jobs together (256 MiB) it cannot have.
+constexpr int kMostDesiredBytes = 512 << 20;
+
 std::shared_ptr<grpc::Channel> Connect(const std::string& coordinator) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
+  // The link's own back-off comes on top.
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
-  arguments.SetMaxReceiveMessageSize(64 << 20);
+  arguments.SetMaxReceiveMessageSize(kMostDesiredBytes);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(coordinator, grpc::InsecureChannelCredentials(), arguments);
 }

@@ -1,5 +1,6 @@
 #include "agent/grpc_log_relays.h"
 
+#include <atomic>
 #include <set>
 #include <thread>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/time/time.h"
 #include "agent/logs/log_paths.h"
 #include "agent/logs/log_reader.h"
+#include "common/wakeup.h"
 
 namespace accel {
 namespace {
@@ -33,9 +35,13 @@ class GrpcLogRelays::Relay {
       absl::MutexLock lock(&mutex_);
       stopping_ = true;
     }
+    stop_.Notify();
     context_.TryCancel();
     thread_.join();
   }
+
+  // It has sent all that it ever will.
+  bool done() const { return done_; }
 
   void SetComplete() {
     absl::MutexLock lock(&mutex_);
@@ -50,6 +56,7 @@ class GrpcLogRelays::Relay {
     SendAll(stream.get());
     stream->WritesDone();
     stream->Finish();  // Whoever reads will have seen an end, or has gone: there is nobody to tell.
+    done_ = true;
   }
 
   void SendAll(grpc::ClientWriter<v1::LogChunk>* stream) {
@@ -76,7 +83,7 @@ class GrpcLogRelays::Relay {
             bool* any) {
     std::string data(kChunkBytes, '\0');
     const LogReader::Piece piece = reader->Read(data.data(), data.size());
-    if (piece.size == 0) return true;
+    if (piece.size == 0 && piece.gap == 0) return true;
     *any = true;
     data.resize(piece.size);
     v1::LogChunk chunk = Chunk();
@@ -102,8 +109,9 @@ class GrpcLogRelays::Relay {
 
   // True: the relay is to end.
   bool Pause() {
+    stop_.WaitFor(kLook);
     absl::MutexLock lock(&mutex_);
-    return mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kLook);
+    return stopping_;
   }
 
   const RelaySource source_;
@@ -111,6 +119,8 @@ class GrpcLogRelays::Relay {
   absl::Mutex mutex_;
   bool complete_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  Wakeup stop_;
+  std::atomic<bool> done_{false};
   std::thread thread_;
 };
 
@@ -123,11 +133,17 @@ void GrpcLogRelays::Set(const std::vector<RelaySource>& sources) {
   std::set<std::string> wanted;
   for (const RelaySource& source : sources) wanted.insert(source.reader.reader_id());
   std::erase_if(relays_, [&](const auto& entry) { return !wanted.contains(entry.first); });
+  size_t running = 0;
+  for (auto& [id, relay] : relays_) {
+    if (relay != nullptr && relay->done()) relay = nullptr;
+    running += relay != nullptr;
+  }
   for (const RelaySource& source : sources) {
     const auto found = relays_.find(source.reader.reader_id());
-    if (found == relays_.end() && relays_.size() < kMaxRelays) {
+    if (found == relays_.end() && running < kMaxRelays) {
       relays_[source.reader.reader_id()] = std::make_unique<Relay>(stub_.get(), token_, source);
-    } else if (found != relays_.end() && source.complete) {
+      ++running;
+    } else if (found != relays_.end() && found->second != nullptr && source.complete) {
       found->second->SetComplete();
     }
   }
