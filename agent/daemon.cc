@@ -31,8 +31,6 @@ namespace {
 
 // How long what an earlier agent left may take to end: its jobs' graces, and a little.
 constexpr absl::Duration kPatience = absl::Seconds(40);
-// Jobs whose output stays on this node.
-constexpr size_t kJobsKept = 200;
 
 // A desired state repeats the descriptions of the node's jobs: more than the coordinator keeps of
 // all jobs together (256 MiB) it cannot have.
@@ -81,7 +79,6 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const v1::NodeObserved identity,
                          Identity(options, coordinator, state_dir.node_id()));
   const CgroupSupport cgroups = ProbeCgroups();
-  state_dir.PruneJobs({}, kJobsKept);
 
   LogInfo("agent starts", {{"node", identity.name()},
                            {"id", identity.node_id()},
