@@ -3,16 +3,24 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <set>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "agent/core/conversion.h"
+#include "agent/logs/log_paths.h"
+#include "agent/state/prune_output.h"
 #include "common/log.h"
 
 namespace accel {
+namespace {
+
+std::string LogDir(const std::string& base, const GenerationId& id) {
+  return GenerationLogDir(JobLogDir(base, id.job.value()), id.generation);
+}
+
+}  // namespace
 
 Agent::Agent(Options options, Dependencies dependencies)
     : options_(std::move(options)),
@@ -20,6 +28,7 @@ Agent::Agent(Options options, Dependencies dependencies)
       state_(options_.identity),
       heartbeat_(options_.heartbeat) {
   state_.SetStoreSockets(with_.store_sockets->List());
+  PruneJobs(options_.jobs_dir, {}, options_.jobs_kept);
 }
 
 absl::Status Agent::RunOnce() {
@@ -28,6 +37,7 @@ absl::Status Agent::RunOnce() {
   Act(state_.Reconcile());
   Relay();
   ReportIfDue();
+  TidyUp();
   return with_.link->fatal();
 }
 
@@ -66,9 +76,11 @@ void Agent::Act(const std::vector<AgentAction>& actions) {
 
 void Agent::Perform(const StartShimAction& action) {
   const absl::Status started = with_.shims->StartShim(action.job);
+  no_shim_.reset();
+  if (started.ok()) return;
+  LogError("no shim", {{"job", action.job.value()}, {"why", started.ToString()}});
   // The generation's start comes next and fails in turn, which reports it.
-  if (!started.ok())
-    LogError("no shim", {{"job", action.job.value()}, {"why", started.ToString()}});
+  no_shim_.emplace(action.job, started);
 }
 
 void Agent::Perform(const StartGenerationAction& action) {
@@ -76,16 +88,23 @@ void Agent::Perform(const StartGenerationAction& action) {
   GenerationStart start = ToStart(desired, options_.base_env);
   start.log_dir =
       LogDir(desired.log_dir().empty() ? options_.jobs_dir : desired.log_dir(), start.id);
-  if (!desired.log_dir().empty()) log_dirs_[start.id] = start.log_dir;
+  if (desired.log_dir().empty()) {
+    PruneGenerations(JobLogDir(options_.jobs_dir, start.id.job.value()), start.id.generation,
+                     options_.generations_kept);
+  } else {
+    log_dirs_[start.id] = start.log_dir;
+  }
   UniqueFd socket = with_.store_sockets->Take(desired.store_socket());
   LogInfo("start", {{"job", start.id.job.value()},
                     {"generation", start.id.generation},
                     {"workers", start.workers.size()}});
-  if (const absl::Status started = with_.shims->StartGeneration(start, std::move(socket));
-      !started.ok()) {
-    state_.StartFailed(start.id,
-                       absl::StrCat("the node's shim did not take the work: ", started.message()));
-  }
+  const absl::Status started = with_.shims->StartGeneration(start, std::move(socket));
+  if (started.ok()) return;
+  const bool no_shim = no_shim_.has_value() && no_shim_->first == start.id.job;
+  state_.StartFailed(
+      start.id, no_shim
+                    ? absl::StrCat("the node could not start a shim: ", no_shim_->second.message())
+                    : absl::StrCat("the node's shim did not take the work: ", started.message()));
 }
 
 void Agent::Perform(const StopGenerationAction& action) {
@@ -98,9 +117,15 @@ void Agent::Perform(const StopGenerationAction& action) {
     LogWarning("stop", {{"job", action.stop.id.job.value()}, {"why", stopped.ToString()}});
 }
 
-void Agent::Perform(const EndShimAction& action) {
-  with_.shims->EndShim(action.job);
-  std::erase_if(log_dirs_, [&](const auto& entry) { return entry.first.job == action.job; });
+void Agent::Perform(const EndShimAction& action) { with_.shims->EndShim(action.job); }
+
+void Agent::TidyUp() {
+  std::set<JobId> jobs = state_.jobs();
+  const bool any_left = !std::includes(jobs.begin(), jobs.end(), jobs_.begin(), jobs_.end());
+  jobs_ = std::move(jobs);
+  if (!any_left) return;
+  std::erase_if(log_dirs_, [&](const auto& entry) { return !jobs_.contains(entry.first.job); });
+  PruneJobs(options_.jobs_dir, jobs_, options_.jobs_kept);
 }
 
 void Agent::ReportIfDue() {
@@ -130,10 +155,6 @@ absl::Status Agent::Run(int stop_fd) {
     if (absl::Status fatal = RunOnce(); !fatal.ok()) return fatal;
   } while (!Wait(stop_fd));
   return absl::OkStatus();
-}
-
-std::string Agent::LogDir(const std::string& base, const GenerationId& id) const {
-  return absl::StrCat(base, "/", id.job.value(), "/gen_", id.generation);
 }
 
 }  // namespace accel

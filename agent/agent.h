@@ -6,7 +6,10 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -25,6 +28,8 @@ class Agent {
     v1::NodeObserved identity;          // See NodeState.
     std::vector<std::string> base_env;  // What workers inherit, as NAME=VALUE.
     std::string jobs_dir;               // Where output goes unless the job says otherwise.
+    size_t jobs_kept = 200;             // Of finished jobs, the newest keep their output there.
+    int generations_kept = 32;          // Of one job, the newest.
     absl::Duration heartbeat = absl::Seconds(1);  // Until the coordinator says otherwise.
   };
 
@@ -60,14 +65,18 @@ class Agent {
   void Perform(const StartGenerationAction& action);
   void Perform(const StopGenerationAction& action);
   void Perform(const EndShimAction& action);
+  // What is kept of jobs that are over stays within bounds.
+  void TidyUp();
   void ReportIfDue();
-  std::string LogDir(const std::string& base, const GenerationId& id) const;
 
   const Options options_;
   const Dependencies with_;
   NodeState state_;
-  std::map<GenerationId, std::string>
-      log_dirs_;  // Of generations with a directory of the job's own choice.
+  // Of generations with a directory of the job's own choice.
+  std::map<GenerationId, std::string> log_dirs_;
+  std::set<JobId> jobs_;  // That were here when the last turn ended.
+  // Why the shim that was to be started last did not.
+  std::optional<std::pair<JobId, absl::Status>> no_shim_;
   uint64_t session_ = 0;
   uint64_t sequence_ = 0;
   uint64_t reported_revision_ = 0;

@@ -3,6 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 #include "agent/fake_link.h"
 #include "agent/shim/fake_shim_host.h"
 #include "common/status_matchers.h"
@@ -13,6 +20,8 @@ namespace {
 
 using State = v1::ObservedGeneration;
 using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // Remembers what the agent was asked to relay.
 class FakeRelays final : public LogRelays {
@@ -41,19 +50,33 @@ class AgentTest : public ::testing::Test {
     return desired;
   }
 
+  v1::NodeDesired Forget(const std::string& job) {
+    v1::NodeDesired forget;
+    forget.set_incarnation("i1");
+    *forget.add_forget() = Start(job).generations(0).key();
+    forget.set_version(++version_);
+    return forget;
+  }
+
   // A turn, and the state that the last report carries.
   const v1::NodeObserved& Turn() {
     EXPECT_OK(agent_.RunOnce());
     return link_.reports.back();
   }
 
+  const std::string jobs_dir_ = absl::StrCat(
+      getenv("TEST_TMPDIR"), "/", ::testing::UnitTest::GetInstance()->current_test_info()->name());
   FakeShimHost shims_;
   FakeLink link_;
   FakeRelays relays_;
   SimulatedClock clock_;
   StoreSockets sockets_{"127.0.0.1", 2};
   uint64_t version_ = 0;
-  Agent agent_{{.identity = Identity(), .base_env = {"HOME=/root"}, .jobs_dir = "/jobs"},
+  Agent agent_{{.identity = Identity(),
+                .base_env = {"HOME=/root"},
+                .jobs_dir = jobs_dir_,
+                .jobs_kept = 2,
+                .generations_kept = 2},
                {.shims = &shims_,
                 .link = &link_,
                 .store_sockets = &sockets_,
@@ -83,7 +106,7 @@ TEST_F(AgentTest, RunsAJobFromStartToForget) {
   link_.Desire(Start("a"));
   EXPECT_EQ(Turn().generations(0).state(), State::STARTING);
   ASSERT_EQ(shims_.starts().size(), 1u);
-  EXPECT_EQ(shims_.starts()[0].log_dir, "/jobs/a/gen_1");
+  EXPECT_EQ(shims_.starts()[0].log_dir, jobs_dir_ + "/a/gen_1");
   EXPECT_THAT(shims_.starts()[0].workers[0].env, Contains("HOME=/root"));
   shims_.ExecDone(JobId("a"));
   EXPECT_EQ(Turn().generations(0).state(), State::RUNNING);
@@ -92,11 +115,7 @@ TEST_F(AgentTest, RunsAJobFromStartToForget) {
   EXPECT_EQ(ended.state(), State::ENDED);
   EXPECT_EQ(ended.workers(0).exit().code(), 3);
   EXPECT_EQ(ended.workers(0).last_lines(0), "why");
-  v1::NodeDesired forget;
-  forget.set_version(++version_);
-  forget.set_incarnation("i1");
-  *forget.add_forget() = Start("a").generations(0).key();
-  link_.Desire(forget);
+  link_.Desire(Forget("a"));
   EXPECT_EQ(Turn().generations_size(), 0);
   Turn();
   EXPECT_FALSE(shims_.has_shim(JobId("a")));
@@ -119,6 +138,7 @@ TEST_F(AgentTest, WithoutAShimTheGenerationHasFailed) {
   const v1::NodeObserved observed = Turn();
   EXPECT_EQ(observed.generations(0).state(), State::ENDED);
   EXPECT_EQ(observed.generations(0).failure().kind(), v1::ExitRecord::NOT_STARTED);
+  EXPECT_THAT(observed.generations(0).failure().message(), HasSubstr("no such file"));
 }
 
 TEST_F(AgentTest, ANewSessionGetsAReport) {
@@ -149,6 +169,40 @@ TEST_F(AgentTest, RelaysWhatIsReadAndKnowsWhenItIsComplete) {
   shims_.ExitAll(JobId("a"), ExitFact{});
   Turn();
   EXPECT_TRUE(relays_.sources[0].complete);
+}
+
+// Names of what is in a folder.
+std::vector<std::string> Children(const std::string& dir) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(dir)) {
+    names.push_back(entry.path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST_F(AgentTest, AJobThatEndsPushesOutTheOldestOutput) {
+  for (const char* job : {"a", "b", "c"})
+    std::filesystem::create_directories(jobs_dir_ + "/" + job);
+  link_.Desire(Start("c"));
+  Turn();
+  shims_.ExitAll(JobId("c"), ExitFact{});
+  Turn();
+  EXPECT_THAT(Children(jobs_dir_), ElementsAre("a", "b", "c"));
+  link_.Desire(Forget("c"));
+  Turn();
+  EXPECT_THAT(Children(jobs_dir_), ElementsAre("b", "c"));
+}
+
+TEST_F(AgentTest, ANewGenerationPushesOutTheOldestOutput) {
+  for (const char* old : {"gen_1", "gen_2", "gen_3"}) {
+    std::filesystem::create_directories(jobs_dir_ + "/a/" + old);
+  }
+  v1::NodeDesired desired = Start("a");
+  desired.mutable_generations(0)->mutable_key()->set_generation(4);
+  link_.Desire(desired);
+  Turn();
+  EXPECT_THAT(Children(jobs_dir_ + "/a"), ElementsAre("gen_3"));  // The shim makes gen_4.
 }
 
 TEST_F(AgentTest, StopsWhereTheLinkIsGoneForEver) {

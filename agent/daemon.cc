@@ -32,17 +32,20 @@ namespace {
 
 // How long what an earlier agent left may take to end: its jobs' graces, and a little.
 constexpr absl::Duration kPatience = absl::Seconds(40);
-// Jobs whose output stays on this node.
-constexpr size_t kJobsKept = 200;
+
+// A desired state repeats the descriptions of the node's jobs: more than the coordinator keeps of
+// all jobs together (256 MiB) it cannot have.
+constexpr int kMostDesiredBytes = 512 << 20;
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& coordinator) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
+  // The link's own back-off comes on top.
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
-  arguments.SetMaxReceiveMessageSize(64 << 20);
+  arguments.SetMaxReceiveMessageSize(kMostDesiredBytes);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(coordinator, grpc::InsecureChannelCredentials(), arguments);
 }
@@ -73,7 +76,6 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   if (const int ended = EndEarlierGenerations(cgroups); ended > 0) {
     LogWarning("ended what an earlier agent and its shims had left", {{"generations", ended}});
   }
-  state_dir.PruneJobs({}, kJobsKept);
 
   LogInfo("agent starts", {{"node", identity.name()},
                            {"id", identity.node_id()},

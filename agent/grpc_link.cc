@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/backoff.h"
+#include "common/clock.h"
 #include "common/grpc_status.h"
 #include "common/log.h"
 
@@ -13,6 +14,8 @@ namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(5);
+// Between two lines about sessions that ended alike: a coordinator may be away for months.
+constexpr absl::Duration kLogPause = absl::Minutes(1);
 
 }  // namespace
 
@@ -28,6 +31,7 @@ GrpcLink::~GrpcLink() {
     stopping_ = true;
     if (context_ != nullptr) context_->TryCancel();
   }
+  stop_.Notify();
   reader_.join();
   writer_.join();
 }
@@ -65,26 +69,35 @@ void GrpcLink::Read() {
       if (stopping_ || !fatal_.ok()) return;
     }
     if (heard) backoff.Reset();
-    const absl::Duration pause = backoff.Next();
+    LogEnd(why);
+    if (!Pause(backoff.Next())) return;
+  }
+}
+
+void GrpcLink::LogEnd(const absl::Status& why) {
+  LogThrottle& throttle = ends_.try_emplace(why.code(), kLogPause).first->second;
+  if (const auto left_out = throttle.Admit(SteadyClock()->Now())) {
     LogWarning("no coordinator; trying again",
-               {{"why", why.ToString()}, {"in", absl::FormatDuration(pause)}});
-    if (!Pause(pause)) return;
+               {{"why", why.ToString()}, {"same_since_last_line", *left_out}});
   }
 }
 
 absl::Status GrpcLink::RunSession(bool* heard) {
   grpc::ClientContext context;
   context.AddMetadata("authorization", absl::StrCat("Bearer ", token_));
-  context.set_wait_for_ready(true);
-  std::unique_ptr<Stream> stream;
   {
     absl::MutexLock lock(&mutex_);
     if (stopping_) return absl::CancelledError("the agent stops");
-    stream = stub_->Agent(&context);
     context_ = &context;
+  }
+  // Waits for the connection: no lock may be held, or the agent's loop would wait with it.
+  const std::unique_ptr<Stream> stream = stub_->Agent(&context);
+  {
+    absl::MutexLock lock(&mutex_);
     stream_ = stream.get();
     session_ = ++sessions_;
     to_send_.reset();
+    received_.reset();
   }
   wake_.Wake();
   v1::NodeDesired desired;
@@ -120,8 +133,9 @@ void GrpcLink::NoteEnd(const absl::Status& why) {
 }
 
 bool GrpcLink::Pause(absl::Duration pause) {
+  stop_.WaitFor(pause);
   absl::MutexLock lock(&mutex_);
-  return !mutex_.AwaitWithTimeout(absl::Condition(&stopping_), pause);
+  return !stopping_;
 }
 
 // The writing thread: the newest report, as soon as the last one is out.

@@ -4,16 +4,20 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "agent/coordinator_link.h"
+#include "common/log_throttle.h"
 #include "common/wake_fd.h"
+#include "common/wakeup.h"
 #include "proto/service.grpc.pb.h"
 
 namespace accel {
@@ -40,10 +44,13 @@ class GrpcLink final : public CoordinatorLink {
   // Returns false when the link is being destroyed.
   bool Pause(absl::Duration pause);
   void NoteEnd(const absl::Status& why);
+  void LogEnd(const absl::Status& why);
 
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
   const std::string token_;
   WakeFd wake_;
+  Wakeup stop_;
+  std::map<absl::StatusCode, LogThrottle> ends_;  // The reading thread's.
 
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

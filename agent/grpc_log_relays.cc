@@ -1,5 +1,6 @@
 #include "agent/grpc_log_relays.h"
 
+#include <atomic>
 #include <set>
 #include <thread>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "absl/time/time.h"
 #include "agent/logs/log_paths.h"
 #include "agent/logs/log_reader.h"
+#include "common/wakeup.h"
 
 namespace accel {
 namespace {
@@ -33,14 +35,13 @@ class GrpcLogRelays::Relay {
       absl::MutexLock lock(&mutex_);
       stopping_ = true;
     }
+    stop_.Notify();
     context_.TryCancel();
     thread_.join();
   }
 
-  bool served() {
-    absl::MutexLock lock(&mutex_);
-    return served_;
-  }
+  // It has sent all that it ever will.
+  bool done() const { return done_; }
 
   void SetComplete() {
     absl::MutexLock lock(&mutex_);
@@ -55,8 +56,7 @@ class GrpcLogRelays::Relay {
     SendAll(stream.get());
     stream->WritesDone();
     stream->Finish();  // Whoever reads will have seen an end, or has gone: there is nobody to tell.
-    absl::MutexLock lock(&mutex_);
-    served_ = true;
+    done_ = true;
   }
 
   void SendAll(grpc::ClientWriter<v1::LogChunk>* stream) {
@@ -83,7 +83,7 @@ class GrpcLogRelays::Relay {
             bool* any) {
     std::string data(kChunkBytes, '\0');
     const LogReader::Piece piece = reader->Read(data.data(), data.size());
-    if (piece.size == 0) return true;
+    if (piece.size == 0 && piece.gap == 0) return true;
     *any = true;
     data.resize(piece.size);
     v1::LogChunk chunk = Chunk();
@@ -109,8 +109,9 @@ class GrpcLogRelays::Relay {
 
   // True: the relay is to end.
   bool Pause() {
+    stop_.WaitFor(kLook);
     absl::MutexLock lock(&mutex_);
-    return mutex_.AwaitWithTimeout(absl::Condition(&stopping_), kLook);
+    return stopping_;
   }
 
   const RelaySource source_;
@@ -118,7 +119,8 @@ class GrpcLogRelays::Relay {
   absl::Mutex mutex_;
   bool complete_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  bool served_ ABSL_GUARDED_BY(mutex_) = false;
+  Wakeup stop_;
+  std::atomic<bool> done_{false};
   std::thread thread_;
 };
 
@@ -130,17 +132,18 @@ GrpcLogRelays::~GrpcLogRelays() = default;
 void GrpcLogRelays::Set(const std::vector<RelaySource>& sources) {
   std::set<std::string> wanted;
   for (const RelaySource& source : sources) wanted.insert(source.reader.reader_id());
-  std::erase_if(served_, [&](const std::string& id) { return !wanted.contains(id); });
-  std::erase_if(relays_, [&](const auto& entry) {
-    if (entry.second->served()) served_.insert(entry.first);
-    return entry.second->served() || !wanted.contains(entry.first);
-  });
+  std::erase_if(relays_, [&](const auto& entry) { return !wanted.contains(entry.first); });
+  size_t running = 0;
+  for (auto& [id, relay] : relays_) {
+    if (relay != nullptr && relay->done()) relay = nullptr;
+    running += relay != nullptr;
+  }
   for (const RelaySource& source : sources) {
     const auto found = relays_.find(source.reader.reader_id());
-    if (served_.contains(source.reader.reader_id())) continue;
-    if (found == relays_.end() && relays_.size() < kMaxRelays) {
+    if (found == relays_.end() && running < kMaxRelays) {
       relays_[source.reader.reader_id()] = std::make_unique<Relay>(stub_.get(), token_, source);
-    } else if (found != relays_.end() && source.complete) {
+      ++running;
+    } else if (found != relays_.end() && found->second != nullptr && source.complete) {
       found->second->SetComplete();
     }
   }

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@ namespace accel {
 
 class GrpcLogRelays final : public LogRelays {
  public:
-  // At once; readers beyond this many wait for a place (invariant 8).
+  // That run at once; further readers wait until one has come to its end (invariant 8).
   static constexpr size_t kMaxRelays = 128;
 
   GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, std::string token);
@@ -29,8 +28,8 @@ class GrpcLogRelays final : public LogRelays {
 
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
   const std::string token_;
-  std::map<std::string, std::unique_ptr<Relay>> relays_;  // By reader id.
-  std::set<std::string> served_;  // Readers that have had all, and are still listed.
+  // By reader id. Null: it has come to its end, and the reader is not gone yet.
+  std::map<std::string, std::unique_ptr<Relay>> relays_;
 };
 
 }  // namespace accel

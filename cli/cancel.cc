@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/find_job.h"
-#include "cli/render/job_text.h"
+#include "common/job_phase.h"
 
 namespace accel {
 
@@ -27,7 +27,7 @@ int RunCancel(const std::vector<std::string>& args, const Console& console) {
   if (!client.ok()) return Fail(console, client.status());
   const auto job = FindJob(**client, id);
   if (!job.ok()) return Fail(console, job.status());
-  if (IsFinalPhase(job->phase())) {
+  if (IsFinal(job->phase())) {
     Say(console, absl::StrCat("job ", job->job_id(),
                               " has ended already: ", v1::JobPhase_Name(job->phase())));
     return 0;

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "cli/render/job_text.h"
 #include "common/backoff.h"
 #include "common/clock.h"
+#include "common/job_phase.h"
 
 namespace accel {
 namespace {
@@ -90,9 +90,9 @@ absl::StatusOr<v1::Job> WaitForEnd(CoordinatorClient& client, const std::string&
       job = newer;
       tries.Renew();
       request.set_known_version(newer.version());
-      return !IsFinalPhase(newer.phase());
+      return !IsFinal(newer.phase());
     });
-    if (IsFinalPhase(job.phase())) return job;
+    if (IsFinal(job.phase())) return job;
     if (watched.ok()) watched = absl::UnavailableError("the coordinator has ended the watch");
     if (!IsWorthARetry(watched)) return watched;
     if (!tries.Pause(watched)) {

@@ -19,11 +19,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/find_shim.h"
+#include "agent/logs/log_paths.h"
 #include "cli/job_spec.h"
 #include "cli/launch_flags.h"
 #include "cli/local_cluster.h"
 #include "cli/output_relay.h"
 #include "cli/render/end_message.h"
+#include "common/job_phase.h"
 #include "common/log.h"
 #include "common/status_macros.h"
 
@@ -91,8 +93,6 @@ struct Seen {
   }
 };
 
-bool IsFinal(const v1::Job& job) { return job.phase() >= v1::SUCCEEDED; }
-
 // The number of the newest generation; 0 before the first.
 int Generations(const v1::Job& job) {
   return job.generations().empty() ? 0 : job.generations().rbegin()->generation();
@@ -148,7 +148,7 @@ class Launch {
     while (true) {
       ACCEL_ASSIGN_OR_RETURN(JobPtr job, seen_->Get());
       if (job != nullptr) Relay(*job);
-      if (job != nullptr && IsFinal(*job)) return job;
+      if (job != nullptr && IsFinal(job->phase())) return job;
       pollfd fds[] = {{seen_->wake.get(), POLLIN, 0}, {signals_, POLLIN, 0}};
       poll(fds, 2, -1);
       if (fds[1].revents != 0) OnSignal();
@@ -169,7 +169,7 @@ class Launch {
     if (relay_ == nullptr) {
       relay_ = std::make_unique<OutputRelay>(job_dir_, WorldSize(*job.generations().rbegin()) > 1);
     }
-    relay_->Update(IsFinal(job) ? Generations(job) : Generations(job) - 1);
+    relay_->Update(IsFinal(job.phase()) ? Generations(job) : Generations(job) - 1);
   }
 
   // The first asks workers to end, any further one kills them.
@@ -206,7 +206,7 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
           {.shim_path = shim, .jobs_dir = scratch->path(), .with_gpus = !spec.cpu()}));
   ACCEL_ASSIGN_OR_RETURN(const JobId id, Submit(cluster->coordinator(), spec));
   const std::string output =
-      absl::StrCat(spec.log_dir().empty() ? scratch->path() : spec.log_dir(), "/", id.value());
+      JobLogDir(spec.log_dir().empty() ? scratch->path() : spec.log_dir(), id.value());
   Launch launch(cluster->coordinator(), id, output, signals.get());
   ACCEL_ASSIGN_OR_RETURN(const JobPtr job, launch.Wait());
   cluster.reset();

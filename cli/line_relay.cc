@@ -1,6 +1,9 @@
 #include "cli/line_relay.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace accel {
 namespace {
@@ -13,10 +16,10 @@ constexpr char kEraseLine[] = "\x1b[K";
 std::string LineRelay::Add(int rank, int stream, int64_t gap, absl::string_view bytes) {
   std::string out;
   const Source source(rank, stream);
-  std::string& half = half_[source];
+  Line& line = lines_[source];
   if (gap > 0) {
-    if (!half.empty()) Emit(source, half, '\n', &out);
-    half.clear();
+    if (!line.returned && !line.text.empty()) Emit(source, line.text, '\n', &out);
+    line = {};
     Emit(source, absl::StrCat("... ", gap, " bytes of output were dropped ..."), '\n', &out);
   }
   if (!options_.prefix) {
@@ -24,33 +27,47 @@ std::string LineRelay::Add(int rank, int stream, int64_t gap, absl::string_view 
     return out;
   }
   while (!bytes.empty()) {
-    const size_t end = bytes.find_first_of("\r\n");
-    const size_t size = end == absl::string_view::npos ? bytes.size() : end;
-    half.append(bytes.data(), size);
-    if (end == absl::string_view::npos) {
-      if (half.size() < kLongestLine) break;
-      Emit(source, half, '\n', &out);
-      half.clear();
-      break;
+    if (line.returned) {
+      if (absl::ConsumePrefix(&bytes, "\n")) Feed(source, line.text, &out);
+      line = {};
+      continue;
     }
-    // A carriage return before a line feed is part of the line's end.
-    const bool both = bytes[end] == '\r' && end + 1 < bytes.size() && bytes[end + 1] == '\n';
-    Emit(source, half, both ? '\n' : bytes[end], &out);
-    half.clear();
-    bytes.remove_prefix(end + (both ? 2 : 1));
+    const size_t size = std::min(bytes.find_first_of("\r\n"), bytes.size());
+    line.text.append(bytes.data(), size);
+    bytes.remove_prefix(size);
+    if (absl::ConsumePrefix(&bytes, "\r\n") || absl::ConsumePrefix(&bytes, "\n")) {
+      Emit(source, line.text, '\n', &out);
+      line = {};
+    } else if (absl::ConsumePrefix(&bytes, "\r")) {
+      // Bars are drawn from the left: what comes before the first of them is an empty one.
+      if (!line.text.empty()) Emit(source, line.text, '\r', &out);
+      line.returned = true;
+    } else if (line.text.size() >= kLongestLine) {
+      Emit(source, line.text, '\n', &out);
+      line = {};
+    }
   }
   return out;
 }
 
 std::string LineRelay::Flush() {
   std::string out;
-  for (const auto& [source, half] : half_) {
-    if (!half.empty()) Emit(source, half, '\n', &out);
+  for (const auto& [source, line] : lines_) {
+    if (!line.returned && !line.text.empty()) Emit(source, line.text, '\n', &out);
   }
   if (on_bar_) out.push_back('\n');
-  half_.clear();
+  lines_.clear();
   on_bar_ = false;
   return out;
+}
+
+void LineRelay::Feed(Source source, absl::string_view line, std::string* out) {
+  if (on_bar_ && bar_of_ == source) {
+    out->push_back('\n');
+    on_bar_ = false;
+  } else if (options_.terminal || line.empty()) {
+    Emit(source, line, '\n', out);
+  }
 }
 
 void LineRelay::Emit(Source source, absl::string_view line, char end, std::string* out) {

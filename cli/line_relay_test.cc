@@ -39,6 +39,32 @@ TEST(LineRelay, CarriageReturnsEndLines) {
   EXPECT_EQ(terminal.Add(1, kOut, 0, "x\n"), "\x1b[K[rank 1] x\n");
 }
 
+TEST(LineRelay, ALineEndMayComeInTwoPieces) {
+  LineRelay log({.prefix = true, .terminal = false});
+  EXPECT_EQ(log.Add(0, kOut, 0, "a\r"), "[rank 0] a\n");
+  EXPECT_EQ(log.Add(0, kOut, 0, "\nb\n"), "[rank 0] b\n");
+  EXPECT_EQ(log.Add(0, kOut, 0, "\r"), "");
+  EXPECT_EQ(log.Add(0, kOut, 0, "\n"), "[rank 0] \n");
+  EXPECT_EQ(log.Add(0, kOut, 0, "c\r"), "[rank 0] c\n");
+  EXPECT_EQ(log.Flush(), "");
+}
+
+TEST(LineRelay, OnATerminalTheSecondPieceMakesTheBarALine) {
+  LineRelay terminal({.prefix = true, .terminal = true});
+  EXPECT_EQ(terminal.Add(0, kOut, 0, "a\r"), "[rank 0] a\r");
+  EXPECT_EQ(terminal.Add(0, kOut, 0, "\n"), "\n");
+  EXPECT_EQ(terminal.Add(0, kOut, 0, "b\r"), "[rank 0] b\r");
+  EXPECT_EQ(terminal.Add(1, kOut, 0, "x\n"), "\x1b[K[rank 1] x\n");
+  // The other rank has wiped it away.
+  EXPECT_EQ(terminal.Add(0, kOut, 0, "\n"), "[rank 0] b\n");
+}
+
+TEST(LineRelay, BarsThatBeginWithACarriageReturnPrintNoEmptyLine) {
+  LineRelay log({.prefix = true, .terminal = false});
+  EXPECT_EQ(log.Add(0, kOut, 0, "\r1%\r2%"), "[rank 0] 1%\n");
+  EXPECT_EQ(log.Add(0, kOut, 0, "\n\n"), "[rank 0] 2%\n[rank 0] \n");
+}
+
 TEST(LineRelay, ShowsGaps) {
   LineRelay relay({.prefix = true});
   relay.Add(0, kOut, 0, "half");

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "agent/logs/log_paths.h"
 
 namespace accel {
 namespace {
@@ -56,7 +56,7 @@ void OutputRelay::Run() {
 }
 
 void OutputRelay::RunGeneration(int generation) {
-  const std::string dir = absl::StrCat(job_dir_, "/gen_", generation);
+  const std::string dir = GenerationLogDir(job_dir_, generation);
   std::unique_ptr<LogFollower> follower;
   LineRelay for_out({.prefix = prefix_, .terminal = isatty(STDOUT_FILENO) == 1});
   LineRelay for_err({.prefix = prefix_, .terminal = isatty(STDERR_FILENO) == 1});

@@ -1,5 +1,8 @@
 #include "coordinator/authentication.h"
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/strings/strip.h"
 #include "common/log.h"
 #include "common/token.h"
@@ -24,18 +27,13 @@ grpc::Status Authentication::Check(const grpc::CallbackServerContext& context) {
 }
 
 void Authentication::LogRefusal(const std::string& peer) {
-  int64_t unlogged = 0;
+  std::optional<int64_t> others;
   {
     absl::MutexLock lock(&mutex_);
-    const absl::Time now = clock_->Now();
-    if (now < next_line_) {
-      ++unlogged_;
-      return;
-    }
-    next_line_ = now + absl::Seconds(1);
-    unlogged = std::exchange(unlogged_, 0);
+    others = refusals_.Admit(clock_->Now());
   }
-  LogWarning("refused a call without a valid token", {{"peer", peer}, {"others_since", unlogged}});
+  if (!others.has_value()) return;
+  LogWarning("refused a call without a valid token", {{"peer", peer}, {"others_since", *others}});
 }
 
 }  // namespace accel

@@ -7,7 +7,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "common/clock.h"
+#include "common/log_throttle.h"
 
 namespace accel {
 
@@ -26,8 +28,7 @@ class Authentication {
   const std::string token_;
   Clock* const clock_;
   absl::Mutex mutex_;
-  absl::Time next_line_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  int64_t unlogged_ ABSL_GUARDED_BY(mutex_) = 0;
+  LogThrottle refusals_ ABSL_GUARDED_BY(mutex_){absl::Seconds(1)};
 };
 
 }  // namespace accel

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/grpc_status.h"
-#include "coordinator/core/job_state.h"
+#include "common/job_phase.h"
 #include "coordinator/latest_box.h"
 
 namespace accel {

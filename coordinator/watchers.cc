@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/job_state.h"
+#include "common/job_phase.h"
 
 namespace accel {
 namespace {

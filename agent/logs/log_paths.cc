@@ -14,6 +14,7 @@
 namespace accel {
 namespace {
 
+constexpr char kGenerationPrefix[] = "gen_";
 constexpr char kRankPrefix[] = "rank_";
 constexpr char kStdoutPrefix[] = "stdout.";
 constexpr char kStderrPrefix[] = "stderr.";
@@ -38,6 +39,14 @@ void VisitFolder(const std::string& path, Visit visit) {
 }
 
 }  // namespace
+
+std::string JobLogDir(absl::string_view base, absl::string_view job_id) {
+  return absl::StrCat(base, "/", job_id);
+}
+
+std::string GenerationLogDir(absl::string_view job_dir, int generation) {
+  return absl::StrCat(job_dir, "/", kGenerationPrefix, generation);
+}
 
 std::string RankLogDir(absl::string_view log_dir, int rank) {
   return absl::StrCat(log_dir, "/", kRankPrefix, rank);
@@ -78,6 +87,16 @@ std::vector<int64_t> ListSegments(const std::string& rank_dir, LogStream stream)
   });
   std::sort(offsets.begin(), offsets.end());
   return offsets;
+}
+
+std::vector<int> ListGenerations(const std::string& job_dir) {
+  std::vector<int> generations;
+  VisitFolder(job_dir, [&](absl::string_view name) {
+    if (!absl::ConsumePrefix(&name, kGenerationPrefix)) return;
+    if (const auto generation = ParseDigits<int>(name)) generations.push_back(*generation);
+  });
+  std::sort(generations.begin(), generations.end());
+  return generations;
 }
 
 std::vector<int> ListRanks(const std::string& log_dir) {

@@ -1,4 +1,5 @@
-// The one place that knows how the output of workers lies on disk, one folder per generation:
+// The one place that knows how the output of workers lies on disk: BASE/JOB/gen_2, one folder for
+// each generation, and in it
 //
 //   LOG_DIR/rank_3/stdout.00000000000000000000   first segment of rank 3's standard output
 //   LOG_DIR/rank_3/stdout.00000000000004194304   the one that begins at this byte of the stream
@@ -20,6 +21,8 @@ namespace accel {
 
 enum class LogStream { kStdout, kStderr };
 
+std::string JobLogDir(absl::string_view base, absl::string_view job_id);
+std::string GenerationLogDir(absl::string_view job_dir, int generation);
 std::string RankLogDir(absl::string_view log_dir, int rank);
 std::string WorkerErrorFile(absl::string_view log_dir, int rank);
 std::string SegmentName(LogStream stream, int64_t offset);
@@ -34,6 +37,9 @@ std::optional<SegmentId> ParseSegmentName(absl::string_view name);
 
 // The offsets of a stream's segments, ascending. Empty if there are none, or no such folder.
 std::vector<int64_t> ListSegments(const std::string& rank_dir, LogStream stream);
+
+// The generations that have a folder in `job_dir`, ascending.
+std::vector<int> ListGenerations(const std::string& job_dir);
 
 // The ranks that have a folder in `log_dir`, ascending.
 std::vector<int> ListRanks(const std::string& log_dir);

@@ -11,6 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(LogPathsTest, NamesAndBack) {
+  EXPECT_EQ(GenerationLogDir(JobLogDir("/logs", "a1"), 7), "/logs/a1/gen_7");
   EXPECT_EQ(RankLogDir("/logs", 12), "/logs/rank_12");
   EXPECT_EQ(WorkerErrorFile("/logs", 0), "/logs/rank_0/error.json");
   EXPECT_EQ(SegmentName(LogStream::kStdout, 0), "stdout.00000000000000000000");

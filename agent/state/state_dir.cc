@@ -5,11 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -74,25 +72,6 @@ absl::StatusOr<StateDir> StateDir::Open(const std::string& path, absl::Duration 
   }
   ACCEL_ASSIGN_OR_RETURN(NodeId node_id, ReadOrMakeNodeId(absolute + "/node_id"));
   return StateDir(absolute, std::move(lock), std::move(node_id));
-}
-
-void StateDir::PruneJobs(const std::vector<JobId>& live, size_t most) const {
-  std::set<std::string> keep;
-  for (const JobId& job : live) keep.insert(job.value());
-  std::error_code error;
-  std::vector<std::string> finished;
-  for (const auto& entry : std::filesystem::directory_iterator(jobs_dir(), error)) {
-    const std::string name = entry.path().filename().string();
-    if (!keep.contains(name)) finished.push_back(name);
-  }
-  const size_t room = most > keep.size() ? most - keep.size() : 0;
-  if (finished.size() <= room) return;
-  // Job ids sort by the time of their submit.
-  std::sort(finished.begin(), finished.end());
-  finished.resize(finished.size() - room);
-  for (const std::string& name : finished) {
-    std::filesystem::remove_all(std::filesystem::path(jobs_dir()) / name, error);
-  }
 }
 
 }  // namespace accel

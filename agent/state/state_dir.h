@@ -1,12 +1,12 @@
 // The agent's directory on its node:
 //
-//   STATE_DIR/agent.lock held by the agent and by every shim it started; the pid of the agent
-//   inside STATE_DIR/node_id    who this node is, for ever STATE_DIR/jobs/JOB/gen_N/rank_R/ output
-//   of workers
+//   STATE_DIR/agent.lock                 held by the agent and by every shim that it started; the
+//                                        agent's pid is inside
+//   STATE_DIR/node_id                    who this node is, for ever
+//   STATE_DIR/jobs/JOB/gen_N/rank_R/     output of workers
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,10 +29,6 @@ class StateDir {
 
   // The default place for a generation's output.
   std::string jobs_dir() const { return path_ + "/jobs"; }
-
-  // Deletes the oldest jobs' output so that at most `most` jobs keep theirs; `live` ones always do
-  // (invariant 8).
-  void PruneJobs(const std::vector<JobId>& live, size_t most) const;
 
  private:
   StateDir(std::string path, UniqueFd lock, NodeId node_id)

@@ -66,20 +66,5 @@ TEST(StateDir, SaysWhichPathItCannotMake) {
               HasSubstr("/proc/nowhere"));
 }
 
-TEST(StateDir, PrunesTheOldestFinishedJobs) {
-  const std::string path = NewDir("prune");
-  absl::StatusOr<StateDir> dir = StateDir::Open(path, absl::ZeroDuration());
-  ASSERT_OK(dir);
-  for (const char* job : {"a", "b", "c", "d"}) {
-    std::filesystem::create_directories(dir->jobs_dir() + "/" + job + "/gen_1");
-  }
-  dir->PruneJobs({JobId("a")}, 2);
-  std::vector<std::string> left;
-  for (const auto& entry : std::filesystem::directory_iterator(dir->jobs_dir())) {
-    left.push_back(entry.path().filename());
-  }
-  EXPECT_THAT(left, UnorderedElementsAre("a", "d"));
-}
-
 }  // namespace
 }  // namespace accel

@@ -8,6 +8,7 @@
 #include "cli/render/table.h"
 #include "cli/render/times.h"
 #include "common/exit_text.h"
+#include "common/job_phase.h"
 
 namespace accel {
 namespace {
@@ -42,7 +43,7 @@ std::string RanFor(const v1::Job& job, absl::Time now) {
 }
 
 std::string ExitCode(const v1::Job& job) {
-  return IsFinalPhase(job.phase()) ? absl::StrCat(job.exit_code()) : "";
+  return IsFinal(job.phase()) ? absl::StrCat(job.exit_code()) : "";
 }
 
 std::string ProcessesPerNode(const v1::JobSpec& spec) {
@@ -89,10 +90,6 @@ std::string RenderGeneration(const v1::GenerationRecord& generation, absl::Time 
 
 }  // namespace
 
-bool IsFinalPhase(v1::JobPhase phase) {
-  return phase == v1::SUCCEEDED || phase == v1::FAILED || phase == v1::CANCELLED;
-}
-
 std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now) {
   if (jobs.jobs().empty()) return "no jobs\n";
   constexpr auto kRight = Table::Align::kRight;
@@ -124,7 +121,7 @@ std::string RenderJob(const v1::Job& job, absl::Time now) {
   facts.AddRow({"name", spec.name()});
   facts.AddRow({"phase", v1::JobPhase_Name(job.phase())});
   facts.AddRow({"reason", job.reason()});
-  if (IsFinalPhase(job.phase())) facts.AddRow({"exit code", ExitCode(job)});
+  if (IsFinal(job.phase())) facts.AddRow({"exit code", ExitCode(job)});
   facts.AddRow({"command", absl::StrJoin(spec.argv(), " ")});
   facts.AddRow({"workdir", spec.workdir()});
   facts.AddRow({"nodes", absl::StrCat(spec.nodes())});

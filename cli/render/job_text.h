@@ -8,9 +8,6 @@
 
 namespace accel {
 
-// SUCCEEDED, FAILED, CANCELLED: nothing follows.
-bool IsFinalPhase(v1::JobPhase phase);
-
 // One line per job, in the order given.
 std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now);
 

@@ -15,16 +15,6 @@ Message Parse(const std::string& text) {
   return message;
 }
 
-TEST(IsFinalPhase, EveryPhase) {
-  for (v1::JobPhase phase : {v1::JOB_PHASE_UNSPECIFIED, v1::PENDING, v1::STARTING, v1::RUNNING,
-                             v1::STOPPING, v1::RESTARTING}) {
-    EXPECT_FALSE(IsFinalPhase(phase)) << phase;
-  }
-  for (v1::JobPhase phase : {v1::SUCCEEDED, v1::FAILED, v1::CANCELLED}) {
-    EXPECT_TRUE(IsFinalPhase(phase)) << phase;
-  }
-}
-
 TEST(RenderJobs, Golden) {
   const auto jobs = Parse<v1::ListJobsResponse>(R"(
       jobs {

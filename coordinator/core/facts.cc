@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/job_phase.h"
 #include "common/status_macros.h"
 #include "coordinator/core/job_spec.h"
 #include "coordinator/core/job_state.h"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/job_phase.h"
 
 namespace accel {
 
@@ -23,10 +24,6 @@ bool IsLegal(JobPhase from, JobPhase to) {
     default:
       return false;
   }
-}
-
-bool IsFinal(JobPhase phase) {
-  return phase == v1::SUCCEEDED || phase == v1::FAILED || phase == v1::CANCELLED;
 }
 
 bool HoldsNodes(JobPhase phase) {

@@ -17,9 +17,6 @@ namespace accel {
 
 bool IsLegal(v1::JobPhase from, v1::JobPhase to);
 
-// SUCCEEDED, FAILED, CANCELLED: nothing follows.
-bool IsFinal(v1::JobPhase phase);
-
 // STARTING, RUNNING, STOPPING: a generation holds nodes.
 bool HoldsNodes(v1::JobPhase phase);
 

@@ -66,10 +66,8 @@ TEST(JobStateDeathTest, OthersAreContradictions) {
   }
 }
 
-TEST(JobState, Kinds) {
+TEST(JobState, WhichHoldNodes) {
   for (v1::JobPhase phase : AllPhases()) {
-    const bool final = phase == v1::SUCCEEDED || phase == v1::FAILED || phase == v1::CANCELLED;
-    EXPECT_EQ(IsFinal(phase), final);
     EXPECT_EQ(HoldsNodes(phase),
               phase == v1::STARTING || phase == v1::RUNNING || phase == v1::STOPPING);
   }

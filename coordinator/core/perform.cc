@@ -1,6 +1,7 @@
 #include "coordinator/core/perform.h"
 
 #include "common/check.h"
+#include "common/job_phase.h"
 #include "coordinator/core/job_state.h"
 
 namespace accel {

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/job_phase.h"
 #include "coordinator/core/desired_state.h"
 #include "coordinator/core/job_state.h"
 #include "tests/scenarios/scenario.h"

@@ -1,0 +1,227 @@
+#include "agent/grpc_link.h"
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_matchers.h"
+#include "common/unique_fd.h"
+#include "proto/service.grpc.pb.h"
+
+namespace accel {
+namespace {
+
+using testing::StatusIs;
+
+constexpr char kToken[] = "0123456789abcdef-token";
+constexpr int kPatienceMs = 20'000;
+
+using ServerStream = grpc::ServerReaderWriter<v1::NodeDesired, v1::NodeObserved>;
+// One session as the coordinator has it; the result ends the stream.
+using Session = std::function<grpc::Status(ServerStream*)>;
+
+// The n-th stream is served by the n-th session, later ones by the last.
+class FakeService final : public v1::Coordinator::Service {
+ public:
+  explicit FakeService(std::vector<Session> sessions) : sessions_(std::move(sessions)) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~FakeService() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+  grpc::Status Agent(grpc::ServerContext* context, ServerStream* stream) override {
+    const auto& metadata = context->client_metadata();
+    const auto token = metadata.find("authorization");
+    if (token == metadata.end() || token->second != absl::StrCat("Bearer ", kToken)) {
+      return grpc::Status(grpc::StatusCode::INTERNAL, "no token came with the call");
+    }
+    const size_t now = std::min(next_, sessions_.size() - 1);
+    ++next_;
+    return sessions_[now](stream);
+  }
+
+ private:
+  const std::vector<Session> sessions_;
+  size_t next_ = 0;  // The link opens one stream at a time.
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+// Answers each report with a desired state whose version is the report's sequence.
+grpc::Status Echo(ServerStream* stream) {
+  v1::NodeObserved observed;
+  while (stream->Read(&observed)) {
+    v1::NodeDesired desired;
+    desired.set_version(observed.sequence());
+    stream->Write(desired);
+  }
+  return grpc::Status::OK;
+}
+
+// The same, once, and then the end.
+Session EchoOnce(grpc::Status end) {
+  return [end](ServerStream* stream) {
+    v1::NodeObserved observed;
+    stream->Read(&observed);
+    v1::NodeDesired desired;
+    desired.set_version(observed.sequence());
+    stream->Write(desired);
+    return end;
+  };
+}
+
+Session Refuse(grpc::StatusCode code) {
+  return [code](ServerStream*) { return grpc::Status(code, "refused"); };
+}
+
+std::shared_ptr<grpc::Channel> ChannelTo(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+v1::NodeObserved Report(uint64_t sequence) {
+  v1::NodeObserved observed;
+  observed.set_sequence(sequence);
+  return observed;
+}
+
+// Waits for the link's news until `done` holds. Desired states on the way go to `desired`.
+bool Await(GrpcLink* link, const std::function<bool()>& done,
+           std::optional<v1::NodeDesired>* desired = nullptr) {
+  while (true) {
+    std::optional<v1::NodeDesired> came = link->TakeDesired();
+    if (came.has_value() && desired != nullptr) *desired = std::move(came);
+    if (done()) return true;
+    pollfd news = {link->wake_fd(), POLLIN, 0};
+    if (poll(&news, 1, kPatienceMs) != 1) return false;
+  }
+}
+
+// Reports in each new session until a desired state with the report's number has come; its session.
+uint64_t Exchange(GrpcLink* link, uint64_t sequence) {
+  std::optional<v1::NodeDesired> desired;
+  uint64_t reported_in = 0;
+  const bool done = Await(
+      link,
+      [&] {
+        if (desired.has_value() && desired->version() == sequence) return true;
+        const uint64_t session = link->session();
+        if (session != 0 && session != std::exchange(reported_in, session)) {
+          link->Report(Report(sequence));
+        }
+        return false;
+      },
+      &desired);
+  EXPECT_TRUE(done) << "no answer to report " << sequence;
+  return reported_in;
+}
+
+TEST(GrpcLink, ReportsGoUpAndDesiredStatesComeDown) {
+  FakeService service({Echo});
+  GrpcLink link(ChannelTo(service.address()), kToken);
+  const uint64_t session = Exchange(&link, 7);
+  EXPECT_GT(session, 0u);
+  EXPECT_EQ(Exchange(&link, 8), session);
+  EXPECT_OK(link.fatal());
+}
+
+TEST(GrpcLink, AStreamThatEndsIsANewSession) {
+  FakeService service({EchoOnce(grpc::Status::OK), Echo});
+  GrpcLink link(ChannelTo(service.address()), kToken);
+  const uint64_t first = Exchange(&link, 1);
+  EXPECT_GT(Exchange(&link, 2), first);
+}
+
+// A port that refuses connections as long as this lives: bound, and not listening.
+class DeadPort {
+ public:
+  DeadPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(bind(socket_.get(), any, size), 0);
+    EXPECT_EQ(getsockname(socket_.get(), any, &size), 0);
+    port_ = ntohs(address.sin_port);
+  }
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+ private:
+  const UniqueFd socket_;
+  int port_ = 0;
+};
+
+TEST(GrpcLink, WithoutACoordinatorNothingWaits) {
+  const DeadPort nobody;
+  auto whole_life = std::async(std::launch::async, [&] {
+    GrpcLink link(ChannelTo(nobody.address()), kToken);
+    for (uint64_t i = 1; i <= 100; ++i) {
+      link.session();
+      link.Report(Report(i));
+      EXPECT_FALSE(link.TakeDesired().has_value());
+      EXPECT_OK(link.fatal());
+    }
+  });
+  ASSERT_EQ(whole_life.wait_for(std::chrono::milliseconds(kPatienceMs)), std::future_status::ready);
+}
+
+TEST(GrpcLink, AnUnansweredStreamDoesNotHoldUpTheEnd) {
+  std::promise<void> entered;
+  FakeService service({[&](ServerStream* stream) {
+    entered.set_value();
+    v1::NodeObserved observed;
+    while (stream->Read(&observed)) continue;
+    return grpc::Status::OK;
+  }});
+  auto link = std::make_unique<GrpcLink>(ChannelTo(service.address()), kToken);
+  entered.get_future().wait();
+  auto end = std::async(std::launch::async, [&] { link.reset(); });
+  ASSERT_EQ(end.wait_for(std::chrono::milliseconds(kPatienceMs)), std::future_status::ready);
+}
+
+TEST(GrpcLink, ATokenThatTheFirstCoordinatorRefusesIsFatal) {
+  FakeService service({Refuse(grpc::StatusCode::UNAUTHENTICATED)});
+  GrpcLink link(ChannelTo(service.address()), kToken);
+  EXPECT_TRUE(Await(&link, [&] { return !link.fatal().ok(); }));
+  EXPECT_THAT(link.fatal(), StatusIs(absl::StatusCode::kUnauthenticated, "refused"));
+}
+
+TEST(GrpcLink, ATokenThatWasGoodOnceIsTriedAgain) {
+  FakeService service({EchoOnce(grpc::Status::OK), Refuse(grpc::StatusCode::UNAUTHENTICATED),
+                       Refuse(grpc::StatusCode::UNIMPLEMENTED), Echo});
+  GrpcLink link(ChannelTo(service.address()), kToken);
+  Exchange(&link, 1);
+  Exchange(&link, 2);
+  EXPECT_OK(link.fatal());
+}
+
+TEST(GrpcLink, AnotherAgentOfThisNodeIsFatalAtAnyTime) {
+  FakeService service({EchoOnce(grpc::Status::OK), Refuse(grpc::StatusCode::ALREADY_EXISTS)});
+  GrpcLink link(ChannelTo(service.address()), kToken);
+  Exchange(&link, 1);
+  EXPECT_TRUE(Await(&link, [&] { return !link.fatal().ok(); }));
+  EXPECT_THAT(link.fatal(), StatusIs(absl::StatusCode::kAlreadyExists, "refused"));
+}
+
+}  // namespace
+}  // namespace accel

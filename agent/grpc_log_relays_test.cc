@@ -1,0 +1,171 @@
+#include "agent/grpc_log_relays.h"
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "agent/logs/log_test_folder.h"
+#include "proto/service.grpc.pb.h"
+
+namespace accel {
+namespace {
+
+constexpr std::chrono::seconds kPatience(20);
+// How often a loop of the agent comes round here; nothing depends on how often it is.
+constexpr std::chrono::milliseconds kTurn(20);
+
+// What one reader was sent.
+struct Heard {
+  std::string out;
+  std::string err;
+  int64_t gap = 0;
+  bool end = false;   // The relay has said so.
+  bool over = false;  // Its stream has ended.
+};
+
+class FakeService final : public v1::Coordinator::Service {
+ public:
+  FakeService() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~FakeService() override { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  std::shared_ptr<grpc::Channel> Channel() const {
+    return grpc::CreateChannel(absl::StrCat("127.0.0.1:", port_),
+                               grpc::InsecureChannelCredentials());
+  }
+
+  grpc::Status RelayLogs(grpc::ServerContext*, grpc::ServerReader<v1::LogChunk>* reader,
+                         v1::RelayLogsResponse*) override {
+    v1::LogChunk chunk;
+    std::string id;
+    while (reader->Read(&chunk)) {
+      id = chunk.reader_id();
+      const std::lock_guard<std::mutex> lock(mutex_);
+      Heard& heard = heard_[id];
+      (chunk.stream() == v1::STDERR ? heard.err : heard.out) += chunk.data();
+      heard.gap += chunk.gap_bytes();
+      heard.end |= chunk.end();
+      changed_.notify_all();
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    heard_[id].over = true;
+    changed_.notify_all();
+    return grpc::Status::OK;
+  }
+
+  // Calls `turn` now and then until `done` holds of what was heard.
+  bool Await(
+      const std::function<bool(const std::map<std::string, Heard>&)>& done,
+      const std::function<void()>& turn = [] {}) {
+    const auto give_up = std::chrono::steady_clock::now() + kPatience;
+    while (std::chrono::steady_clock::now() < give_up) {
+      turn();
+      std::unique_lock<std::mutex> lock(mutex_);
+      if (changed_.wait_for(lock, kTurn, [&] { return done(heard_); })) return true;
+    }
+    return false;
+  }
+
+  Heard Of(const std::string& reader) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return heard_[reader];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, Heard> heard_;  // By reader id.
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+class GrpcLogRelaysTest : public testing::LogTest {
+ protected:
+  RelaySource Source(const std::string& reader_id, bool follow = false) const {
+    RelaySource source;
+    source.reader.set_reader_id(reader_id);
+    source.reader.set_follow(follow);
+    source.log_dir = log_dir_;
+    return source;
+  }
+
+  FakeService service_;
+  GrpcLogRelays relays_{service_.Channel(), "token"};
+};
+
+TEST_F(GrpcLogRelaysTest, SendsWhatIsThereAndSaysTheEnd) {
+  WriteSegment(0, "out");
+  WriteSegment(0, "err", LogStream::kStderr);
+  relays_.Set({Source("r")});
+  ASSERT_TRUE(
+      service_.Await([](const auto& heard) { return heard.contains("r") && heard.at("r").over; }));
+  const Heard heard = service_.Of("r");
+  EXPECT_EQ(heard.out, "out");
+  EXPECT_EQ(heard.err, "err");
+  EXPECT_TRUE(heard.end);
+}
+
+TEST_F(GrpcLogRelaysTest, FollowsUntilTheGenerationIsComplete) {
+  WriteSegment(0, "first");
+  relays_.Set({Source("r", /*follow=*/true)});
+  ASSERT_TRUE(service_.Await(
+      [](const auto& heard) { return heard.contains("r") && heard.at("r").out == "first"; }));
+  WriteSegment(0, ", second");
+  RelaySource complete = Source("r", /*follow=*/true);
+  complete.complete = true;
+  relays_.Set({complete});
+  ASSERT_TRUE(service_.Await([](const auto& heard) { return heard.at("r").over; }));
+  EXPECT_EQ(service_.Of("r").out, "first, second");
+  EXPECT_TRUE(service_.Of("r").end);
+}
+
+TEST_F(GrpcLogRelaysTest, AGapAtTheVeryEndIsTold) {
+  WriteSegment(0, "12345");
+  WriteSegment(100, "");  // 95 bytes could not be written, and then came the end.
+  relays_.Set({Source("r")});
+  ASSERT_TRUE(
+      service_.Await([](const auto& heard) { return heard.contains("r") && heard.at("r").over; }));
+  EXPECT_EQ(service_.Of("r").gap, 95);
+}
+
+TEST_F(GrpcLogRelaysTest, AReaderThatIsGoneEndsItsRelay) {
+  WriteSegment(0, "x");
+  relays_.Set({Source("r", /*follow=*/true)});
+  ASSERT_TRUE(service_.Await(
+      [](const auto& heard) { return heard.contains("r") && heard.at("r").out == "x"; }));
+  relays_.Set({});
+  ASSERT_TRUE(service_.Await([](const auto& heard) { return heard.at("r").over; }));
+  EXPECT_FALSE(service_.Of("r").end);
+}
+
+// Readers stay in the desired state until their whole reading is over: those that were served must
+// not keep the place of those that were not.
+TEST_F(GrpcLogRelaysTest, MoreReadersThanPlacesAreAllServed) {
+  WriteSegment(0, "x");
+  std::vector<RelaySource> sources;
+  for (size_t i = 0; i < GrpcLogRelays::kMaxRelays + 5; ++i) {
+    sources.push_back(Source(absl::StrCat("r", i)));
+  }
+  const auto all_over = [&](const std::map<std::string, Heard>& heard) {
+    size_t over = 0;
+    for (const auto& [id, each] : heard) over += each.over && each.out == "x";
+    return over == sources.size();
+  };
+  EXPECT_TRUE(service_.Await(all_over, [&] { relays_.Set(sources); }));
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,14 @@
+// What every program must know of a job's phases. The coordinator alone steps between them
+// (coordinator/core/job_state.h).
+#pragma once
+
+#include "proto/job.pb.h"
+
+namespace accel {
+
+// SUCCEEDED, FAILED, CANCELLED: nothing follows.
+inline bool IsFinal(v1::JobPhase phase) {
+  return phase == v1::SUCCEEDED || phase == v1::FAILED || phase == v1::CANCELLED;
+}
+
+}  // namespace accel
