@@ -85,14 +85,16 @@ TEST_F(ShimStartTest, MissingWorkdir) {
   auto start = Script("exit 0");
   start.workdir = "/no/such/folder";
   const ExitFact failure = Refused(start);
-  EXPECT_EQ(failure.code, 1);
+  EXPECT_EQ(failure.code, 127);
   EXPECT_EQ(failure.message, "The working directory /no/such/folder does not exist on this node.");
 }
 
 TEST_F(ShimStartTest, MissingRequiredPath) {
   auto start = Script("exit 0");
   start.required_paths = {"/bin/sh", "/no/such/script.py"};
-  EXPECT_EQ(Refused(start).message, "/no/such/script.py does not exist on this node.");
+  const ExitFact failure = Refused(start);
+  EXPECT_EQ(failure.code, 127);
+  EXPECT_EQ(failure.message, "/no/such/script.py does not exist on this node.");
 }
 
 TEST_F(ShimStartTest, LogFolderThatCannotBeMade) {
