@@ -80,9 +80,10 @@ class Performer {
     v1::GenerationRecord* record = Current(&job);
     record->set_ended_unix_ms(wall_ms_);
     record->set_exit_code(end.exit_code);
-    for (v1::FailureCause* cause : {job.mutable_cause(), record->mutable_cause()}) {
-      if (end.last_lines.empty()) break;
-      cause->mutable_last_lines()->Assign(end.last_lines.begin(), end.last_lines.end());
+    if (!end.last_lines.empty()) {  // Or a job that has not failed would get an empty cause.
+      for (v1::FailureCause* cause : {job.mutable_cause(), record->mutable_cause()}) {
+        cause->mutable_last_lines()->Assign(end.last_lines.begin(), end.last_lines.end());
+      }
     }
     TouchNodes(job);
     ++state_.revision;
