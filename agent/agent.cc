@@ -101,6 +101,7 @@ void Agent::Perform(const StopGenerationAction& action) {
 void Agent::Perform(const EndShimAction& action) {
   with_.shims->EndShim(action.job);
   std::erase_if(log_dirs_, [&](const auto& entry) { return entry.first.job == action.job; });
+  if (options_.on_job_end) options_.on_job_end(state_.jobs());
 }
 
 void Agent::ReportIfDue() {

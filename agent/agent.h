@@ -5,7 +5,9 @@
 // One thread calls everything; tests call RunOnce() by hand.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,8 @@ class Agent {
     std::vector<std::string> base_env;  // What workers inherit, as NAME=VALUE.
     std::string jobs_dir;               // Where output goes unless the job says otherwise.
     absl::Duration heartbeat = absl::Seconds(1);  // Until the coordinator says otherwise.
+    // Told the jobs that are left here each time one has ended: the output of old ones may go.
+    std::function<void(const std::set<JobId>&)> on_job_end;
   };
 
   // All outlive the agent.

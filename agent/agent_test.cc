@@ -53,7 +53,11 @@ class AgentTest : public ::testing::Test {
   SimulatedClock clock_;
   StoreSockets sockets_{"127.0.0.1", 2};
   uint64_t version_ = 0;
-  Agent agent_{{.identity = Identity(), .base_env = {"HOME=/root"}, .jobs_dir = "/jobs"},
+  std::vector<std::set<JobId>> left_at_job_end_;
+  Agent agent_{{.identity = Identity(),
+                .base_env = {"HOME=/root"},
+                .jobs_dir = "/jobs",
+                .on_job_end = [this](const auto& left) { left_at_job_end_.push_back(left); }},
                {.shims = &shims_,
                 .link = &link_,
                 .store_sockets = &sockets_,
@@ -92,6 +96,7 @@ TEST_F(AgentTest, RunsAJobFromStartToForget) {
   EXPECT_EQ(ended.state(), State::ENDED);
   EXPECT_EQ(ended.workers(0).exit().code(), 3);
   EXPECT_EQ(ended.workers(0).last_lines(0), "why");
+  EXPECT_TRUE(left_at_job_end_.empty());
   v1::NodeDesired forget;
   forget.set_version(++version_);
   forget.set_incarnation("i1");
@@ -100,6 +105,7 @@ TEST_F(AgentTest, RunsAJobFromStartToForget) {
   EXPECT_EQ(Turn().generations_size(), 0);
   Turn();
   EXPECT_FALSE(shims_.has_shim(JobId("a")));
+  EXPECT_EQ(left_at_job_end_, (std::vector<std::set<JobId>>{{}}));
 }
 
 TEST_F(AgentTest, AStoreSocketIsGivenAwayOnceAndReplaced) {

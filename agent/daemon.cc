@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -91,7 +92,13 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   GrpcLink link(channel, token);
   GrpcLogRelays relays(channel, token);
   StoreSockets store_sockets(identity.address(), options.store_sockets);
-  Agent agent({.identity = identity, .base_env = BaseEnv(), .jobs_dir = state_dir.jobs_dir()},
+  const auto prune = [&state_dir](const std::set<JobId>& live) {
+    state_dir.PruneJobs(std::vector<JobId>(live.begin(), live.end()), kJobsKept);
+  };
+  Agent agent({.identity = identity,
+               .base_env = BaseEnv(),
+               .jobs_dir = state_dir.jobs_dir(),
+               .on_job_end = prune},
               {.shims = &shims,
                .link = &link,
                .store_sockets = &store_sockets,
