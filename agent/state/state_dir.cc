@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/status_macros.h"
 
 namespace accel {
@@ -69,10 +70,15 @@ absl::StatusOr<UniqueFd> TakeLock(const std::string& path, absl::Duration patien
   UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return Failed("open", path);
   const absl::Time give_up = SteadyClock()->Now() + patience;
+  bool said = false;
   while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return Failed("lock", path);
+    ACCEL_ASSIGN_OR_RETURN(const std::string pid, ReadSmall(path));
+    if (!std::exchange(said, true)) {
+      LogWarning("waits for another agent, or for what is left of its jobs",
+                 {{"lock", path}, {"pid", pid}, {"at_most", absl::FormatDuration(patience)}});
+    }
     if (SteadyClock()->Now() >= give_up) {
-      ACCEL_ASSIGN_OR_RETURN(const std::string pid, ReadSmall(path));
       return absl::FailedPreconditionError(absl::StrCat(
           path, " is held by another agent, or by what is left of its jobs (agent's pid ", pid,
           "): stop that one, or use another --state_dir"));
