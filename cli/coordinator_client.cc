@@ -137,6 +137,9 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
         sentence = absl::StrCat("the coordinator at ", address_, " has not answered for ",
                                 absl::FormatDuration(deadline));
         break;
+      case grpc::StatusCode::CANCELLED:
+        // Not by us: a server that shuts down answers so to what it has not begun.
+        return absl::UnavailableError(absl::StrCat("the coordinator at ", address_, " is ending"));
       default:
         break;
     }

@@ -7,11 +7,13 @@
 
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/status_macros.h"
 
 namespace accel {
@@ -49,10 +51,17 @@ absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view 
   const std::string path = absl::StrCat(dir, "/", daemon, ".lock");
   UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+  bool said = false;
   const absl::Time give_up = SteadyClock()->Now() + patience;
   while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return absl::ErrnoToStatus(errno, absl::StrCat("cannot lock ", path));
     if (SteadyClock()->Now() < give_up) {
+      if (!std::exchange(said, true)) {
+        LogWarning("waits for another process that has the state directory",
+                   {{"lock", path},
+                    {"pid", ReadHolder(fd.get())},
+                    {"at_most", absl::FormatDuration(patience)}});
+      }
       absl::SleepFor(kLockPause);
       continue;
     }

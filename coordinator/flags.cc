@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/host_port.h"
 #include "common/version.h"
 
 namespace accel {
@@ -23,6 +24,9 @@ std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
   app.footer(kFooter);
   app.set_version_flag("--version", std::string("accel-coordinator ") + kVersion);
   app.add_option("--listen", flags->listen, "HOST:PORT to serve; port 0 picks one")
+      ->check([](const std::string& text) {
+        return std::string(ParseHostPort(text).status().message());
+      })
       ->capture_default_str();
   app.add_option("--state_dir,--state-dir", flags->state_dir,
                  "Folder of this coordinator; made if it is missing")

@@ -87,15 +87,16 @@ std::vector<NodeId> LogHub::End(LogReadId read) {
 }
 
 void LogHub::LoseNode(const NodeId& node, const std::string& name) {
-  std::vector<std::pair<std::string, std::shared_ptr<LogPipe>>> lost;
+  std::vector<Reader> lost;
   {
     absl::MutexLock lock(&mutex_);
     for (const auto& [id, reader] : readers_) {
-      if (reader.node == node) lost.emplace_back(id, reader.pipe);
+      if (reader.node == node) lost.push_back(reader);
     }
   }
-  for (const auto& [id, pipe] : lost) {
-    pipe->Close(id, absl::StrCat("node ", name, " is no longer connected"));
+  for (const Reader& reader : lost) {
+    reader.pipe->Close(reader.wish.reader_id(), reader.wish.rank(),
+                       absl::StrCat("node ", name, " is no longer connected"));
   }
 }
 

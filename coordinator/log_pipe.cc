@@ -76,7 +76,7 @@ void LogPipe::Push(v1::LogChunk chunk, Taken taken) {
   Deliver(std::move(ready), {std::move(chunk), std::move(taken)});
 }
 
-void LogPipe::Close(const std::string& reader_id, const std::string& why) {
+void LogPipe::Close(const std::string& reader_id, int rank, const std::string& why) {
   {
     absl::MutexLock lock(&mutex_);
     if (open_.count(reader_id) == 0 && unopened_.count(reader_id) == 0) return;
@@ -85,6 +85,7 @@ void LogPipe::Close(const std::string& reader_id, const std::string& why) {
   }
   v1::LogChunk last;
   last.set_reader_id(reader_id);
+  last.set_rank(rank);
   last.set_end(true);
   last.set_error(why);
   Push(std::move(last), [](bool) {});

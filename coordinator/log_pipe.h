@@ -43,7 +43,7 @@ class LogPipe {
   void Push(v1::LogChunk chunk, Taken taken);
   // The relay's stream is gone. If it has not said `end`, the client is told with a last chunk of
   // this rank.
-  void Close(const std::string& reader_id, const std::string& why);
+  void Close(const std::string& reader_id, int rank, const std::string& why);
 
  private:
   struct Entry {

@@ -22,6 +22,7 @@ class LogPipeTest : public ::testing::Test {
     pipe_.Pull([this](std::optional<v1::LogChunk> chunk, absl::Status end) {
       if (chunk.has_value()) {
         read_.push_back(chunk->reader_id() + ":" + chunk->data() + chunk->error());
+        ranks_.push_back(chunk->rank());
       } else {
         ends_.push_back(end.code());
       }
@@ -34,6 +35,7 @@ class LogPipeTest : public ::testing::Test {
 
   LogPipe pipe_;
   std::vector<std::string> read_;
+  std::vector<int> ranks_;
   std::vector<absl::StatusCode> ends_;
   std::vector<bool> taken_;
 };
@@ -82,13 +84,14 @@ TEST_F(LogPipeTest, WhatIsNotExpectedIsRefused) {
 TEST_F(LogPipeTest, ABrokenRelayIsShownOnce) {
   pipe_.Expect({"a", "b"});
   ASSERT_TRUE(pipe_.Open("a"));
-  pipe_.Close("a", "broken");
-  pipe_.Close("a", "again");
-  pipe_.Close("b", "never came");
+  pipe_.Close("a", 1, "broken");
+  pipe_.Close("a", 1, "again");
+  pipe_.Close("b", 2, "never came");
   Pull();
   Pull();
   Pull();
   EXPECT_EQ(read_, (std::vector<std::string>{"a:broken", "b:never came"}));
+  EXPECT_EQ(ranks_, (std::vector<int>{1, 2}));
   EXPECT_EQ(ends_, std::vector<absl::StatusCode>{absl::StatusCode::kOk});
   Push(Chunk("a", "late"));
   EXPECT_EQ(taken_, std::vector<bool>{false});

@@ -31,6 +31,7 @@ class LogsTest : public ServiceTest {
 v1::LogChunk Chunk(const std::string& reader_id, const std::string& data, bool end) {
   v1::LogChunk chunk;
   chunk.set_reader_id(reader_id);
+  chunk.set_rank(1);
   chunk.set_stream(v1::STDOUT);
   chunk.set_data(data);
   chunk.set_end(end);
@@ -100,6 +101,7 @@ TEST_F(LogsTest, ARelayThatBreaksIsShown) {
   relay->Finish();
   ASSERT_TRUE(reader->Read(&chunk));
   EXPECT_TRUE(chunk.end());
+  EXPECT_EQ(chunk.rank(), 1);
   EXPECT_THAT(chunk.error(), HasSubstr("stopped relaying"));
   EXPECT_FALSE(reader->Read(&chunk));
   EXPECT_OK(FromGrpc(reader->Finish()));

@@ -160,6 +160,13 @@ TEST_F(ServiceTest, RunsAJobThroughAnAgent) {
   agent.Report(ended);
   ASSERT_TRUE(agent.Read());
   EXPECT_EQ(agent.desired.forget_size(), 1);
+  v1::ListJobsRequest list;
+  list.set_job_id(job);
+  v1::ListJobsResponse listed;
+  ASSERT_OK(FromGrpc(stub_->ListJobs(Call().get(), list, &listed)));
+  EXPECT_EQ(listed.jobs(0).phase(), v1::SUCCEEDED);
+  EXPECT_FALSE(listed.jobs(0).has_cause());
+  EXPECT_FALSE(listed.jobs(0).generations(0).has_cause());
   agent.Leave();
   EXPECT_FALSE(agent.Read());
   EXPECT_OK(agent.Finish());

@@ -112,7 +112,7 @@ class RelayStream final : public grpc::ServerReadReactor<v1::LogChunk> {
     });
   }
   void OnDone() override {
-    if (pipe_ != nullptr) pipe_->Close(reader_id_, "its node has stopped relaying");
+    if (pipe_ != nullptr) pipe_->Close(reader_id_, rank_, "its node has stopped relaying");
     delete this;
   }
 
@@ -122,12 +122,14 @@ class RelayStream final : public grpc::ServerReadReactor<v1::LogChunk> {
     std::shared_ptr<LogPipe> pipe = coordinator_->FindLogPipe(chunk_.reader_id());
     if (pipe == nullptr || !pipe->Open(chunk_.reader_id())) return false;
     reader_id_ = chunk_.reader_id();
+    rank_ = chunk_.rank();
     pipe_ = std::move(pipe);
     return true;
   }
 
   Coordinator* const coordinator_;
   std::string reader_id_;
+  int rank_ = 0;
   std::shared_ptr<LogPipe> pipe_;
   v1::LogChunk chunk_;
 };

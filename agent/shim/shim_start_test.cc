@@ -92,7 +92,9 @@ TEST_F(ShimStartTest, MissingWorkdir) {
 TEST_F(ShimStartTest, MissingRequiredPath) {
   auto start = Script("exit 0");
   start.required_paths = {"/bin/sh", "/no/such/script.py"};
-  EXPECT_EQ(Refused(start).message, "/no/such/script.py does not exist on this node.");
+  const ExitFact failure = Refused(start);
+  EXPECT_EQ(failure.code, 127);
+  EXPECT_EQ(failure.message, "/no/such/script.py does not exist on this node.");
 }
 
 TEST_F(ShimStartTest, LogFolderThatCannotBeMade) {

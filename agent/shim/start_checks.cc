@@ -10,12 +10,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/logs/log_paths.h"
+#include "agent/process/program_path.h"
 
 namespace accel {
 namespace {
 
-// What a shell says of a command that is not there; and of anything else.
-constexpr int kNotFoundCode = 127;
 constexpr int kGeneralFailureCode = 1;
 
 // mkdir -p. False with errno.
@@ -25,6 +24,15 @@ bool MakeFolders(const std::string& path) {
   if (errno != ENOENT || slash == std::string::npos || slash == 0) return false;
   if (!MakeFolders(path.substr(0, slash))) return false;
   return mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
+}
+
+// stat() has just failed, and errno says why.
+ExitFact Unreachable(const std::string& what) {
+  if (errno == ENOENT || errno == ENOTDIR) {
+    return NotStarted(kNotFoundCode, absl::StrCat(what, " does not exist on this node."));
+  }
+  return NotStarted(kGeneralFailureCode,
+                    absl::StrCat(what, " cannot be reached on this node: ", strerror(errno), "."));
 }
 
 }  // namespace
@@ -41,24 +49,17 @@ std::optional<ExitFact> FindMissingPath(const GenerationStart& start) {
   struct stat info;
   const std::string& workdir = start.workdir;
   if (!workdir.empty() && stat(workdir.c_str(), &info) != 0) {
-    return NotStarted(kNotFoundCode, absl::StrCat("The working directory ", workdir,
-                                                  " does not exist on this node."));
+    return Unreachable(absl::StrCat("The working directory ", workdir));
   }
   if (!workdir.empty() && !S_ISDIR(info.st_mode)) {
-    return NotStarted(kGeneralFailureCode,
+    return NotStarted(kNotFoundCode,
                       absl::StrCat("The working directory ", workdir, " is not a folder."));
   }
   for (const std::string& path : start.required_paths) {
     if (path == start.argv[0]) continue;  // The search for the program says more about it.
     const bool relative = !absl::StartsWith(path, "/") && !workdir.empty();
     const std::string full = relative ? absl::StrCat(workdir, "/", path) : path;
-    if (stat(full.c_str(), &info) == 0) continue;
-    if (errno == ENOENT || errno == ENOTDIR) {
-      return NotStarted(kNotFoundCode, absl::StrCat(path, " does not exist on this node."));
-    }
-    return NotStarted(
-        kGeneralFailureCode,
-        absl::StrCat(path, " cannot be reached on this node: ", strerror(errno), "."));
+    if (stat(full.c_str(), &info) != 0) return Unreachable(path);
   }
   return std::nullopt;
 }

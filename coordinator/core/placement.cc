@@ -18,7 +18,7 @@ using Match = std::vector<const NodeOffer*>;
 class Request {
  public:
   Request(const v1::JobSpec& spec, const Ledger& ledger)
-      : spec_(spec), ledger_(ledger), gpu_(!spec.cpu() && ledger.any_gpus()) {}
+      : spec_(spec), ledger_(ledger), gpu_(UsesGpus(spec, ledger)) {}
 
   bool gpu() const { return gpu_; }
 
@@ -81,7 +81,8 @@ class Request {
     const int largest = *std::max_element(needs.begin(), needs.end());
     const absl::string_view which = spec_.gpu_ids().empty() ? "" : " of those named in gpu_ids";
     if (largest == kAllGpus) {
-      return absl::StrCat("Needs ", spec_.nodes(), " nodes with GPUs", which,
+      return absl::StrCat("Needs ", spec_.nodes(), spec_.nodes() == 1 ? " node" : " nodes",
+                          " with GPUs", which,
                           "; fewer are connected. Ask for cpu to run without.");
     }
     return absl::StrCat("Needs a GPU for each process, up to ", largest, " on one node, on ",
@@ -143,6 +144,10 @@ class Request {
 };
 
 }  // namespace
+
+bool UsesGpus(const v1::JobSpec& spec, const Ledger& ledger) {
+  return !spec.cpu() && (ledger.any_gpus() || !spec.gpu_ids().empty());
+}
 
 PlacementDecision Place(const v1::JobSpec& spec, const Ledger& ledger) {
   PlacementDecision decision;

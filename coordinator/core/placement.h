@@ -34,6 +34,9 @@ struct PlacementDecision {
   bool fits_idle_cluster = false;
 };
 
+// The job says nothing of cpu, and the cluster has GPUs or the job names some.
+bool UsesGpus(const v1::JobSpec& spec, const Ledger& ledger);
+
 PlacementDecision Place(const v1::JobSpec& spec, const Ledger& ledger);
 
 }  // namespace accel

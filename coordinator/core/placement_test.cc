@@ -95,6 +95,10 @@ TEST(Placement, Table) {
       {{{"a"}, {"b", 1}}, Spec(1, {}), "b:0+1[0]"},
       {{{"a"}, {"b", 1}}, Spec(1, {1}, true), "a:0+1"},
       // What is missing.
+      {{{"a"}},
+       Spec(1, {}, false, {0}),
+       "(Needs 1 node with GPUs of those named in gpu_ids; fewer are connected. Ask for cpu to run "
+       "without.)"},
       {{}, Spec(1, {}), "(Needs 1 node; none are connected and taking work.)"},
       {{{"a"}}, Spec(3, {1}), "(Needs 3 nodes; 1 is connected and taking work.)"},
       {{{"a", 2}},

@@ -66,7 +66,7 @@ void PlanQueue(const ClusterState& state, const std::vector<JobId>& queue, absl:
   absl::flat_hash_map<std::string, PlacementDecision> refused;
   for (const JobId& id : queue) {
     const v1::Job& job = state.jobs.at(id).job;
-    const bool gpu = !job.spec().cpu() && ledger.any_gpus();
+    const bool gpu = UsesGpus(job.spec(), ledger);
     bool& line_waits = gpu ? gpu_line_waits : cpu_line_waits;
     std::string reason = gpu ? "Waits behind earlier jobs that need GPUs."
                              : "Waits behind earlier jobs that need no GPU.";
