@@ -28,9 +28,11 @@ std::string EndMessage(const v1::Job& job) {
   }
   const v1::FailureCause& cause = job.cause();
   const std::string failure = DescribeFailure(cause);
-  std::string message =
-      absl::StrCat(EscapeControls(absl::StripSuffix(failure, ".")), " (generation ",
-                   cause.generation(), " of ", NameJob(job), ")");
+  // Generation 0: it was never placed.
+  const std::string generation =
+      cause.generation() == 0 ? "" : absl::StrCat("generation ", cause.generation(), " of ");
+  std::string message = absl::StrCat(EscapeControls(absl::StripSuffix(failure, ".")), " (",
+                                     generation, NameJob(job), ")");
   if (!cause.last_lines().empty()) absl::StrAppend(&message, "\nits last lines:");
   for (const std::string& line : cause.last_lines()) {
     absl::StrAppend(&message, "\n  | ", EscapeControls(line));

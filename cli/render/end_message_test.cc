@@ -45,6 +45,12 @@ TEST(EndMessage, GoesOnAfterASentence) {
             "its part on node n1 could not be started: /x does not exist (generation 1 of job a0)");
 }
 
+TEST(EndMessage, WithoutAGenerationNamesNone) {
+  const auto job = Parse<v1::Job>(R"(
+      job_id: "a0" phase: FAILED cause { rank: -1 exit { kind: NOT_STARTED message: "No GPU." } })");
+  EXPECT_EQ(EndMessage(job), "the job could not be started: No GPU (job a0)");
+}
+
 TEST(EndMessage, OtherEnds) {
   EXPECT_EQ(EndMessage(Parse<v1::Job>("job_id: 'a0' phase: SUCCEEDED")), "");
   EXPECT_EQ(EndMessage(Parse<v1::Job>("job_id: 'a0' phase: CANCELLED")), "job a0 was cancelled");
