@@ -102,6 +102,7 @@ absl::Status GrpcLink::RunSession(bool* heard) {
   wake_.Wake();
   v1::NodeDesired desired;
   while (stream->Read(&desired)) {
+    if (!*heard) LogInfo("connected to the coordinator");
     {
       absl::MutexLock lock(&mutex_);
       received_ = std::move(desired);
