@@ -4,6 +4,7 @@ Every process that a test starts carries ACCEL_TEST_TAG in its environment; `lef
 it has escaped (setsid, double fork).
 """
 
+import json
 import os
 import pathlib
 import re
@@ -82,9 +83,9 @@ class Test(unittest.TestCase):
             os.kill(pid, signal.SIGKILL)
         self.assertEqual(left, [], "processes were left behind")
 
-    def leftovers(self, seconds=3):
-        """Pids that still carry this test's tag after at most so many seconds of waiting for none."""
-        needle = f"ACCEL_TEST_TAG={self.tag}".encode()
+    def leftovers(self, seconds=3, variable=None):
+        """Pids that still carry this test's tag (or another NAME=VALUE) after at most so many seconds of waiting for none."""
+        needle = (variable or f"ACCEL_TEST_TAG={self.tag}").encode()
 
         def tagged():
             found = []
@@ -185,9 +186,9 @@ class ClusterTest(Test):
                 pass
         super().tearDown()
 
-    def start_coordinator(self, *flags):
-        log = open(self.path("coordinator.log"), "wb")
-        self.coordinator = self.start(COORDINATOR, "--listen", "127.0.0.1:0", "--state_dir",
+    def start_coordinator(self, *flags, listen="127.0.0.1:0"):
+        log = open(self.path("coordinator.log"), "ab")
+        self.coordinator = self.start(COORDINATOR, "--listen", listen, "--state_dir",
                                       self.path("coordinator"), *flags, stderr=log)
         line = self.coordinator.stdout.readline().decode()
         found = re.search(r"127\.0\.0\.1:\d+", line)
@@ -205,6 +206,11 @@ class ClusterTest(Test):
     def submit(self, *arguments, seconds=60, **options):
         """Runs `accel submit --wait --cpu ARGUMENTS...` to its end."""
         return self.accel("submit", "--wait", "--cpu", *arguments, seconds=seconds, **options)
+
+    def jobs(self, *arguments):
+        """What `accel status --json` says: of all jobs, or of one."""
+        status = json.loads(self.accel("status", *arguments, "--json").out)
+        return status["jobs"] if "jobs" in status else [status]
 
     def log(self, name):
         return self.path(f"{name}.log").read_text(errors="replace")

@@ -36,7 +36,7 @@ class OneAgent(cluster.ClusterTest):
         self.assertIn("/no/such/program", result.err)
         self.assertIn("n1", result.err)
         result = self.submit("--workdir", "/no/such/dir", "true")
-        self.assertNotEqual(result.code, 0, result)
+        self.assertEqual(result.code, 127, result)
         self.assertIn("/no/such/dir", result.err)
 
     def test_logs_status_and_nodes(self):

@@ -122,7 +122,7 @@ class ExitCodes(cluster.Test):
 
     def test_a_script_that_does_not_exist(self):
         result = self.launch("missing.py")
-        self.assertNotEqual(result.code, 0)
+        self.assertEqual(result.code, 127, result)
         self.assertIn("missing.py", result.err)
 
     def test_wrong_usage(self):

@@ -1,0 +1,158 @@
+"""Random kills of workers, shims and agents: each job ends once and as its budget says, and nothing is left or leaks.
+
+ACCEL_CHAOS_SEED repeats a run's choices.
+"""
+
+import os
+import pathlib
+import random
+import signal
+import time
+
+from tests.e2e import cluster
+
+SECONDS = 20  # Of each storm.
+MOST_KILLS = 3
+# Each daemon's own growth over the whole run; a leak of a few KB per job is more.
+MOST_GROWTH_KB = 8 << 10
+QUIET_JOBS = 60
+
+# Every rank says that it is up, leaves an escape behind, and waits to be told to end.
+WORKER = """
+setsid sleep 1000 &
+echo "$$ $PPID" > new.$RANK.$ACCEL_GENERATION.$1
+mv new.$RANK.$ACCEL_GENERATION.$1 up.$1.$ACCEL_GENERATION.$RANK
+while [ ! -e go.$1 ]; do sleep 0.02; done
+"""
+
+
+def resident_kb(pid):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    raise AssertionError(f"process {pid} has no memory")
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+class KillLoop(cluster.ClusterTest):
+    AGENTS = 2
+    CGROUPS = {}
+
+    def start_agent(self, name, env=None, flags=()):
+        return super().start_agent(name, {**self.CGROUPS, **(env or {})}, flags)
+
+    def test_random_kills(self):
+        seed = int(os.environ.get("ACCEL_CHAOS_SEED") or random.SystemRandom().randrange(1 << 32))
+        self.random = random.Random(seed)
+        try:
+            self.storm()
+        except BaseException as error:
+            raise AssertionError(f"ACCEL_CHAOS_SEED={seed} repeats this") from error
+
+    def storm(self):
+        self.worker = self.script(WORKER)
+        self.finish_job(self.submit("--nodes", 2, "/bin/true"))  # What is made once is made now.
+        self.idle_descriptors = {daemon: descriptors(process.pid) for daemon, process in self.daemons().items()}
+        memory = resident_kb(self.coordinator.pid)
+        end = time.monotonic() + SECONDS
+        rounds = 0
+        while time.monotonic() < end:
+            rounds += 1
+            self.round(rounds)
+        print(f"{rounds} rounds")
+        self.assertGreater(rounds, 3, "too slow to say anything")
+        self.assertLess(resident_kb(self.coordinator.pid), memory + MOST_GROWTH_KB)
+        self.calm()
+
+    def round(self, number):
+        kills = self.random.randint(1, MOST_KILLS)
+        enough = self.random.random() < 0.7
+        budget = kills if enough else kills - 1
+        job = self.start(cluster.ACCEL, "submit", "--wait", "--cpu", "--nodes", 2, "--processes_per_node", 2,
+                         "--max_restarts", budget, "--env", f"ROUND={self.tag}.{number}.", self.worker, number)
+        done = set()
+        for _ in range(kills):
+            self.kill_one(number, done)
+        if enough:
+            self.wait_for_world(number, 4, done)
+        self.path(f"go.{number}").touch()
+        result = self.finish(job, 60)
+        self.assertEqual(result.code == 0, enough, result)
+        self.check_end(result, number, kills, enough)
+
+    def wait_for_world(self, number, ranks, done):
+        """The newest generation once that many of its ranks are up: their (pid, parent)."""
+        def found():
+            files = [file.name.split(".") for file in pathlib.Path(self.dir).glob(f"up.{number}.*")]
+            newest = max((int(name[2]) for name in files), default=0)
+            return newest if newest not in done and sum(int(name[2]) == newest for name in files) >= ranks else 0
+
+        generation = cluster.wait_until(found, 30, f"{ranks} ranks up in round {number} after generations {done}")
+        return generation, [tuple(map(int, file.read_text().split()))
+                            for file in pathlib.Path(self.dir).glob(f"up.{number}.{generation}.*")]
+
+    def kill_one(self, number, done):
+        # In the middle of a start, or in a world that runs.
+        generation, ranks = self.wait_for_world(number, self.random.choice([1, 4]), done)
+        done.add(generation)
+        worker, shim = self.random.choice(ranks)
+        victim = self.random.choice(["worker", "shim", "agent"])
+        if victim == "worker":
+            os.kill(worker, signal.SIGKILL)
+        elif victim == "shim":
+            os.kill(shim, signal.SIGKILL)
+        else:
+            which = self.random.randrange(self.AGENTS)
+            self.agents[which].kill()
+            self.agents[which].wait()
+            self.agents[which] = self.start_agent(f"n{which + 1}")
+
+    def check_end(self, result, number, kills, succeeds):
+        job = self.finish_job(result)
+        self.assertEqual(job["phase"], "SUCCEEDED" if succeeds else "FAILED", job)
+        self.assertEqual(job["exit_code"], result.code)
+        # One generation for each failure, and for each start that met a store socket that had died with its agent.
+        self.assertEqual(job["failures"] + job["replans"], kills, job)
+        self.assertEqual(len(job["generations"]), kills + succeeds, job)
+        self.assertEqual(self.leftovers(0, f"ROUND={self.tag}.{number}."), [], f"left by round {number}")
+        self.wait_for_nodes(self.AGENTS)
+        self.check_descriptors()
+
+    def finish_job(self, result):
+        [job] = self.jobs(result.out.split()[0])
+        self.assertIn(job["phase"], ("SUCCEEDED", "FAILED"))
+        self.assertEqual(self.jobs(job["job_id"]), [job], "a final phase changed")
+        return job
+
+    def daemons(self):
+        return {"coordinator": self.coordinator, **{f"n{i + 1}": agent for i, agent in enumerate(self.agents)}}
+
+    def check_descriptors(self):
+        for name, process in self.daemons().items():
+            cluster.wait_until(lambda: descriptors(process.pid) <= self.idle_descriptors[name], 10,
+                               f"{name} closes what it opened, {self.idle_descriptors[name]} are open when idle")
+
+    def calm(self):
+        """Many small jobs after the storm change no daemon's size."""
+        for name, process in self.daemons().items():
+            self.assertIsNone(process.poll(), name)
+        before = {name: resident_kb(process.pid) for name, process in self.daemons().items()}
+        for _ in range(QUIET_JOBS):
+            result = self.submit("--nodes", 2, "/bin/true")
+            self.assertEqual(result.code, 0, result)
+        for name, process in self.daemons().items():
+            self.assertLess(resident_kb(process.pid), before[name] + MOST_GROWTH_KB // 4, name)
+        self.check_descriptors()
+
+
+class KillLoopWithoutCgroups(KillLoop):
+    """The same where the kernel gives no control groups."""
+
+    CGROUPS = {"ACCEL_CGROUP": "none"}
+
+
+if __name__ == "__main__":
+    cluster.main()

@@ -1,0 +1,187 @@
+"""What operators and watchers meet: logs that follow, limits, daemons that stop, start again, or are not there."""
+
+import signal
+import socket
+
+from tests.e2e import cluster
+
+
+class Following(cluster.ClusterTest):
+    AGENTS = 2
+
+    def test_a_follower_sees_lines_as_they_come_and_the_end(self):
+        script = self.script("echo first of $RANK; while [ ! -e go ]; do sleep 0.02; done; echo last of $RANK; echo bad >&2")
+        job = self.accel("submit", "--cpu", "--nodes", 2, script).out.split()[0]
+        # Whoever follows a job that is not placed yet is told so.
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 20, "the job runs")
+        follower = self.start(cluster.ACCEL, "logs", "--follow", job)
+        seen = sorted(follower.stdout.readline().decode() for _ in range(2))
+        self.assertEqual(seen, ["[rank 0] first of 0\n", "[rank 1] first of 1\n"])
+        self.assertIsNone(follower.poll())
+        self.path("go").touch()
+        result = self.finish(follower, 20)
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(sorted(result.out.splitlines()), ["[rank 0] last of 0", "[rank 1] last of 1"])
+        self.assertEqual(sorted(result.err.splitlines()), ["[rank 0] bad", "[rank 1] bad"])
+        again = self.accel("logs", "-f", job, "--rank", 1)
+        self.assertEqual((again.code, again.out, again.err), (0, "first of 1\nlast of 1\n", "bad\n"))
+
+    def test_a_follower_hears_which_rank_is_lost(self):
+        script = self.script("echo up; exec sleep 600")
+        job = self.accel("submit", "--cpu", "--nodes", 2, script).out.split()[0]
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 20, "the job runs")
+        follower = self.start(cluster.ACCEL, "logs", "--follow", job)
+        for _ in range(2):
+            follower.stdout.readline()
+        self.agents[1].kill()
+        result = self.finish(follower, 30)
+        self.assertEqual(result.code, 1, result)
+        self.assertIn("rank 1: ", result.err)
+        self.assertNotIn("rank 0: ", result.err)
+
+    def test_each_generation_has_its_own_output(self):
+        job = self.submit("--max_restarts", 1, self.script("echo gen $ACCEL_GENERATION; exit 1")).out.split()[0]
+        self.assertEqual(self.accel("logs", job).out, "gen 2\n")
+        self.assertEqual(self.accel("logs", job, "--generation", 1).out, "gen 1\n")
+        missing = self.accel("logs", job, "--generation", 3)
+        self.assertEqual(missing.code, 1, missing)
+        self.assertIn("generation 3", missing.err)
+
+
+class Jobs(cluster.ClusterTest):
+    def test_a_time_limit_ends_the_job(self):
+        result = self.submit("--time_limit", "1s", "--name", "slow", self.script("exec sleep 600"))
+        self.assertEqual(result.code, 124, result)
+        self.assertIn("time limit of 1s", result.err)
+        self.assertLess(result.seconds, 10)
+        [job] = self.jobs()
+        self.assertEqual((job["spec"]["name"], job["phase"], job["exit_code"]), ("slow", "FAILED", 124))
+
+    def test_a_job_that_has_not_failed_has_no_cause(self):
+        well = self.submit("/bin/true").out.split()[0]
+        waiting = self.accel("submit", "--cpu", self.script("touch up; exec sleep 600")).out.split()[0]
+        cluster.wait_until(lambda: self.path("up").exists(), 20, "the job runs")
+        self.assertEqual(self.accel("cancel", waiting).code, 0)
+        cluster.wait_until(lambda: self.jobs(waiting)[0]["phase"] == "CANCELLED", 20, "the job is cancelled")
+        for job in self.jobs():
+            self.assertNotIn("cause", job)
+        for job in (well, waiting):
+            self.assertNotIn("rank 0 ended", self.accel("status", job).out)
+
+    def test_environment_and_workdir_travel(self):
+        self.path("elsewhere").mkdir()
+        result = self.submit("--env", "ONE=1", "--env", "CARRIED", "--workdir", "elsewhere", self.script("echo $ONE $CARRIED $PWD"),
+                             env={"CARRIED": "from here"})
+        self.assertEqual(self.accel("logs", result.out.split()[0]).out, f"1 from here {self.path('elsewhere')}\n")
+
+    def test_gpus_that_no_node_has_are_waited_for(self):
+        job = self.accel("submit", "--gpu_ids", 7, "/bin/true").out.split()[0]
+        cluster.wait_until(lambda: "gpu_ids" in self.jobs(job)[0]["reason"], 10, "it says what it waits for")
+        self.assertEqual(self.jobs(job)[0]["phase"], "PENDING")
+
+
+class Daemons(cluster.ClusterTest):
+    def running_job(self):
+        waiting = self.start(cluster.ACCEL, "submit", "--wait", "--cpu", self.script("echo $$ > pid; exec sleep 600"))
+        return waiting, int(self.wait_for_file("pid"))
+
+    def start_coordinator_again(self):
+        self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
+        self.wait_for_nodes(1)
+
+    def test_a_coordinator_started_anew_stops_what_it_does_not_know(self):
+        # State is in memory: jobs of the earlier one are unknown.
+        for how in (signal.SIGKILL, signal.SIGTERM):
+            with self.subTest(signal=how):
+                waiting, worker = self.running_job()
+                self.coordinator.send_signal(how)
+                self.assertEqual(self.coordinator.wait(timeout=20), -9 if how == signal.SIGKILL else 0)
+                self.start_coordinator_again()
+                result = self.finish(waiting, 30)
+                self.assertEqual(result.code, 1, result)
+                self.assertIn("there is no job", result.err)
+                cluster.wait_until(lambda: not cluster.is_alive(worker), 20, "its worker is stopped")
+                self.assertEqual(self.submit("/bin/true").code, 0)
+                self.path("pid").unlink()
+
+    def test_sigterm_of_an_agent_ends_its_job(self):
+        waiting, worker = self.running_job()
+        self.agents[0].terminate()
+        self.assertEqual(self.agents[0].wait(timeout=20), 0)
+        self.assertFalse(cluster.is_alive(worker))
+        self.agents[0] = self.start_agent("n1")
+        result = self.finish(waiting, 30)
+        self.assertEqual(result.code, 1, result)
+        self.assertIn("node n1", result.err)
+
+    def test_the_state_directory_of_an_agent_is_its_own(self):
+        second = self.start(cluster.AGENT, "--state_dir", self.path("n1"), "--name", "n2", stdout=open(self.path("second.log"), "wb"),
+                            stderr=open(self.path("second.log"), "ab"))
+        cluster.wait_until(lambda: f"pid={self.agents[0].pid}" in self.log("second"), 20, "it says whom it waits for")
+        second.kill()
+        self.assertEqual(self.submit("/bin/true").code, 0)
+
+    def test_a_second_coordinator_is_refused(self):
+        taken = self.run_command(cluster.COORDINATOR, "--listen", "127.0.0.1:0", "--state_dir", self.path("coordinator"), seconds=10)
+        self.assertEqual(taken.code, 1, taken)
+        self.assertIn(f"in use by process {self.coordinator.pid}", taken.err)
+        taken = self.run_command(cluster.COORDINATOR, "--listen", self.env["ACCEL_COORDINATOR"], "--state_dir", self.path("other"),
+                                 seconds=10)
+        self.assertEqual(taken.code, 1, taken)
+        self.assertIn("cannot listen on", taken.err)
+
+
+class Absent(cluster.Test):
+    def free_address(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            return "127.0.0.1:%d" % free.getsockname()[1]
+
+    def test_no_coordinator_is_said_at_once(self):
+        self.env.update(ACCEL_COORDINATOR=self.free_address(), ACCEL_TOKEN="0123456789abcdef")
+        for command, seconds in ((["nodes"], 5), (["status"], 5), (["logs", "x"], 5), (["submit", "/bin/true"], 15)):
+            result = self.accel(*command)
+            self.assertEqual(result.code, 1, result)
+            self.assertIn("cannot reach the coordinator at " + self.env["ACCEL_COORDINATOR"], result.err)
+            self.assertLess(result.seconds, seconds)
+
+    def test_a_coordinator_that_never_answers_has_a_bound(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            address = "127.0.0.1:%d" % silent.getsockname()[1]
+            result = self.accel("nodes", env={"ACCEL_COORDINATOR": address, "ACCEL_TOKEN": "0123456789abcdef"})
+        self.assertEqual(result.code, 1, result)
+        self.assertLess(result.seconds, 35)
+        self.assertIn(address, result.err)
+
+    def test_a_token_that_others_can_read_is_refused(self):
+        token = self.path("token")
+        token.write_text("0123456789abcdef0123456789abcdef\n")
+        token.chmod(0o644)
+        for command in ([cluster.ACCEL, "nodes"],
+                        [cluster.COORDINATOR, "--listen", "127.0.0.1:0", "--state_dir", self.path("c")],
+                        [cluster.AGENT, "--coordinator", "127.0.0.1:1", "--state_dir", self.path("a")]):
+            result = self.run_command(*command, "--token_file", token, seconds=10)
+            self.assertEqual(result.code, 1, result)
+            self.assertIn("chmod 600", result.err)
+
+    def test_wrong_usage_of_daemons_is_2(self):
+        for command in ([cluster.COORDINATOR], [cluster.AGENT], [cluster.SHIM, "--no_such_flag"],
+                        [cluster.COORDINATOR, "--listen", "nowhere", "--state_dir", self.path("c")],
+                        [cluster.AGENT, "--coordinator", "nowhere", "--state_dir", self.path("a")]):
+            result = self.run_command(*command, seconds=10)
+            self.assertEqual(result.code, 2, result)
+            self.assertNotEqual(result.err, "")
+
+    def test_an_agent_may_start_before_its_coordinator(self):
+        address = self.free_address()
+        self.start(cluster.AGENT, "--coordinator", address, "--state_dir", self.path("early"), "--name", "early",
+                   stderr=open(self.path("early.log"), "wb"))
+        cluster.wait_until(lambda: "agent starts" in self.path("early.log").read_text(), 10, "the agent is up")
+        self.start(cluster.COORDINATOR, "--listen", address, "--state_dir", self.path("c"), stderr=open(self.path("c.log"), "wb"))
+        self.env["ACCEL_COORDINATOR"] = address
+        cluster.wait_until(lambda: '"connected": true' in self.accel("nodes", "--json").out, 20, "the agent connects")
+        self.assertEqual(self.accel("submit", "--wait", "--cpu", "/bin/true").code, 0)
+
+
+if __name__ == "__main__":
+    cluster.main()

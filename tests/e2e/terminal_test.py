@@ -1,0 +1,134 @@
+"""`accel launch` on a real terminal: its keys, its progress bars, its input."""
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import termios
+import time
+
+from tests.e2e import cluster
+
+COLUMNS = 100
+CTRL_C, CTRL_D, CTRL_Z = b"\x03", b"\x04", b"\x1a"
+
+
+class Terminal:
+    """A command as the foreground job of a terminal of its own."""
+
+    def __init__(self, test, *command):
+        self.test, self.out = test, b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(test.dir)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+            os.execve(command[0], [str(part) for part in command], test.env)
+        test.addCleanup(os.close, self.fd)
+
+    def type(self, keys):
+        os.write(self.fd, keys)
+
+    def read(self, until):
+        """Reads on until the output has these bytes, or to its end if there is no more; False: it has ended."""
+        deadline = time.monotonic() + 20
+        while until is None or until not in self.out:
+            if not select.select([self.fd], [], [], max(deadline - time.monotonic(), 0))[0]:
+                os.kill(self.pid, 9)
+                self.test.fail(f"not within 20 s: {until!r} in {self.out!r}")
+            try:
+                self.out += os.read(self.fd, 1 << 16)
+            except OSError:  # EIO: nobody has the other side open.
+                return False
+        return True
+
+    def expect(self, text):
+        """Waits for a text, which is then behind us."""
+        self.test.assertTrue(self.read(text), f"no {text!r} in {self.out!r}")
+        self.out = self.out.partition(text)[2]
+
+    def finish(self):
+        """The exit code."""
+        self.read(None)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+class LaunchOnATerminal(cluster.Test):
+    def terminal(self, processes, script):
+        return Terminal(self, cluster.ACCEL, "launch", "--cpu", "--num_processes", processes, self.script(script))
+
+    def test_a_single_process_keeps_the_terminals_input(self):
+        terminal = self.terminal(1, "[ -t 0 ] && echo ready $ACCEL_TERMINAL; read line; echo got $line; cat")
+        terminal.expect(b"ready %d" % COLUMNS)
+        terminal.type(b"breakpoint\n")
+        terminal.expect(b"got breakpoint")
+        terminal.type(CTRL_D)
+        self.assertEqual(terminal.finish(), 0)
+
+    def test_ctrl_c_reaches_a_single_process_itself(self):
+        terminal = self.terminal(1, "trap 'echo interrupted; exit 9' INT; echo ready; while :; do sleep 0.1; done")
+        terminal.expect(b"ready")
+        terminal.type(CTRL_C)
+        terminal.expect(b"interrupted")
+        self.assertEqual(terminal.finish(), 9)
+        terminal = self.terminal(1, "echo ready; exec sleep 60")
+        terminal.expect(b"ready")
+        terminal.type(CTRL_C)
+        self.assertEqual(terminal.finish(), 130)
+
+    def test_ctrl_z_does_not_leave_the_terminal_stuck(self):
+        terminal = self.terminal(1, "echo ready; read line; echo got $line")
+        terminal.expect(b"ready")
+        terminal.type(CTRL_Z)
+        terminal.expect(b"^Z")
+        terminal.type(b"on\n")
+        terminal.expect(b"got on")
+        self.assertEqual(terminal.finish(), 0)
+
+    def test_several_processes_have_no_input(self):
+        terminal = self.terminal(2, "read line || echo nothing")
+        terminal.expect(b"nothing")
+        terminal.expect(b"nothing")
+        self.assertEqual(terminal.finish(), 0)
+
+    def test_ctrl_c_ends_several_processes(self):
+        terminal = self.terminal(2, "trap 'touch term.$RANK; exit 0' TERM; echo ready; while :; do sleep 0.1; done")
+        terminal.expect(b"ready")
+        terminal.expect(b"ready")
+        terminal.type(CTRL_C)
+        self.assertEqual(terminal.finish(), 130)
+        self.assertTrue(self.path("term.0").exists() and self.path("term.1").exists())
+        self.assertEqual(self.leftovers(0), [])
+
+    def test_a_second_ctrl_c_kills_several_processes(self):
+        terminal = self.terminal(2, "trap '' TERM; echo ready; while :; do sleep 0.1; done")
+        terminal.expect(b"ready")
+        terminal.expect(b"ready")
+        terminal.type(CTRL_C)
+        terminal.expect(b"once more kills")
+        terminal.type(CTRL_C)
+        terminal.expect(b"killing")
+        self.assertEqual(terminal.finish(), 130)
+        self.assertEqual(self.leftovers(0), [])
+
+    def test_a_progress_bar_stays_a_bar_beside_another_rank(self):
+        terminal = self.terminal(2, r"""
+if [ $RANK = 0 ]; then
+  printf '\rbar 1/2' >&2; touch bar; while [ ! -e line ]; do sleep 0.01; done; printf '\rbar 2/2\n' >&2
+  echo "columns $ACCEL_TERMINAL"
+else
+  while [ ! -e bar ]; do sleep 0.01; done; echo "beside $ACCEL_TERMINAL"
+fi""")
+        terminal.read(b"beside")
+        self.path("line").touch()
+        self.assertEqual(terminal.finish(), 0)
+        # What a screen shows: each \r goes back, and what comes then is written over what was there.
+        lines = [line.rpartition(b"\r")[2] for line in terminal.out.replace(b"\r\n", b"\n").split(b"\n")]
+        shown = [line.replace(b"\x1b[K", b"") for line in lines if line]
+        self.assertIn(b"[rank 1] beside ", shown)
+        self.assertIn(b"[rank 0] bar 2/2", shown)
+        self.assertIn(b"[rank 0] columns %d" % (COLUMNS - len("[rank 0] ")), shown)
+
+
+if __name__ == "__main__":
+    cluster.main()
