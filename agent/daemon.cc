@@ -9,18 +9,22 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "agent/agent.h"
 #include "agent/base_env.h"
 #include "agent/find_shim.h"
 #include "agent/grpc_link.h"
 #include "agent/grpc_log_relays.h"
 #include "agent/identity.h"
+#include "agent/logs/log_paths.h"
 #include "agent/probe/inventory.h"
 #include "agent/probe/network.h"
 #include "agent/process/cgroup.h"
+#include "agent/process/marked_sweep.h"
 #include "agent/process/sweep.h"
 #include "agent/shim/posix_shim_host.h"
 #include "agent/state/state_dir.h"
+#include "common/clock.h"
 #include "common/host_port.h"
 #include "common/log.h"
 #include "common/loopback.h"
@@ -32,6 +36,7 @@ namespace {
 
 // How long what an earlier agent left may take to end: its jobs' graces, and a little.
 constexpr absl::Duration kPatience = absl::Seconds(40);
+constexpr absl::Duration kSweepPause = absl::Milliseconds(5);
 
 // A desired state repeats the descriptions of the node's jobs: more than the coordinator keeps of
 // all jobs together (256 MiB) it cannot have.
@@ -62,6 +67,24 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
                       std::move(inventory));
 }
 
+// The same where control groups did not hold them: what an earlier agent has left although neither
+// it nor a shim of it runs any more (the state directory is ours). Its ranks are given out again
+// once this agent has reported, so nothing of them may be left by then.
+absl::Status EndLeftovers(const StateDir& state_dir) {
+  const std::string mark = absl::StrCat(kErrorFileVariable, "=", state_dir.jobs_dir(), "/");
+  const absl::Time give_up = SteadyClock()->Now() + kPatience;
+  for (bool said = false; const int killed = KillMarked(mark); absl::SleepFor(kSweepPause)) {
+    if (!std::exchange(said, true)) {
+      LogWarning("ends processes that an earlier agent has left", {{"processes", killed}});
+    }
+    if (SteadyClock()->Now() < give_up) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(killed, " processes that an earlier agent has left do not die; look for ",
+                     mark, " in /proc/*/environ"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
@@ -76,6 +99,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   if (const int ended = EndEarlierGenerations(cgroups); ended > 0) {
     LogWarning("ended what an earlier agent and its shims had left", {{"generations", ended}});
   }
+  ACCEL_RETURN_IF_ERROR(EndLeftovers(state_dir));
 
   LogInfo("agent starts", {{"node", identity.name()},
                            {"id", identity.node_id()},

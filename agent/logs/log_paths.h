@@ -19,6 +19,10 @@
 
 namespace accel {
 
+// Names the worker's error file to the worker. All that descends from it inherits this, and so it
+// also tells whose state directory a process that was left behind belongs to.
+inline constexpr char kErrorFileVariable[] = "TORCHELASTIC_ERROR_FILE";
+
 enum class LogStream { kStdout, kStderr };
 
 std::string JobLogDir(absl::string_view base, absl::string_view job_id);

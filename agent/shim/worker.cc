@@ -88,8 +88,8 @@ std::optional<ExitFact> Worker::Start(const std::string& path) {
   options.path = path;
   options.argv = context_.start->argv;
   options.env = start_.env;
-  options.env.push_back(absl::StrCat("TORCHELASTIC_ERROR_FILE=",
-                                     WorkerErrorFile(context_.start->log_dir, start_.rank)));
+  options.env.push_back(
+      absl::StrCat(kErrorFileVariable, "=", WorkerErrorFile(context_.start->log_dir, start_.rank)));
   options.workdir = context_.start->workdir;
   options.fds = {{context_.stdin_fd, 0}, {out.get(), 1}, {err.get(), 2}};
   options.cgroup_fd = context_.cgroup_fd;

@@ -99,16 +99,24 @@ class KillLoop(cluster.ClusterTest):
         generation, ranks = self.wait_for_world(number, self.random.choice([1, 4]), done)
         done.add(generation)
         worker, shim = self.random.choice(ranks)
-        victim = self.random.choice(["worker", "shim", "agent"])
+        victim = self.random.choice(["worker", "shim", "agent", "agent and shim"])
         if victim == "worker":
             os.kill(worker, signal.SIGKILL)
         elif victim == "shim":
             os.kill(shim, signal.SIGKILL)
+        elif victim == "agent":
+            self.restart_agent(self.random.randrange(self.AGENTS))
         else:
-            which = self.random.randrange(self.AGENTS)
-            self.agents[which].kill()
-            self.agents[which].wait()
-            self.agents[which] = self.start_agent(f"n{which + 1}")
+            parent = cluster.parent_of(shim)
+            [which] = [i for i, agent in enumerate(self.agents) if agent.pid == parent]
+            os.kill(shim, signal.SIGSTOP)  # Or it would end the job when its agent is gone.
+            self.restart_agent(which, before=lambda: os.kill(shim, signal.SIGKILL))
+
+    def restart_agent(self, which, before=lambda: None):
+        self.agents[which].kill()
+        self.agents[which].wait()
+        before()
+        self.agents[which] = self.start_agent(f"n{which + 1}")
 
     def check_end(self, result, number, kills, succeeds):
         job = self.finish_job(result)

@@ -1,7 +1,6 @@
 """Who dies with whom: nothing of a job survives it, however it ends (invariant 7)."""
 
 import os
-import pathlib
 import signal
 import time
 
@@ -18,8 +17,7 @@ sleep 1003 & kill -STOP $!
 
 def shim_of(pid):
     """The shim that is a worker's parent."""
-    stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    return int(stat.rpartition(")")[2].split()[1])
+    return cluster.parent_of(pid)
 
 
 class Launch(cluster.Test):
