@@ -25,6 +25,7 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "common/token.h"
+#include "common/utf8.h"
 
 namespace accel {
 namespace {
@@ -59,6 +60,7 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
     return absl::InvalidArgumentError(absl::StrCat(
         "--advertise ", address, ": only loopback addresses are served so far; use 127.0.0.1"));
   }
+  if (!IsUtf8(options.name)) return absl::InvalidArgumentError("--name: it must be UTF-8");
   ACCEL_ASSIGN_OR_RETURN(v1::Inventory inventory, ProbeInventory(/*with_gpus=*/true));
   return MakeIdentity(node_id, options.name.empty() ? HostName() : options.name, address,
                       std::move(inventory));
