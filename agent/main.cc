@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 stopped by SIGTERM or SIGINT, after its jobs have ended; 1 cannot go on; 2 "
       "wrong usage.");
-  app.set_version_flag("--version", accel::kVersion);
+  app.set_version_flag("--version", std::string("accel-agent ") + accel::kVersion);
   app.add_option("--coordinator", options.coordinator, "HOST:PORT of the coordinator")
       ->envname("ACCEL_COORDINATOR")
       ->required();
