@@ -30,6 +30,7 @@
 #include "common/loopback.h"
 #include "common/status_macros.h"
 #include "common/token.h"
+#include "common/utf8.h"
 
 namespace accel {
 namespace {
@@ -62,6 +63,7 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
     ACCEL_ASSIGN_OR_RETURN(address, SourceAddressTo(coordinator.host, coordinator.port));
   }
   ACCEL_RETURN_IF_ERROR(CheckLoopback(address));
+  if (!IsUtf8(options.name)) return absl::InvalidArgumentError("--name: it must be UTF-8");
   ACCEL_ASSIGN_OR_RETURN(v1::Inventory inventory, ProbeInventory(/*with_gpus=*/true));
   return MakeIdentity(node_id, options.name.empty() ? HostName() : options.name, address,
                       std::move(inventory));

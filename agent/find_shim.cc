@@ -21,7 +21,9 @@ bool Executable(const fs::path& path) {
 }
 
 absl::StatusOr<std::string> Named(const std::string& path, absl::string_view by) {
-  if (Executable(path)) return fs::absolute(path).string();
+  std::error_code error;  // Without a working directory there is no absolute path.
+  const fs::path absolute = fs::absolute(path, error);
+  if (!error && Executable(path)) return absolute.string();
   return absl::NotFoundError(
       absl::StrCat(by, " names ", path, ", which is not an executable file"));
 }

@@ -5,7 +5,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/render/escape.h"
 #include "common/status_macros.h"
+#include "common/utf8.h"
 
 namespace accel {
 namespace {
@@ -83,6 +85,30 @@ absl::Status AddAllEnv(const std::vector<std::string>& texts, const Surroundings
   return absl::OkStatus();
 }
 
+absl::Status CheckUtf8(absl::string_view what, absl::string_view text) {
+  if (IsUtf8(text)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(EscapeControls(what), " is not UTF-8, and only that can be sent"));
+}
+
+// What travels must be UTF-8: no protobuf carries anything else.
+absl::Status CheckUtf8(const v1::JobSpec& spec) {
+  ACCEL_RETURN_IF_ERROR(CheckUtf8("--name", spec.name()));
+  ACCEL_RETURN_IF_ERROR(CheckUtf8("--workdir", spec.workdir()));
+  for (const std::string& word : spec.argv()) {
+    ACCEL_RETURN_IF_ERROR(CheckUtf8(absl::StrCat("the argument ", word), word));
+  }
+  for (const std::string& path : spec.required_paths()) {
+    ACCEL_RETURN_IF_ERROR(CheckUtf8(absl::StrCat("the path ", path), path));
+  }
+  for (const v1::EnvVar& variable : spec.env()) {
+    const std::string what = absl::StrCat("the variable ", variable.name());
+    ACCEL_RETURN_IF_ERROR(CheckUtf8(what, variable.name()));
+    ACCEL_RETURN_IF_ERROR(CheckUtf8(what, variable.value()));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Surroundings& around) {
@@ -97,6 +123,7 @@ absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Surro
   spec.set_time_limit_ms(absl::ToInt64Milliseconds(flags.time_limit));
   Travel(kPlaces, around, &spec);
   ACCEL_RETURN_IF_ERROR(AddAllEnv(flags.job.env, around, &spec));
+  ACCEL_RETURN_IF_ERROR(CheckUtf8(spec));
   return spec;
 }
 

@@ -99,6 +99,14 @@ TEST(MakeSubmitSpec, NameAndWorkdirMayBeGiven) {
   EXPECT_EQ(spec->argv(0), "/home/ann/train");
 }
 
+TEST(MakeSubmitSpec, WhatNoProtobufCarriesIsRefused) {
+  EXPECT_THAT(MakeSubmitSpec(Submit({"/bin/true", "a\xFF"}), Machine().Get()),
+              StatusIs(kInvalid, HasSubstr("the argument a\\xff is not UTF-8")));
+  EXPECT_THAT(MakeSubmitSpec(Submit({"--env", "X=\xFF", "/bin/true"}), Machine().Get()),
+              StatusIs(kInvalid, HasSubstr("the variable X is not UTF-8")));
+  EXPECT_OK(MakeLaunchSpec(Launch({"/bin/true", "a\xFF"}), Machine().Get()));
+}
+
 TEST(MakeLaunchSpec, Whole) {
   const LaunchFlags flags =
       Launch({"--num_processes", "2", "--cpu", "--log_dir", "logs", "true", "--cpu"});

@@ -1,5 +1,6 @@
 #include "cli/launch.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -223,6 +224,8 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
 
 int RunLaunch(const std::vector<std::string>& args, const Console& console) {
   InitLog("accel", LogLevel::kWarning);
+  // Arguments and variables may be any bytes here: the job never leaves this process.
+  google::protobuf::SetLogHandler(nullptr);
   LaunchFlags flags;
   FlagSet flag_set = MakeLaunchFlagSet(&flags);
   if (const auto over = ParseOrExplain(flag_set, args, console)) return *over;

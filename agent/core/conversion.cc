@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/logs/printable.h"
 
 namespace accel {
 namespace {
@@ -67,7 +68,7 @@ v1::ExitRecord ToProto(const ExitFact& fact) {
   record.set_signal(fact.signal);
   record.set_core_dumped(fact.core_dumped);
   record.set_out_of_memory(fact.out_of_memory);
-  record.set_message(fact.message);
+  record.set_message(Printable(fact.message));  // It may quote a path, which is any bytes.
   return record;
 }
 

@@ -31,6 +31,7 @@ TEST(ToProto, KeepsEveryKindOfExit) {
             v1::ExitRecord::SIGNALLED);
   EXPECT_EQ(ToProto(ExitFact{.kind = Kind::kNotStarted}).kind(), v1::ExitRecord::NOT_STARTED);
   EXPECT_EQ(ToProto(ExitFact{.kind = Kind::kShimDied}).kind(), v1::ExitRecord::SHIM_DIED);
+  EXPECT_EQ(ToProto(ExitFact{.message = "no \xFF"}).message(), "no \xEF\xBF\xBD");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/core/conversion.h"
 #include "agent/core/generation_state.h"
+#include "agent/logs/printable.h"
 
 namespace accel {
 namespace {
@@ -63,7 +64,7 @@ void NodeState::StartFailed(const GenerationId& id, const std::string& why) {
   if (found == generations_.end() || Ended(found->second.observed)) return;
   v1::ExitRecord* failure = found->second.observed.mutable_failure();
   failure->set_kind(v1::ExitRecord::NOT_STARTED);
-  failure->set_message(why);
+  failure->set_message(Printable(why));
   Step(&found->second, v1::ObservedGeneration::ENDED);
 }
 

@@ -1,0 +1,36 @@
+#include "common/utf8.h"
+
+#include <cstdint>
+
+namespace accel {
+namespace {
+
+uint8_t Byte(absl::string_view text, size_t i) { return static_cast<uint8_t>(text[i]); }
+
+}  // namespace
+
+size_t Utf8Length(absl::string_view text) {
+  const uint8_t lead = Byte(text, 0);
+  if (lead < 0x80) return 1;
+  const size_t length = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+  if (length == 0 || text.size() < length) return 0;
+  // The second byte excludes overlong forms, surrogates, and what lies beyond U+10FFFF.
+  const uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  const uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  if (Byte(text, 1) < low || Byte(text, 1) > high) return 0;
+  for (size_t i = 2; i < length; ++i) {
+    if ((Byte(text, i) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+bool IsUtf8(absl::string_view text) {
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+}  // namespace accel
