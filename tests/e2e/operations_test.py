@@ -114,6 +114,15 @@ class Daemons(cluster.ClusterTest):
         self.assertEqual(result.code, 1, result)
         self.assertIn("node n1", result.err)
 
+    def test_sigterm_of_an_agent_whose_coordinator_is_gone(self):
+        _, worker = self.running_job()
+        self.coordinator.kill()
+        self.coordinator.wait()
+        cluster.wait_until(lambda: "no coordinator" in self.log("n1"), 20, "the agent has noticed")
+        self.agents[0].terminate()
+        self.assertEqual(self.agents[0].wait(timeout=20), 0)
+        self.assertFalse(cluster.is_alive(worker))
+
     def test_the_state_directory_of_an_agent_is_its_own(self):
         second = self.start(cluster.AGENT, "--state_dir", self.path("n1"), "--name", "n2", stdout=open(self.path("second.log"), "wb"),
                             stderr=open(self.path("second.log"), "ab"))
