@@ -16,7 +16,9 @@ FlagSet MakeLaunchFlagSet(LaunchFlags* to) {
   flags.Text("shim", "PATH", "accel-shim (default: ACCEL_SHIM, then beside accel)", &to->shim);
   flags.Footer(
       "Ctrl-C, SIGTERM and SIGHUP end the job: SIGTERM to its processes, SIGKILL after a grace of "
-      "30 s. A second Ctrl-C kills at once.\n\n"
+      "30 s. A second Ctrl-C kills at once. A single process on a terminal owns it, as a debugger "
+      "needs: Ctrl-C then "
+      "reaches that process alone.\n\n"
       "Exit codes:\n"
       "  0     every process exited with 0\n"
       "  N     of the first process that failed in the last generation\n"
