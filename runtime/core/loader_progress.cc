@@ -29,16 +29,21 @@ void LoaderProgress::set_epoch(std::size_t epoch) {
 }
 
 LoaderState LoaderProgress::state() const {
-  if (!seed_) throw std::logic_error("only a prepared loader has a state that can be saved");
+  check_prepared();
   const auto epoch = running();
   if (epoch == nullptr) return {.epoch = next_epoch_, .seed = *seed_, .samples = next_samples_};
   return {.epoch = epoch->number, .seed = *seed_, .samples = epoch->position.seen_samples};
 }
 
 void LoaderProgress::load(const LoaderState& state) {
+  check_prepared();
   seed_ = state.seed;
   next_epoch_ = state.epoch;
   next_samples_ = state.samples;
+}
+
+void LoaderProgress::check_prepared() const {
+  if (!seed_) throw std::logic_error("only a prepared loader has a state to save or to load");
 }
 
 }  // namespace accel

@@ -54,10 +54,13 @@ class LoaderProgress {
   // without a seed.
   LoaderState state() const;
 
-  // The next loop goes on as `state` says. A running loop is not affected.
+  // The next loop goes on as `state` says. A running loop is not affected. Throws std::logic_error
+  // without a seed.
   void load(const LoaderState& state);
 
  private:
+  void check_prepared() const;
+
   std::optional<std::uint64_t> seed_;
   std::size_t next_epoch_ = 0;
   std::size_t next_samples_ = 0;

@@ -48,6 +48,7 @@ TEST(LoaderProgressTest, SetEpochBeginsAtTheFirstSample) {
 
 TEST(LoaderProgressTest, WithoutASeedThereIsNoState) {
   EXPECT_THROW(LoaderProgress().state(), std::logic_error);
+  EXPECT_THROW(LoaderProgress().load({}), std::logic_error);
 }
 
 }  // namespace
