@@ -23,16 +23,20 @@ std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
 
 // Every rank draws, so that their generators stay in step, and rank 0's number counts.
 LoaderBinding Accelerator::bind_loader() {
-  auto seed = static_cast<std::int64_t>(draw_seed());
+  const bool seedable = options_.use_seedable_sampler || options_.data_seed;
+  auto seed = static_cast<std::int64_t>(seedable ? options_.data_seed.value_or(initial_seed())
+                                                 : draw_seed());
   if (use_distributed()) seed = state_->communicator->broadcast_number(seed);
   return {.prepared = true,
           .num_processes = static_cast<std::size_t>(num_processes()),
           .process_index = static_cast<std::size_t>(process_index()),
           .split_batches = options_.split_batches,
           .even_batches = options_.even_batches,
+          .dispatch_batches = options_.dispatch_batches,
           .seed = static_cast<std::uint64_t>(seed),
           .device = device(),
-          .active = state_->loaders};
+          .active = state_->loaders,
+          .communicator = state_->communicator};
 }
 
 void Accelerator::backward(const torch::Tensor& loss) {
@@ -58,7 +62,8 @@ torch::Tensor Accelerator::gather_for_metrics(const torch::Tensor& tensor) const
   torch::Tensor all = gather(tensor);
   const LoaderPosition* position = state_->loaders->current();
   if (!use_distributed() || position == nullptr) return all;
-  const bool row_per_sample = all.size(0) == static_cast<std::int64_t>(position->padded_samples);
+  const bool row_per_sample =
+      tensor.dim() > 0 && all.size(0) == static_cast<std::int64_t>(position->padded_samples);
   return row_per_sample ? all.narrow(0, 0, static_cast<std::int64_t>(position->real_samples)) : all;
 }
 

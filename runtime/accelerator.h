@@ -18,8 +18,10 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -44,6 +46,15 @@ struct AcceleratorOptions {
   // Every process gets the same number of equal batches; the first samples are repeated to fill the
   // last.
   bool even_batches = true;
+  // Rank 0 reads prepared loaders for all and scatters each process's samples; the last batch is
+  // then divided instead of filled up. Unset: streams whose batches are tensors.
+  std::optional<bool> dispatch_batches;
+  // Prepared loaders shuffle epoch e with the seed e + data_seed, so that orders are those of
+  // Python's SeedableRandomSampler. Without data_seed, rank 0's initial seed of torch's CPU
+  // generator counts; data_seed alone implies use_seedable_sampler. Else prepare() draws a seed
+  // from that generator.
+  bool use_seedable_sampler = false;
+  std::optional<std::uint64_t> data_seed;
   // Allow parameters that take no part in a loss.
   bool find_unused_parameters = false;
   // How long to wait for a peer, in joining the world and in each collective.
@@ -90,6 +101,13 @@ class Accelerator {
                       prepare_one(std::forward<Rest>(rest))...};
   }
 
+  // `loader`, whose loops pass over their first `steps` batches (accel::skip_first_batches()).
+  template <typename Dataset, typename Sampler>
+  DataLoader<Dataset, Sampler> skip_first_batches(const DataLoader<Dataset, Sampler>& loader,
+                                                  std::size_t steps) const {
+    return accel::skip_first_batches(loader, steps);
+  }
+
   // The module that prepare() was given.
   template <typename Holder>
   Holder unwrap_model(const Model<Holder>& model) const {
@@ -107,7 +125,8 @@ class Accelerator {
   torch::Tensor gather(const torch::Tensor& tensor) const;
 
   // gather() without the samples that even_batches repeated at the end of the loader that is being
-  // iterated, so that each sample counts once. Only tensors with one row per sample are cut.
+  // iterated, so that each sample counts once. Only tensors with one row per sample are cut; a
+  // 0-dim tensor is a number per rank.
   torch::Tensor gather_for_metrics(const torch::Tensor& tensor) const;
   template <typename... Tensors>
   requires(sizeof...(Tensors) > 1) auto gather_for_metrics(const Tensors&... tensors) const {

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
 #include <c10/util/Exception.h>
 
 #include <atomic>
@@ -132,10 +133,24 @@ std::vector<std::int64_t> Communicator::all_gather_number(std::int64_t number) {
   return {numbers, numbers + all.numel()};
 }
 
+void Communicator::scatter(at::Tensor output, const std::vector<at::Tensor>& slices) {
+  std::vector<at::Tensor> outputs{std::move(output)};
+  std::vector<std::vector<at::Tensor>> inputs;
+  if (rank() == 0) inputs.push_back(slices);
+  group_->run("scatter", [&] { group_->backend->scatter(outputs, inputs)->wait(); });
+}
+
 std::int64_t Communicator::broadcast_number(std::int64_t number) {
-  const at::Tensor shared = at::full({1}, number, at::kLong).to(group_->device);
+  return broadcast_numbers({number}).front();
+}
+
+std::vector<std::int64_t> Communicator::broadcast_numbers(
+    const std::vector<std::int64_t>& numbers) {
+  const at::Tensor shared = at::tensor(numbers, at::kLong).to(group_->device);
   broadcast({shared});
-  return *shared.cpu().const_data_ptr<std::int64_t>();
+  const at::Tensor mine = shared.cpu();
+  const auto* begin = mine.const_data_ptr<std::int64_t>();
+  return {begin, begin + mine.numel()};
 }
 
 void Communicator::barrier() {

@@ -52,9 +52,14 @@ class Communicator {
   // In place, from rank 0. One broadcast per 25 MiB of a dtype.
   void broadcast(const std::vector<at::Tensor>& tensors);
 
-  // For small facts about the ranks: every rank's number in rank order; rank 0's number.
+  // Rank 0's slices[r] to rank r, into `output`. `slices` is empty on the other ranks. One scatter.
+  void scatter(at::Tensor output, const std::vector<at::Tensor>& slices);
+
+  // For small facts about the ranks: every rank's number in rank order; rank 0's number; rank 0's
+  // numbers, as many as each rank gives.
   std::vector<std::int64_t> all_gather_number(std::int64_t number);
   std::int64_t broadcast_number(std::int64_t number);
+  std::vector<std::int64_t> broadcast_numbers(const std::vector<std::int64_t>& numbers);
 
   void barrier();
 

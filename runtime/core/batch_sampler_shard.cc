@@ -47,8 +47,9 @@ void check_shard_options(const ShardOptions& options) {
   }
 }
 
-BatchSamplerShard::BatchSamplerShard(const ShardOptions& options, Source inner)
-    : options_(options), inner_(std::move(inner)) {
+BatchSamplerShard::BatchSamplerShard(const ShardOptions& options, Source inner,
+                                     std::vector<IndexBatch> first)
+    : options_(options), inner_(std::move(inner)), first_(std::move(first)) {
   check_shard_options(options_);
   ahead_ = inner_();
 }
@@ -59,6 +60,9 @@ std::optional<ShardedBatch> BatchSamplerShard::next() {
 
 std::optional<IndexBatch> BatchSamplerShard::pull() {
   if (!ahead_) return std::nullopt;
+  if (first_.size() < (options_.split_batches ? 1 : options_.num_processes)) {
+    first_.push_back(*ahead_);
+  }
   return std::exchange(ahead_, inner_());
 }
 
@@ -72,7 +76,6 @@ std::optional<ShardedBatch> BatchSamplerShard::next_of_round() {
   if (round.empty()) return std::nullopt;
   const bool complete_round = round.size() == options_.num_processes;
   if (options_.drop_last && !complete_round) return std::nullopt;
-  if (first_.empty()) first_ = round;
   const std::size_t real_samples = count_samples(round);
   const bool last_round = !ahead_;
   if (last_round && options_.even_batches && !options_.drop_last) complete(round);
@@ -97,7 +100,6 @@ void BatchSamplerShard::complete(std::vector<IndexBatch>& round) const {
 std::optional<ShardedBatch> BatchSamplerShard::next_slice() {
   const std::size_t slice = *options_.batch_size / options_.num_processes;
   while (std::optional<IndexBatch> batch = pull()) {
-    if (first_.empty()) first_.push_back(*batch);
     const std::size_t real_samples = batch->size();
     std::size_t at = 0;
     if (options_.even_batches) extend(*batch, *options_.batch_size, first_.front(), at);

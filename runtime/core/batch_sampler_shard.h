@@ -40,10 +40,11 @@ struct ShardedBatch {
 
 // Deals out an inner stream of batches:
 //   no split, drop_last   complete rounds of num_processes batches; batch k goes to process k mod N
-//   no split, even        the last round is completed with the first samples of the stream, over
-//   again no split, not even    batch k goes to process k mod N, however long it is split process p
-//   gets the p-th N-th of each batch; a short batch is first completed to
-//                         batch_size (even), or divided as it is, without empty slices (not even)
+//   no split, even        the last round is completed with the stream's first samples, over again
+//   no split, not even    batch k goes to process k mod N, however long it is
+//   split                 process p gets the p-th N-th of each batch; a short batch is first
+//                         completed to batch_size (even), or divided as it is, without empty slices
+//                         (not even)
 // Inner batches may be shorter than batch_size anywhere in the stream: no index is ever lost.
 // Without a batch_size, the last round is completed with whole batches instead of samples.
 //
@@ -53,8 +54,9 @@ class BatchSamplerShard {
   // The inner stream: the next batch (never empty), or std::nullopt once and for all at the end.
   using Source = std::function<std::optional<IndexBatch>()>;
 
+  // `first`: the batches that went before in the epoch, at most a round, if `inner` begins later.
   // Throws std::invalid_argument as check_shard_options() does.
-  BatchSamplerShard(const ShardOptions& options, Source inner);
+  BatchSamplerShard(const ShardOptions& options, Source inner, std::vector<IndexBatch> first = {});
 
   // This process's next batch, or std::nullopt at the end.
   std::optional<ShardedBatch> next();
@@ -70,7 +72,7 @@ class BatchSamplerShard {
   std::optional<IndexBatch>
       ahead_;  // One batch beyond those handed out, to know which round is the last.
   std::vector<IndexBatch>
-      first_;  // The first round (or the first batch when splitting), to repeat from.
+      first_;  // The first batches of the epoch: a round (or one when splitting), to repeat from.
 };
 
 // The number of batches that next() yields over an inner stream of `inner_batches` batches, all of

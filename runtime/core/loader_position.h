@@ -13,6 +13,8 @@ struct LoaderPosition {
   bool end_of_dataloader = false;
   std::size_t real_samples = 0;
   std::size_t padded_samples = 0;
+  // Real samples of the epoch up to and with this step, of all processes.
+  std::size_t seen_samples = 0;
 };
 
 // The loops that are open now; the innermost is the one begun last. Not thread-safe.

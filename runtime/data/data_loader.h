@@ -4,16 +4,27 @@
 
 #include <torch/data/dataloader.h>
 
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "runtime/core/batch_sampler_shard.h"
+#include "runtime/core/dispatch_rounds.h"
+#include "runtime/core/iterable_shard.h"
+#include "runtime/core/loader_progress.h"
+#include "runtime/data/batch.h"
+#include "runtime/data/data_source.h"
+#include "runtime/data/dispatched_stream.h"
 #include "runtime/data/epoch.h"
+#include "runtime/data/iterable_stream.h"
 #include "runtime/data/loader_binding.h"
+#include "runtime/data/map_stream.h"
 
 namespace accel {
 
@@ -22,17 +33,24 @@ namespace accel {
 //
 // Before prepare() it yields every batch. After it, this process's share, already on the device;
 // batch_size then counts per process, or over all of them with split_batches. Each loop is an epoch
-// of its own order if the sampler shuffles, and all ranks see the same order. Batches come in the
-// sampler's order, whatever DataLoaderOptions::enforce_ordering says.
+// of its own order if the sampler shuffles, and all ranks see the same order. A loop that is left
+// early ends its epoch. Batches come in the sampler's order, whatever
+// DataLoaderOptions::enforce_ordering says.
+//
+// Datasets whose samples have indices are read through a sampler of indices, or one that makes the
+// batches itself (see batch_sampler); of these each process reads its own share only. Streams are
+// datasets that are asked for a number of samples: torch's StatefulDataset, and StreamDataset with
+// a StreamSampler. Each process reads all of a stream and keeps its share, in its loop's own
+// thread; or, with dispatch_batches, rank 0 reads alone.
 template <typename Dataset, typename Sampler>
 class DataLoader {
  public:
-  using Batch = typename Dataset::BatchType;
+  using Batch = typename BatchOf<Dataset>::type;
 
   DataLoader(Dataset dataset, Sampler sampler, torch::data::DataLoaderOptions options)
       : source_(std::make_shared<DataSource<Dataset, Sampler>>(DataSource<Dataset, Sampler>{
             std::move(dataset), std::move(sampler), torch::data::FullDataLoaderOptions(options)})),
-        progress_(std::make_shared<Progress>()) {}
+        progress_(std::make_shared<LoaderProgress>()) {}
 
   class Iterator {
    public:
@@ -42,7 +60,7 @@ class DataLoader {
     using pointer = Batch*;
     using reference = Batch&;
 
-    explicit Iterator(std::shared_ptr<Epoch<Dataset, Sampler>> epoch) : epoch_(std::move(epoch)) {}
+    explicit Iterator(std::shared_ptr<Epoch<Batch>> epoch) : epoch_(std::move(epoch)) {}
     Batch& operator*() const { return epoch_->batch(); }
     Batch* operator->() const { return &epoch_->batch(); }
     Iterator& operator++() {
@@ -54,38 +72,59 @@ class DataLoader {
     }
 
    private:
-    std::shared_ptr<Epoch<Dataset, Sampler>> epoch_;
+    std::shared_ptr<Epoch<Batch>> epoch_;
   };
 
-  // Begins an epoch. Throws std::invalid_argument if split_batches does not fit batch_size.
+  // Begins an epoch. With dispatch_batches this and each step are collective: CommunicationError if
+  // a peer is lost or rank 0 could not read.
   Iterator begin() {
-    auto epoch =
-        std::make_shared<Epoch<Dataset, Sampler>>(source_, binding_, progress_->next_epoch++);
-    progress_->epoch = epoch;
-    return Iterator(std::move(epoch));
+    auto running = progress_->begin();
+    const EpochStart start{.number = running->number,
+                           .samples = running->position.seen_samples,
+                           .steps = skipped_steps_,
+                           .seed = progress_->seed()};
+    return Iterator(std::make_shared<Epoch<Batch>>(open(start), binding_, std::move(running)));
   }
   std::default_sentinel_t end() { return {}; }
 
-  // Batches that this process gets in an epoch. The sampler's own size() counts where it has one;
-  // else it is taken to yield each sample of the dataset once. Throws std::logic_error if neither
-  // has a size.
+  // Batches that this process gets in a whole epoch; the ones of skip_first_batches() do not count.
+  // The sampler's own size() counts where it has one; else it is taken to yield each sample of the
+  // dataset once. Throws std::logic_error if neither has a size, or if it depends on the size of
+  // the last batch and only the sampler knows that.
   std::size_t size() const {
-    const auto [samples, batch_size] = std::pair(sample_count(), source_->options.batch_size);
-    const std::size_t rest = samples % batch_size;
-    const bool short_batch = rest != 0 && !source_->options.drop_last;
-    return shard_length(source_->shard_options(binding_),
-                        samples / batch_size + (short_batch ? 1 : 0),
-                        short_batch ? rest : batch_size);
+    const std::size_t batches = whole_size();
+    return batches - std::min(batches, skipped_steps_);
   }
 
   // True while the last batch of the running epoch is being processed.
   bool end_of_dataloader() const {
-    const auto epoch = progress_->epoch.lock();
-    return epoch != nullptr && epoch->position().end_of_dataloader;
+    const auto running = progress_->running();
+    return running != nullptr && running->position.end_of_dataloader;
   }
 
-  // The number of the next epoch, from 0. With the seed it determines the order.
-  void set_epoch(std::size_t epoch) { progress_->next_epoch = epoch; }
+  // How many samples all processes have in the running step, without repeated ones; 0 outside of a
+  // loop.
+  std::size_t real_samples() const {
+    const auto running = progress_->running();
+    return running != nullptr ? running->position.real_samples : 0;
+  }
+
+  // The number of the running epoch, or of the next one; from 0. With the seed it determines the
+  // order.
+  std::size_t epoch() const { return progress_->epoch(); }
+  // The next loop is this epoch, from its first sample.
+  void set_epoch(std::size_t epoch) { progress_->set_epoch(epoch); }
+
+  // How far a prepared loader is: the same on all ranks, inside a loop (the running step counts as
+  // seen) and between loops. After load_state_dict(), on every rank, the next loop yields what is
+  // left of that epoch, each sample once, with any number of processes and any batch size; the
+  // loops after that are the next epochs, whole. The script makes the same dataset and sampler
+  // again. A sampler's order is to depend on nothing but the process-wide CPU generator, which is
+  // seeded for each epoch, and set_epoch(); a stream yields an epoch's samples in the same order
+  // again. Of a stream, the samples that were seen are read and discarded. Throw std::logic_error
+  // if the loader is not prepared.
+  LoaderState state_dict() const { return progress_->state(); }
+  void load_state_dict(const LoaderState& state) { progress_->load(state); }
 
   bool is_prepared() const { return binding_.prepared; }
 
@@ -93,16 +132,73 @@ class DataLoader {
   DataLoader bound(LoaderBinding binding) const {
     DataLoader loader(*this);
     loader.binding_ = std::move(binding);
-    loader.progress_ = std::make_shared<Progress>();
+    loader.progress_ = std::make_shared<LoaderProgress>(loader.binding_.seed);
     check_shard_options(source_->shard_options(loader.binding_));
+    if (loader.dispatched() && !Tensors<Batch>::fixed) {
+      throw std::invalid_argument(
+          "dispatch_batches needs batches that are tensors: map the dataset with "
+          "torch::data::transforms::Stack");
+    }
+    return loader;
+  }
+
+  // See skip_first_batches() below.
+  DataLoader skipping(std::size_t steps) const {
+    DataLoader loader(*this);
+    loader.skipped_steps_ += steps;
     return loader;
   }
 
  private:
-  struct Progress {
-    std::size_t next_epoch = 0;
-    std::weak_ptr<Epoch<Dataset, Sampler>> epoch;
-  };
+  using Local = std::conditional_t<stream_dataset<Dataset>, IterableStream<Dataset, Sampler>,
+                                   MapStream<Dataset, Sampler>>;
+
+  bool dispatched() const {
+    return binding_.num_processes > 1 &&
+           binding_.dispatch_batches.value_or(stream_dataset<Dataset> && Tensors<Batch>::fixed);
+  }
+
+  std::unique_ptr<BatchStream<Batch>> open(const EpochStart& start) const {
+    const bool dispatch = dispatched();
+    std::unique_ptr<BatchStream<Batch>> local;
+    if (!dispatch || binding_.process_index == 0) {
+      local = std::make_unique<Local>(source_, binding_, start, dispatch);
+    }
+    if constexpr (Tensors<Batch>::fixed) {
+      if (dispatch) {
+        return std::make_unique<DispatchedStream<Batch>>(std::move(local), binding_,
+                                                         source_->shard_options(binding_));
+      }
+    }
+    return local;
+  }
+
+  std::size_t whole_size() const {
+    const ShardOptions options = source_->shard_options(binding_);
+    if constexpr (stream_dataset<Dataset>) {
+      return iterable_length(options, sample_count(), dispatched());
+    } else {
+      const auto [batches, last_batch_size] = count_batches();
+      return dispatched() ? dispatch_length(options, batches, last_batch_size)
+                          : shard_length(options, batches, last_batch_size);
+    }
+  }
+
+  // The sampler's batches, and the size of the last one.
+  std::pair<std::size_t, std::size_t> count_batches() const {
+    if constexpr (batch_sampler<Sampler>) {
+      const bool matters = !source_->drop_last() && binding_.num_processes > 1 &&
+                           !binding_.even_batches && (binding_.split_batches || dispatched());
+      if (matters)
+        throw std::logic_error("only the batch sampler knows the size of its last batch");
+      return {source_->sampler.size(), source_->batch_size().value_or(1)};
+    } else {
+      const auto [samples, batch_size] = std::pair(sample_count(), source_->options.batch_size);
+      const std::size_t rest = samples % batch_size;
+      const bool short_batch = rest != 0 && !source_->options.drop_last;
+      return {samples / batch_size + (short_batch ? 1 : 0), short_batch ? rest : batch_size};
+    }
+  }
 
   std::size_t sample_count() const {
     if constexpr (requires(const Sampler& sampler) { sampler.size(); }) {
@@ -116,23 +212,41 @@ class DataLoader {
 
   std::shared_ptr<DataSource<Dataset, Sampler>> source_;
   LoaderBinding binding_;
-  std::shared_ptr<Progress> progress_;
+  std::shared_ptr<LoaderProgress> progress_;
+  std::size_t skipped_steps_ = 0;
 };
 
-// As torch::data::make_data_loader(), whose loaders hide what they are made of and so cannot be
-// sharded.
+// The same loader, whose loops pass over their first `steps` batches: of a dataset with indices
+// without reading them, of a stream by reading and discarding. Epochs go on counting in `loader`.
 template <typename Dataset, typename Sampler>
-DataLoader<Dataset, Sampler> make_data_loader(Dataset dataset, Sampler sampler,
-                                              torch::data::DataLoaderOptions options) {
+DataLoader<Dataset, Sampler> skip_first_batches(const DataLoader<Dataset, Sampler>& loader,
+                                                std::size_t steps) {
+  return loader.skipping(steps);
+}
+
+// As torch::data::make_data_loader() with any of its datasets and samplers, or a batch sampler.
+// torch's loaders hide what they are made of and so cannot be sharded. These are constrained, and
+// so preferred to torch's own, which a call with torch's options finds as well.
+template <typename Dataset, typename Sampler>
+requires std::move_constructible<Dataset> DataLoader<Dataset, Sampler> make_data_loader(
+    Dataset dataset, Sampler sampler, torch::data::DataLoaderOptions options) {
   return DataLoader<Dataset, Sampler>(std::move(dataset), std::move(sampler), options);
 }
 
 template <typename Sampler = torch::data::samplers::RandomSampler, typename Dataset>
-requires std::is_constructible_v<Sampler, std::size_t> DataLoader<Dataset, Sampler>
-make_data_loader(Dataset dataset, torch::data::DataLoaderOptions options = {}) {
+requires(!Dataset::is_stateful && std::is_constructible_v<Sampler, std::size_t>)
+    DataLoader<Dataset, Sampler> make_data_loader(Dataset dataset,
+                                                  torch::data::DataLoaderOptions options = {}) {
   const auto size = dataset.size();
   if (!size) throw std::logic_error("a dataset without a size needs a sampler of its own");
   return DataLoader<Dataset, Sampler>(std::move(dataset), Sampler(*size), options);
+}
+
+// Of a dataset that ends by itself.
+template <typename Dataset, typename = void>
+requires(Dataset::is_stateful) DataLoader<Dataset, NoSampler> make_data_loader(
+    Dataset dataset, torch::data::DataLoaderOptions options = {}) {
+  return DataLoader<Dataset, NoSampler>(std::move(dataset), NoSampler{}, options);
 }
 
 }  // namespace accel

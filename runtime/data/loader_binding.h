@@ -10,6 +10,8 @@
 
 namespace accel {
 
+class Communicator;
+
 // What prepare() tells a data loader about the world. By default: one process, nothing moved.
 struct LoaderBinding {
   bool prepared = false;
@@ -17,9 +19,11 @@ struct LoaderBinding {
   std::size_t process_index = 0;
   bool split_batches = false;
   bool even_batches = true;
-  std::optional<std::uint64_t> seed;  // The same on every rank.
+  std::optional<bool> dispatch_batches;  // std::nullopt: streams whose batches are tensors.
+  std::optional<std::uint64_t> seed;     // The same on every rank.
   c10::Device device{c10::kCPU};
   std::shared_ptr<ActiveLoaders> active = std::make_shared<ActiveLoaders>();
+  std::shared_ptr<Communicator> communicator;  // Needed to dispatch.
 };
 
 }  // namespace accel

@@ -1,6 +1,8 @@
 #include "runtime/data/sampler_rng.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randperm.h>
 
 #include <mutex>
 
@@ -31,10 +33,30 @@ SamplerRng::Scope::~Scope() {
   generator.set_state(others_);
 }
 
+std::vector<std::size_t> draw_random_order(at::Generator generator, std::size_t size,
+                                           std::size_t count, bool replacement) {
+  const auto high = static_cast<std::int64_t>(size);
+  const std::size_t run = replacement ? 32 : size;
+  std::vector<std::size_t> order;
+  order.reserve(count);
+  const auto draw = [&](std::size_t wanted) {
+    const at::Tensor drawn =
+        replacement ? at::randint(high, {static_cast<std::int64_t>(wanted)}, generator, at::kLong)
+                    : at::randperm(high, generator, at::kLong);
+    const auto* values = drawn.const_data_ptr<std::int64_t>();
+    order.insert(order.end(), values, values + wanted);
+  };
+  for (std::size_t i = 0; i < count / run; ++i) draw(run);
+  draw(count % run);  // Also when it gives nothing: Python's generator goes on as well.
+  return order;
+}
+
 std::uint64_t draw_seed() {
   at::Generator generator = process_generator();
   const std::lock_guard lock(generator.mutex());
   return at::check_generator<at::CPUGeneratorImpl>(generator)->random64();
 }
+
+std::uint64_t initial_seed() { return process_generator().current_seed(); }
 
 }  // namespace accel

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace accel {
 
@@ -44,7 +46,16 @@ class SamplerRng {
   at::Tensor state_;
 };
 
+// `count` indices below `size`, as torch.utils.data.RandomSampler draws them from `generator`,
+// which it advances: whole permutations and then the first part of one more; or, with replacement,
+// numbers in runs of 32.
+std::vector<std::size_t> draw_random_order(at::Generator generator, std::size_t size,
+                                           std::size_t count, bool replacement);
+
 // A seed from the process-wide CPU generator, which it advances.
 std::uint64_t draw_seed();
+
+// What the process-wide CPU generator was seeded with last.
+std::uint64_t initial_seed();
 
 }  // namespace accel

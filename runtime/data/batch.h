@@ -1,0 +1,159 @@
+// Operations on batches: tensors, torch::data examples, and vectors of these.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
+#include <c10/core/Device.h>
+#include <torch/data/example.h>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace accel {
+
+// Moved to a device. Anything but tensors stays.
+template <typename T>
+T to_device(T value, const c10::Device&) {
+  return value;
+}
+inline at::Tensor to_device(at::Tensor tensor, const c10::Device& device);
+template <typename Data, typename Target>
+torch::data::Example<Data, Target> to_device(torch::data::Example<Data, Target> example,
+                                             const c10::Device& device);
+template <typename Data>
+torch::data::Example<Data, torch::data::example::NoTarget> to_device(
+    torch::data::Example<Data, torch::data::example::NoTarget> example, const c10::Device& device);
+template <typename T>
+std::vector<T> to_device(std::vector<T> values, const c10::Device& device);
+
+inline at::Tensor to_device(at::Tensor tensor, const c10::Device& device) {
+  return tensor.defined() ? tensor.to(device) : tensor;
+}
+
+template <typename Data, typename Target>
+torch::data::Example<Data, Target> to_device(torch::data::Example<Data, Target> example,
+                                             const c10::Device& device) {
+  return {to_device(std::move(example.data), device), to_device(std::move(example.target), device)};
+}
+
+template <typename Data>
+torch::data::Example<Data, torch::data::example::NoTarget> to_device(
+    torch::data::Example<Data, torch::data::example::NoTarget> example, const c10::Device& device) {
+  return {to_device(std::move(example.data), device)};
+}
+
+template <typename T>
+std::vector<T> to_device(std::vector<T> values, const c10::Device& device) {
+  for (T& value : values) value = to_device(std::move(value), device);
+  return values;
+}
+
+// What a batch is made of, sample by sample: rows of tensors (the first dimension), or elements of
+// a vector.
+//   count(batch)              the samples
+//   slice(batch, begin, end)  samples [begin, end), sharing memory where it can
+//   join(batches)             one after the other; at least one
+template <typename Batch>
+struct Rows {
+  static_assert(sizeof(Batch) == 0,
+                "a stream's batches are tensors, examples of tensors, or vectors of any type");
+};
+
+template <>
+struct Rows<at::Tensor> {
+  static std::size_t count(const at::Tensor& batch) {
+    return static_cast<std::size_t>(batch.size(0));
+  }
+  static at::Tensor slice(const at::Tensor& batch, std::size_t begin, std::size_t end) {
+    return batch.narrow(0, static_cast<std::int64_t>(begin),
+                        static_cast<std::int64_t>(end - begin));
+  }
+  static at::Tensor join(const std::vector<at::Tensor>& batches) { return at::cat(batches); }
+};
+
+template <typename T>
+struct Rows<std::vector<T>> {
+  using Batch = std::vector<T>;
+  static std::size_t count(const Batch& batch) { return batch.size(); }
+  static Batch slice(const Batch& batch, std::size_t begin, std::size_t end) {
+    return Batch(batch.begin() + static_cast<std::ptrdiff_t>(begin),
+                 batch.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+  static Batch join(const std::vector<Batch>& batches) {
+    Batch all;
+    for (const Batch& batch : batches) all.insert(all.end(), batch.begin(), batch.end());
+    return all;
+  }
+};
+
+template <typename Data, typename Target>
+struct Rows<torch::data::Example<Data, Target>> {
+  using Batch = torch::data::Example<Data, Target>;
+  static std::size_t count(const Batch& batch) { return Rows<Data>::count(batch.data); }
+  static Batch slice(const Batch& batch, std::size_t begin, std::size_t end) {
+    return {Rows<Data>::slice(batch.data, begin, end),
+            Rows<Target>::slice(batch.target, begin, end)};
+  }
+  static Batch join(const std::vector<Batch>& batches) {
+    std::vector<Data> data;
+    std::vector<Target> target;
+    for (const Batch& batch : batches) {
+      data.push_back(batch.data);
+      target.push_back(batch.target);
+    }
+    return {Rows<Data>::join(data), Rows<Target>::join(target)};
+  }
+};
+
+template <typename Data>
+struct Rows<torch::data::Example<Data, torch::data::example::NoTarget>> {
+  using Batch = torch::data::Example<Data, torch::data::example::NoTarget>;
+  static std::size_t count(const Batch& batch) { return Rows<Data>::count(batch.data); }
+  static Batch slice(const Batch& batch, std::size_t begin, std::size_t end) {
+    return {Rows<Data>::slice(batch.data, begin, end)};
+  }
+  static Batch join(const std::vector<Batch>& batches) {
+    std::vector<Data> data;
+    for (const Batch& batch : batches) data.push_back(batch.data);
+    return {Rows<Data>::join(data)};
+  }
+};
+
+// The tensors of a batch that is made of a fixed number of them, each with one row per sample: what
+// can be scattered.
+template <typename Batch>
+struct Tensors {
+  static constexpr bool fixed = false;
+};
+
+template <>
+struct Tensors<at::Tensor> {
+  static constexpr bool fixed = true;
+  static std::vector<at::Tensor> of(at::Tensor batch) { return {std::move(batch)}; }
+  static at::Tensor batch(std::vector<at::Tensor> tensors) { return std::move(tensors[0]); }
+};
+
+template <>
+struct Tensors<torch::data::Example<>> {
+  static constexpr bool fixed = true;
+  static std::vector<at::Tensor> of(torch::data::Example<> batch) {
+    return {std::move(batch.data), std::move(batch.target)};
+  }
+  static torch::data::Example<> batch(std::vector<at::Tensor> tensors) {
+    return {std::move(tensors[0]), std::move(tensors[1])};
+  }
+};
+
+template <>
+struct Tensors<torch::data::TensorExample> {
+  static constexpr bool fixed = true;
+  static std::vector<at::Tensor> of(torch::data::TensorExample batch) {
+    return {std::move(batch.data)};
+  }
+  static torch::data::TensorExample batch(std::vector<at::Tensor> tensors) {
+    return {std::move(tensors[0])};
+  }
+};
+
+}  // namespace accel

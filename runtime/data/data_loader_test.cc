@@ -1,0 +1,370 @@
+// Loaders bound to every process of a small world, in one process; and dispatching ones in real
+// ones.
+#include "runtime/data/data_loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/data.h>
+
+#include <numeric>
+#include <set>
+#include <stdexcept>
+
+#include "runtime/accelerator.h"
+#include "runtime/data/seedable_sampler.h"
+#include "runtime/testing/ranks.h"
+
+namespace accel {
+namespace {
+
+using ::testing::ElementsAre;
+using torch::data::DataLoaderOptions;
+using torch::data::samplers::RandomSampler;
+using torch::data::samplers::SequentialSampler;
+using Numbers = std::vector<std::int64_t>;
+
+Numbers values(const torch::Tensor& tensor) {
+  return {tensor.data_ptr<std::int64_t>(), tensor.data_ptr<std::int64_t>() + tensor.numel()};
+}
+
+// Sample i is the number i; counts what is read.
+struct MapNumbers : torch::data::datasets::BatchDataset<MapNumbers, torch::Tensor> {
+  explicit MapNumbers(std::size_t size) : count(size) {}
+  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
+    *read += indices.size();
+    return torch::tensor(std::vector<std::int64_t>(indices.begin(), indices.end()), torch::kLong);
+  }
+  std::optional<std::size_t> size() const override { return count; }
+  std::size_t count;
+  std::shared_ptr<std::size_t> read = std::make_shared<std::size_t>(0);
+};
+
+// A stream of `size` numbers from 100 * epoch on, that gives at most `piece` at once and fails
+// after `fails_after` of them.
+struct Stream : torch::data::datasets::StatefulDataset<Stream, torch::Tensor> {
+  explicit Stream(std::size_t size, std::size_t most = 1000) : count(size), piece(most) {}
+  std::optional<torch::Tensor> get_batch(std::size_t size) override {
+    if (at >= fails_after) throw std::runtime_error("the file is torn");
+    const std::size_t begin = at;
+    at = std::min(count, at + std::min(size, piece));
+    if (begin == at) return std::nullopt;
+    const auto from = static_cast<std::int64_t>(100 * epoch);
+    return torch::arange(from + static_cast<std::int64_t>(begin),
+                         from + static_cast<std::int64_t>(at));
+  }
+  std::optional<std::size_t> size() const override { return count; }
+  void set_epoch(std::size_t number) { epoch = number; }
+  void reset() override { at = 0; }
+  void save(torch::serialize::OutputArchive&) const override {}
+  void load(torch::serialize::InputArchive&) override {}
+  std::size_t count, piece, at = 0, epoch = 0, fails_after = 1000;
+};
+
+// Batches of 1, 2, 3, 1, 2, 3, ... samples.
+struct Bags {
+  void reset() { at = batches = 0; }
+  std::optional<IndexBatch> next() {
+    if (at == count) return std::nullopt;
+    IndexBatch bag(std::min(count - at, batches++ % 3 + 1));
+    std::iota(bag.begin(), bag.end(), at);
+    at += bag.size();
+    return bag;
+  }
+  std::size_t count, at = 0, batches = 0;
+};
+
+struct Shape {
+  std::size_t num_processes, batch_size;
+  bool split, even;
+};
+
+// The loaders of all processes of a world, in lock-step.
+template <typename Loader>
+class World {
+ public:
+  using Iterator = decltype(std::declval<Loader&>().begin());
+
+  template <typename Make>
+  World(const Shape& shape, Make&& make) {
+    for (std::size_t p = 0; p < shape.num_processes; ++p) {
+      loaders_.push_back(make(shape.batch_size)
+                             .bound({.prepared = true,
+                                     .num_processes = shape.num_processes,
+                                     .process_index = p,
+                                     .split_batches = shape.split,
+                                     .even_batches = shape.even,
+                                     .dispatch_batches = false,
+                                     .seed = 11}));
+    }
+  }
+
+  void load(const LoaderState& state) {
+    for (Loader& loader : loaders_) loader.load_state_dict(state);
+  }
+
+  // One epoch, left after `stop` steps: the samples without repeated ones, and the state then.
+  std::pair<Numbers, LoaderState> pass(std::size_t stop = 1000) {
+    std::vector<Iterator> loops;
+    for (Loader& loader : loaders_) loops.push_back(loader.begin());
+    Numbers all;
+    LoaderState state = loaders_[0].state_dict();
+    for (std::size_t step = 0; step < stop && loops[0] != std::default_sentinel; ++step) {
+      state = loaders_[0].state_dict();
+      const std::size_t real = loaders_[0].real_samples(), before = all.size();
+      for (std::size_t p = 0; p < loops.size(); ++p) {
+        if (loops[p] == std::default_sentinel) continue;
+        EXPECT_EQ(loaders_[p].state_dict(), state);
+        for (std::int64_t value : values(*loops[p])) all.push_back(value);
+      }
+      EXPECT_GE(all.size(), before + real);
+      all.resize(before + real);
+      for (Iterator& loop : loops) {
+        if (loop != std::default_sentinel) ++loop;
+      }
+    }
+    return {all, state};
+  }
+
+ private:
+  std::vector<Loader> loaders_;
+};
+
+std::vector<Shape> shapes() {
+  std::vector<Shape> all;
+  for (std::size_t n : {1, 2, 3}) {
+    for (std::size_t b : {1, 2, 3}) {
+      for (const bool even : {true, false}) {
+        all.push_back({n, b, false, even});
+        all.push_back({n, b * n, true, even});
+      }
+    }
+  }
+  return all;
+}
+
+// Stops in an epoch at each step, in each world, and goes on in another one: together that is the
+// epoch's order, each sample once, and the next epoch is whole.
+template <typename Make>
+void expect_exact_resume(std::size_t length, Make&& make) {
+  using Loader = decltype(make(1));
+  World<Loader> reference({1, 1, false, false}, make);
+  const Numbers first = reference.pass().first, second = reference.pass().first;
+  ASSERT_EQ(first.size(), length);
+  const std::vector<Shape> all = shapes();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t stop = 1; stop <= length + 1; ++stop) {
+      World<Loader> before(all[i], make);
+      auto [seen, state] = before.pass(stop);
+      EXPECT_EQ(state.samples, seen.size());
+      // With strides that meet each pair of shapes at some step.
+      World<Loader> after(all[(i + 5 * stop) % all.size()], make);
+      after.load(state);
+      for (std::int64_t value : after.pass().first) seen.push_back(value);
+      ASSERT_EQ(seen, first) << "shape " << i << " stopped after " << stop;
+      ASSERT_EQ(after.pass().first, second);
+      if (state.samples == length) break;
+    }
+  }
+}
+
+TEST(ResumeTest, ExactWithARandomSampler) {
+  for (std::size_t length : {1, 7, 12, 13}) {
+    expect_exact_resume(length, [&](std::size_t batch_size) {
+      return make_data_loader<RandomSampler>(MapNumbers(length), batch_size);
+    });
+  }
+}
+
+TEST(ResumeTest, ExactWithASeedableSamplerAndWorkers) {
+  expect_exact_resume(11, [](std::size_t batch_size) {
+    return make_data_loader(MapNumbers(11), SeedableRandomSampler(11, {.data_seed = 5}),
+                            DataLoaderOptions(batch_size).workers(1));
+  });
+}
+
+TEST(ResumeTest, ExactWithAStream) {
+  for (std::size_t piece : {1, 2, 1000}) {
+    expect_exact_resume(13, [&](std::size_t batch_size) {
+      return make_data_loader(Stream(13, piece), batch_size);
+    });
+  }
+}
+
+TEST(ResumeTest, ExactWithABatchSampler) {
+  const auto make = [](std::size_t) { return make_data_loader(MapNumbers(14), Bags{14}, 1); };
+  World<decltype(make(1))> reference({1, 1, false, false}, make);
+  const Numbers whole = reference.pass().first;
+  for (const std::size_t n : {1, 2, 3}) {
+    for (const std::size_t m : {1, 2, 3}) {
+      for (std::size_t stop = 1; stop <= 8; ++stop) {
+        World<decltype(make(1))> before({n, 1, false, false}, make);
+        World<decltype(make(1))> after({m, 1, false, false}, make);
+        auto [seen, state] = before.pass(stop);
+        after.load(state);
+        for (std::int64_t value : after.pass().first) seen.push_back(value);
+        EXPECT_EQ(seen, whole) << n << " " << m << " " << stop;
+      }
+    }
+  }
+}
+
+TEST(ResumeTest, NeedsAPreparedLoader) {
+  auto loader = make_data_loader<SequentialSampler>(MapNumbers(3), 1);
+  EXPECT_THROW(loader.state_dict(), std::logic_error);
+  EXPECT_THROW(loader.load_state_dict({}), std::logic_error);
+}
+
+TEST(BatchSamplerTest, WholeBatchesAreDealtOut) {
+  auto loader = make_data_loader(MapNumbers(9), Bags{9}, 1)
+                    .bound({.prepared = true, .num_processes = 2, .process_index = 1, .seed = 1});
+  std::vector<Numbers> mine;
+  for (const torch::Tensor& batch : loader) mine.push_back(values(batch));
+  EXPECT_THAT(mine, ElementsAre(ElementsAre(1, 2), ElementsAre(6), ElementsAre(0)));
+}
+
+TEST(SkipTest, ReadsNothingAndGoesOnCountingEpochs) {
+  MapNumbers dataset(20);
+  auto loader = make_data_loader<RandomSampler>(dataset, 4).bound({.prepared = true, .seed = 3});
+  auto skipping = skip_first_batches(loader, 3);
+  EXPECT_EQ(skipping.size(), 2u);
+  Numbers rest, whole;
+  for (const torch::Tensor& batch : skipping) {
+    for (std::int64_t value : values(batch)) rest.push_back(value);
+    EXPECT_EQ(loader.state_dict().samples, 12 + rest.size());
+  }
+  EXPECT_EQ(*dataset.read, 8u);
+  EXPECT_EQ(loader.epoch(), 1u);
+  loader.set_epoch(0);
+  for (const torch::Tensor& batch : loader) {
+    for (std::int64_t value : values(batch)) whole.push_back(value);
+  }
+  EXPECT_EQ(rest, Numbers(whole.begin() + 12, whole.end()));
+}
+
+TEST(SkipTest, OfMoreBatchesThanThereAreLeavesNone) {
+  auto map = skip_first_batches(make_data_loader<SequentialSampler>(MapNumbers(3), 2), 9);
+  auto stream = skip_first_batches(make_data_loader(Stream(3), 2), 9);
+  EXPECT_TRUE(map.begin() == map.end());
+  EXPECT_TRUE(stream.begin() == stream.end());
+  EXPECT_EQ(map.size() + stream.size(), 0u);
+}
+
+// Torch's own kind of endless stream, of uncollated examples, ended by its sampler.
+struct Endless : torch::data::datasets::StreamDataset<Endless> {
+  std::vector<torch::data::Example<>> get_batch(std::size_t size) override {
+    std::vector<torch::data::Example<>> batch;
+    for (std::size_t i = 0; i < size; ++i) {
+      batch.emplace_back(torch::tensor(next), torch::tensor(-next));
+      ++next;
+    }
+    return batch;
+  }
+  std::optional<std::size_t> size() const override { return std::nullopt; }
+  std::int64_t next = 0;
+};
+
+TEST(StreamTest, OfExamplesIsSharded) {
+  auto loader = make_data_loader(Endless(), torch::data::samplers::StreamSampler(5), 2)
+                    .bound({.prepared = true, .num_processes = 2, .process_index = 1, .seed = 1});
+  Numbers mine;
+  for (const auto& batch : loader) {
+    EXPECT_EQ(batch.size(), 2u);
+    for (const auto& example : batch) {
+      EXPECT_EQ(example.target.item<std::int64_t>(), -example.data.item<std::int64_t>());
+      mine.push_back(example.data.item<std::int64_t>());
+    }
+  }
+  EXPECT_THAT(mine, ElementsAre(2, 3, 1, 2));
+  EXPECT_THROW(loader.size(), std::logic_error);
+}
+
+TEST(StreamTest, CollatedExamplesAndAnEpochLeftEarly) {
+  auto loader = make_data_loader(Endless().map(torch::data::transforms::Stack<>()),
+                                 torch::data::samplers::StreamSampler(4), 2);
+  for ([[maybe_unused]] auto& batch : loader) break;
+  std::size_t samples = 0;
+  for (auto& batch : loader) {
+    EXPECT_TRUE(torch::equal(batch.data, -batch.target));
+    samples += static_cast<std::size_t>(batch.data.size(0));
+  }
+  EXPECT_EQ(samples, 4u);
+}
+
+TEST(StreamTest, EpochsAreNumberedForTheDataset) {
+  auto loader = make_data_loader(Stream(3), 4);
+  for (std::int64_t epoch : {0, 1}) {
+    for (const torch::Tensor& batch : loader) {
+      EXPECT_THAT(values(batch), ElementsAre(100 * epoch, 100 * epoch + 1, 100 * epoch + 2));
+    }
+  }
+}
+
+TEST(DispatchTest, RefusesBatchesThatAreNoTensors) {
+  const LoaderBinding binding{.prepared = true, .num_processes = 2, .dispatch_batches = true};
+  auto loader = make_data_loader(Endless(), torch::data::samplers::StreamSampler(5), 2);
+  EXPECT_THROW(loader.bound(binding), std::invalid_argument);
+}
+
+// Gathers what is left of an epoch; leaves every loop after `stop` steps.
+template <typename Loader>
+Numbers gathered(Accelerator& accelerator, Loader& loader, std::size_t stop = 1000) {
+  Numbers all;
+  std::size_t steps = 0;
+  for (auto& batch : loader) {
+    for (std::int64_t value : values(accelerator.gather_for_metrics(batch))) all.push_back(value);
+    if (++steps == stop) break;
+  }
+  return all;
+}
+
+TEST(DispatchTest, OneReaderExactResumeAndEarlyExit) {
+  for (const int world_size : {2, 3}) {
+    on_ranks(world_size, [] {
+      Accelerator accelerator({.dispatch_batches = true, .data_seed = 11});
+      for (const std::size_t workers : {0, 2}) {
+        MapNumbers dataset(23);
+        auto loader = accelerator.prepare(
+            make_data_loader<RandomSampler>(dataset, DataLoaderOptions(2).workers(workers)));
+        const Numbers whole = gathered(accelerator, loader);
+        EXPECT_EQ(std::set<std::int64_t>(whole.begin(), whole.end()).size(), 23u);
+        EXPECT_EQ(whole.size(), 23u);
+        if (!accelerator.is_main_process()) EXPECT_EQ(*dataset.read, 0u);
+        gathered(accelerator, loader, 1);
+        EXPECT_EQ(loader.state_dict(), (LoaderState{.epoch = 2, .seed = 11, .samples = 0}));
+        // As saved by any number of processes.
+        loader.load_state_dict({.epoch = 0, .seed = 11, .samples = 9});
+        EXPECT_EQ(gathered(accelerator, loader), Numbers(whole.begin() + 9, whole.end()));
+      }
+    });
+  }
+}
+
+TEST(DispatchTest, UnevenBatchesRepeatNothing) {
+  on_ranks(3, [] {
+    Accelerator accelerator({.even_batches = false});
+    auto loader = accelerator.prepare(make_data_loader(Stream(8), 2));
+    std::vector<Numbers> mine;
+    for (const torch::Tensor& batch : loader) mine.push_back(values(batch));
+    EXPECT_EQ(loader.size(), mine.size());
+    const std::vector<Numbers> expected[] = {{{0, 1}, {6}}, {{2, 3}, {7}}, {{4, 5}}};
+    EXPECT_EQ(mine, expected[accelerator.process_index()]);
+    accelerator.wait_for_everyone();
+  });
+}
+
+TEST(DispatchTest, AReaderThatFailsIsAnErrorOnAllRanks) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    Stream stream(20);
+    stream.fails_after = 8;
+    auto loader = accelerator.prepare(make_data_loader(stream, 2));
+    if (accelerator.is_main_process()) {
+      EXPECT_THROW(gathered(accelerator, loader), std::runtime_error);
+    } else {
+      EXPECT_THROW(gathered(accelerator, loader), CommunicationError);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace accel

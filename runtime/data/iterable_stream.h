@@ -1,0 +1,128 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/core/iterable_shard.h"
+#include "runtime/data/batch.h"
+#include "runtime/data/batch_stream.h"
+#include "runtime/data/data_source.h"
+#include "runtime/data/loader_binding.h"
+
+namespace accel {
+
+// The batches of a dataset that is read from its beginning to its end: this process's, or,
+// `dispatched`, the global ones that are divided afterwards. What is passed over is read and
+// discarded. Not thread-safe.
+template <typename Dataset, typename Sampler>
+class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
+ public:
+  using Batch = typename BatchOf<Dataset>::type;
+  using Source = DataSource<Dataset, Sampler>;
+
+  IterableStream(std::shared_ptr<Source> source, const LoaderBinding& binding,
+                 const EpochStart& start, bool dispatched)
+      : source_(std::move(source)),
+        options_(source_->shard_options(binding)),
+        dispatched_(dispatched),
+        seen_samples_(start.samples) {
+    if constexpr (requires { source_->dataset.set_epoch(start.number); }) {
+      source_->dataset.set_epoch(start.number);
+    }
+    if constexpr (Dataset::is_stateful) {
+      source_->dataset.reset();
+    } else {
+      source_->sampler.reset(std::nullopt);
+    }
+    pass_over(start.samples);
+    for (std::size_t step = 0; step < start.steps; ++step) {
+      if (const auto round = next_round()) seen_samples_ += Rows<Batch>::count(*round);
+    }
+  }
+
+  std::optional<Step<Batch>> next() override {
+    const std::optional<Batch> round = next_round();
+    if (!round) return std::nullopt;
+    const std::size_t rows = Rows<Batch>::count(*round), first = Rows<Batch>::count(*first_);
+    const auto share =
+        dispatched_ ? dispatched_round(options_, rows, first) : round_share(options_, rows, first);
+    if (!share) return std::nullopt;
+    seen_samples_ += rows;
+    const std::size_t copies = dispatched_ ? 1 : options_.num_processes;
+    return Step<Batch>{pick(*share, *round),
+                       {.real_samples = rows,
+                        .padded_samples = share->size() * copies,
+                        .seen_samples = seen_samples_}};
+  }
+
+ private:
+  // Up to `count` samples, as many as come at once. None is the end.
+  std::optional<Batch> read(std::size_t count) {
+    std::optional<Batch> batch;
+    if constexpr (Dataset::is_stateful) {
+      batch = source_->dataset.get_batch(count);
+    } else if (const auto request = source_->sampler.next(count)) {
+      batch = source_->dataset.get_batch(static_cast<std::size_t>(*request));
+    }
+    if (batch && Rows<Batch>::count(*batch) == 0) batch.reset();
+    return batch;
+  }
+
+  // The next `count` samples, fewer only at the end. What a dataset gives beyond them is kept.
+  std::optional<Batch> take(std::size_t count) {
+    std::vector<Batch> pieces;
+    std::size_t rows = 0;
+    while (rows < count) {
+      std::optional<Batch> piece = rest_ ? std::exchange(rest_, std::nullopt) : read(count - rows);
+      if (!piece) break;
+      const std::size_t size = Rows<Batch>::count(*piece), taken = std::min(size, count - rows);
+      if (taken < size) {
+        rest_ = Rows<Batch>::slice(*piece, taken, size);
+        piece = Rows<Batch>::slice(*piece, 0, taken);
+      }
+      rows += taken;
+      pieces.push_back(*std::move(piece));
+    }
+    if (pieces.empty()) return std::nullopt;
+    return pieces.size() == 1 ? std::move(pieces.front()) : Rows<Batch>::join(pieces);
+  }
+
+  std::optional<Batch> next_round() {
+    std::optional<Batch> round = take(round_size(options_));
+    if (round && !first_) first_ = round;
+    return round;
+  }
+
+  void pass_over(std::size_t samples) {
+    while (samples > 0) {
+      std::optional<Batch> piece = take(std::min(samples, round_size(options_)));
+      if (!piece) return;
+      samples -= Rows<Batch>::count(*piece);
+      if (!first_) first_ = std::move(piece);
+    }
+  }
+
+  Batch pick(const RoundShare& share, const Batch& round) const {
+    if (share.repeated.empty() && share.own.size() == Rows<Batch>::count(round)) return round;
+    std::vector<Batch> pieces;
+    if (share.own.size() > 0) {
+      pieces.push_back(Rows<Batch>::slice(round, share.own.begin, share.own.end));
+    }
+    for (const RowRange& range : share.repeated) {
+      pieces.push_back(Rows<Batch>::slice(*first_, range.begin, range.end));
+    }
+    return pieces.size() == 1 ? std::move(pieces.front()) : Rows<Batch>::join(pieces);
+  }
+
+  const std::shared_ptr<Source> source_;
+  const ShardOptions options_;
+  const bool dispatched_;
+  std::size_t seen_samples_;
+  std::optional<Batch> first_;  // The first samples of the epoch, up to a round, to repeat from.
+  std::optional<Batch> rest_;   // Read and not yet taken.
+};
+
+}  // namespace accel

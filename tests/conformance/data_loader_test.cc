@@ -1,0 +1,331 @@
+// Every case of random_sampler_epochs.json, dispatcher.json and gather_for_metrics.json, the last
+// two in as many processes as a case asks for. Where upstream is marked as defective, the test says
+// what accel does instead:
+//   - a loop that is left early ends its epoch: the next one has an order of its own;
+//   - a loader without a single batch yields nothing;
+//   - every process gets a batch, also of fewer samples than processes;
+//   - gather_for_metrics() gives each sample once, also of streams and after skip_first_batches();
+//   - skip_first_batches(n) of a dispatching loader passes over n steps;
+//   - one number per rank is never cut.
+#include "runtime/data/data_loader.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <gtest/gtest.h>
+#include <torch/data.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+
+#include "runtime/accelerator.h"
+#include "runtime/data/sampler_rng.h"
+#include "runtime/data/seedable_sampler.h"
+#include "runtime/testing/ranks.h"
+#include "tests/conformance/golden.h"
+
+namespace accel {
+namespace {
+
+using nlohmann::json;
+using torch::data::samplers::RandomSampler;
+using torch::data::samplers::SequentialSampler;
+using Indices = std::vector<std::size_t>;
+using Batches = std::vector<std::vector<double>>;
+
+// Sample i is the number i.
+struct Numbers : torch::data::datasets::BatchDataset<Numbers, torch::Tensor> {
+  explicit Numbers(std::size_t size) : count(size) {}
+  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
+    return torch::tensor(std::vector<std::int64_t>(indices.begin(), indices.end()), torch::kLong);
+  }
+  std::optional<std::size_t> size() const override { return count; }
+  std::size_t count;
+};
+
+// The same as a stream.
+struct NumberStream : torch::data::datasets::StatefulDataset<NumberStream, torch::Tensor> {
+  NumberStream(std::size_t size, bool has_size) : count(size), sized(has_size) {}
+  std::optional<torch::Tensor> get_batch(std::size_t size) override {
+    const std::size_t begin = at;
+    at = std::min(count, at + size);
+    if (begin == at) return std::nullopt;
+    return torch::arange(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(at));
+  }
+  std::optional<std::size_t> size() const override {
+    return sized ? std::optional(count) : std::nullopt;
+  }
+  void reset() override { at = 0; }
+  void save(torch::serialize::OutputArchive&) const override {}
+  void load(torch::serialize::InputArchive&) override {}
+  std::size_t count, at = 0;
+  bool sized;
+};
+
+std::vector<double> values(const torch::Tensor& tensor) {
+  const torch::Tensor flat = tensor.to(torch::kDouble).contiguous();
+  return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
+}
+
+// All numbers in a golden value.
+std::vector<double> values(const json& golden) {
+  if (golden.is_number()) return {golden.get<double>()};
+  std::vector<double> all;
+  if (golden.is_object() && golden.contains("data")) return values(golden["data"]);
+  for (const json& part : golden) {
+    for (double value : values(part)) all.push_back(value);
+  }
+  return all;
+}
+
+std::vector<double> range(std::size_t begin, std::size_t end) {
+  std::vector<double> all(end - std::min(begin, end));
+  std::iota(all.begin(), all.end(), static_cast<double>(begin));
+  return all;
+}
+
+bool defect(const json& one, const std::string& text) {
+  return one.contains("upstream_defect") &&
+         one["upstream_defect"].get<std::string>().find(text) != std::string::npos;
+}
+
+torch::data::DataLoaderOptions loader_options(const json& params) {
+  return torch::data::DataLoaderOptions(params["batch_size"].get<std::size_t>())
+      .drop_last(params["drop_last"]);
+}
+
+Indices drawn(SeedableRandomSampler& sampler, std::size_t epoch) {
+  sampler.set_epoch(epoch);
+  sampler.reset();
+  Indices order;
+  while (auto batch = sampler.next(7)) order.insert(order.end(), batch->begin(), batch->end());
+  return order;
+}
+
+void expect_orders(const json& one) {
+  const json& params = one["params"];
+  const std::size_t length = params["length"], epochs = params["epochs"];
+  if (params["kind"] == "torch_generator") {
+    at::Generator generator = at::detail::createCPUGenerator(params["seed"].get<std::uint64_t>());
+    for (std::size_t e = 0; e < epochs; ++e) {
+      EXPECT_EQ(draw_random_order(generator, length, length, false),
+                one["expected"]["orders"][e].get<Indices>());
+    }
+    return;
+  }
+  SeedableRandomSampler::Options options{.data_seed = params["data_seed"],
+                                         .replacement = params["replacement"]};
+  if (!params["num_samples"].is_null()) options.num_samples = params["num_samples"];
+  if (one["expected"].contains("error")) {
+    EXPECT_THROW(SeedableRandomSampler(length, options), std::invalid_argument);
+    return;
+  }
+  SeedableRandomSampler sampler(length, options);
+  for (std::size_t e = 0; e < epochs; ++e) {
+    EXPECT_EQ(drawn(sampler, e), one["expected"]["orders"][e].get<Indices>());
+  }
+}
+
+// One epoch of `loader`, up to batch `stop`. Says whether it was left there.
+template <typename Loader>
+std::pair<Batches, bool> pass(Loader& loader, std::optional<std::size_t> stop = std::nullopt) {
+  Batches batches;
+  for (const torch::Tensor& batch : loader) {
+    if (batches.size() == stop) return {batches, true};
+    batches.push_back(values(batch));
+  }
+  return {batches, false};
+}
+
+void expect_epochs(const json& one) {
+  const json& params = one["params"];
+  for (std::size_t p = 0; p < params["num_processes"]; ++p) {
+    auto loader = make_data_loader<RandomSampler>(Numbers(params["length"]), loader_options(params))
+                      .bound({.prepared = true,
+                              .num_processes = params["num_processes"],
+                              .process_index = p,
+                              .split_batches = params["split_batches"],
+                              .even_batches = params["even_batches"],
+                              .seed = params["data_seed"].get<std::uint64_t>()});
+    const auto expected = one["expected"]["epochs"][p].get<std::vector<Batches>>();
+    std::optional<std::size_t> stop;
+    if (!params["break_after"].is_null()) stop = params["break_after"].get<std::size_t>();
+    auto [first, left_early] = pass(loader, stop);
+    EXPECT_EQ(first, expected[0]);
+    if (left_early) {
+      // Upstream repeats epoch 0, and so is one epoch behind.
+      EXPECT_EQ(pass(loader).first, expected[2]);
+      loader.set_epoch(0);
+      EXPECT_EQ(pass(loader).first, expected[1]);
+      continue;
+    }
+    for (std::size_t e = 1; e < expected.size(); ++e) EXPECT_EQ(pass(loader).first, expected[e]);
+  }
+}
+
+TEST(RandomSamplerConformance, EveryCase) {
+  for (const json& one : golden_cases("random_sampler_epochs.json")) {
+    SCOPED_TRACE(one.dump());
+    one["params"]["kind"] == "loader" ? expect_epochs(one) : expect_orders(one);
+  }
+}
+
+// Runs `check(accelerator, one, loader)` with the prepared loader of the case.
+template <typename Check>
+void with_loader(const json& one, const AcceleratorOptions& options, Check&& check) {
+  const json& params = one["params"];
+  Accelerator accelerator(options);
+  if (params["dataset"] == "map") {
+    auto loader =
+        make_data_loader<SequentialSampler>(Numbers(params["length"]), loader_options(params));
+    check(accelerator, one, loader);
+  } else {
+    auto loader =
+        make_data_loader(NumberStream(params["length"], params["dataset"] == "sized_iterable"),
+                         loader_options(params));
+    check(accelerator, one, loader);
+  }
+}
+
+// In real processes, one world for all cases with as many of them.
+template <typename Check>
+void on_worlds(const char* file, Check&& check) {
+  const json cases = golden_cases(file);
+  std::set<int> worlds;
+  for (const json& one : cases) worlds.insert(one["params"]["num_processes"].get<int>());
+  for (const int world_size : worlds) {
+    on_ranks(world_size, [&] {
+      Accelerator world;
+      for (const json& one : cases) {
+        if (one["params"]["num_processes"] != world_size) continue;
+        SCOPED_TRACE(one.dump());
+        check(one);
+      }
+    });
+  }
+}
+
+template <typename Loader>
+void expect_dispatched(Accelerator& accelerator, const json& one, Loader& plain) {
+  const json& expected = one["expected"];
+  if (expected.contains("error") && !one.contains("upstream_defect")) {
+    EXPECT_THROW(accelerator.prepare(plain), std::invalid_argument);
+    return;
+  }
+  auto loader = accelerator.prepare(plain);
+  Batches batches;
+  std::vector<bool> ends;
+  std::size_t remainder = 0;
+  std::vector<double> together;
+  for (const torch::Tensor& batch : loader) {
+    batches.push_back(values(batch));
+    ends.push_back(loader.end_of_dataloader());
+    remainder = loader.real_samples();
+    for (double value : values(accelerator.gather_for_metrics(batch))) together.push_back(value);
+  }
+  if (defect(one, "without a single batch")) {
+    EXPECT_TRUE(batches.empty());
+    EXPECT_EQ(loader.size(), 0u);
+    return;
+  }
+  EXPECT_EQ(ends, expected["end_of_dataloader"].get<std::vector<bool>>());
+  EXPECT_EQ(remainder, expected["remainder"].get<std::size_t>());
+  if (defect(one, "an empty batch")) {
+    EXPECT_EQ(together, range(0, one["params"]["length"]));
+    for (const auto& batch : batches) EXPECT_FALSE(batch.empty());
+  } else {
+    EXPECT_FALSE(one.contains("upstream_defect")) << "a defect unknown to this test";
+    const auto mine = static_cast<std::size_t>(accelerator.process_index());
+    EXPECT_EQ(batches, expected["batches"]["per_rank"][mine].get<Batches>());
+  }
+  if (expected["len"].is_null()) {
+    EXPECT_THROW(loader.size(), std::logic_error);
+  } else {
+    EXPECT_EQ(loader.size(), expected["len"].get<std::size_t>());
+  }
+}
+
+TEST(DispatcherConformance, EveryCase) {
+  on_worlds("dispatcher.json", [](const json& one) {
+    with_loader(one, {.split_batches = one["params"]["split_batches"], .dispatch_batches = true},
+                [](auto& accelerator, const json& c, auto& loader) {
+                  expect_dispatched(accelerator, c, loader);
+                });
+  });
+}
+
+struct Gathered {
+  std::vector<double> metrics, all;
+};
+
+// What the case gathers. Strings "s<i>" are told by their numbers, and nested values one by one.
+Gathered gather_case(Accelerator& accelerator, const std::string& data, const torch::Tensor& x) {
+  if (data == "scalar") {
+    const torch::Tensor sum = x.to(torch::kFloat).sum();
+    return {values(accelerator.gather_for_metrics(sum)), values(accelerator.gather(sum))};
+  }
+  Gathered gathered{values(accelerator.gather_for_metrics(x)), values(accelerator.gather(x))};
+  if (data != "nested") return gathered;
+  for (const torch::Tensor& part : {x * 2, x.to(torch::kFloat) + 0.5}) {
+    for (double value : values(accelerator.gather_for_metrics(part))) {
+      gathered.metrics.push_back(value);
+    }
+    for (double value : values(accelerator.gather(part))) gathered.all.push_back(value);
+  }
+  return gathered;
+}
+
+std::vector<double> numbers_of(const std::string& data, const json& golden) {
+  if (data != "objects") return values(golden);
+  std::vector<double> numbers;
+  for (const json& text : golden) numbers.push_back(std::stod(text.get<std::string>().substr(1)));
+  return numbers;
+}
+
+template <typename Loader>
+void expect_gathered(Accelerator& accelerator, const json& one, Loader& plain) {
+  const json& params = one["params"];
+  const std::string data = params["data"];
+  auto loader = accelerator.skip_first_batches(accelerator.prepare(plain), params["skip_batches"]);
+  std::vector<double> metrics;
+  std::size_t k = 0;
+  const bool other_steps =
+      defect(one, "skips n inner batches") || defect(one, "without a single batch");
+  for (const torch::Tensor& x : loader) {
+    const Gathered got = gather_case(accelerator, data, x);
+    metrics.insert(metrics.end(), got.metrics.begin(), got.metrics.end());
+    if (other_steps) continue;
+    const json& step = one["expected"]["steps"].at(k++);
+    if (!step["gather"].is_null()) EXPECT_EQ(got.all, values(step["gather"]));
+    EXPECT_EQ(loader.end_of_dataloader(), step["end_of_dataloader"].get<bool>());
+    if (defect(one, "one value per rank")) EXPECT_EQ(got.metrics, got.all);
+    if (one.contains("upstream_defect")) continue;
+    EXPECT_EQ(got.metrics, numbers_of(data, step["gather_for_metrics"]));
+    if (loader.end_of_dataloader() && step["remainder"] > 0) {
+      EXPECT_EQ(loader.real_samples(), step["remainder"].get<std::size_t>());
+    }
+  }
+  if (!other_steps) EXPECT_EQ(k, one["expected"]["steps"].size());
+  if (defect(one, "without a single batch")) EXPECT_TRUE(metrics.empty());
+  if (defect(one, "samples gathered") || defect(one, "skips n inner batches")) {
+    const std::size_t step = params["batch_size"].get<std::size_t>() *
+                             (params["split_batches"] ? 1 : params["num_processes"].get<int>());
+    EXPECT_EQ(metrics, range(params["skip_batches"].get<std::size_t>() * step, params["length"]));
+  }
+}
+
+TEST(GatherForMetricsConformance, EveryCase) {
+  on_worlds("gather_for_metrics.json", [](const json& one) {
+    const json& params = one["params"];
+    with_loader(one,
+                {.split_batches = params["split_batches"],
+                 .even_batches = params["even_batches"],
+                 .dispatch_batches = params["dispatch_batches"].get<bool>()},
+                [](auto& accelerator, const json& c, auto& loader) {
+                  expect_gathered(accelerator, c, loader);
+                });
+  });
+}
+
+}  // namespace
+}  // namespace accel
