@@ -9,7 +9,12 @@
 namespace accel {
 
 Accelerator::Accelerator(const AcceleratorOptions& options)
-    : options_(options), state_(ProcessState::acquire(options.cpu, options.timeout)) {}
+    : options_(options), state_(ProcessState::acquire(options.cpu, options.timeout)) {
+  GradientAccumulation accumulation = options.gradient_accumulation;
+  accumulation.num_steps =
+      state_->environment.gradient_accumulation_steps.value_or(accumulation.num_steps);
+  accumulation_ = std::make_shared<Accumulation>(accumulation);
+}
 
 std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
     std::shared_ptr<torch::nn::Module> module) {
@@ -40,13 +45,15 @@ void Accelerator::backward(const torch::Tensor& loss) {
   std::vector<std::shared_ptr<ParallelStrategy>> taking_part;
   for (const auto& living : state_->models) {
     auto model = living.lock();
+    if (model->is_paused()) continue;
     // With one model there is no doubt which one the loss is of.
     if (state_->models.size() == 1 || model->reached_from(loss)) {
       taking_part.push_back(std::move(model));
     }
   }
   for (const auto& model : taking_part) model->before_backward(loss);
-  loss.backward();
+  const int divisor = accumulation_->loss_divisor();
+  (divisor == 1 ? loss : loss / divisor).backward();
   for (const auto& model : taking_part) model->after_backward(loss);
 }
 

@@ -25,10 +25,13 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "runtime/core/accumulation.h"
 #include "runtime/data/data_loader.h"
 #include "runtime/model.h"
 #include "runtime/optim/optimizer.h"
+#include "runtime/parallel/sync_scope.h"
 #include "runtime/prepare_traits.h"
 #include "runtime/process_state.h"
 #include "runtime/progress.h"
@@ -44,6 +47,9 @@ struct AcceleratorOptions {
   // Every process gets the same number of equal batches; the first samples are repeated to fill the
   // last.
   bool even_batches = true;
+  // How many batches make one optimizer step. ACCELERATE_GRADIENT_ACCUMULATION_STEPS goes before
+  // num_steps.
+  GradientAccumulation gradient_accumulation = {};
   // Allow parameters that take no part in a loss.
   bool find_unused_parameters = false;
   // How long to wait for a peer, in joining the world and in each collective.
@@ -96,11 +102,40 @@ class Accelerator {
     return model.unwrap();
   }
 
-  // The backward pass from a scalar `loss`. Gradients of prepared models are the mean over all
-  // ranks when it returns, and add up until they are zeroed. Collective for the models that the
-  // loss depends on. Throws std::runtime_error, naming them, if parameters took no part and
-  // find_unused_parameters is off; what LibTorch or Gloo throw if a peer is lost meanwhile.
+  // The backward pass from a scalar `loss`, divided by the accumulation steps. Gradients of
+  // prepared models are the mean over all ranks when it returns, and add up until they are zeroed.
+  // Collective for the models that the loss depends on. Throws std::runtime_error, naming them, if
+  // parameters took no part and find_unused_parameters is off; what LibTorch or Gloo throw if a
+  // peer is lost meanwhile.
   void backward(const torch::Tensor& loss);
+
+  // Begins a batch of gradient accumulation, which lasts as long as the scope that is returned:
+  //
+  //   for (auto& batch : loader) {
+  //     auto step = accelerator.accumulate(model);
+  //     accelerator.backward(loss_of(model(batch.data), batch.target));
+  //     optimizer.step();
+  //     optimizer.zero_grad();
+  //   }
+  //
+  // backward() divides the loss by the number of batches in the window and reduces gradients only
+  // where the window ends; step() and zero_grad() do nothing before that. At the end of a short
+  // window the models' gradients so far are scaled up here, so that all its batches count alike.
+  template <typename... Holders>
+  [[nodiscard]] SyncScope accumulate(const Model<Holders>&... models) {
+    return begin_step({module_of(models.unwrap())...}, {models.strategy()...});
+  }
+
+  // While the scope lives, backward() leaves this process's own gradients in the models.
+  template <typename... Holders>
+  [[nodiscard]] SyncScope no_sync(const Model<Holders>&... models) {
+    return SyncScope({models.strategy()...});
+  }
+
+  // Whether the batch begun last ends its window, that is, whether optimizers step. True without
+  // accumulate().
+  bool sync_gradients() const { return accumulation_->sync_gradients(); }
+  int gradient_accumulation_steps() const { return accumulation_->options().num_steps; }
 
   // [d0, ...] on each rank gives [N * d0, ...] in rank order; 0-dim gives [N]. The shape is the
   // same on all ranks. One process: unchanged. Collective: one all-gather for each tensor.
@@ -169,19 +204,22 @@ class Accelerator {
     } else if constexpr (std::derived_from<Object, torch::optim::Optimizer>) {
       static_assert(!std::is_lvalue_reference_v<T>,
                     "an optimizer cannot be copied: prepare(std::move(optimizer))");
-      return Optimizer<Object>(std::make_shared<Object>(std::move(object)));
+      return Optimizer<Object>(std::make_shared<Object>(std::move(object)), accumulation_);
     } else if constexpr (optimizer_pointer<Object>) {
-      return Optimizer<typename Object::element_type>(std::forward<T>(object));
+      return Optimizer<typename Object::element_type>(std::forward<T>(object), accumulation_);
     } else {
       return Object(std::forward<T>(object));
     }
   }
 
+  SyncScope begin_step(const std::vector<std::shared_ptr<torch::nn::Module>>& modules,
+                       std::vector<std::shared_ptr<ParallelStrategy>> strategies);
   LoaderBinding bind_loader();
   std::shared_ptr<ParallelStrategy> parallelize(std::shared_ptr<torch::nn::Module> module);
 
   AcceleratorOptions options_;
   std::shared_ptr<ProcessState> state_;
+  std::shared_ptr<Accumulation> accumulation_;
 };
 
 }  // namespace accel
