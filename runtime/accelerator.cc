@@ -1,5 +1,6 @@
 #include "runtime/accelerator.h"
 
+#include <torch/nn/utils/clip_grad.h>
 #include <torch/types.h>
 
 #include <stdexcept>
@@ -55,6 +56,24 @@ void Accelerator::backward(const torch::Tensor& loss) {
   const int divisor = accumulation_->loss_divisor();
   (divisor == 1 ? loss : loss / divisor).backward();
   for (const auto& model : taking_part) model->after_backward(loss);
+}
+
+double Accelerator::clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm,
+                                    double norm_type) {
+  return torch::nn::utils::clip_grad_norm_(parameters, max_norm, norm_type);
+}
+
+void Accelerator::clip_grad_value_(const std::vector<torch::Tensor>& parameters,
+                                   double clip_value) {
+  torch::nn::utils::clip_grad_value_(parameters, clip_value);
+}
+
+SchedulerOptions Accelerator::scheduler_options() const {
+  return {.step_with_optimizer = options_.step_scheduler_with_optimizer,
+          .unit = options_.scheduler_unit,
+          .split_batches = options_.split_batches,
+          .data_parallel_size = num_processes(),
+          .adjust_scheduler = options_.gradient_accumulation.adjust_scheduler};
 }
 
 torch::Tensor Accelerator::gather(const torch::Tensor& tensor) const {
