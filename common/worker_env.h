@@ -44,6 +44,7 @@ inline constexpr char kEnvNcclInterface[] = "NCCL_SOCKET_IFNAME";
 // Accelerate's.
 inline constexpr char kEnvMixedPrecision[] = "ACCELERATE_MIXED_PRECISION";
 inline constexpr char kEnvUseCpu[] = "ACCELERATE_USE_CPU";
+inline constexpr char kEnvGradientAccumulationSteps[] = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS";
 inline constexpr char kEnvDebugMode[] = "ACCELERATE_DEBUG_MODE";
 inline constexpr char kEnvDynamoBackend[] = "ACCELERATE_DYNAMO_BACKEND";
 inline constexpr char kEnvDynamoMode[] = "ACCELERATE_DYNAMO_MODE";

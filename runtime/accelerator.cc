@@ -1,5 +1,6 @@
 #include "runtime/accelerator.h"
 
+#include <torch/nn/utils/clip_grad.h>
 #include <torch/types.h>
 
 #include <stdexcept>
@@ -9,7 +10,12 @@
 namespace accel {
 
 Accelerator::Accelerator(const AcceleratorOptions& options)
-    : options_(options), state_(ProcessState::acquire(options.cpu, options.timeout)) {}
+    : options_(options), state_(ProcessState::acquire(options.cpu, options.timeout)) {
+  GradientAccumulation accumulation = options.gradient_accumulation;
+  accumulation.num_steps =
+      state_->environment.gradient_accumulation_steps.value_or(accumulation.num_steps);
+  accumulation_ = std::make_shared<Accumulation>(accumulation);
+}
 
 std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
     std::shared_ptr<torch::nn::Module> module) {
@@ -44,14 +50,34 @@ void Accelerator::backward(const torch::Tensor& loss) {
   std::vector<std::shared_ptr<ParallelStrategy>> taking_part;
   for (const auto& living : state_->models) {
     auto model = living.lock();
+    if (model->is_paused()) continue;
     // With one model there is no doubt which one the loss is of.
     if (state_->models.size() == 1 || model->reached_from(loss)) {
       taking_part.push_back(std::move(model));
     }
   }
   for (const auto& model : taking_part) model->before_backward(loss);
-  loss.backward();
+  const int divisor = accumulation_->loss_divisor();
+  (divisor == 1 ? loss : loss / divisor).backward();
   for (const auto& model : taking_part) model->after_backward(loss);
+}
+
+double Accelerator::clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm,
+                                    double norm_type) {
+  return torch::nn::utils::clip_grad_norm_(parameters, max_norm, norm_type);
+}
+
+void Accelerator::clip_grad_value_(const std::vector<torch::Tensor>& parameters,
+                                   double clip_value) {
+  torch::nn::utils::clip_grad_value_(parameters, clip_value);
+}
+
+SchedulerOptions Accelerator::scheduler_options() const {
+  return {.step_with_optimizer = options_.step_scheduler_with_optimizer,
+          .unit = options_.scheduler_unit,
+          .split_batches = options_.split_batches,
+          .data_parallel_size = num_processes(),
+          .adjust_scheduler = options_.gradient_accumulation.adjust_scheduler};
 }
 
 torch::Tensor Accelerator::gather(const torch::Tensor& tensor) const {

@@ -14,6 +14,7 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 #include <torch/optim/optimizer.h>
+#include <torch/optim/schedulers/lr_scheduler.h>
 
 #include <chrono>
 #include <concepts>
@@ -27,10 +28,14 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "runtime/core/accumulation.h"
 #include "runtime/data/data_loader.h"
 #include "runtime/model.h"
 #include "runtime/optim/optimizer.h"
+#include "runtime/optim/scheduler.h"
+#include "runtime/parallel/sync_scope.h"
 #include "runtime/prepare_traits.h"
 #include "runtime/process_state.h"
 #include "runtime/progress.h"
@@ -55,6 +60,12 @@ struct AcceleratorOptions {
   // from that generator.
   bool use_seedable_sampler = false;
   std::optional<std::uint64_t> data_seed;
+  // How many batches make one optimizer step. ACCELERATE_GRADIENT_ACCUMULATION_STEPS goes before
+  // num_steps.
+  GradientAccumulation gradient_accumulation = {};
+  // Whether schedulers follow the optimizer, and what their lengths are counted in.
+  bool step_scheduler_with_optimizer = true;
+  SchedulerUnit scheduler_unit = SchedulerUnit::kBatches;
   // Allow parameters that take no part in a loss.
   bool find_unused_parameters = false;
   // How long to wait for a peer, in joining the world and in each collective.
@@ -85,11 +96,11 @@ class Accelerator {
   bool use_distributed() const { return num_processes() > 1; }
   c10::Device device() const { return state_->device; }
 
-  // Modules (a TORCH_MODULE holder or a shared_ptr), optimizers (an rvalue, or a shared_ptr) and
-  // loaders of make_data_loader(), ready for the world, in the order given: one alone, several as a
-  // tuple. A module is moved to the device, parameters and buffers become rank 0's, and its
-  // gradients will be reduced by backward(); a loader yields this process's share. Objects that are
-  // prepared already, and any others, come back as they are. Collective.
+  // Modules (a TORCH_MODULE holder or a shared_ptr), optimizers (an rvalue, or a shared_ptr),
+  // Schedulers and loaders of make_data_loader(), ready for the world, in the order given: one
+  // alone, several as a tuple. A module is moved to the device, parameters and buffers become rank
+  // 0's, and its gradients will be reduced by backward(); a loader yields this process's share.
+  // Objects that are prepared already, and any others, come back as they are. Collective.
   template <typename T>
   auto prepare(T&& object) {
     return prepare_one(std::forward<T>(object));
@@ -114,11 +125,46 @@ class Accelerator {
     return model.unwrap();
   }
 
-  // The backward pass from a scalar `loss`. Gradients of prepared models are the mean over all
-  // ranks when it returns, and add up until they are zeroed. Collective for the models that the
-  // loss depends on. Throws std::runtime_error, naming them, if parameters took no part and
-  // find_unused_parameters is off; what LibTorch or Gloo throw if a peer is lost meanwhile.
+  // The backward pass from a scalar `loss`, divided by the accumulation steps. Gradients of
+  // prepared models are the mean over all ranks when it returns, and add up until they are zeroed.
+  // Collective for the models that the loss depends on. Throws std::runtime_error, naming them, if
+  // parameters took no part and find_unused_parameters is off; what LibTorch or Gloo throw if a
+  // peer is lost meanwhile.
   void backward(const torch::Tensor& loss);
+
+  // Begins a batch of gradient accumulation, which lasts as long as the scope that is returned:
+  //
+  //   for (auto& batch : loader) {
+  //     auto step = accelerator.accumulate(model);
+  //     accelerator.backward(loss_of(model(batch.data), batch.target));
+  //     optimizer.step();
+  //     optimizer.zero_grad();
+  //   }
+  //
+  // backward() divides the loss by the number of batches in the window and reduces gradients only
+  // where the window ends; step() and zero_grad() do nothing before that. At the end of a short
+  // window the models' gradients so far are scaled up here, so that all its batches count alike.
+  template <typename... Holders>
+  [[nodiscard]] SyncScope accumulate(const Model<Holders>&... models) {
+    return begin_step({module_of(models.unwrap())...}, {models.strategy()...});
+  }
+
+  // While the scope lives, backward() leaves this process's own gradients in the models.
+  template <typename... Holders>
+  [[nodiscard]] SyncScope no_sync(const Model<Holders>&... models) {
+    return SyncScope({models.strategy()...});
+  }
+
+  // Whether the batch begun last ends its window, that is, whether optimizers step. True without
+  // accumulate().
+  bool sync_gradients() const { return accumulation_->sync_gradients(); }
+  // Scales the gradients of `parameters` down to `max_norm` in all, or cuts them to +-clip_value.
+  // For after backward(), where sync_gradients(). The first returns the norm before.
+  double clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm,
+                         double norm_type = 2);
+  void clip_grad_value_(const std::vector<torch::Tensor>& parameters, double clip_value);
+
+  int gradient_accumulation_steps() const { return accumulation_->options().num_steps; }
 
   // [d0, ...] on each rank gives [N * d0, ...] in rank order; 0-dim gives [N]. The shape is the
   // same on all ranks. One process: unchanged. Collective: one all-gather for each tensor.
@@ -181,26 +227,36 @@ class Accelerator {
     static_assert(
         !torch_loader<Object>,
         "torch's loaders hide their dataset and sampler: make it with accel::make_data_loader()");
+    static_assert(!std::derived_from<Object, torch::optim::LRScheduler>,
+                  "torch's schedulers know nothing of the processes: make an accel::Scheduler");
     if constexpr (accel_loader<Object>) {
       return object.is_prepared() ? Object(object) : Object(object.bound(bind_loader()));
+    } else if constexpr (std::same_as<Object, Scheduler>) {
+      Scheduler scheduler(object);
+      scheduler.bind(scheduler_options(), accumulation_);
+      return scheduler;
     } else if constexpr (module_holder<Object>) {
       return Model<Object>(object, parallelize(module_of(object)));
     } else if constexpr (std::derived_from<Object, torch::optim::Optimizer>) {
       static_assert(!std::is_lvalue_reference_v<T>,
                     "an optimizer cannot be copied: prepare(std::move(optimizer))");
-      return Optimizer<Object>(std::make_shared<Object>(std::move(object)));
+      return Optimizer<Object>(std::make_shared<Object>(std::move(object)), accumulation_);
     } else if constexpr (optimizer_pointer<Object>) {
-      return Optimizer<typename Object::element_type>(std::forward<T>(object));
+      return Optimizer<typename Object::element_type>(std::forward<T>(object), accumulation_);
     } else {
       return Object(std::forward<T>(object));
     }
   }
 
+  SyncScope begin_step(const std::vector<std::shared_ptr<torch::nn::Module>>& modules,
+                       std::vector<std::shared_ptr<ParallelStrategy>> strategies);
   LoaderBinding bind_loader();
+  SchedulerOptions scheduler_options() const;
   std::shared_ptr<ParallelStrategy> parallelize(std::shared_ptr<torch::nn::Module> module);
 
   AcceleratorOptions options_;
   std::shared_ptr<ProcessState> state_;
+  std::shared_ptr<Accumulation> accumulation_;
 };
 
 }  // namespace accel

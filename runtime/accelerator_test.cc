@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <torch/data.h>
 #include <torch/nn.h>
+#include <torch/optim/adam.h>
 #include <torch/optim/sgd.h>
 
 #include <cstdlib>
@@ -79,6 +80,77 @@ TEST(AcceleratorTest, TrainsLikeThePlainLoop) {
     optimizer.step();
   }
   EXPECT_TRUE(torch::equal(plain->weight, model->weight));
+}
+
+// A short last window is the mean of its batches, as if they had been one batch.
+TEST(AcceleratorTest, AccumulatesBatchesIntoOneStep) {
+  Accelerator accelerator({.gradient_accumulation = {.num_steps = 4}});
+  torch::nn::Linear net(torch::nn::LinearOptions(1, 1).bias(false));
+  net->weight.detach().zero_();
+  auto [model, optimizer, loader] =
+      accelerator.prepare(net, torch::optim::SGD(net->parameters(), 1.0),
+                          make_data_loader<SequentialSampler>(stacked(6), 1));
+  std::vector<float> weights;
+  for (auto& batch : loader) {
+    auto step = accelerator.accumulate(model);
+    accelerator.backward(model(batch.data.to(torch::kFloat).unsqueeze(1)).sum());
+    optimizer.step();
+    optimizer.zero_grad();
+    weights.push_back(net->weight.item<float>());
+  }
+  EXPECT_THAT(weights, testing::ElementsAre(0, 0, 0, -1.5, -1.5, -1.5 - 4.5));
+}
+
+TEST(AcceleratorTest, TheEnvironmentSetsTheAccumulationSteps) {
+  setenv("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "3", 1);
+  EXPECT_EQ(Accelerator({.gradient_accumulation = {.num_steps = 2}}).gradient_accumulation_steps(),
+            3);
+  unsetenv("ACCELERATE_GRADIENT_ACCUMULATION_STEPS");
+  EXPECT_EQ(Accelerator({.gradient_accumulation = {.num_steps = 2}}).gradient_accumulation_steps(),
+            2);
+}
+
+TEST(AcceleratorTest, SchedulersFollowTheOptimizer) {
+  Accelerator accelerator({.gradient_accumulation = {.num_steps = 2}});
+  torch::nn::Linear net(1, 1);
+  auto sgd = std::make_shared<torch::optim::SGD>(net->parameters(), torch::optim::SGDOptions(0.8));
+  auto [scheduler, model, optimizer] =
+      accelerator.prepare(Scheduler(sgd, step_schedule(1, 0.5)), net, sgd);
+  std::vector<double> rates;
+  for (int batch = 0; batch < 4; ++batch) {
+    auto step = accelerator.accumulate(model);
+    scheduler.step();
+    rates.push_back(optimizer->param_groups()[0].options().get_lr());
+  }
+  EXPECT_THAT(rates, testing::ElementsAre(0.8, 0.4, 0.4, 0.2));
+  EXPECT_THAT(accelerator.prepare(scheduler).get_last_lr(), testing::ElementsAre(0.2));
+  EXPECT_EQ(scheduler.last_epoch(), 2);
+  EXPECT_EQ(scheduler.step_count(), 5);
+}
+
+TEST(AcceleratorTest, OneCycleMovesTheMomentumToo) {
+  torch::nn::Linear net(1, 1);
+  auto adam = std::make_shared<torch::optim::Adam>(net->parameters());
+  Scheduler scheduler(adam, one_cycle_schedule({.max_lr = 0.5, .total_steps = 10}));
+  const auto& options = static_cast<torch::optim::AdamOptions&>(adam->param_groups()[0].options());
+  EXPECT_NEAR(options.lr(), 0.02, 1e-12);
+  EXPECT_NEAR(std::get<0>(options.betas()), 0.95, 1e-12);
+  for (int step = 0; step < 2; ++step) scheduler.step();
+  EXPECT_NEAR(options.lr(), 0.5, 1e-12);
+  EXPECT_NEAR(std::get<0>(options.betas()), 0.85, 1e-12);
+  for (int step = 2; step < 10; ++step) scheduler.step();
+  EXPECT_THROW(scheduler.step(), std::out_of_range);
+}
+
+TEST(AcceleratorTest, ClipsGradients) {
+  Accelerator accelerator;
+  torch::Tensor parameter = torch::zeros(2, torch::requires_grad());
+  parameter.mutable_grad() = torch::tensor({3.0f, -4.0f});
+  EXPECT_FLOAT_EQ(accelerator.clip_grad_norm_({parameter}, 1), 5);
+  EXPECT_NEAR(parameter.grad()[1].item<float>(), -0.8, 1e-6);
+  accelerator.clip_grad_value_({parameter}, 0.7);
+  EXPECT_NEAR(parameter.grad()[0].item<float>(), 0.6, 1e-6);
+  EXPECT_FLOAT_EQ(parameter.grad()[1].item<float>(), -0.7f);
 }
 
 TEST(AcceleratorTest, CollectivesOfOneChangeNothing) {

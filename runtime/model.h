@@ -27,6 +27,7 @@ class Model {
   auto& operator*() { return *module_; }
   const auto& operator*() const { return *module_; }
   const Holder& unwrap() const { return module_; }
+  const std::shared_ptr<ParallelStrategy>& strategy() const { return strategy_; }
 
  private:
   Holder module_;

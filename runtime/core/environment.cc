@@ -115,6 +115,9 @@ Environment parse_environment(const GetEnv& get) {
   check_mixed_precision(get);
   if (has_world(get)) parse_world(get, out);
   out.use_cpu = find_bool(get, kEnvUseCpu);
+  if (const auto steps = find(get, kEnvGradientAccumulationSteps)) {
+    out.gradient_accumulation_steps = parse_int(kEnvGradientAccumulationSteps, *steps, 1, kMaxInt);
+  }
   out.gloo_interfaces = find(get, kEnvGlooInterface).value_or("");
   out.terminal_columns = find_int(get, kEnvAccelTerminal, 0, 1, 65535);
   return out;

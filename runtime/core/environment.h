@@ -27,6 +27,8 @@ struct Environment {
 
   // Stay on the CPU even where there is a GPU.
   bool use_cpu = false;
+  // Batches per optimizer step, where the launcher says so.
+  std::optional<int> gradient_accumulation_steps;
   // Network interfaces for Gloo, separated by commas; empty: choose by the route to master_addr.
   std::string gloo_interfaces;
   // Columns of the terminal at the far end of this process's output, although that output is a

@@ -132,6 +132,13 @@ TEST(EnvironmentTest, ReadsFlags) {
   EXPECT_EQ(parse({{"GLOO_SOCKET_IFNAME", "eth0"}}).gloo_interfaces, "eth0");
 }
 
+TEST(EnvironmentTest, ReadsTheAccumulationSteps) {
+  EXPECT_FALSE(parse({}).gradient_accumulation_steps.has_value());
+  EXPECT_EQ(parse({{"ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "4"}}).gradient_accumulation_steps,
+            4);
+  EXPECT_THROW(parse({{"ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "0"}}), std::invalid_argument);
+}
+
 TEST(EnvironmentTest, RefusesMixedPrecisionForNow) {
   EXPECT_EQ(refusal({{"ACCELERATE_MIXED_PRECISION", "no"}}), "accepted");
   EXPECT_THAT(refusal({{"ACCELERATE_MIXED_PRECISION", "bf16"}}),

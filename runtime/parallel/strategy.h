@@ -19,6 +19,14 @@ class ParallelStrategy {
   // After it: the gradients are complete on every rank. Throws std::runtime_error if they cannot
   // be.
   virtual void after_backward(const at::Tensor& loss) = 0;
+
+  // Until each pause() has its resume(), backward passes go on without the two calls above.
+  void pause() { ++pauses_; }
+  void resume() { --pauses_; }
+  bool is_paused() const { return pauses_ > 0; }
+
+ private:
+  int pauses_ = 0;
 };
 
 }  // namespace accel

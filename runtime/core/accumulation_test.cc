@@ -1,0 +1,96 @@
+#include "runtime/core/accumulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace accel {
+namespace {
+
+// One letter per batch of `epochs` loops of `batches`: S if the optimizer steps, - if not.
+std::string steps(Accumulation& rule, int epochs, int batches) {
+  std::string out;
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    for (int batch = 0; batch < batches; ++batch) {
+      rule.begin(batch == batches - 1);
+      out += rule.sync_gradients() ? 'S' : '-';
+    }
+  }
+  return out;
+}
+
+// What each batch counts for in the steps of one epoch, given the divisors and later scalings.
+std::vector<double> weights(const GradientAccumulation& options, int batches) {
+  Accumulation rule(options);
+  std::vector<double> all, window;
+  for (int batch = 0; batch < batches; ++batch) {
+    rule.begin(batch == batches - 1);
+    for (double& weight : window) weight *= rule.earlier_scale();
+    window.push_back(1.0 / rule.loss_divisor());
+    if (!rule.sync_gradients()) continue;
+    all.insert(all.end(), window.begin(), window.end());
+    window.clear();
+  }
+  return all;
+}
+
+TEST(AccumulationTest, OneStepPerBatchByDefault) {
+  Accumulation rule({});
+  EXPECT_TRUE(rule.sync_gradients());
+  EXPECT_EQ(rule.loss_divisor(), 1);
+  EXPECT_EQ(steps(rule, 1, 3), "SSS");
+}
+
+TEST(AccumulationTest, TheEndOfALoaderEndsTheWindowAndTheCount) {
+  Accumulation rule({.num_steps = 3});
+  EXPECT_EQ(steps(rule, 2, 5), "--S-S--S-S");
+}
+
+TEST(AccumulationTest, TheCountGoesOnWhereTheLoaderDoesNotMatter) {
+  Accumulation rule({.num_steps = 3, .sync_with_dataloader = false});
+  EXPECT_EQ(steps(rule, 2, 5), "--S--S--S-");
+}
+
+TEST(AccumulationTest, ALoopLeftEarlyIsContinued) {
+  Accumulation rule({.num_steps = 4});
+  for (int batch = 0; batch < 3; ++batch) rule.begin(false);
+  EXPECT_EQ(steps(rule, 1, 3), "S-S");
+}
+
+TEST(AccumulationTest, EveryWindowIsTheMeanOfItsBatches) {
+  for (int num_steps = 1; num_steps < 7; ++num_steps) {
+    for (int batches = 1; batches < 20; ++batches) {
+      const std::vector<double> all = weights({.num_steps = num_steps}, batches);
+      ASSERT_EQ(all.size(), static_cast<std::size_t>(batches));
+      const int rest = batches % num_steps;
+      for (int batch = 0; batch < batches; ++batch) {
+        const bool in_short_window = batch >= batches - rest;
+        EXPECT_NEAR(all[batch], 1.0 / (in_short_window ? rest : num_steps), 1e-12)
+            << num_steps << " steps, batch " << batch << " of " << batches;
+      }
+    }
+  }
+}
+
+TEST(AccumulationTest, FullWindowScalingDividesAsAccelerateDoes) {
+  EXPECT_THAT(weights({.num_steps = 2, .full_window_scaling = true}, 3),
+              testing::ElementsAre(0.5, 0.5, 0.5));
+}
+
+TEST(AccumulationTest, ReducesWithTheStepOrAlways) {
+  Accumulation with_step({.num_steps = 2}), always({.num_steps = 2, .sync_each_batch = true});
+  with_step.begin(false);
+  always.begin(false);
+  EXPECT_FALSE(with_step.reduces() || with_step.sync_gradients() || always.sync_gradients());
+  EXPECT_TRUE(always.reduces());
+}
+
+TEST(AccumulationTest, RefusesLessThanOneStep) {
+  EXPECT_THROW(Accumulation({.num_steps = 0}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,33 @@
+#include "runtime/core/scheduler_steps.h"
+
+#include <stdexcept>
+#include <string>
+
+namespace accel {
+
+void SchedulerSteps::step(const SchedulerOptions& options, bool sync_gradients,
+                          bool step_was_skipped) {
+  if (!options.step_with_optimizer) {
+    if (is_over()) {
+      throw std::out_of_range("a schedule of " + std::to_string(*total_steps_) +
+                              " steps was stepped once more");
+    }
+    advance();
+    return;
+  }
+  if (!sync_gradients) {
+    if (options.adjust_scheduler) ++step_count_;
+    return;
+  }
+  if (step_was_skipped) return;
+  const bool once = options.split_batches || options.unit == SchedulerUnit::kOptimizerSteps;
+  const int steps = once ? 1 : options.data_parallel_size;
+  for (int i = 0; i < steps && !is_over(); ++i) advance();
+}
+
+void SchedulerSteps::advance() {
+  ++last_epoch_;
+  ++step_count_;
+}
+
+}  // namespace accel

@@ -1,0 +1,52 @@
+// How far a call of a prepared scheduler's step() moves its schedule.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace accel {
+
+// What a schedule's lengths are counted in.
+enum class SchedulerUnit {
+  // Batches of one process, as Accelerate does: an optimizer step of N data-parallel processes is N
+  // steps of the schedule, or one if the processes split each batch. A schedule made for one
+  // process then fits any number of them.
+  kBatches,
+  // Optimizer steps, however many processes share one.
+  kOptimizerSteps,
+};
+
+struct SchedulerOptions {
+  bool step_with_optimizer = true;  // False: each call is one step, whatever the optimizer did.
+  SchedulerUnit unit = SchedulerUnit::kBatches;
+  bool split_batches = false;
+  int data_parallel_size = 1;
+  bool adjust_scheduler = true;  // As in GradientAccumulation.
+};
+
+class SchedulerSteps {
+ public:
+  // `total_steps`: where the schedule ends, if it does.
+  explicit SchedulerSteps(std::optional<std::int64_t> total_steps) : total_steps_(total_steps) {}
+
+  // One call. `sync_gradients`: the optimizer was to step; `step_was_skipped`: but did not. A
+  // schedule that is over stays where it is. Throws std::out_of_range if it is over and
+  // step_with_optimizer is false.
+  void step(const SchedulerOptions& options, bool sync_gradients, bool step_was_skipped);
+
+  // Steps of the schedule so far.
+  std::int64_t last_epoch() const { return last_epoch_; }
+  // 1, and what was counted: steps, and with adjust_scheduler the calls while gradients were added
+  // up.
+  std::int64_t step_count() const { return step_count_; }
+
+ private:
+  bool is_over() const { return total_steps_ && last_epoch_ >= *total_steps_; }
+  void advance();
+
+  std::optional<std::int64_t> total_steps_;
+  std::int64_t last_epoch_ = 0;
+  std::int64_t step_count_ = 1;
+};
+
+}  // namespace accel

@@ -1,0 +1,90 @@
+#include "runtime/optim/scheduler.h"
+
+#include <torch/optim/adam.h>
+#include <torch/optim/adamw.h>
+#include <torch/optim/sgd.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace accel {
+namespace {
+
+using torch::optim::OptimizerOptions;
+
+template <typename AdamOptions>
+bool set_beta1(OptimizerOptions& options, double beta1) {
+  auto* adam = dynamic_cast<AdamOptions*>(&options);
+  if (adam != nullptr) adam->betas({beta1, std::get<1>(adam->betas())});
+  return adam != nullptr;
+}
+
+void set_momentum(OptimizerOptions& options, double momentum) {
+  if (auto* sgd = dynamic_cast<torch::optim::SGDOptions*>(&options)) {
+    sgd->momentum(momentum);
+  } else if (!set_beta1<torch::optim::AdamOptions>(options, momentum) &&
+             !set_beta1<torch::optim::AdamWOptions>(options, momentum)) {
+    throw std::invalid_argument(
+        "the schedule moves the momentum, which this optimizer does not have: set "
+        "cycle_momentum = false");
+  }
+}
+
+}  // namespace
+
+struct Scheduler::State {
+  std::shared_ptr<torch::optim::Optimizer> optimizer;
+  LrSchedule schedule;
+  SchedulerSteps steps;
+  std::vector<double> initial = {};  // Rate of each group.
+  SchedulerOptions options = {.step_with_optimizer = false};
+  std::shared_ptr<const Accumulation> accumulation = nullptr;  // Null before prepare().
+
+  void apply() {
+    auto& groups = optimizer->param_groups();
+    // Groups may have been added since.
+    for (std::size_t i = initial.size(); i < groups.size(); ++i) {
+      initial.push_back(groups[i].options().get_lr());
+    }
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      groups[i].options().set_lr(schedule.rate(initial[i], steps.last_epoch()));
+      if (schedule.momentum) {
+        set_momentum(groups[i].options(), schedule.momentum(steps.last_epoch()));
+      }
+    }
+  }
+};
+
+Scheduler::Scheduler(std::shared_ptr<torch::optim::Optimizer> optimizer, LrSchedule schedule) {
+  const SchedulerSteps steps(schedule.total_steps);
+  state_ = std::make_shared<State>(
+      State{.optimizer = std::move(optimizer), .schedule = std::move(schedule), .steps = steps});
+  state_->apply();
+}
+
+void Scheduler::step() {
+  const bool sync = state_->accumulation == nullptr || state_->accumulation->sync_gradients();
+  state_->steps.step(state_->options, sync, /*step_was_skipped=*/false);
+  state_->apply();
+}
+
+std::vector<double> Scheduler::get_last_lr() const {
+  std::vector<double> rates;
+  for (const auto& group : state_->optimizer->param_groups()) {
+    rates.push_back(group.options().get_lr());
+  }
+  return rates;
+}
+
+std::int64_t Scheduler::last_epoch() const { return state_->steps.last_epoch(); }
+
+std::int64_t Scheduler::step_count() const { return state_->steps.step_count(); }
+
+void Scheduler::bind(const SchedulerOptions& options,
+                     std::shared_ptr<const Accumulation> accumulation) {
+  if (state_->accumulation != nullptr) return;
+  state_->options = options;
+  state_->accumulation = std::move(accumulation);
+}
+
+}  // namespace accel
