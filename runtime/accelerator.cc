@@ -9,11 +9,14 @@
 namespace accel {
 
 Accelerator::Accelerator(const AcceleratorOptions& options)
-    : options_(options), state_(ProcessState::acquire(options.cpu, options.timeout)) {}
+    : options_(options),
+      state_(ProcessState::acquire(options.cpu, options.timeout)),
+      checkpointer_(std::make_shared<Checkpointer>(state_, options.project)) {}
 
 std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
     std::shared_ptr<torch::nn::Module> module) {
   module->to(device());
+  checkpointer_->add_model(module);
   if (!use_distributed()) return nullptr;
   auto strategy = make_data_parallel(std::move(module), state_->communicator,
                                      {.find_unused_parameters = options_.find_unused_parameters});
