@@ -10,7 +10,9 @@
 namespace accel {
 
 Accelerator::Accelerator(const AcceleratorOptions& options)
-    : options_(options), state_(ProcessState::acquire(options.cpu, options.timeout)) {
+    : options_(options),
+      state_(ProcessState::acquire(options.cpu, options.timeout)),
+      checkpointer_(std::make_shared<Checkpointer>(state_, options.project)) {
   GradientAccumulation accumulation = options.gradient_accumulation;
   accumulation.num_steps =
       state_->environment.gradient_accumulation_steps.value_or(accumulation.num_steps);
@@ -20,6 +22,7 @@ Accelerator::Accelerator(const AcceleratorOptions& options)
 std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
     std::shared_ptr<torch::nn::Module> module) {
   module->to(device());
+  checkpointer_->add_model(module);
   if (!use_distributed()) return nullptr;
   auto strategy = make_data_parallel(std::move(module), state_->communicator,
                                      {.find_unused_parameters = options_.find_unused_parameters});

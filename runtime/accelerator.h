@@ -30,7 +30,9 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/checkpoint/checkpointer.h"
 #include "runtime/core/accumulation.h"
+#include "runtime/core/weight_shards.h"
 #include "runtime/data/data_loader.h"
 #include "runtime/model.h"
 #include "runtime/optim/optimizer.h"
@@ -68,6 +70,8 @@ struct AcceleratorOptions {
   SchedulerUnit scheduler_unit = SchedulerUnit::kBatches;
   // Allow parameters that take no part in a loss.
   bool find_unused_parameters = false;
+  // Where save_state() and load_state() have checkpoints that they name by themselves.
+  ProjectConfiguration project = {};
   // How long to wait for a peer, in joining the world and in each collective.
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
 };
@@ -187,6 +191,57 @@ class Accelerator {
   // Returns when every rank has called it. Collective.
   void wait_for_everyone() const;
 
+  // Writes the weights of a prepared or plain model to `folder` as safetensors, in files of at most
+  // `max_shard_size` and an index, from the main process; durable when it returns. Tied tensors are
+  // there once. Python's load_checkpoint_in_model() and safetensors read them. Throws
+  // CheckpointError, std::invalid_argument for a dtype that the format lacks. Collective.
+  template <typename Holder>
+  void save_model(const Holder& model, const std::string& folder,
+                  ByteSize max_shard_size = "10GB") const {
+    save_module(*any_module_of(model), folder, max_shard_size);
+  }
+
+  // Reads such weights (a folder, an index or one file) into the parameters and buffers that the
+  // model has, on every process. `strict`: the names on both sides are the same. Throws
+  // CheckpointError.
+  template <typename Holder>
+  void load_checkpoint_in_model(const Holder& model, const std::string& path,
+                                bool strict = true) const {
+    load_module(*any_module_of(model), path, strict);
+  }
+
+  // An object with save(torch::serialize::OutputArchive&) and
+  // load(torch::serialize::InputArchive&), as LibTorch's modules, optimizers and samplers have
+  // them, that checkpoints hold too. The main process's is saved, and every process loads it. It
+  // outlives the last save.
+  template <typename Object>
+  void register_for_checkpointing(Object& object) {
+    checkpointer_->add_object({[&object](auto& archive) { object.save(archive); },
+                               [&object](auto& archive) { object.load(archive); }});
+  }
+
+  // Saves prepared models and optimizers, registered objects and every process's random number
+  // generators. Without a folder it is project_dir/checkpoints/checkpoint_N, the next N. Returns
+  // once the state is copied, into memory that is kept for the next save; then it is written in the
+  // background, and takes its name when all of it is durable. Throws what the save before it failed
+  // with, as wait_for_save() does; std::invalid_argument if the folder is there and is no
+  // checkpoint. Collective: one all-gather, one broadcast.
+  void save_state(const std::string& folder = "");
+
+  // Returns when the last save_state() is durable. Throws CheckpointError if it is not. Collective:
+  // one broadcast.
+  void wait_for_save();
+
+  // Loads a checkpoint that any number of processes has saved, into the same objects prepared and
+  // registered in the same order. Without a folder: the newest complete one of project_dir; torn or
+  // corrupt ones are named on standard error and passed over. The next automatic name follows it.
+  // Throws CheckpointError that names the file if there is none or it does not fit. Collective.
+  void load_state(const std::string& folder = "");
+
+  // load_state(), if there is a checkpoint: for the start of a program that may have been
+  // restarted. Returns whether there was one.
+  bool resume_from_newest();
+
   // Writes the arguments and a line end on standard output, on the main process of each machine
   // only.
   template <typename... Args>
@@ -240,9 +295,10 @@ class Accelerator {
     } else if constexpr (std::derived_from<Object, torch::optim::Optimizer>) {
       static_assert(!std::is_lvalue_reference_v<T>,
                     "an optimizer cannot be copied: prepare(std::move(optimizer))");
-      return Optimizer<Object>(std::make_shared<Object>(std::move(object)), accumulation_);
+      return Optimizer<Object>(checkpointed(std::make_shared<Object>(std::move(object))),
+                               accumulation_);
     } else if constexpr (optimizer_pointer<Object>) {
-      return Optimizer<typename Object::element_type>(std::forward<T>(object), accumulation_);
+      return Optimizer<typename Object::element_type>(checkpointed(Object(object)), accumulation_);
     } else {
       return Object(std::forward<T>(object));
     }
@@ -250,6 +306,23 @@ class Accelerator {
 
   SyncScope begin_step(const std::vector<std::shared_ptr<torch::nn::Module>>& modules,
                        std::vector<std::shared_ptr<ParallelStrategy>> strategies);
+  template <typename Optim>
+  std::shared_ptr<Optim> checkpointed(std::shared_ptr<Optim> optimizer) {
+    checkpointer_->add_optimizer(optimizer);
+    return optimizer;
+  }
+  template <typename Holder>
+  static std::shared_ptr<torch::nn::Module> any_module_of(const Holder& model) {
+    if constexpr (requires { model.unwrap(); }) {
+      return module_of(model.unwrap());
+    } else {
+      return module_of(model);
+    }
+  }
+  void save_module(const torch::nn::Module& module, const std::string& folder,
+                   ByteSize max_shard_size) const;
+  void load_module(torch::nn::Module& module, const std::string& path, bool strict) const;
+
   LoaderBinding bind_loader();
   SchedulerOptions scheduler_options() const;
   std::shared_ptr<ParallelStrategy> parallelize(std::shared_ptr<torch::nn::Module> module);
@@ -257,6 +330,7 @@ class Accelerator {
   AcceleratorOptions options_;
   std::shared_ptr<ProcessState> state_;
   std::shared_ptr<Accumulation> accumulation_;
+  std::shared_ptr<Checkpointer> checkpointer_;
 };
 
 }  // namespace accel

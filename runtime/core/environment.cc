@@ -120,6 +120,8 @@ Environment parse_environment(const GetEnv& get) {
   }
   out.gloo_interfaces = find(get, kEnvGlooInterface).value_or("");
   out.terminal_columns = find_int(get, kEnvAccelTerminal, 0, 1, 65535);
+  out.job_id = find(get, kEnvAccelJobId).value_or("");
+  out.generation = static_cast<std::uint64_t>(find_int(get, kEnvAccelGeneration, 0, 0, kMaxInt));
   return out;
 }
 

@@ -35,6 +35,10 @@ struct Environment {
   // pipe; 0: none.
   int terminal_columns = 0;
 
+  // The launcher's job, empty without one, and which of its worlds this one is.
+  std::string job_id;
+  std::uint64_t generation = 0;
+
   bool is_loopback() const;  // The store is on this machine's loopback, so all ranks are.
 };
 

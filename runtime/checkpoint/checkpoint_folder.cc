@@ -1,0 +1,207 @@
+#include "runtime/checkpoint/checkpoint_folder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <system_error>
+
+#include "runtime/checkpoint/durable_file.h"
+#include "runtime/core/checkpoint_error.h"
+#include "runtime/core/checkpoint_layout.h"
+
+namespace accel {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr char kClaimFile[] = ".claim";
+constexpr std::uint64_t kMaxClaim = 4096;
+
+fs::path without_slash(const fs::path& folder) {
+  const fs::path whole = fs::absolute(folder).lexically_normal();
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    names.push_back(entry.path().filename().string());
+  }
+  return names;
+}
+
+// Without its manifest a folder is no checkpoint, however much of it is left.
+void remove_checkpoint(const fs::path& folder) {
+  fs::remove(folder / kManifestFile);
+  fs::remove_all(folder);
+}
+
+Manifest read_manifest(const fs::path& folder) {
+  const fs::path file = folder / kManifestFile;
+  if (!fs::exists(file)) {
+    throw CheckpointError(folder.string() + ": it is no complete checkpoint: it has no " +
+                          kManifestFile);
+  }
+  return parse_manifest(read_text(file, kMaxManifest), file.string());
+}
+
+std::string claim_text(const Claim& claim) {
+  return claim.job + " " + std::to_string(claim.generation) + "\n";
+}
+
+std::optional<Claim> read_claim(const fs::path& parent) {
+  if (!fs::exists(parent / kClaimFile)) return std::nullopt;
+  const std::string text = read_text(parent / kClaimFile, kMaxClaim);
+  const std::size_t space = text.rfind(' ');
+  Claim claim{.job = text.substr(0, space), .generation = 0};
+  if (space != std::string::npos) claim.generation = std::strtoull(&text[space], nullptr, 10);
+  return claim;
+}
+
+void rename_or_fail(const fs::path& from, const fs::path& to, unsigned flags) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) return;
+  throw CheckpointError(to.string() + ": cannot be put in place: " + std::strerror(errno));
+}
+
+// Files of a checkpoint's folder that are no part of it get a second name in `partial`. One whose
+// manifest is damaged can be told from them no more: then all stay.
+void keep_foreign_files(const fs::path& folder, const fs::path& partial) {
+  std::map<std::string, FileFacts> own{{kManifestFile, {}}};
+  try {
+    own.merge(read_manifest(folder).files);
+  } catch (const CheckpointError&) {
+  }
+  for (const std::string& name : names_in(folder)) {
+    if (own.contains(name) || fs::exists(partial / name)) continue;
+    fs::copy(folder / name, partial / name,
+             fs::copy_options::recursive | fs::copy_options::create_hard_links);
+  }
+}
+
+void check_claim(const fs::path& parent, const Claim& mine) {
+  const std::optional<Claim> current = read_claim(parent);
+  if (!current || (current->job == mine.job && current->generation == mine.generation)) return;
+  throw CheckpointError(parent.string() + ": generation " + std::to_string(current->generation) +
+                        " of job " + current->job + " has taken over, and generation " +
+                        std::to_string(mine.generation) + " of job " + mine.job +
+                        " commits no more checkpoints here");
+}
+
+}  // namespace
+
+void check_replaceable(const fs::path& folder) {
+  if (!fs::exists(folder)) return;
+  if (fs::is_directory(folder) && (fs::is_empty(folder) || fs::exists(folder / kManifestFile))) {
+    return;
+  }
+  throw std::invalid_argument(folder.string() +
+                              ": it is there already and is no checkpoint of accel's: save to a "
+                              "folder that is new or empty");
+}
+
+void write_checkpoint(const fs::path& named, const std::vector<CheckpointFile>& files,
+                      const CheckpointWrite& how) {
+  const fs::path folder = without_slash(named);
+  const fs::path parent = folder.parent_path();
+  const fs::path partial = folder.string() + kPartialSuffix;
+  const auto reach = [&](SaveStage stage) {
+    if (how.at_stage) how.at_stage(stage);
+  };
+  try {
+    check_replaceable(folder);
+    fs::create_directories(parent);
+    fs::remove_all(partial);
+    fs::create_directory(partial);
+    reach(SaveStage::kBegun);
+    Manifest manifest{.iteration = how.iteration, .num_processes = how.num_processes, .files = {}};
+    for (const CheckpointFile& file : files) {
+      manifest.files[file.name] = write_durably(partial / file.name, file.parts);
+      reach(SaveStage::kFileWritten);
+    }
+    const std::string text = manifest_text(manifest);
+    write_durably(partial / kManifestFile, {text});
+    reach(SaveStage::kManifestWritten);
+    const bool replaces = fs::exists(folder);
+    if (replaces) keep_foreign_files(folder, partial);
+    sync_folder(partial);
+    if (how.claim) check_claim(parent, *how.claim);
+    reach(SaveStage::kCommitting);
+    rename_or_fail(partial, folder, replaces ? RENAME_EXCHANGE : RENAME_NOREPLACE);
+    sync_folder(parent);
+    reach(SaveStage::kCommitted);
+    remove_checkpoint(partial);
+    reach(SaveStage::kCleaned);
+  } catch (const fs::filesystem_error& error) {
+    throw CheckpointError(folder.string() + ": cannot be written: " + error.what());
+  }
+}
+
+Manifest verify_checkpoint(const fs::path& folder) {
+  if (!fs::is_directory(folder)) {
+    throw CheckpointError(folder.string() + ": there is no such checkpoint");
+  }
+  const Manifest manifest = read_manifest(folder);
+  for (const auto& [name, expected] : manifest.files) {
+    const FileFacts found = facts_of(folder / name);
+    if (found == expected) continue;
+    throw CheckpointError((folder / name).string() + ": it is " +
+                          (found.size == expected.size
+                               ? "corrupt: its checksum does not fit"
+                               : "torn: it has " + std::to_string(found.size) + " bytes of " +
+                                     std::to_string(expected.size)) +
+                          ". The checkpoint cannot be used: load an earlier one");
+  }
+  return manifest;
+}
+
+std::optional<FoundCheckpoint> newest_checkpoint(
+    const fs::path& parent, const std::function<void(const std::string& reason)>& skipped) {
+  std::vector<std::string> names = checkpoints_among(names_in(parent));
+  std::reverse(names.begin(), names.end());
+  for (const std::string& name : names) {
+    try {
+      return FoundCheckpoint{parent / name, verify_checkpoint(parent / name)};
+    } catch (const CheckpointError& error) {
+      skipped(error.what());
+    }
+  }
+  return std::nullopt;
+}
+
+void remove_old_checkpoints(const fs::path& parent, std::optional<std::size_t> total_limit) {
+  const std::vector<std::string> names = names_in(parent);
+  try {
+    for (const std::string& name : checkpoints_to_remove(names, total_limit)) {
+      remove_checkpoint(parent / name);
+    }
+    for (const std::string& name : names) {
+      const std::size_t stem = name.size() - std::min(name.size(), std::strlen(kPartialSuffix));
+      if (name.substr(stem) == kPartialSuffix && iteration_of(name.substr(0, stem))) {
+        fs::remove_all(parent / name);
+      }
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw CheckpointError(parent.string() + ": old checkpoints cannot be removed: " + error.what());
+  }
+}
+
+void claim_checkpoints(const fs::path& parent, const Claim& claim) {
+  std::error_code error;
+  fs::create_directories(parent, error);
+  const std::optional<Claim> current = read_claim(parent);
+  if (current && current->job == claim.job && current->generation > claim.generation) {
+    check_claim(parent, claim);
+  }
+  const fs::path next = parent / (std::string(kClaimFile) + kPartialSuffix);
+  const std::string text = claim_text(claim);
+  write_durably(next, {text});
+  rename_or_fail(next, parent / kClaimFile, 0);
+  sync_folder(parent);
+}
+
+}  // namespace accel

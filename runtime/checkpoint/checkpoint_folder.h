@@ -1,0 +1,74 @@
+// A checkpoint on the disk: a folder that is either complete or, for a reader, not there.
+//
+// It is written to the side, each file synced, the manifest last, and takes its name in one rename;
+// only then may an older one go. A crash at any instant leaves the older one or the new one whole.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/core/manifest.h"
+
+namespace accel {
+
+struct CheckpointFile {
+  std::string name;
+  std::vector<std::string_view> parts;  // Its bytes, one part after another.
+};
+
+// Reached in this order, kFileWritten once for each file.
+enum class SaveStage { kBegun, kFileWritten, kManifestWritten, kCommitting, kCommitted, kCleaned };
+
+// Who writes: a launcher's job, and which of its worlds.
+struct Claim {
+  std::string job;
+  std::uint64_t generation = 0;
+};
+
+struct CheckpointWrite {
+  std::uint64_t iteration = 0;
+  int num_processes = 1;
+  // Compared, just before the commit, with the claim on the folder's parent.
+  std::optional<Claim> claim = std::nullopt;
+  // Called on the writing thread; what it throws ends the save as a failed disk would.
+  std::function<void(SaveStage)> at_stage = nullptr;
+};
+
+// Writes `folder`, durably. One that is there already is replaced if it is a checkpoint or empty;
+// files in it that are no part of that checkpoint stay. Throws std::invalid_argument if it is
+// anything else, CheckpointError if it cannot be written or a later generation has claimed its
+// parent.
+void write_checkpoint(const std::filesystem::path& folder, const std::vector<CheckpointFile>& files,
+                      const CheckpointWrite& how);
+
+// Throws std::invalid_argument if write_checkpoint() would.
+void check_replaceable(const std::filesystem::path& folder);
+
+// The manifest of a checkpoint, each file of which was read and is as it was written. Throws
+// CheckpointError that names the file which is not.
+Manifest verify_checkpoint(const std::filesystem::path& folder);
+
+// The last of the checkpoints named checkpoint_N in `parent` that verify_checkpoint() accepts;
+// `skipped` hears why others were passed over. None if there is none.
+struct FoundCheckpoint {
+  std::filesystem::path folder;
+  Manifest manifest;
+};
+std::optional<FoundCheckpoint> newest_checkpoint(
+    const std::filesystem::path& parent,
+    const std::function<void(const std::string& reason)>& skipped);
+
+// Removes the oldest checkpoints of `parent`, and what crashed saves have left there.
+void remove_old_checkpoints(const std::filesystem::path& parent,
+                            std::optional<std::size_t> total_limit);
+
+// From now on no earlier generation of this job, and no other job, commits a checkpoint in
+// `parent`. Throws CheckpointError if a later generation of the same job has claimed it already.
+void claim_checkpoints(const std::filesystem::path& parent, const Claim& claim);
+
+}  // namespace accel

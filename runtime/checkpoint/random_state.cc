@@ -1,0 +1,49 @@
+#include "runtime/checkpoint/random_state.h"
+
+#include <mutex>
+
+#include "runtime/core/checkpoint_error.h"
+
+namespace accel {
+namespace {
+
+constexpr char kCpu[] = "torch_manual_seed", kCuda[] = "torch_cuda_manual_seed";
+constexpr std::int64_t kCudaBytes = 16;  // Seed and offset.
+
+at::Generator generator_of(c10::Device device) {
+  return at::globalContext().defaultGenerator(device);
+}
+
+torch::Tensor state_of(c10::Device device) {
+  at::Generator generator = generator_of(device);
+  const std::lock_guard lock(generator.mutex());
+  return generator.get_state();
+}
+
+}  // namespace
+
+torch::Tensor random_state(c10::Device device) {
+  return torch::cat({state_of(c10::kCPU), device.is_cuda()
+                                              ? state_of(device)
+                                              : torch::zeros({kCudaBytes}, torch::kByte)});
+}
+
+NamedTensors random_state_tensors(const torch::Tensor& row) {
+  const std::int64_t cpu_bytes = row.size(0) - kCudaBytes;
+  return {{kCpu, row.narrow(0, 0, cpu_bytes)}, {kCuda, row.narrow(0, cpu_bytes, kCudaBytes)}};
+}
+
+void restore_random_state(const std::filesystem::path& file, c10::Device device) {
+  const TensorFileReader reader(file);
+  const auto restore = [&](const char* name, c10::Device of) {
+    const SafetensorsEntry* entry = reader.header().find(name);
+    if (entry == nullptr) throw CheckpointError(file.string() + ": it lacks " + name);
+    at::Generator generator = generator_of(of);
+    const std::lock_guard lock(generator.mutex());
+    generator.set_state(reader.read(*entry));
+  };
+  restore(kCpu, c10::kCPU);
+  if (device.is_cuda()) restore(kCuda, device);
+}
+
+}  // namespace accel

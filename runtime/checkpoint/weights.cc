@@ -1,0 +1,126 @@
+#include "runtime/checkpoint/weights.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "runtime/checkpoint/durable_file.h"
+#include "runtime/core/checkpoint_error.h"
+#include "runtime/core/checkpoint_layout.h"
+
+namespace accel {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t kMaxIndex = 256 << 20;
+
+// The files that hold weights, for a path that a user gives.
+std::vector<fs::path> files_of_index(const fs::path& index) {
+  std::set<fs::path> files;
+  for (const auto& [weight, file] : parse_index(read_text(index, kMaxIndex), index.string())) {
+    files.insert(index.parent_path() / file);
+  }
+  return {files.begin(), files.end()};
+}
+
+std::vector<fs::path> weight_files(const fs::path& path) {
+  if (!fs::exists(path)) throw CheckpointError(path.string() + ": there is no such file or folder");
+  if (!fs::is_directory(path)) {
+    if (path.extension() == ".json") return files_of_index(path);
+    return {path};
+  }
+  if (fs::exists(path / kWeightsFile)) return {path / kWeightsFile};
+  std::vector<fs::path> indices;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (entry.path().string().ends_with(".index.json")) indices.push_back(entry.path());
+  }
+  if (indices.size() == 1) return files_of_index(indices[0]);
+  throw CheckpointError(path.string() + ": it has " +
+                        (indices.empty() ? "neither " + std::string(kWeightsFile) + " nor an index"
+                                         : "several indices: name one of them") +
+                        (fs::exists(path / "pytorch_model.bin")
+                             ? "; pytorch_model.bin is a pickle: save it as safetensors from Python"
+                             : ""));
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < 5; ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > 5 ? text + " and " + std::to_string(names.size() - 5) + " more" : text;
+}
+
+}  // namespace
+
+void save_weights(const torch::nn::Module& module, const fs::path& folder,
+                  ByteSize max_shard_size) try {
+  const NamedTensors tensors = without_tied(state_of(module));
+  std::vector<WeightSize> sizes;
+  for (const auto& [name, tensor] : tensors) sizes.push_back({name, tensor.nbytes()});
+  const std::vector<WeightFile> files = split_into_files(sizes, max_shard_size);
+
+  fs::create_directories(folder);
+  std::vector<std::string> written;
+  const auto write = [&](const std::string& name, const std::vector<std::string_view>& parts) {
+    write_durably(folder / (name + kPartialSuffix), parts);
+    written.push_back(name);
+  };
+  for (const WeightFile& file : files) {
+    NamedTensors shard;
+    for (const std::size_t i : file.weights) shard.push_back(tensors[i]);
+    write(file.name, TensorFile(shard).parts());
+  }
+  if (files.size() > 1) {
+    const std::string index = index_json(sizes, files);
+    write(kIndexFile, {index});
+  }
+  for (const std::string& name : written) {
+    fs::rename(folder / (name + kPartialSuffix), folder / name);
+  }
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (is_weights_file(name) && std::find(written.begin(), written.end(), name) == written.end()) {
+      fs::remove(entry.path());
+    }
+  }
+  sync_folder(folder);
+} catch (const fs::filesystem_error& error) {
+  throw CheckpointError(folder.string() + ": the model cannot be saved: " + error.what());
+}
+
+void load_weights(torch::nn::Module& module, const fs::path& path, bool strict) {
+  std::vector<std::unique_ptr<TensorFileReader>> readers;
+  std::map<std::string, std::pair<const TensorFileReader*, const SafetensorsEntry*>> found;
+  for (const fs::path& file : weight_files(path)) {
+    readers.push_back(std::make_unique<TensorFileReader>(file));
+    for (const SafetensorsEntry& entry : readers.back()->header().entries) {
+      found[entry.name] = {readers.back().get(), &entry};
+    }
+  }
+  // All names of a tied weight are the same memory, and any of them will do.
+  const NamedTensors state = state_of(module);
+  std::set<const void*> present;
+  for (const auto& [name, tensor] : state) {
+    if (found.contains(name)) present.insert(tensor.data_ptr());
+  }
+  std::vector<std::string> missing, unexpected;
+  std::set<std::string> wanted;
+  for (const auto& [name, tensor] : state) {
+    wanted.insert(name);
+    if (!found.contains(name) && !present.contains(tensor.data_ptr())) missing.push_back(name);
+  }
+  for (const auto& [name, where] : found) {
+    if (!wanted.contains(name)) unexpected.push_back(name);
+  }
+  if (strict && (!missing.empty() || !unexpected.empty())) {
+    throw CheckpointError(path.string() + ": it is of another model" +
+                          (missing.empty() ? "" : "; it lacks " + listed(missing)) +
+                          (unexpected.empty() ? "" : "; it also has " + listed(unexpected)));
+  }
+  for (const auto& [name, tensor] : state) {
+    const auto where = found.find(name);
+    if (where != found.end()) where->second.first->read(*where->second.second, tensor);
+  }
+}
+
+}  // namespace accel

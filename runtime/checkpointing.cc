@@ -1,0 +1,26 @@
+#include "runtime/accelerator.h"
+#include "runtime/checkpoint/weights.h"
+
+namespace accel {
+
+void Accelerator::save_module(const torch::nn::Module& module, const std::string& folder,
+                              ByteSize max_shard_size) const {
+  checkpointer_->on_main([&] { save_weights(module, folder, max_shard_size); });
+}
+
+void Accelerator::load_module(torch::nn::Module& module, const std::string& path,
+                              bool strict) const {
+  checkpointer_->on_every_rank([&] { load_weights(module, path, strict); });
+}
+
+void Accelerator::save_state(const std::string& folder) { checkpointer_->save(folder); }
+
+void Accelerator::wait_for_save() { checkpointer_->wait(); }
+
+void Accelerator::load_state(const std::string& folder) {
+  checkpointer_->load(folder, /*required=*/true);
+}
+
+bool Accelerator::resume_from_newest() { return checkpointer_->load("", /*required=*/false); }
+
+}  // namespace accel

@@ -1,0 +1,58 @@
+#include "runtime/core/checkpoint_layout.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace accel {
+namespace {
+
+constexpr std::string_view kPrefix = "checkpoint_";
+
+std::string numbered(const std::string& stem, std::size_t i, const std::string& extension) {
+  return stem + (i == 0 ? "" : "_" + std::to_string(i)) + extension;
+}
+
+}  // namespace
+
+std::string model_file(std::size_t i) { return numbered("model", i, ".safetensors"); }
+std::string optimizer_file(std::size_t i) { return numbered("optimizer", i, ".bin"); }
+std::string custom_file(std::size_t i) { return "custom_checkpoint_" + std::to_string(i) + ".bin"; }
+std::string random_states_file(std::size_t rank) {
+  return "random_states_" + std::to_string(rank) + ".safetensors";
+}
+
+std::string checkpoint_name(std::uint64_t iteration) {
+  return std::string(kPrefix) + std::to_string(iteration);
+}
+
+std::optional<std::uint64_t> iteration_of(std::string_view name) {
+  if (name.substr(0, kPrefix.size()) != kPrefix) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  // Not another spelling of a number either: "007".
+  if (error != std::errc() || std::to_string(number) != name) return std::nullopt;
+  return number;
+}
+
+std::vector<std::string> checkpoints_among(const std::vector<std::string>& names) {
+  std::vector<std::string> checkpoints;
+  for (const std::string& name : names) {
+    if (iteration_of(name)) checkpoints.push_back(name);
+  }
+  std::sort(checkpoints.begin(), checkpoints.end(),
+            [](const std::string& left, const std::string& right) {
+              return *iteration_of(left) < *iteration_of(right);
+            });
+  return checkpoints;
+}
+
+std::vector<std::string> checkpoints_to_remove(const std::vector<std::string>& names,
+                                               std::optional<std::size_t> total_limit) {
+  std::vector<std::string> checkpoints = checkpoints_among(names);
+  const std::size_t kept = std::min(checkpoints.size(), total_limit.value_or(checkpoints.size()));
+  checkpoints.resize(checkpoints.size() - kept);
+  return checkpoints;
+}
+
+}  // namespace accel

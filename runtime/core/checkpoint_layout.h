@@ -1,0 +1,42 @@
+// The names of what a checkpoint is made of, and which checkpoints of a folder are kept. Numbered
+// files follow Accelerate: the first has no number ("model", "model_1", ...).
+//
+//   checkpoints/checkpoint_7/manifest.json                every other file, its size and checksum
+//                            model[_i].safetensors        prepared models
+//                            optimizer[_i].bin            prepared optimizers: LibTorch's archives
+//                            custom_checkpoint_i.bin      registered objects, likewise
+//                            random_states_r.safetensors  random number generators of rank r
+//   checkpoints/checkpoint_8.partial/                 being written, or left by a crash
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace accel {
+
+inline constexpr char kManifestFile[] = "manifest.json";
+inline constexpr char kPartialSuffix[] = ".partial";
+
+std::string model_file(std::size_t i);
+std::string optimizer_file(std::size_t i);
+std::string custom_file(std::size_t i);
+std::string random_states_file(std::size_t rank);
+
+// "checkpoint_7".
+std::string checkpoint_name(std::uint64_t iteration);
+
+// The number in "checkpoint_7"; none for any other name.
+std::optional<std::uint64_t> iteration_of(std::string_view name);
+
+// The checkpoints among `names`, oldest first by number.
+std::vector<std::string> checkpoints_among(const std::vector<std::string>& names);
+
+// Those among `names` that have to go so that `total_limit` (at least 1) stay: the oldest.
+std::vector<std::string> checkpoints_to_remove(const std::vector<std::string>& names,
+                                               std::optional<std::size_t> total_limit);
+
+}  // namespace accel

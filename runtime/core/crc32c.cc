@@ -1,0 +1,59 @@
+#include "runtime/core/crc32c.h"
+
+#include <array>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <nmmintrin.h>
+#endif
+
+namespace accel {
+namespace {
+
+constexpr std::array<std::uint32_t, 256> make_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82f63b78u : 0u);
+    table[byte] = crc;
+  }
+  return table;
+}
+constexpr std::array<std::uint32_t, 256> kTable = make_table();
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) std::uint32_t extend_by_instruction(std::uint32_t crc,
+                                                                      const unsigned char* bytes,
+                                                                      std::size_t size) {
+  std::uint64_t wide = ~crc;
+  for (; size >= 8; size -= 8, bytes += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, bytes, sizeof word);
+    wide = _mm_crc32_u64(wide, word);
+  }
+  auto narrow = static_cast<std::uint32_t>(wide);
+  for (; size > 0; --size, ++bytes) narrow = _mm_crc32_u8(narrow, *bytes);
+  return ~narrow;
+}
+#endif
+
+}  // namespace
+
+std::uint32_t extend_crc32c_portably(std::uint32_t crc, const void* data, std::size_t size) {
+  const auto* bytes = static_cast<const unsigned char*>(data);
+  crc = ~crc;
+  for (std::size_t i = 0; i < size; ++i) crc = (crc >> 8) ^ kTable[(crc ^ bytes[i]) & 0xff];
+  return ~crc;
+}
+
+std::uint32_t extend_crc32c(std::uint32_t crc, const void* data, std::size_t size) {
+#if defined(__x86_64__)
+  static const bool has_instruction = __builtin_cpu_supports("sse4.2");
+  if (has_instruction) {
+    return extend_by_instruction(crc, static_cast<const unsigned char*>(data), size);
+  }
+#endif
+  return extend_crc32c_portably(crc, data, size);
+}
+
+}  // namespace accel

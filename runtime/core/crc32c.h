@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace accel {
+
+// The CRC-32C (Castagnoli) of what was hashed so far, `crc`, and then these bytes; begin with 0. By
+// the processor's own instruction where it has one, some 8 GB/s.
+std::uint32_t extend_crc32c(std::uint32_t crc, const void* data, std::size_t size);
+
+// The same without that instruction.
+std::uint32_t extend_crc32c_portably(std::uint32_t crc, const void* data, std::size_t size);
+
+}  // namespace accel

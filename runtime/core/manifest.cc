@@ -1,0 +1,64 @@
+#include "runtime/core/manifest.h"
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/core/checkpoint_error.h"
+#include "runtime/core/crc32c.h"
+
+namespace accel {
+namespace {
+
+using json = nlohmann::json;
+
+constexpr int kVersion = 1;
+
+std::uint32_t own_checksum(const json& root) {
+  const std::string text = root.dump();
+  return extend_crc32c(0, text.data(), text.size());
+}
+
+bool plain_name(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+}
+
+}  // namespace
+
+std::string manifest_text(const Manifest& manifest) {
+  json root{{"version", kVersion},
+            {"iteration", manifest.iteration},
+            {"num_processes", manifest.num_processes},
+            {"files", json::object()}};
+  for (const auto& [name, facts] : manifest.files) {
+    root["files"][name] = {{"size", facts.size}, {"crc32c", facts.crc32c}};
+  }
+  root["crc32c"] = own_checksum(root);
+  return root.dump(2) + "\n";
+}
+
+Manifest parse_manifest(const std::string& text, const std::string& file) {
+  json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!root.is_object() || !root.contains("crc32c")) {
+    throw CheckpointError(file + ": it is torn: it is no whole manifest of a checkpoint");
+  }
+  const json written = root["crc32c"];
+  root.erase("crc32c");
+  if (written != own_checksum(root)) {
+    throw CheckpointError(file + ": it is corrupt: its checksum does not fit");
+  }
+  // From here on the text is what some version of accel wrote.
+  if (root.value("version", 0) != kVersion) {
+    throw CheckpointError(file + ": it is of version " + root.value("version", json(0)).dump() +
+                          ", and this program reads version " + std::to_string(kVersion) +
+                          ": load it with the accel that wrote it");
+  }
+  Manifest manifest{
+      .iteration = root.at("iteration"), .num_processes = root.at("num_processes"), .files = {}};
+  for (const auto& [name, facts] : root.at("files").items()) {
+    if (!plain_name(name))
+      throw CheckpointError(file + ": it lists " + name + ", which is no file");
+    manifest.files[name] = {.size = facts.at("size"), .crc32c = facts.at("crc32c")};
+  }
+  return manifest;
+}
+
+}  // namespace accel

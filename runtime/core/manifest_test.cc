@@ -1,0 +1,46 @@
+#include "runtime/core/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <string>
+
+#include "runtime/core/checkpoint_error.h"
+
+namespace accel {
+namespace {
+
+const Manifest kManifest{.iteration = 7,
+                         .num_processes = 2,
+                         .files = {{"model.safetensors", {.size = 1'000'000'000'000, .crc32c = 5}},
+                                   {"optimizer.bin", {.size = 0, .crc32c = 0}}}};
+
+TEST(Manifest, ReadsWhatWasWritten) {
+  EXPECT_EQ(parse_manifest(manifest_text(kManifest), "m"), kManifest);
+}
+
+TEST(Manifest, TornAnywhereIsRefused) {
+  const std::string text = manifest_text(kManifest);
+  for (std::size_t size = 0; size + 2 < text.size(); ++size) {
+    EXPECT_THROW(parse_manifest(text.substr(0, size), "m"), CheckpointError) << size;
+  }
+}
+
+TEST(Manifest, AnyChangedLetterOrDigitIsRefused) {
+  const std::string text = manifest_text(kManifest);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!std::isalnum(static_cast<unsigned char>(text[i]))) continue;
+    std::string changed = text;
+    changed[i] = changed[i] == '1' ? '2' : '1';
+    EXPECT_THROW(parse_manifest(changed, "m"), CheckpointError) << changed;
+  }
+}
+
+TEST(Manifest, FilesOutsideAreRefused) {
+  for (const char* name : {"../x", "/etc/passwd", "..", ""}) {
+    EXPECT_THROW(parse_manifest(manifest_text({.files = {{name, {}}}}), "m"), CheckpointError);
+  }
+}
+
+}  // namespace
+}  // namespace accel
