@@ -133,11 +133,13 @@ std::vector<std::int64_t> Communicator::all_gather_number(std::int64_t number) {
   return {numbers, numbers + all.numel()};
 }
 
-void Communicator::scatter(at::Tensor output, const std::vector<at::Tensor>& slices) {
-  std::vector<at::Tensor> outputs{std::move(output)};
+at::Tensor Communicator::scatter(const std::vector<std::int64_t>& shape, at::ScalarType dtype,
+                                 const std::vector<at::Tensor>& slices) {
+  std::vector<at::Tensor> outputs{at::empty(shape, at::TensorOptions(group_->device).dtype(dtype))};
   std::vector<std::vector<at::Tensor>> inputs;
   if (rank() == 0) inputs.push_back(slices);
   group_->run("scatter", [&] { group_->backend->scatter(outputs, inputs)->wait(); });
+  return outputs.front();
 }
 
 std::int64_t Communicator::broadcast_number(std::int64_t number) {

@@ -52,8 +52,10 @@ class Communicator {
   // In place, from rank 0. One broadcast per 25 MiB of a dtype.
   void broadcast(const std::vector<at::Tensor>& tensors);
 
-  // Rank 0's slices[r] to rank r, into `output`. `slices` is empty on the other ranks. One scatter.
-  void scatter(at::Tensor output, const std::vector<at::Tensor>& slices);
+  // Rank r gets rank 0's slices[r], which all have this shape and dtype. `slices` is empty on the
+  // other ranks. One scatter.
+  at::Tensor scatter(const std::vector<std::int64_t>& shape, at::ScalarType dtype,
+                     const std::vector<at::Tensor>& slices);
 
   // For small facts about the ranks: every rank's number in rank order; rank 0's number; rank 0's
   // numbers, as many as each rank gives.

@@ -49,7 +49,7 @@ class DataLoader {
 
   DataLoader(Dataset dataset, Sampler sampler, torch::data::DataLoaderOptions options)
       : source_(std::make_shared<DataSource<Dataset, Sampler>>(DataSource<Dataset, Sampler>{
-            std::move(dataset), std::move(sampler), torch::data::FullDataLoaderOptions(options)})),
+            std::move(dataset), std::move(sampler), read_options(options)})),
         progress_(std::make_shared<LoaderProgress>()) {}
 
   class Iterator {
@@ -150,6 +150,15 @@ class DataLoader {
   }
 
  private:
+  static ReadOptions read_options(const torch::data::DataLoaderOptions& options) {
+    const torch::data::FullDataLoaderOptions full(options);
+    return {.batch_size = full.batch_size,
+            .workers = full.workers,
+            .max_jobs = full.max_jobs,
+            .timeout = full.timeout,
+            .drop_last = full.drop_last};
+  }
+
   using Local = std::conditional_t<stream_dataset<Dataset>, IterableStream<Dataset, Sampler>,
                                    MapStream<Dataset, Sampler>>;
 

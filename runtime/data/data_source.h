@@ -1,9 +1,9 @@
 // What a data loader is made of.
 #pragma once
 
-#include <torch/data/dataloader_options.h>
-
+#include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -45,13 +45,22 @@ struct BatchOf<Dataset, true> {
   using type = typename Dataset::BatchType::value_type;
 };
 
+// Of torch's DataLoaderOptions, those that count here.
+struct ReadOptions {
+  std::size_t batch_size = 1;
+  std::size_t workers = 0;
+  std::size_t max_jobs = 0;  // Batches asked for ahead of the workers.
+  std::optional<std::chrono::milliseconds> timeout;
+  bool drop_last = false;
+};
+
 template <typename Dataset, typename Sampler>
 struct DataSource {
   using Batch = typename BatchOf<Dataset>::type;
 
   Dataset dataset;
   Sampler sampler;
-  torch::data::FullDataLoaderOptions options;
+  ReadOptions options;
 
   bool drop_last() const {
     if constexpr (!batch_sampler<Sampler>) {

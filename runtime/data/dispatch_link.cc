@@ -1,7 +1,5 @@
 #include "runtime/data/dispatch_link.h"
 
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -33,9 +31,8 @@ std::vector<std::int64_t> layout_of(const std::vector<at::Tensor>& tensors) {
 
 }  // namespace
 
-DispatchLink::DispatchLink(std::shared_ptr<Communicator> communicator, const at::Device& device,
-                           const ShardOptions& options)
-    : communicator_(std::move(communicator)), device_(device), options_(options) {}
+DispatchLink::DispatchLink(std::shared_ptr<Communicator> communicator, const ShardOptions& options)
+    : communicator_(std::move(communicator)), options_(options) {}
 
 DispatchLink::Slice DispatchLink::send(const std::vector<at::Tensor>& tensors,
                                        const LoaderPosition& position) {
@@ -93,13 +90,9 @@ DispatchLink::Slice DispatchLink::scatter(const std::vector<at::Tensor>& tensors
     std::vector<std::int64_t> sizes(at, after);
     sizes[0] = rows;
     at = after;
-    at::Tensor mine = at::empty(sizes, at::TensorOptions(device_).dtype(dtype));
     std::vector<at::Tensor> parts;
-    if (!tensors.empty()) {
-      parts = tensors[slice.tensors.size()].contiguous().split(rows);
-    }
-    communicator_->scatter(mine, parts);
-    slice.tensors.push_back(mine.narrow(0, 0, kept));
+    if (!tensors.empty()) parts = tensors[slice.tensors.size()].contiguous().split(rows);
+    slice.tensors.push_back(communicator_->scatter(sizes, dtype, parts).narrow(0, 0, kept));
   }
   return slice;
 }

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,8 +22,7 @@ class DispatchLink {
     LoaderPosition position;
   };
 
-  DispatchLink(std::shared_ptr<Communicator> communicator, const at::Device& device,
-               const ShardOptions& options);
+  DispatchLink(std::shared_ptr<Communicator> communicator, const ShardOptions& options);
 
   // On rank 0, one of these for each receive() of the others. send() takes tensors of
   // position.padded_samples rows each, a multiple of the number of processes, on the device, and
@@ -44,7 +41,6 @@ class DispatchLink {
   Slice scatter(const std::vector<at::Tensor>& tensors, const LoaderPosition& position);
 
   const std::shared_ptr<Communicator> communicator_;
-  const at::Device device_;
   const ShardOptions options_;
   std::vector<std::int64_t> layout_;  // Of each tensor: dtype, dimensions, sizes but the first.
 };

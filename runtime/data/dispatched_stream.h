@@ -19,9 +19,7 @@ class DispatchedStream : public BatchStream<Batch> {
   // `global`: what is dispatched, on rank 0; null elsewhere.
   DispatchedStream(std::unique_ptr<BatchStream<Batch>> global, const LoaderBinding& binding,
                    const ShardOptions& options)
-      : global_(std::move(global)),
-        device_(binding.device),
-        link_(binding.communicator, binding.device, options) {}
+      : global_(std::move(global)), device_(binding.device), link_(binding.communicator, options) {}
 
   std::optional<Step<Batch>> next() override {
     auto slice = global_ != nullptr ? hand_out() : link_.receive();
