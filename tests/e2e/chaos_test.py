@@ -3,6 +3,7 @@
 ACCEL_CHAOS_SEED repeats a run's choices.
 """
 
+import contextlib
 import os
 import pathlib
 import random
@@ -35,6 +36,12 @@ def resident_kb(pid):
 
 def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def kill_if_there(pid):
+    """SIGKILL to a process that may have ended: the kernel wakes a stopped process group that is orphaned."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 class KillLoop(cluster.ClusterTest):
@@ -110,7 +117,7 @@ class KillLoop(cluster.ClusterTest):
             parent = cluster.parent_of(shim)
             [which] = [i for i, agent in enumerate(self.agents) if agent.pid == parent]
             os.kill(shim, signal.SIGSTOP)  # Or it would end the job when its agent is gone.
-            self.restart_agent(which, before=lambda: os.kill(shim, signal.SIGKILL))
+            self.restart_agent(which, before=lambda: kill_if_there(shim))
 
     def restart_agent(self, which, before=lambda: None):
         self.agents[which].kill()
