@@ -29,6 +29,7 @@
 #include "common/job_phase.h"
 #include "common/log.h"
 #include "common/status_macros.h"
+#include "common/world_size.h"
 
 namespace accel {
 namespace {
@@ -97,12 +98,6 @@ struct Seen {
 // The number of the newest generation; 0 before the first.
 int Generations(const v1::Job& job) {
   return job.generations().empty() ? 0 : job.generations().rbegin()->generation();
-}
-
-int WorldSize(const v1::GenerationRecord& generation) {
-  int size = 0;
-  for (const v1::Placement& placement : generation.placements()) size += placement.processes();
-  return size;
 }
 
 void DescribeTerminal(v1::JobSpec* spec, int num_processes) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/worker_env.h"
+#include "common/world_size.h"
 #include "coordinator/core/job_state.h"
 
 namespace accel {
@@ -33,11 +34,6 @@ void ForEachPart(const ClusterState& state, const NodeId& id, const NodeEntry& n
 bool MayForget(const ClusterState& state, const v1::ObservedGeneration& part) {
   return part.state() == v1::ObservedGeneration::ENDED &&
          !IsLive(state, JobId(part.job_id()), part.generation());
-}
-
-int WorldSize(const v1::GenerationRecord& generation) {
-  const v1::Placement& last = *generation.placements().rbegin();
-  return last.first_rank() + last.processes();
 }
 
 NodeWorld WorldOf(const JobEntry& entry, const NodeEntry& node, int machine_rank) {
