@@ -83,10 +83,6 @@ SchedulerOptions Accelerator::scheduler_options() const {
           .adjust_scheduler = options_.gradient_accumulation.adjust_scheduler};
 }
 
-torch::Tensor Accelerator::gather(const torch::Tensor& tensor) const {
-  return use_distributed() ? state_->communicator->all_gather(tensor) : tensor;
-}
-
 torch::Tensor Accelerator::gather_for_metrics(const torch::Tensor& tensor) const {
   torch::Tensor all = gather(tensor);
   const LoaderPosition* position = state_->loaders->current();
@@ -96,25 +92,8 @@ torch::Tensor Accelerator::gather_for_metrics(const torch::Tensor& tensor) const
   return row_per_sample ? all.narrow(0, 0, static_cast<std::int64_t>(position->real_samples)) : all;
 }
 
-torch::Tensor Accelerator::reduce(const torch::Tensor& tensor, Reduction reduction) const {
-  torch::Tensor result = tensor.detach().clone(torch::MemoryFormat::Contiguous);
-  const bool mean = std::holds_alternative<torch::enumtype::kMean>(reduction);
-  if (mean && !tensor.is_floating_point() && !tensor.is_complex()) {
-    throw std::invalid_argument(
-        "the mean of integers is not an integer: reduce(tensor.to(torch::kFloat), kMean)");
-  }
-  if (!use_distributed() || std::holds_alternative<torch::enumtype::kNone>(reduction))
-    return result;
-  if (std::holds_alternative<torch::enumtype::kMax>(reduction)) {
-    state_->communicator->all_reduce_max(result);
-    return result;
-  }
-  state_->communicator->all_reduce_sum(result);
-  if (mean) result.div_(num_processes());
-  return result;
-}
-
 void Accelerator::wait_for_everyone() const {
+  check_call("wait_for_everyone");
   if (use_distributed()) state_->communicator->barrier();
 }
 

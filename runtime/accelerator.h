@@ -33,14 +33,17 @@
 #include "runtime/checkpoint/checkpointer.h"
 #include "runtime/core/accumulation.h"
 #include "runtime/core/weight_shards.h"
+#include "runtime/core/call_check.h"
 #include "runtime/data/data_loader.h"
 #include "runtime/model.h"
+#include "runtime/nested.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/optim/scheduler.h"
 #include "runtime/parallel/sync_scope.h"
 #include "runtime/prepare_traits.h"
 #include "runtime/process_state.h"
 #include "runtime/progress.h"
+#include "runtime/split.h"
 
 namespace accel {
 
@@ -72,6 +75,9 @@ struct AcceleratorOptions {
   bool find_unused_parameters = false;
   // Where save_state() and load_state() have checkpoints that they name by themselves.
   ProjectConfiguration project = {};
+  // Compare what the ranks bring to each collective first, which costs two more of them, and throw
+  // DistributedOperationError instead of hanging. ACCELERATE_DEBUG_MODE says so too.
+  bool debug = false;
   // How long to wait for a peer, in joining the world and in each collective.
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
 };
@@ -79,6 +85,13 @@ struct AcceleratorOptions {
 // torch::kSum, torch::kMean, torch::kMax, or torch::kNone.
 using Reduction = std::variant<torch::enumtype::kSum, torch::enumtype::kMean, torch::enumtype::kMax,
                                torch::enumtype::kNone>;
+
+// What pad_across_processes() does.
+struct PadOptions {
+  std::int64_t dim = 0;  // Negative: from the last.
+  double pad_index = 0;  // The value that is filled in.
+  bool pad_first = false;
+};
 
 // A holder: copies, and further Accelerators of the process, share one world. Methods marked
 // "collective" are called by all ranks in the same order, and throw CommunicationError if a peer is
@@ -170,9 +183,17 @@ class Accelerator {
 
   int gradient_accumulation_steps() const { return accumulation_->options().num_steps; }
 
+  // The collectives below take a tensor or a structure of tensors, as runtime/nested.h says, built
+  // alike on all ranks, and give one of the same type. With `debug` they throw
+  // DistributedOperationError, with a table of what each rank brings, where the ranks do not fit
+  // together.
+
   // [d0, ...] on each rank gives [N * d0, ...] in rank order; 0-dim gives [N]. The shape is the
   // same on all ranks. One process: unchanged. Collective: one all-gather for each tensor.
-  torch::Tensor gather(const torch::Tensor& tensor) const;
+  template <nested_tensors T>
+  T gather(const T& value) const {
+    return with_tensors(value, gather_each(tensors_of(value)));
+  }
 
   // gather() without the samples that even_batches repeated at the end of the loader that is being
   // iterated, so that each sample counts once. Only tensors with one row per sample are cut; a
@@ -183,10 +204,55 @@ class Accelerator {
     return std::tuple{gather_for_metrics(tensors)...};
   }
 
-  // Elementwise over the ranks, of tensors of one shape and dtype; the result is a new tensor on
-  // each rank. kNone copies. Throws std::invalid_argument for the mean of integers. Collective: one
-  // all-reduce.
-  torch::Tensor reduce(const torch::Tensor& tensor, Reduction reduction = torch::kSum) const;
+  template <tensor_structure T>
+  T gather_for_metrics(const T& value) const {
+    return map_tensors(value, [&](const torch::Tensor& t) { return gather_for_metrics(t); });
+  }
+
+  // Elementwise over the ranks, of tensors of one shape and dtype; the results are new tensors on
+  // each rank. kNone copies. Throws std::invalid_argument for the mean of integers over several
+  // processes. Collective: one all-reduce for each tensor.
+  template <nested_tensors T>
+  T reduce(const T& value, Reduction reduction = torch::kSum) const {
+    return with_tensors(value, reduce_each(tensors_of(value), reduction));
+  }
+
+  // Copies of `from_process`'s tensors, of one shape and dtype on all ranks. Collective: one
+  // broadcast per 25 MiB of a dtype.
+  template <nested_tensors T>
+  T broadcast(const T& value, int from_process = 0) const {
+    return with_tensors(value, broadcast_each(tensors_of(value), from_process));
+  }
+
+  // Each tensor made as long in one dimension as the longest of all ranks; a tensor without that
+  // dimension stays. Collective: one all-reduce in all.
+  template <nested_tensors T>
+  T pad_across_processes(const T& value, const PadOptions& options = {}) const {
+    return with_tensors(value, pad_each(tensors_of(value), options));
+  }
+
+  // This process's part of the rows of a tensor, the items of a vector, or of several of one length
+  // in a map, pair or tuple: consecutive parts, longer ones first. With `apply_padding` the last
+  // item is repeated until all parts are as long. Throws std::invalid_argument if lengths differ.
+  // Not a collective.
+  template <typename T>
+  T split_between_processes(const T& value, bool apply_padding = false) const {
+    if (!use_distributed()) return value;
+    return nested_internal::part_of(
+        value, share_of(common_length(value), static_cast<std::size_t>(num_processes()),
+                        static_cast<std::size_t>(process_index()), apply_padding));
+  }
+
+  // All ranks' objects, any bytes and any number of them, in rank order. Collective: two
+  // all-gathers.
+  std::vector<std::string> gather_object(const std::vector<std::string>& objects) const;
+  // `from_process`'s object. Collective: two broadcasts.
+  std::string broadcast_object(const std::string& object, int from_process = 0) const;
+
+  // A flag that any rank raises and all ranks see: check_trigger() returns whether one of them has,
+  // and lowers it everywhere. Collective: the check, one all-gather.
+  void set_trigger();
+  bool check_trigger();
 
   // Returns when every rank has called it. Collective.
   void wait_for_everyone() const;
@@ -303,6 +369,17 @@ class Accelerator {
       return Object(std::forward<T>(object));
     }
   }
+
+  void check_call(const char* operation, const std::vector<torch::Tensor>& tensors = {},
+                  std::optional<std::int64_t> free_dimension = {}) const;
+  std::vector<torch::Tensor> gather_each(std::vector<torch::Tensor> tensors) const;
+  std::vector<torch::Tensor> reduce_each(std::vector<torch::Tensor> tensors,
+                                         Reduction reduction) const;
+  std::vector<torch::Tensor> broadcast_each(std::vector<torch::Tensor> tensors,
+                                            int from_process) const;
+  std::vector<torch::Tensor> pad_each(std::vector<torch::Tensor> tensors,
+                                      const PadOptions& options) const;
+  torch::Tensor reduce_one(const torch::Tensor& tensor, Reduction reduction) const;
 
   SyncScope begin_step(const std::vector<std::shared_ptr<torch::nn::Module>>& modules,
                        std::vector<std::shared_ptr<ParallelStrategy>> strategies);

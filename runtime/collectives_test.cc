@@ -67,6 +67,82 @@ TEST(CollectivesTest, GatherReduceAndBarrier) {
   });
 }
 
+TEST(CollectivesTest, StructuresOfTensors) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    const torch::Tensor rank = torch::tensor(std::int64_t{accelerator.process_index()});
+    const std::tuple nested{std::map<std::string, torch::Tensor>{{"a", rank}, {"b", rank + 10}},
+                            std::pair{std::vector<torch::Tensor>{rank + 20}, rank + 30}};
+    const auto [named, pair] = accelerator.gather(nested);
+    EXPECT_THAT(values(named.at("a")), ElementsAre(0, 1));
+    EXPECT_THAT(values(named.at("b")), ElementsAre(10, 11));
+    EXPECT_THAT(values(pair.first[0]), ElementsAre(20, 21));
+    EXPECT_THAT(values(pair.second), ElementsAre(30, 31));
+    EXPECT_EQ(std::get<0>(accelerator.reduce(nested)).at("b").item<std::int64_t>(), 21);
+    EXPECT_EQ(std::get<1>(accelerator.broadcast(nested, 1)).second.item<std::int64_t>(), 31);
+  });
+}
+
+TEST(CollectivesTest, ATriggerOfOneRankIsSeenByAllOnce) {
+  on_ranks(3, [] {
+    Accelerator accelerator;
+    EXPECT_FALSE(accelerator.check_trigger());
+    if (accelerator.process_index() == 1) accelerator.set_trigger();
+    EXPECT_TRUE(accelerator.check_trigger());
+    EXPECT_FALSE(accelerator.check_trigger());
+  });
+}
+
+TEST(CollectivesTest, ObjectsOfAnyBytesAndNumber) {
+  on_ranks(3, [] {
+    Accelerator accelerator;
+    const auto rank = static_cast<std::size_t>(accelerator.process_index());
+    const std::string zero(1, '\0');
+    EXPECT_THAT(accelerator.gather_object(std::vector<std::string>(rank, zero)),
+                ElementsAre(zero, zero, zero));
+    EXPECT_EQ(accelerator.broadcast_object(std::string(rank, 'x'), 2), "xx");
+    EXPECT_EQ(accelerator.broadcast_object(std::string(rank, 'x')), "");
+  });
+}
+
+std::string refusal(const auto& call) {
+  try {
+    call();
+  } catch (const DistributedOperationError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(CollectivesTest, DebugModeNamesTheRankThatDiffers) {
+  const Variables debug{{"ACCELERATE_DEBUG_MODE", "true"}};
+  on_ranks(
+      3,
+      [] {
+        Accelerator accelerator({.timeout = std::chrono::seconds(20)});
+        const bool odd = accelerator.process_index() == 1;
+        EXPECT_EQ(accelerator.gather(torch::zeros(2)).size(0), 6);
+        const torch::Tensor mine = torch::zeros(odd ? 3 : 2);
+        for (const std::string& text : {refusal([&] { accelerator.gather(mine); }),
+                                        refusal([&] { accelerator.reduce(mine); }),
+                                        refusal([&] { accelerator.broadcast(mine); })}) {
+          EXPECT_THAT(text, HasSubstr("shape mismatches"));
+          EXPECT_THAT(text, HasSubstr("Processes that differ: 1\n"));
+          EXPECT_THAT(text, HasSubstr("Float [3]"));
+        }
+        const auto other_dtype = odd ? torch::kFloat : torch::kDouble;
+        EXPECT_THAT(refusal([&] { accelerator.gather(torch::zeros(2, other_dtype)); }),
+                    HasSubstr("Process 1: gather: Float [2]"));
+        EXPECT_EQ(accelerator.pad_across_processes(mine).size(0), 3);
+        EXPECT_THAT(refusal([&] {
+                      odd ? accelerator.wait_for_everyone() : void(accelerator.gather(mine));
+                    }),
+                    HasSubstr("Process 1: wait_for_everyone"));
+        accelerator.wait_for_everyone();
+      },
+      debug);
+}
+
 TEST(CollectivesTest, FurtherAcceleratorsShareTheWorld) {
   on_ranks(2, [] {
     Accelerator first;

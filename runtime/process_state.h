@@ -21,6 +21,7 @@ struct ProcessState {
   c10::Device device{c10::kCPU};
   std::shared_ptr<Communicator> communicator;  // Null for a world of one.
   std::shared_ptr<ActiveLoaders> loaders = std::make_shared<ActiveLoaders>();
+  bool triggered = false;  // set_trigger() was called and no check has seen it.
   std::vector<std::weak_ptr<ParallelStrategy>>
       models;  // Prepared ones; those that died stay until looked at.
 

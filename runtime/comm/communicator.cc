@@ -5,6 +5,7 @@
 #include <ATen/ops/tensor.h>
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <atomic>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -40,6 +41,12 @@ c10::intrusive_ptr<c10d::Store> open_store(const Environment& environment,
 std::string reason_of(const std::exception& error) {
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
   return torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
+}
+
+at::Tensor tensor_of(const std::string& bytes) {
+  at::Tensor tensor = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
+  std::copy(bytes.begin(), bytes.end(), tensor.mutable_data_ptr<std::uint8_t>());
+  return tensor;
 }
 
 // Runs one call of this rank, whatever LibTorch and Gloo throw.
@@ -121,10 +128,11 @@ at::Tensor Communicator::all_gather(const at::Tensor& tensor) {
   return all;
 }
 
-void Communicator::broadcast(const std::vector<at::Tensor>& tensors) {
+void Communicator::broadcast(const std::vector<at::Tensor>& tensors, int from) {
   if (tensors.empty()) return;
-  group_->run("broadcast",
-              [&] { c10d::broadcast_coalesced(group_->process_group, tensors, kBroadcastBytes); });
+  group_->run("broadcast", [&] {
+    c10d::broadcast_coalesced(group_->process_group, tensors, kBroadcastBytes, from);
+  });
 }
 
 std::vector<std::int64_t> Communicator::all_gather_number(std::int64_t number) {
@@ -153,6 +161,34 @@ std::vector<std::int64_t> Communicator::broadcast_numbers(
   const at::Tensor mine = shared.cpu();
   const auto* begin = mine.const_data_ptr<std::int64_t>();
   return {begin, begin + mine.numel()};
+}
+
+std::vector<std::string> Communicator::all_gather_bytes(const std::string& bytes) {
+  const std::vector<std::int64_t> sizes =
+      all_gather_number(static_cast<std::int64_t>(bytes.size()));
+  const std::int64_t largest = *std::max_element(sizes.begin(), sizes.end());
+  std::string padded = bytes;
+  padded.resize(static_cast<std::size_t>(largest));
+  const at::Tensor all = all_gather(tensor_of(padded).to(group_->device)).cpu();
+  std::vector<std::string> out;
+  for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
+    const auto* start = reinterpret_cast<const char*>(all.const_data_ptr<std::uint8_t>()) +
+                        static_cast<std::int64_t>(rank) * largest;
+    out.emplace_back(start, static_cast<std::size_t>(sizes[rank]));
+  }
+  return out;
+}
+
+std::string Communicator::broadcast_bytes(const std::string& bytes, int from) {
+  const at::Tensor size =
+      at::full({1}, static_cast<std::int64_t>(bytes.size()), at::kLong).to(group_->device);
+  broadcast({size}, from);
+  std::string shared = bytes;
+  shared.resize(static_cast<std::size_t>(size.item<std::int64_t>()));
+  const at::Tensor data = tensor_of(shared).to(group_->device);
+  broadcast({data}, from);
+  const at::Tensor here = data.cpu();
+  return {reinterpret_cast<const char*>(here.const_data_ptr<std::uint8_t>()), shared.size()};
 }
 
 void Communicator::barrier() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "runtime/core/environment.h"
@@ -49,8 +50,8 @@ class Communicator {
   // all-gather.
   at::Tensor all_gather(const at::Tensor& tensor);
 
-  // In place, from rank 0. One broadcast per 25 MiB of a dtype.
-  void broadcast(const std::vector<at::Tensor>& tensors);
+  // In place, from rank `from`. One broadcast per 25 MiB of a dtype.
+  void broadcast(const std::vector<at::Tensor>& tensors, int from = 0);
 
   // Rank r gets rank 0's slices[r], which all have this shape and dtype. `slices` is empty on the
   // other ranks. One scatter.
@@ -62,6 +63,11 @@ class Communicator {
   std::vector<std::int64_t> all_gather_number(std::int64_t number);
   std::int64_t broadcast_number(std::int64_t number);
   std::vector<std::int64_t> broadcast_numbers(const std::vector<std::int64_t>& numbers);
+
+  // Bytes whose number may differ: every rank's in rank order (two all-gathers); rank `from`'s (two
+  // broadcasts).
+  std::vector<std::string> all_gather_bytes(const std::string& bytes);
+  std::string broadcast_bytes(const std::string& bytes, int from);
 
   void barrier();
 

@@ -115,6 +115,7 @@ Environment parse_environment(const GetEnv& get) {
   check_mixed_precision(get);
   if (has_world(get)) parse_world(get, out);
   out.use_cpu = find_bool(get, kEnvUseCpu);
+  out.debug = find_bool(get, kEnvDebugMode);
   if (const auto steps = find(get, kEnvGradientAccumulationSteps)) {
     out.gradient_accumulation_steps = parse_int(kEnvGradientAccumulationSteps, *steps, 1, kMaxInt);
   }

@@ -29,6 +29,8 @@ struct Environment {
   bool use_cpu = false;
   // Batches per optimizer step, where the launcher says so.
   std::optional<int> gradient_accumulation_steps;
+  // Compare what the ranks bring to a collective before it starts.
+  bool debug = false;
   // Network interfaces for Gloo, separated by commas; empty: choose by the route to master_addr.
   std::string gloo_interfaces;
   // Columns of the terminal at the far end of this process's output, although that output is a

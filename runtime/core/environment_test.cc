@@ -128,6 +128,8 @@ TEST(EnvironmentTest, ReadsFlags) {
   EXPECT_TRUE(parse({{"ACCELERATE_USE_CPU", "True"}}).use_cpu);
   EXPECT_TRUE(parse({{"ACCELERATE_USE_CPU", "1"}}).use_cpu);
   EXPECT_FALSE(parse({{"ACCELERATE_USE_CPU", "False"}}).use_cpu);
+  EXPECT_FALSE(parse({}).debug);
+  EXPECT_TRUE(parse({{"ACCELERATE_DEBUG_MODE", "1"}}).debug);
   EXPECT_EQ(parse({{"ACCEL_TERMINAL", "120"}}).terminal_columns, 120);
   EXPECT_EQ(parse({{"GLOO_SOCKET_IFNAME", "eth0"}}).gloo_interfaces, "eth0");
 }

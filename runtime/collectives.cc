@@ -1,0 +1,134 @@
+// The Accelerator's collectives on structures of tensors, and on bytes.
+#include <algorithm>
+#include <stdexcept>
+
+#include "runtime/accelerator.h"
+
+namespace accel {
+
+// Which is itself a collective: a rank that does something else hears of it instead of hanging.
+void Accelerator::check_call(const char* operation, const std::vector<torch::Tensor>& tensors,
+                             std::optional<std::int64_t> free_dimension) const {
+  if (!use_distributed() || !(options_.debug || state_->environment.debug)) return;
+  CallShape call{.operation = operation, .free_dimension = free_dimension};
+  for (const torch::Tensor& tensor : tensors) {
+    call.tensors.push_back({c10::toString(tensor.scalar_type()), tensor.sizes().vec()});
+  }
+  const auto text = mismatch(state_->communicator->all_gather_bytes(describe(call)));
+  if (text) throw DistributedOperationError(*text);
+}
+
+std::vector<torch::Tensor> Accelerator::gather_each(std::vector<torch::Tensor> tensors) const {
+  if (!use_distributed()) return tensors;
+  check_call("gather", tensors);
+  for (torch::Tensor& tensor : tensors) tensor = state_->communicator->all_gather(tensor);
+  return tensors;
+}
+
+torch::Tensor Accelerator::reduce_one(const torch::Tensor& tensor, Reduction reduction) const {
+  torch::Tensor result = tensor.detach().clone(torch::MemoryFormat::Contiguous);
+  if (!use_distributed() || std::holds_alternative<torch::enumtype::kNone>(reduction)) {
+    return result;
+  }
+  const bool mean = std::holds_alternative<torch::enumtype::kMean>(reduction);
+  if (mean && !tensor.is_floating_point() && !tensor.is_complex()) {
+    throw std::invalid_argument(
+        "the mean of integers is not an integer: reduce(tensor.to(torch::kFloat), kMean)");
+  }
+  if (std::holds_alternative<torch::enumtype::kMax>(reduction)) {
+    state_->communicator->all_reduce_max(result);
+    return result;
+  }
+  state_->communicator->all_reduce_sum(result);
+  if (mean) result.div_(num_processes());
+  return result;
+}
+
+std::vector<torch::Tensor> Accelerator::reduce_each(std::vector<torch::Tensor> tensors,
+                                                    Reduction reduction) const {
+  check_call("reduce", tensors);
+  for (torch::Tensor& tensor : tensors) tensor = reduce_one(tensor, reduction);
+  return tensors;
+}
+
+std::vector<torch::Tensor> Accelerator::broadcast_each(std::vector<torch::Tensor> tensors,
+                                                       int from_process) const {
+  for (torch::Tensor& tensor : tensors) {
+    tensor = tensor.detach().clone(torch::MemoryFormat::Contiguous);
+  }
+  if (!use_distributed()) return tensors;
+  check_call("broadcast", tensors);
+  state_->communicator->broadcast(tensors, from_process);
+  return tensors;
+}
+
+std::vector<torch::Tensor> Accelerator::pad_each(std::vector<torch::Tensor> tensors,
+                                                 const PadOptions& options) const {
+  if (!use_distributed() || tensors.empty()) return tensors;
+  check_call("pad_across_processes", tensors, options.dim);
+  const auto has_dim = [&](const torch::Tensor& tensor) {
+    return -tensor.dim() <= options.dim && options.dim < tensor.dim();
+  };
+  std::vector<std::int64_t> sizes;
+  for (const torch::Tensor& tensor : tensors) {
+    sizes.push_back(has_dim(tensor) ? tensor.size(options.dim) : 0);
+  }
+  const auto count = static_cast<std::int64_t>(sizes.size());
+  torch::Tensor largest = torch::tensor(sizes, torch::kLong).to(device());
+  state_->communicator->all_reduce_max(largest);
+  largest = largest.cpu();
+  for (std::int64_t i = 0; i < count; ++i) {
+    torch::Tensor& tensor = tensors[static_cast<std::size_t>(i)];
+    const std::int64_t missing =
+        largest[i].item<std::int64_t>() - sizes[static_cast<std::size_t>(i)];
+    if (!has_dim(tensor) || missing == 0) continue;
+    std::vector<std::int64_t> shape = tensor.sizes().vec();
+    shape[static_cast<std::size_t>(torch::maybe_wrap_dim(options.dim, tensor.dim()))] = missing;
+    const torch::Tensor padding = torch::full(shape, options.pad_index, tensor.options());
+    tensor = options.pad_first ? torch::cat({padding, tensor}, options.dim)
+                               : torch::cat({tensor, padding}, options.dim);
+  }
+  return tensors;
+}
+
+std::vector<std::string> Accelerator::gather_object(const std::vector<std::string>& objects) const {
+  if (!use_distributed()) return objects;
+  check_call("gather_object");
+  // Each object with its length in front.
+  std::string mine;
+  for (const std::string& object : objects) {
+    const std::uint64_t length = object.size();
+    mine.append(reinterpret_cast<const char*>(&length), sizeof length).append(object);
+  }
+  std::vector<std::string> all;
+  for (const std::string& bytes : state_->communicator->all_gather_bytes(mine)) {
+    for (std::size_t at = 0; at < bytes.size();) {
+      std::uint64_t length = 0;
+      std::copy_n(bytes.data() + at, sizeof length, reinterpret_cast<char*>(&length));
+      all.push_back(bytes.substr(at + sizeof length, length));
+      at += sizeof length + length;
+    }
+  }
+  return all;
+}
+
+std::string Accelerator::broadcast_object(const std::string& object, int from_process) const {
+  if (!use_distributed()) return object;
+  check_call("broadcast_object");
+  return state_->communicator->broadcast_bytes(object, from_process);
+}
+
+void Accelerator::set_trigger() { state_->triggered = true; }
+
+bool Accelerator::check_trigger() {
+  bool triggered = state_->triggered;
+  if (use_distributed()) {
+    check_call("check_trigger");
+    const auto all = state_->communicator->all_gather_number(triggered ? 1 : 0);
+    triggered = std::count(all.begin(), all.end(), 1) > 0;
+  }
+  if (triggered) state_->triggered = false;
+  return triggered;
+}
+
+}  // namespace accel

@@ -1,0 +1,39 @@
+// Whether all ranks are about to take part in the same collective.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace accel {
+
+// Some ranks bring something else to a collective than others, or call another one.
+class DistributedOperationError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// What one rank brings to a collective.
+struct CallShape {
+  std::string operation;
+  struct Tensor {
+    std::string dtype;
+    std::vector<std::int64_t> sizes;
+    bool operator==(const Tensor&) const = default;
+  };
+  std::vector<Tensor> tensors = {};
+  // A dimension in which the ranks may differ (negative: from the last); none for most operations.
+  std::optional<std::int64_t> free_dimension = {};
+};
+
+// One line, such as "gather: int64 [2, 3], float32 []"; equal for ranks that fit together.
+std::string describe(const CallShape& call);
+
+// Given what describe() says on each rank: nothing if all say the same, else an error text with a
+// table of all and the ranks that differ from the most common one.
+std::optional<std::string> mismatch(const std::vector<std::string>& calls);
+
+}  // namespace accel
