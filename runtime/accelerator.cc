@@ -10,8 +10,8 @@
 namespace accel {
 
 Accelerator::Accelerator(const AcceleratorOptions& options)
-    : options_(options),
-      state_(ProcessState::acquire(options.cpu, options.timeout)),
+    : Collectives(ProcessState::acquire(options.cpu, options.timeout), options.debug),
+      options_(options),
       checkpointer_(std::make_shared<Checkpointer>(state_, options.project)) {
   GradientAccumulation accumulation = options.gradient_accumulation;
   accumulation.num_steps =
@@ -59,10 +59,13 @@ void Accelerator::backward(const torch::Tensor& loss) {
       taking_part.push_back(std::move(model));
     }
   }
-  for (const auto& model : taking_part) model->before_backward(loss);
-  const int divisor = accumulation_->loss_divisor();
-  (divisor == 1 ? loss : loss / divisor).backward();
-  for (const auto& model : taking_part) model->after_backward(loss);
+  const auto pass = [&] {
+    for (const auto& model : taking_part) model->before_backward(loss);
+    const int divisor = accumulation_->loss_divisor();
+    (divisor == 1 ? loss : loss / divisor).backward();
+    for (const auto& model : taking_part) model->after_backward(loss);
+  };
+  taking_part.empty() ? pass() : state_->communicator->run_call("backward", pass);
 }
 
 double Accelerator::clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm,
@@ -81,20 +84,6 @@ SchedulerOptions Accelerator::scheduler_options() const {
           .split_batches = options_.split_batches,
           .data_parallel_size = num_processes(),
           .adjust_scheduler = options_.gradient_accumulation.adjust_scheduler};
-}
-
-torch::Tensor Accelerator::gather_for_metrics(const torch::Tensor& tensor) const {
-  torch::Tensor all = gather(tensor);
-  const LoaderPosition* position = state_->loaders->current();
-  if (!use_distributed() || position == nullptr) return all;
-  const bool row_per_sample =
-      tensor.dim() > 0 && all.size(0) == static_cast<std::int64_t>(position->padded_samples);
-  return row_per_sample ? all.narrow(0, 0, static_cast<std::int64_t>(position->real_samples)) : all;
-}
-
-void Accelerator::wait_for_everyone() const {
-  check_call("wait_for_everyone");
-  if (use_distributed()) state_->communicator->barrier();
 }
 
 }  // namespace accel

@@ -1,31 +1,38 @@
-// The Accelerator's collectives on structures of tensors, and on bytes.
+#include "runtime/collectives.h"
+
 #include <algorithm>
 #include <stdexcept>
 
-#include "runtime/accelerator.h"
-
 namespace accel {
 
-// Which is itself a collective: a rank that does something else hears of it instead of hanging.
-void Accelerator::check_call(const char* operation, const std::vector<torch::Tensor>& tensors,
-                             std::optional<std::int64_t> free_dimension) const {
-  if (!use_distributed() || !(options_.debug || state_->environment.debug)) return;
-  CallShape call{.operation = operation, .free_dimension = free_dimension};
-  for (const torch::Tensor& tensor : tensors) {
-    call.tensors.push_back({c10::toString(tensor.scalar_type()), tensor.sizes().vec()});
-  }
-  const auto text = mismatch(state_->communicator->all_gather_bytes(describe(call)));
-  if (text) throw DistributedOperationError(*text);
-}
-
-std::vector<torch::Tensor> Accelerator::gather_each(std::vector<torch::Tensor> tensors) const {
+std::vector<torch::Tensor> Collectives::gather_each(std::vector<torch::Tensor> tensors,
+                                                    const char* name) const {
   if (!use_distributed()) return tensors;
-  check_call("gather", tensors);
+  const auto operation = begin_operation(name, tensors);
   for (torch::Tensor& tensor : tensors) tensor = state_->communicator->all_gather(tensor);
   return tensors;
 }
 
-torch::Tensor Accelerator::reduce_one(const torch::Tensor& tensor, Reduction reduction) const {
+torch::Tensor Collectives::gather_for_metrics(const torch::Tensor& tensor) const {
+  torch::Tensor all = gather_each({tensor}, "gather_for_metrics").front();
+  const LoaderPosition* position = state_->loaders->current();
+  if (!use_distributed() || position == nullptr) return all;
+  const bool row_per_sample =
+      tensor.dim() > 0 && all.size(0) == static_cast<std::int64_t>(position->padded_samples);
+  return row_per_sample ? all.narrow(0, 0, static_cast<std::int64_t>(position->real_samples)) : all;
+}
+
+std::vector<std::string> Collectives::gather_for_metrics(
+    const std::vector<std::string>& objects) const {
+  std::vector<std::string> all = gather_object(objects);
+  const LoaderPosition* position = state_->loaders->current();
+  if (use_distributed() && position != nullptr && all.size() == position->padded_samples) {
+    all.resize(position->real_samples);
+  }
+  return all;
+}
+
+torch::Tensor Collectives::reduce_one(const torch::Tensor& tensor, Reduction reduction) const {
   torch::Tensor result = tensor.detach().clone(torch::MemoryFormat::Contiguous);
   if (!use_distributed() || std::holds_alternative<torch::enumtype::kNone>(reduction)) {
     return result;
@@ -44,28 +51,28 @@ torch::Tensor Accelerator::reduce_one(const torch::Tensor& tensor, Reduction red
   return result;
 }
 
-std::vector<torch::Tensor> Accelerator::reduce_each(std::vector<torch::Tensor> tensors,
+std::vector<torch::Tensor> Collectives::reduce_each(std::vector<torch::Tensor> tensors,
                                                     Reduction reduction) const {
-  check_call("reduce", tensors);
+  const auto operation = begin_operation("reduce", tensors);
   for (torch::Tensor& tensor : tensors) tensor = reduce_one(tensor, reduction);
   return tensors;
 }
 
-std::vector<torch::Tensor> Accelerator::broadcast_each(std::vector<torch::Tensor> tensors,
+std::vector<torch::Tensor> Collectives::broadcast_each(std::vector<torch::Tensor> tensors,
                                                        int from_process) const {
   for (torch::Tensor& tensor : tensors) {
     tensor = tensor.detach().clone(torch::MemoryFormat::Contiguous);
   }
   if (!use_distributed()) return tensors;
-  check_call("broadcast", tensors);
+  const auto operation = begin_operation("broadcast", tensors);
   state_->communicator->broadcast(tensors, from_process);
   return tensors;
 }
 
-std::vector<torch::Tensor> Accelerator::pad_each(std::vector<torch::Tensor> tensors,
+std::vector<torch::Tensor> Collectives::pad_each(std::vector<torch::Tensor> tensors,
                                                  const PadOptions& options) const {
   if (!use_distributed() || tensors.empty()) return tensors;
-  check_call("pad_across_processes", tensors, options.dim);
+  const auto operation = begin_operation("pad_across_processes", tensors, options.dim);
   const auto has_dim = [&](const torch::Tensor& tensor) {
     return -tensor.dim() <= options.dim && options.dim < tensor.dim();
   };
@@ -91,9 +98,9 @@ std::vector<torch::Tensor> Accelerator::pad_each(std::vector<torch::Tensor> tens
   return tensors;
 }
 
-std::vector<std::string> Accelerator::gather_object(const std::vector<std::string>& objects) const {
+std::vector<std::string> Collectives::gather_object(const std::vector<std::string>& objects) const {
   if (!use_distributed()) return objects;
-  check_call("gather_object");
+  const auto operation = begin_operation("gather_object");
   // Each object with its length in front.
   std::string mine;
   for (const std::string& object : objects) {
@@ -112,23 +119,10 @@ std::vector<std::string> Accelerator::gather_object(const std::vector<std::strin
   return all;
 }
 
-std::string Accelerator::broadcast_object(const std::string& object, int from_process) const {
+std::string Collectives::broadcast_object(const std::string& object, int from_process) const {
   if (!use_distributed()) return object;
-  check_call("broadcast_object");
+  const auto operation = begin_operation("broadcast_object");
   return state_->communicator->broadcast_bytes(object, from_process);
-}
-
-void Accelerator::set_trigger() { state_->triggered = true; }
-
-bool Accelerator::check_trigger() {
-  bool triggered = state_->triggered;
-  if (use_distributed()) {
-    check_call("check_trigger");
-    const auto all = state_->communicator->all_gather_number(triggered ? 1 : 0);
-    triggered = std::count(all.begin(), all.end(), 1) > 0;
-  }
-  if (triggered) state_->triggered = false;
-  return triggered;
 }
 
 }  // namespace accel

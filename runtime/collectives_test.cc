@@ -199,7 +199,7 @@ TEST(CollectivesTest, ALostPeerIsAnErrorThatSaysSo) {
     try {
       for (;;) accelerator.wait_for_everyone();
     } catch (const CommunicationError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("rank 0 of 2: barrier failed"));
+      EXPECT_THAT(error.what(), HasSubstr("rank 0 of 2: wait_for_everyone (barrier) failed"));
     }
   });
 }

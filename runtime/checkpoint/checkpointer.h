@@ -15,19 +15,10 @@
 #include <vector>
 
 #include "runtime/checkpoint/checkpoint_folder.h"
+#include "runtime/core/project_configuration.h"
 #include "runtime/process_state.h"
 
 namespace accel {
-
-// Where checkpoints go that save_state() names by itself.
-struct ProjectConfiguration {
-  std::string project_dir;
-  // save_state() without a folder writes project_dir/checkpoints/checkpoint_N, N = 0, 1, ...
-  bool automatic_checkpoint_naming = false;
-  // How many of those are kept; at least 1. The oldest goes when a new one is complete.
-  std::optional<std::size_t> total_limit = std::nullopt;
-  std::uint64_t iteration = 0;  // The first N.
-};
 
 // Something of the user's that a checkpoint holds too.
 struct CheckpointedObject {

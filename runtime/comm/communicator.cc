@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <torch/csrc/distributed/c10d/comm.hpp>
+#include <utility>
 
+#include "runtime/comm/call_watch.h"
 #include "runtime/comm/gloo_backend.h"
 #include "runtime/comm/nccl_backend.h"
 
@@ -22,21 +25,53 @@ constexpr std::size_t kBroadcastBytes = 25 << 20;
 
 // Each world has keys of its own: a launcher's store may outlive restarts (named as
 // torch.distributed does), and a process may leave its world and join again.
-c10::intrusive_ptr<c10d::Store> open_store(const Environment& environment,
-                                           std::chrono::milliseconds timeout) {
+std::string next_prefix(const Environment& environment) {
   static std::atomic<int> joined = 0;
+  return "/worker/attempt_" + std::to_string(environment.restart_count) + "/world_" +
+         std::to_string(joined++);
+}
+
+c10::intrusive_ptr<c10d::Store> open_store(const Environment& environment, bool may_serve,
+                                           const std::string& prefix,
+                                           std::chrono::milliseconds timeout) {
   c10d::TCPStoreOptions options;
   options.port = environment.master_port;
   options.timeout = timeout;
-  if (!environment.launcher_serves_store) {
+  if (may_serve && !environment.launcher_serves_store) {
     options.isServer = environment.rank == 0;
     options.numWorkers = environment.world_size;
   }
   return c10::make_intrusive<c10d::PrefixStore>(
-      "/worker/attempt_" + std::to_string(environment.restart_count) + "/world_" +
-          std::to_string(joined++),
-      c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options));
+      prefix, c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options));
 }
+
+// Over a connection of its own, since the world's own may be waiting for something else, which is
+// opened when it is first needed.
+class StoreBoard : public CallBoard {
+ public:
+  StoreBoard(Environment environment, std::string prefix)
+      : environment_(std::move(environment)), prefix_(std::move(prefix)) {}
+
+  void append(const std::string& key, const std::string& line) override {
+    store().append(key, std::vector<std::uint8_t>(line.begin(), line.end()));
+  }
+  std::string read(const std::string& key) override {
+    if (!store().check({key})) return "";
+    const std::vector<std::uint8_t> bytes = store().get(key);
+    return {bytes.begin(), bytes.end()};
+  }
+
+ private:
+  c10d::Store& store() {
+    if (store_ == nullptr) store_ = open_store(environment_, false, prefix_, kBoardTimeout);
+    return *store_;
+  }
+
+  static constexpr std::chrono::milliseconds kBoardTimeout{2000};
+  const Environment environment_;
+  const std::string prefix_;
+  c10::intrusive_ptr<c10d::Store> store_;
+};
 
 std::string reason_of(const std::exception& error) {
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
@@ -49,16 +84,16 @@ at::Tensor tensor_of(const std::string& bytes) {
   return tensor;
 }
 
-// Runs one call of this rank, whatever LibTorch and Gloo throw.
-template <typename Body>
-auto guarded(int rank, int size, const std::string& call, Body&& body) {
-  try {
-    return body();
-  } catch (const std::exception& error) {
-    throw CommunicationError(
-        "rank " + std::to_string(rank) + " of " + std::to_string(size) + ": " + call +
-        " failed because a peer is gone or did not take part in time: " + reason_of(error));
-  }
+bool is_of_communication(const std::exception& error) {
+  return is_gloo_error(error) || dynamic_cast<const c10::DistError*>(&error) != nullptr ||
+         dynamic_cast<const CommunicationError*>(&error) != nullptr;
+}
+
+CommunicationError lost_peer(int rank, int size, const std::string& call, const std::string& absent,
+                             const std::exception& error) {
+  return CommunicationError("rank " + std::to_string(rank) + " of " + std::to_string(size) + ": " +
+                            call + " failed because a peer is gone or did not take part in time" +
+                            (absent.empty() ? "" : " (" + absent + ")") + ": " + reason_of(error));
 }
 
 }  // namespace
@@ -70,9 +105,23 @@ struct Communicator::Group {
   c10::intrusive_ptr<c10d::Backend> backend;
   c10::intrusive_ptr<c10d::ProcessGroup> process_group;
 
+  std::unique_ptr<CallWatch> watch;
+  const char* operation = nullptr;  // What the user called, if it is known.
+
+  // Runs one call of this rank, whatever LibTorch and Gloo throw.
   template <typename Body>
-  auto run(const char* call, Body&& body) {
-    return guarded(backend->getRank(), backend->getSize(), call, std::forward<Body>(body));
+  void run(const char* call, Body&& body) {
+    const std::string name =
+        operation == nullptr ? call : std::string(operation) + " (" + call + ")";
+    watch->begin(name);
+    try {
+      body();
+    } catch (const std::exception& error) {
+      const std::string absent = watch->explain();
+      watch->end();
+      throw lost_peer(backend->getRank(), backend->getSize(), name, absent, error);
+    }
+    watch->end();
   }
 };
 
@@ -81,14 +130,20 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
                                                  std::chrono::milliseconds timeout) {
   auto group = std::make_unique<Group>();
   group->device = device;
-  const std::string call = "joining the world at " + environment.master_addr + ":" +
-                           std::to_string(environment.master_port);
-  guarded(environment.rank, environment.world_size, call, [&] {
-    group->store = open_store(environment, timeout);
+  const std::string prefix = next_prefix(environment);
+  try {
+    group->store = open_store(environment, true, prefix, timeout);
     group->backend = device.is_cuda()
                          ? make_nccl_backend(group->store, environment, device, timeout)
                          : make_gloo_backend(group->store, environment, timeout);
-  });
+  } catch (const std::exception& error) {
+    throw lost_peer(environment.rank, environment.world_size,
+                    "joining the world at " + environment.master_addr + ":" +
+                        std::to_string(environment.master_port),
+                    "", error);
+  }
+  group->watch = std::make_unique<CallWatch>(environment.rank, environment.world_size,
+                                             std::make_unique<StoreBoard>(environment, prefix));
   const auto type = device.is_cuda() ? c10d::ProcessGroup::BackendType::NCCL
                                      : c10d::ProcessGroup::BackendType::GLOO;
   group->process_group = c10::make_intrusive<c10d::ProcessGroup>(group->store, environment.rank,
@@ -193,6 +248,30 @@ std::string Communicator::broadcast_bytes(const std::string& bytes, int from) {
 
 void Communicator::barrier() {
   group_->run("barrier", [&] { group_->backend->barrier()->wait(); });
+}
+
+void Communicator::run_call(const char* call, const std::function<void()>& body) {
+  std::exception_ptr other;
+  group_->run(call, [&] {
+    try {
+      body();
+    } catch (const std::exception& error) {
+      if (is_of_communication(error)) throw;
+      other = std::current_exception();
+    }
+  });
+  if (other) std::rethrow_exception(other);
+}
+
+void Communicator::note_failure(const std::string& text) { group_->watch->note_failure(text); }
+
+OperationScope::OperationScope(Communicator* communicator, const char* operation)
+    : communicator_(communicator),
+      outer_(communicator == nullptr ? nullptr
+                                     : std::exchange(communicator->group_->operation, operation)) {}
+
+OperationScope::~OperationScope() {
+  if (communicator_ != nullptr) communicator_->group_->operation = outer_;
 }
 
 const c10::intrusive_ptr<c10d::ProcessGroup>& Communicator::process_group() const {

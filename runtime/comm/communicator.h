@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -19,7 +20,7 @@ class ProcessGroup;
 namespace accel {
 
 // A peer is gone, or did not take part within the time-out. The text says which rank saw it in
-// which call.
+// which call, and which ranks have not reached that call or are in another one.
 class CommunicationError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -71,14 +72,37 @@ class Communicator {
 
   void barrier();
 
+  // Runs `body`, in which LibTorch itself communicates over process_group(), as one call. Errors
+  // that are not of the communication come out as they are.
+  void run_call(const char* call, const std::function<void()>& body);
+
+  // What the others' next error shall say about this rank, which is about to leave. Not a
+  // collective.
+  void note_failure(const std::string& text);
+
   // For what LibTorch itself builds on process groups.
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const;
 
  private:
+  friend class OperationScope;
   struct Group;
   explicit Communicator(std::unique_ptr<Group> group);
 
   std::unique_ptr<Group> group_;
+};
+
+// While it lives, errors name `operation`, a literal, beside the call that fails. `communicator`
+// may be null.
+class OperationScope {
+ public:
+  OperationScope(Communicator* communicator, const char* operation);
+  ~OperationScope();
+  OperationScope(const OperationScope&) = delete;
+  OperationScope& operator=(const OperationScope&) = delete;
+
+ private:
+  Communicator* const communicator_;
+  const char* const outer_;
 };
 
 }  // namespace accel

@@ -1,6 +1,8 @@
 // The only file that sees Gloo's headers, which come from Debian while the code is in LibTorch.
 #include "runtime/comm/gloo_backend.h"
 
+#include <gloo/common/error.h>
+
 #include <sstream>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
@@ -30,6 +32,10 @@ c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10
   auto options = Gloo::Options::create(timeout);
   add_devices(environment, *options);
   return c10::make_intrusive<Gloo>(store, environment.rank, environment.world_size, options);
+}
+
+bool is_gloo_error(const std::exception& error) {
+  return dynamic_cast<const gloo::Exception*>(&error) != nullptr;
 }
 
 }  // namespace accel

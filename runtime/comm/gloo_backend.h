@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "runtime/core/environment.h"
@@ -14,5 +15,8 @@ namespace accel {
 c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                     const Environment& environment,
                                                     std::chrono::milliseconds timeout);
+
+// Whether Gloo threw `error`: a connection broke, or a peer did not answer in time.
+bool is_gloo_error(const std::exception& error);
 
 }  // namespace accel

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "runtime/core/accumulation.h"
+#include "runtime/core/project_configuration.h"
+#include "runtime/core/scheduler_steps.h"
+
+namespace accel {
+
+struct AcceleratorOptions {
+  // Stay on the CPU even where there is a GPU. `accel launch --cpu` says the same for the whole
+  // job.
+  bool cpu = false;
+  // batch_size of a prepared loader counts over all processes instead of per process.
+  bool split_batches = false;
+  // Every process gets the same number of equal batches; the first samples are repeated to fill the
+  // last.
+  bool even_batches = true;
+  // Rank 0 reads prepared loaders for all and scatters each process's samples; the last batch is
+  // then divided instead of filled up. Unset: streams whose batches are tensors.
+  std::optional<bool> dispatch_batches = {};
+  // Prepared loaders shuffle epoch e with the seed e + data_seed, so that orders are those of
+  // Python's SeedableRandomSampler. Without data_seed, rank 0's initial seed of torch's CPU
+  // generator counts; data_seed alone implies use_seedable_sampler. Else prepare() draws a seed
+  // from that generator.
+  bool use_seedable_sampler = false;
+  std::optional<std::uint64_t> data_seed = {};
+  // How many batches make one optimizer step. ACCELERATE_GRADIENT_ACCUMULATION_STEPS goes before
+  // num_steps.
+  GradientAccumulation gradient_accumulation = {};
+  // Whether schedulers follow the optimizer, and what their lengths are counted in.
+  bool step_scheduler_with_optimizer = true;
+  SchedulerUnit scheduler_unit = SchedulerUnit::kBatches;
+  // Allow parameters that take no part in a loss.
+  bool find_unused_parameters = false;
+  // Where save_state() and load_state() have checkpoints that they name by themselves.
+  ProjectConfiguration project = {};
+  // Compare what the ranks bring to each collective first, which costs two more of them, and throw
+  // DistributedOperationError instead of hanging. ACCELERATE_DEBUG_MODE says so too.
+  bool debug = false;
+  // How long to wait for a peer, in joining the world and in each collective.
+  std::chrono::milliseconds timeout = std::chrono::minutes(30);
+};
+
+}  // namespace accel

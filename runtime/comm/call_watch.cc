@@ -1,0 +1,125 @@
+#include "runtime/comm/call_watch.h"
+
+#include <charconv>
+#include <exception>
+#include <utility>
+
+namespace accel {
+namespace {
+
+std::string key_of(std::uint64_t number) { return "call_" + std::to_string(number); }
+
+}  // namespace
+
+std::map<int, std::string> parse_board(std::string_view lines) {
+  std::map<int, std::string> out;
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+    int rank = -1;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), rank);
+    const auto digits = static_cast<std::size_t>(end - line.data());
+    if (error != std::errc() || digits >= line.size() || line[digits] != ' ') continue;
+    out.insert_or_assign(rank, std::string(line.substr(digits + 1)));
+  }
+  return out;
+}
+
+std::string absentees(int size, const std::string& call, const std::map<int, std::string>& board) {
+  std::string text;
+  for (int rank = 0; rank < size; ++rank) {
+    const auto found = board.find(rank);
+    if (found != board.end() && found->second == call) continue;
+    text += (text.empty() ? "rank " : "; rank ") + std::to_string(rank);
+    text += found == board.end() ? " has not called it" : " called " + found->second + " instead";
+  }
+  return text;
+}
+
+CallWatch::CallWatch(int rank, int size, std::unique_ptr<CallBoard> board, Pace pace)
+    : rank_(rank), size_(size), pace_(pace), board_(std::move(board)), thread_([this] {
+        watch();
+      }) {}
+
+CallWatch::~CallWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void CallWatch::begin(const std::string& call) {
+  const std::lock_guard lock(mutex_);
+  ++number_;
+  call_ = call;
+  begun_ = std::chrono::steady_clock::now();
+}
+
+void CallWatch::end() {
+  const std::lock_guard lock(mutex_);
+  call_.clear();
+}
+
+// Looks now and then rather than being woken by each call, which would cost them a system call.
+void CallWatch::watch() {
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, pace_.announce_after, [this] { return stopped_; })) {
+    const bool is_long =
+        std::chrono::steady_clock::now() - begun_ >= pace_.announce_after && announced_ != number_;
+    if (call_.empty() || !is_long) continue;
+    announced_ = number_;
+    const std::uint64_t number = number_;
+    const std::string call = call_;
+    lock.unlock();
+    announce(number, call);
+    lock.lock();
+  }
+}
+
+void CallWatch::announce(std::uint64_t number, const std::string& line) {
+  const std::lock_guard lock(board_mutex_);
+  try {
+    board_->append(key_of(number), std::to_string(rank_) + " " + line + "\n");
+  } catch (const std::exception&) {
+    // Without the board an error says less, which is no reason for another one.
+  }
+}
+
+std::string CallWatch::explain() {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t number = number_;
+  const std::string call = call_;
+  const bool is_new = std::exchange(announced_, number) != number;
+  lock.unlock();
+  if (is_new) announce(number, call);
+  const auto deadline = std::chrono::steady_clock::now() + pace_.grace;
+  while (true) {
+    std::map<int, std::string> board;
+    try {
+      const std::lock_guard board_lock(board_mutex_);
+      board = parse_board(board_->read(key_of(number)));
+    } catch (const std::exception&) {
+      return "";
+    }
+    if (board.size() >= static_cast<std::size_t>(size_) ||
+        std::chrono::steady_clock::now() >= deadline) {
+      return absentees(size_, call, board);
+    }
+    std::this_thread::sleep_for(pace_.grace / 25);
+  }
+}
+
+void CallWatch::note_failure(const std::string& text) {
+  std::string line = text.substr(0, 500);
+  for (char& c : line) {
+    if (c == '\n') c = ' ';
+  }
+  std::unique_lock lock(mutex_);
+  const std::uint64_t next = number_ + 1;
+  lock.unlock();
+  announce(next, line);
+}
+
+}  // namespace accel

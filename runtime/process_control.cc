@@ -1,0 +1,111 @@
+#include "runtime/process_control.h"
+
+#include <ATen/Context.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "runtime/core/call_check.h"
+
+namespace accel {
+namespace {
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const c10::Error& e) {
+    return e.what_without_backtrace();
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
+
+std::string state_of(at::Generator& generator) {
+  const std::lock_guard lock(generator.mutex());
+  const at::Tensor state = generator.get_state();
+  return {reinterpret_cast<const char*>(state.const_data_ptr<std::uint8_t>()),
+          static_cast<std::size_t>(state.numel())};
+}
+
+void set_state(at::Generator& generator, const std::string& bytes) {
+  const std::lock_guard lock(generator.mutex());
+  at::Tensor state = generator.get_state();
+  std::copy(bytes.begin(), bytes.end(), state.mutable_data_ptr<std::uint8_t>());
+  generator.set_state(state);
+}
+
+}  // namespace
+
+// The comparison is itself a collective: a rank that does something else hears of it instead of
+// hanging.
+OperationScope ProcessControl::begin_operation(const char* operation,
+                                               const std::vector<at::Tensor>& tensors,
+                                               std::optional<std::int64_t> free_dimension) const {
+  if (use_distributed() && debug_) {
+    const OperationScope scope(state_->communicator.get(), operation);
+    CallShape call{.operation = operation, .free_dimension = free_dimension};
+    for (const at::Tensor& tensor : tensors) {
+      call.tensors.push_back({c10::toString(tensor.scalar_type()), tensor.sizes().vec()});
+    }
+    const auto text = mismatch(state_->communicator->all_gather_bytes(describe(call)));
+    if (text) throw DistributedOperationError(*text);
+  }
+  return OperationScope(state_->communicator.get(), operation);
+}
+
+void ProcessControl::wait_for_everyone() const {
+  if (!use_distributed()) return;
+  const auto operation = begin_operation("wait_for_everyone");
+  state_->communicator->barrier();
+}
+
+void ProcessControl::await_first(const char* name, std::exception_ptr error) const {
+  if (!use_distributed()) return;
+  const auto operation = begin_operation(name);
+  const std::string own = error ? " " + text_of(error) : "";
+  const std::vector<std::string> ends = state_->communicator->all_gather_bytes(own);
+  if (error) return;
+  for (std::size_t rank = 0; rank < ends.size(); ++rank) {
+    if (ends[rank].empty()) continue;
+    throw std::runtime_error(std::string(name) + ": it failed on rank " + std::to_string(rank) +
+                             ":" + ends[rank]);
+  }
+}
+
+void ProcessControl::note_failure(const char* operation, std::exception_ptr error) const {
+  if (!use_distributed()) return;
+  state_->communicator->note_failure(std::string(operation) + ", which threw '" + text_of(error) +
+                                     "',");
+}
+
+void ProcessControl::set_trigger() { state_->triggered = true; }
+
+bool ProcessControl::check_trigger() {
+  bool triggered = state_->triggered;
+  if (use_distributed()) {
+    const auto operation = begin_operation("check_trigger");
+    const auto all = state_->communicator->all_gather_number(triggered ? 1 : 0);
+    triggered = std::count(all.begin(), all.end(), 1) > 0;
+  }
+  if (triggered) state_->triggered = false;
+  return triggered;
+}
+
+void ProcessControl::set_seed(std::uint64_t seed, bool device_specific) const {
+  at::manual_seed(seed + (device_specific ? static_cast<std::uint64_t>(process_index()) : 0));
+}
+
+void ProcessControl::synchronize_rng_states() const {
+  if (!use_distributed()) return;
+  const auto operation = begin_operation("synchronize_rng_states");
+  std::vector<c10::Device> devices{c10::kCPU};
+  if (device().is_cuda()) devices.push_back(device());
+  for (const c10::Device of : devices) {
+    at::Generator generator = at::globalContext().defaultGenerator(of);
+    set_state(generator, state_->communicator->broadcast_bytes(state_of(generator), 0));
+  }
+}
+
+}  // namespace accel

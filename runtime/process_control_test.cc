@@ -1,0 +1,184 @@
+// Who does what when, with several real processes.
+#include "runtime/process_control.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/nn/modules/linear.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "runtime/accelerator.h"
+#include "runtime/testing/ranks.h"
+
+namespace accel {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string path(const std::string& name) { return testing::TempDir() + "/" + name; }
+
+void touch(const std::string& file) { std::ofstream{file}; }
+
+void await(const std::string& file) {
+  while (!std::filesystem::exists(file)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+template <typename Error, typename Body>
+std::string error_of(Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(ProcessControlTest, TheMainProcessGoesFirst) {
+  const std::string file = path("first");
+  on_ranks(3, [&] {
+    Accelerator accelerator;
+    const bool found = accelerator.main_process_first([&] {
+      const bool exists = std::filesystem::exists(file);
+      touch(file);
+      return exists;
+    });
+    EXPECT_EQ(found, !accelerator.is_main_process());
+    int calls = 0;
+    accelerator.local_main_process_first([&] { ++calls; });
+    EXPECT_EQ(calls, 1);
+  });
+}
+
+TEST(ProcessControlTest, AFailureOfTheFirstOneIsEverybodys) {
+  on_ranks(3, [] {
+    Accelerator accelerator;
+    bool begun = false;
+    const std::string error = error_of<std::runtime_error>([&] {
+      accelerator.main_process_first([&] {
+        begun = true;
+        throw std::runtime_error("no such data set");
+      });
+    });
+    EXPECT_EQ(begun, accelerator.is_main_process());
+    EXPECT_EQ(error, accelerator.is_main_process()
+                         ? "no such data set"
+                         : "main_process_first: it failed on rank 0: no such data set");
+    accelerator.wait_for_everyone();  // Who catches it can go on.
+  });
+}
+
+TEST(ProcessControlTest, OneProcessOnly) {
+  on_ranks(3, [] {
+    Accelerator accelerator;
+    const int rank = accelerator.process_index();
+    EXPECT_EQ(accelerator.on_main_process([&] { return rank; }).has_value(), rank == 0);
+    EXPECT_EQ(accelerator.on_last_process([&] { return rank; }).value_or(-1), rank == 2 ? 2 : -1);
+    EXPECT_EQ(accelerator.on_process(1, [&] { return rank; }).has_value(), rank == 1);
+    EXPECT_EQ(accelerator.on_local_process(2, [&] { return rank; }).has_value(), rank == 2);
+    int calls = 0;
+    accelerator.on_local_main_process([&] { ++calls; });
+    EXPECT_EQ(calls, rank == 0 ? 1 : 0);
+  });
+}
+
+TEST(ProcessControlTest, WhoFailsAloneAndLeavesIsNamedByTheOthers) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.timeout = std::chrono::seconds(20)});
+    if (accelerator.is_main_process()) {
+      EXPECT_THROW(accelerator.on_main_process([] { throw std::runtime_error("disk full"); }),
+                   std::runtime_error);
+      return;
+    }
+    EXPECT_THAT(error_of<CommunicationError>([&] { accelerator.wait_for_everyone(); }),
+                HasSubstr("rank 0 called on_main_process, which threw 'disk full', instead"));
+  });
+}
+
+TEST(ProcessControlTest, ACallThatOneRankDoesNotReachNamesIt) {
+  const std::string done = path("done");
+  on_ranks(3, [&] {
+    Accelerator accelerator({.timeout = std::chrono::seconds(2)});
+    const int rank = accelerator.process_index();
+    if (rank == 2) return await(done);
+    const torch::Tensor number = torch::zeros({1});
+    EXPECT_THAT(
+        error_of<CommunicationError>([&] { accelerator.gather(number); }),
+        AllOf(HasSubstr("rank " + std::to_string(rank) + " of 3: gather (all_gather) failed"),
+              HasSubstr("(rank 2 has not called it)")));
+    touch(done + std::to_string(rank));
+    if (rank == 0) {
+      await(done + "1");
+      touch(done);
+    }
+  });
+}
+
+TEST(ProcessControlTest, ACallThatOneRankReplacesByAnotherNamesBoth) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.timeout = std::chrono::seconds(2)});
+    const torch::Tensor number = torch::zeros({1});
+    const std::string error = error_of<CommunicationError>([&] {
+      // Neither gives the other what it waits for.
+      accelerator.is_main_process() ? (void)accelerator.broadcast_object("x", 1)
+                                    : (void)accelerator.gather(number);
+    });
+    EXPECT_THAT(error, accelerator.is_main_process()
+                           ? AllOf(HasSubstr("broadcast_object (broadcast) failed"),
+                                   HasSubstr("rank 1 called gather (all_gather) instead"))
+                           : AllOf(HasSubstr("gather (all_gather) failed"),
+                                   HasSubstr("rank 0 called broadcast_object (broadcast)")));
+  });
+}
+
+TEST(ProcessControlTest, ABackwardPassNamesTheRankThatStaysAway) {
+  const std::string done = path("backward");
+  on_ranks(2, [&] {
+    Accelerator accelerator({.timeout = std::chrono::seconds(2)});
+    auto model = accelerator.prepare(torch::nn::Linear(2, 1));
+    if (!accelerator.is_main_process()) return await(done);
+    const torch::Tensor loss = model(torch::ones({1, 2})).sum();
+    EXPECT_THAT(
+        error_of<CommunicationError>([&] { accelerator.backward(loss); }),
+        AllOf(HasSubstr("rank 0 of 2: backward failed"), HasSubstr("rank 1 has not called it")));
+    touch(done);
+  });
+}
+
+TEST(ProcessControlTest, AnErrorOfTheModelIsNotThePeers) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto model = accelerator.prepare(torch::nn::Linear(2, 1));
+    const torch::Tensor loss = model(torch::ones({1, 2})).sum();
+    accelerator.backward(loss);
+    EXPECT_THAT(error_of<std::exception>([&] { accelerator.backward(loss); }),
+                Not(HasSubstr("a peer is gone")));
+  });
+}
+
+TEST(ProcessControlTest, SeedsAndGenerators) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    const auto draws_agree = [&] {
+      const torch::Tensor all = accelerator.gather(torch::rand({1}));
+      return all[0].item<float>() == all[1].item<float>();
+    };
+    accelerator.set_seed(7);
+    EXPECT_TRUE(draws_agree());
+    accelerator.set_seed(7, /*device_specific=*/true);
+    EXPECT_FALSE(draws_agree());
+    accelerator.synchronize_rng_states();
+    EXPECT_TRUE(draws_agree());
+  });
+}
+
+}  // namespace
+}  // namespace accel
