@@ -3,11 +3,14 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/tensor.h>
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -106,11 +109,12 @@ struct Communicator::Group {
   c10::intrusive_ptr<c10d::ProcessGroup> process_group;
 
   std::unique_ptr<CallWatch> watch;
+  std::chrono::milliseconds timeout{};
   const char* operation = nullptr;  // What the user called, if it is known.
 
   // Runs one call of this rank, whatever LibTorch and Gloo throw.
   template <typename Body>
-  void run(const char* call, Body&& body) {
+  void watched(const char* call, Body&& body) {
     const std::string name =
         operation == nullptr ? call : std::string(operation) + " (" + call + ")";
     watch->begin(name);
@@ -123,6 +127,38 @@ struct Communicator::Group {
     }
     watch->end();
   }
+
+  // The same until the result is there.
+  template <typename Body>
+  void run(const char* call, Body&& body) {
+    watched(call, [&] {
+      body();
+      if (device.is_cuda()) await_gpu();
+    });
+  }
+
+  // NCCL's calls only order the stream; one that a peer stays away from would block whoever looks
+  // at its result next, without an error.
+  void await_gpu() {
+    const c10::impl::VirtualGuardImpl guard(device.type());
+    c10::Event done(device.type());
+    done.record(guard.getStream(device));
+    const auto begun = std::chrono::steady_clock::now();
+    const auto limit = timeout - std::min(timeout / 10, kBeforeWatchdog);
+    while (!done.query()) {
+      const auto waited = std::chrono::steady_clock::now() - begun;
+      if (waited > limit) {
+        backend->abort();
+        throw std::runtime_error("the GPU did not finish it within " +
+                                 std::to_string(limit.count()) + " ms");
+      }
+      if (waited > kSpin) std::this_thread::sleep_for(kSpin);
+    }
+  }
+
+  // NCCL's own watchdog ends the process at the time-out, which says less than an error.
+  static constexpr std::chrono::milliseconds kBeforeWatchdog{1000};
+  static constexpr std::chrono::microseconds kSpin{50};
 };
 
 std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
@@ -130,6 +166,7 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
                                                  std::chrono::milliseconds timeout) {
   auto group = std::make_unique<Group>();
   group->device = device;
+  group->timeout = timeout;
   const std::string prefix = next_prefix(environment);
   try {
     group->store = open_store(environment, true, prefix, timeout);
@@ -252,7 +289,7 @@ void Communicator::barrier() {
 
 void Communicator::run_call(const char* call, const std::function<void()>& body) {
   std::exception_ptr other;
-  group_->run(call, [&] {
+  group_->watched(call, [&] {
     try {
       body();
     } catch (const std::exception& error) {
