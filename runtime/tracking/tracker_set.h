@@ -5,28 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
-#include "runtime/tracking/tracker.h"
+#include "runtime/tracking/tracker_choice.h"
 
 namespace accel {
-
-// One of the trackers that a run reports to: "tensorboard", "jsonl", or an object of one's own.
-class TrackerChoice {
- public:
-  TrackerChoice(const char* name) : choice_(std::string(name)) {}
-  TrackerChoice(std::string name) : choice_(std::move(name)) {}
-  template <typename Own>
-  TrackerChoice(std::shared_ptr<Own> tracker)
-      : choice_(std::shared_ptr<Tracker>(std::move(tracker))) {}
-
-  const std::variant<std::string, std::shared_ptr<Tracker>>& get() const { return choice_; }
-
- private:
-  std::variant<std::string, std::shared_ptr<Tracker>> choice_;
-};
 
 // The trackers of a run. What one of them throws never reaches the caller: the first failure of
 // each is said on standard error, the values of that call are lost to it, later calls are tried
