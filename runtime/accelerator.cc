@@ -11,6 +11,8 @@ namespace accel {
 
 Accelerator::Accelerator(const AcceleratorOptions& options)
     : Collectives(ProcessState::acquire(options.cpu, options.timeout), options.debug),
+      Reporting(options.log_with, options.project.log_folder(), process_index(),
+                device().is_cuda()),
       options_(options),
       checkpointer_(std::make_shared<Checkpointer>(state_, options.project)) {
   GradientAccumulation accumulation = options.gradient_accumulation;

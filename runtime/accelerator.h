@@ -35,14 +35,15 @@
 #include "runtime/optim/scheduler.h"
 #include "runtime/parallel/sync_scope.h"
 #include "runtime/prepare_traits.h"
+#include "runtime/reporting.h"
 
 namespace accel {
 
 // A holder: copies, and further Accelerators of the process, share one world. Methods marked
 // "collective" are called by all ranks in the same order, and throw CommunicationError if a peer is
-// lost. Use it from one thread. See runtime/process_control.h and runtime/collectives.h for its
-// other methods.
-class Accelerator : public Collectives {
+// lost. Use it from one thread. See runtime/process_control.h, runtime/collectives.h and
+// runtime/reporting.h for its other methods.
+class Accelerator : public Collectives, public Reporting {
  public:
   // Takes rank, world size and addresses from the environment (accel's or torchrun's; none: one
   // process), chooses the device, and joins the other ranks (collective). Throws
@@ -170,6 +171,10 @@ class Accelerator : public Collectives {
   // load_state(), if there is a checkpoint: for the start of a program that may have been
   // restarted. Returns whether there was one.
   bool resume_from_newest();
+
+  // The end of a run: waits for the last save_state() and ends the trackers. Throws as
+  // wait_for_save(). Collective: one broadcast.
+  void end_training();
 
  private:
   template <typename T>

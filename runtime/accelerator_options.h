@@ -3,10 +3,12 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "runtime/core/accumulation.h"
 #include "runtime/core/project_configuration.h"
 #include "runtime/core/scheduler_steps.h"
+#include "runtime/tracking/tracker_choice.h"
 
 namespace accel {
 
@@ -38,6 +40,8 @@ struct AcceleratorOptions {
   bool find_unused_parameters = false;
   // Where save_state() and load_state() have checkpoints that they name by themselves.
   ProjectConfiguration project = {};
+  // What init_trackers() starts: "tensorboard", "jsonl", and any accel::Tracker.
+  std::vector<TrackerChoice> log_with = {};
   // Compare what the ranks bring to each collective first, which costs two more of them, and throw
   // DistributedOperationError instead of hanging. ACCELERATE_DEBUG_MODE says so too.
   bool debug = false;

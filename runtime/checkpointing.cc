@@ -23,4 +23,9 @@ void Accelerator::load_state(const std::string& folder) {
 
 bool Accelerator::resume_from_newest() { return checkpointer_->load("", /*required=*/false); }
 
+void Accelerator::end_training() {
+  wait_for_save();
+  finish_trackers();
+}
+
 }  // namespace accel

@@ -15,11 +15,12 @@ c10::Device choose_device(const Environment& environment, bool cpu) {
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(environment.local_rank % gpus));
 }
 
+std::mutex mutex;
+std::weak_ptr<ProcessState> living;
+
 }  // namespace
 
 std::shared_ptr<ProcessState> ProcessState::acquire(bool cpu, std::chrono::milliseconds timeout) {
-  static std::mutex mutex;
-  static std::weak_ptr<ProcessState> living;
   const std::lock_guard lock(mutex);
   Environment environment = read_environment();
   cpu = cpu || environment.use_cpu;
@@ -38,6 +39,11 @@ std::shared_ptr<ProcessState> ProcessState::acquire(bool cpu, std::chrono::milli
   }
   living = state;
   return state;
+}
+
+std::shared_ptr<ProcessState> ProcessState::find_living() {
+  const std::lock_guard lock(mutex);
+  return living.lock();
 }
 
 }  // namespace accel

@@ -29,6 +29,8 @@ struct ProcessState {
   // world. Throws std::invalid_argument for a bad environment or if the living state was made for
   // another `cpu`, and what Communicator::join() throws. Thread-safe.
   static std::shared_ptr<ProcessState> acquire(bool cpu, std::chrono::milliseconds timeout);
+  // The living state, or null. Thread-safe.
+  static std::shared_ptr<ProcessState> find_living();
 };
 
 }  // namespace accel

@@ -1,0 +1,88 @@
+// A small GPT over characters: a decoder of pre-norm blocks whose head is tied to the embedding.
+#pragma once
+
+#include <torch/torch.h>
+
+namespace examples {
+
+struct TransformerOptions {
+  std::int64_t vocabulary = 0;
+  std::int64_t context = 64;
+  std::int64_t width = 64;  // A multiple of `heads`.
+  std::int64_t heads = 4;
+  std::int64_t blocks = 2;
+};
+
+// Causal self-attention of several heads.
+struct AttentionImpl : torch::nn::Module {
+  AttentionImpl(std::int64_t width, std::int64_t heads)
+      : heads(heads),
+        project_in(register_module("project_in", torch::nn::Linear(width, 3 * width))),
+        project_out(register_module("project_out", torch::nn::Linear(width, width))) {}
+
+  torch::Tensor forward(const torch::Tensor& x) {  // [batch, time, width]
+    // [batch, time, 3 * width] to three of [batch, heads, time, width / heads].
+    const auto parts = project_in(x).unflatten(2, {3, heads, -1}).permute({2, 0, 3, 1, 4}).unbind();
+    const auto mixed = torch::scaled_dot_product_attention(parts[0], parts[1], parts[2], {}, 0.0,
+                                                           /*is_causal=*/true);
+    return project_out(mixed.transpose(1, 2).flatten(2));
+  }
+
+  std::int64_t heads;
+  torch::nn::Linear project_in, project_out;
+};
+TORCH_MODULE(Attention);
+
+struct BlockImpl : torch::nn::Module {
+  BlockImpl(std::int64_t width, std::int64_t heads)
+      : norm1(register_module("norm1", torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})))),
+        attention(register_module("attention", Attention(width, heads))),
+        norm2(register_module("norm2", torch::nn::LayerNorm(torch::nn::LayerNormOptions({width})))),
+        mlp(register_module(
+            "mlp", torch::nn::Sequential(torch::nn::Linear(width, 4 * width), torch::nn::GELU(),
+                                         torch::nn::Linear(4 * width, width)))) {}
+
+  torch::Tensor forward(torch::Tensor x) {
+    x = x + attention(norm1(x));
+    return x + mlp->forward(norm2(x));
+  }
+
+  torch::nn::LayerNorm norm1;
+  Attention attention;
+  torch::nn::LayerNorm norm2;
+  torch::nn::Sequential mlp;
+};
+TORCH_MODULE(Block);
+
+struct TransformerImpl : torch::nn::Module {
+  explicit TransformerImpl(const TransformerOptions& options)
+      : characters(
+            register_module("characters", torch::nn::Embedding(options.vocabulary, options.width))),
+        positions(
+            register_module("positions", torch::nn::Embedding(options.context, options.width))),
+        blocks(register_module("blocks", torch::nn::Sequential())),
+        norm(register_module("norm",
+                             torch::nn::LayerNorm(torch::nn::LayerNormOptions({options.width})))) {
+    for (std::int64_t i = 0; i < options.blocks; ++i)
+      blocks->push_back(Block(options.width, options.heads));
+    torch::NoGradGuard no_grad;
+    for (auto& weight : parameters()) {
+      if (weight.dim() > 1) weight.normal_(0, 0.02);
+    }
+  }
+
+  // Indices of characters [batch, time], time <= context, to the next one's logits [batch, time,
+  // vocabulary].
+  torch::Tensor forward(const torch::Tensor& indices) {
+    const auto places = torch::arange(indices.size(1), indices.options());
+    const auto x = blocks->forward(characters(indices) + positions(places));
+    return torch::nn::functional::linear(norm(x), characters->weight);
+  }
+
+  torch::nn::Embedding characters, positions;
+  torch::nn::Sequential blocks;
+  torch::nn::LayerNorm norm;
+};
+TORCH_MODULE(Transformer);
+
+}  // namespace examples

@@ -1,0 +1,57 @@
+// accel::get_logger(): log lines of a program of several processes.
+//
+//   const accel::Logger logger = accel::get_logger("train");
+//   logger.info("epoch " + std::to_string(epoch));                          // Once.
+//   logger.info("my shard has ...", {.main_process_only = false});          // From each rank.
+//   logger.info("rank by rank", {.in_order = true});                        // Collective.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace accel {
+
+struct LogOptions {
+  bool main_process_only = true;
+  // Every rank in turn, by rank, whatever main_process_only says. Collective: a barrier per rank.
+  bool in_order = false;
+};
+
+// Writes lines "TIME LEVEL NAME [rank R] MESSAGE" on standard error, each at once and whole, in
+// local time and without the rank in a world of one. A value. Thread-safe, but for in_order.
+class Logger {
+ public:
+  enum class Level { kDebug, kInfo, kWarning, kError, kCritical };
+
+  void debug(std::string_view message, LogOptions options = {}) const;
+  void info(std::string_view message, LogOptions options = {}) const;
+  void warning(std::string_view message, LogOptions options = {}) const;
+  void error(std::string_view message, LogOptions options = {}) const;
+  void critical(std::string_view message, LogOptions options = {}) const;
+
+  // Nothing below the least level, and no barrier either: it is the same on all ranks. Throws
+  // std::logic_error for in_order before the process has an Accelerator; CommunicationError.
+  void log(Level level, std::string_view message, LogOptions options = {}) const;
+
+  // A warning that this process gives once, however often and by whichever logger.
+  void warning_once(std::string_view message, LogOptions options = {}) const;
+
+  bool is_enabled_for(Level level) const { return level >= least_; }
+
+ private:
+  friend Logger get_logger(std::string name, std::optional<Level> level);
+  Logger(std::string name, Level least, int rank, int world_size);
+  void write(Level level, std::string_view message) const;
+
+  std::string name_;
+  Level least_;
+  int rank_;
+  int world_size_;
+};
+
+// The least level is `level`, else ACCELERATE_LOG_LEVEL (debug, info, warning, error or critical,
+// in any case), else info. Throws std::invalid_argument for another text, or a bad environment.
+Logger get_logger(std::string name, std::optional<Logger::Level> level = std::nullopt);
+
+}  // namespace accel

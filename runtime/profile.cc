@@ -1,0 +1,141 @@
+#include "runtime/profile.h"
+
+#include <ATen/record_function.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace accel {
+namespace {
+
+namespace fs = std::filesystem;
+namespace profiler = torch::autograd::profiler;
+using torch::profiler::impl::ActivityType;
+
+}  // namespace
+
+struct Profile::State {
+  enum class Tracing { kOff, kPrepared, kOn };
+
+  State(ProfileOptions options, int rank, bool gpu)
+      : options(std::move(options)),
+        config(torch::profiler::impl::ProfilerState::KINETO, this->options.record_shapes,
+               this->options.profile_memory, /*with_stack=*/false, this->options.with_flops),
+        rank(rank) {
+    if (gpu) activities.insert(ActivityType::CUDA);
+  }
+
+  ProfileAction action() const {
+    return options.schedule ? action_at(*options.schedule, step) : ProfileAction::kRecord;
+  }
+  void begin_step();
+  void end_step();
+  void prepare();
+  void record();
+  void save();
+  fs::path next_path();
+
+  const ProfileOptions options;
+  const torch::profiler::impl::ProfilerConfig config;
+  const int rank;
+  std::set<ActivityType> activities{ActivityType::CPU};
+  std::int64_t step = 0;
+  std::int64_t cycle = 0;
+  Tracing tracing = Tracing::kOff;
+  std::optional<at::RecordFunction> mark;  // The step, as an event in the trace.
+};
+
+void Profile::State::prepare() {
+  if (tracing != Tracing::kOff) return;
+  profiler::prepareProfiler(config, activities);
+  tracing = Tracing::kPrepared;
+}
+
+void Profile::State::record() {
+  prepare();
+  if (tracing == Tracing::kOn) return;
+  profiler::enableProfiler(config, activities);
+  tracing = Tracing::kOn;
+}
+
+void Profile::State::begin_step() {
+  switch (action()) {
+    case ProfileAction::kNone:
+      return;
+    case ProfileAction::kWarmup:
+      return prepare();
+    case ProfileAction::kRecord:
+    case ProfileAction::kRecordAndSave:
+      record();
+  }
+  if (!options.schedule) return;
+  mark.emplace(at::RecordScope::USER_SCOPE);
+  if (mark->isActive()) mark->before("ProfilerStep#" + std::to_string(step));
+}
+
+void Profile::State::end_step() {
+  mark.reset();
+  if (action() == ProfileAction::kRecordAndSave) save();
+  ++step;
+}
+
+fs::path Profile::State::next_path() {
+  const std::string suffix = cycle == 0 ? "" : "_" + std::to_string(cycle);
+  ++cycle;
+  return fs::path(options.output_trace_dir) /
+         ("profile_" + std::to_string(rank) + suffix + ".json");
+}
+
+// A trace has its name only when it is complete.
+void Profile::State::save() {
+  mark.reset();
+  const auto result = profiler::disableProfiler();
+  tracing = Tracing::kOff;
+  const fs::path path = next_path(), partial = path.string() + ".partial";
+  try {
+    fs::create_directories(options.output_trace_dir);
+    result->save(partial);
+    fs::rename(partial, path);
+  } catch (const std::exception& error) {
+    std::cerr << "accel: the trace is lost: " << error.what() << std::endl;
+    return;
+  }
+  if (options.on_trace_ready) options.on_trace_ready(path);
+}
+
+Profile::Profile(ProfileOptions options, int rank, bool gpu) {
+  if (options.schedule) check_schedule(*options.schedule);
+  state_ = std::make_unique<State>(std::move(options), rank, gpu);
+  state_->begin_step();
+}
+
+Profile::Profile(Profile&&) noexcept = default;
+
+Profile::~Profile() {
+  if (state_ == nullptr || state_->tracing == State::Tracing::kOff) return;
+  try {
+    // LibTorch has no other way back from a preparation.
+    const bool has_trace = state_->tracing == State::Tracing::kOn;
+    state_->record();
+    if (has_trace) {
+      state_->save();
+    } else {
+      profiler::disableProfiler();
+    }
+  } catch (const std::exception& error) {
+    std::cerr << "accel: the profiler did not end: " << error.what() << std::endl;
+  }
+}
+
+void Profile::step() {
+  state_->end_step();
+  state_->begin_step();
+}
+
+}  // namespace accel

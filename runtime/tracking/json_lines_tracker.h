@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "runtime/tracking/append_file.h"
+#include "runtime/tracking/tracker.h"
+
+namespace accel {
+
+// A file metrics.jsonl of one JSON object per line: {"time": SECONDS, "config": {...}} for each
+// start of the run, {"time": SECONDS, "step": N, "values": {...}} for each log(), without "step" if
+// none was given. A restarted run goes on in the same file, where the last line of a step counts.
+class JsonLinesTracker : public Tracker {
+ public:
+  explicit JsonLinesTracker(const std::filesystem::path& folder)
+      : path_(folder / "metrics.jsonl") {}
+
+  std::string name() const override { return "jsonl"; }
+  void store_init_configuration(const TrackedValues& config) override;
+  void log(const TrackedValues& values, std::optional<std::int64_t> step) override;
+  void finish() override { file_.reset(); }
+
+ private:
+  void append(const std::string& fields);
+
+  const std::filesystem::path path_;
+  std::optional<AppendFile> file_;
+};
+
+}  // namespace accel

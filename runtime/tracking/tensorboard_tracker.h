@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "runtime/tracking/append_file.h"
+#include "runtime/tracking/tracker.h"
+
+namespace accel {
+
+// Event files for TensorBoard. Each process writes a new file, events.out.tfevents.TIME.HOST.PID.N,
+// which TensorBoard reads after those that are there. The first logged step says where a restarted
+// run went on: TensorBoard drops what earlier files have from there on.
+class TensorBoardTracker : public Tracker {
+ public:
+  explicit TensorBoardTracker(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  std::string name() const override { return "tensorboard"; }
+  void store_init_configuration(const TrackedValues& config) override;
+  void log(const TrackedValues& values, std::optional<std::int64_t> step) override;
+  void finish() override;
+
+ private:
+  AppendFile& file();
+
+  const std::filesystem::path folder_;
+  std::optional<AppendFile> file_;
+  bool has_begun_ = false;  // The first step is written.
+};
+
+}  // namespace accel

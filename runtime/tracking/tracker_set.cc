@@ -1,0 +1,112 @@
+#include "runtime/tracking/tracker_set.h"
+
+#include <exception>
+#include <iostream>
+#include <stdexcept>
+
+#include "runtime/tracking/json_lines_tracker.h"
+#include "runtime/tracking/tensorboard_tracker.h"
+
+namespace accel {
+namespace {
+
+// On processes that do not report.
+class SilentTracker : public Tracker {
+ public:
+  explicit SilentTracker(std::string name) : name_(std::move(name)) {}
+  std::string name() const override { return name_; }
+  void store_init_configuration(const TrackedValues&) override {}
+  void log(const TrackedValues&, std::optional<std::int64_t>) override {}
+  void finish() override {}
+
+ private:
+  const std::string name_;
+};
+
+std::string name_of(const TrackerChoice& choice) {
+  if (const auto* own = std::get_if<std::shared_ptr<Tracker>>(&choice.get())) return (*own)->name();
+  const std::string& name = std::get<std::string>(choice.get());
+  if (name == "tensorboard" || name == "jsonl") return name;
+  throw std::invalid_argument("log_with: \"" + name +
+                              "\" should be tensorboard, jsonl or an accel::Tracker of your own");
+}
+
+std::shared_ptr<Tracker> make_tracker(const TrackerChoice& choice,
+                                      const std::filesystem::path& folder) {
+  if (const auto* own = std::get_if<std::shared_ptr<Tracker>>(&choice.get())) return *own;
+  if (folder.empty()) {
+    throw std::invalid_argument("log_with: " + name_of(choice) +
+                                " writes files: set project.logging_dir or project.project_dir");
+  }
+  if (name_of(choice) == "jsonl") return std::make_shared<JsonLinesTracker>(folder);
+  return std::make_shared<TensorBoardTracker>(folder);
+}
+
+}  // namespace
+
+TrackerSet::TrackerSet(const std::vector<TrackerChoice>& choices, bool writes) : writes_(writes) {
+  for (const TrackerChoice& choice : choices) {
+    std::string name = name_of(choice);
+    for (const Entry& entry : trackers_) {
+      if (entry.name == name) throw std::invalid_argument("log_with names " + name + " twice");
+    }
+    trackers_.push_back({choice, std::move(name), nullptr});
+  }
+}
+
+template <typename Call>
+void TrackerSet::each(const Call& call) {
+  for (Entry& entry : trackers_) {
+    if (entry.tracker == nullptr) throw std::logic_error("init_trackers() comes before log()");
+    try {
+      call(*entry.tracker);
+    } catch (const std::exception& error) {
+      if (entry.failures++ > 0) continue;
+      std::cerr << "accel: tracker " << entry.name << ": " << error.what() << "; training goes on"
+                << std::endl;
+    }
+  }
+}
+
+void TrackerSet::start(const std::filesystem::path& folder, const TrackedValues& config) {
+  finish();
+  for (Entry& entry : trackers_) {
+    entry.failures = 0;
+    if (writes_) {
+      entry.tracker = make_tracker(entry.choice, folder);
+    } else {
+      entry.tracker = std::make_shared<SilentTracker>(entry.name);
+    }
+  }
+  each([&](Tracker& tracker) { tracker.store_init_configuration(config); });
+}
+
+void TrackerSet::log(const TrackedValues& values, std::optional<std::int64_t> step) {
+  each([&](Tracker& tracker) { tracker.log(values, step); });
+}
+
+void TrackerSet::finish() {
+  if (trackers_.empty() || trackers_.front().tracker == nullptr) return;
+  each([](Tracker& tracker) { tracker.finish(); });
+  for (Entry& entry : trackers_) {
+    entry.tracker = nullptr;
+    if (entry.failures == 0) continue;
+    std::cerr << "accel: tracker " << entry.name << " has lost what " << entry.failures
+              << " calls reported" << std::endl;
+  }
+}
+
+Tracker& TrackerSet::get(const std::string& name) const {
+  std::string present;
+  for (const Entry& entry : trackers_) {
+    if (entry.name == name) {
+      if (entry.tracker == nullptr) throw std::logic_error("init_trackers() comes first");
+      return *entry.tracker;
+    }
+    present += (present.empty() ? "" : ", ") + entry.name;
+  }
+  throw std::invalid_argument("there is no tracker " + name + "; there is " +
+                              (present.empty() ? "none at all" : present));
+}
+
+}  // namespace accel
