@@ -89,7 +89,8 @@ class ReadAhead {
     std::optional<Job> job;
     std::size_t number = 0;
     while (draw(job, number)) {
-      Slot slot{.ready = true};
+      Slot slot;
+      slot.ready = true;
       try {
         slot.result = work(*std::exchange(job, std::nullopt));
       } catch (...) {
@@ -119,7 +120,7 @@ class ReadAhead {
       ended_ = error || !job;
       if (job || error) number = drawn_++;
     }
-    if (error) put(number, Slot{.ready = true, .result = std::nullopt, .error = error});
+    if (error) put(number, Slot{true, std::nullopt, error});
     if (!job) ready_.notify_one();
     return job.has_value();
   }
