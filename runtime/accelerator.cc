@@ -46,6 +46,8 @@ LoaderBinding Accelerator::bind_loader() {
           .dispatch_batches = options_.dispatch_batches,
           .seed = static_cast<std::uint64_t>(seed),
           .device = device(),
+          .pin_memory = options_.pin_memory,
+          .non_blocking = options_.non_blocking,
           .active = state_->loaders,
           .communicator = state_->communicator};
 }

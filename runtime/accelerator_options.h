@@ -30,6 +30,10 @@ struct AcceleratorOptions {
   // from that generator.
   bool use_seedable_sampler = false;
   std::optional<std::uint64_t> data_seed = {};
+  // Where the device is a GPU, prepared loaders bring batches to it through pinned memory, and copy
+  // them in a stream of their own while the batch before is processed.
+  bool pin_memory = true;
+  bool non_blocking = true;
   // How many batches make one optimizer step. ACCELERATE_GRADIENT_ACCUMULATION_STEPS goes before
   // num_steps.
   GradientAccumulation gradient_accumulation = {};

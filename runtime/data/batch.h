@@ -1,52 +1,57 @@
-// Operations on batches: tensors, torch::data examples, and vectors of these.
+// Operations on batches: tensors, torch::data examples, and structures of these.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
-#include <c10/core/Device.h>
 #include <torch/data/example.h>
 
+#include <concepts>
 #include <cstddef>
+#include <ranges>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace accel {
 
-// Moved to a device. Anything but tensors stays.
-template <typename T>
-T to_device(T value, const c10::Device&) {
-  return value;
-}
-inline at::Tensor to_device(at::Tensor tensor, const c10::Device& device);
-template <typename Data, typename Target>
-torch::data::Example<Data, Target> to_device(torch::data::Example<Data, Target> example,
-                                             const c10::Device& device);
-template <typename Data>
-torch::data::Example<Data, torch::data::example::NoTarget> to_device(
-    torch::data::Example<Data, torch::data::example::NoTarget> example, const c10::Device& device);
-template <typename T>
-std::vector<T> to_device(std::vector<T> values, const c10::Device& device);
-
-inline at::Tensor to_device(at::Tensor tensor, const c10::Device& device) {
-  return tensor.defined() ? tensor.to(device) : tensor;
-}
-
-template <typename Data, typename Target>
-torch::data::Example<Data, Target> to_device(torch::data::Example<Data, Target> example,
-                                             const c10::Device& device) {
-  return {to_device(std::move(example.data), device), to_device(std::move(example.target), device)};
-}
-
-template <typename Data>
-torch::data::Example<Data, torch::data::example::NoTarget> to_device(
-    torch::data::Example<Data, torch::data::example::NoTarget> example, const c10::Device& device) {
-  return {to_device(std::move(example.data), device)};
-}
-
-template <typename T>
-std::vector<T> to_device(std::vector<T> values, const c10::Device& device) {
-  for (T& value : values) value = to_device(std::move(value), device);
-  return values;
+// Puts `f(tensor)` in the place of each defined tensor in `batch`: in examples, in containers,
+// maps, tuples, pairs and optionals of any depth, and in types with a member `map_tensors(f)` that
+// returns itself with f called on each of its tensors. Anything else stays as it is.
+template <typename T, typename F>
+void replace_tensors(T& batch, const F& f) {
+  const auto replace = [&f](auto&... parts) { (replace_tensors(parts, f), ...); };
+  if constexpr (std::is_const_v<T>) {  // A map's key.
+  } else if constexpr (std::same_as<T, at::Tensor>) {
+    if (batch.defined()) batch = f(batch);
+  } else if constexpr (requires {
+                         { batch.map_tensors(f) } -> std::same_as<T>;
+                       }) {
+    batch = batch.map_tensors([&f](const at::Tensor& t) { return t.defined() ? f(t) : t; });
+  } else if constexpr (requires {
+                         typename T::DataType;
+                         batch.data;
+                         batch.target;
+                       }) {
+    replace(batch.data, batch.target);
+  } else if constexpr (requires {
+                         typename T::DataType;
+                         batch.data;
+                       }) {
+    replace(batch.data);
+  } else if constexpr (requires { std::tuple_size<T>::value; }) {
+    std::apply(replace, batch);
+  } else if constexpr (requires {
+                         batch.has_value();
+                         *batch;
+                       }) {
+    if (batch.has_value()) replace(*batch);
+  } else if constexpr (std::ranges::range<T>) {
+    using Part = std::ranges::range_value_t<T>;
+    if constexpr (std::is_class_v<Part> && !std::same_as<Part, T>) {
+      for (auto& part : batch) replace(part);
+    }
+  }
 }
 
 // What a batch is made of, sample by sample: rows of tensors (the first dimension), or elements of

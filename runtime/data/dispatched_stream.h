@@ -7,6 +7,7 @@
 #include "runtime/data/batch.h"
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/data_source.h"
+#include "runtime/data/device_transfer.h"
 #include "runtime/data/dispatch_link.h"
 
 namespace accel {
@@ -18,8 +19,10 @@ class DispatchedStream : public BatchStream<Batch> {
  public:
   // `global`: what is dispatched, on rank 0; null elsewhere.
   DispatchedStream(std::unique_ptr<BatchStream<Batch>> global, const LoaderBinding& binding,
-                   const ShardOptions& options)
-      : global_(std::move(global)), device_(binding.device), link_(binding.communicator, options) {}
+                   const ShardOptions& options, std::shared_ptr<const DeviceTransfer> transfer)
+      : global_(std::move(global)),
+        transfer_(std::move(transfer)),
+        link_(binding.communicator, options) {}
 
   std::optional<Step<Batch>> next() override {
     auto slice = global_ != nullptr ? hand_out() : link_.receive();
@@ -34,8 +37,8 @@ class DispatchedStream : public BatchStream<Batch> {
       link_.send_end();
       return std::nullopt;
     }
-    return link_.send(Tensors<Batch>::of(to_device(std::move(step->batch), device_)),
-                      step->position);
+    transfer_->bring(step->batch);
+    return link_.send(Tensors<Batch>::of(std::move(step->batch)), step->position);
   }
 
   std::optional<Step<Batch>> read() {
@@ -48,7 +51,7 @@ class DispatchedStream : public BatchStream<Batch> {
   }
 
   const std::unique_ptr<BatchStream<Batch>> global_;
-  const c10::Device device_;
+  const std::shared_ptr<const DeviceTransfer> transfer_;
   DispatchLink link_;
 };
 

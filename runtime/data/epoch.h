@@ -1,31 +1,32 @@
 // One loop over a data loader.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "runtime/core/loader_progress.h"
-#include "runtime/data/batch.h"
 #include "runtime/data/batch_stream.h"
-#include "runtime/data/loader_binding.h"
+#include "runtime/data/device_transfer.h"
 
 namespace accel {
 
-// Reads one batch ahead, so that the last one is known as such while it is processed. Not
-// thread-safe.
+// Reads one batch ahead, so that it is on its way to the device while the one before is processed,
+// and the last one is known as such. An exception of reading stands where its batch would, and ends
+// the epoch. Not thread-safe.
 template <typename Batch>
 class Epoch {
  public:
-  Epoch(std::unique_ptr<BatchStream<Batch>> stream, const LoaderBinding& binding,
-        std::shared_ptr<RunningEpoch> running)
+  Epoch(std::unique_ptr<BatchStream<Batch>> stream, std::shared_ptr<const DeviceTransfer> transfer,
+        std::shared_ptr<ActiveLoaders> active, std::shared_ptr<RunningEpoch> running)
       : stream_(std::move(stream)),
-        device_(binding.device),
-        active_(binding.active),
+        transfer_(std::move(transfer)),
+        active_(std::move(active)),
         running_(std::move(running)) {
-    ahead_ = fetch();
-    active_->enter(&running_->position);
+    fetch();
     advance();
+    if (!done()) active_->enter(&running_->position);
   }
   ~Epoch() { active_->leave(&running_->position); }
   Epoch(const Epoch&) = delete;
@@ -35,31 +36,43 @@ class Epoch {
   Batch& batch() { return *current_; }
 
   void advance() {
-    if (!ahead_) {
-      current_.reset();
-      running_->position = {};
-      running_->done = true;
-      return;
-    }
+    current_.reset();
+    if (!ahead_) return finish();
+    transfer_->receive(ahead_->batch, arrival_);
     current_ = std::move(ahead_->batch);
     running_->position = ahead_->position;
-    ahead_ = fetch();
-    running_->position.end_of_dataloader = !ahead_;
+    fetch();
+    running_->position.end_of_dataloader = !ahead_ && !error_;
   }
 
  private:
-  std::optional<Step<Batch>> fetch() {
-    std::optional<Step<Batch>> step = stream_->next();
-    if (step) step->batch = to_device(std::move(step->batch), device_);
-    return step;
+  void fetch() {
+    ahead_.reset();
+    try {
+      ahead_ = stream_->next();
+      if (ahead_) arrival_ = transfer_->send(ahead_->batch);
+    } catch (...) {
+      ahead_.reset();
+      error_ = std::current_exception();
+    }
   }
 
-  const std::unique_ptr<BatchStream<Batch>> stream_;
-  const c10::Device device_;
+  void finish() {
+    running_->position = {};
+    running_->done = true;
+    active_->leave(&running_->position);
+    stream_.reset();
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+
+  std::unique_ptr<BatchStream<Batch>> stream_;
+  const std::shared_ptr<const DeviceTransfer> transfer_;
   const std::shared_ptr<ActiveLoaders> active_;
   const std::shared_ptr<RunningEpoch> running_;
   std::optional<Batch> current_;
   std::optional<Step<Batch>> ahead_;
+  Arrival arrival_;           // Of what is ahead.
+  std::exception_ptr error_;  // Stands in the place of what would be ahead.
 };
 
 }  // namespace accel

@@ -10,13 +10,16 @@
 #include "runtime/data/batch.h"
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/data_source.h"
+#include "runtime/data/device_transfer.h"
 #include "runtime/data/loader_binding.h"
+#include "runtime/data/read_ahead.h"
+#include "runtime/data/sampler_rng.h"
 
 namespace accel {
 
 // The batches of a dataset that is read from its beginning to its end: this process's, or,
 // `dispatched`, the global ones that are divided afterwards. What is passed over is read and
-// discarded. Not thread-safe.
+// discarded. Read in the calling thread, or ahead in one of its own. Not thread-safe.
 template <typename Dataset, typename Sampler>
 class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
  public:
@@ -24,8 +27,11 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
   using Source = DataSource<Dataset, Sampler>;
 
   IterableStream(std::shared_ptr<Source> source, const LoaderBinding& binding,
-                 const EpochStart& start, bool dispatched)
+                 const EpochStart& start, bool dispatched,
+                 std::shared_ptr<const DeviceTransfer> transfer)
       : source_(std::move(source)),
+        transfer_(std::move(transfer)),
+        random_(start.seed, start.number),
         options_(source_->shard_options(binding)),
         dispatched_(dispatched),
         seen_samples_(start.samples) {
@@ -37,13 +43,29 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     } else {
       source_->sampler.reset(std::nullopt);
     }
+    const ReadScope scope(random_, /*in_worker=*/false);
     pass_over(start.samples);
     for (std::size_t step = 0; step < start.steps; ++step) {
       if (const auto round = next_round()) seen_samples_ += Rows<Batch>::count(*round);
     }
+    const ReadOptions& read = source_->options;
+    if (read.workers > 0) {
+      // One thread, however many are asked for: the stream has one order.
+      reader_.emplace([this] { return next_step(/*in_worker=*/true); },
+                      std::vector<typename Reader::Work>{[](auto step) { return step; }},
+                      read.max_jobs, read.timeout);
+    }
   }
 
   std::optional<Step<Batch>> next() override {
+    return reader_ ? reader_->next() : next_step(/*in_worker=*/false);
+  }
+
+ private:
+  using Reader = ReadAhead<Step<Batch>, Step<Batch>>;
+
+  std::optional<Step<Batch>> next_step(bool in_worker) {
+    const ReadScope scope(random_, in_worker);
     const std::optional<Batch> round = next_round();
     if (!round) return std::nullopt;
     const std::size_t rows = Rows<Batch>::count(*round), first = Rows<Batch>::count(*first_);
@@ -52,13 +74,14 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     if (!share) return std::nullopt;
     seen_samples_ += rows;
     const std::size_t copies = dispatched_ ? 1 : options_.num_processes;
-    return Step<Batch>{pick(*share, *round),
-                       {.real_samples = rows,
-                        .padded_samples = share->size() * copies,
-                        .seen_samples = seen_samples_}};
+    Step<Batch> step{pick(*share, *round),
+                     {.real_samples = rows,
+                      .padded_samples = share->size() * copies,
+                      .seen_samples = seen_samples_}};
+    transfer_->pin(step.batch);
+    return step;
   }
 
- private:
   // Up to `count` samples, as many as come at once. None is the end.
   std::optional<Batch> read(std::size_t count) {
     std::optional<Batch> batch;
@@ -118,11 +141,14 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
   }
 
   const std::shared_ptr<Source> source_;
+  const std::shared_ptr<const DeviceTransfer> transfer_;
+  TransformRng random_;  // One for the epoch, which goes on from sample to sample.
   const ShardOptions options_;
   const bool dispatched_;
   std::size_t seen_samples_;
-  std::optional<Batch> first_;  // The first samples of the epoch, up to a round, to repeat from.
-  std::optional<Batch> rest_;   // Read and not yet taken.
+  std::optional<Batch> first_;    // The first samples of the epoch, up to a round, to repeat from.
+  std::optional<Batch> rest_;     // Read and not yet taken.
+  std::optional<Reader> reader_;  // The last, so that its thread ends before what it uses.
 };
 
 }  // namespace accel

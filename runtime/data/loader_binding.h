@@ -22,6 +22,8 @@ struct LoaderBinding {
   std::optional<bool> dispatch_batches;  // std::nullopt: streams whose batches are tensors.
   std::optional<std::uint64_t> seed;     // The same on every rank.
   c10::Device device{c10::kCPU};
+  bool pin_memory = false;    // See DeviceTransfer.
+  bool non_blocking = false;  // See DeviceTransfer.
   std::shared_ptr<ActiveLoaders> active = std::make_shared<ActiveLoaders>();
   std::shared_ptr<Communicator> communicator;  // Needed to dispatch.
 };

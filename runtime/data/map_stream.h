@@ -1,12 +1,10 @@
 #pragma once
 
-#include <torch/data/dataloader.h>
-
-#include <deque>
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <type_traits>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -14,13 +12,17 @@
 #include "runtime/core/dispatch_rounds.h"
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/data_source.h"
+#include "runtime/data/device_transfer.h"
 #include "runtime/data/inner_batches.h"
 #include "runtime/data/loader_binding.h"
+#include "runtime/data/read_ahead.h"
+#include "runtime/data/sampler_rng.h"
 
 namespace accel {
 
 // The batches of a dataset whose samples have indices: this process's, or, `dispatched`, the global
-// ones that are divided afterwards. What is passed over or belongs to others is not read. Not
+// ones that are divided afterwards. What is passed over or belongs to others is not read. Read in
+// the calling thread, or ahead in worker threads that have a copy of the dataset each. Not
 // thread-safe.
 template <typename Dataset, typename Sampler>
 class MapStream : public BatchStream<typename Dataset::BatchType> {
@@ -29,8 +31,13 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
   using Source = DataSource<Dataset, Sampler>;
 
   MapStream(std::shared_ptr<Source> source, const LoaderBinding& binding, const EpochStart& start,
-            bool dispatched)
-      : source_(std::move(source)), inner_(*source_, start), seen_samples_(start.samples) {
+            bool dispatched, std::shared_ptr<const DeviceTransfer> transfer)
+      : source_(std::move(source)),
+        transfer_(std::move(transfer)),
+        start_(start),
+        process_index_(binding.process_index),
+        inner_(*source_, start),
+        seen_samples_(start.samples) {
     const ShardOptions options = source_->shard_options(binding);
     std::vector<IndexBatch> first =
         inner_.skip(start.samples, options.split_batches ? 1 : options.num_processes);
@@ -49,22 +56,18 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
   }
 
   std::optional<Step<Batch>> next() override {
-    std::optional<Batch> batch = workers_ ? fetch_from_workers() : fetch_here();
-    if (!batch) return std::nullopt;
-    const LoaderPosition position = requested_.front();
-    requested_.pop_front();
-    return Step<Batch>{*std::move(batch), position};
+    if (workers_) return workers_->next();
+    std::optional<Request> request = next_request();
+    if (!request) return std::nullopt;
+    return fetch(source_->dataset, *std::move(request), /*in_worker=*/false);
   }
 
  private:
-  // Feeds the requests to torch's loader, whose threads fetch the samples.
-  struct RequestSampler {
-    using BatchRequestType = IndexBatch;
-    MapStream* stream;
-    void reset() {}
-    std::optional<BatchRequestType> next(std::size_t) { return stream->next_request(); }
+  struct Request {
+    IndexBatch indices;
+    LoaderPosition position;
   };
-  using Workers = torch::data::StatelessDataLoader<Dataset, RequestSampler>;
+  using Workers = ReadAhead<Request, Step<Batch>>;
 
   template <typename Dealer>
   void deal(const ShardOptions& options, std::vector<IndexBatch> first) {
@@ -73,45 +76,50 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
     next_share_ = [dealer] { return dealer->next(); };
   }
 
-  std::optional<IndexBatch> next_request() {
+  std::optional<Request> next_request() {
     std::optional<ShardedBatch> share = next_share_();
     if (!share) return std::nullopt;
     seen_samples_ += share->real_samples;
-    requested_.push_back({.real_samples = share->real_samples,
-                          .padded_samples = share->indices.size() * copies_,
-                          .seen_samples = seen_samples_});
-    return std::move(share->indices);
+    const LoaderPosition position{.real_samples = share->real_samples,
+                                  .padded_samples = share->indices.size() * copies_,
+                                  .seen_samples = seen_samples_};
+    return Request{std::move(share->indices), position};
+  }
+
+  Step<Batch> fetch(Dataset& dataset, Request request, bool in_worker) const {
+    TransformRng random(start_.seed, start_.number, request.position.seen_samples, process_index_);
+    const ReadScope scope(random, in_worker);
+    Step<Batch> step{dataset.get_batch(std::move(request.indices)), request.position};
+    transfer_->pin(step.batch);
+    return step;
   }
 
   void start_workers() {
-    const auto& options = source_->options;
-    torch::data::DataLoaderOptions torch_options(options.batch_size);
-    torch_options.workers(options.workers).max_jobs(options.max_jobs).timeout(options.timeout);
-    workers_ = std::make_unique<Workers>(source_->dataset, RequestSampler{this}, torch_options);
-    worker_batches_.emplace(workers_->begin());
-  }
-
-  std::optional<Batch> fetch_here() {
-    std::optional<IndexBatch> indices = next_request();
-    if (!indices) return std::nullopt;
-    return source_->dataset.get_batch(*std::move(indices));
-  }
-
-  std::optional<Batch> fetch_from_workers() {
-    if (*worker_batches_ == workers_->end()) return std::nullopt;
-    Batch batch = std::move(**worker_batches_);
-    ++*worker_batches_;
-    return batch;
+    if constexpr (std::copy_constructible<Dataset>) {
+      std::vector<typename Workers::Work> works;
+      for (std::size_t i = 0; i < source_->options.workers; ++i) {
+        works.push_back([this, dataset = std::make_shared<Dataset>(source_->dataset)](Request r) {
+          return fetch(*dataset, std::move(r), /*in_worker=*/true);
+        });
+      }
+      workers_.emplace([this] { return next_request(); }, std::move(works),
+                       source_->options.max_jobs, source_->options.timeout);
+    } else {
+      throw std::invalid_argument(
+          "each worker thread has a copy of the dataset, and this one cannot be copied: set "
+          "workers to 0");
+    }
   }
 
   const std::shared_ptr<Source> source_;
+  const std::shared_ptr<const DeviceTransfer> transfer_;
+  const EpochStart start_;
+  const std::size_t process_index_;
   InnerBatches<Source> inner_;
   std::function<std::optional<ShardedBatch>()> next_share_;
   std::size_t copies_ = 1;  // Processes that get as many samples as this one.
   std::size_t seen_samples_;
-  std::deque<LoaderPosition> requested_;  // Of batches asked for and not yet fetched, in order.
-  std::unique_ptr<Workers> workers_;
-  std::optional<torch::data::Iterator<Batch>> worker_batches_;
+  std::optional<Workers> workers_;  // The last, so that its threads end before what they use.
 };
 
 }  // namespace accel

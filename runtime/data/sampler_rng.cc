@@ -11,6 +11,16 @@ namespace {
 
 at::Generator process_generator() { return at::detail::getDefaultCPUGenerator(); }
 
+// SplitMix64: neighbouring numbers become unrelated seeds.
+std::uint64_t scrambled(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+thread_local TransformRng* reading = nullptr;
+
 }  // namespace
 
 void SamplerRng::start(std::uint64_t epoch) {
@@ -31,6 +41,26 @@ SamplerRng::Scope::~Scope() {
   at::Generator generator = process_generator();
   rng_.state_ = generator.get_state();
   generator.set_state(others_);
+}
+
+at::Generator TransformRng::generator() {
+  if (!seed_) return process_generator();
+  if (!generator_) {
+    std::uint64_t seed = scrambled(*seed_);
+    for (const std::uint64_t part : parts_) seed = scrambled(seed ^ part);
+    generator_ = at::detail::createCPUGenerator(seed);
+  }
+  return *generator_;
+}
+
+ReadScope::ReadScope(TransformRng& random, bool in_worker)
+    : before_(std::exchange(reading, &random)),
+      in_parallel_(in_worker || c10::ParallelGuard::is_enabled()) {}
+
+ReadScope::~ReadScope() { reading = before_; }
+
+at::Generator transform_generator() {
+  return reading != nullptr ? reading->generator() : process_generator();
 }
 
 std::vector<std::size_t> draw_random_order(at::Generator generator, std::size_t size,
