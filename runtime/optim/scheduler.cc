@@ -80,6 +80,13 @@ std::int64_t Scheduler::last_epoch() const { return state_->steps.last_epoch(); 
 
 std::int64_t Scheduler::step_count() const { return state_->steps.step_count(); }
 
+SchedulerState Scheduler::state() const { return state_->steps.state(); }
+
+void Scheduler::set_state(const SchedulerState& state) {
+  state_->steps.set_state(state);
+  state_->apply();
+}
+
 void Scheduler::bind(const SchedulerOptions& options,
                      std::shared_ptr<const Accumulation> accumulation) {
   if (state_->accumulation != nullptr) return;

@@ -41,6 +41,11 @@ class Scheduler {
   std::int64_t last_epoch() const;
   std::int64_t step_count() const;
 
+  // Both, for checkpoints; setting them sets the rates too. Throws std::invalid_argument for counts
+  // that this schedule cannot have.
+  SchedulerState state() const;
+  void set_state(const SchedulerState& state);
+
   // Called by Accelerator::prepare(). The first binding stays.
   void bind(const SchedulerOptions& options, std::shared_ptr<const Accumulation> accumulation);
 
