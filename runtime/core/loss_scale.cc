@@ -1,5 +1,6 @@
 #include "runtime/core/loss_scale.h"
 
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -17,6 +18,17 @@ bool usable(double scale) { return scale > 0 && std::isfinite(static_cast<float>
 
 }  // namespace
 
+// The bits of positive floats are in the order of the floats.
+std::int64_t ordinal_of(const LossScaleState& state) {
+  return static_cast<std::int64_t>(std::bit_cast<std::uint32_t>(state.scale)) << 32 |
+         state.growth_tracker;
+}
+
+LossScaleState loss_scale_of(std::int64_t ordinal) {
+  return {.scale = std::bit_cast<float>(static_cast<std::uint32_t>(ordinal >> 32)),
+          .growth_tracker = static_cast<std::int32_t>(ordinal & 0x7fffffff)};
+}
+
 LossScale::LossScale(const LossScaling& options) : options_(options) {
   expect(usable(options.init_scale), "init_scale", options.init_scale, "positive and finite");
   expect(options.growth_factor > 1, "growth_factor", options.growth_factor, "above 1");
@@ -32,7 +44,7 @@ void LossScale::update(bool found_inf) {
     const auto less = static_cast<float>(state_.scale * options_.backoff_factor);
     if (less > 0) state_.scale = less;
     state_.growth_tracker = 0;
-  } else if (++state_.growth_tracker == options_.growth_interval) {
+  } else if (++state_.growth_tracker >= options_.growth_interval) {
     const auto grown = static_cast<float>(state_.scale * options_.growth_factor);
     if (std::isfinite(grown)) state_.scale = grown;
     state_.growth_tracker = 0;

@@ -10,16 +10,20 @@ struct LossScaling {
   double init_scale = 65536;            // Positive and finite.
   double growth_factor = 2;             // Above 1.
   double backoff_factor = 0.5;          // Between 0 and 1.
-  std::int64_t growth_interval = 2000;  // Steps in a row without an overflow; at least 1.
+  std::int32_t growth_interval = 2000;  // Steps in a row without an overflow; at least 1.
 };
 
 // What a checkpoint keeps.
 struct LossScaleState {
   float scale = 0;
-  std::int64_t growth_tracker = 0;  // Steps since the last overflow or growth.
+  std::int32_t growth_tracker = 0;  // Steps since the last overflow or growth.
 
   bool operator==(const LossScaleState&) const = default;
 };
+
+// A number for each state, smaller for a smaller scale, by which ranks can agree on one; and back.
+std::int64_t ordinal_of(const LossScaleState& state);
+LossScaleState loss_scale_of(std::int64_t ordinal);
 
 // In float arithmetic, as torch's, so that the values are the same. Not thread-safe.
 class LossScale {

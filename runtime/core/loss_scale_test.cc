@@ -117,6 +117,14 @@ TEST(LossScaleTest, GoesOnFromItsState) {
   EXPECT_THROW(second.set_state({1, -1}), std::invalid_argument);
 }
 
+TEST(LossScaleTest, SmallerScalesHaveSmallerOrdinals) {
+  const LossScaleState states[] = {{0x1p-149, 7}, {0.3f, 0}, {1, 1999}, {65536, 0}, {65536, 1}};
+  for (std::size_t i = 0; i < std::size(states); ++i) {
+    EXPECT_EQ(loss_scale_of(ordinal_of(states[i])), states[i]);
+    EXPECT_TRUE(i == 0 || ordinal_of(states[i - 1]) < ordinal_of(states[i])) << i;
+  }
+}
+
 TEST(LossScaleTest, RefusesWhatCannotWork) {
   EXPECT_THROW(LossScale({.init_scale = 0}), std::invalid_argument);
   EXPECT_THROW(LossScale({.init_scale = 1e40}), std::invalid_argument);
