@@ -14,11 +14,16 @@ Accelerator::Accelerator(const AcceleratorOptions& options)
       Reporting(options.log_with, options.project.log_folder(), process_index(),
                 device().is_cuda()),
       options_(options),
+      precision_{state_->device.type(),
+                 choose_precision(options.mixed_precision, state_->environment.mixed_precision)},
       checkpointer_(std::make_shared<Checkpointer>(state_, options.project)) {
   GradientAccumulation accumulation = options.gradient_accumulation;
   accumulation.num_steps =
       state_->environment.gradient_accumulation_steps.value_or(accumulation.num_steps);
   accumulation_ = std::make_shared<Accumulation>(accumulation);
+  if (mixed_precision() == MixedPrecision::kFp16) {
+    scaler_ = std::make_shared<LossScaler>(options.loss_scaling);
+  }
 }
 
 std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
@@ -66,7 +71,8 @@ void Accelerator::backward(const torch::Tensor& loss) {
   const auto pass = [&] {
     for (const auto& model : taking_part) model->before_backward(loss);
     const int divisor = accumulation_->loss_divisor();
-    (divisor == 1 ? loss : loss / divisor).backward();
+    const torch::Tensor share = divisor == 1 ? loss : loss / divisor;
+    scaled(share, !use_distributed() || !taking_part.empty()).backward();
     for (const auto& model : taking_part) model->after_backward(loss);
   };
   taking_part.empty() ? pass() : state_->communicator->run_call("backward", pass);
@@ -74,11 +80,13 @@ void Accelerator::backward(const torch::Tensor& loss) {
 
 double Accelerator::clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm,
                                     double norm_type) {
+  if (LossScaler* scaler = unscaling()) scaler->unscale_owners(parameters);
   return torch::nn::utils::clip_grad_norm_(parameters, max_norm, norm_type);
 }
 
 void Accelerator::clip_grad_value_(const std::vector<torch::Tensor>& parameters,
                                    double clip_value) {
+  if (LossScaler* scaler = unscaling()) scaler->unscale_owners(parameters);
   torch::nn::utils::clip_grad_value_(parameters, clip_value);
 }
 

@@ -28,12 +28,15 @@
 #include "runtime/checkpoint/checkpointer.h"
 #include "runtime/collectives.h"
 #include "runtime/core/accumulation.h"
+#include "runtime/core/mixed_precision.h"
 #include "runtime/core/weight_shards.h"
 #include "runtime/data/data_loader.h"
 #include "runtime/model.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/optim/scheduler.h"
 #include "runtime/parallel/sync_scope.h"
+#include "runtime/precision/autocast.h"
+#include "runtime/precision/loss_scaler.h"
 #include "runtime/prepare_traits.h"
 #include "runtime/reporting.h"
 
@@ -80,11 +83,11 @@ class Accelerator : public Collectives, public Reporting {
     return model.unwrap();
   }
 
-  // The backward pass from a scalar `loss`, divided by the accumulation steps. Gradients of
-  // prepared models are the mean over all ranks when it returns, and add up until they are zeroed.
-  // Collective for the models that the loss depends on. Throws std::runtime_error, naming them, if
-  // parameters took no part and find_unused_parameters is off; CommunicationError if a peer is lost
-  // meanwhile.
+  // The backward pass from a scalar `loss`, divided by the accumulation steps, and scaled in fp16.
+  // Gradients of prepared models are the mean over all ranks when it returns, and add up until they
+  // are zeroed. Collective for the models that the loss depends on. Throws std::runtime_error,
+  // naming them, if parameters took no part and find_unused_parameters is off; CommunicationError
+  // if a peer is lost meanwhile.
   void backward(const torch::Tensor& loss);
 
   // Begins a batch of gradient accumulation, which lasts as long as the scope that is returned:
@@ -114,10 +117,31 @@ class Accelerator : public Collectives, public Reporting {
   // accumulate().
   bool sync_gradients() const { return accumulation_->sync_gradients(); }
   // Scales the gradients of `parameters` down to `max_norm` in all, or cuts them to +-clip_value.
-  // For after backward(), where sync_gradients(). The first returns the norm before.
+  // For after backward(), where sync_gradients(). The first returns the norm before, which is not
+  // finite where fp16 gradients overflowed. In fp16 the gradients of these parameters' optimizers
+  // are unscaled first; std::logic_error where not sync_gradients().
   double clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm,
                          double norm_type = 2);
   void clip_grad_value_(const std::vector<torch::Tensor>& parameters, double clip_value);
+
+  MixedPrecision mixed_precision() const { return precision_.precision; }
+  // While the scope lives, what this thread computes runs in mixed_precision(), as in the prepared
+  // models: for losses and other things outside of them. Nothing in kNo.
+  [[nodiscard]] AutocastScope autocast(const AutocastOptions& options = {}) const {
+    return AutocastScope(precision_.device, precision_.precision, options);
+  }
+  // fp16: divides the gradients of all optimizers, or of one, by the scale of the losses, once
+  // after each backward pass; steps and clipping do so by themselves. Nothing in other precisions.
+  // Throws as clipping does.
+  void unscale_gradients();
+  template <typename Optim>
+  void unscale_gradients(const Optimizer<Optim>& optimizer) {
+    if (LossScaler* scaler = unscaling()) scaler->unscale(*optimizer);
+  }
+  // Whether the last step of any optimizer was skipped because gradients had overflowed.
+  bool optimizer_step_was_skipped() const {
+    return scaler_ != nullptr && scaler_->any_step_was_skipped();
+  }
 
   int gradient_accumulation_steps() const { return accumulation_->options().num_steps; }
 
@@ -189,17 +213,16 @@ class Accelerator : public Collectives, public Reporting {
       return object.is_prepared() ? Object(object) : Object(object.bound(bind_loader()));
     } else if constexpr (std::same_as<Object, Scheduler>) {
       Scheduler scheduler(object);
-      scheduler.bind(scheduler_options(), accumulation_);
+      scheduler.bind(scheduler_options(), accumulation_, scaler_);
       return scheduler;
     } else if constexpr (module_holder<Object>) {
-      return Model<Object>(object, parallelize(module_of(object)));
+      return Model<Object>(object, parallelize(module_of(object)), precision_);
     } else if constexpr (std::derived_from<Object, torch::optim::Optimizer>) {
       static_assert(!std::is_lvalue_reference_v<T>,
                     "an optimizer cannot be copied: prepare(std::move(optimizer))");
-      return Optimizer<Object>(checkpointed(std::make_shared<Object>(std::move(object))),
-                               accumulation_);
+      return stepped(std::make_shared<Object>(std::move(object)));
     } else if constexpr (optimizer_pointer<Object>) {
-      return Optimizer<typename Object::element_type>(checkpointed(Object(object)), accumulation_);
+      return stepped(std::shared_ptr<typename Object::element_type>(std::forward<T>(object)));
     } else {
       return Object(std::forward<T>(object));
     }
@@ -208,10 +231,14 @@ class Accelerator : public Collectives, public Reporting {
   SyncScope begin_step(const std::vector<std::shared_ptr<torch::nn::Module>>& modules,
                        std::vector<std::shared_ptr<ParallelStrategy>> strategies);
   template <typename Optim>
-  std::shared_ptr<Optim> checkpointed(std::shared_ptr<Optim> optimizer) {
+  Optimizer<Optim> stepped(std::shared_ptr<Optim> optimizer) {
     checkpointer_->add_optimizer(optimizer);
-    return optimizer;
+    if (scaler_ != nullptr) scaler_->add(optimizer);
+    return Optimizer<Optim>(std::move(optimizer), accumulation_, scaler_);
   }
+  // The scaler, where gradients can be unscaled; null without one.
+  LossScaler* unscaling() const;
+  torch::Tensor scaled(const torch::Tensor& loss, bool reduced);
   template <typename Holder>
   static std::shared_ptr<torch::nn::Module> any_module_of(const Holder& model) {
     if constexpr (requires { model.unwrap(); }) {
@@ -229,6 +256,8 @@ class Accelerator : public Collectives, public Reporting {
   std::shared_ptr<ParallelStrategy> parallelize(std::shared_ptr<torch::nn::Module> module);
 
   AcceleratorOptions options_;
+  ForwardPrecision precision_;
+  std::shared_ptr<LossScaler> scaler_;  // Null but in fp16.
   std::shared_ptr<Accumulation> accumulation_;
   std::shared_ptr<Checkpointer> checkpointer_;
 };

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "runtime/core/accumulation.h"
+#include "runtime/core/loss_scale.h"
+#include "runtime/core/mixed_precision.h"
 #include "runtime/core/project_configuration.h"
 #include "runtime/core/scheduler_steps.h"
 #include "runtime/tracking/tracker_choice.h"
@@ -37,6 +39,10 @@ struct AcceleratorOptions {
   // How many batches make one optimizer step. ACCELERATE_GRADIENT_ACCUMULATION_STEPS goes before
   // num_steps.
   GradientAccumulation gradient_accumulation = {};
+  // What prepared models compute in. fp16 or bf16 in ACCELERATE_MIXED_PRECISION, which
+  // `accel launch --mixed_precision` sets, goes before it.
+  MixedPrecision mixed_precision = MixedPrecision::kNo;
+  LossScaling loss_scaling = {};  // For fp16.
   // Whether schedulers follow the optimizer, and what their lengths are counted in.
   bool step_scheduler_with_optimizer = true;
   SchedulerUnit scheduler_unit = SchedulerUnit::kBatches;

@@ -124,8 +124,9 @@ TEST(AcceleratorTest, SchedulersFollowTheOptimizer) {
   }
   EXPECT_THAT(rates, testing::ElementsAre(0.8, 0.4, 0.4, 0.2));
   EXPECT_THAT(accelerator.prepare(scheduler).get_last_lr(), testing::ElementsAre(0.2));
-  EXPECT_EQ(scheduler.last_epoch(), 2);
-  EXPECT_EQ(scheduler.step_count(), 5);
+  EXPECT_EQ(scheduler.state(), (SchedulerState{.last_epoch = 2, .step_count = 5}));
+  scheduler.set_state({.last_epoch = 3, .step_count = 7});
+  EXPECT_THAT(scheduler.get_last_lr(), testing::ElementsAre(0.1));
 }
 
 TEST(AcceleratorTest, OneCycleMovesTheMomentumToo) {

@@ -1,6 +1,6 @@
-// Structures of tensors: a tensor, or a std::vector, std::map by name, std::pair, std::tuple of
-// structures, or a type with a member `map_tensors(f)` that returns itself with f called on each of
-// its tensors.
+// Structures of tensors: a tensor, or a std::vector, std::map by name, std::pair, std::tuple,
+// std::optional of structures, or a type with a member `map_tensors(f)` that returns itself with f
+// called on each of its tensors.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -27,6 +28,10 @@ inline constexpr bool is_map = false;
 template <typename T>
 inline constexpr bool is_map<std::map<std::string, T>> = true;
 template <typename T>
+inline constexpr bool is_optional = false;
+template <typename T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+template <typename T>
 inline constexpr bool is_tuple = false;
 template <typename... T>
 inline constexpr bool is_tuple<std::tuple<T...>> = true;
@@ -45,7 +50,7 @@ template <typename T>
 constexpr bool is_nested() {
   if constexpr (std::is_same_v<T, at::Tensor> || maps_itself<T>) {
     return true;
-  } else if constexpr (is_vector<T>) {
+  } else if constexpr (is_vector<T> || is_optional<T>) {
     return is_nested<typename T::value_type>();
   } else if constexpr (is_map<T>) {
     return is_nested<typename T::mapped_type>();
@@ -56,6 +61,31 @@ constexpr bool is_nested() {
     (std::make_index_sequence<std::tuple_size_v<T>>());
   } else {
     return false;
+  }
+}
+
+// map_tensors() of any type; what can hold no tensor is copied.
+template <typename T, typename F>
+T map_any(const T& value, F& f) {
+  if constexpr (std::is_same_v<T, at::Tensor>) {
+    return f(value);
+  } else if constexpr (is_vector<T>) {
+    T out;
+    out.reserve(value.size());
+    for (const auto& item : value) out.push_back(map_any(item, f));
+    return out;
+  } else if constexpr (is_optional<T>) {
+    return value ? T(map_any(*value, f)) : T();
+  } else if constexpr (is_map<T>) {
+    T out;
+    for (const auto& [name, item] : value) out.emplace(name, map_any(item, f));
+    return out;
+  } else if constexpr (is_tuple<T>) {
+    return std::apply([&](const auto&... items) { return T{map_any(items, f)...}; }, value);
+  } else if constexpr (maps_itself<T>) {
+    return value.map_tensors(f);
+  } else {
+    return value;
   }
 }
 
@@ -70,23 +100,7 @@ concept tensor_structure = nested_tensors<T> && !std::is_same_v<T, at::Tensor>;
 // `value` with `f(tensor)` in the place of each tensor, called in order: a map's by name.
 template <nested_tensors T, typename F>
 T map_tensors(const T& value, F&& f) {
-  using namespace nested_internal;
-  if constexpr (std::is_same_v<T, at::Tensor>) {
-    return f(value);
-  } else if constexpr (is_vector<T>) {
-    T out;
-    out.reserve(value.size());
-    for (const auto& item : value) out.push_back(map_tensors(item, f));
-    return out;
-  } else if constexpr (is_map<T>) {
-    T out;
-    for (const auto& [name, item] : value) out.emplace(name, map_tensors(item, f));
-    return out;
-  } else if constexpr (is_tuple<T>) {
-    return std::apply([&](const auto&... items) { return T{map_tensors(items, f)...}; }, value);
-  } else {
-    return value.map_tensors(f);
-  }
+  return nested_internal::map_any(value, f);
 }
 
 // The tensors of `value`, in map_tensors()'s order.

@@ -18,9 +18,18 @@ void Accumulation::begin(bool end_of_dataloader) {
     step_ = 0;
     sync_ = true;
   } else {
-    step_ = (step_ + 1) % options_.num_steps;
-    sync_ = step_ == 0;
+    ++step_;
+    sync_ = step_ % options_.num_steps == 0;
   }
+}
+
+void Accumulation::set_step(std::int64_t step) {
+  if (step < 0) {
+    throw std::invalid_argument("an accumulation step of " + std::to_string(step) + " cannot be");
+  }
+  step_ = step;
+  window_ = 0;
+  sync_ = true;
 }
 
 }  // namespace accel

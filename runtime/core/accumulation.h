@@ -1,6 +1,8 @@
 // When the gradients of several batches, added up, make one optimizer step.
 #pragma once
 
+#include <cstdint>
+
 namespace accel {
 
 struct GradientAccumulation {
@@ -41,13 +43,19 @@ class Accumulation {
 
   const GradientAccumulation& options() const { return options_; }
 
+  // Batches since a loader's end, or in all; what a checkpoint keeps. Setting it begins a window:
+  // gradients that were added up before are not there any more. Throws std::invalid_argument if
+  // negative.
+  std::int64_t step() const { return step_; }
+  void set_step(std::int64_t step);
+
  private:
   bool short_window() const {
     return sync_ && 0 < window_ && window_ < options_.num_steps && !options_.full_window_scaling;
   }
 
   GradientAccumulation options_;
-  int step_ = 0;    // Batches since a loader's end, modulo num_steps.
+  std::int64_t step_ = 0;
   int window_ = 0;  // Batches since the last step, this one included.
   bool sync_ = true;
 };

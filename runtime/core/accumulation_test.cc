@@ -88,6 +88,21 @@ TEST(AccumulationTest, ReducesWithTheStepOrAlways) {
   EXPECT_TRUE(always.reduces());
 }
 
+TEST(AccumulationTest, GoesOnFromItsStep) {
+  Accumulation first({.num_steps = 3}), second({.num_steps = 3});
+  for (int batch = 0; batch < 4; ++batch) first.begin(false);
+  EXPECT_EQ(first.step(), 4);
+  second.set_step(first.step());
+  EXPECT_TRUE(second.sync_gradients());
+  second.begin(false);
+  EXPECT_FALSE(second.sync_gradients());
+  second.begin(false);
+  EXPECT_TRUE(second.sync_gradients());
+  // The first batch of this window was lost with its gradients.
+  EXPECT_EQ(second.loss_divisor(), 2);
+  EXPECT_THROW(second.set_step(-1), std::invalid_argument);
+}
+
 TEST(AccumulationTest, RefusesLessThanOneStep) {
   EXPECT_THROW(Accumulation({.num_steps = 0}), std::invalid_argument);
 }

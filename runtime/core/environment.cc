@@ -55,16 +55,18 @@ bool find_bool(const GetEnv& get, const char* name) {
   throw std::invalid_argument(std::string(name) + "=\"" + *text + "\" should be true or false");
 }
 
-void check_mixed_precision(const GetEnv& get) {
-  const std::string precision = find(get, kEnvMixedPrecision).value_or("no");
-  if (precision == "no") return;
-  if (precision == "fp16" || precision == "bf16" || precision == "fp8") {
+std::optional<MixedPrecision> find_mixed_precision(const GetEnv& get) {
+  const std::optional<std::string> precision = find(get, kEnvMixedPrecision);
+  if (!precision) return std::nullopt;
+  if (precision == "no") return MixedPrecision::kNo;
+  if (precision == "fp16") return MixedPrecision::kFp16;
+  if (precision == "bf16") return MixedPrecision::kBf16;
+  if (precision == "fp8") {
     throw std::invalid_argument(
-        "mixed precision " + precision +
-        " is not there yet for C++ programs: launch with --mixed_precision no");
+        "C++ programs have no fp8: launch them with --mixed_precision bf16");
   }
-  throw std::invalid_argument(std::string(kEnvMixedPrecision) + "=\"" + precision +
-                              "\" should be no, fp16, bf16 or fp8");
+  throw std::invalid_argument(std::string(kEnvMixedPrecision) + "=\"" + *precision +
+                              "\" should be no, fp16 or bf16");
 }
 
 // The variables that make a process one of several. None: one process. Some: a mistake.
@@ -112,7 +114,7 @@ bool Environment::is_loopback() const {
 
 Environment parse_environment(const GetEnv& get) {
   Environment out;
-  check_mixed_precision(get);
+  out.mixed_precision = find_mixed_precision(get);
   if (has_world(get)) parse_world(get, out);
   out.use_cpu = find_bool(get, kEnvUseCpu);
   out.debug = find_bool(get, kEnvDebugMode);

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "runtime/core/mixed_precision.h"
+
 namespace accel {
 
 struct Environment {
@@ -27,6 +29,8 @@ struct Environment {
 
   // Stay on the CPU even where there is a GPU.
   bool use_cpu = false;
+  // Where the launcher says so.
+  std::optional<MixedPrecision> mixed_precision;
   // Batches per optimizer step, where the launcher says so.
   std::optional<int> gradient_accumulation_steps;
   // Compare what the ranks bring to a collective before it starts.
@@ -48,8 +52,7 @@ struct Environment {
 using GetEnv = std::function<std::optional<std::string>(const char* name)>;
 
 // Throws std::invalid_argument that names the variable and says what it should be, if some
-// variables of a set are missing, a value is malformed or out of range, or a mixed precision other
-// than `no` is asked for.
+// variables of a set are missing, a value is malformed or out of range, or fp8 is asked for.
 Environment parse_environment(const GetEnv& get);
 
 // parse_environment() over the real environment.

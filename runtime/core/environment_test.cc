@@ -141,12 +141,27 @@ TEST(EnvironmentTest, ReadsTheAccumulationSteps) {
   EXPECT_THROW(parse({{"ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "0"}}), std::invalid_argument);
 }
 
-TEST(EnvironmentTest, RefusesMixedPrecisionForNow) {
-  EXPECT_EQ(refusal({{"ACCELERATE_MIXED_PRECISION", "no"}}), "accepted");
-  EXPECT_THAT(refusal({{"ACCELERATE_MIXED_PRECISION", "bf16"}}),
-              HasSubstr("bf16 is not there yet"));
+TEST(EnvironmentTest, ReadsTheMixedPrecision) {
+  const auto read = [](const char* name) {
+    return parse({{"ACCELERATE_MIXED_PRECISION", name}}).mixed_precision;
+  };
+  EXPECT_FALSE(parse({}).mixed_precision.has_value());
+  EXPECT_FALSE(read("").has_value());
+  EXPECT_EQ(read("no"), MixedPrecision::kNo);
+  EXPECT_EQ(read("fp16"), MixedPrecision::kFp16);
+  EXPECT_EQ(read("bf16"), MixedPrecision::kBf16);
+  EXPECT_THAT(refusal({{"ACCELERATE_MIXED_PRECISION", "fp8"}}), HasSubstr("have no fp8"));
   EXPECT_THAT(refusal({{"ACCELERATE_MIXED_PRECISION", "int3"}}),
-              HasSubstr("should be no, fp16, bf16 or fp8"));
+              HasSubstr("should be no, fp16 or bf16"));
+}
+
+TEST(EnvironmentTest, TheLaunchersPrecisionGoesBeforeTheProgramsUnlessItIsNone) {
+  using enum MixedPrecision;
+  EXPECT_EQ(choose_precision(kBf16, std::nullopt), kBf16);
+  EXPECT_EQ(choose_precision(kBf16, kNo), kBf16);
+  EXPECT_EQ(choose_precision(kNo, kNo), kNo);
+  EXPECT_EQ(choose_precision(kBf16, kFp16), kFp16);
+  EXPECT_EQ(choose_precision(kNo, kFp16), kFp16);
 }
 
 }  // namespace

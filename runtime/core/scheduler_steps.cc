@@ -16,7 +16,7 @@ void SchedulerSteps::step(const SchedulerOptions& options, bool sync_gradients,
     return;
   }
   if (!sync_gradients) {
-    if (options.adjust_scheduler) ++step_count_;
+    if (options.adjust_scheduler) ++state_.step_count;
     return;
   }
   if (step_was_skipped) return;
@@ -26,8 +26,19 @@ void SchedulerSteps::step(const SchedulerOptions& options, bool sync_gradients,
 }
 
 void SchedulerSteps::advance() {
-  ++last_epoch_;
-  ++step_count_;
+  ++state_.last_epoch;
+  ++state_.step_count;
+}
+
+void SchedulerSteps::set_state(const SchedulerState& state) {
+  if (state.last_epoch < 0 || state.step_count < 0 ||
+      (total_steps_ && state.last_epoch > *total_steps_)) {
+    throw std::invalid_argument(
+        "a schedule " +
+        (total_steps_ ? "of " + std::to_string(*total_steps_) + " steps " : std::string()) +
+        "cannot go on after " + std::to_string(state.last_epoch) + " steps");
+  }
+  state_ = state;
 }
 
 }  // namespace accel

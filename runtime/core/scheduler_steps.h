@@ -24,6 +24,14 @@ struct SchedulerOptions {
   bool adjust_scheduler = true;  // As in GradientAccumulation.
 };
 
+// What a checkpoint keeps.
+struct SchedulerState {
+  std::int64_t last_epoch = 0;
+  std::int64_t step_count = 1;
+
+  bool operator==(const SchedulerState&) const = default;
+};
+
 class SchedulerSteps {
  public:
   // `total_steps`: where the schedule ends, if it does.
@@ -35,18 +43,21 @@ class SchedulerSteps {
   void step(const SchedulerOptions& options, bool sync_gradients, bool step_was_skipped);
 
   // Steps of the schedule so far.
-  std::int64_t last_epoch() const { return last_epoch_; }
+  std::int64_t last_epoch() const { return state_.last_epoch; }
   // 1, and what was counted: steps, and with adjust_scheduler the calls while gradients were added
   // up.
-  std::int64_t step_count() const { return step_count_; }
+  std::int64_t step_count() const { return state_.step_count; }
+
+  const SchedulerState& state() const { return state_; }
+  // Throws std::invalid_argument for a negative count, or one beyond total_steps.
+  void set_state(const SchedulerState& state);
 
  private:
-  bool is_over() const { return total_steps_ && last_epoch_ >= *total_steps_; }
+  bool is_over() const { return total_steps_ && state_.last_epoch >= *total_steps_; }
   void advance();
 
   std::optional<std::int64_t> total_steps_;
-  std::int64_t last_epoch_ = 0;
-  std::int64_t step_count_ = 1;
+  SchedulerState state_;
 };
 
 }  // namespace accel

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "runtime/core/accumulation.h"
+#include "runtime/precision/loss_scaler.h"
 
 namespace accel {
 
@@ -12,16 +14,32 @@ namespace accel {
 template <typename Optim>
 class Optimizer {
  public:
-  Optimizer(std::shared_ptr<Optim> optimizer, std::shared_ptr<const Accumulation> accumulation)
-      : optimizer_(std::move(optimizer)), accumulation_(std::move(accumulation)) {}
+  // `scaler` is null where losses are not scaled.
+  Optimizer(std::shared_ptr<Optim> optimizer, std::shared_ptr<const Accumulation> accumulation,
+            std::shared_ptr<LossScaler> scaler)
+      : optimizer_(std::move(optimizer)),
+        accumulation_(std::move(accumulation)),
+        scaler_(std::move(scaler)) {}
 
   // As the optimizer's own step(), closures included. Nothing, and an undefined tensor, while
-  // gradients are accumulated.
+  // gradients are accumulated, and in fp16 if a gradient is infinite or not a number. Throws
+  // std::logic_error for a closure in fp16: it would run after the gradients were unscaled.
   template <typename... Args>
   auto step(Args&&... args) {
     using Loss = decltype(optimizer_->step(std::forward<Args>(args)...));
     if (!accumulation_->sync_gradients()) return Loss();
+    if (scaler_ != nullptr) {
+      if (sizeof...(Args) > 0) {
+        throw std::logic_error("step() takes no closure with mixed_precision fp16: use bf16");
+      }
+      if (!scaler_->may_step(*optimizer_)) return Loss();
+    }
     return optimizer_->step(std::forward<Args>(args)...);
+  }
+
+  // Whether the last step() that was due did nothing because gradients had overflowed.
+  bool step_was_skipped() const {
+    return scaler_ != nullptr && scaler_->step_was_skipped(*optimizer_);
   }
 
   // Nothing while gradients are accumulated.
@@ -36,6 +54,7 @@ class Optimizer {
  private:
   std::shared_ptr<Optim> optimizer_;
   std::shared_ptr<const Accumulation> accumulation_;
+  std::shared_ptr<LossScaler> scaler_;
 };
 
 }  // namespace accel

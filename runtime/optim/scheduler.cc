@@ -39,6 +39,7 @@ struct Scheduler::State {
   std::vector<double> initial = {};  // Rate of each group.
   SchedulerOptions options = {.step_with_optimizer = false};
   std::shared_ptr<const Accumulation> accumulation = nullptr;  // Null before prepare().
+  std::shared_ptr<const LossScaler> scaler = nullptr;
 
   void apply() {
     auto& groups = optimizer->param_groups();
@@ -64,7 +65,9 @@ Scheduler::Scheduler(std::shared_ptr<torch::optim::Optimizer> optimizer, LrSched
 
 void Scheduler::step() {
   const bool sync = state_->accumulation == nullptr || state_->accumulation->sync_gradients();
-  state_->steps.step(state_->options, sync, /*step_was_skipped=*/false);
+  const bool skipped =
+      state_->scaler != nullptr && state_->scaler->step_was_skipped(*state_->optimizer);
+  state_->steps.step(state_->options, sync, skipped);
   state_->apply();
 }
 
@@ -80,11 +83,20 @@ std::int64_t Scheduler::last_epoch() const { return state_->steps.last_epoch(); 
 
 std::int64_t Scheduler::step_count() const { return state_->steps.step_count(); }
 
+SchedulerState Scheduler::state() const { return state_->steps.state(); }
+
+void Scheduler::set_state(const SchedulerState& state) {
+  state_->steps.set_state(state);
+  state_->apply();
+}
+
 void Scheduler::bind(const SchedulerOptions& options,
-                     std::shared_ptr<const Accumulation> accumulation) {
+                     std::shared_ptr<const Accumulation> accumulation,
+                     std::shared_ptr<const LossScaler> scaler) {
   if (state_->accumulation != nullptr) return;
   state_->options = options;
   state_->accumulation = std::move(accumulation);
+  state_->scaler = std::move(scaler);
 }
 
 }  // namespace accel

@@ -8,6 +8,7 @@
 #include "runtime/core/lr_schedule.h"
 #include "runtime/core/scheduler_steps.h"
 #include "runtime/optim/optimizer.h"
+#include "runtime/precision/loss_scaler.h"
 
 namespace torch::optim {
 class Optimizer;
@@ -21,7 +22,8 @@ namespace accel {
 //   accel::Scheduler scheduler(optimizer, accel::linear_schedule(100, 1000));
 //
 // After prepare(), step() is called once per batch and follows the optimizer: it does nothing while
-// gradients are accumulated, and counts as SchedulerUnit says.
+// gradients are accumulated or where the optimizer's step was skipped, and counts as SchedulerUnit
+// says.
 class Scheduler {
  public:
   // Sets the rates of step 0. Throws std::invalid_argument if the schedule moves the momentum of an
@@ -41,8 +43,14 @@ class Scheduler {
   std::int64_t last_epoch() const;
   std::int64_t step_count() const;
 
+  // Both, for checkpoints; setting them sets the rates too. Throws std::invalid_argument for counts
+  // that this schedule cannot have.
+  SchedulerState state() const;
+  void set_state(const SchedulerState& state);
+
   // Called by Accelerator::prepare(). The first binding stays.
-  void bind(const SchedulerOptions& options, std::shared_ptr<const Accumulation> accumulation);
+  void bind(const SchedulerOptions& options, std::shared_ptr<const Accumulation> accumulation,
+            std::shared_ptr<const LossScaler> scaler);
 
  private:
   struct State;

@@ -1,5 +1,6 @@
-// Every case of accumulate.json and training.json, through the Accelerator in as many processes as
-// the case says. Both hold Accelerate's scaling of a short last window.
+// Every case of accumulate.json and training.json, and those of scheduler.json with skipped steps,
+// through the Accelerator in as many processes as the case says. The first two hold Accelerate's
+// scaling of a short last window.
 #include <gtest/gtest.h>
 #include <torch/data/datasets/base.h>
 #include <torch/data/samplers/sequential.h>
@@ -21,7 +22,7 @@ namespace {
 using nlohmann::json;
 
 // Runs `expect` on the cases of `file`, those of N processes in N processes.
-void run_cases(const char* file, void (*expect)(const json&)) {
+void run_cases(const char* file, void (*expect)(const json&), bool knows_defects = false) {
   const json cases = golden_cases(file);
   std::set<int> worlds;
   for (const json& one : cases) worlds.insert(one["params"]["num_processes"].get<int>());
@@ -30,7 +31,8 @@ void run_cases(const char* file, void (*expect)(const json&)) {
       for (const json& one : cases) {
         if (one["params"]["num_processes"] != world) continue;
         SCOPED_TRACE(one["params"].dump());
-        EXPECT_FALSE(one.contains("upstream_defect")) << "a defect that this test does not know";
+        EXPECT_TRUE(knows_defects || !one.contains("upstream_defect"))
+            << "a defect that this test does not know";
         expect(one);
       }
     });
@@ -218,6 +220,67 @@ void expect_trains(const json& one) {
 }
 
 TEST(TrainingConformance, EveryCase) { run_cases("training.json", expect_trains); }
+
+LrSchedule schedule_of(const json& scheduler) {
+  if (scheduler["type"] == "StepLR")
+    return step_schedule(scheduler["step_size"], scheduler["gamma"]);
+  if (scheduler["type"] == "OneCycleLR") {
+    return one_cycle_schedule({.max_lr = scheduler["max_lr"],
+                               .total_steps = scheduler["total_steps"],
+                               .cycle_momentum = false});
+  }
+  EXPECT_EQ(scheduler["type"], "LambdaLR");
+  const double period = scheduler["period"];
+  return lambda_schedule([=](std::int64_t n) { return 1 - static_cast<double>(n) / period; });
+}
+
+// In fp16, with gradients that really overflow where the case says that the step was skipped. The
+// other cases, and what is counted besides, are scheduler_test.cc's.
+void expect_schedules(const json& one) {
+  const json& params = one["params"];
+  const bool split = params["split_batches"];
+  Accelerator accelerator(
+      {.split_batches = split,
+       .gradient_accumulation = {.num_steps = params["gradient_accumulation_steps"]},
+       .mixed_precision = MixedPrecision::kFp16,
+       .step_scheduler_with_optimizer = params["step_scheduler_with_optimizer"]});
+  const std::int64_t n = accelerator.num_processes(), batches = params["num_batches"];
+  Scalar net;
+  auto sgd = std::make_shared<torch::optim::SGD>(net->parameters(), params["lr"].get<double>());
+  auto [model, optimizer, scheduler, loader] = accelerator.prepare(
+      net, sgd, Scheduler(sgd, schedule_of(params["scheduler"])),
+      loader_of({torch::ones({batches * n})}, split ? static_cast<std::size_t>(n) : 1));
+  const auto skipped_at = params["skipped_at"].get<std::set<std::size_t>>();
+  std::size_t call = 0;
+  for (int epoch = 0; epoch < params["epochs"]; ++epoch) {
+    for (auto& batch : loader) {
+      auto scope = accelerator.accumulate(model);
+      const bool overflow = accelerator.sync_gradients() && skipped_at.contains(call);
+      // One rank's gradient overflows, and all of them skip.
+      const bool mine = overflow && accelerator.is_last_process();
+      accelerator.backward(model(mine ? batch[0] * INFINITY : batch[0]));
+      optimizer.step();
+      scheduler.step();
+      optimizer.zero_grad();
+      const json& after = one["expected"]["calls"].at(call);
+      EXPECT_EQ(accelerator.sync_gradients(), after["sync_gradients"]) << "call " << call;
+      EXPECT_EQ(accelerator.sync_gradients() && optimizer.step_was_skipped(), overflow);
+      EXPECT_NEAR(scheduler.get_last_lr()[0], after["lr"], 1e-12) << "call " << call;
+      EXPECT_EQ(scheduler.last_epoch(), after["last_epoch"]) << "call " << call;
+      ++call;
+    }
+  }
+  EXPECT_EQ(call, one["expected"]["calls"].size());
+}
+
+TEST(SchedulerConformance, EveryCaseOfSkippedStepsThroughThePreparedObjects) {
+  run_cases(
+      "scheduler.json",
+      [](const json& one) {
+        if (!one["params"]["skipped_at"].empty()) expect_schedules(one);
+      },
+      /*knows_defects=*/true);
+}
 
 }  // namespace
 }  // namespace accel

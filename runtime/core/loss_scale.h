@@ -1,0 +1,51 @@
+// How the factor moves by which losses are multiplied, so that small fp16 gradients do not vanish.
+#pragma once
+
+#include <cstdint>
+
+namespace accel {
+
+// As torch.amp.GradScaler's arguments.
+struct LossScaling {
+  double init_scale = 65536;            // Positive and finite.
+  double growth_factor = 2;             // Above 1.
+  double backoff_factor = 0.5;          // Between 0 and 1.
+  std::int32_t growth_interval = 2000;  // Steps in a row without an overflow; at least 1.
+};
+
+// What a checkpoint keeps.
+struct LossScaleState {
+  float scale = 0;
+  std::int32_t growth_tracker = 0;  // Steps since the last overflow or growth.
+
+  bool operator==(const LossScaleState&) const = default;
+};
+
+// A number for each state, smaller for a smaller scale, by which ranks can agree on one; and back.
+std::int64_t ordinal_of(const LossScaleState& state);
+LossScaleState loss_scale_of(std::int64_t ordinal);
+
+// In float arithmetic, as torch's, so that the values are the same. Not thread-safe.
+class LossScale {
+ public:
+  // Throws std::invalid_argument, naming the option that is out of range.
+  explicit LossScale(const LossScaling& options);
+
+  float scale() const { return state_.scale; }
+  // What gradients are multiplied by to undo scale().
+  float inverse() const { return static_cast<float>(1.0 / state_.scale); }
+
+  // After a step: back off if a gradient was infinite or not a number, else grow in time. A scale
+  // that would become infinite or, unlike torch's, zero stays: from either there is no way back.
+  void update(bool found_inf);
+
+  const LossScaleState& state() const { return state_; }
+  // Throws std::invalid_argument for a scale that is not positive and finite, or a negative count.
+  void set_state(const LossScaleState& state);
+
+ private:
+  LossScaling options_;
+  LossScaleState state_;
+};
+
+}  // namespace accel
