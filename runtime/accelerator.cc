@@ -16,6 +16,8 @@ Accelerator::Accelerator(const AcceleratorOptions& options)
       options_(options),
       precision_{state_->device.type(),
                  choose_precision(options.mixed_precision, state_->environment.mixed_precision)},
+      transfer_(std::make_shared<DeviceTransfer>(device(), options.pin_memory,
+                                                 options.non_blocking)),
       checkpointer_(std::make_shared<Checkpointer>(state_, options.project)) {
   GradientAccumulation accumulation = options.gradient_accumulation;
   accumulation.num_steps =
@@ -50,9 +52,7 @@ LoaderBinding Accelerator::bind_loader() {
           .even_batches = options_.even_batches,
           .dispatch_batches = options_.dispatch_batches,
           .seed = static_cast<std::uint64_t>(seed),
-          .device = device(),
-          .pin_memory = options_.pin_memory,
-          .non_blocking = options_.non_blocking,
+          .transfer = transfer_,
           .active = state_->loaders,
           .communicator = state_->communicator};
 }

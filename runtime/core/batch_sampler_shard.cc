@@ -27,6 +27,15 @@ void extend(IndexBatch& batch, std::size_t size, const IndexBatch& cycle, std::s
   while (batch.size() < size) batch.push_back(cycle[at++ % cycle.size()]);
 }
 
+// std::nullopt where nothing is left of `batch`.
+std::optional<ShardedBatch> slice_of(const IndexBatch& batch, std::size_t begin, std::size_t count,
+                                     std::size_t real_samples) {
+  if (begin >= batch.size()) return std::nullopt;
+  const auto from = batch.begin() + static_cast<std::ptrdiff_t>(begin);
+  const auto to = from + static_cast<std::ptrdiff_t>(std::min(count, batch.size() - begin));
+  return ShardedBatch{IndexBatch(from, to), real_samples};
+}
+
 }  // namespace
 
 void check_shard_options(const ShardOptions& options) {
@@ -98,17 +107,23 @@ void BatchSamplerShard::complete(std::vector<IndexBatch>& round) const {
 }
 
 std::optional<ShardedBatch> BatchSamplerShard::next_slice() {
-  const std::size_t slice = *options_.batch_size / options_.num_processes;
-  while (std::optional<IndexBatch> batch = pull()) {
+  const std::size_t n = options_.num_processes, p = options_.process_index;
+  std::optional<IndexBatch> batch = pull();
+  if (!batch) return std::nullopt;
+  const std::size_t slice = *options_.batch_size / n;
+  if (options_.even_batches) {
     const std::size_t real_samples = batch->size();
     std::size_t at = 0;
-    if (options_.even_batches) extend(*batch, *options_.batch_size, first_.front(), at);
-    const std::size_t begin = std::min(batch->size(), options_.process_index * slice);
-    const std::size_t end = std::min(batch->size(), begin + slice);
-    if (begin == end) continue;
-    return ShardedBatch{IndexBatch(batch->begin() + begin, batch->begin() + end), real_samples};
+    extend(*batch, *options_.batch_size, first_.front(), at);
+    return slice_of(*batch, p * slice, slice, real_samples);
   }
-  return std::nullopt;
+  while (ahead_ && batch->size() < n) {
+    const std::optional<IndexBatch> more = pull();
+    batch->insert(batch->end(), more->begin(), more->end());
+  }
+  const std::size_t size = batch->size();
+  if (!ahead_ && size < *options_.batch_size) return slice_of(*batch, p * slice, slice, size);
+  return slice_of(*batch, size / n * p + std::min(p, size % n), size / n + (p < size % n), size);
 }
 
 std::size_t shard_length(const ShardOptions& options, std::size_t inner_batches,

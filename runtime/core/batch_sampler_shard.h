@@ -42,9 +42,11 @@ struct ShardedBatch {
 //   no split, drop_last   complete rounds of num_processes batches; batch k goes to process k mod N
 //   no split, even        the last round is completed with the stream's first samples, over again
 //   no split, not even    batch k goes to process k mod N, however long it is
-//   split                 process p gets the p-th N-th of each batch; a short batch is first
-//                         completed to batch_size (even), or divided as it is, without empty slices
-//                         (not even)
+//   split                 process p gets the p-th N-th of each batch. A short batch is first
+//                         completed to batch_size (even). Else (not even) the last one is divided
+//                         as it is, and some processes may get nothing; one in mid-stream is
+//                         divided among all, put together with the next if it has fewer samples
+//                         than there are processes, so that all processes stay at the same step
 // Inner batches may be shorter than batch_size anywhere in the stream: no index is ever lost.
 // Without a batch_size, the last round is completed with whole batches instead of samples.
 //

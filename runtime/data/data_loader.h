@@ -20,7 +20,6 @@
 #include "runtime/core/loader_progress.h"
 #include "runtime/data/batch.h"
 #include "runtime/data/data_source.h"
-#include "runtime/data/device_transfer.h"
 #include "runtime/data/dispatched_stream.h"
 #include "runtime/data/epoch.h"
 #include "runtime/data/iterable_stream.h"
@@ -89,7 +88,7 @@ class DataLoader {
                            .samples = running->position.seen_samples,
                            .steps = skipped_steps_,
                            .seed = progress_->seed()};
-    return Iterator(std::make_shared<Epoch<Batch>>(open(start), transfer_, binding_.active,
+    return Iterator(std::make_shared<Epoch<Batch>>(open(start), binding_.transfer, binding_.active,
                                                    std::move(running)));
   }
   std::default_sentinel_t end() { return {}; }
@@ -140,8 +139,6 @@ class DataLoader {
     DataLoader loader(*this);
     loader.binding_ = std::move(binding);
     loader.progress_ = std::make_shared<LoaderProgress>(loader.binding_.seed);
-    loader.transfer_ = std::make_shared<DeviceTransfer>(
-        loader.binding_.device, loader.binding_.pin_memory, loader.binding_.non_blocking);
     check_shard_options(source_->shard_options(loader.binding_));
     if (loader.dispatched() && !Tensors<Batch>::fixed) {
       throw std::invalid_argument(
@@ -180,12 +177,12 @@ class DataLoader {
     const bool dispatch = dispatched();
     std::unique_ptr<BatchStream<Batch>> local;
     if (!dispatch || binding_.process_index == 0) {
-      local = std::make_unique<Local>(source_, binding_, start, dispatch, transfer_);
+      local = std::make_unique<Local>(source_, binding_, start, dispatch);
     }
     if constexpr (Tensors<Batch>::fixed) {
       if (dispatch) {
-        return std::make_unique<DispatchedStream<Batch>>(
-            std::move(local), binding_, source_->shard_options(binding_), transfer_);
+        return std::make_unique<DispatchedStream<Batch>>(std::move(local), binding_,
+                                                         source_->shard_options(binding_));
       }
     }
     return local;
@@ -230,7 +227,6 @@ class DataLoader {
 
   std::shared_ptr<DataSource<Dataset, Sampler>> source_;
   LoaderBinding binding_;
-  std::shared_ptr<const DeviceTransfer> transfer_ = std::make_shared<DeviceTransfer>();
   std::shared_ptr<LoaderProgress> progress_;
   std::size_t skipped_steps_ = 0;
 };

@@ -4,14 +4,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/data.h>
 
-#include <numeric>
 #include <set>
 #include <stdexcept>
 
 #include "runtime/accelerator.h"
 #include "runtime/data/seedable_sampler.h"
+#include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
 
 namespace accel {
@@ -21,58 +20,6 @@ using ::testing::ElementsAre;
 using torch::data::DataLoaderOptions;
 using torch::data::samplers::RandomSampler;
 using torch::data::samplers::SequentialSampler;
-using Numbers = std::vector<std::int64_t>;
-
-Numbers values(const torch::Tensor& tensor) {
-  return {tensor.data_ptr<std::int64_t>(), tensor.data_ptr<std::int64_t>() + tensor.numel()};
-}
-
-// Sample i is the number i; counts what is read.
-struct MapNumbers : torch::data::datasets::BatchDataset<MapNumbers, torch::Tensor> {
-  explicit MapNumbers(std::size_t size) : count(size) {}
-  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
-    *read += indices.size();
-    return torch::tensor(std::vector<std::int64_t>(indices.begin(), indices.end()), torch::kLong);
-  }
-  std::optional<std::size_t> size() const override { return count; }
-  std::size_t count;
-  std::shared_ptr<std::size_t> read = std::make_shared<std::size_t>(0);
-};
-
-// A stream of `size` numbers from 100 * epoch on, that gives at most `piece` at once and fails
-// after `fails_after` of them.
-struct Stream : torch::data::datasets::StatefulDataset<Stream, torch::Tensor> {
-  explicit Stream(std::size_t size, std::size_t most = 1000) : count(size), piece(most) {}
-  std::optional<torch::Tensor> get_batch(std::size_t size) override {
-    if (at >= fails_after) throw std::runtime_error("the file is torn");
-    const std::size_t begin = at;
-    at = std::min(count, at + std::min(size, piece));
-    if (begin == at) return std::nullopt;
-    const auto from = static_cast<std::int64_t>(100 * epoch);
-    return torch::arange(from + static_cast<std::int64_t>(begin),
-                         from + static_cast<std::int64_t>(at));
-  }
-  std::optional<std::size_t> size() const override { return count; }
-  void set_epoch(std::size_t number) { epoch = number; }
-  void reset() override { at = 0; }
-  void save(torch::serialize::OutputArchive&) const override {}
-  void load(torch::serialize::InputArchive&) override {}
-  std::size_t count, piece, at = 0, epoch = 0, fails_after = 1000;
-};
-
-// Batches of 1, 2, 3, 1, 2, 3, ... samples.
-struct Bags {
-  void reset() { at = batches = 0; }
-  std::optional<IndexBatch> next() {
-    if (at == count) return std::nullopt;
-    IndexBatch bag(std::min(count - at, batches++ % 3 + 1));
-    std::iota(bag.begin(), bag.end(), at);
-    at += bag.size();
-    return bag;
-  }
-  std::size_t count, at = 0, batches = 0;
-};
-
 struct Shape {
   std::size_t num_processes, batch_size;
   bool split, even;
@@ -185,7 +132,8 @@ TEST(ResumeTest, ExactWithASeedableSamplerAndWorkers) {
 TEST(ResumeTest, ExactWithAStream) {
   for (std::size_t piece : {1, 2, 1000}) {
     expect_exact_resume(13, [&](std::size_t batch_size) {
-      return make_data_loader(Stream(13, piece), batch_size);
+      return make_data_loader(StreamNumbers(13, piece),
+                              DataLoaderOptions(batch_size).workers(piece % 2));
     });
   }
 }
@@ -243,7 +191,7 @@ TEST(SkipTest, ReadsNothingAndGoesOnCountingEpochs) {
 
 TEST(SkipTest, OfMoreBatchesThanThereAreLeavesNone) {
   auto map = skip_first_batches(make_data_loader<SequentialSampler>(MapNumbers(3), 2), 9);
-  auto stream = skip_first_batches(make_data_loader(Stream(3), 2), 9);
+  auto stream = skip_first_batches(make_data_loader(StreamNumbers(3), 2), 9);
   EXPECT_TRUE(map.begin() == map.end());
   EXPECT_TRUE(stream.begin() == stream.end());
   EXPECT_EQ(map.size() + stream.size(), 0u);
@@ -291,7 +239,7 @@ TEST(StreamTest, CollatedExamplesAndAnEpochLeftEarly) {
 }
 
 TEST(StreamTest, EpochsAreNumberedForTheDataset) {
-  auto loader = make_data_loader(Stream(3), 4);
+  auto loader = make_data_loader(StreamNumbers(3), 4);
   for (std::int64_t epoch : {0, 1}) {
     for (const torch::Tensor& batch : loader) {
       EXPECT_THAT(values(batch), ElementsAre(100 * epoch, 100 * epoch + 1, 100 * epoch + 2));
@@ -342,7 +290,7 @@ TEST(DispatchTest, OneReaderExactResumeAndEarlyExit) {
 TEST(DispatchTest, UnevenBatchesRepeatNothing) {
   on_ranks(3, [] {
     Accelerator accelerator({.even_batches = false});
-    auto loader = accelerator.prepare(make_data_loader(Stream(8), 2));
+    auto loader = accelerator.prepare(make_data_loader(StreamNumbers(8), 2));
     std::vector<Numbers> mine;
     for (const torch::Tensor& batch : loader) mine.push_back(values(batch));
     EXPECT_EQ(loader.size(), mine.size());
@@ -355,7 +303,7 @@ TEST(DispatchTest, UnevenBatchesRepeatNothing) {
 TEST(DispatchTest, AReaderThatFailsIsAnErrorOnAllRanks) {
   on_ranks(2, [] {
     Accelerator accelerator;
-    Stream stream(20);
+    StreamNumbers stream(20);
     stream.fails_after = 8;
     auto loader = accelerator.prepare(make_data_loader(stream, 2));
     if (accelerator.is_main_process()) {

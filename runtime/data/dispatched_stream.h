@@ -7,8 +7,8 @@
 #include "runtime/data/batch.h"
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/data_source.h"
-#include "runtime/data/device_transfer.h"
 #include "runtime/data/dispatch_link.h"
+#include "runtime/data/loader_binding.h"
 
 namespace accel {
 
@@ -19,9 +19,9 @@ class DispatchedStream : public BatchStream<Batch> {
  public:
   // `global`: what is dispatched, on rank 0; null elsewhere.
   DispatchedStream(std::unique_ptr<BatchStream<Batch>> global, const LoaderBinding& binding,
-                   const ShardOptions& options, std::shared_ptr<const DeviceTransfer> transfer)
+                   const ShardOptions& options)
       : global_(std::move(global)),
-        transfer_(std::move(transfer)),
+        transfer_(binding.transfer),
         link_(binding.communicator, options) {}
 
   std::optional<Step<Batch>> next() override {

@@ -10,7 +10,6 @@
 #include "runtime/data/batch.h"
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/data_source.h"
-#include "runtime/data/device_transfer.h"
 #include "runtime/data/loader_binding.h"
 #include "runtime/data/read_ahead.h"
 #include "runtime/data/sampler_rng.h"
@@ -27,10 +26,9 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
   using Source = DataSource<Dataset, Sampler>;
 
   IterableStream(std::shared_ptr<Source> source, const LoaderBinding& binding,
-                 const EpochStart& start, bool dispatched,
-                 std::shared_ptr<const DeviceTransfer> transfer)
+                 const EpochStart& start, bool dispatched)
       : source_(std::move(source)),
-        transfer_(std::move(transfer)),
+        transfer_(binding.transfer),
         random_(start.seed, start.number),
         options_(source_->shard_options(binding)),
         dispatched_(dispatched),

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "runtime/core/loader_position.h"
+#include "runtime/data/device_transfer.h"
 
 namespace accel {
 
@@ -19,13 +18,11 @@ struct LoaderBinding {
   std::size_t process_index = 0;
   bool split_batches = false;
   bool even_batches = true;
-  std::optional<bool> dispatch_batches;  // std::nullopt: streams whose batches are tensors.
-  std::optional<std::uint64_t> seed;     // The same on every rank.
-  c10::Device device{c10::kCPU};
-  bool pin_memory = false;    // See DeviceTransfer.
-  bool non_blocking = false;  // See DeviceTransfer.
+  std::optional<bool> dispatch_batches = {};  // std::nullopt: streams whose batches are tensors.
+  std::optional<std::uint64_t> seed = {};     // The same on every rank.
+  std::shared_ptr<const DeviceTransfer> transfer = std::make_shared<DeviceTransfer>();
   std::shared_ptr<ActiveLoaders> active = std::make_shared<ActiveLoaders>();
-  std::shared_ptr<Communicator> communicator;  // Needed to dispatch.
+  std::shared_ptr<Communicator> communicator = {};  // Needed to dispatch.
 };
 
 }  // namespace accel

@@ -12,7 +12,6 @@
 #include "runtime/core/dispatch_rounds.h"
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/data_source.h"
-#include "runtime/data/device_transfer.h"
 #include "runtime/data/inner_batches.h"
 #include "runtime/data/loader_binding.h"
 #include "runtime/data/read_ahead.h"
@@ -31,9 +30,9 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
   using Source = DataSource<Dataset, Sampler>;
 
   MapStream(std::shared_ptr<Source> source, const LoaderBinding& binding, const EpochStart& start,
-            bool dispatched, std::shared_ptr<const DeviceTransfer> transfer)
+            bool dispatched)
       : source_(std::move(source)),
-        transfer_(std::move(transfer)),
+        transfer_(binding.transfer),
         start_(start),
         process_index_(binding.process_index),
         inner_(*source_, start),

@@ -1,10 +1,13 @@
 #include "runtime/data/sampler_rng.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randperm.h>
+#include <dlfcn.h>
 
 #include <mutex>
+#include <utility>
 
 namespace accel {
 namespace {
@@ -20,6 +23,18 @@ std::uint64_t scrambled(std::uint64_t x) {
 }
 
 thread_local TransformRng* reading = nullptr;
+
+// Threads that read are as many as were asked for: none of them opens a team of more. (What
+// at::set_num_threads() sets is not this thread's alone.)
+void work_alone() {
+  thread_local bool done = false;
+  if (std::exchange(done, true)) return;
+  at::get_num_threads();  // Sets this thread's number the first time, and not again.
+  using SetNumThreads = void(int);
+  if (auto* set = reinterpret_cast<SetNumThreads*>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"))) {
+    set(1);
+  }
+}
 
 }  // namespace
 
@@ -54,8 +69,9 @@ at::Generator TransformRng::generator() {
 }
 
 ReadScope::ReadScope(TransformRng& random, bool in_worker)
-    : before_(std::exchange(reading, &random)),
-      in_parallel_(in_worker || c10::ParallelGuard::is_enabled()) {}
+    : before_(std::exchange(reading, &random)) {
+  if (in_worker) work_alone();
+}
 
 ReadScope::~ReadScope() { reading = before_; }
 

@@ -2,7 +2,6 @@
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
-#include <c10/util/ParallelGuard.h>
 
 #include <array>
 #include <cstdint>
@@ -67,8 +66,8 @@ class TransformRng {
   std::optional<at::Generator> generator_;  // Made when it is first asked for.
 };
 
-// While it lives, this thread reads: transform_generator() is that of `random`, and, in a worker
-// thread, LibTorch's operators run in that thread alone.
+// While it lives, this thread reads: transform_generator() is that of `random`. In a worker thread,
+// LibTorch's operators run in that thread alone from then on.
 class ReadScope {
  public:
   ReadScope(TransformRng& random, bool in_worker);
@@ -78,7 +77,6 @@ class ReadScope {
 
  private:
   TransformRng* const before_;
-  const c10::ParallelGuard in_parallel_;
 };
 
 // The generator for random transforms of datasets that accel's loaders read:

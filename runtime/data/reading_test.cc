@@ -1,0 +1,339 @@
+// Who reads the batches, how far ahead, and what becomes of failures: in the loop's own thread and
+// in worker threads.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "runtime/accelerator.h"
+#include "runtime/data/data_loader.h"
+#include "runtime/data/sampler_rng.h"
+#include "runtime/testing/datasets.h"
+#include "runtime/testing/ranks.h"
+
+namespace accel {
+namespace {
+
+using ::testing::ElementsAre;
+using torch::data::DataLoaderOptions;
+using torch::data::samplers::SequentialSampler;
+
+template <typename Loader>
+Numbers all_of(Loader& loader) {
+  Numbers all;
+  for (const torch::Tensor& batch : loader) {
+    for (std::int64_t value : values(batch)) all.push_back(value);
+  }
+  return all;
+}
+
+Numbers range(std::int64_t begin, std::int64_t end) {
+  Numbers numbers(static_cast<std::size_t>(end - begin));
+  std::iota(numbers.begin(), numbers.end(), begin);
+  return numbers;
+}
+
+std::size_t threads() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    ++count;
+  }
+  return count;
+}
+
+DataLoaderOptions with_workers(std::size_t workers) {
+  return DataLoaderOptions(2).workers(workers);
+}
+
+TEST(WorkersTest, TheOrderIsTheSamplers) {
+  for (const std::size_t workers : {0, 1, 2, 5}) {
+    for (const std::size_t jobs : {1, 2, 30}) {
+      auto map = make_data_loader<SequentialSampler>(MapNumbers(101),
+                                                     with_workers(workers).max_jobs(jobs));
+      auto stream = make_data_loader(StreamNumbers(99, 3), with_workers(workers).max_jobs(jobs));
+      EXPECT_EQ(all_of(map), range(0, 101));
+      EXPECT_EQ(all_of(stream), range(0, 99));
+      EXPECT_EQ(all_of(stream), range(100, 199));
+    }
+  }
+}
+
+// Notes who reads it.
+struct Readers {
+  void note() {
+    const std::lock_guard lock(*mutex);
+    threads->insert(std::this_thread::get_id());
+  }
+  std::shared_ptr<std::mutex> mutex = std::make_shared<std::mutex>();
+  std::shared_ptr<std::set<std::thread::id>> threads =
+      std::make_shared<std::set<std::thread::id>>();
+};
+struct NotedMap : torch::data::datasets::BatchDataset<NotedMap, torch::Tensor> {
+  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
+    readers.note();
+    return numbers.get_batch(indices);
+  }
+  std::optional<std::size_t> size() const override { return numbers.size(); }
+  MapNumbers numbers{40};
+  Readers readers;
+};
+struct NotedStream : StreamNumbers {
+  NotedStream() : StreamNumbers(40) {}
+  std::optional<torch::Tensor> get_batch(std::size_t size) override {
+    readers.note();
+    return StreamNumbers::get_batch(size);
+  }
+  Readers readers;
+};
+
+template <typename Loader>
+void expect_readers(Loader loader, const Readers& readers, std::size_t workers, std::size_t most) {
+  EXPECT_EQ(all_of(loader), range(0, 40));
+  const bool here = readers.threads->count(std::this_thread::get_id()) > 0;
+  EXPECT_EQ(here, workers == 0);
+  EXPECT_LE(readers.threads->size(), most);
+}
+
+TEST(WorkersTest, OnlyWorkersReadAndWithoutThemTheLoopItself) {
+  for (const std::size_t workers : {0, 1, 3}) {
+    NotedMap map;
+    expect_readers(make_data_loader<SequentialSampler>(map, with_workers(workers)), map.readers,
+                   workers, std::max<std::size_t>(workers, 1));
+    NotedStream stream;
+    expect_readers(make_data_loader(stream, with_workers(workers)), stream.readers, workers, 1);
+  }
+}
+
+TEST(WorkersTest, ReadAsFarAheadAsTheyMayAndThePositionCountsWhatIsHandedOut) {
+  MapNumbers dataset(1000);
+  auto loader = make_data_loader<SequentialSampler>(dataset, with_workers(2).max_jobs(5))
+                    .bound({.prepared = true, .seed = 1});
+  std::size_t step = 0;
+  for ([[maybe_unused]] const torch::Tensor& batch : loader) {
+    EXPECT_EQ(loader.state_dict().samples, 2 * ++step);
+    // The batch at hand, the one that the loop has ahead, and five.
+    const std::size_t most = 2 * (step + 1 + 5);
+    while (*dataset.read < most) std::this_thread::yield();
+    EXPECT_EQ(*dataset.read, most);
+    if (step == 50) break;
+  }
+}
+
+TEST(WorkersTest, EndWithTheLoopHoweverItIsLeft) {
+  const std::size_t before = threads();
+  auto map = make_data_loader<SequentialSampler>(MapNumbers(1000), with_workers(4));
+  auto stream = make_data_loader(StreamNumbers(1000), with_workers(4));
+  for ([[maybe_unused]] auto& batch : map) {
+    EXPECT_EQ(threads(), before + 4);
+    break;
+  }
+  EXPECT_EQ(threads(), before);
+  for ([[maybe_unused]] auto& batch : stream) {
+    EXPECT_EQ(threads(), before + 1);
+    break;
+  }
+  EXPECT_EQ(threads(), before);
+  EXPECT_THROW(for ([[maybe_unused]] auto& batch
+                    : map) throw std::domain_error("in the loop"),
+               std::domain_error);
+  EXPECT_EQ(threads(), before);
+  auto it = map.begin();
+  while (it != map.end()) ++it;
+  EXPECT_EQ(threads(), before) << "although the iterator lives";
+  EXPECT_EQ(all_of(stream), range(100, 1100));
+}
+
+// Reads an epoch of `loader` into `seen`.
+template <typename Loader>
+void read_into(Numbers& seen, Loader& loader) {
+  for (const torch::Tensor& batch : loader) {
+    for (std::int64_t value : values(batch)) seen.push_back(value);
+    EXPECT_FALSE(loader.end_of_dataloader()) << "there would have been more";
+  }
+}
+
+TEST(FailureTest, StandsWhereItsBatchWouldAndKeepsItsType) {
+  for (const std::size_t workers : {0, 1, 3}) {
+    for (const std::size_t at : {0, 1, 6, 7, 18}) {
+      MapNumbers map(20);
+      map.fails_at = at;
+      auto loader = make_data_loader<SequentialSampler>(map, with_workers(workers));
+      for (const std::size_t epoch : {1, 2}) {
+        Numbers seen;
+        EXPECT_THROW(read_into(seen, loader), std::out_of_range);
+        EXPECT_EQ(seen, range(0, static_cast<std::int64_t>(at / 2 * 2)));
+        EXPECT_EQ(loader.epoch(), epoch) << "the epoch is over";
+      }
+    }
+    StreamNumbers stream(20);
+    stream.fails_after = 8;
+    auto loader = make_data_loader(stream, with_workers(workers));
+    Numbers seen;
+    EXPECT_THROW(read_into(seen, loader), std::runtime_error);
+    EXPECT_EQ(seen, range(0, 8));
+  }
+}
+
+struct TornSampler {
+  void reset() { batches = 0; }
+  std::optional<IndexBatch> next() {
+    if (batches == 3) throw std::domain_error("no more indices");
+    return IndexBatch{batches++};
+  }
+  std::size_t batches = 0;
+};
+
+TEST(FailureTest, OfASampler) {
+  auto here = make_data_loader(MapNumbers(9), TornSampler(), with_workers(0));
+  Numbers seen;
+  EXPECT_THROW(read_into(seen, here), std::domain_error);
+  EXPECT_EQ(seen, range(0, 2)) << "one batch further is looked at, for the end";
+  auto there = make_data_loader(MapNumbers(9), TornSampler(), with_workers(2));
+  EXPECT_THROW(there.begin(), std::domain_error) << "the sampler is drawn first";
+}
+
+struct Slow : MapNumbers {
+  Slow() : MapNumbers(4) {}
+  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    return MapNumbers::get_batch(indices);
+  }
+};
+
+TEST(FailureTest, ABatchThatTakesTooLong) {
+  auto loader = make_data_loader<SequentialSampler>(
+      Slow(), DataLoaderOptions(4).workers(1).timeout(std::chrono::milliseconds(1)));
+  EXPECT_THROW(loader.begin(), std::runtime_error);
+}
+
+struct Uncopyable : MapNumbers {
+  Uncopyable() : MapNumbers(4) {}
+  std::unique_ptr<int> own;
+};
+
+TEST(FailureTest, WorkersNeedACopyOfTheDataset) {
+  auto here = make_data_loader<SequentialSampler>(Uncopyable(), with_workers(0));
+  EXPECT_EQ(all_of(here), range(0, 4));
+  auto there = make_data_loader<SequentialSampler>(Uncopyable(), with_workers(1));
+  EXPECT_THROW(there.begin(), std::invalid_argument);
+}
+
+// A sample and a random number.
+torch::Tensor with_noise(const torch::Tensor& numbers) {
+  return numbers.to(torch::kDouble) +
+         torch::rand(numbers.sizes(), transform_generator(), torch::kDouble);
+}
+struct NoisyMap : MapNumbers {
+  NoisyMap() : MapNumbers(22) {}
+  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
+    return with_noise(MapNumbers::get_batch(indices));
+  }
+};
+// Reads one sample at a time, so that its numbers do not depend on how it is asked.
+struct NoisyStream : StreamNumbers {
+  NoisyStream() : StreamNumbers(22, 1) {}
+  std::optional<torch::Tensor> get_batch(std::size_t size) override {
+    auto batch = StreamNumbers::get_batch(size);
+    return batch ? std::optional(with_noise(*batch)) : std::nullopt;
+  }
+};
+
+// One epoch after `state`, as numbers without their digits before the point.
+template <typename Dataset>
+std::vector<double> noise(Dataset dataset, std::size_t workers, const LoaderState& state,
+                          std::size_t batch_size = 2) {
+  auto loader =
+      [&] {
+        const auto options = DataLoaderOptions(batch_size).workers(workers);
+        if constexpr (stream_dataset<Dataset>) {
+          return make_data_loader(dataset, options);
+        } else {
+          return make_data_loader<SequentialSampler>(dataset, options);
+        }
+      }()
+          .bound({.prepared = true, .seed = 5});
+  loader.load_state_dict(state);
+  std::vector<double> all;
+  for (const torch::Tensor& batch : loader) {
+    const torch::Tensor parts = batch.frac();
+    all.insert(all.end(), parts.data_ptr<double>(), parts.data_ptr<double>() + parts.numel());
+  }
+  return all;
+}
+
+template <typename Dataset>
+void expect_repeatable_noise() {
+  const LoaderState begin{.epoch = 3, .seed = 5, .samples = 0};
+  const std::vector<double> first = noise(Dataset(), 0, begin);
+  EXPECT_EQ(std::set<double>(first.begin(), first.end()).size(), 22u) << "each one of its own";
+  for (const std::size_t workers : {0, 1, 3}) {
+    EXPECT_EQ(noise(Dataset(), workers, begin), first);
+    EXPECT_EQ(noise(Dataset(), workers, {.epoch = 3, .seed = 5, .samples = 6}),
+              std::vector<double>(first.begin() + 6, first.end()));
+    EXPECT_NE(noise(Dataset(), workers, {.epoch = 4, .seed = 5, .samples = 0}), first);
+    EXPECT_NE(noise(Dataset(), workers, {.epoch = 3, .seed = 6, .samples = 0}), first);
+  }
+}
+
+TEST(TransformTest, RandomOnesAreRepeatable) {
+  expect_repeatable_noise<NoisyMap>();
+  expect_repeatable_noise<NoisyStream>();
+  // A stream's do not even depend on the batches.
+  const LoaderState state{.epoch = 3, .seed = 5, .samples = 0};
+  EXPECT_EQ(noise(NoisyStream(), 1, state, 5), noise(NoisyStream(), 0, state, 2));
+}
+
+TEST(TransformTest, OutsideOfPreparedLoadersTheyDrawFromTheProcess) {
+  torch::manual_seed(8);
+  const double expected = torch::rand(1, torch::kDouble).item<double>();
+  torch::manual_seed(8);
+  EXPECT_EQ(torch::rand(1, transform_generator(), torch::kDouble).item<double>(), expected);
+  torch::manual_seed(8);
+  auto loader = make_data_loader<SequentialSampler>(NoisyMap(), DataLoaderOptions(1));
+  EXPECT_EQ((*loader.begin()).item<double>(), expected);
+}
+
+TEST(LoopTest, OneAtATime) {
+  auto loader = make_data_loader<SequentialSampler>(MapNumbers(6), with_workers(1));
+  for ([[maybe_unused]] auto& batch : loader) {
+    EXPECT_THROW(loader.begin(), std::logic_error);
+    break;
+  }
+  EXPECT_EQ(all_of(loader), range(0, 6));
+}
+
+// A gathered number of rows is cut by the loop that is running, and by no other.
+TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto [train, eval] =
+        accelerator.prepare(make_data_loader<SequentialSampler>(MapNumbers(5), with_workers(1)),
+                            make_data_loader<SequentialSampler>(MapNumbers(7), with_workers(0)));
+    const auto rows = [&] { return accelerator.gather_for_metrics(torch::zeros({2})).size(0); };
+    std::vector<std::int64_t> in_train;
+    for ([[maybe_unused]] auto& batch : train) {
+      Numbers seen;
+      for (const torch::Tensor& inner : eval) {
+        for (std::int64_t value : values(accelerator.gather_for_metrics(inner))) {
+          seen.push_back(value);
+        }
+      }
+      EXPECT_EQ(seen, range(0, 7));
+      in_train.push_back(rows());
+    }
+    EXPECT_THAT(in_train, ElementsAre(4, 1));
+    for ([[maybe_unused]] auto& batch : train) {
+      if (train.end_of_dataloader()) break;  // With one real sample in the step.
+    }
+    EXPECT_EQ(rows(), 4);
+    auto it = train.begin();
+    while (it != train.end()) ++it;
+    EXPECT_EQ(rows(), 4) << "although the iterator lives";
+  });
+}
+
+}  // namespace
+}  // namespace accel
