@@ -20,7 +20,7 @@ struct Flags {
   std::string project, text = "/usr/lib/bible.data";
   std::int64_t steps = 2000, save_every = 100, eval_every = 500, batch_size = 16;
   int accumulate = 1;
-  double lr = 3e-3;
+  double lr = 6e-3;
   examples::TransformerOptions model;
 };
 

@@ -28,7 +28,7 @@ class CharTransformer(cluster.Test):
     def test_learns_and_goes_on_after_kill_9(self):
         project = self.path("project")
         launch = self.start(cluster.ACCEL, "launch", "--cpu", "--num_processes", 2, "--max_restarts", 1, CHAR_TRANSFORMER,
-                            "--project", project, "--steps", 160, "--save_every", 20, "--eval_every", 80)
+                            "--project", project, "--steps", 300, "--save_every", 20, "--eval_every", 150)
         cluster.wait_until((project / "checkpoints/checkpoint_2").exists, 100, "60 steps are saved")
         os.kill(self.worker(1), signal.SIGKILL)
         result = self.finish(launch, 200)
@@ -39,15 +39,15 @@ class CharTransformer(cluster.Test):
         self.assertEqual(resumed % 20, 0)
         self.assertIn("And God said, ", result.out)
         # Characters by their frequency alone cost 2.9 nats each, and 1 of 73 at random 4.3.
-        loss = float(re.search(r"step 160: test loss ([0-9.]+)", result.out).group(1))
+        loss = float(re.search(r"step 300: test loss ([0-9.]+)", result.out).group(1))
         self.assertLess(loss, 2.45, result)
 
         lines = [json.loads(line) for line in (project / "bible/metrics.jsonl").read_text().splitlines()]
         self.assertEqual(sum("config" in line for line in lines), 2)
         training = {line["step"]: line["values"]["train/loss"] for line in lines if "train/loss" in line.get("values", {})}
-        self.assertEqual(sorted(training), list(range(10, 161, 10)))
+        self.assertEqual(sorted(training), list(range(10, 301, 10)))
         self.assertGreater(training[10], 2.8)
-        self.assertLess(training[160], 2.5)
+        self.assertLess(training[300], 2.5)
         self.assertEqual(len(list(project.glob("bible/events.out.tfevents.*"))), 2)
 
 
@@ -64,7 +64,7 @@ class FashionMnist(cluster.Test):
 
     def test_accumulates_in_bf16_and_resumes(self):
         first = self.accuracy(self.train("--epochs", 1), 1)
-        self.assertGreater(first, 0.78)
+        self.assertGreater(first, 0.8)
         # Another number of epochs: the schedule is longer, and training goes on.
         result = self.train("--epochs", 2)
         self.assertIn("resumed after epoch 1", result.out)
