@@ -3,13 +3,13 @@
 //
 //   char_transformer --project DIR [--steps N] [--text FILE] ...
 //   accel launch --cpu --num_processes 2 --max_restarts 3 char_transformer --project DIR
+#include "examples/char_transformer.h"
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <string>
 
 #include "examples/bible_text.h"
-#include "examples/char_transformer_data.h"
-#include "examples/char_transformer_model.h"
 #include "runtime/accelerator.h"
 #include "runtime/logger.h"
 
@@ -20,24 +20,25 @@ struct Flags {
   std::string project, text = "/usr/lib/bible.data";
   std::int64_t steps = 2000, save_every = 100, eval_every = 500, batch_size = 16;
   int accumulate = 1;
-  double lr = 3e-3;
+  double lr = 6e-3;
   examples::TransformerOptions model;
 };
 
 Flags parse(int argc, char** argv) {
   Flags flags;
   CLI::App app("Trains a transformer on the characters of a text.");
+  app.option_defaults()->always_capture_default();
   app.add_option("--project", flags.project, "folder of checkpoints and metrics")->required();
-  app.add_option("--text", flags.text, "the text, plain or as bible-kjv-text has it", true);
-  app.add_option("--steps", flags.steps, "optimizer steps in all", true);
-  app.add_option("--save_every", flags.save_every, "steps between checkpoints", true);
-  app.add_option("--eval_every", flags.eval_every, "steps between evaluations", true);
-  app.add_option("--batch_size", flags.batch_size, "windows per process and batch", true);
-  app.add_option("--accumulate", flags.accumulate, "batches per step", true);
-  app.add_option("--lr", flags.lr, "highest learning rate", true);
-  app.add_option("--context", flags.model.context, "characters per window", true);
-  app.add_option("--width", flags.model.width, "of the model", true);
-  app.add_option("--blocks", flags.model.blocks, "of the model", true);
+  app.add_option("--text", flags.text, "the text, plain or as bible-kjv-text has it");
+  app.add_option("--steps", flags.steps, "optimizer steps in all");
+  app.add_option("--save_every", flags.save_every, "steps between checkpoints");
+  app.add_option("--eval_every", flags.eval_every, "steps between evaluations");
+  app.add_option("--batch_size", flags.batch_size, "windows per process and batch");
+  app.add_option("--accumulate", flags.accumulate, "batches per step");
+  app.add_option("--lr", flags.lr, "highest learning rate");
+  app.add_option("--context", flags.model.context, "characters per window");
+  app.add_option("--width", flags.model.width, "of the model");
+  app.add_option("--blocks", flags.model.blocks, "of the model");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,10 +1,10 @@
 // Trains a small convolutional net on Fashion-MNIST, on one process or many:
 //
-//   fashion_mnist [--epochs N] [--batch_size N] [--data FOLDER]
+//   fashion_mnist [--epochs N] [--batch_size N] [--data FOLDER] ...
 //   accel launch --cpu --num_processes 2 fashion_mnist
-#include <torch/torch.h>
-
-#include <cstdlib>
+//
+// With --project DIR it saves a checkpoint after each epoch, and starts from the newest one.
+#include <CLI/CLI.hpp>
 #include <iomanip>
 #include <iostream>
 #include <string>
@@ -29,58 +29,84 @@ struct NetImpl : torch::nn::Module {
 TORCH_MODULE(Net);
 
 struct Flags {
-  int epochs = 3;
-  int batch_size = 64;  // Per process.
-  std::string data = "/usr/share/datasets/fashion-mnist";
+  std::size_t epochs = 3, batch_size = 64;
+  int accumulate = 1;
+  double lr = 2e-3, max_norm = 5;
+  std::string data = "/usr/share/datasets/fashion-mnist", project;
 };
 
 Flags parse(int argc, char** argv) {
   Flags flags;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string name = argv[i], value = argv[i + 1];
-    if (name == "--epochs") flags.epochs = std::stoi(value);
-    if (name == "--batch_size") flags.batch_size = std::stoi(value);
-    if (name == "--data") flags.data = value;
+  CLI::App app("Trains a convolutional net on Fashion-MNIST.");
+  app.option_defaults()->always_capture_default();
+  app.add_option("--epochs", flags.epochs, "passes over the data");
+  app.add_option("--batch_size", flags.batch_size, "images per process and batch");
+  app.add_option("--accumulate", flags.accumulate, "batches per step");
+  app.add_option("--lr", flags.lr, "highest learning rate");
+  app.add_option("--max_norm", flags.max_norm, "of the gradients");
+  app.add_option("--data", flags.data, "folder of dataset-fashion-mnist");
+  app.add_option("--project", flags.project, "folder of checkpoints; none: save nothing");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error));
   }
   return flags;
 }
 
+template <typename Model, typename Loader>
+void evaluate(accel::Accelerator& accelerator, Model& model, Loader& loader, std::size_t epoch) {
+  model->eval();
+  torch::NoGradGuard no_grad;
+  std::int64_t correct = 0, samples = 0;
+  for (auto& batch : loader) {
+    auto [guesses, labels] =
+        accelerator.gather_for_metrics(model(batch.data).argmax(1), batch.target);
+    correct += (guesses == labels).sum().template item<std::int64_t>();
+    samples += labels.size(0);
+  }
+  accelerator.print(std::fixed, std::setprecision(4), "epoch ", epoch, ": test accuracy ",
+                    static_cast<double>(correct) / samples, " (", samples, " samples)");
+}
+
 void train(const Flags& flags) {
-  accel::Accelerator accelerator;
+  accel::Accelerator accelerator(
+      {.gradient_accumulation = {.num_steps = flags.accumulate},
+       .project = {
+           .project_dir = flags.project, .automatic_checkpoint_naming = true, .total_limit = 2}});
   torch::manual_seed(42);
 
   const auto dataset = [&](bool train) {
     return examples::FashionMnist(flags.data, train).map(torch::data::transforms::Stack<>());
   };
-  auto net = Net();
-  auto adam = torch::optim::Adam(net->parameters(), torch::optim::AdamOptions(2e-3));
-  auto [model, optimizer, train_loader, test_loader] = accelerator.prepare(
-      net, std::move(adam),
-      accel::make_data_loader<torch::data::samplers::RandomSampler>(dataset(true),
-                                                                    flags.batch_size),
+  Net net;
+  auto adam = std::make_shared<torch::optim::Adam>(net->parameters(), flags.lr);
+  auto train_set = accel::make_data_loader(dataset(true), flags.batch_size);
+  // In batches of one process: prepare() makes it fit however many there are.
+  const std::size_t steps = flags.epochs * train_set.size() / flags.accumulate;
+  auto [model, optimizer, scheduler, train_loader, test_loader] = accelerator.prepare(
+      net, adam, accel::Scheduler(adam, accel::linear_schedule(steps / 10, steps)), train_set,
       accel::make_data_loader<torch::data::samplers::SequentialSampler>(dataset(false), 250));
 
-  for (int epoch = 1; epoch <= flags.epochs; ++epoch) {
+  if (!flags.project.empty() && accelerator.resume_from_newest()) {
+    accelerator.print("resumed after epoch ", train_loader.epoch());
+  }
+  for (std::size_t epoch = train_loader.epoch() + 1; epoch <= flags.epochs; ++epoch) {
     model->train();
     for (auto& batch : accelerator.progress(train_loader, "epoch " + std::to_string(epoch))) {
-      optimizer.zero_grad();
-      auto loss = F::cross_entropy(model(batch.data), batch.target);
-      accelerator.backward(loss);
+      auto step = accelerator.accumulate(model);
+      accelerator.backward(F::cross_entropy(model(batch.data), batch.target));
+      if (accelerator.sync_gradients()) {
+        accelerator.clip_grad_norm_(model->parameters(), flags.max_norm);
+      }
       optimizer.step();
+      scheduler.step();
+      optimizer.zero_grad();
     }
-
-    model->eval();
-    torch::NoGradGuard no_grad;
-    std::int64_t correct = 0, samples = 0;
-    for (auto& batch : test_loader) {
-      auto [guesses, labels] =
-          accelerator.gather_for_metrics(model(batch.data).argmax(1), batch.target);
-      correct += (guesses == labels).sum().item<std::int64_t>();
-      samples += labels.size(0);
-    }
-    accelerator.print(std::fixed, std::setprecision(4), "epoch ", epoch, ": test accuracy ",
-                      static_cast<double>(correct) / samples, " (", samples, " samples)");
+    evaluate(accelerator, model, test_loader, epoch);
+    if (!flags.project.empty()) accelerator.save_state();
   }
+  accelerator.end_training();
 }
 
 int main(int argc, char** argv) {

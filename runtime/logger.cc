@@ -76,6 +76,8 @@ void Logger::log(Level level, std::string_view message, LogOptions options) cons
   if (world_size_ > 1 && state == nullptr) {
     throw std::logic_error("in_order takes the ranks' world: make an accel::Accelerator first");
   }
+  const OperationScope operation(state == nullptr ? nullptr : state->communicator.get(),
+                                 "a log line in order");
   for (int rank = 0; rank < world_size_; ++rank) {
     if (rank == rank_) write(level, message);
     if (world_size_ > 1) state->communicator->barrier();
