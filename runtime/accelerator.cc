@@ -24,6 +24,7 @@ Accelerator::Accelerator(const AcceleratorOptions& options)
   if (mixed_precision() == MixedPrecision::kFp16) {
     scaler_ = std::make_shared<LossScaler>(options.loss_scaling);
   }
+  checkpointer_->set_accumulation(accumulation_);
 }
 
 std::shared_ptr<ParallelStrategy> Accelerator::parallelize(

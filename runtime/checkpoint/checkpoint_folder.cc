@@ -163,9 +163,12 @@ void check_claim(const fs::path& parent, const Claim& mine) {
 
 }  // namespace
 
+fs::path partial_folder(const fs::path& folder) {
+  return without_slash(folder).string() + kPartialSuffix;
+}
+
 fs::path begin_checkpoint(const fs::path& named) {
-  const fs::path folder = without_slash(named);
-  const fs::path partial = folder.string() + kPartialSuffix;
+  const fs::path folder = without_slash(named), partial = partial_folder(named);
   try {
     restore_replaced(folder);
     check_replaceable(folder);
@@ -181,8 +184,7 @@ fs::path begin_checkpoint(const fs::path& named) {
 void write_checkpoint(const fs::path& named, const std::vector<CheckpointFile>& files,
                       const CheckpointWrite& how) {
   const fs::path folder = without_slash(named);
-  const fs::path parent = folder.parent_path();
-  const fs::path partial = folder.string() + kPartialSuffix;
+  const fs::path parent = folder.parent_path(), partial = partial_folder(folder);
   try {
     Manifest manifest{.iteration = how.iteration,
                       .num_processes = how.num_processes,

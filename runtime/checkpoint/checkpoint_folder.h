@@ -37,6 +37,9 @@ struct CheckpointWrite {
   std::optional<Claim> claim = std::nullopt;
 };
 
+// What `folder` is called while it is being written.
+std::filesystem::path partial_folder(const std::filesystem::path& folder);
+
 // Makes the empty folder that will be `folder`, and returns it: until write_checkpoint() anyone may
 // put files of his own there, which become part of the checkpoint. Throws std::invalid_argument if
 // `folder` is there and is neither a checkpoint nor empty, CheckpointError if it cannot be made.

@@ -3,6 +3,7 @@
 //
 //   checkpoints/checkpoint_7/manifest.json                every other file, its size and checksum
 //                            model[_i].safetensors        prepared models
+//                            gradients[_i].safetensors    inside a window of accumulation only
 //                            optimizer[_i].bin            prepared optimizers: LibTorch's archives
 //                            custom_checkpoint_i.bin      registered objects, likewise
 //                            random_states_r.safetensors  random number generators of rank r
@@ -27,6 +28,7 @@ inline constexpr char kPartialSuffix[] = ".partial";
 inline constexpr char kReplacedSuffix[] = ".replaced";
 
 std::string model_file(std::size_t i);
+std::string gradients_file(std::size_t i);
 std::string optimizer_file(std::size_t i);
 std::string custom_file(std::size_t i);
 std::string random_states_file(std::size_t rank);
