@@ -25,6 +25,7 @@ Accelerator::Accelerator(const AcceleratorOptions& options)
     scaler_ = std::make_shared<LossScaler>(options.loss_scaling);
   }
   checkpointer_->set_accumulation(accumulation_);
+  checkpointer_->set_scaler(scaler_);
 }
 
 std::shared_ptr<ParallelStrategy> Accelerator::parallelize(

@@ -91,13 +91,14 @@ bool survives(int nth, const std::string& folder, unsigned unknown_flags) {
               first.accelerator.wait_for_save();
             }),
             0);
+  const auto error = [&](const DiskOperation& operation) {
+    return operation.flags & unknown_flags ? EINVAL : 0;
+  };
   const int status = in_child([&] {
     Training second;
     second.accelerator.load_state(folder);
     second.set(2);
-    set_disk_faults({.under = root(), .kill_at = nth, .error = [&](const DiskOperation& operation) {
-                       return operation.flags & unknown_flags ? EINVAL : 0;
-                     }});
+    set_disk_faults({.under = root(), .kill_at = nth, .error = error});
     second.accelerator.save_state(folder);
     second.accelerator.wait_for_save();
   });
@@ -166,7 +167,9 @@ TEST(FailedSave, IsToldToEveryRankWithFileAndReason) {
     const std::string error = error_of([&] { run.accelerator.wait_for_save(); });
     EXPECT_THAT(error, AllOf(HasSubstr("checkpoint_0.partial/model.safetensors: cannot"),
                              HasSubstr("File too large")));
-    if (!run.accelerator.is_main_process()) EXPECT_THAT(error, HasSubstr("rank 0: "));
+    if (!run.accelerator.is_main_process()) {
+      EXPECT_THAT(error, HasSubstr("rank 0: "));
+    }
     setrlimit(RLIMIT_FSIZE, &whole);
     run.accelerator.save_state();
     run.accelerator.wait_for_save();

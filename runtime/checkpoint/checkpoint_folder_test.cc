@@ -57,11 +57,11 @@ class CheckpointFolderTest : public testing::Test {
   // Whether a process that dies in its nth operation on the disk, none of which knows `unknown`
   // as a flag of renameat2(), got to the end of `write` before.
   bool survives(int nth, const std::function<void()>& write, unsigned unknown = 0) {
+    const auto error = [&](const DiskOperation& operation) {
+      return operation.flags & unknown ? EINVAL : 0;
+    };
     const int status = in_child([&] {
-      set_disk_faults(
-          {.under = parent_, .kill_at = nth, .error = [&](const DiskOperation& operation) {
-             return operation.flags & unknown ? EINVAL : 0;
-           }});
+      set_disk_faults({.under = parent_, .kill_at = nth, .error = error});
       write();
     });
     EXPECT_TRUE(WIFSIGNALED(status) || status == 0) << nth;

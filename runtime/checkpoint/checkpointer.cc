@@ -190,6 +190,7 @@ TrainingState Checkpointer::training_state() const {
   for (const Scheduler& scheduler : schedulers_) state.schedulers.push_back(scheduler.state());
   for (const auto& loader : loaders_) state.loaders.push_back(loader->state());
   if (accumulation_ != nullptr) state.accumulation = accumulation_->state();
+  if (scaler_ != nullptr) state.loss_scale = scaler_->state();
   return state;
 }
 
@@ -330,6 +331,7 @@ void Checkpointer::read(const fs::path& folder) {
   }
   for (std::size_t i = 0; i < loaders_.size(); ++i) loaders_[i]->load(saved.loaders[i]);
   if (accumulation_ != nullptr) accumulation_->set_state(saved.accumulation);
+  if (scaler_ != nullptr && saved.loss_scale) scaler_->set_state(*saved.loss_scale);
   const auto rank = static_cast<std::size_t>(state_->environment.rank);
   const fs::path random_states = folder / random_states_file(rank);
   // A rank that the world of the checkpoint did not have keeps its own random numbers.

@@ -20,6 +20,7 @@
 #include "runtime/core/project_configuration.h"
 #include "runtime/core/training_state.h"
 #include "runtime/optim/scheduler.h"
+#include "runtime/precision/loss_scaler.h"
 #include "runtime/process_state.h"
 
 namespace accel {
@@ -54,6 +55,8 @@ class Checkpointer {
   void set_accumulation(std::shared_ptr<Accumulation> accumulation) {
     accumulation_ = std::move(accumulation);
   }
+  // Null without one.
+  void set_scaler(std::shared_ptr<LossScaler> scaler) { scaler_ = std::move(scaler); }
 
   // Run on every rank, in the order in which they were added.
   void add_save_hook(CheckpointHook hook) { save_hooks_.push_back(std::move(hook)); }
@@ -94,6 +97,7 @@ class Checkpointer {
   std::shared_ptr<ProcessState> state_;
   ProjectConfiguration project_;
   std::shared_ptr<Accumulation> accumulation_;
+  std::shared_ptr<LossScaler> scaler_;
   std::vector<std::shared_ptr<torch::nn::Module>> models_;
   std::vector<std::shared_ptr<torch::optim::Optimizer>> optimizers_;
   std::vector<CheckpointedObject> objects_;
