@@ -26,6 +26,8 @@ Accelerator::Accelerator(const AcceleratorOptions& options)
   if (mixed_precision() == MixedPrecision::kFp16) {
     scaler_ = std::make_shared<LossScaler>(options.loss_scaling);
   }
+  checkpointer_->set_accumulation(accumulation_);
+  checkpointer_->set_scaler(scaler_);
 }
 
 std::shared_ptr<ParallelStrategy> Accelerator::parallelize(

@@ -174,12 +174,23 @@ class Accelerator : public Collectives, public Reporting {
                                [&object](auto& archive) { object.load(archive); }});
   }
 
-  // Saves prepared models and optimizers, registered objects and every process's random number
-  // generators. Without a folder it is project_dir/checkpoints/checkpoint_N, the next N. Returns
-  // once the state is copied, into memory that is kept for the next save; then it is written in the
-  // background, and takes its name when all of it is durable. Throws what the save before it failed
-  // with, as wait_for_save() does; std::invalid_argument if the folder is there and is no
-  // checkpoint. Collective: one all-gather, one broadcast.
+  // Called on every process with the folder that is being written, or is about to be read, so that
+  // files of one's own may be put there, or taken from there; they are part of the checkpoint, and
+  // on the disk as soon as the rest. The processes share that folder. Register the same ones
+  // everywhere. If one throws, save_state() or load_state() fails on all ranks.
+  void register_save_state_pre_hook(CheckpointHook hook);
+  void register_load_state_pre_hook(CheckpointHook hook);
+
+  // Saves all of a training run: prepared models, optimizers, schedulers and loaders (which epoch,
+  // in what order, and which samples of it were seen), where in a window of gradient accumulation
+  // it is, with the gradients so far, registered objects, and every process's random number
+  // generators. Between an optimizer's step() and the next backward(). Without a folder it is
+  // project_dir/checkpoints/checkpoint_N, the next N. Returns once the state is copied, into memory
+  // that is kept for the next save; then it is written in the background, and takes its name when
+  // all of it is durable. Throws what the save before it failed with, as wait_for_save() does;
+  // CheckpointError, on all ranks, with the file and the system's reason; std::invalid_argument if
+  // the folder is there and is no checkpoint. Collective: two broadcasts, one all-gather; one more
+  // for hooks; inside a window, two all-reduces for each model and one per parameter.
   void save_state(const std::string& folder = "");
 
   // Returns when the last save_state() is durable. Throws CheckpointError if it is not. Collective:
@@ -187,13 +198,23 @@ class Accelerator : public Collectives, public Reporting {
   void wait_for_save();
 
   // Loads a checkpoint that any number of processes has saved, into the same objects prepared and
-  // registered in the same order. Without a folder: the newest complete one of project_dir; torn or
-  // corrupt ones are named on standard error and passed over. The next automatic name follows it.
-  // Throws CheckpointError that names the file if there is none or it does not fit. Collective.
+  // registered in the same order. The next loop over a loader then yields what is left of the epoch
+  // that was saved. Without a folder: the newest complete one of project_dir; torn or corrupt ones
+  // are named on standard error and passed over. The next automatic name follows the last one in
+  // project_dir. Throws CheckpointError that names the file if there is none or it does not fit.
+  // Collective.
   void load_state(const std::string& folder = "");
 
-  // load_state(), if there is a checkpoint: for the start of a program that may have been
-  // restarted. Returns whether there was one.
+  // load_state(), if there is a checkpoint; returns whether there was one. With it a program that
+  // is started again goes on by itself:
+  //
+  //   accelerator.resume_from_newest();
+  //   for (std::size_t epoch : loader.epochs(10)) {
+  //     for (auto& batch : loader) {
+  //       ...
+  //       if (++step % 1000 == 0) accelerator.save_state();
+  //     }
+  //   }
   bool resume_from_newest();
 
   // The end of a run: waits for the last save_state() and ends the trackers. Throws as
@@ -210,10 +231,14 @@ class Accelerator : public Collectives, public Reporting {
     static_assert(!std::derived_from<Object, torch::optim::LRScheduler>,
                   "torch's schedulers know nothing of the processes: make an accel::Scheduler");
     if constexpr (accel_loader<Object>) {
-      return object.is_prepared() ? Object(object) : Object(object.bound(bind_loader()));
+      if (object.is_prepared()) return Object(object);
+      Object loader = object.bound(bind_loader());
+      checkpointer_->add_loader(loader.progress());
+      return loader;
     } else if constexpr (std::same_as<Object, Scheduler>) {
       Scheduler scheduler(object);
       scheduler.bind(scheduler_options(), accumulation_, scaler_);
+      checkpointer_->add_scheduler(scheduler);
       return scheduler;
     } else if constexpr (module_holder<Object>) {
       return Model<Object>(object, parallelize(module_of(object)), precision_);

@@ -21,6 +21,14 @@ void Accelerator::load_state(const std::string& folder) {
   checkpointer_->load(folder, /*required=*/true);
 }
 
+void Accelerator::register_save_state_pre_hook(CheckpointHook hook) {
+  checkpointer_->add_save_hook(std::move(hook));
+}
+
+void Accelerator::register_load_state_pre_hook(CheckpointHook hook) {
+  checkpointer_->add_load_hook(std::move(hook));
+}
+
 bool Accelerator::resume_from_newest() { return checkpointer_->load("", /*required=*/false); }
 
 void Accelerator::end_training() {

@@ -2,9 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pwd.h>
-#include <torch/nn.h>
-#include <torch/optim/adam.h>
-#include <torch/serialize/archive.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,6 +13,7 @@
 #include "runtime/accelerator.h"
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/testing/ranks.h"
+#include "runtime/testing/training.h"
 
 namespace accel {
 namespace {
@@ -127,22 +125,61 @@ TEST(SaveState, TheNewestGoodOneIsTakenAndNumbersGoOn) {
               HasSubstr("optimizer.bin: it is torn"));
   EXPECT_TRUE(run.accelerator.resume_from_newest());
   EXPECT_EQ(run.progress.step, 2);
-  fs::remove_all(newest);
+  // What was passed over is not in the way.
   run.accelerator.save_state();
   run.accelerator.wait_for_save();
-  EXPECT_TRUE(fs::exists(newest / "manifest.json"));
+  EXPECT_TRUE(fs::exists(folder / "checkpoints/checkpoint_3/manifest.json"));
+  // Nor is what follows an older one that was chosen.
+  run.accelerator.load_state(folder / "checkpoints/checkpoint_1");
+  run.accelerator.save_state(folder / "named");
+  run.accelerator.save_state();
+  run.accelerator.wait_for_save();
+  EXPECT_TRUE(fs::exists(folder / "checkpoints/checkpoint_4/manifest.json"));
+  // A name of one's own takes no number.
+  Training fresh(folder);
+  fresh.accelerator.load_state(folder / "named");
+  fresh.accelerator.save_state();
+  fresh.accelerator.wait_for_save();
+  EXPECT_TRUE(fs::exists(folder / "checkpoints/checkpoint_5/manifest.json"));
 }
 
-TEST(SaveState, AnErrorInTheBackgroundComesWithTheNextCall) {
+// Each is trained on with what the other has saved, while the save is still being written.
+template <typename Optim, typename Options>
+void expect_optimizer_goes_on(const Options& options) {
   const fs::path folder = fresh_folder();
-  std::ofstream(folder) << "a file where the folder should be";
-  Training run;
-  run.accelerator.save_state(folder / "checkpoint");
-  EXPECT_THAT(error_of([&] { run.accelerator.wait_for_save(); }), HasSubstr("cannot be written"));
-  run.accelerator.wait_for_save();  // Said once.
-  fs::remove(folder);
-  run.accelerator.save_state(folder);
-  run.accelerator.wait_for_save();
+  const auto make = [&](Accelerator& accelerator, torch::nn::Linear& net) {
+    return std::get<1>(accelerator.prepare(net, Optim(net->parameters(), options)));
+  };
+  const auto step = [](torch::nn::Linear& net, Optimizer<Optim>& optimizer) {
+    optimizer.step([&] {
+      optimizer.zero_grad();
+      const torch::Tensor loss = net(torch::ones({1, 300})).square().sum();
+      loss.backward();
+      return loss;
+    });
+  };
+  Accelerator accelerator({.cpu = true}), other({.cpu = true});
+  torch::nn::Linear net(300, 300), second(300, 300);
+  auto optimizer = make(accelerator, net);
+  step(net, optimizer);
+  accelerator.save_state(folder);
+  for (int i = 0; i < 3; ++i) step(net, optimizer);
+  accelerator.wait_for_save();
+  auto again = make(other, second);
+  other.load_state(folder);
+  for (int i = 0; i < 3; ++i) step(second, again);
+  EXPECT_TRUE(torch::equal(net->weight, second->weight));
+}
+
+TEST(SaveState, HoldsEveryOptimizer) {
+  namespace optim = torch::optim;
+  expect_optimizer_goes_on<optim::Adam>(optim::AdamOptions(0.1).amsgrad(true));
+  expect_optimizer_goes_on<optim::AdamW>(optim::AdamWOptions(0.1));
+  expect_optimizer_goes_on<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9));
+  expect_optimizer_goes_on<optim::SGD>(optim::SGDOptions(0.1));
+  expect_optimizer_goes_on<optim::RMSprop>(optim::RMSpropOptions(0.1).momentum(0.9).centered(true));
+  expect_optimizer_goes_on<optim::Adagrad>(optim::AdagradOptions(0.1));
+  expect_optimizer_goes_on<optim::LBFGS>(optim::LBFGSOptions(0.1).max_iter(2));
 }
 
 TEST(LoadState, AnotherProgramsCheckpointIsRefused) {
@@ -154,11 +191,14 @@ TEST(LoadState, AnotherProgramsCheckpointIsRefused) {
   Progress second;
   more.accelerator.register_for_checkpointing(second);
   EXPECT_THAT(error_of([&] { more.accelerator.load_state(folder); }),
-              HasSubstr("custom_checkpoint_1.bin: it is missing"));
+              HasSubstr("had 1 objects of register_for_checkpointing() where this one has 2"));
   Accelerator fewer({.cpu = true});
-  EXPECT_THAT(error_of([&] { fewer.load_state(folder); }), HasSubstr("nothing that it belongs to"));
-  auto wider = fewer.prepare(torch::nn::Linear(9, 9));
-  EXPECT_THROW(fewer.load_state(folder), CheckpointError);
+  EXPECT_THAT(error_of([&] { fewer.load_state(folder); }),
+              HasSubstr("had 1 prepared models where this one has 0"));
+  Training wider;
+  wider.net->push_back(torch::nn::Linear(9, 9));
+  EXPECT_THAT(error_of([&] { wider.accelerator.load_state(folder); }),
+              HasSubstr("model.safetensors: it is of another model"));
   EXPECT_THAT(error_of([&] { run.accelerator.save_state(); }), HasSubstr("project_dir"));
 }
 
@@ -253,11 +293,16 @@ assert torch.equal(net[0].weight.flatten(), torch.arange(12.)), net[0].weight
 assert net[1].num_batches_tracked.item() == 7
 with torch.no_grad():
     for tensor in net.state_dict().values(): tensor += 1
-accelerate.Accelerator(cpu=True).save_model(net, other, max_shard_size=60)
+accelerator = accelerate.Accelerator(cpu=True)
+accelerator.save_model(net, other, max_shard_size=60)
+accelerator.save_model(net.half(), other + "_half")
+accelerator.save_model(net.bfloat16(), other + "_bfloat16", max_shard_size=60)
 )";
 
 TEST(SaveModel, PythonReadsItAndTheReverse) {
   const fs::path ours = fresh_folder("ours"), theirs = fresh_folder("theirs");
+  fresh_folder("theirs_half");
+  fresh_folder("theirs_bfloat16");
   Accelerator accelerator({.cpu = true});
   torch::nn::Sequential net(torch::nn::Linear(4, 3), torch::nn::BatchNorm1d(3),
                             torch::nn::Linear(3, 2));
@@ -281,6 +326,27 @@ TEST(SaveModel, PythonReadsItAndTheReverse) {
     EXPECT_TRUE(torch::equal(back->named_parameters()[item.key()], item.value() + 1)) << item.key();
   }
   EXPECT_EQ(back->named_buffers()["1.num_batches_tracked"].item<int>(), 8);
+
+  // What it wrote in other dtypes becomes what the parameters are.
+  for (const auto& [suffix, dtype] :
+       {std::pair("_half", torch::kHalf), {"_bfloat16", torch::kBFloat16}}) {
+    accelerator.load_checkpoint_in_model(back, theirs.string() + suffix);
+    for (const auto& item : net->named_parameters()) {
+      // Python went from half to bfloat16.
+      const torch::Tensor expected = (item.value() + 1).to(torch::kHalf).to(dtype);
+      EXPECT_TRUE(torch::equal(back->named_parameters()[item.key()], expected.to(torch::kFloat)))
+          << item.key() << suffix;
+    }
+  }
+}
+
+TEST(SaveModel, NamesATensorThatTheFormatCannotHold) {
+  const fs::path folder = fresh_folder();
+  Accelerator accelerator({.cpu = true});
+  auto odd = std::make_shared<torch::nn::Module>();
+  odd->register_buffer("spectrum", torch::zeros({2}, torch::kComplexDouble));
+  EXPECT_THAT(error_of([&] { accelerator.save_model(odd, folder); }),
+              HasSubstr("safetensors has no dtype for spectrum, which is ComplexDouble"));
 }
 
 }  // namespace

@@ -7,10 +7,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 
 #include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/file_reader.h"
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
 
@@ -28,7 +31,7 @@ fs::path without_slash(const fs::path& folder) {
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
-  std::error_code error;
+  std::error_code error;  // A folder that is not there has none.
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     names.push_back(entry.path().filename().string());
   }
@@ -63,17 +66,50 @@ std::optional<Claim> read_claim(const fs::path& parent) {
   return claim;
 }
 
-void rename_or_fail(const fs::path& from, const fs::path& to, unsigned flags) {
+// What a file system answers that knows no such flag.
+bool is_unsupported(int error) { return error == EINVAL || error == ENOSYS || error == ENOTSUP; }
+
+void rename_or_fail(const fs::path& from, const fs::path& to, unsigned flags = 0) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) return;
+  if (flags == RENAME_NOREPLACE && is_unsupported(errno)) return rename_or_fail(from, to);
   throw CheckpointError(to.string() + ": cannot be put in place: " + std::strerror(errno));
+}
+
+fs::path replaced_name(const fs::path& folder) { return folder.string() + kReplacedSuffix; }
+
+// Leaves what was there in `partial`. Where two names cannot be exchanged, the older checkpoint has
+// another one for a moment; restore_replaced() knows it.
+void exchange(const fs::path& partial, const fs::path& folder) {
+  if (::renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
+    return;
+  }
+  if (!is_unsupported(errno)) {
+    throw CheckpointError(folder.string() + ": cannot be replaced: " + std::strerror(errno));
+  }
+  rename_or_fail(folder, replaced_name(folder));
+  rename_or_fail(partial, folder);
+  rename_or_fail(replaced_name(folder), partial);
+}
+
+// After a crash in exchange(). Does nothing where there was none.
+void restore_replaced(const fs::path& folder) {
+  const fs::path replaced = replaced_name(folder);
+  if (!fs::exists(replaced)) return;
+  if (fs::exists(folder)) {
+    remove_checkpoint(replaced);
+  } else {
+    rename_or_fail(replaced, folder);
+  }
 }
 
 // Files of a checkpoint's folder that are no part of it get a second name in `partial`. One whose
 // manifest is damaged can be told from them no more: then all stay.
 void keep_foreign_files(const fs::path& folder, const fs::path& partial) {
-  std::map<std::string, FileFacts> own{{kManifestFile, {}}};
+  std::set<std::string> own{kManifestFile};
   try {
-    own.merge(read_manifest(folder).files);
+    for (const auto& [name, facts] : read_manifest(folder).files) {
+      own.insert(name.substr(0, name.find('/')));
+    }
   } catch (const CheckpointError&) {
   }
   for (const std::string& name : names_in(folder)) {
@@ -81,6 +117,39 @@ void keep_foreign_files(const fs::path& folder, const fs::path& partial) {
     fs::copy(folder / name, partial / name,
              fs::copy_options::recursive | fs::copy_options::create_hard_links);
   }
+}
+
+// What others have put into `partial`, durable now.
+std::map<std::string, FileFacts> guest_files(const fs::path& partial) {
+  std::map<std::string, FileFacts> guests;
+  for (const auto& entry : fs::recursive_directory_iterator(partial)) {
+    if (entry.is_regular_file() && !entry.is_symlink()) {
+      sync_file(entry.path());
+      guests[fs::relative(entry.path(), partial).string()] = facts_of(entry.path());
+    } else if (entry.is_directory() && !entry.is_symlink()) {
+      sync_folder(entry.path());
+    } else {
+      throw CheckpointError(entry.path().string() +
+                            ": it is neither a file nor a folder, and cannot be saved");
+    }
+  }
+  return guests;
+}
+
+FileFacts write_file(const fs::path& path, const CheckpointFile& content) {
+  DurableFile file(path, content.expected_size);
+  content.write([&](std::string_view bytes) { file.append(bytes); });
+  return file.finish();
+}
+
+void check_replaceable(const fs::path& folder) {
+  if (!fs::exists(folder)) return;
+  if (fs::is_directory(folder) && (fs::is_empty(folder) || fs::exists(folder / kManifestFile))) {
+    return;
+  }
+  throw std::invalid_argument(folder.string() +
+                              ": it is there already and is no checkpoint of accel's: save to a "
+                              "folder that is new or empty");
 }
 
 void check_claim(const fs::path& parent, const Claim& mine) {
@@ -94,54 +163,61 @@ void check_claim(const fs::path& parent, const Claim& mine) {
 
 }  // namespace
 
-void check_replaceable(const fs::path& folder) {
-  if (!fs::exists(folder)) return;
-  if (fs::is_directory(folder) && (fs::is_empty(folder) || fs::exists(folder / kManifestFile))) {
-    return;
+fs::path partial_folder(const fs::path& folder) {
+  return without_slash(folder).string() + kPartialSuffix;
+}
+
+fs::path begin_checkpoint(const fs::path& named) {
+  const fs::path folder = without_slash(named), partial = partial_folder(named);
+  try {
+    restore_replaced(folder);
+    check_replaceable(folder);
+    fs::create_directories(folder.parent_path());
+    fs::remove_all(partial);
+    fs::create_directory(partial);
+  } catch (const fs::filesystem_error& error) {
+    throw CheckpointError(folder.string() + ": cannot be written: " + error.what());
   }
-  throw std::invalid_argument(folder.string() +
-                              ": it is there already and is no checkpoint of accel's: save to a "
-                              "folder that is new or empty");
+  return partial;
 }
 
 void write_checkpoint(const fs::path& named, const std::vector<CheckpointFile>& files,
                       const CheckpointWrite& how) {
   const fs::path folder = without_slash(named);
-  const fs::path parent = folder.parent_path();
-  const fs::path partial = folder.string() + kPartialSuffix;
-  const auto reach = [&](SaveStage stage) {
-    if (how.at_stage) how.at_stage(stage);
-  };
+  const fs::path parent = folder.parent_path(), partial = partial_folder(folder);
   try {
-    check_replaceable(folder);
-    fs::create_directories(parent);
-    fs::remove_all(partial);
-    fs::create_directory(partial);
-    reach(SaveStage::kBegun);
-    Manifest manifest{.iteration = how.iteration, .num_processes = how.num_processes, .files = {}};
+    Manifest manifest{.iteration = how.iteration,
+                      .num_processes = how.num_processes,
+                      .files = guest_files(partial)};
     for (const CheckpointFile& file : files) {
-      manifest.files[file.name] = write_durably(partial / file.name, file.parts);
-      reach(SaveStage::kFileWritten);
+      const bool is_new =
+          manifest.files.emplace(file.name, write_file(partial / file.name, file)).second;
+      if (!is_new) {
+        throw CheckpointError(folder.string() + ": " + file.name +
+                              " was put there by a hook, and is the name of a file of its own");
+      }
     }
     const std::string text = manifest_text(manifest);
     write_durably(partial / kManifestFile, {text});
-    reach(SaveStage::kManifestWritten);
     const bool replaces = fs::exists(folder);
     if (replaces) keep_foreign_files(folder, partial);
     sync_folder(partial);
     if (how.claim) check_claim(parent, *how.claim);
-    reach(SaveStage::kCommitting);
-    rename_or_fail(partial, folder, replaces ? RENAME_EXCHANGE : RENAME_NOREPLACE);
+    if (replaces) {
+      exchange(partial, folder);
+    } else {
+      rename_or_fail(partial, folder, RENAME_NOREPLACE);
+    }
     sync_folder(parent);
-    reach(SaveStage::kCommitted);
     remove_checkpoint(partial);
-    reach(SaveStage::kCleaned);
   } catch (const fs::filesystem_error& error) {
     throw CheckpointError(folder.string() + ": cannot be written: " + error.what());
   }
 }
 
-Manifest verify_checkpoint(const fs::path& folder) {
+Manifest verify_checkpoint(const fs::path& named) {
+  const fs::path folder = without_slash(named);
+  restore_replaced(folder);
   if (!fs::is_directory(folder)) {
     throw CheckpointError(folder.string() + ": there is no such checkpoint");
   }
@@ -161,6 +237,11 @@ Manifest verify_checkpoint(const fs::path& folder) {
 
 std::optional<FoundCheckpoint> newest_checkpoint(
     const fs::path& parent, const std::function<void(const std::string& reason)>& skipped) {
+  for (const std::string& name : names_in(parent)) {
+    if (name.ends_with(kReplacedSuffix)) {
+      restore_replaced(parent / name.substr(0, name.size() - std::strlen(kReplacedSuffix)));
+    }
+  }
   std::vector<std::string> names = checkpoints_among(names_in(parent));
   std::reverse(names.begin(), names.end());
   for (const std::string& name : names) {
@@ -200,7 +281,7 @@ void claim_checkpoints(const fs::path& parent, const Claim& claim) {
   const fs::path next = parent / (std::string(kClaimFile) + kPartialSuffix);
   const std::string text = claim_text(claim);
   write_durably(next, {text});
-  rename_or_fail(next, parent / kClaimFile, 0);
+  rename_or_fail(next, parent / kClaimFile);
   sync_folder(parent);
 }
 

@@ -16,13 +16,13 @@
 
 namespace accel {
 
+using ByteSink = std::function<void(std::string_view)>;
+
 struct CheckpointFile {
   std::string name;
-  std::vector<std::string_view> parts;  // Its bytes, one part after another.
+  std::uint64_t expected_size = 0;             // About how many bytes it will have.
+  std::function<void(const ByteSink&)> write;  // Gives the sink its bytes, part by part.
 };
-
-// Reached in this order, kFileWritten once for each file.
-enum class SaveStage { kBegun, kFileWritten, kManifestWritten, kCommitting, kCommitted, kCleaned };
 
 // Who writes: a launcher's job, and which of its worlds.
 struct Claim {
@@ -35,19 +35,21 @@ struct CheckpointWrite {
   int num_processes = 1;
   // Compared, just before the commit, with the claim on the folder's parent.
   std::optional<Claim> claim = std::nullopt;
-  // Called on the writing thread; what it throws ends the save as a failed disk would.
-  std::function<void(SaveStage)> at_stage = nullptr;
 };
 
-// Writes `folder`, durably. One that is there already is replaced if it is a checkpoint or empty;
-// files in it that are no part of that checkpoint stay. Throws std::invalid_argument if it is
-// anything else, CheckpointError if it cannot be written or a later generation has claimed its
-// parent.
+// What `folder` is called while it is being written.
+std::filesystem::path partial_folder(const std::filesystem::path& folder);
+
+// Makes the empty folder that will be `folder`, and returns it: until write_checkpoint() anyone may
+// put files of his own there, which become part of the checkpoint. Throws std::invalid_argument if
+// `folder` is there and is neither a checkpoint nor empty, CheckpointError if it cannot be made.
+std::filesystem::path begin_checkpoint(const std::filesystem::path& folder);
+
+// Writes a checkpoint that was begun, durably. An older one of that name is replaced; files in it
+// that were no part of it stay. Throws CheckpointError if it cannot be written, or a later
+// generation has claimed its parent.
 void write_checkpoint(const std::filesystem::path& folder, const std::vector<CheckpointFile>& files,
                       const CheckpointWrite& how);
-
-// Throws std::invalid_argument if write_checkpoint() would.
-void check_replaceable(const std::filesystem::path& folder);
 
 // The manifest of a checkpoint, each file of which was read and is as it was written. Throws
 // CheckpointError that names the file which is not.

@@ -3,14 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <stdexcept>
 
+#include "runtime/checkpoint/durable_file.h"
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
+#include "runtime/testing/disk_faults.h"
 
 namespace accel {
 namespace {
@@ -31,9 +34,14 @@ class CheckpointFolderTest : public testing::Test {
   // A checkpoint whose files all say `content`.
   void save(std::uint64_t iteration, const std::string& content, CheckpointWrite how = {}) {
     how.iteration = iteration;
-    write_checkpoint(parent_ / checkpoint_name(iteration),
-                     {{"model.safetensors", {content, "-", content}}, {"optimizer.bin", {content}}},
-                     how);
+    const fs::path folder = parent_ / checkpoint_name(iteration);
+    std::ofstream(begin_checkpoint(folder) / "guest.txt") << content;
+    const auto file = [&](std::string name, int times) {
+      return CheckpointFile{.name = std::move(name), .write = [&content, times](const auto& sink) {
+                              for (int i = 0; i < times; ++i) sink(content);
+                            }};
+    };
+    write_checkpoint(folder, {file("model.safetensors", 2), file("optimizer.bin", 1)}, how);
   }
 
   static std::string read(const fs::path& file) {
@@ -46,19 +54,28 @@ class CheckpointFolderTest : public testing::Test {
     return newest_checkpoint(parent_, [&](const std::string& why) { skipped_.push_back(why); });
   }
 
-  // Writes in a process that kills itself at the nth stage; false if it got to its end.
-  bool killed_at(int nth, const std::function<void(CheckpointWrite)>& write) {
-    const pid_t pid = fork();
-    if (pid == 0) {
-      int stage = 0;
-      write({.at_stage = [&](SaveStage) {
-        if (++stage == nth) kill(getpid(), SIGKILL);
-      }});
-      _exit(0);
-    }
-    int status = 0;
-    EXPECT_EQ(waitpid(pid, &status, 0), pid);
-    return WIFSIGNALED(status);
+  // Whether a process that dies in its nth operation on the disk, none of which knows `unknown`
+  // as a flag of renameat2(), got to the end of `write` before.
+  bool survives(int nth, const std::function<void()>& write, unsigned unknown = 0) {
+    const auto error = [&](const DiskOperation& operation) {
+      return operation.flags & unknown ? EINVAL : 0;
+    };
+    const int status = in_child([&] {
+      set_disk_faults({.under = parent_, .kill_at = nth, .error = error});
+      write();
+    });
+    EXPECT_TRUE(WIFSIGNALED(status) || status == 0) << nth;
+    return status == 0;
+  }
+
+  // What is in checkpoint_N, all of whose files belong together.
+  std::string content_of(std::uint64_t iteration) {
+    const fs::path folder = parent_ / checkpoint_name(iteration);
+    EXPECT_NO_THROW(verify_checkpoint(folder));
+    const std::string content = read(folder / "optimizer.bin");
+    EXPECT_EQ(read(folder / "model.safetensors"), content + content);
+    EXPECT_EQ(read(folder / "guest.txt"), content);
+    return content;
   }
 
   const fs::path parent_ = fs::path(testing::TempDir()) / "checkpoints";
@@ -72,51 +89,91 @@ TEST_F(CheckpointFolderTest, IsThereAsWritten) {
   EXPECT_EQ(found->folder, parent_ / "checkpoint_3");
   EXPECT_EQ(found->manifest.iteration, 3u);
   EXPECT_EQ(found->manifest.num_processes, 2);
-  EXPECT_EQ(read(found->folder / "model.safetensors"), "three-three");
+  EXPECT_EQ(read(found->folder / "model.safetensors"), "threethree");
+  EXPECT_EQ(found->manifest.files.size(), 3u);
   EXPECT_FALSE(fs::exists(parent_ / "checkpoint_3.partial"));
 }
 
 // What a crash leaves: with a new name the older checkpoint or the new one, never neither.
-TEST_F(CheckpointFolderTest, KilledAtEveryStageOfANewOne) {
-  int stages = 0;
+TEST_F(CheckpointFolderTest, KilledAnywhereInANewOne) {
   for (int nth = 1;; ++nth) {
     SetUp();
     save(1, "one");
-    const bool killed =
-        killed_at(nth, [&](CheckpointWrite how) { save(2, "two", std::move(how)); });
+    const bool survived = survives(nth, [&] {
+      save(2, "two");
+      remove_old_checkpoints(parent_, 1);
+    });
     const auto found = newest();
     ASSERT_TRUE(found) << nth;
     EXPECT_THAT(skipped_, IsEmpty()) << nth;
     const bool committed = found->manifest.iteration == 2;
-    EXPECT_EQ(read(found->folder / "optimizer.bin"), committed ? "two" : "one") << nth;
-    if (!killed) EXPECT_TRUE(committed);
+    EXPECT_EQ(content_of(found->manifest.iteration), committed ? "two" : "one") << nth;
+    EXPECT_TRUE(committed || fs::exists(parent_ / "checkpoint_1")) << nth;
     // The next save is not in the way of what was left.
     save(2, "again");
     remove_old_checkpoints(parent_, 1);
-    EXPECT_EQ(read(parent_ / "checkpoint_2/optimizer.bin"), "again");
-    EXPECT_FALSE(fs::exists(parent_ / "checkpoint_2.partial"));
-    EXPECT_FALSE(fs::exists(parent_ / "checkpoint_1"));
-    if (!killed) break;
-    ++stages;
+    EXPECT_EQ(content_of(2), "again");
+    EXPECT_EQ(std::distance(fs::directory_iterator(parent_), {}), 1) << nth;
+    if (survived) {
+      EXPECT_TRUE(committed);
+      EXPECT_GE(nth, 20);
+      break;
+    }
   }
-  EXPECT_EQ(stages, 7);  // Two files among them.
 }
 
-TEST_F(CheckpointFolderTest, KilledAtEveryStageOfAReplacement) {
+TEST_F(CheckpointFolderTest, KilledAnywhereInAReplacement) {
+  for (const unsigned unknown : {0u, unsigned{RENAME_EXCHANGE}}) {
+    for (int nth = 1;; ++nth) {
+      SetUp();
+      save(1, "old");
+      const bool survived = survives(
+          nth, [&] { save(1, "new"); }, unknown);
+      const std::string content = content_of(1);
+      EXPECT_THAT(content, AnyOf("old", "new"));
+      save(1, "again");
+      EXPECT_EQ(content_of(1), "again");
+      EXPECT_EQ(std::distance(fs::directory_iterator(parent_), {}), 1) << nth;
+      if (survived) {
+        EXPECT_EQ(content, "new");
+        EXPECT_GE(nth, 20);
+        break;
+      }
+    }
+  }
+}
+
+// Between the two renames that stand for an exchange, the newest is found by its other name.
+TEST_F(CheckpointFolderTest, KilledInAReplacementOfTheNewest) {
+  save(1, "one");
+  save(2, "two");
+  fs::rename(parent_ / "checkpoint_2", parent_ / "checkpoint_2.replaced");
+  EXPECT_EQ(newest()->manifest.iteration, 2u);
+  EXPECT_EQ(content_of(2), "two");
+}
+
+// A disk that is full, at any moment.
+TEST_F(CheckpointFolderTest, AnyFailureLeavesTheOldOneAndSaysWhere) {
   for (int nth = 1;; ++nth) {
     SetUp();
     save(1, "old");
-    const bool killed =
-        killed_at(nth, [&](CheckpointWrite how) { save(1, "new", std::move(how)); });
-    const fs::path folder = parent_ / "checkpoint_1";
-    ASSERT_NO_THROW(verify_checkpoint(folder)) << nth;
-    const std::string content = read(folder / "optimizer.bin");
-    EXPECT_THAT(content, AnyOf("old", "new"));
-    EXPECT_EQ(read(folder / "model.safetensors"), content + "-" + content);
-    if (!killed) {
-      EXPECT_EQ(content, "new");
-      break;
+    int operations = 0;
+    std::string failed, reason;
+    set_disk_faults({.under = parent_, .error = [&](const DiskOperation& operation) {
+                       if (++operations != nth) return 0;
+                       failed = operation.name;
+                       return ENOSPC;
+                     }});
+    try {
+      save(1, "new");
+    } catch (const CheckpointError& error) {
+      reason = error.what();
     }
+    set_disk_faults({});
+    EXPECT_THAT(content_of(1), AnyOf("old", "new"));
+    if (failed.empty()) break;
+    EXPECT_THAT(reason, AllOf(HasSubstr("No space left on device"), HasSubstr(parent_.string())))
+        << failed;
   }
 }
 
@@ -172,18 +229,21 @@ TEST_F(CheckpointFolderTest, OnlyCheckpointsAreReplacedAndForeignFilesStay) {
   EXPECT_EQ(read(parent_ / "checkpoint_3/train.py"), "precious");
 }
 
-TEST_F(CheckpointFolderTest, AFailedWriteLeavesTheOldOne) {
-  save(1, "one");
-  EXPECT_THROW(save(1, "two",
-                    {.at_stage =
-                         [](SaveStage stage) {
-                           if (stage == SaveStage::kManifestWritten)
-                             throw CheckpointError("disk full");
-                         }}),
-               CheckpointError);
-  EXPECT_EQ(read(parent_ / "checkpoint_1/optimizer.bin"), "one");
-  std::ofstream(parent_ / "file") << "x";
-  EXPECT_THROW(write_checkpoint(parent_ / "file" / "checkpoint", {}, {}), CheckpointError);
+TEST_F(CheckpointFolderTest, OfGuestsFoldersAreKeptAndNamesMayNotClash) {
+  const fs::path folder = parent_ / "checkpoint_1";
+  const fs::path partial = begin_checkpoint(folder);
+  fs::create_directories(partial / "logs/deep");
+  std::ofstream(partial / "logs/deep/loss.txt") << "0.5";
+  write_checkpoint(folder, {}, {});
+  EXPECT_EQ(verify_checkpoint(folder).files.count("logs/deep/loss.txt"), 1u);
+  std::ofstream(folder / "logs/deep/loss.txt") << "0.6";
+  EXPECT_THROW(verify_checkpoint(folder), CheckpointError);
+
+  std::ofstream(begin_checkpoint(folder) / "optimizer.bin") << "a guest's";
+  const CheckpointFile own{.name = "optimizer.bin", .write = [](const ByteSink&) {}};
+  EXPECT_THROW(write_checkpoint(folder, {own}, {}), CheckpointError);
+  fs::create_symlink("/dev/null", begin_checkpoint(folder) / "link");
+  EXPECT_THROW(write_checkpoint(folder, {}, {}), CheckpointError);
 }
 
 TEST_F(CheckpointFolderTest, AnOlderGenerationCommitsNoMore) {

@@ -1,11 +1,12 @@
 #include "runtime/checkpoint/checkpointer.h"
 
 #include <algorithm>
-#include <deque>
 #include <iostream>
 #include <stdexcept>
 
+#include "runtime/checkpoint/file_reader.h"
 #include "runtime/checkpoint/random_state.h"
+#include "runtime/checkpoint/snapshot.h"
 #include "runtime/checkpoint/weights.h"
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
@@ -14,23 +15,8 @@ namespace accel {
 namespace fs = std::filesystem;
 namespace {
 
-template <typename Save>
-std::string archived(Save&& save) {
-  torch::serialize::OutputArchive archive;
-  save(archive);
-  std::string bytes;
-  archive.save_to([&](const void* data, std::size_t size) {
-    bytes.append(static_cast<const char*>(data), size);
-    return size;
-  });
-  return bytes;
-}
-
 template <typename Load>
 void unarchive(const fs::path& file, c10::Device device, Load&& load) {
-  if (!fs::exists(file)) {
-    throw CheckpointError(file.string() + ": it is missing: the checkpoint is of another program");
-  }
   try {
     torch::serialize::InputArchive archive;
     archive.load_from(file.string(), device);
@@ -46,19 +32,38 @@ void add_once(std::vector<std::shared_ptr<T>>& all, std::shared_ptr<T> one) {
   if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
 }
 
-}  // namespace
-
-// The content of all files; what it refers to is in itself, or in the Checkpointer's memory.
-struct Checkpointer::Snapshot {
-  std::deque<TensorFile> tensors;
-  std::deque<std::string> archives;
-  std::vector<CheckpointFile> files;
-
-  void add(std::string name, std::string bytes) {
-    archives.push_back(std::move(bytes));
-    files.push_back({std::move(name), {archives.back()}});
+// The parameters of a module that have gradients to be saved, each once.
+NamedTensors trained(const torch::nn::Module& module) {
+  NamedTensors parameters;
+  for (const auto& item : module.named_parameters()) {
+    if (item.value().requires_grad()) parameters.emplace_back(item.key(), item.value());
   }
-};
+  return without_tied(parameters);
+}
+
+std::string reason_of(const std::exception_ptr& error) {
+  if (!error) return "";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& thrown) {
+    return thrown.what();
+  } catch (...) {
+    return "an exception that is none of std's";
+  }
+}
+
+// One past the highest number in `parent`, damaged checkpoints included.
+std::uint64_t first_free(const fs::path& parent) {
+  std::vector<std::string> names;
+  std::error_code none;  // No such folder: nothing in it.
+  for (const auto& entry : fs::directory_iterator(parent, none)) {
+    names.push_back(entry.path().filename().string());
+  }
+  const std::vector<std::string> checkpoints = checkpoints_among(names);
+  return checkpoints.empty() ? 0 : *iteration_of(checkpoints.back()) + 1;
+}
+
+}  // namespace
 
 Checkpointer::Checkpointer(std::shared_ptr<ProcessState> state, ProjectConfiguration project)
     : state_(std::move(state)), project_(std::move(project)) {
@@ -79,6 +84,8 @@ void Checkpointer::add_model(std::shared_ptr<torch::nn::Module> module) {
   add_once(models_, std::move(module));
 }
 
+void Checkpointer::add_scheduler(const Scheduler& scheduler) { schedulers_.push_back(scheduler); }
+
 void Checkpointer::add_optimizer(std::shared_ptr<torch::optim::Optimizer> optimizer) {
   add_once(optimizers_, std::move(optimizer));
 }
@@ -92,12 +99,18 @@ fs::path Checkpointer::automatic_parent() const {
   return fs::path(project_.project_dir) / "checkpoints";
 }
 
-std::optional<Claim> Checkpointer::claim_on(const fs::path& parent) {
+fs::path Checkpointer::folder_for_next() const {
+  return automatic_parent() / checkpoint_name(project_.iteration);
+}
+
+std::optional<Claim> Checkpointer::claim() const {
   const Environment& environment = state_->environment;
   if (environment.job_id.empty()) return std::nullopt;
-  Claim claim{.job = environment.job_id, .generation = environment.generation};
-  claim_checkpoints(parent, claim);
-  return claim;
+  return Claim{.job = environment.job_id, .generation = environment.generation};
+}
+
+void Checkpointer::claim_on(const fs::path& parent) const {
+  if (const auto mine = claim()) claim_checkpoints(parent, *mine);
 }
 
 void Checkpointer::on_main(const std::function<void()>& body) const {
@@ -109,11 +122,15 @@ void Checkpointer::on_main(const std::function<void()>& body) const {
       error = std::current_exception();
     }
   }
-  const bool failed = state_->communicator == nullptr
+  Communicator* const communicator = state_->communicator.get();
+  const bool failed = communicator == nullptr
                           ? error != nullptr
-                          : state_->communicator->broadcast_number(error != nullptr) != 0;
+                          : communicator->broadcast_number(error != nullptr) != 0;
+  if (!failed) return;
+  const std::string reason =
+      communicator == nullptr ? "" : communicator->broadcast_bytes(reason_of(error), 0);
   if (error) std::rethrow_exception(error);
-  if (failed) throw CheckpointError("rank 0 could not save or load; its own error says why");
+  throw CheckpointError("rank 0: " + reason);
 }
 
 void Checkpointer::on_every_rank(const std::function<void()>& body) const {
@@ -123,80 +140,127 @@ void Checkpointer::on_every_rank(const std::function<void()>& body) const {
   } catch (...) {
     error = std::current_exception();
   }
-  std::vector<std::int64_t> failures{error != nullptr};
   if (state_->communicator != nullptr) {
-    failures = state_->communicator->all_gather_number(error != nullptr);
+    const auto failures = state_->communicator->all_gather_number(error != nullptr);
+    const auto first = std::find(failures.begin(), failures.end(), 1);
+    if (first == failures.end()) return;
+    const auto rank = static_cast<std::size_t>(first - failures.begin());
+    const auto reasons = state_->communicator->all_gather_bytes(reason_of(error));
+    if (!error) throw CheckpointError("rank " + std::to_string(rank) + ": " + reasons[rank]);
   }
   if (error) std::rethrow_exception(error);
-  for (std::size_t rank = 0; rank < failures.size(); ++rank) {
-    if (failures[rank] == 0) continue;
-    throw CheckpointError("rank " + std::to_string(rank) +
-                          " could not load the checkpoint; its own error says why");
-  }
 }
 
-std::unique_ptr<Checkpointer::Snapshot> Checkpointer::snapshot(const torch::Tensor& random_states) {
-  auto snapshot = std::make_unique<Snapshot>();
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < models_.size(); ++i) {
-    snapshot->tensors.emplace_back(without_tied(state_of(*models_[i])));
-    bytes += snapshot->tensors.back().data_size();
+// What the ranks have added up so far in a window of gradient accumulation, as its mean over them:
+// each rank of another world that begins with that comes to the same mean in the end.
+std::vector<NamedTensors> Checkpointer::open_window() const {
+  if (accumulation_ == nullptr || accumulation_->sync_gradients()) return {};
+  std::vector<NamedTensors> all;
+  for (const auto& model : models_) {
+    const NamedTensors parameters = trained(*model);
+    torch::Tensor present = torch::zeros({static_cast<std::int64_t>(parameters.size())},
+                                         torch::TensorOptions(state_->device));
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (parameters[i].second.grad().defined()) present[static_cast<std::int64_t>(i)] = 1;
+    }
+    if (state_->communicator != nullptr) state_->communicator->all_reduce_max(present);
+    present = present.cpu();
+    NamedTensors& gradients = all.emplace_back();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (present[static_cast<std::int64_t>(i)].item<float>() == 0) continue;
+      const auto& [name, parameter] = parameters[i];
+      torch::Tensor gradient = parameter.grad().defined() ? parameter.grad().detach().clone()
+                                                          : torch::zeros_like(parameter);
+      if (state_->communicator != nullptr) {
+        state_->communicator->all_reduce_sum(gradient);
+        gradient.div_(state_->environment.world_size);
+      }
+      gradients.emplace_back(name, gradient);
+    }
   }
-  if (!memory_.defined() || memory_.nbytes() < bytes) {
-    memory_ = torch::empty({static_cast<std::int64_t>(bytes)}, torch::kByte);
-  }
-  char* position = static_cast<char*>(memory_.data_ptr());
+  return all;
+}
+
+TrainingState Checkpointer::training_state() const {
+  TrainingState state;
+  state.next_iteration = project_.iteration;
+  state.models = models_.size();
+  state.optimizers = optimizers_.size();
+  state.objects = objects_.size();
+  for (const Scheduler& scheduler : schedulers_) state.schedulers.push_back(scheduler.state());
+  for (const auto& loader : loaders_) state.loaders.push_back(loader->state());
+  if (accumulation_ != nullptr) state.accumulation = accumulation_->state();
+  if (scaler_ != nullptr) state.loss_scale = scaler_->state();
+  return state;
+}
+
+std::unique_ptr<Snapshot> Checkpointer::snapshot(const TrainingState& state,
+                                                 const torch::Tensor& random_states,
+                                                 const std::vector<NamedTensors>& gradients) {
+  auto snapshot = std::make_unique<Snapshot>(memory_);
   for (std::size_t i = 0; i < models_.size(); ++i) {
-    TensorFile& file = snapshot->tensors[i];
-    file.copy_to(position);
-    position += file.data_size();
-    snapshot->files.push_back({model_file(i), file.parts()});
+    snapshot->add_tensors(model_file(i), without_tied(state_of(*models_[i])));
+  }
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    snapshot->add_tensors(gradients_file(i), gradients[i]);
   }
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    snapshot->add(optimizer_file(i),
-                  archived([&](auto& archive) { optimizers_[i]->save(archive); }));
+    snapshot->add_optimizer(optimizer_file(i), *optimizers_[i]);
   }
   for (std::size_t i = 0; i < objects_.size(); ++i) {
-    snapshot->add(custom_file(i), archived(objects_[i].save));
+    snapshot->add_archive(custom_file(i), objects_[i].save);
   }
   for (std::int64_t rank = 0; rank < random_states.size(0); ++rank) {
-    snapshot->tensors.emplace_back(random_state_tensors(random_states[rank]));
-    snapshot->files.push_back(
-        {random_states_file(static_cast<std::size_t>(rank)), snapshot->tensors.back().parts()});
+    snapshot->add_tensors(random_states_file(static_cast<std::size_t>(rank)),
+                          random_state_tensors(random_states[rank]));
   }
+  snapshot->add_text(kTrainingStateFile, training_state_text(state));
+  snapshot->copy();
   return snapshot;
 }
 
-void Checkpointer::start_writing(fs::path folder, const torch::Tensor& random_states) {
+void Checkpointer::begin(const fs::path& folder, bool automatic) {
   if (writing_.valid()) writing_.get();
-  const bool automatic = folder.empty();
-  if (automatic) folder = automatic_parent() / checkpoint_name(project_.iteration);
   if (automatic && fs::exists(folder)) {
     throw std::invalid_argument("Checkpoint directory " + folder.string() + " (" +
                                 std::to_string(project_.iteration) +
                                 ") already exists. Load it first, or set project.iteration to a "
                                 "number that is free.");
   }
-  check_replaceable(folder);
-  const fs::path parent = fs::absolute(folder).parent_path();
-  CheckpointWrite how{.iteration = project_.iteration,
-                      .num_processes = state_->environment.world_size,
-                      .claim = automatic ? claim_on(parent) : std::nullopt};
-  writing_ = std::async(std::launch::async,
-                        [folder = std::move(folder), how, automatic, parent,
-                         limit = project_.total_limit, snapshot = snapshot(random_states)] {
-                          write_checkpoint(folder, snapshot->files, how);
-                          if (automatic) remove_old_checkpoints(parent, limit);
-                        });
+  if (automatic) claim_on(folder.parent_path());
+  begin_checkpoint(folder);
 }
 
-void Checkpointer::save(const fs::path& folder) {
+void Checkpointer::run_hooks(const std::vector<CheckpointHook>& hooks, const fs::path& folder) {
+  if (hooks.empty()) return;
+  on_every_rank([&] {
+    for (const CheckpointHook& hook : hooks) hook(folder.string());
+  });
+}
+
+void Checkpointer::save(const fs::path& named) {
+  const bool automatic = named.empty();
+  const fs::path folder = automatic ? folder_for_next() : named;
+  on_main([&] { begin(folder, automatic); });
+  run_hooks(save_hooks_, partial_folder(folder));
+  const std::vector<NamedTensors> gradients = open_window();
   torch::Tensor random_states = random_state(state_->device).unsqueeze(0);
   if (state_->communicator != nullptr) {
     random_states = state_->communicator->all_gather(random_states.to(state_->device)).cpu();
   }
-  on_main([&] { start_writing(folder, random_states); });
-  if (folder.empty()) ++project_.iteration;
+  const std::uint64_t iteration = project_.iteration;
+  if (automatic) ++project_.iteration;
+  on_main([&] {
+    const CheckpointWrite how{.iteration = iteration,
+                              .num_processes = state_->environment.world_size,
+                              .claim = automatic ? claim() : std::nullopt};
+    writing_ = std::async(std::launch::async,
+                          [folder, how, automatic, limit = project_.total_limit,
+                           copied = snapshot(training_state(), random_states, gradients)] {
+                            write_checkpoint(folder, copied->files(), how);
+                            if (automatic) remove_old_checkpoints(folder.parent_path(), limit);
+                          });
+  });
 }
 
 void Checkpointer::wait() {
@@ -206,46 +270,53 @@ void Checkpointer::wait() {
 }
 
 bool Checkpointer::load(const fs::path& named, bool required) {
-  std::int64_t iteration = -1;
+  std::vector<std::int64_t> found{-1, 0};  // The folder's number, and the next one.
   on_main([&] {
     if (writing_.valid()) writing_.get();
     if (!named.empty()) {
-      iteration = static_cast<std::int64_t>(verify_checkpoint(named).iteration);
+      verify_checkpoint(named);
+      found = {0, next_after(named)};
       return;
     }
     const fs::path parent = automatic_parent();
     claim_on(parent);
-    const auto found = newest_checkpoint(parent, [](const std::string& reason) {
+    const auto newest = newest_checkpoint(parent, [](const std::string& reason) {
       std::cerr << "accel: a checkpoint is passed over: " << reason << std::endl;
     });
-    if (found)
-      iteration = static_cast<std::int64_t>(*iteration_of(found->folder.filename().string()));
-    if (!found && required) {
+    if (newest) {
+      const auto number = *iteration_of(newest->folder.filename().string());
+      found = {static_cast<std::int64_t>(number), next_after(newest->folder)};
+    } else if (required) {
       throw CheckpointError(parent.string() + ": there is no complete checkpoint to load");
     }
   });
-  if (state_->communicator != nullptr) {
-    iteration = state_->communicator->broadcast_number(iteration);
-  }
-  if (iteration < 0) return false;
-  const auto number = static_cast<std::uint64_t>(iteration);
+  if (state_->communicator != nullptr) found = state_->communicator->broadcast_numbers(found);
+  if (found[0] < 0) return false;
+  const auto number = static_cast<std::uint64_t>(found[0]);
   const fs::path folder = named.empty() ? automatic_parent() / checkpoint_name(number) : named;
+  run_hooks(load_hooks_, folder);
   on_every_rank([&] { read(folder); });
-  project_.iteration = number + 1;
+  project_.iteration = static_cast<std::uint64_t>(found[1]);
   return true;
 }
 
+// A number that no checkpoint has, not even a damaged one or one after that which was loaded.
+std::int64_t Checkpointer::next_after(const fs::path& folder) const {
+  const fs::path file = folder / kTrainingStateFile;
+  std::uint64_t next =
+      parse_training_state(read_text(file, kMaxTrainingState), file.string()).next_iteration;
+  if (project_.automatic_checkpoint_naming) next = std::max(next, first_free(automatic_parent()));
+  return static_cast<std::int64_t>(next);
+}
+
 void Checkpointer::read(const fs::path& folder) {
-  // A checkpoint with more than this program has is another program's, too.
-  for (const std::string& beyond : {model_file(models_.size()), optimizer_file(optimizers_.size()),
-                                    custom_file(objects_.size())}) {
-    if (!fs::exists(folder / beyond)) continue;
-    throw CheckpointError((folder / beyond).string() +
-                          ": this program has nothing that it belongs to: prepare() and "
-                          "register_for_checkpointing() the same objects before load_state()");
-  }
+  const fs::path file = folder / kTrainingStateFile;
+  const TrainingState saved =
+      parse_training_state(read_text(file, kMaxTrainingState), file.string());
+  check_same_program(saved, training_state(), file.string());
   for (std::size_t i = 0; i < models_.size(); ++i) {
     load_weights(*models_[i], folder / model_file(i), /*strict=*/true);
+    read_gradients(*models_[i], folder / gradients_file(i));
   }
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {
     unarchive(folder / optimizer_file(i), state_->device,
@@ -254,10 +325,28 @@ void Checkpointer::read(const fs::path& folder) {
   for (std::size_t i = 0; i < objects_.size(); ++i) {
     unarchive(folder / custom_file(i), c10::kCPU, objects_[i].load);
   }
+  // After the optimizers: a scheduler sets their rates.
+  for (std::size_t i = 0; i < schedulers_.size(); ++i) {
+    schedulers_[i].set_state(saved.schedulers[i]);
+  }
+  for (std::size_t i = 0; i < loaders_.size(); ++i) loaders_[i]->load(saved.loaders[i]);
+  if (accumulation_ != nullptr) accumulation_->set_state(saved.accumulation);
+  if (scaler_ != nullptr && saved.loss_scale) scaler_->set_state(*saved.loss_scale);
   const auto rank = static_cast<std::size_t>(state_->environment.rank);
   const fs::path random_states = folder / random_states_file(rank);
   // A rank that the world of the checkpoint did not have keeps its own random numbers.
   if (fs::exists(random_states)) restore_random_state(random_states, state_->device);
+}
+
+// Those of the open window; without one, there are none.
+void Checkpointer::read_gradients(const torch::nn::Module& module, const fs::path& file) const {
+  std::optional<TensorFileReader> reader;
+  if (fs::exists(file)) reader.emplace(file);
+  for (auto& [name, parameter] : trained(module)) {
+    const SafetensorsEntry* entry = reader ? reader->header().find(name) : nullptr;
+    parameter.mutable_grad() =
+        entry != nullptr ? reader->read(*entry).to(parameter.options()) : torch::Tensor();
+  }
 }
 
 }  // namespace accel

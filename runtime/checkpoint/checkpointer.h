@@ -15,7 +15,12 @@
 #include <vector>
 
 #include "runtime/checkpoint/checkpoint_folder.h"
+#include "runtime/checkpoint/staging_memory.h"
+#include "runtime/checkpoint/tensor_file.h"
 #include "runtime/core/project_configuration.h"
+#include "runtime/core/training_state.h"
+#include "runtime/optim/scheduler.h"
+#include "runtime/precision/loss_scaler.h"
 #include "runtime/process_state.h"
 
 namespace accel {
@@ -25,6 +30,11 @@ struct CheckpointedObject {
   std::function<void(torch::serialize::OutputArchive&)> save;
   std::function<void(torch::serialize::InputArchive&)> load;
 };
+
+// Called with the folder of a checkpoint that is being written, or about to be loaded.
+using CheckpointHook = std::function<void(const std::string& folder)>;
+
+class Snapshot;
 
 // Rank 0 writes, in the background, what it has copied; the other ranks only send it the states of
 // their random number generators. save(), load() and wait() are collective: each rank throws if one
@@ -40,6 +50,17 @@ class Checkpointer {
   void add_model(std::shared_ptr<torch::nn::Module> module);
   void add_optimizer(std::shared_ptr<torch::optim::Optimizer> optimizer);
   void add_object(CheckpointedObject object) { objects_.push_back(std::move(object)); }
+  void add_scheduler(const Scheduler& scheduler);
+  void add_loader(std::shared_ptr<LoaderProgress> loader) { loaders_.push_back(std::move(loader)); }
+  void set_accumulation(std::shared_ptr<Accumulation> accumulation) {
+    accumulation_ = std::move(accumulation);
+  }
+  // Null without one.
+  void set_scaler(std::shared_ptr<LossScaler> scaler) { scaler_ = std::move(scaler); }
+
+  // Run on every rank, in the order in which they were added.
+  void add_save_hook(CheckpointHook hook) { save_hooks_.push_back(std::move(hook)); }
+  void add_load_hook(CheckpointHook hook) { load_hooks_.push_back(std::move(hook)); }
 
   // Returns once the state is copied; an empty folder stands for automatic naming. Throws what the
   // save before it ended with, std::invalid_argument for a folder that cannot be used.
@@ -52,27 +73,38 @@ class Checkpointer {
   // false there need not be one: then false is returned.
   bool load(const std::filesystem::path& folder, bool required);
 
-  // Runs on rank 0 alone, or on every rank; throws on all ranks if one fails. One broadcast or one
-  // all-gather.
+  // Runs on rank 0 alone, or on every rank; throws on all ranks if one fails, with that rank's
+  // number and reason. One broadcast or one all-gather.
   void on_main(const std::function<void()>& body) const;
   void on_every_rank(const std::function<void()>& body) const;
 
  private:
-  struct Snapshot;
-
   bool is_main() const { return state_->environment.rank == 0; }
   std::filesystem::path automatic_parent() const;
-  std::optional<Claim> claim_on(const std::filesystem::path& parent);
-  std::unique_ptr<Snapshot> snapshot(const torch::Tensor& random_states);
-  void start_writing(std::filesystem::path folder, const torch::Tensor& random_states);
+  std::filesystem::path folder_for_next() const;
+  std::optional<Claim> claim() const;
+  void claim_on(const std::filesystem::path& parent) const;
+  void begin(const std::filesystem::path& folder, bool automatic);
+  TrainingState training_state() const;
+  std::vector<NamedTensors> open_window() const;
+  std::unique_ptr<Snapshot> snapshot(const TrainingState& state, const torch::Tensor& random_states,
+                                     const std::vector<NamedTensors>& gradients);
+  void run_hooks(const std::vector<CheckpointHook>& hooks, const std::filesystem::path& folder);
+  std::int64_t next_after(const std::filesystem::path& folder) const;
   void read(const std::filesystem::path& folder);
+  void read_gradients(const torch::nn::Module& module, const std::filesystem::path& file) const;
 
   std::shared_ptr<ProcessState> state_;
   ProjectConfiguration project_;
+  std::shared_ptr<Accumulation> accumulation_;
+  std::shared_ptr<LossScaler> scaler_;
   std::vector<std::shared_ptr<torch::nn::Module>> models_;
   std::vector<std::shared_ptr<torch::optim::Optimizer>> optimizers_;
   std::vector<CheckpointedObject> objects_;
-  torch::Tensor memory_;  // Of the copies; kept from save to save, since fresh memory is slow.
+  std::vector<Scheduler> schedulers_;
+  std::vector<std::shared_ptr<LoaderProgress>> loaders_;
+  std::vector<CheckpointHook> save_hooks_, load_hooks_;
+  StagingMemory memory_;
   std::future<void> writing_;
 };
 

@@ -1,24 +1,30 @@
 #include "runtime/checkpoint/durable_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
+#include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <new>
+#include <thread>
 
 #include "common/unique_fd.h"
+#include "runtime/checkpoint/parallel_io.h"
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/core/crc32c.h"
 
 namespace accel {
 namespace {
 
-// Small enough to stay in the processor's cache between checksum and copy.
-constexpr std::size_t kChunk = 1 << 20;
-// How much is handed to the disk at a time, so that the disk works while the rest is copied.
-constexpr std::uint64_t kFlush = 16 << 20;
+constexpr std::size_t kAlignment = 4096;       // What disks ask of direct writes.
+constexpr std::size_t kHashBytes = 128 << 10;  // Stays in the cache between checksum and copy.
+constexpr std::size_t kBlocks = kIoThreads + 2;
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what) {
   throw CheckpointError(path.string() + ": cannot " + what + ": " + std::strerror(errno));
@@ -30,84 +36,189 @@ UniqueFd open_or_fail(const std::filesystem::path& path, int flags) {
   return fd;
 }
 
-void write_all(int fd, std::string_view bytes, const std::filesystem::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(path, "write");
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
+void set_direct(int fd, bool direct) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  // Where it is refused, the file goes through the page cache.
+  (void)::fcntl(fd, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT);
 }
 
-std::size_t read_some(int fd, char* buffer, std::size_t size, const std::filesystem::path& path) {
-  ssize_t count = -1;
-  do {
-    count = ::read(fd, buffer, size);
-  } while (count < 0 && errno == EINTR);
-  if (count < 0) fail(path, "read");
-  return static_cast<std::size_t>(count);
-}
+bool is_direct(int fd) { return (::fcntl(fd, F_GETFL) & O_DIRECT) != 0; }
 
 }  // namespace
 
-FileFacts write_durably(const std::filesystem::path& path,
-                        const std::vector<std::string_view>& parts) {
-  const UniqueFd fd = open_or_fail(path, O_WRONLY | O_CREAT | O_TRUNC);
-  FileFacts facts;
-  std::uint64_t flushed = 0;
-  for (std::string_view rest : parts) {
-    while (!rest.empty()) {
-      const std::string_view chunk = rest.substr(0, kChunk);
-      rest.remove_prefix(chunk.size());
-      facts.crc32c = extend_crc32c(facts.crc32c, chunk.data(), chunk.size());
-      write_all(fd.get(), chunk, path);
-      facts.size += chunk.size();
-      if (facts.size - flushed >= kFlush) {
-        // Only a hint: what cannot be flushed early is by fsync().
-        (void)::sync_file_range(fd.get(), static_cast<off64_t>(flushed),
-                                static_cast<off64_t>(facts.size - flushed), SYNC_FILE_RANGE_WRITE);
-        flushed = facts.size;
-      }
+struct DurableFile::Block {
+  Block() : memory(static_cast<char*>(std::aligned_alloc(kAlignment, kIoBytes))) {
+    if (memory == nullptr) throw std::bad_alloc();
+  }
+  ~Block() { std::free(memory); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  char* const memory;
+  std::size_t size = 0;
+  std::uint64_t offset = 0;
+};
+
+// Owns the file and the blocks. Threads start with the second block: most files have only one.
+class DurableFile::Writers {
+ public:
+  explicit Writers(const std::filesystem::path& path)
+      : path_(path), fd_(open_or_fail(path, O_WRONLY | O_CREAT | O_TRUNC)) {}
+
+  ~Writers() { stop(); }
+
+  Block* free_block() {
+    std::unique_lock lock(mutex_);
+    if (free_.empty() && blocks_.size() < kBlocks) free_.push_back(&blocks_.emplace_back());
+    changed_.wait(lock, [&] { return error_ || !free_.empty(); });
+    if (error_) std::rethrow_exception(error_);
+    Block* block = free_.front();
+    free_.pop_front();
+    return block;
+  }
+
+  void start(std::uint64_t expected_size) {
+    reserve(expected_size);
+    set_direct(fd_.get(), true);
+    for (std::size_t i = 0; i < kIoThreads; ++i) threads_.emplace_back([this] { run(); });
+  }
+
+  void write_later(Block* block) {
+    const std::lock_guard lock(mutex_);
+    full_.push_back(block);
+    changed_.notify_all();
+  }
+
+  bool started() const { return !threads_.empty(); }
+
+  // Waits for the threads, and writes what is left: the end of the file, if there is any.
+  void finish(const Block* last, std::uint64_t size) {
+    stop();
+    if (error_) std::rethrow_exception(error_);
+    set_direct(fd_.get(), false);
+    if (last != nullptr) write(*last);
+    if (reserved_ && ::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) fail(path_, "truncate");
+    if (::fsync(fd_.get()) != 0) fail(path_, "sync");
+  }
+
+ private:
+  void reserve(std::uint64_t size) {
+    if (size == 0) return;
+    reserved_ = ::fallocate(fd_.get(), 0, 0, static_cast<off_t>(size)) == 0;
+    if (!reserved_ && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT || errno == EIO)) {
+      fail(path_, "reserve room for");
     }
   }
-  if (::fsync(fd.get()) != 0) fail(path, "sync");
-  return facts;
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    threads_.clear();
+  }
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return stopping_ || !full_.empty(); });
+      if (full_.empty()) return;
+      Block* block = full_.front();
+      full_.pop_front();
+      lock.unlock();
+      std::exception_ptr error;
+      try {
+        write(*block);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      lock.lock();
+      if (error && !error_) error_ = error;
+      free_.push_back(block);
+      changed_.notify_all();
+    }
+  }
+
+  void write(const Block& block) const {
+    std::size_t done = 0;
+    while (done < block.size) {
+      const ssize_t count = ::pwrite(fd_.get(), block.memory + done, block.size - done,
+                                     static_cast<off_t>(block.offset + done));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EINVAL && is_direct(fd_.get())) {
+        set_direct(fd_.get(), false);
+        continue;
+      }
+      if (count < 0) fail(path_, "write");
+      done += static_cast<std::size_t>(count);
+    }
+  }
+
+  const std::filesystem::path path_;
+  const UniqueFd fd_;
+  bool reserved_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Block> blocks_;
+  std::deque<Block*> free_, full_;
+  bool stopping_ = false;
+  std::exception_ptr error_;
+  std::vector<std::jthread> threads_;
+};
+
+DurableFile::DurableFile(const std::filesystem::path& path, std::uint64_t expected_size)
+    : path_(path), expected_size_(expected_size), writers_(std::make_unique<Writers>(path)) {}
+
+DurableFile::~DurableFile() = default;
+
+void DurableFile::hand_over() {
+  if (!writers_->started()) writers_->start(expected_size_);
+  writers_->write_later(block_);
+  block_ = nullptr;
+}
+
+void DurableFile::append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (block_ != nullptr && block_->size == kIoBytes) hand_over();
+    if (block_ == nullptr) {
+      block_ = writers_->free_block();
+      block_->size = 0;
+      block_->offset = facts_.size;
+    }
+    const std::size_t count = std::min({bytes.size(), kIoBytes - block_->size, kHashBytes});
+    facts_.crc32c = extend_crc32c(facts_.crc32c, bytes.data(), count);
+    std::memcpy(block_->memory + block_->size, bytes.data(), count);
+    block_->size += count;
+    facts_.size += count;
+    bytes.remove_prefix(count);
+  }
+}
+
+FileFacts DurableFile::finish() {
+  // A whole block is aligned, and goes the same way as those before it.
+  if (block_ != nullptr && block_->size == kIoBytes && writers_->started()) hand_over();
+  writers_->finish(block_, facts_.size);
+  return facts_;
+}
+
+FileFacts write_durably(const std::filesystem::path& path,
+                        const std::vector<std::string_view>& parts) {
+  std::uint64_t size = 0;
+  for (const std::string_view part : parts) size += part.size();
+  DurableFile file(path, size);
+  for (const std::string_view part : parts) file.append(part);
+  return file.finish();
+}
+
+void sync_file(const std::filesystem::path& file) {
+  const UniqueFd fd = open_or_fail(file, O_RDONLY);
+  if (::fsync(fd.get()) != 0) fail(file, "sync");
 }
 
 void sync_folder(const std::filesystem::path& folder) {
   const UniqueFd fd = open_or_fail(folder, O_RDONLY | O_DIRECTORY);
   if (::fsync(fd.get()) != 0) fail(folder, "sync");
-}
-
-FileFacts facts_of(const std::filesystem::path& path) {
-  const UniqueFd fd = open_or_fail(path, O_RDONLY);
-  (void)::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-  FileFacts facts;
-  std::string buffer(kChunk, '\0');
-  while (const std::size_t count = read_some(fd.get(), buffer.data(), buffer.size(), path)) {
-    facts.crc32c = extend_crc32c(facts.crc32c, buffer.data(), count);
-    facts.size += count;
-  }
-  return facts;
-}
-
-std::string read_text(const std::filesystem::path& path, std::uint64_t max_size) {
-  const UniqueFd fd = open_or_fail(path, O_RDONLY);
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0) fail(path, "read");
-  if (static_cast<std::uint64_t>(status.st_size) > max_size) {
-    throw CheckpointError(path.string() + ": it has " + std::to_string(status.st_size) +
-                          " bytes, more than any such file");
-  }
-  std::string text(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t filled = 0;
-  while (filled < text.size()) {
-    const std::size_t count = read_some(fd.get(), text.data() + filled, text.size() - filled, path);
-    if (count == 0) break;
-    filled += count;
-  }
-  text.resize(filled);
-  return text;
 }
 
 }  // namespace accel

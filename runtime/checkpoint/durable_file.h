@@ -1,8 +1,9 @@
 // Files that survive a crash of the machine once their call has returned.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
-#include <string>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -10,18 +11,45 @@
 
 namespace accel {
 
-// Writes the parts, one after another, to a new file and waits until they are on the disk; what was
-// at `path` is replaced. Throws CheckpointError.
+// A file that is written from its beginning to its end, around the page cache where the file system
+// allows it, several pieces at a time. Without finish() it is left torn. Not thread-safe. All throw
+// CheckpointError with the file's name and the system's reason.
+class DurableFile {
+ public:
+  // What was at `path` is replaced. Of a large file, `expected_size` bytes are reserved at once, so
+  // that a full disk is known early.
+  explicit DurableFile(const std::filesystem::path& path, std::uint64_t expected_size = 0);
+  ~DurableFile();
+  DurableFile(const DurableFile&) = delete;
+  DurableFile& operator=(const DurableFile&) = delete;
+
+  // Returns once the bytes are copied and hashed.
+  void append(std::string_view bytes);
+
+  // Returns when all of it is on the disk.
+  FileFacts finish();
+
+ private:
+  class Writers;
+  struct Block;
+
+  void hand_over();
+
+  const std::filesystem::path path_;
+  const std::uint64_t expected_size_;
+  FileFacts facts_;
+  std::unique_ptr<Writers> writers_;
+  Block* block_ = nullptr;  // What append() fills; null before the first byte.
+};
+
+// The parts, one after another, as such a file.
 FileFacts write_durably(const std::filesystem::path& path,
                         const std::vector<std::string_view>& parts);
 
-// Makes names that were made, renamed or removed in `folder` durable. Throws CheckpointError.
+// Makes what is in a file that others have written durable.
+void sync_file(const std::filesystem::path& file);
+
+// Makes names that were made, renamed or removed in `folder` durable.
 void sync_folder(const std::filesystem::path& folder);
-
-// Reads the whole file. Throws CheckpointError.
-FileFacts facts_of(const std::filesystem::path& path);
-
-// The text of a file of at most `max_size` bytes. Throws CheckpointError.
-std::string read_text(const std::filesystem::path& path, std::uint64_t max_size);
 
 }  // namespace accel

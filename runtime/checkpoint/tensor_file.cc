@@ -1,15 +1,10 @@
 #include "runtime/checkpoint/tensor_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <sstream>
 #include <stdexcept>
 
+#include "runtime/checkpoint/parallel_io.h"
 #include "runtime/core/checkpoint_error.h"
 
 namespace accel {
@@ -106,15 +101,6 @@ TensorFile::TensorFile(const NamedTensors& tensors) {
   }
 }
 
-void TensorFile::copy_to(char* memory) {
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    torch::Tensor copy = torch::from_blob(memory + header_.entries[i].begin, tensors_[i].sizes(),
-                                          tensors_[i].options());
-    copy.copy_(tensors_[i]);
-    tensors_[i] = std::move(copy);
-  }
-}
-
 std::vector<std::string_view> TensorFile::parts() const {
   std::vector<std::string_view> parts{header_bytes_};
   for (const torch::Tensor& tensor : tensors_) {
@@ -123,65 +109,59 @@ std::vector<std::string_view> TensorFile::parts() const {
   return parts;
 }
 
-TensorFileReader::TensorFileReader(fs::path file)
-    : file_(std::move(file)), fd_(::open(file_.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (fd_ < 0) throw CheckpointError(file_.string() + ": cannot open: " + std::strerror(errno));
-  try {
-    struct stat status {};
-    ::fstat(fd_, &status);
-    const auto size = static_cast<std::uint64_t>(status.st_size);
-    char first[8];
-    const ssize_t count = ::pread(fd_, first, sizeof first, 0);
-    const std::uint64_t length = header_length(
-        {first, static_cast<std::size_t>(std::max<ssize_t>(0, count))}, size, file_.string());
-    std::string json(length, '\0');
-    read_bytes({.name = "header", .begin = 0, .end = length}, json.data());
-    header_ = parse_header(json, size, file_.string());
-  } catch (...) {
-    ::close(fd_);
-    throw;
-  }
+TensorFileReader::TensorFileReader(fs::path file) : file_(std::move(file)) {
+  const std::string name = file_.file().string();
+  std::string first(std::min<std::uint64_t>(8, file_.size()), '\0');
+  file_.read(0, first.size(), first.data(), "the header");
+  std::string json(header_length(first, file_.size(), name), '\0');
+  file_.read(first.size(), json.size(), json.data(), "the header");
+  header_ = parse_header(json, file_.size(), name);
 }
 
-TensorFileReader::~TensorFileReader() { ::close(fd_); }
-
-// By pread() rather than from a mapping: a file that shrinks meanwhile is an error and no SIGBUS,
-// and a page that is read once need not be mapped.
-void TensorFileReader::read_bytes(const SafetensorsEntry& entry, void* to) const {
-  const std::uint64_t base = header_.data_begin == 0 ? 8 : header_.data_begin;
-  std::uint64_t done = 0;
-  while (done < entry.end - entry.begin) {
-    const ssize_t count =
-        ::pread(fd_, static_cast<char*>(to) + done, entry.end - entry.begin - done,
-                static_cast<off_t>(base + entry.begin + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      throw CheckpointError(file_.string() + ": cannot read " + entry.name + ": " +
-                            (count < 0 ? std::strerror(errno) : "the file ends early"));
-    }
-    done += static_cast<std::uint64_t>(count);
-  }
-}
-
-void TensorFileReader::read(const SafetensorsEntry& entry, torch::Tensor target) const {
-  torch::NoGradGuard no_grad;
-  if (target.sizes() != torch::IntArrayRef(entry.shape)) {
-    std::ostringstream text;
-    text << file_.string() << ": " << entry.name << " has shape " << torch::IntArrayRef(entry.shape)
-         << " there and " << target.sizes() << " in this program";
-    throw CheckpointError(text.str());
-  }
-  if (target.is_cpu() && target.is_contiguous() && target.scalar_type() == type_of(entry.dtype)) {
-    read_bytes(entry, target.data_ptr());
-  } else {
-    target.copy_(read(entry));
-  }
+std::uint64_t TensorFileReader::position(const SafetensorsEntry& entry) const {
+  return header_.data_begin + entry.begin;
 }
 
 torch::Tensor TensorFileReader::read(const SafetensorsEntry& entry) const {
   torch::Tensor tensor = torch::empty(entry.shape, type_of(entry.dtype));
-  read_bytes(entry, tensor.data_ptr());
+  file_.read(position(entry), entry.end - entry.begin, tensor.data_ptr(), entry.name);
   return tensor;
+}
+
+void read_tensors(const std::vector<TensorRead>& reads) {
+  struct Piece {
+    const TensorRead* read;
+    std::uint64_t begin, size;  // Of the tensor's bytes.
+  };
+  std::vector<Piece> pieces;
+  std::vector<const TensorRead*> converted;
+  for (const TensorRead& read : reads) {
+    const auto& [file, entry, target] = read;
+    if (target.sizes() != torch::IntArrayRef(entry->shape)) {
+      std::ostringstream text;
+      text << file->file_.file().string() << ": " << entry->name << " has shape "
+           << torch::IntArrayRef(entry->shape) << " there and " << target.sizes()
+           << " in this program";
+      throw CheckpointError(text.str());
+    }
+    if (!target.is_cpu() || !target.is_contiguous() ||
+        target.scalar_type() != type_of(entry->dtype)) {
+      converted.push_back(&read);
+      continue;
+    }
+    for (std::uint64_t at = 0; at < target.nbytes(); at += kIoBytes) {
+      pieces.push_back({&read, at, std::min<std::uint64_t>(kIoBytes, target.nbytes() - at)});
+    }
+  }
+  in_parallel(pieces.size(), [&](std::size_t i) {
+    const auto& [read, begin, size] = pieces[i];
+    read->file->file_.read(read->file->position(*read->entry) + begin, size,
+                           static_cast<char*>(read->target.data_ptr()) + begin, read->entry->name);
+  });
+  torch::NoGradGuard no_grad;
+  for (const TensorRead* read : converted) {
+    torch::Tensor(read->target).copy_(read->file->read(*read->entry));
+  }
 }
 
 }  // namespace accel

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/checkpoint/file_reader.h"
 #include "runtime/core/safetensors.h"
 
 namespace accel {
@@ -29,11 +30,7 @@ class TensorFile {
   // Throws std::invalid_argument for a dtype that the format lacks.
   explicit TensorFile(const NamedTensors& tensors);
 
-  std::uint64_t data_size() const { return header_.data_size; }
-
-  // Copies the tensors to `memory`, data_size() bytes, and from now on refers to that.
-  void copy_to(char* memory);
-
+  std::uint64_t size() const { return header_.data_begin + header_.data_size; }
   std::vector<std::string_view> parts() const;
 
  private:
@@ -42,30 +39,35 @@ class TensorFile {
   std::vector<torch::Tensor> tensors_;  // In the order of the header.
 };
 
-// Reads the tensors of a file. Not thread-safe.
+// Reads the tensors of a file. Thread-safe.
 class TensorFileReader {
  public:
   // Reads the header. Throws CheckpointError.
   explicit TensorFileReader(std::filesystem::path file);
-  ~TensorFileReader();
-  TensorFileReader(const TensorFileReader&) = delete;
-  TensorFileReader& operator=(const TensorFileReader&) = delete;
 
   const SafetensorsHeader& header() const { return header_; }
-
-  // Fills `target`, of whatever dtype and device, straight from the file where that needs no
-  // conversion. Throws CheckpointError if the shape differs or the file ends early.
-  void read(const SafetensorsEntry& entry, torch::Tensor target) const;
 
   // The tensor as it is in the file.
   torch::Tensor read(const SafetensorsEntry& entry) const;
 
  private:
-  void read_bytes(const SafetensorsEntry& entry, void* to) const;
+  friend void read_tensors(const std::vector<struct TensorRead>& reads);
+  std::uint64_t position(const SafetensorsEntry& entry) const;
 
-  std::filesystem::path file_;
-  int fd_;
+  FileReader file_;
   SafetensorsHeader header_;
 };
+
+// Fills `target`, of whatever dtype and device, with a tensor of a file.
+struct TensorRead {
+  const TensorFileReader* file;
+  const SafetensorsEntry* entry;
+  torch::Tensor target;
+};
+
+// Carries all of them out, several at a time, straight from the file where that needs no
+// conversion. Throws CheckpointError if a shape differs, before anything is read, or a file ends
+// early.
+void read_tensors(const std::vector<TensorRead>& reads);
 
 }  // namespace accel

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/file_reader.h"
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
 
@@ -117,10 +118,12 @@ void load_weights(torch::nn::Module& module, const fs::path& path, bool strict) 
                           (missing.empty() ? "" : "; it lacks " + listed(missing)) +
                           (unexpected.empty() ? "" : "; it also has " + listed(unexpected)));
   }
+  std::vector<TensorRead> reads;
   for (const auto& [name, tensor] : state) {
     const auto where = found.find(name);
-    if (where != found.end()) where->second.first->read(*where->second.second, tensor);
+    if (where != found.end()) reads.push_back({where->second.first, where->second.second, tensor});
   }
+  read_tensors(reads);
 }
 
 }  // namespace accel

@@ -23,13 +23,14 @@ void Accumulation::begin(bool end_of_dataloader) {
   }
 }
 
-void Accumulation::set_step(std::int64_t step) {
-  if (step < 0) {
-    throw std::invalid_argument("an accumulation step of " + std::to_string(step) + " cannot be");
+void Accumulation::set_state(const AccumulationState& state) {
+  if (state.step < 0 || state.window < 0) {
+    throw std::invalid_argument("an accumulation step of " + std::to_string(state.step) +
+                                " in a window of " + std::to_string(state.window) + " cannot be");
   }
-  step_ = step;
-  window_ = 0;
-  sync_ = true;
+  step_ = state.step;
+  window_ = state.window;
+  sync_ = step_ % options_.num_steps == 0;
 }
 
 }  // namespace accel

@@ -19,6 +19,14 @@ struct GradientAccumulation {
   bool full_window_scaling = false;
 };
 
+// What a checkpoint keeps.
+struct AccumulationState {
+  std::int64_t step = 0;  // Batches since a loader's end, or in all.
+  int window = 0;         // Batches since the last optimizer step.
+
+  bool operator==(const AccumulationState&) const = default;
+};
+
 // The batches of one training loop. The count goes on from epoch to epoch unless a loader's end
 // resets it; a loop that is left early leaves its gradients to the next. Not thread-safe.
 class Accumulation {
@@ -43,11 +51,10 @@ class Accumulation {
 
   const GradientAccumulation& options() const { return options_; }
 
-  // Batches since a loader's end, or in all; what a checkpoint keeps. Setting it begins a window:
-  // gradients that were added up before are not there any more. Throws std::invalid_argument if
-  // negative.
-  std::int64_t step() const { return step_; }
-  void set_step(std::int64_t step);
+  // Setting it goes on in that window, with the gradients that it has added up. Throws
+  // std::invalid_argument if a number is negative.
+  AccumulationState state() const { return {.step = step_, .window = window_}; }
+  void set_state(const AccumulationState& state);
 
  private:
   bool short_window() const {

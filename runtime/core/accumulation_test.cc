@@ -88,19 +88,23 @@ TEST(AccumulationTest, ReducesWithTheStepOrAlways) {
   EXPECT_TRUE(always.reduces());
 }
 
-TEST(AccumulationTest, GoesOnFromItsStep) {
-  Accumulation first({.num_steps = 3}), second({.num_steps = 3});
-  for (int batch = 0; batch < 4; ++batch) first.begin(false);
-  EXPECT_EQ(first.step(), 4);
-  second.set_step(first.step());
-  EXPECT_TRUE(second.sync_gradients());
-  second.begin(false);
-  EXPECT_FALSE(second.sync_gradients());
-  second.begin(false);
-  EXPECT_TRUE(second.sync_gradients());
-  // The first batch of this window was lost with its gradients.
-  EXPECT_EQ(second.loss_divisor(), 2);
-  EXPECT_THROW(second.set_step(-1), std::invalid_argument);
+// From any batch on, in a short last window too, another one counts as the first one does.
+TEST(AccumulationTest, GoesOnFromItsState) {
+  for (int saved_at = 0; saved_at < 8; ++saved_at) {
+    Accumulation first({.num_steps = 3}), second({.num_steps = 3});
+    for (int batch = 0; batch < saved_at; ++batch) first.begin(false);
+    second.set_state(first.state());
+    EXPECT_EQ(second.sync_gradients(), first.sync_gradients());
+    for (int batch = saved_at; batch < 12; ++batch) {
+      for (Accumulation* each : {&first, &second}) each->begin(batch == 7);
+      EXPECT_EQ(second.state(), first.state());
+      EXPECT_EQ(second.sync_gradients(), first.sync_gradients());
+      EXPECT_EQ(second.loss_divisor(), first.loss_divisor());
+      EXPECT_EQ(second.earlier_scale(), first.earlier_scale());
+    }
+    EXPECT_THROW(second.set_state({.step = -1}), std::invalid_argument);
+    EXPECT_THROW(second.set_state({.window = -1}), std::invalid_argument);
+  }
 }
 
 TEST(AccumulationTest, RefusesLessThanOneStep) {

@@ -15,6 +15,7 @@ std::string numbered(const std::string& stem, std::size_t i, const std::string& 
 }  // namespace
 
 std::string model_file(std::size_t i) { return numbered("model", i, ".safetensors"); }
+std::string gradients_file(std::size_t i) { return numbered("gradients", i, ".safetensors"); }
 std::string optimizer_file(std::size_t i) { return numbered("optimizer", i, ".bin"); }
 std::string custom_file(std::size_t i) { return "custom_checkpoint_" + std::to_string(i) + ".bin"; }
 std::string random_states_file(std::size_t rank) {

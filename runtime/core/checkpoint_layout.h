@@ -3,10 +3,14 @@
 //
 //   checkpoints/checkpoint_7/manifest.json                every other file, its size and checksum
 //                            model[_i].safetensors        prepared models
+//                            gradients[_i].safetensors    inside a window of accumulation only
 //                            optimizer[_i].bin            prepared optimizers: LibTorch's archives
 //                            custom_checkpoint_i.bin      registered objects, likewise
 //                            random_states_r.safetensors  random number generators of rank r
-//   checkpoints/checkpoint_8.partial/                 being written, or left by a crash
+//                            training_state.json          all the rest: epochs, counts, scales
+//   checkpoints/checkpoint_8.partial/   being written, or left by a crash
+//               checkpoint_8.replaced/  the older one while a newer one takes its name, where the
+//                                       file system cannot exchange the two
 #pragma once
 
 #include <cstddef>
@@ -19,9 +23,12 @@
 namespace accel {
 
 inline constexpr char kManifestFile[] = "manifest.json";
+inline constexpr char kTrainingStateFile[] = "training_state.json";
 inline constexpr char kPartialSuffix[] = ".partial";
+inline constexpr char kReplacedSuffix[] = ".replaced";
 
 std::string model_file(std::size_t i);
+std::string gradients_file(std::size_t i);
 std::string optimizer_file(std::size_t i);
 std::string custom_file(std::size_t i);
 std::string random_states_file(std::size_t rank);

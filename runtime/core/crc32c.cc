@@ -10,16 +10,28 @@
 namespace accel {
 namespace {
 
+constexpr std::uint32_t kPolynomial = 0x82f63b78u;  // Bit 31 is the coefficient of x^0.
+
 constexpr std::array<std::uint32_t, 256> make_table() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t crc = byte;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82f63b78u : 0u);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? kPolynomial : 0u);
     table[byte] = crc;
   }
   return table;
 }
 constexpr std::array<std::uint32_t, 256> kTable = make_table();
+
+// The product of two polynomials modulo kPolynomial.
+std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t product = 0;
+  for (std::uint32_t bit = 1u << 31; bit != 0; bit >>= 1) {
+    if ((a & bit) != 0) product ^= b;
+    b = (b >> 1) ^ ((b & 1) != 0 ? kPolynomial : 0u);
+  }
+  return product;
+}
 
 #if defined(__x86_64__)
 __attribute__((target("sse4.2"))) std::uint32_t extend_by_instruction(std::uint32_t crc,
@@ -54,6 +66,16 @@ std::uint32_t extend_crc32c(std::uint32_t crc, const void* data, std::size_t siz
   }
 #endif
   return extend_crc32c_portably(crc, data, size);
+}
+
+// A CRC is the remainder of a polynomial; bytes that follow multiply it by x^8 each.
+std::uint32_t join_crc32c(std::uint32_t first, std::uint32_t second, std::uint64_t second_size) {
+  std::uint32_t factor = 1u << 31, power = 1u << (31 - 8);  // x^0 and x^8.
+  for (std::uint64_t left = second_size; left != 0; left >>= 1) {
+    if ((left & 1) != 0) factor = multiply(factor, power);
+    power = multiply(power, power);
+  }
+  return multiply(factor, first) ^ second;
 }
 
 }  // namespace accel

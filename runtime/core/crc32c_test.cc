@@ -27,6 +27,9 @@ TEST(Crc32c, BothWaysAgreeAndPartsAddUp) {
     const std::size_t cut = size / 3;
     EXPECT_EQ(extend_crc32c(extend_crc32c(0, data.data(), cut), data.data() + cut, size - cut),
               whole);
+    EXPECT_EQ(join_crc32c(extend_crc32c(0, data.data(), cut),
+                          extend_crc32c(0, data.data() + cut, size - cut), size - cut),
+              whole);
   }
 }
 

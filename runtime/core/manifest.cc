@@ -1,6 +1,7 @@
 #include "runtime/core/manifest.h"
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/core/crc32c.h"
@@ -17,8 +18,14 @@ std::uint32_t own_checksum(const json& root) {
   return extend_crc32c(0, text.data(), text.size());
 }
 
-bool plain_name(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+// A path that stays in its folder.
+bool is_inside(const std::string& name) {
+  std::istringstream parts(name);
+  std::string part;
+  while (std::getline(parts, part, '/')) {
+    if (part.empty() || part == "." || part == "..") return false;
+  }
+  return !name.empty() && name.back() != '/';
 }
 
 }  // namespace
@@ -54,8 +61,8 @@ Manifest parse_manifest(const std::string& text, const std::string& file) {
   Manifest manifest{
       .iteration = root.at("iteration"), .num_processes = root.at("num_processes"), .files = {}};
   for (const auto& [name, facts] : root.at("files").items()) {
-    if (!plain_name(name))
-      throw CheckpointError(file + ": it lists " + name + ", which is no file");
+    if (!is_inside(name))
+      throw CheckpointError(file + ": it lists " + name + ", which is no file of its folder");
     manifest.files[name] = {.size = facts.at("size"), .crc32c = facts.at("crc32c")};
   }
   return manifest;

@@ -15,9 +15,9 @@ struct FileFacts {
 };
 
 struct Manifest {
-  std::uint64_t iteration = 0;  // Which of the automatically named checkpoints it is.
-  int num_processes = 1;        // Of the world that wrote it.
-  std::map<std::string, FileFacts> files;
+  std::uint64_t iteration = 0;             // Which of the automatically named checkpoints it is.
+  int num_processes = 1;                   // Of the world that wrote it.
+  std::map<std::string, FileFacts> files;  // By their paths in the checkpoint's folder.
 
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -118,6 +119,9 @@ class DataLoader {
   // The number of the running epoch, or of the next one; from 0. With the seed it determines the
   // order.
   std::size_t epoch() const { return progress_->epoch(); }
+  // The epochs that are left of `count`, for the outer loop of a training: from epoch() on, which
+  // after load_state() is the epoch that was saved.
+  auto epochs(std::size_t count) const { return std::views::iota(std::min(epoch(), count), count); }
   // The next loop is this epoch, from its first sample.
   void set_epoch(std::size_t epoch) { progress_->set_epoch(epoch); }
 
@@ -133,6 +137,8 @@ class DataLoader {
   void load_state_dict(const LoaderState& state) { progress_->load(state); }
 
   bool is_prepared() const { return binding_.prepared; }
+  // What checkpoints save of a prepared loader.
+  const std::shared_ptr<LoaderProgress>& progress() const { return progress_; }
 
   // This loader, sharded. Called by Accelerator::prepare().
   DataLoader bound(LoaderBinding binding) const {

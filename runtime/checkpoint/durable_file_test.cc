@@ -1,0 +1,110 @@
+#include "runtime/checkpoint/durable_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "runtime/checkpoint/file_reader.h"
+#include "runtime/checkpoint/parallel_io.h"
+#include "runtime/core/checkpoint_error.h"
+#include "runtime/core/crc32c.h"
+#include "runtime/testing/disk_faults.h"
+
+namespace accel {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+const fs::path& path() {
+  static const fs::path path = fs::path(testing::TempDir()) / "durable";
+  return path;
+}
+
+std::string random_bytes(std::size_t size) {
+  std::mt19937_64 random(size);
+  std::string bytes((size + 7) / 8 * 8, '\0');
+  for (std::size_t i = 0; i < bytes.size(); i += 8) {
+    const std::uint64_t word = random();
+    std::memcpy(&bytes[i], &word, sizeof word);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+std::string content() {
+  std::ifstream stream(path(), std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// Sizes about those of a block, in parts of any size; reserved are too few bytes, or too many.
+TEST(DurableFile, HasWhatWasAppended) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kIoBytes - 1, kIoBytes,
+                                 kIoBytes + 1, 2 * kIoBytes, 9 * kIoBytes + 4097}) {
+    const std::string bytes = random_bytes(size);
+    for (const std::uint64_t expected : {std::uint64_t{0}, std::uint64_t{10}, 2 * size + 1}) {
+      DurableFile file(path(), expected);
+      for (std::size_t at = 0; at < size; at += 1234567) {
+        file.append(std::string_view(bytes).substr(at, 1234567));
+      }
+      const FileFacts facts = file.finish();
+      EXPECT_EQ(facts.size, size);
+      EXPECT_EQ(facts.crc32c, extend_crc32c(0, bytes.data(), size));
+      EXPECT_EQ(facts_of(path()), facts);
+      EXPECT_TRUE(content() == bytes) << size << " bytes, " << expected << " expected";
+    }
+  }
+}
+
+// A file system without direct writes, such as an older tmpfs.
+TEST(DurableFile, GoesThroughThePageCacheWhereItMust) {
+  int refused = 0;
+  set_disk_faults({.under = path(), .error = [&](const DiskOperation& operation) {
+                     if (operation.name == "fallocate") return EOPNOTSUPP;
+                     refused += operation.is_direct;
+                     return operation.is_direct ? EINVAL : 0;
+                   }});
+  const std::string bytes = random_bytes(5 * kIoBytes + 1);
+  write_durably(path(), {bytes});
+  set_disk_faults({});
+  EXPECT_GT(refused, 0);
+  EXPECT_TRUE(content() == bytes);
+}
+
+TEST(DurableFile, SaysWhichFileFailedAndWhy) {
+  const std::string bytes = random_bytes(20 * kIoBytes);
+  for (const auto& [name, error, reason] :
+       {std::tuple{"open", EACCES, "cannot open: Permission denied"},
+        {"fallocate", ENOSPC, "cannot reserve room for: No space left on device"},
+        {"pwrite", EIO, "cannot write: Input/output error"},
+        {"fsync", EIO, "cannot sync: Input/output error"}}) {
+    set_disk_faults({.under = path(), .error = [&](const DiskOperation& operation) {
+                       return operation.name == name ? error : 0;
+                     }});
+    try {
+      write_durably(path(), {bytes});
+      ADD_FAILURE() << name;
+    } catch (const CheckpointError& thrown) {
+      EXPECT_THAT(thrown.what(), HasSubstr(path().string() + ": " + reason));
+    }
+  }
+  set_disk_faults({});
+}
+
+TEST(InParallel, CallsForEachNumberOnceAndRethrows) {
+  std::vector<int> calls(1000);
+  in_parallel(calls.size(), [&](std::size_t i) { ++calls[i]; });
+  EXPECT_EQ(calls, std::vector<int>(1000, 1));
+  EXPECT_THROW(in_parallel(10,
+                           [](std::size_t i) {
+                             if (i == 5) throw std::out_of_range("5");
+                           }),
+               std::out_of_range);
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,80 @@
+#include "runtime/checkpoint/file_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "runtime/checkpoint/parallel_io.h"
+#include "runtime/core/checkpoint_error.h"
+#include "runtime/core/crc32c.h"
+
+namespace accel {
+namespace {
+
+constexpr std::size_t kHashBytes = 256 << 10;  // Stays in the cache between read and checksum.
+
+}  // namespace
+
+FileReader::FileReader(std::filesystem::path file)
+    : file_(std::move(file)), fd_(::open(file_.c_str(), O_RDONLY | O_CLOEXEC)) {
+  struct stat status {};
+  if (!fd_.valid() || ::fstat(fd_.get(), &status) != 0) {
+    throw CheckpointError(file_.string() + ": cannot open: " + std::strerror(errno));
+  }
+  size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+void FileReader::read(std::uint64_t offset, std::uint64_t size, void* to,
+                      const std::string& what) const {
+  std::uint64_t done = 0;
+  while (done < size) {
+    const ssize_t count = ::pread(fd_.get(), static_cast<char*>(to) + done, size - done,
+                                  static_cast<off_t>(offset + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      throw CheckpointError(file_.string() + ": cannot read " + what + ": " +
+                            (count < 0 ? std::strerror(errno) : "the file ends early"));
+    }
+    done += static_cast<std::uint64_t>(count);
+  }
+}
+
+FileFacts facts_of(const std::filesystem::path& path) {
+  const FileReader reader(path);
+  const std::size_t pieces = (reader.size() + kIoBytes - 1) / kIoBytes;
+  const auto size_of = [&](std::size_t i) {
+    return std::min<std::uint64_t>(kIoBytes, reader.size() - i * kIoBytes);
+  };
+  std::vector<std::uint32_t> checksums(pieces);
+  in_parallel(pieces, [&](std::size_t i) {
+    std::vector<char> buffer(std::min<std::uint64_t>(kHashBytes, size_of(i)));
+    for (std::uint64_t done = 0; done < size_of(i); done += buffer.size()) {
+      buffer.resize(std::min<std::uint64_t>(buffer.size(), size_of(i) - done));
+      reader.read(i * kIoBytes + done, buffer.size(), buffer.data(), "all of it");
+      checksums[i] = extend_crc32c(checksums[i], buffer.data(), buffer.size());
+    }
+  });
+  FileFacts facts{.size = reader.size()};
+  for (std::size_t i = 0; i < pieces; ++i) {
+    facts.crc32c = join_crc32c(facts.crc32c, checksums[i], size_of(i));
+  }
+  return facts;
+}
+
+std::string read_text(const std::filesystem::path& path, std::uint64_t max_size) {
+  const FileReader reader(path);
+  if (reader.size() > max_size) {
+    throw CheckpointError(path.string() + ": it has " + std::to_string(reader.size()) +
+                          " bytes, more than any such file");
+  }
+  std::string text(reader.size(), '\0');
+  reader.read(0, text.size(), text.data(), "all of it");
+  return text;
+}
+
+}  // namespace accel

@@ -1,0 +1,34 @@
+#include "runtime/checkpoint/parallel_io.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace accel {
+
+void in_parallel(std::size_t count, const std::function<void(std::size_t)>& body) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr error;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < count; i = next++) {
+      try {
+        body(i);
+      } catch (...) {
+        next = count;
+        const std::lock_guard lock(mutex);
+        if (!error) error = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t i = 1; i < std::min(count, kIoThreads); ++i) others.emplace_back(work);
+  work();
+  others.clear();
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace accel

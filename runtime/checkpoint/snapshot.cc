@@ -1,0 +1,181 @@
+#include "runtime/checkpoint/snapshot.h"
+
+#include <ATen/Parallel.h>
+#include <torch/optim/adagrad.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/adamw.h>
+#include <torch/optim/rmsprop.h>
+#include <torch/optim/sgd.h>
+#include <torch/serialize/archive.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace accel {
+namespace {
+
+namespace optim = torch::optim;
+using torch::serialize::OutputArchive;
+
+constexpr std::size_t kAlignment = 64;  // A cache line.
+constexpr std::int64_t kCopyGrain = 8 << 20;
+
+std::size_t aligned(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+// The tensors in the state of one parameter; none if its class is not known here.
+std::optional<std::vector<torch::Tensor*>> tensors_of(optim::OptimizerParamState& state) {
+  if (auto* adam = dynamic_cast<optim::AdamParamState*>(&state)) {
+    return {{&adam->exp_avg(), &adam->exp_avg_sq(), &adam->max_exp_avg_sq()}};
+  }
+  if (auto* adam = dynamic_cast<optim::AdamWParamState*>(&state)) {
+    return {{&adam->exp_avg(), &adam->exp_avg_sq(), &adam->max_exp_avg_sq()}};
+  }
+  if (auto* sgd = dynamic_cast<optim::SGDParamState*>(&state)) return {{&sgd->momentum_buffer()}};
+  if (auto* adagrad = dynamic_cast<optim::AdagradParamState*>(&state)) return {{&adagrad->sum()}};
+  if (auto* rms = dynamic_cast<optim::RMSpropParamState*>(&state)) {
+    return {{&rms->square_avg(), &rms->momentum_buffer(), &rms->grad_avg()}};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<torch::Tensor*>> tensors_of(optim::Optimizer& optimizer) {
+  std::vector<torch::Tensor*> all;
+  for (auto& [parameter, state] : optimizer.state()) {
+    const auto tensors = tensors_of(*state);
+    if (!tensors) return std::nullopt;
+    std::copy_if(tensors->begin(), tensors->end(), std::back_inserter(all),
+                 [](const torch::Tensor* tensor) { return tensor->defined(); });
+  }
+  return all;
+}
+
+void write_archive(OutputArchive& archive, const ByteSink& sink) {
+  archive.save_to([&](const void* data, std::size_t size) {
+    sink({static_cast<const char*>(data), size});
+    return size;
+  });
+}
+
+// Copies of memory in as many threads as LibTorch uses, each a stretch of all their bytes.
+struct MemoryCopy {
+  char* to;
+  const char* from;
+  std::size_t begin, size;  // Begin: among the bytes of all copies.
+};
+
+void carry_out(const std::vector<MemoryCopy>& copies) {
+  if (copies.empty()) return;
+  const auto total = static_cast<std::int64_t>(copies.back().begin + copies.back().size);
+  at::parallel_for(0, total, kCopyGrain, [&](std::int64_t first, std::int64_t last) {
+    const auto begin = static_cast<std::size_t>(first), end = static_cast<std::size_t>(last);
+    auto copy = std::partition_point(copies.begin(), copies.end(), [&](const MemoryCopy& each) {
+      return each.begin + each.size <= begin;
+    });
+    for (; copy != copies.end() && copy->begin < end; ++copy) {
+      const std::size_t from = std::max(begin, copy->begin) - copy->begin;
+      const std::size_t to = std::min(end - copy->begin, copy->size);
+      std::memcpy(copy->to + from, copy->from + from, to - from);
+    }
+  });
+}
+
+}  // namespace
+
+void Snapshot::add_tensors(std::string file, NamedTensors tensors) {
+  tensors_.emplace_back(std::move(file), std::move(tensors));
+}
+
+void Snapshot::add_optimizer(std::string file, optim::Optimizer& optimizer) {
+  if (auto tensors = tensors_of(optimizer)) {
+    optimizers_.push_back({std::move(file), &optimizer, *std::move(tensors)});
+  } else {
+    add_archive(std::move(file), [&](OutputArchive& archive) { optimizer.save(archive); });
+  }
+}
+
+void Snapshot::add_archive(std::string file, const std::function<void(OutputArchive&)>& save) {
+  OutputArchive archive;
+  save(archive);
+  std::string bytes;
+  write_archive(archive, [&](std::string_view part) { bytes.append(part); });
+  add_text(std::move(file), std::move(bytes));
+}
+
+void Snapshot::add_text(std::string file, std::string text) {
+  const std::size_t size = text.size();
+  files_.push_back(
+      {std::move(file), size, [text = std::move(text)](const ByteSink& sink) { sink(text); }});
+}
+
+std::vector<torch::Tensor> Snapshot::copies_of(const std::vector<torch::Tensor>& tensors) {
+  std::size_t total = 0;
+  for (const torch::Tensor& tensor : tensors) total += aligned(tensor.nbytes());
+  char* position = memory_.reserve(total);
+  std::vector<torch::Tensor> copies;
+  std::vector<MemoryCopy> plain;
+  std::size_t begin = 0;
+  for (const torch::Tensor& tensor : tensors) {
+    copies.push_back(torch::from_blob(position, tensor.sizes(),
+                                      tensor.options().device(c10::kCPU).requires_grad(false)));
+    if (tensor.is_cpu() && tensor.is_contiguous()) {
+      plain.push_back(
+          {position, static_cast<const char*>(tensor.const_data_ptr()), begin, tensor.nbytes()});
+      begin += tensor.nbytes();
+    } else {
+      copies.back().copy_(tensor);
+    }
+    position += aligned(tensor.nbytes());
+  }
+  carry_out(plain);
+  return copies;
+}
+
+// The archive holds no bytes, only references to the tensors that the optimizer has while it is
+// made: the copies.
+void Snapshot::archive_later(const Optimizer& optimizer, std::vector<torch::Tensor> copies) {
+  std::size_t size = 0;
+  for (const torch::Tensor& copy : copies) size += copy.nbytes();
+  const auto exchange = [&] {
+    for (std::size_t i = 0; i < copies.size(); ++i) std::swap(*optimizer.tensors[i], copies[i]);
+  };
+  const auto archive = std::make_shared<OutputArchive>();
+  exchange();
+  try {
+    optimizer.optimizer->save(*archive);
+  } catch (...) {
+    exchange();
+    throw;
+  }
+  exchange();
+  files_.push_back(
+      {optimizer.file, size, [archive](const ByteSink& sink) { write_archive(*archive, sink); }});
+}
+
+void Snapshot::copy() {
+  torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> all;
+  for (const auto& [file, tensors] : tensors_) {
+    for (const auto& [name, tensor] : tensors) all.push_back(tensor);
+  }
+  for (const Optimizer& optimizer : optimizers_) {
+    for (const torch::Tensor* tensor : optimizer.tensors) all.push_back(*tensor);
+  }
+  std::vector<torch::Tensor> copies = copies_of(all);
+  auto next = copies.begin();
+  for (auto& [file, tensors] : tensors_) {
+    for (auto& [name, tensor] : tensors) tensor = *next++;
+    const auto content = std::make_shared<TensorFile>(tensors);
+    files_.push_back({file, content->size(), [content](const ByteSink& sink) {
+                        for (const std::string_view part : content->parts()) sink(part);
+                      }});
+  }
+  for (const Optimizer& optimizer : optimizers_) {
+    const auto end = next + static_cast<std::ptrdiff_t>(optimizer.tensors.size());
+    archive_later(optimizer, {next, end});
+    next = end;
+  }
+}
+
+}  // namespace accel

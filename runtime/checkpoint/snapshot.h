@@ -1,0 +1,60 @@
+// What a save copies in the training thread, and how its files are made of that afterwards.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/checkpoint/checkpoint_folder.h"
+#include "runtime/checkpoint/staging_memory.h"
+#include "runtime/checkpoint/tensor_file.h"
+
+namespace torch::optim {
+class Optimizer;
+}
+namespace torch::serialize {
+class OutputArchive;
+}
+
+namespace accel {
+
+// First everything is named that is to be saved, then copy() copies all of it in one go; after that
+// it may change, and files() may be written by another thread. Not thread-safe.
+class Snapshot {
+ public:
+  // Copied to `memory`, which is not used otherwise until the files are written.
+  explicit Snapshot(StagingMemory& memory) : memory_(memory) {}
+
+  // As safetensors. Throws std::invalid_argument for a dtype that the format lacks.
+  void add_tensors(std::string file, NamedTensors tensors);
+  // As an archive of LibTorch's. The tensors of LibTorch's own optimizers (but for LBFGS) are
+  // copied as they are and the archive is made when it is written; of others it is made here.
+  void add_optimizer(std::string file, torch::optim::Optimizer& optimizer);
+  // Of an object that writes itself; the archive is made here.
+  void add_archive(std::string file,
+                   const std::function<void(torch::serialize::OutputArchive&)>& save);
+  void add_text(std::string file, std::string text);
+
+  void copy();
+
+  // What they refer to is in the snapshot and the memory.
+  const std::vector<CheckpointFile>& files() const { return files_; }
+
+ private:
+  struct Optimizer {
+    std::string file;
+    torch::optim::Optimizer* optimizer;
+    std::vector<torch::Tensor*> tensors;
+  };
+
+  std::vector<torch::Tensor> copies_of(const std::vector<torch::Tensor>& tensors);
+  void archive_later(const Optimizer& optimizer, std::vector<torch::Tensor> copies);
+
+  StagingMemory& memory_;
+  std::vector<std::pair<std::string, NamedTensors>> tensors_;
+  std::vector<Optimizer> optimizers_;
+  std::vector<CheckpointFile> files_;
+};
+
+}  // namespace accel

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+
+namespace accel {
+
+// Where the state is copied to before it is written. It is kept from save to save, since the first
+// touch of fresh memory costs more than the copy, and is in large pages where there are any. Not
+// thread-safe.
+class StagingMemory {
+ public:
+  StagingMemory() = default;
+  ~StagingMemory();
+  StagingMemory(const StagingMemory&) = delete;
+  StagingMemory& operator=(const StagingMemory&) = delete;
+
+  // At least `size` bytes; what was there is gone if that is more than before. Throws
+  // std::bad_alloc.
+  char* reserve(std::size_t size);
+
+ private:
+  char* memory_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace accel

@@ -1,0 +1,93 @@
+#include "runtime/core/training_state.h"
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/core/checkpoint_error.h"
+
+namespace accel {
+namespace {
+
+using json = nlohmann::json;
+
+json json_of(const TrainingState& state) {
+  json root{
+      {"next_iteration", state.next_iteration},
+      {"models", state.models},
+      {"optimizers", state.optimizers},
+      {"objects", state.objects},
+      {"schedulers", json::array()},
+      {"loaders", json::array()},
+      {"accumulation", {{"step", state.accumulation.step}, {"window", state.accumulation.window}}}};
+  for (const SchedulerState& scheduler : state.schedulers) {
+    root["schedulers"].push_back(
+        {{"last_epoch", scheduler.last_epoch}, {"step_count", scheduler.step_count}});
+  }
+  for (const LoaderState& loader : state.loaders) {
+    root["loaders"].push_back(
+        {{"epoch", loader.epoch}, {"seed", loader.seed}, {"samples", loader.samples}});
+  }
+  if (state.loss_scale) {
+    root["loss_scale"] = {{"scale", state.loss_scale->scale},
+                          {"growth_tracker", state.loss_scale->growth_tracker}};
+  }
+  return root;
+}
+
+TrainingState from_json(const json& root) {
+  TrainingState state{.next_iteration = root.at("next_iteration"),
+                      .models = root.at("models"),
+                      .optimizers = root.at("optimizers"),
+                      .objects = root.at("objects"),
+                      .schedulers = {},
+                      .loaders = {},
+                      .accumulation = {.step = root.at("accumulation").at("step"),
+                                       .window = root.at("accumulation").at("window")},
+                      .loss_scale = {}};
+  for (const json& scheduler : root.at("schedulers")) {
+    state.schedulers.push_back(
+        {.last_epoch = scheduler.at("last_epoch"), .step_count = scheduler.at("step_count")});
+  }
+  for (const json& loader : root.at("loaders")) {
+    state.loaders.push_back(
+        {.epoch = loader.at("epoch"), .seed = loader.at("seed"), .samples = loader.at("samples")});
+  }
+  if (root.contains("loss_scale")) {
+    state.loss_scale = LossScaleState{.scale = root["loss_scale"].at("scale"),
+                                      .growth_tracker = root["loss_scale"].at("growth_tracker")};
+  }
+  return state;
+}
+
+}  // namespace
+
+std::string training_state_text(const TrainingState& state) {
+  return json_of(state).dump(2) + "\n";
+}
+
+TrainingState parse_training_state(const std::string& text, const std::string& file) {
+  try {
+    return from_json(json::parse(text));
+  } catch (const json::exception& error) {
+    throw CheckpointError(file + ": it is no state of a training run: " + error.what());
+  }
+}
+
+void check_same_program(const TrainingState& saved, const TrainingState& program,
+                        const std::string& file) {
+  const struct {
+    const char* what;
+    std::size_t saved, here;
+  } counts[] = {{"prepared models", saved.models, program.models},
+                {"prepared optimizers", saved.optimizers, program.optimizers},
+                {"prepared schedulers", saved.schedulers.size(), program.schedulers.size()},
+                {"prepared loaders", saved.loaders.size(), program.loaders.size()},
+                {"objects of register_for_checkpointing()", saved.objects, program.objects}};
+  for (const auto& [what, then, here] : counts) {
+    if (then == here) continue;
+    throw CheckpointError(file + ": it is of another program, which had " + std::to_string(then) +
+                          " " + what + " where this one has " + std::to_string(here) +
+                          ": prepare and register the same objects before load_state()");
+  }
+}
+
+}  // namespace accel

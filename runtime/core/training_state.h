@@ -1,0 +1,42 @@
+// What a checkpoint keeps of a training run beside its tensors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/core/accumulation.h"
+#include "runtime/core/loader_progress.h"
+#include "runtime/core/loss_scale.h"
+#include "runtime/core/scheduler_steps.h"
+
+namespace accel {
+
+struct TrainingState {
+  std::uint64_t next_iteration = 0;  // Of the automatically named checkpoints.
+  // How many there are: the numbers of files.
+  std::size_t models = 0, optimizers = 0, objects = 0;
+  std::vector<SchedulerState> schedulers;
+  std::vector<LoaderState> loaders;
+  AccumulationState accumulation;
+  std::optional<LossScaleState> loss_scale;  // None without fp16.
+
+  bool operator==(const TrainingState&) const = default;
+};
+
+// The largest text of one that is read, in bytes.
+inline constexpr std::uint64_t kMaxTrainingState = 64 << 20;
+
+// As JSON.
+std::string training_state_text(const TrainingState& state);
+
+// Throws CheckpointError, naming `file`, if the text is no such state.
+TrainingState parse_training_state(const std::string& text, const std::string& file);
+
+// Throws CheckpointError, naming `file`, unless `program` has as many of each thing as `saved`.
+void check_same_program(const TrainingState& saved, const TrainingState& program,
+                        const std::string& file);
+
+}  // namespace accel

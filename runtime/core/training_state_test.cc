@@ -1,0 +1,75 @@
+#include "runtime/core/training_state.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "runtime/core/checkpoint_error.h"
+
+namespace accel {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The largest and the oddest of each number.
+TrainingState odd_state() {
+  return {.next_iteration = 7,
+          .models = 2,
+          .optimizers = 1,
+          .objects = 3,
+          .schedulers = {{.last_epoch = 1000, .step_count = 1001}, {}},
+          .loaders = {{.epoch = 3,
+                       .seed = std::numeric_limits<std::uint64_t>::max(),
+                       .samples = 1'000'000'000'000}},
+          .accumulation = {.step = 5, .window = 2},
+          .loss_scale = LossScaleState{.scale = 1.17549435e-38f, .growth_tracker = 1999}};
+}
+
+TEST(TrainingState, ReadsWhatWasWritten) {
+  TrainingState state = odd_state();
+  EXPECT_EQ(parse_training_state(training_state_text(state), "s"), state);
+  state.loss_scale = std::nullopt;
+  EXPECT_EQ(parse_training_state(training_state_text(state), "s"), state);
+  EXPECT_EQ(parse_training_state(training_state_text({}), "s"), TrainingState{});
+}
+
+TEST(TrainingState, WhatIsNoneIsRefusedByName) {
+  for (const char* text : {"", "[]", "{}", "null", R"({"models": "two"})",
+                           R"({"next_iteration":0,"models":0,"optimizers":0,"objects":0,
+                               "schedulers":[{}],"loaders":[],"accumulation":{}})"}) {
+    try {
+      parse_training_state(text, "folder/training_state.json");
+      ADD_FAILURE() << text;
+    } catch (const CheckpointError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("folder/training_state.json: it is no state"));
+    }
+  }
+}
+
+TEST(TrainingState, AnotherProgramIsToldByWhatItLacks) {
+  const TrainingState saved = odd_state();
+  EXPECT_NO_THROW(check_same_program(saved, saved, "s"));
+  TrainingState bf16 = saved;
+  bf16.loss_scale = std::nullopt;
+  EXPECT_NO_THROW(check_same_program(saved, bf16, "s"));
+  const auto error = [&](auto change) -> std::string {
+    TrainingState program = saved;
+    change(program);
+    try {
+      check_same_program(saved, program, "s");
+    } catch (const CheckpointError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  EXPECT_THAT(error([](auto& p) { p.models = 1; }),
+              HasSubstr("had 2 prepared models where this one has 1"));
+  EXPECT_THAT(error([](auto& p) { p.optimizers = 0; }), HasSubstr("prepared optimizers"));
+  EXPECT_THAT(error([](auto& p) { p.objects = 4; }), HasSubstr("register_for_checkpointing"));
+  EXPECT_THAT(error([](auto& p) { p.schedulers.pop_back(); }), HasSubstr("prepared schedulers"));
+  EXPECT_THAT(error([](auto& p) { p.loaders.clear(); }), HasSubstr("prepared loaders"));
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,253 @@
+// A run that is cut short and goes on from its checkpoint, with as many processes or others.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "runtime/accelerator.h"
+#include "runtime/data/seedable_sampler.h"
+#include "runtime/testing/ranks.h"
+#include "runtime/testing/training.h"
+
+namespace accel {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr std::size_t kSamples = 23, kEpochs = 3;
+
+fs::path root() { return fs::path(testing::TempDir()) / "resume"; }
+
+// Where a run is cut: in the loop over a batch, or after that loop.
+struct Cut {
+  std::size_t epoch = kEpochs, batch = 0;
+  bool after_loop = false;
+};
+
+// Trains on samples of which it notes each, "epoch:sample" a line, until it is cut; then saves.
+// Every second batch it looks at other data, in a loop inside the loop.
+template <typename Make>
+void train(const std::string& name, AcceleratorOptions options, const Cut& cut, Make&& make) {
+  const fs::path folder = root() / name;
+  options.cpu = true;
+  options.project = {.project_dir = folder, .automatic_checkpoint_naming = true};
+  Accelerator accelerator(options);
+  torch::nn::Linear net(1, 1);
+  auto [model, sgd, loader, eval_loader] = accelerator.prepare(
+      net, torch::optim::SGD(net->parameters(), 0.1), make(),
+      make_data_loader<torch::data::samplers::SequentialSampler>(Numbers(kSamples), 4));
+  accelerator.resume_from_newest();
+  // Batches that differ in size cannot be gathered: then each rank has its own to tell.
+  const bool even = options.even_batches, main = accelerator.is_main_process();
+  std::ofstream log(folder / std::to_string(accelerator.process_index()), std::ios::app);
+  for (const std::size_t epoch : loader.epochs(kEpochs)) {
+    std::size_t batches = 0;
+    for (auto& batch : loader) {
+      const torch::Tensor seen = even ? accelerator.gather_for_metrics(batch) : batch;
+      for (std::int64_t i = 0; i < (main || !even ? seen.size(0) : 0); ++i) {
+        log << epoch << ":" << seen[i].template item<std::int64_t>() << "\n";
+      }
+      if (++batches % 2 == 0) {
+        for (auto& other : eval_loader) (void)other;
+      }
+      if (cut.after_loop || cut.epoch != epoch || cut.batch != batches) continue;
+      accelerator.save_state();
+      accelerator.wait_for_save();
+      return;
+    }
+    if (main) log << epoch << ":end\n";
+    if (!cut.after_loop || cut.epoch != epoch) continue;
+    accelerator.save_state();
+    accelerator.wait_for_save();
+    return;
+  }
+}
+
+// All kinds of loaders, each of which trains up to the cut.
+void train_all(const Cut& cut) {
+  using torch::data::samplers::RandomSampler;
+  const auto random = [] { return make_data_loader<RandomSampler>(Numbers(kSamples), 3); };
+  const auto stream = [] { return make_data_loader(NumberStream(kSamples), 3); };
+  train("random", {}, cut, random);
+  train("seedable", {.use_seedable_sampler = true}, cut, [] {
+    return make_data_loader(Numbers(kSamples),
+                            SeedableRandomSampler(kSamples, {.data_seed = 5, .num_samples = {}}),
+                            torch::data::DataLoaderOptions(3));
+  });
+  train("uneven", {.even_batches = false}, cut, random);
+  train("dispatched", {.dispatch_batches = true}, cut, random);
+  train("stream", {.dispatch_batches = false}, cut, stream);
+  train("dispatched_stream", {}, cut, stream);
+}
+
+// What is missing or too much in the logs of all kinds; the program's epochs are the loader's.
+std::string wrong_in_logs() {
+  std::string wrong;
+  for (const char* name :
+       {"random", "seedable", "uneven", "dispatched", "stream", "dispatched_stream"}) {
+    std::map<std::string, int> counts;
+    for (int rank = 0; rank < 3; ++rank) {
+      std::ifstream log(root() / name / std::to_string(rank));
+      for (std::string line; std::getline(log, line);) ++counts[line];
+    }
+    for (std::size_t epoch = 0; epoch < kEpochs; ++epoch) {
+      const std::string prefix = std::to_string(epoch) + ":";
+      for (std::size_t i = 0; i < kSamples; ++i) --counts[prefix + std::to_string(i)];
+      --counts[prefix + "end"];
+    }
+    for (const auto& [line, count] : counts) {
+      if (count != 0) wrong += std::string(name) + " " + line + " " + std::to_string(count) + "; ";
+    }
+  }
+  return wrong;
+}
+
+// Each sample is seen once in each epoch, whoever goes on where the run was cut.
+void expect_each_sample_once(int before, int after, const Cut& cut) {
+  if (std::getenv("RANK") == nullptr) {
+    fs::remove_all(root());
+    for (const char* name :
+         {"random", "seedable", "uneven", "dispatched", "stream", "dispatched_stream"}) {
+      fs::create_directories(root() / name);
+    }
+  }
+  bool parent = on_ranks(before, [&] { train_all(cut); });
+  parent = on_ranks(after, [&] { train_all({}); }) && parent;
+  if (parent) {
+    EXPECT_EQ(wrong_in_logs(), "") << before << " to " << after << ", epoch " << cut.epoch
+                                   << " batch " << cut.batch << " after " << cut.after_loop;
+  }
+}
+
+TEST(Resume, InMidEpochWithMoreProcesses) {
+  expect_each_sample_once(2, 3, {.epoch = 1, .batch = 2});
+}
+
+TEST(Resume, InMidEpochWithFewerProcesses) {
+  expect_each_sample_once(3, 2, {.epoch = 0, .batch = 1});
+}
+
+// The save counts the last batch as seen, and what follows the loop is still to come.
+TEST(Resume, AtTheLastBatchOfAnEpoch) { expect_each_sample_once(2, 2, {.epoch = 1, .batch = 4}); }
+
+TEST(Resume, AfterTheLoopOfAnEpoch) {
+  expect_each_sample_once(2, 3, {.epoch = 0, .after_loop = true});
+}
+
+// One process, in which weights depend on every number: those of a run that was never cut.
+struct ExactRun {
+  explicit ExactRun(const fs::path& folder)
+      : accelerator({.cpu = true,
+                     .gradient_accumulation = {.num_steps = 3},
+                     .project = {.project_dir = folder, .automatic_checkpoint_naming = true}}),
+        net(1, 1),
+        parts(accelerator.prepare(
+            net, torch::optim::Adam(net->parameters(), 0.1),
+            make_data_loader<torch::data::samplers::RandomSampler>(Numbers(kSamples), 3))),
+        scheduler(accelerator.prepare(Scheduler(std::get<1>(parts), linear_schedule(2, 40)))) {}
+
+  // Saves in the batch of that number, and stops there if `stop`.
+  std::vector<double> train(std::size_t save_at, bool stop) {
+    auto& [model, adam, loader] = parts;
+    std::size_t batches = 0;
+    for ([[maybe_unused]] const std::size_t epoch : loader.epochs(kEpochs)) {
+      for (auto& batch : loader) {
+        const auto step = accelerator.accumulate(model);
+        accelerator.backward(
+            (model(batch.to(torch::kFloat).unsqueeze(1) / 23) + torch::rand({1})).square().mean());
+        adam.step();
+        scheduler.step();
+        adam.zero_grad();
+        if (++batches != save_at) continue;
+        accelerator.save_state();
+        if (stop) return {};
+      }
+    }
+    return {net->weight.item<double>(), net->bias.item<double>(), scheduler.get_last_lr()[0],
+            torch::rand({1}).item<double>()};
+  }
+
+  Accelerator accelerator;
+  torch::nn::Linear net;
+  std::tuple<Model<torch::nn::Linear>, Optimizer<torch::optim::Adam>,
+             DataLoader<Numbers, torch::data::samplers::RandomSampler>>
+      parts;
+  Scheduler scheduler;
+};
+
+// Eight batches make an epoch, and three a window of accumulation, the last one short.
+TEST(Resume, ToTheBitAtEveryBatchOfAWindow) {
+  const fs::path folder = root() / "exact";
+  for (std::size_t save_at = 1; save_at <= 10; ++save_at) {
+    torch::manual_seed(7);
+    fs::remove_all(folder);
+    const std::vector<double> whole = ExactRun(folder).train(save_at, /*stop=*/false);
+    torch::manual_seed(99);
+    ExactRun resumed(folder);
+    ASSERT_TRUE(resumed.accelerator.resume_from_newest());
+    EXPECT_EQ(resumed.train(0, false), whole) << save_at;
+  }
+}
+
+// The gradients of an open window, of two processes, are those of one that goes on.
+TEST(Resume, AWindowOfTwoProcessesEndsInOne) {
+  const fs::path folder = root() / "window";
+  const auto gradients = [&](bool first) {
+    Accelerator accelerator({.cpu = true, .gradient_accumulation = {.num_steps = 2}});
+    torch::nn::Linear net(2, 1);
+    auto model = accelerator.prepare(net);
+    if (!first) accelerator.load_state(folder);
+    const auto step = accelerator.accumulate(model);
+    const auto value = static_cast<float>(first ? 1 + accelerator.process_index() : 7);
+    accelerator.backward(model(torch::full({1, 2}, value)).sum());
+    if (first) accelerator.save_state(folder);
+    return net->weight.grad()[0][0].item<float>();
+  };
+  on_ranks(2, [&] { gradients(true); });
+  // Halves of the mean of 1 and 2, and of 7.
+  if (std::getenv("RANK") != nullptr) return;
+  EXPECT_EQ(gradients(false), 0.75f + 3.5f);
+}
+
+// Files of hooks are part of the checkpoint, from every rank; a hook that fails, fails everywhere.
+TEST(Hooks, PutFilesIntoACheckpointAndTakeThemBack) {
+  const fs::path folder = root() / "hooked";
+  if (std::getenv("RANK") == nullptr) fs::remove_all(folder);
+  on_ranks(2, [&] {
+    Accelerator accelerator({.cpu = true});
+    const std::string mine = "vocabulary_" + std::to_string(accelerator.process_index());
+    bool fail = false;
+    std::string read;
+    accelerator.register_save_state_pre_hook([&](const std::string& where) {
+      if (fail && accelerator.process_index() == 1) throw std::runtime_error("no vocabulary");
+      std::ofstream(fs::path(where) / mine) << "words of " << mine;
+    });
+    accelerator.register_load_state_pre_hook([&](const std::string& where) {
+      std::getline(std::ifstream(fs::path(where) / mine), read);
+    });
+    accelerator.save_state(folder);
+    accelerator.wait_for_save();
+    accelerator.load_state(folder);
+    EXPECT_EQ(read, "words of " + mine);
+
+    fail = true;
+    try {
+      accelerator.save_state(folder);
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::exception& error) {
+      EXPECT_THAT(error.what(), HasSubstr("no vocabulary"));
+    }
+    accelerator.wait_for_everyone();
+    if (accelerator.is_main_process()) std::ofstream(folder / "vocabulary_1") << "changed";
+    EXPECT_ANY_THROW(accelerator.load_state(folder));
+  });
+}
+
+}  // namespace
+}  // namespace accel
