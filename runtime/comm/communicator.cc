@@ -173,6 +173,8 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
     group->backend = device.is_cuda()
                          ? make_nccl_backend(group->store, environment, device, timeout)
                          : make_gloo_backend(group->store, environment, timeout);
+    // Who is done at once must not break the connections that others are still making.
+    if (!device.is_cuda()) group->backend->barrier()->wait();
   } catch (const std::exception& error) {
     throw lost_peer(environment.rank, environment.world_size,
                     "joining the world at " + environment.master_addr + ":" +

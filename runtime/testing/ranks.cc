@@ -34,9 +34,9 @@ pid_t spawn(const Variables& variables) {
     const std::string text = *entry;
     all[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
   }
-  // Bazel's own bookkeeping is the parent's.
-  for (const char* name :
-       {"XML_OUTPUT_FILE", "TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS", "TESTBRIDGE_TEST_ONLY"}) {
+  // Bazel's own records are the parent's.
+  for (const char* name : {"XML_OUTPUT_FILE", "TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS",
+                           "TESTBRIDGE_TEST_ONLY", "TEST_PREMATURE_EXIT_FILE"}) {
     all.erase(name);
   }
   for (const auto& [name, value] : variables) all[name] = value;
