@@ -292,9 +292,7 @@ void SharedMemoryExchange::check_same_call(int rank) const {
 }
 
 void SharedMemoryExchange::fail(const std::string& reason) const {
-  throw CommunicationError("rank " + std::to_string(rank()) + " of " +
-                           std::to_string(world_size()) + ": " + text_of(call_) + " (call " +
-                           std::to_string(number_) + "): " + reason);
+  throw CommunicationError(text_of(call_) + " (call " + std::to_string(number_) + "): " + reason);
 }
 
 }  // namespace accel

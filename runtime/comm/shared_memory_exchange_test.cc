@@ -182,8 +182,7 @@ TEST(SharedMemoryExchangeTest, NamesARankThatDies) {
           if (exchange.rank() == dying) return;
           const auto begin = Clock::now();
           const std::string error = error_of([&] { exchange.barrier(kLong); });
-          EXPECT_THAT(error, HasSubstr("rank " + std::to_string(exchange.rank()) +
-                                       " of 3: barrier (call 2): rank " + std::to_string(dying) +
+          EXPECT_THAT(error, HasSubstr("barrier (call 2): rank " + std::to_string(dying) +
                                        " is gone: its process has ended"));
           EXPECT_LT(Clock::now() - begin, milliseconds(2000));
           EXPECT_THAT(error_of([&] { exchange.barrier(kLong); }),
