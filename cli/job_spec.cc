@@ -8,12 +8,13 @@
 #include "cli/render/escape.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
+#include "common/worker_env.h"
 
 namespace accel {
 namespace {
 
 constexpr const char* kOverrides[] = {"OMP_NUM_THREADS", "GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME",
-                                      "TORCH_NCCL_ASYNC_ERROR_HANDLING"};
+                                      "TORCH_NCCL_ASYNC_ERROR_HANDLING", kEnvAccelSharedMemory};
 constexpr const char* kPlaces[] = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH",
                                    "LD_LIBRARY_PATH"};
 
@@ -42,7 +43,7 @@ absl::Status AddEnv(const std::string& text, const Surroundings& around, v1::Job
     return absl::InvalidArgumentError(
         absl::StrCat("--env \"", text, "\": it must be NAME=VALUE or NAME"));
   }
-  if (absl::StartsWith(name, "ACCEL_")) {
+  if (absl::StartsWith(name, "ACCEL_") && name != kEnvAccelSharedMemory) {
     return absl::InvalidArgumentError(
         absl::StrCat("--env ", name, ": names that begin with ACCEL_ are accel's own"));
   }

@@ -61,6 +61,9 @@ inline constexpr char kEnvAccelNumMachines[] = "ACCEL_NUM_MACHINES";
 // only.
 inline constexpr char kEnvAccelTerminal[] = "ACCEL_TERMINAL";
 
+// Not set by the launcher: whether ranks of one host may communicate through shared memory.
+inline constexpr char kEnvAccelSharedMemory[] = "ACCEL_SHARED_MEMORY";
+
 // NAME and VALUE, in the order in which they are laid over each other; no name twice.
 using EnvList = std::vector<std::pair<std::string, std::string>>;
 

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "runtime/comm/call_watch.h"
+#include "runtime/comm/cpu_backend.h"
 #include "runtime/comm/gloo_backend.h"
 #include "runtime/comm/nccl_backend.h"
 
@@ -172,7 +173,7 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
     group->store = open_store(environment, true, prefix, timeout);
     group->backend = device.is_cuda()
                          ? make_nccl_backend(group->store, environment, device, timeout)
-                         : make_gloo_backend(group->store, environment, timeout);
+                         : make_cpu_backend(group->store, environment, timeout);
     // Who is done at once must not break the connections that others are still making.
     if (!device.is_cuda()) group->backend->barrier()->wait();
   } catch (const std::exception& error) {

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "runtime/comm/communication_error.h"
 #include "runtime/core/environment.h"
 
 namespace c10d {
@@ -18,13 +18,6 @@ class ProcessGroup;
 }
 
 namespace accel {
-
-// A peer is gone, or did not take part within the time-out. The text says which rank saw it in
-// which call, and which ranks have not reached that call or are in another one.
-class CommunicationError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // Every method is a collective: all ranks call it, in the same order, with tensors of the same
 // shape and dtype on the communicator's device. A method returns when the result is there. They

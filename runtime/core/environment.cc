@@ -40,9 +40,9 @@ int find_int(const GetEnv& get, const char* name, int otherwise, int least, int 
   return text ? parse_int(name, *text, least, most) : otherwise;
 }
 
-bool find_bool(const GetEnv& get, const char* name) {
+bool find_bool(const GetEnv& get, const char* name, bool otherwise = false) {
   const std::optional<std::string> text = find(get, name);
-  if (!text) return false;
+  if (!text) return otherwise;
   std::string lower = *text;
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return std::tolower(c); });
@@ -122,6 +122,7 @@ Environment parse_environment(const GetEnv& get) {
     out.gradient_accumulation_steps = parse_int(kEnvGradientAccumulationSteps, *steps, 1, kMaxInt);
   }
   out.gloo_interfaces = find(get, kEnvGlooInterface).value_or("");
+  out.shared_memory = find_bool(get, kEnvAccelSharedMemory, true);
   out.terminal_columns = find_int(get, kEnvAccelTerminal, 0, 1, 65535);
   out.job_id = find(get, kEnvAccelJobId).value_or("");
   out.generation = static_cast<std::uint64_t>(find_int(get, kEnvAccelGeneration, 0, 0, kMaxInt));

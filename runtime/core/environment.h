@@ -37,6 +37,8 @@ struct Environment {
   bool debug = false;
   // Network interfaces for Gloo, separated by commas; empty: choose by the route to master_addr.
   std::string gloo_interfaces;
+  // Whether this process may communicate with others of its host through shared memory.
+  bool shared_memory = true;
   // Columns of the terminal at the far end of this process's output, although that output is a
   // pipe; 0: none.
   int terminal_columns = 0;

@@ -57,6 +57,7 @@ TEST(EnvironmentTest, NothingMeansOneProcess) {
   EXPECT_EQ(environment.world_size, 1);
   EXPECT_EQ(environment.local_world_size, 1);
   EXPECT_FALSE(environment.use_cpu);
+  EXPECT_TRUE(environment.shared_memory);
   EXPECT_EQ(environment.terminal_columns, 0);
 }
 
@@ -130,6 +131,8 @@ TEST(EnvironmentTest, ReadsFlags) {
   EXPECT_FALSE(parse({{"ACCELERATE_USE_CPU", "False"}}).use_cpu);
   EXPECT_FALSE(parse({}).debug);
   EXPECT_TRUE(parse({{"ACCELERATE_DEBUG_MODE", "1"}}).debug);
+  EXPECT_FALSE(parse({{"ACCEL_SHARED_MEMORY", "0"}}).shared_memory);
+  EXPECT_TRUE(parse({{"ACCEL_SHARED_MEMORY", "1"}}).shared_memory);
   EXPECT_EQ(parse({{"ACCEL_TERMINAL", "120"}}).terminal_columns, 120);
   EXPECT_EQ(parse({{"GLOO_SOCKET_IFNAME", "eth0"}}).gloo_interfaces, "eth0");
 }

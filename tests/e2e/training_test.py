@@ -10,6 +10,7 @@ from tests.e2e import cluster
 _HOME = pathlib.Path(os.environ.get("ACCEL_TEST_HOME", "/root"))
 PYTHON = os.environ.get("ACCEL_PYTHON") or str(_HOME / ".cache/accel/venv/bin/python")
 FASHION_MNIST = cluster.runfile("examples/fashion_mnist")
+DDP_STEP = cluster.runfile("bench/worker/ddp_step")
 FIRST_COLLECTIVE = cluster.runfile("bench/worker/first_collective")
 PLAIN = cluster.runfile("examples/python/ddp.py")
 ACCELERATE = cluster.runfile("examples/python/train_accelerate.py")
@@ -31,6 +32,19 @@ class Launch(cluster.Test):
         result = self.launch("--num_processes", 2, "--max_restarts", 1, FIRST_COLLECTIVE, "--crash", self.path("time"))
         self.assertEqual(result.code, 0, result)
         self.assertRegex(result.out, r"first all-reduce [0-9.]+")
+
+    def test_shared_memory_and_gloo_train_to_the_same_bits(self):
+        for processes in (2, 3):
+            digests = set()
+            for shared_memory in (1, 0):
+                # 21 steps of a model whose gradients fill two buckets.
+                result = self.launch("--num_processes", processes, "--env", f"ACCEL_SHARED_MEMORY={shared_memory}", DDP_STEP,
+                                     512, 4, 1, seconds=120)
+                self.assertEqual(result.code, 0, result)
+                found = re.findall(r"parameters ([0-9a-f]+)", result.out)
+                self.assertEqual(len(found), processes, result)
+                digests.update(found)
+            self.assertEqual(len(digests), 1, f"{processes} processes: {digests}")
 
     def test_fashion_mnist_learns_and_counts(self):
         # One epoch, so that CI stays quick; tools/quickstart trains to the end.

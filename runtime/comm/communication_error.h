@@ -1,0 +1,14 @@
+#pragma once
+
+#include <stdexcept>
+
+namespace accel {
+
+// A peer is gone, or did not take part within the time-out. The text says which rank saw it in
+// which call, and which ranks have not reached that call or are in another one.
+class CommunicationError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace accel

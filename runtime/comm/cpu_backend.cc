@@ -1,0 +1,44 @@
+#include "runtime/comm/cpu_backend.h"
+
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/shared_memory_backend.h"
+#include "runtime/comm/shared_memory_join.h"
+
+namespace accel {
+namespace {
+
+JoinStore join_store(const c10::intrusive_ptr<c10d::Store>& store) {
+  return {.set =
+              [store](const std::string& key, const std::string& value) {
+                store->set(key, std::vector<std::uint8_t>(value.begin(), value.end()));
+              },
+          .get =
+              [store](const std::string& key) {
+                const std::vector<std::uint8_t> value = store->get(key);
+                return std::string(value.begin(), value.end());
+              }};
+}
+
+}  // namespace
+
+c10::intrusive_ptr<c10d::Backend> make_cpu_backend(const c10::intrusive_ptr<c10d::Store>& store,
+                                                   const Environment& environment,
+                                                   std::chrono::milliseconds timeout) {
+  Joined joined = join_shared_memory({.rank = environment.rank,
+                                      .world_size = environment.world_size,
+                                      .enabled = environment.shared_memory},
+                                     join_store(store));
+  if (!joined.obstacle.empty()) {
+    std::cerr << "accel: the ranks communicate over sockets, which is slower, because they cannot "
+                 "share memory: "
+              << joined.obstacle << std::endl;
+  }
+  const auto make_gloo = [=] { return make_gloo_backend(store, environment, timeout); };
+  if (joined.segment == nullptr) return make_gloo();
+  return make_shared_memory_backend(std::move(joined.segment), make_gloo, timeout);
+}
+
+}  // namespace accel

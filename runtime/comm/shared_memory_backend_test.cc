@@ -1,0 +1,237 @@
+// Against Gloo itself, in the same processes and on the same tensors.
+#include "runtime/comm/shared_memory_backend.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "runtime/comm/communicator.h"
+#include "runtime/comm/cpu_backend.h"
+#include "runtime/testing/ranks.h"
+
+namespace accel {
+namespace {
+
+using c10d::ReduceOp;
+using testing::HasSubstr;
+using BackendPtr = c10::intrusive_ptr<c10d::Backend>;
+
+constexpr std::chrono::milliseconds kTimeout(30000);
+
+// Both kinds over one store.
+struct Backends {
+  Backends() {
+    environment = read_environment();
+    c10d::TCPStoreOptions options;
+    options.port = environment.master_port;
+    store = c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options);
+    shared = make_cpu_backend(store, environment, kTimeout);
+    EXPECT_EQ(shared->getBackendName(), "shared_memory");
+    gloo = make_gloo_backend(store, environment, kTimeout);
+  }
+  int rank() const { return environment.rank; }
+  int size() const { return environment.world_size; }
+
+  Environment environment;
+  c10::intrusive_ptr<c10d::Store> store;
+  BackendPtr shared, gloo;
+};
+
+// Different on every rank; magnitudes that make the order of additions matter.
+at::Tensor random_tensor(std::int64_t elements, at::ScalarType dtype) {
+  if (!at::isFloatingType(dtype)) {
+    return at::randint(0, dtype == at::kBool ? 2 : 100, {elements}, at::kLong).to(dtype);
+  }
+  return (at::randn({elements}, at::kDouble) * at::exp(4 * at::randn({elements}, at::kDouble)))
+      .to(dtype);
+}
+
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor left = a.contiguous(), right = b.contiguous();
+  return left.nbytes() == right.nbytes() &&
+         std::memcmp(left.const_data_ptr(), right.const_data_ptr(), left.nbytes()) == 0;
+}
+
+void all_reduce(c10d::Backend& backend, const at::Tensor& tensor, ReduceOp::RedOpType operation) {
+  std::vector<at::Tensor> tensors{tensor};
+  c10d::AllreduceOptions options;
+  options.reduceOp = operation;
+  backend.allreduce(tensors, options)->wait();
+}
+
+void expect_equal_reduction(const Backends& backends, at::Tensor tensor,
+                            ReduceOp::RedOpType operation) {
+  at::Tensor other = tensor.clone();
+  all_reduce(*backends.shared, tensor, operation);
+  all_reduce(*backends.gloo, other, operation);
+  EXPECT_TRUE(same_bits(tensor, other))
+      << tensor.numel() << " elements of " << tensor.dtype() << ", operation "
+      << static_cast<int>(operation) << ", rank " << backends.rank() << " of " << backends.size();
+}
+
+// Around the borders of Gloo's segments and chunks and of the slots' pieces.
+std::vector<std::int64_t> interesting_sizes(std::int64_t ranks) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t around :
+       {std::int64_t{2}, ranks, 2 * ranks, 3 * ranks, std::int64_t{1000}, std::int64_t{32768},
+        std::int64_t{262144}, 262144 / ranks * 2, 524288 * ranks}) {
+    for (std::int64_t size = around - 1; size <= around + 1; ++size) sizes.push_back(size);
+  }
+  sizes.push_back(1'500'003);
+  return sizes;
+}
+
+TEST(SharedMemoryBackendTest, SumsOfFloatsOfAnySizeAreGloos) {
+  for (const int ranks : {2, 3, 4, 5}) {
+    on_ranks(ranks, [] {
+      const Backends backends;
+      at::manual_seed(static_cast<std::uint64_t>(backends.rank()));
+      for (const std::int64_t size : interesting_sizes(backends.size())) {
+        expect_equal_reduction(backends, random_tensor(size, at::kFloat), ReduceOp::SUM);
+      }
+    });
+  }
+}
+
+TEST(SharedMemoryBackendTest, EveryTypeAndOperationIsGloos) {
+  for (const int ranks : {2, 3, 5}) {
+    on_ranks(ranks, [] {
+      const Backends backends;
+      at::manual_seed(static_cast<std::uint64_t>(backends.rank()));
+      for (const auto dtype : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16, at::kChar,
+                               at::kByte, at::kBool, at::kInt, at::kLong}) {
+        for (const auto operation : {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::MIN, ReduceOp::MAX}) {
+          if (operation == ReduceOp::AVG && !at::isFloatingType(dtype)) continue;
+          for (const std::int64_t size : {1, 37, 40000, 150'001}) {
+            expect_equal_reduction(backends, random_tensor(size, dtype), operation);
+          }
+        }
+      }
+    });
+  }
+}
+
+TEST(SharedMemoryBackendTest, SpecialValuesAreGloos) {
+  on_ranks(3, [] {
+    const Backends backends;
+    const bool first = backends.rank() == 0, last = backends.rank() == 2;
+    for (const auto dtype : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
+      at::Tensor tensor = at::zeros({30}, at::kDouble);
+      tensor[0] = first ? INFINITY : 1.0;
+      tensor[1] = first ? INFINITY : -INFINITY;
+      tensor[2] = last ? NAN : 1.0;
+      tensor[3] = -0.0;
+      tensor[4] = first ? -0.0 : 0.0;
+      tensor[5] = 60000.0;  // Too much for half precision in the sum.
+      tensor[6] = 1e-7 * backends.rank();
+      tensor.slice(0, 10, 20) = tensor.slice(0, 0, 10);
+      tensor.slice(0, 20, 30) = tensor.slice(0, 0, 10);
+      for (const auto operation : {ReduceOp::SUM, ReduceOp::MIN, ReduceOp::MAX}) {
+        expect_equal_reduction(backends, tensor.to(dtype), operation);
+      }
+    }
+  });
+}
+
+TEST(SharedMemoryBackendTest, CopiesOfAnyLayout) {
+  on_ranks(3, [] {
+    const Backends backends;
+    const auto columns = [&] {
+      return (at::arange(12, at::kFloat) + 100 * backends.rank()).reshape({3, 4}).t();
+    };
+    const at::Tensor mine = columns();
+    ASSERT_FALSE(mine.is_contiguous());
+
+    std::vector<at::Tensor> tensors{columns()};
+    c10d::BroadcastOptions from_last;
+    from_last.rootRank = 2;
+    backends.shared->broadcast(tensors, from_last)->wait();
+    EXPECT_TRUE(at::equal(tensors[0], mine + 100 * (2 - backends.rank())));
+
+    std::vector<at::Tensor> inputs{mine};
+    std::vector<std::vector<at::Tensor>> outputs(1);
+    for (int i = 0; i < 3; ++i) outputs[0].push_back(columns());
+    backends.shared->allgather(outputs, inputs)->wait();
+    at::Tensor all = at::empty({3, 4, 3});
+    at::Tensor dense = mine.contiguous();
+    backends.shared->_allgather_base(all, dense)->wait();
+    for (int rank = 0; rank < 3; ++rank) {
+      const at::Tensor theirs = mine + 100 * (rank - backends.rank());
+      EXPECT_TRUE(at::equal(outputs[0][static_cast<std::size_t>(rank)], theirs));
+      EXPECT_TRUE(at::equal(all[rank], theirs));
+    }
+
+    std::vector<std::vector<at::Tensor>> parts;
+    if (backends.rank() == 0) parts.push_back({mine, mine + 1, mine + 2});
+    backends.shared->scatter(tensors, parts)->wait();
+    EXPECT_TRUE(at::equal(tensors[0], mine - 100 * backends.rank() + backends.rank()));
+    backends.shared->barrier()->wait();
+  });
+}
+
+TEST(SharedMemoryBackendTest, GlooDoesTheRest) {
+  on_ranks(2, [] {
+    const Backends backends;
+    at::Tensor product = at::full({3}, 2.0 + backends.rank());
+    all_reduce(*backends.shared, product, ReduceOp::PRODUCT);
+    EXPECT_TRUE(at::equal(product, at::full({3}, 6.0)));
+    std::vector<at::Tensor> message{at::full({2}, 7.0)};
+    if (backends.rank() == 0) {
+      backends.shared->send(message, 1, 5)->wait();
+    } else {
+      message[0].zero_();
+      backends.shared->recv(message, 0, 5)->wait();
+      EXPECT_TRUE(at::equal(message[0], at::full({2}, 7.0)));
+    }
+  });
+}
+
+TEST(SharedMemoryBackendTest, AFailureIsInTheWorkAndItsFuture) {
+  on_ranks(2, [] {
+    const Backends backends;
+    backends.shared->barrier()->wait();
+    if (backends.rank() == 1) return;
+    std::vector<at::Tensor> tensors{at::ones({5})};
+    const auto work = backends.shared->allreduce(tensors);
+    EXPECT_TRUE(work->isCompleted());
+    EXPECT_FALSE(work->isSuccess());
+    EXPECT_THROW(work->wait(), CommunicationError);
+    try {
+      work->getFuture()->value();
+      ADD_FAILURE() << "the future has a value";
+    } catch (const CommunicationError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("all_reduce of 20 bytes (call 2): rank 1 "));
+    }
+  });
+}
+
+bool maps_a_segment() {
+  std::ifstream maps("/proc/self/maps");
+  const std::string text{std::istreambuf_iterator<char>(maps), {}};
+  return text.find("/memfd:accel-") != std::string::npos;
+}
+
+TEST(SharedMemoryBackendTest, AWorldChoosesAlike) {
+  const auto sum_in = [](bool shared) {
+    const auto communicator = Communicator::join(read_environment(), at::kCPU, kTimeout);
+    EXPECT_EQ(maps_a_segment(), shared);
+    at::Tensor one = at::ones({1});
+    communicator->all_reduce_sum(one);
+    EXPECT_EQ(one.item<float>(), 2);
+  };
+  on_ranks(2, [&] { sum_in(true); });
+  on_ranks(2, [&] { sum_in(false); }, {{"ACCEL_SHARED_MEMORY", "0"}});
+  // One rank's word is enough.
+  on_ranks(2, [&] {
+    if (read_environment().rank == 1) setenv("ACCEL_SHARED_MEMORY", "0", 1);
+    sum_in(false);
+  });
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,251 @@
+#include "runtime/comm/shared_memory_exchange.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <numeric>
+#include <random>
+
+#include "runtime/comm/ring_chunks.h"
+
+namespace accel {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kSlot = 8192;
+constexpr milliseconds kLong(20000);
+
+void add_floats(void* out, const void* a, const void* b, std::size_t elements) {
+  for (std::size_t i = 0; i < elements; ++i) {
+    static_cast<float*>(out)[i] = static_cast<const float*>(a)[i] + static_cast<const float*>(b)[i];
+  }
+}
+constexpr Reduction kSum{.function = add_floats, .element_size = sizeof(float), .code = 1};
+
+using Body = std::function<void(SharedMemoryExchange&)>;
+
+// Runs `body` as each of `ranks`; rank 0 is this process. Rank `dying` kills itself after it.
+void on_forks(int ranks, const Body& body, int dying = -1) {
+  auto segment = SharedMemorySegment::create(ranks, kSlot);
+  const std::string address = segment->address();
+  std::vector<pid_t> pids;
+  for (int rank = 1; rank < ranks; ++rank) {
+    pids.push_back(fork());
+    if (pids.back() != 0) continue;
+    alarm(30);
+    {
+      SharedMemoryExchange exchange(SharedMemorySegment::attach(address, rank, ranks));
+      body(exchange);
+      if (rank == dying) kill(getpid(), SIGKILL);
+    }
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  for (int rank = 1; rank < ranks; ++rank) {
+    while (!segment->is_proven(rank)) usleep(100);
+  }
+  {
+    SharedMemoryExchange exchange(std::move(segment));
+    body(exchange);
+  }
+  for (int rank = 1; rank < ranks; ++rank) {
+    int status = -1;
+    waitpid(pids[rank - 1], &status, 0);
+    EXPECT_EQ(status, rank == dying ? SIGKILL : 0) << "rank " << rank;
+  }
+}
+
+std::vector<float> random_floats(std::size_t elements, int rank, unsigned seed) {
+  std::mt19937 random(seed * 1000 + static_cast<unsigned>(rank));
+  std::normal_distribution<float> normal;
+  std::vector<float> out(elements);
+  for (float& value : out) value = normal(random);
+  return out;
+}
+
+// What ring_chunks.h says, the plain way.
+std::vector<float> expected_sum(std::size_t elements, int ranks, unsigned seed) {
+  std::vector<std::vector<float>> all;
+  for (int rank = 0; rank < ranks; ++rank) all.push_back(random_floats(elements, rank, seed));
+  const std::size_t chunk = ring_chunk_elements(elements, sizeof(float), ranks);
+  std::vector<float> sum(elements);
+  for (std::size_t i = 0; i < elements; ++i) {
+    const int owner = static_cast<int>(i / chunk);
+    sum[i] = all[(owner + ranks - 1) % ranks][i];
+    for (int step = ranks - 2; step >= 0; --step) sum[i] = all[(owner + step) % ranks][i] + sum[i];
+  }
+  return sum;
+}
+
+TEST(SharedMemoryExchangeTest, SumsInTheOrderOfTheRing) {
+  for (const int ranks : {2, 3, 5, 8}) {
+    on_forks(ranks, [&](SharedMemoryExchange& exchange) {
+      unsigned seed = 0;
+      // Around the borders of chunks, slots, and of what is added at once.
+      for (const std::size_t elements : {1, 2, 3, 4, 5, 7, 16, 17, 100, 2047, 2048, 2049, 4096,
+                                         16384, 16385, 32768, 32769, 100003, 300000}) {
+        std::vector<float> data = random_floats(elements, exchange.rank(), ++seed);
+        exchange.all_reduce(data.data(), elements, kSum, kLong);
+        ASSERT_EQ(data, expected_sum(elements, ranks, seed)) << elements << " on " << ranks;
+      }
+    });
+  }
+}
+
+TEST(SharedMemoryExchangeTest, CopiesFromTheRoot) {
+  on_forks(3, [](SharedMemoryExchange& exchange) {
+    for (const std::size_t elements : {1u, 2048u, 2049u, 20000u}) {
+      for (int root = 0; root < 3; ++root) {
+        std::vector<float> data = random_floats(elements, exchange.rank(), 7);
+        exchange.broadcast(data.data(), 4 * elements, root, kLong);
+        ASSERT_EQ(data, random_floats(elements, root, 7));
+        std::vector<std::vector<float>> parts;
+        std::vector<const void*> slices;
+        for (int rank = 0; exchange.rank() == root && rank < 3; ++rank) {
+          parts.push_back(random_floats(elements, rank, 8));
+        }
+        for (const auto& part : parts) slices.push_back(part.data());
+        exchange.scatter(slices, data.data(), 4 * elements, root, kLong);
+        ASSERT_EQ(data, random_floats(elements, exchange.rank(), 8));
+      }
+    }
+  });
+}
+
+TEST(SharedMemoryExchangeTest, GathersInRankOrder) {
+  on_forks(3, [](SharedMemoryExchange& exchange) {
+    for (const std::size_t elements : {1u, 2048u, 2049u, 20000u}) {
+      const std::vector<float> mine = random_floats(elements, exchange.rank(), 9);
+      std::vector<std::vector<float>> all(3, std::vector<float>(elements));
+      exchange.all_gather(mine.data(), {all[0].data(), all[1].data(), all[2].data()}, 4 * elements,
+                          kLong);
+      for (int rank = 0; rank < 3; ++rank) ASSERT_EQ(all[rank], random_floats(elements, rank, 9));
+    }
+  });
+}
+
+// Calls of every kind in a random order, ranks slow at random, more of them than cores: a slot that
+// is written too early, or read too late, shows.
+TEST(SharedMemoryExchangeTest, RoundsOfAllKindsDoNotMix) {
+  constexpr int kRanks = 5;
+  on_forks(kRanks, [](SharedMemoryExchange& exchange) {
+    std::mt19937 same(1), own(static_cast<unsigned>(exchange.rank()));
+    for (unsigned call = 0; call < 400; ++call) {
+      const std::size_t elements = 1 + same() % 6000;
+      const int root = static_cast<int>(same() % kRanks);
+      const unsigned kind = same() % 4;
+      if (own() % 8 == 0) usleep(own() % 300);
+      std::vector<float> data = random_floats(elements, exchange.rank(), call);
+      if (kind == 0) {
+        exchange.all_reduce(data.data(), elements, kSum, kLong);
+        ASSERT_EQ(data, expected_sum(elements, kRanks, call));
+      } else if (kind == 1) {
+        exchange.broadcast(data.data(), 4 * elements, root, kLong);
+        ASSERT_EQ(data, random_floats(elements, root, call));
+      } else if (kind == 2) {
+        std::vector<float> all(kRanks * elements);
+        std::vector<void*> outs;
+        for (int rank = 0; rank < kRanks; ++rank) outs.push_back(all.data() + rank * elements);
+        exchange.all_gather(data.data(), outs, 4 * elements, kLong);
+        const std::vector<float> theirs(all.begin() + root * elements,
+                                        all.begin() + (root + 1) * elements);
+        ASSERT_EQ(theirs, random_floats(elements, root, call));
+      } else {
+        exchange.barrier(kLong);
+      }
+    }
+  });
+}
+
+// The text of what `body` throws.
+std::string error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const CommunicationError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(SharedMemoryExchangeTest, NamesARankThatDies) {
+  for (const int dying : {1, 2}) {
+    on_forks(
+        3,
+        [&](SharedMemoryExchange& exchange) {
+          exchange.barrier(kLong);
+          if (exchange.rank() == dying) return;
+          const auto begin = Clock::now();
+          const std::string error = error_of([&] { exchange.barrier(kLong); });
+          EXPECT_THAT(error, HasSubstr("barrier (call 2): rank " + std::to_string(dying) +
+                                       " is gone: its process has ended"));
+          EXPECT_LT(Clock::now() - begin, milliseconds(2000));
+          EXPECT_THAT(error_of([&] { exchange.barrier(kLong); }),
+                      HasSubstr("an earlier call failed"));
+        },
+        dying);
+  }
+}
+
+TEST(SharedMemoryExchangeTest, NamesARankThatHasLeft) {
+  on_forks(2, [](SharedMemoryExchange& exchange) {
+    exchange.barrier(kLong);
+    if (exchange.rank() == 1) return;
+    EXPECT_THAT(error_of([&] { exchange.barrier(kLong); }), HasSubstr("rank 1 has left the world"));
+  });
+}
+
+TEST(SharedMemoryExchangeTest, NamesRanksThatDoNotComeInTime) {
+  int gone_by[2];
+  ASSERT_EQ(pipe(gone_by), 0);
+  on_forks(3, [&](SharedMemoryExchange& exchange) {
+    float value = 1;
+    exchange.barrier(kLong);
+    if (exchange.rank() == 0) {
+      EXPECT_THAT(error_of([&] { exchange.all_reduce(&value, 1, kSum, milliseconds(200)); }),
+                  HasSubstr("all_reduce of 4 bytes (call 2): rank 1, rank 2 did not take part "
+                            "within 200 ms"));
+      EXPECT_EQ(write(gone_by[1], "..", 2), 2);
+    } else {
+      // What rank 0 had handed out before it gave up is there; what it has not never comes.
+      char byte = 0;
+      EXPECT_EQ(read(gone_by[0], &byte, 1), 1);
+      EXPECT_THAT(error_of([&] {
+                    exchange.all_reduce(&value, 1, kSum, kLong);
+                    exchange.barrier(kLong);
+                  }),
+                  HasSubstr("rank 0 has given up after an error of its own"));
+    }
+  });
+  close(gone_by[0]);
+  close(gone_by[1]);
+}
+
+TEST(SharedMemoryExchangeTest, NamesARankInAnotherCall) {
+  on_forks(2, [](SharedMemoryExchange& exchange) {
+    float values[2] = {1, 2};
+    const std::size_t elements = exchange.rank() == 0 ? 1 : 2;
+    EXPECT_THAT(error_of([&] { exchange.all_reduce(values, elements, kSum, kLong); }),
+                exchange.rank() == 0
+                    ? HasSubstr("rank 1 is in another call: all_reduce of 8 bytes")
+                    : HasSubstr("rank 0 is in another call: all_reduce of 4 bytes"));
+  });
+}
+
+TEST(SharedMemoryExchangeTest, AbortEndsTheCallsOfAll) {
+  on_forks(2, [](SharedMemoryExchange& exchange) {
+    exchange.barrier(kLong);
+    if (exchange.rank() == 0) exchange.abort();
+    EXPECT_THAT(
+        error_of([&] { exchange.broadcast(nullptr, 0, 0, kLong), exchange.barrier(kLong); }),
+        exchange.rank() == 0 ? HasSubstr("it was aborted") : HasSubstr("rank 0"));
+  });
+}
+
+}  // namespace
+}  // namespace accel

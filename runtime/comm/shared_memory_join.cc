@@ -1,0 +1,94 @@
+#include "runtime/comm/shared_memory_join.h"
+
+#include <fstream>
+#include <utility>
+
+namespace accel {
+namespace {
+
+constexpr char kSegmentKey[] = "shared_memory/segment";
+constexpr char kVerdictKey[] = "shared_memory/verdict";
+constexpr char kNone[] = "none";
+constexpr char kYes[] = "yes";
+constexpr char kNo[] = "no";
+// The answer of a rank that need not say why.
+constexpr char kWithout[] = "without";
+
+std::string answer_key(int rank) { return "shared_memory/rank_" + std::to_string(rank); }
+
+// The running kernel's. Containers of one host have it in common.
+std::string boot_id() {
+  std::string id;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+  return id;
+}
+
+std::string reason_of(int rank, const std::exception& error) {
+  return "rank " + std::to_string(rank) + ": " + error.what();
+}
+
+// Rank 0. Why a rank does not share its memory; empty if all do.
+std::string hear_answers(const JoinOptions& options, const JoinStore& store,
+                         const SharedMemorySegment& segment, bool& shared) {
+  std::string obstacle;
+  shared = true;
+  for (int rank = 1; rank < options.world_size; ++rank) {
+    std::string answer = store.get(answer_key(rank));
+    if (answer == kYes && segment.is_proven(rank)) continue;
+    shared = false;
+    if (answer == kWithout || !obstacle.empty()) continue;
+    obstacle = answer == kYes ? "rank " + std::to_string(rank) + " has mapped other memory"
+                              : std::move(answer);
+  }
+  return obstacle;
+}
+
+Joined lead(const JoinOptions& options, const JoinStore& store) {
+  Joined out;
+  try {
+    if (options.enabled) {
+      out.segment = SharedMemorySegment::create(options.world_size, options.slot_bytes);
+    }
+  } catch (const std::exception& error) {
+    out.obstacle = reason_of(0, error);
+  }
+  if (out.segment == nullptr) {
+    store.set(kSegmentKey, kNone);
+    return out;
+  }
+  store.set(kSegmentKey, boot_id() + ' ' + out.segment->address());
+  bool shared = false;
+  out.obstacle = hear_answers(options, store, *out.segment, shared);
+  if (!shared) out.segment.reset();
+  store.set(kVerdictKey, shared ? kYes : kNo);
+  return out;
+}
+
+Joined follow(const JoinOptions& options, const JoinStore& store) {
+  Joined out;
+  const std::string offer = store.get(kSegmentKey);
+  if (offer == kNone) return out;
+  const std::size_t space = offer.find(' ');
+  std::string answer = kWithout;
+  try {
+    if (options.enabled && space != std::string::npos && offer.substr(0, space) == boot_id()) {
+      out.segment =
+          SharedMemorySegment::attach(offer.substr(space + 1), options.rank, options.world_size);
+      answer = kYes;
+    }
+  } catch (const std::exception& error) {
+    answer = reason_of(options.rank, error);
+  }
+  store.set(answer_key(options.rank), answer);
+  if (out.segment != nullptr && store.get(kVerdictKey) != kYes) out.segment.reset();
+  return out;
+}
+
+}  // namespace
+
+Joined join_shared_memory(const JoinOptions& options, const JoinStore& store) {
+  if (options.world_size > kMaxSharingRanks) return {};
+  return options.rank == 0 ? lead(options, store) : follow(options, store);
+}
+
+}  // namespace accel
