@@ -282,7 +282,7 @@ class Accelerator : public Collectives, public Reporting {
 
   AcceleratorOptions options_;
   ForwardPrecision precision_;
-  std::shared_ptr<LossScaler> scaler_;  // Null but in fp16.
+  std::shared_ptr<LossScaler> scaler_;              // Null but in fp16.
   std::shared_ptr<const DeviceTransfer> transfer_;  // Of all loaders: one stream for copies.
   std::shared_ptr<Accumulation> accumulation_;
   std::shared_ptr<Checkpointer> checkpointer_;

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <set>
 #include <stdexcept>
 
@@ -263,6 +264,39 @@ Numbers gathered(Accelerator& accelerator, Loader& loader, std::size_t stop = 10
     if (++steps == stop) break;
   }
   return all;
+}
+
+// All of `loader` after `skip` steps of at most `step` samples is gathered once, in order.
+template <typename Loader>
+void expect_gathered_once(Accelerator& accelerator, const Loader& plain, std::size_t length,
+                          std::size_t skip, std::size_t step) {
+  auto loader = accelerator.skip_first_batches(accelerator.prepare(plain), skip);
+  Numbers rest(length - std::min(length, skip * step));
+  std::iota(rest.begin(), rest.end(), static_cast<std::int64_t>(length - rest.size()));
+  EXPECT_EQ(gathered(accelerator, loader), rest) << length << " " << skip << " " << step;
+}
+
+TEST(MetricsTest, EachSampleCountsOnce) {
+  on_ranks(3, [] {
+    const Accelerator world;
+    for (const int bits : {0, 1, 2, 3}) {
+      const bool split = (bits & 1) != 0;
+      Accelerator accelerator({.split_batches = split, .dispatch_batches = (bits & 2) != 0});
+      for (const std::size_t per_rank : {1, 2, 4}) {
+        for (const std::size_t length : {0, 1, 2, 3, 7, 12, 13, 24, 25}) {
+          for (const std::size_t skip : {0, 1, 3}) {
+            const auto options =
+                DataLoaderOptions(split ? 3 * per_rank : per_rank).workers(length % 2);
+            expect_gathered_once(accelerator,
+                                 make_data_loader<SequentialSampler>(MapNumbers(length), options),
+                                 length, skip, 3 * per_rank);
+            expect_gathered_once(accelerator, make_data_loader(StreamNumbers(length, 5), options),
+                                 length, skip, 3 * per_rank);
+          }
+        }
+      }
+    }
+  });
 }
 
 TEST(DispatchTest, OneReaderExactResumeAndEarlyExit) {

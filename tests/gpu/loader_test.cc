@@ -1,0 +1,49 @@
+// Batches on their way to a GPU that computes meanwhile.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/accelerator.h"
+#include "runtime/comm/nccl_backend.h"
+#include "runtime/testing/datasets.h"
+
+namespace accel {
+namespace {
+
+constexpr std::int64_t kWidth = 1 << 18;
+
+// Sample i is kWidth times the number i.
+struct WideNumbers : torch::data::datasets::BatchDataset<WideNumbers, torch::Tensor> {
+  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
+    const Numbers numbers(indices.begin(), indices.end());
+    return torch::tensor(numbers, torch::kLong).view({-1, 1}).repeat({1, kWidth});
+  }
+  std::optional<std::size_t> size() const override { return 200; }
+};
+
+// If a copy were not waited for, or its memory given out again too soon, numbers would be wrong.
+TEST(GpuLoaderTest, BatchesAreWholeAlthoughTheyAreCopiedBesideTheComputation) {
+  if (load_cuda() == 0) GTEST_SKIP() << "no GPU on this machine";
+  for (const bool ahead : {true, false}) {
+    Accelerator accelerator({.pin_memory = ahead, .non_blocking = ahead});
+    ASSERT_TRUE(accelerator.device().is_cuda());
+    for (const std::size_t workers : {0, 2}) {
+      auto loader = accelerator.prepare(make_data_loader<torch::data::samplers::SequentialSampler>(
+          WideNumbers(), torch::data::DataLoaderOptions(4).workers(workers)));
+      const torch::Tensor busy = torch::rand({2048, 2048}, accelerator.device());
+      std::vector<torch::Tensor> low, high;
+      for (const torch::Tensor& batch : loader) {
+        ASSERT_EQ(batch.device(), accelerator.device());
+        for (int i = 0; i < 4; ++i) torch::mm(busy, busy);
+        low.push_back(batch.amin(1));
+        high.push_back(batch.amax(1));
+      }
+      Numbers expected(200);
+      std::iota(expected.begin(), expected.end(), 0);
+      EXPECT_EQ(values(torch::cat(low).cpu()), expected);
+      EXPECT_EQ(values(torch::cat(high).cpu()), expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace accel
