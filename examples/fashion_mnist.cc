@@ -91,9 +91,9 @@ void train(const Flags& flags) {
   if (!flags.project.empty() && accelerator.resume_from_newest()) {
     accelerator.print("resumed after epoch ", train_loader.epoch());
   }
-  for (std::size_t epoch = train_loader.epoch() + 1; epoch <= flags.epochs; ++epoch) {
+  for (const std::size_t epoch : train_loader.epochs(flags.epochs)) {
     model->train();
-    for (auto& batch : accelerator.progress(train_loader, "epoch " + std::to_string(epoch))) {
+    for (auto& batch : accelerator.progress(train_loader, "epoch " + std::to_string(epoch + 1))) {
       auto step = accelerator.accumulate(model);
       accelerator.backward(F::cross_entropy(model(batch.data), batch.target));
       if (accelerator.sync_gradients()) {
@@ -103,7 +103,7 @@ void train(const Flags& flags) {
       scheduler.step();
       optimizer.zero_grad();
     }
-    evaluate(accelerator, model, test_loader, epoch);
+    evaluate(accelerator, model, test_loader, epoch + 1);
     if (!flags.project.empty()) accelerator.save_state();
   }
   accelerator.end_training();

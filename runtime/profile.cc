@@ -3,6 +3,7 @@
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -18,6 +19,9 @@ namespace fs = std::filesystem;
 namespace profiler = torch::autograd::profiler;
 using torch::profiler::impl::ActivityType;
 
+// LibTorch records one trace at a time, and a second one would spoil the first.
+std::atomic<bool> one_lives = false;
+
 }  // namespace
 
 struct Profile::State {
@@ -29,7 +33,11 @@ struct Profile::State {
                this->options.profile_memory, /*with_stack=*/false, this->options.with_flops),
         rank(rank) {
     if (gpu) activities.insert(ActivityType::CUDA);
+    if (one_lives.exchange(true)) {
+      throw std::logic_error("a profile is running already: a process has one at a time");
+    }
   }
+  ~State() { one_lives = false; }
 
   ProfileAction action() const {
     return options.schedule ? action_at(*options.schedule, step) : ProfileAction::kRecord;

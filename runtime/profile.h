@@ -29,7 +29,7 @@ struct ProfileOptions {
 class Profile {
  public:
   // `rank` names the files; `gpu`: record kernels too. Throws std::invalid_argument for a schedule
-  // out of range, c10::Error if a profiler runs already.
+  // out of range, std::logic_error if another one lives.
   Profile(ProfileOptions options, int rank, bool gpu);
   // Writes what is being recorded.
   ~Profile();

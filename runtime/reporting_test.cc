@@ -162,7 +162,10 @@ TEST(ProfileTest, ATraceThatCannotBeWrittenDoesNotEndTraining) {
   std::ofstream(file) << "no folder";
   Accelerator accelerator({.cpu = true});
   testing::internal::CaptureStderr();
-  { auto profile = accelerator.profile({.output_trace_dir = file}); }
+  {
+    auto profile = accelerator.profile({.output_trace_dir = file});
+    EXPECT_THROW(accelerator.profile(), std::logic_error);  // One at a time.
+  }
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("the trace is lost"));
   EXPECT_THROW(accelerator.profile({.schedule = {{.active = 0}}}), std::invalid_argument);
 }

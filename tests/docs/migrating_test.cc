@@ -157,7 +157,8 @@ TEST_F(Migrating, Accumulation) {
 
 void clipping(torch::nn::Linear net, auto dataset) {
   torch::optim::SGD optimizer(net->parameters(), 1.0);
-  for (auto& batch : *torch::data::make_data_loader(dataset, 64)) {
+  const auto loader = torch::data::make_data_loader(dataset, 64);
+  for (auto& batch : *loader) {
     auto loss = F::cross_entropy(net(batch.data), batch.target);
     // [clipping: raw]
     loss.backward();
@@ -187,7 +188,8 @@ TEST_F(Migrating, Clipping) {
 
 void mixed_precision(torch::nn::Linear net, auto dataset) {
   torch::optim::SGD optimizer(net->parameters(), 0.1);
-  for (auto& batch : *torch::data::make_data_loader(dataset, 64)) {
+  const auto loader = torch::data::make_data_loader(dataset, 64);
+  for (auto& batch : *loader) {
     // [mixed precision: raw]
     at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
     at::autocast::set_autocast_enabled(at::kCPU, true);
