@@ -87,7 +87,7 @@ void CallWatch::announce(std::uint64_t number, const std::string& line) {
   }
 }
 
-std::string CallWatch::explain() {
+std::string CallWatch::explain(int lost) {
   std::unique_lock lock(mutex_);
   const std::uint64_t number = number_;
   const std::string call = call_;
@@ -103,7 +103,7 @@ std::string CallWatch::explain() {
     } catch (const std::exception&) {
       return "";
     }
-    if (board.size() >= static_cast<std::size_t>(size_) ||
+    if (board.size() >= static_cast<std::size_t>(size_ - lost) ||
         std::chrono::steady_clock::now() >= deadline) {
       return absentees(size_, call, board);
     }

@@ -55,7 +55,8 @@ class CallWatch {
   void end();
 
   // For a call that failed, before its end(): absentees(), as far as the board can be reached.
-  std::string explain();
+  // Ranks that are known to be `lost` are not waited for.
+  std::string explain(int lost = 0);
 
   // What the others' next error shall say about this rank, which is about to leave.
   void note_failure(const std::string& text);

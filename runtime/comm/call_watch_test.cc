@@ -82,6 +82,15 @@ TEST(CallWatchTest, AFailedCallIsAnnouncedAtOnceAndExplained) {
   EXPECT_EQ(watch.explain(), "rank 1 called reduce instead");
 }
 
+TEST(CallWatchTest, ALostRankIsNotWaitedFor) {
+  auto lines = std::make_shared<Lines>();
+  CallWatch watch(0, 3, std::make_unique<FakeBoard>(lines),
+                  {.announce_after = milliseconds(60000), .grace = milliseconds(60000)});
+  watch.begin("gather");
+  FakeBoard(lines).append("call_1", "2 gather\n");
+  EXPECT_EQ(watch.explain(1), "rank 1 has not called it");
+}
+
 TEST(CallWatchTest, AFailureOutsideOfCallsIsToldWithTheNextOne) {
   auto lines = std::make_shared<Lines>();
   CallWatch::Pace pace{.announce_after = milliseconds(60000), .grace = milliseconds(50)};

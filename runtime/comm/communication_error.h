@@ -11,4 +11,10 @@ class CommunicationError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The peer will not come any more: its process has ended, or it has left the world.
+class PeerLost : public CommunicationError {
+ public:
+  using CommunicationError::CommunicationError;
+};
+
 }  // namespace accel

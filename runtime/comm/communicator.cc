@@ -122,7 +122,8 @@ struct Communicator::Group {
     try {
       body();
     } catch (const std::exception& error) {
-      const std::string absent = watch->explain();
+      const bool is_lost = dynamic_cast<const PeerLost*>(&error) != nullptr;
+      const std::string absent = watch->explain(is_lost ? 1 : 0);
       watch->end();
       throw lost_peer(backend->getRank(), backend->getSize(), name, absent, error);
     }

@@ -272,10 +272,12 @@ void SharedMemoryExchange::check_peers(std::uint32_t target) const {
     const bool lives = segment_->is_taken(peer);
     if (has_reached(segment_->area(peer).progress.value, target)) continue;
     const std::string name = "rank " + std::to_string(peer);
-    if (departure == kLeft) fail(name + " has left the world");
+    if (departure == kLeft) throw PeerLost(in_this_call(name + " has left the world"));
     // A rank that gave up, and may have ended since, did so because of another if there is one.
     if (departure == kGaveUp && gave_up.empty()) gave_up = name;
-    if (departure == kPresent && !lives) fail(name + " is gone: its process has ended");
+    if (departure == kPresent && !lives) {
+      throw PeerLost(in_this_call(name + " is gone: its process has ended"));
+    }
     missing += (missing.empty() ? "" : ", ") + name;
   }
   if (!gave_up.empty()) fail(gave_up + " has given up after an error of its own");
@@ -291,8 +293,12 @@ void SharedMemoryExchange::check_same_call(int rank) const {
        (theirs.element == call_.element ? "" : " with another element type or operation"));
 }
 
+std::string SharedMemoryExchange::in_this_call(const std::string& reason) const {
+  return text_of(call_) + " (call " + std::to_string(number_) + "): " + reason;
+}
+
 void SharedMemoryExchange::fail(const std::string& reason) const {
-  throw CommunicationError(text_of(call_) + " (call " + std::to_string(number_) + "): " + reason);
+  throw CommunicationError(in_this_call(reason));
 }
 
 }  // namespace accel

@@ -30,8 +30,9 @@ struct Reduction {
 };
 
 // Every rank makes the same calls in the same order. A call throws CommunicationError if a peer
-// dies, leaves, makes another call or does not take part within `timeout`; its text names the rank
-// and the call. Every later call then throws too, on all ranks. Use it from one thread at a time.
+// makes another call or does not take part within `timeout`, and PeerLost if it dies or leaves; the
+// text names the rank and the call. Every later call then throws too, on all ranks. Use it from one
+// thread at a time.
 class SharedMemoryExchange {
  public:
   using Timeout = std::chrono::milliseconds;
@@ -88,6 +89,7 @@ class SharedMemoryExchange {
   void await(int rank, std::uint32_t target);
   void check_peers(std::uint32_t target) const;
   void check_same_call(int rank) const;
+  std::string in_this_call(const std::string& reason) const;
   [[noreturn]] void fail(const std::string& reason) const;
 
   const std::unique_ptr<SharedMemorySegment> segment_;
