@@ -21,7 +21,8 @@ namespace accel {
 
 // The Accelerator's part that knows nothing of training. Methods marked "collective" are called by
 // all ranks in the same order, and throw CommunicationError, which names the ranks that did not, if
-// a peer is lost or stays away longer than the time-out. Use it from one thread.
+// a peer stays away longer than the time-out or, on the CPU, is lost. A GPU's peer that is lost may
+// end this process instead: NCCL's watchdog does so. Use it from one thread.
 class ProcessControl {
  public:
   int num_processes() const { return state_->environment.world_size; }
@@ -86,9 +87,10 @@ class ProcessControl {
   // line every 30 s. `range` has size() and outlives the loop.
   template <typename Range>
   ProgressRange<Range> progress(Range& range, std::string label = "") const {
+    const std::size_t steps = range.size();  // If it throws, then on every process.
     std::unique_ptr<ProgressMeter> meter;
     if (is_local_main_process()) {
-      meter = std::make_unique<ProgressMeter>(std::move(label), range.size(),
+      meter = std::make_unique<ProgressMeter>(std::move(label), steps,
                                               state_->environment.terminal_columns);
     }
     return ProgressRange<Range>(range, std::move(meter));

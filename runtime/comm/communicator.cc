@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -47,6 +48,12 @@ c10::intrusive_ptr<c10d::Store> open_store(const Environment& environment, bool 
   }
   return c10::make_intrusive<c10d::PrefixStore>(
       prefix, c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options));
+}
+
+// Returns when all ranks have called it. Throws after the store's time-out.
+void await_all(c10d::Store& store, int world_size) {
+  if (store.add("arrived", 1) == world_size) store.set("complete", std::vector<std::uint8_t>{1});
+  store.wait({"complete"});
 }
 
 // Over a connection of its own, since the world's own may be waiting for something else, which is
@@ -112,22 +119,30 @@ struct Communicator::Group {
   std::unique_ptr<CallWatch> watch;
   std::chrono::milliseconds timeout{};
   const char* operation = nullptr;  // What the user called, if it is known.
+  bool is_open = false;
 
-  // Runs one call of this rank, whatever LibTorch and Gloo throw.
+  // Runs one call of this rank. Errors that are not of the communication come out as they are, and
+  // at once.
   template <typename Body>
   void watched(const char* call, Body&& body) {
+    if (is_open) return body();  // A part of the call that is open.
     const std::string name =
         operation == nullptr ? call : std::string(operation) + " (" + call + ")";
+    is_open = true;
     watch->begin(name);
     try {
       body();
     } catch (const std::exception& error) {
       const bool is_lost = dynamic_cast<const PeerLost*>(&error) != nullptr;
-      const std::string absent = watch->explain(is_lost ? 1 : 0);
+      const bool is_ours = !is_of_communication(error);
+      const std::string absent = is_ours ? "" : watch->explain(is_lost ? 1 : 0);
       watch->end();
+      is_open = false;
+      if (is_ours) throw;
       throw lost_peer(backend->getRank(), backend->getSize(), name, absent, error);
     }
     watch->end();
+    is_open = false;
   }
 
   // The same until the result is there.
@@ -151,7 +166,7 @@ struct Communicator::Group {
       const auto waited = std::chrono::steady_clock::now() - begun;
       if (waited > limit) {
         backend->abort();
-        throw std::runtime_error("the GPU did not finish it within " +
+        throw CommunicationError("the GPU did not finish it within " +
                                  std::to_string(limit.count()) + " ms");
       }
       if (waited > kSpin) std::this_thread::sleep_for(kSpin);
@@ -175,8 +190,13 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
     group->backend = device.is_cuda()
                          ? make_nccl_backend(group->store, environment, device, timeout)
                          : make_cpu_backend(group->store, environment, timeout);
-    // Who is done at once must not break the connections that others are still making.
-    if (!device.is_cuda()) group->backend->barrier()->wait();
+    // Who is done at once must not break the connections that others are still making. NCCL makes
+    // its own in the first call, without a time-out: none begins before all ranks are here.
+    if (device.is_cuda()) {
+      await_all(*group->store, environment.world_size);
+    } else {
+      group->backend->barrier()->wait();
+    }
   } catch (const std::exception& error) {
     throw lost_peer(environment.rank, environment.world_size,
                     "joining the world at " + environment.master_addr + ":" +
@@ -287,21 +307,20 @@ std::string Communicator::broadcast_bytes(const std::string& bytes, int from) {
   return {reinterpret_cast<const char*>(here.const_data_ptr<std::uint8_t>()), shared.size()};
 }
 
+// NCCL's own barrier blocks this thread until the GPU is done, beyond any time-out.
 void Communicator::barrier() {
-  group_->run("barrier", [&] { group_->backend->barrier()->wait(); });
+  group_->run("barrier", [&] {
+    if (group_->device.is_cuda()) {
+      std::vector<at::Tensor> tensors{at::ones({1}, group_->device)};
+      group_->backend->allreduce(tensors)->wait();
+    } else {
+      group_->backend->barrier()->wait();
+    }
+  });
 }
 
 void Communicator::run_call(const char* call, const std::function<void()>& body) {
-  std::exception_ptr other;
-  group_->watched(call, [&] {
-    try {
-      body();
-    } catch (const std::exception& error) {
-      if (is_of_communication(error)) throw;
-      other = std::current_exception();
-    }
-  });
-  if (other) std::rethrow_exception(other);
+  group_->watched(call, body);
 }
 
 void Communicator::note_failure(const std::string& text) { group_->watch->note_failure(text); }

@@ -31,13 +31,15 @@ std::string name_of(const TrackerChoice& choice) {
                               "\" should be tensorboard, jsonl or an accel::Tracker of your own");
 }
 
+void require_folder(const TrackerChoice& choice, const std::filesystem::path& folder) {
+  if (!folder.empty() || std::holds_alternative<std::shared_ptr<Tracker>>(choice.get())) return;
+  throw std::invalid_argument("log_with: " + name_of(choice) +
+                              " writes files: set project.logging_dir or project.project_dir");
+}
+
 std::shared_ptr<Tracker> make_tracker(const TrackerChoice& choice,
                                       const std::filesystem::path& folder) {
   if (const auto* own = std::get_if<std::shared_ptr<Tracker>>(&choice.get())) return *own;
-  if (folder.empty()) {
-    throw std::invalid_argument("log_with: " + name_of(choice) +
-                                " writes files: set project.logging_dir or project.project_dir");
-  }
   if (name_of(choice) == "jsonl") return std::make_shared<JsonLinesTracker>(folder);
   return std::make_shared<TensorBoardTracker>(folder);
 }
@@ -72,6 +74,8 @@ void TrackerSet::start(const std::filesystem::path& folder, const TrackedValues&
   finish();
   for (Entry& entry : trackers_) {
     entry.failures = 0;
+    // A mistake of the program is one on every process.
+    require_folder(entry.choice, folder);
     if (writes_) {
       entry.tracker = make_tracker(entry.choice, folder);
     } else {
