@@ -206,7 +206,7 @@ class Accelerator : public Collectives, public Reporting {
   void load_state(const std::string& folder = "");
 
   // load_state(), if there is a checkpoint; returns whether there was one. With it a program that
-  // is started again goes on by itself:
+  // is started again goes on by itself, and the memory for its first save is touched meanwhile:
   //
   //   accelerator.resume_from_newest();
   //   for (std::size_t epoch : loader.epochs(10)) {

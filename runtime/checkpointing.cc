@@ -29,7 +29,11 @@ void Accelerator::register_load_state_pre_hook(CheckpointHook hook) {
   checkpointer_->add_load_hook(std::move(hook));
 }
 
-bool Accelerator::resume_from_newest() { return checkpointer_->load("", /*required=*/false); }
+bool Accelerator::resume_from_newest() {
+  const bool resumed = checkpointer_->load("", /*required=*/false);
+  checkpointer_->expect_saves();
+  return resumed;
+}
 
 void Accelerator::end_training() {
   wait_for_save();

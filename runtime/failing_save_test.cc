@@ -22,7 +22,7 @@ namespace accel {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 fs::path root() { return fs::path(testing::TempDir()) / "failing_save"; }
@@ -165,8 +165,9 @@ TEST(FailedSave, IsToldToEveryRankWithFileAndReason) {
     setrlimit(RLIMIT_FSIZE, &small);
     run.accelerator.save_state();
     const std::string error = error_of([&] { run.accelerator.wait_for_save(); });
-    EXPECT_THAT(error, AllOf(HasSubstr("checkpoint_0.partial/model.safetensors: cannot"),
-                             HasSubstr("File too large")));
+    // Both large files fail, at about the same time.
+    EXPECT_THAT(error, ContainsRegex("checkpoint_0.partial/(model.safetensors|optimizer.bin): "
+                                     "cannot .*: File too large"));
     if (!run.accelerator.is_main_process()) {
       EXPECT_THAT(error, HasSubstr("rank 0: "));
     }

@@ -82,12 +82,16 @@ double direct_write(const std::string& path, std::size_t bytes) {
 }
 
 void save(const std::string& folder, bool with_adam) {
-  accel::Accelerator accelerator({.cpu = true});
+  accel::Accelerator accelerator(
+      {.cpu = true,
+       .project = {.project_dir = folder + ".none", .automatic_checkpoint_naming = true}});
   const auto net = std::make_shared<Matrices>(with_adam ? kMatrices / 3 : kMatrices);
   const auto model = accelerator.prepare(net);
+  if (!with_adam) accelerator.resume_from_newest();  // There is nothing, but saves will come.
   std::vector<torch::Tensor> state = net->parameters();
   if (with_adam) {
     auto adam = accelerator.prepare(torch::optim::Adam(net->parameters(), 0.001));
+    accelerator.resume_from_newest();
     for (const torch::Tensor& parameter : net->parameters()) {
       parameter.mutable_grad() = torch::ones_like(parameter);
     }

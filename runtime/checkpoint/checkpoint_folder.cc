@@ -14,6 +14,7 @@
 
 #include "runtime/checkpoint/durable_file.h"
 #include "runtime/checkpoint/file_reader.h"
+#include "runtime/checkpoint/parallel_io.h"
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
 
@@ -189,13 +190,13 @@ void write_checkpoint(const fs::path& named, const std::vector<CheckpointFile>& 
     Manifest manifest{.iteration = how.iteration,
                       .num_processes = how.num_processes,
                       .files = guest_files(partial)};
-    for (const CheckpointFile& file : files) {
-      const bool is_new =
-          manifest.files.emplace(file.name, write_file(partial / file.name, file)).second;
-      if (!is_new) {
-        throw CheckpointError(folder.string() + ": " + file.name +
-                              " was put there by a hook, and is the name of a file of its own");
-      }
+    std::vector<FileFacts> written(files.size());
+    in_parallel(files.size(),
+                [&](std::size_t i) { written[i] = write_file(partial / files[i].name, files[i]); });
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      if (manifest.files.emplace(files[i].name, written[i]).second) continue;
+      throw CheckpointError(folder.string() + ": " + files[i].name +
+                            " was put there by a hook, and is the name of a file of its own");
     }
     const std::string text = manifest_text(manifest);
     write_durably(partial / kManifestFile, {text});

@@ -20,8 +20,9 @@ using ByteSink = std::function<void(std::string_view)>;
 
 struct CheckpointFile {
   std::string name;
-  std::uint64_t expected_size = 0;             // About how many bytes it will have.
-  std::function<void(const ByteSink&)> write;  // Gives the sink its bytes, part by part.
+  std::uint64_t expected_size = 0;  // About how many bytes it will have.
+  std::function<void(const ByteSink&)>
+      write;  // On any thread: gives the sink its bytes, part by part.
 };
 
 // Who writes: a launcher's job, and which of its worlds.

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <cerrno>
 #include <fstream>
 #include <stdexcept>
@@ -157,7 +158,7 @@ TEST_F(CheckpointFolderTest, AnyFailureLeavesTheOldOneAndSaysWhere) {
   for (int nth = 1;; ++nth) {
     SetUp();
     save(1, "old");
-    int operations = 0;
+    std::atomic<int> operations{0};  // Files are written by several threads.
     std::string failed, reason;
     set_disk_faults({.under = parent_, .error = [&](const DiskOperation& operation) {
                        if (++operations != nth) return 0;

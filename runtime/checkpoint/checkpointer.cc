@@ -269,6 +269,17 @@ void Checkpointer::wait() {
   });
 }
 
+void Checkpointer::expect_saves() {
+  if (!is_main() || writing_.valid()) return;
+  std::size_t bytes = 0;
+  for (const auto& model : models_) {
+    // Each begins on a cache line.
+    for (const auto& [name, tensor] : state_of(*model)) bytes += tensor.nbytes() + 64;
+  }
+  for (const auto& optimizer : optimizers_) bytes += expected_bytes(*optimizer);
+  memory_.prepare(bytes);
+}
+
 bool Checkpointer::load(const fs::path& named, bool required) {
   std::vector<std::int64_t> found{-1, 0};  // The folder's number, and the next one.
   on_main([&] {

@@ -73,6 +73,9 @@ class Checkpointer {
   // false there need not be one: then false is returned.
   bool load(const std::filesystem::path& folder, bool required);
 
+  // For the saves to come: has their memory touched in the background.
+  void expect_saves();
+
   // Runs on rank 0 alone, or on every rank; throws on all ranks if one fails, with that rank's
   // number and reason. One broadcast or one all-gather.
   void on_main(const std::function<void()>& body) const;

@@ -22,8 +22,7 @@
 namespace accel {
 namespace {
 
-constexpr std::size_t kAlignment = 4096;       // What disks ask of direct writes.
-constexpr std::size_t kHashBytes = 128 << 10;  // Stays in the cache between checksum and copy.
+constexpr std::size_t kAlignment = 4096;  // What disks ask of direct writes.
 constexpr std::size_t kBlocks = kIoThreads + 2;
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what) {
@@ -56,7 +55,7 @@ struct DurableFile::Block {
 
   char* const memory;
   std::size_t size = 0;
-  std::uint64_t offset = 0;
+  std::size_t number = 0;  // In the file.
 };
 
 // Owns the file and the blocks. Threads start with the second block: most files have only one.
@@ -91,14 +90,21 @@ class DurableFile::Writers {
 
   bool started() const { return !threads_.empty(); }
 
-  // Waits for the threads, and writes what is left: the end of the file, if there is any.
-  void finish(const Block* last, std::uint64_t size) {
+  // Waits for the threads, and writes what is left: the end of the file, if there is any. Returns
+  // the checksum of all.
+  std::uint32_t finish(const Block* last, std::uint64_t size) {
     stop();
     if (error_) std::rethrow_exception(error_);
     set_direct(fd_.get(), false);
-    if (last != nullptr) write(*last);
+    if (last != nullptr) note_checksum(*last, write(*last));
     if (reserved_ && ::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) fail(path_, "truncate");
     if (::fsync(fd_.get()) != 0) fail(path_, "sync");
+    std::uint32_t checksum = 0;
+    for (std::size_t i = 0; i < checksums_.size(); ++i) {
+      checksum = join_crc32c(checksum, checksums_[i],
+                             std::min<std::uint64_t>(kIoBytes, size - i * kIoBytes));
+    }
+    return checksum;
   }
 
  private:
@@ -127,24 +133,33 @@ class DurableFile::Writers {
       Block* block = full_.front();
       full_.pop_front();
       lock.unlock();
+      std::uint32_t checksum = 0;
       std::exception_ptr error;
       try {
-        write(*block);
+        checksum = write(*block);
       } catch (...) {
         error = std::current_exception();
       }
       lock.lock();
       if (error && !error_) error_ = error;
+      note_checksum(*block, checksum);
       free_.push_back(block);
       changed_.notify_all();
     }
   }
 
-  void write(const Block& block) const {
+  void note_checksum(const Block& block, std::uint32_t checksum) {
+    checksums_.resize(std::max(checksums_.size(), block.number + 1));
+    checksums_[block.number] = checksum;
+  }
+
+  // Returns the block's checksum.
+  std::uint32_t write(const Block& block) const {
+    const std::uint32_t checksum = extend_crc32c(0, block.memory, block.size);
     std::size_t done = 0;
     while (done < block.size) {
       const ssize_t count = ::pwrite(fd_.get(), block.memory + done, block.size - done,
-                                     static_cast<off_t>(block.offset + done));
+                                     static_cast<off_t>(block.number * kIoBytes + done));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno == EINVAL && is_direct(fd_.get())) {
         set_direct(fd_.get(), false);
@@ -153,6 +168,7 @@ class DurableFile::Writers {
       if (count < 0) fail(path_, "write");
       done += static_cast<std::size_t>(count);
     }
+    return checksum;
   }
 
   const std::filesystem::path path_;
@@ -164,6 +180,7 @@ class DurableFile::Writers {
   std::deque<Block*> free_, full_;
   bool stopping_ = false;
   std::exception_ptr error_;
+  std::vector<std::uint32_t> checksums_;  // Of the blocks.
   std::vector<std::jthread> threads_;
 };
 
@@ -184,13 +201,12 @@ void DurableFile::append(std::string_view bytes) {
     if (block_ == nullptr) {
       block_ = writers_->free_block();
       block_->size = 0;
-      block_->offset = facts_.size;
+      block_->number = size_ / kIoBytes;
     }
-    const std::size_t count = std::min({bytes.size(), kIoBytes - block_->size, kHashBytes});
-    facts_.crc32c = extend_crc32c(facts_.crc32c, bytes.data(), count);
+    const std::size_t count = std::min(bytes.size(), kIoBytes - block_->size);
     std::memcpy(block_->memory + block_->size, bytes.data(), count);
     block_->size += count;
-    facts_.size += count;
+    size_ += count;
     bytes.remove_prefix(count);
   }
 }
@@ -198,8 +214,7 @@ void DurableFile::append(std::string_view bytes) {
 FileFacts DurableFile::finish() {
   // A whole block is aligned, and goes the same way as those before it.
   if (block_ != nullptr && block_->size == kIoBytes && writers_->started()) hand_over();
-  writers_->finish(block_, facts_.size);
-  return facts_;
+  return {.size = size_, .crc32c = writers_->finish(block_, size_)};
 }
 
 FileFacts write_durably(const std::filesystem::path& path,

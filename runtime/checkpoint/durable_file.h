@@ -23,7 +23,7 @@ class DurableFile {
   DurableFile(const DurableFile&) = delete;
   DurableFile& operator=(const DurableFile&) = delete;
 
-  // Returns once the bytes are copied and hashed.
+  // Returns once the bytes are copied.
   void append(std::string_view bytes);
 
   // Returns when all of it is on the disk.
@@ -37,7 +37,7 @@ class DurableFile {
 
   const std::filesystem::path path_;
   const std::uint64_t expected_size_;
-  FileFacts facts_;
+  std::uint64_t size_ = 0;
   std::unique_ptr<Writers> writers_;
   Block* block_ = nullptr;  // What append() fills; null before the first byte.
 };

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -51,11 +52,18 @@ std::optional<std::vector<torch::Tensor*>> tensors_of(optim::Optimizer& optimize
   return all;
 }
 
+// LibTorch's writer does not survive an exception of its callback: its destructor throws again.
 void write_archive(OutputArchive& archive, const ByteSink& sink) {
+  std::exception_ptr error;
   archive.save_to([&](const void* data, std::size_t size) {
-    sink({static_cast<const char*>(data), size});
+    try {
+      if (!error) sink({static_cast<const char*>(data), size});
+    } catch (...) {
+      error = std::current_exception();
+    }
     return size;
   });
+  if (error) std::rethrow_exception(error);
 }
 
 // Copies of memory in as many threads as LibTorch uses, each a stretch of all their bytes.
@@ -82,6 +90,23 @@ void carry_out(const std::vector<MemoryCopy>& copies) {
 }
 
 }  // namespace
+
+std::size_t expected_bytes(optim::Optimizer& optimizer) {
+  std::size_t moments = 0;
+  for (const auto& group : optimizer.param_groups()) {
+    const bool has_moments = dynamic_cast<const optim::AdamOptions*>(&group.options()) != nullptr ||
+                             dynamic_cast<const optim::AdamWOptions*>(&group.options()) != nullptr;
+    for (const torch::Tensor& parameter : group.params()) {
+      moments += has_moments ? 2 * aligned(parameter.nbytes()) : 0;
+    }
+  }
+  std::size_t present = 0;
+  for (const torch::Tensor* tensor :
+       tensors_of(optimizer).value_or(std::vector<torch::Tensor*>())) {
+    present += aligned(tensor->nbytes());
+  }
+  return std::max(moments, present);
+}
 
 void Snapshot::add_tensors(std::string file, NamedTensors tensors) {
   tensors_.emplace_back(std::move(file), std::move(tensors));

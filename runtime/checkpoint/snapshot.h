@@ -19,6 +19,9 @@ class OutputArchive;
 
 namespace accel {
 
+// About how many bytes of tensors an optimizer will have to be saved, also before its first step.
+std::size_t expected_bytes(torch::optim::Optimizer& optimizer);
+
 // First everything is named that is to be saved, then copy() copies all of it in one go; after that
 // it may change, and files() may be written by another thread. Not thread-safe.
 class Snapshot {

@@ -2,23 +2,50 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <new>
+#include <stop_token>
 #include <utility>
 
 namespace accel {
+namespace {
+
+constexpr std::size_t kStep = 16 << 20;  // Between looks at the stop token.
+
+// What the kernel does not know how to do, the copy will.
+void touch(const std::stop_token& stop, char* memory, std::size_t size) {
+  for (std::size_t at = 0; at < size && !stop.stop_requested(); at += kStep) {
+    if (::madvise(memory + at, std::min(kStep, size - at), MADV_POPULATE_WRITE) != 0) return;
+  }
+}
+
+}  // namespace
 
 StagingMemory::~StagingMemory() {
+  toucher_ = {};
   if (memory_ != nullptr) ::munmap(memory_, size_);
 }
 
-char* StagingMemory::reserve(std::size_t size) {
-  if (size <= size_) return memory_;
+void StagingMemory::grow(std::size_t size) {
+  toucher_ = {};
+  if (size <= size_) return;
   if (memory_ != nullptr) ::munmap(std::exchange(memory_, nullptr), std::exchange(size_, 0));
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   (void)::madvise(memory, size, MADV_HUGEPAGE);  // Only a wish.
   memory_ = static_cast<char*>(memory);
   size_ = size;
+}
+
+void StagingMemory::prepare(std::size_t size) {
+  if (size <= size_) return;
+  grow(size);
+  toucher_ = std::jthread(
+      [memory = memory_, size](const std::stop_token& stop) { touch(stop, memory, size); });
+}
+
+char* StagingMemory::reserve(std::size_t size) {
+  grow(size);
   return memory_;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <thread>
 
 namespace accel {
 
@@ -14,13 +15,20 @@ class StagingMemory {
   StagingMemory(const StagingMemory&) = delete;
   StagingMemory& operator=(const StagingMemory&) = delete;
 
+  // Touches that much in the background, for a reserve() that is to come. What was there is gone if
+  // that is more than before. Throws std::bad_alloc.
+  void prepare(std::size_t size);
+
   // At least `size` bytes; what was there is gone if that is more than before. Throws
   // std::bad_alloc.
   char* reserve(std::size_t size);
 
  private:
+  void grow(std::size_t size);
+
   char* memory_ = nullptr;
   std::size_t size_ = 0;
+  std::jthread toucher_;
 };
 
 }  // namespace accel
