@@ -1,5 +1,7 @@
 """A loop over a data loader that is killed in mid-epoch and goes on: each sample once, whoever goes on."""
 
+import re
+
 from tests.e2e import cluster
 
 COUNT_SAMPLES = cluster.runfile("tests/e2e/count_samples")
@@ -14,7 +16,8 @@ class Resume(cluster.Test):
             self.assertEqual(result.code, 0, result)
         else:
             self.assertNotEqual(result.code, 0, result)
-        return [int(number) for number in result.out.split()]
+        line = re.sub(r"^\[rank.*?\]", "", result.out)  # Where there are several, launch says whose line it is.
+        return [int(number) for number in line.split()]
 
     def expect_two_epochs(self, kind, seen):
         """Each number once in each epoch. A stream's are 100 more in the second one."""
