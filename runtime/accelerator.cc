@@ -1,11 +1,13 @@
 #include "runtime/accelerator.h"
 
+#include <ATen/DeviceAccelerator.h>
 #include <torch/nn/utils/clip_grad.h>
 #include <torch/types.h>
 
 #include <stdexcept>
 
 #include "runtime/parallel/data_parallel.h"
+#include "runtime/parallel/uneven_inputs.h"
 
 namespace accel {
 
@@ -16,8 +18,8 @@ Accelerator::Accelerator(const AcceleratorOptions& options)
       options_(options),
       precision_{state_->device.type(),
                  choose_precision(options.mixed_precision, state_->environment.mixed_precision)},
-      transfer_(
-          std::make_shared<DeviceTransfer>(device(), options.pin_memory, options.non_blocking)),
+      transfer_(std::make_shared<DeviceTransfer>(options.device_placement ? device() : c10::kCPU,
+                                                 options.pin_memory, options.non_blocking)),
       checkpointer_(std::make_shared<Checkpointer>(state_, options.project)) {
   GradientAccumulation accumulation = options.gradient_accumulation;
   accumulation.num_steps =
@@ -31,12 +33,16 @@ Accelerator::Accelerator(const AcceleratorOptions& options)
 }
 
 std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
-    std::shared_ptr<torch::nn::Module> module) {
-  module->to(device());
+    std::shared_ptr<torch::nn::Module> module, const PrepareOptions& options) {
+  if (options.device_placement.value_or(options_.device_placement)) module->to(device());
   checkpointer_->add_model(module);
-  if (!use_distributed()) return nullptr;
-  auto strategy = make_data_parallel(std::move(module), state_->communicator,
-                                     {.find_unused_parameters = options_.find_unused_parameters});
+  if (!use_distributed() || options.evaluation_mode) return nullptr;
+  for (const auto& living : state_->models) {
+    auto prepared = living.lock();
+    if (prepared != nullptr && prepared->module() == module.get()) return prepared;
+  }
+  auto strategy =
+      make_data_parallel(std::move(module), state_->communicator, options_.data_parallel);
   if (strategy != nullptr) state_->models.push_back(strategy);
   return strategy;
 }
@@ -59,6 +65,13 @@ LoaderBinding Accelerator::bind_loader() {
           .communicator = state_->communicator};
 }
 
+void Accelerator::free_memory() {
+  checkpointer_->clear();
+  if (scaler_ != nullptr) scaler_->clear();
+  accumulation_->set_state({});
+  if (device().is_cuda()) at::accelerator::emptyCache();
+}
+
 void Accelerator::backward(const torch::Tensor& loss) {
   std::erase_if(state_->models, [](const auto& model) { return model.expired(); });
   std::vector<std::shared_ptr<ParallelStrategy>> taking_part;
@@ -70,11 +83,18 @@ void Accelerator::backward(const torch::Tensor& loss) {
       taking_part.push_back(std::move(model));
     }
   }
+  if (state_->uneven_inputs != nullptr && !taking_part.empty()) {
+    if (taking_part.size() > 1) {
+      throw std::logic_error("join_uneven_inputs: a loss may depend on one prepared model only");
+    }
+    state_->uneven_inputs->announce(*taking_part.front());
+  }
+  const int divisor = accumulation_->loss_divisor();
+  const torch::Tensor share = scaled(divisor == 1 ? loss : loss / divisor,
+                                     /*reduced=*/!use_distributed() || !taking_part.empty());
   const auto pass = [&] {
     for (const auto& model : taking_part) model->before_backward(loss);
-    const int divisor = accumulation_->loss_divisor();
-    const torch::Tensor share = divisor == 1 ? loss : loss / divisor;
-    scaled(share, !use_distributed() || !taking_part.empty()).backward();
+    share.backward();
     for (const auto& model : taking_part) model->after_backward(loss);
   };
   taking_part.empty() ? pass() : state_->communicator->run_call("backward", pass);

@@ -13,11 +13,12 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 #include <torch/optim/optimizer.h>
-#include <torch/optim/schedulers/lr_scheduler.h>
 
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -32,6 +33,7 @@
 #include "runtime/core/weight_shards.h"
 #include "runtime/data/data_loader.h"
 #include "runtime/model.h"
+#include "runtime/optim/lr_scheduler.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/optim/scheduler.h"
 #include "runtime/parallel/sync_scope.h"
@@ -41,6 +43,19 @@
 #include "runtime/reporting.h"
 
 namespace accel {
+
+struct PrepareOptions {
+  // False: the model stays on the device where it is. Unset: AcceleratorOptions::device_placement.
+  std::optional<bool> device_placement = {};
+  // Only forward passes: nothing is kept consistent over the processes, and nothing is collective.
+  bool evaluation_mode = false;
+};
+
+struct JoinOptions {
+  // What holds instead of AcceleratorOptions::even_batches in the loops over prepared loaders that
+  // begin in the scope. false: no sample is repeated. Streams, and dispatch_batches, are as before.
+  std::optional<bool> even_batches = {};
+};
 
 // A holder: copies, and further Accelerators of the process, share one world. Methods marked
 // "collective" are called by all ranks in the same order, and throw CommunicationError if a peer is
@@ -55,8 +70,9 @@ class Accelerator : public Collectives, public Reporting {
   explicit Accelerator(const AcceleratorOptions& options = {});
 
   // Modules (a TORCH_MODULE holder or a shared_ptr), optimizers (an rvalue, or a shared_ptr),
-  // Schedulers and loaders of make_data_loader(), ready for the world, in the order given: one
-  // alone, several as a tuple. A module is moved to the device, parameters and buffers become rank
+  // Schedulers, LibTorch's schedulers (of a prepared optimizer; see runtime/optim/lr_scheduler.h)
+  // and loaders of make_data_loader(), ready for the world, in the order given: one alone, several
+  // as a tuple. A module is moved to the device, parameters and buffers become rank
   // 0's, and its gradients will be reduced by backward(); a loader yields this process's share.
   // Objects that are prepared already, and any others, come back as they are. Collective.
   template <typename T>
@@ -69,6 +85,16 @@ class Accelerator : public Collectives, public Reporting {
                       prepare_one(std::forward<Second>(second)),
                       prepare_one(std::forward<Rest>(rest))...};
   }
+
+  template <module_holder Holder>
+  Model<Holder> prepare_model(const Holder& model, const PrepareOptions& options = {}) {
+    return Model<Holder>(model, parallelize(module_of(model), options), precision_);
+  }
+
+  // Forgets all that was prepared and registered schedulers, and begins to count the steps of
+  // accumulation anew, for another training in the same process; what was prepared goes when its
+  // holders do.
+  void free_memory();
 
   // `loader`, whose loops pass over their first `steps` batches (accel::skip_first_batches()).
   template <typename Dataset, typename Sampler>
@@ -113,9 +139,28 @@ class Accelerator : public Collectives, public Reporting {
     return SyncScope({models.strategy()...});
   }
 
+  // While the scope lives, backward() reduces the gradients of these models, also those that it
+  // left there under accumulate() or no_sync() and whatever these say now.
+  template <typename... Holders>
+  [[nodiscard]] SyncScope trigger_sync_in_backward(const Model<Holders>&... models) {
+    return SyncScope({models.strategy()...}, Sync::kForced);
+  }
+
+  // Runs `body`, a training loop in which processes may have different numbers of batches: those
+  // that have ended take part in the others' backward passes, with gradients of zero, until all
+  // have. Gradients are means over all processes throughout, as upstream's. Then parameters,
+  // buffers, the state of prepared optimizers, the steps of accel::Schedulers and of accumulation
+  // and the loss scale become those of a process that ended last. A loss depends on one prepared
+  // model; other collectives throw std::logic_error meanwhile. Throws std::invalid_argument for a
+  // static_graph, and what `body` throws. Collective: one all-gather before each backward pass, and
+  // at the end the broadcast of what was named.
+  void join_uneven_inputs(const std::function<void()>& body, const JoinOptions& options = {});
+
   // Whether the batch begun last ends its window, that is, whether optimizers step. True without
-  // accumulate().
+  // accumulate(). Setting it holds until the next batch, and does not change what accumulate() has
+  // decided about this one's reduction.
   bool sync_gradients() const { return accumulation_->sync_gradients(); }
+  void set_sync_gradients(bool sync) { accumulation_->set_sync_gradients(sync); }
   // Scales the gradients of `parameters` down to `max_norm` in all, or cuts them to +-clip_value.
   // For after backward(), where sync_gradients(). The first returns the norm before, which is not
   // finite where fp16 gradients overflowed. In fp16 the gradients of these parameters' optimizers
@@ -144,6 +189,8 @@ class Accelerator : public Collectives, public Reporting {
   }
 
   int gradient_accumulation_steps() const { return accumulation_->options().num_steps; }
+  // From the next batch on. Throws std::invalid_argument if less than 1.
+  void set_gradient_accumulation_steps(int steps) { accumulation_->set_num_steps(steps); }
 
   // Writes the weights of a prepared or plain model to `folder` as safetensors, in files of at most
   // `max_shard_size` and an index, from the main process; durable when it returns. Tied tensors are
@@ -228,8 +275,6 @@ class Accelerator : public Collectives, public Reporting {
     static_assert(
         !torch_loader<Object>,
         "torch's loaders hide their dataset and sampler: make it with accel::make_data_loader()");
-    static_assert(!std::derived_from<Object, torch::optim::LRScheduler>,
-                  "torch's schedulers know nothing of the processes: make an accel::Scheduler");
     if constexpr (accel_loader<Object>) {
       if (object.is_prepared()) return Object(object);
       Object loader = object.bound(bind_loader());
@@ -237,11 +282,16 @@ class Accelerator : public Collectives, public Reporting {
       return loader;
     } else if constexpr (std::same_as<Object, Scheduler>) {
       Scheduler scheduler(object);
-      scheduler.bind(scheduler_options(), accumulation_, scaler_);
-      checkpointer_->add_scheduler(scheduler);
+      if (scheduler.bind(scheduler_options(), accumulation_, scaler_)) {
+        checkpointer_->add_scheduler(scheduler);
+      }
       return scheduler;
     } else if constexpr (module_holder<Object>) {
-      return Model<Object>(object, parallelize(module_of(object)), precision_);
+      return prepare_model(object);
+    } else if constexpr (torch_scheduler<Object>) {
+      return follower(std::make_shared<Object>(std::forward<T>(object)));
+    } else if constexpr (torch_scheduler_pointer<Object>) {
+      return follower(std::shared_ptr<typename Object::element_type>(std::forward<T>(object)));
     } else if constexpr (std::derived_from<Object, torch::optim::Optimizer>) {
       static_assert(!std::is_lvalue_reference_v<T>,
                     "an optimizer cannot be copied: prepare(std::move(optimizer))");
@@ -261,9 +311,14 @@ class Accelerator : public Collectives, public Reporting {
     if (scaler_ != nullptr) scaler_->add(optimizer);
     return Optimizer<Optim>(std::move(optimizer), accumulation_, scaler_);
   }
+  template <typename Torch>
+  LrScheduler<Torch> follower(std::shared_ptr<Torch> scheduler) const {
+    return {std::move(scheduler), scheduler_options(), accumulation_, scaler_};
+  }
   // The scaler, where gradients can be unscaled; null without one.
   LossScaler* unscaling() const;
   torch::Tensor scaled(const torch::Tensor& loss, bool reduced);
+  void agree_on_scale();
   template <typename Holder>
   static std::shared_ptr<torch::nn::Module> any_module_of(const Holder& model) {
     if constexpr (requires { model.unwrap(); }) {
@@ -278,9 +333,13 @@ class Accelerator : public Collectives, public Reporting {
 
   LoaderBinding bind_loader();
   SchedulerOptions scheduler_options() const;
-  std::shared_ptr<ParallelStrategy> parallelize(std::shared_ptr<torch::nn::Module> module);
+  std::shared_ptr<ParallelStrategy> parallelize(std::shared_ptr<torch::nn::Module> module,
+                                                const PrepareOptions& options);
 
   AcceleratorOptions options_;
+  // Adopts the steps that process `rank` made. Collective.
+  void copy_progress_from(int rank);
+
   ForwardPrecision precision_;
   std::shared_ptr<LossScaler> scaler_;              // Null but in fp16.
   std::shared_ptr<const DeviceTransfer> transfer_;  // Of all loaders: one stream for copies.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/core/accumulation.h"
+#include "runtime/core/data_parallel_options.h"
 #include "runtime/core/loss_scale.h"
 #include "runtime/core/mixed_precision.h"
 #include "runtime/core/project_configuration.h"
@@ -18,6 +19,8 @@ struct AcceleratorOptions {
   // Stay on the CPU even where there is a GPU. `accel launch --cpu` says the same for the whole
   // job.
   bool cpu = false;
+  // prepare() moves models, and prepared loaders their batches, to the device.
+  bool device_placement = true;
   // batch_size of a prepared loader counts over all processes instead of per process.
   bool split_batches = false;
   // Every process gets the same number of equal batches; the first samples are repeated to fill the
@@ -46,8 +49,8 @@ struct AcceleratorOptions {
   // Whether schedulers follow the optimizer, and what their lengths are counted in.
   bool step_scheduler_with_optimizer = true;
   SchedulerUnit scheduler_unit = SchedulerUnit::kBatches;
-  // Allow parameters that take no part in a loss.
-  bool find_unused_parameters = false;
+  // How gradients are reduced over the processes.
+  DataParallelOptions data_parallel = {};
   // Where save_state() and load_state() have checkpoints that they name by themselves.
   ProjectConfiguration project = {};
   // What init_trackers() starts: "tensorboard", "jsonl", and any accel::Tracker.

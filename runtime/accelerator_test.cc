@@ -6,6 +6,7 @@
 #include <torch/data.h>
 #include <torch/nn.h>
 #include <torch/optim/adam.h>
+#include <torch/optim/schedulers/step_lr.h>
 #include <torch/optim/sgd.h>
 
 #include <cstdlib>
@@ -59,6 +60,44 @@ TEST(AcceleratorTest, PreparesInTheOrderGivenAndOnce) {
   auto optimizer_again = accelerator.prepare(optimizer);
   static_assert(std::is_same_v<decltype(optimizer_again), Optimizer<torch::optim::SGD>>);
   EXPECT_EQ(pass(loader), pass(loader));
+}
+
+// On the meta device, from which nothing can be moved.
+struct Placeless : torch::nn::Module {
+  torch::Tensor w = register_parameter("w", torch::zeros({2}, torch::kMeta));
+  torch::Tensor forward(const torch::Tensor& x) { return w * x; }
+};
+
+TEST(AcceleratorTest, ModelsStayWhereTheyAreIfAskedTo) {
+  Accelerator placing, leaving({.device_placement = false});
+  const auto module = std::make_shared<Placeless>();
+  EXPECT_TRUE(placing.prepare_model(module, {.device_placement = false})->w.is_meta());
+  EXPECT_TRUE(leaving.prepare(module)->w.is_meta());
+  EXPECT_ANY_THROW(placing.prepare(module));
+  EXPECT_ANY_THROW(leaving.prepare_model(module, {.device_placement = true}));
+}
+
+TEST(AcceleratorTest, FreeMemoryLetsGoOfWhatWasPrepared) {
+  Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
+  std::weak_ptr<torch::nn::LinearImpl> model;
+  std::weak_ptr<torch::optim::SGD> optimizer;
+  {
+    auto net = std::make_shared<torch::nn::LinearImpl>(2, 2);
+    auto sgd = std::make_shared<torch::optim::SGD>(net->parameters(), 0.1);
+    auto [prepared, stepped] = accelerator.prepare(net, sgd);
+    model = net;
+    optimizer = sgd;
+    auto step = accelerator.accumulate(prepared);
+  }
+  EXPECT_FALSE(model.expired() || optimizer.expired());
+  accelerator.free_memory();
+  EXPECT_TRUE(model.expired() && optimizer.expired());
+  auto next = std::make_shared<torch::nn::LinearImpl>(2, 2);
+  auto sgd = std::make_shared<torch::optim::SGD>(next->parameters(), 0.1);
+  auto [prepared, stepped] = accelerator.prepare(next, sgd);
+  accelerator.backward(prepared(torch::ones({1, 2})).sum() / 100);
+  stepped.step();
+  EXPECT_FALSE(accelerator.optimizer_step_was_skipped());
 }
 
 TEST(AcceleratorTest, TrainsLikeThePlainLoop) {
@@ -127,6 +166,40 @@ TEST(AcceleratorTest, SchedulersFollowTheOptimizer) {
   EXPECT_EQ(scheduler.state(), (SchedulerState{.last_epoch = 2, .step_count = 5}));
   scheduler.set_state({.last_epoch = 3, .step_count = 7});
   EXPECT_THAT(scheduler.get_last_lr(), testing::ElementsAre(0.1));
+}
+
+// LibTorch's StepLR first falls at the step after step_size ones.
+TEST(AcceleratorTest, LibTorchsSchedulersFollowTheOptimizerToo) {
+  Accelerator accelerator({.gradient_accumulation = {.num_steps = 2}});
+  torch::nn::Linear net(1, 1);
+  auto [model, optimizer] = accelerator.prepare(net, torch::optim::SGD(net->parameters(), 0.8));
+  auto scheduler = accelerator.prepare(torch::optim::StepLR(*optimizer, 1, 0.5));
+  auto again = accelerator.prepare(scheduler);
+  static_assert(std::is_same_v<decltype(again), LrScheduler<torch::optim::StepLR>>);
+  std::vector<double> rates;
+  for (int batch = 0; batch < 6; ++batch) {
+    auto step = accelerator.accumulate(model);
+    (batch < 4 ? scheduler : again).step();
+    rates.push_back(optimizer->param_groups()[0].options().get_lr());
+  }
+  EXPECT_THAT(rates, testing::ElementsAre(0.8, 0.8, 0.8, 0.4, 0.4, 0.2));
+  Accelerator unlinked({.step_scheduler_with_optimizer = false});
+  auto pointer = unlinked.prepare(std::make_shared<torch::optim::StepLR>(*optimizer, 1, 0.5));
+  pointer.step();
+  pointer.step();
+  EXPECT_EQ(optimizer->param_groups()[0].options().get_lr(), 0.1);
+}
+
+TEST(AcceleratorTest, AccumulationCanBeChangedOnTheWay) {
+  Accelerator accelerator({.gradient_accumulation = {.num_steps = 3}});
+  auto model = accelerator.prepare(torch::nn::Linear(1, 1));
+  accelerator.set_gradient_accumulation_steps(2);
+  EXPECT_EQ(accelerator.gradient_accumulation_steps(), 2);
+  auto step = accelerator.accumulate(model);
+  EXPECT_FALSE(accelerator.sync_gradients());
+  accelerator.set_sync_gradients(true);
+  EXPECT_TRUE(accelerator.sync_gradients());
+  EXPECT_THROW(accelerator.set_gradient_accumulation_steps(0), std::invalid_argument);
 }
 
 TEST(AcceleratorTest, OneCycleMovesTheMomentumToo) {

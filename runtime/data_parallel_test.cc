@@ -185,7 +185,7 @@ TEST(DataParallelTest, AnUnusedParameterIsAnErrorThatNamesIt) {
 
 TEST(DataParallelTest, UnusedParametersCanBeAllowed) {
   on_ranks(2, [] {
-    Accelerator accelerator({.find_unused_parameters = true});
+    Accelerator accelerator({.data_parallel = {.find_unused_parameters = true}});
     auto weights = std::make_shared<Weight>(3);
     auto model = accelerator.prepare(weights);
     for (int step = 0; step < 3; ++step) {
@@ -196,6 +196,95 @@ TEST(DataParallelTest, UnusedParametersCanBeAllowed) {
       EXPECT_FLOAT_EQ(gradient(*weights, 0), 2);
       EXPECT_FLOAT_EQ(gradient(*weights, 1), 2);
       EXPECT_FALSE(weights->parameters()[2].grad().defined());
+    }
+  });
+}
+
+TEST(DataParallelTest, AModuleThatIsPreparedAgainIsTheSameModel) {
+  on_ranks(2, [] {
+    Accelerator accelerator, another;
+    auto weight = std::make_shared<Weight>();
+    auto model = accelerator.prepare(weight);
+    auto again = another.prepare(weight);
+    EXPECT_EQ(model.strategy(), again.strategy());
+    accelerator.backward(again(torch::full({1}, accelerator.is_main_process() ? 1.0 : 3.0)));
+    EXPECT_FLOAT_EQ(gradient(*weight), 2);
+  });
+}
+
+TEST(DataParallelTest, EvaluationModeKeepsNothingConsistent) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    if (!accelerator.is_main_process()) return;  // Nothing in it waits for the others.
+    auto weight = std::make_shared<Weight>();
+    auto model = accelerator.prepare_model(weight, {.evaluation_mode = true});
+    accelerator.backward(model(torch::full({1}, 3.0)));
+    EXPECT_FLOAT_EQ(gradient(*weight), 3);
+  });
+}
+
+TEST(DataParallelTest, ASyncCanBeForced) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto weight = std::make_shared<Weight>();
+    auto model = accelerator.prepare(weight);
+    const float mine = accelerator.is_main_process() ? 1 : 3;
+    auto paused = accelerator.no_sync(model);
+    accelerator.backward(model(torch::full({1}, mine)));
+    EXPECT_FLOAT_EQ(gradient(*weight), mine);
+    {
+      auto forced = accelerator.trigger_sync_in_backward(model);
+      accelerator.backward(model(torch::full({1}, 10 * mine)));
+    }
+    EXPECT_FLOAT_EQ(gradient(*weight), 22);
+    accelerator.backward(model(torch::full({1}, mine)));
+    EXPECT_FLOAT_EQ(gradient(*weight), 22 + mine);
+  });
+}
+
+// As upstream's test of its hooks: within 1e-2 of plain fp32.
+TEST(DataParallelTest, HooksCompressGradientsOnTheWay) {
+  on_ranks(2, [] {
+    const auto gradients = [](const DataParallelOptions& options) {
+      Accelerator accelerator({.data_parallel = options});
+      torch::manual_seed(1);
+      auto model = accelerator.prepare(make_net());
+      torch::manual_seed(accelerator.process_index());
+      // The second pass runs with the buckets that the first one led to.
+      for (int pass = 0; pass < 2; ++pass) {
+        model->zero_grad();
+        accelerator.backward(model(torch::randn({4, 1, 8, 8})).square().mean());
+      }
+      std::vector<torch::Tensor> all;
+      for (const torch::Tensor& parameter : model->parameters()) all.push_back(parameter.grad());
+      return all;
+    };
+    const auto plain = gradients({}), views = gradients({.gradient_as_bucket_view = false}),
+               halved = gradients({.comm_hook = CommHook::kFp16}),
+               brain = gradients({.bucket_cap_mb = 1, .comm_hook = CommHook::kBf16});
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      EXPECT_GT(plain[i].abs().max().item<double>(), 1e-3);
+      EXPECT_TRUE(torch::equal(plain[i], views[i]));
+      EXPECT_TRUE(torch::allclose(plain[i], halved[i], 1e-2, 1e-2));
+      EXPECT_TRUE(torch::allclose(plain[i], brain[i], 1e-2, 1e-2));
+      EXPECT_FALSE(torch::equal(plain[i], halved[i]) && torch::equal(plain[i], brain[i]));
+      EXPECT_TRUE(torch::equal(halved[i], halved[i].to(torch::kHalf).to(torch::kFloat)));
+      EXPECT_TRUE(torch::equal(brain[i], brain[i].to(torch::kBFloat16).to(torch::kFloat)));
+    }
+  });
+}
+
+TEST(DataParallelTest, AStaticGraphMayLeaveParametersOut) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.data_parallel = {.static_graph = true}});
+    auto weights = std::make_shared<Weight>(2);
+    auto model = accelerator.prepare(weights);
+    const float mine = accelerator.is_main_process() ? 1 : 3;
+    for (int step = 0; step < 4; ++step) {
+      weights->zero_grad();
+      // The first is used twice, the second never.
+      accelerator.backward(model(torch::full({1}, mine)) + model(torch::full({1}, mine)));
+      EXPECT_FLOAT_EQ(gradient(*weights), 4);
     }
   });
 }

@@ -4,6 +4,7 @@
 #include <torch/data/dataloader.h>
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
+#include <torch/optim/schedulers/lr_scheduler.h>
 
 #include <concepts>
 #include <memory>
@@ -41,11 +42,19 @@ concept module_holder = requires(const T& holder) {
   { module_of(holder) } -> std::convertible_to<std::shared_ptr<torch::nn::Module>>;
 };
 
-template <typename T>
-concept optimizer_pointer = requires {
+// A smart pointer to something of class `Base`.
+template <typename T, typename Base>
+concept pointer_to = requires {
   typename T::element_type;
 }
-&&std::derived_from<typename T::element_type, torch::optim::Optimizer>&&
+&&std::derived_from<typename T::element_type, Base>&&
     std::constructible_from<std::shared_ptr<typename T::element_type>, T>;
+
+template <typename T>
+concept optimizer_pointer = pointer_to<T, torch::optim::Optimizer>;
+template <typename T>
+concept torch_scheduler = std::derived_from<T, torch::optim::LRScheduler>;
+template <typename T>
+concept torch_scheduler_pointer = pointer_to<T, torch::optim::LRScheduler>;
 
 }  // namespace accel

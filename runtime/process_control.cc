@@ -43,6 +43,11 @@ void set_state(at::Generator& generator, const std::string& bytes) {
 OperationScope ProcessControl::begin_operation(const char* operation,
                                                const std::vector<at::Tensor>& tensors,
                                                std::optional<std::int64_t> free_dimension) const {
+  if (state_->uneven_inputs != nullptr) {
+    throw std::logic_error(std::string(operation) +
+                           "() would wait in vain inside of join_uneven_inputs() for the processes "
+                           "that have ended: call it after that");
+  }
   if (use_distributed() && debug_) {
     const OperationScope scope(state_->communicator.get(), operation);
     CallShape call{.operation = operation, .free_dimension = free_dimension};

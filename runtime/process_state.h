@@ -13,6 +13,8 @@
 
 namespace accel {
 
+class UnevenInputs;
+
 // What all Accelerators of a process share. It lives as long as one of them, or anything they
 // prepared, does: nothing distributed is left for static destruction.
 struct ProcessState {
@@ -24,6 +26,8 @@ struct ProcessState {
   bool triggered = false;  // set_trigger() was called and no check has seen it.
   std::vector<std::weak_ptr<ParallelStrategy>>
       models;  // Prepared ones; those that died stay until looked at.
+
+  std::shared_ptr<UnevenInputs> uneven_inputs;  // Inside of join_uneven_inputs(), else null.
 
   // The living state, or a new one made from the environment: chooses the device and joins the
   // world. Throws std::invalid_argument for a bad environment or if the living state was made for

@@ -90,6 +90,13 @@ void Checkpointer::add_optimizer(std::shared_ptr<torch::optim::Optimizer> optimi
   add_once(optimizers_, std::move(optimizer));
 }
 
+void Checkpointer::clear() {
+  models_.clear();
+  optimizers_.clear();
+  schedulers_.clear();
+  loaders_.clear();
+}
+
 fs::path Checkpointer::automatic_parent() const {
   if (!project_.automatic_checkpoint_naming || project_.project_dir.empty()) {
     throw std::invalid_argument(

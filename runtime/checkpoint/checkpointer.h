@@ -58,6 +58,13 @@ class Checkpointer {
   // Null without one.
   void set_scaler(std::shared_ptr<LossScaler> scaler) { scaler_ = std::move(scaler); }
 
+  const std::vector<std::shared_ptr<torch::optim::Optimizer>>& optimizers() const {
+    return optimizers_;
+  }
+  const std::vector<Scheduler>& schedulers() const { return schedulers_; }
+  // Forgets all of these; objects, hooks and the last two stay.
+  void clear();
+
   // Run on every rank, in the order in which they were added.
   void add_save_hook(CheckpointHook hook) { save_hooks_.push_back(std::move(hook)); }
   void add_load_hook(CheckpointHook hook) { load_hooks_.push_back(std::move(hook)); }

@@ -6,10 +6,15 @@
 namespace accel {
 
 Accumulation::Accumulation(const GradientAccumulation& options) : options_(options) {
-  if (options_.num_steps < 1) {
-    throw std::invalid_argument("gradient_accumulation.num_steps = " +
-                                std::to_string(options_.num_steps) + " should be at least 1");
+  set_num_steps(options.num_steps);
+}
+
+void Accumulation::set_num_steps(int num_steps) {
+  if (num_steps < 1) {
+    throw std::invalid_argument("gradient_accumulation.num_steps = " + std::to_string(num_steps) +
+                                " should be at least 1");
   }
+  options_.num_steps = num_steps;
 }
 
 void Accumulation::begin(bool end_of_dataloader) {

@@ -50,6 +50,10 @@ class Accumulation {
   }
 
   const GradientAccumulation& options() const { return options_; }
+  // From the next batch on. Throws std::invalid_argument if num_steps < 1.
+  void set_num_steps(int num_steps);
+  // For the running batch.
+  void set_sync_gradients(bool sync) { sync_ = sync; }
 
   // Setting it goes on in that window, with the gradients that it has added up. Throws
   // std::invalid_argument if a number is negative.

@@ -107,6 +107,19 @@ TEST(AccumulationTest, GoesOnFromItsState) {
   }
 }
 
+TEST(AccumulationTest, StepsAndSyncCanBeSet) {
+  Accumulation rule({.num_steps = 4});
+  for (int batch = 0; batch < 3; ++batch) rule.begin(false);
+  rule.set_num_steps(2);
+  EXPECT_EQ(steps(rule, 1, 3), "S-S");
+  rule.begin(false);
+  rule.set_sync_gradients(true);
+  EXPECT_TRUE(rule.sync_gradients() && rule.reduces());
+  rule.set_sync_gradients(false);
+  EXPECT_FALSE(rule.sync_gradients() || rule.reduces());
+  EXPECT_THROW(rule.set_num_steps(0), std::invalid_argument);
+}
+
 TEST(AccumulationTest, RefusesLessThanOneStep) {
   EXPECT_THROW(Accumulation({.num_steps = 0}), std::invalid_argument);
 }

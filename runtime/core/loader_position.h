@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace accel {
@@ -20,6 +21,9 @@ struct LoaderPosition {
 // The loops that are open now; the innermost is the one begun last. Not thread-safe.
 class ActiveLoaders {
  public:
+  // What holds for loops that begin now instead of their loader's even_batches; none: the loader's.
+  std::optional<bool> even_batches;
+
   void enter(const LoaderPosition* position) { open_.push_back(position); }
   void leave(const LoaderPosition* position) { std::erase(open_, position); }
 

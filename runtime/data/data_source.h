@@ -89,7 +89,7 @@ struct DataSource {
             .batch_size = batch_size(),
             .split_batches = binding.split_batches,
             // One process alone has nobody to be even with: its last batch stays short.
-            .even_batches = binding.even_batches && binding.num_processes > 1,
+            .even_batches = binding.evens_batches() && binding.num_processes > 1,
             .drop_last = drop_last()};
   }
 };

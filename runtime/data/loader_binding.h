@@ -23,6 +23,8 @@ struct LoaderBinding {
   std::shared_ptr<const DeviceTransfer> transfer = std::make_shared<DeviceTransfer>();
   std::shared_ptr<ActiveLoaders> active = std::make_shared<ActiveLoaders>();
   std::shared_ptr<Communicator> communicator = {};  // Needed to dispatch.
+
+  bool evens_batches() const { return active->even_batches.value_or(even_batches); }
 };
 
 }  // namespace accel

@@ -90,13 +90,14 @@ void Scheduler::set_state(const SchedulerState& state) {
   state_->apply();
 }
 
-void Scheduler::bind(const SchedulerOptions& options,
+bool Scheduler::bind(const SchedulerOptions& options,
                      std::shared_ptr<const Accumulation> accumulation,
                      std::shared_ptr<const LossScaler> scaler) {
-  if (state_->accumulation != nullptr) return;
+  if (state_->accumulation != nullptr) return false;
   state_->options = options;
   state_->accumulation = std::move(accumulation);
   state_->scaler = std::move(scaler);
+  return true;
 }
 
 }  // namespace accel

@@ -48,8 +48,8 @@ class Scheduler {
   SchedulerState state() const;
   void set_state(const SchedulerState& state);
 
-  // Called by Accelerator::prepare(). The first binding stays.
-  void bind(const SchedulerOptions& options, std::shared_ptr<const Accumulation> accumulation,
+  // Called by Accelerator::prepare(). The first binding stays; returns whether this is it.
+  bool bind(const SchedulerOptions& options, std::shared_ptr<const Accumulation> accumulation,
             std::shared_ptr<const LossScaler> scaler);
 
  private:

@@ -1,6 +1,8 @@
 #include "runtime/parallel/data_parallel.h"
 
 #include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/nn/module.h>
 
 #include <algorithm>
 #include <functional>
@@ -12,6 +14,9 @@
 #include <unordered_set>
 #include <utility>
 #include <vector>
+
+#include "runtime/comm/communicator.h"
+#include "runtime/parallel/comm_hook.h"
 
 namespace accel {
 namespace {
@@ -69,6 +74,8 @@ class DataParallel final : public ParallelStrategy {
     if (!parameters_.empty()) reducer_ = make_reducer();
   }
 
+  const torch::nn::Module* module() const override { return module_.get(); }
+
   bool has_gradients() const { return reducer_ != nullptr; }
 
   bool reached_from(const at::Tensor& loss) const override {
@@ -77,26 +84,60 @@ class DataParallel final : public ParallelStrategy {
                        [&](const auto& node) { return reached.contains(node.get()); });
   }
 
-  void before_backward(const at::Tensor& loss) override {
-    reducer_->rebuild_buckets();
-    if (options_.find_unused_parameters) {
-      reducer_->prepare_for_backward({loss});
-    } else {
-      reducer_->prepare_for_backward({});
-    }
-  }
+  void before_backward(const at::Tensor& loss) override { begin_pass({loss}); }
 
   void after_backward(const at::Tensor& loss) override {
+    // The first pass over a static graph only counts how often each parameter is used.
+    if (options_.static_graph && passes_ == 1) reducer_->delay_all_reduce();
     try {
       reducer_->check_finalized();
     } catch (const c10::Error&) {
       throw std::runtime_error(unused_parameters(loss));
     }
     release_views();
-    if (module_->is_training()) communicator_->broadcast(buffers_);
+    if (broadcasts_buffers()) communicator_->broadcast(buffers_, leader_);
+  }
+
+  bool broadcasts_buffers() const override {
+    return options_.broadcast_buffers && module_->is_training();
+  }
+
+  void set_leader(int rank) override { leader_ = rank; }
+
+  // Through the same hooks, so that whatever the reducer does for a pass is done here too.
+  void shadow_backward(bool broadcast_buffers) override {
+    const at::AutoGradMode with_graph(true);
+    std::vector<at::Tensor> kept, outputs, zeros;
+    for (at::Tensor& parameter : parameters_) {
+      // Gradients are the reducer's memory, which is about to be used.
+      kept.push_back(parameter.grad().defined() ? parameter.grad().clone() : at::Tensor());
+      parameter.mutable_grad() = at::Tensor();
+      outputs.push_back(parameter.view_as(parameter));
+      zeros.push_back(at::zeros_like(parameter));
+    }
+    begin_pass(outputs);
+    torch::autograd::backward(outputs, zeros);
+    reducer_->check_finalized();
+    for (std::size_t i = 0; i < kept.size(); ++i) parameters_[i].mutable_grad() = kept[i];
+    if (broadcast_buffers) communicator_->broadcast(buffers_, leader_);
+  }
+
+  void copy_from(int rank) override {
+    std::vector<at::Tensor> state = buffers_;
+    for (auto& [name, tensor] : distinct(module_->named_parameters())) {
+      state.push_back(tensor.detach());
+    }
+    communicator_->broadcast(state, rank);
   }
 
  private:
+  void begin_pass(const std::vector<at::Tensor>& outputs) {
+    reducer_->rebuild_buckets();
+    ++passes_;
+    reducer_->prepare_for_backward(options_.find_unused_parameters ? outputs
+                                                                   : std::vector<at::Tensor>());
+  }
+
   // A broadcast between models that differ would hang or mix them up.
   void check_same_model() {
     std::ostringstream text;
@@ -119,19 +160,29 @@ class DataParallel final : public ParallelStrategy {
   // In the order in which gradients become ready, about the reverse of their registration. The
   // first bucket is small, so that communication starts early.
   std::unique_ptr<c10d::Reducer> make_reducer() const {
+    if (options_.bucket_cap_mb < 1) {
+      throw std::invalid_argument("data_parallel.bucket_cap_mb = " +
+                                  std::to_string(options_.bucket_cap_mb) + " should be at least 1");
+    }
+    const std::int64_t cap = std::int64_t{options_.bucket_cap_mb} << 20;
+    const std::int64_t first = std::min<std::int64_t>(c10d::kDefaultFirstBucketBytes, cap);
     const std::vector<bool> sparse(parameters_.size(), false);
     auto [buckets, limits] = c10d::compute_bucket_assignment_by_size(
-        parameters_, {c10d::kDefaultFirstBucketBytes, c10d::kDefaultBucketBytesCap}, sparse);
+        parameters_, {static_cast<std::size_t>(first), static_cast<std::size_t>(cap)}, sparse);
     std::reverse(buckets.begin(), buckets.end());
     std::reverse(limits.begin(), limits.end());
     std::unordered_map<std::size_t, std::string> names;
     for (std::size_t i = 0; i < names_.size(); ++i) names[i] = names_[i];
-    return std::make_unique<c10d::Reducer>(
-        parameters_, buckets, communicator_->process_group(), sparse, c10d::kDefaultBucketBytesCap,
-        options_.find_unused_parameters, /*gradient_as_bucket_view=*/true, names,
-        c10d::kDefaultFirstBucketBytes,
+    auto reducer = std::make_unique<c10d::Reducer>(
+        parameters_, buckets, communicator_->process_group(), sparse, cap,
+        options_.find_unused_parameters, options_.gradient_as_bucket_view, names, first,
         /*skip_all_reduce_unused_params=*/false, /*use_python_reducer=*/false,
         std::vector<std::int64_t>(limits.begin(), limits.end()));
+    if (options_.static_graph) reducer->set_static_graph();
+    if (auto hook = make_comm_hook(options_.comm_hook, *communicator_)) {
+      reducer->register_comm_hook(std::move(hook));
+    }
+    return reducer;
   }
 
   // The gradients are views into the buckets, and LibTorch's zero_grad() refuses to detach a view
@@ -155,8 +206,8 @@ class DataParallel final : public ParallelStrategy {
     if (count > kNamed) names += " and " + std::to_string(count - kNamed) + " more";
     return "rank " + std::to_string(communicator_->rank()) +
            ": the loss does not depend on these parameters of " + module_->name() + ": " + names +
-           "; freeze them with requires_grad_(false), or set find_unused_parameters in "
-           "AcceleratorOptions";
+           "; freeze them with requires_grad_(false), or set data_parallel.find_unused_parameters "
+           "in AcceleratorOptions";
   }
 
   // The reducer refers to the communicator, and goes first.
@@ -167,6 +218,8 @@ class DataParallel final : public ParallelStrategy {
   std::vector<std::string> names_;      // Of parameters_.
   std::vector<std::shared_ptr<Node>> accumulators_;
   std::vector<at::Tensor> buffers_;
+  std::int64_t passes_ = 0;
+  int leader_ = 0;
   std::unique_ptr<c10d::Reducer> reducer_;
 };
 

@@ -8,26 +8,34 @@
 
 namespace accel {
 
-// While it lives, backward passes leave each process's own gradients in these models. Null models
-// are passed over; scopes of one model may overlap.
+enum class Sync {
+  kPaused,  // Backward passes leave each process's own gradients in the models.
+  kForced,  // They reduce, whatever kPaused scopes there are.
+};
+
+// While it lives, it holds for these models. Null models are passed over; scopes of one model may
+// overlap.
 class SyncScope {
  public:
-  explicit SyncScope(std::vector<std::shared_ptr<ParallelStrategy>> paused)
-      : paused_(std::move(paused)) {
-    for (const auto& model : paused_) {
-      if (model != nullptr) model->pause();
-    }
+  explicit SyncScope(std::vector<std::shared_ptr<ParallelStrategy>> models,
+                     Sync sync = Sync::kPaused)
+      : models_(std::move(models)), sync_(sync) {
+    add(1);
   }
-  ~SyncScope() {
-    for (const auto& model : paused_) {
-      if (model != nullptr) model->resume();
-    }
-  }
+  ~SyncScope() { add(-1); }
   SyncScope(const SyncScope&) = delete;
   SyncScope& operator=(const SyncScope&) = delete;
 
  private:
-  const std::vector<std::shared_ptr<ParallelStrategy>> paused_;
+  void add(int scopes) {
+    for (const auto& model : models_) {
+      if (model == nullptr) continue;
+      sync_ == Sync::kPaused ? model->add_pauses(scopes) : model->add_forced(scopes);
+    }
+  }
+
+  const std::vector<std::shared_ptr<ParallelStrategy>> models_;
+  const Sync sync_;
 };
 
 }  // namespace accel

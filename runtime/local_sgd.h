@@ -1,0 +1,57 @@
+// Local SGD: each process steps by itself, and the parameters are averaged every few steps.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "runtime/accelerator.h"
+#include "runtime/parallel/sync_scope.h"
+
+namespace accel {
+
+// While it lives, backward() leaves this process's own gradients in the model:
+//
+//   accel::LocalSgd local_sgd(accelerator, model, 8);
+//   for (auto& batch : loader) {
+//     accelerator.backward(loss_of(model(batch.data), batch.target));
+//     optimizer.step();
+//     optimizer.zero_grad();
+//     local_sgd.step();
+//   }
+//
+// Every process makes the same number of steps. Only parameters are averaged: buffers, and what
+// optimizers keep of them, stay each process's own; buffers follow rank 0's again at the next
+// backward pass outside. In fp16 a process may skip a step that others make.
+class LocalSgd {
+ public:
+  // With `enabled` false, or one process, nothing happens. Throws std::invalid_argument if
+  // `every_steps` < 1.
+  template <typename Holder>
+  LocalSgd(const Accelerator& accelerator, const Model<Holder>& model, int every_steps,
+           bool enabled = true)
+      : LocalSgd(accelerator, module_of(model.unwrap()), model.strategy(), every_steps, enabled) {}
+  // Averages the parameters once more, unless an exception ends the scope. Collective; throws as
+  // step().
+  ~LocalSgd() noexcept(false);
+  LocalSgd(const LocalSgd&) = delete;
+  LocalSgd& operator=(const LocalSgd&) = delete;
+
+  // After each optimizer step. Collective at every `every_steps`-th: one all-reduce for each
+  // parameter. Throws CommunicationError if a peer is lost.
+  void step();
+
+ private:
+  LocalSgd(const Accelerator& accelerator, std::shared_ptr<torch::nn::Module> module,
+           const std::shared_ptr<ParallelStrategy>& strategy, int every_steps, bool enabled);
+  void average();
+
+  const Accelerator accelerator_;
+  const std::shared_ptr<torch::nn::Module> module_;
+  const bool enabled_;
+  const int every_steps_;
+  const int exceptions_;  // On their way when it began.
+  const SyncScope paused_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace accel

@@ -1,0 +1,224 @@
+// Several processes that step by themselves, or not equally often.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/data.h>
+#include <torch/nn/module.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/sgd.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "runtime/local_sgd.h"
+#include "runtime/testing/ranks.h"
+
+namespace accel {
+namespace {
+
+// y = w * x: the gradient of w is x.
+struct Weight : torch::nn::Module {
+  torch::Tensor w = register_parameter("w", torch::zeros({1}));
+  torch::Tensor forward(const torch::Tensor& x) { return w * x; }
+};
+
+torch::Tensor input(float x) { return torch::full({1}, x); }
+
+TEST(LocalSgdTest, AveragesEveryFewStepsAndAtTheEnd) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto weight = std::make_shared<Weight>();
+    auto [model, optimizer] =
+        accelerator.prepare(weight, torch::optim::SGD(weight->parameters(), 1.0));
+    const float mine = accelerator.is_main_process() ? -1 : -3;
+    std::vector<float> weights;
+    const auto step = [&] {
+      accelerator.backward(model(input(mine)));
+      optimizer.step();
+      optimizer.zero_grad();
+    };
+    {
+      LocalSgd local_sgd(accelerator, model, 2);
+      for (int batch = 0; batch < 3; ++batch) {
+        step();
+        local_sgd.step();
+        weights.push_back(weight->w.item<float>());
+      }
+    }
+    weights.push_back(weight->w.item<float>());
+    step();
+    weights.push_back(weight->w.item<float>());
+    EXPECT_THAT(weights, testing::ElementsAre(-mine, 4, 4 - mine, 6, 8));
+    {
+      LocalSgd disabled(accelerator, model, 1, /*enabled=*/false);
+      step();
+      disabled.step();
+    }
+    EXPECT_EQ(weight->w.item<float>(), 10);
+    EXPECT_THROW(LocalSgd(accelerator, model, 0), std::invalid_argument);
+  });
+}
+
+TEST(LocalSgdTest, AnExceptionIsNotKeptWaitingForTheOthers) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto model = accelerator.prepare(std::make_shared<Weight>());
+    const auto fail = [&] {
+      LocalSgd local_sgd(accelerator, model, 2);
+      throw std::runtime_error("mine");
+    };
+    accelerator.on_main_process([&] { EXPECT_THROW(fail(), std::runtime_error); });
+  });
+}
+
+// What a process steps on alone it scales, skips and counts alone; before gradients are reduced
+// again the scales become one.
+TEST(LocalSgdTest, ScalesThatWentApartMeetAgain) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
+    auto weight = std::make_shared<Weight>();
+    auto [model, optimizer] =
+        accelerator.prepare(weight, torch::optim::SGD(weight->parameters(), 1.0));
+    const float overflow = accelerator.is_main_process() ? 1 : INFINITY;
+    const auto step = [&](float x) {
+      accelerator.backward(model(input(x)));
+      const float scaled = weight->w.grad().item<float>();
+      optimizer.step();
+      optimizer.zero_grad();
+      return scaled;
+    };
+    {
+      auto paused = accelerator.no_sync(model);
+      step(overflow);
+      EXPECT_EQ(optimizer.step_was_skipped(), !accelerator.is_main_process());
+      EXPECT_EQ(step(1), accelerator.is_main_process() ? 65536 : 32768);
+    }
+    EXPECT_EQ(step(1), 32768);
+    // One rank's overflow is everybody's.
+    step(overflow);
+    EXPECT_TRUE(optimizer.step_was_skipped());
+    EXPECT_EQ(step(1), 16384);
+  });
+}
+
+// Numbers from 1 on, one per batch.
+auto numbers(std::int64_t count) {
+  return make_data_loader<torch::data::samplers::SequentialSampler>(
+      torch::data::datasets::TensorDataset(torch::arange(1, count + 1, torch::kFloat))
+          .map(torch::data::transforms::Stack<torch::data::TensorExample>()),
+      1);
+}
+
+int length(auto& loader) {
+  int batches = 0;
+  for ([[maybe_unused]] auto& batch : loader) ++batches;
+  return batches;
+}
+
+// As upstream's test: as many samples as processes and one more, so that the last has one batch
+// and rank 0 has two.
+TEST(JoinTest, ProcessesThatHaveEndedGoThroughTheOthersPasses) {
+  for (int world_size : {2, 3}) {
+    on_ranks(world_size, [&] {
+      Accelerator accelerator;
+      auto weight = std::make_shared<Weight>();
+      auto [model, optimizer, loader] = accelerator.prepare(
+          weight, torch::optim::SGD(weight->parameters(), 1.0), numbers(world_size + 1));
+      accelerator.join_uneven_inputs(
+          [&] {
+            int batches = 0;
+            for (auto& batch : loader) {
+              accelerator.backward(model(batch.data));
+              optimizer.step();
+              optimizer.zero_grad();
+              ++batches;
+            }
+            EXPECT_EQ(batches, accelerator.is_main_process() ? 2 : 1);
+          },
+          {.even_batches = false});
+      const float n = static_cast<float>(world_size);
+      EXPECT_FLOAT_EQ(weight->w.item<float>(), -((n + 1) / 2 + (n + 1) / n));
+      EXPECT_EQ(length(loader), 2) << "even_batches is as before";
+    });
+  }
+}
+
+// A weight, and a buffer that counts what it has seen.
+struct Counting : Weight {
+  torch::Tensor seen = register_buffer("seen", torch::zeros({1}));
+  torch::Tensor forward(const torch::Tensor& x) {
+    seen.add_(x);
+    return Weight::forward(x);
+  }
+};
+
+// Rank 0 ends first: buffers, and what the optimizer and the scheduler know, are the others'.
+TEST(JoinTest, EveryoneGoesOnFromTheStateOfTheLast) {
+  on_ranks(3, [] {
+    Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16,
+                             .scheduler_unit = SchedulerUnit::kOptimizerSteps});
+    auto weight = std::make_shared<Counting>();
+    auto adam = std::make_shared<torch::optim::Adam>(weight->parameters(), 0.5);
+    auto [model, optimizer, scheduler] =
+        accelerator.prepare(weight, adam, Scheduler(adam, step_schedule(1, 0.5)));
+    const auto step = [&] {
+      accelerator.backward(model(input(1)));
+      optimizer.step();
+      scheduler.step();
+      optimizer.zero_grad();
+    };
+    accelerator.join_uneven_inputs([&] {
+      for (int batch = 0; batch <= accelerator.process_index(); ++batch) step();
+    });
+    EXPECT_EQ(scheduler.last_epoch(), 3);
+    step();
+    EXPECT_EQ(weight->seen.item<float>(), 4);
+    EXPECT_FLOAT_EQ(static_cast<float>(scheduler.get_last_lr()[0]), 0.5f / 16);
+    const torch::Tensor all = accelerator.gather(weight->w.detach());
+    EXPECT_TRUE(torch::equal(all, all[0].expand(3))) << all;
+    EXPECT_NE(all[0].item<float>(), 0);
+  });
+}
+
+TEST(JoinTest, ShadowsUseTheModelsOptions) {
+  for (const DataParallelOptions& options :
+       {DataParallelOptions{.find_unused_parameters = true},
+        DataParallelOptions{.gradient_as_bucket_view = false, .comm_hook = CommHook::kBf16}}) {
+    on_ranks(2, [&] {
+      Accelerator accelerator({.data_parallel = options});
+      auto weight = std::make_shared<Weight>();
+      auto model = accelerator.prepare(weight);
+      accelerator.join_uneven_inputs([&] {
+        for (int batch = 0; batch < 1 + 3 * accelerator.process_index(); ++batch) {
+          weight->zero_grad();
+          accelerator.backward(model(input(4)));
+          EXPECT_FLOAT_EQ(weight->w.grad().item<float>(), batch == 0 ? 4 : 2);
+        }
+      });
+      EXPECT_FLOAT_EQ(weight->w.grad().item<float>(), accelerator.is_main_process() ? 4 : 2);
+    });
+  }
+}
+
+TEST(JoinTest, RefusesWhatWouldHang) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto one = std::make_shared<Weight>(), two = std::make_shared<Weight>();
+    auto [first, second] = accelerator.prepare(one, two);
+    EXPECT_THROW(accelerator.join_uneven_inputs([&] { accelerator.gather(input(1)); }),
+                 std::logic_error);
+    EXPECT_THROW(accelerator.join_uneven_inputs(
+                     [&] { accelerator.backward(first(input(1)) + second(input(1))); }),
+                 std::logic_error);
+    EXPECT_THROW(accelerator.join_uneven_inputs([&] {
+      auto& mine = accelerator.is_main_process() ? first : second;
+      accelerator.backward(mine(input(1)));
+    }),
+                 std::logic_error);
+    Accelerator fixed({.data_parallel = {.static_graph = true}});
+    EXPECT_THROW(fixed.join_uneven_inputs([] {}), std::invalid_argument);
+    accelerator.wait_for_everyone();
+  });
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,59 @@
+#include "runtime/parallel/uneven_inputs.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "runtime/comm/communicator.h"
+#include "runtime/core/join_round.h"
+
+namespace accel {
+
+UnevenInputs::UnevenInputs(std::vector<std::shared_ptr<ParallelStrategy>> models,
+                           std::shared_ptr<Communicator> communicator)
+    : models_(std::move(models)), communicator_(std::move(communicator)) {
+  if (models_.size() > kMostJoinedModels) {
+    throw std::invalid_argument("join_uneven_inputs: " + std::to_string(models_.size()) +
+                                " prepared models are more than " +
+                                std::to_string(kMostJoinedModels));
+  }
+}
+
+void UnevenInputs::announce(ParallelStrategy& model) {
+  std::vector<AnnouncedModel> announced(models_.size());
+  const auto known = std::find_if(models_.begin(), models_.end(),
+                                  [&](const auto& joined) { return joined.get() == &model; });
+  if (known == models_.end())
+    throw std::logic_error("join_uneven_inputs: prepare models before it");
+  announced[static_cast<std::size_t>(known - models_.begin())] = {
+      .takes_part = true, .buffers = model.broadcasts_buffers()};
+  const OperationScope operation(communicator_.get(), "join_uneven_inputs");
+  const JoinRound round =
+      join_round(communicator_->all_gather_number(announcement_of(announced)), models_.size());
+  model.set_leader(round.leader);
+}
+
+std::optional<int> UnevenInputs::finish() {
+  const OperationScope operation(communicator_.get(), "join_uneven_inputs");
+  bool ended_last = true;
+  while (true) {
+    const JoinRound round = join_round(communicator_->all_gather_number(0), models_.size());
+    if (round.over) break;
+    ended_last = false;
+    const auto pass = [&] {
+      for (std::size_t i = 0; i < models_.size(); ++i) {
+        models_[i]->set_leader(round.leader);
+        if (round.models[i].takes_part) models_[i]->shadow_backward(round.models[i].buffers);
+      }
+    };
+    communicator_->run_call("backward", pass);
+  }
+  const auto last = communicator_->all_gather_number(ended_last ? 1 : 0);
+  for (const auto& model : models_) model->set_leader(0);
+  if (std::count(last.begin(), last.end(), 0) == 0) return std::nullopt;
+  const int source = static_cast<int>(std::find(last.begin(), last.end(), 1) - last.begin());
+  for (const auto& model : models_) model->copy_from(source);
+  return source;
+}
+
+}  // namespace accel
