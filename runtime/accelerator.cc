@@ -25,6 +25,10 @@ Accelerator::Accelerator(const AcceleratorOptions& options)
   accumulation.num_steps =
       state_->environment.gradient_accumulation_steps.value_or(accumulation.num_steps);
   accumulation_ = std::make_shared<Accumulation>(accumulation);
+  options_.cpu = state_->cpu;
+  options_.mixed_precision = mixed_precision();
+  options_.gradient_accumulation = accumulation;
+  options_.debug = options.debug || state_->environment.debug;
   if (mixed_precision() == MixedPrecision::kFp16) {
     scaler_ = std::make_shared<LossScaler>(options.loss_scaling);
   }
@@ -41,6 +45,7 @@ std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
     auto prepared = living.lock();
     if (prepared != nullptr && prepared->module() == module.get()) return prepared;
   }
+  const auto operation = begin_operation("prepare");
   auto strategy =
       make_data_parallel(std::move(module), state_->communicator, options_.data_parallel);
   if (strategy != nullptr) state_->models.push_back(strategy);
@@ -52,7 +57,10 @@ LoaderBinding Accelerator::bind_loader() {
   const bool seedable = options_.use_seedable_sampler || options_.data_seed;
   auto seed = static_cast<std::int64_t>(seedable ? options_.data_seed.value_or(initial_seed())
                                                  : draw_seed());
-  if (use_distributed()) seed = state_->communicator->broadcast_number(seed);
+  if (use_distributed()) {
+    const auto operation = begin_operation("prepare");
+    seed = state_->communicator->broadcast_number(seed);
+  }
   return {.prepared = true,
           .num_processes = static_cast<std::size_t>(num_processes()),
           .process_index = static_cast<std::size_t>(process_index()),
@@ -72,7 +80,7 @@ void Accelerator::free_memory() {
   if (device().is_cuda()) at::accelerator::emptyCache();
 }
 
-void Accelerator::backward(const torch::Tensor& loss) {
+void Accelerator::backward(const torch::Tensor& loss, const BackwardOptions& options) {
   std::erase_if(state_->models, [](const auto& model) { return model.expired(); });
   std::vector<std::shared_ptr<ParallelStrategy>> taking_part;
   for (const auto& living : state_->models) {
@@ -94,7 +102,7 @@ void Accelerator::backward(const torch::Tensor& loss) {
                                      /*reduced=*/!use_distributed() || !taking_part.empty());
   const auto pass = [&] {
     for (const auto& model : taking_part) model->before_backward(loss);
-    share.backward();
+    share.backward({}, options.retain_graph || options.create_graph, options.create_graph);
     for (const auto& model : taking_part) model->after_backward(loss);
   };
   taking_part.empty() ? pass() : state_->communicator->run_call("backward", pass);

@@ -57,6 +57,12 @@ struct JoinOptions {
   std::optional<bool> even_batches = {};
 };
 
+// As torch::Tensor::backward() has them.
+struct BackwardOptions {
+  bool retain_graph = false;  // For a second pass through the same graph.
+  bool create_graph = false;  // For derivatives of the gradients; retains the graph too.
+};
+
 // A holder: copies, and further Accelerators of the process, share one world. Methods marked
 // "collective" are called by all ranks in the same order, and throw CommunicationError if a peer is
 // lost. Use it from one thread. See runtime/process_control.h, runtime/collectives.h and
@@ -68,6 +74,11 @@ class Accelerator : public Collectives, public Reporting {
   // std::invalid_argument for a bad environment, CommunicationError if the world cannot be joined,
   // std::runtime_error if there is a GPU but the CUDA part cannot be loaded.
   explicit Accelerator(const AcceleratorOptions& options = {});
+
+  // What holds: the options that were given, with what the environment says instead.
+  const AcceleratorOptions& options() const { return options_; }
+  // For the loaders that are prepared from now on.
+  void set_even_batches(bool even) { options_.even_batches = even; }
 
   // Modules (a TORCH_MODULE holder or a shared_ptr), optimizers (an rvalue, or a shared_ptr),
   // Schedulers, LibTorch's schedulers (of a prepared optimizer; see runtime/optim/lr_scheduler.h)
@@ -114,7 +125,7 @@ class Accelerator : public Collectives, public Reporting {
   // are zeroed. Collective for the models that the loss depends on. Throws std::runtime_error,
   // naming them, if parameters took no part and find_unused_parameters is off; CommunicationError
   // if a peer is lost meanwhile.
-  void backward(const torch::Tensor& loss);
+  void backward(const torch::Tensor& loss, const BackwardOptions& options = {});
 
   // Begins a batch of gradient accumulation, which lasts as long as the scope that is returned:
   //

@@ -5,19 +5,28 @@ namespace accel {
 
 void Accelerator::save_module(const torch::nn::Module& module, const std::string& folder,
                               ByteSize max_shard_size) const {
+  const auto operation = begin_operation("save_model");
   checkpointer_->on_main([&] { save_weights(module, folder, max_shard_size); });
 }
 
 void Accelerator::load_module(torch::nn::Module& module, const std::string& path,
                               bool strict) const {
+  const auto operation = begin_operation("load_checkpoint_in_model");
   checkpointer_->on_every_rank([&] { load_weights(module, path, strict); });
 }
 
-void Accelerator::save_state(const std::string& folder) { checkpointer_->save(folder); }
+void Accelerator::save_state(const std::string& folder) {
+  const auto operation = begin_operation("save_state");
+  checkpointer_->save(folder);
+}
 
-void Accelerator::wait_for_save() { checkpointer_->wait(); }
+void Accelerator::wait_for_save() {
+  const auto operation = begin_operation("wait_for_save");
+  checkpointer_->wait();
+}
 
 void Accelerator::load_state(const std::string& folder) {
+  const auto operation = begin_operation("load_state");
   checkpointer_->load(folder, /*required=*/true);
 }
 
@@ -30,6 +39,7 @@ void Accelerator::register_load_state_pre_hook(CheckpointHook hook) {
 }
 
 bool Accelerator::resume_from_newest() {
+  const auto operation = begin_operation("resume_from_newest");
   const bool resumed = checkpointer_->load("", /*required=*/false);
   checkpointer_->expect_saves();
   return resumed;

@@ -15,6 +15,17 @@ c10::Device choose_device(const Environment& environment, bool cpu) {
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(environment.local_rank % gpus));
 }
 
+// Before main(), which may ask LibTorch about GPUs before it makes an Accelerator. A program that
+// the environment keeps on the CPU does not pay for it.
+[[maybe_unused]] const bool preloaded = [] {
+  try {
+    if (!read_environment().use_cpu) preload_cuda();
+  } catch (const std::invalid_argument&) {
+    // acquire() says so.
+  }
+  return true;
+}();
+
 std::mutex mutex;
 std::weak_ptr<ProcessState> living;
 

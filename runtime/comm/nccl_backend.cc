@@ -58,6 +58,14 @@ const Plugin& plugin() {
 
 }  // namespace
 
+void preload_cuda() noexcept {
+  try {
+    plugin();
+  } catch (const std::exception&) {
+    // The next call tries again, and its error reaches somebody.
+  }
+}
+
 int load_cuda() { return plugin().count == nullptr ? 0 : plugin().count(); }
 
 c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10d::Store>& store,

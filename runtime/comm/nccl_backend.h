@@ -14,6 +14,10 @@ namespace accel {
 // the first use of a GPU. Thread-safe.
 int load_cuda();
 
+// The loading alone, without errors: load_cuda() says them. For the start of a program: whatever
+// asks LibTorch about GPUs before, torch::manual_seed() included, makes it forget them for good.
+void preload_cuda() noexcept;
+
 // Collectives of CUDA tensors on `device`. Needs load_cuda() > 0 before.
 c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                     const Environment& environment,
