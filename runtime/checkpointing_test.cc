@@ -12,6 +12,7 @@
 
 #include "runtime/accelerator.h"
 #include "runtime/core/checkpoint_error.h"
+#include "runtime/core/checkpoint_layout.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
@@ -19,6 +20,7 @@ namespace accel {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 fs::path fresh_folder(const std::string& name = "checkpoints_test") {
@@ -141,6 +143,58 @@ TEST(SaveState, TheNewestGoodOneIsTakenAndNumbersGoOn) {
   fresh.accelerator.save_state();
   fresh.accelerator.wait_for_save();
   EXPECT_TRUE(fs::exists(folder / "checkpoints/checkpoint_5/manifest.json"));
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    names.push_back(entry.path().filename());
+  }
+  return names;
+}
+
+// A number lower than theirs would go at once, with all that was trained.
+TEST(SaveState, ComesAfterDamagedOnesThatWerePassedOver) {
+  const fs::path folder = fresh_folder();
+  for (int i = 0; i < 4; ++i) fs::create_directories(folder / "checkpoints" / checkpoint_name(i));
+  Training run(folder, 1);
+  EXPECT_FALSE(run.accelerator.resume_from_newest());
+  for (const char* next : {"checkpoint_4", "checkpoint_5"}) {
+    run.train(1);
+    run.accelerator.save_state();
+    run.accelerator.wait_for_save();
+    EXPECT_THAT(names_in(folder / "checkpoints"), ElementsAre(next));
+  }
+  Training again(folder, 1);
+  EXPECT_TRUE(again.accelerator.resume_from_newest());
+  EXPECT_EQ(again.progress.step, 2);
+}
+
+TEST(SaveState, OfAFreshRunComesAfterThoseOfAnother) {
+  const fs::path folder = fs::path(testing::TempDir()) / "used_folder";
+  const fs::path parent = folder / "checkpoints";
+  if (std::getenv("RANK") == nullptr) {
+    fs::remove_all(folder);
+    Training other(folder, 1);
+    for (int i = 0; i < 3; ++i) other.accelerator.save_state();
+  }
+  on_ranks(2, [&] {
+    Training run(folder, 1);
+    run.train(1);
+    std::string hooked;
+    run.accelerator.register_save_state_pre_hook([&](const std::string& at) { hooked = at; });
+    for (const char* next : {"checkpoint_3", "checkpoint_4"}) {
+      run.accelerator.save_state();
+      run.accelerator.wait_for_save();
+      EXPECT_THAT(hooked, HasSubstr(next));
+      EXPECT_THAT(names_in(parent), ElementsAre(next));
+      run.accelerator.wait_for_everyone();
+    }
+    // What another run has put there meanwhile is not overwritten.
+    if (run.accelerator.is_main_process()) fs::create_directories(parent / "checkpoint_5");
+    EXPECT_THAT(error_of([&] { run.accelerator.save_state(); }), HasSubstr("already exists"));
+    run.accelerator.wait_for_everyone();
+  });
 }
 
 // Each is trained on with what the other has saved, while the save is still being written.

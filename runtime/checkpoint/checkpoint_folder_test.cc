@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <fstream>
@@ -102,7 +103,7 @@ TEST_F(CheckpointFolderTest, KilledAnywhereInANewOne) {
     save(1, "one");
     const bool survived = survives(nth, [&] {
       save(2, "two");
-      remove_old_checkpoints(parent_, 1);
+      remove_old_checkpoints(parent_ / "checkpoint_2", 1);
     });
     const auto found = newest();
     ASSERT_TRUE(found) << nth;
@@ -112,7 +113,7 @@ TEST_F(CheckpointFolderTest, KilledAnywhereInANewOne) {
     EXPECT_TRUE(committed || fs::exists(parent_ / "checkpoint_1")) << nth;
     // The next save is not in the way of what was left.
     save(2, "again");
-    remove_old_checkpoints(parent_, 1);
+    remove_old_checkpoints(parent_ / "checkpoint_2", 1);
     EXPECT_EQ(content_of(2), "again");
     EXPECT_EQ(std::distance(fs::directory_iterator(parent_), {}), 1) << nth;
     if (survived) {
@@ -160,6 +161,7 @@ TEST_F(CheckpointFolderTest, AnyFailureLeavesTheOldOneAndSaysWhere) {
     save(1, "old");
     std::atomic<int> operations{0};  // Files are written by several threads.
     std::string failed, reason;
+    testing::internal::CaptureStderr();  // Once it is in place, what is left of the old one.
     set_disk_faults({.under = parent_, .error = [&](const DiskOperation& operation) {
                        if (++operations != nth) return 0;
                        failed = operation.name;
@@ -170,6 +172,7 @@ TEST_F(CheckpointFolderTest, AnyFailureLeavesTheOldOneAndSaysWhere) {
     } catch (const CheckpointError& error) {
       reason = error.what();
     }
+    reason += testing::internal::GetCapturedStderr();
     set_disk_faults({});
     EXPECT_THAT(content_of(1), AnyOf("old", "new"));
     if (failed.empty()) break;
@@ -178,13 +181,30 @@ TEST_F(CheckpointFolderTest, AnyFailureLeavesTheOldOneAndSaysWhere) {
   }
 }
 
+// The one that is too many is no reason to keep the others, nor to call the new one lost.
+TEST_F(CheckpointFolderTest, WhatCannotBeRemovedIsNamedAndTheRestGoes) {
+  for (const std::uint64_t i : {0, 1, 2}) save(i, "one of them");
+  set_disk_faults(
+      {.under = parent_ / "checkpoint_0", .error = [](const DiskOperation&) { return EACCES; }});
+  testing::internal::CaptureStderr();
+  EXPECT_NO_THROW(remove_old_checkpoints(parent_ / "checkpoint_2", 1));
+  set_disk_faults({});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, AllOf(HasSubstr("an old checkpoint stays"), HasSubstr("checkpoint_0"),
+                          HasSubstr("Permission denied")));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+  EXPECT_TRUE(fs::exists(parent_ / "checkpoint_0"));
+  EXPECT_FALSE(fs::exists(parent_ / "checkpoint_1"));
+  EXPECT_EQ(content_of(2), "one of them");
+}
+
 TEST_F(CheckpointFolderTest, KilledWhileOldOnesAreRemoved) {
   save(1, "one");
   save(2, "two");
   fs::remove(parent_ / "checkpoint_1" / kManifestFile);
   const auto found = newest();
   EXPECT_EQ(found->manifest.iteration, 2u);
-  remove_old_checkpoints(parent_, 1);
+  remove_old_checkpoints(parent_ / "checkpoint_2", 1);
   EXPECT_FALSE(fs::exists(parent_ / "checkpoint_1"));
 }
 

@@ -110,6 +110,11 @@ fs::path Checkpointer::folder_for_next() const {
   return automatic_parent() / checkpoint_name(project_.iteration);
 }
 
+void Checkpointer::number_from(std::int64_t next) {
+  project_.iteration = static_cast<std::uint64_t>(next);
+  is_numbered_ = true;
+}
+
 std::optional<Claim> Checkpointer::claim() const {
   const Environment& environment = state_->environment;
   if (environment.job_id.empty()) return std::nullopt;
@@ -226,16 +231,30 @@ std::unique_ptr<Snapshot> Checkpointer::snapshot(const TrainingState& state,
   return snapshot;
 }
 
-void Checkpointer::begin(const fs::path& folder, bool automatic) {
+void Checkpointer::begin(const fs::path& folder) {
   if (writing_.valid()) writing_.get();
-  if (automatic && fs::exists(folder)) {
+  begin_checkpoint(folder);
+}
+
+// A run that has loaded nothing may find another one's checkpoints: after a lower number than
+// theirs the newest would not be the last one saved.
+void Checkpointer::begin_next() {
+  if (writing_.valid()) writing_.get();
+  const fs::path folder = folder_for_next();
+  if (fs::exists(folder)) {
     throw std::invalid_argument("Checkpoint directory " + folder.string() + " (" +
                                 std::to_string(project_.iteration) +
                                 ") already exists. Load it first, or set project.iteration to a "
                                 "number that is free.");
   }
-  if (automatic) claim_on(folder.parent_path());
-  begin_checkpoint(folder);
+  const std::uint64_t free = is_numbered_ ? 0 : first_free(folder.parent_path());
+  if (free > project_.iteration) {
+    std::cerr << "accel: " << folder.parent_path().string() << " has checkpoints already: the first"
+              << " of this run is " << checkpoint_name(free) << std::endl;
+    project_.iteration = free;
+  }
+  claim_on(folder.parent_path());
+  begin_checkpoint(folder_for_next());
 }
 
 void Checkpointer::run_hooks(const std::vector<CheckpointHook>& hooks, const fs::path& folder) {
@@ -247,8 +266,18 @@ void Checkpointer::run_hooks(const std::vector<CheckpointHook>& hooks, const fs:
 
 void Checkpointer::save(const fs::path& named) {
   const bool automatic = named.empty();
+  if (automatic) {
+    static_cast<void>(automatic_parent());  // Where there is none, each rank throws that itself.
+    on_main([&] { begin_next(); });
+    if (!is_numbered_) {
+      const auto number = static_cast<std::int64_t>(project_.iteration);
+      Communicator* const communicator = state_->communicator.get();
+      number_from(communicator == nullptr ? number : communicator->broadcast_number(number));
+    }
+  } else {
+    on_main([&] { begin(named); });
+  }
   const fs::path folder = automatic ? folder_for_next() : named;
-  on_main([&] { begin(folder, automatic); });
   run_hooks(save_hooks_, partial_folder(folder));
   const std::vector<NamedTensors> gradients = open_window();
   torch::Tensor random_states = random_state(state_->device).unsqueeze(0);
@@ -265,7 +294,7 @@ void Checkpointer::save(const fs::path& named) {
                           [folder, how, automatic, limit = project_.total_limit,
                            copied = snapshot(training_state(), random_states, gradients)] {
                             write_checkpoint(folder, copied->files(), how);
-                            if (automatic) remove_old_checkpoints(folder.parent_path(), limit);
+                            if (automatic) remove_old_checkpoints(folder, limit);
                           });
   });
 }
@@ -306,15 +335,20 @@ bool Checkpointer::load(const fs::path& named, bool required) {
       found = {static_cast<std::int64_t>(number), next_after(newest->folder)};
     } else if (required) {
       throw CheckpointError(parent.string() + ": there is no complete checkpoint to load");
+    } else {
+      found[1] = static_cast<std::int64_t>(std::max(project_.iteration, first_free(parent)));
     }
   });
   if (state_->communicator != nullptr) found = state_->communicator->broadcast_numbers(found);
-  if (found[0] < 0) return false;
+  if (found[0] < 0) {
+    number_from(found[1]);
+    return false;
+  }
   const auto number = static_cast<std::uint64_t>(found[0]);
   const fs::path folder = named.empty() ? automatic_parent() / checkpoint_name(number) : named;
   run_hooks(load_hooks_, folder);
   on_every_rank([&] { read(folder); });
-  project_.iteration = static_cast<std::uint64_t>(found[1]);
+  number_from(found[1]);
   return true;
 }
 
