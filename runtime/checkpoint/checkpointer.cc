@@ -224,7 +224,7 @@ std::unique_ptr<Snapshot> Checkpointer::snapshot(const TrainingState& state,
   }
   for (std::int64_t rank = 0; rank < random_states.size(0); ++rank) {
     snapshot->add_tensors(random_states_file(static_cast<std::size_t>(rank)),
-                          random_state_tensors(random_states[rank]));
+                          random_state_tensors(random_states[rank], state_->device.type()));
   }
   snapshot->add_text(kTrainingStateFile, training_state_text(state));
   snapshot->copy();
