@@ -113,6 +113,13 @@ void restore_replaced(const fs::path& folder) {
   }
 }
 
+void sync_folders_in(const fs::path& folder) {
+  sync_folder(folder);
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_directory() && !entry.is_symlink()) sync_folder(entry.path());
+  }
+}
+
 // Files of a checkpoint's folder that are no part of it get a second name in `partial`. One whose
 // manifest is damaged can be told from them no more: then all stay.
 void keep_foreign_files(const fs::path& folder, const fs::path& partial) {
@@ -127,6 +134,7 @@ void keep_foreign_files(const fs::path& folder, const fs::path& partial) {
     if (own.contains(name) || fs::exists(partial / name)) continue;
     fs::copy(folder / name, partial / name,
              fs::copy_options::recursive | fs::copy_options::create_hard_links);
+    if (fs::is_directory(partial / name)) sync_folders_in(partial / name);
   }
 }
 
@@ -183,7 +191,7 @@ fs::path begin_checkpoint(const fs::path& named) {
   try {
     restore_replaced(folder);
     check_replaceable(folder);
-    fs::create_directories(folder.parent_path());
+    create_folders_durably(folder.parent_path());
     fs::remove_all(partial);
     fs::create_directory(partial);
   } catch (const fs::filesystem_error& error) {
@@ -280,8 +288,7 @@ void remove_old_checkpoints(const fs::path& written, std::optional<std::size_t> 
 }
 
 void claim_checkpoints(const fs::path& parent, const Claim& claim) {
-  std::error_code error;
-  fs::create_directories(parent, error);
+  create_folders_durably(parent);
   const std::optional<Claim> current = read_claim(parent);
   if (current && current->job == claim.job && current->generation > claim.generation) {
     check_claim(parent, claim);

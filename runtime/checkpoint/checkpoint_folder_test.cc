@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cerrno>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 #include "runtime/checkpoint/durable_file.h"
@@ -24,6 +26,7 @@ namespace fs = std::filesystem;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::SizeIs;
 
 class CheckpointFolderTest : public testing::Test {
@@ -248,6 +251,26 @@ TEST_F(CheckpointFolderTest, OnlyCheckpointsAreReplacedAndForeignFilesStay) {
   std::ofstream(parent_ / "checkpoint_3/train.py") << "precious";
   EXPECT_THROW(save(3, "x"), std::invalid_argument);
   EXPECT_EQ(read(parent_ / "checkpoint_3/train.py"), "precious");
+}
+
+// The commit takes the older folder's place: what it holds of others must be on the disk by then.
+TEST_F(CheckpointFolderTest, ForeignFoldersAreSyncedBeforeTheCommit) {
+  save(1, "old");
+  fs::create_directories(parent_ / "checkpoint_1/logs/deep");
+  std::ofstream(parent_ / "checkpoint_1/logs/deep/loss.txt") << "0.5";
+  std::mutex mutex;
+  std::set<std::string> synced, before_commit;
+  set_disk_faults({.under = parent_, .error = [&](const DiskOperation& operation) {
+                     const std::lock_guard lock(mutex);
+                     if (operation.name == "fsync") synced.insert(operation.path);
+                     if (operation.name == "renameat2") before_commit = synced;
+                     return 0;
+                   }});
+  save(1, "new");
+  set_disk_faults({});
+  EXPECT_THAT(before_commit, IsSupersetOf({(parent_ / "checkpoint_1.partial/logs").string(),
+                                           (parent_ / "checkpoint_1.partial/logs/deep").string()}));
+  EXPECT_EQ(read(parent_ / "checkpoint_1/logs/deep/loss.txt"), "0.5");
 }
 
 TEST_F(CheckpointFolderTest, OfGuestsFoldersAreKeptAndNamesMayNotClash) {

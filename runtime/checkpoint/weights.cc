@@ -60,7 +60,7 @@ void save_weights(const torch::nn::Module& module, const fs::path& folder,
   for (const auto& [name, tensor] : tensors) sizes.push_back({name, tensor.nbytes()});
   const std::vector<WeightFile> files = split_into_files(sizes, max_shard_size);
 
-  fs::create_directories(folder);
+  create_folders_durably(folder);
   std::vector<std::string> written;
   const auto write = [&](const std::string& name, const std::vector<std::string_view>& parts) {
     write_durably(folder / (name + kPartialSuffix), parts);
