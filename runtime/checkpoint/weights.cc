@@ -51,6 +51,32 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > 5 ? text + " and " + std::to_string(names.size() - 5) + " more" : text;
 }
 
+// Gives the files, which are durable under other names, their own, an index last. Shards of an
+// older save may have the same names: no index speaks for them while they are replaced one by one.
+void put_in_place(const std::vector<std::string>& names, const fs::path& folder) {
+  const auto is_there = [&](const std::string& name) { return fs::exists(folder / name); };
+  const bool sharded = names.size() > 1;
+  if (sharded && std::any_of(names.begin(), names.end() - 1, is_there)) {
+    fs::remove(folder / kIndexFile);
+    sync_folder(folder);
+  }
+  for (const std::string& name : names) {
+    if (sharded && name == names.back()) sync_folder(folder);
+    fs::rename(folder / (name + kPartialSuffix), folder / name);
+  }
+  sync_folder(folder);
+}
+
+void remove_others(const std::vector<std::string>& names, const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (is_weights_file(name) && std::find(names.begin(), names.end(), name) == names.end()) {
+      fs::remove(entry.path());
+    }
+  }
+  sync_folder(folder);
+}
+
 }  // namespace
 
 void save_weights(const torch::nn::Module& module, const fs::path& folder,
@@ -75,16 +101,8 @@ void save_weights(const torch::nn::Module& module, const fs::path& folder,
     const std::string index = index_json(sizes, files);
     write(kIndexFile, {index});
   }
-  for (const std::string& name : written) {
-    fs::rename(folder / (name + kPartialSuffix), folder / name);
-  }
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (is_weights_file(name) && std::find(written.begin(), written.end(), name) == written.end()) {
-      fs::remove(entry.path());
-    }
-  }
-  sync_folder(folder);
+  put_in_place(written, folder);
+  remove_others(written, folder);
 } catch (const fs::filesystem_error& error) {
   throw CheckpointError(folder.string() + ": the model cannot be saved: " + error.what());
 }
