@@ -256,6 +256,25 @@ TEST(LoadState, AnotherProgramsCheckpointIsRefused) {
   EXPECT_THAT(error_of([&] { run.accelerator.save_state(); }), HasSubstr("project_dir"));
 }
 
+// The second of two models has other shapes: the first keeps its weights.
+TEST(LoadState, NoWeightIsLoadedUnlessAllFit) {
+  const fs::path folder = fresh_folder();
+  const auto set_up = [](Accelerator& accelerator, std::int64_t width) {
+    torch::nn::Linear first(3, 3), second(width, 2);
+    static_cast<void>(accelerator.prepare(first, second));
+    return first;
+  };
+  Accelerator saving({.cpu = true}), loading({.cpu = true});
+  set_up(saving, 4);
+  saving.save_state(folder);
+  saving.wait_for_save();
+  const torch::nn::Linear first = set_up(loading, 5);
+  const torch::Tensor before = first->weight.detach().clone();
+  EXPECT_THAT(error_of([&] { loading.load_state(folder); }),
+              HasSubstr("model_1.safetensors: weight has shape [2, 4] there and [2, 5]"));
+  EXPECT_TRUE(torch::equal(first->weight, before));
+}
+
 // Every rank's random numbers are saved; what three ranks load is what two have saved.
 TEST(SaveState, OfTwoProcessesLoadsInThreeAndInOne) {
   const fs::path folder = fs::path(testing::TempDir()) / "two_to_three";

@@ -366,8 +366,12 @@ void Checkpointer::read(const fs::path& folder) {
   const TrainingState saved =
       parse_training_state(read_text(file, kMaxTrainingState), file.string());
   check_same_program(saved, training_state(), file.string());
+  std::vector<WeightsLoad> weights;  // All of them fit before one is loaded.
   for (std::size_t i = 0; i < models_.size(); ++i) {
-    load_weights(*models_[i], folder / model_file(i), /*strict=*/true);
+    weights.emplace_back(*models_[i], folder / model_file(i), /*strict=*/true);
+  }
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    weights[i].run();
     read_gradients(*models_[i], folder / gradients_file(i));
   }
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
 
 #include "runtime/checkpoint/durable_file.h"
@@ -107,13 +106,12 @@ void save_weights(const torch::nn::Module& module, const fs::path& folder,
   throw CheckpointError(folder.string() + ": the model cannot be saved: " + error.what());
 }
 
-void load_weights(torch::nn::Module& module, const fs::path& path, bool strict) {
-  std::vector<std::unique_ptr<TensorFileReader>> readers;
+WeightsLoad::WeightsLoad(const torch::nn::Module& module, const fs::path& path, bool strict) {
   std::map<std::string, std::pair<const TensorFileReader*, const SafetensorsEntry*>> found;
   for (const fs::path& file : weight_files(path)) {
-    readers.push_back(std::make_unique<TensorFileReader>(file));
-    for (const SafetensorsEntry& entry : readers.back()->header().entries) {
-      found[entry.name] = {readers.back().get(), &entry};
+    files_.push_back(std::make_unique<TensorFileReader>(file));
+    for (const SafetensorsEntry& entry : files_.back()->header().entries) {
+      found[entry.name] = {files_.back().get(), &entry};
     }
   }
   // All names of a tied weight are the same memory, and any of them will do.
@@ -136,12 +134,11 @@ void load_weights(torch::nn::Module& module, const fs::path& path, bool strict) 
                           (missing.empty() ? "" : "; it lacks " + listed(missing)) +
                           (unexpected.empty() ? "" : "; it also has " + listed(unexpected)));
   }
-  std::vector<TensorRead> reads;
   for (const auto& [name, tensor] : state) {
     const auto where = found.find(name);
-    if (where != found.end()) reads.push_back({where->second.first, where->second.second, tensor});
+    if (where != found.end()) reads_.push_back({where->second.first, where->second.second, tensor});
   }
-  read_tensors(reads);
+  check_shapes(reads_);
 }
 
 }  // namespace accel

@@ -30,7 +30,7 @@ torch::nn::Linear model_of(float number) {
 std::optional<float> number_there() {
   torch::nn::Linear model = model_of(-1);
   try {
-    load_weights(*model, folder(), /*strict=*/true);
+    WeightsLoad(*model, folder(), /*strict=*/true).run();
   } catch (const CheckpointError&) {
     return std::nullopt;
   }
