@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/weights.h"
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
+#include "runtime/error_text.h"
 
 namespace accel {
 namespace fs = std::filesystem;
@@ -41,17 +42,6 @@ NamedTensors trained(const torch::nn::Module& module) {
   return without_tied(parameters);
 }
 
-std::string reason_of(const std::exception_ptr& error) {
-  if (!error) return "";
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& thrown) {
-    return thrown.what();
-  } catch (...) {
-    return "an exception that is none of std's";
-  }
-}
-
 // One past the highest number in `parent`, damaged checkpoints included.
 std::uint64_t first_free(const fs::path& parent) {
   std::vector<std::string> names;
@@ -76,7 +66,7 @@ Checkpointer::~Checkpointer() {
   try {
     if (writing_.valid()) writing_.get();
   } catch (const std::exception& error) {
-    std::cerr << "accel: the last checkpoint was not saved: " << error.what() << std::endl;
+    std::cerr << "accel: the last checkpoint was not saved: " << error_text(error) << std::endl;
   }
 }
 
@@ -140,7 +130,7 @@ void Checkpointer::on_main(const std::function<void()>& body) const {
                           : communicator->broadcast_number(error != nullptr) != 0;
   if (!failed) return;
   const std::string reason =
-      communicator == nullptr ? "" : communicator->broadcast_bytes(reason_of(error), 0);
+      communicator == nullptr ? "" : communicator->broadcast_bytes(error_text(error), 0);
   if (error) std::rethrow_exception(error);
   throw CheckpointError("rank 0: " + reason);
 }
@@ -157,7 +147,7 @@ void Checkpointer::on_every_rank(const std::function<void()>& body) const {
     const auto first = std::find(failures.begin(), failures.end(), 1);
     if (first == failures.end()) return;
     const auto rank = static_cast<std::size_t>(first - failures.begin());
-    const auto reasons = state_->communicator->all_gather_bytes(reason_of(error));
+    const auto reasons = state_->communicator->all_gather_bytes(error_text(error));
     if (!error) throw CheckpointError("rank " + std::to_string(rank) + ": " + reasons[rank]);
   }
   if (error) std::rethrow_exception(error);
