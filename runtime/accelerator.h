@@ -206,7 +206,8 @@ class Accelerator : public Collectives, public Reporting {
   // Writes the weights of a prepared or plain model to `folder` as safetensors, in files of at most
   // `max_shard_size` and an index, from the main process; durable when it returns. Tied tensors are
   // there once. Python's load_checkpoint_in_model() and safetensors read them. Throws
-  // CheckpointError, std::invalid_argument for a dtype that the format lacks. Collective.
+  // CheckpointError, std::invalid_argument for a dtype that the format lacks. Collective: one
+  // broadcast.
   template <typename Holder>
   void save_model(const Holder& model, const std::string& folder,
                   ByteSize max_shard_size = "10GB") const {
@@ -215,7 +216,7 @@ class Accelerator : public Collectives, public Reporting {
 
   // Reads such weights (a folder, an index or one file) into the parameters and buffers that the
   // model has, on every process. `strict`: the names on both sides are the same. Throws
-  // CheckpointError.
+  // CheckpointError; if names or shapes do not fit, nothing is loaded. Collective: one all-gather.
   template <typename Holder>
   void load_checkpoint_in_model(const Holder& model, const std::string& path,
                                 bool strict = true) const {
@@ -248,7 +249,8 @@ class Accelerator : public Collectives, public Reporting {
   // all of it is durable. Throws what the save before it failed with, as wait_for_save() does;
   // CheckpointError, on all ranks, with the file and the system's reason; std::invalid_argument if
   // the folder is there and is no checkpoint. Collective: two broadcasts, one all-gather; one more
-  // for hooks; inside a window, two all-reduces for each model and one per parameter.
+  // for hooks; one broadcast for the first N of a run that has loaded nothing; inside a window, two
+  // all-reduces for each model and one per parameter.
   void save_state(const std::string& folder = "");
 
   // Returns when the last save_state() is durable. Throws CheckpointError if it is not. Collective:
@@ -260,7 +262,7 @@ class Accelerator : public Collectives, public Reporting {
   // that was saved. Without a folder: the newest complete one of project_dir; torn or corrupt ones
   // are named on standard error and passed over. The next automatic name follows the last one in
   // project_dir. Throws CheckpointError that names the file if there is none or it does not fit.
-  // Collective.
+  // Collective: two broadcasts, one all-gather; one more for hooks.
   void load_state(const std::string& folder = "");
 
   // load_state(), if there is a checkpoint; returns whether there was one. With it a program that

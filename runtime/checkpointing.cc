@@ -12,7 +12,7 @@ void Accelerator::save_module(const torch::nn::Module& module, const std::string
 void Accelerator::load_module(torch::nn::Module& module, const std::string& path,
                               bool strict) const {
   const auto operation = begin_operation("load_checkpoint_in_model");
-  checkpointer_->on_every_rank([&] { load_weights(module, path, strict); });
+  checkpointer_->on_every_rank([&] { WeightsLoad(module, path, strict).run(); });
 }
 
 void Accelerator::save_state(const std::string& folder) {

@@ -12,6 +12,7 @@
 
 #include "runtime/accelerator.h"
 #include "runtime/core/checkpoint_error.h"
+#include "runtime/core/checkpoint_layout.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
@@ -19,6 +20,7 @@ namespace accel {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 fs::path fresh_folder(const std::string& name = "checkpoints_test") {
@@ -143,6 +145,58 @@ TEST(SaveState, TheNewestGoodOneIsTakenAndNumbersGoOn) {
   EXPECT_TRUE(fs::exists(folder / "checkpoints/checkpoint_5/manifest.json"));
 }
 
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    names.push_back(entry.path().filename());
+  }
+  return names;
+}
+
+// A number lower than theirs would go at once, with all that was trained.
+TEST(SaveState, ComesAfterDamagedOnesThatWerePassedOver) {
+  const fs::path folder = fresh_folder();
+  for (int i = 0; i < 4; ++i) fs::create_directories(folder / "checkpoints" / checkpoint_name(i));
+  Training run(folder, 1);
+  EXPECT_FALSE(run.accelerator.resume_from_newest());
+  for (const char* next : {"checkpoint_4", "checkpoint_5"}) {
+    run.train(1);
+    run.accelerator.save_state();
+    run.accelerator.wait_for_save();
+    EXPECT_THAT(names_in(folder / "checkpoints"), ElementsAre(next));
+  }
+  Training again(folder, 1);
+  EXPECT_TRUE(again.accelerator.resume_from_newest());
+  EXPECT_EQ(again.progress.step, 2);
+}
+
+TEST(SaveState, OfAFreshRunComesAfterThoseOfAnother) {
+  const fs::path folder = fs::path(testing::TempDir()) / "used_folder";
+  const fs::path parent = folder / "checkpoints";
+  if (std::getenv("RANK") == nullptr) {
+    fs::remove_all(folder);
+    Training other(folder, 1);
+    for (int i = 0; i < 3; ++i) other.accelerator.save_state();
+  }
+  on_ranks(2, [&] {
+    Training run(folder, 1);
+    run.train(1);
+    std::string hooked;
+    run.accelerator.register_save_state_pre_hook([&](const std::string& at) { hooked = at; });
+    for (const char* next : {"checkpoint_3", "checkpoint_4"}) {
+      run.accelerator.save_state();
+      run.accelerator.wait_for_save();
+      EXPECT_THAT(hooked, HasSubstr(next));
+      EXPECT_THAT(names_in(parent), ElementsAre(next));
+      run.accelerator.wait_for_everyone();
+    }
+    // What another run has put there meanwhile is not overwritten.
+    if (run.accelerator.is_main_process()) fs::create_directories(parent / "checkpoint_5");
+    EXPECT_THAT(error_of([&] { run.accelerator.save_state(); }), HasSubstr("already exists"));
+    run.accelerator.wait_for_everyone();
+  });
+}
+
 // Each is trained on with what the other has saved, while the save is still being written.
 template <typename Optim, typename Options>
 void expect_optimizer_goes_on(const Options& options) {
@@ -200,6 +254,25 @@ TEST(LoadState, AnotherProgramsCheckpointIsRefused) {
   EXPECT_THAT(error_of([&] { wider.accelerator.load_state(folder); }),
               HasSubstr("model.safetensors: it is of another model"));
   EXPECT_THAT(error_of([&] { run.accelerator.save_state(); }), HasSubstr("project_dir"));
+}
+
+// The second of two models has other shapes: the first keeps its weights.
+TEST(LoadState, NoWeightIsLoadedUnlessAllFit) {
+  const fs::path folder = fresh_folder();
+  const auto set_up = [](Accelerator& accelerator, std::int64_t width) {
+    torch::nn::Linear first(3, 3), second(width, 2);
+    static_cast<void>(accelerator.prepare(first, second));
+    return first;
+  };
+  Accelerator saving({.cpu = true}), loading({.cpu = true});
+  set_up(saving, 4);
+  saving.save_state(folder);
+  saving.wait_for_save();
+  const torch::nn::Linear first = set_up(loading, 5);
+  const torch::Tensor before = first->weight.detach().clone();
+  EXPECT_THAT(error_of([&] { loading.load_state(folder); }),
+              HasSubstr("model_1.safetensors: weight has shape [2, 4] there and [2, 5]"));
+  EXPECT_TRUE(torch::equal(first->weight, before));
 }
 
 // Every rank's random numbers are saved; what three ranks load is what two have saved.

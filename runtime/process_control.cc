@@ -6,21 +6,10 @@
 #include <stdexcept>
 
 #include "runtime/core/call_check.h"
+#include "runtime/error_text.h"
 
 namespace accel {
 namespace {
-
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const c10::Error& e) {
-    return e.what_without_backtrace();
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "something that is no std::exception";
-  }
-}
 
 std::string state_of(at::Generator& generator) {
   const std::lock_guard lock(generator.mutex());
@@ -69,7 +58,7 @@ void ProcessControl::wait_for_everyone() const {
 void ProcessControl::await_first(const char* name, std::exception_ptr error) const {
   if (!use_distributed()) return;
   const auto operation = begin_operation(name);
-  const std::string own = error ? " " + text_of(error) : "";
+  const std::string own = error ? " " + error_text(error) : "";
   const std::vector<std::string> ends = state_->communicator->all_gather_bytes(own);
   if (error) return;
   for (std::size_t rank = 0; rank < ends.size(); ++rank) {
@@ -81,8 +70,8 @@ void ProcessControl::await_first(const char* name, std::exception_ptr error) con
 
 void ProcessControl::note_failure(const char* operation, std::exception_ptr error) const {
   if (!use_distributed()) return;
-  state_->communicator->note_failure(std::string(operation) + ", which threw '" + text_of(error) +
-                                     "',");
+  state_->communicator->note_failure(std::string(operation) + ", which threw '" +
+                                     error_text(error) + "',");
 }
 
 void ProcessControl::set_trigger() { state_->triggered = true; }

@@ -1,8 +1,6 @@
 // Which process this is, and who of the processes does what when.
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include <cstdint>
 #include <exception>
 #include <iostream>

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -43,6 +44,15 @@ std::vector<std::string> names_in(const fs::path& folder) {
 void remove_checkpoint(const fs::path& folder) {
   fs::remove(folder / kManifestFile);
   fs::remove_all(folder);
+}
+
+// Where the new checkpoint is in place and only room is lost.
+void remove_or_say(const fs::path& folder) {
+  try {
+    remove_checkpoint(folder);
+  } catch (const fs::filesystem_error& error) {
+    std::cerr << "accel: an old checkpoint stays: " << error.what() << std::endl;
+  }
 }
 
 Manifest read_manifest(const fs::path& folder) {
@@ -103,6 +113,13 @@ void restore_replaced(const fs::path& folder) {
   }
 }
 
+void sync_folders_in(const fs::path& folder) {
+  sync_folder(folder);
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_directory() && !entry.is_symlink()) sync_folder(entry.path());
+  }
+}
+
 // Files of a checkpoint's folder that are no part of it get a second name in `partial`. One whose
 // manifest is damaged can be told from them no more: then all stay.
 void keep_foreign_files(const fs::path& folder, const fs::path& partial) {
@@ -117,6 +134,7 @@ void keep_foreign_files(const fs::path& folder, const fs::path& partial) {
     if (own.contains(name) || fs::exists(partial / name)) continue;
     fs::copy(folder / name, partial / name,
              fs::copy_options::recursive | fs::copy_options::create_hard_links);
+    if (fs::is_directory(partial / name)) sync_folders_in(partial / name);
   }
 }
 
@@ -173,7 +191,7 @@ fs::path begin_checkpoint(const fs::path& named) {
   try {
     restore_replaced(folder);
     check_replaceable(folder);
-    fs::create_directories(folder.parent_path());
+    create_folders_durably(folder.parent_path());
     fs::remove_all(partial);
     fs::create_directory(partial);
   } catch (const fs::filesystem_error& error) {
@@ -210,7 +228,7 @@ void write_checkpoint(const fs::path& named, const std::vector<CheckpointFile>& 
       rename_or_fail(partial, folder, RENAME_NOREPLACE);
     }
     sync_folder(parent);
-    remove_checkpoint(partial);
+    if (replaces) remove_or_say(partial);
   } catch (const fs::filesystem_error& error) {
     throw CheckpointError(folder.string() + ": cannot be written: " + error.what());
   }
@@ -255,26 +273,22 @@ std::optional<FoundCheckpoint> newest_checkpoint(
   return std::nullopt;
 }
 
-void remove_old_checkpoints(const fs::path& parent, std::optional<std::size_t> total_limit) {
+void remove_old_checkpoints(const fs::path& written, std::optional<std::size_t> total_limit) {
+  const fs::path folder = without_slash(written), parent = folder.parent_path();
   const std::vector<std::string> names = names_in(parent);
-  try {
-    for (const std::string& name : checkpoints_to_remove(names, total_limit)) {
-      remove_checkpoint(parent / name);
+  for (const std::string& name : checkpoints_to_remove(names, folder.filename(), total_limit)) {
+    remove_or_say(parent / name);
+  }
+  for (const std::string& name : names) {
+    const std::size_t stem = name.size() - std::min(name.size(), std::strlen(kPartialSuffix));
+    if (name.substr(stem) == kPartialSuffix && iteration_of(name.substr(0, stem))) {
+      remove_or_say(parent / name);
     }
-    for (const std::string& name : names) {
-      const std::size_t stem = name.size() - std::min(name.size(), std::strlen(kPartialSuffix));
-      if (name.substr(stem) == kPartialSuffix && iteration_of(name.substr(0, stem))) {
-        fs::remove_all(parent / name);
-      }
-    }
-  } catch (const fs::filesystem_error& error) {
-    throw CheckpointError(parent.string() + ": old checkpoints cannot be removed: " + error.what());
   }
 }
 
 void claim_checkpoints(const fs::path& parent, const Claim& claim) {
-  std::error_code error;
-  fs::create_directories(parent, error);
+  create_folders_durably(parent);
   const std::optional<Claim> current = read_claim(parent);
   if (current && current->job == claim.job && current->generation > claim.generation) {
     check_claim(parent, claim);

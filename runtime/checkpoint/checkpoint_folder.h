@@ -48,7 +48,7 @@ std::filesystem::path begin_checkpoint(const std::filesystem::path& folder);
 
 // Writes a checkpoint that was begun, durably. An older one of that name is replaced; files in it
 // that were no part of it stay. Throws CheckpointError if it cannot be written, or a later
-// generation has claimed its parent.
+// generation has claimed its parent; what is left of the older one is named on standard error.
 void write_checkpoint(const std::filesystem::path& folder, const std::vector<CheckpointFile>& files,
                       const CheckpointWrite& how);
 
@@ -66,8 +66,9 @@ std::optional<FoundCheckpoint> newest_checkpoint(
     const std::filesystem::path& parent,
     const std::function<void(const std::string& reason)>& skipped);
 
-// Removes the oldest checkpoints of `parent`, and what crashed saves have left there.
-void remove_old_checkpoints(const std::filesystem::path& parent,
+// Removes the oldest checkpoints beside `written`, and what crashed saves have left there. What
+// cannot be removed is named on standard error: `written` is no less good for it.
+void remove_old_checkpoints(const std::filesystem::path& written,
                             std::optional<std::size_t> total_limit);
 
 // From now on no earlier generation of this job, and no other job, commits a checkpoint in

@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 #include "runtime/checkpoint/durable_file.h"
@@ -23,6 +26,7 @@ namespace fs = std::filesystem;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::SizeIs;
 
 class CheckpointFolderTest : public testing::Test {
@@ -102,7 +106,7 @@ TEST_F(CheckpointFolderTest, KilledAnywhereInANewOne) {
     save(1, "one");
     const bool survived = survives(nth, [&] {
       save(2, "two");
-      remove_old_checkpoints(parent_, 1);
+      remove_old_checkpoints(parent_ / "checkpoint_2", 1);
     });
     const auto found = newest();
     ASSERT_TRUE(found) << nth;
@@ -112,7 +116,7 @@ TEST_F(CheckpointFolderTest, KilledAnywhereInANewOne) {
     EXPECT_TRUE(committed || fs::exists(parent_ / "checkpoint_1")) << nth;
     // The next save is not in the way of what was left.
     save(2, "again");
-    remove_old_checkpoints(parent_, 1);
+    remove_old_checkpoints(parent_ / "checkpoint_2", 1);
     EXPECT_EQ(content_of(2), "again");
     EXPECT_EQ(std::distance(fs::directory_iterator(parent_), {}), 1) << nth;
     if (survived) {
@@ -160,6 +164,7 @@ TEST_F(CheckpointFolderTest, AnyFailureLeavesTheOldOneAndSaysWhere) {
     save(1, "old");
     std::atomic<int> operations{0};  // Files are written by several threads.
     std::string failed, reason;
+    testing::internal::CaptureStderr();  // Once it is in place, what is left of the old one.
     set_disk_faults({.under = parent_, .error = [&](const DiskOperation& operation) {
                        if (++operations != nth) return 0;
                        failed = operation.name;
@@ -170,6 +175,7 @@ TEST_F(CheckpointFolderTest, AnyFailureLeavesTheOldOneAndSaysWhere) {
     } catch (const CheckpointError& error) {
       reason = error.what();
     }
+    reason += testing::internal::GetCapturedStderr();
     set_disk_faults({});
     EXPECT_THAT(content_of(1), AnyOf("old", "new"));
     if (failed.empty()) break;
@@ -178,13 +184,30 @@ TEST_F(CheckpointFolderTest, AnyFailureLeavesTheOldOneAndSaysWhere) {
   }
 }
 
+// The one that is too many is no reason to keep the others, nor to call the new one lost.
+TEST_F(CheckpointFolderTest, WhatCannotBeRemovedIsNamedAndTheRestGoes) {
+  for (const std::uint64_t i : {0, 1, 2}) save(i, "one of them");
+  set_disk_faults(
+      {.under = parent_ / "checkpoint_0", .error = [](const DiskOperation&) { return EACCES; }});
+  testing::internal::CaptureStderr();
+  EXPECT_NO_THROW(remove_old_checkpoints(parent_ / "checkpoint_2", 1));
+  set_disk_faults({});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, AllOf(HasSubstr("an old checkpoint stays"), HasSubstr("checkpoint_0"),
+                          HasSubstr("Permission denied")));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+  EXPECT_TRUE(fs::exists(parent_ / "checkpoint_0"));
+  EXPECT_FALSE(fs::exists(parent_ / "checkpoint_1"));
+  EXPECT_EQ(content_of(2), "one of them");
+}
+
 TEST_F(CheckpointFolderTest, KilledWhileOldOnesAreRemoved) {
   save(1, "one");
   save(2, "two");
   fs::remove(parent_ / "checkpoint_1" / kManifestFile);
   const auto found = newest();
   EXPECT_EQ(found->manifest.iteration, 2u);
-  remove_old_checkpoints(parent_, 1);
+  remove_old_checkpoints(parent_ / "checkpoint_2", 1);
   EXPECT_FALSE(fs::exists(parent_ / "checkpoint_1"));
 }
 
@@ -228,6 +251,26 @@ TEST_F(CheckpointFolderTest, OnlyCheckpointsAreReplacedAndForeignFilesStay) {
   std::ofstream(parent_ / "checkpoint_3/train.py") << "precious";
   EXPECT_THROW(save(3, "x"), std::invalid_argument);
   EXPECT_EQ(read(parent_ / "checkpoint_3/train.py"), "precious");
+}
+
+// The commit takes the older folder's place: what it holds of others must be on the disk by then.
+TEST_F(CheckpointFolderTest, ForeignFoldersAreSyncedBeforeTheCommit) {
+  save(1, "old");
+  fs::create_directories(parent_ / "checkpoint_1/logs/deep");
+  std::ofstream(parent_ / "checkpoint_1/logs/deep/loss.txt") << "0.5";
+  std::mutex mutex;
+  std::set<std::string> synced, before_commit;
+  set_disk_faults({.under = parent_, .error = [&](const DiskOperation& operation) {
+                     const std::lock_guard lock(mutex);
+                     if (operation.name == "fsync") synced.insert(operation.path);
+                     if (operation.name == "renameat2") before_commit = synced;
+                     return 0;
+                   }});
+  save(1, "new");
+  set_disk_faults({});
+  EXPECT_THAT(before_commit, IsSupersetOf({(parent_ / "checkpoint_1.partial/logs").string(),
+                                           (parent_ / "checkpoint_1.partial/logs/deep").string()}));
+  EXPECT_EQ(read(parent_ / "checkpoint_1/logs/deep/loss.txt"), "0.5");
 }
 
 TEST_F(CheckpointFolderTest, OfGuestsFoldersAreKeptAndNamesMayNotClash) {

@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/weights.h"
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
+#include "runtime/error_text.h"
 
 namespace accel {
 namespace fs = std::filesystem;
@@ -41,17 +42,6 @@ NamedTensors trained(const torch::nn::Module& module) {
   return without_tied(parameters);
 }
 
-std::string reason_of(const std::exception_ptr& error) {
-  if (!error) return "";
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& thrown) {
-    return thrown.what();
-  } catch (...) {
-    return "an exception that is none of std's";
-  }
-}
-
 // One past the highest number in `parent`, damaged checkpoints included.
 std::uint64_t first_free(const fs::path& parent) {
   std::vector<std::string> names;
@@ -76,7 +66,7 @@ Checkpointer::~Checkpointer() {
   try {
     if (writing_.valid()) writing_.get();
   } catch (const std::exception& error) {
-    std::cerr << "accel: the last checkpoint was not saved: " << error.what() << std::endl;
+    std::cerr << "accel: the last checkpoint was not saved: " << error_text(error) << std::endl;
   }
 }
 
@@ -110,6 +100,11 @@ fs::path Checkpointer::folder_for_next() const {
   return automatic_parent() / checkpoint_name(project_.iteration);
 }
 
+void Checkpointer::number_from(std::int64_t next) {
+  project_.iteration = static_cast<std::uint64_t>(next);
+  is_numbered_ = true;
+}
+
 std::optional<Claim> Checkpointer::claim() const {
   const Environment& environment = state_->environment;
   if (environment.job_id.empty()) return std::nullopt;
@@ -135,7 +130,7 @@ void Checkpointer::on_main(const std::function<void()>& body) const {
                           : communicator->broadcast_number(error != nullptr) != 0;
   if (!failed) return;
   const std::string reason =
-      communicator == nullptr ? "" : communicator->broadcast_bytes(reason_of(error), 0);
+      communicator == nullptr ? "" : communicator->broadcast_bytes(error_text(error), 0);
   if (error) std::rethrow_exception(error);
   throw CheckpointError("rank 0: " + reason);
 }
@@ -152,7 +147,7 @@ void Checkpointer::on_every_rank(const std::function<void()>& body) const {
     const auto first = std::find(failures.begin(), failures.end(), 1);
     if (first == failures.end()) return;
     const auto rank = static_cast<std::size_t>(first - failures.begin());
-    const auto reasons = state_->communicator->all_gather_bytes(reason_of(error));
+    const auto reasons = state_->communicator->all_gather_bytes(error_text(error));
     if (!error) throw CheckpointError("rank " + std::to_string(rank) + ": " + reasons[rank]);
   }
   if (error) std::rethrow_exception(error);
@@ -219,23 +214,37 @@ std::unique_ptr<Snapshot> Checkpointer::snapshot(const TrainingState& state,
   }
   for (std::int64_t rank = 0; rank < random_states.size(0); ++rank) {
     snapshot->add_tensors(random_states_file(static_cast<std::size_t>(rank)),
-                          random_state_tensors(random_states[rank]));
+                          random_state_tensors(random_states[rank], state_->device.type()));
   }
   snapshot->add_text(kTrainingStateFile, training_state_text(state));
   snapshot->copy();
   return snapshot;
 }
 
-void Checkpointer::begin(const fs::path& folder, bool automatic) {
+void Checkpointer::begin(const fs::path& folder) {
   if (writing_.valid()) writing_.get();
-  if (automatic && fs::exists(folder)) {
+  begin_checkpoint(folder);
+}
+
+// A run that has loaded nothing may find another one's checkpoints: after a lower number than
+// theirs the newest would not be the last one saved.
+void Checkpointer::begin_next() {
+  if (writing_.valid()) writing_.get();
+  const fs::path folder = folder_for_next();
+  if (fs::exists(folder)) {
     throw std::invalid_argument("Checkpoint directory " + folder.string() + " (" +
                                 std::to_string(project_.iteration) +
                                 ") already exists. Load it first, or set project.iteration to a "
                                 "number that is free.");
   }
-  if (automatic) claim_on(folder.parent_path());
-  begin_checkpoint(folder);
+  const std::uint64_t free = is_numbered_ ? 0 : first_free(folder.parent_path());
+  if (free > project_.iteration) {
+    std::cerr << "accel: " << folder.parent_path().string() << " has checkpoints already: the first"
+              << " of this run is " << checkpoint_name(free) << std::endl;
+    project_.iteration = free;
+  }
+  claim_on(folder.parent_path());
+  begin_checkpoint(folder_for_next());
 }
 
 void Checkpointer::run_hooks(const std::vector<CheckpointHook>& hooks, const fs::path& folder) {
@@ -247,8 +256,18 @@ void Checkpointer::run_hooks(const std::vector<CheckpointHook>& hooks, const fs:
 
 void Checkpointer::save(const fs::path& named) {
   const bool automatic = named.empty();
+  if (automatic) {
+    static_cast<void>(automatic_parent());  // Where there is none, each rank throws that itself.
+    on_main([&] { begin_next(); });
+    if (!is_numbered_) {
+      const auto number = static_cast<std::int64_t>(project_.iteration);
+      Communicator* const communicator = state_->communicator.get();
+      number_from(communicator == nullptr ? number : communicator->broadcast_number(number));
+    }
+  } else {
+    on_main([&] { begin(named); });
+  }
   const fs::path folder = automatic ? folder_for_next() : named;
-  on_main([&] { begin(folder, automatic); });
   run_hooks(save_hooks_, partial_folder(folder));
   const std::vector<NamedTensors> gradients = open_window();
   torch::Tensor random_states = random_state(state_->device).unsqueeze(0);
@@ -265,7 +284,7 @@ void Checkpointer::save(const fs::path& named) {
                           [folder, how, automatic, limit = project_.total_limit,
                            copied = snapshot(training_state(), random_states, gradients)] {
                             write_checkpoint(folder, copied->files(), how);
-                            if (automatic) remove_old_checkpoints(folder.parent_path(), limit);
+                            if (automatic) remove_old_checkpoints(folder, limit);
                           });
   });
 }
@@ -306,15 +325,20 @@ bool Checkpointer::load(const fs::path& named, bool required) {
       found = {static_cast<std::int64_t>(number), next_after(newest->folder)};
     } else if (required) {
       throw CheckpointError(parent.string() + ": there is no complete checkpoint to load");
+    } else {
+      found[1] = static_cast<std::int64_t>(std::max(project_.iteration, first_free(parent)));
     }
   });
   if (state_->communicator != nullptr) found = state_->communicator->broadcast_numbers(found);
-  if (found[0] < 0) return false;
+  if (found[0] < 0) {
+    number_from(found[1]);
+    return false;
+  }
   const auto number = static_cast<std::uint64_t>(found[0]);
   const fs::path folder = named.empty() ? automatic_parent() / checkpoint_name(number) : named;
   run_hooks(load_hooks_, folder);
   on_every_rank([&] { read(folder); });
-  project_.iteration = static_cast<std::uint64_t>(found[1]);
+  number_from(found[1]);
   return true;
 }
 
@@ -332,8 +356,12 @@ void Checkpointer::read(const fs::path& folder) {
   const TrainingState saved =
       parse_training_state(read_text(file, kMaxTrainingState), file.string());
   check_same_program(saved, training_state(), file.string());
+  std::vector<WeightsLoad> weights;  // All of them fit before one is loaded.
   for (std::size_t i = 0; i < models_.size(); ++i) {
-    load_weights(*models_[i], folder / model_file(i), /*strict=*/true);
+    weights.emplace_back(*models_[i], folder / model_file(i), /*strict=*/true);
+  }
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    weights[i].run();
     read_gradients(*models_[i], folder / gradients_file(i));
   }
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {

@@ -92,9 +92,11 @@ class Checkpointer {
   bool is_main() const { return state_->environment.rank == 0; }
   std::filesystem::path automatic_parent() const;
   std::filesystem::path folder_for_next() const;
+  void number_from(std::int64_t next);
   std::optional<Claim> claim() const;
   void claim_on(const std::filesystem::path& parent) const;
-  void begin(const std::filesystem::path& folder, bool automatic);
+  void begin(const std::filesystem::path& folder);
+  void begin_next();
   TrainingState training_state() const;
   std::vector<NamedTensors> open_window() const;
   std::unique_ptr<Snapshot> snapshot(const TrainingState& state, const torch::Tensor& random_states,
@@ -114,6 +116,7 @@ class Checkpointer {
   std::vector<Scheduler> schedulers_;
   std::vector<std::shared_ptr<LoaderProgress>> loaders_;
   std::vector<CheckpointHook> save_hooks_, load_hooks_;
+  bool is_numbered_ = false;  // The next number is past all that were there at first.
   StagingMemory memory_;
   std::future<void> writing_;
 };

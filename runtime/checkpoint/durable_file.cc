@@ -231,6 +231,20 @@ void sync_file(const std::filesystem::path& file) {
   if (::fsync(fd.get()) != 0) fail(file, "sync");
 }
 
+void create_folders_durably(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> changed;  // Innermost first.
+  try {
+    for (auto at = std::filesystem::absolute(folder); !std::filesystem::exists(at);) {
+      at = at.parent_path();
+      changed.push_back(at);
+    }
+    std::filesystem::create_directories(folder);
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw CheckpointError(folder.string() + ": cannot be made: " + error.code().message());
+  }
+  for (auto at = changed.rbegin(); at != changed.rend(); ++at) sync_folder(*at);
+}
+
 void sync_folder(const std::filesystem::path& folder) {
   const UniqueFd fd = open_or_fail(folder, O_RDONLY | O_DIRECTORY);
   if (::fsync(fd.get()) != 0) fail(folder, "sync");

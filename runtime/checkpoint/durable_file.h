@@ -49,6 +49,9 @@ FileFacts write_durably(const std::filesystem::path& path,
 // Makes what is in a file that others have written durable.
 void sync_file(const std::filesystem::path& file);
 
+// Makes `folder` and those above it that are not there, so that they survive a crash too.
+void create_folders_durably(const std::filesystem::path& folder);
+
 // Makes names that were made, renamed or removed in `folder` durable.
 void sync_folder(const std::filesystem::path& folder);
 

@@ -18,7 +18,9 @@ namespace accel {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 const fs::path& path() {
   static const fs::path path = fs::path(testing::TempDir()) / "durable";
@@ -93,6 +95,32 @@ TEST(DurableFile, SaysWhichFileFailedAndWhy) {
     }
   }
   set_disk_faults({});
+}
+
+// A name is in the folder above: each that got a new one is synced, the outermost first.
+TEST(CreateFoldersDurably, SyncsEachFolderThatHasANewOne) {
+  const fs::path base = fs::path(testing::TempDir()) / "durable_folders";
+  fs::remove_all(base);
+  fs::create_directory(base);
+  std::vector<std::string> synced;
+  set_disk_faults({.under = base, .error = [&](const DiskOperation& operation) {
+                     if (operation.name == "fsync") synced.push_back(operation.path);
+                     return 0;
+                   }});
+  create_folders_durably(base / "a/b/c");
+  EXPECT_TRUE(fs::is_directory(base / "a/b/c"));
+  EXPECT_THAT(synced, ElementsAre(base, base / "a", base / "a/b"));
+  synced.clear();
+  create_folders_durably(base / "a/b/c");
+  EXPECT_THAT(synced, IsEmpty());
+  set_disk_faults({});
+  std::ofstream(base / "file") << "x";
+  try {
+    create_folders_durably(base / "file/d");
+    ADD_FAILURE();
+  } catch (const CheckpointError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("file/d: cannot be made: Not a directory"));
+  }
 }
 
 TEST(InParallel, CallsForEachNumberOnceAndRethrows) {

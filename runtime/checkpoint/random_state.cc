@@ -23,12 +23,12 @@ torch::Tensor state_of(c10::Device device) {
 }  // namespace
 
 torch::Tensor random_state(c10::Device device) {
-  return torch::cat({state_of(c10::kCPU), device.is_cuda()
-                                              ? state_of(device)
-                                              : torch::zeros({kCudaBytes}, torch::kByte)});
+  const torch::Tensor cpu = state_of(c10::kCPU);
+  return device.is_cuda() ? torch::cat({cpu, state_of(device)}) : cpu;
 }
 
-NamedTensors random_state_tensors(const torch::Tensor& row) {
+NamedTensors random_state_tensors(const torch::Tensor& row, c10::DeviceType device) {
+  if (device != c10::kCUDA) return {{kCpu, row}};
   const std::int64_t cpu_bytes = row.size(0) - kCudaBytes;
   return {{kCpu, row.narrow(0, 0, cpu_bytes)}, {kCuda, row.narrow(0, cpu_bytes, kCudaBytes)}};
 }
@@ -37,12 +37,13 @@ void restore_random_state(const std::filesystem::path& file, c10::Device device)
   const TensorFileReader reader(file);
   const auto restore = [&](const char* name, c10::Device of) {
     const SafetensorsEntry* entry = reader.header().find(name);
-    if (entry == nullptr) throw CheckpointError(file.string() + ": it lacks " + name);
+    if (entry == nullptr) return false;
     at::Generator generator = generator_of(of);
     const std::lock_guard lock(generator.mutex());
     generator.set_state(reader.read(*entry));
+    return true;
   };
-  restore(kCpu, c10::kCPU);
+  if (!restore(kCpu, c10::kCPU)) throw CheckpointError(file.string() + ": it lacks " + kCpu);
   if (device.is_cuda()) restore(kCuda, device);
 }
 

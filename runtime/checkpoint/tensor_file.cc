@@ -128,6 +128,17 @@ torch::Tensor TensorFileReader::read(const SafetensorsEntry& entry) const {
   return tensor;
 }
 
+void check_shapes(const std::vector<TensorRead>& reads) {
+  for (const auto& [file, entry, target] : reads) {
+    if (target.sizes() == torch::IntArrayRef(entry->shape)) continue;
+    std::ostringstream text;
+    text << file->file().string() << ": " << entry->name << " has shape "
+         << torch::IntArrayRef(entry->shape) << " there and " << target.sizes()
+         << " in this program";
+    throw CheckpointError(text.str());
+  }
+}
+
 void read_tensors(const std::vector<TensorRead>& reads) {
   struct Piece {
     const TensorRead* read;
@@ -137,13 +148,6 @@ void read_tensors(const std::vector<TensorRead>& reads) {
   std::vector<const TensorRead*> converted;
   for (const TensorRead& read : reads) {
     const auto& [file, entry, target] = read;
-    if (target.sizes() != torch::IntArrayRef(entry->shape)) {
-      std::ostringstream text;
-      text << file->file_.file().string() << ": " << entry->name << " has shape "
-           << torch::IntArrayRef(entry->shape) << " there and " << target.sizes()
-           << " in this program";
-      throw CheckpointError(text.str());
-    }
     if (!target.is_cpu() || !target.is_contiguous() ||
         target.scalar_type() != type_of(entry->dtype)) {
       converted.push_back(&read);

@@ -46,6 +46,7 @@ class TensorFileReader {
   explicit TensorFileReader(std::filesystem::path file);
 
   const SafetensorsHeader& header() const { return header_; }
+  const std::filesystem::path& file() const { return file_.file(); }
 
   // The tensor as it is in the file.
   torch::Tensor read(const SafetensorsEntry& entry) const;
@@ -65,9 +66,11 @@ struct TensorRead {
   torch::Tensor target;
 };
 
-// Carries all of them out, several at a time, straight from the file where that needs no
-// conversion. Throws CheckpointError if a shape differs, before anything is read, or a file ends
-// early.
+// Throws CheckpointError if a shape differs.
+void check_shapes(const std::vector<TensorRead>& reads);
+
+// Carries all of them out, whose shapes were checked, several at a time, straight from the file
+// where that needs no conversion. Throws CheckpointError if a file ends early.
 void read_tensors(const std::vector<TensorRead>& reads);
 
 }  // namespace accel

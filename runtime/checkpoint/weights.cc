@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
 
 #include "runtime/checkpoint/durable_file.h"
@@ -51,6 +50,32 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > 5 ? text + " and " + std::to_string(names.size() - 5) + " more" : text;
 }
 
+// Gives the files, which are durable under other names, their own, an index last. Shards of an
+// older save may have the same names: no index speaks for them while they are replaced one by one.
+void put_in_place(const std::vector<std::string>& names, const fs::path& folder) {
+  const auto is_there = [&](const std::string& name) { return fs::exists(folder / name); };
+  const bool sharded = names.size() > 1;
+  if (sharded && std::any_of(names.begin(), names.end() - 1, is_there)) {
+    fs::remove(folder / kIndexFile);
+    sync_folder(folder);
+  }
+  for (const std::string& name : names) {
+    if (sharded && name == names.back()) sync_folder(folder);
+    fs::rename(folder / (name + kPartialSuffix), folder / name);
+  }
+  sync_folder(folder);
+}
+
+void remove_others(const std::vector<std::string>& names, const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (is_weights_file(name) && std::find(names.begin(), names.end(), name) == names.end()) {
+      fs::remove(entry.path());
+    }
+  }
+  sync_folder(folder);
+}
+
 }  // namespace
 
 void save_weights(const torch::nn::Module& module, const fs::path& folder,
@@ -60,7 +85,7 @@ void save_weights(const torch::nn::Module& module, const fs::path& folder,
   for (const auto& [name, tensor] : tensors) sizes.push_back({name, tensor.nbytes()});
   const std::vector<WeightFile> files = split_into_files(sizes, max_shard_size);
 
-  fs::create_directories(folder);
+  create_folders_durably(folder);
   std::vector<std::string> written;
   const auto write = [&](const std::string& name, const std::vector<std::string_view>& parts) {
     write_durably(folder / (name + kPartialSuffix), parts);
@@ -75,27 +100,18 @@ void save_weights(const torch::nn::Module& module, const fs::path& folder,
     const std::string index = index_json(sizes, files);
     write(kIndexFile, {index});
   }
-  for (const std::string& name : written) {
-    fs::rename(folder / (name + kPartialSuffix), folder / name);
-  }
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (is_weights_file(name) && std::find(written.begin(), written.end(), name) == written.end()) {
-      fs::remove(entry.path());
-    }
-  }
-  sync_folder(folder);
+  put_in_place(written, folder);
+  remove_others(written, folder);
 } catch (const fs::filesystem_error& error) {
   throw CheckpointError(folder.string() + ": the model cannot be saved: " + error.what());
 }
 
-void load_weights(torch::nn::Module& module, const fs::path& path, bool strict) {
-  std::vector<std::unique_ptr<TensorFileReader>> readers;
+WeightsLoad::WeightsLoad(const torch::nn::Module& module, const fs::path& path, bool strict) {
   std::map<std::string, std::pair<const TensorFileReader*, const SafetensorsEntry*>> found;
   for (const fs::path& file : weight_files(path)) {
-    readers.push_back(std::make_unique<TensorFileReader>(file));
-    for (const SafetensorsEntry& entry : readers.back()->header().entries) {
-      found[entry.name] = {readers.back().get(), &entry};
+    files_.push_back(std::make_unique<TensorFileReader>(file));
+    for (const SafetensorsEntry& entry : files_.back()->header().entries) {
+      found[entry.name] = {files_.back().get(), &entry};
     }
   }
   // All names of a tied weight are the same memory, and any of them will do.
@@ -118,12 +134,11 @@ void load_weights(torch::nn::Module& module, const fs::path& path, bool strict) 
                           (missing.empty() ? "" : "; it lacks " + listed(missing)) +
                           (unexpected.empty() ? "" : "; it also has " + listed(unexpected)));
   }
-  std::vector<TensorRead> reads;
   for (const auto& [name, tensor] : state) {
     const auto where = found.find(name);
-    if (where != found.end()) reads.push_back({where->second.first, where->second.second, tensor});
+    if (where != found.end()) reads_.push_back({where->second.first, where->second.second, tensor});
   }
-  read_tensors(reads);
+  check_shapes(reads_);
 }
 
 }  // namespace accel

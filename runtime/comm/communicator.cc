@@ -22,6 +22,7 @@
 #include "runtime/comm/cpu_backend.h"
 #include "runtime/comm/gloo_backend.h"
 #include "runtime/comm/nccl_backend.h"
+#include "runtime/error_text.h"
 
 namespace accel {
 namespace {
@@ -84,11 +85,6 @@ class StoreBoard : public CallBoard {
   c10::intrusive_ptr<c10d::Store> store_;
 };
 
-std::string reason_of(const std::exception& error) {
-  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
-  return torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
-}
-
 at::Tensor tensor_of(const std::string& bytes) {
   at::Tensor tensor = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
   std::copy(bytes.begin(), bytes.end(), tensor.mutable_data_ptr<std::uint8_t>());
@@ -104,7 +100,7 @@ CommunicationError lost_peer(int rank, int size, const std::string& call, const 
                              const std::exception& error) {
   return CommunicationError("rank " + std::to_string(rank) + " of " + std::to_string(size) + ": " +
                             call + " failed because a peer is gone or did not take part in time" +
-                            (absent.empty() ? "" : " (" + absent + ")") + ": " + reason_of(error));
+                            (absent.empty() ? "" : " (" + absent + ")") + ": " + error_text(error));
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ void Accumulation::set_state(const AccumulationState& state) {
   }
   step_ = state.step;
   window_ = state.window;
-  sync_ = step_ % options_.num_steps == 0;
+  sync_ = window_ == 0;
 }
 
 }  // namespace accel

@@ -22,7 +22,8 @@ struct GradientAccumulation {
 // What a checkpoint keeps.
 struct AccumulationState {
   std::int64_t step = 0;  // Batches since a loader's end, or in all.
-  int window = 0;         // Batches since the last optimizer step.
+  int window = 0;         // Batches in the open window; 0: none is open.
+  int num_steps = 1;      // What their losses were divided by.
 
   bool operator==(const AccumulationState&) const = default;
 };
@@ -55,9 +56,11 @@ class Accumulation {
   // For the running batch.
   void set_sync_gradients(bool sync) { sync_ = sync; }
 
-  // Setting it goes on in that window, with the gradients that it has added up. Throws
-  // std::invalid_argument if a number is negative.
-  AccumulationState state() const { return {.step = step_, .window = window_}; }
+  // Setting it goes on in that window, with the gradients that it has added up; num_steps stays
+  // what it is here. Throws std::invalid_argument if a number is negative.
+  AccumulationState state() const {
+    return {.step = step_, .window = sync_ ? 0 : window_, .num_steps = options_.num_steps};
+  }
   void set_state(const AccumulationState& state);
 
  private:

@@ -107,6 +107,21 @@ TEST(AccumulationTest, GoesOnFromItsState) {
   }
 }
 
+// After a whole window the next one is of its own, whatever num_steps the program has now.
+TEST(AccumulationTest, AnotherNumberOfStepsBeginsWithAWindowOfItsOwn) {
+  Accumulation first({.num_steps = 4}), second({.num_steps = 3});
+  for (int batch = 0; batch < 4; ++batch) first.begin(false);
+  EXPECT_EQ(first.state(), (AccumulationState{.step = 4, .window = 0, .num_steps = 4}));
+  second.set_state(first.state());
+  EXPECT_TRUE(second.sync_gradients());
+  second.begin(false);
+  EXPECT_EQ(second.state(), (AccumulationState{.step = 5, .window = 1, .num_steps = 3}));
+  // The count goes on, so that this one is short, and the mean of its two batches.
+  second.begin(false);
+  EXPECT_TRUE(second.sync_gradients());
+  EXPECT_EQ(second.loss_divisor(), 2);
+}
+
 TEST(AccumulationTest, StepsAndSyncCanBeSet) {
   Accumulation rule({.num_steps = 4});
   for (int batch = 0; batch < 3; ++batch) rule.begin(false);

@@ -49,11 +49,13 @@ std::vector<std::string> checkpoints_among(const std::vector<std::string>& names
 }
 
 std::vector<std::string> checkpoints_to_remove(const std::vector<std::string>& names,
+                                               const std::string& written,
                                                std::optional<std::size_t> total_limit) {
-  std::vector<std::string> checkpoints = checkpoints_among(names);
-  const std::size_t kept = std::min(checkpoints.size(), total_limit.value_or(checkpoints.size()));
-  checkpoints.resize(checkpoints.size() - kept);
-  return checkpoints;
+  std::vector<std::string> others = checkpoints_among(names);
+  std::erase(others, written);
+  const std::size_t kept = total_limit ? std::min(others.size(), *total_limit - 1) : others.size();
+  others.resize(others.size() - kept);
+  return others;
 }
 
 }  // namespace accel

@@ -29,9 +29,19 @@ TEST(CheckpointLayout, TheOldestByNumberGoFirst) {
   const std::vector<std::string> names{"checkpoint_10", "checkpoint_9", "notes", "checkpoint_8"};
   EXPECT_THAT(checkpoints_among(names),
               ElementsAre("checkpoint_8", "checkpoint_9", "checkpoint_10"));
-  EXPECT_THAT(checkpoints_to_remove(names, 1), ElementsAre("checkpoint_8", "checkpoint_9"));
-  EXPECT_THAT(checkpoints_to_remove(names, 3), IsEmpty());
-  EXPECT_THAT(checkpoints_to_remove(names, std::nullopt), IsEmpty());
+  const std::string last = "checkpoint_10";
+  EXPECT_THAT(checkpoints_to_remove(names, last, 1), ElementsAre("checkpoint_8", "checkpoint_9"));
+  EXPECT_THAT(checkpoints_to_remove(names, last, 2), ElementsAre("checkpoint_8"));
+  EXPECT_THAT(checkpoints_to_remove(names, last, 3), IsEmpty());
+  EXPECT_THAT(checkpoints_to_remove(names, last, std::nullopt), IsEmpty());
+}
+
+TEST(CheckpointLayout, WhatWasJustWrittenStays) {
+  const std::vector<std::string> names{"checkpoint_3", "checkpoint_0", "checkpoint_2"};
+  EXPECT_THAT(checkpoints_to_remove(names, "checkpoint_0", 1),
+              ElementsAre("checkpoint_2", "checkpoint_3"));
+  EXPECT_THAT(checkpoints_to_remove(names, "checkpoint_0", 2), ElementsAre("checkpoint_2"));
+  EXPECT_THAT(checkpoints_to_remove({"checkpoint_0"}, "checkpoint_0", 1), IsEmpty());
 }
 
 }  // namespace

@@ -10,14 +10,16 @@ namespace {
 using json = nlohmann::json;
 
 json json_of(const TrainingState& state) {
-  json root{
-      {"next_iteration", state.next_iteration},
-      {"models", state.models},
-      {"optimizers", state.optimizers},
-      {"objects", state.objects},
-      {"schedulers", json::array()},
-      {"loaders", json::array()},
-      {"accumulation", {{"step", state.accumulation.step}, {"window", state.accumulation.window}}}};
+  json root{{"next_iteration", state.next_iteration},
+            {"models", state.models},
+            {"optimizers", state.optimizers},
+            {"objects", state.objects},
+            {"schedulers", json::array()},
+            {"loaders", json::array()},
+            {"accumulation",
+             {{"step", state.accumulation.step},
+              {"window", state.accumulation.window},
+              {"num_steps", state.accumulation.num_steps}}}};
   for (const SchedulerState& scheduler : state.schedulers) {
     root["schedulers"].push_back(
         {{"last_epoch", scheduler.last_epoch}, {"step_count", scheduler.step_count}});
@@ -41,7 +43,8 @@ TrainingState from_json(const json& root) {
                       .schedulers = {},
                       .loaders = {},
                       .accumulation = {.step = root.at("accumulation").at("step"),
-                                       .window = root.at("accumulation").at("window")},
+                                       .window = root.at("accumulation").at("window"),
+                                       .num_steps = root.at("accumulation").at("num_steps")},
                       .loss_scale = {}};
   for (const json& scheduler : root.at("schedulers")) {
     state.schedulers.push_back(
@@ -88,6 +91,14 @@ void check_same_program(const TrainingState& saved, const TrainingState& program
                           " " + what + " where this one has " + std::to_string(here) +
                           ": prepare and register the same objects before load_state()");
   }
+  const AccumulationState& window = saved.accumulation;
+  if (window.window == 0 || window.num_steps == program.accumulation.num_steps) return;
+  throw CheckpointError(
+      file + ": it was saved inside a window of gradient accumulation with num_steps of " +
+      std::to_string(window.num_steps) +
+      ", by which its gradients are divided, where this program" + " has " +
+      std::to_string(program.accumulation.num_steps) +
+      ": load it with the same gradient_accumulation.num_steps, and change that after a step");
 }
 
 }  // namespace accel

@@ -22,7 +22,7 @@ TrainingState odd_state() {
           .loaders = {{.epoch = 3,
                        .seed = std::numeric_limits<std::uint64_t>::max(),
                        .samples = 1'000'000'000'000}},
-          .accumulation = {.step = 5, .window = 2},
+          .accumulation = {.step = 5, .window = 2, .num_steps = 3},
           .loss_scale = LossScaleState{.scale = 1.17549435e-38f, .growth_tracker = 1999}};
 }
 
@@ -69,6 +69,17 @@ TEST(TrainingState, AnotherProgramIsToldByWhatItLacks) {
   EXPECT_THAT(error([](auto& p) { p.objects = 4; }), HasSubstr("register_for_checkpointing"));
   EXPECT_THAT(error([](auto& p) { p.schedulers.pop_back(); }), HasSubstr("prepared schedulers"));
   EXPECT_THAT(error([](auto& p) { p.loaders.clear(); }), HasSubstr("prepared loaders"));
+  EXPECT_THAT(error([](auto& p) { p.accumulation.num_steps = 4; }),
+              HasSubstr("with num_steps of 3, by which its gradients are divided, where this "
+                        "program has 4"));
+}
+
+// Between windows there is nothing that another number would weight wrongly.
+TEST(TrainingState, BetweenWindowsTheirLengthMayChange) {
+  TrainingState saved = odd_state(), program = saved;
+  saved.accumulation.window = 0;
+  program.accumulation.num_steps = 4;
+  EXPECT_NO_THROW(check_same_program(saved, program, "s"));
 }
 
 }  // namespace

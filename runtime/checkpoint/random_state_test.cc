@@ -1,0 +1,47 @@
+#include "runtime/checkpoint/random_state.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/checkpoint/durable_file.h"
+#include "runtime/core/checkpoint_error.h"
+
+namespace accel {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path file_of(const NamedTensors& tensors) {
+  const fs::path file = fs::path(testing::TempDir()) / "random_states_0.safetensors";
+  write_durably(file, TensorFile(tensors).parts());
+  return file;
+}
+
+TEST(RandomState, GoesOnWhereItWas) {
+  torch::manual_seed(7);
+  const auto tensors = random_state_tensors(random_state(c10::kCPU), c10::kCPU);
+  const torch::Tensor next = torch::rand({5});
+  restore_random_state(file_of(tensors), c10::kCPU);
+  EXPECT_TRUE(torch::equal(torch::rand({5}), next));
+}
+
+// What was saved without GPUs says nothing of theirs.
+TEST(RandomState, ADeviceThatTheFileWasNotMadeForKeepsItsOwn) {
+  const auto tensors = random_state_tensors(random_state(c10::kCPU), c10::kCPU);
+  EXPECT_EQ(tensors.size(), 1u);
+  EXPECT_NO_THROW(restore_random_state(file_of(tensors), c10::Device(c10::kCUDA, 0)));
+}
+
+TEST(RandomState, ARowOfAGpuHasBothParts) {
+  const torch::Tensor cpu = random_state(c10::kCPU);
+  const torch::Tensor gpu = torch::arange(16, torch::kByte);
+  const auto tensors = random_state_tensors(torch::cat({cpu, gpu}), c10::kCUDA);
+  ASSERT_EQ(tensors.size(), 2u);
+  EXPECT_TRUE(torch::equal(tensors[0].second, cpu));
+  EXPECT_TRUE(torch::equal(tensors[1].second, gpu));
+  // On a CPU the first is enough.
+  EXPECT_NO_THROW(restore_random_state(file_of(tensors), c10::kCPU));
+  EXPECT_THROW(restore_random_state(file_of({tensors[1]}), c10::kCPU), CheckpointError);
+}
+
+}  // namespace
+}  // namespace accel

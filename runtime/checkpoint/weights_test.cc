@@ -1,0 +1,84 @@
+#include "runtime/checkpoint/weights.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <torch/nn/modules/linear.h>
+
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "runtime/core/checkpoint_error.h"
+#include "runtime/testing/disk_faults.h"
+
+namespace accel {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder() { return fs::path(testing::TempDir()) / "weights"; }
+
+// A model all of whose weights are one number.
+torch::nn::Linear model_of(float number) {
+  torch::nn::Linear model(4, 4);
+  const torch::NoGradGuard no_grad;
+  for (torch::Tensor& parameter : model->parameters()) parameter.fill_(number);
+  return model;
+}
+
+// The number of the save that is there; none if there is no whole one.
+std::optional<float> number_there() {
+  torch::nn::Linear model = model_of(-1);
+  try {
+    WeightsLoad(*model, folder(), /*strict=*/true).run();
+  } catch (const CheckpointError&) {
+    return std::nullopt;
+  }
+  const float number = model->bias[0].item<float>();
+  for (const torch::Tensor& parameter : model->parameters()) {
+    if (!parameter.eq(number).all().item<bool>()) {
+      throw std::runtime_error("the shards are of different saves");
+    }
+  }
+  return number;
+}
+
+const ByteSize kWhole = "1GB", kTwoShards = 1;
+
+// Saves 1, then dies in any operation on the disk of the save of 2. Returns what is found after it.
+std::set<std::optional<float>> found_after_a_kill(ByteSize first, ByteSize second) {
+  std::set<std::optional<float>> found;
+  for (int nth = 1;; ++nth) {
+    fs::remove_all(folder());
+    save_weights(*model_of(1), folder(), first);
+    const int status = in_child([&] {
+      set_disk_faults({.under = folder(), .kill_at = nth});
+      save_weights(*model_of(2), folder(), second);
+    });
+    EXPECT_TRUE(status == 0 || WIFSIGNALED(status)) << nth;
+    found.insert(number_there());
+    if (status == 0) {
+      EXPECT_EQ(number_there(), 2);
+      EXPECT_GT(nth, 5);
+      return found;
+    }
+    // The next save is not in the way of what was left.
+    save_weights(*model_of(3), folder(), second);
+    EXPECT_EQ(number_there(), 3) << nth;
+  }
+}
+
+TEST(SaveWeights, KilledAnywhereTheyAreTheOlderOrTheNewer) {
+  const std::set<std::optional<float>> old_or_new{1, 2};
+  EXPECT_EQ(found_after_a_kill(kWhole, kWhole), old_or_new);
+  EXPECT_EQ(found_after_a_kill(kWhole, kTwoShards), old_or_new);
+  EXPECT_EQ(found_after_a_kill(kTwoShards, kWhole), old_or_new);
+}
+
+TEST(SaveWeights, ShardsOfTwoSavesAreNeverTakenForOne) {
+  const std::set<std::optional<float>> neither_mixed{std::nullopt, 1, 2};
+  EXPECT_EQ(found_after_a_kill(kTwoShards, kTwoShards), neither_mixed);
+}
+
+}  // namespace
+}  // namespace accel
