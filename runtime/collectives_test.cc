@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <torch/data.h>
-#include <torch/types.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <stdexcept>
 
 #include "runtime/accelerator.h"
+#include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
 
 namespace accel {
@@ -18,22 +17,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// Sample i is the number i, fetched in batches.
-struct Numbers : torch::data::datasets::BatchDataset<Numbers, torch::Tensor> {
-  explicit Numbers(std::int64_t size) : count(size) {}
-  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
-    std::vector<std::int64_t> values(indices.begin(), indices.end());
-    return torch::tensor(values, torch::kInt64);
-  }
-  std::optional<std::size_t> size() const override { return count; }
-  std::int64_t count;
-};
-
-std::vector<std::int64_t> values(const torch::Tensor& tensor) {
-  const torch::Tensor flat = tensor.contiguous();
-  return {flat.data_ptr<std::int64_t>(), flat.data_ptr<std::int64_t>() + flat.numel()};
-}
 
 std::vector<std::int64_t> first_numbers(std::int64_t count) { return values(torch::arange(count)); }
 
@@ -80,6 +63,25 @@ TEST(CollectivesTest, StructuresOfTensors) {
     EXPECT_THAT(values(pair.second), ElementsAre(30, 31));
     EXPECT_EQ(std::get<0>(accelerator.reduce(nested)).at("b").item<std::int64_t>(), 21);
     EXPECT_EQ(std::get<1>(accelerator.broadcast(nested, 1)).second.item<std::int64_t>(), 31);
+  });
+}
+
+TEST(CollectivesTest, ExamplesOfTensors) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    const torch::Tensor rank = torch::tensor(std::int64_t{accelerator.process_index()});
+    const auto both = accelerator.gather(torch::data::Example<>(rank, rank + 10));
+    EXPECT_THAT(values(both.data), ElementsAre(0, 1));
+    EXPECT_THAT(values(both.target), ElementsAre(10, 11));
+    EXPECT_THAT(values(accelerator.gather(torch::data::TensorExample(rank)).data),
+                ElementsAre(0, 1));
+    auto loader = accelerator.prepare(make_data_loader<torch::data::samplers::SequentialSampler>(
+        torch::data::datasets::TensorDataset(torch::arange(3))
+            .map(torch::data::transforms::Stack<torch::data::TensorExample>()),
+        2));
+    std::vector<std::int64_t> seen;
+    for (const auto& batch : loader) seen = values(accelerator.gather_for_metrics(batch).data);
+    EXPECT_EQ(seen, first_numbers(3)) << "without the repeated one";
   });
 }
 

@@ -1,6 +1,6 @@
 // Structures of tensors: a tensor, or a std::vector, std::map by name, std::pair, std::tuple,
-// std::optional of structures, or a type with a member `map_tensors(f)` that returns itself with f
-// called on each of its tensors.
+// std::optional, torch::data::Example of structures, or a type with a member `map_tensors(f)` that
+// returns itself with f called on each of its tensors.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -38,6 +38,16 @@ inline constexpr bool is_tuple<std::tuple<T...>> = true;
 template <typename A, typename B>
 inline constexpr bool is_tuple<std::pair<A, B>> = true;
 
+// A torch::data::Example, with a target or without: told by its members, to need no more headers.
+template <typename T>
+concept example = requires(const T& value) {
+  typename T::DataType;
+  typename T::TargetType;
+  value.data;
+};
+template <typename T>
+inline constexpr bool has_target = !std::is_void_v<typename T::TargetType>;
+
 struct Identity {
   at::Tensor operator()(const at::Tensor& tensor) const { return tensor; }
 };
@@ -59,6 +69,12 @@ constexpr bool is_nested() {
       return (is_nested<std::tuple_element_t<I, T>>() && ...);
     }
     (std::make_index_sequence<std::tuple_size_v<T>>());
+  } else if constexpr (example<T>) {
+    if constexpr (has_target<T>) {
+      return is_nested<typename T::DataType>() && is_nested<typename T::TargetType>();
+    } else {
+      return is_nested<typename T::DataType>();
+    }
   } else {
     return false;
   }
@@ -84,6 +100,11 @@ T map_any(const T& value, F& f) {
     return std::apply([&](const auto&... items) { return T{map_any(items, f)...}; }, value);
   } else if constexpr (maps_itself<T>) {
     return value.map_tensors(f);
+  } else if constexpr (example<T>) {
+    T out(value);
+    out.data = map_any(value.data, f);
+    if constexpr (has_target<T>) out.target = map_any(value.target, f);
+    return out;
   } else {
     return value;
   }

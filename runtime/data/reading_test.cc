@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <latch>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -22,16 +23,16 @@ using torch::data::DataLoaderOptions;
 using torch::data::samplers::SequentialSampler;
 
 template <typename Loader>
-Numbers all_of(Loader& loader) {
-  Numbers all;
+Values all_of(Loader& loader) {
+  Values all;
   for (const torch::Tensor& batch : loader) {
     for (std::int64_t value : values(batch)) all.push_back(value);
   }
   return all;
 }
 
-Numbers range(std::int64_t begin, std::int64_t end) {
-  Numbers numbers(static_cast<std::size_t>(end - begin));
+Values range(std::int64_t begin, std::int64_t end) {
+  Values numbers(static_cast<std::size_t>(end - begin));
   std::iota(numbers.begin(), numbers.end(), begin);
   return numbers;
 }
@@ -148,7 +149,7 @@ TEST(WorkersTest, EndWithTheLoopHoweverItIsLeft) {
 
 // Reads an epoch of `loader` into `seen`.
 template <typename Loader>
-void read_into(Numbers& seen, Loader& loader) {
+void read_into(Values& seen, Loader& loader) {
   for (const torch::Tensor& batch : loader) {
     for (std::int64_t value : values(batch)) seen.push_back(value);
     EXPECT_FALSE(loader.end_of_dataloader()) << "there would have been more";
@@ -162,7 +163,7 @@ TEST(FailureTest, StandsWhereItsBatchWouldAndKeepsItsType) {
       map.fails_at = at;
       auto loader = make_data_loader<SequentialSampler>(map, with_workers(workers));
       for (const std::size_t epoch : {1, 2}) {
-        Numbers seen;
+        Values seen;
         EXPECT_THROW(read_into(seen, loader), std::out_of_range);
         EXPECT_EQ(seen, range(0, static_cast<std::int64_t>(at / 2 * 2)));
         EXPECT_EQ(loader.epoch(), epoch) << "the epoch is over";
@@ -171,7 +172,7 @@ TEST(FailureTest, StandsWhereItsBatchWouldAndKeepsItsType) {
     StreamNumbers stream(20);
     stream.fails_after = 8;
     auto loader = make_data_loader(stream, with_workers(workers));
-    Numbers seen;
+    Values seen;
     EXPECT_THROW(read_into(seen, loader), std::runtime_error);
     EXPECT_EQ(seen, range(0, 8));
   }
@@ -188,25 +189,32 @@ struct TornSampler {
 
 TEST(FailureTest, OfASampler) {
   auto here = make_data_loader(MapNumbers(9), TornSampler(), with_workers(0));
-  Numbers seen;
+  Values seen;
   EXPECT_THROW(read_into(seen, here), std::domain_error);
   EXPECT_EQ(seen, range(0, 2)) << "one batch further is looked at, for the end";
   auto there = make_data_loader(MapNumbers(9), TornSampler(), with_workers(2));
   EXPECT_THROW(there.begin(), std::domain_error) << "the sampler is drawn first";
 }
 
-struct Slow : MapNumbers {
-  Slow() : MapNumbers(4) {}
+// All but its first sample come once they are released.
+struct Late : MapNumbers {
+  Late() : MapNumbers(2) {}
   torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    if (indices[0] > 0) released->wait();
     return MapNumbers::get_batch(indices);
   }
+  std::shared_ptr<std::latch> released = std::make_shared<std::latch>(1);
 };
 
 TEST(FailureTest, ABatchThatTakesTooLong) {
+  Late dataset;
+  // No job is drawn before the result in front of it is taken: nobody waits in vain for the latch.
   auto loader = make_data_loader<SequentialSampler>(
-      Slow(), DataLoaderOptions(4).workers(1).timeout(std::chrono::milliseconds(1)));
-  EXPECT_THROW(loader.begin(), std::runtime_error);
+      dataset, DataLoaderOptions(1).workers(1).max_jobs(1).timeout(std::chrono::seconds(1)));
+  auto it = loader.begin();
+  EXPECT_THAT(values(*it), ElementsAre(0));
+  dataset.released->count_down();
+  EXPECT_THROW(++it, std::runtime_error);
 }
 
 struct Uncopyable : MapNumbers {
@@ -315,7 +323,7 @@ TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
     const auto rows = [&] { return accelerator.gather_for_metrics(torch::zeros({2})).size(0); };
     std::vector<std::int64_t> in_train;
     for ([[maybe_unused]] auto& batch : train) {
-      Numbers seen;
+      Values seen;
       for (const torch::Tensor& inner : eval) {
         for (std::int64_t value : values(accelerator.gather_for_metrics(inner))) {
           seen.push_back(value);
