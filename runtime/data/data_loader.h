@@ -78,9 +78,10 @@ class DataLoader {
   };
 
   // Begins an epoch. Throws std::logic_error inside a loop over this loader; this and each step,
-  // what the dataset or the sampler threw for the batch they lead to, which ends the epoch. With
-  // dispatch_batches they are collective: CommunicationError if a peer is lost or rank 0 could not
-  // read.
+  // what the dataset or the sampler threw for the batch they lead to, which ends the epoch, and
+  // std::invalid_argument if worker threads need copies of a dataset that has none. With
+  // dispatch_batches they are collective, and rank 0 reads for all: what it could not read is a
+  // CommunicationError on the others, as is a lost peer.
   Iterator begin() {
     if (progress_->running() != nullptr) {
       throw std::logic_error("this loader is in a loop already: leave that one first");
@@ -181,18 +182,19 @@ class DataLoader {
   }
 
   std::unique_ptr<BatchStream<Batch>> open(const EpochStart& start) const {
-    const bool dispatch = dispatched();
-    std::unique_ptr<BatchStream<Batch>> local;
-    if (!dispatch || binding_.process_index == 0) {
-      local = std::make_unique<Local>(source_, binding_, start, dispatch);
-    }
     if constexpr (Tensors<Batch>::fixed) {
-      if (dispatch) {
-        return std::make_unique<DispatchedStream<Batch>>(std::move(local), binding_,
+      if (dispatched()) {
+        typename DispatchedStream<Batch>::Open open_global;
+        if (binding_.process_index == 0) {
+          open_global = [source = source_, binding = binding_, start] {
+            return std::make_unique<Local>(source, binding, start, /*dispatched=*/true);
+          };
+        }
+        return std::make_unique<DispatchedStream<Batch>>(std::move(open_global), binding_,
                                                          source_->shard_options(binding_));
       }
     }
-    return local;
+    return std::make_unique<Local>(source_, binding_, start, /*dispatched=*/false);
   }
 
   std::size_t whole_size() const {

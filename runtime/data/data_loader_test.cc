@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -18,6 +19,8 @@ namespace accel {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 using torch::data::DataLoaderOptions;
 using torch::data::samplers::RandomSampler;
 using torch::data::samplers::SequentialSampler;
@@ -345,6 +348,43 @@ TEST(DispatchTest, AReaderThatFailsIsAnErrorOnAllRanks) {
     } else {
       EXPECT_THROW(gathered(accelerator, loader), CommunicationError);
     }
+  });
+}
+
+struct Unordered {
+  void reset() { throw std::domain_error("no order today"); }
+  std::optional<IndexBatch> next() { return std::nullopt; }
+};
+struct Uncopyable : MapNumbers {
+  Uncopyable() : MapNumbers(4) {}
+  std::unique_ptr<int> own;
+};
+
+// An epoch that rank 0 cannot even open; the ranks are in step afterwards.
+template <typename Error, typename Loader>
+void expect_unreadable(Accelerator& accelerator, Loader loader) {
+  if (accelerator.is_main_process()) {
+    EXPECT_THROW(loader.begin(), Error);
+  } else {
+    EXPECT_THAT([&] { loader.begin(); },
+                ThrowsMessage<CommunicationError>(HasSubstr("rank 0, which reads for all")));
+  }
+  EXPECT_EQ(accelerator.gather(torch::ones({1})).size(0), 2);
+}
+
+TEST(DispatchTest, AReaderThatCannotBeginIsAnErrorOnAllRanks) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.dispatch_batches = true, .timeout = std::chrono::seconds(20)});
+    expect_unreadable<std::domain_error>(
+        accelerator, accelerator.prepare(make_data_loader(MapNumbers(4), Unordered(), 1)));
+    expect_unreadable<std::invalid_argument>(
+        accelerator, accelerator.prepare(make_data_loader<SequentialSampler>(
+                         Uncopyable(), DataLoaderOptions(1).workers(1))));
+    StreamNumbers stream(20);
+    stream.fails_after = 4;
+    auto resumed = accelerator.prepare(make_data_loader(stream, 2));
+    resumed.load_state_dict({.epoch = 0, .seed = 11, .samples = 8});
+    expect_unreadable<std::runtime_error>(accelerator, resumed);
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,15 +18,16 @@ namespace accel {
 template <typename Batch>
 class DispatchedStream : public BatchStream<Batch> {
  public:
-  // `global`: what is dispatched, on rank 0; null elsewhere.
-  DispatchedStream(std::unique_ptr<BatchStream<Batch>> global, const LoaderBinding& binding,
-                   const ShardOptions& options)
-      : global_(std::move(global)),
-        transfer_(binding.transfer),
-        link_(binding.communicator, options) {}
+  // Opens the stream of what is dispatched.
+  using Open = std::function<std::unique_ptr<BatchStream<Batch>>()>;
 
+  // `open`: on rank 0, for the first step; empty elsewhere.
+  DispatchedStream(Open open, const LoaderBinding& binding, const ShardOptions& options)
+      : open_(std::move(open)), transfer_(binding.transfer), link_(binding.communicator, options) {}
+
+  // Throws on rank 0 what opening or reading threw, and then CommunicationError on the others.
   std::optional<Step<Batch>> next() override {
-    auto slice = global_ != nullptr ? hand_out() : link_.receive();
+    auto slice = open_ ? hand_out() : link_.receive();
     if (!slice) return std::nullopt;
     return Step<Batch>{Tensors<Batch>::batch(std::move(slice->tensors)), slice->position};
   }
@@ -37,20 +39,24 @@ class DispatchedStream : public BatchStream<Batch> {
       link_.send_end();
       return std::nullopt;
     }
-    transfer_->bring(step->batch);
     return link_.send(Tensors<Batch>::of(std::move(step->batch)), step->position);
   }
 
+  // The next global batch, on the device. The others wait for it, and are told if there is none.
   std::optional<Step<Batch>> read() {
     try {
-      return global_->next();
+      if (global_ == nullptr) global_ = open_();
+      std::optional<Step<Batch>> step = global_->next();
+      if (step) transfer_->bring(step->batch);
+      return step;
     } catch (...) {
       link_.send_failure();
       throw;
     }
   }
 
-  const std::unique_ptr<BatchStream<Batch>> global_;
+  const Open open_;
+  std::unique_ptr<BatchStream<Batch>> global_;
   const std::shared_ptr<const DeviceTransfer> transfer_;
   DispatchLink link_;
 };
