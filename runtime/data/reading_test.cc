@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <latch>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -195,18 +196,25 @@ TEST(FailureTest, OfASampler) {
   EXPECT_THROW(there.begin(), std::domain_error) << "the sampler is drawn first";
 }
 
-struct Slow : MapNumbers {
-  Slow() : MapNumbers(4) {}
+// All but its first sample come once they are released.
+struct Late : MapNumbers {
+  Late() : MapNumbers(2) {}
   torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    if (indices[0] > 0) released->wait();
     return MapNumbers::get_batch(indices);
   }
+  std::shared_ptr<std::latch> released = std::make_shared<std::latch>(1);
 };
 
 TEST(FailureTest, ABatchThatTakesTooLong) {
+  Late dataset;
+  // No job is drawn before the result in front of it is taken: nobody waits in vain for the latch.
   auto loader = make_data_loader<SequentialSampler>(
-      Slow(), DataLoaderOptions(4).workers(1).timeout(std::chrono::milliseconds(1)));
-  EXPECT_THROW(loader.begin(), std::runtime_error);
+      dataset, DataLoaderOptions(1).workers(1).max_jobs(1).timeout(std::chrono::seconds(1)));
+  auto it = loader.begin();
+  EXPECT_THAT(values(*it), ElementsAre(0));
+  dataset.released->count_down();
+  EXPECT_THROW(++it, std::runtime_error);
 }
 
 struct Uncopyable : MapNumbers {
