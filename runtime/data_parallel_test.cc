@@ -1,23 +1,20 @@
 // Training with several real processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/data.h>
-#include <torch/nn.h>
-#include <torch/optim/sgd.h>
-#include <torch/serialize.h>
 #include <unistd.h>
 
 #include <stdexcept>
 
 #include "runtime/accelerator.h"
 #include "runtime/testing/ranks.h"
+#include "runtime/testing/training.h"
 
 namespace accel {
 namespace {
-using ::testing::ThrowsMessage;
 
 namespace F = torch::nn::functional;
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 // Random images and labels, the same in every process.
 class Images : public torch::data::datasets::Dataset<Images> {

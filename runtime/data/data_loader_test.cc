@@ -54,10 +54,10 @@ class World {
   }
 
   // One epoch, left after `stop` steps: the samples without repeated ones, and the state then.
-  std::pair<Numbers, LoaderState> pass(std::size_t stop = 1000) {
+  std::pair<Values, LoaderState> pass(std::size_t stop = 1000) {
     std::vector<Iterator> loops;
     for (Loader& loader : loaders_) loops.push_back(loader.begin());
-    Numbers all;
+    Values all;
     LoaderState state = loaders_[0].state_dict();
     for (std::size_t step = 0; step < stop && loops[0] != std::default_sentinel; ++step) {
       state = loaders_[0].state_dict();
@@ -99,7 +99,7 @@ template <typename Make>
 void expect_exact_resume(std::size_t length, Make&& make) {
   using Loader = decltype(make(1));
   World<Loader> reference({1, 1, false, false}, make);
-  const Numbers first = reference.pass().first, second = reference.pass().first;
+  const Values first = reference.pass().first, second = reference.pass().first;
   ASSERT_EQ(first.size(), length);
   const std::vector<Shape> all = shapes();
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -145,7 +145,7 @@ TEST(ResumeTest, ExactWithAStream) {
 TEST(ResumeTest, ExactWithABatchSampler) {
   const auto make = [](std::size_t) { return make_data_loader(MapNumbers(14), Bags{14}, 1); };
   World<decltype(make(1))> reference({1, 1, false, false}, make);
-  const Numbers whole = reference.pass().first;
+  const Values whole = reference.pass().first;
   for (const std::size_t n : {1, 2, 3}) {
     for (const std::size_t m : {1, 2, 3}) {
       for (std::size_t stop = 1; stop <= 8; ++stop) {
@@ -169,7 +169,7 @@ TEST(ResumeTest, NeedsAPreparedLoader) {
 TEST(BatchSamplerTest, WholeBatchesAreDealtOut) {
   auto loader = make_data_loader(MapNumbers(9), Bags{9}, 1)
                     .bound({.prepared = true, .num_processes = 2, .process_index = 1, .seed = 1});
-  std::vector<Numbers> mine;
+  std::vector<Values> mine;
   for (const torch::Tensor& batch : loader) mine.push_back(values(batch));
   EXPECT_THAT(mine, ElementsAre(ElementsAre(1, 2), ElementsAre(6), ElementsAre(0)));
 }
@@ -179,7 +179,7 @@ TEST(SkipTest, ReadsNothingAndGoesOnCountingEpochs) {
   auto loader = make_data_loader<RandomSampler>(dataset, 4).bound({.prepared = true, .seed = 3});
   auto skipping = skip_first_batches(loader, 3);
   EXPECT_EQ(skipping.size(), 2u);
-  Numbers rest, whole;
+  Values rest, whole;
   for (const torch::Tensor& batch : skipping) {
     for (std::int64_t value : values(batch)) rest.push_back(value);
     EXPECT_EQ(loader.state_dict().samples, 12 + rest.size());
@@ -190,7 +190,7 @@ TEST(SkipTest, ReadsNothingAndGoesOnCountingEpochs) {
   for (const torch::Tensor& batch : loader) {
     for (std::int64_t value : values(batch)) whole.push_back(value);
   }
-  EXPECT_EQ(rest, Numbers(whole.begin() + 12, whole.end()));
+  EXPECT_EQ(rest, Values(whole.begin() + 12, whole.end()));
 }
 
 TEST(SkipTest, OfMoreBatchesThanThereAreLeavesNone) {
@@ -218,7 +218,7 @@ struct Endless : torch::data::datasets::StreamDataset<Endless> {
 TEST(StreamTest, OfExamplesIsSharded) {
   auto loader = make_data_loader(Endless(), torch::data::samplers::StreamSampler(5), 2)
                     .bound({.prepared = true, .num_processes = 2, .process_index = 1, .seed = 1});
-  Numbers mine;
+  Values mine;
   for (const auto& batch : loader) {
     EXPECT_EQ(batch.size(), 2u);
     for (const auto& example : batch) {
@@ -259,8 +259,8 @@ TEST(DispatchTest, RefusesBatchesThatAreNoTensors) {
 
 // Gathers what is left of an epoch; leaves every loop after `stop` steps.
 template <typename Loader>
-Numbers gathered(Accelerator& accelerator, Loader& loader, std::size_t stop = 1000) {
-  Numbers all;
+Values gathered(Accelerator& accelerator, Loader& loader, std::size_t stop = 1000) {
+  Values all;
   std::size_t steps = 0;
   for (auto& batch : loader) {
     for (std::int64_t value : values(accelerator.gather_for_metrics(batch))) all.push_back(value);
@@ -274,7 +274,7 @@ template <typename Loader>
 void expect_gathered_once(Accelerator& accelerator, const Loader& plain, std::size_t length,
                           std::size_t skip, std::size_t step) {
   auto loader = accelerator.skip_first_batches(accelerator.prepare(plain), skip);
-  Numbers rest(length - std::min(length, skip * step));
+  Values rest(length - std::min(length, skip * step));
   std::iota(rest.begin(), rest.end(), static_cast<std::int64_t>(length - rest.size()));
   EXPECT_EQ(gathered(accelerator, loader), rest) << length << " " << skip << " " << step;
 }
@@ -310,7 +310,7 @@ TEST(DispatchTest, OneReaderExactResumeAndEarlyExit) {
         MapNumbers dataset(23);
         auto loader = accelerator.prepare(
             make_data_loader<RandomSampler>(dataset, DataLoaderOptions(2).workers(workers)));
-        const Numbers whole = gathered(accelerator, loader);
+        const Values whole = gathered(accelerator, loader);
         EXPECT_EQ(std::set<std::int64_t>(whole.begin(), whole.end()).size(), 23u);
         EXPECT_EQ(whole.size(), 23u);
         if (!accelerator.is_main_process()) EXPECT_EQ(*dataset.read, 0u);
@@ -318,7 +318,7 @@ TEST(DispatchTest, OneReaderExactResumeAndEarlyExit) {
         EXPECT_EQ(loader.state_dict(), (LoaderState{.epoch = 2, .seed = 11, .samples = 0}));
         // As saved by any number of processes.
         loader.load_state_dict({.epoch = 0, .seed = 11, .samples = 9});
-        EXPECT_EQ(gathered(accelerator, loader), Numbers(whole.begin() + 9, whole.end()));
+        EXPECT_EQ(gathered(accelerator, loader), Values(whole.begin() + 9, whole.end()));
       }
     });
   }
@@ -328,10 +328,10 @@ TEST(DispatchTest, UnevenBatchesRepeatNothing) {
   on_ranks(3, [] {
     Accelerator accelerator({.even_batches = false});
     auto loader = accelerator.prepare(make_data_loader(StreamNumbers(8), 2));
-    std::vector<Numbers> mine;
+    std::vector<Values> mine;
     for (const torch::Tensor& batch : loader) mine.push_back(values(batch));
     EXPECT_EQ(loader.size(), mine.size());
-    const std::vector<Numbers> expected[] = {{{0, 1}, {6}}, {{2, 3}, {7}}, {{4, 5}}};
+    const std::vector<Values> expected[] = {{{0, 1}, {6}}, {{2, 3}, {7}}, {{4, 5}}};
     EXPECT_EQ(mine, expected[accelerator.process_index()]);
     accelerator.wait_for_everyone();
   });

@@ -23,16 +23,16 @@ using torch::data::DataLoaderOptions;
 using torch::data::samplers::SequentialSampler;
 
 template <typename Loader>
-Numbers all_of(Loader& loader) {
-  Numbers all;
+Values all_of(Loader& loader) {
+  Values all;
   for (const torch::Tensor& batch : loader) {
     for (std::int64_t value : values(batch)) all.push_back(value);
   }
   return all;
 }
 
-Numbers range(std::int64_t begin, std::int64_t end) {
-  Numbers numbers(static_cast<std::size_t>(end - begin));
+Values range(std::int64_t begin, std::int64_t end) {
+  Values numbers(static_cast<std::size_t>(end - begin));
   std::iota(numbers.begin(), numbers.end(), begin);
   return numbers;
 }
@@ -149,7 +149,7 @@ TEST(WorkersTest, EndWithTheLoopHoweverItIsLeft) {
 
 // Reads an epoch of `loader` into `seen`.
 template <typename Loader>
-void read_into(Numbers& seen, Loader& loader) {
+void read_into(Values& seen, Loader& loader) {
   for (const torch::Tensor& batch : loader) {
     for (std::int64_t value : values(batch)) seen.push_back(value);
     EXPECT_FALSE(loader.end_of_dataloader()) << "there would have been more";
@@ -163,7 +163,7 @@ TEST(FailureTest, StandsWhereItsBatchWouldAndKeepsItsType) {
       map.fails_at = at;
       auto loader = make_data_loader<SequentialSampler>(map, with_workers(workers));
       for (const std::size_t epoch : {1, 2}) {
-        Numbers seen;
+        Values seen;
         EXPECT_THROW(read_into(seen, loader), std::out_of_range);
         EXPECT_EQ(seen, range(0, static_cast<std::int64_t>(at / 2 * 2)));
         EXPECT_EQ(loader.epoch(), epoch) << "the epoch is over";
@@ -172,7 +172,7 @@ TEST(FailureTest, StandsWhereItsBatchWouldAndKeepsItsType) {
     StreamNumbers stream(20);
     stream.fails_after = 8;
     auto loader = make_data_loader(stream, with_workers(workers));
-    Numbers seen;
+    Values seen;
     EXPECT_THROW(read_into(seen, loader), std::runtime_error);
     EXPECT_EQ(seen, range(0, 8));
   }
@@ -189,7 +189,7 @@ struct TornSampler {
 
 TEST(FailureTest, OfASampler) {
   auto here = make_data_loader(MapNumbers(9), TornSampler(), with_workers(0));
-  Numbers seen;
+  Values seen;
   EXPECT_THROW(read_into(seen, here), std::domain_error);
   EXPECT_EQ(seen, range(0, 2)) << "one batch further is looked at, for the end";
   auto there = make_data_loader(MapNumbers(9), TornSampler(), with_workers(2));
@@ -323,7 +323,7 @@ TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
     const auto rows = [&] { return accelerator.gather_for_metrics(torch::zeros({2})).size(0); };
     std::vector<std::int64_t> in_train;
     for ([[maybe_unused]] auto& batch : train) {
-      Numbers seen;
+      Values seen;
       for (const torch::Tensor& inner : eval) {
         for (std::int64_t value : values(accelerator.gather_for_metrics(inner))) {
           seen.push_back(value);

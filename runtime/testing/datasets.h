@@ -1,10 +1,12 @@
-// Datasets of numbers, for tests of what reads them.
+// Datasets of numbers, and all of LibTorch that tests of what reads them include.
 #pragma once
 
 #include <torch/data.h>
+#include <torch/types.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -17,13 +19,43 @@
 
 namespace accel {
 
-using Numbers = std::vector<std::int64_t>;
+using Values = std::vector<std::int64_t>;
 
-inline Numbers values(const torch::Tensor& tensor) {
-  return {tensor.data_ptr<std::int64_t>(), tensor.data_ptr<std::int64_t>() + tensor.numel()};
+inline Values values(const torch::Tensor& tensor) {
+  const torch::Tensor here = tensor.cpu().contiguous();
+  return {here.data_ptr<std::int64_t>(), here.data_ptr<std::int64_t>() + here.numel()};
 }
 
-// Sample i is the number i; counts what is read, and fails at sample `fails_at`.
+// Sample i is the number i.
+struct Numbers : torch::data::datasets::BatchDataset<Numbers, torch::Tensor> {
+  explicit Numbers(std::size_t numbers) : count(numbers) {}
+  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
+    return torch::tensor(std::vector<std::int64_t>(indices.begin(), indices.end()), torch::kLong);
+  }
+  std::optional<std::size_t> size() const override { return count; }
+  std::size_t count;
+};
+
+// The same, as a stream.
+struct NumberStream : torch::data::datasets::StatefulDataset<NumberStream, torch::Tensor> {
+  explicit NumberStream(std::size_t numbers, bool has_size = true)
+      : count(numbers), sized(has_size) {}
+  std::optional<torch::Tensor> get_batch(std::size_t size) override {
+    const std::size_t begin = std::exchange(at, std::min(count, at + size));
+    if (begin == at) return std::nullopt;
+    return torch::arange(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(at));
+  }
+  std::optional<std::size_t> size() const override {
+    return sized ? std::optional(count) : std::nullopt;
+  }
+  void reset() override { at = 0; }
+  void save(torch::serialize::OutputArchive&) const override {}
+  void load(torch::serialize::InputArchive&) override {}
+  std::size_t count, at = 0;
+  bool sized;
+};
+
+// As Numbers; counts what is read, and fails at sample `fails_at`.
 struct MapNumbers : torch::data::datasets::BatchDataset<MapNumbers, torch::Tensor> {
   explicit MapNumbers(std::size_t size) : count(size) {}
   torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {

@@ -9,9 +9,7 @@
 //   - one number per rank is never cut.
 #include "runtime/data/data_loader.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
-#include <torch/data.h>
 
 #include <algorithm>
 #include <numeric>
@@ -21,6 +19,7 @@
 #include "runtime/accelerator.h"
 #include "runtime/data/sampler_rng.h"
 #include "runtime/data/seedable_sampler.h"
+#include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
 #include "tests/conformance/golden.h"
 
@@ -33,47 +32,18 @@ using torch::data::samplers::SequentialSampler;
 using Indices = std::vector<std::size_t>;
 using Batches = std::vector<std::vector<double>>;
 
-// Sample i is the number i.
-struct Numbers : torch::data::datasets::BatchDataset<Numbers, torch::Tensor> {
-  explicit Numbers(std::size_t size) : count(size) {}
-  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
-    return torch::tensor(std::vector<std::int64_t>(indices.begin(), indices.end()), torch::kLong);
-  }
-  std::optional<std::size_t> size() const override { return count; }
-  std::size_t count;
-};
-
-// The same as a stream.
-struct NumberStream : torch::data::datasets::StatefulDataset<NumberStream, torch::Tensor> {
-  NumberStream(std::size_t size, bool has_size) : count(size), sized(has_size) {}
-  std::optional<torch::Tensor> get_batch(std::size_t size) override {
-    const std::size_t begin = at;
-    at = std::min(count, at + size);
-    if (begin == at) return std::nullopt;
-    return torch::arange(static_cast<std::int64_t>(begin), static_cast<std::int64_t>(at));
-  }
-  std::optional<std::size_t> size() const override {
-    return sized ? std::optional(count) : std::nullopt;
-  }
-  void reset() override { at = 0; }
-  void save(torch::serialize::OutputArchive&) const override {}
-  void load(torch::serialize::InputArchive&) override {}
-  std::size_t count, at = 0;
-  bool sized;
-};
-
-std::vector<double> values(const torch::Tensor& tensor) {
+std::vector<double> doubles(const torch::Tensor& tensor) {
   const torch::Tensor flat = tensor.to(torch::kDouble).contiguous();
   return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
 }
 
 // All numbers in a golden value.
-std::vector<double> values(const json& golden) {
+std::vector<double> doubles(const json& golden) {
   if (golden.is_number()) return {golden.get<double>()};
   std::vector<double> all;
-  if (golden.is_object() && golden.contains("data")) return values(golden["data"]);
+  if (golden.is_object() && golden.contains("data")) return doubles(golden["data"]);
   for (const json& part : golden) {
-    for (double value : values(part)) all.push_back(value);
+    for (double value : doubles(part)) all.push_back(value);
   }
   return all;
 }
@@ -132,7 +102,7 @@ std::pair<Batches, bool> pass(Loader& loader, std::optional<std::size_t> stop = 
   Batches batches;
   for (const torch::Tensor& batch : loader) {
     if (batches.size() == stop) return {batches, true};
-    batches.push_back(values(batch));
+    batches.push_back(doubles(batch));
   }
   return {batches, false};
 }
@@ -218,10 +188,10 @@ void expect_dispatched(Accelerator& accelerator, const json& one, Loader& plain)
   std::size_t remainder = 0;
   std::vector<double> together;
   for (const torch::Tensor& batch : loader) {
-    batches.push_back(values(batch));
+    batches.push_back(doubles(batch));
     ends.push_back(loader.end_of_dataloader());
     remainder = loader.real_samples();
-    for (double value : values(accelerator.gather_for_metrics(batch))) together.push_back(value);
+    for (double value : doubles(accelerator.gather_for_metrics(batch))) together.push_back(value);
   }
   if (defect(one, "without a single batch")) {
     EXPECT_TRUE(batches.empty());
@@ -262,21 +232,21 @@ struct Gathered {
 Gathered gather_case(Accelerator& accelerator, const std::string& data, const torch::Tensor& x) {
   if (data == "scalar") {
     const torch::Tensor sum = x.to(torch::kFloat).sum();
-    return {values(accelerator.gather_for_metrics(sum)), values(accelerator.gather(sum))};
+    return {doubles(accelerator.gather_for_metrics(sum)), doubles(accelerator.gather(sum))};
   }
-  Gathered gathered{values(accelerator.gather_for_metrics(x)), values(accelerator.gather(x))};
+  Gathered gathered{doubles(accelerator.gather_for_metrics(x)), doubles(accelerator.gather(x))};
   if (data != "nested") return gathered;
   for (const torch::Tensor& part : {x * 2, x.to(torch::kFloat) + 0.5}) {
-    for (double value : values(accelerator.gather_for_metrics(part))) {
+    for (double value : doubles(accelerator.gather_for_metrics(part))) {
       gathered.metrics.push_back(value);
     }
-    for (double value : values(accelerator.gather(part))) gathered.all.push_back(value);
+    for (double value : doubles(accelerator.gather(part))) gathered.all.push_back(value);
   }
   return gathered;
 }
 
 std::vector<double> numbers_of(const std::string& data, const json& golden) {
-  if (data != "objects") return values(golden);
+  if (data != "objects") return doubles(golden);
   std::vector<double> numbers;
   for (const json& text : golden) numbers.push_back(std::stod(text.get<std::string>().substr(1)));
   return numbers;
@@ -296,7 +266,7 @@ void expect_gathered(Accelerator& accelerator, const json& one, Loader& plain) {
     metrics.insert(metrics.end(), got.metrics.begin(), got.metrics.end());
     if (other_steps) continue;
     const json& step = one["expected"]["steps"].at(k++);
-    if (!step["gather"].is_null()) EXPECT_EQ(got.all, values(step["gather"]));
+    if (!step["gather"].is_null()) EXPECT_EQ(got.all, doubles(step["gather"]));
     EXPECT_EQ(loader.end_of_dataloader(), step["end_of_dataloader"].get<bool>());
     if (defect(one, "one value per rank")) EXPECT_EQ(got.metrics, got.all);
     if (one.contains("upstream_defect")) continue;

@@ -1,12 +1,9 @@
 // Every case of accumulate.json and training.json, and those of scheduler.json with skipped steps,
 // through the Accelerator in as many processes as the case says. The first two hold Accelerate's
 // scaling of a short last window.
+#include "runtime/testing/training.h"
+
 #include <gtest/gtest.h>
-#include <torch/data/datasets/base.h>
-#include <torch/data/samplers/sequential.h>
-#include <torch/nn.h>
-#include <torch/optim/adam.h>
-#include <torch/optim/sgd.h>
 
 #include <cmath>
 #include <limits>

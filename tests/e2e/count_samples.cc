@@ -30,7 +30,7 @@ struct Seen {
     archive.read("seen", saved);
     numbers = accel::values(saved);
   }
-  accel::Numbers numbers;
+  accel::Values numbers;
 };
 
 bool first_generation() {

@@ -14,7 +14,7 @@ constexpr std::int64_t kWidth = 1 << 18;
 // Sample i is kWidth times the number i.
 struct WideNumbers : torch::data::datasets::BatchDataset<WideNumbers, torch::Tensor> {
   torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
-    const Numbers numbers(indices.begin(), indices.end());
+    const Values numbers(indices.begin(), indices.end());
     return torch::tensor(numbers, torch::kLong).view({-1, 1}).repeat({1, kWidth});
   }
   std::optional<std::size_t> size() const override { return 200; }
@@ -37,10 +37,10 @@ TEST(GpuLoaderTest, BatchesAreWholeAlthoughTheyAreCopiedBesideTheComputation) {
         low.push_back(batch.amin(1));
         high.push_back(batch.amax(1));
       }
-      Numbers expected(200);
+      Values expected(200);
       std::iota(expected.begin(), expected.end(), 0);
-      EXPECT_EQ(values(torch::cat(low).cpu()), expected);
-      EXPECT_EQ(values(torch::cat(high).cpu()), expected);
+      EXPECT_EQ(values(torch::cat(low)), expected);
+      EXPECT_EQ(values(torch::cat(high)), expected);
     }
   }
 }
