@@ -12,9 +12,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 
 #include "runtime/accelerator.h"
 #include "runtime/data/sampler_rng.h"
@@ -228,28 +230,47 @@ struct Gathered {
   std::vector<double> metrics, all;
 };
 
-// What the case gathers. Strings "s<i>" are told by their numbers, and nested values one by one.
+// The case's structure, {"a": x, "b": (2 * x, [x + 0.5])}: C++'s maps hold values of one type.
+using Nested = std::map<std::string, std::tuple<torch::Tensor, std::vector<torch::Tensor>>>;
+
+std::vector<double> doubles(const Nested& nested) {
+  std::vector<double> all;
+  for (const torch::Tensor& tensor : tensors_of(nested)) {
+    for (double value : doubles(tensor)) all.push_back(value);
+  }
+  return all;
+}
+
+// The numbers of strings "s<i>".
+std::vector<double> doubles(const std::vector<std::string>& objects) {
+  std::vector<double> all;
+  for (const std::string& text : objects) {
+    EXPECT_EQ(text.at(0), 's');
+    all.push_back(std::stod(text.substr(1)));
+  }
+  return all;
+}
+
+// What the case gathers of the batch `x`.
 Gathered gather_case(Accelerator& accelerator, const std::string& data, const torch::Tensor& x) {
-  if (data == "scalar") {
-    const torch::Tensor sum = x.to(torch::kFloat).sum();
-    return {doubles(accelerator.gather_for_metrics(sum)), doubles(accelerator.gather(sum))};
+  const auto both = [&](const auto& value) {
+    return Gathered{doubles(accelerator.gather_for_metrics(value)),
+                    doubles(accelerator.gather(value))};
+  };
+  if (data == "scalar") return both(x.to(torch::kFloat).sum());
+  if (data == "nested") {
+    return both(Nested{{"a", {x, {}}}, {"b", {x * 2, {x.to(torch::kFloat) + 0.5}}}});
   }
-  Gathered gathered{doubles(accelerator.gather_for_metrics(x)), doubles(accelerator.gather(x))};
-  if (data != "nested") return gathered;
-  for (const torch::Tensor& part : {x * 2, x.to(torch::kFloat) + 0.5}) {
-    for (double value : doubles(accelerator.gather_for_metrics(part))) {
-      gathered.metrics.push_back(value);
-    }
-    for (double value : doubles(accelerator.gather(part))) gathered.all.push_back(value);
+  if (data == "objects") {
+    std::vector<std::string> objects;
+    for (const std::int64_t value : values(x)) objects.push_back("s" + std::to_string(value));
+    return {doubles(accelerator.gather_for_metrics(objects)), {}};
   }
-  return gathered;
+  return both(x);
 }
 
 std::vector<double> numbers_of(const std::string& data, const json& golden) {
-  if (data != "objects") return doubles(golden);
-  std::vector<double> numbers;
-  for (const json& text : golden) numbers.push_back(std::stod(text.get<std::string>().substr(1)));
-  return numbers;
+  return data == "objects" ? doubles(golden.get<std::vector<std::string>>()) : doubles(golden);
 }
 
 template <typename Loader>
