@@ -3,14 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/data.h>
-#include <torch/nn.h>
-#include <torch/optim/adam.h>
-#include <torch/optim/schedulers/step_lr.h>
-#include <torch/optim/sgd.h>
 
 #include <cstdlib>
 #include <stdexcept>
+
+#include "runtime/testing/training.h"
 
 namespace accel {
 namespace {

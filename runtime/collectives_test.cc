@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <torch/data.h>
-#include <torch/types.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <stdexcept>
 
 #include "runtime/accelerator.h"
+#include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
 
 namespace accel {
@@ -18,22 +17,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// Sample i is the number i, fetched in batches.
-struct Numbers : torch::data::datasets::BatchDataset<Numbers, torch::Tensor> {
-  explicit Numbers(std::int64_t size) : count(size) {}
-  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
-    std::vector<std::int64_t> values(indices.begin(), indices.end());
-    return torch::tensor(values, torch::kInt64);
-  }
-  std::optional<std::size_t> size() const override { return count; }
-  std::int64_t count;
-};
-
-std::vector<std::int64_t> values(const torch::Tensor& tensor) {
-  const torch::Tensor flat = tensor.contiguous();
-  return {flat.data_ptr<std::int64_t>(), flat.data_ptr<std::int64_t>() + flat.numel()};
-}
 
 std::vector<std::int64_t> first_numbers(std::int64_t count) { return values(torch::arange(count)); }
 

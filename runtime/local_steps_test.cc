@@ -1,16 +1,13 @@
 // Several processes that step by themselves, or not equally often.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/data.h>
-#include <torch/nn/module.h>
-#include <torch/optim/adam.h>
-#include <torch/optim/sgd.h>
 
 #include <stdexcept>
 #include <vector>
 
 #include "runtime/local_sgd.h"
 #include "runtime/testing/ranks.h"
+#include "runtime/testing/training.h"
 
 namespace accel {
 namespace {

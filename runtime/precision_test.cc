@@ -1,10 +1,6 @@
 // Mixed precision in one process: autocast, and the scaling of losses.
-#include <ATen/autocast_mode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/nn.h>
-#include <torch/optim/adam.h>
-#include <torch/optim/sgd.h>
 
 #include <cstdlib>
 #include <limits>
@@ -14,6 +10,7 @@
 #include <tuple>
 
 #include "runtime/accelerator.h"
+#include "runtime/testing/training.h"
 
 namespace accel {
 namespace {

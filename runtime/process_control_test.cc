@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/nn/modules/linear.h>
 
 #include <chrono>
 #include <filesystem>
@@ -14,6 +13,7 @@
 
 #include "runtime/accelerator.h"
 #include "runtime/testing/ranks.h"
+#include "runtime/testing/training.h"
 
 namespace accel {
 namespace {

@@ -5,9 +5,6 @@
 #include "runtime/core/checkpoint_layout.h"
 
 #include <gtest/gtest.h>
-#include <torch/nn/module.h>
-#include <torch/optim/adam.h>
-#include <torch/optim/sgd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,6 +15,7 @@
 
 #include "runtime/accelerator.h"
 #include "runtime/testing/ranks.h"
+#include "runtime/testing/training.h"
 #include "tests/conformance/golden.h"
 
 namespace accel {

@@ -6,7 +6,6 @@
 //   - padding an empty sequence gives empty parts, and tuples are padded as lists are;
 //   - a map within a map is measured by its sequences.
 #include <gtest/gtest.h>
-#include <torch/types.h>
 
 #include <set>
 #include <sstream>
@@ -14,6 +13,7 @@
 #include <variant>
 
 #include "runtime/accelerator.h"
+#include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
 #include "tests/conformance/golden.h"
 

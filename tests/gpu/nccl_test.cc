@@ -2,9 +2,6 @@
 // to be on different hosts (NCCL_HOSTID), which then talk through sockets.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/data.h>
-#include <torch/nn.h>
-#include <torch/optim.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -17,6 +14,7 @@
 #include "runtime/accelerator.h"
 #include "runtime/comm/nccl_backend.h"
 #include "runtime/testing/ranks.h"
+#include "runtime/testing/training.h"
 
 namespace accel {
 namespace {
@@ -43,11 +41,6 @@ void on_gpu_ranks(int world_size, const AcceleratorOptions& options, Body&& body
         body(accelerator);
       },
       kOneGpu);
-}
-
-std::vector<std::int64_t> values(const torch::Tensor& tensor) {
-  const torch::Tensor here = tensor.cpu().contiguous();
-  return {here.data_ptr<std::int64_t>(), here.data_ptr<std::int64_t>() + here.numel()};
 }
 
 torch::nn::Sequential small_network() {
