@@ -4,6 +4,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/record_function.h>
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
@@ -124,6 +125,7 @@ struct Communicator::Group {
     if (is_open) return body();  // A part of the call that is open.
     const std::string name =
         operation == nullptr ? call : std::string(operation) + " (" + call + ")";
+    RECORD_USER_SCOPE(name);  // For traces of the profiler.
     is_open = true;
     watch->begin(name);
     try {
