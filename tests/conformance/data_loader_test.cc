@@ -219,10 +219,11 @@ void expect_dispatched(Accelerator& accelerator, const json& one, Loader& plain)
 
 TEST(DispatcherConformance, EveryCase) {
   on_worlds("dispatcher.json", [](const json& one) {
-    with_loader(one, {.split_batches = one["params"]["split_batches"], .dispatch_batches = true},
-                [](auto& accelerator, const json& c, auto& loader) {
-                  expect_dispatched(accelerator, c, loader);
-                });
+    const AcceleratorOptions options{.split_batches = one["params"]["split_batches"],
+                                     .dispatch_batches = true};
+    with_loader(one, options, [](auto& accelerator, const json& c, auto& loader) {
+      expect_dispatched(accelerator, c, loader);
+    });
   });
 }
 
