@@ -5,12 +5,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <stdexcept>
 
 #include "runtime/accelerator.h"
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
+#include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
@@ -25,15 +25,6 @@ fs::path fresh_folder(const std::string& name = "checkpoints_test") {
   const fs::path folder = fs::path(testing::TempDir()) / name;
   fs::remove_all(folder);
   return folder;
-}
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 struct Progress {

@@ -15,6 +15,7 @@
 
 #include "runtime/accelerator.h"
 #include "runtime/testing/disk_faults.h"
+#include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
@@ -138,15 +139,6 @@ TEST(KilledSave, WhereTwoNamesCannotBeExchanged) {
   int nth = 1;
   while (!survives(nth, root() / "latest", RENAME_EXCHANGE)) ++nth;
   EXPECT_GT(nth, 25);
-}
-
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 // What rank 0 cannot write, all ranks hear of; the next save is a new one.

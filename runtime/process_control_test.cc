@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "runtime/accelerator.h"
+#include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
@@ -30,16 +31,6 @@ void await(const std::string& file) {
   while (!std::filesystem::exists(file)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-}
-
-template <typename Error, typename Body>
-std::string error_of(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(ProcessControlTest, TheMainProcessGoesFirst) {

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "runtime/comm/ring_chunks.h"
+#include "runtime/testing/error_of.h"
 
 namespace accel {
 namespace {
@@ -163,16 +164,6 @@ TEST(SharedMemoryExchangeTest, RoundsOfAllKindsDoNotMix) {
   });
 }
 
-// The text of what `body` throws.
-std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const CommunicationError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(SharedMemoryExchangeTest, NamesARankThatDies) {
   for (const int dying : {1, 2}) {
     on_forks(
@@ -181,11 +172,11 @@ TEST(SharedMemoryExchangeTest, NamesARankThatDies) {
           exchange.barrier(kLong);
           if (exchange.rank() == dying) return;
           const auto begin = Clock::now();
-          const std::string error = error_of([&] { exchange.barrier(kLong); });
+          const std::string error = error_of<CommunicationError>([&] { exchange.barrier(kLong); });
           EXPECT_THAT(error, HasSubstr("barrier (call 2): rank " + std::to_string(dying) +
                                        " is gone: its process has ended"));
           EXPECT_LT(Clock::now() - begin, milliseconds(2000));
-          EXPECT_THAT(error_of([&] { exchange.barrier(kLong); }),
+          EXPECT_THAT(error_of<CommunicationError>([&] { exchange.barrier(kLong); }),
                       HasSubstr("an earlier call failed"));
         },
         dying);
@@ -196,7 +187,8 @@ TEST(SharedMemoryExchangeTest, NamesARankThatHasLeft) {
   on_forks(2, [](SharedMemoryExchange& exchange) {
     exchange.barrier(kLong);
     if (exchange.rank() == 1) return;
-    EXPECT_THAT(error_of([&] { exchange.barrier(kLong); }), HasSubstr("rank 1 has left the world"));
+    EXPECT_THAT(error_of<CommunicationError>([&] { exchange.barrier(kLong); }),
+                HasSubstr("rank 1 has left the world"));
   });
 }
 
@@ -207,7 +199,8 @@ TEST(SharedMemoryExchangeTest, NamesRanksThatDoNotComeInTime) {
     float value = 1;
     exchange.barrier(kLong);
     if (exchange.rank() == 0) {
-      EXPECT_THAT(error_of([&] { exchange.all_reduce(&value, 1, kSum, milliseconds(200)); }),
+      EXPECT_THAT(error_of<CommunicationError>(
+                      [&] { exchange.all_reduce(&value, 1, kSum, milliseconds(200)); }),
                   HasSubstr("all_reduce of 4 bytes (call 2): rank 1, rank 2 did not take part "
                             "within 200 ms"));
       EXPECT_EQ(write(gone_by[1], "..", 2), 2);
@@ -215,7 +208,7 @@ TEST(SharedMemoryExchangeTest, NamesRanksThatDoNotComeInTime) {
       // What rank 0 had handed out before it gave up is there; what it has not never comes.
       char byte = 0;
       EXPECT_EQ(read(gone_by[0], &byte, 1), 1);
-      EXPECT_THAT(error_of([&] {
+      EXPECT_THAT(error_of<CommunicationError>([&] {
                     exchange.all_reduce(&value, 1, kSum, kLong);
                     exchange.barrier(kLong);
                   }),
@@ -230,10 +223,10 @@ TEST(SharedMemoryExchangeTest, NamesARankInAnotherCall) {
   on_forks(2, [](SharedMemoryExchange& exchange) {
     float values[2] = {1, 2};
     const std::size_t elements = exchange.rank() == 0 ? 1 : 2;
-    EXPECT_THAT(error_of([&] { exchange.all_reduce(values, elements, kSum, kLong); }),
-                exchange.rank() == 0
-                    ? HasSubstr("rank 1 is in another call: all_reduce of 8 bytes")
-                    : HasSubstr("rank 0 is in another call: all_reduce of 4 bytes"));
+    EXPECT_THAT(
+        error_of<CommunicationError>([&] { exchange.all_reduce(values, elements, kSum, kLong); }),
+        exchange.rank() == 0 ? HasSubstr("rank 1 is in another call: all_reduce of 8 bytes")
+                             : HasSubstr("rank 0 is in another call: all_reduce of 4 bytes"));
   });
 }
 
@@ -241,9 +234,9 @@ TEST(SharedMemoryExchangeTest, AbortEndsTheCallsOfAll) {
   on_forks(2, [](SharedMemoryExchange& exchange) {
     exchange.barrier(kLong);
     if (exchange.rank() == 0) exchange.abort();
-    EXPECT_THAT(
-        error_of([&] { exchange.broadcast(nullptr, 0, 0, kLong), exchange.barrier(kLong); }),
-        exchange.rank() == 0 ? HasSubstr("it was aborted") : HasSubstr("rank 0"));
+    EXPECT_THAT(error_of<CommunicationError>(
+                    [&] { exchange.broadcast(nullptr, 0, 0, kLong), exchange.barrier(kLong); }),
+                exchange.rank() == 0 ? HasSubstr("it was aborted") : HasSubstr("rank 0"));
   });
 }
 

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace accel {
+
+// The text of the `Error` that `body` throws; others come out of it.
+template <typename Error = std::exception, typename Body>
+std::string error_of(Body&& body) {
+  try {
+    std::forward<Body>(body)();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace accel
