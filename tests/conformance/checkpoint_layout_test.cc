@@ -52,12 +52,13 @@ class Described : public torch::nn::Module {
   }
 
   static torch::Tensor tensor(const json& one) {
+    static const std::map<std::string, torch::Dtype> dtypes{
+        {"float64", torch::kDouble},    {"float32", torch::kFloat}, {"float16", torch::kHalf},
+        {"bfloat16", torch::kBFloat16}, {"int64", torch::kLong},    {"int32", torch::kInt},
+        {"int16", torch::kShort},       {"int8", torch::kChar},     {"uint8", torch::kByte},
+        {"bool", torch::kBool}};
     const std::string dtype = one.size() > 2 ? one[2].get<std::string>() : "float32";
-    EXPECT_TRUE(dtype == "float32" || dtype == "bfloat16" || dtype == "int64") << dtype;
-    return torch::ones(one[1].get<std::vector<std::int64_t>>(), dtype == "bfloat16"
-                                                                    ? torch::kBFloat16
-                                                                : dtype == "int64" ? torch::kLong
-                                                                                   : torch::kFloat);
+    return torch::ones(one[1].get<std::vector<std::int64_t>>(), dtypes.at(dtype));
   }
 
   std::pair<Described*, std::string> find(const std::string& name) {
