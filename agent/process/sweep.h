@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <functional>
 
 namespace accel {
@@ -13,13 +12,9 @@ namespace accel {
 // From now on orphaned descendants become children of this process.
 void BecomeSubreaper();
 
-// Sends `signal` to the process that had this start time; false if it is gone.
-bool SignalProcess(pid_t pid, uint64_t start_time_ticks, int signal);
-
-// Stops all descendants but those that `excluded` picks (and what descends from them), again until
-// a look at /proc shows no new one, so that none forks its way out; then kills them. Returns how
-// many it has killed. Their death is the caller's to wait for; it calls again while any is left.
-// Call it from the thread that reaps.
+// Kills all descendants but those that `excluded` picks (and what descends from them), as
+// StopAndKill() does. Returns how many it has killed. Their death is the caller's to wait for; it
+// calls again while any is left. Call it from the thread that reaps.
 int KillDescendants(const std::function<bool(pid_t)>& excluded);
 int KillDescendants();
 

@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "agent/process/process_table.h"
 #include "agent/process/spawn.h"
+#include "agent/process/stop_and_kill.h"
 
 namespace accel {
 namespace {
