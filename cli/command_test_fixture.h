@@ -1,7 +1,6 @@
 // Runs a command of accel in this process against a FakeCoordinator.
 #pragma once
 
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -40,13 +39,6 @@ class CommandTest : public ::testing::Test {
     std::ostringstream out, err;
     const int exit_code = command(args, Console{out, err});
     return {exit_code, out.str(), err.str()};
-  }
-
-  template <typename Message>
-  static Message Parse(const std::string& text) {
-    Message message;
-    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
-    return message;
   }
 
   const std::string token_file_;

@@ -5,6 +5,7 @@
 
 #include "cli/command_test_fixture.h"
 #include "cli/commands.h"
+#include "common/parse_text.h"
 
 namespace accel {
 namespace {
@@ -17,7 +18,7 @@ using ::testing::StartsWith;
 class QueryTest : public CommandTest {
  protected:
   QueryTest() {
-    coordinator_.SetJobs(Parse<v1::ListJobsResponse>(R"(
+    coordinator_.SetJobs(ParseText<v1::ListJobsResponse>(R"(
         jobs { job_id: "a0x2k9fq" phase: RUNNING spec { name: "mnist" nodes: 1 }
                generations { generation: 1 placements { processes: 1 } }
                generations { generation: 2 placements { processes: 2 } } }
@@ -75,7 +76,7 @@ TEST_F(QueryTest, JsonHasEveryField) {
 }
 
 TEST_F(QueryTest, NodesAreATable) {
-  coordinator_.SetNodes(Parse<v1::ListNodesResponse>("nodes { name: 'a' connected: true }"));
+  coordinator_.SetNodes(ParseText<v1::ListNodesResponse>("nodes { name: 'a' connected: true }"));
   const Result result = Invoke(RunNodes, {});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("\na     -        ready"));

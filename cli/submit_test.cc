@@ -8,6 +8,7 @@
 #include "cli/command_test_fixture.h"
 #include "cli/commands.h"
 #include "cli/follow_job.h"
+#include "common/parse_text.h"
 #include "common/status_matchers.h"
 
 namespace accel {
@@ -29,7 +30,7 @@ class SubmitTest : public CommandTest {
   static FakeCoordinator::Watch Tell(std::vector<std::string> jobs,
                                      grpc::Status end = grpc::Status::OK) {
     return [=](const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>* writer, FakeCoordinator*) {
-      for (const std::string& job : jobs) writer->Write(Parse<v1::Job>(job));
+      for (const std::string& job : jobs) writer->Write(ParseText<v1::Job>(job));
       return end;
     };
   }
@@ -158,16 +159,17 @@ TEST_F(SubmitTest, AJobThatTheCoordinatorHasForgottenIsAnError) {
 }
 
 TEST_F(SubmitTest, CtrlCCancelsAndASecondOneKills) {
-  coordinator_.OnWatch({[](const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>* writer,
-                           FakeCoordinator* self) {
-    writer->Write(Parse<v1::Job>("version: 1 phase: RUNNING"));
-    ::kill(::getpid(), SIGINT);
-    self->AwaitCancels(1);
-    ::kill(::getpid(), SIGTERM);
-    self->AwaitCancels(2);
-    writer->Write(Parse<v1::Job>("version: 2 phase: CANCELLED exit_code: 143 job_id: 'a0x2k9fq'"));
-    return grpc::Status::OK;
-  }});
+  coordinator_.OnWatch(
+      {[](const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>* writer, FakeCoordinator* self) {
+        writer->Write(ParseText<v1::Job>("version: 1 phase: RUNNING"));
+        ::kill(::getpid(), SIGINT);
+        self->AwaitCancels(1);
+        ::kill(::getpid(), SIGTERM);
+        self->AwaitCancels(2);
+        writer->Write(
+            ParseText<v1::Job>("version: 2 phase: CANCELLED exit_code: 143 job_id: 'a0x2k9fq'"));
+        return grpc::Status::OK;
+      }});
   const Result result = Invoke(RunSubmit, {"--wait", "/bin/true"});
   EXPECT_EQ(result.exit_code, 143);
   EXPECT_THAT(result.err, AllOf(StartsWith("accel: cancelling job a0x2k9fq;"),

@@ -1,19 +1,13 @@
 #include "common/exit_text.h"
 
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <utility>
 
+#include "common/parse_text.h"
+
 namespace accel {
 namespace {
-
-template <typename Message>
-Message Parse(const std::string& text) {
-  Message message;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
-  return message;
-}
 
 TEST(DescribeExit, EveryKind) {
   const std::pair<const char*, const char*> kCases[] = {
@@ -34,7 +28,7 @@ TEST(DescribeExit, EveryKind) {
       {"", "ended in a way that this accel does not know"},
   };
   for (const auto& [record, text] : kCases) {
-    EXPECT_EQ(DescribeExit(Parse<v1::ExitRecord>(record)), text);
+    EXPECT_EQ(DescribeExit(ParseText<v1::ExitRecord>(record)), text);
   }
 }
 
@@ -50,7 +44,7 @@ TEST(DescribeFailure, NamesRankOrNodeOrJob) {
       {"rank: -1 exit { kind: TIMED_OUT }", "the job ran out of time"},
   };
   for (const auto& [cause, text] : kCases) {
-    EXPECT_EQ(DescribeFailure(Parse<v1::FailureCause>(cause)), text);
+    EXPECT_EQ(DescribeFailure(ParseText<v1::FailureCause>(cause)), text);
   }
 }
 

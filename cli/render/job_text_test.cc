@@ -1,22 +1,16 @@
 #include "cli/render/job_text.h"
 
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
+
+#include "common/parse_text.h"
 
 namespace accel {
 namespace {
 
 const absl::Time kNow = absl::FromUnixSeconds(10'000);
 
-template <typename Message>
-Message Parse(const std::string& text) {
-  Message message;
-  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
-  return message;
-}
-
 TEST(RenderJobs, Golden) {
-  const auto jobs = Parse<v1::ListJobsResponse>(R"(
+  const auto jobs = ParseText<v1::ListJobsResponse>(R"(
       jobs {
         job_id: "a0x2k9fq" spec { name: "mnist" nodes: 2 } phase: FAILED exit_code: 3
         reason: "Rank 1 on node a exited with code 3" submitted_unix_ms: 9700000
@@ -44,7 +38,7 @@ a0x2k9fs  -            RUNNING      1      1           1    2 h ago  2 h 5 min  
 TEST(RenderJobs, None) { EXPECT_EQ(RenderJobs({}, kNow), "no jobs\n"); }
 
 TEST(RenderJob, Golden) {
-  const auto job = Parse<v1::Job>(R"(
+  const auto job = ParseText<v1::Job>(R"(
       job_id: "a0x2k9fq" phase: RUNNING reason: "All 7 ranks run" failures: 1
       spec {
         name: "mnist" argv: "/venv/bin/python" argv: "-u" argv: "/home/ann/train.py"
@@ -90,7 +84,7 @@ generation 2: 1 rank, for 4 min 47 s
 }
 
 TEST(RenderJob, BeforeItsFirstGenerationAndAfterItsEnd) {
-  auto job = Parse<v1::Job>("job_id: 'a0' spec { nodes: 1 argv: 'true' } phase: PENDING");
+  auto job = ParseText<v1::Job>("job_id: 'a0' spec { nodes: 1 argv: 'true' } phase: PENDING");
   const std::string pending = RenderJob(job, kNow);
   EXPECT_NE(pending.find("processes per node  one per GPU, or one\n"), std::string::npos)
       << pending;

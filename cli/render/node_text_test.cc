@@ -1,14 +1,14 @@
 #include "cli/render/node_text.h"
 
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
+
+#include "common/parse_text.h"
 
 namespace accel {
 namespace {
 
 TEST(RenderNodes, Golden) {
-  v1::ListNodesResponse nodes;
-  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+  const auto nodes = ParseText<v1::ListNodesResponse>(R"(
       nodes {
         node_id: "n-1" name: "a" address: "127.0.0.1" version: "0.1.0" connected: true
         inventory { cpus: 64 memory_bytes: 540000000000
@@ -20,8 +20,7 @@ TEST(RenderNodes, Golden) {
         name: "node-b" address: "10.0.0.2" version: "0.1.0" connected: true
         inventory { cpus: 2 memory_bytes: 8000000000 } refuses_work: "64 results wait\033[2J"
       }
-      nodes { name: "c" address: "10.0.0.3" version: "0.1.0" })",
-                                                            &nodes));
+      nodes { name: "c" address: "10.0.0.3" version: "0.1.0" })");
   EXPECT_EQ(
       RenderNodes(nodes),
       R"(NODE    ADDRESS    STATE              CPUS     MEMORY  GPUS  VERSION  JOBS                    REASON
