@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -132,6 +133,15 @@ TEST(InParallel, CallsForEachNumberOnceAndRethrows) {
                              if (i == 5) throw std::out_of_range("5");
                            }),
                std::out_of_range);
+}
+
+TEST(ReadInParallel, AnnouncesEachNumberOnce) {
+  for (const std::size_t count : {0, 1, 5, 1000}) {
+    std::vector<std::atomic<int>> announced(count), read(count);
+    read_in_parallel(
+        count, [&](std::size_t i) { ++announced[i]; }, [&](std::size_t i) { ++read[i]; });
+    for (std::size_t i = 0; i < count; ++i) EXPECT_EQ(announced[i] * 10 + read[i], 11) << i;
+  }
 }
 
 }  // namespace

@@ -44,6 +44,11 @@ void FileReader::read(std::uint64_t offset, std::uint64_t size, void* to,
   }
 }
 
+void FileReader::announce(std::uint64_t offset, std::uint64_t size) const {
+  ::posix_fadvise(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(size),
+                  POSIX_FADV_WILLNEED);
+}
+
 FileFacts facts_of(const std::filesystem::path& path) {
   const FileReader reader(path);
   const std::size_t pieces = (reader.size() + kIoBytes - 1) / kIoBytes;
@@ -51,14 +56,16 @@ FileFacts facts_of(const std::filesystem::path& path) {
     return std::min<std::uint64_t>(kIoBytes, reader.size() - i * kIoBytes);
   };
   std::vector<std::uint32_t> checksums(pieces);
-  in_parallel(pieces, [&](std::size_t i) {
+  const auto announce = [&](std::size_t i) { reader.announce(i * kIoBytes, size_of(i)); };
+  const auto hash = [&](std::size_t i) {
     std::vector<char> buffer(std::min<std::uint64_t>(kHashBytes, size_of(i)));
     for (std::uint64_t done = 0; done < size_of(i); done += buffer.size()) {
       buffer.resize(std::min<std::uint64_t>(buffer.size(), size_of(i) - done));
       reader.read(i * kIoBytes + done, buffer.size(), buffer.data(), "all of it");
       checksums[i] = extend_crc32c(checksums[i], buffer.data(), buffer.size());
     }
-  });
+  };
+  read_in_parallel(pieces, announce, hash);
   FileFacts facts{.size = reader.size()};
   for (std::size_t i = 0; i < pieces; ++i) {
     facts.crc32c = join_crc32c(facts.crc32c, checksums[i], size_of(i));

@@ -22,6 +22,10 @@ class FileReader {
   // Fills `to` with `size` bytes from `offset` on, which are part of `what`.
   void read(std::uint64_t offset, std::uint64_t size, void* to, const std::string& what) const;
 
+  // Lets the kernel begin to read these bytes into its cache, and does not wait for them. A kernel
+  // that does not is no error.
+  void announce(std::uint64_t offset, std::uint64_t size) const;
+
  private:
   std::filesystem::path file_;
   UniqueFd fd_;

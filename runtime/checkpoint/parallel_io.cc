@@ -8,6 +8,13 @@
 #include <vector>
 
 namespace accel {
+namespace {
+
+// 64 MiB: enough for a disk that reads 2 GB/s and is asked every 30 ms, and little beside the
+// memory of a machine that trains.
+constexpr std::size_t kPiecesAhead = 16;
+
+}  // namespace
 
 void in_parallel(std::size_t count, const std::function<void(std::size_t)>& body) {
   std::atomic<std::size_t> next{0};
@@ -29,6 +36,15 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& body
   work();
   others.clear();
   if (error) std::rethrow_exception(error);
+}
+
+void read_in_parallel(std::size_t count, const std::function<void(std::size_t)>& announce,
+                      const std::function<void(std::size_t)>& body) {
+  in_parallel(count, [&](std::size_t i) {
+    const std::size_t end = std::min(count, i + kPiecesAhead + 1);
+    for (std::size_t next = i == 0 ? 0 : i + kPiecesAhead; next < end; ++next) announce(next);
+    body(i);
+  });
 }
 
 }  // namespace accel

@@ -15,4 +15,9 @@ inline constexpr std::size_t kIoThreads = 4;
 // this one among them. After an exception no further call begins; the first one is rethrown.
 void in_parallel(std::size_t count, const std::function<void(std::size_t)>& body);
 
+// The same for pieces that are read, in the order in which the disk has them: `announce` is called
+// with each number a good while before `body`, so that the disk reads on while pieces are copied.
+void read_in_parallel(std::size_t count, const std::function<void(std::size_t)>& announce,
+                      const std::function<void(std::size_t)>& body);
+
 }  // namespace accel

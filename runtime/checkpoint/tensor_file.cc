@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "runtime/checkpoint/parallel_io.h"
 #include "runtime/core/checkpoint_error.h"
@@ -139,10 +140,26 @@ void check_shapes(const std::vector<TensorRead>& reads) {
   }
 }
 
+namespace {
+
+// For targets of another dtype or device: one tensor per thread, which has it in memory meanwhile.
+void convert_tensors(std::vector<const TensorRead*> reads) {
+  std::ranges::sort(
+      reads, {}, [](const TensorRead* read) { return std::pair(read->file, read->entry->begin); });
+  in_parallel(reads.size(), [&](std::size_t i) {
+    torch::NoGradGuard no_grad;
+    torch::Tensor(reads[i]->target).copy_(reads[i]->file->read(*reads[i]->entry));
+  });
+}
+
+}  // namespace
+
 void read_tensors(const std::vector<TensorRead>& reads) {
   struct Piece {
-    const TensorRead* read;
-    std::uint64_t begin, size;  // Of the tensor's bytes.
+    const FileReader* file;
+    std::uint64_t offset, size;  // In the file.
+    char* to;
+    const std::string* name;
   };
   std::vector<Piece> pieces;
   std::vector<const TensorRead*> converted;
@@ -154,18 +171,22 @@ void read_tensors(const std::vector<TensorRead>& reads) {
       continue;
     }
     for (std::uint64_t at = 0; at < target.nbytes(); at += kIoBytes) {
-      pieces.push_back({&read, at, std::min<std::uint64_t>(kIoBytes, target.nbytes() - at)});
+      pieces.push_back({&file->file_, file->position(*entry) + at,
+                        std::min<std::uint64_t>(kIoBytes, target.nbytes() - at),
+                        static_cast<char*>(target.data_ptr()) + at, &entry->name});
     }
   }
-  in_parallel(pieces.size(), [&](std::size_t i) {
-    const auto& [read, begin, size] = pieces[i];
-    read->file->file_.read(read->file->position(*read->entry) + begin, size,
-                           static_cast<char*>(read->target.data_ptr()) + begin, read->entry->name);
-  });
-  torch::NoGradGuard no_grad;
-  for (const TensorRead* read : converted) {
-    torch::Tensor(read->target).copy_(read->file->read(*read->entry));
-  }
+  // As the disk has them: a model's order is not the file's, which goes by names.
+  std::ranges::sort(pieces, {},
+                    [](const Piece& piece) { return std::pair(piece.file, piece.offset); });
+  read_in_parallel(
+      pieces.size(),
+      [&](std::size_t i) { pieces[i].file->announce(pieces[i].offset, pieces[i].size); },
+      [&](std::size_t i) {
+        const auto& [file, offset, size, to, name] = pieces[i];
+        file->read(offset, size, to, *name);
+      });
+  convert_tensors(std::move(converted));
 }
 
 }  // namespace accel
