@@ -120,6 +120,19 @@ void Accelerator::clip_grad_value_(const std::vector<torch::Tensor>& parameters,
   torch::nn::utils::clip_grad_value_(parameters, clip_value);
 }
 
+// One for each scheduler, however often it is prepared.
+std::shared_ptr<LrFollower> Accelerator::follower_of(
+    const std::shared_ptr<torch::optim::LRScheduler>& scheduler) {
+  for (const auto& prepared : checkpointer_->schedulers()) {
+    auto follower = std::dynamic_pointer_cast<LrFollower>(prepared);
+    if (follower != nullptr && follower->follows(scheduler.get())) return follower;
+  }
+  auto follower =
+      std::make_shared<LrFollower>(scheduler, scheduler_options(), accumulation_, scaler_);
+  checkpointer_->add_scheduler(follower);
+  return follower;
+}
+
 SchedulerOptions Accelerator::scheduler_options() const {
   return {.step_with_optimizer = options_.step_scheduler_with_optimizer,
           .unit = options_.scheduler_unit,

@@ -160,8 +160,8 @@ class Accelerator : public Collectives, public Reporting {
   // Runs `body`, a training loop in which processes may have different numbers of batches: those
   // that have ended take part in the others' backward passes, with gradients of zero, until all
   // have. Gradients are means over all processes throughout, as upstream's. Then parameters,
-  // buffers, the state of prepared optimizers, the steps of accel::Schedulers and of accumulation
-  // and the loss scale become those of a process that ended last. A loss depends on one prepared
+  // buffers, the state of prepared optimizers, the steps of schedulers and of accumulation and the
+  // loss scale become those of a process that ended last. A loss depends on one prepared
   // model; other collectives throw std::logic_error meanwhile. Throws std::invalid_argument for a
   // static_graph, and what `body` throws. Collective: one all-gather before each backward pass, and
   // at the end the broadcast of what was named.
@@ -296,7 +296,7 @@ class Accelerator : public Collectives, public Reporting {
     } else if constexpr (std::same_as<Object, Scheduler>) {
       Scheduler scheduler(object);
       if (scheduler.bind(scheduler_options(), accumulation_, scaler_)) {
-        checkpointer_->add_scheduler(scheduler);
+        checkpointer_->add_scheduler(scheduler.prepared());
       }
       return scheduler;
     } else if constexpr (module_holder<Object>) {
@@ -325,9 +325,12 @@ class Accelerator : public Collectives, public Reporting {
     return Optimizer<Optim>(std::move(optimizer), accumulation_, scaler_);
   }
   template <typename Torch>
-  LrScheduler<Torch> follower(std::shared_ptr<Torch> scheduler) const {
-    return {std::move(scheduler), scheduler_options(), accumulation_, scaler_};
+  LrScheduler<Torch> follower(std::shared_ptr<Torch> scheduler) {
+    auto follower = follower_of(scheduler);
+    return {std::move(scheduler), std::move(follower)};
   }
+  std::shared_ptr<LrFollower> follower_of(
+      const std::shared_ptr<torch::optim::LRScheduler>& scheduler);
   // The scaler, where gradients can be unscaled; null without one.
   LossScaler* unscaling() const;
   torch::Tensor scaled(const torch::Tensor& loss, bool reduced);

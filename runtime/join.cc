@@ -86,8 +86,10 @@ void Accelerator::copy_progress_from(int rank) {
   std::ostringstream numbers;
   numbers << accumulation_->state().step << ' ' << accumulation_->state().window << ' '
           << (scaler_ ? ordinal_of(scaler_->state()) : 0);
-  for (const Scheduler& scheduler : checkpointer_->schedulers()) {
-    numbers << ' ' << scheduler.state().last_epoch << ' ' << scheduler.state().step_count;
+  for (const auto& scheduler : checkpointer_->schedulers()) {
+    const SchedulerState state = scheduler->state();
+    numbers << ' ' << state.last_epoch << ' ' << state.step_count;
+    if (state.libtorch_step_count) numbers << ' ' << *state.libtorch_step_count;
   }
   std::istringstream in(shared(numbers.str()));
   if (mine) return;
@@ -96,10 +98,11 @@ void Accelerator::copy_progress_from(int rank) {
   in >> accumulation.step >> accumulation.window >> scale;
   accumulation_->set_state(accumulation);
   if (scaler_ != nullptr) scaler_->set_state(loss_scale_of(scale));
-  for (Scheduler scheduler : checkpointer_->schedulers()) {
-    SchedulerState state;
+  for (const auto& scheduler : checkpointer_->schedulers()) {
+    SchedulerState state = scheduler->state();
     in >> state.last_epoch >> state.step_count;
-    scheduler.set_state(state);
+    if (state.libtorch_step_count) in >> *state.libtorch_step_count;
+    scheduler->set_state(state);
   }
 }
 

@@ -157,10 +157,13 @@ TEST(JoinTest, EveryoneGoesOnFromTheStateOfTheLast) {
     auto adam = std::make_shared<torch::optim::Adam>(weight->parameters(), 0.5);
     auto [model, optimizer, scheduler] =
         accelerator.prepare(weight, adam, Scheduler(adam, step_schedule(1, 0.5)));
+    auto sgd = accelerator.prepare(torch::optim::SGD(weight->parameters(), 1.0));
+    auto step_lr = accelerator.prepare(torch::optim::StepLR(*sgd, 1, 0.5));
     const auto step = [&] {
       accelerator.backward(model(input(1)));
       optimizer.step();
       scheduler.step();
+      step_lr.step();
       optimizer.zero_grad();
     };
     accelerator.join_uneven_inputs([&] {
@@ -170,6 +173,7 @@ TEST(JoinTest, EveryoneGoesOnFromTheStateOfTheLast) {
     step();
     EXPECT_EQ(weight->seen.item<float>(), 4);
     EXPECT_FLOAT_EQ(static_cast<float>(scheduler.get_last_lr()[0]), 0.5f / 16);
+    EXPECT_EQ(sgd->param_groups()[0].options().get_lr(), 1.0 / 8);
     const torch::Tensor all = accelerator.gather(weight->w.detach());
     EXPECT_TRUE(torch::equal(all, all[0].expand(3))) << all;
     EXPECT_NE(all[0].item<float>(), 0);

@@ -1,15 +1,18 @@
 // What Accelerator::prepare() can be given.
 #pragma once
 
-#include <torch/data/dataloader.h>
-#include <torch/nn/module.h>
-#include <torch/optim/optimizer.h>
-#include <torch/optim/schedulers/lr_scheduler.h>
-
 #include <concepts>
 #include <memory>
 
 #include "runtime/data/data_loader.h"
+
+namespace torch::nn {
+class Module;
+}
+namespace torch::optim {
+class LRScheduler;
+class Optimizer;
+}  // namespace torch::optim
 
 namespace accel {
 

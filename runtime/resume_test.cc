@@ -215,6 +215,46 @@ TEST(Resume, AWindowOfTwoProcessesEndsInOne) {
   EXPECT_EQ(gradients(false), 0.75f + 3.5f);
 }
 
+// The rate that each batch of a run leaves, decayed by LibTorch's StepLR: from the beginning, with
+// a save after some of the batches; or, for none, from what was saved.
+std::vector<double> rates_of_step_lr(const fs::path& folder, int batches, int save_after) {
+  Accelerator accelerator({.cpu = true, .gradient_accumulation = {.num_steps = 2}});
+  torch::nn::Linear net(1, 1);
+  auto [model, sgd] = accelerator.prepare(net, torch::optim::SGD(net->parameters(), 1.0));
+  const auto step_lr = std::make_shared<torch::optim::StepLR>(*sgd, 5, 0.5);
+  auto scheduler = accelerator.prepare(step_lr);
+  if (save_after == 0) {
+    scheduler = accelerator.prepare(step_lr);  // Which makes no second one of it.
+    accelerator.load_state(folder);
+  }
+  std::vector<double> rates;
+  for (int batch = 1; batch <= batches; ++batch) {
+    const auto step = accelerator.accumulate(model);
+    accelerator.backward(model(torch::ones({1, 1})).sum());
+    sgd.step();
+    scheduler.step();
+    sgd.zero_grad();
+    rates.push_back(sgd->param_groups()[0].options().get_lr());
+    if (batch != save_after) continue;
+    accelerator.save_state(folder);
+    accelerator.wait_for_save();
+  }
+  return rates;
+}
+
+// Two processes make two steps of the schedule at once, so that it falls at other batches.
+TEST(Resume, TheDecayOfLibTorchsSchedulersGoesOn) {
+  const auto expect_same_rates = [](const std::string& name, double last) {
+    const fs::path folder = root() / name;
+    std::vector<double> whole = rates_of_step_lr(folder, 24, 7);
+    EXPECT_EQ(whole.back(), last);
+    whole.erase(whole.begin(), whole.begin() + 7);
+    EXPECT_EQ(rates_of_step_lr(folder, 17, 0), whole);
+  };
+  on_ranks(2, [&] { expect_same_rates("step_lr_of_two", 1.0 / 16); });
+  if (std::getenv("RANK") == nullptr) expect_same_rates("step_lr", 1.0 / 4);
+}
+
 // Files of hooks are part of the checkpoint, from every rank; a hook that fails, fails everywhere.
 TEST(Hooks, PutFilesIntoACheckpointAndTakeThemBack) {
   const fs::path folder = root() / "hooked";

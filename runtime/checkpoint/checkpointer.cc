@@ -74,7 +74,9 @@ void Checkpointer::add_model(std::shared_ptr<torch::nn::Module> module) {
   add_once(models_, std::move(module));
 }
 
-void Checkpointer::add_scheduler(const Scheduler& scheduler) { schedulers_.push_back(scheduler); }
+void Checkpointer::add_scheduler(std::shared_ptr<PreparedScheduler> scheduler) {
+  add_once(schedulers_, std::move(scheduler));
+}
 
 void Checkpointer::add_optimizer(std::shared_ptr<torch::optim::Optimizer> optimizer) {
   add_once(optimizers_, std::move(optimizer));
@@ -189,7 +191,7 @@ TrainingState Checkpointer::training_state() const {
   state.models = models_.size();
   state.optimizers = optimizers_.size();
   state.objects = objects_.size();
-  for (const Scheduler& scheduler : schedulers_) state.schedulers.push_back(scheduler.state());
+  for (const auto& scheduler : schedulers_) state.schedulers.push_back(scheduler->state());
   for (const auto& loader : loaders_) state.loaders.push_back(loader->state());
   if (accumulation_ != nullptr) state.accumulation = accumulation_->state();
   if (scaler_ != nullptr) state.loss_scale = scaler_->state();
@@ -373,7 +375,7 @@ void Checkpointer::read(const fs::path& folder) {
   }
   // After the optimizers: a scheduler sets their rates.
   for (std::size_t i = 0; i < schedulers_.size(); ++i) {
-    schedulers_[i].set_state(saved.schedulers[i]);
+    schedulers_[i]->set_state(saved.schedulers[i]);
   }
   for (std::size_t i = 0; i < loaders_.size(); ++i) loaders_[i]->load(saved.loaders[i]);
   if (accumulation_ != nullptr) accumulation_->set_state(saved.accumulation);

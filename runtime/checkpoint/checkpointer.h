@@ -19,7 +19,7 @@
 #include "runtime/checkpoint/tensor_file.h"
 #include "runtime/core/project_configuration.h"
 #include "runtime/core/training_state.h"
-#include "runtime/optim/scheduler.h"
+#include "runtime/optim/prepared_scheduler.h"
 #include "runtime/precision/loss_scaler.h"
 #include "runtime/process_state.h"
 
@@ -50,7 +50,7 @@ class Checkpointer {
   void add_model(std::shared_ptr<torch::nn::Module> module);
   void add_optimizer(std::shared_ptr<torch::optim::Optimizer> optimizer);
   void add_object(CheckpointedObject object) { objects_.push_back(std::move(object)); }
-  void add_scheduler(const Scheduler& scheduler);
+  void add_scheduler(std::shared_ptr<PreparedScheduler> scheduler);
   void add_loader(std::shared_ptr<LoaderProgress> loader) { loaders_.push_back(std::move(loader)); }
   void set_accumulation(std::shared_ptr<Accumulation> accumulation) {
     accumulation_ = std::move(accumulation);
@@ -61,7 +61,7 @@ class Checkpointer {
   const std::vector<std::shared_ptr<torch::optim::Optimizer>>& optimizers() const {
     return optimizers_;
   }
-  const std::vector<Scheduler>& schedulers() const { return schedulers_; }
+  const std::vector<std::shared_ptr<PreparedScheduler>>& schedulers() const { return schedulers_; }
   // Forgets all of these; objects, hooks and the last two stay.
   void clear();
 
@@ -113,7 +113,7 @@ class Checkpointer {
   std::vector<std::shared_ptr<torch::nn::Module>> models_;
   std::vector<std::shared_ptr<torch::optim::Optimizer>> optimizers_;
   std::vector<CheckpointedObject> objects_;
-  std::vector<Scheduler> schedulers_;
+  std::vector<std::shared_ptr<PreparedScheduler>> schedulers_;
   std::vector<std::shared_ptr<LoaderProgress>> loaders_;
   std::vector<CheckpointHook> save_hooks_, load_hooks_;
   bool is_numbered_ = false;  // The next number is past all that were there at first.

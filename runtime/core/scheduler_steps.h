@@ -28,6 +28,9 @@ struct SchedulerOptions {
 struct SchedulerState {
   std::int64_t last_epoch = 0;
   std::int64_t step_count = 1;
+  // What a scheduler of LibTorch's has counted by itself, which it may have begun before prepare();
+  // std::nullopt for an accel::Scheduler.
+  std::optional<std::int64_t> libtorch_step_count = {};
 
   bool operator==(const SchedulerState&) const = default;
 };

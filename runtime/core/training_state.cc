@@ -21,8 +21,11 @@ json json_of(const TrainingState& state) {
               {"window", state.accumulation.window},
               {"num_steps", state.accumulation.num_steps}}}};
   for (const SchedulerState& scheduler : state.schedulers) {
-    root["schedulers"].push_back(
-        {{"last_epoch", scheduler.last_epoch}, {"step_count", scheduler.step_count}});
+    json& entry = root["schedulers"].emplace_back(
+        json{{"last_epoch", scheduler.last_epoch}, {"step_count", scheduler.step_count}});
+    if (scheduler.libtorch_step_count) {
+      entry["libtorch_step_count"] = *scheduler.libtorch_step_count;
+    }
   }
   for (const LoaderState& loader : state.loaders) {
     root["loaders"].push_back(
@@ -47,8 +50,11 @@ TrainingState from_json(const json& root) {
                                        .num_steps = root.at("accumulation").at("num_steps")},
                       .loss_scale = {}};
   for (const json& scheduler : root.at("schedulers")) {
-    state.schedulers.push_back(
-        {.last_epoch = scheduler.at("last_epoch"), .step_count = scheduler.at("step_count")});
+    SchedulerState& entry = state.schedulers.emplace_back(SchedulerState{
+        .last_epoch = scheduler.at("last_epoch"), .step_count = scheduler.at("step_count")});
+    if (scheduler.contains("libtorch_step_count")) {
+      entry.libtorch_step_count = scheduler["libtorch_step_count"].get<std::int64_t>();
+    }
   }
   for (const json& loader : root.at("loaders")) {
     state.loaders.push_back(
@@ -90,6 +96,14 @@ void check_same_program(const TrainingState& saved, const TrainingState& program
     throw CheckpointError(file + ": it is of another program, which had " + std::to_string(then) +
                           " " + what + " where this one has " + std::to_string(here) +
                           ": prepare and register the same objects before load_state()");
+  }
+  for (std::size_t i = 0; i < saved.schedulers.size(); ++i) {
+    const bool was_libtorchs = saved.schedulers[i].libtorch_step_count.has_value();
+    if (was_libtorchs == program.schedulers[i].libtorch_step_count.has_value()) continue;
+    const char* const kinds[] = {"an accel::Scheduler", "one of LibTorch's"};
+    throw CheckpointError(file + ": prepared scheduler " + std::to_string(i) + " was " +
+                          kinds[was_libtorchs] + " and is " + kinds[!was_libtorchs] +
+                          " here: prepare the same schedulers in the same order");
   }
   const AccumulationState& window = saved.accumulation;
   if (window.window == 0 || window.num_steps == program.accumulation.num_steps) return;

@@ -35,8 +35,9 @@ std::string training_state_text(const TrainingState& state);
 // Throws CheckpointError, naming `file`, if the text is no such state.
 TrainingState parse_training_state(const std::string& text, const std::string& file);
 
-// Throws CheckpointError, naming `file`, unless `program` has as many of each thing as `saved`, and
-// as many steps in a window of accumulation if `saved` is inside one.
+// Throws CheckpointError, naming `file`, unless `program` has as many of each thing as `saved`, its
+// schedulers are of the same kinds, and it has as many steps in a window of accumulation if `saved`
+// is inside one.
 void check_same_program(const TrainingState& saved, const TrainingState& program,
                         const std::string& file);
 

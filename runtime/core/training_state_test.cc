@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <utility>
 
 #include "runtime/core/checkpoint_error.h"
 
@@ -18,7 +19,9 @@ TrainingState odd_state() {
           .models = 2,
           .optimizers = 1,
           .objects = 3,
-          .schedulers = {{.last_epoch = 1000, .step_count = 1001}, {}},
+          .schedulers = {{.last_epoch = 1000, .step_count = 1001},
+                         {},
+                         {.last_epoch = 2, .step_count = 3, .libtorch_step_count = 4294967295}},
           .loaders = {{.epoch = 3,
                        .seed = std::numeric_limits<std::uint64_t>::max(),
                        .samples = 1'000'000'000'000}},
@@ -68,6 +71,8 @@ TEST(TrainingState, AnotherProgramIsToldByWhatItLacks) {
   EXPECT_THAT(error([](auto& p) { p.optimizers = 0; }), HasSubstr("prepared optimizers"));
   EXPECT_THAT(error([](auto& p) { p.objects = 4; }), HasSubstr("register_for_checkpointing"));
   EXPECT_THAT(error([](auto& p) { p.schedulers.pop_back(); }), HasSubstr("prepared schedulers"));
+  EXPECT_THAT(error([](auto& p) { std::swap(p.schedulers[1], p.schedulers[2]); }),
+              HasSubstr("scheduler 1 was an accel::Scheduler and is one of LibTorch's here"));
   EXPECT_THAT(error([](auto& p) { p.loaders.clear(); }), HasSubstr("prepared loaders"));
   EXPECT_THAT(error([](auto& p) { p.accumulation.num_steps = 4; }),
               HasSubstr("with num_steps of 3, by which its gradients are divided, where this "

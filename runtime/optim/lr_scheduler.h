@@ -1,14 +1,46 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "runtime/core/accumulation.h"
 #include "runtime/core/scheduler_steps.h"
+#include "runtime/optim/prepared_scheduler.h"
 #include "runtime/precision/loss_scaler.h"
 
+namespace torch::optim {
+class LRScheduler;
+}
+
 namespace accel {
+
+// How a scheduler of LibTorch's follows the optimizers.
+class LrFollower : public PreparedScheduler {
+ public:
+  LrFollower(std::shared_ptr<torch::optim::LRScheduler> scheduler, const SchedulerOptions& options,
+             std::shared_ptr<const Accumulation> accumulation,
+             std::shared_ptr<const LossScaler> scaler)
+      : scheduler_(std::move(scheduler)),
+        options_(options),
+        accumulation_(std::move(accumulation)),
+        scaler_(std::move(scaler)) {}
+
+  void step();
+
+  SchedulerState state() const override;
+  void set_state(const SchedulerState& state) override;
+
+  bool follows(const torch::optim::LRScheduler* scheduler) const {
+    return scheduler_.get() == scheduler;
+  }
+
+ private:
+  const std::shared_ptr<torch::optim::LRScheduler> scheduler_;
+  const SchedulerOptions options_;
+  const std::shared_ptr<const Accumulation> accumulation_;
+  const std::shared_ptr<const LossScaler> scaler_;
+  SchedulerSteps steps_{std::nullopt};
+};
 
 // A prepared scheduler of torch::optim, such as StepLR: a holder, which `->` reaches. step()
 // follows the optimizers as accel::Scheduler's does. LibTorch's schedulers refer to their
@@ -17,34 +49,22 @@ namespace accel {
 //   torch::optim::StepLR step_lr(*optimizer, 30);
 //   auto scheduler = accelerator.prepare(step_lr);
 //
-// LibTorch can neither save where they are nor tell their optimizer: checkpoints do not hold them,
-// and a skipped step of any optimizer holds them back. accel::Scheduler has neither limit.
+// Checkpoints hold how often it has stepped; the rates, from which it goes on, are the optimizer's.
+// What a class of one's own keeps beside these is for register_for_checkpointing(). LibTorch's
+// schedulers cannot tell their optimizer: a skipped step of any optimizer holds them back.
 template <typename Torch>
 class LrScheduler {
  public:
-  LrScheduler(std::shared_ptr<Torch> scheduler, const SchedulerOptions& options,
-              std::shared_ptr<const Accumulation> accumulation,
-              std::shared_ptr<const LossScaler> scaler)
-      : scheduler_(std::move(scheduler)),
-        options_(options),
-        accumulation_(std::move(accumulation)),
-        scaler_(std::move(scaler)) {}
+  LrScheduler(std::shared_ptr<Torch> scheduler, std::shared_ptr<LrFollower> follower)
+      : scheduler_(std::move(scheduler)), follower_(std::move(follower)) {}
 
-  void step() {
-    const std::int64_t before = steps_->last_epoch();
-    steps_->step(options_, accumulation_->sync_gradients(),
-                 scaler_ != nullptr && scaler_->any_step_was_skipped());
-    for (std::int64_t i = before; i < steps_->last_epoch(); ++i) scheduler_->step();
-  }
+  void step() { follower_->step(); }
 
   Torch* operator->() const { return scheduler_.get(); }
 
  private:
   std::shared_ptr<Torch> scheduler_;
-  SchedulerOptions options_;
-  std::shared_ptr<const Accumulation> accumulation_;
-  std::shared_ptr<const LossScaler> scaler_;
-  std::shared_ptr<SchedulerSteps> steps_ = std::make_shared<SchedulerSteps>(std::nullopt);
+  std::shared_ptr<LrFollower> follower_;
 };
 
 }  // namespace accel

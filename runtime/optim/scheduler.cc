@@ -32,7 +32,10 @@ void set_momentum(OptimizerOptions& options, double momentum) {
 
 }  // namespace
 
-struct Scheduler::State {
+struct Scheduler::State : PreparedScheduler {
+  State(std::shared_ptr<torch::optim::Optimizer> of, LrSchedule by)
+      : optimizer(std::move(of)), schedule(std::move(by)), steps(schedule.total_steps) {}
+
   std::shared_ptr<torch::optim::Optimizer> optimizer;
   LrSchedule schedule;
   SchedulerSteps steps;
@@ -40,6 +43,12 @@ struct Scheduler::State {
   SchedulerOptions options = {.step_with_optimizer = false};
   std::shared_ptr<const Accumulation> accumulation = nullptr;  // Null before prepare().
   std::shared_ptr<const LossScaler> scaler = nullptr;
+
+  SchedulerState state() const override { return steps.state(); }
+  void set_state(const SchedulerState& state) override {
+    steps.set_state(state);
+    apply();
+  }
 
   void apply() {
     auto& groups = optimizer->param_groups();
@@ -57,9 +66,7 @@ struct Scheduler::State {
 };
 
 Scheduler::Scheduler(std::shared_ptr<torch::optim::Optimizer> optimizer, LrSchedule schedule) {
-  const SchedulerSteps steps(schedule.total_steps);
-  state_ = std::make_shared<State>(
-      State{.optimizer = std::move(optimizer), .schedule = std::move(schedule), .steps = steps});
+  state_ = std::make_shared<State>(std::move(optimizer), std::move(schedule));
   state_->apply();
 }
 
@@ -83,12 +90,11 @@ std::int64_t Scheduler::last_epoch() const { return state_->steps.last_epoch(); 
 
 std::int64_t Scheduler::step_count() const { return state_->steps.step_count(); }
 
-SchedulerState Scheduler::state() const { return state_->steps.state(); }
+SchedulerState Scheduler::state() const { return state_->state(); }
 
-void Scheduler::set_state(const SchedulerState& state) {
-  state_->steps.set_state(state);
-  state_->apply();
-}
+void Scheduler::set_state(const SchedulerState& state) { state_->set_state(state); }
+
+std::shared_ptr<PreparedScheduler> Scheduler::prepared() const { return state_; }
 
 bool Scheduler::bind(const SchedulerOptions& options,
                      std::shared_ptr<const Accumulation> accumulation,

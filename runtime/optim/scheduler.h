@@ -8,6 +8,7 @@
 #include "runtime/core/lr_schedule.h"
 #include "runtime/core/scheduler_steps.h"
 #include "runtime/optim/optimizer.h"
+#include "runtime/optim/prepared_scheduler.h"
 #include "runtime/precision/loss_scaler.h"
 
 namespace torch::optim {
@@ -47,6 +48,8 @@ class Scheduler {
   // that this schedule cannot have.
   SchedulerState state() const;
   void set_state(const SchedulerState& state);
+  // What checkpoints save.
+  std::shared_ptr<PreparedScheduler> prepared() const;
 
   // Called by Accelerator::prepare(). The first binding stays; returns whether this is it.
   bool bind(const SchedulerOptions& options, std::shared_ptr<const Accumulation> accumulation,

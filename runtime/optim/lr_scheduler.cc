@@ -1,0 +1,44 @@
+#include "runtime/optim/lr_scheduler.h"
+
+#include <torch/optim/schedulers/lr_scheduler.h>
+
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+namespace accel {
+namespace {
+
+// LibTorch's count is protected: the member can be named in a class that is derived.
+struct StepCount : torch::optim::LRScheduler {
+  static unsigned& of(torch::optim::LRScheduler& scheduler) {
+    return scheduler.*(&StepCount::step_count_);
+  }
+};
+
+}  // namespace
+
+void LrFollower::step() {
+  const std::int64_t before = steps_.last_epoch();
+  steps_.step(options_, accumulation_->sync_gradients(),
+              scaler_ != nullptr && scaler_->any_step_was_skipped());
+  for (std::int64_t i = before; i < steps_.last_epoch(); ++i) scheduler_->step();
+}
+
+SchedulerState LrFollower::state() const {
+  SchedulerState state = steps_.state();
+  state.libtorch_step_count = StepCount::of(*scheduler_);
+  return state;
+}
+
+void LrFollower::set_state(const SchedulerState& state) {
+  const std::int64_t count = state.libtorch_step_count.value_or(-1);
+  if (count < 0 || count > std::numeric_limits<unsigned>::max()) {
+    throw std::invalid_argument("a scheduler of LibTorch's cannot go on after " +
+                                std::to_string(count) + " steps");
+  }
+  steps_.set_state(state);
+  StepCount::of(*scheduler_) = static_cast<unsigned>(count);
+}
+
+}  // namespace accel
