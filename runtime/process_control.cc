@@ -1,32 +1,13 @@
 #include "runtime/process_control.h"
 
-#include <ATen/Context.h>
-
 #include <algorithm>
 #include <stdexcept>
 
 #include "runtime/core/call_check.h"
 #include "runtime/error_text.h"
+#include "runtime/generator_state.h"
 
 namespace accel {
-namespace {
-
-std::string state_of(at::Generator& generator) {
-  const std::lock_guard lock(generator.mutex());
-  const at::Tensor state = generator.get_state();
-  return {reinterpret_cast<const char*>(state.const_data_ptr<std::uint8_t>()),
-          static_cast<std::size_t>(state.numel())};
-}
-
-void set_state(at::Generator& generator, const std::string& bytes) {
-  const std::lock_guard lock(generator.mutex());
-  at::Tensor state = generator.get_state();
-  std::copy(bytes.begin(), bytes.end(), state.mutable_data_ptr<std::uint8_t>());
-  generator.set_state(state);
-}
-
-}  // namespace
-
 // The comparison is itself a collective: a rank that does something else hears of it instead of
 // hanging.
 OperationScope ProcessControl::begin_operation(const char* operation,
@@ -88,7 +69,7 @@ bool ProcessControl::check_trigger() {
 }
 
 void ProcessControl::set_seed(std::uint64_t seed, bool device_specific) const {
-  at::manual_seed(seed + (device_specific ? static_cast<std::uint64_t>(process_index()) : 0));
+  seed_generators(seed + (device_specific ? static_cast<std::uint64_t>(process_index()) : 0));
 }
 
 void ProcessControl::synchronize_rng_states() const {
@@ -96,10 +77,7 @@ void ProcessControl::synchronize_rng_states() const {
   const auto operation = begin_operation("synchronize_rng_states");
   std::vector<c10::Device> devices{c10::kCPU};
   if (device().is_cuda()) devices.push_back(device());
-  for (const c10::Device of : devices) {
-    at::Generator generator = at::globalContext().defaultGenerator(of);
-    set_state(generator, state_->communicator->broadcast_bytes(state_of(generator), 0));
-  }
+  synchronize_generators(*state_->communicator, device(), devices);
 }
 
 }  // namespace accel

@@ -114,8 +114,8 @@ class ProcessControl {
   // Seeds torch's generators, of the CPU and of all GPUs. `device_specific`: with another number on
   // each process, seed + process_index().
   void set_seed(std::uint64_t seed, bool device_specific = false) const;
-  // Gives every rank the state of rank 0's generators of the CPU and of device(). Collective: two
-  // broadcasts for each of them.
+  // Gives every rank the state of rank 0's generators of the CPU and of device(). Collective: one
+  // broadcast.
   void synchronize_rng_states() const;
 
  protected:

@@ -1,8 +1,7 @@
 #include "runtime/checkpoint/random_state.h"
 
-#include <mutex>
-
 #include "runtime/core/checkpoint_error.h"
+#include "runtime/generator_state.h"
 
 namespace accel {
 namespace {
@@ -10,21 +9,11 @@ namespace {
 constexpr char kCpu[] = "torch_manual_seed", kCuda[] = "torch_cuda_manual_seed";
 constexpr std::int64_t kCudaBytes = 16;  // Seed and offset.
 
-at::Generator generator_of(c10::Device device) {
-  return at::globalContext().defaultGenerator(device);
-}
-
-torch::Tensor state_of(c10::Device device) {
-  at::Generator generator = generator_of(device);
-  const std::lock_guard lock(generator.mutex());
-  return generator.get_state();
-}
-
 }  // namespace
 
 torch::Tensor random_state(c10::Device device) {
-  const torch::Tensor cpu = state_of(c10::kCPU);
-  return device.is_cuda() ? torch::cat({cpu, state_of(device)}) : cpu;
+  const torch::Tensor cpu = generator_state(c10::kCPU);
+  return device.is_cuda() ? torch::cat({cpu, generator_state(device)}) : cpu;
 }
 
 NamedTensors random_state_tensors(const torch::Tensor& row, c10::DeviceType device) {
@@ -38,9 +27,7 @@ void restore_random_state(const std::filesystem::path& file, c10::Device device)
   const auto restore = [&](const char* name, c10::Device of) {
     const SafetensorsEntry* entry = reader.header().find(name);
     if (entry == nullptr) return false;
-    at::Generator generator = generator_of(of);
-    const std::lock_guard lock(generator.mutex());
-    generator.set_state(reader.read(*entry));
+    set_generator_state(of, reader.read(*entry));
     return true;
   };
   if (!restore(kCpu, c10::kCPU)) throw CheckpointError(file.string() + ": it lacks " + kCpu);

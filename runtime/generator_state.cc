@@ -1,0 +1,35 @@
+#include "runtime/generator_state.h"
+
+#include <ATen/Context.h>
+
+#include <mutex>
+
+#include "runtime/comm/communicator.h"
+
+namespace accel {
+
+at::Tensor generator_state(const c10::Device& device) {
+  at::Generator generator = at::globalContext().defaultGenerator(device);
+  const std::lock_guard lock(generator.mutex());
+  return generator.get_state();
+}
+
+void set_generator_state(const c10::Device& device, const at::Tensor& state) {
+  at::Generator generator = at::globalContext().defaultGenerator(device);
+  const std::lock_guard lock(generator.mutex());
+  generator.set_state(state);
+}
+
+void synchronize_generators(Communicator& communicator, const c10::Device& device,
+                            const std::vector<c10::Device>& devices) {
+  std::vector<at::Tensor> states;
+  for (const c10::Device& of : devices) states.push_back(generator_state(of).to(device));
+  communicator.broadcast(states);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    set_generator_state(devices[i], states[i].cpu());
+  }
+}
+
+void seed_generators(std::uint64_t seed) { at::manual_seed(seed); }
+
+}  // namespace accel
