@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 
+#include "runtime/generator_state.h"
 #include "runtime/parallel/data_parallel.h"
 #include "runtime/parallel/uneven_inputs.h"
 
@@ -70,7 +71,26 @@ LoaderBinding Accelerator::bind_loader() {
           .seed = static_cast<std::uint64_t>(seed),
           .transfer = transfer_,
           .active = state_->loaders,
-          .communicator = state_->communicator};
+          .communicator = state_->communicator,
+          .before_epoch = generator_synchronization()};
+}
+
+// What begins an epoch of a prepared loader; empty without any of rng_types.
+std::function<void()> Accelerator::generator_synchronization() const {
+  std::vector<c10::Device> devices;
+  if (options_.rng_types.torch) devices.push_back(c10::kCPU);
+  if (options_.rng_types.cuda && device().is_cuda()) devices.push_back(device());
+  if (!use_distributed() || devices.empty()) return {};
+  return [state = state_, devices] {
+    if (state->uneven_inputs != nullptr) {
+      throw std::logic_error(
+          "with rng_types a loop over a prepared loader cannot begin inside of "
+          "join_uneven_inputs(): it would wait for processes that have ended");
+    }
+    const OperationScope operation(state->communicator.get(),
+                                   "the begin of a loop, with rng_types,");
+    synchronize_generators(*state->communicator, state->device, devices);
+  };
 }
 
 void Accelerator::free_memory() {

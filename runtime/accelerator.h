@@ -348,6 +348,7 @@ class Accelerator : public Collectives, public Reporting {
   void load_module(torch::nn::Module& module, const std::string& path, bool strict) const;
 
   LoaderBinding bind_loader();
+  std::function<void()> generator_synchronization() const;
   SchedulerOptions scheduler_options() const;
   std::shared_ptr<ParallelStrategy> parallelize(std::shared_ptr<torch::nn::Module> module,
                                                 const PrepareOptions& options);

@@ -10,6 +10,7 @@
 #include "runtime/core/loss_scale.h"
 #include "runtime/core/mixed_precision.h"
 #include "runtime/core/project_configuration.h"
+#include "runtime/core/rng_types.h"
 #include "runtime/core/scheduler_steps.h"
 #include "runtime/tracking/tracker_choice.h"
 
@@ -35,6 +36,9 @@ struct AcceleratorOptions {
   // from that generator.
   bool use_seedable_sampler = false;
   std::optional<std::uint64_t> data_seed = {};
+  // With any of them, to begin a loop over a prepared loader is collective: one broadcast, which
+  // is not allowed inside of join_uneven_inputs().
+  RngTypes rng_types = {};
   // Where the device is a GPU, prepared loaders bring batches to it through pinned memory, and copy
   // them in a stream of their own while the batch before is processed.
   bool pin_memory = true;

@@ -171,5 +171,35 @@ TEST(ProcessControlTest, SeedsAndGenerators) {
   });
 }
 
+// What ranks draw is the same after a loop has begun, and not before.
+TEST(ProcessControlTest, LoopsSynchronizeTheGeneratorsOfRngTypes) {
+  on_ranks(2, [] {
+    for (const bool synchronized : {false, true}) {
+      Accelerator accelerator({.rng_types = {.torch = synchronized, .cuda = true}});
+      auto loader = accelerator.prepare(
+          make_data_loader<torch::data::samplers::RandomSampler>(Numbers(8), 2));
+      accelerator.set_seed(7, /*device_specific=*/true);
+      const auto draws_agree = [&] {
+        const torch::Tensor all = accelerator.gather(torch::rand({1}));
+        return all[0].item<float>() == all[1].item<float>();
+      };
+      EXPECT_FALSE(draws_agree());
+      for (int epoch = 0; epoch < 2; ++epoch) {
+        if (!accelerator.is_main_process()) torch::rand({epoch + 1});
+        int batches = 0;
+        for (const torch::Tensor& batch : loader) {
+          EXPECT_EQ(draws_agree(), synchronized) << batch;
+          ++batches;
+        }
+        EXPECT_EQ(batches, 2);
+      }
+      if (!synchronized) continue;
+      EXPECT_THAT(error_of<std::logic_error>(
+                      [&] { accelerator.join_uneven_inputs([&] { loader.begin(); }); }),
+                  HasSubstr("with rng_types"));
+    }
+  });
+}
+
 }  // namespace
 }  // namespace accel

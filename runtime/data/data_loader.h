@@ -79,13 +79,15 @@ class DataLoader {
 
   // Begins an epoch. Throws std::logic_error inside a loop over this loader; this and each step,
   // what the dataset or the sampler threw for the batch they lead to, which ends the epoch, and
-  // std::invalid_argument if worker threads need copies of a dataset that has none. With
+  // std::invalid_argument if worker threads need copies of a dataset that has none. To begin is
+  // collective with AcceleratorOptions::rng_types: one broadcast. With
   // dispatch_batches they are collective, and rank 0 reads for all: what it could not read is a
   // CommunicationError on the others, as is a lost peer.
   Iterator begin() {
     if (progress_->running() != nullptr) {
       throw std::logic_error("this loader is in a loop already: leave that one first");
     }
+    if (binding_.before_epoch) binding_.before_epoch();
     auto running = progress_->begin();
     const EpochStart start{.number = running->number,
                            .samples = running->position.seen_samples,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -23,6 +24,7 @@ struct LoaderBinding {
   std::shared_ptr<const DeviceTransfer> transfer = std::make_shared<DeviceTransfer>();
   std::shared_ptr<ActiveLoaders> active = std::make_shared<ActiveLoaders>();
   std::shared_ptr<Communicator> communicator = {};  // Needed to dispatch.
+  std::function<void()> before_epoch = {};          // Collective; may be empty.
 
   bool evens_batches() const { return active->even_batches.value_or(even_batches); }
 };
