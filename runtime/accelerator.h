@@ -13,12 +13,14 @@
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
 #include <torch/optim/optimizer.h>
+#include <torch/ordered_dict.h>
+#include <torch/serialize.h>
 
 #include <concepts>
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -32,6 +34,7 @@
 #include "runtime/core/mixed_precision.h"
 #include "runtime/core/weight_shards.h"
 #include "runtime/data/data_loader.h"
+#include "runtime/method_options.h"
 #include "runtime/model.h"
 #include "runtime/optim/lr_scheduler.h"
 #include "runtime/optim/optimizer.h"
@@ -41,27 +44,9 @@
 #include "runtime/precision/loss_scaler.h"
 #include "runtime/prepare_traits.h"
 #include "runtime/reporting.h"
+#include "runtime/send_to_device.h"
 
 namespace accel {
-
-struct PrepareOptions {
-  // False: the model stays on the device where it is. Unset: AcceleratorOptions::device_placement.
-  std::optional<bool> device_placement = {};
-  // Only forward passes: nothing is kept consistent over the processes, and nothing is collective.
-  bool evaluation_mode = false;
-};
-
-struct JoinOptions {
-  // What holds instead of AcceleratorOptions::even_batches in the loops over prepared loaders that
-  // begin in the scope. false: no sample is repeated. Streams, and dispatch_batches, are as before.
-  std::optional<bool> even_batches = {};
-};
-
-// As torch::Tensor::backward() has them.
-struct BackwardOptions {
-  bool retain_graph = false;  // For a second pass through the same graph.
-  bool create_graph = false;  // For derivatives of the gradients; retains the graph too.
-};
 
 // A holder: copies, and further Accelerators of the process, share one world. Methods marked
 // "collective" are called by all ranks in the same order, and throw CommunicationError if a peer is
@@ -79,6 +64,9 @@ class Accelerator : public Collectives, public Reporting {
   const AcceleratorOptions& options() const { return options_; }
   // For the loaders that are prepared from now on.
   void set_even_batches(bool even) { options_.even_batches = even; }
+  // Where checkpoints go, and what trackers write: AcceleratorOptions::project.
+  const std::string& project_dir() const { return options_.project.project_dir; }
+  const std::string& logging_dir() const { return options_.project.log_folder(); }
 
   // Modules (a TORCH_MODULE holder or a shared_ptr), optimizers (an rvalue, or a shared_ptr),
   // Schedulers, LibTorch's schedulers (of a prepared optimizer; see runtime/optim/lr_scheduler.h)
@@ -203,6 +191,33 @@ class Accelerator : public Collectives, public Reporting {
   // From the next batch on. Throws std::invalid_argument if less than 1.
   void set_gradient_accumulation_steps(int steps) { accumulation_->set_num_steps(steps); }
 
+  // The parameters and buffers of a prepared or plain model by their names, in the order and with
+  // the names of a state dict of Python's; tied ones under each of theirs. Nothing is copied: the
+  // tensors are the model's memory, without a graph, and change as it trains. The same on all
+  // processes after a step. Not a collective.
+  template <typename Holder>
+  torch::OrderedDict<std::string, torch::Tensor> get_state_dict(const Holder& model) const {
+    return state_dict_of(*any_module_of(model));
+  }
+
+  // Writes what torch::save() takes, or a prepared model or optimizer, for torch::load() to read,
+  // from the main process only. `path` is what it was, or all of the new file, which is durable
+  // when this returns. Not a collective: the others do not wait. Throws CheckpointError.
+  template <typename Object>
+  void save(const Object& object, const std::string& path, const SaveOptions& options = {}) const {
+    save_object(path, options, [&](std::ostream& out) {
+      if constexpr (requires { object.unwrap(); }) {
+        torch::save(object.unwrap(), out);
+      } else if constexpr (requires(torch::optim::Optimizer * &base) {
+                             base = object.ptr().get();
+                           }) {
+        torch::save(*object, out);
+      } else {
+        torch::save(object, out);
+      }
+    });
+  }
+
   // Writes the weights of a prepared or plain model to `folder` as safetensors, in files of at most
   // `max_shard_size` and an index, from the main process; durable when it returns. Tied tensors are
   // there once. Python's load_checkpoint_in_model() and safetensors read them. Throws
@@ -277,6 +292,12 @@ class Accelerator : public Collectives, public Reporting {
   //   }
   bool resume_from_newest();
 
+  // The N of the next checkpoint that save_state() names by itself; the first save of a run that
+  // has loaded nothing takes a higher one where another run's checkpoints are in the way. Setting
+  // it, to the same number on every process, makes the next save that one, which must not be there.
+  std::uint64_t save_iteration() const { return checkpointer_->next_iteration(); }
+  void set_save_iteration(std::uint64_t iteration) { checkpointer_->set_next_iteration(iteration); }
+
   // The end of a run: waits for the last save_state() and ends the trackers. Throws as
   // wait_for_save(). Collective: one broadcast.
   void end_training();
@@ -343,6 +364,10 @@ class Accelerator : public Collectives, public Reporting {
       return module_of(model);
     }
   }
+  static torch::OrderedDict<std::string, torch::Tensor> state_dict_of(
+      const torch::nn::Module& module);
+  void save_object(const std::string& path, const SaveOptions& options,
+                   const std::function<void(std::ostream&)>& write) const;
   void save_module(const torch::nn::Module& module, const std::string& folder,
                    ByteSize max_shard_size) const;
   void load_module(torch::nn::Module& module, const std::string& path, bool strict) const;

@@ -65,6 +65,41 @@ struct Placeless : torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x) { return w * x; }
 };
 
+TEST(AcceleratorTest, AStateDictIsTheModelsMemory) {
+  Accelerator accelerator;
+  torch::nn::Sequential net(torch::nn::Linear(2, 3), torch::nn::BatchNorm1d(3));
+  const auto state = accelerator.get_state_dict(accelerator.prepare(net));
+  EXPECT_THAT(state.keys(),
+              testing::ElementsAre("0.weight", "0.bias", "1.weight", "1.bias", "1.running_mean",
+                                   "1.running_var", "1.num_batches_tracked"));
+  EXPECT_TRUE(state["0.weight"].is_alias_of(net->parameters()[0]));
+  EXPECT_FALSE(state["0.weight"].requires_grad());
+  EXPECT_EQ(accelerator.get_state_dict(net).size(), 7u);
+}
+
+TEST(AcceleratorTest, TellsWhereItsProjectIs) {
+  Accelerator accelerator({.project = {.project_dir = "/runs", .iteration = 3}});
+  EXPECT_EQ(accelerator.project_dir(), "/runs");
+  EXPECT_EQ(accelerator.logging_dir(), "/runs");
+  EXPECT_EQ(accelerator.save_iteration(), 3u);
+  EXPECT_EQ(
+      Accelerator({.project = {.project_dir = "/runs", .logging_dir = "/logs"}}).logging_dir(),
+      "/logs");
+}
+
+TEST(AcceleratorTest, SendsStructuresToADevice) {
+  const auto batch = std::tuple{std::map<std::string, torch::Tensor>{{"x", torch::ones({2})}},
+                                std::vector<torch::Tensor>{torch::ones({1}), torch::Tensor()},
+                                std::string("names stay"), torch::ones({1})};
+  const auto sent = send_to_device(batch, torch::kMeta, /*non_blocking=*/true);
+  EXPECT_TRUE(std::get<0>(sent).at("x").is_meta() && std::get<1>(sent)[0].is_meta() &&
+              std::get<3>(sent).is_meta());
+  EXPECT_FALSE(std::get<1>(sent)[1].defined());
+  EXPECT_EQ(std::get<2>(sent), "names stay");
+  const torch::Tensor here = torch::ones({1});
+  EXPECT_TRUE(send_to_device(here, torch::kCPU).is_same(here));
+}
+
 TEST(AcceleratorTest, ModelsStayWhereTheyAreIfAskedTo) {
   Accelerator placing, leaving({.device_placement = false});
   const auto module = std::make_shared<Placeless>();

@@ -1,7 +1,27 @@
 #include "runtime/accelerator.h"
+#include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/tensor_file.h"
 #include "runtime/checkpoint/weights.h"
 
 namespace accel {
+
+torch::OrderedDict<std::string, torch::Tensor> Accelerator::state_dict_of(
+    const torch::nn::Module& module) {
+  torch::OrderedDict<std::string, torch::Tensor> state("Tensor");
+  for (auto& [name, tensor] : state_of(module)) state.insert(name, tensor);
+  return state;
+}
+
+void Accelerator::save_object(const std::string& path, const SaveOptions& options,
+                              const std::function<void(std::ostream&)>& write) const {
+  const auto save = [&] {
+    std::ostringstream out;
+    write(out);
+    const std::string bytes = std::move(out).str();
+    replace_durably(path, {bytes});
+  };
+  options.save_on_each_node ? (void)on_local_main_process(save) : (void)on_main_process(save);
+}
 
 void Accelerator::save_module(const torch::nn::Module& module, const std::string& folder,
                               ByteSize max_shard_size) const {

@@ -299,6 +299,52 @@ TEST(SaveState, OfTwoProcessesLoadsInThreeAndInOne) {
   if (std::getenv("RANK") == nullptr) loaded();
 }
 
+TEST(SaveState, TakesTheNumberThatIsSet) {
+  const fs::path folder = fresh_folder();
+  Training run(folder);
+  run.accelerator.save_state();
+  EXPECT_EQ(run.accelerator.save_iteration(), 1u);
+  run.accelerator.set_save_iteration(7);
+  run.accelerator.save_state();
+  run.accelerator.wait_for_save();
+  EXPECT_THAT(names_in(folder / "checkpoints"),
+              testing::UnorderedElementsAre("checkpoint_0", "checkpoint_7"));
+  EXPECT_EQ(run.accelerator.save_iteration(), 8u);
+  run.accelerator.set_save_iteration(7);
+  EXPECT_THAT(error_of([&] { run.accelerator.save_state(); }), HasSubstr("already exists"));
+}
+
+TEST(Save, WritesOnTheMainProcessWhatTorchLoads) {
+  const fs::path folder = fs::path(testing::TempDir()) / "saved";
+  if (std::getenv("RANK") == nullptr) fs::remove_all(folder);
+  on_ranks(2, [&] {
+    Training run;
+    run.train(1);
+    Accelerator& accelerator = run.accelerator;
+    const std::string rank = std::to_string(accelerator.process_index());
+    const torch::Tensor mine = torch::full({1}, accelerator.process_index());
+    accelerator.save(mine, folder / "tensor.pt");
+    accelerator.save(mine, folder / ("only_main_" + rank));
+    accelerator.save(mine, folder / ("each_node_" + rank), {.save_on_each_node = true});
+    accelerator.save(run.model, folder / "model.pt");
+    accelerator.save(run.adam, folder / "adam.pt");
+    accelerator.wait_for_everyone();
+    EXPECT_THAT(names_in(folder),
+                testing::UnorderedElementsAre("tensor.pt", "only_main_0", "each_node_0", "model.pt",
+                                              "adam.pt"));
+    torch::Tensor tensor;
+    torch::load(tensor, folder / "tensor.pt");
+    EXPECT_EQ(tensor.item<float>(), 0);
+    Training fresh;
+    torch::load(fresh.net, folder / "model.pt");
+    torch::load(*fresh.adam, folder / "adam.pt");
+    EXPECT_TRUE(torch::equal(fresh.weights(), run.weights()));
+    EXPECT_EQ(fresh.adam->state().size(), run.adam->state().size());
+    if (!accelerator.is_main_process()) return;
+    EXPECT_THAT(error_of([&] { accelerator.save(mine, folder); }), HasSubstr("cannot be replaced"));
+  });
+}
+
 // A failure on the rank that writes reaches all of them.
 TEST(SaveState, FailsOnEveryRank) {
   on_ranks(2, [] {

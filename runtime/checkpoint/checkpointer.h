@@ -80,6 +80,12 @@ class Checkpointer {
   // false there need not be one: then false is returned.
   bool load(const std::filesystem::path& folder, bool required);
 
+  // The number of the next automatic name.
+  std::uint64_t next_iteration() const { return project_.iteration; }
+  void set_next_iteration(std::uint64_t iteration) {
+    number_from(static_cast<std::int64_t>(iteration));
+  }
+
   // For the saves to come: has their memory touched in the background.
   void expect_saves();
 

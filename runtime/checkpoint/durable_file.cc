@@ -226,6 +226,23 @@ FileFacts write_durably(const std::filesystem::path& path,
   return file.finish();
 }
 
+void replace_durably(const std::filesystem::path& path,
+                     const std::vector<std::string_view>& parts) {
+  const std::filesystem::path file = std::filesystem::absolute(path);
+  std::filesystem::path partial = file;
+  partial += ".partial";
+  create_folders_durably(file.parent_path());
+  write_durably(partial, parts);
+  try {
+    std::filesystem::rename(partial, file);
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::error_code none;
+    std::filesystem::remove(partial, none);
+    throw CheckpointError(file.string() + ": cannot be replaced: " + error.code().message());
+  }
+  sync_folder(file.parent_path());
+}
+
 void sync_file(const std::filesystem::path& file) {
   const UniqueFd fd = open_or_fail(file, O_RDONLY);
   if (::fsync(fd.get()) != 0) fail(file, "sync");

@@ -46,6 +46,10 @@ class DurableFile {
 FileFacts write_durably(const std::filesystem::path& path,
                         const std::vector<std::string_view>& parts);
 
+// The same under another name first, which `path` and ".partial" make: `path` is what it was, or
+// all of the new file. Folders above it that are not there are made.
+void replace_durably(const std::filesystem::path& path, const std::vector<std::string_view>& parts);
+
 // Makes what is in a file that others have written durable.
 void sync_file(const std::filesystem::path& file);
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <atomic>
 #include <cerrno>
@@ -122,6 +123,36 @@ TEST(CreateFoldersDurably, SyncsEachFolderThatHasANewOne) {
   } catch (const CheckpointError& error) {
     EXPECT_THAT(error.what(), HasSubstr("file/d: cannot be made: Not a directory"));
   }
+}
+
+// Whatever operation on the disk is the last one.
+TEST(ReplaceDurably, LeavesTheOldFileOrAllOfTheNew) {
+  const fs::path base = fs::path(testing::TempDir()) / "replaced";
+  const fs::path file = base / "folder" / "file";
+  fs::remove_all(base);
+  replace_durably(file, {"old"});
+  bool ended = false;
+  int kills = 0;
+  for (std::string last = "old"; !ended; ++kills) {
+    const int status = in_child([&] {
+      set_disk_faults({.under = base, .kill_at = kills + 1});
+      replace_durably(file, {"n", "ew"});
+    });
+    ended = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    const std::string now = read_text(file, 10);
+    EXPECT_TRUE(now == "new" || now == last) << now;
+    last = now;
+  }
+  EXPECT_GT(kills, 4);  // open, write, two syncs, rename.
+  EXPECT_EQ(read_text(file, 10), "new");
+
+  set_disk_faults({.under = base, .error = [](const DiskOperation& operation) {
+                     return operation.name == "rename" ? EIO : 0;
+                   }});
+  EXPECT_THROW(replace_durably(file, {"newer"}), CheckpointError);
+  set_disk_faults({});
+  EXPECT_EQ(read_text(file, 10), "new");
+  EXPECT_FALSE(fs::exists(base / "folder" / "file.partial"));
 }
 
 TEST(InParallel, CallsForEachNumberOnceAndRethrows) {
