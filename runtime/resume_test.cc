@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -253,6 +254,47 @@ TEST(Resume, TheDecayOfLibTorchsSchedulersGoesOn) {
   };
   on_ranks(2, [&] { expect_same_rates("step_lr_of_two", 1.0 / 16); });
   if (std::getenv("RANK") == nullptr) expect_same_rates("step_lr", 1.0 / 4);
+}
+
+// What losses are multiplied by in the steps from `first` to `last` of a run in fp16, of which the
+// fifth overflows; it begins with what was saved unless it is the first, and saves after the sixth.
+std::vector<float> loss_scales(const fs::path& folder, int first, int last) {
+  Accelerator accelerator({.cpu = true,
+                           .mixed_precision = MixedPrecision::kFp16,
+                           .loss_scaling = {.init_scale = 64, .growth_interval = 3}});
+  torch::nn::Linear net(1, 1);
+  auto [model, sgd] = accelerator.prepare(net, torch::optim::SGD(net->parameters(), 0.125));
+  if (first > 1) accelerator.load_state(folder);
+  std::vector<float> scales;
+  for (int step = first; step <= last; ++step) {
+    accelerator.backward(model(torch::full({1, 1}, step == 5 ? INFINITY : 1.0f)).sum());
+    scales.push_back(net->bias.grad().item<float>());
+    sgd.step();
+    EXPECT_EQ(sgd.step_was_skipped(), step == 5);
+    sgd.zero_grad();
+    if (step != 6) continue;
+    accelerator.save_state(folder);
+    accelerator.wait_for_save();
+  }
+  return scales;
+}
+
+// One step of the three to the next growth has been made: a scale without its count would grow
+// later.
+TEST(Resume, TheLossScaleGoesOnInAnyNumberOfProcesses) {
+  const fs::path folder = root() / "loss_scale";
+  const auto scales_are = [](const std::vector<float>& scales, const std::vector<float>& wanted) {
+    EXPECT_EQ(scales, wanted);
+  };
+  on_ranks(2, [&] {
+    scales_are(loss_scales(folder, 1, 12), {64, 64, 64, 128, 128, 64, 64, 64, 128, 128, 128, 256});
+  });
+  const auto resumed = [&] {
+    scales_are(loss_scales(folder, 7, 12), {64, 64, 128, 128, 128, 256});
+  };
+  on_ranks(2, resumed);
+  on_ranks(3, resumed);
+  if (std::getenv("RANK") == nullptr) resumed();
 }
 
 // Files of hooks are part of the checkpoint, from every rank; a hook that fails, fails everywhere.
