@@ -73,7 +73,12 @@ class Accelerator : public Collectives, public Reporting {
   // and loaders of make_data_loader(), ready for the world, in the order given: one alone, several
   // as a tuple. A module is moved to the device, parameters and buffers become rank
   // 0's, and its gradients will be reduced by backward(); a loader yields this process's share.
-  // Objects that are prepared already, and any others, come back as they are. Collective.
+  // Objects that are prepared already, and any others, come back as they are.
+  //
+  // Collective, one object after the other: for a module one all-gather, and the broadcast of its
+  // parameters and buffers (one per 25 MiB of a dtype); for a loader one broadcast; nothing for
+  // optimizers and schedulers, nor for what is prepared already. Throws std::invalid_argument if
+  // another rank's module is another one.
   template <typename T>
   auto prepare(T&& object) {
     return prepare_one(std::forward<T>(object));

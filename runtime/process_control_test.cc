@@ -171,6 +171,32 @@ TEST(ProcessControlTest, SeedsAndGenerators) {
   });
 }
 
+TEST(ProcessControlTest, ADispatchedLoopThatOneRankLeavesNamesIt) {
+  const std::string done = path("dispatched");
+  on_ranks(2, [&] {
+    Accelerator accelerator({.dispatch_batches = true, .timeout = std::chrono::seconds(2)});
+    auto loader = accelerator.prepare(
+        make_data_loader<torch::data::samplers::SequentialSampler>(Numbers(40), 2));
+    int batches = 0;
+    const auto go_through = [&](int leave_after) {
+      for (const torch::Tensor& batch : loader) {
+        EXPECT_EQ(batch.size(0), 2);
+        if (++batches == leave_after) break;
+      }
+    };
+    if (accelerator.is_main_process()) {
+      go_through(3);
+      return await(done);
+    }
+    EXPECT_THAT(error_of<CommunicationError>([&] { go_through(10); }),
+                AllOf(HasSubstr("rank 1 of 2: the next batch of a dispatched loader (broadcast) "
+                                "failed"),
+                      HasSubstr("rank 0 has not called it")));
+    EXPECT_EQ(batches, 4) << "what rank 0 had read ahead";
+    touch(done);
+  });
+}
+
 // What ranks draw is the same after a loop has begun, and not before.
 TEST(ProcessControlTest, LoopsSynchronizeTheGeneratorsOfRngTypes) {
   on_ranks(2, [] {

@@ -34,6 +34,10 @@ std::vector<std::int64_t> layout_of(const std::vector<at::Tensor>& tensors) {
 DispatchLink::DispatchLink(std::shared_ptr<Communicator> communicator, const ShardOptions& options)
     : communicator_(std::move(communicator)), options_(options) {}
 
+OperationScope DispatchLink::begin_step() const {
+  return OperationScope(communicator_.get(), "the next batch of a dispatched loader");
+}
+
 DispatchLink::Slice DispatchLink::send(const std::vector<at::Tensor>& tensors,
                                        const LoaderPosition& position) {
   const auto rows = static_cast<std::int64_t>(position.padded_samples);
@@ -47,6 +51,7 @@ DispatchLink::Slice DispatchLink::send(const std::vector<at::Tensor>& tensors,
   }
   std::vector<std::int64_t> layout = layout_of(tensors);
   if (layout == layout_) layout.clear();
+  const auto operation = begin_step();
   communicator_->broadcast_numbers({kBatch, static_cast<std::int64_t>(position.real_samples), rows,
                                     static_cast<std::int64_t>(position.seen_samples),
                                     static_cast<std::int64_t>(layout.size())});
@@ -54,11 +59,18 @@ DispatchLink::Slice DispatchLink::send(const std::vector<at::Tensor>& tensors,
   return scatter(tensors, position);
 }
 
-void DispatchLink::send_end() { communicator_->broadcast_numbers(header_of(kEnd)); }
+void DispatchLink::send_end() {
+  const auto operation = begin_step();
+  communicator_->broadcast_numbers(header_of(kEnd));
+}
 
-void DispatchLink::send_failure() { communicator_->broadcast_numbers(header_of(kFailed)); }
+void DispatchLink::send_failure() {
+  const auto operation = begin_step();
+  communicator_->broadcast_numbers(header_of(kFailed));
+}
 
 std::optional<DispatchLink::Slice> DispatchLink::receive() {
+  const auto operation = begin_step();
   const Header header = communicator_->broadcast_numbers(Header(kHeaderSize));
   if (header[0] == kFailed) {
     throw CommunicationError("rank " + std::to_string(communicator_->rank()) +

@@ -13,7 +13,8 @@ namespace accel {
 
 // Through which rank 0 hands global batches out. Each step costs one broadcast of a few numbers and
 // one scatter per tensor, so a process receives its own samples only; the tensors' types and shapes
-// are sent when they change. Not thread-safe.
+// are sent when they change. Errors name the call as "the next batch of a dispatched loader". Not
+// thread-safe.
 class DispatchLink {
  public:
   // A slice of a global batch.
@@ -37,6 +38,8 @@ class DispatchLink {
   std::optional<Slice> receive();
 
  private:
+  // Names the calls of a step.
+  OperationScope begin_step() const;
   void agree_on_layout(std::vector<std::int64_t> layout);
   Slice scatter(const std::vector<at::Tensor>& tensors, const LoaderPosition& position);
 
