@@ -287,6 +287,23 @@ TEST(DataParallelTest, AStaticGraphMayLeaveParametersOut) {
   });
 }
 
+TEST(DataParallelTest, AStaticGraphAccumulates) {
+  on_ranks(2, [] {
+    Accelerator accelerator(
+        {.gradient_accumulation = {.num_steps = 3}, .data_parallel = {.static_graph = true}});
+    auto weights = std::make_shared<Weight>(2);
+    auto model = accelerator.prepare(weights);
+    const float mine = accelerator.is_main_process() ? 1 : 3;
+    for (int step = 1; step <= 12; ++step) {
+      auto window = accelerator.accumulate(model);
+      accelerator.backward(model(torch::full({1}, mine * step)));
+      if (!accelerator.sync_gradients()) continue;
+      EXPECT_FLOAT_EQ(gradient(*weights), 2 * (step - 1)) << "rank " << mine << " step " << step;
+      weights->zero_grad();
+    }
+  });
+}
+
 TEST(DataParallelTest, EvaluationAndFrozenModelsCommunicateNothing) {
   on_ranks(2, [] {
     Accelerator accelerator;

@@ -15,7 +15,8 @@ struct DataParallelOptions {
   // graph and one small all-reduce for each backward pass. False: they are an error.
   bool find_unused_parameters = false;
   // Every backward pass uses the same parameters as often as the first one, which may be several
-  // times or not at all: this costs nothing, but the first pass, which reduces when it is over.
+  // times or not at all: this costs nothing, but the first pass, which reduces when it is over,
+  // also under accumulate() and no_sync().
   bool static_graph = false;
   int bucket_cap_mb = 25;  // MiB that are reduced at once; at least 1.
   // Gradients are the memory that is reduced. False: copies of it.

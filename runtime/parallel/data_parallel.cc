@@ -72,6 +72,8 @@ class DataParallel final : public ParallelStrategy {
     check_same_model();
     communicator_->broadcast(state);
     if (!parameters_.empty()) reducer_ = make_reducer();
+    // The reducer learns a static graph from the first pass that it sees at all.
+    if (options_.static_graph) add_forced(1);
   }
 
   const torch::nn::Module* module() const override { return module_.get(); }
@@ -88,7 +90,10 @@ class DataParallel final : public ParallelStrategy {
 
   void after_backward(const at::Tensor& loss) override {
     // The first pass over a static graph only counts how often each parameter is used.
-    if (options_.static_graph && passes_ == 1) reducer_->delay_all_reduce();
+    if (options_.static_graph && passes_ == 1) {
+      add_forced(-1);
+      reducer_->delay_all_reduce();
+    }
     try {
       reducer_->check_finalized();
     } catch (const c10::Error&) {
