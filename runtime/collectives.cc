@@ -58,11 +58,20 @@ std::vector<torch::Tensor> Collectives::reduce_each(std::vector<torch::Tensor> t
   return tensors;
 }
 
+// All would wait for a process that there is not.
+void Collectives::check_process(const char* operation, int process) const {
+  if (0 <= process && process < num_processes()) return;
+  throw std::invalid_argument(std::string(operation) +
+                              ": from_process = " + std::to_string(process) +
+                              " should be from 0 to " + std::to_string(num_processes() - 1));
+}
+
 std::vector<torch::Tensor> Collectives::broadcast_each(std::vector<torch::Tensor> tensors,
                                                        int from_process) const {
   for (torch::Tensor& tensor : tensors) {
     tensor = tensor.detach().clone(torch::MemoryFormat::Contiguous);
   }
+  check_process("broadcast", from_process);
   if (!use_distributed()) return tensors;
   const auto operation = begin_operation("broadcast", tensors);
   state_->communicator->broadcast(tensors, from_process);
@@ -120,6 +129,7 @@ std::vector<std::string> Collectives::gather_object(const std::vector<std::strin
 }
 
 std::string Collectives::broadcast_object(const std::string& object, int from_process) const {
+  check_process("broadcast_object", from_process);
   if (!use_distributed()) return object;
   const auto operation = begin_operation("broadcast_object");
   return state_->communicator->broadcast_bytes(object, from_process);

@@ -66,8 +66,9 @@ class Collectives : public ProcessControl {
     return with_tensors(value, reduce_each(tensors_of(value), reduction));
   }
 
-  // Copies of `from_process`'s tensors, of one shape and dtype on all ranks. Collective: one
-  // broadcast per 25 MiB of a dtype.
+  // Copies of `from_process`'s tensors, of one shape and dtype on all ranks. Throws
+  // std::invalid_argument if there is no such process. Collective: one broadcast per 25 MiB of a
+  // dtype.
   template <nested_tensors T>
   T broadcast(const T& value, int from_process = 0) const {
     return with_tensors(value, broadcast_each(tensors_of(value), from_process));
@@ -83,7 +84,7 @@ class Collectives : public ProcessControl {
   // All ranks' objects, any bytes and any number of them, in rank order. Collective: two
   // all-gathers.
   std::vector<std::string> gather_object(const std::vector<std::string>& objects) const;
-  // `from_process`'s object. Collective: two broadcasts.
+  // `from_process`'s object. Throws as broadcast(). Collective: two broadcasts.
   std::string broadcast_object(const std::string& object, int from_process = 0) const;
 
  protected:
@@ -93,6 +94,7 @@ class Collectives : public ProcessControl {
   Collectives& operator=(const Collectives&) = default;
 
  private:
+  void check_process(const char* operation, int process) const;
   std::vector<torch::Tensor> gather_each(std::vector<torch::Tensor> tensors,
                                          const char* operation) const;
   std::vector<torch::Tensor> reduce_each(std::vector<torch::Tensor> tensors,

@@ -46,6 +46,8 @@ TEST(CollectivesTest, GatherReduceAndBarrier) {
     EXPECT_FLOAT_EQ(accelerator.reduce(row.to(torch::kFloat), torch::kMean)[0][1].item<float>(),
                     10);
     EXPECT_THROW(accelerator.reduce(row, torch::kMean), std::invalid_argument);
+    EXPECT_THROW(accelerator.broadcast(row, accelerator.num_processes()), std::invalid_argument);
+    EXPECT_THROW(accelerator.broadcast_object("", -1), std::invalid_argument);
     accelerator.wait_for_everyone();
   });
 }
