@@ -91,7 +91,7 @@ class DataLoader {
     auto running = progress_->begin();
     const EpochStart start{.number = running->number,
                            .samples = running->position.seen_samples,
-                           .steps = skipped_steps_,
+                           .steps = running->position.seen_samples > 0 ? 0 : skipped_steps_,
                            .seed = progress_->seed()};
     return Iterator(std::make_shared<Epoch<Batch>>(open(start), binding_.transfer, binding_.active,
                                                    std::move(running)));
@@ -105,6 +105,15 @@ class DataLoader {
   std::size_t size() const {
     const std::size_t batches = whole_size();
     return batches - std::min(batches, skipped_steps_);
+  }
+
+  // size(), or nothing where that throws.
+  std::optional<std::size_t> known_size() const {
+    try {
+      return size();
+    } catch (const std::logic_error&) {
+      return std::nullopt;
+    }
   }
 
   // True while the last batch of the running epoch is being processed.
@@ -217,7 +226,12 @@ class DataLoader {
                            !binding_.evens_batches() && (binding_.split_batches || dispatched());
       if (matters)
         throw std::logic_error("only the batch sampler knows the size of its last batch");
-      return {source_->sampler.size(), source_->batch_size().value_or(1)};
+      if constexpr (requires { source_->sampler.size(); }) {
+        return {source_->sampler.size(), source_->batch_size().value_or(1)};
+      } else {
+        throw std::logic_error(
+            "the size of this loader is unknown: its batch sampler has no size()");
+      }
     } else {
       const auto [samples, batch_size] = std::pair(sample_count(), source_->options.batch_size);
       const std::size_t rest = samples % batch_size;
@@ -243,7 +257,9 @@ class DataLoader {
 };
 
 // The same loader, whose loops pass over their first `steps` batches: of a dataset with indices
-// without reading them, of a stream by reading and discarding. Epochs go on counting in `loader`.
+// without reading them, of a stream by reading and discarding. Epochs go on counting in `loader`. A
+// loop that goes on with the epoch of a checkpoint passes over what was seen, and over nothing
+// more: the steps that a script skips there, as one for Python would, are among it.
 template <typename Dataset, typename Sampler>
 DataLoader<Dataset, Sampler> skip_first_batches(const DataLoader<Dataset, Sampler>& loader,
                                                 std::size_t steps) {

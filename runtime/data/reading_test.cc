@@ -343,5 +343,19 @@ TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
   });
 }
 
+// As a script does that was written for loaders which do not know where they were.
+TEST(SkipTest, OfAnEpochThatGoesOnPassesOverNothingMore) {
+  const auto expect_rest = [](auto loader, std::int64_t epoch) {
+    loader.load_state_dict({.epoch = 1, .seed = 3, .samples = 6});
+    auto skipping = skip_first_batches(loader, 3);
+    EXPECT_EQ(all_of(skipping), range(epoch + 6, epoch + 10));
+    EXPECT_EQ(all_of(skipping), range(2 * epoch + 6, 2 * epoch + 10)) << "the next, skipped as ever";
+  };
+  const LoaderBinding binding{.prepared = true, .seed = 3};
+  expect_rest(make_data_loader<SequentialSampler>(MapNumbers(10), 2).bound(binding), 0);
+  // Whose numbers say the epoch as well.
+  expect_rest(make_data_loader(StreamNumbers(10), 2).bound(binding), 100);
+}
+
 }  // namespace
 }  // namespace accel
