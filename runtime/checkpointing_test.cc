@@ -245,6 +245,18 @@ TEST(LoadState, AnotherProgramsCheckpointIsRefused) {
   EXPECT_THAT(error_of([&] { run.accelerator.save_state(); }), HasSubstr("project_dir"));
 }
 
+TEST(LoadState, AnotherKindOfOptimizerIsRefused) {
+  const fs::path folder = fresh_folder();
+  torch::nn::Linear net(3, 3);
+  Accelerator saving({.cpu = true}), loading({.cpu = true});
+  const auto adam = saving.prepare(torch::optim::Adam(net->parameters()));
+  saving.save_state(folder);
+  saving.wait_for_save();
+  const auto sgd = loading.prepare(torch::optim::SGD(net->parameters(), 0.1));
+  EXPECT_THAT(error_of([&] { loading.load_state(folder); }),
+              HasSubstr("optimizer 0 was torch::optim::Adam and is torch::optim::SGD here"));
+}
+
 // The second of two models has other shapes: the first keeps its weights.
 TEST(LoadState, NoWeightIsLoadedUnlessAllFit) {
   const fs::path folder = fresh_folder();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <stdexcept>
+#include <typeinfo>
 
 #include "runtime/checkpoint/file_reader.h"
 #include "runtime/checkpoint/random_state.h"
@@ -189,8 +190,11 @@ TrainingState Checkpointer::training_state() const {
   TrainingState state;
   state.next_iteration = project_.iteration;
   state.models = models_.size();
-  state.optimizers = optimizers_.size();
   state.objects = objects_.size();
+  for (const auto& optimizer : optimizers_) {
+    const torch::optim::Optimizer& object = *optimizer;
+    state.optimizers.push_back(c10::demangle(typeid(object).name()));
+  }
   for (const auto& scheduler : schedulers_) state.schedulers.push_back(scheduler->state());
   for (const auto& loader : loaders_) state.loaders.push_back(loader->state());
   if (accumulation_ != nullptr) state.accumulation = accumulation_->state();

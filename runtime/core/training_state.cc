@@ -41,8 +41,8 @@ json json_of(const TrainingState& state) {
 TrainingState from_json(const json& root) {
   TrainingState state{.next_iteration = root.at("next_iteration"),
                       .models = root.at("models"),
-                      .optimizers = root.at("optimizers"),
                       .objects = root.at("objects"),
+                      .optimizers = root.at("optimizers"),
                       .schedulers = {},
                       .loaders = {},
                       .accumulation = {.step = root.at("accumulation").at("step"),
@@ -67,6 +67,15 @@ TrainingState from_json(const json& root) {
   return state;
 }
 
+bool is_libtorchs(const std::string& name) { return name.starts_with("torch::"); }
+
+CheckpointError changed_kind(const std::string& file, const std::string& what, std::size_t number,
+                             const std::string& then, const std::string& here) {
+  return CheckpointError(file + ": prepared " + what + " " + std::to_string(number) + " was " +
+                         then + " and is " + here + " here: prepare the same " + what +
+                         "s in the same order");
+}
+
 }  // namespace
 
 std::string training_state_text(const TrainingState& state) {
@@ -87,7 +96,7 @@ void check_same_program(const TrainingState& saved, const TrainingState& program
     const char* what;
     std::size_t saved, here;
   } counts[] = {{"prepared models", saved.models, program.models},
-                {"prepared optimizers", saved.optimizers, program.optimizers},
+                {"prepared optimizers", saved.optimizers.size(), program.optimizers.size()},
                 {"prepared schedulers", saved.schedulers.size(), program.schedulers.size()},
                 {"prepared loaders", saved.loaders.size(), program.loaders.size()},
                 {"objects of register_for_checkpointing()", saved.objects, program.objects}};
@@ -97,13 +106,16 @@ void check_same_program(const TrainingState& saved, const TrainingState& program
                           " " + what + " where this one has " + std::to_string(here) +
                           ": prepare and register the same objects before load_state()");
   }
+  for (std::size_t i = 0; i < saved.optimizers.size(); ++i) {
+    const std::string &then = saved.optimizers[i], &here = program.optimizers[i];
+    if (then == here || !is_libtorchs(then) || !is_libtorchs(here)) continue;
+    throw changed_kind(file, "optimizer", i, then, here);
+  }
   for (std::size_t i = 0; i < saved.schedulers.size(); ++i) {
     const bool was_libtorchs = saved.schedulers[i].libtorch_step_count.has_value();
     if (was_libtorchs == program.schedulers[i].libtorch_step_count.has_value()) continue;
     const char* const kinds[] = {"an accel::Scheduler", "one of LibTorch's"};
-    throw CheckpointError(file + ": prepared scheduler " + std::to_string(i) + " was " +
-                          kinds[was_libtorchs] + " and is " + kinds[!was_libtorchs] +
-                          " here: prepare the same schedulers in the same order");
+    throw changed_kind(file, "scheduler", i, kinds[was_libtorchs], kinds[!was_libtorchs]);
   }
   const AccumulationState& window = saved.accumulation;
   if (window.window == 0 || window.num_steps == program.accumulation.num_steps) return;

@@ -17,7 +17,8 @@ namespace accel {
 struct TrainingState {
   std::uint64_t next_iteration = 0;  // Of the automatically named checkpoints.
   // How many there are: the numbers of files.
-  std::size_t models = 0, optimizers = 0, objects = 0;
+  std::size_t models = 0, objects = 0;
+  std::vector<std::string> optimizers;  // Their classes.
   std::vector<SchedulerState> schedulers;
   std::vector<LoaderState> loaders;
   AccumulationState accumulation;
@@ -36,8 +37,8 @@ std::string training_state_text(const TrainingState& state);
 TrainingState parse_training_state(const std::string& text, const std::string& file);
 
 // Throws CheckpointError, naming `file`, unless `program` has as many of each thing as `saved`, its
-// schedulers are of the same kinds, and it has as many steps in a window of accumulation if `saved`
-// is inside one.
+// schedulers and LibTorch's optimizers are of the same kinds, and it has as many steps in a window
+// of accumulation if `saved` is inside one. Classes of one's own may have got other names.
 void check_same_program(const TrainingState& saved, const TrainingState& program,
                         const std::string& file);
 

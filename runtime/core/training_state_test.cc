@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 TrainingState odd_state() {
   return {.next_iteration = 7,
           .models = 2,
-          .optimizers = 1,
           .objects = 3,
+          .optimizers = {"torch::optim::Adam", "mine::Lion"},
           .schedulers = {{.last_epoch = 1000, .step_count = 1001},
                          {},
                          {.last_epoch = 2, .step_count = 3, .libtorch_step_count = 4294967295}},
@@ -39,7 +39,7 @@ TEST(TrainingState, ReadsWhatWasWritten) {
 
 TEST(TrainingState, WhatIsNoneIsRefusedByName) {
   for (const char* text : {"", "[]", "{}", "null", R"({"models": "two"})",
-                           R"({"next_iteration":0,"models":0,"optimizers":0,"objects":0,
+                           R"({"next_iteration":0,"models":0,"optimizers":[],"objects":0,
                                "schedulers":[{}],"loaders":[],"accumulation":{}})"}) {
     try {
       parse_training_state(text, "folder/training_state.json");
@@ -68,11 +68,14 @@ TEST(TrainingState, AnotherProgramIsToldByWhatItLacks) {
   };
   EXPECT_THAT(error([](auto& p) { p.models = 1; }),
               HasSubstr("had 2 prepared models where this one has 1"));
-  EXPECT_THAT(error([](auto& p) { p.optimizers = 0; }), HasSubstr("prepared optimizers"));
+  EXPECT_THAT(error([](auto& p) { p.optimizers.clear(); }), HasSubstr("prepared optimizers"));
   EXPECT_THAT(error([](auto& p) { p.objects = 4; }), HasSubstr("register_for_checkpointing"));
   EXPECT_THAT(error([](auto& p) { p.schedulers.pop_back(); }), HasSubstr("prepared schedulers"));
   EXPECT_THAT(error([](auto& p) { std::swap(p.schedulers[1], p.schedulers[2]); }),
               HasSubstr("scheduler 1 was an accel::Scheduler and is one of LibTorch's here"));
+  EXPECT_THAT(error([](auto& p) { p.optimizers[0] = "torch::optim::SGD"; }),
+              HasSubstr("optimizer 0 was torch::optim::Adam and is torch::optim::SGD here"));
+  EXPECT_EQ(error([](auto& p) { p.optimizers[1] = "ours::Lion"; }), "nothing was thrown");
   EXPECT_THAT(error([](auto& p) { p.loaders.clear(); }), HasSubstr("prepared loaders"));
   EXPECT_THAT(error([](auto& p) { p.accumulation.num_steps = 4; }),
               HasSubstr("with num_steps of 3, by which its gradients are divided, where this "
