@@ -232,13 +232,15 @@ void replace_durably(const std::filesystem::path& path,
   std::filesystem::path partial = file;
   partial += ".partial";
   create_folders_durably(file.parent_path());
-  write_durably(partial, parts);
   try {
+    write_durably(partial, parts);
     std::filesystem::rename(partial, file);
-  } catch (const std::filesystem::filesystem_error& error) {
+  } catch (const std::exception& error) {
     std::error_code none;
     std::filesystem::remove(partial, none);
-    throw CheckpointError(file.string() + ": cannot be replaced: " + error.code().message());
+    const auto* system = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
+    if (system == nullptr) throw;
+    throw CheckpointError(file.string() + ": cannot be replaced: " + system->code().message());
   }
   sync_folder(file.parent_path());
 }
