@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <ranges>
+#include <sstream>
 #include <stdexcept>
 
 #include "runtime/testing/training.h"
@@ -319,6 +321,12 @@ TEST(AcceleratorTest, ProgressCoversTheRangeAndEarlyExits) {
     steps += static_cast<int>(batch.data.size(0));
   EXPECT_EQ(steps, 6);
   for ([[maybe_unused]] auto& batch : accelerator.progress(loader)) break;
+  std::istringstream words("one two three");
+  auto unsized = std::ranges::istream_view<std::string>(words);
+  testing::internal::CaptureStderr();
+  int count = 0;
+  for ([[maybe_unused]] const std::string& word : accelerator.progress(unsized, "words")) ++count;
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("words 3 00:00"));
 }
 
 }  // namespace

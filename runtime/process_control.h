@@ -82,13 +82,12 @@ class ProcessControl {
   }
 
   // `range` with a progress bar on standard error of each machine's main process; in a log file, a
-  // line every 30 s. `range` has size() and outlives the loop.
+  // line every 30 s. `range` outlives the loop; without a size it is counted alone.
   template <typename Range>
   ProgressRange<Range> progress(Range& range, std::string label = "") const {
-    const std::size_t steps = range.size();  // If it throws, then on every process.
     std::unique_ptr<ProgressMeter> meter;
     if (is_local_main_process()) {
-      meter = std::make_unique<ProgressMeter>(std::move(label), steps,
+      meter = std::make_unique<ProgressMeter>(std::move(label), length_of(range),
                                               state_->environment.terminal_columns);
     }
     return ProgressRange<Range>(range, std::move(meter));

@@ -17,20 +17,24 @@ int find_columns(int columns) {
 
 }  // namespace
 
-ProgressMeter::ProgressMeter(std::string label, std::size_t total, int columns)
+ProgressMeter::ProgressMeter(std::string label, std::optional<std::size_t> total, int columns)
     : begun_(std::chrono::steady_clock::now()),
       columns_(find_columns(columns)),
       state_{.label = std::move(label), .total = total},
       throttle_(columns_ > 0) {}
 
 ProgressMeter::~ProgressMeter() {
+  if (!state_.total) show();
   if (open_line_) std::fputc('\n', stderr);
 }
 
 void ProgressMeter::step() {
   ++state_.done;
   state_.elapsed = std::chrono::steady_clock::now() - begun_;
-  if (!throttle_.due(state_)) return;
+  if (throttle_.due(state_)) show();
+}
+
+void ProgressMeter::show() {
   if (columns_ == 0) {
     std::fputs((render_line(state_) + "\n").c_str(), stderr);
     return;

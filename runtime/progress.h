@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,8 +17,9 @@ namespace accel {
 class ProgressMeter {
  public:
   // `columns`: width of a terminal that standard error leads to although it is a pipe; 0: find out.
-  ProgressMeter(std::string label, std::size_t total, int columns);
-  // Leaves the cursor on a line of its own, also when the loop was left early.
+  ProgressMeter(std::string label, std::optional<std::size_t> total, int columns);
+  // Leaves the cursor on a line of its own, also when the loop was left early. Without a total,
+  // this is the end that is shown.
   ~ProgressMeter();
   ProgressMeter(const ProgressMeter&) = delete;
   ProgressMeter& operator=(const ProgressMeter&) = delete;
@@ -25,6 +27,8 @@ class ProgressMeter {
   void step();
 
  private:
+  void show();
+
   const std::chrono::steady_clock::time_point begun_;
   const int columns_;  // 0: not a terminal.
   ProgressState state_;
@@ -32,7 +36,19 @@ class ProgressMeter {
   bool open_line_ = false;
 };
 
-// The range itself, with a step of the meter at each increment. `Range` has size(), begin() and
+// How many items a range has, as far as it says that.
+template <typename Range>
+std::optional<std::size_t> length_of(const Range& range) {
+  if constexpr (requires { range.known_size(); }) {
+    return range.known_size();
+  } else if constexpr (requires { range.size(); }) {
+    return range.size();
+  } else {
+    return std::nullopt;
+  }
+}
+
+// The range itself, with a step of the meter at each increment. `Range` has begin() and
 // end(), and outlives this.
 template <typename Range>
 class ProgressRange {

@@ -23,7 +23,7 @@ class Reporting {
 
   //   accelerator.log({{"loss", loss.item<double>()}, {"epoch", epoch}}, step);
   //
-  // Throws std::logic_error before init_trackers().
+  // Throws std::logic_error before init_trackers(), if there are trackers.
   void log(const TrackedValues& values, std::optional<std::int64_t> step = std::nullopt);
 
   // For what only this tracker can do. Throws std::invalid_argument for a name that log_with lacks.

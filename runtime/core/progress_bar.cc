@@ -31,28 +31,38 @@ std::string rate_text(const ProgressState& state) {
 }
 
 double fraction(const ProgressState& state) {
-  return state.total == 0
-             ? 1.0
-             : std::min(1.0, static_cast<double>(state.done) / static_cast<double>(state.total));
+  const double total = static_cast<double>(*state.total);
+  return total == 0 ? 1.0 : std::min(1.0, static_cast<double>(state.done) / total);
+}
+
+std::string label(const ProgressState& state) {
+  return state.label.empty() ? "" : state.label + " ";
 }
 
 std::string head(const ProgressState& state) {
   char percent[8];
   std::snprintf(percent, sizeof percent, "%3d%%", static_cast<int>(fraction(state) * 100));
-  return (state.label.empty() ? "" : state.label + " ") + percent;
+  return label(state) + percent;
 }
 
 std::string counts(const ProgressState& state) {
-  return std::to_string(state.done) + "/" + std::to_string(state.total);
+  return std::to_string(state.done) + "/" + std::to_string(*state.total);
+}
+
+std::string render_count(const ProgressState& state) {
+  return label(state) + std::to_string(state.done) + " " + clock_text(state.elapsed.count()) + " " +
+         rate_text(state);
 }
 
 }  // namespace
 
 std::string render_bar(const ProgressState& state, int columns) {
   const std::size_t width = static_cast<std::size_t>(std::max(1, columns));
+  if (!state.total) return render_count(state).substr(0, width);
   const double speed = rate(state);
   const double left =
-      speed > 0 ? static_cast<double>(state.total - std::min(state.done, state.total)) / speed : 0;
+      speed > 0 ? static_cast<double>(*state.total - std::min(state.done, *state.total)) / speed
+                : 0;
   const std::string before = head(state) + " [";
   const std::string after = "] " + counts(state) + " " + clock_text(state.elapsed.count()) + "<" +
                             (state.done == 0 ? "--:--" : clock_text(left)) + " " + rate_text(state);
@@ -65,6 +75,7 @@ std::string render_bar(const ProgressState& state, int columns) {
 }
 
 std::string render_line(const ProgressState& state) {
+  if (!state.total) return render_count(state);
   return head(state) + " " + counts(state) + " " + rate_text(state);
 }
 
@@ -72,7 +83,7 @@ ProgressThrottle::ProgressThrottle(bool terminal)
     : interval_(terminal ? 0.1 : 30.0), next_(terminal ? 0.0 : 30.0) {}
 
 bool ProgressThrottle::due(const ProgressState& state) {
-  if (state.done >= state.total) return true;
+  if (state.total && state.done >= *state.total) return true;
   if (state.elapsed < next_) return false;
   next_ = state.elapsed + interval_;
   return true;

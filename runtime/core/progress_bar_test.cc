@@ -7,7 +7,7 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-ProgressState state(std::size_t done, std::size_t total, double seconds) {
+ProgressState state(std::size_t done, std::optional<std::size_t> total, double seconds) {
   return {.label = "epoch 1", .done = done, .total = total, .elapsed = Seconds(seconds)};
 }
 
@@ -30,6 +30,15 @@ TEST(ProgressBarTest, NeverExceedsTheTerminal) {
 
 TEST(ProgressBarTest, AnEmptyLoopIsComplete) {
   EXPECT_EQ(render_line(state(0, 0, 0)), "epoch 1 100% 0/0 0.0/s");
+}
+
+TEST(ProgressBarTest, WithoutATotalItCounts) {
+  EXPECT_EQ(render_bar(state(50, std::nullopt, 10), 80), "epoch 1 50 00:10 5.0/s");
+  EXPECT_EQ(render_bar(state(50, std::nullopt, 10), 9), "epoch 1 5");
+  EXPECT_EQ(render_line(state(50, std::nullopt, 10)), "epoch 1 50 00:10 5.0/s");
+  ProgressThrottle throttle(/*terminal=*/false);
+  EXPECT_FALSE(throttle.due(state(1, std::nullopt, 29)));
+  EXPECT_TRUE(throttle.due(state(2, std::nullopt, 31)));
 }
 
 TEST(ProgressThrottleTest, PrintsRarelyInALogFile) {
