@@ -349,7 +349,8 @@ TEST(SkipTest, OfAnEpochThatGoesOnPassesOverNothingMore) {
     loader.load_state_dict({.epoch = 1, .seed = 3, .samples = 6});
     auto skipping = skip_first_batches(loader, 3);
     EXPECT_EQ(all_of(skipping), range(epoch + 6, epoch + 10));
-    EXPECT_EQ(all_of(skipping), range(2 * epoch + 6, 2 * epoch + 10)) << "the next, skipped as ever";
+    EXPECT_EQ(all_of(skipping), range(2 * epoch + 6, 2 * epoch + 10))
+        << "the next, skipped as ever";
   };
   const LoaderBinding binding{.prepared = true, .seed = 3};
   expect_rest(make_data_loader<SequentialSampler>(MapNumbers(10), 2).bound(binding), 0);
