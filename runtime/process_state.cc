@@ -12,7 +12,9 @@ c10::Device choose_device(const Environment& environment, bool cpu) {
   if (cpu) return c10::kCPU;
   const int gpus = load_cuda();
   if (gpus == 0) return c10::kCPU;
-  return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(environment.local_rank % gpus));
+  const int index = environment.local_rank % gpus;
+  use_gpu(index);  // Before anything else makes the first one busy.
+  return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
 }
 
 // Before main(), which may ask LibTorch about GPUs before it makes an Accelerator. A program that

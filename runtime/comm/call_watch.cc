@@ -54,12 +54,18 @@ void CallWatch::begin(const std::string& call) {
   const std::lock_guard lock(mutex_);
   ++number_;
   call_ = call;
+  is_open_ = true;
   begun_ = std::chrono::steady_clock::now();
 }
 
 void CallWatch::end() {
   const std::lock_guard lock(mutex_);
-  call_.clear();
+  is_open_ = false;
+}
+
+std::string CallWatch::last_call() {
+  const std::lock_guard lock(mutex_);
+  return call_;
 }
 
 // Looks now and then rather than being woken by each call, which would cost them a system call.
@@ -68,7 +74,7 @@ void CallWatch::watch() {
   while (!changed_.wait_for(lock, pace_.announce_after, [this] { return stopped_; })) {
     const bool is_long =
         std::chrono::steady_clock::now() - begun_ >= pace_.announce_after && announced_ != number_;
-    if (call_.empty() || !is_long) continue;
+    if (!is_open_ || !is_long) continue;
     announced_ = number_;
     const std::uint64_t number = number_;
     const std::string call = call_;

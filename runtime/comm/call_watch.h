@@ -34,7 +34,7 @@ std::map<int, std::string> parse_board(std::string_view lines);
 std::string absentees(int size, const std::string& call, const std::map<int, std::string>& board);
 
 // Numbers this rank's calls, and writes those that last long on the board. One call at a time;
-// begin(), end() and explain() come from one thread.
+// begin() and end() come from one thread.
 class CallWatch {
  public:
   struct Pace {
@@ -54,8 +54,12 @@ class CallWatch {
   void begin(const std::string& call);
   void end();
 
-  // For a call that failed, before its end(): absentees(), as far as the board can be reached.
-  // Ranks that are known to be `lost` are not waited for.
+  // The call that is open, or the last one.
+  std::string last_call();
+
+  // For when it failed, before its end() or, if it lasts beyond that, after it: absentees(), as far
+  // as the board can be reached. Ranks that are known to be `lost` are not waited for. From any
+  // thread.
   std::string explain(int lost = 0);
 
   // What the others' next error shall say about this rank, which is about to leave.
@@ -75,7 +79,8 @@ class CallWatch {
   bool stopped_ = false;
   std::uint64_t number_ = 0;  // Of the call that is open, or of the last one.
   std::uint64_t announced_ = 0;
-  std::string call_;  // Empty: none is open.
+  std::string call_;
+  bool is_open_ = false;
   std::chrono::steady_clock::time_point begun_;
   std::thread thread_;
 };

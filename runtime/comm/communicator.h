@@ -14,14 +14,21 @@
 #include "runtime/core/environment.h"
 
 namespace c10d {
+struct AllreduceOptions;
 class ProcessGroup;
-}
+}  // namespace c10d
 
 namespace accel {
 
 // Every method is a collective: all ranks call it, in the same order, with tensors of the same
-// shape and dtype on the communicator's device. A method returns when the result is there. They
-// throw CommunicationError. Not thread-safe.
+// shape and dtype on the communicator's device. A method returns when the result is there; those
+// named enqueue_ and run_call() return on a GPU when it is queued in the current stream, so that
+// the host does not wait for what the GPU is doing. They throw CommunicationError, for a call that
+// was queued the next one does, and std::invalid_argument on a GPU for tensors elsewhere. Not
+// thread-safe.
+//
+// Destroyed in orderly fashion, ranks on GPUs wait for one another, up to a minute; one that goes
+// because of an exception is not waited for.
 class Communicator {
  public:
   // Joins the world that `environment` describes (world_size > 1). Throws CommunicationError if the
@@ -46,17 +53,20 @@ class Communicator {
 
   // In place, from rank `from`. One broadcast per 25 MiB of a dtype.
   void broadcast(const std::vector<at::Tensor>& tensors, int from = 0);
+  void enqueue_broadcast(const std::vector<at::Tensor>& tensors, int from = 0);
 
   // Rank r gets rank 0's slices[r], which all have this shape and dtype. `slices` is empty on the
   // other ranks. One scatter.
-  at::Tensor scatter(const std::vector<std::int64_t>& shape, at::ScalarType dtype,
-                     const std::vector<at::Tensor>& slices);
+  at::Tensor enqueue_scatter(const std::vector<std::int64_t>& shape, at::ScalarType dtype,
+                             const std::vector<at::Tensor>& slices);
 
   // For small facts about the ranks: every rank's number in rank order; rank 0's number; rank 0's
   // numbers, as many as each rank gives.
   std::vector<std::int64_t> all_gather_number(std::int64_t number);
   std::int64_t broadcast_number(std::int64_t number);
   std::vector<std::int64_t> broadcast_numbers(const std::vector<std::int64_t>& numbers);
+  // On rank 0, instead of it.
+  void enqueue_numbers(const std::vector<std::int64_t>& numbers);
 
   // Bytes whose number may differ: every rank's in rank order (two all-gathers); rank `from`'s (two
   // broadcasts).
@@ -80,6 +90,9 @@ class Communicator {
   friend class OperationScope;
   struct Group;
   explicit Communicator(std::unique_ptr<Group> group);
+  void all_reduce(at::Tensor tensor, const c10d::AllreduceOptions& options);
+  void broadcast_now(const std::vector<at::Tensor>& tensors, int from);
+  at::Tensor on_device(const at::Tensor& tensor) const;
 
   std::unique_ptr<Group> group_;
 };

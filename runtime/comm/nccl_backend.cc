@@ -34,6 +34,7 @@ std::string find_library() {
 
 struct Plugin {
   CountGpus count = nullptr;
+  UseGpu use = nullptr;
   MakeNcclBackend make = nullptr;
 };
 
@@ -44,8 +45,9 @@ Plugin load_plugin() {
   if (library == nullptr)
     throw std::runtime_error(std::string("cannot load the CUDA part: ") + dlerror());
   Plugin plugin{reinterpret_cast<CountGpus>(dlsym(library, kCountGpusSymbol)),
+                reinterpret_cast<UseGpu>(dlsym(library, kUseGpuSymbol)),
                 reinterpret_cast<MakeNcclBackend>(dlsym(library, kMakeNcclBackendSymbol))};
-  if (plugin.count == nullptr || plugin.make == nullptr) {
+  if (plugin.count == nullptr || plugin.use == nullptr || plugin.make == nullptr) {
     throw std::runtime_error(path + " was built for another version of accel");
   }
   return plugin;
@@ -68,14 +70,18 @@ void preload_cuda() noexcept {
 
 int load_cuda() { return plugin().count == nullptr ? 0 : plugin().count(); }
 
+void use_gpu(int index) {
+  if (plugin().use == nullptr) throw std::runtime_error("this machine has no GPU");
+  plugin().use(index);
+}
+
 c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                     const Environment& environment,
-                                                    const at::Device& device,
                                                     std::chrono::milliseconds timeout) {
   if (plugin().make == nullptr)
     throw std::runtime_error("NCCL needs a GPU, and this machine has none");
-  return c10::intrusive_ptr<c10d::Backend>::reclaim(plugin().make(
-      store.get(), environment.rank, environment.world_size, device.index(), timeout.count()));
+  return c10::intrusive_ptr<c10d::Backend>::reclaim(
+      plugin().make(store.get(), environment.rank, environment.world_size, timeout.count()));
 }
 
 }  // namespace accel

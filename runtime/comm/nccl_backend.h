@@ -18,10 +18,13 @@ int load_cuda();
 // asks LibTorch about GPUs before, torch::manual_seed() included, makes it forget them for good.
 void preload_cuda() noexcept;
 
-// Collectives of CUDA tensors on `device`. Needs load_cuda() > 0 before.
+// Makes a GPU, of the load_cuda() ones, that of the calling thread: what it makes on "cuda" is made
+// there, and no other GPU's memory is touched.
+void use_gpu(int index);
+
+// Collectives of CUDA tensors on the GPU in use. Throws std::runtime_error without one.
 c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                     const Environment& environment,
-                                                    const at::Device& device,
                                                     std::chrono::milliseconds timeout);
 
 }  // namespace accel

@@ -25,8 +25,8 @@ TEST(NcclBackendTest, WithoutADriverNoCudaLibraryIsLoaded) {
   EXPECT_EQ(load_cuda(), 0);
   EXPECT_TRUE(is_mapped("libtorch_cpu.so"));
   EXPECT_FALSE(is_mapped("libtorch_cuda.so"));
-  EXPECT_THROW(make_nccl_backend({}, {}, at::Device(at::kCUDA, 0), std::chrono::seconds(1)),
-               std::runtime_error);
+  EXPECT_THROW(make_nccl_backend({}, {}, std::chrono::seconds(1)), std::runtime_error);
+  EXPECT_THROW(use_gpu(0), std::runtime_error);
 }
 
 // In a process of its own: the CUDA libraries are never unloaded.
@@ -35,6 +35,7 @@ TEST(NcclBackendDeathTest, TheSharedObjectLoadsWithAllThatItNeeds) {
     void* library = dlopen("runtime/nccl/libaccel_nccl.so", RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) std::fprintf(stderr, "%s\n", dlerror());
     const bool complete = library != nullptr && dlsym(library, kCountGpusSymbol) != nullptr &&
+                          dlsym(library, kUseGpuSymbol) != nullptr &&
                           dlsym(library, kMakeNcclBackendSymbol) != nullptr &&
                           is_mapped("libtorch_cuda.so");
     _exit(complete ? 0 : 1);

@@ -52,9 +52,9 @@ DispatchLink::Slice DispatchLink::send(const std::vector<at::Tensor>& tensors,
   std::vector<std::int64_t> layout = layout_of(tensors);
   if (layout == layout_) layout.clear();
   const auto operation = begin_step();
-  communicator_->broadcast_numbers({kBatch, static_cast<std::int64_t>(position.real_samples), rows,
-                                    static_cast<std::int64_t>(position.seen_samples),
-                                    static_cast<std::int64_t>(layout.size())});
+  communicator_->enqueue_numbers({kBatch, static_cast<std::int64_t>(position.real_samples), rows,
+                                  static_cast<std::int64_t>(position.seen_samples),
+                                  static_cast<std::int64_t>(layout.size())});
   agree_on_layout(std::move(layout));
   return scatter(tensors, position);
 }
@@ -104,7 +104,7 @@ DispatchLink::Slice DispatchLink::scatter(const std::vector<at::Tensor>& tensors
     at = after;
     std::vector<at::Tensor> parts;
     if (!tensors.empty()) parts = tensors[slice.tensors.size()].contiguous().split(rows);
-    slice.tensors.push_back(communicator_->scatter(sizes, dtype, parts).narrow(0, 0, kept));
+    slice.tensors.push_back(communicator_->enqueue_scatter(sizes, dtype, parts).narrow(0, 0, kept));
   }
   return slice;
 }

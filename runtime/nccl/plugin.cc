@@ -6,13 +6,15 @@
 
 extern "C" int accel_count_gpus() { return c10::cuda::device_count(); }
 
+extern "C" void accel_use_gpu(int index) {
+  c10::cuda::set_device(static_cast<c10::DeviceIndex>(index));
+}
+
 extern "C" c10d::Backend* accel_make_nccl_backend(c10d::Store* store, int rank, int size,
-                                                  int device, std::int64_t timeout) {
-  c10::cuda::set_device(static_cast<c10::DeviceIndex>(device));
+                                                  std::int64_t timeout) {
   auto options = c10d::ProcessGroupNCCL::Options::create();
   options->timeout = std::chrono::milliseconds(timeout);
-  auto backend = c10::make_intrusive<c10d::ProcessGroupNCCL>(
-      c10::intrusive_ptr<c10d::Store>::reclaim_copy(store), rank, size, options);
-  backend->setBoundDeviceId(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(device)));
-  return backend.release();
+  return c10::make_intrusive<c10d::ProcessGroupNCCL>(
+             c10::intrusive_ptr<c10d::Store>::reclaim_copy(store), rank, size, options)
+      .release();
 }

@@ -100,7 +100,7 @@ class DataParallel final : public ParallelStrategy {
       throw std::runtime_error(unused_parameters(loss));
     }
     release_views();
-    if (broadcasts_buffers()) communicator_->broadcast(buffers_, leader_);
+    if (broadcasts_buffers()) communicator_->enqueue_broadcast(buffers_, leader_);
   }
 
   bool broadcasts_buffers() const override {
@@ -124,7 +124,7 @@ class DataParallel final : public ParallelStrategy {
     torch::autograd::backward(outputs, zeros);
     reducer_->check_finalized();
     for (std::size_t i = 0; i < kept.size(); ++i) parameters_[i].mutable_grad() = kept[i];
-    if (broadcast_buffers) communicator_->broadcast(buffers_, leader_);
+    if (broadcast_buffers) communicator_->enqueue_broadcast(buffers_, leader_);
   }
 
   void copy_from(int rank) override {

@@ -1,0 +1,110 @@
+#include "runtime/comm/queued_calls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "runtime/comm/communication_error.h"
+#include "runtime/testing/error_of.h"
+
+namespace accel {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::StrEq;
+
+// A device whose calls are done when it is told so, and when it lets go of them.
+struct Device {
+  std::atomic<bool> done = false, broken = false;
+  std::atomic<int> let_go = 0;
+  std::thread::id entered, freed;
+  std::string error = "rank 1 has not called it";
+
+  QueuedCalls::Done call() {
+    return [this] { return done.load(); };
+  }
+  QueuedCalls::Link link() {
+    return {.enter = [this] { entered = std::this_thread::get_id(); },
+            .is_broken = [this] { return broken.load(); },
+            .give_up =
+                [this](const std::string& reason) {
+                  ++let_go;
+                  freed = std::this_thread::get_id();
+                  done = true;
+                  return reason + ": " + error;
+                }};
+  }
+};
+
+constexpr QueuedCalls::Pace kLong{.limit = std::chrono::hours(1), .look_every = milliseconds(1)};
+constexpr QueuedCalls::Pace kShort{.limit = milliseconds(20), .look_every = milliseconds(1)};
+
+TEST(QueuedCallsTest, WaitsUntilTheDeviceIsDone) {
+  Device device;
+  QueuedCalls calls(device.link(), kLong);
+  calls.add(device.call());
+  calls.check();
+  std::thread later([&] { device.done = true; });
+  calls.wait_for(device.call());
+  calls.wait_for_all();
+  later.join();
+  EXPECT_EQ(device.let_go, 0);
+}
+
+TEST(QueuedCallsTest, ACallThatLastsTooLongIsAnErrorAndNoResult) {
+  Device device;
+  QueuedCalls calls(device.link(), kShort);
+  calls.add(device.call());
+  const auto wait = [&] { calls.wait_for(device.call()); };
+  const std::string text = "the GPU did not finish it within 20 ms: rank 1 has not called it";
+  EXPECT_THAT(error_of<CommunicationError>(wait), StrEq(text));
+  // For good: what comes after it would be made of what never arrived.
+  EXPECT_THAT(error_of<CommunicationError>([&] { calls.check(); }), StrEq(text));
+  EXPECT_THAT(error_of<CommunicationError>([&] { calls.wait_for_all(); }), StrEq(text));
+  EXPECT_EQ(device.let_go, 1);
+}
+
+// As a program that waits for the device itself does, and not in one of our calls.
+TEST(QueuedCallsTest, TheDeviceIsFreedWithoutAnybodyWaitingHere) {
+  Device device;
+  QueuedCalls calls(device.link(), kShort);
+  calls.add(device.call());
+  while (!device.done) std::this_thread::yield();
+  EXPECT_THROW(calls.check(), CommunicationError);
+  EXPECT_EQ(device.freed, device.entered);
+}
+
+TEST(QueuedCallsTest, ABrokenConnectionIsNotWaitedFor) {
+  Device device;
+  QueuedCalls calls(device.link(), kLong);
+  calls.add(device.call());
+  device.broken = true;
+  EXPECT_THAT(error_of<CommunicationError>([&] { calls.wait_for_all(); }),
+              StrEq("the connection to a peer broke: rank 1 has not called it"));
+}
+
+TEST(QueuedCallsTest, AConnectionThatBreaksWithNothingQueuedIsLeftAlone) {
+  Device device;
+  device.done = device.broken = true;
+  QueuedCalls calls(device.link(), kShort);
+  calls.add(device.call());
+  calls.wait_for_all();
+  calls.check();
+  EXPECT_EQ(device.let_go, 0);
+}
+
+TEST(QueuedCallsTest, WhatTheDeviceThrowsComesOutOfTheWaitForIt) {
+  Device device;
+  QueuedCalls calls(device.link(), kLong);
+  const QueuedCalls::Done fails = []() -> bool { throw std::out_of_range("an assertion failed"); };
+  calls.add(fails);
+  EXPECT_THROW(calls.wait_for(fails), std::out_of_range);
+  calls.wait_for_all();  // It is no trouble of the communication.
+}
+
+}  // namespace
+}  // namespace accel
