@@ -33,6 +33,17 @@ at::Tensor DeviceTransfer::used(const at::Tensor& tensor) const {
   return tensor;
 }
 
+void DeviceTransfer::beside(const std::function<void()>& work, bool after_current) const {
+  if (stream_ == nullptr) return work();
+  if (after_current) {
+    c10::Event made(device_.type());
+    made.record(Streams(device_.type()).getStream(device_));
+    made.block(*stream_);
+  }
+  const c10::StreamGuard on(*stream_);
+  work();
+}
+
 Arrival DeviceTransfer::run(const std::function<void()>& copy) const {
   if (stream_ == nullptr) {
     copy();

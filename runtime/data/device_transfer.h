@@ -43,10 +43,17 @@ class DeviceTransfer {
     replace_tensors(batch, [&](const at::Tensor& t) { return used(t); });
   }
 
-  // Copies the batch to the device in the current stream.
+  // Runs `work` in the stream for copies, if there is one: what it makes on the device is to be
+  // sent and received as a batch. `after_current`: it uses what the current stream is still making.
+  void beside(const std::function<void()>& work, bool after_current) const;
+
+  // Copies the batch to the device in the current stream, for what that does next.
   template <typename Batch>
   void bring(Batch& batch) const {
-    replace_tensors(batch, [&](const at::Tensor& t) { return copied(t); });
+    replace_tensors(batch, [&](const at::Tensor& t) {
+      const at::Tensor here = copied(t);
+      return here.is_same(t) && !t.is_cpu() ? used(t) : here;
+    });
   }
 
  private:

@@ -178,6 +178,24 @@ TEST_F(DeviceTransferTest, OnTheCpuATensorStaysTheSame) {
   EXPECT_THAT(notes, ElementsAre());
 }
 
+// As for a batch that is scattered: what it is made of may be the host's or the device's.
+TEST_F(DeviceTransferTest, WorkBesideTheComputationWaitsForWhatItUses) {
+  const DeviceTransfer transfer(kDevice, /*pin_memory=*/false, /*non_blocking=*/true);
+  at::Tensor batch = numbers(5);
+  for (const bool is_there : {false, true}) {
+    notes.clear();
+    transfer.beside([&] { transfer.bring(batch); }, /*after_current=*/is_there);
+    EXPECT_EQ(batch.device(), kDevice);
+    EXPECT_EQ(current_stream, kCompute);
+    if (is_there) {
+      EXPECT_THAT(notes, ElementsAre("record in the current stream", "wait in the copies' stream",
+                                     "use in the copies' stream"));
+    } else {
+      EXPECT_THAT(notes, ElementsAre("copy in the copies' stream"));
+    }
+  }
+}
+
 TEST_F(DeviceTransferTest, EveryTensorOfAStructureIsMoved) {
   using Example = torch::data::Example<>;
   std::tuple batch{Example(numbers(0), numbers(1)),

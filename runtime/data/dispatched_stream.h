@@ -27,32 +27,50 @@ class DispatchedStream : public BatchStream<Batch> {
 
   // Throws on rank 0 what opening or reading threw, and then CommunicationError on the others.
   std::optional<Step<Batch>> next() override {
-    auto slice = open_ ? hand_out() : link_.receive();
+    std::optional<Step<Batch>> global;
+    if (open_) global = read();
+    std::optional<DispatchLink::Slice> slice;
+    const auto exchange = [&] { slice = open_ ? hand_out(std::move(global)) : link_.receive(); };
+    transfer_->beside(exchange, /*after_current=*/global && is_on_device(global->batch));
     if (!slice) return std::nullopt;
     return Step<Batch>{Tensors<Batch>::batch(std::move(slice->tensors)), slice->position};
   }
 
  private:
-  std::optional<DispatchLink::Slice> hand_out() {
-    std::optional<Step<Batch>> step = read();
+  // The next global batch. The others wait for it, and are told if there is none.
+  std::optional<Step<Batch>> read() {
+    return or_tell([this] {
+      if (global_ == nullptr) global_ = open_();
+      return global_->next();
+    });
+  }
+
+  std::optional<DispatchLink::Slice> hand_out(std::optional<Step<Batch>> step) {
     if (!step) {
       link_.send_end();
       return std::nullopt;
     }
+    or_tell([&] { transfer_->bring(step->batch); });
     return link_.send(Tensors<Batch>::of(std::move(step->batch)), step->position);
   }
 
-  // The next global batch, on the device. The others wait for it, and are told if there is none.
-  std::optional<Step<Batch>> read() {
+  template <typename Work>
+  auto or_tell(Work&& work) {
     try {
-      if (global_ == nullptr) global_ = open_();
-      std::optional<Step<Batch>> step = global_->next();
-      if (step) transfer_->bring(step->batch);
-      return step;
+      return work();
     } catch (...) {
       link_.send_failure();
       throw;
     }
+  }
+
+  static bool is_on_device(Batch& batch) {
+    bool found = false;
+    replace_tensors(batch, [&](const at::Tensor& tensor) {
+      found = found || !tensor.is_cpu();
+      return tensor;
+    });
+    return found;
   }
 
   const Open open_;
