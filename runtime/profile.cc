@@ -1,5 +1,6 @@
 #include "runtime/profile.h"
 
+#include <ATen/DeviceAccelerator.h>
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
@@ -103,6 +104,10 @@ fs::path Profile::State::next_path() {
 // A trace has its name only when it is complete.
 void Profile::State::save() {
   mark.reset();
+  // Kernels that are still queued would be missing.
+  if (activities.contains(ActivityType::CUDA)) {
+    at::accelerator::synchronizeDevice(at::accelerator::getDeviceIndex());
+  }
   const auto result = profiler::disableProfiler();
   tracing = Tracing::kOff;
   const fs::path path = next_path(), partial = path.string() + ".partial";

@@ -174,8 +174,10 @@ std::vector<NamedTensors> Checkpointer::open_window() const {
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       if (present[static_cast<std::int64_t>(i)].item<float>() == 0) continue;
       const auto& [name, parameter] = parameters[i];
-      torch::Tensor gradient = parameter.grad().defined() ? parameter.grad().detach().clone()
-                                                          : torch::zeros_like(parameter);
+      torch::Tensor gradient =
+          parameter.grad().defined()
+              ? parameter.grad().detach().clone(torch::MemoryFormat::Contiguous)
+              : torch::zeros_like(parameter, torch::MemoryFormat::Contiguous);
       if (state_->communicator != nullptr) {
         state_->communicator->all_reduce_sum(gradient);
         gradient.div_(state_->environment.world_size);
