@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/accelerator.h"
-#include "runtime/comm/nccl_backend.h"
-#include "runtime/testing/datasets.h"
+#include <numeric>
+
+#include "tests/gpu/gpu_ranks.h"
 
 namespace accel {
 namespace {
@@ -42,6 +42,40 @@ TEST(GpuLoaderTest, BatchesAreWholeAlthoughTheyAreCopiedBesideTheComputation) {
       EXPECT_EQ(values(torch::cat(low)), expected);
       EXPECT_EQ(values(torch::cat(high)), expected);
     }
+  }
+}
+
+// Rank 0 reads and scatters, beside what all of them compute. Of 16 bits, which NCCL only carries.
+struct WideShorts : WideNumbers {
+  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
+    return WideNumbers::get_batch(indices).to(torch::kShort);
+  }
+};
+
+TEST(GpuLoaderTest, DispatchedBatchesAreWholeAndEachSampleComesOnce) {
+  for (const bool ahead : {true, false}) {
+    const AcceleratorOptions options{
+        .dispatch_batches = true, .pin_memory = ahead, .non_blocking = ahead};
+    on_gpu_ranks(2, options, [](Accelerator& accelerator) {
+      auto loader = accelerator.prepare(
+          make_data_loader<torch::data::samplers::SequentialSampler>(WideShorts(), 6));
+      const torch::Tensor busy = torch::rand({2048, 2048}, accelerator.device());
+      std::vector<torch::Tensor> low, high;
+      for (const torch::Tensor& batch : loader) {
+        ASSERT_EQ(batch.device(), accelerator.device());
+        ASSERT_EQ(batch.scalar_type(), torch::kShort);
+        for (int i = 0; i < 4; ++i) torch::mm(busy, busy);
+        low.push_back(accelerator.gather_for_metrics(batch.amin(1)));
+        high.push_back(accelerator.gather_for_metrics(batch.amax(1)));
+      }
+      Values expected(200);
+      std::iota(expected.begin(), expected.end(), 0);
+      const auto sorted = [](const std::vector<torch::Tensor>& parts) {
+        return values(std::get<0>(torch::cat(parts).to(torch::kLong).sort()));
+      };
+      EXPECT_EQ(sorted(low), expected);
+      EXPECT_EQ(sorted(high), expected);
+    });
   }
 }
 

@@ -1,5 +1,5 @@
-// The runtime over NCCL, with several ranks on one GPU: NCCL allows that to processes that claim
-// to be on different hosts (NCCL_HOSTID), which then talk through sockets.
+// The runtime over NCCL: its collectives, control of processes, and calls that a rank stays away
+// from.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,14 +7,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "runtime/accelerator.h"
-#include "runtime/comm/nccl_backend.h"
-#include "runtime/testing/ranks.h"
-#include "runtime/testing/training.h"
+#include "tests/gpu/gpu_ranks.h"
 
 namespace accel {
 namespace {
@@ -22,64 +21,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-const Variables kOneGpu{{"CUDA_VISIBLE_DEVICES", "0"}, {"NCCL_SOCKET_IFNAME", "lo"},
-                        {"NCCL_IB_DISABLE", "1"},      {"NCCL_MAX_CTAS", "1"},
-                        {"NCCL_NET", "Socket"},        {"ACCELERATE_USE_CPU", "false"}};
-
-// Runs `body(accelerator)` on `world_size` ranks of one GPU, or skips the test.
-template <typename Body>
-void on_gpu_ranks(int world_size, const AcceleratorOptions& options, Body&& body) {
-  if (load_cuda() == 0) GTEST_SKIP() << "no GPU on this machine";
-  on_ranks(
-      world_size,
-      [&] {
-        setenv("NCCL_HOSTID", std::getenv("RANK"), 1);
-        setenv("LOCAL_RANK", "0", 1);
-        Accelerator accelerator(options);
-        ASSERT_TRUE(accelerator.device().is_cuda());
-        body(accelerator);
-      },
-      kOneGpu);
-}
-
-torch::nn::Sequential small_network() {
-  torch::manual_seed(5);
-  return torch::nn::Sequential(torch::nn::Linear(8, 16), torch::nn::Tanh(),
-                               torch::nn::Linear(16, 1));
-}
-
-// Row i of a data set of 64 and its target.
-torch::Tensor inputs() { return torch::linspace(-1, 1, 64 * 8).view({64, 8}); }
-torch::Tensor targets() { return inputs().sum(1, true).sin(); }
-
-struct Rows : torch::data::datasets::Dataset<Rows> {
-  torch::data::Example<> get(std::size_t index) override {
-    const auto row = static_cast<std::int64_t>(index);
-    return {inputs()[row], targets()[row]};
-  }
-  std::optional<std::size_t> size() const override { return 64; }
-};
-
-auto rows(std::size_t batch_size) {
-  return make_data_loader<torch::data::samplers::SequentialSampler>(
-      Rows().map(torch::data::transforms::Stack<>()), batch_size);
-}
-
-// The parameters after two epochs in plain LibTorch on one GPU, batches of 16.
-torch::Tensor reference() {
-  auto model = small_network();
-  model->to(torch::kCUDA);
-  torch::optim::SGD sgd(model->parameters(), 0.1);
-  const torch::Tensor x = inputs().cuda(), y = targets().cuda();
-  for (int step = 0; step < 8; ++step) {
-    sgd.zero_grad();
-    const std::int64_t first = step % 4 * 16;
-    torch::mse_loss(model->forward(x.narrow(0, first, 16)), y.narrow(0, first, 16)).backward();
-    sgd.step();
-  }
-  return torch::nn::utils::parameters_to_vector(model->parameters());
-}
 
 TEST(NcclTest, CollectivesOfTwoRanks) {
   on_gpu_ranks(2, {}, [](Accelerator& accelerator) {
@@ -102,57 +43,95 @@ TEST(NcclTest, CollectivesOfTwoRanks) {
   });
 }
 
-TEST(NcclTest, TrainsAsOneProcessDoes) {
+// Of every kind of tensor, all of which are there when the call returns.
+TEST(NcclTest, CollectivesOfAnyTensor) {
   on_gpu_ranks(2, {}, [](Accelerator& accelerator) {
-    auto net = small_network();
-    torch::optim::SGD sgd(net->parameters(), 0.1);
-    auto [model, optimizer, loader] = accelerator.prepare(net, std::move(sgd), rows(8));
-    for (int epoch = 0; epoch < 2; ++epoch) {
-      for (auto& batch : loader) {
-        EXPECT_TRUE(batch.data.is_cuda());
-        optimizer.zero_grad();
-        accelerator.backward(torch::mse_loss(model(batch.data), batch.target));
-        optimizer.step();
-      }
+    const std::int64_t rank = accelerator.process_index();
+    const torch::Tensor numbers = torch::tensor({{rank, 10 + rank}}, accelerator.device());
+    const torch::Tensor gathered = torch::tensor({{0, 10}, {1, 11}}, numbers.options());
+    for (const auto dtype :
+         {torch::kByte, torch::kChar, torch::kShort, torch::kInt, torch::kLong, torch::kHalf,
+          torch::kBFloat16, torch::kFloat, torch::kDouble, torch::kComplexFloat}) {
+      const torch::Tensor mine = numbers.to(dtype);
+      EXPECT_TRUE(torch::equal(accelerator.gather(mine), gathered.to(dtype))) << dtype;
+      EXPECT_TRUE(torch::equal(accelerator.broadcast(mine, 1), gathered[1].view({1, 2}).to(dtype)))
+          << dtype;
+      if (dtype == torch::kShort) continue;  // NCCL does not add them.
+      EXPECT_TRUE(torch::equal(accelerator.reduce(mine),
+                               torch::tensor({{1, 21}}, numbers.options()).to(dtype)))
+          << dtype;
     }
-    // Batch k of one process is rows 16k..16k+15, and so are two batches of 8 side by side.
-    const torch::Tensor trained = torch::nn::utils::parameters_to_vector(net->parameters());
-    EXPECT_LT((trained - reference()).abs().max().item<float>(), 1e-5);
+    const torch::Tensor flags = numbers == 1;  // {{false, false}} and {{true, false}}.
+    EXPECT_TRUE(torch::equal(accelerator.gather(flags), gathered == 1));
+    EXPECT_TRUE(torch::equal(accelerator.broadcast(flags, 1), (gathered == 1)[1].view({1, 2})));
+    EXPECT_TRUE(
+        torch::equal(accelerator.reduce(flags, torch::kMax), (gathered == 1)[1].view({1, 2})));
+
+    const torch::Tensor scalar = numbers[0][1];
+    EXPECT_THAT(values(accelerator.gather(scalar)), ElementsAre(10, 11));
+    EXPECT_EQ(accelerator.reduce(scalar).item<std::int64_t>(), 21);
+    EXPECT_EQ(accelerator.broadcast(scalar, 1).item<std::int64_t>(), 11);
+    EXPECT_EQ(accelerator.reduce(scalar.to(torch::kFloat), torch::kMean).item<float>(), 10.5f);
+
+    const torch::Tensor columns = torch::arange(6, numbers.options()).view({2, 3}).t() + rank;
+    EXPECT_FALSE(columns.is_contiguous());
+    EXPECT_THAT(values(accelerator.reduce(columns)), ElementsAre(1, 7, 3, 9, 5, 11));
+    EXPECT_THAT(values(accelerator.broadcast(columns, 1)), ElementsAre(1, 4, 2, 5, 3, 6));
   });
 }
 
-TEST(NcclTest, ACheckpointOfTheGpuGoesOn) {
-  const std::string folder = testing::TempDir() + "/checkpoint";
-  on_gpu_ranks(2, {}, [&](Accelerator& accelerator) {
-    auto net = small_network();
-    torch::optim::AdamW adam(net->parameters(), torch::optim::AdamWOptions(0.01));
-    auto [model, optimizer] = accelerator.prepare(net, std::move(adam));
-    const auto step = [&, &model = model, &optimizer = optimizer] {
-      optimizer.zero_grad();
-      const torch::Tensor noise = torch::randn({4, 8}, accelerator.device());
-      accelerator.backward(model(noise).pow(2).mean());
-      optimizer.step();
-      return torch::nn::utils::parameters_to_vector(net->parameters()).detach().clone();
-    };
-    step();
-    accelerator.save_state(folder);
-    accelerator.wait_for_save();
-    const torch::Tensor expected = step();
-    accelerator.load_state(folder);
-    EXPECT_TRUE(torch::equal(step(), expected));
+TEST(NcclTest, CollectivesOfEmptyTensors) {
+  on_gpu_ranks(2, {}, [](Accelerator& accelerator) {
+    const std::int64_t rank = accelerator.process_index();
+    const torch::Tensor none = torch::empty({0, 3}, accelerator.device());
+    EXPECT_EQ(accelerator.gather(none).sizes(), none.sizes());
+    EXPECT_EQ(accelerator.reduce(none).sizes(), none.sizes());
+    EXPECT_EQ(accelerator.broadcast(none).sizes(), none.sizes());
+    const torch::Tensor ragged =
+        torch::ones({2 * rank, 1}, torch::TensorOptions(accelerator.device()).dtype(torch::kLong));
+    const torch::Tensor padded = accelerator.pad_across_processes(ragged, {.pad_index = 7});
+    EXPECT_THAT(values(accelerator.gather(padded)), ElementsAre(7, 7, 1, 1));
   });
+}
+
+TEST(NcclTest, TensorsOfTheHostAreRefused) {
+  on_gpu_ranks(2, {}, [](Accelerator& accelerator) {
+    const torch::Tensor host = torch::ones({1});
+    for (const std::function<void()>& call :
+         {std::function<void()>([&] { accelerator.gather(host); }),
+          std::function<void()>([&] { accelerator.reduce(host); }),
+          std::function<void()>([&] { accelerator.broadcast(host); })}) {
+      EXPECT_THROW(call(), std::invalid_argument);
+    }
+    EXPECT_EQ(accelerator.reduce(host.to(accelerator.device())).item<float>(), 2);
+  });
+}
+
+TEST(NcclTest, TheMainProcessGoesFirst) {
+  const std::string file = testing::TempDir() + "/prepared";
+  on_gpu_ranks(2, {}, [&](Accelerator& accelerator) {
+    accelerator.main_process_first([&] {
+      EXPECT_EQ(std::filesystem::exists(file), !accelerator.is_main_process());
+      std::ofstream{file};
+    });
+    EXPECT_TRUE(std::filesystem::exists(file));
+    accelerator.on_main_process([&] { std::filesystem::remove(file); });
+    accelerator.wait_for_everyone();
+    EXPECT_FALSE(std::filesystem::exists(file));
+  });
+}
+
+// What a rank does that stays away: without its peer, nothing is tidied up.
+[[noreturn]] void leave_when_there_is(const std::string& file) {
+  while (!std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::_Exit(0);
 }
 
 TEST(NcclTest, ACallThatOneRankDoesNotReachNamesIt) {
   const std::string done = testing::TempDir() + "/done";
   on_gpu_ranks(2, {.timeout = std::chrono::seconds(8)}, [&](Accelerator& accelerator) {
     accelerator.wait_for_everyone();
-    if (!accelerator.is_main_process()) {
-      while (!std::filesystem::exists(done)) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      }
-      std::_Exit(0);  // Without the peer, nothing is tidied up.
-    }
+    if (!accelerator.is_main_process()) leave_when_there_is(done);
     try {
       accelerator.gather(torch::ones({1}, accelerator.device()));
       ADD_FAILURE() << "gathered without rank 1";
@@ -162,6 +141,29 @@ TEST(NcclTest, ACallThatOneRankDoesNotReachNamesIt) {
     }
     // The GPU is free again for this process.
     EXPECT_EQ(torch::ones({2}, accelerator.device()).sum().item<float>(), 2);
+    std::ofstream{done};
+    std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+  });
+}
+
+// backward() does not wait on the host, so the program itself waits in vain, for the GPU.
+TEST(NcclTest, GradientsThatOneRankDoesNotReduceNameIt) {
+  const std::string done = testing::TempDir() + "/gradients_done";
+  on_gpu_ranks(2, {.timeout = std::chrono::seconds(8)}, [&](Accelerator& accelerator) {
+    auto model = accelerator.prepare(small_network());
+    const torch::Tensor x = inputs().to(accelerator.device());
+    // In the second one LibTorch orders its buckets anew, for which it waits.
+    for (int i = 0; i < 2; ++i) accelerator.backward(model(x).sum());
+    if (!accelerator.is_main_process()) leave_when_there_is(done);
+    try {
+      accelerator.backward(model(x).sum());
+      for (const auto& parameter : model->parameters()) parameter.grad().sum().item<float>();
+      accelerator.wait_for_everyone();
+      ADD_FAILURE() << "went on without rank 1";
+    } catch (const CommunicationError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 0 of 2: backward failed"),
+                                      HasSubstr("rank 1 has not called it")));
+    }
     std::ofstream{done};
     std::_Exit(testing::Test::HasFailure() ? 1 : 0);
   });
