@@ -4,7 +4,8 @@
 
 namespace accel {
 
-// A peer is gone, or did not take part within the time-out. The text says which rank saw it in
+// A call that needs all ranks came to nothing: a peer is gone, or did not take part within the
+// time-out, or takes part in another call. The text says which rank saw it in
 // which call, and which ranks have not reached that call or are in another one.
 class CommunicationError : public std::runtime_error {
  public:
@@ -13,6 +14,12 @@ class CommunicationError : public std::runtime_error {
 
 // The peer will not come any more: its process has ended, or it has left the world.
 class PeerLost : public CommunicationError {
+ public:
+  using CommunicationError::CommunicationError;
+};
+
+// The peers are there, but make another call or bring another amount.
+class CallsDiffer : public CommunicationError {
  public:
   using CommunicationError::CommunicationError;
 };

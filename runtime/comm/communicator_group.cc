@@ -83,11 +83,25 @@ bool is_of_communication(const std::exception& error) {
          dynamic_cast<const CommunicationError*>(&error) != nullptr;
 }
 
+// What a call says that failed: who was `absent`, as far as that is known, and the backend's
+// reason.
+std::string failure_text(int rank, int size, const std::string& call, const char* cause,
+                         const std::string& absent, const std::string& reason) {
+  return "rank " + std::to_string(rank) + " of " + std::to_string(size) + ": " + call +
+         " failed because " + cause + (absent.empty() ? "" : " (" + absent + ")") + ": " + reason;
+}
+
 CommunicationError lost_peer(int rank, int size, const std::string& call, const std::string& absent,
                              const std::string& reason) {
-  return CommunicationError("rank " + std::to_string(rank) + " of " + std::to_string(size) + ": " +
-                            call + " failed because a peer is gone or did not take part in time" +
-                            (absent.empty() ? "" : " (" + absent + ")") + ": " + reason);
+  return CommunicationError(failure_text(
+      rank, size, call, "a peer is gone or did not take part in time", absent, reason));
+}
+
+CallsDiffer differing_calls(int rank, int size, const std::string& call, const std::string& absent,
+                            const std::string& reason) {
+  return CallsDiffer(
+      failure_text(rank, size, call, "the ranks do not fit together", absent, reason) +
+      ". With AcceleratorOptions::debug, or ACCELERATE_DEBUG_MODE=1, they say what each brings");
 }
 
 }  // namespace
@@ -147,8 +161,12 @@ void Communicator::Group::watched(const char* call, const Body& body) {
     if (!is_of_communication(error)) throw;
     if (queue != nullptr) queue->check();  // What gave the call up knows why.
     const bool is_lost = dynamic_cast<const PeerLost*>(&error) != nullptr;
-    throw lost_peer(backend->getRank(), backend->getSize(), name, watch->explain(is_lost ? 1 : 0),
-                    error_text(error));
+    const std::string absent = watch->explain(is_lost ? 1 : 0), reason = error_text(error);
+    const int rank = backend->getRank(), size = backend->getSize();
+    if (dynamic_cast<const CallsDiffer*>(&error) == nullptr) {
+      throw lost_peer(rank, size, name, absent, reason);
+    }
+    throw differing_calls(rank, size, name, absent, reason);
   }
   watch->end();
   is_open = false;

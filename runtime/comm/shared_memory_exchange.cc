@@ -289,8 +289,9 @@ void SharedMemoryExchange::check_peers(std::uint32_t target) const {
 void SharedMemoryExchange::check_same_call(int rank) const {
   const SharedCall& theirs = segment_->area(rank).calls[round_ & 1];
   if (theirs == call_) return;
-  fail("rank " + std::to_string(rank) + " is in another call: " + text_of(theirs) +
-       (theirs.element == call_.element ? "" : " with another element type or operation"));
+  throw CallsDiffer(in_this_call(
+      "rank " + std::to_string(rank) + " is in another call: " + text_of(theirs) +
+      (theirs.element == call_.element ? "" : " with another element type or operation")));
 }
 
 std::string SharedMemoryExchange::in_this_call(const std::string& reason) const {
