@@ -273,6 +273,11 @@ std::optional<FoundCheckpoint> newest_checkpoint(
   return std::nullopt;
 }
 
+std::uint64_t first_free(const fs::path& parent) {
+  const std::vector<std::string> checkpoints = checkpoints_among(names_in(parent));
+  return checkpoints.empty() ? 0 : *iteration_of(checkpoints.back()) + 1;
+}
+
 void remove_old_checkpoints(const fs::path& written, std::optional<std::size_t> total_limit) {
   const fs::path folder = without_slash(written), parent = folder.parent_path();
   const std::vector<std::string> names = names_in(parent);

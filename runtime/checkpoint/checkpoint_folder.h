@@ -66,6 +66,9 @@ std::optional<FoundCheckpoint> newest_checkpoint(
     const std::filesystem::path& parent,
     const std::function<void(const std::string& reason)>& skipped);
 
+// One past the highest number in `parent`, damaged checkpoints included; 0 without any.
+std::uint64_t first_free(const std::filesystem::path& parent);
+
 // Removes the oldest checkpoints beside `written`, and what crashed saves have left there. What
 // cannot be removed is named on standard error: `written` is no less good for it.
 void remove_old_checkpoints(const std::filesystem::path& written,

@@ -43,17 +43,6 @@ NamedTensors trained(const torch::nn::Module& module) {
   return without_tied(parameters);
 }
 
-// One past the highest number in `parent`, damaged checkpoints included.
-std::uint64_t first_free(const fs::path& parent) {
-  std::vector<std::string> names;
-  std::error_code none;  // No such folder: nothing in it.
-  for (const auto& entry : fs::directory_iterator(parent, none)) {
-    names.push_back(entry.path().filename().string());
-  }
-  const std::vector<std::string> checkpoints = checkpoints_among(names);
-  return checkpoints.empty() ? 0 : *iteration_of(checkpoints.back()) + 1;
-}
-
 }  // namespace
 
 Checkpointer::Checkpointer(std::shared_ptr<ProcessState> state, ProjectConfiguration project)
