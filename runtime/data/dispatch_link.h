@@ -14,8 +14,8 @@ namespace accel {
 // Through which rank 0 hands global batches out. Each step costs one broadcast of a few numbers and
 // one scatter per tensor, so a process receives its own samples only; the tensors' types and shapes
 // are sent when they change. On a GPU only those who receive wait on the host, for these numbers; a
-// slice is there for what its current stream does next. Errors name the call as "the next batch of a
-// dispatched loader". Not thread-safe.
+// slice is there for what its current stream does next. Errors name the call as "the next batch of
+// a dispatched loader". Not thread-safe.
 class DispatchLink {
  public:
   // A slice of a global batch.
