@@ -32,6 +32,14 @@ constexpr Reduction kSum{.function = add_floats, .element_size = sizeof(float), 
 
 using Body = std::function<void(SharedMemoryExchange&)>;
 
+// As the ranks of a world do before its first call: one that has not come yet would be taken for
+// one that has gone.
+void await_others(const SharedMemorySegment& segment, int ranks) {
+  for (int rank = 1; rank < ranks; ++rank) {
+    while (!segment.is_proven(rank)) usleep(100);
+  }
+}
+
 // Runs `body` as each of `ranks`; rank 0 is this process. Rank `dying` kills itself after it.
 void on_forks(int ranks, const Body& body, int dying = -1) {
   auto segment = SharedMemorySegment::create(ranks, kSlot);
@@ -42,15 +50,15 @@ void on_forks(int ranks, const Body& body, int dying = -1) {
     if (pids.back() != 0) continue;
     alarm(30);
     {
-      SharedMemoryExchange exchange(SharedMemorySegment::attach(address, rank, ranks));
+      auto place = SharedMemorySegment::attach(address, rank, ranks);
+      await_others(*place, ranks);
+      SharedMemoryExchange exchange(std::move(place));
       body(exchange);
       if (rank == dying) kill(getpid(), SIGKILL);
     }
     _exit(testing::Test::HasFailure() ? 1 : 0);
   }
-  for (int rank = 1; rank < ranks; ++rank) {
-    while (!segment->is_proven(rank)) usleep(100);
-  }
+  await_others(*segment, ranks);
   {
     SharedMemoryExchange exchange(std::move(segment));
     body(exchange);
