@@ -17,6 +17,7 @@
 #include "common/unique_fd.h"
 #include "runtime/checkpoint/parallel_io.h"
 #include "runtime/core/checkpoint_error.h"
+#include "runtime/core/checkpoint_layout.h"
 #include "runtime/core/crc32c.h"
 
 namespace accel {
@@ -226,22 +227,27 @@ FileFacts write_durably(const std::filesystem::path& path,
   return file.finish();
 }
 
+PartialFiles::~PartialFiles() {
+  for (const std::filesystem::path& file : files_) {
+    std::error_code none;
+    std::filesystem::remove(file, none);
+  }
+}
+
+std::filesystem::path PartialFiles::of(const std::filesystem::path& file) {
+  return files_.emplace_back(file.string() + kPartialSuffix);
+}
+
 void replace_durably(const std::filesystem::path& path,
                      const std::vector<std::string_view>& parts) {
   const std::filesystem::path file = std::filesystem::absolute(path);
-  std::filesystem::path partial = file;
-  partial += ".partial";
   create_folders_durably(file.parent_path());
-  try {
-    write_durably(partial, parts);
-    std::filesystem::rename(partial, file);
-  } catch (const std::exception& error) {
-    std::error_code none;
-    std::filesystem::remove(partial, none);
-    const auto* system = dynamic_cast<const std::filesystem::filesystem_error*>(&error);
-    if (system == nullptr) throw;
-    throw CheckpointError(file.string() + ": cannot be replaced: " + system->code().message());
-  }
+  PartialFiles partial_files;
+  const std::filesystem::path partial = partial_files.of(file);
+  write_durably(partial, parts);
+  std::error_code error;
+  std::filesystem::rename(partial, file, error);
+  if (error) throw CheckpointError(file.string() + ": cannot be replaced: " + error.message());
   sync_folder(file.parent_path());
 }
 

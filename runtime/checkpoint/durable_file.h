@@ -46,6 +46,22 @@ class DurableFile {
 FileFacts write_durably(const std::filesystem::path& path,
                         const std::vector<std::string_view>& parts);
 
+// Removes, when it goes, those of its files that still have their names: what a save that failed
+// would leave behind. Not thread-safe.
+class PartialFiles {
+ public:
+  PartialFiles() = default;
+  ~PartialFiles();
+  PartialFiles(const PartialFiles&) = delete;
+  PartialFiles& operator=(const PartialFiles&) = delete;
+
+  // The name under which `file` is written at first, one of these files from now on.
+  std::filesystem::path of(const std::filesystem::path& file);
+
+ private:
+  std::vector<std::filesystem::path> files_;
+};
+
 // The same under another name first, which `path` and ".partial" make: `path` is what it was, or
 // all of the new file. Folders above it that are not there are made.
 void replace_durably(const std::filesystem::path& path, const std::vector<std::string_view>& parts);

@@ -66,18 +66,6 @@ void put_in_place(const std::vector<std::string>& names, const fs::path& folder)
   sync_folder(folder);
 }
 
-// What of a save that fails would lie about; nothing of one that succeeds.
-struct PartialFiles {
-  ~PartialFiles() {
-    for (const std::string& name : names) {
-      std::error_code none;
-      fs::remove(folder / (name + kPartialSuffix), none);
-    }
-  }
-  const fs::path& folder;
-  const std::vector<std::string>& names;
-};
-
 void remove_others(const std::vector<std::string>& names, const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -99,10 +87,10 @@ void save_weights(const torch::nn::Module& module, const fs::path& folder,
 
   create_folders_durably(folder);
   std::vector<std::string> written;
-  const PartialFiles partial{folder, written};
+  PartialFiles partial;
   const auto write = [&](const std::string& name, const std::vector<std::string_view>& parts) {
+    write_durably(partial.of(folder / name), parts);
     written.push_back(name);
-    write_durably(folder / (name + kPartialSuffix), parts);
   };
   for (const WeightFile& file : files) {
     NamedTensors shard;
