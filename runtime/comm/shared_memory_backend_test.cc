@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "runtime/comm/communicator.h"
@@ -23,19 +24,23 @@ using BackendPtr = c10::intrusive_ptr<c10d::Backend>;
 
 constexpr std::chrono::milliseconds kTimeout(30000);
 
-// Both kinds over one store.
+// Both kinds over one store, each with keys of its own: the shared one makes a Gloo too, and one
+// Gloo that found the other's addresses would wait for it forever.
 struct Backends {
   Backends() {
     environment = read_environment();
     c10d::TCPStoreOptions options;
     options.port = environment.master_port;
     store = c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options);
-    shared = make_cpu_backend(store, environment, kTimeout);
+    shared = make_cpu_backend(keys("shared"), environment, kTimeout);
     EXPECT_EQ(shared->getBackendName(), "shared_memory");
-    gloo = make_gloo_backend(store, environment, kTimeout);
+    gloo = make_gloo_backend(keys("gloo"), environment, kTimeout);
   }
   int rank() const { return environment.rank; }
   int size() const { return environment.world_size; }
+  c10::intrusive_ptr<c10d::Store> keys(const std::string& prefix) const {
+    return c10::make_intrusive<c10d::PrefixStore>(prefix, store);
+  }
 
   Environment environment;
   c10::intrusive_ptr<c10d::Store> store;
