@@ -46,7 +46,8 @@ constexpr int kMostDesiredBytes = 512 << 20;
 std::shared_ptr<grpc::Channel> Connect(const std::string& coordinator) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+  // How long one attempt may take: of a whole cluster that comes back, each waits for its turn.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   // The link's own back-off comes on top.
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);

@@ -18,6 +18,9 @@ constexpr absl::Duration kCallDeadline = absl::Seconds(30);
 // gRPC's own pause between two attempts to connect; ours decide how often to call.
 constexpr int kFirstReconnectMs = 20;
 constexpr int kLongestReconnectMs = 500;
+// How long one attempt may take, which gRPC calls its least back-off. The other end may be several
+// hundred milliseconds away, behind a tunnel, on a machine that has much to do.
+constexpr int kConnectTimeoutMs = 10'000;
 // `accel status --json` of thousands of jobs; gRPC's default of 4 MiB would refuse it.
 constexpr int kLargestMessage = 256 << 20;
 
@@ -26,7 +29,7 @@ grpc::ChannelArguments Arguments() {
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // A coordinator is never behind one.
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestReconnectMs);
   // A watch lasts as long as a job: notice when the other side has vanished without a word.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);

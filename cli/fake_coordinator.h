@@ -2,6 +2,7 @@
 #pragma once
 
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/server_posix.h>
 
 #include <functional>
 #include <memory>
@@ -36,6 +37,8 @@ class FakeCoordinator final : public v1::Coordinator::Service {
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
+  // Over this accepted connection too, which it takes.
+  void Serve(int connection) { grpc::AddInsecureChannelFromFd(server_.get(), connection); }
   void Stop() {
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
     server_ = nullptr;
