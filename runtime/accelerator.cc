@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 
+#include "runtime/distinct.h"
 #include "runtime/generator_state.h"
 #include "runtime/parallel/data_parallel.h"
 #include "runtime/parallel/uneven_inputs.h"
@@ -107,9 +108,7 @@ void Accelerator::backward(const torch::Tensor& loss, const BackwardOptions& opt
     auto model = living.lock();
     if (model->is_paused()) continue;
     // With one model there is no doubt which one the loss is of.
-    if (state_->models.size() == 1 || model->reached_from(loss)) {
-      taking_part.push_back(std::move(model));
-    }
+    if (model->reached_from(loss)) taking_part.push_back(std::move(model));
   }
   if (state_->uneven_inputs != nullptr && !taking_part.empty()) {
     if (taking_part.size() > 1) {
@@ -131,7 +130,7 @@ void Accelerator::backward(const torch::Tensor& loss, const BackwardOptions& opt
 double Accelerator::clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm,
                                     double norm_type) {
   if (LossScaler* scaler = unscaling()) scaler->unscale_owners(parameters);
-  return torch::nn::utils::clip_grad_norm_(parameters, max_norm, norm_type);
+  return torch::nn::utils::clip_grad_norm_(distinct(parameters), max_norm, norm_type);
 }
 
 void Accelerator::clip_grad_value_(const std::vector<torch::Tensor>& parameters,

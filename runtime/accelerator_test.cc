@@ -174,6 +174,26 @@ TEST(AcceleratorTest, AccumulatesBatchesIntoOneStep) {
   EXPECT_THAT(weights, testing::ElementsAre(0, 0, 0, -1.5, -1.5, -1.5 - 4.5));
 }
 
+// One parameter under two names.
+struct Tied : torch::nn::Module {
+  torch::Tensor w = register_parameter("w", torch::zeros({1}));
+  torch::Tensor again = register_parameter("again", w);
+  torch::Tensor forward(const torch::Tensor& x) { return w * x; }
+};
+
+TEST(AcceleratorTest, ATiedParameterIsWeighedOnceInAShortWindow) {
+  Accelerator accelerator({.gradient_accumulation = {.num_steps = 4}});
+  const auto tied = std::make_shared<Tied>();
+  auto [model, optimizer, loader] = accelerator.prepare(
+      tied, torch::optim::SGD({tied->w}, 1.0), make_data_loader<SequentialSampler>(stacked(2), 1));
+  for (auto& batch : loader) {
+    auto step = accelerator.accumulate(model);
+    accelerator.backward(model(2 + batch.data.to(torch::kFloat)).sum());
+    optimizer.step();
+  }
+  EXPECT_FLOAT_EQ(tied->w.item<float>(), -2.5);  // The mean of 2 and 3.
+}
+
 TEST(AcceleratorTest, TheEnvironmentSetsTheAccumulationSteps) {
   setenv("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "3", 1);
   EXPECT_EQ(Accelerator({.gradient_accumulation = {.num_steps = 2}}).gradient_accumulation_steps(),
@@ -254,7 +274,8 @@ TEST(AcceleratorTest, ClipsGradients) {
   Accelerator accelerator;
   torch::Tensor parameter = torch::zeros(2, torch::requires_grad());
   parameter.mutable_grad() = torch::tensor({3.0f, -4.0f});
-  EXPECT_FLOAT_EQ(accelerator.clip_grad_norm_({parameter}, 1), 5);
+  // Listed twice, as a tied parameter is: it counts once.
+  EXPECT_FLOAT_EQ(accelerator.clip_grad_norm_({parameter, parameter}, 1), 5);
   EXPECT_NEAR(parameter.grad()[1].item<float>(), -0.8, 1e-6);
   accelerator.clip_grad_value_({parameter}, 0.7);
   EXPECT_NEAR(parameter.grad()[0].item<float>(), 0.6, 1e-6);

@@ -227,6 +227,16 @@ TEST(LossScalerTest, ClippingUnscalesOnceAndOnlyWhatItClips) {
   EXPECT_FLOAT_EQ(one->w.grad().item<float>(), 2);
 }
 
+TEST(LossScalerTest, ATiedParameterIsUnscaledOnce) {
+  Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
+  auto weight = std::make_shared<Weight>();
+  auto [model, optimizer] =
+      accelerator.prepare(weight, torch::optim::SGD({weight->w, weight->w}, 1.0));
+  accelerator.backward(model(input(3)));
+  accelerator.unscale_gradients();
+  EXPECT_EQ(weight->w.grad().item<float>(), 3);
+}
+
 TEST(LossScalerTest, RefusesWhatWouldSpoilGradients) {
   Accelerator accelerator(
       {.gradient_accumulation = {.num_steps = 2}, .mixed_precision = MixedPrecision::kFp16});

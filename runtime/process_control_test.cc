@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -110,6 +111,15 @@ TEST(ProcessControlTest, ACallThatOneRankDoesNotReachNamesIt) {
       await(done + "1");
       touch(done);
     }
+  });
+}
+
+TEST(ProcessControlTest, AWorldThatOneRankDoesNotJoinNamesIt) {
+  on_ranks(3, [] {
+    if (std::getenv("RANK") == std::string("2")) return;
+    EXPECT_THAT(error_of<CommunicationError>(
+                    [] { Accelerator accelerator({.timeout = std::chrono::seconds(1)}); }),
+                AllOf(HasSubstr("joining the world"), HasSubstr("(rank 2 has not begun to)")));
   });
 }
 

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <exception>
-#include <utility>
 
 namespace accel {
 namespace {
@@ -52,8 +51,8 @@ CallWatch::~CallWatch() {
 
 void CallWatch::begin(const std::string& call) {
   const std::lock_guard lock(mutex_);
-  ++number_;
-  call_ = call;
+  ++current_.number;
+  current_.text = call;
   is_open_ = true;
   begun_ = std::chrono::steady_clock::now();
 }
@@ -63,69 +62,59 @@ void CallWatch::end() {
   is_open_ = false;
 }
 
-std::string CallWatch::last_call() {
+NumberedCall CallWatch::current() {
   const std::lock_guard lock(mutex_);
-  return call_;
+  return current_;
 }
 
 // Looks now and then rather than being woken by each call, which would cost them a system call.
 void CallWatch::watch() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, pace_.announce_after, [this] { return stopped_; })) {
-    const bool is_long =
-        std::chrono::steady_clock::now() - begun_ >= pace_.announce_after && announced_ != number_;
-    if (!is_open_ || !is_long) continue;
-    announced_ = number_;
-    const std::uint64_t number = number_;
-    const std::string call = call_;
+    const bool is_long = std::chrono::steady_clock::now() - begun_ >= pace_.announce_after;
+    if (!is_open_ || !is_long || announced_ == current_.number) continue;
+    announced_ = current_.number;
+    const NumberedCall call = current_;
     lock.unlock();
-    announce(number, call);
+    announce(call);
     lock.lock();
   }
 }
 
-void CallWatch::announce(std::uint64_t number, const std::string& line) {
+void CallWatch::announce(const NumberedCall& call) {
   const std::lock_guard lock(board_mutex_);
   try {
-    board_->append(key_of(number), std::to_string(rank_) + " " + line + "\n");
+    board_->append(key_of(call.number), std::to_string(rank_) + " " + call.text + "\n");
   } catch (const std::exception&) {
     // Without the board an error says less, which is no reason for another one.
   }
 }
 
-std::string CallWatch::explain(int lost) {
-  std::unique_lock lock(mutex_);
-  const std::uint64_t number = number_;
-  const std::string call = call_;
-  const bool is_new = std::exchange(announced_, number) != number;
-  lock.unlock();
-  if (is_new) announce(number, call);
+std::string CallWatch::explain(const NumberedCall& call, int lost) {
+  announce(call);  // Once more, if watch() has done so, which says the same.
   const auto deadline = std::chrono::steady_clock::now() + pace_.grace;
   while (true) {
     std::map<int, std::string> board;
     try {
       const std::lock_guard board_lock(board_mutex_);
-      board = parse_board(board_->read(key_of(number)));
+      board = parse_board(board_->read(key_of(call.number)));
     } catch (const std::exception&) {
       return "";
     }
     if (board.size() >= static_cast<std::size_t>(size_ - lost) ||
         std::chrono::steady_clock::now() >= deadline) {
-      return absentees(size_, call, board);
+      return absentees(size_, call.text, board);
     }
     std::this_thread::sleep_for(pace_.grace / 25);
   }
 }
 
 void CallWatch::note_failure(const std::string& text) {
-  std::string line = text.substr(0, 500);
-  for (char& c : line) {
+  NumberedCall next{.number = current().number + 1, .text = text.substr(0, 500)};
+  for (char& c : next.text) {
     if (c == '\n') c = ' ';
   }
-  std::unique_lock lock(mutex_);
-  const std::uint64_t next = number_ + 1;
-  lock.unlock();
-  announce(next, line);
+  announce(next);
 }
 
 }  // namespace accel

@@ -16,6 +16,12 @@
 
 namespace accel {
 
+// One of this rank's calls. The ranks number theirs alike, as long as they make the same ones.
+struct NumberedCall {
+  std::uint64_t number = 0;
+  std::string text;
+};
+
 // A place that all ranks can write to and read while they wait for one another.
 class CallBoard {
  public:
@@ -55,19 +61,19 @@ class CallWatch {
   void end();
 
   // The call that is open, or the last one.
-  std::string last_call();
+  NumberedCall current();
 
-  // For when it failed, before its end() or, if it lasts beyond that, after it: absentees(), as far
-  // as the board can be reached. Ranks that are known to be `lost` are not waited for. From any
-  // thread.
-  std::string explain(int lost = 0);
+  // For when a call failed, before its end() or, if it lasts beyond that, after it and after other
+  // calls: absentees(), as far as the board can be reached. Ranks that are known to be `lost` are
+  // not waited for. From any thread.
+  std::string explain(const NumberedCall& call, int lost = 0);
 
   // What the others' next error shall say about this rank, which is about to leave.
   void note_failure(const std::string& text);
 
  private:
   void watch();
-  void announce(std::uint64_t number, const std::string& line);
+  void announce(const NumberedCall& call);
 
   const int rank_, size_;
   const Pace pace_;
@@ -77,9 +83,8 @@ class CallWatch {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
-  std::uint64_t number_ = 0;  // Of the call that is open, or of the last one.
+  NumberedCall current_;
   std::uint64_t announced_ = 0;
-  std::string call_;
   bool is_open_ = false;
   std::chrono::steady_clock::time_point begun_;
   std::thread thread_;

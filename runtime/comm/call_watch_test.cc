@@ -77,9 +77,9 @@ TEST(CallWatchTest, AFailedCallIsAnnouncedAtOnceAndExplained) {
   watch.end();
   watch.begin("gather");
   FakeBoard(lines).append("call_2", "2 gather\n");
-  EXPECT_EQ(watch.explain(), "rank 1 has not called it");
+  EXPECT_EQ(watch.explain(watch.current()), "rank 1 has not called it");
   FakeBoard(lines).append("call_2", "1 reduce\n");
-  EXPECT_EQ(watch.explain(), "rank 1 called reduce instead");
+  EXPECT_EQ(watch.explain(watch.current()), "rank 1 called reduce instead");
 }
 
 TEST(CallWatchTest, ALostRankIsNotWaitedFor) {
@@ -88,7 +88,7 @@ TEST(CallWatchTest, ALostRankIsNotWaitedFor) {
                   {.announce_after = milliseconds(60000), .grace = milliseconds(60000)});
   watch.begin("gather");
   FakeBoard(lines).append("call_1", "2 gather\n");
-  EXPECT_EQ(watch.explain(1), "rank 1 has not called it");
+  EXPECT_EQ(watch.explain(watch.current(), 1), "rank 1 has not called it");
 }
 
 TEST(CallWatchTest, AFailureOutsideOfCallsIsToldWithTheNextOne) {
@@ -98,13 +98,14 @@ TEST(CallWatchTest, AFailureOutsideOfCallsIsToldWithTheNextOne) {
   CallWatch other(1, 2, std::make_unique<FakeBoard>(lines), pace);
   main.note_failure("on_main_process, which threw: disk\nfull");
   other.begin("gather");
-  EXPECT_EQ(other.explain(), "rank 0 called on_main_process, which threw: disk full instead");
+  EXPECT_EQ(other.explain(other.current()),
+            "rank 0 called on_main_process, which threw: disk full instead");
 }
 
 TEST(CallWatchTest, WithoutABoardNothingIsKnown) {
   CallWatch watch(0, 2, std::make_unique<BrokenBoard>(), {.announce_after = milliseconds(1)});
   watch.begin("gather");
-  EXPECT_EQ(watch.explain(), "");
+  EXPECT_EQ(watch.explain(watch.current()), "");
 }
 
 }  // namespace

@@ -50,6 +50,22 @@ void await_all(c10d::Store& store, int world_size) {
   store.wait({"complete"});
 }
 
+std::string joined_key(int rank) { return "joined_" + std::to_string(rank); }
+
+// "rank 1, rank 3": those that have not begun to join, as far as the store can be reached.
+std::string not_joined(c10d::Store& store, int world_size) {
+  std::string missing;
+  try {
+    for (int rank = 0; rank < world_size; ++rank) {
+      if (store.check({joined_key(rank)})) continue;
+      missing += (missing.empty() ? "rank " : ", rank ") + std::to_string(rank);
+    }
+  } catch (const std::exception&) {
+    return "";
+  }
+  return missing.empty() ? "" : missing + " has not begun to";
+}
+
 // Over a connection of its own, since the world's own may be waiting for something else, which is
 // opened when it is first needed.
 class StoreBoard : public CallBoard {
@@ -77,6 +93,24 @@ class StoreBoard : public CallBoard {
   const std::string prefix_;
   c10::intrusive_ptr<c10d::Store> store_;
 };
+
+DepartureBoard departure_board(c10d::Store& store) {
+  static constexpr char kDecision[] = "departure";
+  return {.arrive = [&store] { return store.add("leaving", 1); },
+          .decide =
+              [&store](bool together) {
+                const std::string mine = together ? "together" : "alone";
+                return store.compareSet(kDecision, "", mine) == "together";
+              },
+          .await_decision =
+              [&store](std::chrono::milliseconds limit) {
+                try {
+                  store.wait({kDecision}, limit);
+                } catch (const c10::DistStoreError&) {
+                  // The limit is over.
+                }
+              }};
+}
 
 bool is_of_communication(const std::exception& error) {
   return is_gloo_error(error) || dynamic_cast<const c10::DistError*>(&error) != nullptr ||
@@ -115,6 +149,7 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
   const std::string prefix = next_prefix(environment);
   try {
     group->store = open_store(environment, true, prefix, timeout);
+    group->store->set(joined_key(environment.rank), std::vector<std::uint8_t>{1});
     group->backend = device.is_cuda()
                          ? make_nccl_backend(group->store, environment, timeout + kBeforeWatchdog)
                          : make_cpu_backend(group->store, environment, timeout);
@@ -128,10 +163,12 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
       group->backend->barrier()->wait();
     }
   } catch (const std::exception& error) {
-    throw lost_peer(environment.rank, environment.world_size,
-                    "joining the world at " + environment.master_addr + ":" +
-                        std::to_string(environment.master_port),
-                    "", error_text(error));
+    throw lost_peer(
+        environment.rank, environment.world_size,
+        "joining the world at " + environment.master_addr + ":" +
+            std::to_string(environment.master_port),
+        group->store == nullptr ? "" : not_joined(*group->store, environment.world_size),
+        error_text(error));
   }
   group->watch = std::make_unique<CallWatch>(environment.rank, environment.world_size,
                                              std::make_unique<StoreBoard>(environment, prefix));
@@ -161,12 +198,17 @@ void Communicator::Group::watched(const char* call, const Body& body) {
     if (!is_of_communication(error)) throw;
     if (queue != nullptr) queue->check();  // What gave the call up knows why.
     const bool is_lost = dynamic_cast<const PeerLost*>(&error) != nullptr;
-    const std::string absent = watch->explain(is_lost ? 1 : 0), reason = error_text(error);
+    const std::string absent = watch->explain(watch->current(), is_lost ? 1 : 0);
+    const std::string reason = error_text(error);
     const int rank = backend->getRank(), size = backend->getSize();
     if (dynamic_cast<const CallsDiffer*>(&error) == nullptr) {
       throw lost_peer(rank, size, name, absent, reason);
     }
     throw differing_calls(rank, size, name, absent, reason);
+  } catch (...) {
+    watch->end();
+    is_open = false;
+    throw;
   }
   watch->end();
   is_open = false;
@@ -180,7 +222,8 @@ void Communicator::Group::with_limit(const Body& body) {
         std::make_shared<std::atomic<bool>>(false);
   };
   const Return at_end;
-  queue->add([has_returned = at_end.has_returned] { return has_returned->load(); });
+  queue->add(watch->current(),
+             [has_returned = at_end.has_returned] { return has_returned->load(); });
   body();
 }
 
@@ -210,7 +253,7 @@ QueuedCalls::Done Communicator::Group::note_queued() {
   const auto event = std::make_shared<c10::Event>(device.type());
   event->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
   const QueuedCalls::Done done = [event] { return event->query(); };
-  queue->add(done);
+  queue->add(watch->current(), done);
   return done;
 }
 
@@ -219,14 +262,15 @@ void Communicator::Group::watch_queue() {
       // A new thread is on the first GPU, whichever is this rank's.
       .enter = [this] { c10::impl::VirtualGuardImpl(device.type()).setDevice(device); },
       .is_broken = [this] { return backend->getError() != c10d::ErrorType::SUCCESS; },
-      .give_up = [this](const std::string& reason) { return give_up(reason); }};
+      .give_up = [this](const NumberedCall& call,
+                        const std::string& reason) { return give_up(call, reason); }};
   queue = std::make_unique<QueuedCalls>(std::move(link), QueuedCalls::Pace{.limit = timeout});
 }
 
-std::string Communicator::Group::give_up(const std::string& reason) {
-  const std::string text = lost_peer(backend->getRank(), backend->getSize(), watch->last_call(),
-                                     watch->explain(), reason)
-                               .what();
+std::string Communicator::Group::give_up(const NumberedCall& call, const std::string& reason) {
+  const std::string text =
+      lost_peer(backend->getRank(), backend->getSize(), call.text, watch->explain(call), reason)
+          .what();
   // It may take long until the program makes a call that throws it.
   std::cerr << "accel: " << text << std::endl;
   try {
@@ -241,10 +285,7 @@ std::string Communicator::Group::give_up(const std::string& reason) {
 // and one that is torn down alone may take along what others have still to receive from it. So the
 // ranks meet first, each with its own work done; one that fails does not wait.
 void Communicator::Group::leave() {
-  const DepartureBoard board{
-      .count = [this](const std::string& key) { return store->add(key, 1); },
-      .mark = [this](const std::string& key) { store->set(key, std::vector<std::uint8_t>{1}); },
-      .is_marked = [this](const std::string& key) { return store->check({key}); }};
+  const DepartureBoard board = departure_board(*store);
   try {
     bool together = false;
     if (std::uncaught_exceptions() == 0) {

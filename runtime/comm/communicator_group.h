@@ -61,7 +61,7 @@ struct Communicator::Group {
  private:
   void with_limit(const Body& body);
   QueuedCalls::Done note_queued();
-  std::string give_up(const std::string& reason);
+  std::string give_up(const NumberedCall& call, const std::string& reason);
   void leave();
 };
 

@@ -1,25 +1,14 @@
 #include "runtime/comm/departure.h"
 
 #include <exception>
-#include <thread>
 
 namespace accel {
-namespace {
-
-constexpr char kLeaving[] = "leaving", kAll[] = "all_leave", kAlone[] = "one_left_alone";
-constexpr std::chrono::milliseconds kLookEvery{5};
-
-}  // namespace
 
 bool depart_together(const DepartureBoard& board, int size, std::chrono::milliseconds limit) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
   try {
-    if (board.count(kLeaving) == size) board.mark(kAll);
-    while (!board.is_marked(kAll)) {
-      if (board.is_marked(kAlone) || std::chrono::steady_clock::now() >= deadline) return false;
-      std::this_thread::sleep_for(kLookEvery);
-    }
-    return true;
+    const bool is_last = board.arrive() == size;
+    if (!is_last) board.await_decision(limit);
+    return board.decide(is_last);
   } catch (const std::exception&) {
     return false;
   }
@@ -27,7 +16,7 @@ bool depart_together(const DepartureBoard& board, int size, std::chrono::millise
 
 void depart_alone(const DepartureBoard& board) {
   try {
-    board.mark(kAlone);
+    board.decide(false);
   } catch (const std::exception&) {
     // Then nobody waits on that board.
   }

@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
+#include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -18,24 +19,28 @@ constexpr std::chrono::hours kLong{1};
 
 struct Board {
   DepartureBoard operator()() {
-    return {.count =
-                [this](const std::string& key) {
+    return {.arrive =
+                [this] {
                   const std::lock_guard lock(mutex);
-                  return ++counts[key];
+                  return ++arrived;
                 },
-            .mark =
-                [this](const std::string& key) {
+            .decide =
+                [this](bool together) {
                   const std::lock_guard lock(mutex);
-                  counts[key] = 1;
+                  if (!decision) decision = together;
+                  decided.notify_all();
+                  return *decision;
                 },
-            .is_marked =
-                [this](const std::string& key) {
-                  const std::lock_guard lock(mutex);
-                  return counts[key] != 0;
+            .await_decision =
+                [this](std::chrono::milliseconds limit) {
+                  std::unique_lock lock(mutex);
+                  decided.wait_for(lock, limit, [this] { return decision.has_value(); });
                 }};
   }
   std::mutex mutex;
-  std::map<std::string, std::int64_t> counts;
+  std::condition_variable decided;
+  std::int64_t arrived = 0;
+  std::optional<bool> decision;
 };
 
 std::vector<int> departures(Board& board, int ranks, int size) {
@@ -62,11 +67,22 @@ TEST(DepartureTest, NobodyWaitsForARankThatHasLeftAlone) {
 TEST(DepartureTest, ARankThatDoesNotComeIsNotWaitedForForever) {
   Board board;
   EXPECT_FALSE(depart_together(board(), 2, std::chrono::milliseconds(20)));
+  // It comes after all, and learns that the others have gone.
+  EXPECT_FALSE(depart_together(board(), 2, kLong));
+}
+
+TEST(DepartureTest, ARankWhoseTimeIsOverGoesWithTheOthersIfTheyHaveDecidedSo) {
+  Board board;
+  DepartureBoard late = board();
+  late.await_decision = [&](std::chrono::milliseconds) {  // Over, and then the last one comes.
+    EXPECT_TRUE(depart_together(board(), 2, kLong));
+  };
+  EXPECT_TRUE(depart_together(late, 2, std::chrono::milliseconds(0)));
 }
 
 TEST(DepartureTest, WithoutABoardEachLeavesAlone) {
-  const auto gone = [](const std::string&) -> bool { throw std::runtime_error("closed"); };
-  const DepartureBoard board{.count = gone, .mark = gone, .is_marked = gone};
+  const auto gone = [](auto...) -> bool { throw std::runtime_error("closed"); };
+  const DepartureBoard board{.arrive = gone, .decide = gone, .await_decision = gone};
   EXPECT_FALSE(depart_together(board, 2, kLong));
   depart_alone(board);
 }

@@ -32,10 +32,10 @@ QueuedCalls::~QueuedCalls() {
   thread_.join();
 }
 
-void QueuedCalls::add(Done done) {
+void QueuedCalls::add(NumberedCall call, Done done) {
   const std::lock_guard lock(mutex_);
   drop_done();
-  calls_.push_back({std::move(done), Clock::now()});
+  calls_.push_back({std::move(call), std::move(done), Clock::now()});
 }
 
 void QueuedCalls::check() {
@@ -83,8 +83,9 @@ void QueuedCalls::watch() {
     const std::optional<std::string> reason = trouble();
     if (!reason) continue;
     giving_up_ = true;
+    const NumberedCall call = calls_.front().call;
     lock.unlock();
-    std::string error = link_.give_up(*reason);
+    std::string error = link_.give_up(call, *reason);
     lock.lock();
     error_ = std::move(error);
     changed_.notify_all();

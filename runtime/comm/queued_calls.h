@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/comm/call_watch.h"
 #include "runtime/comm/communication_error.h"
 
 namespace accel {
@@ -32,8 +33,10 @@ class QueuedCalls {
   struct Link {
     std::function<void()> enter;      // Called first by the thread.
     std::function<bool()> is_broken;  // Whether it has failed already.
-    // Makes the device let go of all calls, and returns what their error shall say. `reason`: why.
-    std::function<std::string(const std::string& reason)> give_up;
+    // Makes the device let go of all calls, and returns what their error shall say. `call`: the
+    // oldest that it has not carried out, which is the same for all ranks that take part in it;
+    // `reason`: why.
+    std::function<std::string(const NumberedCall& call, const std::string& reason)> give_up;
   };
 
   struct Pace {
@@ -48,7 +51,7 @@ class QueuedCalls {
 
   // A call that has been queued just now. What `done` throws, which means that the device itself
   // has failed, is left to whoever uses the device next.
-  void add(Done done);
+  void add(NumberedCall call, Done done);
 
   // Throws CallGivenUp if one was given up, from then on.
   void check();
@@ -61,6 +64,7 @@ class QueuedCalls {
 
  private:
   struct Call {
+    NumberedCall call;
     Done done;
     std::chrono::steady_clock::time_point begun;
   };

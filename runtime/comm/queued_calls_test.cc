@@ -31,22 +31,23 @@ struct Device {
     return {.enter = [this] { entered = std::this_thread::get_id(); },
             .is_broken = [this] { return broken.load(); },
             .give_up =
-                [this](const std::string& reason) {
+                [this](const NumberedCall& call, const std::string& reason) {
                   ++let_go;
                   freed = std::this_thread::get_id();
                   done = true;
-                  return reason + ": " + error;
+                  return call.text + ": " + reason + ": " + error;
                 }};
   }
 };
 
+const NumberedCall kCall{.number = 3, .text = "gather"};
 constexpr QueuedCalls::Pace kLong{.limit = std::chrono::hours(1), .look_every = milliseconds(1)};
 constexpr QueuedCalls::Pace kShort{.limit = milliseconds(20), .look_every = milliseconds(1)};
 
 TEST(QueuedCallsTest, WaitsUntilTheDeviceIsDone) {
   Device device;
   QueuedCalls calls(device.link(), kLong);
-  calls.add(device.call());
+  calls.add(kCall, device.call());
   calls.check();
   std::thread later([&] { device.done = true; });
   calls.wait_for(device.call());
@@ -58,9 +59,10 @@ TEST(QueuedCallsTest, WaitsUntilTheDeviceIsDone) {
 TEST(QueuedCallsTest, ACallThatLastsTooLongIsAnErrorAndNoResult) {
   Device device;
   QueuedCalls calls(device.link(), kShort);
-  calls.add(device.call());
+  calls.add(kCall, device.call());
   const auto wait = [&] { calls.wait_for(device.call()); };
-  const std::string text = "the GPU did not finish it within 20 ms: rank 1 has not called it";
+  const std::string text =
+      "gather: the GPU did not finish it within 20 ms: rank 1 has not called it";
   EXPECT_THAT(error_of<CommunicationError>(wait), StrEq(text));
   // For good: what comes after it would be made of what never arrived.
   EXPECT_THAT(error_of<CommunicationError>([&] { calls.check(); }), StrEq(text));
@@ -68,11 +70,22 @@ TEST(QueuedCallsTest, ACallThatLastsTooLongIsAnErrorAndNoResult) {
   EXPECT_EQ(device.let_go, 1);
 }
 
+// Ranks may have queued more calls after it, one more than another.
+TEST(QueuedCallsTest, TheOldestThatIsNotDoneIsTheOneThatFailed) {
+  Device device;
+  QueuedCalls calls(device.link(), kShort);
+  calls.add({.number = 1, .text = "reduce"}, [] { return true; });
+  calls.add({.number = 2, .text = "backward"}, device.call());
+  calls.add(kCall, device.call());
+  EXPECT_THAT(error_of<CommunicationError>([&] { calls.wait_for_all(); }),
+              StrEq("backward: the GPU did not finish it within 20 ms: rank 1 has not called it"));
+}
+
 // As a program that waits for the device itself does, and not in one of our calls.
 TEST(QueuedCallsTest, TheDeviceIsFreedWithoutAnybodyWaitingHere) {
   Device device;
   QueuedCalls calls(device.link(), kShort);
-  calls.add(device.call());
+  calls.add(kCall, device.call());
   while (!device.done) std::this_thread::yield();
   EXPECT_THROW(calls.check(), CommunicationError);
   EXPECT_EQ(device.freed, device.entered);
@@ -81,17 +94,17 @@ TEST(QueuedCallsTest, TheDeviceIsFreedWithoutAnybodyWaitingHere) {
 TEST(QueuedCallsTest, ABrokenConnectionIsNotWaitedFor) {
   Device device;
   QueuedCalls calls(device.link(), kLong);
-  calls.add(device.call());
+  calls.add(kCall, device.call());
   device.broken = true;
   EXPECT_THAT(error_of<CommunicationError>([&] { calls.wait_for_all(); }),
-              StrEq("the connection to a peer broke: rank 1 has not called it"));
+              StrEq("gather: the connection to a peer broke: rank 1 has not called it"));
 }
 
 TEST(QueuedCallsTest, AConnectionThatBreaksWithNothingQueuedIsLeftAlone) {
   Device device;
   device.done = device.broken = true;
   QueuedCalls calls(device.link(), kShort);
-  calls.add(device.call());
+  calls.add(kCall, device.call());
   calls.wait_for_all();
   calls.check();
   EXPECT_EQ(device.let_go, 0);
@@ -101,7 +114,7 @@ TEST(QueuedCallsTest, WhatTheDeviceThrowsComesOutOfTheWaitForIt) {
   Device device;
   QueuedCalls calls(device.link(), kLong);
   const QueuedCalls::Done fails = []() -> bool { throw std::out_of_range("an assertion failed"); };
-  calls.add(fails);
+  calls.add(kCall, fails);
   EXPECT_THROW(calls.wait_for(fails), std::out_of_range);
   calls.wait_for_all();  // It is no trouble of the communication.
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "runtime/comm/ring_chunks.h"
 
@@ -179,7 +180,10 @@ void SharedMemoryExchange::broadcast(void* data, std::size_t bytes, int root, Ti
       std::byte* mine = begin_round();
       if (rank() == root) std::memcpy(mine, begin + at, piece);
       publish();
-      if (rank() == root) continue;
+      if (rank() == root) {
+        has_unseen_peers_ = true;
+        continue;
+      }
       await_published(root);
       std::memcpy(begin + at, slot(root), piece);
     }
@@ -212,7 +216,7 @@ void SharedMemoryExchange::scatter(const std::vector<const void*>& slices, void*
         std::memcpy(mine + peer * step, static_cast<const std::byte*>(slices[peer]) + at, piece);
       }
       publish();
-      if (rank() != root) await_published(root);
+      rank() == root ? void(has_unseen_peers_ = true) : await_published(root);
       std::memcpy(static_cast<std::byte*>(out) + at,
                   slot(root) + static_cast<std::size_t>(rank()) * step, piece);
     }
@@ -230,6 +234,9 @@ void SharedMemoryExchange::barrier(Timeout timeout) {
 std::byte* SharedMemoryExchange::begin_round() {
   ++round_;
   for (int peer = 0; peer < world_size(); ++peer) await(peer, 2 * round_ - 3);
+  if (std::exchange(has_unseen_peers_, false)) {
+    for (int peer = 0; peer < world_size(); ++peer) check_last_round(peer);
+  }
   segment_->mine().calls[round_ & 1] = call_;
   return slot(rank());
 }
@@ -292,6 +299,15 @@ void SharedMemoryExchange::check_same_call(int rank) const {
   throw CallsDiffer(in_this_call(
       "rank " + std::to_string(rank) + " is in another call: " + text_of(theirs) +
       (theirs.element == call_.element ? "" : " with another element type or operation")));
+}
+
+// A root gives, and does not look at what the others do until they meet again.
+void SharedMemoryExchange::check_last_round(int rank) const {
+  const std::uint32_t last = (round_ - 1) & 1;
+  const SharedCall &mine = segment_->mine().calls[last], &theirs = segment_->area(rank).calls[last];
+  if (theirs == mine) return;
+  throw CallsDiffer(in_this_call("before it, rank " + std::to_string(rank) + " was in " +
+                                 text_of(theirs) + ", and this one in " + text_of(mine)));
 }
 
 std::string SharedMemoryExchange::in_this_call(const std::string& reason) const {

@@ -89,12 +89,14 @@ class SharedMemoryExchange {
   void await(int rank, std::uint32_t target);
   void check_peers(std::uint32_t target) const;
   void check_same_call(int rank) const;
+  void check_last_round(int rank) const;
   std::string in_this_call(const std::string& reason) const;
   [[noreturn]] void fail(const std::string& reason) const;
 
   const std::unique_ptr<SharedMemorySegment> segment_;
   const std::chrono::microseconds spin_;
   std::uint32_t round_ = 0;
+  bool has_unseen_peers_ = false;  // In the last round this rank did not look at their calls.
   const std::unique_ptr<std::byte[]> scratch_;
   std::vector<const std::byte*> sources_;
 

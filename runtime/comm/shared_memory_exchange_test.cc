@@ -238,6 +238,19 @@ TEST(SharedMemoryExchangeTest, NamesARankInAnotherCall) {
   });
 }
 
+// Each takes itself for the root, and so waits for nobody.
+TEST(SharedMemoryExchangeTest, RootsThatDifferAreSeenInTheNextCall) {
+  on_forks(2, [](SharedMemoryExchange& exchange) {
+    int value = 7;
+    exchange.broadcast(&value, sizeof value, exchange.rank(), kLong);
+    const std::string mine = std::to_string(exchange.rank());
+    const std::string other = std::to_string(1 - exchange.rank());
+    EXPECT_THAT(error_of<CommunicationError>([&] { exchange.barrier(kLong); }),
+                HasSubstr("before it, rank " + other + " was in broadcast of 4 bytes from rank " +
+                          other + ", and this one in broadcast of 4 bytes from rank " + mine));
+  });
+}
+
 TEST(SharedMemoryExchangeTest, AbortEndsTheCallsOfAll) {
   on_forks(2, [](SharedMemoryExchange& exchange) {
     exchange.barrier(kLong);

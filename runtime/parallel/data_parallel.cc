@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/nn/module.h>
+#include <torch/nn/modules/embedding.h>
 
 #include <algorithm>
 #include <functional>
@@ -23,8 +24,10 @@ namespace {
 
 using torch::autograd::Node;
 
-// Every node of the graph behind `root`.
-std::unordered_set<const Node*> nodes_behind(const at::Tensor& root) {
+// Every node of the graph behind `root`, or those that were seen until the first for which `stop`
+// is true.
+template <typename Stop>
+std::unordered_set<const Node*> nodes_behind(const at::Tensor& root, Stop&& stop) {
   std::unordered_set<const Node*> seen;
   std::vector<const Node*> open;
   const auto visit = [&](const Node* node) {
@@ -34,6 +37,7 @@ std::unordered_set<const Node*> nodes_behind(const at::Tensor& root) {
   while (!open.empty()) {
     const Node* node = open.back();
     open.pop_back();
+    if (stop(node)) break;
     for (const auto& edge : node->next_edges()) visit(edge.function.get());
   }
   return seen;
@@ -52,55 +56,58 @@ std::vector<std::pair<std::string, at::Tensor>> distinct(const NamedTensors& nam
   return out;
 }
 
+std::vector<at::Tensor> detached(std::vector<at::Tensor> tensors) {
+  for (at::Tensor& tensor : tensors) tensor = tensor.detach();
+  return tensors;
+}
+
+// Those whose gradients are sparse, which no tensor tells by itself.
+std::unordered_set<const void*> with_sparse_gradients(const torch::nn::Module& module) {
+  std::unordered_set<const void*> out;
+  for (const auto& part : module.modules()) {
+    const auto* embedding = part->as<torch::nn::EmbeddingImpl>();
+    const auto* bag = part->as<torch::nn::EmbeddingBagImpl>();
+    if (embedding != nullptr && embedding->options.sparse()) {
+      out.insert(embedding->weight.unsafeGetTensorImpl());
+    } else if (bag != nullptr && bag->options.sparse()) {
+      out.insert(bag->weight.unsafeGetTensorImpl());
+    }
+  }
+  return out;
+}
+
 class DataParallel final : public ParallelStrategy {
  public:
   DataParallel(std::shared_ptr<torch::nn::Module> module,
                std::shared_ptr<Communicator> communicator, const DataParallelOptions& options)
       : module_(std::move(module)), communicator_(std::move(communicator)), options_(options) {
-    std::vector<at::Tensor> state;
-    for (auto& [name, tensor] : distinct(module_->named_parameters())) {
-      state.push_back(tensor.detach());
-      if (!tensor.requires_grad()) continue;
-      accumulators_.push_back(torch::autograd::impl::grad_accumulator(tensor));
-      parameters_.push_back(tensor);
-      names_.push_back(name);
-    }
-    for (auto& [name, tensor] : distinct(module_->named_buffers())) {
-      buffers_.push_back(tensor.detach());
-      state.push_back(buffers_.back());
-    }
+    for (auto& [name, tensor] : distinct(module_->named_buffers())) buffers_.push_back(tensor);
     check_same_model();
-    communicator_->broadcast(state);
-    if (!parameters_.empty()) reducer_ = make_reducer();
-    // The reducer learns a static graph from the first pass that it sees at all.
-    if (options_.static_graph) add_forced(1);
+    copy_from(0);
+    follow_parameters();
   }
 
   const torch::nn::Module* module() const override { return module_.get(); }
 
   bool has_gradients() const { return reducer_ != nullptr; }
 
-  bool reached_from(const at::Tensor& loss) const override {
-    const auto reached = nodes_behind(loss);
-    return std::any_of(accumulators_.begin(), accumulators_.end(),
-                       [&](const auto& node) { return reached.contains(node.get()); });
+  bool reached_from(const at::Tensor& loss) override {
+    follow_changes();
+    bool reached = false;
+    nodes_behind(loss, [&](const Node* node) { return reached = accumulators_.contains(node); });
+    return reached;
   }
 
   void before_backward(const at::Tensor& loss) override { begin_pass({loss}); }
 
   void after_backward(const at::Tensor& loss) override {
-    // The first pass over a static graph only counts how often each parameter is used.
-    if (options_.static_graph && passes_ == 1) {
-      add_forced(-1);
-      reducer_->delay_all_reduce();
-    }
     try {
-      reducer_->check_finalized();
+      end_pass();
     } catch (const c10::Error&) {
       throw std::runtime_error(unused_parameters(loss));
     }
     release_views();
-    if (broadcasts_buffers()) communicator_->enqueue_broadcast(buffers_, leader_);
+    if (broadcasts_buffers()) communicator_->enqueue_broadcast(detached(buffers_), leader_);
   }
 
   bool broadcasts_buffers() const override {
@@ -111,6 +118,7 @@ class DataParallel final : public ParallelStrategy {
 
   // Through the same hooks, so that whatever the reducer does for a pass is done here too.
   void shadow_backward(bool broadcast_buffers) override {
+    follow_changes();
     const at::AutoGradMode with_graph(true);
     std::vector<at::Tensor> kept, outputs, zeros;
     for (at::Tensor& parameter : parameters_) {
@@ -122,25 +130,58 @@ class DataParallel final : public ParallelStrategy {
     }
     begin_pass(outputs);
     torch::autograd::backward(outputs, zeros);
-    reducer_->check_finalized();
+    end_pass();
     for (std::size_t i = 0; i < kept.size(); ++i) parameters_[i].mutable_grad() = kept[i];
-    if (broadcast_buffers) communicator_->enqueue_broadcast(buffers_, leader_);
+    if (broadcast_buffers) communicator_->enqueue_broadcast(detached(buffers_), leader_);
   }
 
   void copy_from(int rank) override {
     std::vector<at::Tensor> state = buffers_;
-    for (auto& [name, tensor] : distinct(module_->named_parameters())) {
-      state.push_back(tensor.detach());
-    }
-    communicator_->broadcast(state, rank);
+    for (auto& [name, tensor] : distinct(module_->named_parameters())) state.push_back(tensor);
+    communicator_->broadcast(detached(state), rank);
   }
 
  private:
+  // With those parameters that require a gradient now, which a program may change on the way.
+  void follow_parameters() {
+    reducer_ = nullptr;
+    followed_.clear();
+    parameters_.clear();
+    names_.clear();
+    accumulators_.clear();
+    for (auto& [name, tensor] : distinct(module_->named_parameters())) {
+      followed_.emplace_back(tensor, tensor.requires_grad());
+      if (!tensor.requires_grad()) continue;
+      parameters_.push_back(tensor);
+      names_.push_back(name);
+      auto accumulator = torch::autograd::impl::grad_accumulator(tensor);
+      accumulators_.emplace(accumulator.get(), accumulator);
+    }
+    if (!parameters_.empty()) reducer_ = make_reducer();
+    // The reducer learns a static graph from the first pass that it sees at all.
+    if (options_.static_graph && !std::exchange(learns_graph_, true)) add_forced(1);
+  }
+
+  void follow_changes() {
+    const auto has_changed = [](const auto& one) {
+      return one.first.requires_grad() != one.second;
+    };
+    if (std::any_of(followed_.begin(), followed_.end(), has_changed)) follow_parameters();
+  }
+
   void begin_pass(const std::vector<at::Tensor>& outputs) {
     reducer_->rebuild_buckets();
-    ++passes_;
     reducer_->prepare_for_backward(options_.find_unused_parameters ? outputs
                                                                    : std::vector<at::Tensor>());
+  }
+
+  void end_pass() {
+    // The first pass over a static graph only counts how often each parameter is used.
+    if (std::exchange(learns_graph_, false)) {
+      add_forced(-1);
+      reducer_->delay_all_reduce();
+    }
+    reducer_->check_finalized();
   }
 
   // A broadcast between models that differ would hang or mix them up.
@@ -171,7 +212,11 @@ class DataParallel final : public ParallelStrategy {
     }
     const std::int64_t cap = std::int64_t{options_.bucket_cap_mb} << 20;
     const std::int64_t first = std::min<std::int64_t>(c10d::kDefaultFirstBucketBytes, cap);
-    const std::vector<bool> sparse(parameters_.size(), false);
+    const auto sparse_ones = with_sparse_gradients(*module_);
+    std::vector<bool> sparse;
+    for (const at::Tensor& parameter : parameters_) {
+      sparse.push_back(sparse_ones.contains(parameter.unsafeGetTensorImpl()));
+    }
     auto [buckets, limits] = c10d::compute_bucket_assignment_by_size(
         parameters_, {static_cast<std::size_t>(first), static_cast<std::size_t>(cap)}, sparse);
     std::reverse(buckets.begin(), buckets.end());
@@ -201,11 +246,12 @@ class DataParallel final : public ParallelStrategy {
 
   std::string unused_parameters(const at::Tensor& loss) const {
     constexpr std::size_t kNamed = 10;
-    const auto reached = nodes_behind(loss);
+    const auto reached = nodes_behind(loss, [](const Node*) { return false; });
     std::string names;
     std::size_t count = 0;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      if (reached.contains(accumulators_[i].get()) || ++count > kNamed) continue;
+      const auto accumulator = torch::autograd::impl::grad_accumulator(parameters_[i]);
+      if (reached.contains(accumulator.get()) || ++count > kNamed) continue;
       names += (names.empty() ? "" : ", ") + names_[i];
     }
     if (count > kNamed) names += " and " + std::to_string(count - kNamed) + " more";
@@ -219,11 +265,12 @@ class DataParallel final : public ParallelStrategy {
   const std::shared_ptr<torch::nn::Module> module_;
   const std::shared_ptr<Communicator> communicator_;
   const DataParallelOptions options_;
-  std::vector<at::Tensor> parameters_;  // Those that require a gradient.
-  std::vector<std::string> names_;      // Of parameters_.
-  std::vector<std::shared_ptr<Node>> accumulators_;
+  std::vector<std::pair<at::Tensor, bool>> followed_;  // All, and whether they required a gradient.
+  std::vector<at::Tensor> parameters_;                 // Those that do.
+  std::vector<std::string> names_;                     // Of parameters_.
+  std::unordered_map<const Node*, std::shared_ptr<Node>> accumulators_;  // Of parameters_.
   std::vector<at::Tensor> buffers_;
-  std::int64_t passes_ = 0;
+  bool learns_graph_ = false;
   int leader_ = 0;
   std::unique_ptr<c10d::Reducer> reducer_;
 };

@@ -15,8 +15,9 @@ class ParallelStrategy {
  public:
   virtual ~ParallelStrategy() = default;
 
-  // Whether the backward pass from `loss` reaches a parameter of this model. Walks the graph.
-  virtual bool reached_from(const at::Tensor& loss) const = 0;
+  // Whether the backward pass from `loss` reaches a parameter of this model that requires a
+  // gradient now. Walks the graph until it does. Comes before before_backward().
+  virtual bool reached_from(const at::Tensor& loss) = 0;
 
   // Before the backward pass from `loss`: from now on gradients are reduced as they become ready.
   virtual void before_backward(const at::Tensor& loss) = 0;

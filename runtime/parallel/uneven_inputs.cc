@@ -27,17 +27,19 @@ void UnevenInputs::announce(ParallelStrategy& model) {
     throw std::logic_error("join_uneven_inputs: prepare models before it");
   announced[static_cast<std::size_t>(known - models_.begin())] = {
       .takes_part = true, .buffers = model.broadcasts_buffers()};
-  const OperationScope operation(communicator_.get(), "join_uneven_inputs");
-  const JoinRound round =
-      join_round(communicator_->all_gather_number(announcement_of(announced)), models_.size());
+  const JoinRound round = join_round(gather(announcement_of(announced)), models_.size());
   model.set_leader(round.leader);
 }
 
-std::optional<int> UnevenInputs::finish() {
+std::vector<std::int64_t> UnevenInputs::gather(std::int64_t number) {
   const OperationScope operation(communicator_.get(), "join_uneven_inputs");
+  return communicator_->all_gather_number(number);
+}
+
+std::optional<int> UnevenInputs::finish() {
   bool ended_last = true;
   while (true) {
-    const JoinRound round = join_round(communicator_->all_gather_number(0), models_.size());
+    const JoinRound round = join_round(gather(0), models_.size());
     if (round.over) break;
     ended_last = false;
     const auto pass = [&] {
@@ -46,9 +48,9 @@ std::optional<int> UnevenInputs::finish() {
         if (round.models[i].takes_part) models_[i]->shadow_backward(round.models[i].buffers);
       }
     };
-    communicator_->run_call("backward", pass);
+    communicator_->run_call("backward", pass);  // As it is called on the others.
   }
-  const auto last = communicator_->all_gather_number(ended_last ? 1 : 0);
+  const auto last = gather(ended_last ? 1 : 0);
   for (const auto& model : models_) model->set_leader(0);
   if (std::count(last.begin(), last.end(), 0) == 0) return std::nullopt;
   const int source = static_cast<int>(std::find(last.begin(), last.end(), 1) - last.begin());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -28,6 +29,8 @@ class UnevenInputs {
   std::optional<int> finish();
 
  private:
+  std::vector<std::int64_t> gather(std::int64_t number);
+
   const std::vector<std::shared_ptr<ParallelStrategy>> models_;
   const std::shared_ptr<Communicator> communicator_;
 };

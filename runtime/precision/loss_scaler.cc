@@ -9,16 +9,19 @@
 #include <stdexcept>
 #include <unordered_set>
 
+#include "runtime/distinct.h"
+
 namespace accel {
 namespace {
 
 using torch::optim::Optimizer;
 
-template <typename Visit>
-void for_each_parameter(const Optimizer& optimizer, Visit&& visit) {
+std::vector<at::Tensor> parameters_of(const Optimizer& optimizer) {
+  std::vector<at::Tensor> parameters;
   for (const auto& group : optimizer.param_groups()) {
-    for (const at::Tensor& parameter : group.params()) visit(parameter);
+    parameters.insert(parameters.end(), group.params().begin(), group.params().end());
   }
+  return distinct(parameters);
 }
 
 // Gradients that one kernel can take.
@@ -30,8 +33,8 @@ struct Batch {
 
 std::vector<Batch> gradients_of(const Optimizer& optimizer) {
   std::vector<Batch> batches;
-  for_each_parameter(optimizer, [&](const at::Tensor& parameter) {
-    if (!parameter.grad().defined()) return;
+  for (const at::Tensor& parameter : parameters_of(optimizer)) {
+    if (!parameter.grad().defined()) continue;
     at::Tensor gradient = parameter.grad().detach();
     if (gradient.scalar_type() == at::kHalf) {
       throw std::invalid_argument(
@@ -47,7 +50,7 @@ std::vector<Batch> gradients_of(const Optimizer& optimizer) {
       batch = batches.insert(batch, Batch{gradient.device(), gradient.scalar_type(), {}});
     }
     batch->gradients.push_back(std::move(gradient));
-  });
+  }
   return batches;
 }
 
@@ -65,7 +68,7 @@ at::Tensor LossScaler::scale(const at::Tensor& loss, bool reduced) {
   const bool unscaled = std::any_of(optimizers_.begin(), optimizers_.end(),
                                     [](const Owned& owned) { return owned.unscaled; });
   if (unscaled) end_round();
-  reduced_ = reduced;
+  reduced_ = reduced && (reduced_ || unscaled);
   // A tensor and not a number, with which an fp16 loss would stay fp16 and overflow.
   return loss.mul(at::full({}, scale_.scale(), loss.options().dtype(at::kFloat)));
 }
@@ -109,11 +112,12 @@ void LossScaler::unscale_owners(const std::vector<at::Tensor>& parameters) {
   for (const at::Tensor& parameter : parameters) wanted.insert(parameter.unsafeGetTensorImpl());
   for (Owned& owned : optimizers_) {
     if (owned.living.expired()) continue;
-    bool owns = false;
-    for_each_parameter(*owned.optimizer, [&](const at::Tensor& parameter) {
-      owns = owns || wanted.contains(parameter.unsafeGetTensorImpl());
-    });
-    if (owns) unscale(owned);
+    const std::vector<at::Tensor> owns = parameters_of(*owned.optimizer);
+    if (std::any_of(owns.begin(), owns.end(), [&](const at::Tensor& parameter) {
+          return wanted.contains(parameter.unsafeGetTensorImpl());
+        })) {
+      unscale(owned);
+    }
   }
 }
 

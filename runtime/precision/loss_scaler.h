@@ -70,7 +70,7 @@ class LossScaler {
 
   LossScale scale_;
   std::vector<Owned> optimizers_;
-  bool reduced_ = true;  // The gradients of the last backward pass.
+  bool reduced_ = true;  // The gradients of all backward passes of this round.
   bool may_differ_ = false;
 };
 
