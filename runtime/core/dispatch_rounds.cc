@@ -27,7 +27,7 @@ DispatchRounds::DispatchRounds(const ShardOptions& options, BatchSamplerShard::S
 std::optional<ShardedBatch> DispatchRounds::next() {
   ShardedBatch round;
   std::size_t batches = 0;
-  while (batches < batches_of_round(options_)) {
+  while (batches < batches_of_round(options_) || leaves_one_out(options_, round.indices.size())) {
     const std::optional<IndexBatch> batch = inner_();
     if (!batch) break;
     append(round.indices, *batch);

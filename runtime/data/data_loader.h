@@ -223,7 +223,8 @@ class DataLoader {
   std::pair<std::size_t, std::size_t> count_batches() const {
     if constexpr (batch_sampler<Sampler>) {
       const bool matters = !source_->drop_last() && binding_.num_processes > 1 &&
-                           !binding_.evens_batches() && (binding_.split_batches || dispatched());
+                           !source_->even_batches(binding_) &&
+                           (binding_.split_batches || dispatched());
       if (matters)
         throw std::logic_error("only the batch sampler knows the size of its last batch");
       if constexpr (requires { source_->sampler.size(); }) {

@@ -1,0 +1,104 @@
+// How loops over loaders begin and end, which one counts, and what they leave behind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <numeric>
+#include <stdexcept>
+
+#include "runtime/accelerator.h"
+#include "runtime/data/data_loader.h"
+#include "runtime/testing/datasets.h"
+#include "runtime/testing/ranks.h"
+
+namespace accel {
+namespace {
+
+using ::testing::ElementsAre;
+using torch::data::DataLoaderOptions;
+using torch::data::samplers::SequentialSampler;
+
+template <typename Loader>
+Values all_of(Loader& loader) {
+  Values all;
+  for (const torch::Tensor& batch : loader) {
+    for (std::int64_t value : values(batch)) all.push_back(value);
+  }
+  return all;
+}
+
+Values range(std::int64_t begin, std::int64_t end) {
+  Values numbers(static_cast<std::size_t>(end - begin));
+  std::iota(numbers.begin(), numbers.end(), begin);
+  return numbers;
+}
+
+DataLoaderOptions with_workers(std::size_t workers) {
+  return DataLoaderOptions(2).workers(workers);
+}
+
+TEST(LoopTest, OneAtATime) {
+  auto loader = make_data_loader<SequentialSampler>(MapNumbers(6), with_workers(1));
+  for ([[maybe_unused]] auto& batch : loader) {
+    EXPECT_THROW(loader.begin(), std::logic_error);
+    break;
+  }
+  EXPECT_EQ(all_of(loader), range(0, 6));
+}
+
+// A gathered number of rows is cut by the loop that is running, and by no other.
+TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto [train, eval] =
+        accelerator.prepare(make_data_loader<SequentialSampler>(MapNumbers(5), with_workers(1)),
+                            make_data_loader<SequentialSampler>(MapNumbers(7), with_workers(0)));
+    const auto rows = [&] { return accelerator.gather_for_metrics(torch::zeros({2})).size(0); };
+    std::vector<std::int64_t> in_train;
+    for ([[maybe_unused]] auto& batch : train) {
+      Values seen;
+      for (const torch::Tensor& inner : eval) {
+        for (std::int64_t value : values(accelerator.gather_for_metrics(inner))) {
+          seen.push_back(value);
+        }
+      }
+      EXPECT_EQ(seen, range(0, 7));
+      in_train.push_back(rows());
+    }
+    EXPECT_THAT(in_train, ElementsAre(4, 1));
+    for ([[maybe_unused]] auto& batch : train) {
+      if (train.end_of_dataloader()) break;  // With one real sample in the step.
+    }
+    EXPECT_EQ(rows(), 4);
+    auto it = train.begin();
+    while (it != train.end()) ++it;
+    EXPECT_EQ(rows(), 4) << "although the iterator lives";
+  });
+}
+
+// A collective in the body of the first step, for which nobody may wait for the second one's end.
+template <typename Loader>
+void expect_no_wait_for_the_end(Accelerator& accelerator, Loader loader) {
+  for ([[maybe_unused]] const int epoch : {0, 1}) {
+    std::size_t steps = 0;
+    for (const torch::Tensor& batch : loader) {
+      if (++steps == 1) EXPECT_EQ(values(accelerator.gather(batch % 100)), range(0, 4));
+    }
+    EXPECT_EQ(steps, accelerator.is_main_process() ? 2u : 1u);
+    EXPECT_EQ(steps, loader.size());
+  }
+}
+
+TEST(LoopTest, AProcessWithoutASliceOfTheLastBatchEndsAtOnce) {
+  on_ranks(2, [] {
+    Accelerator accelerator(
+        {.even_batches = false, .dispatch_batches = true, .timeout = std::chrono::seconds(20)});
+    expect_no_wait_for_the_end(accelerator,
+                               accelerator.prepare(make_data_loader(StreamNumbers(5), 2)));
+    expect_no_wait_for_the_end(accelerator, accelerator.prepare(make_data_loader<SequentialSampler>(
+                                                MapNumbers(5), with_workers(2))));
+  });
+}
+
+}  // namespace
+}  // namespace accel
