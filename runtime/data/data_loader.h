@@ -40,10 +40,11 @@ namespace accel {
 //
 // Datasets whose samples have indices are read through a sampler of indices, or one that makes the
 // batches itself (see batch_sampler); of these each process reads its own share only. Streams are
-// datasets that are asked for a number of samples: torch's StatefulDataset, and StreamDataset with
-// a StreamSampler. Each process reads all of a stream and keeps its share; or, with
-// dispatch_batches, rank 0 reads alone. A loop reads in its own thread, or ahead of itself in as
-// many others as DataLoaderOptions::workers says, of a stream in one.
+// datasets that are asked for a number of samples: torch's StatefulDataset, which std::nullopt ends
+// and an empty batch does not, and StreamDataset with a StreamSampler. Each process reads all of a
+// stream and keeps its share; or, with dispatch_batches, rank 0 reads alone. A loop reads in its
+// own thread, or ahead of itself in as many others as DataLoaderOptions::workers says, of a stream
+// in one.
 template <typename Dataset, typename Sampler>
 class DataLoader {
  public:

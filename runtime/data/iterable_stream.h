@@ -80,11 +80,14 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     return step;
   }
 
-  // Up to `count` samples, as many as come at once. None is the end.
+  // Up to `count` samples, as many as come at once. None is the end. Of a StatefulDataset only a
+  // missing batch is the end: one that filters may have nothing to give for once.
   std::optional<Batch> read(std::size_t count) {
     std::optional<Batch> batch;
     if constexpr (Dataset::is_stateful) {
-      batch = source_->dataset.get_batch(count);
+      do {
+        batch = source_->dataset.get_batch(count);
+      } while (batch && Rows<Batch>::count(*batch) == 0);
     } else if (const auto request = source_->sampler.next(count)) {
       batch = source_->dataset.get_batch(static_cast<std::size_t>(*request));
     }

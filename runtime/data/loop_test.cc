@@ -100,5 +100,22 @@ TEST(LoopTest, AProcessWithoutASliceOfTheLastBatchEndsAtOnce) {
   });
 }
 
+// Has nothing to give at every second call.
+struct Filtered : StreamNumbers {
+  Filtered() : StreamNumbers(5, 2) {}
+  std::optional<torch::Tensor> get_batch(std::size_t size) override {
+    if (calls++ % 2 == 0) return torch::empty({0}, torch::kLong);
+    return StreamNumbers::get_batch(size);
+  }
+  std::size_t calls = 0;
+};
+
+TEST(StreamTest, AnEmptyBatchIsNotTheEnd) {
+  for (const std::size_t workers : {0, 1}) {
+    auto loader = make_data_loader(Filtered(), with_workers(workers));
+    EXPECT_EQ(all_of(loader), range(0, 5));
+  }
+}
+
 }  // namespace
 }  // namespace accel
