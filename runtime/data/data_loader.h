@@ -34,9 +34,9 @@ namespace accel {
 //
 // Before prepare() it yields every batch. After it, this process's share, already on the device;
 // batch_size then counts per process, or over all of them with split_batches. Each loop is an epoch
-// of its own order if the sampler shuffles, and all ranks see the same order. A loop that is left
-// early ends its epoch. Batches come in the sampler's order, whatever
-// DataLoaderOptions::enforce_ordering says.
+// of its own order if the sampler shuffles, and all ranks see the same order. The loop after one
+// that was left early is the next epoch; see state_dict() for what is saved between them. Batches
+// come in the sampler's order, whatever DataLoaderOptions::enforce_ordering says.
 //
 // Datasets whose samples have indices are read through a sampler of indices, or one that makes the
 // batches itself (see batch_sampler); of these each process reads its own share only. Streams are
@@ -136,17 +136,21 @@ class DataLoader {
   // The epochs that are left of `count`, for the outer loop of a training: from epoch() on, which
   // after load_state() is the epoch that was saved.
   auto epochs(std::size_t count) const { return std::views::iota(std::min(epoch(), count), count); }
-  // The next loop is this epoch, from its first sample.
+  // The next loop is this epoch, from its first sample; if it is the one that load_state_dict() or
+  // load_state() goes on with, from where that was. So a training may say it before each loop.
   void set_epoch(std::size_t epoch) { progress_->set_epoch(epoch); }
 
   // How far a prepared loader is: the same on all ranks, inside a loop (the running step counts as
-  // seen) and between loops. After load_state_dict(), on every rank, the next loop yields what is
-  // left of that epoch, each sample once, with any number of processes and any batch size; the
-  // loops after that are the next epochs, whole. The script makes the same dataset and sampler
-  // again. A sampler's order is to depend on nothing but the process-wide CPU generator, which is
-  // seeded for each epoch, and set_epoch(); a stream yields an epoch's samples in the same order
-  // again. Of a stream, the samples that were seen are read and discarded. Throw std::logic_error
-  // if the loader is not prepared.
+  // seen) and between loops. Where a loop was left by break or an exception, it says where, until
+  // the next loop begins: what is saved then goes on inside that epoch. A script that does not want
+  // the rest, say as it leaves each epoch after some steps, says set_epoch(epoch()) before it
+  // saves. After load_state_dict(), on every rank, the next loop yields what is left of that epoch,
+  // each sample once, with any number of processes and any batch size; the loops after that are the
+  // next epochs, whole. The script makes the same dataset and sampler again. A sampler's order is
+  // to depend on nothing but the process-wide CPU generator, which is seeded for each epoch, and
+  // set_epoch(); a stream yields an epoch's samples in the same order again. Of a stream, the
+  // samples that were seen are read and discarded. Throw std::logic_error if the loader is not
+  // prepared.
   LoaderState state_dict() const { return progress_->state(); }
   void load_state_dict(const LoaderState& state) { progress_->load(state); }
 

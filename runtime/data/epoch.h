@@ -58,8 +58,8 @@ class Epoch {
   }
 
   void finish() {
-    running_->position = {};
     running_->done = true;
+    running_->over = running_->over || !error_;
     active_->leave(&running_->position);
     stream_.reset();
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));

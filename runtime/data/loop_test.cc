@@ -76,6 +76,31 @@ TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
   });
 }
 
+// As of a run that is told to end: it leaves the loop, saves, and another one goes on.
+TEST(LoopTest, WhatWasLeftOfAnEpochComesAfterAResume) {
+  const auto make = [](std::size_t fails_at) {
+    MapNumbers map(10);
+    map.fails_at = fails_at;
+    return make_data_loader<SequentialSampler>(map, 2).bound({.prepared = true, .seed = 3});
+  };
+  auto loader = make(100), torn = make(5);
+  for (const torch::Tensor& batch : loader) {
+    if (values(batch)[0] == 2) break;
+  }
+  EXPECT_THROW(all_of(torn), std::out_of_range);
+  EXPECT_EQ(torn.state_dict(), loader.state_dict());
+  auto resumed = make(100);
+  resumed.load_state_dict(loader.state_dict());
+  std::vector<Values> epochs;
+  for (const std::size_t epoch : resumed.epochs(2)) {
+    resumed.set_epoch(epoch);
+    epochs.push_back(all_of(resumed));
+  }
+  EXPECT_THAT(epochs, ElementsAre(range(4, 10), range(0, 10)));
+  EXPECT_EQ(all_of(loader), range(0, 10)) << "the same run has gone on to the next";
+  EXPECT_EQ(loader.state_dict(), (LoaderState{.epoch = 2, .seed = 3, .samples = 0}));
+}
+
 // A collective in the body of the first step, for which nobody may wait for the second one's end.
 template <typename Loader>
 void expect_no_wait_for_the_end(Accelerator& accelerator, Loader loader) {
