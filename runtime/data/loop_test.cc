@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "runtime/accelerator.h"
 #include "runtime/data/data_loader.h"
@@ -73,6 +75,29 @@ TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
     auto it = train.begin();
     while (it != train.end()) ++it;
     EXPECT_EQ(rows(), 4) << "although the iterator lives";
+  });
+}
+
+// As of a script that takes a batch of other data every few steps.
+TEST(LoopTest, AnIteratorThatIsKeptCountsForItsOwnStepsOnly) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto [train, eval] =
+        accelerator.prepare(make_data_loader<SequentialSampler>(MapNumbers(11), with_workers(0)),
+                            make_data_loader<SequentialSampler>(MapNumbers(5), with_workers(0)));
+    const auto rows = [&] { return accelerator.gather_for_metrics(torch::zeros({2})).size(0); };
+    std::optional<decltype(eval.begin())> kept;
+    std::vector<std::int64_t> in_train, in_eval;
+    for ([[maybe_unused]] auto& batch : train) {
+      in_train.push_back(rows());
+      if (in_train.size() == 3) break;
+      if (kept) ++*kept;
+      if (!kept) kept.emplace(eval.begin());
+      in_eval.push_back(rows());
+    }
+    EXPECT_THAT(in_train, ElementsAre(4, 4, 3));
+    EXPECT_THAT(in_eval, ElementsAre(4, 1));
+    EXPECT_EQ(rows(), 1) << "it is the only one left";
   });
 }
 
