@@ -29,8 +29,8 @@
 
 namespace accel {
 
-// A holder, like LibTorch's modules: copies are the same loader. One loop over it at a time; not
-// thread-safe.
+// A holder, like LibTorch's modules: copies are the same loader, and what prepare() makes of it has
+// the same dataset and sampler. One loop over all of these at a time; not thread-safe.
 //
 // Before prepare() it yields every batch. After it, this process's share, already on the device;
 // batch_size then counts per process, or over all of them with split_batches. Each loop is an epoch
@@ -78,18 +78,21 @@ class DataLoader {
     std::shared_ptr<Epoch<Batch>> epoch_;
   };
 
-  // Begins an epoch. Throws std::logic_error inside a loop over this loader; this and each step,
-  // what the dataset or the sampler threw for the batch they lead to, which ends the epoch, and
-  // std::invalid_argument if worker threads need copies of a dataset that has none. To begin is
-  // collective with AcceleratorOptions::rng_types: one broadcast. With
-  // dispatch_batches they are collective, and rank 0 reads for all: what it could not read is a
-  // CommunicationError on the others, as is a lost peer.
+  // Begins an epoch. Throws std::logic_error inside a loop over this loader, or over one with the
+  // same dataset and sampler; this and each step, what the dataset or the sampler threw for the
+  // batch they lead to, which ends the epoch, and std::invalid_argument if worker threads need
+  // copies of a dataset that has none. To begin is collective with AcceleratorOptions::rng_types:
+  // one broadcast. With dispatch_batches they are collective, and rank 0 reads for all: what it
+  // could not read is a CommunicationError on the others, as is a lost peer.
   Iterator begin() {
-    if (progress_->running() != nullptr) {
-      throw std::logic_error("this loader is in a loop already: leave that one first");
+    if (const auto loop = source_->loop.lock(); loop != nullptr && !loop->done) {
+      throw std::logic_error(
+          "this loader, or another one of its dataset and sampler, is in a loop already: leave it "
+          "first");
     }
     if (binding_.before_epoch) binding_.before_epoch();
     auto running = progress_->begin();
+    source_->loop = running;
     const EpochStart start{.number = running->number,
                            .samples = running->position.seen_samples,
                            .steps = running->position.seen_samples > 0 ? 0 : skipped_steps_,

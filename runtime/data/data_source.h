@@ -4,11 +4,13 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <vector>
 
 #include "runtime/core/batch_sampler_shard.h"
+#include "runtime/core/loader_progress.h"
 #include "runtime/data/loader_binding.h"
 
 namespace accel {
@@ -61,6 +63,7 @@ struct DataSource {
   Dataset dataset;
   Sampler sampler;
   ReadOptions options;
+  std::weak_ptr<const RunningEpoch> loop = {};  // Over any of the loaders that share this.
 
   bool drop_last() const {
     if constexpr (!batch_sampler<Sampler>) {

@@ -48,6 +48,22 @@ TEST(LoopTest, OneAtATime) {
   EXPECT_EQ(all_of(loader), range(0, 6));
 }
 
+// They have one sampler and one dataset, which two loops would take the samples of each other from.
+TEST(LoopTest, OneAtATimeOverAllThatArePreparedFromALoader) {
+  auto plain = make_data_loader(StreamNumbers(6), with_workers(0));
+  auto first = plain.bound({.prepared = true, .seed = 1});
+  auto second = skip_first_batches(plain.bound({.prepared = true, .seed = 1}), 1);
+  {
+    auto kept = first.begin();
+    EXPECT_THROW(second.begin(), std::logic_error);
+    EXPECT_THROW(plain.begin(), std::logic_error);
+  }
+  EXPECT_EQ(all_of(second), range(2, 6)) << "the one that was broken off is gone";
+  auto at_its_end = second.begin();
+  while (at_its_end != second.end()) ++at_its_end;
+  EXPECT_EQ(all_of(first), range(100, 106));
+}
+
 // A gathered number of rows is cut by the loop that is running, and by no other.
 TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
   on_ranks(2, [] {
