@@ -40,6 +40,7 @@ std::optional<ShardedBatch> DispatchRounds::next() {
   for (std::size_t at = 0; round.indices.size() % options_.num_processes != 0; ++at) {
     round.indices.push_back(first_[at % first_.size()]);
   }
+  round.padded_samples = round.indices.size();
   return round;
 }
 

@@ -71,11 +71,13 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
         dispatched_ ? dispatched_round(options_, rows, first) : round_share(options_, rows, first);
     if (!share) return std::nullopt;
     seen_samples_ += rows;
-    const std::size_t copies = dispatched_ ? 1 : options_.num_processes;
-    Step<Batch> step{pick(*share, *round),
-                     {.real_samples = rows,
-                      .padded_samples = share->size() * copies,
-                      .seen_samples = seen_samples_}};
+    // Of all processes, as each of them counts it.
+    const std::size_t padded = dispatched_             ? share->size()
+                               : options_.even_batches ? round_size(options_)
+                                                       : rows;
+    Step<Batch> step{
+        pick(*share, *round),
+        {.real_samples = rows, .padded_samples = padded, .seen_samples = seen_samples_}};
     transfer_->pin(step.batch);
     return step;
   }

@@ -94,6 +94,27 @@ TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
   });
 }
 
+// Padding is not repetition: of batches that differ in size no process may cut what another keeps.
+TEST(LoopTest, PaddedBatchesOfSeveralSizesAreCutOnNoProcess) {
+  on_ranks(2, [] {
+    for (const bool even : {true, false}) {
+      Accelerator accelerator({.even_batches = even, .dispatch_batches = false});
+      auto bags = accelerator.prepare(make_data_loader(MapNumbers(9), Bags{9}, 1));
+      auto stream = accelerator.prepare(make_data_loader(StreamNumbers(7), 2));
+      const auto gathered = [&](const torch::Tensor& batch) {
+        return values(accelerator.gather_for_metrics(
+            accelerator.pad_across_processes(batch, {.pad_index = -1})));
+      };
+      auto bag = bags.begin();
+      EXPECT_EQ(gathered(*bag), (Values{0, -1, 1, 2}));
+      EXPECT_EQ(gathered(*++bag), (Values{3, 4, 5, 6, -1, -1}));
+      auto piece = stream.begin();
+      ++piece;
+      EXPECT_EQ(gathered(*piece), even ? (Values{4, 5, 6}) : (Values{4, 5, 6, -1}));
+    }
+  });
+}
+
 // As of a script that takes a batch of other data every few steps.
 TEST(LoopTest, AnIteratorThatIsKeptCountsForItsOwnStepsOnly) {
   on_ranks(2, [] {
