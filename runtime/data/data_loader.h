@@ -81,9 +81,11 @@ class DataLoader {
   // Begins an epoch. Throws std::logic_error inside a loop over this loader, or over one with the
   // same dataset and sampler; this and each step, what the dataset or the sampler threw for the
   // batch they lead to, which ends the epoch, and std::invalid_argument if worker threads need
-  // copies of a dataset that has none. To begin is collective with AcceleratorOptions::rng_types:
-  // one broadcast. With dispatch_batches they are collective, and rank 0 reads for all: what it
-  // could not read is a CommunicationError on the others, as is a lost peer.
+  // copies of a dataset that has none; std::runtime_error after DataLoaderOptions::timeout, though
+  // only once the reads under way have returned: one that never does holds the program, as a line
+  // on standard error then says. To begin is collective with AcceleratorOptions::rng_types: one
+  // broadcast. With dispatch_batches they are collective, and rank 0 reads for all: what it could
+  // not read is a CommunicationError on the others, as is a lost peer.
   Iterator begin() {
     if (const auto loop = source_->loop.lock(); loop != nullptr && !loop->done) {
       throw std::logic_error(
