@@ -20,8 +20,9 @@ Accelerator::Accelerator(const AcceleratorOptions& options)
       options_(options),
       precision_{state_->device.type(),
                  choose_precision(options.mixed_precision, state_->environment.mixed_precision)},
-      transfer_(std::make_shared<DeviceTransfer>(options.device_placement ? device() : c10::kCPU,
-                                                 options.pin_memory, options.non_blocking)),
+      transfer_(std::make_shared<DeviceTransfer>(
+          options.device_placement ? std::optional(device()) : std::nullopt, options.pin_memory,
+          options.non_blocking)),
       checkpointer_(std::make_shared<Checkpointer>(state_, options.project)) {
   GradientAccumulation accumulation = options.gradient_accumulation;
   accumulation.num_steps =

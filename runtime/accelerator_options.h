@@ -20,7 +20,8 @@ struct AcceleratorOptions {
   // Stay on the CPU even where there is a GPU. `accel launch --cpu` says the same for the whole
   // job.
   bool cpu = false;
-  // prepare() moves models, and prepared loaders their batches, to the device.
+  // prepare() moves models, and prepared loaders their batches, to the device. false: they stay
+  // where they are; only what rank 0 reads for all arrives on the device.
   bool device_placement = true;
   // batch_size of a prepared loader counts over all processes instead of per process.
   bool split_batches = false;

@@ -44,7 +44,8 @@ class Collectives : public ProcessControl {
 
   // gather() without the samples that even_batches repeated at the end of the loader that is being
   // iterated, so that each sample counts once. Only tensors with one row per sample are cut; a
-  // 0-dim tensor is a number per rank.
+  // 0-dim tensor is a number per rank, and of batches that differ in size, as of a batch sampler,
+  // what pad_across_processes() added stays on all ranks.
   torch::Tensor gather_for_metrics(const torch::Tensor& tensor) const;
   template <typename... Tensors>
   requires(sizeof...(Tensors) > 1) auto gather_for_metrics(const Tensors&... tensors) const {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <stdexcept>
 #include <vector>
 
@@ -137,6 +138,30 @@ TEST(JoinTest, ProcessesThatHaveEndedGoThroughTheOthersPasses) {
       EXPECT_EQ(length(loader), 2) << "even_batches is as before";
     });
   }
+}
+
+// One reader for all goes by its loader's own even_batches. Rank 1, which may have nothing of the
+// last batch, does not wait for it.
+TEST(JoinTest, DispatchedLoadersAreAsBefore) {
+  on_ranks(2, [] {
+    for (const bool even : {true, false}) {
+      Accelerator accelerator({.even_batches = even, .timeout = std::chrono::seconds(20)});
+      auto weight = std::make_shared<Weight>();
+      auto [model, loader] = accelerator.prepare(weight, make_data_loader(NumberStream(5), 2));
+      using Rows = std::vector<std::int64_t>;
+      Rows rows;
+      accelerator.join_uneven_inputs(
+          [&] {
+            for (const torch::Tensor& batch : loader) {
+              accelerator.backward(model(batch.to(torch::kFloat)).sum());
+              rows.push_back(batch.size(0));
+            }
+          },
+          {.even_batches = !even});
+      const bool short_of_one = !even && !accelerator.is_main_process();
+      EXPECT_EQ(rows, (short_of_one ? Rows{2} : Rows{2, 1}));
+    }
+  });
 }
 
 // A weight, and a buffer that counts what it has seen.

@@ -14,7 +14,8 @@ struct PrepareOptions {
 
 struct JoinOptions {
   // What holds instead of AcceleratorOptions::even_batches in the loops over prepared loaders that
-  // begin in the scope. false: no sample is repeated. Streams, and dispatch_batches, are as before.
+  // begin in the scope. false: no sample is repeated. Streams, and what rank 0 reads for all, are
+  // as before.
   std::optional<bool> even_batches = {};
 };
 

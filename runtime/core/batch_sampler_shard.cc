@@ -27,13 +27,13 @@ void extend(IndexBatch& batch, std::size_t size, const IndexBatch& cycle, std::s
   while (batch.size() < size) batch.push_back(cycle[at++ % cycle.size()]);
 }
 
-// std::nullopt where nothing is left of `batch`.
+// Of a `batch` for all; std::nullopt where nothing is left of it.
 std::optional<ShardedBatch> slice_of(const IndexBatch& batch, std::size_t begin, std::size_t count,
                                      std::size_t real_samples) {
   if (begin >= batch.size()) return std::nullopt;
   const auto from = batch.begin() + static_cast<std::ptrdiff_t>(begin);
   const auto to = from + static_cast<std::ptrdiff_t>(std::min(count, batch.size() - begin));
-  return ShardedBatch{IndexBatch(from, to), real_samples};
+  return ShardedBatch{IndexBatch(from, to), real_samples, batch.size()};
 }
 
 }  // namespace
@@ -89,7 +89,8 @@ std::optional<ShardedBatch> BatchSamplerShard::next_of_round() {
   const bool last_round = !ahead_;
   if (last_round && options_.even_batches && !options_.drop_last) complete(round);
   if (options_.process_index >= round.size()) return std::nullopt;
-  return ShardedBatch{std::move(round[options_.process_index]), real_samples};
+  const std::size_t padded_samples = count_samples(round);
+  return ShardedBatch{std::move(round[options_.process_index]), real_samples, padded_samples};
 }
 
 void BatchSamplerShard::complete(std::vector<IndexBatch>& round) const {

@@ -36,6 +36,9 @@ struct ShardedBatch {
   // Samples that all processes hold together in this step without the repeated ones. Concatenated
   // in process order, the repeated samples are what lies beyond this number.
   std::size_t real_samples = 0;
+  // With the repeated ones; the same for all processes as well, also where their batches differ in
+  // size.
+  std::size_t padded_samples = 0;
 };
 
 // Deals out an inner stream of batches:

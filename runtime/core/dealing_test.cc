@@ -89,6 +89,29 @@ TEST(RoundShareTest, TogetherTheProcessesGetEachSampleOnceAndThenRepetitions) {
   });
 }
 
+// A process may get nothing of the last round only, whatever the batches' sizes: else the processes
+// would not be at the same step.
+TEST(DispatchRoundsTest, InMidStreamEveryProcessGetsSamples) {
+  for (std::size_t n = 1; n <= 5; ++n) {
+    for (std::size_t length = 0; length <= 40; ++length) {
+      const ShardOptions options{.num_processes = n, .even_batches = false};
+      std::size_t at = 0, number = 0, seen = 0;
+      DispatchRounds rounds(options, [&]() -> std::optional<IndexBatch> {
+        if (at == length) return std::nullopt;
+        IndexBatch batch(std::min(length - at, number++ % 4 / 3 + 1));
+        std::iota(batch.begin(), batch.end(), at);
+        at += batch.size();
+        return batch;
+      });
+      while (const auto round = rounds.next()) {
+        seen += round->real_samples;
+        if (seen < length) ASSERT_FALSE(leaves_one_out(options, round->real_samples)) << n;
+      }
+      ASSERT_EQ(seen, length);
+    }
+  }
+}
+
 TEST(DispatchRoundsTest, GlobalBatchesDivideAndHoldEachSampleOnce) {
   for_each_world([](ShardOptions options, std::size_t length) {
     DispatchRounds rounds(options, batches(options, length));

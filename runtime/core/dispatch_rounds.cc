@@ -27,7 +27,7 @@ DispatchRounds::DispatchRounds(const ShardOptions& options, BatchSamplerShard::S
 std::optional<ShardedBatch> DispatchRounds::next() {
   ShardedBatch round;
   std::size_t batches = 0;
-  while (batches < batches_of_round(options_)) {
+  while (batches < batches_of_round(options_) || leaves_one_out(options_, round.indices.size())) {
     const std::optional<IndexBatch> batch = inner_();
     if (!batch) break;
     append(round.indices, *batch);
@@ -40,6 +40,7 @@ std::optional<ShardedBatch> DispatchRounds::next() {
   for (std::size_t at = 0; round.indices.size() % options_.num_processes != 0; ++at) {
     round.indices.push_back(first_[at % first_.size()]);
   }
+  round.padded_samples = round.indices.size();
   return round;
 }
 

@@ -12,7 +12,9 @@ namespace accel {
 // process will get an equal slice of. The last one may be made of fewer samples: it is left out
 // (drop_last and an incomplete round), or completed with the first samples of the stream to a
 // multiple of num_processes. Where BatchSamplerShard would repeat samples until every batch is
-// full, this divides what there is. Not thread-safe.
+// full, this divides what there is. Without even_batches, a round in mid-stream that is too short
+// for all processes to get some of it is put together with the batches that follow. Not
+// thread-safe.
 class DispatchRounds {
  public:
   // `first`: the batches that went before in the epoch, at most a round, if `inner` begins later.

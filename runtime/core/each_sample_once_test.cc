@@ -63,6 +63,7 @@ std::vector<IndexBatch> batches_of(const World& world, std::size_t begin, std::s
 struct GlobalStep {
   std::vector<IndexBatch> shares;  // Of each process; empty for one that gets none.
   std::size_t real_samples = 0;
+  std::size_t padded_samples = 0;
 
   // As gather_for_metrics() has it.
   IndexBatch counted() const {
@@ -71,6 +72,12 @@ struct GlobalStep {
     EXPECT_GE(all.size(), real_samples);
     all.resize(real_samples);
     return all;
+  }
+
+  std::size_t size() const {
+    std::size_t samples = 0;
+    for (const IndexBatch& share : shares) samples += share.size();
+    return samples;
   }
 };
 
@@ -100,18 +107,21 @@ std::vector<GlobalStep> shard_steps(World world, std::size_t seen, std::size_t l
                             first_batches(world, seen));
     for (std::size_t step = 0; auto share = shard.next(); ++step) {
       if (step == steps.size()) {
-        steps.push_back({std::vector<IndexBatch>(options.num_processes), share->real_samples});
+        steps.push_back({std::vector<IndexBatch>(options.num_processes), share->real_samples,
+                         share->padded_samples});
       }
       EXPECT_EQ(steps[step].real_samples, share->real_samples) << "all ranks know the same number";
+      EXPECT_EQ(steps[step].padded_samples, share->padded_samples);
       steps[step].shares[options.process_index] = std::move(share->indices);
     }
   }
+  for (const GlobalStep& step : steps) EXPECT_EQ(step.padded_samples, step.size());
   return steps;
 }
 
 // What dispatched `indices` are divided into.
 GlobalStep divided(const World& world, const IndexBatch& indices, std::size_t real_samples) {
-  GlobalStep step{{}, real_samples};
+  GlobalStep step{{}, real_samples, indices.size()};
   ShardOptions options = world.options;
   const std::size_t slice = indices.size() / options.num_processes;
   for (options.process_index = 0; options.process_index < options.num_processes;
@@ -151,7 +161,7 @@ std::vector<GlobalStep> stream_steps(const World& world, std::size_t seen, std::
     const std::size_t rows = std::min(round, length - from);
     // The first round is what was read first, also if it was read to be passed over.
     const std::size_t first = std::min(round, seen > 0 ? seen : length);
-    GlobalStep step{{}, rows};
+    GlobalStep step{{}, rows, 0};
     if (world.dispatched()) {
       const auto share = dispatched_round(options, rows, first);
       if (share) steps.push_back(divided(world, rows_of(*share, from), rows));

@@ -65,6 +65,12 @@ std::size_t dispatched_rows(const ShardOptions& options, std::size_t real_sample
   return std::min(slice, real_samples - begin);
 }
 
+bool leaves_one_out(const ShardOptions& options, std::size_t real_samples) {
+  ShardOptions last = options;
+  last.process_index = options.num_processes - 1;
+  return dispatched_rows(last, real_samples) == 0;
+}
+
 std::size_t iterable_length(const ShardOptions& options, std::size_t samples, bool dispatched) {
   const std::size_t round = round_size(options);
   const std::size_t rest = samples % round;

@@ -51,6 +51,10 @@ std::optional<RoundShare> dispatched_round(const ShardOptions& options, std::siz
 // divided into equal slices: all of it with even_batches, else what is not repeated.
 std::size_t dispatched_rows(const ShardOptions& options, std::size_t real_samples);
 
+// Whether a dispatched round of `real_samples` samples has nothing for some process. Only the last
+// round may be like that, so every process knows by it that nothing follows.
+bool leaves_one_out(const ShardOptions& options, std::size_t real_samples);
+
 // The number of batches that this process gets from a stream of `samples` samples.
 std::size_t iterable_length(const ShardOptions& options, std::size_t samples, bool dispatched);
 

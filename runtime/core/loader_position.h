@@ -18,13 +18,18 @@ struct LoaderPosition {
   std::size_t seen_samples = 0;
 };
 
-// The loops that are open now; the innermost is the one begun last. Not thread-safe.
+// The loops that are open now. The one that took a step last is the innermost: an iterator over
+// other data may be kept from step to step. Not thread-safe.
 class ActiveLoaders {
  public:
   // What holds for loops that begin now instead of their loader's even_batches; none: the loader's.
   std::optional<bool> even_batches;
 
-  void enter(const LoaderPosition* position) { open_.push_back(position); }
+  // At each step of a loop, and after its last one.
+  void enter(const LoaderPosition* position) {
+    leave(position);
+    open_.push_back(position);
+  }
   void leave(const LoaderPosition* position) { std::erase(open_, position); }
 
   // The innermost loop's position, or null outside of any loop.

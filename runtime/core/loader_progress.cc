@@ -6,9 +6,11 @@
 namespace accel {
 
 std::shared_ptr<RunningEpoch> LoaderProgress::begin() {
-  auto epoch = std::make_shared<RunningEpoch>();
-  epoch->number = next_epoch_++;
-  epoch->position.seen_samples = std::exchange(next_samples_, 0);
+  last_ = std::make_shared<RunningEpoch>();
+  last_->number = next_epoch_++;
+  last_->position.seen_samples = std::exchange(next_samples_, 0);
+  // With a count of its own, so that it shows when the loop is left.
+  std::shared_ptr<RunningEpoch> epoch(last_.get(), [kept = last_](RunningEpoch*) {});
   running_ = epoch;
   return epoch;
 }
@@ -24,15 +26,16 @@ std::size_t LoaderProgress::epoch() const {
 }
 
 void LoaderProgress::set_epoch(std::size_t epoch) {
+  if (epoch != next_epoch_) next_samples_ = 0;
   next_epoch_ = epoch;
-  next_samples_ = 0;
+  if (last_ != nullptr) last_->over = true;
 }
 
 LoaderState LoaderProgress::state() const {
   check_prepared();
-  const auto epoch = running();
-  if (epoch == nullptr) return {.epoch = next_epoch_, .seed = *seed_, .samples = next_samples_};
-  return {.epoch = epoch->number, .seed = *seed_, .samples = epoch->position.seen_samples};
+  const bool goes_on = last_ != nullptr && (running() != nullptr || !last_->over);
+  if (!goes_on) return {.epoch = next_epoch_, .seed = *seed_, .samples = next_samples_};
+  return {.epoch = last_->number, .seed = *seed_, .samples = last_->position.seen_samples};
 }
 
 void LoaderProgress::load(const LoaderState& state) {
@@ -40,6 +43,7 @@ void LoaderProgress::load(const LoaderState& state) {
   seed_ = state.seed;
   next_epoch_ = state.epoch;
   next_samples_ = state.samples;
+  if (last_ != nullptr) last_->over = true;
 }
 
 void LoaderProgress::check_prepared() const {

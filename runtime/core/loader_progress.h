@@ -25,7 +25,8 @@ struct LoaderState {
 // One loop over a loader.
 struct RunningEpoch {
   std::size_t number = 0;
-  bool done = false;
+  bool done = false;  // It hands out nothing more.
+  bool over = false;  // Nobody goes on with it: it ran to its end, or another one was set.
   LoaderPosition position;
 };
 
@@ -38,7 +39,7 @@ class LoaderProgress {
   std::optional<std::uint64_t> seed() const { return seed_; }
 
   // Begins the next epoch; its position holds the samples that count as seen. It runs until it is
-  // done or let go of, and then counts as over, also if it was left early.
+  // done or let go of. The next one begins after that, also if it was left early.
   std::shared_ptr<RunningEpoch> begin();
 
   // The running epoch, or null.
@@ -47,11 +48,13 @@ class LoaderProgress {
   // The number of the running epoch, or of the next one outside of any loop.
   std::size_t epoch() const;
 
-  // The next loop is epoch `epoch`, from its first sample.
+  // The next loop is epoch `epoch`, from its first sample; if load() said that this one goes on,
+  // from there.
   void set_epoch(std::size_t epoch);
 
-  // While a loop runs, the step that is being processed counts as seen. Throws std::logic_error
-  // without a seed.
+  // While a loop runs, the step that is being processed counts as seen. Where a loop was left
+  // before it was over, its state then stays until the next one begins, or set_epoch(), or load().
+  // Throws std::logic_error without a seed.
   LoaderState state() const;
 
   // The next loop goes on as `state` says. A running loop is not affected. Throws std::logic_error
@@ -64,7 +67,8 @@ class LoaderProgress {
   std::optional<std::uint64_t> seed_;
   std::size_t next_epoch_ = 0;
   std::size_t next_samples_ = 0;
-  std::weak_ptr<RunningEpoch> running_;
+  std::shared_ptr<RunningEpoch> last_;   // Kept when it is let go of; may be null.
+  std::weak_ptr<RunningEpoch> running_;  // The same, while somebody else has it.
 };
 
 }  // namespace accel

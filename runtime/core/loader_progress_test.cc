@@ -13,16 +13,39 @@ TEST(LoaderProgressTest, AStepCountsWhileItIsProcessed) {
   auto epoch = progress.begin();
   epoch->position.seen_samples = 12;
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 0, .seed = 7, .samples = 12}));
-  epoch->done = true;
+  epoch->done = epoch->over = true;
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 1, .seed = 7, .samples = 0}));
   EXPECT_EQ(progress.epoch(), 1u);
 }
 
-TEST(LoaderProgressTest, AnEpochThatIsLeftEarlyIsOver) {
+// As for a save after the loop of a run that is told to end.
+TEST(LoaderProgressTest, AnEpochThatIsLeftEarlyIsSavedUntilTheNextOneBegins) {
   LoaderProgress progress(7);
   progress.begin()->position.seen_samples = 12;
   EXPECT_EQ(progress.running(), nullptr);
+  EXPECT_EQ(progress.epoch(), 1u);
+  EXPECT_EQ(progress.state(), (LoaderState{.epoch = 0, .seed = 7, .samples = 12}));
+  auto next = progress.begin();
+  EXPECT_EQ(next->number, 1u);
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 1, .seed = 7, .samples = 0}));
+  next->position.seen_samples = 5;
+  next->done = true;  // By an error.
+  EXPECT_EQ(progress.state(), (LoaderState{.epoch = 1, .seed = 7, .samples = 5}));
+  progress.load({.epoch = 8, .seed = 7, .samples = 3});
+  EXPECT_EQ(progress.state(), (LoaderState{.epoch = 8, .seed = 7, .samples = 3}));
+}
+
+TEST(LoaderProgressTest, SetEpochGivesUpWhatWasLeftEarly) {
+  LoaderProgress progress(7);
+  progress.begin()->position.seen_samples = 12;
+  progress.set_epoch(progress.epoch());
+  EXPECT_EQ(progress.state(), (LoaderState{.epoch = 1, .seed = 7, .samples = 0}));
+  auto epoch = progress.begin();
+  epoch->position.seen_samples = 4;
+  progress.set_epoch(5);
+  EXPECT_EQ(progress.state(), (LoaderState{.epoch = 1, .seed = 7, .samples = 4}));
+  epoch.reset();
+  EXPECT_EQ(progress.state(), (LoaderState{.epoch = 5, .seed = 7, .samples = 0}));
 }
 
 TEST(LoaderProgressTest, GoesOnInTheEpochThatWasSaved) {
@@ -39,9 +62,11 @@ TEST(LoaderProgressTest, GoesOnInTheEpochThatWasSaved) {
   EXPECT_EQ(epoch->position.seen_samples, 0u);
 }
 
-TEST(LoaderProgressTest, SetEpochBeginsAtTheFirstSample) {
+TEST(LoaderProgressTest, SetEpochBeginsAtTheFirstSampleButOfTheEpochThatGoesOn) {
   LoaderProgress progress(7);
   progress.load({.epoch = 3, .seed = 9, .samples = 40});
+  progress.set_epoch(3);
+  EXPECT_EQ(progress.state(), (LoaderState{.epoch = 3, .seed = 9, .samples = 40}));
   progress.set_epoch(5);
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 5, .seed = 9, .samples = 0}));
 }

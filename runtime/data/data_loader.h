@@ -29,21 +29,22 @@
 
 namespace accel {
 
-// A holder, like LibTorch's modules: copies are the same loader. One loop over it at a time; not
-// thread-safe.
+// A holder, like LibTorch's modules: copies are the same loader, and what prepare() makes of it has
+// the same dataset and sampler. One loop over all of these at a time; not thread-safe.
 //
 // Before prepare() it yields every batch. After it, this process's share, already on the device;
 // batch_size then counts per process, or over all of them with split_batches. Each loop is an epoch
-// of its own order if the sampler shuffles, and all ranks see the same order. A loop that is left
-// early ends its epoch. Batches come in the sampler's order, whatever
-// DataLoaderOptions::enforce_ordering says.
+// of its own order if the sampler shuffles, and all ranks see the same order. The loop after one
+// that was left early is the next epoch; see state_dict() for what is saved between them. Batches
+// come in the sampler's order, whatever DataLoaderOptions::enforce_ordering says.
 //
 // Datasets whose samples have indices are read through a sampler of indices, or one that makes the
 // batches itself (see batch_sampler); of these each process reads its own share only. Streams are
-// datasets that are asked for a number of samples: torch's StatefulDataset, and StreamDataset with
-// a StreamSampler. Each process reads all of a stream and keeps its share; or, with
-// dispatch_batches, rank 0 reads alone. A loop reads in its own thread, or ahead of itself in as
-// many others as DataLoaderOptions::workers says, of a stream in one.
+// datasets that are asked for a number of samples: torch's StatefulDataset, which std::nullopt ends
+// and an empty batch does not, and StreamDataset with a StreamSampler. Each process reads all of a
+// stream and keeps its share; or, with dispatch_batches, rank 0 reads alone. A loop reads in its
+// own thread, or ahead of itself in as many others as DataLoaderOptions::workers says, of a stream
+// in one.
 template <typename Dataset, typename Sampler>
 class DataLoader {
  public:
@@ -77,18 +78,23 @@ class DataLoader {
     std::shared_ptr<Epoch<Batch>> epoch_;
   };
 
-  // Begins an epoch. Throws std::logic_error inside a loop over this loader; this and each step,
-  // what the dataset or the sampler threw for the batch they lead to, which ends the epoch, and
-  // std::invalid_argument if worker threads need copies of a dataset that has none. To begin is
-  // collective with AcceleratorOptions::rng_types: one broadcast. With
-  // dispatch_batches they are collective, and rank 0 reads for all: what it could not read is a
-  // CommunicationError on the others, as is a lost peer.
+  // Begins an epoch. Throws std::logic_error inside a loop over this loader, or over one with the
+  // same dataset and sampler; this and each step, what the dataset or the sampler threw for the
+  // batch they lead to, which ends the epoch, and std::invalid_argument if worker threads need
+  // copies of a dataset that has none; std::runtime_error after DataLoaderOptions::timeout, though
+  // only once the reads under way have returned: one that never does holds the program, as a line
+  // on standard error then says. To begin is collective with AcceleratorOptions::rng_types: one
+  // broadcast. With dispatch_batches they are collective, and rank 0 reads for all: what it could
+  // not read is a CommunicationError on the others, as is a lost peer.
   Iterator begin() {
-    if (progress_->running() != nullptr) {
-      throw std::logic_error("this loader is in a loop already: leave that one first");
+    if (const auto loop = source_->loop.lock(); loop != nullptr && !loop->done) {
+      throw std::logic_error(
+          "this loader, or another one of its dataset and sampler, is in a loop already: leave it "
+          "first");
     }
     if (binding_.before_epoch) binding_.before_epoch();
     auto running = progress_->begin();
+    source_->loop = running;
     const EpochStart start{.number = running->number,
                            .samples = running->position.seen_samples,
                            .steps = running->position.seen_samples > 0 ? 0 : skipped_steps_,
@@ -135,17 +141,21 @@ class DataLoader {
   // The epochs that are left of `count`, for the outer loop of a training: from epoch() on, which
   // after load_state() is the epoch that was saved.
   auto epochs(std::size_t count) const { return std::views::iota(std::min(epoch(), count), count); }
-  // The next loop is this epoch, from its first sample.
+  // The next loop is this epoch, from its first sample; if it is the one that load_state_dict() or
+  // load_state() goes on with, from where that was. So a training may say it before each loop.
   void set_epoch(std::size_t epoch) { progress_->set_epoch(epoch); }
 
   // How far a prepared loader is: the same on all ranks, inside a loop (the running step counts as
-  // seen) and between loops. After load_state_dict(), on every rank, the next loop yields what is
-  // left of that epoch, each sample once, with any number of processes and any batch size; the
-  // loops after that are the next epochs, whole. The script makes the same dataset and sampler
-  // again. A sampler's order is to depend on nothing but the process-wide CPU generator, which is
-  // seeded for each epoch, and set_epoch(); a stream yields an epoch's samples in the same order
-  // again. Of a stream, the samples that were seen are read and discarded. Throw std::logic_error
-  // if the loader is not prepared.
+  // seen) and between loops. Where a loop was left by break or an exception, it says where, until
+  // the next loop begins: what is saved then goes on inside that epoch. A script that does not want
+  // the rest, say as it leaves each epoch after some steps, says set_epoch(epoch()) before it
+  // saves. After load_state_dict(), on every rank, the next loop yields what is left of that epoch,
+  // each sample once, with any number of processes and any batch size; the loops after that are the
+  // next epochs, whole. The script makes the same dataset and sampler again. A sampler's order is
+  // to depend on nothing but the process-wide CPU generator, which is seeded for each epoch, and
+  // set_epoch(); a stream yields an epoch's samples in the same order again. Of a stream, the
+  // samples that were seen are read and discarded. Throw std::logic_error if the loader is not
+  // prepared.
   LoaderState state_dict() const { return progress_->state(); }
   void load_state_dict(const LoaderState& state) { progress_->load(state); }
 
@@ -223,7 +233,8 @@ class DataLoader {
   std::pair<std::size_t, std::size_t> count_batches() const {
     if constexpr (batch_sampler<Sampler>) {
       const bool matters = !source_->drop_last() && binding_.num_processes > 1 &&
-                           !binding_.evens_batches() && (binding_.split_batches || dispatched());
+                           !source_->even_batches(binding_) &&
+                           (binding_.split_batches || dispatched());
       if (matters)
         throw std::logic_error("only the batch sampler knows the size of its last batch");
       if constexpr (requires { source_->sampler.size(); }) {

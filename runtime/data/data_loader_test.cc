@@ -315,7 +315,8 @@ TEST(DispatchTest, OneReaderExactResumeAndEarlyExit) {
         EXPECT_EQ(whole.size(), 23u);
         if (!accelerator.is_main_process()) EXPECT_EQ(*dataset.read, 0u);
         gathered(accelerator, loader, 1);
-        EXPECT_EQ(loader.state_dict(), (LoaderState{.epoch = 2, .seed = 11, .samples = 0}));
+        const std::size_t seen = 2 * static_cast<std::size_t>(accelerator.num_processes());
+        EXPECT_EQ(loader.state_dict(), (LoaderState{.epoch = 1, .seed = 11, .samples = seen}));
         // As saved by any number of processes.
         loader.load_state_dict({.epoch = 0, .seed = 11, .samples = 9});
         EXPECT_EQ(gathered(accelerator, loader), Values(whole.begin() + 9, whole.end()));

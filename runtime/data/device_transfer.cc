@@ -9,10 +9,12 @@ namespace accel {
 // Through the interfaces that each kind of device registers: no CUDA is linked.
 using Streams = c10::impl::VirtualGuardImpl;
 
-DeviceTransfer::DeviceTransfer(const c10::Device& device, bool pin_memory, bool non_blocking)
-    : device_(device), pins_(pin_memory && !device.is_cpu()) {
-  if (non_blocking && !device.is_cpu()) {
-    stream_ = std::make_shared<c10::Stream>(Streams(device.type()).getStreamFromGlobalPool(device));
+DeviceTransfer::DeviceTransfer(std::optional<c10::Device> device, bool pin_memory,
+                               bool non_blocking)
+    : device_(device), pins_(pin_memory && device && !device->is_cpu()) {
+  if (non_blocking && device && !device->is_cpu()) {
+    stream_ =
+        std::make_shared<c10::Stream>(Streams(device->type()).getStreamFromGlobalPool(*device));
   }
 }
 
@@ -21,14 +23,15 @@ at::Tensor DeviceTransfer::pinned(const at::Tensor& tensor) {
 }
 
 at::Tensor DeviceTransfer::copied(const at::Tensor& tensor) const {
+  if (!device_) return tensor;
   // Without waiting only from the host: the other way it would be read before it is there.
-  return tensor.to(device_, /*non_blocking=*/tensor.is_cpu() && !device_.is_cpu());
+  return tensor.to(*device_, /*non_blocking=*/tensor.is_cpu() && !device_->is_cpu());
 }
 
-at::Tensor DeviceTransfer::used(const at::Tensor& tensor) const {
-  const Streams streams(device_.type());
+at::Tensor DeviceTransfer::used(const at::Tensor& tensor) {
+  const Streams streams(tensor.device().type());
   if (tensor.has_storage()) {
-    streams.recordDataPtrOnStream(tensor.storage().data_ptr(), streams.getStream(device_));
+    streams.recordDataPtrOnStream(tensor.storage().data_ptr(), streams.getStream(tensor.device()));
   }
   return tensor;
 }
@@ -36,8 +39,8 @@ at::Tensor DeviceTransfer::used(const at::Tensor& tensor) const {
 void DeviceTransfer::beside(const std::function<void()>& work, bool after_current) const {
   if (stream_ == nullptr) return work();
   if (after_current) {
-    c10::Event made(device_.type());
-    made.record(Streams(device_.type()).getStream(device_));
+    c10::Event made(device_->type());
+    made.record(Streams(device_->type()).getStream(*device_));
     made.block(*stream_);
   }
   const c10::StreamGuard on(*stream_);
@@ -51,13 +54,13 @@ Arrival DeviceTransfer::run(const std::function<void()>& copy) const {
   }
   const c10::StreamGuard on(*stream_);
   copy();
-  auto arrival = std::make_shared<c10::Event>(device_.type());
+  auto arrival = std::make_shared<c10::Event>(device_->type());
   arrival->record(*stream_);
   return arrival;
 }
 
 void DeviceTransfer::wait(const c10::Event& arrival) const {
-  arrival.block(Streams(device_.type()).getStream(device_));
+  arrival.block(Streams(device_->type()).getStream(*device_));
 }
 
 }  // namespace accel

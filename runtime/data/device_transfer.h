@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "runtime/data/batch.h"
 
@@ -15,12 +16,12 @@ namespace accel {
 // When what was sent has arrived; null: it has.
 using Arrival = std::shared_ptr<c10::Event>;
 
-// How batches come to the device. On a GPU, `non_blocking` copies run on a stream of their own
-// beside the computation, and `pin_memory` lets them: from memory that is not pinned the host
-// copies first. On the CPU neither means anything.
+// How batches come to the device; without one, they stay where they are. On a GPU, `non_blocking`
+// copies run on a stream of their own beside the computation, and `pin_memory` lets them: from
+// memory that is not pinned the host copies first. On the CPU neither means anything.
 class DeviceTransfer {
  public:
-  explicit DeviceTransfer(const c10::Device& device = c10::kCPU, bool pin_memory = false,
+  explicit DeviceTransfer(std::optional<c10::Device> device = std::nullopt, bool pin_memory = false,
                           bool non_blocking = false);
 
   // Moves the tensors into pinned memory, if that was asked for. Thread-safe.
@@ -60,14 +61,14 @@ class DeviceTransfer {
   static at::Tensor pinned(const at::Tensor& tensor);
   at::Tensor copied(const at::Tensor& tensor) const;
   // Keeps the memory from being given out again before the current stream is done with it.
-  at::Tensor used(const at::Tensor& tensor) const;
+  static at::Tensor used(const at::Tensor& tensor);
   // Runs `copy` in the stream for copies, if there is one.
   Arrival run(const std::function<void()>& copy) const;
   void wait(const c10::Event& arrival) const;
 
-  const c10::Device device_;
+  const std::optional<c10::Device> device_;
   const bool pins_;
-  std::shared_ptr<const c10::Stream> stream_;  // Null: the current one.
+  std::shared_ptr<const c10::Stream> stream_;  // Of device_; null: the current one.
 };
 
 }  // namespace accel

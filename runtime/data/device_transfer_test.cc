@@ -178,6 +178,21 @@ TEST_F(DeviceTransferTest, OnTheCpuATensorStaysTheSame) {
   EXPECT_THAT(notes, ElementsAre());
 }
 
+// Of a loader that is not prepared, or whose batches shall not be moved.
+TEST_F(DeviceTransferTest, WithoutADeviceATensorStaysWhereItIs) {
+  const DeviceTransfer transfer(std::nullopt, /*pin_memory=*/true, /*non_blocking=*/true);
+  const at::Tensor there = numbers(5).to(kDevice), here = numbers(5);
+  notes.clear();
+  for (const at::Tensor& before : {there, here}) {
+    at::Tensor batch = before;
+    transfer.pin(batch);
+    transfer.receive(batch, transfer.send(batch));
+    transfer.beside([&] { transfer.bring(batch); }, /*after_current=*/true);
+    EXPECT_TRUE(batch.is_same(before));
+  }
+  EXPECT_THAT(notes, ElementsAre("use in the current stream"));
+}
+
 // As for a batch that is scattered: what it is made of may be the host's or the device's.
 TEST_F(DeviceTransferTest, WorkBesideTheComputationWaitsForWhatItUses) {
   const DeviceTransfer transfer(kDevice, /*pin_memory=*/false, /*non_blocking=*/true);
@@ -240,6 +255,17 @@ TEST(WorkerTest, OperatorsRunInTheWorkersOwnThreadAlone) {
     EXPECT_EQ(*dataset.threads_of_operators, workers == 0 ? 2 : 1);
     EXPECT_EQ(at::get_num_threads(), 2);
   }
+}
+
+struct OnTheDevice : ThreeEach {
+  at::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
+    return ThreeEach::get_batch(indices).to(kDevice);
+  }
+};
+
+TEST_F(DeviceTransferTest, ALoaderThatIsNotPreparedMovesNothing) {
+  auto loader = make_data_loader<torch::data::samplers::SequentialSampler>(OnTheDevice(), 1);
+  for (const at::Tensor& batch : loader) EXPECT_EQ(batch.device(), kDevice);
 }
 
 // The copy of batch k + 1 is begun before batch k is processed, and waited for after that.

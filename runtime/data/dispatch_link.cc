@@ -81,8 +81,7 @@ std::optional<DispatchLink::Slice> DispatchLink::receive() {
   Slice slice = scatter({}, {.real_samples = static_cast<std::size_t>(header[1]),
                              .padded_samples = static_cast<std::size_t>(header[2]),
                              .seen_samples = static_cast<std::size_t>(header[3])});
-  // Only in the last step, so that what follows is the end.
-  if (slice.tensors.front().size(0) == 0) return receive();
+  if (slice.tensors.front().size(0) == 0) return std::nullopt;
   return slice;
 }
 
@@ -94,6 +93,7 @@ DispatchLink::Slice DispatchLink::scatter(const std::vector<at::Tensor>& tensors
                                           const LoaderPosition& position) {
   const auto rows = static_cast<std::int64_t>(position.padded_samples / options_.num_processes);
   const auto kept = static_cast<std::int64_t>(dispatched_rows(options_, position.real_samples));
+  ended_ = leaves_one_out(options_, position.real_samples);
   Slice slice{.tensors = {}, .position = position};
   if (!options_.even_batches) slice.position.padded_samples = position.real_samples;
   for (auto at = layout_.begin(); at != layout_.end();) {

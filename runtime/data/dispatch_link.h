@@ -38,6 +38,10 @@ class DispatchLink {
   // for it in the last step. Throws CommunicationError also if rank 0 could not read its batch.
   std::optional<Slice> receive();
 
+  // After a step that had nothing for some process: it was the last one, and none of these calls
+  // may follow. The others would be late for it, as they are still to process that step.
+  bool ended() const { return ended_; }
+
  private:
   // Names the calls of a step.
   OperationScope begin_step() const;
@@ -47,6 +51,7 @@ class DispatchLink {
   const std::shared_ptr<Communicator> communicator_;
   const ShardOptions options_;
   std::vector<std::int64_t> layout_;  // Of each tensor: dtype, dimensions, sizes but the first.
+  bool ended_ = false;
 };
 
 }  // namespace accel

@@ -27,6 +27,7 @@ class DispatchedStream : public BatchStream<Batch> {
 
   // Throws on rank 0 what opening or reading threw, and then CommunicationError on the others.
   std::optional<Step<Batch>> next() override {
+    if (link_.ended()) return std::nullopt;
     std::optional<Step<Batch>> global;
     if (open_) global = read();
     std::optional<DispatchLink::Slice> slice;

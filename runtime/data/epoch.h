@@ -26,7 +26,6 @@ class Epoch {
         running_(std::move(running)) {
     fetch();
     advance();
-    if (!done()) active_->enter(&running_->position);
   }
   ~Epoch() { active_->leave(&running_->position); }
   Epoch(const Epoch&) = delete;
@@ -43,6 +42,8 @@ class Epoch {
     running_->position = ahead_->position;
     fetch();
     running_->position.end_of_dataloader = !ahead_ && !error_;
+    active_->enter(
+        &running_->position);  // The last, as nothing leaves it if the first step throws.
   }
 
  private:
@@ -58,8 +59,8 @@ class Epoch {
   }
 
   void finish() {
-    running_->position = {};
     running_->done = true;
+    running_->over = running_->over || !error_;
     active_->leave(&running_->position);
     stream_.reset();
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));

@@ -71,20 +71,25 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
         dispatched_ ? dispatched_round(options_, rows, first) : round_share(options_, rows, first);
     if (!share) return std::nullopt;
     seen_samples_ += rows;
-    const std::size_t copies = dispatched_ ? 1 : options_.num_processes;
-    Step<Batch> step{pick(*share, *round),
-                     {.real_samples = rows,
-                      .padded_samples = share->size() * copies,
-                      .seen_samples = seen_samples_}};
+    // Of all processes, as each of them counts it.
+    const std::size_t padded = dispatched_             ? share->size()
+                               : options_.even_batches ? round_size(options_)
+                                                       : rows;
+    Step<Batch> step{
+        pick(*share, *round),
+        {.real_samples = rows, .padded_samples = padded, .seen_samples = seen_samples_}};
     transfer_->pin(step.batch);
     return step;
   }
 
-  // Up to `count` samples, as many as come at once. None is the end.
+  // Up to `count` samples, as many as come at once. None is the end. Of a StatefulDataset only a
+  // missing batch is the end: one that filters may have nothing to give for once.
   std::optional<Batch> read(std::size_t count) {
     std::optional<Batch> batch;
     if constexpr (Dataset::is_stateful) {
-      batch = source_->dataset.get_batch(count);
+      do {
+        batch = source_->dataset.get_batch(count);
+      } while (batch && Rows<Batch>::count(*batch) == 0);
     } else if (const auto request = source_->sampler.next(count)) {
       batch = source_->dataset.get_batch(static_cast<std::size_t>(*request));
     }

@@ -25,8 +25,6 @@ struct LoaderBinding {
   std::shared_ptr<ActiveLoaders> active = std::make_shared<ActiveLoaders>();
   std::shared_ptr<Communicator> communicator = {};  // Needed to dispatch.
   std::function<void()> before_epoch = {};          // Collective; may be empty.
-
-  bool evens_batches() const { return active->even_batches.value_or(even_batches); }
 };
 
 }  // namespace accel

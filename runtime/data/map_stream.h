@@ -46,7 +46,6 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
       deal<DispatchRounds>(options, std::move(first));
     } else {
       deal<BatchSamplerShard>(options, std::move(first));
-      copies_ = options.num_processes;
     }
     for (std::size_t step = 0; step < start.steps; ++step) {
       if (const auto skipped = next_share_()) seen_samples_ += skipped->real_samples;
@@ -80,7 +79,7 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
     if (!share) return std::nullopt;
     seen_samples_ += share->real_samples;
     const LoaderPosition position{.real_samples = share->real_samples,
-                                  .padded_samples = share->indices.size() * copies_,
+                                  .padded_samples = share->padded_samples,
                                   .seen_samples = seen_samples_};
     return Request{std::move(share->indices), position};
   }
@@ -116,7 +115,6 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
   const std::size_t process_index_;
   InnerBatches<Source> inner_;
   std::function<std::optional<ShardedBatch>()> next_share_;
-  std::size_t copies_ = 1;  // Processes that get as many samples as this one.
   std::size_t seen_samples_;
   std::optional<Workers> workers_;  // The last, so that its threads end before what they use.
 };

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <iostream>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -37,13 +38,20 @@ class ReadAhead {
     }
   }
 
-  // Returns once each thread has finished the job in its hands; no further one is drawn.
+  // Returns once each thread has finished the job in its hands; no further one is drawn. One that
+  // never finishes holds the caller for ever: a thread cannot be ended from outside. After a
+  // timeout this is said on standard error.
   ~ReadAhead() {
     {
       const std::lock_guard lock(mutex_);
       stopped_ = true;
     }
     space_.notify_all();
+    if (late_) {
+      std::cerr << "accel: a data loader's batch was not read within DataLoaderOptions::timeout ("
+                << timeout_->count()
+                << " ms): the loop ends once the read that is under way returns" << std::endl;
+    }
     for (std::thread& thread : threads_) thread.join();
   }
   ReadAhead(const ReadAhead&) = delete;
@@ -56,6 +64,7 @@ class ReadAhead {
     {
       std::unique_lock lock(mutex_);
       if (!wait_for_result(lock)) return std::nullopt;
+      late_ = false;
       slot = std::exchange(slots_[taken_ % slots_.size()], {});
       ++taken_;
     }
@@ -79,6 +88,7 @@ class ReadAhead {
     if (!timeout_) {
       ready_.wait(lock, settled);
     } else if (!ready_.wait_for(lock, *timeout_, settled)) {
+      late_ = true;
       throw std::runtime_error("the data loader's next batch was not read within " +
                                std::to_string(timeout_->count()) + " ms");
     }
@@ -144,6 +154,7 @@ class ReadAhead {
   std::size_t drawn_ = 0, taken_ = 0;
   bool ended_ = false;    // Nothing more to draw.
   bool stopped_ = false;  // Nobody takes any more.
+  bool late_ = false;     // The last result asked for was not there in time.
   std::vector<std::thread> threads_;
 };
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <future>
 #include <memory>
+#include <string>
 
 namespace accel {
 namespace {
@@ -127,6 +128,26 @@ TEST(ReadAheadTest, WaitsNoLongerThanTheTimeout) {
     }
   }
   EXPECT_EQ(**late, 0);
+}
+
+TEST(ReadAheadTest, SaysThatItWaitsForWhatWasTooLate) {
+  for (const bool in_time : {false, true}) {
+    testing::internal::CaptureStderr();
+    {
+      std::promise<void> go_on;
+      Numbers numbers(up_to(1), {[open = go_on.get_future().share()](int job) {
+                        open.wait();
+                        return job;
+                      }},
+                      1, std::chrono::milliseconds(in_time ? 600'000 : 1));
+      if (in_time) go_on.set_value();
+      if (in_time) EXPECT_EQ(numbers.next(), 0);
+      if (!in_time) EXPECT_THROW(numbers.next(), std::runtime_error);
+      if (!in_time) go_on.set_value();
+    }
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(said.find("DataLoaderOptions::timeout (1 ms)") == std::string::npos, in_time) << said;
+  }
 }
 
 }  // namespace

@@ -9,11 +9,9 @@
 #include <set>
 #include <thread>
 
-#include "runtime/accelerator.h"
 #include "runtime/data/data_loader.h"
 #include "runtime/data/sampler_rng.h"
 #include "runtime/testing/datasets.h"
-#include "runtime/testing/ranks.h"
 
 namespace accel {
 namespace {
@@ -302,45 +300,6 @@ TEST(TransformTest, OutsideOfPreparedLoadersTheyDrawFromTheProcess) {
   torch::manual_seed(8);
   auto loader = make_data_loader<SequentialSampler>(NoisyMap(), DataLoaderOptions(1));
   EXPECT_EQ((*loader.begin()).item<double>(), expected);
-}
-
-TEST(LoopTest, OneAtATime) {
-  auto loader = make_data_loader<SequentialSampler>(MapNumbers(6), with_workers(1));
-  for ([[maybe_unused]] auto& batch : loader) {
-    EXPECT_THROW(loader.begin(), std::logic_error);
-    break;
-  }
-  EXPECT_EQ(all_of(loader), range(0, 6));
-}
-
-// A gathered number of rows is cut by the loop that is running, and by no other.
-TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
-  on_ranks(2, [] {
-    Accelerator accelerator;
-    auto [train, eval] =
-        accelerator.prepare(make_data_loader<SequentialSampler>(MapNumbers(5), with_workers(1)),
-                            make_data_loader<SequentialSampler>(MapNumbers(7), with_workers(0)));
-    const auto rows = [&] { return accelerator.gather_for_metrics(torch::zeros({2})).size(0); };
-    std::vector<std::int64_t> in_train;
-    for ([[maybe_unused]] auto& batch : train) {
-      Values seen;
-      for (const torch::Tensor& inner : eval) {
-        for (std::int64_t value : values(accelerator.gather_for_metrics(inner))) {
-          seen.push_back(value);
-        }
-      }
-      EXPECT_EQ(seen, range(0, 7));
-      in_train.push_back(rows());
-    }
-    EXPECT_THAT(in_train, ElementsAre(4, 1));
-    for ([[maybe_unused]] auto& batch : train) {
-      if (train.end_of_dataloader()) break;  // With one real sample in the step.
-    }
-    EXPECT_EQ(rows(), 4);
-    auto it = train.begin();
-    while (it != train.end()) ++it;
-    EXPECT_EQ(rows(), 4) << "although the iterator lives";
-  });
 }
 
 // As a script does that was written for loaders which do not know where they were.

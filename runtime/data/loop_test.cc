@@ -1,0 +1,208 @@
+// How loops over loaders begin and end, which one counts, and what they leave behind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "runtime/accelerator.h"
+#include "runtime/data/data_loader.h"
+#include "runtime/testing/datasets.h"
+#include "runtime/testing/ranks.h"
+
+namespace accel {
+namespace {
+
+using ::testing::ElementsAre;
+using torch::data::DataLoaderOptions;
+using torch::data::samplers::SequentialSampler;
+
+template <typename Loader>
+Values all_of(Loader& loader) {
+  Values all;
+  for (const torch::Tensor& batch : loader) {
+    for (std::int64_t value : values(batch)) all.push_back(value);
+  }
+  return all;
+}
+
+Values range(std::int64_t begin, std::int64_t end) {
+  Values numbers(static_cast<std::size_t>(end - begin));
+  std::iota(numbers.begin(), numbers.end(), begin);
+  return numbers;
+}
+
+DataLoaderOptions with_workers(std::size_t workers) {
+  return DataLoaderOptions(2).workers(workers);
+}
+
+TEST(LoopTest, OneAtATime) {
+  auto loader = make_data_loader<SequentialSampler>(MapNumbers(6), with_workers(1));
+  for ([[maybe_unused]] auto& batch : loader) {
+    EXPECT_THROW(loader.begin(), std::logic_error);
+    break;
+  }
+  EXPECT_EQ(all_of(loader), range(0, 6));
+}
+
+// They have one sampler and one dataset, which two loops would take the samples of each other from.
+TEST(LoopTest, OneAtATimeOverAllThatArePreparedFromALoader) {
+  auto plain = make_data_loader(StreamNumbers(6), with_workers(0));
+  auto first = plain.bound({.prepared = true, .seed = 1});
+  auto second = skip_first_batches(plain.bound({.prepared = true, .seed = 1}), 1);
+  {
+    auto kept = first.begin();
+    EXPECT_THROW(second.begin(), std::logic_error);
+    EXPECT_THROW(plain.begin(), std::logic_error);
+  }
+  EXPECT_EQ(all_of(second), range(2, 6)) << "the one that was broken off is gone";
+  auto at_its_end = second.begin();
+  while (at_its_end != second.end()) ++at_its_end;
+  EXPECT_EQ(all_of(first), range(100, 106));
+}
+
+// A gathered number of rows is cut by the loop that is running, and by no other.
+TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto [train, eval] =
+        accelerator.prepare(make_data_loader<SequentialSampler>(MapNumbers(5), with_workers(1)),
+                            make_data_loader<SequentialSampler>(MapNumbers(7), with_workers(0)));
+    const auto rows = [&] { return accelerator.gather_for_metrics(torch::zeros({2})).size(0); };
+    std::vector<std::int64_t> in_train;
+    for ([[maybe_unused]] auto& batch : train) {
+      Values seen;
+      for (const torch::Tensor& inner : eval) {
+        for (std::int64_t value : values(accelerator.gather_for_metrics(inner))) {
+          seen.push_back(value);
+        }
+      }
+      EXPECT_EQ(seen, range(0, 7));
+      in_train.push_back(rows());
+    }
+    EXPECT_THAT(in_train, ElementsAre(4, 1));
+    for ([[maybe_unused]] auto& batch : train) {
+      if (train.end_of_dataloader()) break;  // With one real sample in the step.
+    }
+    EXPECT_EQ(rows(), 4);
+    auto it = train.begin();
+    while (it != train.end()) ++it;
+    EXPECT_EQ(rows(), 4) << "although the iterator lives";
+  });
+}
+
+// Padding is not repetition: of batches that differ in size no process may cut what another keeps.
+TEST(LoopTest, PaddedBatchesOfSeveralSizesAreCutOnNoProcess) {
+  on_ranks(2, [] {
+    for (const bool even : {true, false}) {
+      Accelerator accelerator({.even_batches = even, .dispatch_batches = false});
+      auto bags = accelerator.prepare(make_data_loader(MapNumbers(9), Bags{9}, 1));
+      auto stream = accelerator.prepare(make_data_loader(StreamNumbers(7), 2));
+      const auto gathered = [&](const torch::Tensor& batch) {
+        return values(accelerator.gather_for_metrics(
+            accelerator.pad_across_processes(batch, {.pad_index = -1})));
+      };
+      auto bag = bags.begin();
+      EXPECT_EQ(gathered(*bag), (Values{0, -1, 1, 2}));
+      EXPECT_EQ(gathered(*++bag), (Values{3, 4, 5, 6, -1, -1}));
+      auto piece = stream.begin();
+      ++piece;
+      EXPECT_EQ(gathered(*piece), even ? (Values{4, 5, 6}) : (Values{4, 5, 6, -1}));
+    }
+  });
+}
+
+// As of a script that takes a batch of other data every few steps.
+TEST(LoopTest, AnIteratorThatIsKeptCountsForItsOwnStepsOnly) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto [train, eval] =
+        accelerator.prepare(make_data_loader<SequentialSampler>(MapNumbers(11), with_workers(0)),
+                            make_data_loader<SequentialSampler>(MapNumbers(5), with_workers(0)));
+    const auto rows = [&] { return accelerator.gather_for_metrics(torch::zeros({2})).size(0); };
+    std::optional<decltype(eval.begin())> kept;
+    std::vector<std::int64_t> in_train, in_eval;
+    for ([[maybe_unused]] auto& batch : train) {
+      in_train.push_back(rows());
+      if (in_train.size() == 3) break;
+      if (kept) ++*kept;
+      if (!kept) kept.emplace(eval.begin());
+      in_eval.push_back(rows());
+    }
+    EXPECT_THAT(in_train, ElementsAre(4, 4, 3));
+    EXPECT_THAT(in_eval, ElementsAre(4, 1));
+    EXPECT_EQ(rows(), 1) << "it is the only one left";
+  });
+}
+
+// As of a run that is told to end: it leaves the loop, saves, and another one goes on.
+TEST(LoopTest, WhatWasLeftOfAnEpochComesAfterAResume) {
+  const auto make = [](std::size_t fails_at) {
+    MapNumbers map(10);
+    map.fails_at = fails_at;
+    return make_data_loader<SequentialSampler>(map, 2).bound({.prepared = true, .seed = 3});
+  };
+  auto loader = make(100), torn = make(5);
+  for (const torch::Tensor& batch : loader) {
+    if (values(batch)[0] == 2) break;
+  }
+  EXPECT_THROW(all_of(torn), std::out_of_range);
+  EXPECT_EQ(torn.state_dict(), loader.state_dict());
+  auto resumed = make(100);
+  resumed.load_state_dict(loader.state_dict());
+  std::vector<Values> epochs;
+  for (const std::size_t epoch : resumed.epochs(2)) {
+    resumed.set_epoch(epoch);
+    epochs.push_back(all_of(resumed));
+  }
+  EXPECT_THAT(epochs, ElementsAre(range(4, 10), range(0, 10)));
+  EXPECT_EQ(all_of(loader), range(0, 10)) << "the same run has gone on to the next";
+  EXPECT_EQ(loader.state_dict(), (LoaderState{.epoch = 2, .seed = 3, .samples = 0}));
+}
+
+// A collective in the body of the first step, for which nobody may wait for the second one's end.
+template <typename Loader>
+void expect_no_wait_for_the_end(Accelerator& accelerator, Loader loader) {
+  for ([[maybe_unused]] const int epoch : {0, 1}) {
+    std::size_t steps = 0;
+    for (const torch::Tensor& batch : loader) {
+      if (++steps == 1) EXPECT_EQ(values(accelerator.gather(batch % 100)), range(0, 4));
+    }
+    EXPECT_EQ(steps, accelerator.is_main_process() ? 2u : 1u);
+    EXPECT_EQ(steps, loader.size());
+  }
+}
+
+TEST(LoopTest, AProcessWithoutASliceOfTheLastBatchEndsAtOnce) {
+  on_ranks(2, [] {
+    Accelerator accelerator(
+        {.even_batches = false, .dispatch_batches = true, .timeout = std::chrono::seconds(20)});
+    expect_no_wait_for_the_end(accelerator,
+                               accelerator.prepare(make_data_loader(StreamNumbers(5), 2)));
+    expect_no_wait_for_the_end(accelerator, accelerator.prepare(make_data_loader<SequentialSampler>(
+                                                MapNumbers(5), with_workers(2))));
+  });
+}
+
+// Has nothing to give at every second call.
+struct Filtered : StreamNumbers {
+  Filtered() : StreamNumbers(5, 2) {}
+  std::optional<torch::Tensor> get_batch(std::size_t size) override {
+    if (calls++ % 2 == 0) return torch::empty({0}, torch::kLong);
+    return StreamNumbers::get_batch(size);
+  }
+  std::size_t calls = 0;
+};
+
+TEST(StreamTest, AnEmptyBatchIsNotTheEnd) {
+  for (const std::size_t workers : {0, 1}) {
+    auto loader = make_data_loader(Filtered(), with_workers(workers));
+    EXPECT_EQ(all_of(loader), range(0, 5));
+  }
+}
+
+}  // namespace
+}  // namespace accel
