@@ -155,6 +155,17 @@ std::map<std::string, FileFacts> guest_files(const fs::path& partial) {
   return guests;
 }
 
+// Before anything is written: what a hook has put under such a name would be lost.
+void check_names_of_guests(const fs::path& partial, const std::vector<CheckpointFile>& files) {
+  const auto refuse = [&](const std::string& name) {
+    if (!fs::exists(fs::symlink_status(partial / name))) return;
+    throw CheckpointError((partial / name).string() + ": a hook has put it there, and " + name +
+                          " is a file of the checkpoint itself: give it another name");
+  };
+  refuse(kManifestFile);
+  for (const CheckpointFile& file : files) refuse(file.name);
+}
+
 FileFacts write_file(const fs::path& path, const CheckpointFile& content) {
   DurableFile file(path, content.expected_size);
   content.write([&](std::string_view bytes) { file.append(bytes); });
@@ -205,17 +216,14 @@ void write_checkpoint(const fs::path& named, const std::vector<CheckpointFile>& 
   const fs::path folder = without_slash(named);
   const fs::path parent = folder.parent_path(), partial = partial_folder(folder);
   try {
+    check_names_of_guests(partial, files);
     Manifest manifest{.iteration = how.iteration,
                       .num_processes = how.num_processes,
                       .files = guest_files(partial)};
     std::vector<FileFacts> written(files.size());
     in_parallel(files.size(),
                 [&](std::size_t i) { written[i] = write_file(partial / files[i].name, files[i]); });
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      if (manifest.files.emplace(files[i].name, written[i]).second) continue;
-      throw CheckpointError(folder.string() + ": " + files[i].name +
-                            " was put there by a hook, and is the name of a file of its own");
-    }
+    for (std::size_t i = 0; i < files.size(); ++i) manifest.files[files[i].name] = written[i];
     const std::string text = manifest_text(manifest);
     write_durably(partial / kManifestFile, {text});
     const bool replaces = fs::exists(folder);

@@ -47,8 +47,10 @@ std::filesystem::path partial_folder(const std::filesystem::path& folder);
 std::filesystem::path begin_checkpoint(const std::filesystem::path& folder);
 
 // Writes a checkpoint that was begun, durably. An older one of that name is replaced; files in it
-// that were no part of it stay. Throws CheckpointError if it cannot be written, or a later
-// generation has claimed its parent; what is left of the older one is named on standard error.
+// that were no part of it stay. Throws CheckpointError if it cannot be written, others have put a
+// file there that has the name of the manifest or of one of `files` (then nothing is written), or a
+// later generation has claimed its parent; what is left of the older one is named on standard
+// error.
 void write_checkpoint(const std::filesystem::path& folder, const std::vector<CheckpointFile>& files,
                       const CheckpointWrite& how);
 

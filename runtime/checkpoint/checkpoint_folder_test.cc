@@ -23,6 +23,7 @@ namespace accel {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -273,7 +274,7 @@ TEST_F(CheckpointFolderTest, ForeignFoldersAreSyncedBeforeTheCommit) {
   EXPECT_EQ(read(parent_ / "checkpoint_1/logs/deep/loss.txt"), "0.5");
 }
 
-TEST_F(CheckpointFolderTest, OfGuestsFoldersAreKeptAndNamesMayNotClash) {
+TEST_F(CheckpointFolderTest, OfGuestsFoldersAreKept) {
   const fs::path folder = parent_ / "checkpoint_1";
   const fs::path partial = begin_checkpoint(folder);
   fs::create_directories(partial / "logs/deep");
@@ -283,11 +284,28 @@ TEST_F(CheckpointFolderTest, OfGuestsFoldersAreKeptAndNamesMayNotClash) {
   std::ofstream(folder / "logs/deep/loss.txt") << "0.6";
   EXPECT_THROW(verify_checkpoint(folder), CheckpointError);
 
-  std::ofstream(begin_checkpoint(folder) / "optimizer.bin") << "a guest's";
-  const CheckpointFile own{.name = "optimizer.bin", .write = [](const ByteSink&) {}};
-  EXPECT_THROW(write_checkpoint(folder, {own}, {}), CheckpointError);
   fs::create_symlink("/dev/null", begin_checkpoint(folder) / "link");
   EXPECT_THROW(write_checkpoint(folder, {}, {}), CheckpointError);
+}
+
+TEST_F(CheckpointFolderTest, AGuestWithTheNameOfAnotherFileIsRefusedBeforeAnythingIsWritten) {
+  save(1, "old");
+  for (const char* name : {"manifest.json", "optimizer.bin"}) {
+    const fs::path partial = begin_checkpoint(parent_ / "checkpoint_1");
+    std::ofstream(partial / name) << "a guest's";
+    const CheckpointFile first{.name = "model.safetensors", .write = [](const ByteSink&) {}};
+    const CheckpointFile second{.name = "optimizer.bin", .write = [](const ByteSink&) {}};
+    try {
+      write_checkpoint(parent_ / "checkpoint_1", {first, second}, {});
+      ADD_FAILURE() << name;
+    } catch (const CheckpointError& error) {
+      EXPECT_THAT(error.what(),
+                  AllOf(HasSubstr((partial / name).string()), HasSubstr("give it another name")));
+    }
+    EXPECT_EQ(read(partial / name), "a guest's");
+    EXPECT_FALSE(fs::exists(partial / "model.safetensors"));
+    EXPECT_EQ(content_of(1), "old");
+  }
 }
 
 TEST_F(CheckpointFolderTest, AnOlderGenerationCommitsNoMore) {
