@@ -31,13 +31,16 @@ fs::path without_slash(const fs::path& folder) {
   return whole.has_filename() ? whole : whole.parent_path();
 }
 
-std::vector<std::string> names_in(const fs::path& folder) {
+// A folder that is not there has none.
+std::vector<std::string> names_in(const fs::path& folder) try {
   std::vector<std::string> names;
-  std::error_code error;  // A folder that is not there has none.
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
+  if (!fs::exists(folder)) return names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
     names.push_back(entry.path().filename().string());
   }
   return names;
+} catch (const fs::filesystem_error& error) {
+  throw CheckpointError(folder.string() + ": cannot be read: " + error.code().message());
 }
 
 // Without its manifest a folder is no checkpoint, however much of it is left.
@@ -46,10 +49,14 @@ void remove_checkpoint(const fs::path& folder) {
   fs::remove_all(folder);
 }
 
-// Where the new checkpoint is in place and only room is lost.
+// Where the new checkpoint is in place and only room is lost. A checkpoint that goes gets the name
+// of one that was never complete: what a crash leaves of it goes with the next.
 void remove_or_say(const fs::path& folder) {
   try {
-    remove_checkpoint(folder);
+    const bool has_name = !folder.string().ends_with(kPartialSuffix);
+    const fs::path partial = has_name ? fs::path(folder.string() + kPartialSuffix) : folder;
+    if (has_name) fs::rename(folder, partial);
+    remove_checkpoint(partial);
   } catch (const fs::filesystem_error& error) {
     std::cerr << "accel: an old checkpoint stays: " << error.what() << std::endl;
   }
@@ -58,10 +65,28 @@ void remove_or_say(const fs::path& folder) {
 Manifest read_manifest(const fs::path& folder) {
   const fs::path file = folder / kManifestFile;
   if (!fs::exists(file)) {
-    throw CheckpointError(folder.string() + ": it is no complete checkpoint: it has no " +
-                          kManifestFile);
+    throw DamageError(folder.string() + ": it is no complete checkpoint: it has no " +
+                      kManifestFile);
   }
   return parse_manifest(read_text(file, kMaxManifest), file.string());
+}
+
+// Of one that this version reads. Without reading the files: whether they are as long as they were.
+struct Inspection {
+  bool is_checkpoint = false, is_torn = false;
+};
+Inspection inspect(const fs::path& folder) {
+  try {
+    for (const auto& [name, expected] : read_manifest(folder).files) {
+      std::error_code error;
+      const std::uint64_t size = fs::file_size(folder / name, error);
+      const bool is_known = !error || error == std::errc::no_such_file_or_directory;
+      if (is_known && (error || size != expected.size)) return {true, true};
+    }
+    return {true, false};
+  } catch (const std::exception&) {
+    return {};  // Whatever it is, it is not for us to remove.
+  }
 }
 
 std::string claim_text(const Claim& claim) {
@@ -242,43 +267,52 @@ void write_checkpoint(const fs::path& named, const std::vector<CheckpointFile>& 
   }
 }
 
-Manifest verify_checkpoint(const fs::path& named) {
+Manifest verify_checkpoint(const fs::path& named) try {
   const fs::path folder = without_slash(named);
   restore_replaced(folder);
   if (!fs::is_directory(folder)) {
-    throw CheckpointError(folder.string() + ": there is no such checkpoint");
+    throw DamageError(folder.string() + ": there is no such checkpoint");
   }
   const Manifest manifest = read_manifest(folder);
   for (const auto& [name, expected] : manifest.files) {
     const FileFacts found = facts_of(folder / name);
     if (found == expected) continue;
-    throw CheckpointError((folder / name).string() + ": it is " +
-                          (found.size == expected.size
-                               ? "corrupt: its checksum does not fit"
-                               : "torn: it has " + std::to_string(found.size) + " bytes of " +
-                                     std::to_string(expected.size)) +
-                          ". The checkpoint cannot be used: load an earlier one");
+    throw DamageError((folder / name).string() + ": it is " +
+                      (found.size == expected.size
+                           ? "corrupt: its checksum does not fit"
+                           : "torn: it has " + std::to_string(found.size) + " bytes of " +
+                                 std::to_string(expected.size)) +
+                      ". The checkpoint cannot be used: load an earlier one");
   }
   return manifest;
+} catch (const fs::filesystem_error& error) {
+  throw CheckpointError(named.string() + ": cannot be read: " + error.what());
 }
 
 std::optional<FoundCheckpoint> newest_checkpoint(
-    const fs::path& parent, const std::function<void(const std::string& reason)>& skipped) {
+    const fs::path& parent, const std::function<void(const std::string& reason)>& skipped) try {
   for (const std::string& name : names_in(parent)) {
-    if (name.ends_with(kReplacedSuffix)) {
-      restore_replaced(parent / name.substr(0, name.size() - std::strlen(kReplacedSuffix)));
-    }
+    if (!name.ends_with(kReplacedSuffix)) continue;
+    const std::string stem = name.substr(0, name.size() - std::strlen(kReplacedSuffix));
+    if (iteration_of(stem)) restore_replaced(parent / stem);
   }
   std::vector<std::string> names = checkpoints_among(names_in(parent));
   std::reverse(names.begin(), names.end());
+  std::string damaged;
   for (const std::string& name : names) {
     try {
       return FoundCheckpoint{parent / name, verify_checkpoint(parent / name)};
-    } catch (const CheckpointError& error) {
+    } catch (const DamageError& error) {
       skipped(error.what());
     }
+    // One without a manifest was never complete, or is not ours.
+    if (fs::exists(parent / name / kManifestFile)) damaged += (damaged.empty() ? "" : ", ") + name;
   }
-  return std::nullopt;
+  if (damaged.empty()) return std::nullopt;
+  throw CheckpointError(parent.string() + ": all of its checkpoints are damaged (" + damaged +
+                        "): move them away to start anew");
+} catch (const fs::filesystem_error& error) {
+  throw CheckpointError(parent.string() + ": cannot be read: " + error.what());
 }
 
 std::uint64_t first_free(const fs::path& parent) {
@@ -286,18 +320,29 @@ std::uint64_t first_free(const fs::path& parent) {
   return checkpoints.empty() ? 0 : *iteration_of(checkpoints.back()) + 1;
 }
 
-void remove_old_checkpoints(const fs::path& written, std::optional<std::size_t> total_limit) {
+void remove_old_checkpoints(const fs::path& written, std::optional<std::size_t> total_limit) try {
   const fs::path folder = without_slash(written), parent = folder.parent_path();
   const std::vector<std::string> names = names_in(parent);
-  for (const std::string& name : checkpoints_to_remove(names, folder.filename(), total_limit)) {
-    remove_or_say(parent / name);
-  }
   for (const std::string& name : names) {
     const std::size_t stem = name.size() - std::min(name.size(), std::strlen(kPartialSuffix));
     if (name.substr(stem) == kPartialSuffix && iteration_of(name.substr(0, stem))) {
       remove_or_say(parent / name);
     }
   }
+  if (!total_limit) return;
+  std::vector<std::string> checkpoints;
+  std::set<std::string> torn;
+  for (const std::string& name : checkpoints_among(names)) {
+    const Inspection found = inspect(parent / name);
+    if (found.is_checkpoint) checkpoints.push_back(name);
+    if (found.is_torn) torn.insert(name);
+  }
+  for (const std::string& name :
+       checkpoints_to_remove(checkpoints, folder.filename(), total_limit, torn)) {
+    remove_or_say(parent / name);
+  }
+} catch (const CheckpointError& error) {
+  std::cerr << "accel: old checkpoints stay: " << error.what() << std::endl;
 }
 
 void claim_checkpoints(const fs::path& parent, const Claim& claim) {

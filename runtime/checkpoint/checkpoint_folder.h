@@ -55,11 +55,14 @@ void write_checkpoint(const std::filesystem::path& folder, const std::vector<Che
                       const CheckpointWrite& how);
 
 // The manifest of a checkpoint, each file of which was read and is as it was written. Throws
-// CheckpointError that names the file which is not.
+// DamageError that names the file which is not; CheckpointError if it cannot be known, since the
+// system fails to read one or another version has written it.
 Manifest verify_checkpoint(const std::filesystem::path& folder);
 
 // The last of the checkpoints named checkpoint_N in `parent` that verify_checkpoint() accepts;
-// `skipped` hears why others were passed over. None if there is none.
+// `skipped` hears how others, which were passed over, are damaged. None if there is none. Throws
+// CheckpointError where verify_checkpoint() cannot know, or if there are some and none is good: a
+// run that began anew would in the end remove them.
 struct FoundCheckpoint {
   std::filesystem::path folder;
   Manifest manifest;
@@ -71,8 +74,10 @@ std::optional<FoundCheckpoint> newest_checkpoint(
 // One past the highest number in `parent`, damaged checkpoints included; 0 without any.
 std::uint64_t first_free(const std::filesystem::path& parent);
 
-// Removes the oldest checkpoints beside `written`, and what crashed saves have left there. What
-// cannot be removed is named on standard error: `written` is no less good for it.
+// Removes checkpoints beside `written`, those with torn files and then the oldest, and what crashed
+// saves have left there. A folder without a manifest that this version reads is no checkpoint: it
+// does not count, and stays. What cannot be removed is named on standard error: `written` is no
+// less good for it.
 void remove_old_checkpoints(const std::filesystem::path& written,
                             std::optional<std::size_t> total_limit);
 

@@ -60,6 +60,15 @@ class CheckpointFolderTest : public testing::Test {
     return newest_checkpoint(parent_, [&](const std::string& why) { skipped_.push_back(why); });
   }
 
+  std::string error_of_newest() {
+    try {
+      newest();
+    } catch (const CheckpointError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+
   // Whether a process that dies in its nth operation on the disk, none of which knows `unknown`
   // as a flag of renameat2(), got to the end of `write` before.
   bool survives(int nth, const std::function<void()>& write, unsigned unknown = 0) {
@@ -202,14 +211,61 @@ TEST_F(CheckpointFolderTest, WhatCannotBeRemovedIsNamedAndTheRestGoes) {
   EXPECT_EQ(content_of(2), "one of them");
 }
 
-TEST_F(CheckpointFolderTest, KilledWhileOldOnesAreRemoved) {
+// As Accelerate's in Python, whose folders have the same names.
+TEST_F(CheckpointFolderTest, FoldersWithoutAManifestAreNoCheckpointsAndStay) {
+  for (const std::uint64_t i : {0, 1}) save(i, "with a manifest");
+  for (const char* name : {"checkpoint_2", "checkpoint_9"}) {
+    fs::create_directories(parent_ / name);
+    std::ofstream(parent_ / name / "model.safetensors") << "precious";
+  }
+  EXPECT_EQ(newest()->manifest.iteration, 1u);
+  fs::create_directories(parent_ / "notes.replaced");
+  save(10, "the last");
+  remove_old_checkpoints(parent_ / "checkpoint_10", 2);
+  EXPECT_FALSE(fs::exists(parent_ / "checkpoint_0"));
+  EXPECT_EQ(content_of(1), "with a manifest");
+  for (const char* name : {"checkpoint_2", "checkpoint_9"}) {
+    EXPECT_EQ(read(parent_ / name / "model.safetensors"), "precious");
+  }
+  for (const std::uint64_t i : {1, 10}) fs::remove_all(parent_ / checkpoint_name(i));
+  EXPECT_FALSE(newest());
+  EXPECT_TRUE(fs::exists(parent_ / "notes.replaced"));
+}
+
+TEST_F(CheckpointFolderTest, TornOnesAreTheFirstToGo) {
+  for (const std::uint64_t i : {0, 1, 2}) save(i, "one of them");
+  fs::resize_file(parent_ / "checkpoint_1/optimizer.bin", 1);
+  remove_old_checkpoints(parent_ / "checkpoint_2", 2);
+  EXPECT_EQ(content_of(0), "one of them");
+  EXPECT_FALSE(fs::exists(parent_ / "checkpoint_1"));
+}
+
+TEST_F(CheckpointFolderTest, WhatCannotBeReadIsNotPassedOver) {
   save(1, "one");
   save(2, "two");
-  fs::remove(parent_ / "checkpoint_1" / kManifestFile);
-  const auto found = newest();
-  EXPECT_EQ(found->manifest.iteration, 2u);
-  remove_old_checkpoints(parent_ / "checkpoint_2", 1);
-  EXPECT_FALSE(fs::exists(parent_ / "checkpoint_1"));
+  for (const char* name : {"optimizer.bin", "manifest.json", ""}) {
+    const fs::path file = fs::path(parent_ / "checkpoint_2") / name;
+    fs::rename(parent_ / "checkpoint_2", parent_ / "good");
+    fs::copy(parent_ / "good", parent_ / "checkpoint_2", fs::copy_options::recursive);
+    const fs::path broken = *name == '\0' ? parent_ / "checkpoint_2" : file;
+    fs::remove_all(broken);
+    fs::create_symlink(broken, broken);  // ELOOP: an error of the system like another.
+    EXPECT_THAT(error_of_newest(), HasSubstr("Too many levels of symbolic links")) << name;
+    EXPECT_THAT(skipped_, IsEmpty()) << name;
+    fs::remove_all(parent_ / "checkpoint_2");
+    fs::rename(parent_ / "good", parent_ / "checkpoint_2");
+  }
+  EXPECT_EQ(newest()->manifest.iteration, 2u);
+}
+
+TEST_F(CheckpointFolderTest, IfAllAreDamagedTheyAreNamedAndNoneIsTakenForNothing) {
+  save(1, "one");
+  save(2, "two");
+  fs::resize_file(parent_ / "checkpoint_1/optimizer.bin", 1);
+  std::ofstream(parent_ / "checkpoint_2/manifest.json") << "{";
+  EXPECT_THAT(error_of_newest(), AllOf(HasSubstr("damaged (checkpoint_2, checkpoint_1)"),
+                                       HasSubstr("move them away to start anew")));
+  EXPECT_THAT(skipped_, SizeIs(2));
 }
 
 TEST_F(CheckpointFolderTest, DamageIsNamedAndTheLastGoodOneTaken) {

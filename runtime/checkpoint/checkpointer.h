@@ -77,7 +77,8 @@ class Checkpointer {
   void wait();
 
   // An empty folder stands for the newest complete checkpoint of automatic naming; with `required`
-  // false there need not be one: then false is returned.
+  // false there need not be one: then false is returned. Throws CheckpointError if there are some,
+  // but all are damaged, or the newest cannot be read or is of another version.
   bool load(const std::filesystem::path& folder, bool required);
 
   // The number of the next automatic name.
