@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <typeinfo>
 #include <utility>
 
 namespace accel {
@@ -24,6 +25,15 @@ constexpr std::size_t kAlignment = 64;  // A cache line.
 constexpr std::int64_t kCopyGrain = 8 << 20;
 
 std::size_t aligned(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+// Exactly these: a class derived from one of them may have tensors of its own, in its state or not,
+// that nobody copies here.
+bool writes_only_known_tensors(const optim::Optimizer& optimizer) {
+  const std::type_info& kind = typeid(optimizer);
+  return kind == typeid(optim::Adam) || kind == typeid(optim::AdamW) ||
+         kind == typeid(optim::SGD) || kind == typeid(optim::Adagrad) ||
+         kind == typeid(optim::RMSprop);
+}
 
 // The tensors in the state of one parameter; none if its class is not known here.
 std::optional<std::vector<torch::Tensor*>> tensors_of(optim::OptimizerParamState& state) {
@@ -42,6 +52,7 @@ std::optional<std::vector<torch::Tensor*>> tensors_of(optim::OptimizerParamState
 }
 
 std::optional<std::vector<torch::Tensor*>> tensors_of(optim::Optimizer& optimizer) {
+  if (!writes_only_known_tensors(optimizer)) return std::nullopt;
   std::vector<torch::Tensor*> all;
   for (auto& [parameter, state] : optimizer.state()) {
     const auto tensors = tensors_of(*state);
@@ -92,6 +103,8 @@ void carry_out(const std::vector<MemoryCopy>& copies) {
 }  // namespace
 
 std::size_t expected_bytes(optim::Optimizer& optimizer) {
+  const auto tensors = tensors_of(optimizer);
+  if (!tensors) return 0;
   std::size_t moments = 0;
   for (const auto& group : optimizer.param_groups()) {
     const bool has_moments = dynamic_cast<const optim::AdamOptions*>(&group.options()) != nullptr ||
@@ -101,10 +114,7 @@ std::size_t expected_bytes(optim::Optimizer& optimizer) {
     }
   }
   std::size_t present = 0;
-  for (const torch::Tensor* tensor :
-       tensors_of(optimizer).value_or(std::vector<torch::Tensor*>())) {
-    present += aligned(tensor->nbytes());
-  }
+  for (const torch::Tensor* tensor : *tensors) present += aligned(tensor->nbytes());
   return std::max(moments, present);
 }
 

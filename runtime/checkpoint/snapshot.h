@@ -19,7 +19,8 @@ class OutputArchive;
 
 namespace accel {
 
-// About how many bytes of tensors an optimizer will have to be saved, also before its first step.
+// About how many bytes of tensors of an optimizer will have to be copied, also before its first
+// step; 0 of one that writes its archive itself.
 std::size_t expected_bytes(torch::optim::Optimizer& optimizer);
 
 // First everything is named that is to be saved, then copy() copies all of it in one go; after that
@@ -32,7 +33,8 @@ class Snapshot {
   // As safetensors. Throws std::invalid_argument for a dtype that the format lacks.
   void add_tensors(std::string file, NamedTensors tensors);
   // As an archive of LibTorch's. The tensors of LibTorch's own optimizers (but for LBFGS) are
-  // copied as they are and the archive is made when it is written; of others it is made here.
+  // copied as they are and the archive is made when it is written; of others, also of classes
+  // derived from those, it is made here.
   void add_optimizer(std::string file, torch::optim::Optimizer& optimizer);
   // Of an object that writes itself; the archive is made here.
   void add_archive(std::string file,
