@@ -17,18 +17,6 @@ namespace accel {
 namespace fs = std::filesystem;
 namespace {
 
-template <typename Load>
-void unarchive(const fs::path& file, c10::Device device, Load&& load) {
-  try {
-    torch::serialize::InputArchive archive;
-    archive.load_from(file.string(), device);
-    load(archive);
-  } catch (const c10::Error& error) {
-    throw CheckpointError(file.string() +
-                          ": it does not fit this program: " + error.what_without_backtrace());
-  }
-}
-
 template <typename T>
 void add_once(std::vector<std::shared_ptr<T>>& all, std::shared_ptr<T> one) {
   if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
@@ -362,11 +350,10 @@ void Checkpointer::read(const fs::path& folder) {
     read_gradients(*models_[i], folder / gradients_file(i));
   }
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    unarchive(folder / optimizer_file(i), state_->device,
-              [&](auto& archive) { optimizers_[i]->load(archive); });
+    load_optimizer(folder / optimizer_file(i), state_->device, *optimizers_[i]);
   }
   for (std::size_t i = 0; i < objects_.size(); ++i) {
-    unarchive(folder / custom_file(i), c10::kCPU, objects_[i].load);
+    load_archive(folder / custom_file(i), c10::kCPU, objects_[i].load);
   }
   // After the optimizers: a scheduler sets their rates.
   for (std::size_t i = 0; i < schedulers_.size(); ++i) {

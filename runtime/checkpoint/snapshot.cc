@@ -4,6 +4,7 @@
 #include <torch/optim/adagrad.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
+#include <torch/optim/lbfgs.h>
 #include <torch/optim/rmsprop.h>
 #include <torch/optim/sgd.h>
 #include <torch/serialize/archive.h>
@@ -14,6 +15,8 @@
 #include <optional>
 #include <typeinfo>
 #include <utility>
+
+#include "runtime/core/checkpoint_error.h"
 
 namespace accel {
 namespace {
@@ -75,6 +78,27 @@ void write_archive(OutputArchive& archive, const ByteSink& sink) {
     return size;
   });
   if (error) std::rethrow_exception(error);
+}
+
+template <typename... Kinds>
+bool is_one_of(const optim::Optimizer& optimizer) {
+  return ((dynamic_cast<const Kinds*>(&optimizer) != nullptr) || ...);
+}
+
+// LibTorch's load() puts what was saved among what is there: moments of steps after the save would
+// stay. Other classes may read into what their constructors have put there.
+void load_alone(optim::Optimizer& optimizer, torch::serialize::InputArchive& archive) {
+  if (!is_one_of<optim::Adam, optim::AdamW, optim::SGD, optim::Adagrad, optim::RMSprop,
+                 optim::LBFGS>(optimizer)) {
+    return optimizer.load(archive);
+  }
+  auto before = std::exchange(optimizer.state(), {});
+  try {
+    optimizer.load(archive);
+  } catch (...) {
+    optimizer.state() = std::move(before);
+    throw;
+  }
 }
 
 // Copies of memory in as many threads as LibTorch uses, each a stretch of all their bytes.
@@ -211,6 +235,23 @@ void Snapshot::copy() {
     archive_later(optimizer, {next, end});
     next = end;
   }
+}
+
+void load_archive(const std::filesystem::path& file, c10::Device device,
+                  const std::function<void(torch::serialize::InputArchive&)>& load) {
+  try {
+    torch::serialize::InputArchive archive;
+    archive.load_from(file.string(), device);
+    load(archive);
+  } catch (const c10::Error& error) {
+    throw CheckpointError(file.string() +
+                          ": it does not fit this program: " + error.what_without_backtrace());
+  }
+}
+
+void load_optimizer(const std::filesystem::path& file, c10::Device device,
+                    optim::Optimizer& optimizer) {
+  load_archive(file, device, [&](auto& archive) { load_alone(optimizer, archive); });
 }
 
 }  // namespace accel

@@ -1,6 +1,8 @@
-// What a save copies in the training thread, and how its files are made of that afterwards.
+// What a save copies in the training thread, how its files are made of that afterwards, and how
+// archives among them are loaded.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,8 +16,9 @@ namespace torch::optim {
 class Optimizer;
 }
 namespace torch::serialize {
+class InputArchive;
 class OutputArchive;
-}
+}  // namespace torch::serialize
 
 namespace accel {
 
@@ -61,5 +64,15 @@ class Snapshot {
   std::vector<Optimizer> optimizers_;
   std::vector<CheckpointFile> files_;
 };
+
+// An archive of LibTorch's that a snapshot has made. Tensors come on `device`. Throws
+// CheckpointError that names the file if it does not fit.
+void load_archive(const std::filesystem::path& file, c10::Device device,
+                  const std::function<void(torch::serialize::InputArchive&)>& load);
+
+// The optimizer then has the state that was saved and no other, or, if this throws, the one it had.
+// One of a class that is not derived from LibTorch's loads itself as it will.
+void load_optimizer(const std::filesystem::path& file, c10::Device device,
+                    torch::optim::Optimizer& optimizer);
 
 }  // namespace accel
