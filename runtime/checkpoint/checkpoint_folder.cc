@@ -26,11 +26,6 @@ namespace {
 constexpr char kClaimFile[] = ".claim";
 constexpr std::uint64_t kMaxClaim = 4096;
 
-fs::path without_slash(const fs::path& folder) {
-  const fs::path whole = fs::absolute(folder).lexically_normal();
-  return whole.has_filename() ? whole : whole.parent_path();
-}
-
 // A folder that is not there has none.
 std::vector<std::string> names_in(const fs::path& folder) try {
   std::vector<std::string> names;
@@ -43,8 +38,13 @@ std::vector<std::string> names_in(const fs::path& folder) try {
   throw CheckpointError(folder.string() + ": cannot be read: " + error.code().message());
 }
 
-// Without its manifest a folder is no checkpoint, however much of it is left.
+// Without its manifest a folder is no checkpoint, however much of it is left. Of a symbolic link
+// only the link goes.
 void remove_checkpoint(const fs::path& folder) {
+  if (fs::is_symlink(folder)) {
+    fs::remove(folder);
+    return;
+  }
   fs::remove(folder / kManifestFile);
   fs::remove_all(folder);
 }
@@ -198,6 +198,10 @@ FileFacts write_file(const fs::path& path, const CheckpointFile& content) {
 }
 
 void check_replaceable(const fs::path& folder) {
+  if (fs::is_symlink(folder)) {  // What leads somewhere is resolved by now.
+    throw std::invalid_argument(folder.string() +
+                                ": it is a symbolic link that leads nowhere: remove it");
+  }
   if (!fs::exists(folder)) return;
   if (fs::is_directory(folder) && (fs::is_empty(folder) || fs::exists(folder / kManifestFile))) {
     return;
@@ -218,12 +222,21 @@ void check_claim(const fs::path& parent, const Claim& mine) {
 
 }  // namespace
 
+fs::path resolved_folder(const fs::path& folder) {
+  const fs::path normal = fs::absolute(folder).lexically_normal();
+  const fs::path whole = normal.has_filename() ? normal : normal.parent_path();
+  std::error_code error;
+  if (!fs::is_symlink(whole, error)) return whole;
+  const fs::path target = fs::canonical(whole, error);
+  return error ? whole : target;  // Whoever uses it says what is wrong with it.
+}
+
 fs::path partial_folder(const fs::path& folder) {
-  return without_slash(folder).string() + kPartialSuffix;
+  return resolved_folder(folder).string() + kPartialSuffix;
 }
 
 fs::path begin_checkpoint(const fs::path& named) {
-  const fs::path folder = without_slash(named), partial = partial_folder(named);
+  const fs::path folder = resolved_folder(named), partial = partial_folder(named);
   try {
     restore_replaced(folder);
     check_replaceable(folder);
@@ -238,7 +251,7 @@ fs::path begin_checkpoint(const fs::path& named) {
 
 void write_checkpoint(const fs::path& named, const std::vector<CheckpointFile>& files,
                       const CheckpointWrite& how) {
-  const fs::path folder = without_slash(named);
+  const fs::path folder = resolved_folder(named);
   const fs::path parent = folder.parent_path(), partial = partial_folder(folder);
   try {
     check_names_of_guests(partial, files);
@@ -268,7 +281,7 @@ void write_checkpoint(const fs::path& named, const std::vector<CheckpointFile>& 
 }
 
 Manifest verify_checkpoint(const fs::path& named) try {
-  const fs::path folder = without_slash(named);
+  const fs::path folder = resolved_folder(named);
   restore_replaced(folder);
   if (!fs::is_directory(folder)) {
     throw DamageError(folder.string() + ": there is no such checkpoint");
@@ -321,7 +334,7 @@ std::uint64_t first_free(const fs::path& parent) {
 }
 
 void remove_old_checkpoints(const fs::path& written, std::optional<std::size_t> total_limit) try {
-  const fs::path folder = without_slash(written), parent = folder.parent_path();
+  const fs::path folder = resolved_folder(written), parent = folder.parent_path();
   const std::vector<std::string> names = names_in(parent);
   for (const std::string& name : names) {
     const std::size_t stem = name.size() - std::min(name.size(), std::strlen(kPartialSuffix));

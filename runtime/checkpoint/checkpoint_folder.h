@@ -38,6 +38,11 @@ struct CheckpointWrite {
   std::optional<Claim> claim = std::nullopt;
 };
 
+// `folder` as it is meant: absolute, and where it is a symbolic link that to which it leads. All of
+// these functions use that, so that a link to a checkpoint stays one. Whoever calls several of them
+// resolves it once, or it may lead elsewhere meanwhile.
+std::filesystem::path resolved_folder(const std::filesystem::path& folder);
+
 // What `folder` is called while it is being written.
 std::filesystem::path partial_folder(const std::filesystem::path& folder);
 

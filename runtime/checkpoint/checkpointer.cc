@@ -239,8 +239,9 @@ void Checkpointer::run_hooks(const std::vector<CheckpointHook>& hooks, const fs:
   });
 }
 
-void Checkpointer::save(const fs::path& named) {
-  const bool automatic = named.empty();
+void Checkpointer::save(const fs::path& given) {
+  const bool automatic = given.empty();
+  const fs::path named = automatic ? given : resolved_folder(given);
   if (automatic) {
     static_cast<void>(automatic_parent());  // Where there is none, each rank throws that itself.
     on_main([&] { begin_next(); });
@@ -291,7 +292,8 @@ void Checkpointer::expect_saves() {
   memory_.prepare(bytes);
 }
 
-bool Checkpointer::load(const fs::path& named, bool required) {
+bool Checkpointer::load(const fs::path& given, bool required) {
+  const fs::path named = given.empty() ? given : resolved_folder(given);
   std::vector<std::int64_t> found{-1, 0};  // The folder's number, and the next one.
   on_main([&] {
     if (writing_.valid()) writing_.get();

@@ -69,8 +69,9 @@ class Checkpointer {
   void add_save_hook(CheckpointHook hook) { save_hooks_.push_back(std::move(hook)); }
   void add_load_hook(CheckpointHook hook) { load_hooks_.push_back(std::move(hook)); }
 
-  // Returns once the state is copied; an empty folder stands for automatic naming. Throws what the
-  // save before it ended with, std::invalid_argument for a folder that cannot be used.
+  // Returns once the state is copied; an empty folder stands for automatic naming, a symbolic link
+  // for that to which it leads. Throws what the save before it ended with, std::invalid_argument
+  // for a folder that cannot be used.
   void save(const std::filesystem::path& folder);
 
   // Returns when the last save is durable, or throws why it is not.

@@ -1,0 +1,75 @@
+// Checkpoints that symbolic links lead to.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <stdexcept>
+
+#include "runtime/checkpoint/checkpoint_folder.h"
+
+namespace accel {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class CheckpointLinksTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(parent_);
+    fs::create_directories(parent_);
+  }
+
+  static void save(const fs::path& folder, const std::string& content) {
+    begin_checkpoint(folder);
+    const CheckpointFile file{.name = "model.safetensors",
+                              .write = [&](const ByteSink& sink) { sink(content); }};
+    write_checkpoint(folder, {file}, {});
+  }
+
+  static std::string content_of(const fs::path& folder) {
+    EXPECT_NO_THROW(verify_checkpoint(folder));
+    std::ifstream stream(folder / "model.safetensors");
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  const fs::path parent_ = fs::path(testing::TempDir()) / "links";
+};
+
+TEST_F(CheckpointLinksTest, ASaveGoesWhereTheLinkLeads) {
+  const fs::path target = parent_ / "elsewhere/checkpoint_1", link = parent_ / "latest";
+  save(target, "old");
+  fs::create_directory_symlink("elsewhere/checkpoint_1", link);
+  EXPECT_EQ(partial_folder(link), partial_folder(target));
+  save(link / "", "new");
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(content_of(target), "new");
+  EXPECT_EQ(content_of(link), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(parent_), {}), 2);
+  EXPECT_EQ(std::distance(fs::directory_iterator(parent_ / "elsewhere"), {}), 1);
+}
+
+TEST_F(CheckpointLinksTest, OneThatLeadsNowhereIsRefused) {
+  const fs::path link = parent_ / "latest";
+  fs::create_directory_symlink("nowhere", link);
+  try {
+    begin_checkpoint(link);
+    ADD_FAILURE() << "it was begun";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("latest: it is a symbolic link that leads nowhere"));
+  }
+  EXPECT_TRUE(fs::is_symlink(link));
+}
+
+TEST_F(CheckpointLinksTest, OfALinkThatIsTooOldOnlyTheLinkGoes) {
+  const fs::path target = parent_ / "kept";
+  save(target, "one");
+  fs::create_directory_symlink(target, parent_ / "checkpoint_0");
+  save(parent_ / "checkpoint_1", "two");
+  remove_old_checkpoints(parent_ / "checkpoint_1", 1);
+  EXPECT_FALSE(fs::exists(fs::symlink_status(parent_ / "checkpoint_0")));
+  EXPECT_EQ(content_of(target), "one");
+}
+
+}  // namespace
+}  // namespace accel
