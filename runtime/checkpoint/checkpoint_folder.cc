@@ -141,12 +141,13 @@ void restore_replaced(const fs::path& folder) {
 void sync_folders_in(const fs::path& folder) {
   sync_folder(folder);
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_directory() && !entry.is_symlink()) sync_folder(entry.path());
+    if (!entry.is_symlink() && entry.is_directory()) sync_folder(entry.path());
   }
 }
 
-// Files of a checkpoint's folder that are no part of it get a second name in `partial`. One whose
-// manifest is damaged can be told from them no more: then all stay.
+// Files of a checkpoint's folder that are no part of it get a second name in `partial`; symbolic
+// links stay what they are, wherever they lead. One whose manifest is damaged can be told from them
+// no more: then all stay.
 void keep_foreign_files(const fs::path& folder, const fs::path& partial) {
   std::set<std::string> own{kManifestFile};
   try {
@@ -158,8 +159,9 @@ void keep_foreign_files(const fs::path& folder, const fs::path& partial) {
   for (const std::string& name : names_in(folder)) {
     if (own.contains(name) || fs::exists(partial / name)) continue;
     fs::copy(folder / name, partial / name,
-             fs::copy_options::recursive | fs::copy_options::create_hard_links);
-    if (fs::is_directory(partial / name)) sync_folders_in(partial / name);
+             fs::copy_options::recursive | fs::copy_options::create_hard_links |
+                 fs::copy_options::copy_symlinks);
+    if (fs::is_directory(fs::symlink_status(partial / name))) sync_folders_in(partial / name);
   }
 }
 

@@ -1,4 +1,4 @@
-// Checkpoints that symbolic links lead to.
+// Symbolic links to checkpoints, and in them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,6 +69,25 @@ TEST_F(CheckpointLinksTest, OfALinkThatIsTooOldOnlyTheLinkGoes) {
   remove_old_checkpoints(parent_ / "checkpoint_1", 1);
   EXPECT_FALSE(fs::exists(fs::symlink_status(parent_ / "checkpoint_0")));
   EXPECT_EQ(content_of(target), "one");
+}
+
+// Also those that lead nowhere, in a circle, or to a folder that cannot be linked from here.
+TEST_F(CheckpointLinksTest, ForeignLinksStayLinks) {
+  const fs::path folder = parent_ / "checkpoint_0";
+  save(folder, "old");
+  fs::create_directories(folder / "logs");
+  for (const fs::path& place : {folder, folder / "logs"}) {
+    fs::create_symlink("nowhere", place / "dangling");
+    fs::create_symlink("circle", place / "circle");
+    fs::create_directory_symlink("/proc/self", place / "elsewhere");
+  }
+  save(folder, "new");
+  EXPECT_EQ(content_of(folder), "new");
+  for (const fs::path& place : {folder, folder / "logs"}) {
+    EXPECT_EQ(fs::read_symlink(place / "dangling"), "nowhere");
+    EXPECT_EQ(fs::read_symlink(place / "circle"), "circle");
+    EXPECT_EQ(fs::read_symlink(place / "elsewhere"), "/proc/self");
+  }
 }
 
 }  // namespace
