@@ -51,6 +51,13 @@ TEST(Manifest, AnotherVersionIsNoDamage) {
   }
 }
 
+// What recurses over it would end the process.
+TEST(Manifest, DeepNestingIsRefused) {
+  const std::string deep = std::string(1 << 20, '[') + std::string(1 << 20, ']');
+  EXPECT_THROW(parse_manifest("{\"crc32c\":" + deep + "}", "m"), DamageError);
+  EXPECT_THROW(parse_manifest("{\"crc32c\":1,\"files\":" + deep + "}", "m"), DamageError);
+}
+
 TEST(Manifest, FilesOutsideAreRefused) {
   for (const char* name : {"../x", "/etc/passwd", "..", ""}) {
     EXPECT_THROW(parse_manifest(manifest_text({.files = {{name, {}}}}), "m"), CheckpointError);
