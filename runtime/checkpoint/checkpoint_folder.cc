@@ -1,6 +1,7 @@
 #include "runtime/checkpoint/checkpoint_folder.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -213,6 +214,19 @@ void check_replaceable(const fs::path& folder) {
                               "folder that is new or empty");
 }
 
+// A rename cannot give what was written beside a mount point that name.
+void check_same_file_system(const fs::path& folder) {
+  struct stat status {
+  }, parent{};
+  if (::stat(folder.c_str(), &status) != 0 || ::stat(folder.parent_path().c_str(), &parent) != 0) {
+    return;  // One that is not there yet will be where its parent is.
+  }
+  if (status.st_dev == parent.st_dev) return;
+  throw std::invalid_argument(folder.string() +
+                              ": a file system is mounted there, and a checkpoint cannot take its "
+                              "place: save to a folder below it");
+}
+
 void check_claim(const fs::path& parent, const Claim& mine) {
   const std::optional<Claim> current = read_claim(parent);
   if (!current || (current->job == mine.job && current->generation == mine.generation)) return;
@@ -240,6 +254,7 @@ fs::path partial_folder(const fs::path& folder) {
 fs::path begin_checkpoint(const fs::path& named) {
   const fs::path folder = resolved_folder(named), partial = partial_folder(named);
   try {
+    check_same_file_system(folder);
     restore_replaced(folder);
     check_replaceable(folder);
     create_folders_durably(folder.parent_path());

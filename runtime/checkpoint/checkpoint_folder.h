@@ -48,7 +48,8 @@ std::filesystem::path partial_folder(const std::filesystem::path& folder);
 
 // Makes the empty folder that will be `folder`, and returns it: until write_checkpoint() anyone may
 // put files of his own there, which become part of the checkpoint. Throws std::invalid_argument if
-// `folder` is there and is neither a checkpoint nor empty, CheckpointError if it cannot be made.
+// `folder` is there and is neither a checkpoint nor empty, or a file system is mounted there;
+// CheckpointError if it cannot be made.
 std::filesystem::path begin_checkpoint(const std::filesystem::path& folder);
 
 // Writes a checkpoint that was begun, durably. An older one of that name is replaced; files in it

@@ -1,6 +1,7 @@
-// Symbolic links to checkpoints, and in them.
+// Symbolic links to checkpoints and in them, and mount points.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <stdexcept>
@@ -11,6 +12,7 @@ namespace accel {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class CheckpointLinksTest : public testing::Test {
@@ -88,6 +90,24 @@ TEST_F(CheckpointLinksTest, ForeignLinksStayLinks) {
     EXPECT_EQ(fs::read_symlink(place / "circle"), "circle");
     EXPECT_EQ(fs::read_symlink(place / "elsewhere"), "/proc/self");
   }
+}
+
+TEST_F(CheckpointLinksTest, AMountPointIsRefusedAtOnce) {
+  const fs::path mount = "/dev/shm";
+  struct stat status {
+  }, parent{};
+  if (stat(mount.c_str(), &status) != 0 || stat("/dev", &parent) != 0 ||
+      status.st_dev == parent.st_dev) {
+    GTEST_SKIP() << "there is no file system at " << mount;
+  }
+  try {
+    begin_checkpoint(mount);
+    ADD_FAILURE() << "it was begun";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("/dev/shm: a file system is mounted there"),
+                                    HasSubstr("save to a folder below it")));
+  }
+  EXPECT_FALSE(fs::exists("/dev/shm.partial"));
 }
 
 }  // namespace
