@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 fs::path fresh_folder(const std::string& name = "checkpoints_test") {
   const fs::path folder = fs::path(testing::TempDir()) / name;
@@ -142,21 +143,26 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-// A number lower than theirs would go at once, with all that was trained.
-TEST(SaveState, ComesAfterDamagedOnesThatWerePassedOver) {
+// Without accel's manifest they are another program's: they stay, and have their numbers.
+TEST(SaveState, ComesAfterFoldersThatAreNoCheckpointsOfIts) {
   const fs::path folder = fresh_folder();
-  for (int i = 0; i < 4; ++i) fs::create_directories(folder / "checkpoints" / checkpoint_name(i));
+  for (int i = 0; i < 2; ++i) fs::create_directories(folder / "checkpoints" / checkpoint_name(i));
   Training run(folder, 1);
   EXPECT_FALSE(run.accelerator.resume_from_newest());
-  for (const char* next : {"checkpoint_4", "checkpoint_5"}) {
+  for (const char* next : {"checkpoint_2", "checkpoint_3"}) {
     run.train(1);
     run.accelerator.save_state();
     run.accelerator.wait_for_save();
-    EXPECT_THAT(names_in(folder / "checkpoints"), ElementsAre(next));
+    EXPECT_THAT(names_in(folder / "checkpoints"),
+                UnorderedElementsAre("checkpoint_0", "checkpoint_1", next));
   }
   Training again(folder, 1);
   EXPECT_TRUE(again.accelerator.resume_from_newest());
   EXPECT_EQ(again.progress.step, 2);
+  // What is damaged is no reason to begin anew.
+  fs::resize_file(folder / "checkpoints/checkpoint_3/optimizer.bin", 10);
+  EXPECT_THAT(error_of([&] { again.accelerator.resume_from_newest(); }),
+              HasSubstr("damaged (checkpoint_3): move them away"));
 }
 
 TEST(SaveState, OfAFreshRunComesAfterThoseOfAnother) {
@@ -320,7 +326,7 @@ TEST(SaveState, TakesTheNumberThatIsSet) {
   run.accelerator.save_state();
   run.accelerator.wait_for_save();
   EXPECT_THAT(names_in(folder / "checkpoints"),
-              testing::UnorderedElementsAre("checkpoint_0", "checkpoint_7"));
+              UnorderedElementsAre("checkpoint_0", "checkpoint_7"));
   EXPECT_EQ(run.accelerator.save_iteration(), 8u);
   run.accelerator.set_save_iteration(7);
   EXPECT_THAT(error_of([&] { run.accelerator.save_state(); }), HasSubstr("already exists"));
@@ -341,9 +347,8 @@ TEST(Save, WritesOnTheMainProcessWhatTorchLoads) {
     accelerator.save(run.model, folder / "model.pt");
     accelerator.save(run.adam, folder / "adam.pt");
     accelerator.wait_for_everyone();
-    EXPECT_THAT(names_in(folder),
-                testing::UnorderedElementsAre("tensor.pt", "only_main_0", "each_node_0", "model.pt",
-                                              "adam.pt"));
+    EXPECT_THAT(names_in(folder), UnorderedElementsAre("tensor.pt", "only_main_0", "each_node_0",
+                                                       "model.pt", "adam.pt"));
     torch::Tensor tensor;
     torch::load(tensor, folder / "tensor.pt");
     EXPECT_EQ(tensor.item<float>(), 0);

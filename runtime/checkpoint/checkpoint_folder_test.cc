@@ -23,6 +23,7 @@ namespace accel {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -57,6 +58,15 @@ class CheckpointFolderTest : public testing::Test {
   std::optional<FoundCheckpoint> newest() {
     skipped_.clear();
     return newest_checkpoint(parent_, [&](const std::string& why) { skipped_.push_back(why); });
+  }
+
+  std::string error_of_newest() {
+    try {
+      newest();
+    } catch (const CheckpointError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
   }
 
   // Whether a process that dies in its nth operation on the disk, none of which knows `unknown`
@@ -201,14 +211,61 @@ TEST_F(CheckpointFolderTest, WhatCannotBeRemovedIsNamedAndTheRestGoes) {
   EXPECT_EQ(content_of(2), "one of them");
 }
 
-TEST_F(CheckpointFolderTest, KilledWhileOldOnesAreRemoved) {
+// As Accelerate's in Python, whose folders have the same names.
+TEST_F(CheckpointFolderTest, FoldersWithoutAManifestAreNoCheckpointsAndStay) {
+  for (const std::uint64_t i : {0, 1}) save(i, "with a manifest");
+  for (const char* name : {"checkpoint_2", "checkpoint_9"}) {
+    fs::create_directories(parent_ / name);
+    std::ofstream(parent_ / name / "model.safetensors") << "precious";
+  }
+  EXPECT_EQ(newest()->manifest.iteration, 1u);
+  fs::create_directories(parent_ / "notes.replaced");
+  save(10, "the last");
+  remove_old_checkpoints(parent_ / "checkpoint_10", 2);
+  EXPECT_FALSE(fs::exists(parent_ / "checkpoint_0"));
+  EXPECT_EQ(content_of(1), "with a manifest");
+  for (const char* name : {"checkpoint_2", "checkpoint_9"}) {
+    EXPECT_EQ(read(parent_ / name / "model.safetensors"), "precious");
+  }
+  for (const std::uint64_t i : {1, 10}) fs::remove_all(parent_ / checkpoint_name(i));
+  EXPECT_FALSE(newest());
+  EXPECT_TRUE(fs::exists(parent_ / "notes.replaced"));
+}
+
+TEST_F(CheckpointFolderTest, TornOnesAreTheFirstToGo) {
+  for (const std::uint64_t i : {0, 1, 2}) save(i, "one of them");
+  fs::resize_file(parent_ / "checkpoint_1/optimizer.bin", 1);
+  remove_old_checkpoints(parent_ / "checkpoint_2", 2);
+  EXPECT_EQ(content_of(0), "one of them");
+  EXPECT_FALSE(fs::exists(parent_ / "checkpoint_1"));
+}
+
+TEST_F(CheckpointFolderTest, WhatCannotBeReadIsNotPassedOver) {
   save(1, "one");
   save(2, "two");
-  fs::remove(parent_ / "checkpoint_1" / kManifestFile);
-  const auto found = newest();
-  EXPECT_EQ(found->manifest.iteration, 2u);
-  remove_old_checkpoints(parent_ / "checkpoint_2", 1);
-  EXPECT_FALSE(fs::exists(parent_ / "checkpoint_1"));
+  for (const char* name : {"optimizer.bin", "manifest.json", ""}) {
+    const fs::path file = fs::path(parent_ / "checkpoint_2") / name;
+    fs::rename(parent_ / "checkpoint_2", parent_ / "good");
+    fs::copy(parent_ / "good", parent_ / "checkpoint_2", fs::copy_options::recursive);
+    const fs::path broken = *name == '\0' ? parent_ / "checkpoint_2" : file;
+    fs::remove_all(broken);
+    fs::create_symlink(broken, broken);  // ELOOP: an error of the system like another.
+    EXPECT_THAT(error_of_newest(), HasSubstr("Too many levels of symbolic links")) << name;
+    EXPECT_THAT(skipped_, IsEmpty()) << name;
+    fs::remove_all(parent_ / "checkpoint_2");
+    fs::rename(parent_ / "good", parent_ / "checkpoint_2");
+  }
+  EXPECT_EQ(newest()->manifest.iteration, 2u);
+}
+
+TEST_F(CheckpointFolderTest, IfAllAreDamagedTheyAreNamedAndNoneIsTakenForNothing) {
+  save(1, "one");
+  save(2, "two");
+  fs::resize_file(parent_ / "checkpoint_1/optimizer.bin", 1);
+  std::ofstream(parent_ / "checkpoint_2/manifest.json") << "{";
+  EXPECT_THAT(error_of_newest(), AllOf(HasSubstr("damaged (checkpoint_2, checkpoint_1)"),
+                                       HasSubstr("move them away to start anew")));
+  EXPECT_THAT(skipped_, SizeIs(2));
 }
 
 TEST_F(CheckpointFolderTest, DamageIsNamedAndTheLastGoodOneTaken) {
@@ -273,7 +330,7 @@ TEST_F(CheckpointFolderTest, ForeignFoldersAreSyncedBeforeTheCommit) {
   EXPECT_EQ(read(parent_ / "checkpoint_1/logs/deep/loss.txt"), "0.5");
 }
 
-TEST_F(CheckpointFolderTest, OfGuestsFoldersAreKeptAndNamesMayNotClash) {
+TEST_F(CheckpointFolderTest, OfGuestsFoldersAreKept) {
   const fs::path folder = parent_ / "checkpoint_1";
   const fs::path partial = begin_checkpoint(folder);
   fs::create_directories(partial / "logs/deep");
@@ -283,11 +340,28 @@ TEST_F(CheckpointFolderTest, OfGuestsFoldersAreKeptAndNamesMayNotClash) {
   std::ofstream(folder / "logs/deep/loss.txt") << "0.6";
   EXPECT_THROW(verify_checkpoint(folder), CheckpointError);
 
-  std::ofstream(begin_checkpoint(folder) / "optimizer.bin") << "a guest's";
-  const CheckpointFile own{.name = "optimizer.bin", .write = [](const ByteSink&) {}};
-  EXPECT_THROW(write_checkpoint(folder, {own}, {}), CheckpointError);
   fs::create_symlink("/dev/null", begin_checkpoint(folder) / "link");
   EXPECT_THROW(write_checkpoint(folder, {}, {}), CheckpointError);
+}
+
+TEST_F(CheckpointFolderTest, AGuestWithTheNameOfAnotherFileIsRefusedBeforeAnythingIsWritten) {
+  save(1, "old");
+  for (const char* name : {"manifest.json", "optimizer.bin"}) {
+    const fs::path partial = begin_checkpoint(parent_ / "checkpoint_1");
+    std::ofstream(partial / name) << "a guest's";
+    const CheckpointFile first{.name = "model.safetensors", .write = [](const ByteSink&) {}};
+    const CheckpointFile second{.name = "optimizer.bin", .write = [](const ByteSink&) {}};
+    try {
+      write_checkpoint(parent_ / "checkpoint_1", {first, second}, {});
+      ADD_FAILURE() << name;
+    } catch (const CheckpointError& error) {
+      EXPECT_THAT(error.what(),
+                  AllOf(HasSubstr((partial / name).string()), HasSubstr("give it another name")));
+    }
+    EXPECT_EQ(read(partial / name), "a guest's");
+    EXPECT_FALSE(fs::exists(partial / "model.safetensors"));
+    EXPECT_EQ(content_of(1), "old");
+  }
 }
 
 TEST_F(CheckpointFolderTest, AnOlderGenerationCommitsNoMore) {

@@ -17,18 +17,6 @@ namespace accel {
 namespace fs = std::filesystem;
 namespace {
 
-template <typename Load>
-void unarchive(const fs::path& file, c10::Device device, Load&& load) {
-  try {
-    torch::serialize::InputArchive archive;
-    archive.load_from(file.string(), device);
-    load(archive);
-  } catch (const c10::Error& error) {
-    throw CheckpointError(file.string() +
-                          ": it does not fit this program: " + error.what_without_backtrace());
-  }
-}
-
 template <typename T>
 void add_once(std::vector<std::shared_ptr<T>>& all, std::shared_ptr<T> one) {
   if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
@@ -251,8 +239,9 @@ void Checkpointer::run_hooks(const std::vector<CheckpointHook>& hooks, const fs:
   });
 }
 
-void Checkpointer::save(const fs::path& named) {
-  const bool automatic = named.empty();
+void Checkpointer::save(const fs::path& given) {
+  const bool automatic = given.empty();
+  const fs::path named = automatic ? given : resolved_folder(given);
   if (automatic) {
     static_cast<void>(automatic_parent());  // Where there is none, each rank throws that itself.
     on_main([&] { begin_next(); });
@@ -303,7 +292,8 @@ void Checkpointer::expect_saves() {
   memory_.prepare(bytes);
 }
 
-bool Checkpointer::load(const fs::path& named, bool required) {
+bool Checkpointer::load(const fs::path& given, bool required) {
+  const fs::path named = given.empty() ? given : resolved_folder(given);
   std::vector<std::int64_t> found{-1, 0};  // The folder's number, and the next one.
   on_main([&] {
     if (writing_.valid()) writing_.get();
@@ -362,11 +352,10 @@ void Checkpointer::read(const fs::path& folder) {
     read_gradients(*models_[i], folder / gradients_file(i));
   }
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    unarchive(folder / optimizer_file(i), state_->device,
-              [&](auto& archive) { optimizers_[i]->load(archive); });
+    load_optimizer(folder / optimizer_file(i), state_->device, *optimizers_[i]);
   }
   for (std::size_t i = 0; i < objects_.size(); ++i) {
-    unarchive(folder / custom_file(i), c10::kCPU, objects_[i].load);
+    load_archive(folder / custom_file(i), c10::kCPU, objects_[i].load);
   }
   // After the optimizers: a scheduler sets their rates.
   for (std::size_t i = 0; i < schedulers_.size(); ++i) {

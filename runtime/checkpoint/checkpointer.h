@@ -69,15 +69,17 @@ class Checkpointer {
   void add_save_hook(CheckpointHook hook) { save_hooks_.push_back(std::move(hook)); }
   void add_load_hook(CheckpointHook hook) { load_hooks_.push_back(std::move(hook)); }
 
-  // Returns once the state is copied; an empty folder stands for automatic naming. Throws what the
-  // save before it ended with, std::invalid_argument for a folder that cannot be used.
+  // Returns once the state is copied; an empty folder stands for automatic naming, a symbolic link
+  // for that to which it leads. Throws what the save before it ended with, std::invalid_argument
+  // for a folder that cannot be used.
   void save(const std::filesystem::path& folder);
 
   // Returns when the last save is durable, or throws why it is not.
   void wait();
 
   // An empty folder stands for the newest complete checkpoint of automatic naming; with `required`
-  // false there need not be one: then false is returned.
+  // false there need not be one: then false is returned. Throws CheckpointError if there are some,
+  // but all are damaged, or the newest cannot be read or is of another version.
   bool load(const std::filesystem::path& folder, bool required);
 
   // The number of the next automatic name.

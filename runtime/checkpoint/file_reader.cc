@@ -24,7 +24,10 @@ FileReader::FileReader(std::filesystem::path file)
     : file_(std::move(file)), fd_(::open(file_.c_str(), O_RDONLY | O_CLOEXEC)) {
   struct stat status {};
   if (!fd_.valid() || ::fstat(fd_.get(), &status) != 0) {
-    throw CheckpointError(file_.string() + ": cannot open: " + std::strerror(errno));
+    const int error = errno;
+    const std::string reason = file_.string() + ": cannot open: " + std::strerror(error);
+    if (error == ENOENT) throw DamageError(reason);
+    throw CheckpointError(reason);
   }
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
@@ -76,8 +79,8 @@ FileFacts facts_of(const std::filesystem::path& path) {
 std::string read_text(const std::filesystem::path& path, std::uint64_t max_size) {
   const FileReader reader(path);
   if (reader.size() > max_size) {
-    throw CheckpointError(path.string() + ": it has " + std::to_string(reader.size()) +
-                          " bytes, more than any such file");
+    throw DamageError(path.string() + ": it has " + std::to_string(reader.size()) +
+                      " bytes, more than any such file");
   }
   std::string text(reader.size(), '\0');
   reader.read(0, text.size(), text.data(), "all of it");

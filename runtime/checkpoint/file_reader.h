@@ -11,7 +11,8 @@ namespace accel {
 
 // A file that is read from anywhere. By pread() rather than from a mapping: a file that shrinks
 // meanwhile is an error and no SIGBUS, and a page that is read once need not be mapped.
-// Thread-safe. All throw CheckpointError with the file's name and the system's reason.
+// Thread-safe. All throw CheckpointError with the file's name and the system's reason; DamageError
+// if the file is not there.
 class FileReader {
  public:
   explicit FileReader(std::filesystem::path file);
@@ -32,10 +33,11 @@ class FileReader {
   std::uint64_t size_ = 0;
 };
 
-// Reads the whole file, in several threads. Throws CheckpointError.
+// Reads the whole file, in several threads. Throws as FileReader does.
 FileFacts facts_of(const std::filesystem::path& path);
 
-// The text of a file of at most `max_size` bytes. Throws CheckpointError.
+// The text of a file of at most `max_size` bytes. Throws as FileReader does; DamageError if it has
+// more.
 std::string read_text(const std::filesystem::path& path, std::uint64_t max_size);
 
 }  // namespace accel

@@ -4,6 +4,7 @@
 #include <torch/optim/adagrad.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
+#include <torch/optim/lbfgs.h>
 #include <torch/optim/rmsprop.h>
 #include <torch/optim/sgd.h>
 #include <torch/serialize/archive.h>
@@ -12,7 +13,10 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <typeinfo>
 #include <utility>
+
+#include "runtime/core/checkpoint_error.h"
 
 namespace accel {
 namespace {
@@ -24,6 +28,15 @@ constexpr std::size_t kAlignment = 64;  // A cache line.
 constexpr std::int64_t kCopyGrain = 8 << 20;
 
 std::size_t aligned(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+// Exactly these: a class derived from one of them may have tensors of its own, in its state or not,
+// that nobody copies here.
+bool writes_only_known_tensors(const optim::Optimizer& optimizer) {
+  const std::type_info& kind = typeid(optimizer);
+  return kind == typeid(optim::Adam) || kind == typeid(optim::AdamW) ||
+         kind == typeid(optim::SGD) || kind == typeid(optim::Adagrad) ||
+         kind == typeid(optim::RMSprop);
+}
 
 // The tensors in the state of one parameter; none if its class is not known here.
 std::optional<std::vector<torch::Tensor*>> tensors_of(optim::OptimizerParamState& state) {
@@ -42,6 +55,7 @@ std::optional<std::vector<torch::Tensor*>> tensors_of(optim::OptimizerParamState
 }
 
 std::optional<std::vector<torch::Tensor*>> tensors_of(optim::Optimizer& optimizer) {
+  if (!writes_only_known_tensors(optimizer)) return std::nullopt;
   std::vector<torch::Tensor*> all;
   for (auto& [parameter, state] : optimizer.state()) {
     const auto tensors = tensors_of(*state);
@@ -64,6 +78,27 @@ void write_archive(OutputArchive& archive, const ByteSink& sink) {
     return size;
   });
   if (error) std::rethrow_exception(error);
+}
+
+template <typename... Kinds>
+bool is_one_of(const optim::Optimizer& optimizer) {
+  return ((dynamic_cast<const Kinds*>(&optimizer) != nullptr) || ...);
+}
+
+// LibTorch's load() puts what was saved among what is there: moments of steps after the save would
+// stay. Other classes may read into what their constructors have put there.
+void load_alone(optim::Optimizer& optimizer, torch::serialize::InputArchive& archive) {
+  if (!is_one_of<optim::Adam, optim::AdamW, optim::SGD, optim::Adagrad, optim::RMSprop,
+                 optim::LBFGS>(optimizer)) {
+    return optimizer.load(archive);
+  }
+  auto before = std::exchange(optimizer.state(), {});
+  try {
+    optimizer.load(archive);
+  } catch (...) {
+    optimizer.state() = std::move(before);
+    throw;
+  }
 }
 
 // Copies of memory in as many threads as LibTorch uses, each a stretch of all their bytes.
@@ -92,6 +127,8 @@ void carry_out(const std::vector<MemoryCopy>& copies) {
 }  // namespace
 
 std::size_t expected_bytes(optim::Optimizer& optimizer) {
+  const auto tensors = tensors_of(optimizer);
+  if (!tensors) return 0;
   std::size_t moments = 0;
   for (const auto& group : optimizer.param_groups()) {
     const bool has_moments = dynamic_cast<const optim::AdamOptions*>(&group.options()) != nullptr ||
@@ -101,10 +138,7 @@ std::size_t expected_bytes(optim::Optimizer& optimizer) {
     }
   }
   std::size_t present = 0;
-  for (const torch::Tensor* tensor :
-       tensors_of(optimizer).value_or(std::vector<torch::Tensor*>())) {
-    present += aligned(tensor->nbytes());
-  }
+  for (const torch::Tensor* tensor : *tensors) present += aligned(tensor->nbytes());
   return std::max(moments, present);
 }
 
@@ -201,6 +235,23 @@ void Snapshot::copy() {
     archive_later(optimizer, {next, end});
     next = end;
   }
+}
+
+void load_archive(const std::filesystem::path& file, c10::Device device,
+                  const std::function<void(torch::serialize::InputArchive&)>& load) {
+  try {
+    torch::serialize::InputArchive archive;
+    archive.load_from(file.string(), device);
+    load(archive);
+  } catch (const c10::Error& error) {
+    throw CheckpointError(file.string() +
+                          ": it does not fit this program: " + error.what_without_backtrace());
+  }
+}
+
+void load_optimizer(const std::filesystem::path& file, c10::Device device,
+                    optim::Optimizer& optimizer) {
+  load_archive(file, device, [&](auto& archive) { load_alone(optimizer, archive); });
 }
 
 }  // namespace accel

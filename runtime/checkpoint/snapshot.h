@@ -1,6 +1,8 @@
-// What a save copies in the training thread, and how its files are made of that afterwards.
+// What a save copies in the training thread, how its files are made of that afterwards, and how
+// archives among them are loaded.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,12 +16,14 @@ namespace torch::optim {
 class Optimizer;
 }
 namespace torch::serialize {
+class InputArchive;
 class OutputArchive;
-}
+}  // namespace torch::serialize
 
 namespace accel {
 
-// About how many bytes of tensors an optimizer will have to be saved, also before its first step.
+// About how many bytes of tensors of an optimizer will have to be copied, also before its first
+// step; 0 of one that writes its archive itself.
 std::size_t expected_bytes(torch::optim::Optimizer& optimizer);
 
 // First everything is named that is to be saved, then copy() copies all of it in one go; after that
@@ -32,7 +36,8 @@ class Snapshot {
   // As safetensors. Throws std::invalid_argument for a dtype that the format lacks.
   void add_tensors(std::string file, NamedTensors tensors);
   // As an archive of LibTorch's. The tensors of LibTorch's own optimizers (but for LBFGS) are
-  // copied as they are and the archive is made when it is written; of others it is made here.
+  // copied as they are and the archive is made when it is written; of others, also of classes
+  // derived from those, it is made here.
   void add_optimizer(std::string file, torch::optim::Optimizer& optimizer);
   // Of an object that writes itself; the archive is made here.
   void add_archive(std::string file,
@@ -59,5 +64,15 @@ class Snapshot {
   std::vector<Optimizer> optimizers_;
   std::vector<CheckpointFile> files_;
 };
+
+// An archive of LibTorch's that a snapshot has made. Tensors come on `device`. Throws
+// CheckpointError that names the file if it does not fit.
+void load_archive(const std::filesystem::path& file, c10::Device device,
+                  const std::function<void(torch::serialize::InputArchive&)>& load);
+
+// The optimizer then has the state that was saved and no other, or, if this throws, the one it had.
+// One of a class that is not derived from LibTorch's loads itself as it will.
+void load_optimizer(const std::filesystem::path& file, c10::Device device,
+                    torch::optim::Optimizer& optimizer);
 
 }  // namespace accel

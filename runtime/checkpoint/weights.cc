@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <stdexcept>
 
 #include "runtime/checkpoint/durable_file.h"
 #include "runtime/checkpoint/file_reader.h"
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
+#include "runtime/core/manifest.h"
 
 namespace accel {
 namespace fs = std::filesystem;
@@ -76,10 +78,25 @@ void remove_others(const std::vector<std::string>& names, const fs::path& folder
   sync_folder(folder);
 }
 
+// A checkpoint has a model.safetensors too, and its manifest knows its bytes.
+void check_no_checkpoint(const fs::path& folder) {
+  const fs::path manifest = folder / kManifestFile;
+  if (!fs::exists(manifest)) return;
+  try {
+    parse_manifest(read_text(manifest, kMaxManifest), manifest.string());
+  } catch (const DamageError&) {
+    return;  // Another program's.
+  }
+  throw std::invalid_argument(folder.string() +
+                              ": it is a checkpoint of save_state(), which a model in it would "
+                              "damage: save the model to another folder, or to one below it");
+}
+
 }  // namespace
 
 void save_weights(const torch::nn::Module& module, const fs::path& folder,
                   ByteSize max_shard_size) try {
+  check_no_checkpoint(folder);
   const NamedTensors tensors = without_tied(state_of(module));
   std::vector<WeightSize> sizes;
   for (const auto& [name, tensor] : tensors) sizes.push_back({name, tensor.nbytes()});

@@ -14,7 +14,8 @@ namespace accel {
 // Writes the module's weights as model.safetensors, or as several files and their index; files of
 // an earlier save that are not replaced go. Durable; a crash leaves the earlier save, the new one
 // or, where both have shards of the same names, an index that is missing, and never some of each.
-// Throws CheckpointError, std::invalid_argument.
+// Throws CheckpointError; std::invalid_argument, before anything is written, if the folder is a
+// checkpoint of save_state().
 void save_weights(const torch::nn::Module& module, const std::filesystem::path& folder,
                   ByteSize max_shard_size);
 

@@ -4,10 +4,13 @@
 #include <sys/wait.h>
 #include <torch/nn/modules/linear.h>
 
+#include <fstream>
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <string>
 
+#include "runtime/checkpoint/checkpoint_folder.h"
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/testing/disk_faults.h"
 
@@ -78,6 +81,28 @@ TEST(SaveWeights, KilledAnywhereTheyAreTheOlderOrTheNewer) {
 TEST(SaveWeights, ShardsOfTwoSavesAreNeverTakenForOne) {
   const std::set<std::optional<float>> neither_mixed{std::nullopt, 1, 2};
   EXPECT_EQ(found_after_a_kill(kTwoShards, kTwoShards), neither_mixed);
+}
+
+TEST(SaveWeights, AreNotPutIntoACheckpoint) {
+  fs::remove_all(folder());
+  const CheckpointFile model{.name = "model.safetensors",
+                             .write = [](const ByteSink& sink) { sink("a checkpoint's"); }};
+  begin_checkpoint(folder());
+  write_checkpoint(folder(), {model}, {});
+  try {
+    save_weights(*model_of(1), folder(), kTwoShards);
+    ADD_FAILURE() << "it was saved";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("weights: it is a checkpoint"), std::string::npos);
+  }
+  EXPECT_NO_THROW(verify_checkpoint(folder()));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder()), {}), 2);
+  save_weights(*model_of(1), folder() / "weights", kWhole);
+
+  // Another program's manifest is none.
+  std::ofstream(folder() / "manifest.json") << "{}";
+  save_weights(*model_of(1), folder(), kWhole);
+  EXPECT_EQ(number_there(), 1);
 }
 
 }  // namespace

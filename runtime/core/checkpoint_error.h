@@ -11,4 +11,11 @@ class CheckpointError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Of these, that something is torn, corrupt or not there, and will be whenever it is read. No error
+// of the system, which may pass, and no other version, which another program reads.
+class DamageError : public CheckpointError {
+ public:
+  using CheckpointError::CheckpointError;
+};
+
 }  // namespace accel

@@ -50,9 +50,12 @@ std::vector<std::string> checkpoints_among(const std::vector<std::string>& names
 
 std::vector<std::string> checkpoints_to_remove(const std::vector<std::string>& names,
                                                const std::string& written,
-                                               std::optional<std::size_t> total_limit) {
+                                               std::optional<std::size_t> total_limit,
+                                               const std::set<std::string>& torn) {
   std::vector<std::string> others = checkpoints_among(names);
   std::erase(others, written);
+  std::stable_partition(others.begin(), others.end(),
+                        [&](const std::string& name) { return torn.contains(name); });
   const std::size_t kept = total_limit ? std::min(others.size(), *total_limit - 1) : others.size();
   others.resize(others.size() - kept);
   return others;

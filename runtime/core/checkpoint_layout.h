@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,10 +43,11 @@ std::optional<std::uint64_t> iteration_of(std::string_view name);
 // The checkpoints among `names`, oldest first by number.
 std::vector<std::string> checkpoints_among(const std::vector<std::string>& names);
 
-// Those among `names` that have to go so that `total_limit` (at least 1) stay: the oldest, but
-// never `written`, the one that was saved last, whatever its number.
+// Those among `names` that have to go so that `total_limit` (at least 1) stay: first those that are
+// `torn`, then the oldest, but never `written`, the one that was saved last, whatever its number.
 std::vector<std::string> checkpoints_to_remove(const std::vector<std::string>& names,
                                                const std::string& written,
-                                               std::optional<std::size_t> total_limit);
+                                               std::optional<std::size_t> total_limit,
+                                               const std::set<std::string>& torn = {});
 
 }  // namespace accel

@@ -36,6 +36,13 @@ TEST(CheckpointLayout, TheOldestByNumberGoFirst) {
   EXPECT_THAT(checkpoints_to_remove(names, last, std::nullopt), IsEmpty());
 }
 
+TEST(CheckpointLayout, TornOnesGoBeforeTheOldest) {
+  const std::vector<std::string> names{"checkpoint_0", "checkpoint_1", "checkpoint_2"};
+  const std::set<std::string> torn{"checkpoint_1"};
+  EXPECT_THAT(checkpoints_to_remove(names, "checkpoint_2", 2, torn), ElementsAre("checkpoint_1"));
+  EXPECT_THAT(checkpoints_to_remove(names, "checkpoint_2", 3, torn), IsEmpty());
+}
+
 TEST(CheckpointLayout, WhatWasJustWrittenStays) {
   const std::vector<std::string> names{"checkpoint_3", "checkpoint_0", "checkpoint_2"};
   EXPECT_THAT(checkpoints_to_remove(names, "checkpoint_0", 1),

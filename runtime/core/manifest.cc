@@ -5,6 +5,7 @@
 
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/core/crc32c.h"
+#include "runtime/core/parse_json.h"
 
 namespace accel {
 namespace {
@@ -43,14 +44,14 @@ std::string manifest_text(const Manifest& manifest) {
 }
 
 Manifest parse_manifest(const std::string& text, const std::string& file) {
-  json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  json root = parse_json(text);
   if (!root.is_object() || !root.contains("crc32c")) {
-    throw CheckpointError(file + ": it is torn: it is no whole manifest of a checkpoint");
+    throw DamageError(file + ": it is torn: it is no whole manifest of a checkpoint");
   }
   const json written = root["crc32c"];
   root.erase("crc32c");
   if (written != own_checksum(root)) {
-    throw CheckpointError(file + ": it is corrupt: its checksum does not fit");
+    throw DamageError(file + ": it is corrupt: its checksum does not fit");
   }
   // From here on the text is what some version of accel wrote.
   if (root.value("version", 0) != kVersion) {

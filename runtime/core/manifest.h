@@ -28,8 +28,8 @@ inline constexpr std::uint64_t kMaxManifest = 64 << 20;
 // JSON with a checksum of its own.
 std::string manifest_text(const Manifest& manifest);
 
-// Throws CheckpointError, naming `file`, if the text is torn or altered, is of a later version, or
-// lists a file outside of its folder.
+// Throws DamageError, naming `file`, if the text is torn or altered; CheckpointError if it is of
+// another version or lists a file outside of its folder.
 Manifest parse_manifest(const std::string& text, const std::string& file);
 
 }  // namespace accel

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/core/checkpoint_error.h"
+#include "runtime/core/crc32c.h"
 
 namespace accel {
 namespace {
@@ -22,7 +23,7 @@ TEST(Manifest, ReadsWhatWasWritten) {
 TEST(Manifest, TornAnywhereIsRefused) {
   const std::string text = manifest_text(kManifest);
   for (std::size_t size = 0; size + 2 < text.size(); ++size) {
-    EXPECT_THROW(parse_manifest(text.substr(0, size), "m"), CheckpointError) << size;
+    EXPECT_THROW(parse_manifest(text.substr(0, size), "m"), DamageError) << size;
   }
 }
 
@@ -32,8 +33,29 @@ TEST(Manifest, AnyChangedLetterOrDigitIsRefused) {
     if (!std::isalnum(static_cast<unsigned char>(text[i]))) continue;
     std::string changed = text;
     changed[i] = changed[i] == '1' ? '2' : '1';
-    EXPECT_THROW(parse_manifest(changed, "m"), CheckpointError) << changed;
+    EXPECT_THROW(parse_manifest(changed, "m"), DamageError) << changed;
   }
+}
+
+TEST(Manifest, AnotherVersionIsNoDamage) {
+  const std::string root = R"({"files":{},"iteration":0,"num_processes":1,"version":2)";
+  const std::string checked = root + "}";
+  const std::uint32_t checksum = extend_crc32c(0, checked.data(), checked.size());
+  try {
+    parse_manifest(root + ",\"crc32c\":" + std::to_string(checksum) + "}", "m");
+    ADD_FAILURE() << "it was read";
+  } catch (const DamageError& error) {
+    ADD_FAILURE() << error.what();
+  } catch (const CheckpointError& error) {
+    EXPECT_NE(std::string(error.what()).find("of version 2"), std::string::npos) << error.what();
+  }
+}
+
+// What recurses over it would end the process.
+TEST(Manifest, DeepNestingIsRefused) {
+  const std::string deep = std::string(1 << 20, '[') + std::string(1 << 20, ']');
+  EXPECT_THROW(parse_manifest("{\"crc32c\":" + deep + "}", "m"), DamageError);
+  EXPECT_THROW(parse_manifest("{\"crc32c\":1,\"files\":" + deep + "}", "m"), DamageError);
 }
 
 TEST(Manifest, FilesOutsideAreRefused) {

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "runtime/core/checkpoint_error.h"
+#include "runtime/core/parse_json.h"
 
 namespace accel {
 namespace {
@@ -166,7 +167,7 @@ std::uint64_t header_length(std::string_view first_bytes, std::uint64_t file_siz
 
 SafetensorsHeader parse_header(std::string_view text, std::uint64_t file_size,
                                const std::string& file) {
-  const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json root = parse_json(text);
   if (!root.is_object()) fail(file, "its header is no JSON object");
   SafetensorsHeader header;
   header.data_begin = kLengthBytes + text.size();

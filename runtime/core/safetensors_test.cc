@@ -109,5 +109,13 @@ TEST(Safetensors, MalformedHeadersAreRefused) {
   }
 }
 
+// What recurses over it would end the process.
+TEST(Safetensors, DeepNestingIsRefused) {
+  const std::string deep = std::string(1 << 20, '[') + std::string(1 << 20, ']');
+  const std::string header =
+      R"({"a":{"dtype":"F32","shape":[)" + deep + R"(],"data_offsets":[0,4]}})";
+  EXPECT_THAT(refusal([&] { parse(header, 4); }), HasSubstr("no JSON object"));
+}
+
 }  // namespace
 }  // namespace accel

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "runtime/core/checkpoint_error.h"
+#include "runtime/core/parse_json.h"
 
 namespace accel {
 namespace {
@@ -91,7 +92,7 @@ std::string index_json(const std::vector<WeightSize>& weights,
 }
 
 std::map<std::string, std::string> parse_index(const std::string& text, const std::string& file) {
-  const auto index = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json index = parse_json(text);
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
     throw CheckpointError(file + ": it is no index of weights: it has no \"weight_map\"");
   }

@@ -70,6 +70,12 @@ TEST(Index, AsPythonWritesIt) {
   EXPECT_EQ(parse_index(text, "i").at("é"), "model-00001-of-00002.safetensors");
 }
 
+// What recurses over it would end the process.
+TEST(Index, DeepNestingIsRefused) {
+  const std::string deep = std::string(1 << 20, '[') + std::string(1 << 20, ']');
+  EXPECT_THROW(parse_index("{\"weight_map\":{\"a\":" + deep + "}}", "i"), CheckpointError);
+}
+
 TEST(Index, OfAnotherFolderIsRefused) {
   for (const char* text : {"[]", "{}", R"({"weight_map":1})", R"({"weight_map":{"a":1}})",
                            R"({"weight_map":{"a":"../b"}})", R"({"weight_map":{"a":".."}})"}) {

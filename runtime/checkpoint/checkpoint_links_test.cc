@@ -1,0 +1,114 @@
+// Symbolic links to checkpoints and in them, and mount points.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <stdexcept>
+
+#include "runtime/checkpoint/checkpoint_folder.h"
+
+namespace accel {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class CheckpointLinksTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(parent_);
+    fs::create_directories(parent_);
+  }
+
+  static void save(const fs::path& folder, const std::string& content) {
+    begin_checkpoint(folder);
+    const CheckpointFile file{.name = "model.safetensors",
+                              .write = [&](const ByteSink& sink) { sink(content); }};
+    write_checkpoint(folder, {file}, {});
+  }
+
+  static std::string content_of(const fs::path& folder) {
+    EXPECT_NO_THROW(verify_checkpoint(folder));
+    std::ifstream stream(folder / "model.safetensors");
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+
+  const fs::path parent_ = fs::path(testing::TempDir()) / "links";
+};
+
+TEST_F(CheckpointLinksTest, ASaveGoesWhereTheLinkLeads) {
+  const fs::path target = parent_ / "elsewhere/checkpoint_1", link = parent_ / "latest";
+  save(target, "old");
+  fs::create_directory_symlink("elsewhere/checkpoint_1", link);
+  EXPECT_EQ(partial_folder(link), partial_folder(target));
+  save(link / "", "new");
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(content_of(target), "new");
+  EXPECT_EQ(content_of(link), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(parent_), {}), 2);
+  EXPECT_EQ(std::distance(fs::directory_iterator(parent_ / "elsewhere"), {}), 1);
+}
+
+TEST_F(CheckpointLinksTest, OneThatLeadsNowhereIsRefused) {
+  const fs::path link = parent_ / "latest";
+  fs::create_directory_symlink("nowhere", link);
+  try {
+    begin_checkpoint(link);
+    ADD_FAILURE() << "it was begun";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("latest: it is a symbolic link that leads nowhere"));
+  }
+  EXPECT_TRUE(fs::is_symlink(link));
+}
+
+TEST_F(CheckpointLinksTest, OfALinkThatIsTooOldOnlyTheLinkGoes) {
+  const fs::path target = parent_ / "kept";
+  save(target, "one");
+  fs::create_directory_symlink(target, parent_ / "checkpoint_0");
+  save(parent_ / "checkpoint_1", "two");
+  remove_old_checkpoints(parent_ / "checkpoint_1", 1);
+  EXPECT_FALSE(fs::exists(fs::symlink_status(parent_ / "checkpoint_0")));
+  EXPECT_EQ(content_of(target), "one");
+}
+
+// Also those that lead nowhere, in a circle, or to a folder that cannot be linked from here.
+TEST_F(CheckpointLinksTest, ForeignLinksStayLinks) {
+  const fs::path folder = parent_ / "checkpoint_0";
+  save(folder, "old");
+  fs::create_directories(folder / "logs");
+  for (const fs::path& place : {folder, folder / "logs"}) {
+    fs::create_symlink("nowhere", place / "dangling");
+    fs::create_symlink("circle", place / "circle");
+    fs::create_directory_symlink("/proc/self", place / "elsewhere");
+  }
+  save(folder, "new");
+  EXPECT_EQ(content_of(folder), "new");
+  for (const fs::path& place : {folder, folder / "logs"}) {
+    EXPECT_EQ(fs::read_symlink(place / "dangling"), "nowhere");
+    EXPECT_EQ(fs::read_symlink(place / "circle"), "circle");
+    EXPECT_EQ(fs::read_symlink(place / "elsewhere"), "/proc/self");
+  }
+}
+
+TEST_F(CheckpointLinksTest, AMountPointIsRefusedAtOnce) {
+  const fs::path mount = "/dev/shm";
+  struct stat status {
+  }, parent{};
+  if (stat(mount.c_str(), &status) != 0 || stat("/dev", &parent) != 0 ||
+      status.st_dev == parent.st_dev) {
+    GTEST_SKIP() << "there is no file system at " << mount;
+  }
+  try {
+    begin_checkpoint(mount);
+    ADD_FAILURE() << "it was begun";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("/dev/shm: a file system is mounted there"),
+                                    HasSubstr("save to a folder below it")));
+  }
+  EXPECT_FALSE(fs::exists("/dev/shm.partial"));
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,156 @@
+#include "runtime/checkpoint/snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "runtime/core/checkpoint_error.h"
+#include "runtime/testing/training.h"
+
+namespace accel {
+namespace {
+
+namespace optim = torch::optim;
+
+// With a tensor that LibTorch's own class has not.
+class AveragingAdam : public optim::Adam {
+ public:
+  using Adam::Adam;
+
+  void save(torch::serialize::OutputArchive& archive) const override {
+    Adam::save(archive);
+    archive.write("average", average);
+  }
+
+  torch::Tensor average = torch::ones({100});
+};
+
+// Whose state() stays empty.
+class Own : public optim::Optimizer {
+ public:
+  explicit Own(std::vector<torch::Tensor> parameters)
+      : Optimizer(std::move(parameters), std::make_unique<optim::SGDOptions>(0.1)) {}
+
+  torch::Tensor step(LossClosure) override { return {}; }
+  void save(torch::serialize::OutputArchive& archive) const override {
+    archive.write("average", average);
+  }
+
+  torch::Tensor average = torch::ones({100});
+};
+
+std::vector<torch::Tensor> parameters(int count = 1) {
+  std::vector<torch::Tensor> all;
+  for (int i = 0; i < count; ++i) {
+    all.push_back(torch::ones({3}).requires_grad_());
+    all.back().mutable_grad() = torch::ones({3});
+  }
+  return all;
+}
+
+// What the archive has that is written after the optimizer's own tensor has changed.
+template <typename Optim>
+torch::Tensor saved_average(Optim& optimizer) {
+  StagingMemory memory;
+  Snapshot snapshot(memory);
+  snapshot.add_optimizer("optimizer.bin", optimizer);
+  snapshot.copy();
+  optimizer.average.zero_();
+  std::stringstream bytes;
+  snapshot.files().at(0).write([&](std::string_view part) { bytes << part; });
+  torch::serialize::InputArchive archive;
+  archive.load_from(bytes);
+  torch::Tensor average;
+  archive.read("average", average);
+  return average;
+}
+
+TEST(Snapshot, OptimizersOfOnesOwnClassesAreWrittenAtOnce) {
+  Own own(parameters());
+  EXPECT_TRUE(saved_average(own).eq(1).all().item<bool>());
+  AveragingAdam fresh(parameters()), trained(parameters());
+  EXPECT_TRUE(saved_average(fresh).eq(1).all().item<bool>());
+  trained.step();
+  EXPECT_TRUE(saved_average(trained).eq(1).all().item<bool>());
+}
+
+TEST(Snapshot, ExpectsMomentsOfLibTorchsOptimizersOnly) {
+  optim::Adam adam(parameters());
+  AveragingAdam averaging(parameters());
+  EXPECT_EQ(expected_bytes(adam), 128u);  // Two cache lines.
+  EXPECT_EQ(expected_bytes(averaging), 0u);
+}
+
+std::filesystem::path file() { return std::filesystem::path(testing::TempDir()) / "optimizer.bin"; }
+
+void save(const optim::Optimizer& optimizer) {
+  torch::serialize::OutputArchive archive;
+  optimizer.save(archive);
+  archive.save_to(file().string());
+}
+
+void load(optim::Optimizer& optimizer) { load_optimizer(file(), c10::kCPU, optimizer); }
+
+// LibTorch's own load() would keep the moments of a step that was never done.
+template <typename Optim, typename Options>
+void expect_no_state_before_the_first_step(const Options& options) {
+  Optim optimizer(parameters(), options);
+  save(optimizer);
+  optimizer.step([] { return torch::zeros({}); });
+  EXPECT_EQ(optimizer.state().size(), 1u);
+  load(optimizer);
+  EXPECT_TRUE(optimizer.state().empty());
+}
+
+TEST(LoadOptimizer, FromBeforeTheFirstStepHasNoState) {
+  expect_no_state_before_the_first_step<optim::Adam>(optim::AdamOptions(0.1));
+  expect_no_state_before_the_first_step<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9));
+  expect_no_state_before_the_first_step<optim::LBFGS>(optim::LBFGSOptions(0.1));
+}
+
+TEST(LoadOptimizer, OneThatDoesNotFitChangesNothing) {
+  save(optim::Adam(parameters(2)));
+  optim::Adam one(parameters());
+  one.step();
+  EXPECT_THROW(load(one), CheckpointError);
+  EXPECT_EQ(one.state().size(), 1u);
+}
+
+// Reads into what its constructor has made.
+class Accumulating : public optim::Optimizer {
+ public:
+  explicit Accumulating(std::vector<torch::Tensor> parameters)
+      : Optimizer(std::move(parameters), std::make_unique<optim::SGDOptions>(0.1)) {
+    auto made = std::make_unique<optim::SGDParamState>();
+    made->momentum_buffer(torch::zeros({3}));
+    state_[key()] = std::move(made);
+  }
+
+  torch::Tensor step(LossClosure) override {
+    sum().add_(1);
+    return {};
+  }
+  void save(torch::serialize::OutputArchive& archive) const override {
+    archive.write("sum",
+                  static_cast<const optim::SGDParamState&>(*state_.at(key())).momentum_buffer());
+  }
+  void load(torch::serialize::InputArchive& archive) override { archive.read("sum", sum()); }
+
+  torch::Tensor& sum() {
+    return static_cast<optim::SGDParamState&>(*state_.at(key())).momentum_buffer();
+  }
+
+ private:
+  void* key() const { return param_groups_[0].params()[0].unsafeGetTensorImpl(); }
+};
+
+TEST(LoadOptimizer, OtherClassesKeepWhatTheirLoadReadsInto) {
+  Accumulating saved(parameters()), loaded(parameters());
+  saved.step(nullptr);
+  save(saved);
+  load(loaded);
+  EXPECT_TRUE(loaded.sum().eq(1).all().item<bool>());
+}
+
+}  // namespace
+}  // namespace accel
