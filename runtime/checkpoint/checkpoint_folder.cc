@@ -216,8 +216,8 @@ void check_replaceable(const fs::path& folder) {
 
 // A rename cannot give what was written beside a mount point that name.
 void check_same_file_system(const fs::path& folder) {
-  struct stat status {
-  }, parent{};
+  struct stat status {};
+  struct stat parent {};
   if (::stat(folder.c_str(), &status) != 0 || ::stat(folder.parent_path().c_str(), &parent) != 0) {
     return;  // One that is not there yet will be where its parent is.
   }
@@ -252,7 +252,7 @@ fs::path partial_folder(const fs::path& folder) {
 }
 
 fs::path begin_checkpoint(const fs::path& named) {
-  const fs::path folder = resolved_folder(named), partial = partial_folder(named);
+  const fs::path folder = resolved_folder(named), partial = partial_folder(folder);
   try {
     check_same_file_system(folder);
     restore_replaced(folder);

@@ -94,8 +94,8 @@ TEST_F(CheckpointLinksTest, ForeignLinksStayLinks) {
 
 TEST_F(CheckpointLinksTest, AMountPointIsRefusedAtOnce) {
   const fs::path mount = "/dev/shm";
-  struct stat status {
-  }, parent{};
+  struct stat status {};
+  struct stat parent {};
   if (stat(mount.c_str(), &status) != 0 || stat("/dev", &parent) != 0 ||
       status.st_dev == parent.st_dev) {
     GTEST_SKIP() << "there is no file system at " << mount;

@@ -101,6 +101,7 @@ std::vector<IndexBatch> first_batches(const World& world, std::size_t seen) {
 std::vector<GlobalStep> shard_steps(World world, std::size_t seen, std::size_t length) {
   std::vector<GlobalStep> steps;
   ShardOptions& options = world.options;
+  bool same = true;
   for (options.process_index = 0; options.process_index < options.num_processes;
        ++options.process_index) {
     BatchSamplerShard shard(options, source_of(batches_of(world, seen, length)),
@@ -111,11 +112,12 @@ std::vector<GlobalStep> shard_steps(World world, std::size_t seen, std::size_t l
                          share->padded_samples});
       }
       EXPECT_EQ(steps[step].real_samples, share->real_samples) << "all ranks know the same number";
-      EXPECT_EQ(steps[step].padded_samples, share->padded_samples);
+      same = same && steps[step].padded_samples == share->padded_samples;
       steps[step].shares[options.process_index] = std::move(share->indices);
     }
   }
-  for (const GlobalStep& step : steps) EXPECT_EQ(step.padded_samples, step.size());
+  for (const GlobalStep& step : steps) same = same && step.padded_samples == step.size();
+  EXPECT_TRUE(same) << "all ranks know what they have together";
   return steps;
 }
 
