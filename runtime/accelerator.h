@@ -226,8 +226,8 @@ class Accelerator : public Collectives, public Reporting {
   // Writes the weights of a prepared or plain model to `folder` as safetensors, in files of at most
   // `max_shard_size` and an index, from the main process; durable when it returns. Tied tensors are
   // there once. Python's load_checkpoint_in_model() and safetensors read them. Throws
-  // CheckpointError, std::invalid_argument for a dtype that the format lacks. Collective: one
-  // broadcast.
+  // CheckpointError; std::invalid_argument for a dtype that the format lacks, or if the folder is
+  // a checkpoint. Collective: one broadcast.
   template <typename Holder>
   void save_model(const Holder& model, const std::string& folder,
                   ByteSize max_shard_size = "10GB") const {
@@ -254,9 +254,10 @@ class Accelerator : public Collectives, public Reporting {
   }
 
   // Called on every process with the folder that is being written, or is about to be read, so that
-  // files of one's own may be put there, or taken from there; they are part of the checkpoint, and
-  // on the disk as soon as the rest. The processes share that folder. Register the same ones
-  // everywhere. If one throws, save_state() or load_state() fails on all ranks.
+  // files of one's own may be put there, but not under names of its own files, or taken from there;
+  // they are part of the checkpoint, and on the disk as soon as the rest. The processes share that
+  // folder. Register the same ones everywhere. If one throws, save_state() or load_state() fails on
+  // all ranks.
   void register_save_state_pre_hook(CheckpointHook hook);
   void register_load_state_pre_hook(CheckpointHook hook);
 
@@ -268,9 +269,10 @@ class Accelerator : public Collectives, public Reporting {
   // that is kept for the next save; then it is written in the background, and takes its name when
   // all of it is durable. Throws what the save before it failed with, as wait_for_save() does;
   // CheckpointError, on all ranks, with the file and the system's reason; std::invalid_argument if
-  // the folder is there and is no checkpoint. Collective: two broadcasts, one all-gather; one more
-  // for hooks; one broadcast for the first N of a run that has loaded nothing; inside a window, two
-  // all-reduces for each model and one per parameter.
+  // the folder is a mount point, or there and no checkpoint; a symbolic link stands for where it
+  // leads. Collective: two broadcasts, one all-gather; one more for hooks; one broadcast for the
+  // first N of a run that has loaded nothing; inside a window, two all-reduces for each model and
+  // one per parameter.
   void save_state(const std::string& folder = "");
 
   // Returns when the last save_state() is durable. Throws CheckpointError if it is not. Collective:
@@ -281,12 +283,13 @@ class Accelerator : public Collectives, public Reporting {
   // registered in the same order. The next loop over a loader then yields what is left of the epoch
   // that was saved. Without a folder: the newest complete one of project_dir; torn or corrupt ones
   // are named on standard error and passed over. The next automatic name follows the last one in
-  // project_dir. Throws CheckpointError that names the file if there is none or it does not fit.
-  // Collective: two broadcasts, one all-gather; one more for hooks.
+  // project_dir. Throws CheckpointError that names the file if there is none, it does not fit or
+  // cannot be read, or all are damaged. Collective: two broadcasts, one all-gather; one more for
+  // hooks.
   void load_state(const std::string& folder = "");
 
-  // load_state(), if there is a checkpoint; returns whether there was one. With it a program that
-  // is started again goes on by itself, and the memory for its first save is touched meanwhile:
+  // load_state(), if there is a checkpoint, good or not; returns whether there was. So a program
+  // that is started again goes on by itself; the memory for its first save is touched meanwhile:
   //
   //   accelerator.resume_from_newest();
   //   for (std::size_t epoch : loader.epochs(10)) {

@@ -42,8 +42,8 @@ class Epoch {
     running_->position = ahead_->position;
     fetch();
     running_->position.end_of_dataloader = !ahead_ && !error_;
-    active_->enter(
-        &running_->position);  // The last, as nothing leaves it if the first step throws.
+    // The last, as nothing leaves it if the first step throws.
+    active_->enter(&running_->position);
   }
 
  private:
