@@ -3,41 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "runtime/accelerator.h"
 #include "runtime/data/data_loader.h"
-#include "runtime/testing/datasets.h"
+#include "runtime/testing/loops.h"
 #include "runtime/testing/ranks.h"
 
 namespace accel {
 namespace {
 
 using ::testing::ElementsAre;
-using torch::data::DataLoaderOptions;
 using torch::data::samplers::SequentialSampler;
-
-template <typename Loader>
-Values all_of(Loader& loader) {
-  Values all;
-  for (const torch::Tensor& batch : loader) {
-    for (std::int64_t value : values(batch)) all.push_back(value);
-  }
-  return all;
-}
-
-Values range(std::int64_t begin, std::int64_t end) {
-  Values numbers(static_cast<std::size_t>(end - begin));
-  std::iota(numbers.begin(), numbers.end(), begin);
-  return numbers;
-}
-
-DataLoaderOptions with_workers(std::size_t workers) {
-  return DataLoaderOptions(2).workers(workers);
-}
 
 TEST(LoopTest, OneAtATime) {
   auto loader = make_data_loader<SequentialSampler>(MapNumbers(6), with_workers(1));

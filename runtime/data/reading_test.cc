@@ -11,7 +11,7 @@
 
 #include "runtime/data/data_loader.h"
 #include "runtime/data/sampler_rng.h"
-#include "runtime/testing/datasets.h"
+#include "runtime/testing/loops.h"
 
 namespace accel {
 namespace {
@@ -19,21 +19,6 @@ namespace {
 using ::testing::ElementsAre;
 using torch::data::DataLoaderOptions;
 using torch::data::samplers::SequentialSampler;
-
-template <typename Loader>
-Values all_of(Loader& loader) {
-  Values all;
-  for (const torch::Tensor& batch : loader) {
-    for (std::int64_t value : values(batch)) all.push_back(value);
-  }
-  return all;
-}
-
-Values range(std::int64_t begin, std::int64_t end) {
-  Values numbers(static_cast<std::size_t>(end - begin));
-  std::iota(numbers.begin(), numbers.end(), begin);
-  return numbers;
-}
 
 // This process's threads that are not among `others`.
 std::set<std::string> threads(const std::set<std::string>& others = {}) {
@@ -43,10 +28,6 @@ std::set<std::string> threads(const std::set<std::string>& others = {}) {
     if (!others.contains(id)) found.insert(id);
   }
   return found;
-}
-
-DataLoaderOptions with_workers(std::size_t workers) {
-  return DataLoaderOptions(2).workers(workers);
 }
 
 TEST(WorkersTest, TheOrderIsTheSamplers) {
