@@ -1,6 +1,7 @@
 #include "agent/grpc_link.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,14 +14,17 @@ namespace accel {
 namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
-constexpr absl::Duration kLongestPause = absl::Seconds(5);
+constexpr absl::Duration kLongestPause = absl::Seconds(1);
+// How long the end of a link may take that waits for a connection.
+constexpr absl::Duration kLook = absl::Milliseconds(100);
 // Between two lines about sessions that ended alike: a coordinator may be away for months.
 constexpr absl::Duration kLogPause = absl::Minutes(1);
 
 }  // namespace
 
 GrpcLink::GrpcLink(std::shared_ptr<grpc::Channel> channel, std::string token)
-    : stub_(v1::Coordinator::NewStub(std::move(channel))),
+    : channel_(std::move(channel)),
+      stub_(v1::Coordinator::NewStub(channel_)),
       token_(std::move(token)),
       reader_([this] { Read(); }),
       writer_([this] { Write(); }) {}
@@ -133,10 +137,27 @@ void GrpcLink::NoteEnd(const absl::Status& why) {
   wake_.Wake();
 }
 
+// gRPC reads the sockets of a channel only while a thread waits in one of its calls, and else once
+// in 5 s. So a link without a connection pauses in such a call: it sees the connection the moment
+// it stands.
 bool GrpcLink::Pause(absl::Duration pause) {
-  stop_.WaitFor(pause);
+  if (channel_->GetState(false) == GRPC_CHANNEL_READY) {
+    stop_.WaitFor(pause);
+    return !Stopping();
+  }
+  const absl::Time end = SteadyClock()->Now() + pause;
+  for (absl::Duration left = pause; left > absl::ZeroDuration() && !Stopping();
+       left = end - SteadyClock()->Now()) {
+    const auto look_up =
+        std::chrono::system_clock::now() + absl::ToChronoMicroseconds(std::min(left, kLook));
+    if (channel_->WaitForConnected(look_up)) break;
+  }
+  return !Stopping();
+}
+
+bool GrpcLink::Stopping() {
   absl::MutexLock lock(&mutex_);
-  return !stopping_;
+  return stopping_;
 }
 
 // The writing thread: the newest report, as soon as the last one is out.

@@ -41,11 +41,13 @@ class GrpcLink final : public CoordinatorLink {
   // `heard`: whether the coordinator said anything in it.
   absl::Status RunSession(bool* heard);
   void Write();
-  // Returns false when the link is being destroyed.
+  // Ends early once a lost connection stands again. Returns false when the link is being destroyed.
   bool Pause(absl::Duration pause);
+  bool Stopping();
   void NoteEnd(const absl::Status& why);
   void LogEnd(const absl::Status& why);
 
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
   const std::string token_;
   WakeFd wake_;

@@ -2,9 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,8 +15,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/reserved_port.h"
 #include "common/status_matchers.h"
-#include "common/unique_fd.h"
 #include "proto/service.grpc.pb.h"
 
 namespace accel {
@@ -36,15 +34,23 @@ using Session = std::function<grpc::Status(ServerStream*)>;
 // The n-th stream is served by the n-th session, later ones by the last.
 class FakeService final : public v1::Coordinator::Service {
  public:
-  explicit FakeService(std::vector<Session> sessions) : sessions_(std::move(sessions)) {
+  explicit FakeService(std::vector<Session> sessions) : sessions_(std::move(sessions)) { Start(); }
+  ~FakeService() override { Stop(); }
+
+  std::string address() const { return port_.address(); }
+
+  void Start() {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.AddListeningPort(address(), grpc::InsecureServerCredentials());
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
+    ASSERT_NE(server_, nullptr);
   }
-  ~FakeService() override { server_->Shutdown(std::chrono::system_clock::now()); }
-
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  // As if its process had ended: connections are closed, and new ones are refused.
+  void Stop() {
+    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+    server_ = nullptr;
+  }
 
   grpc::Status Agent(grpc::ServerContext* context, ServerStream* stream) override {
     const auto& metadata = context->client_metadata();
@@ -60,7 +66,7 @@ class FakeService final : public v1::Coordinator::Service {
  private:
   const std::vector<Session> sessions_;
   size_t next_ = 0;  // The link opens one stream at a time.
-  int port_ = 0;
+  const ReservedPort port_;
   std::unique_ptr<grpc::Server> server_;
 };
 
@@ -151,28 +157,8 @@ TEST(GrpcLink, AStreamThatEndsIsANewSession) {
   EXPECT_GT(Exchange(&link, 2), first);
 }
 
-// A port that refuses connections as long as this lives: bound, and not listening.
-class DeadPort {
- public:
-  DeadPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* const any = reinterpret_cast<sockaddr*>(&address);
-    EXPECT_EQ(bind(socket_.get(), any, size), 0);
-    EXPECT_EQ(getsockname(socket_.get(), any, &size), 0);
-    port_ = ntohs(address.sin_port);
-  }
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
-
- private:
-  const UniqueFd socket_;
-  int port_ = 0;
-};
-
 TEST(GrpcLink, WithoutACoordinatorNothingWaits) {
-  const DeadPort nobody;
+  const ReservedPort nobody;
   auto whole_life = std::async(std::launch::async, [&] {
     GrpcLink link(ChannelTo(nobody.address()), kToken);
     for (uint64_t i = 1; i <= 100; ++i) {
@@ -183,6 +169,18 @@ TEST(GrpcLink, WithoutACoordinatorNothingWaits) {
     }
   });
   ASSERT_EQ(whole_life.wait_for(std::chrono::milliseconds(kPatienceMs)), std::future_status::ready);
+}
+
+TEST(GrpcLink, ACoordinatorThatComesBackIsNoticed) {
+  FakeService service({Echo});
+  GrpcLink link(ChannelTo(service.address()), kToken);
+  uint64_t session = Exchange(&link, 1);
+  for (uint64_t times = 2; times <= 4; ++times) {
+    service.Stop();
+    ASSERT_TRUE(Await(&link, [&] { return link.session() != session; }));
+    service.Start();
+    session = Exchange(&link, times);
+  }
 }
 
 TEST(GrpcLink, AnUnansweredStreamDoesNotHoldUpTheEnd) {

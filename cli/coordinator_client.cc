@@ -47,6 +47,13 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
             grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), Arguments())),
         stub_(v1::Coordinator::NewStub(channel_)) {}
 
+  // gRPC reads the sockets of a channel only while a thread waits in one of its calls, such as this
+  // one, and else once in 5 s.
+  void AwaitConnection(absl::Duration longest) override {
+    channel_->WaitForConnected(std::chrono::system_clock::now() +
+                               absl::ToChronoMilliseconds(longest));
+  }
+
   absl::StatusOr<std::string> SubmitJob(const v1::SubmitJobRequest& request,
                                         absl::Duration deadline) override {
     v1::SubmitJobResponse response;

@@ -24,6 +24,10 @@ class CoordinatorClient {
                                                                     const std::string& token);
   virtual ~CoordinatorClient() = default;
 
+  // Connects, and returns once a connection stands, or after `longest`. A call that finds no
+  // connection fails at once; this is what to do between two calls that are to find one.
+  virtual void AwaitConnection(absl::Duration longest) = 0;
+
   // The id of the job.
   virtual absl::StatusOr<std::string> SubmitJob(const v1::SubmitJobRequest& request,
                                                 absl::Duration deadline) = 0;

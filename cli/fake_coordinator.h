@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "common/reserved_port.h"
 #include "proto/service.grpc.pb.h"
 
 namespace accel {
@@ -24,16 +24,15 @@ class FakeCoordinator final : public v1::Coordinator::Service {
   using Watch = std::function<grpc::Status(const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>*,
                                            FakeCoordinator*)>;
 
-  FakeCoordinator() { Start(0); }
+  FakeCoordinator() { Start(); }
   ~FakeCoordinator() override { Stop(); }
 
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+  std::string address() const { return port_.address(); }
 
-  // The port stays the same.
-  void Start(int port) {
+  // After Stop(), at the same address.
+  void Start() {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port), grpc::InsecureServerCredentials(),
-                             &port_);
+    builder.AddListeningPort(address(), grpc::InsecureServerCredentials());
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
@@ -104,8 +103,8 @@ class FakeCoordinator final : public v1::Coordinator::Service {
                         grpc::ServerWriter<v1::LogChunk>* writer) override;
 
  private:
+  const ReservedPort port_;
   std::unique_ptr<grpc::Server> server_;
-  int port_ = 0;
   mutable absl::Mutex mutex_;
   int failing_submits_ ABSL_GUARDED_BY(mutex_) = 0;
   grpc::Status submit_failure_ ABSL_GUARDED_BY(mutex_);

@@ -29,15 +29,17 @@ bool IsWorthARetry(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
-// Pauses between tries, until too long after the last sign of life; says once that it goes on.
+// Waits between tries, until too long after the last sign of life; says once that it goes on.
 class Patience {
  public:
-  Patience(absl::Duration longest, const Console& console)
-      : longest_(longest), console_(console), give_up_at_(SteadyClock()->Now() + longest) {}
+  Patience(absl::Duration longest, CoordinatorClient& client, const Console& console)
+      : longest_(longest),
+        client_(client),
+        console_(console),
+        give_up_at_(SteadyClock()->Now() + longest) {}
 
-  absl::Duration left() const { return give_up_at_ - SteadyClock()->Now(); }
-
-  // False once there is none left.
+  // Until it makes sense to try again: a coordinator that refuses gets its pause, and one that
+  // cannot be reached is waited for. False: there is no patience left.
   bool Pause(const absl::Status& why) {
     if (left() <= absl::ZeroDuration()) return false;
     if (!said_) {
@@ -46,6 +48,7 @@ class Patience {
     }
     said_ = true;
     absl::SleepFor(std::min(backoff_.Next(), left()));
+    client_.AwaitConnection(std::max(left(), absl::ZeroDuration()));
     return true;
   }
 
@@ -57,7 +60,10 @@ class Patience {
   }
 
  private:
+  absl::Duration left() const { return give_up_at_ - SteadyClock()->Now(); }
+
   const absl::Duration longest_;
+  CoordinatorClient& client_;
   const Console& console_;
   absl::Time give_up_at_;
   Backoff backoff_{kFirstPause, kLongestPause};
@@ -71,7 +77,7 @@ absl::StatusOr<std::string> SubmitPatiently(CoordinatorClient& client, const v1:
   v1::SubmitJobRequest request;
   request.set_submit_id(NewSubmitId());
   *request.mutable_spec() = spec;
-  Patience tries(patience, console);
+  Patience tries(patience, client, console);
   while (true) {
     auto job_id = client.SubmitJob(request, kTryDeadline);
     if (job_id.ok() || !IsWorthARetry(job_id.status())) return job_id;
@@ -84,7 +90,7 @@ absl::StatusOr<v1::Job> WaitForEnd(CoordinatorClient& client, const std::string&
   v1::WatchJobRequest request;
   request.set_job_id(job_id);
   v1::Job job;
-  Patience tries(patience, console);
+  Patience tries(patience, client, console);
   while (true) {
     absl::Status watched = client.WatchJob(request, [&](const v1::Job& newer) {
       job = newer;

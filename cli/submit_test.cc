@@ -4,7 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <sstream>
+#include <string>
+#include <thread>
 
+#include "absl/strings/match.h"
+#include "absl/synchronization/mutex.h"
 #include "cli/command_test_fixture.h"
 #include "cli/commands.h"
 #include "cli/follow_job.h"
@@ -23,6 +28,9 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 const grpc::Status kUnavailable(grpc::StatusCode::UNAVAILABLE, "the disk is full");
+
+// Much longer than anything takes that goes well.
+constexpr absl::Duration kPatience = absl::Seconds(20);
 
 class SubmitTest : public CommandTest {
  protected:
@@ -77,6 +85,60 @@ TEST_F(SubmitTest, GivesUpWhenItsPatienceEnds) {
   std::ostringstream out, err;
   EXPECT_THAT(SubmitPatiently(**client, {}, absl::Milliseconds(50), Console{out, err}),
               StatusIs(absl::StatusCode::kUnavailable, "the disk is full"));
+}
+
+// Holds what a command says, and tells when it has said something.
+class Ear : public std::stringbuf {
+ public:
+  void Await(const std::string& text) {
+    const auto said = [&]()
+                          ABSL_NO_THREAD_SAFETY_ANALYSIS { return absl::StrContains(said_, text); };
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(&said));
+  }
+  int sync() override {
+    absl::MutexLock lock(&mutex_);
+    said_ = str();
+    return 0;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::string said_ ABSL_GUARDED_BY(mutex_);
+};
+
+TEST_F(SubmitTest, ACoordinatorThatComesBackIsFound) {
+  coordinator_.Stop();
+  const auto client = CoordinatorClient::Connect(coordinator_.address(), FakeCoordinator::kToken);
+  ASSERT_OK(client);
+  Ear ear;
+  std::ostringstream out;
+  std::ostream err(&ear);
+  std::thread back([&] {
+    ear.Await("trying again");
+    coordinator_.Start();
+  });
+  EXPECT_OK(SubmitPatiently(**client, {}, kPatience, Console{out, err}));
+  back.join();
+}
+
+TEST_F(SubmitTest, AWatchFindsACoordinatorThatComesBack) {
+  coordinator_.OnWatch(
+      {Tell({"version: 1 phase: RUNNING"}, kUnavailable), Tell({"version: 2 phase: SUCCEEDED"})});
+  const auto client = CoordinatorClient::Connect(coordinator_.address(), FakeCoordinator::kToken);
+  ASSERT_OK(client);
+  Ear ear;
+  std::ostringstream out;
+  std::ostream err(&ear);
+  coordinator_.Stop();
+  std::thread back([&] {
+    ear.Await("trying again");
+    coordinator_.Start();
+  });
+  const auto job = WaitForEnd(**client, "a0x2k9fq", kPatience, Console{out, err});
+  back.join();
+  ASSERT_OK(job);
+  EXPECT_EQ(job->phase(), v1::SUCCEEDED);
 }
 
 TEST_F(SubmitTest, WhatTheCoordinatorRefusesIsWrongUsage) {

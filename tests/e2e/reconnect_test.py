@@ -1,0 +1,62 @@
+"""A coordinator that goes away and comes back is found by whoever waits for it."""
+
+from tests.e2e import cluster
+
+
+class Reconnect(cluster.ClusterTest):
+    def start(self, *command, env=None, **options):
+        # gRPC looks after a channel that no thread waits for once in 5 s. Here it never does, so that whoever relies on it
+        # waits for ever.
+        never = {"GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS": "0"}
+        return super().start(*command, env={**never, **(env or {})}, **options)
+
+    def kill_coordinator(self):
+        self.coordinator.kill()
+        self.coordinator.wait()
+
+    def start_coordinator_again(self):
+        self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
+
+    def wait_for_line(self, process, text):
+        """Reads standard error of a process up to the line that contains the text."""
+        for line in process.stderr:
+            if text in line.decode():
+                return
+        self.fail(f"{process.args} has not said: {text}")
+
+    def test_an_agent_comes_back(self):
+        for _ in range(3):
+            self.kill_coordinator()
+            self.start_coordinator_again()
+            self.wait_for_nodes(1)
+        self.assertEqual(self.submit("true").code, 0)
+
+    def test_an_agent_may_be_started_first(self):
+        self.kill_coordinator()
+        self.agents.append(self.start_agent("n2"))
+        cluster.wait_until(lambda: "no coordinator" in self.log("n2"), 20, "the agent looks for its coordinator")
+        self.start_coordinator_again()
+        self.wait_for_nodes(2)
+
+    def test_a_submit_may_be_started_first(self):
+        self.kill_coordinator()
+        submit = self.start(cluster.ACCEL, "submit", "--cpu", "--wait", "true")
+        self.wait_for_line(submit, "trying again for 10s")
+        self.start_coordinator_again()
+        result = self.finish(submit)
+        self.assertEqual(result.code, 0, result)
+
+    def test_a_submit_that_waits_comes_back(self):
+        submit = self.start(cluster.ACCEL, "submit", "--cpu", "--wait", self.script("touch up; exec sleep 600"))
+        cluster.wait_until(lambda: self.path("up").exists(), 20, "the job runs")
+        self.kill_coordinator()
+        self.wait_for_line(submit, "trying again for 2m")
+        self.start_coordinator_again()
+        result = self.finish(submit, 30)
+        # State is in memory: the job is unknown to the new one, which is how this one tells that it was heard.
+        self.assertEqual(result.code, 1, result)
+        self.assertIn("there is no job", result.err)
+
+
+if __name__ == "__main__":
+    cluster.main()
