@@ -2,13 +2,13 @@
 
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/render/escape.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 #include "common/worker_env.h"
+#include "common/world_size.h"
 
 namespace accel {
 namespace {
@@ -43,9 +43,9 @@ absl::Status AddEnv(const std::string& text, const Surroundings& around, v1::Job
     return absl::InvalidArgumentError(
         absl::StrCat("--env \"", text, "\": it must be NAME=VALUE or NAME"));
   }
-  if (absl::StartsWith(name, "ACCEL_") && name != kEnvAccelSharedMemory) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--env ", name, ": names that begin with ACCEL_ are accel's own"));
+  const EnvRights rights = {.cpu = spec->cpu(), .alone = HasOneProcess(*spec)};
+  if (const std::string set_by = SetByAccel(name, rights); !set_by.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--env ", name, " cannot be chosen: ", set_by));
   }
   if (equals != std::string::npos) {
     SetEnv(name, text.substr(equals + 1), spec);
@@ -60,11 +60,21 @@ absl::Status AddEnv(const std::string& text, const Surroundings& around, v1::Job
   return absl::OkStatus();
 }
 
+// The program's own name, cut at a whole character where it is longer than a job's may be.
+std::string NameOf(std::string program) {
+  constexpr size_t kLongest = 128;
+  constexpr absl::string_view kCut = "…";
+  if (program.size() <= kLongest) return program;
+  size_t end = kLongest - kCut.size();
+  while (end > 0 && (static_cast<unsigned char>(program[end]) & 0xC0) == 0x80) --end;
+  return absl::StrCat(program.substr(0, end), kCut);
+}
+
 absl::StatusOr<v1::JobSpec> MakeSpec(const JobFlags& flags, const std::string& workdir,
                                      const Surroundings& around) {
   ACCEL_ASSIGN_OR_RETURN(Program program, ResolveProgram(flags.program, around));
   v1::JobSpec spec;
-  spec.set_name(program.name);
+  spec.set_name(NameOf(std::move(program.name)));
   for (std::string& word : program.argv) spec.add_argv(std::move(word));
   spec.set_workdir(workdir);
   spec.add_required_paths(workdir);
@@ -82,6 +92,10 @@ absl::StatusOr<v1::JobSpec> MakeSpec(const JobFlags& flags, const std::string& w
 
 absl::Status AddAllEnv(const std::vector<std::string>& texts, const Surroundings& around,
                        v1::JobSpec* spec) {
+  if (texts.size() > kMostUserVariables) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--env is given ", texts.size(), " times; at most ", kMostUserVariables));
+  }
   for (const std::string& text : texts) ACCEL_RETURN_IF_ERROR(AddEnv(text, around, spec));
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "cli/fake_surroundings.h"
 #include "common/status_matchers.h"
 
@@ -157,13 +158,40 @@ TEST(Env, ANameAloneTakesTheValueFromHere) {
               StatusIs(kInvalid, HasSubstr("--env NOPE: it is not set here")));
 }
 
-TEST(Env, AccelsOwnVariablesDoNotTravel) {
-  for (const char* text : {"ACCEL_TOKEN", "ACCEL_TOKEN=x", "ACCEL_RANK=1"}) {
+TEST(Env, WhatAccelSetsCannotBeChosen) {
+  for (const char* text : {"ACCEL_TOKEN", "ACCEL_RANK=1", "RANK=0", "MASTER_PORT=1", "WORLD_SIZE=1",
+                           "CUDA_VISIBLE_DEVICES=0", "TORCHELASTIC_ERROR_FILE=/x"}) {
+    const std::string name = std::string(text).substr(0, std::string(text).find('='));
     EXPECT_THAT(MakeSubmitSpec(Submit({"--env", text, "true"}), Machine().Get()),
-                StatusIs(kInvalid, HasSubstr("accel's own")));
+                StatusIs(kInvalid, HasSubstr("--env " + name + " cannot be chosen: ")));
+    EXPECT_THAT(MakeLaunchSpec(Launch({"--env", text, "true"}), Machine().Get()),
+                StatusIs(kInvalid, HasSubstr("--env " + name + " cannot be chosen: ")));
   }
   EXPECT_THAT(Text(MakeSubmitSpec(Submit({"true"}), Machine().Get())),
               ::testing::Not(HasSubstr("secret")));
+}
+
+TEST(Env, TheUsersOfAccelsVariablesTravel) {
+  const auto spec = MakeLaunchSpec(Launch({"--num_processes", "2", "--env", "ACCEL_SHARED_MEMORY=0",
+                                           "--env", "ACCEL_NCCL_LIBRARY=/x", "true"}),
+                                   Machine().Get());
+  EXPECT_THAT(Text(spec), HasSubstr("name: \"ACCEL_SHARED_MEMORY\"\n  value: \"0\""));
+  EXPECT_THAT(Text(spec), HasSubstr("ACCEL_NCCL_LIBRARY"));
+}
+
+TEST(Env, IsBounded) {
+  std::vector<std::string> words;
+  for (int i = 0; i < 4097; ++i) words.insert(words.end(), {"--env", absl::StrCat("V", i, "=")});
+  words.push_back("true");
+  EXPECT_THAT(MakeLaunchSpec(Launch(words), Machine().Get()),
+              StatusIs(kInvalid, HasSubstr("4097 times; at most 4096")));
+}
+
+TEST(Name, OfALongProgramIsCut) {
+  const auto spec =
+      MakeLaunchSpec(Launch({"/bin/" + std::string(124, 'x') + "äöü"}), Machine().Get());
+  ASSERT_OK(spec);
+  EXPECT_EQ(spec->name(), std::string(124, 'x') + "…");
 }
 
 TEST(Env, RefusesWhatIsNoVariable) {

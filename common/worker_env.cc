@@ -1,28 +1,64 @@
 #include "common/worker_env.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace accel {
 namespace {
 
-constexpr std::string_view kRankVariables[] = {
-    kEnvRank,           kEnvWorldSize,          kEnvLocalRank,
-    kEnvLocalWorldSize, kEnvGroupRank,          kEnvGroupWorldSize,
-    kEnvRoleRank,       kEnvRoleWorldSize,      kEnvRoleName,
-    kEnvMasterAddr,     kEnvMasterPort,         kEnvElasticRestartCount,
-    kEnvElasticRunId,   kEnvElasticMaxRestarts, kEnvElasticUseAgentStore};
+constexpr std::string_view kPlace = "accel sets it for each process of the job";
+constexpr std::string_view kStore = "accel sets it to where the job's store listens";
 
-// Names that the submitter cannot choose.
-bool IsIdentity(const NodeWorld& world, std::string_view name) {
-  if (name.substr(0, 6) == "ACCEL_") return true;
-  if (name == kEnvCudaVisibleDevices) return !world.cpu;
-  return world.world_size > 1 && IsRankVariable(name);
+// What says which rank of which world a process is, and what sets it.
+struct RankVariable {
+  std::string_view name;
+  std::string_view set_by;
+};
+constexpr RankVariable kRankVariables[] = {
+    {kEnvRank, kPlace},
+    {kEnvWorldSize, kPlace},
+    {kEnvLocalRank, kPlace},
+    {kEnvLocalWorldSize, kPlace},
+    {kEnvGroupRank, kPlace},
+    {kEnvGroupWorldSize, kPlace},
+    {kEnvRoleRank, kPlace},
+    {kEnvRoleWorldSize, kPlace},
+    {kEnvRoleName, kPlace},
+    {kEnvMasterAddr, kStore},
+    {kEnvMasterPort, kStore},
+    {kEnvElasticRestartCount, "accel counts the job's failures there"},
+    {kEnvElasticMaxRestarts, "--max_restarts sets it"},
+    {kEnvElasticRunId, "accel sets it to the job's id"},
+    {kEnvElasticUseAgentStore, "accel sets it, because it serves the job's store"},
+};
+
+const RankVariable* FindRankVariable(std::string_view name) {
+  const auto* const found =
+      std::find_if(std::begin(kRankVariables), std::end(kRankVariables),
+                   [name](const RankVariable& variable) { return variable.name == name; });
+  return found == std::end(kRankVariables) ? nullptr : found;
 }
 
-bool UserHas(const NodeWorld& world, std::string_view name) {
-  return std::any_of(world.user_env.begin(), world.user_env.end(),
-                     [name](const auto& variable) { return variable.first == name; });
-}
+// Variables laid over each other: the last value of a name holds.
+class Layers {
+ public:
+  void Lay(std::string_view name, std::string value) {
+    const auto [place, is_new] = places_.try_emplace(std::string(name), env_.size());
+    if (is_new) {
+      env_.emplace_back(name, std::move(value));
+    } else {
+      env_[place->second].second = std::move(value);
+    }
+  }
+  void Lay(const EnvList& layer) {
+    for (const auto& [name, value] : layer) Lay(name, value);
+  }
+  EnvList Take() { return std::move(env_); }
+
+ private:
+  EnvList env_;
+  std::unordered_map<std::string, size_t> places_;  // Of each name in env_.
+};
 
 EnvList Defaults(const NodeWorld& world) {
   EnvList env = {
@@ -47,19 +83,19 @@ EnvList Defaults(const NodeWorld& world) {
   return env;
 }
 
-void AppendWorld(const NodeWorld& world, EnvList* env) {
-  env->emplace_back(kEnvWorldSize, std::to_string(world.world_size));
-  env->emplace_back(kEnvLocalWorldSize, std::to_string(world.local_world_size));
-  env->emplace_back(kEnvGroupRank, std::to_string(world.machine_rank));
-  env->emplace_back(kEnvGroupWorldSize, std::to_string(world.num_machines));
-  env->emplace_back(kEnvRoleWorldSize, std::to_string(world.world_size));
-  env->emplace_back(kEnvRoleName, "default");
-  env->emplace_back(kEnvMasterAddr, world.master_addr);
-  env->emplace_back(kEnvMasterPort, std::to_string(world.master_port));
-  env->emplace_back(kEnvElasticRestartCount, std::to_string(world.restart_count));
-  env->emplace_back(kEnvElasticMaxRestarts, std::to_string(world.max_restarts));
-  env->emplace_back(kEnvElasticRunId, world.job_id);
-  env->emplace_back(kEnvElasticUseAgentStore, "True");
+void LayWorld(const NodeWorld& world, Layers* env) {
+  env->Lay(kEnvWorldSize, std::to_string(world.world_size));
+  env->Lay(kEnvLocalWorldSize, std::to_string(world.local_world_size));
+  env->Lay(kEnvGroupRank, std::to_string(world.machine_rank));
+  env->Lay(kEnvGroupWorldSize, std::to_string(world.num_machines));
+  env->Lay(kEnvRoleWorldSize, std::to_string(world.world_size));
+  env->Lay(kEnvRoleName, "default");
+  env->Lay(kEnvMasterAddr, world.master_addr);
+  env->Lay(kEnvMasterPort, std::to_string(world.master_port));
+  env->Lay(kEnvElasticRestartCount, std::to_string(world.restart_count));
+  env->Lay(kEnvElasticMaxRestarts, std::to_string(world.max_restarts));
+  env->Lay(kEnvElasticRunId, world.job_id);
+  env->Lay(kEnvElasticUseAgentStore, "True");
 }
 
 std::string JoinIds(const std::vector<int>& ids) {
@@ -71,28 +107,17 @@ std::string JoinIds(const std::vector<int>& ids) {
 }  // namespace
 
 EnvList GenerationEnv(const NodeWorld& world) {
-  EnvList env;
-  for (auto& variable : Defaults(world)) {
-    if (!UserHas(world, variable.first)) env.push_back(std::move(variable));
-  }
-  for (const auto& [name, value] : world.user_env) {
-    if (IsIdentity(world, name)) continue;
-    const auto known = std::find_if(env.begin(), env.end(),
-                                    [&name = name](const auto& set) { return set.first == name; });
-    if (known != env.end()) {
-      known->second = value;
-    } else {
-      env.emplace_back(name, value);
-    }
-  }
-  if (!world.cpu) env.emplace_back(kEnvCudaVisibleDevices, JoinIds(world.gpu_ids));
-  if (world.world_size > 1) AppendWorld(world, &env);
-  env.emplace_back(kEnvAccelJobId, world.job_id);
-  env.emplace_back(kEnvAccelGeneration, std::to_string(world.generation));
-  env.emplace_back(kEnvAccelNode, world.node_name);
-  env.emplace_back(kEnvAccelMachineRank, std::to_string(world.machine_rank));
-  env.emplace_back(kEnvAccelNumMachines, std::to_string(world.num_machines));
-  return env;
+  Layers env;
+  env.Lay(Defaults(world));
+  env.Lay(world.user_env);
+  if (!world.cpu) env.Lay(kEnvCudaVisibleDevices, JoinIds(world.gpu_ids));
+  if (world.world_size > 1) LayWorld(world, &env);
+  env.Lay(kEnvAccelJobId, world.job_id);
+  env.Lay(kEnvAccelGeneration, std::to_string(world.generation));
+  env.Lay(kEnvAccelNode, world.node_name);
+  env.Lay(kEnvAccelMachineRank, std::to_string(world.machine_rank));
+  env.Lay(kEnvAccelNumMachines, std::to_string(world.num_machines));
+  return env.Take();
 }
 
 EnvList RankEnv(const NodeWorld& world, int local_rank) {
@@ -109,9 +134,18 @@ EnvList RankEnv(const NodeWorld& world, int local_rank) {
   return env;
 }
 
-bool IsRankVariable(std::string_view name) {
-  return std::find(std::begin(kRankVariables), std::end(kRankVariables), name) !=
-         std::end(kRankVariables);
+std::string SetByAccel(std::string_view name, const EnvRights& rights) {
+  if (const RankVariable* variable = FindRankVariable(name)) {
+    return rights.alone ? "" : std::string(variable->set_by);
+  }
+  if (name == kEnvElasticErrorFile) return "accel sets it to a file beside the process's output";
+  if (name == kEnvCudaVisibleDevices) {
+    return rights.cpu ? "" : "accel sets it to the GPUs that the job holds (--gpu_ids)";
+  }
+  if (name == kEnvAccelSharedMemory || name == kEnvAccelNcclLibrary) return "";
+  return name.substr(0, 6) == "ACCEL_" ? "names that begin with ACCEL_ are accel's own" : "";
 }
+
+bool IsRankVariable(std::string_view name) { return FindRankVariable(name) != nullptr; }
 
 }  // namespace accel

@@ -6,10 +6,10 @@
 // wait for a server that nobody starts). Both get ACCELERATE_* and ACCEL_*.
 //
 // What torchrun sets and this does not: TORCHELASTIC_ERROR_FILE (a path that only the node can
-// choose) and TORCHELASTIC_SIGNALS_TO_HANDLE (torchrun's own setting, which its workers merely
-// inherit). What Accelerate's simple launcher sets and this does not: KMP_AFFINITY and
-// KMP_BLOCKTIME (Intel's OpenMP alone reads them, and they would pin every process of a node to the
-// same cores).
+// choose: the shim sets it) and TORCHELASTIC_SIGNALS_TO_HANDLE (torchrun's own setting, which its
+// workers merely inherit). What Accelerate's simple launcher sets and this does not: KMP_AFFINITY
+// and KMP_BLOCKTIME (Intel's OpenMP alone reads them, and they would pin every process of a node to
+// the same cores).
 #pragma once
 
 #include <string>
@@ -35,6 +35,7 @@ inline constexpr char kEnvElasticRestartCount[] = "TORCHELASTIC_RESTART_COUNT";
 inline constexpr char kEnvElasticMaxRestarts[] = "TORCHELASTIC_MAX_RESTARTS";
 inline constexpr char kEnvElasticRunId[] = "TORCHELASTIC_RUN_ID";
 inline constexpr char kEnvElasticUseAgentStore[] = "TORCHELASTIC_USE_AGENT_STORE";
+inline constexpr char kEnvElasticErrorFile[] = "TORCHELASTIC_ERROR_FILE";
 inline constexpr char kEnvNcclAsyncErrorHandling[] = "TORCH_NCCL_ASYNC_ERROR_HANDLING";
 inline constexpr char kEnvOmpNumThreads[] = "OMP_NUM_THREADS";
 // Of the libraries underneath.
@@ -61,8 +62,13 @@ inline constexpr char kEnvAccelNumMachines[] = "ACCEL_NUM_MACHINES";
 // only.
 inline constexpr char kEnvAccelTerminal[] = "ACCEL_TERMINAL";
 
-// Not set by the launcher: whether ranks of one host may communicate through shared memory.
+// The submitter's to choose, and not set by the launcher: whether ranks of one host may communicate
+// through shared memory, and the path of libaccel_nccl.so.
 inline constexpr char kEnvAccelSharedMemory[] = "ACCEL_SHARED_MEMORY";
+inline constexpr char kEnvAccelNcclLibrary[] = "ACCEL_NCCL_LIBRARY";
+
+// How many variables a submitter may choose.
+inline constexpr int kMostUserVariables = 4096;
 
 // NAME and VALUE, in the order in which they are laid over each other; no name twice.
 using EnvList = std::vector<std::pair<std::string, std::string>>;
@@ -87,8 +93,7 @@ struct NodeWorld {
   std::string mixed_precision;  // Empty: no
   bool debug = false;
   int terminal_columns = 0;  // 0: no terminal shows the output.
-  // The submitter's own variables. They win over every default, never over what says who the worker
-  // is: its rank, its GPUs, ACCEL_*.
+  // The submitter's own variables. They win over every default, never over what SetByAccel() names.
   EnvList user_env;
 };
 
@@ -97,6 +102,16 @@ EnvList GenerationEnv(const NodeWorld& world);
 
 // What differs between them; laid over GenerationEnv().
 EnvList RankEnv(const NodeWorld& world, int local_rank);
+
+// What decides which variables the submitter of a job can choose.
+struct EnvRights {
+  bool cpu = false;    // The job asks for no GPU.
+  bool alone = false;  // It has one process for sure, which may bring a world of its own.
+};
+
+// What sets a variable that the submitter of a job cannot choose, as a clause without a full stop
+// ("--max_restarts sets it"). Empty: they can.
+std::string SetByAccel(std::string_view name, const EnvRights& rights);
 
 // Whether the variable says which rank of which world a process is. An agent that has such
 // variables in its own environment (it was started inside another launcher) must not hand them to

@@ -143,6 +143,7 @@ TEST(WorkerEnv, TheUserWinsOverDefaultsButNotOverIdentity) {
                     {"MINE", "second"},
                     {"RANK", "99"},
                     {"MASTER_PORT", "1"},
+                    {"ACCEL_SHARED_MEMORY", "0"},
                     {"ACCEL_JOB_ID", "other"}};
   const Env env = Lay(world, 2);
   EXPECT_EQ(env.at("OMP_NUM_THREADS"), "8");
@@ -151,6 +152,7 @@ TEST(WorkerEnv, TheUserWinsOverDefaultsButNotOverIdentity) {
   EXPECT_EQ(env.at("TORCH_NCCL_ASYNC_ERROR_HANDLING"), "0");
   EXPECT_EQ(env.at("ACCELERATE_USE_CPU"), "yes");
   EXPECT_EQ(env.at("MINE"), "second");
+  EXPECT_EQ(env.at("ACCEL_SHARED_MEMORY"), "0");
   EXPECT_EQ(env.at("RANK"), "5");
   EXPECT_EQ(env.at("MASTER_PORT"), "4711");
   EXPECT_EQ(env.at("ACCEL_JOB_ID"), "a0x2k9fq");
@@ -163,6 +165,32 @@ TEST(WorkerEnv, GpusAreIdentityOnlyWhereTheyAreHeld) {
   world.cpu = false;
   world.gpu_ids = {0, 1, 2, 3};
   EXPECT_EQ(Lay(world, 0).at("CUDA_VISIBLE_DEVICES"), "0,1,2,3");
+}
+
+// What an agent must not do for minutes: the coordinator's loop waits for it.
+TEST(WorkerEnv, ManyVariablesAreLaidInOnePass) {
+  NodeWorld world = SecondOfTwoNodes();
+  for (int i = 0; i < 300'000; ++i) world.user_env.emplace_back("V" + std::to_string(i), "x");
+  EXPECT_EQ(Lay(world, 0).count("V299999"), 1u);
+}
+
+TEST(SetByAccel, SaysWhatSetsIt) {
+  EXPECT_EQ(SetByAccel("TORCHELASTIC_MAX_RESTARTS", {}), "--max_restarts sets it");
+  EXPECT_EQ(SetByAccel("ACCEL_SHARED_MEMORY", {}), "");
+  EXPECT_EQ(SetByAccel("OMP_NUM_THREADS", {}), "");
+}
+
+// Whatever a worker gets that its user can choose is a default, and what they cannot is said.
+TEST(SetByAccel, HasAllThatTheUserCannotReplace) {
+  NodeWorld world = SecondOfTwoNodes();
+  world.cpu = false;
+  world.gpu_ids = {1};
+  world.machine_rank = world.first_rank = 0;
+  for (const auto& [name, value] : Lay(world, 0)) {
+    NodeWorld other = world;
+    other.user_env = {{name, "mine"}};
+    EXPECT_EQ(SetByAccel(name, {}).empty(), Lay(other, 0).at(name) == "mine") << name;
+  }
 }
 
 TEST(WorkerEnv, ASingleProcessMayBringAWorldOfItsOwn) {

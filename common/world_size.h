@@ -1,4 +1,4 @@
-// How many processes a generation has, over all its nodes.
+// How many processes a generation has, over all its nodes, and whether a job can have several.
 #pragma once
 
 #include "proto/job.pb.h"
@@ -9,6 +9,12 @@ inline int WorldSize(const v1::GenerationRecord& generation) {
   int size = 0;
   for (const v1::Placement& placement : generation.placements()) size += placement.processes();
   return size;
+}
+
+// Whether every generation of the job has one process, wherever it is placed.
+inline bool HasOneProcess(const v1::JobSpec& spec) {
+  if (spec.nodes() != 1) return false;
+  return spec.processes_per_node().empty() ? spec.cpu() : spec.processes_per_node(0) == 1;
 }
 
 }  // namespace accel

@@ -16,12 +16,13 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "common/worker_env.h"
 
 namespace accel {
 
 // Names the worker's error file to the worker. All that descends from it inherits this, and so it
 // also tells whose state directory a process that was left behind belongs to.
-inline constexpr char kErrorFileVariable[] = "TORCHELASTIC_ERROR_FILE";
+inline constexpr const char* kErrorFileVariable = kEnvElasticErrorFile;
 
 enum class LogStream { kStdout, kStderr };
 

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/status_macros.h"
+#include "common/worker_env.h"
+#include "common/world_size.h"
 
 namespace accel {
 namespace {
@@ -57,11 +59,19 @@ absl::Status CheckProgram(const v1::JobSpec& spec) {
 }
 
 absl::Status CheckEnv(const v1::JobSpec& spec) {
+  if (spec.env_size() > kMostUserVariables) {
+    return Bad("env",
+               absl::StrCat("has ", spec.env_size(), " variables; at most ", kMostUserVariables));
+  }
+  const EnvRights rights = {.cpu = spec.cpu(), .alone = HasOneProcess(spec)};
   int64_t bytes = 0;
   for (const v1::EnvVar& variable : spec.env()) {
     if (variable.name().empty() || variable.name().find('=') != std::string::npos ||
         HasNul(variable.name())) {
       return Bad("env", absl::StrCat("\"", variable.name(), "\" is not the name of a variable"));
+    }
+    if (const std::string set_by = SetByAccel(variable.name(), rights); !set_by.empty()) {
+      return Bad("env", absl::StrCat(variable.name(), " cannot be chosen: ", set_by));
     }
     if (HasNul(variable.value())) {
       return Bad("env", absl::StrCat("the value of ", variable.name(), " contains a NUL byte"));

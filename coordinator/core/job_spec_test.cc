@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
 
 namespace accel {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using testing::StatusIs;
 
@@ -36,6 +38,52 @@ TEST(JobSpec, TakesWhatMakesSense) {
   least.add_argv("x");
   least.set_nodes(1);
   EXPECT_OK(ValidateJobSpec(least));
+}
+
+absl::Status WithEnv(v1::JobSpec spec, const std::string& name) {
+  spec.add_env()->set_name(name);
+  return ValidateJobSpec(spec);
+}
+
+TEST(JobSpec, RefusesVariablesThatAccelSets) {
+  for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT", "TORCHELASTIC_RUN_ID",
+                           "TORCHELASTIC_ERROR_FILE", "CUDA_VISIBLE_DEVICES", "ACCEL_JOB_ID",
+                           "ACCEL_TERMINAL", "ACCEL_OF_A_LATER_VERSION"}) {
+    EXPECT_THAT(WithEnv(Good(), name),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         StartsWith(absl::StrCat("env: ", name, " cannot be chosen: "))));
+  }
+  for (const char* name : {"ACCEL_SHARED_MEMORY", "ACCEL_NCCL_LIBRARY", "OMP_NUM_THREADS",
+                           "ACCELERATE_USE_CPU", "NCCL_SOCKET_IFNAME"}) {
+    EXPECT_OK(WithEnv(Good(), name));
+  }
+}
+
+TEST(JobSpec, BoundsTheNumberOfVariables) {
+  v1::JobSpec many = Good();
+  while (many.env_size() < 4096) many.add_env()->set_name(absl::StrCat("V", many.env_size()));
+  EXPECT_OK(ValidateJobSpec(many));
+  EXPECT_THAT(WithEnv(many, "ONE_MORE"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                  "env: has 4097 variables; at most 4096"));
+}
+
+TEST(JobSpec, AProcessAloneMayBringAWorldOfItsOwn) {
+  v1::JobSpec alone = Good();
+  alone.set_nodes(1);
+  alone.clear_processes_per_node();
+  // One process for each GPU, which may be several.
+  EXPECT_THAT(WithEnv(alone, "RANK"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("RANK")));
+  alone.set_cpu(true);
+  EXPECT_OK(WithEnv(alone, "RANK"));
+  EXPECT_OK(WithEnv(alone, "CUDA_VISIBLE_DEVICES"));
+  EXPECT_THAT(WithEnv(alone, "ACCEL_NODE"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("ACCEL_NODE")));
+  alone.set_cpu(false);
+  alone.add_processes_per_node(1);
+  EXPECT_OK(WithEnv(alone, "RANK"));
+  EXPECT_THAT(WithEnv(alone, "CUDA_VISIBLE_DEVICES"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--gpu_ids")));
 }
 
 struct Case {
