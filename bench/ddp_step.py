@@ -21,13 +21,20 @@ def _compare(pairs, width, batch, steps):
                               f"accel <= {GOALS[width]} of python")
     for _ in range(pairs):
         bench.add(python=_step(["--python", harness.VENV / "python", PYTHON_WORKER], width, batch, steps),
-                  accel=_step([WORKER], width, batch, steps),
-                  accel_gloo=_step([WORKER], width, batch, steps, shared_memory="0"))
+                  accel=_accel("1", "shared memory", width, batch, steps),
+                  accel_gloo=_accel("0", "sockets", width, batch, steps))
     return bench.summary()
 
 
-def _step(program, *arguments, shared_memory="1"):
-    command = [harness.ACCEL, "launch", "--cpu", "--num_processes", "2", "--env", f"ACCEL_SHARED_MEMORY={shared_memory}",
-               "--env", "OMP_NUM_THREADS=1", *program, *arguments]
-    _, out = harness.wall(command)
+def _accel(shared_memory, transport, *arguments):
+    """A step over this transport; an error if the workers say that they used another."""
+    return _step(["--env", f"ACCEL_SHARED_MEMORY={shared_memory}", WORKER], *arguments, transports=[transport] * 2)
+
+
+def _step(program, *arguments, transports=()):
+    _, out = harness.wall([harness.ACCEL, "launch", "--cpu", "--num_processes", "2", "--env", "OMP_NUM_THREADS=1", *program,
+                           *arguments])
+    found = re.findall(r"transport (.+)", out)
+    if found != list(transports):
+        raise RuntimeError(f"this is to measure {transports}, and the workers used {found}")
     return float(re.search(r"step ([0-9.]+) us", out).group(1))

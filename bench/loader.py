@@ -15,8 +15,13 @@ def _epoch(command, *arguments):
     return json.loads(harness.wall([*command, *arguments], timeout=300)[1])
 
 
-def _rate(command, *arguments):
-    return SAMPLES / _epoch(command, *arguments)["seconds"]
+def _rate(command, kind, workers, *arguments):
+    """Samples per second; an error if the loader had other workers than it was asked for."""
+    epoch = _epoch(command, kind, workers, *arguments)
+    asked = (workers, "persistent" in arguments)
+    if (epoch["helpers"], epoch.get("kept", False)) != asked:
+        raise RuntimeError(f"this is to measure (workers, kept) = {asked}, and the loader had {epoch}")
+    return SAMPLES / epoch["seconds"]
 
 
 def _ratios(bench, pairs):

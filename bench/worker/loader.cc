@@ -4,13 +4,16 @@
 //   loader png WORKERS FOLDER       20,000 images FOLDER/0.png, ... of 28 x 28 grey pixels
 //   loader decode FOLDER            these read and decoded in one thread, without a loader
 //
-// Prints a line of JSON. An epoch before, which is not timed, fills the caches.
+// Prints a line of JSON. An epoch before, which is not timed, fills the caches; the threads that it
+// has beside the main one are counted.
 #include <png.h>
 #include <sys/resource.h>
 
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -58,15 +61,23 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Runs `epoch` twice and prints how long the second time took.
+std::int64_t count_threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+// Runs `epoch` twice and prints how long the second time took. The first time it is given a number
+// to set: how many threads work for it.
 template <typename Epoch>
 void measure(Epoch&& epoch) {
-  epoch();
+  std::int64_t helpers = 0;
+  epoch(&helpers);
   const double cpu = cpu_seconds();
   const auto begin = std::chrono::steady_clock::now();
-  epoch();
+  epoch(nullptr);
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-  std::printf("{\"seconds\": %.6f, \"cpu_seconds\": %.6f}\n", wall.count(), cpu_seconds() - cpu);
+  std::printf("{\"seconds\": %.6f, \"cpu_seconds\": %.6f, \"helpers\": %td}\n", wall.count(),
+              cpu_seconds() - cpu, static_cast<std::ptrdiff_t>(helpers));
 }
 
 template <typename Dataset>
@@ -76,9 +87,13 @@ void load(Dataset dataset, std::size_t workers) {
       accelerator.prepare(accel::make_data_loader<torch::data::samplers::SequentialSampler>(
           dataset.map(torch::data::transforms::Stack<>()),
           torch::data::DataLoaderOptions(64).workers(workers)));
-  measure([&] {
+  const std::int64_t before = count_threads();
+  measure([&](std::int64_t* helpers) {
     std::int64_t samples = 0;
-    for (const auto& batch : loader) samples += batch.data.size(0);
+    for (const auto& batch : loader) {
+      if (helpers != nullptr && samples == 0) *helpers = count_threads() - before;
+      samples += batch.data.size(0);
+    }
     if (samples != kSamples) throw std::runtime_error("samples are missing");
   });
 }
@@ -90,7 +105,7 @@ void run(const std::vector<std::string>& arguments) {
   } else if (arguments.size() == 3 && arguments[0] == "png") {
     load(Files(arguments[2]), std::stoul(arguments[1]));
   } else if (arguments.size() == 2 && arguments[0] == "decode") {
-    measure([&] {
+    measure([&](std::int64_t*) {
       Image image;
       for (std::int64_t i = 0; i < kSamples; ++i) {
         decode(arguments[1] + "/" + std::to_string(i) + ".png", image);

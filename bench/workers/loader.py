@@ -6,6 +6,7 @@ worker processes from epoch to epoch.
 
 import gzip
 import json
+import multiprocessing
 import pathlib
 import resource
 import sys
@@ -58,11 +59,13 @@ def cpu_seconds():
                for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
-def measure(epoch):
-    epoch()
+def measure(epoch, kept=lambda: False):
+    helpers = epoch()
+    kept = kept()
     cpu, begin = cpu_seconds(), time.monotonic()
     epoch()
-    print(json.dumps({"seconds": time.monotonic() - begin, "cpu_seconds": cpu_seconds() - cpu}), flush=True)
+    print(json.dumps({"seconds": time.monotonic() - begin, "cpu_seconds": cpu_seconds() - cpu, "helpers": helpers,
+                      "kept": kept}), flush=True)
 
 
 def load(dataset, workers, persistent):
@@ -70,9 +73,17 @@ def load(dataset, workers, persistent):
         dataset, batch_size=64, num_workers=workers, persistent_workers=persistent))
 
     def epoch():
-        assert sum(len(images) for images, _ in loader) == SAMPLES
+        """Returns how many worker processes it has."""
+        samples = helpers = 0
+        for images, _ in loader:
+            if samples == 0:
+                helpers = len(multiprocessing.active_children())
+            samples += len(images)
+        assert samples == SAMPLES
+        return helpers
 
-    measure(epoch)
+    # Whether they outlive an epoch.
+    measure(epoch, lambda: len(multiprocessing.active_children()) > 0)
 
 
 def decode_all(folder):

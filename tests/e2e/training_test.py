@@ -43,13 +43,15 @@ class Launch(cluster.Test):
     def test_shared_memory_and_gloo_train_to_the_same_bits(self):
         for processes in (2, 3):
             digests = set()
-            for shared_memory in (1, 0):
+            for shared_memory, transport in ((1, "shared memory"), (0, "sockets")):
                 # 21 steps of a model whose gradients fill two buckets.
                 result = self.launch("--num_processes", processes, "--env", f"ACCEL_SHARED_MEMORY={shared_memory}", DDP_STEP,
                                      512, 4, 1, seconds=120)
                 self.assertEqual(result.code, 0, result)
                 found = re.findall(r"parameters ([0-9a-f]+)", result.out)
                 self.assertEqual(len(found), processes, result)
+                # Or it would compare one of them with itself.
+                self.assertEqual(re.findall(r"transport (.+)", result.out), [transport] * processes, result)
                 digests.update(found)
             self.assertEqual(len(digests), 1, f"{processes} processes: {digests}")
 
