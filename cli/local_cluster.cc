@@ -20,7 +20,7 @@ Limits OneNode() {
   limits.fixed_nodes = 1;
   // The node is a thread of this process: silence cannot mean that it is gone.
   limits.node_timeout = absl::Hours(1);
-  limits.heartbeat = absl::Minutes(1);
+  limits.longest_heartbeat = absl::Minutes(1);
   return limits;
 }
 

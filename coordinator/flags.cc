@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "common/host_port.h"
 #include "common/version.h"
 
@@ -13,8 +15,19 @@ constexpr char kFooter[] =
     "Exit codes: 0 ended by a signal; 1 could not start (the reason is on standard error); 2 bad "
     "command line.";
 
-constexpr double kLeastTimeout = 0.1;
+// Agents report more than twice within the timeout; a shorter one would take any busy moment of a
+// machine for the loss of a node.
+constexpr double kLeastTimeout = 0.5;
 constexpr double kMostTimeout = 86'400;
+
+// CLI::Range lets "nan" pass.
+std::string CheckTimeout(const std::string& text) {
+  double seconds = 0;
+  if (absl::SimpleAtod(text, &seconds) && seconds >= kLeastTimeout && seconds <= kMostTimeout) {
+    return "";
+  }
+  return absl::StrCat("must be ", kLeastTimeout, " to ", kMostTimeout, " seconds, not ", text);
+}
 
 }  // namespace
 
@@ -35,8 +48,8 @@ std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
                  "File with the token that every call must carry [ACCEL_TOKEN, else "
                  "~/.config/accel/token, made if it is missing]");
   app.add_option("--node_timeout,--node-timeout", node_timeout,
-                 "Seconds of silence after which a node counts as lost")
-      ->check(CLI::Range(kLeastTimeout, kMostTimeout))
+                 "Seconds of silence after which a node counts as lost; at least 0.5")
+      ->check(CheckTimeout)
       ->capture_default_str();
   try {
     app.parse(argc, argv);

@@ -1,8 +1,14 @@
 #include "coordinator/core/cluster_state.h"
 
+#include <algorithm>
+
 #include "coordinator/core/job_state.h"
 
 namespace accel {
+
+absl::Duration Heartbeat(const Limits& limits) {
+  return std::min(limits.longest_heartbeat, limits.node_timeout * 2 / 5);
+}
 
 JobEntry* FindJob(ClusterState* state, const JobId& id) {
   const auto found = state->jobs.find(id);

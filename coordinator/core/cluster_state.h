@@ -24,7 +24,7 @@ using SessionId = uint64_t;
 
 struct Limits {
   absl::Duration node_timeout = absl::Seconds(5);  // Silence after which a node counts as lost.
-  absl::Duration heartbeat = absl::Seconds(2);
+  absl::Duration longest_heartbeat = absl::Seconds(2);  // See Heartbeat().
   absl::Duration start_deadline = absl::Seconds(60);
   absl::Duration cancel_grace = absl::Seconds(30);  // Cancel and time limit.
   absl::Duration failure_grace = absl::Seconds(5);
@@ -39,6 +39,10 @@ struct Limits {
   // fit fails at once instead of waiting for more.
   int fixed_nodes = 0;
 };
+
+// How often a node reports at the least: twice within node_timeout, with room for one report that
+// is late.
+absl::Duration Heartbeat(const Limits& limits);
 
 struct NodeEntry {
   v1::NodeObserved observed;  // The newest of its newest incarnation.

@@ -30,6 +30,10 @@ void ForEachPart(const ClusterState& state, const NodeId& id, const NodeEntry& n
   }
 }
 
+int64_t HeartbeatMillis(const ClusterState& state) {
+  return absl::ToInt64Milliseconds(Heartbeat(state.limits));
+}
+
 // Its facts are committed, or nobody waits for them.
 bool MayForget(const ClusterState& state, const v1::ObservedGeneration& part) {
   return part.state() == v1::ObservedGeneration::ENDED &&
@@ -115,7 +119,7 @@ void FillStart(const ClusterState& state, const JobEntry& entry, const NodeEntry
 std::string DesiredSignature(const ClusterState& state, const NodeId& id,
                              const std::vector<v1::LogReader>& readers) {
   const NodeEntry& node = state.nodes.at(id);
-  std::string signature = node.observed.incarnation();
+  std::string signature = absl::StrCat(node.observed.incarnation(), "|", HeartbeatMillis(state));
   ForEachPart(state, id, node, [&signature](const JobEntry& entry, int machine_rank) {
     const v1::Job& job = entry.job;
     absl::StrAppend(&signature, "|", job.job_id(), ".", CurrentGeneration(job)->generation());
@@ -139,7 +143,7 @@ v1::NodeDesired BuildDesired(const ClusterState& state, const NodeId& id,
   v1::NodeDesired desired;
   desired.set_version(version);
   desired.set_incarnation(node.observed.incarnation());
-  desired.set_heartbeat_ms(absl::ToInt64Milliseconds(state.limits.heartbeat));
+  desired.set_heartbeat_ms(HeartbeatMillis(state));
   ForEachPart(state, id, node, [&](const JobEntry& entry, int machine_rank) {
     v1::DesiredGeneration* generation = desired.add_generations();
     generation->mutable_key()->set_job_id(entry.job.job_id());
