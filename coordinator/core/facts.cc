@@ -27,6 +27,27 @@ absl::Status CheckReport(const v1::NodeObserved& report) {
   return absl::OkStatus();
 }
 
+// What no coordinator can have asked for is not true, and would be believed: a start would count as
+// forgotten, or a generation as ended, the moment it is planned.
+absl::Status CheckAgainst(const ClusterState& state, const v1::NodeObserved& report) {
+  if (report.applied_version() > state.revision) {
+    return absl::InvalidArgumentError(absl::StrCat("applied_version: ", report.applied_version(),
+                                                   " was never sent; the newest desired state is ",
+                                                   state.revision));
+  }
+  for (const v1::ObservedGeneration& part : report.generations()) {
+    const JobEntry* entry = FindJob(state, JobId(part.job_id()));
+    if (entry == nullptr) continue;
+    const v1::GenerationRecord* current = CurrentGeneration(entry->job);
+    const Generation newest = current == nullptr ? 0 : current->generation();
+    if (part.generation() >= 1 && part.generation() <= newest) continue;
+    return absl::InvalidArgumentError(absl::StrCat("generations: there is no generation ",
+                                                   part.generation(), " of job ", part.job_id(),
+                                                   "; its newest is ", newest));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckRoom(const ClusterState& state, const v1::JobSpec& spec) {
   if (static_cast<int>(state.unfinished.size()) >= state.limits.max_unfinished_jobs) {
     return absl::ResourceExhaustedError(
@@ -196,6 +217,7 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
                      ClusterState* state, Changes* changes, SessionId* superseded) {
   *superseded = 0;
   ACCEL_RETURN_IF_ERROR(CheckReport(report));
+  ACCEL_RETURN_IF_ERROR(CheckAgainst(*state, report));
   ACCEL_ASSIGN_OR_RETURN(NodeEntry * node, Bind(session, report, state, superseded));
   if (node->observed.sequence() >= report.sequence() && !node->observed.node_id().empty()) {
     ++state->stale.sessions;

@@ -20,7 +20,9 @@ struct Plan {
 // caller plans again, until nothing is left to do: PlanToRest().
 Plan MakePlan(const ClusterState& state, absl::Time now);
 
-// Plans and performs until the plan is empty; returns that last plan.
+// Plans and performs until the plan is empty; returns that last plan. One that is not empty was not
+// performed: the jobs do not come to rest, which no known input leads to. The caller says so, and
+// plans again at wake_at.
 Plan PlanToRest(absl::Time now, absl::Time wall, ClusterState* state, Changes* changes);
 
 }  // namespace accel

@@ -177,15 +177,69 @@ TEST_F(PlannerTest, TheOneDoorRefusesThePast) {
   EXPECT_TRUE(IsConnected(state_, state_.nodes.at(NodeId("a")), now_));
 }
 
-// Invariant 9: what the coordinator could not hear is not silence.
-TEST_F(PlannerTest, ItsOwnAbsenceIsForgiven) {
+class WildReports : public PlannerTest {
+ protected:
+  // A report of node a that no agent of ours would send.
+  absl::Status ReportWild(uint64_t applied_version, const JobId& job = JobId(),
+                          Generation generation = 0) {
+    v1::NodeObserved observed;
+    observed.set_node_id("a");
+    observed.set_name("a");
+    observed.set_incarnation("1");
+    observed.set_sequence(2);
+    observed.set_applied_version(applied_version);
+    if (generation != 0) {
+      v1::ObservedGeneration* part = observed.add_generations();
+      part->set_job_id(job.value());
+      part->set_generation(generation);
+      part->set_state(v1::ObservedGeneration::ENDED);
+      part->set_store_socket_gone(true);
+    }
+    return Observe(1, observed, now_, &state_, &changes_, &superseded_);
+  }
+};
+
+TEST_F(WildReports, NobodyHasActedOnWhatWasNeverSent) {
+  state_.revision = 1000;
+  ASSERT_OK(Report("a", 1, 1));
+  EXPECT_THAT(ReportWild(~uint64_t{0}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("applied_version")));
+  EXPECT_THAT(ReportWild(1001),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("applied_version")));
+  EXPECT_OK(ReportWild(1000));
+}
+
+TEST_F(WildReports, NobodyHasAGenerationThatWasNeverPlanned) {
+  ASSERT_OK(Report("a", 1, 1));
+  const JobId running = Submit().value();
+  const JobId waiting = Submit(3).value();
+  Rest();
+  for (const Generation generation : {-1, 2, 200}) {
+    EXPECT_THAT(ReportWild(0, running, generation),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(running.value())));
+  }
+  EXPECT_THAT(ReportWild(0, waiting, 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(waiting.value())));
+  // Of a job that this coordinator does not know it may have anything: it is told to stop it.
+  EXPECT_OK(ReportWild(0, JobId("unknown"), 7));
+  EXPECT_EQ(Job(running).phase(), v1::STARTING);
+}
+
+// No input is known that leads here; should there be one, the coordinator goes on.
+TEST_F(WildReports, APlanThatNeverRestsIsPutOff) {
   ASSERT_OK(Report("a", 1, 1));
   const JobId job = Submit().value();
-  Rest();
-  now_ += absl::Minutes(10);
-  ForgiveSilence(absl::Minutes(10), &state_);
-  EXPECT_EQ(Rest().wake_at, now_ + absl::Seconds(5));
-  EXPECT_EQ(Job(job).phase(), v1::STARTING);
+  for (Generation generation = 1; generation <= 200; ++generation) {
+    v1::ObservedGeneration* part = state_.nodes.at(NodeId("a")).observed.add_generations();
+    part->set_job_id(job.value());
+    part->set_generation(generation);
+    part->set_state(v1::ObservedGeneration::ENDED);
+    part->set_store_socket_gone(true);
+  }
+  const Plan plan = Rest();
+  EXPECT_FALSE(plan.actions.empty());
+  EXPECT_GT(plan.wake_at, now_);
+  EXPECT_LE(plan.wake_at, now_ + absl::Seconds(1));
 }
 
 }  // namespace
