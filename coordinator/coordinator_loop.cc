@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "coordinator/core/facts.h"
+#include "coordinator/core/presence.h"
 #include "coordinator/node_status.h"
 
 namespace accel {
@@ -14,6 +15,8 @@ namespace {
 
 constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
 constexpr absl::Duration kLongestBackoff = absl::Seconds(5);
+// Between two lines about what may repeat.
+constexpr absl::Duration kLogPause = absl::Seconds(10);
 
 absl::Status Ending() { return absl::UnavailableError("the coordinator is ending"); }
 
@@ -28,9 +31,12 @@ void Merge(Changes older, Changes* changes) {
 }  // namespace
 
 CoordinatorLoop::CoordinatorLoop(Options options)
-    : options_(std::move(options)), inbox_(std::make_shared<Inbox>(options_.clock)) {
+    : options_(std::move(options)),
+      inbox_(std::make_shared<Inbox>(options_.clock)),
+      absences_(kLogPause),
+      unrests_(kLogPause) {
   state_.limits = options_.limits;
-  state_.opened_at = options_.clock->Now();
+  state_.present_since = state_.listened_at = options_.clock->Now();
   // Above every revision of an earlier coordinator: none changes its mind a million times a second.
   state_.revision = static_cast<uint64_t>(absl::ToUnixMicros(options_.wall_clock()));
 }
@@ -87,29 +93,38 @@ void CoordinatorLoop::Refuse(Inbox::Contents contents) {
 }
 
 void CoordinatorLoop::Run() {
-  while (!stopping_) {
-    const absl::Time wake_at = RunOnce();
-    inbox_->Wait(wake_at - options_.clock->Now());
-    // Far behind time: this process was stopped or starved and could hear nobody, which is not the
-    // nodes' silence.
-    const absl::Duration late = options_.clock->Now() - wake_at;
-    if (late > options_.limits.node_timeout / 4) ForgiveSilence(late, &state_);
-  }
+  while (!stopping_) inbox_->Wait(RunOnce() - options_.clock->Now());
 }
 
 absl::Time CoordinatorLoop::RunOnce() {
-  for (;;) {
-    Inbox::Contents contents = inbox_->Take(/*with_changes=*/!committing_);
+  for (bool due = false;;) {
+    // The one look at the clock for what follows: what has not come in by then is judged as of
+    // then, and a pause of this process after it shows as a gap in the next turn.
+    const absl::Time now = options_.clock->Now();
+    const bool listens = !committing_;
+    Inbox::Contents contents = inbox_->Take(/*with_changes=*/listens);
+    if (listens) NoteAbsence(Listen(now, &state_));
     const bool news = !contents.empty();
-    if (contents.committed.has_value()) Committed(*std::move(contents.committed));
+    due |= news;
     for (ChangeEvent& event : contents.changes) Apply(std::move(event));
     for (QueryEvent& event : contents.queries) Answer(std::move(event));
-    if (!committing_ && (news || options_.clock->Now() >= wake_at_)) {
-      PlanAndCommit();
+    if (contents.committed.has_value()) Committed(*std::move(contents.committed));
+    if (listens && (due || now >= wake_at_)) {
+      PlanAndCommit(now);
+      due = false;
     } else if (!news) {
-      return committing_ ? absl::InfiniteFuture() : wake_at_;
+      return std::min(committing_ ? absl::InfiniteFuture() : wake_at_,
+                      now + LongestWait(state_.limits));
     }
   }
+}
+
+void CoordinatorLoop::NoteAbsence(absl::Duration away) {
+  if (away <= absl::ZeroDuration()) return;
+  const auto left_out = absences_.Admit(state_.listened_at);
+  if (!left_out.has_value()) return;
+  LogWarning("was away (stopped, starved, or waiting for its store); nodes have time to come back",
+             {{"for", absl::FormatDuration(away)}, {"same_since_last_line", *left_out}});
 }
 
 void CoordinatorLoop::Apply(ChangeEvent event) {
@@ -168,9 +183,10 @@ void CoordinatorLoop::Answer(ReadLogsEvent event) {
   changes_.nodes.insert(nodes->begin(), nodes->end());
 }
 
-void CoordinatorLoop::PlanAndCommit() {
-  const absl::Time now = options_.clock->Now();
-  wake_at_ = PlanToRest(now, options_.wall_clock(), &state_, &changes_).wake_at;
+void CoordinatorLoop::PlanAndCommit(absl::Time now) {
+  const Plan plan = PlanToRest(now, options_.wall_clock(), &state_, &changes_);
+  wake_at_ = plan.wake_at;
+  if (!plan.actions.empty()) NoteUnrest(plan, now);
   if (changes_.durable()) {
     if (now >= retry_at_) return Commit();
     wake_at_ = std::min(wake_at_, retry_at_);
@@ -178,6 +194,13 @@ void CoordinatorLoop::PlanAndCommit() {
   }
   Publish(std::exchange(changes_, {}));
   for (Ack& ack : std::exchange(acks_, {})) ack(absl::OkStatus());
+}
+
+void CoordinatorLoop::NoteUnrest(const Plan& plan, absl::Time now) {
+  const auto left_out = unrests_.Admit(now);
+  if (!left_out.has_value()) return;
+  LogError("jobs do not come to rest, which is a defect of accel; will plan again",
+           {{"next", plan.reason}, {"same_since_last_line", *left_out}});
 }
 
 void CoordinatorLoop::Commit() {

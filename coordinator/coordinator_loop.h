@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/log_throttle.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/core/cluster_state.h"
 #include "coordinator/core/planner.h"
@@ -51,7 +52,8 @@ class CoordinatorLoop final : public Coordinator {
   void Stop();
 
   // Handles all that has come in, until nothing is left to do. Returns when to call again, even if
-  // nothing comes. For tests, without Start().
+  // nothing comes; whoever calls much later was away, and that time is not held against the nodes.
+  // For tests, without Start().
   absl::Time RunOnce();
 
   void SubmitJob(std::string submit_id, v1::JobSpec spec,
@@ -79,7 +81,9 @@ class CoordinatorLoop final : public Coordinator {
   void Apply(CancelEvent event);
   void Answer(QueryEvent event);
   void Answer(ReadLogsEvent event);
-  void PlanAndCommit();
+  void PlanAndCommit(absl::Time now);
+  void NoteAbsence(absl::Duration away);
+  void NoteUnrest(const Plan& plan, absl::Time now);
   void Commit();
   void Committed(absl::Status status);
   void Publish(const Changes& changes);
@@ -104,6 +108,8 @@ class CoordinatorLoop final : public Coordinator {
   std::vector<Ack> acks_in_commit_;
   absl::Time retry_at_ = absl::InfinitePast();  // No commit before this.
   absl::Duration backoff_;
+  LogThrottle absences_;
+  LogThrottle unrests_;
 };
 
 }  // namespace accel

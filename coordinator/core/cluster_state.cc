@@ -39,7 +39,12 @@ const v1::ObservedGeneration* FindObserved(const NodeEntry& node, const JobId& j
 }
 
 absl::Time SilentFrom(const ClusterState& state, const NodeEntry& node) {
-  return node.last_heard + state.limits.node_timeout;
+  const absl::Time heard = node.last_heard + state.limits.node_timeout;
+  return node.joined >= state.present_since ? heard : std::max(heard, SilentFrom(state));
+}
+
+absl::Time SilentFrom(const ClusterState& state) {
+  return state.present_since + state.limits.longest_reconnect + state.limits.node_timeout;
 }
 
 bool IsConnected(const ClusterState& state, const NodeEntry& node, absl::Time now) {

@@ -24,6 +24,8 @@ using SessionId = uint64_t;
 
 struct Limits {
   absl::Duration node_timeout = absl::Seconds(5);  // Silence after which a node counts as lost.
+  // What an agent may need to find back after its connection broke.
+  absl::Duration longest_reconnect = absl::Seconds(15);
   absl::Duration longest_heartbeat = absl::Seconds(2);  // See Heartbeat().
   absl::Duration start_deadline = absl::Seconds(60);
   absl::Duration cancel_grace = absl::Seconds(30);  // Cancel and time limit.
@@ -47,6 +49,7 @@ absl::Duration Heartbeat(const Limits& limits);
 struct NodeEntry {
   v1::NodeObserved observed;  // The newest of its newest incarnation.
   SessionId session = 0;
+  absl::Time joined;  // When its present stream brought the first report.
   absl::Time last_heard;
   std::set<JobId> jobs;  // Those whose current generation has a part here.
   // Spare store sockets that a plan has used. The value is the revision from which on no desired
@@ -78,7 +81,9 @@ struct StaleCounts {
 
 struct ClusterState {
   Limits limits;
-  absl::Time opened_at;  // Nodes that were never seen are given up node_timeout after this.
+  // Since then the coordinator has listened to its nodes without a gap: see presence.h.
+  absl::Time present_since;
+  absl::Time listened_at;  // The last time.
   // Rises with everything that changes what nodes shall do; stamps desired states. Starts above all
   // that an earlier coordinator can have sent.
   uint64_t revision = 0;
@@ -115,8 +120,13 @@ bool IsLive(const ClusterState& state, const JobId& job, Generation generation);
 const v1::ObservedGeneration* FindObserved(const NodeEntry& node, const JobId& job,
                                            Generation generation);
 
-// When the node will have been silent for too long.
+// When the node will have been silent for too long. What its agent had sent over a stream from
+// before an absence of the coordinator may be the last of that stream: then the agent has time to
+// come back.
 absl::Time SilentFrom(const ClusterState& state, const NodeEntry& node);
+
+// The same for a node that has not reported to this coordinator.
+absl::Time SilentFrom(const ClusterState& state);
 
 // It has a stream and speaks.
 bool IsConnected(const ClusterState& state, const NodeEntry& node, absl::Time now);

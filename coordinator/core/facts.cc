@@ -95,7 +95,7 @@ std::set<JobId> JobsOn(const ClusterState& state, const NodeId& node) {
 }
 
 // The first report of a session, or one that breaks with what the session has said.
-absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& report,
+absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& report, absl::Time now,
                                 ClusterState* state, SessionId* superseded) {
   const NodeId id(report.node_id());
   auto found = state->nodes.find(id);
@@ -116,6 +116,7 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
     if (node.observed.incarnation() != report.incarnation()) node.consumed_sockets.clear();
     node.observed.Clear();
     node.session = session;
+    node.joined = now;
   } else if (node.observed.incarnation() != report.incarnation()) {
     return absl::InvalidArgumentError(
         absl::StrCat("the incarnation of node ", report.name(), " changed within one stream"));
@@ -218,7 +219,7 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   *superseded = 0;
   ACCEL_RETURN_IF_ERROR(CheckReport(report));
   ACCEL_RETURN_IF_ERROR(CheckAgainst(*state, report));
-  ACCEL_ASSIGN_OR_RETURN(NodeEntry * node, Bind(session, report, state, superseded));
+  ACCEL_ASSIGN_OR_RETURN(NodeEntry * node, Bind(session, report, now, state, superseded));
   if (node->observed.sequence() >= report.sequence() && !node->observed.node_id().empty()) {
     ++state->stale.sessions;
     return absl::OkStatus();
@@ -235,12 +236,6 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
 void CloseSession(SessionId session, const NodeId& node, ClusterState* state) {
   const auto found = state->nodes.find(node);
   if (found != state->nodes.end() && found->second.session == session) found->second.session = 0;
-}
-
-void ForgiveSilence(absl::Duration away, ClusterState* state) {
-  for (auto& [id, node] : state->nodes) node.last_heard += away;
-  state->opened_at += away;
-  for (const JobId& id : state->unfinished) state->jobs.at(id).start_by += away;
 }
 
 }  // namespace accel

@@ -30,18 +30,14 @@ void SortFinished(ClusterState* state);
 // A report that came over this session. The first report of a session binds it to its node and
 // takes the node over from an older session, which *superseded then names (0: none). This is the
 // one place that refuses what is stamped with an older incarnation, session, sequence or
-// generation, and counts it. INVALID_ARGUMENT: the report contradicts itself, its session, or what was ever asked for.
-// ALREADY_EXISTS: a newer session has taken the node over. RESOURCE_EXHAUSTED: too many nodes.
-// After an error the session is to be closed. A report that is out of sequence is OK and has no
-// effect.
+// generation, and counts it. INVALID_ARGUMENT: the report contradicts itself, its session, or what
+// was ever asked for. ALREADY_EXISTS: a newer session has taken the node over. RESOURCE_EXHAUSTED:
+// too many nodes. After an error the session is to be closed. A report that is out of sequence is
+// OK and has no effect.
 absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
                      ClusterState* state, Changes* changes, SessionId* superseded);
 
 // The stream is gone. The node is lost only once it has been silent for too long.
 void CloseSession(SessionId session, const NodeId& node, ClusterState* state);
-
-// The coordinator itself was away (suspended, starved) for this long and could hear nobody: neither
-// silence nor a start that was not reported in this time counts.
-void ForgiveSilence(absl::Duration away, ClusterState* state);
 
 }  // namespace accel

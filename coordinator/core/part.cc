@@ -54,7 +54,7 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, const v1::Placem
   part.placement = &placement;
   const auto node = state.nodes.find(NodeId(placement.node_id()));
   if (node == state.nodes.end()) {
-    if (now >= state.opened_at + state.limits.node_timeout) Lose(&part, "it did not come back");
+    if (now >= SilentFrom(state)) Lose(&part, "it did not come back");
     return part;
   }
   part.observed =

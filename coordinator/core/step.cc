@@ -90,9 +90,8 @@ class World {
     for (const Part& part : parts_) {
       if (!HasProcesses(part)) continue;
       const auto node = state_.nodes.find(NodeId(part.placement->node_id()));
-      wake_at = std::min(wake_at, node == state_.nodes.end()
-                                      ? state_.opened_at + state_.limits.node_timeout
-                                      : SilentFrom(state_, node->second));
+      wake_at = std::min(wake_at, node == state_.nodes.end() ? SilentFrom(state_)
+                                                             : SilentFrom(state_, node->second));
     }
     return wake_at;
   }

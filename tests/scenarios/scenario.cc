@@ -44,7 +44,7 @@ v1::JobSpec ParseSpec(const std::vector<std::string>& words) {
 }  // namespace
 
 Scenario::Scenario() {
-  state_.opened_at = now_;
+  state_.present_since = state_.listened_at = now_;
   state_.revision = 1000;
 }
 

@@ -1,0 +1,235 @@
+// Time in which the coordinator itself was away is nobody's silence. These tests drive the loop as
+// its own thread does: they call it when it asked to be called, or later.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/status_matchers.h"
+#include "coordinator/coordinator_loop.h"
+#include "coordinator/store/faulty_job_store.h"
+
+namespace accel {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kTimeout = absl::Seconds(5);     // Limits::node_timeout
+constexpr absl::Duration kReconnect = absl::Seconds(15);  // Limits::longest_reconnect
+
+class AbsenceTest : public ::testing::Test {
+ protected:
+  AbsenceTest() { Begin(); }
+
+  void Begin() {
+    loop_.reset();
+    CoordinatorLoop::Options options;
+    options.store = &store_;
+    options.clock = &clock_;
+    options.wall_clock = [this] { return absl::FromUnixSeconds(1'800'000'000) + Age(); };
+    loop_ = std::make_unique<CoordinatorLoop>(options);
+    ASSERT_OK(loop_->Load());
+  }
+
+  absl::Duration Age() { return clock_.Now() - absl::UnixEpoch(); }
+
+  void Connect() {
+    AgentCallbacks callbacks;
+    callbacks.on_desired = [this](DesiredPtr desired) { desired_ = std::move(desired); };
+    callbacks.on_closed = [](absl::Status) {};
+    agent_ = loop_->OpenAgentSession(std::move(callbacks));
+  }
+
+  // The agent's heartbeat, with the job in this state if there is one.
+  void Report(v1::ObservedGeneration::State state = v1::ObservedGeneration::RUNNING) {
+    v1::NodeObserved observed;
+    observed.set_node_id("id-a");
+    observed.set_name("a");
+    observed.set_incarnation("a-1");
+    observed.set_sequence(++sequence_);
+    if (job_.has_value()) {
+      v1::ObservedGeneration* part = observed.add_generations();
+      part->set_job_id(job_->value());
+      part->set_generation(1);
+      part->set_state(state);
+      part->add_workers();
+    }
+    agent_->Report(observed);
+  }
+
+  void Submit(const std::string& submit_id) {
+    v1::JobSpec spec;
+    spec.add_argv("train");
+    spec.set_nodes(1);
+    loop_->SubmitJob(submit_id, spec, [this](absl::StatusOr<JobId> job) {
+      if (job.ok() && !job_.has_value()) job_ = *job;
+    });
+    loop_->RunOnce();
+  }
+
+  // Runs, and stores what is to be stored at once.
+  absl::Time Turn() {
+    absl::Time wake_at = loop_->RunOnce();
+    while (store_.pending().has_value()) {
+      store_.Succeed();
+      wake_at = loop_->RunOnce();
+    }
+    return wake_at;
+  }
+
+  void StartAJob() {
+    Connect();
+    Report();
+    Submit("one");
+    Turn();
+    ASSERT_TRUE(job_.has_value());
+    Report();
+    Turn();
+    ASSERT_EQ(Job().phase(), v1::RUNNING);
+  }
+
+  // Time passes, and the coordinator is called whenever it asked to be.
+  void Pass(absl::Duration time) {
+    const absl::Time until = clock_.Now() + time;
+    for (absl::Time next = Turn(); next < until; next = Turn()) {
+      clock_.Advance(std::max(next - clock_.Now(), absl::Milliseconds(1)));
+    }
+    clock_.Advance(until - clock_.Now());
+    Turn();
+  }
+
+  v1::Job Job() {
+    v1::Job job;
+    loop_->ListJobs(*job_, [&job](absl::StatusOr<std::vector<JobPtr>> jobs) {
+      if (jobs.ok()) job = *jobs->front();
+    });
+    loop_->RunOnce();
+    return job;
+  }
+
+  FaultyJobStore store_;
+  SimulatedClock clock_;
+  std::unique_ptr<CoordinatorLoop> loop_;
+  std::unique_ptr<AgentSession> agent_;
+  DesiredPtr desired_;
+  std::optional<JobId> job_;
+  uint64_t sequence_ = 0;
+};
+
+TEST_F(AbsenceTest, SilenceCountsWhileItListens) {
+  StartAJob();
+  Pass(kTimeout - absl::Milliseconds(10));
+  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  Pass(absl::Milliseconds(20));
+  EXPECT_EQ(Job().phase(), v1::FAILED);
+  EXPECT_THAT(Job().reason(), HasSubstr("Node a was lost: it has been silent for 5s"));
+}
+
+TEST_F(AbsenceTest, APauseBetweenTurnsCostsNobodyHisNode) {
+  StartAJob();
+  Pass(absl::Seconds(1));
+  clock_.Advance(absl::Seconds(30));
+  Pass(kReconnect + kTimeout - absl::Milliseconds(10));
+  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  // From then on silence is silence.
+  Pass(absl::Milliseconds(20));
+  EXPECT_EQ(Job().phase(), v1::FAILED);
+}
+
+TEST_F(AbsenceTest, EachPauseIsForgiven) {
+  StartAJob();
+  for (int i = 0; i < 20; ++i) {
+    clock_.Advance(absl::Seconds(4));
+    Pass(absl::Seconds(3));
+  }
+  EXPECT_EQ(Job().phase(), v1::RUNNING);
+}
+
+TEST_F(AbsenceTest, APauseInTheMiddleOfATurnCostsNobodyHisNode) {
+  StartAJob();
+  Pass(absl::Seconds(1));
+  loop_->ListNodes([this](auto) { clock_.Advance(absl::Seconds(30)); });
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(Job().phase(), v1::RUNNING);
+}
+
+TEST_F(AbsenceTest, ACommitThatTakesLongCostsNobodyHisNode) {
+  StartAJob();
+  Submit("two");
+  ASSERT_TRUE(store_.pending().has_value());
+  for (int i = 0; i < 15; ++i) {
+    loop_->RunOnce();
+    clock_.Advance(absl::Seconds(2));
+    if (i < 14) Report();  // Heard, but not yet looked at.
+  }
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(Job().phase(), v1::RUNNING);
+}
+
+TEST_F(AbsenceTest, APauseDuringACommitCostsNobodyHisNode) {
+  StartAJob();
+  Submit("two");
+  ASSERT_TRUE(store_.pending().has_value());
+  clock_.Advance(absl::Seconds(30));
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(Job().phase(), v1::RUNNING);
+}
+
+// What an agent had sent before it gave the connection up is not the beginning of a new silence.
+TEST_F(AbsenceTest, AnAgentHasTimeToReconnect) {
+  StartAJob();
+  clock_.Advance(absl::Seconds(17));
+  Report();
+  Turn();
+  agent_.reset();
+  Pass(kReconnect - absl::Seconds(1));
+  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  Connect();
+  Report();
+  Pass(absl::Seconds(4));
+  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  // It is back: its silence counts as ever.
+  Pass(absl::Seconds(2));
+  EXPECT_EQ(Job().phase(), v1::FAILED);
+}
+
+TEST_F(AbsenceTest, AStartHasItsWholeDeadline) {
+  Connect();
+  Report();
+  Submit("one");
+  Turn();
+  Report(v1::ObservedGeneration::STARTING);
+  Pass(absl::Seconds(4));
+  clock_.Advance(absl::Minutes(2));
+  for (int i = 0; i < 27; ++i) {
+    Report(v1::ObservedGeneration::STARTING);
+    Pass(absl::Seconds(2));
+  }
+  EXPECT_EQ(Job().phase(), v1::STARTING);
+  Pass(absl::Seconds(3));
+  EXPECT_THAT(Job().reason(), HasSubstr("did not report its start"));
+}
+
+TEST_F(AbsenceTest, ACoordinatorThatHasJustStartedWaitsForItsNodes) {
+  StartAJob();
+  agent_.reset();
+  Begin();
+  Pass(kReconnect + kTimeout - absl::Milliseconds(10));
+  EXPECT_EQ(Job().phase(), v1::RUNNING);
+  Connect();
+  Report();
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(Job().phase(), v1::RUNNING);
+
+  agent_.reset();
+  Begin();
+  Pass(kReconnect + kTimeout + absl::Milliseconds(10));
+  EXPECT_EQ(Job().phase(), v1::FAILED);
+  EXPECT_THAT(Job().reason(), HasSubstr("Node a was lost: it did not come back"));
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,16 @@
+#include "coordinator/core/presence.h"
+
+namespace accel {
+
+absl::Duration LongestWait(const Limits& limits) { return limits.node_timeout / 8; }
+
+absl::Duration Listen(absl::Time now, ClusterState* state) {
+  const absl::Duration gap = now - state->listened_at;
+  state->listened_at = now;
+  if (gap <= 2 * LongestWait(state->limits)) return absl::ZeroDuration();
+  state->present_since = now;
+  for (const JobId& id : state->unfinished) state->jobs.at(id).start_by += gap;
+  return gap;
+}
+
+}  // namespace accel

@@ -1,0 +1,50 @@
+"""A coordinator that stands still for a while: its own absence is nobody's silence, so no job is lost."""
+
+import signal
+import time
+
+from tests.e2e import cluster
+
+
+class Absence(cluster.ClusterTest):
+    AGENTS = 4
+
+    def start_coordinator(self):
+        # Every pause below is many times what counts as silence.
+        super().start_coordinator("--node_timeout", "1")
+
+    def start_jobs(self):
+        """A job over all nodes, and one on each; they run until `go` exists."""
+        worker = self.script("touch up.$ACCEL_JOB_ID.$RANK; while [ ! -e go ]; do sleep 0.05; done")
+        jobs = [self.start(cluster.ACCEL, "submit", "--wait", "--cpu", "--nodes", count, worker)
+                for count in (self.AGENTS, *[1] * self.AGENTS)]
+        cluster.wait_until(lambda: sum(job["phase"] == "RUNNING" for job in self.jobs()) == len(jobs), 30, "all jobs run")
+        return jobs
+
+    def absent(self, seconds):
+        self.coordinator.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        cluster.wait_until(lambda: time.monotonic() > began + seconds, seconds + 5, "the absence is over")
+        self.coordinator.send_signal(signal.SIGCONT)
+
+    def check(self, seconds):
+        jobs = self.start_jobs()
+        self.absent(seconds)
+        # The clients may have lost their connections; what they started must not show it.
+        self.path("go").touch()
+        for job in jobs:
+            result = self.finish(job, 60)
+            self.assertEqual(result.code, 0, f"{result}\n{self.log('coordinator')}")
+        for job in self.jobs():
+            self.assertEqual((job["phase"], len(job["generations"]), job.get("failures", 0)), ("SUCCEEDED", 1, 0), job)
+
+    def test_seven_seconds(self):
+        self.check(7)
+
+    # By then the agents have given their connections up (keepalive: 10 s and 5 s), and must find back.
+    def test_seventeen_seconds(self):
+        self.check(17)
+
+
+if __name__ == "__main__":
+    cluster.main()
