@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "common/descriptors.h"
 #include "common/log.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
   accel::CoordinatorFlags flags;
   if (const auto exit_code = accel::ParseFlags(argc, argv, &flags)) return *exit_code;
   accel::InitLog("accel-coordinator", accel::LogLevel::kInfo);
+  accel::RaiseDescriptorLimit();
   const int stop_fd = accel::StopSignalFd();
   const absl::Status status = accel::Serve(flags, stop_fd);
   if (!status.ok()) accel::LogError("could not start", {{"why", status.message()}});

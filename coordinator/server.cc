@@ -5,29 +5,34 @@
 #include <grpcpp/server_builder.h>
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/descriptors.h"
 #include "common/host_port.h"
 #include "common/loopback.h"
 #include "common/status_macros.h"
+#include "coordinator/acceptor.h"
 #include "coordinator/authentication.h"
 #include "coordinator/coordinator_loop.h"
+#include "coordinator/listener.h"
 #include "coordinator/service.h"
 #include "coordinator/store/memory_job_store.h"
 
 namespace accel {
 namespace {
 
-// What callers can make the server hold. gRPC 1.51 has no bound on connections; the quota refuses
-// and slows down what would exceed it, and idle connections that say nothing within the handshake
-// time are dropped.
+// What callers can make the server hold. The acceptor bounds the number of connections; the quota
+// refuses and slows down what would exceed it. A connection that says nothing within the handshake
+// time is dropped, and so is one without a call within the idle time.
 constexpr size_t kMemoryQuota = size_t{512} << 20;
 constexpr int kMostMessageBytes = 16 << 20;
 constexpr int kMostMetadataBytes = 16 << 10;
 constexpr int kMostStreamsPerConnection = 2048;
 constexpr int kHandshakeMillis = 5'000;
+constexpr int kIdleMillis = 60'000;
 // A peer whose machine is gone is noticed within these two together.
 constexpr int kKeepaliveMillis = 10'000;
 constexpr int kKeepaliveTimeoutMillis = 5'000;
@@ -47,8 +52,7 @@ void SetLimits(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               kLeastPingIntervalMillis);
-  // A second coordinator on the same port must fail, not share it.
-  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMillis);
 }
 
 class GrpcServer final : public Server {
@@ -61,29 +65,35 @@ class GrpcServer final : public Server {
         service_(&loop_, &authentication_) {}
 
   ~GrpcServer() override {
+    acceptor_.reset();  // gRPC would leak what it is handed from now on.
     // The loop first: it ends what its callers wait for, so that the server's calls end by
     // themselves.
     loop_.Stop();
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   }
 
-  absl::Status Begin(const std::string& listen) {
+  absl::Status Begin(const HostPort& listen) {
     ACCEL_RETURN_IF_ERROR(loop_.Load());
+    ACCEL_ASSIGN_OR_RETURN(Listener listener, ListenOn(listen));
+    address_ = absl::StrCat(listen.host.find(':') == std::string::npos
+                                ? listen.host
+                                : absl::StrCat("[", listen.host, "]"),
+                            ":", listener.port);
     grpc::ServerBuilder builder;
     SetLimits(&builder);
-    builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port_);
+    connections_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        grpc::InsecureServerCredentials());
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr) {
-      return absl::UnavailableError(absl::StrCat(
-          "cannot listen on ", listen, "; another program may: choose another port with --listen"));
-    }
-    host_ = listen.substr(0, listen.rfind(':'));
+    if (server_ == nullptr) return absl::InternalError("gRPC cannot start a server");
     loop_.Start();
+    acceptor_.emplace(std::move(listener.sockets), FirstRefusedDescriptor(DescriptorLimit()),
+                      [this](UniqueFd fd) { HandOver(std::move(fd)); });
     return absl::OkStatus();
   }
 
-  std::string address() const override { return absl::StrCat(host_, ":", port_); }
+  std::string address() const override { return address_; }
   Coordinator* coordinator() override { return &loop_; }
 
  private:
@@ -95,13 +105,20 @@ class GrpcServer final : public Server {
     return loop;
   }
 
-  std::string host_;  // As it was given: an IPv6 address keeps its brackets.
-  int port_ = 0;
+  void HandOver(UniqueFd fd) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = fd.release();
+    connections_->HandleNewConnection(&connection);
+  }
+
+  std::string address_;
   const std::unique_ptr<JobStore> store_;
   Authentication authentication_;
   CoordinatorLoop loop_;
   CoordinatorService service_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> server_;
+  std::optional<Acceptor> acceptor_;
 };
 
 }  // namespace
@@ -110,9 +127,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   ACCEL_CHECK(!options.token.empty(), "whoever starts a server has found or made a token");
   ACCEL_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(options.listen));
   ACCEL_RETURN_IF_ERROR(CheckLoopback(address.host));
-  const std::string listen = options.listen;
   auto server = std::make_unique<GrpcServer>(std::move(options));
-  ACCEL_RETURN_IF_ERROR(server->Begin(listen));
+  ACCEL_RETURN_IF_ERROR(server->Begin(address));
   return server;
 }
 

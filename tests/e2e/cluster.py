@@ -191,10 +191,10 @@ class ClusterTest(Test):
                 pass
         super().tearDown()
 
-    def start_coordinator(self, *flags, listen="127.0.0.1:0"):
+    def start_coordinator(self, *flags, listen="127.0.0.1:0", **options):
         log = open(self.path("coordinator.log"), "ab")
         self.coordinator = self.start(COORDINATOR, "--listen", listen, "--state_dir",
-                                      self.path("coordinator"), *flags, stderr=log)
+                                      self.path("coordinator"), *flags, stderr=log, **options)
         line = self.coordinator.stdout.readline().decode()
         found = re.search(r"127\.0\.0\.1:\d+", line)
         self.assertTrue(found, f"the coordinator printed no address: {line!r}")

@@ -1,0 +1,20 @@
+#include "common/descriptors.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+namespace accel {
+namespace {
+
+TEST(Descriptors, TheSoftLimitIsRaisedToTheHardOne) {
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit small{100, 200};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &small), 0);
+  EXPECT_EQ(DescriptorLimit(), 100);
+  EXPECT_EQ(RaiseDescriptorLimit(), 200);
+  EXPECT_EQ(DescriptorLimit(), 200);
+}
+
+}  // namespace
+}  // namespace accel

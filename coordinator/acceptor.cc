@@ -1,0 +1,89 @@
+#include "coordinator/acceptor.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "common/clock.h"
+#include "common/log.h"
+
+namespace accel {
+namespace {
+
+constexpr int kReserve = 64;
+constexpr int kMostConnections = 32'768;
+// Of one listener before the others have their turn.
+constexpr int kMostAtOnce = 64;
+// Until the next try where the machine, or this process, has no room for a connection.
+constexpr int kPauseMillis = 100;
+
+}  // namespace
+
+int FirstRefusedDescriptor(int limit) {
+  return std::min(limit - std::min(kReserve, limit / 4), kMostConnections);
+}
+
+Acceptor::Acceptor(std::vector<UniqueFd> listeners, int first_refused, OnConnection on_connection)
+    : listeners_(std::move(listeners)),
+      first_refused_(first_refused),
+      on_connection_(std::move(on_connection)),
+      thread_([this] { Run(); }) {}
+
+Acceptor::~Acceptor() {
+  stop_.Wake();
+  thread_.join();
+}
+
+void Acceptor::Run() {
+  std::vector<pollfd> watched{{stop_.get(), POLLIN, 0}};
+  for (const UniqueFd& listener : listeners_) watched.push_back({listener.get(), POLLIN, 0});
+  bool room = true;
+  while (true) {
+    // Without room, connections wait in the kernel, and only the end is listened for.
+    poll(watched.data(), room ? watched.size() : 1, room ? -1 : kPauseMillis);
+    if (watched[0].revents != 0) return;
+    room = true;
+    for (size_t i = 1; i < watched.size() && room; ++i) {
+      Outcome outcome = Outcome::kMayBeMore;
+      for (int n = 0; n < kMostAtOnce && outcome == Outcome::kMayBeMore; ++n) {
+        outcome = AcceptOne(watched[i].fd);
+      }
+      room = outcome != Outcome::kNoRoom;
+    }
+  }
+}
+
+Acceptor::Outcome Acceptor::AcceptOne(int listener) {
+  UniqueFd fd(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!fd.valid()) {
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return Outcome::kNoneWaits;
+    if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) {
+      return Outcome::kMayBeMore;  // This one has gone before it was accepted.
+    }
+    LogRefusal("no room for another connection; the next waits");
+    return Outcome::kNoRoom;
+  }
+  if (fd.get() >= first_refused_) {
+    LogRefusal("refused a connection because too many are open");
+    return Outcome::kMayBeMore;
+  }
+  const int on = 1;
+  setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  on_connection_(std::move(fd));
+  return Outcome::kMayBeMore;
+}
+
+void Acceptor::LogRefusal(const char* why) {
+  const auto others = refusals_.Admit(SteadyClock()->Now());
+  if (!others.has_value()) return;
+  LogWarning(why, {{"open_at_most", first_refused_},
+                   {"others_since", *others},
+                   {"do", "raise the limit on open files (ulimit -Hn, LimitNOFILE)"}});
+}
+
+}  // namespace accel
