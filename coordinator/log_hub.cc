@@ -1,9 +1,13 @@
 #include "coordinator/log_hub.h"
 
+#include <sys/random.h>
+
 #include <set>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 
 namespace accel {
 namespace {
@@ -14,6 +18,15 @@ const v1::GenerationRecord* FindGeneration(const v1::Job& job, int generation) {
     if (record.generation() == generation) return &record;
   }
   return nullptr;
+}
+
+// Only the node that is asked to relay under it learns it, and nobody can guess it: so what comes
+// under it comes from that node.
+std::string NewReaderId() {
+  char bytes[16];
+  ACCEL_CHECK(getrandom(bytes, sizeof(bytes), 0) == sizeof(bytes),
+              "a kernel that has started gives a few random bytes at once");
+  return absl::BytesToHexString(absl::string_view(bytes, sizeof(bytes)));
 }
 
 absl::Status CheckConnected(const v1::Placement& placement, const ClusterState& state,
@@ -44,7 +57,7 @@ absl::StatusOr<std::vector<NodeId>> LogHub::Begin(LogReadId read,
       if (request.rank() >= 0 && rank != request.rank()) continue;
       if (absl::Status status = CheckConnected(placement, state, now); !status.ok()) return status;
       Reader reader{read, NodeId(placement.node_id()), {}, pipe};
-      reader.wish.set_reader_id(absl::StrCat("r", read, "-", rank));
+      reader.wish.set_reader_id(NewReaderId());
       reader.wish.set_job_id(job.job_id());
       reader.wish.set_generation(generation->generation());
       reader.wish.set_rank(rank);
@@ -56,20 +69,27 @@ absl::StatusOr<std::vector<NodeId>> LogHub::Begin(LogReadId read,
     return absl::NotFoundError(absl::StrCat("generation ", generation->generation(), " of job ",
                                             job.job_id(), " has no rank ", request.rank()));
   }
+  if (readers.size() > kMostReaders) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("generation ", generation->generation(), " of job ", job.job_id(), " has ",
+                     readers.size(), " ranks, and the output of at most ", kMostReaders,
+                     " can be read at once; choose one with --rank"));
+  }
   absl::MutexLock lock(&mutex_);
   if (readers_.size() + readers.size() > kMostReaders) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the output of ", readers_.size(), " ranks is being read already; try again later"));
+    return absl::ResourceExhaustedError(absl::StrCat("the output of ", readers_.size(),
+                                                     " ranks is being read already, and of ",
+                                                     kMostReaders, " at most; try again later"));
   }
-  std::vector<std::string> ids;
-  std::vector<NodeId> nodes;
+  std::vector<v1::LogReader> relays;
+  std::set<NodeId> nodes;
   for (Reader& reader : readers) {
-    ids.push_back(reader.wish.reader_id());
-    nodes.push_back(reader.node);
-    readers_.emplace(ids.back(), std::move(reader));
+    relays.push_back(reader.wish);
+    nodes.insert(reader.node);
+    readers_.emplace(reader.wish.reader_id(), std::move(reader));
   }
-  pipe->Expect(std::move(ids));
-  return nodes;
+  pipe->Expect(relays);
+  return std::vector<NodeId>(nodes.begin(), nodes.end());
 }
 
 std::vector<NodeId> LogHub::End(LogReadId read) {
@@ -95,7 +115,7 @@ void LogHub::LoseNode(const NodeId& node, const std::string& name) {
     }
   }
   for (const Reader& reader : lost) {
-    reader.pipe->Close(reader.wish.reader_id(), reader.wish.rank(),
+    reader.pipe->Close(reader.wish.reader_id(),
                        absl::StrCat("node ", name, " is no longer connected"));
   }
 }

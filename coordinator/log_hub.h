@@ -22,7 +22,8 @@ class LogHub {
   static constexpr size_t kMostReaders = 4096;  // Ranks that are being read, over all clients.
 
   // Begins a reading; returns the nodes whose desired state changes. NOT_FOUND: no such generation
-  // or rank. UNAVAILABLE: its node is not connected. RESOURCE_EXHAUSTED: too many readers.
+  // or rank. UNAVAILABLE: its node is not connected. INVALID_ARGUMENT: more ranks than can be read
+  // at once. RESOURCE_EXHAUSTED: too many are being read.
   absl::StatusOr<std::vector<NodeId>> Begin(LogReadId read, const v1::ReadLogsRequest& request,
                                             const v1::Job& job, const ClusterState& state,
                                             absl::Time now, std::shared_ptr<LogPipe> pipe);

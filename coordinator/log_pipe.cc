@@ -4,10 +4,10 @@
 
 namespace accel {
 
-void LogPipe::Expect(std::vector<std::string> reader_ids) {
+void LogPipe::Expect(const std::vector<v1::LogReader>& relays) {
   absl::MutexLock lock(&mutex_);
   expecting_ = true;
-  unopened_.insert(reader_ids.begin(), reader_ids.end());
+  for (const v1::LogReader& relay : relays) unopened_[relay.reader_id()] = relay;
 }
 
 void LogPipe::Fail(absl::Status status) {
@@ -54,8 +54,10 @@ void LogPipe::Pull(Ready ready) {
 
 bool LogPipe::Open(const std::string& reader_id) {
   absl::MutexLock lock(&mutex_);
-  if (end_.has_value() || unopened_.erase(reader_id) == 0) return false;
-  open_.insert(reader_id);
+  if (end_.has_value()) return false;
+  auto relay = unopened_.extract(reader_id);
+  if (relay.empty()) return false;
+  open_.insert(std::move(relay));
   return true;
 }
 
@@ -63,8 +65,11 @@ void LogPipe::Push(v1::LogChunk chunk, Taken taken) {
   Ready ready;
   {
     absl::MutexLock lock(&mutex_);
-    if (!end_.has_value() && open_.count(chunk.reader_id()) != 0) {
-      if (chunk.end()) open_.erase(chunk.reader_id());
+    const auto relay = open_.find(chunk.reader_id());
+    if (!end_.has_value() && relay != open_.end()) {
+      chunk.set_generation(relay->second.generation());
+      chunk.set_rank(relay->second.rank());
+      if (chunk.end()) open_.erase(relay);
       if (!waiting_) {
         entries_.push_back({std::move(chunk), std::move(taken)});
         return;
@@ -76,16 +81,15 @@ void LogPipe::Push(v1::LogChunk chunk, Taken taken) {
   Deliver(std::move(ready), {std::move(chunk), std::move(taken)});
 }
 
-void LogPipe::Close(const std::string& reader_id, int rank, const std::string& why) {
+void LogPipe::Close(const std::string& reader_id, const std::string& why) {
   {
     absl::MutexLock lock(&mutex_);
-    if (open_.count(reader_id) == 0 && unopened_.count(reader_id) == 0) return;
-    unopened_.erase(reader_id);
-    open_.insert(reader_id);
+    auto unopened = unopened_.extract(reader_id);
+    if (!unopened.empty()) open_.insert(std::move(unopened));
+    if (open_.count(reader_id) == 0) return;
   }
   v1::LogChunk last;
   last.set_reader_id(reader_id);
-  last.set_rank(rank);
   last.set_end(true);
   last.set_error(why);
   Push(std::move(last), [](bool) {});

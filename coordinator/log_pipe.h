@@ -4,8 +4,8 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -26,9 +26,12 @@ class LogPipe {
   // Whether the relay shall go on.
   using Taken = absl::AnyInvocable<void(bool)>;
 
+  // What one chunk of output may have.
+  static constexpr size_t kMostChunkBytes = 64 << 10;
+
   // The coordinator's side. The pipe ends when each of these relays has; nothing is pulled out
   // before this.
-  void Expect(std::vector<std::string> reader_ids);
+  void Expect(const std::vector<v1::LogReader>& relays);
   // The first end counts. What was pushed before is dropped.
   void Fail(absl::Status status);
 
@@ -39,11 +42,12 @@ class LogPipe {
 
   // A relay's side. False: not expected, or there is such a relay already.
   bool Open(const std::string& reader_id);
-  // One push at a time. A chunk that says `end` is the relay's last.
+  // One push at a time. A chunk that says `end` is the relay's last. The chunk's rank and
+  // generation are those that this relay was asked for, whatever it says.
   void Push(v1::LogChunk chunk, Taken taken);
   // The relay's stream is gone. If it has not said `end`, the client is told with a last chunk of
   // this rank.
-  void Close(const std::string& reader_id, int rank, const std::string& why);
+  void Close(const std::string& reader_id, const std::string& why);
 
  private:
   struct Entry {
@@ -57,8 +61,9 @@ class LogPipe {
 
   absl::Mutex mutex_;
   bool expecting_ ABSL_GUARDED_BY(mutex_) = false;
-  std::set<std::string> unopened_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::string> open_ ABSL_GUARDED_BY(mutex_);
+  // By reader id.
+  std::map<std::string, v1::LogReader> unopened_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, v1::LogReader> open_ ABSL_GUARDED_BY(mutex_);
   std::deque<Entry> entries_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
   Ready waiting_ ABSL_GUARDED_BY(mutex_);

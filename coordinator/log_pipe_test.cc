@@ -18,6 +18,16 @@ v1::LogChunk Chunk(const std::string& id, const std::string& data, bool end = fa
 
 class LogPipeTest : public ::testing::Test {
  protected:
+  // Relays of ranks 1, 2...
+  void Expect(const std::vector<std::string>& ids) {
+    std::vector<v1::LogReader> relays;
+    for (const std::string& id : ids) {
+      v1::LogReader& relay = relays.emplace_back();
+      relay.set_reader_id(id);
+      relay.set_rank(static_cast<int>(relays.size()));
+    }
+    pipe_.Expect(relays);
+  }
   void Pull() {
     pipe_.Pull([this](std::optional<v1::LogChunk> chunk, absl::Status end) {
       if (chunk.has_value()) {
@@ -41,7 +51,7 @@ class LogPipeTest : public ::testing::Test {
 };
 
 TEST_F(LogPipeTest, ARelayWaitsForTheReader) {
-  pipe_.Expect({"a", "b"});
+  Expect({"a", "b"});
   ASSERT_TRUE(pipe_.Open("a"));
   ASSERT_TRUE(pipe_.Open("b"));
   Push(Chunk("a", "1"));
@@ -57,7 +67,7 @@ TEST_F(LogPipeTest, ARelayWaitsForTheReader) {
 }
 
 TEST_F(LogPipeTest, EndsWhenEveryRelayHas) {
-  pipe_.Expect({"a", "b"});
+  Expect({"a", "b"});
   ASSERT_TRUE(pipe_.Open("a"));
   Push(Chunk("a", "1", true));
   Pull();
@@ -73,7 +83,7 @@ TEST_F(LogPipeTest, EndsWhenEveryRelayHas) {
 
 TEST_F(LogPipeTest, WhatIsNotExpectedIsRefused) {
   EXPECT_FALSE(pipe_.Open("a"));
-  pipe_.Expect({"a"});
+  Expect({"a"});
   EXPECT_TRUE(pipe_.Open("a"));
   EXPECT_FALSE(pipe_.Open("a"));
   EXPECT_FALSE(pipe_.Open("b"));
@@ -82,11 +92,11 @@ TEST_F(LogPipeTest, WhatIsNotExpectedIsRefused) {
 }
 
 TEST_F(LogPipeTest, ABrokenRelayIsShownOnce) {
-  pipe_.Expect({"a", "b"});
+  Expect({"a", "b"});
   ASSERT_TRUE(pipe_.Open("a"));
-  pipe_.Close("a", 1, "broken");
-  pipe_.Close("a", 1, "again");
-  pipe_.Close("b", 2, "never came");
+  pipe_.Close("a", "broken");
+  pipe_.Close("a", "again");
+  pipe_.Close("b", "never came");
   Pull();
   Pull();
   Pull();
@@ -98,7 +108,7 @@ TEST_F(LogPipeTest, ABrokenRelayIsShownOnce) {
 }
 
 TEST_F(LogPipeTest, AReaderThatGoesAwayStopsTheRelays) {
-  pipe_.Expect({"a", "b"});
+  Expect({"a", "b"});
   ASSERT_TRUE(pipe_.Open("a"));
   Push(Chunk("a", "1"));
   pipe_.Cancel();

@@ -9,105 +9,127 @@
 namespace accel {
 namespace {
 
+// The spec's own bounds are tighter and name the field (coordinator/core/job_spec.h).
+constexpr WireBounds kSubmitBounds{16 << 20, 65'536};
+// A job id and some numbers.
+constexpr WireBounds kQuestionBounds{4096, 64};
+
 // A list of all jobs leaves out what can be large and is shown for single jobs only.
-void AddJobs(const std::vector<JobPtr>& jobs, bool whole, v1::ListJobsResponse* response) {
+v1::ListJobsResponse ListOf(const std::vector<JobPtr>& jobs, bool whole) {
+  v1::ListJobsResponse list;
   for (const JobPtr& job : jobs) {
-    v1::Job* listed = response->add_jobs();
+    v1::Job* listed = list.add_jobs();
     *listed = *job;
     if (!whole) listed->mutable_spec()->clear_env();
   }
+  return list;
+}
+
+grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context, const grpc::Status& status) {
+  grpc::ServerUnaryReactor* call = context->DefaultReactor();
+  call->Finish(status);
+  return call;
 }
 
 }  // namespace
 
+grpc::Status CoordinatorService::Admit(const grpc::CallbackServerContext& context,
+                                       const grpc::ByteBuffer& bytes, const WireBounds& bounds,
+                                       google::protobuf::Message* request) {
+  if (grpc::Status refused = authentication_.Check(context); !refused.ok()) return refused;
+  return ToGrpc(Parse(bytes, bounds, request));
+}
+
 grpc::ServerUnaryReactor* CoordinatorService::SubmitJob(grpc::CallbackServerContext* context,
-                                                        const v1::SubmitJobRequest* request,
-                                                        v1::SubmitJobResponse* response) {
+                                                        const grpc::ByteBuffer* bytes,
+                                                        grpc::ByteBuffer* answer) {
+  v1::SubmitJobRequest request;
+  const grpc::Status admitted = Admit(*context, *bytes, kSubmitBounds, &request);
+  if (!admitted.ok()) return Refuse(context, admitted);
   grpc::ServerUnaryReactor* call = context->DefaultReactor();
-  if (grpc::Status refused = authentication_.Check(*context); !refused.ok()) {
-    call->Finish(refused);
-    return call;
-  }
-  coordinator_.SubmitJob(request->submit_id(), request->spec(),
-                         [call, response](absl::StatusOr<JobId> job) {
-                           if (job.ok()) response->set_job_id(job->value());
+  coordinator_.SubmitJob(request.submit_id(), std::move(*request.mutable_spec()),
+                         [call, answer](absl::StatusOr<JobId> job) {
+                           v1::SubmitJobResponse response;
+                           if (job.ok()) response.set_job_id(job->value());
+                           *answer = ToBytes(response);
                            call->Finish(ToGrpc(job.status()));
                          });
   return call;
 }
 
 grpc::ServerUnaryReactor* CoordinatorService::ListJobs(grpc::CallbackServerContext* context,
-                                                       const v1::ListJobsRequest* request,
-                                                       v1::ListJobsResponse* response) {
-  grpc::ServerUnaryReactor* call = context->DefaultReactor();
-  if (grpc::Status refused = authentication_.Check(*context); !refused.ok()) {
-    call->Finish(refused);
-    return call;
-  }
-  const bool one = !request->job_id().empty();
-  coordinator_.ListJobs(JobId(request->job_id()),
-                        [call, response, one](absl::StatusOr<std::vector<JobPtr>> jobs) {
-                          if (jobs.ok()) AddJobs(*jobs, one, response);
-                          call->Finish(ToGrpc(jobs.status()));
+                                                       const grpc::ByteBuffer* bytes,
+                                                       grpc::ByteBuffer* answer) {
+  v1::ListJobsRequest request;
+  const grpc::Status admitted = Admit(*context, *bytes, kQuestionBounds, &request);
+  if (!admitted.ok()) return Refuse(context, admitted);
+  auto* call = new ListCall(answer_room_, answer);
+  const bool one = !request.job_id().empty();
+  coordinator_.ListJobs(JobId(request.job_id()),
+                        [call, one](absl::StatusOr<std::vector<JobPtr>> jobs) {
+                          if (!jobs.ok()) return call->Fail(jobs.status());
+                          call->Answer(ListOf(*jobs, one));
                         });
   return call;
 }
 
-grpc::ServerWriteReactor<v1::Job>* CoordinatorService::WatchJob(
-    grpc::CallbackServerContext* context, const v1::WatchJobRequest* request) {
-  const grpc::Status refused = authentication_.Check(*context);
-  if (!refused.ok()) return NewRefusal<grpc::ServerWriteReactor<v1::Job>>(refused);
-  return NewWatchStream(&coordinator_, *request);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* CoordinatorService::WatchJob(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
+  v1::WatchJobRequest request;
+  const grpc::Status admitted = Admit(*context, *bytes, kQuestionBounds, &request);
+  if (!admitted.ok()) return NewRefusal<grpc::ServerWriteReactor<grpc::ByteBuffer>>(admitted);
+  return NewWatchStream(&coordinator_, request);
 }
 
 grpc::ServerUnaryReactor* CoordinatorService::CancelJob(grpc::CallbackServerContext* context,
-                                                        const v1::CancelJobRequest* request,
-                                                        v1::CancelJobResponse* response) {
+                                                        const grpc::ByteBuffer* bytes,
+                                                        grpc::ByteBuffer* answer) {
+  v1::CancelJobRequest request;
+  const grpc::Status admitted = Admit(*context, *bytes, kQuestionBounds, &request);
+  if (!admitted.ok()) return Refuse(context, admitted);
   grpc::ServerUnaryReactor* call = context->DefaultReactor();
-  if (grpc::Status refused = authentication_.Check(*context); !refused.ok()) {
-    call->Finish(refused);
-    return call;
-  }
-  coordinator_.CancelJob(JobId(request->job_id()), request->at_once(),
+  *answer = ToBytes(v1::CancelJobResponse());
+  coordinator_.CancelJob(JobId(request.job_id()), request.at_once(),
                          [call](absl::Status status) { call->Finish(ToGrpc(status)); });
   return call;
 }
 
 grpc::ServerUnaryReactor* CoordinatorService::ListNodes(grpc::CallbackServerContext* context,
-                                                        const v1::ListNodesRequest* request,
-                                                        v1::ListNodesResponse* response) {
-  grpc::ServerUnaryReactor* call = context->DefaultReactor();
-  if (grpc::Status refused = authentication_.Check(*context); !refused.ok()) {
-    call->Finish(refused);
-    return call;
-  }
-  coordinator_.ListNodes([call, response](absl::StatusOr<v1::ListNodesResponse> nodes) {
-    if (nodes.ok()) response->Swap(&*nodes);
-    call->Finish(ToGrpc(nodes.status()));
+                                                        const grpc::ByteBuffer* bytes,
+                                                        grpc::ByteBuffer* answer) {
+  v1::ListNodesRequest request;
+  const grpc::Status admitted = Admit(*context, *bytes, kQuestionBounds, &request);
+  if (!admitted.ok()) return Refuse(context, admitted);
+  auto* call = new ListCall(answer_room_, answer);
+  coordinator_.ListNodes([call](absl::StatusOr<v1::ListNodesResponse> nodes) {
+    if (!nodes.ok()) return call->Fail(nodes.status());
+    call->Answer(*nodes);
   });
   return call;
 }
 
-grpc::ServerWriteReactor<v1::LogChunk>* CoordinatorService::ReadLogs(
-    grpc::CallbackServerContext* context, const v1::ReadLogsRequest* request) {
-  const grpc::Status refused = authentication_.Check(*context);
-  if (!refused.ok()) return NewRefusal<grpc::ServerWriteReactor<v1::LogChunk>>(refused);
-  return NewReadLogsStream(&coordinator_, *request);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* CoordinatorService::ReadLogs(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
+  v1::ReadLogsRequest request;
+  const grpc::Status admitted = Admit(*context, *bytes, kQuestionBounds, &request);
+  if (!admitted.ok()) return NewRefusal<grpc::ServerWriteReactor<grpc::ByteBuffer>>(admitted);
+  return NewReadLogsStream(&coordinator_, request);
 }
 
-grpc::ServerBidiReactor<v1::NodeObserved, v1::NodeDesired>* CoordinatorService::Agent(
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* CoordinatorService::Agent(
     grpc::CallbackServerContext* context) {
   const grpc::Status refused = authentication_.Check(*context);
   if (!refused.ok()) {
-    return NewRefusal<grpc::ServerBidiReactor<v1::NodeObserved, v1::NodeDesired>>(refused);
+    return NewRefusal<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(refused);
   }
   return NewAgentStream(&coordinator_);
 }
 
-grpc::ServerReadReactor<v1::LogChunk>* CoordinatorService::RelayLogs(
-    grpc::CallbackServerContext* context, v1::RelayLogsResponse* response) {
+grpc::ServerReadReactor<grpc::ByteBuffer>* CoordinatorService::RelayLogs(
+    grpc::CallbackServerContext* context, grpc::ByteBuffer* answer) {
   const grpc::Status refused = authentication_.Check(*context);
-  if (!refused.ok()) return NewRefusal<grpc::ServerReadReactor<v1::LogChunk>>(refused);
+  if (!refused.ok()) return NewRefusal<grpc::ServerReadReactor<grpc::ByteBuffer>>(refused);
+  *answer = ToBytes(v1::RelayLogsResponse());
   return NewRelayStream(&coordinator_);
 }
 

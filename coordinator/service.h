@@ -1,46 +1,70 @@
-// The gRPC service. Each method checks the token, converts and posts; the coordinator's loop does
-// the work.
+// The gRPC service. Each method checks the token, then size and form of what was sent, and posts;
+// the coordinator's loop does the work.
 #pragma once
 
-#include <string>
+#include <google/protobuf/message.h>
+
+#include <memory>
 
 #include "coordinator/authentication.h"
 #include "coordinator/coordinator.h"
+#include "coordinator/list_call.h"
+#include "coordinator/wire.h"
 #include "proto/service.grpc.pb.h"
 
 namespace accel {
 
+// The service of bytes: with gRPC's own of messages, all that anybody sends would be parsed before
+// its token is looked at, and without any bound but its length.
+// clang-format off
+using CoordinatorServiceOfBytes =
+    v1::Coordinator::WithRawCallbackMethod_SubmitJob<
+    v1::Coordinator::WithRawCallbackMethod_ListJobs<
+    v1::Coordinator::WithRawCallbackMethod_WatchJob<
+    v1::Coordinator::WithRawCallbackMethod_CancelJob<
+    v1::Coordinator::WithRawCallbackMethod_ListNodes<
+    v1::Coordinator::WithRawCallbackMethod_ReadLogs<
+    v1::Coordinator::WithRawCallbackMethod_Agent<
+    v1::Coordinator::WithRawCallbackMethod_RelayLogs<
+    v1::Coordinator::Service>>>>>>>>;
+// clang-format on
+
 // Thread-safe.
-class CoordinatorService final : public v1::Coordinator::CallbackService {
+class CoordinatorService final : public CoordinatorServiceOfBytes {
  public:
   // Both outlive the service.
   CoordinatorService(Coordinator* coordinator, Authentication* authentication)
       : coordinator_(*coordinator), authentication_(*authentication) {}
 
   grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
-                                      const v1::SubmitJobRequest* request,
-                                      v1::SubmitJobResponse* response) override;
+                                      const grpc::ByteBuffer* bytes,
+                                      grpc::ByteBuffer* answer) override;
   grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context,
-                                     const v1::ListJobsRequest* request,
-                                     v1::ListJobsResponse* response) override;
-  grpc::ServerWriteReactor<v1::Job>* WatchJob(grpc::CallbackServerContext* context,
-                                              const v1::WatchJobRequest* request) override;
+                                     const grpc::ByteBuffer* bytes,
+                                     grpc::ByteBuffer* answer) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* WatchJob(grpc::CallbackServerContext* context,
+                                                       const grpc::ByteBuffer* bytes) override;
   grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* context,
-                                      const v1::CancelJobRequest* request,
-                                      v1::CancelJobResponse* response) override;
+                                      const grpc::ByteBuffer* bytes,
+                                      grpc::ByteBuffer* answer) override;
   grpc::ServerUnaryReactor* ListNodes(grpc::CallbackServerContext* context,
-                                      const v1::ListNodesRequest* request,
-                                      v1::ListNodesResponse* response) override;
-  grpc::ServerWriteReactor<v1::LogChunk>* ReadLogs(grpc::CallbackServerContext* context,
-                                                   const v1::ReadLogsRequest* request) override;
-  grpc::ServerBidiReactor<v1::NodeObserved, v1::NodeDesired>* Agent(
+                                      const grpc::ByteBuffer* bytes,
+                                      grpc::ByteBuffer* answer) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* ReadLogs(grpc::CallbackServerContext* context,
+                                                       const grpc::ByteBuffer* bytes) override;
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Agent(
       grpc::CallbackServerContext* context) override;
-  grpc::ServerReadReactor<v1::LogChunk>* RelayLogs(grpc::CallbackServerContext* context,
-                                                   v1::RelayLogsResponse* response) override;
+  grpc::ServerReadReactor<grpc::ByteBuffer>* RelayLogs(grpc::CallbackServerContext* context,
+                                                       grpc::ByteBuffer* answer) override;
 
  private:
+  // The token first. UNAUTHENTICATED, or what Parse() says.
+  grpc::Status Admit(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
+                     const WireBounds& bounds, google::protobuf::Message* request);
+
   Coordinator& coordinator_;
   Authentication& authentication_;
+  const std::shared_ptr<AnswerRoom> answer_room_ = std::make_shared<AnswerRoom>();
 };
 
 }  // namespace accel

@@ -1,5 +1,10 @@
 // The way of a worker's output, from an agent's relay to a client, over real channels.
 
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "coordinator/service_fixture.h"
 
 namespace accel::testing {
@@ -26,6 +31,8 @@ class LogsTest : public ServiceTest {
 
   Agent agent_;
   std::string job_;
+  std::vector<std::unique_ptr<grpc::ClientContext>> readings_;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::LogChunk>>> readers_;
 };
 
 v1::LogChunk Chunk(const std::string& reader_id, const std::string& data, bool end) {
@@ -55,6 +62,8 @@ TEST_F(LogsTest, OutputComesThrough) {
   v1::LogChunk chunk;
   ASSERT_TRUE(reader->Read(&chunk));
   EXPECT_EQ(chunk.data(), "one");
+  EXPECT_EQ(chunk.rank(), 0);  // The rank that the relay was asked for, not the one that it says.
+  EXPECT_EQ(chunk.generation(), 1);
   ASSERT_TRUE(relay->Write(Chunk(wish.reader_id(), "two", true)));
   relay->WritesDone();
   EXPECT_OK(FromGrpc(relay->Finish()));
@@ -101,7 +110,6 @@ TEST_F(LogsTest, ARelayThatBreaksIsShown) {
   relay->Finish();
   ASSERT_TRUE(reader->Read(&chunk));
   EXPECT_TRUE(chunk.end());
-  EXPECT_EQ(chunk.rank(), 1);
   EXPECT_THAT(chunk.error(), HasSubstr("stopped relaying"));
   EXPECT_FALSE(reader->Read(&chunk));
   EXPECT_OK(FromGrpc(reader->Finish()));
@@ -134,6 +142,36 @@ TEST_F(LogsTest, SaysWhatIsNotThere) {
     status = FromGrpc(reader->Finish());
   }
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("node a")));
+}
+
+TEST_F(LogsTest, ReaderIdsCannotBeGuessed) {
+  std::set<std::string> ids;
+  for (size_t i = 1; i <= 3; ++i) {
+    readings_.push_back(Call());
+    readers_.push_back(stub_->ReadLogs(readings_.back().get(), Request(0)));
+    ASSERT_TRUE(agent_.Read());
+    for (const v1::LogReader& reader : agent_.desired.log_readers()) ids.insert(reader.reader_id());
+    ASSERT_EQ(ids.size(), i);
+  }
+  for (const std::string& id : ids) EXPECT_GE(id.size(), 32u) << id;
+}
+
+TEST_F(LogsTest, ALargeChunkIsRefused) {
+  const auto context = Call();
+  const auto reader = stub_->ReadLogs(context.get(), Request(0));
+  ASSERT_TRUE(agent_.Read());
+  v1::RelayLogsResponse response;
+  const auto relay_context = Call();
+  const auto relay = stub_->RelayLogs(relay_context.get(), &response);
+  const std::string id = agent_.desired.log_readers(0).reader_id();
+  ASSERT_TRUE(relay->Write(Chunk(id, std::string(64 << 10, 'x'), false)));
+  v1::LogChunk chunk;
+  ASSERT_TRUE(reader->Read(&chunk));
+  ASSERT_TRUE(relay->Write(Chunk(id, std::string((64 << 10) + 1, 'x'), false)));
+  EXPECT_THAT(FromGrpc(relay->Finish()),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("at most 65536")));
+  ASSERT_TRUE(reader->Read(&chunk));
+  EXPECT_THAT(chunk.error(), HasSubstr("stopped relaying"));
 }
 
 TEST_F(LogsTest, AnUnknownRelayIsRefused) {

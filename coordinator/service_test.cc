@@ -2,6 +2,8 @@
 
 #include <grpcpp/generic/generic_stub.h>
 
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
@@ -58,14 +60,41 @@ TEST_F(AnyMethodTest, EveryCallNeedsTheToken) {
 
 TEST_F(AnyMethodTest, MalformedInputIsRefusedAndHarmless) {
   for (const std::string& method : Methods()) {
-    const absl::Status status =
-        CallByName(method, std::string("Bearer ") + kToken, "\xff\xff\xff\xff garbage");
-    // To a stream of messages it is an early end.
-    const bool streams = method == "Agent" || method == "RelayLogs";
-    EXPECT_EQ(status.ok(), streams) << method;
-    EXPECT_NE(status.code(), absl::StatusCode::kDeadlineExceeded) << method;
+    EXPECT_THAT(CallByName(method, std::string("Bearer ") + kToken, "\xff\xff\xff\xff garbage"),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("same version")))
+        << method;
   }
   EXPECT_OK(Submit("still-alive"));
+}
+
+TEST_F(AnyMethodTest, TheTokenIsLookedAtBeforeTheMessage) {
+  for (const std::string& method : Methods()) {
+    EXPECT_THAT(CallByName(method, "", "\xff\xff\xff\xff garbage"),
+                StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("token")))
+        << method;
+  }
+}
+
+TEST_F(AnyMethodTest, WhatWouldGrowInMemoryIsRefusedBeforeItDoes) {
+  // Each empty argument, and each empty generation, has two bytes here and many in memory.
+  v1::SubmitJobRequest submit;
+  for (int i = 0; i < 1'000'000; ++i) submit.mutable_spec()->add_argv();
+  v1::NodeObserved report = Observed(1);
+  for (int i = 0; i < 1'000'000; ++i) report.add_generations();
+  v1::ListJobsRequest list;
+  list.set_job_id(std::string(5000, 'x'));
+  v1::LogChunk chunk;
+  chunk.set_data(std::string(200'000, 'x'));
+  const std::vector<std::tuple<std::string, std::string, std::string>> cases = {
+      {"SubmitJob", submit.SerializeAsString(), "65536 elements"},
+      {"Agent", report.SerializeAsString(), "300000 elements"},
+      {"ListJobs", list.SerializeAsString(), "4096 bytes"},
+      {"RelayLogs", chunk.SerializeAsString(), "LogChunk: has more than 73728 bytes"},
+  };
+  for (const auto& [method, bytes, says] : cases) {
+    EXPECT_THAT(CallByName(method, std::string("Bearer ") + kToken, bytes),
+                StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr(says)));
+  }
 }
 
 TEST_F(AnyMethodTest, TooLargeIsRefused) {

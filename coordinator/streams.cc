@@ -2,20 +2,29 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/grpc_status.h"
 #include "common/job_phase.h"
+#include "common/log.h"
+#include "common/status_macros.h"
 #include "coordinator/latest_box.h"
+#include "coordinator/wire.h"
 
 namespace accel {
 namespace {
 
+// 64 generations of 1,024 workers, with what is left to forget.
+constexpr WireBounds kReportBounds{16 << 20, 300'000};
+constexpr WireBounds kChunkBounds{LogPipe::kMostChunkBytes + 8192, 64};
+
 // Writes what a source has, one message at a time, and finishes with the status that it ends with.
 // A source has Pull(callback) and Cancel(), after which Pull() ends: so exactly one operation is
 // under way until Finish().
-template <typename Message, typename Source>
-class WriteStream : public grpc::ServerWriteReactor<Message> {
+template <typename Source>
+class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   explicit WriteStream(std::shared_ptr<Source> source) : source_(std::move(source)) {}
 
@@ -34,26 +43,24 @@ class WriteStream : public grpc::ServerWriteReactor<Message> {
  private:
   void Next() {
     source_->Pull([this](auto value, absl::Status end) {
-      if (!value.has_value()) return this->Finish(ToGrpc(end));
-      message_ = *std::move(value);
-      this->StartWrite(&Get(message_));
+      if (!value.has_value()) return Finish(ToGrpc(end));
+      bytes_ = ToBytes(Get(*value));
+      StartWrite(&bytes_);
     });
   }
 
-  static const Message& Get(const Message& message) { return message; }
-  static const Message& Get(const std::shared_ptr<const Message>& message) { return *message; }
+  static const v1::LogChunk& Get(const v1::LogChunk& chunk) { return chunk; }
+  static const v1::Job& Get(const JobPtr& job) { return *job; }
 
   const std::shared_ptr<Source> source_;
   std::unique_ptr<Subscription> subscription_;
-  std::conditional_t<std::is_same_v<Source, LatestBox<std::shared_ptr<const Message>>>,
-                     std::shared_ptr<const Message>, Message>
-      message_;
+  grpc::ByteBuffer bytes_;
 };
 
 using JobBox = LatestBox<JobPtr>;
 using DesiredBox = LatestBox<DesiredPtr>;
 
-class AgentStream final : public grpc::ServerBidiReactor<v1::NodeObserved, v1::NodeDesired> {
+class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   explicit AgentStream(Coordinator* coordinator) : desired_(std::make_shared<DesiredBox>()) {
     AgentCallbacks callbacks;
@@ -61,14 +68,20 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::NodeObserved, v1::N
     callbacks.on_closed = [box = desired_](absl::Status why) { box->End(std::move(why)); };
     session_ = coordinator->OpenAgentSession(std::move(callbacks));
     Next();
-    StartRead(&observed_);
+    StartRead(&reading_);
   }
 
   void OnReadDone(bool ok) override {
     if (!ok) return desired_->End(absl::OkStatus());  // The agent has no more to say.
-    session_->Report(std::move(observed_));
-    observed_.Clear();
-    StartRead(&observed_);
+    v1::NodeObserved observed;
+    const absl::Status parsed = Parse(reading_, kReportBounds, &observed);
+    reading_.Clear();
+    if (!parsed.ok()) {
+      LogWarning("an agent's report is refused", {{"why", parsed.ToString()}});
+      return desired_->End(parsed);
+    }
+    session_->Report(std::move(observed));
+    StartRead(&reading_);
   }
   void OnWriteDone(bool ok) override {
     if (!ok) desired_->Cancel();
@@ -81,65 +94,75 @@ class AgentStream final : public grpc::ServerBidiReactor<v1::NodeObserved, v1::N
   void Next() {
     desired_->Pull([this](std::optional<DesiredPtr> desired, absl::Status end) {
       if (!desired.has_value()) return Finish(ToGrpc(end));
-      writing_ = *std::move(desired);
-      StartWrite(writing_.get());
+      writing_ = ToBytes(**desired);
+      StartWrite(&writing_);
     });
   }
 
   const std::shared_ptr<DesiredBox> desired_;
   std::unique_ptr<AgentSession> session_;
-  v1::NodeObserved observed_;
-  DesiredPtr writing_;
+  grpc::ByteBuffer reading_;
+  grpc::ByteBuffer writing_;
 };
 
-class RelayStream final : public grpc::ServerReadReactor<v1::LogChunk> {
+class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
-  explicit RelayStream(Coordinator* coordinator) : coordinator_(coordinator) { StartRead(&chunk_); }
+  explicit RelayStream(Coordinator* coordinator) : coordinator_(coordinator) { StartRead(&bytes_); }
 
   void OnReadDone(bool ok) override {
     if (!ok) return Finish(grpc::Status::OK);
-    if (pipe_ == nullptr && !Join()) {
-      return Finish(grpc::Status(grpc::StatusCode::NOT_FOUND, "nobody reads under this reader_id"));
+    v1::LogChunk chunk;
+    const absl::Status taken = Take(&chunk);
+    bytes_.Clear();
+    if (!taken.ok()) {
+      LogWarning("an agent's relay of output is refused", {{"why", taken.ToString()}});
+      return Finish(ToGrpc(taken));
     }
-    if (chunk_.reader_id() != reader_id_) {
-      return Finish(
-          grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "reader_id: changed within one stream"));
-    }
-    pipe_->Push(std::move(chunk_), [this](bool more) {
+    pipe_->Push(std::move(chunk), [this](bool more) {
       if (!more) return Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the reader has gone"));
-      chunk_.Clear();
-      StartRead(&chunk_);
+      StartRead(&bytes_);
     });
   }
   void OnDone() override {
-    if (pipe_ != nullptr) pipe_->Close(reader_id_, rank_, "its node has stopped relaying");
+    if (pipe_ != nullptr) pipe_->Close(reader_id_, "its node has stopped relaying");
     delete this;
   }
 
  private:
+  absl::Status Take(v1::LogChunk* chunk) {
+    ACCEL_RETURN_IF_ERROR(Parse(bytes_, kChunkBounds, chunk));
+    if (chunk->data().size() > LogPipe::kMostChunkBytes) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "data: has ", chunk->data().size(), " bytes; at most ", LogPipe::kMostChunkBytes));
+    }
+    if (pipe_ == nullptr && !Join(chunk->reader_id())) {
+      return absl::NotFoundError("nobody reads under this reader_id");
+    }
+    if (chunk->reader_id() == reader_id_) return absl::OkStatus();
+    return absl::InvalidArgumentError("reader_id: changed within one stream");
+  }
+
   // The first chunk says who it is for.
-  bool Join() {
-    std::shared_ptr<LogPipe> pipe = coordinator_->FindLogPipe(chunk_.reader_id());
-    if (pipe == nullptr || !pipe->Open(chunk_.reader_id())) return false;
-    reader_id_ = chunk_.reader_id();
-    rank_ = chunk_.rank();
+  bool Join(const std::string& reader_id) {
+    std::shared_ptr<LogPipe> pipe = coordinator_->FindLogPipe(reader_id);
+    if (pipe == nullptr || !pipe->Open(reader_id)) return false;
+    reader_id_ = reader_id;
     pipe_ = std::move(pipe);
     return true;
   }
 
   Coordinator* const coordinator_;
   std::string reader_id_;
-  int rank_ = 0;
   std::shared_ptr<LogPipe> pipe_;
-  v1::LogChunk chunk_;
+  grpc::ByteBuffer bytes_;
 };
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::Job>* NewWatchStream(Coordinator* coordinator,
-                                                  const v1::WatchJobRequest& request) {
+grpc::ServerWriteReactor<grpc::ByteBuffer>* NewWatchStream(Coordinator* coordinator,
+                                                           const v1::WatchJobRequest& request) {
   auto box = std::make_shared<JobBox>();
-  auto* stream = new WriteStream<v1::Job, JobBox>(box);
+  auto* stream = new WriteStream<JobBox>(box);
   stream->Begin(coordinator->WatchJob(JobId(request.job_id()), request.known_version(),
                                       [box](absl::StatusOr<JobPtr> job) {
                                         if (!job.ok()) return box->End(job.status());
@@ -150,20 +173,20 @@ grpc::ServerWriteReactor<v1::Job>* NewWatchStream(Coordinator* coordinator,
   return stream;
 }
 
-grpc::ServerWriteReactor<v1::LogChunk>* NewReadLogsStream(Coordinator* coordinator,
-                                                          const v1::ReadLogsRequest& request) {
+grpc::ServerWriteReactor<grpc::ByteBuffer>* NewReadLogsStream(Coordinator* coordinator,
+                                                              const v1::ReadLogsRequest& request) {
   auto pipe = std::make_shared<LogPipe>();
-  auto* stream = new WriteStream<v1::LogChunk, LogPipe>(pipe);
+  auto* stream = new WriteStream<LogPipe>(pipe);
   stream->Begin(coordinator->ReadLogs(request, pipe));
   return stream;
 }
 
-grpc::ServerBidiReactor<v1::NodeObserved, v1::NodeDesired>* NewAgentStream(
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* NewAgentStream(
     Coordinator* coordinator) {
   return new AgentStream(coordinator);
 }
 
-grpc::ServerReadReactor<v1::LogChunk>* NewRelayStream(Coordinator* coordinator) {
+grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator) {
   return new RelayStream(coordinator);
 }
 

@@ -3,26 +3,24 @@
 // itself when gRPC is done with it.
 #pragma once
 
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
-
-#include <memory>
-#include <string>
 
 #include "coordinator/coordinator.h"
 #include "proto/service.pb.h"
 
 namespace accel {
 
-grpc::ServerWriteReactor<v1::Job>* NewWatchStream(Coordinator* coordinator,
-                                                  const v1::WatchJobRequest& request);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* NewWatchStream(Coordinator* coordinator,
+                                                           const v1::WatchJobRequest& request);
 
-grpc::ServerWriteReactor<v1::LogChunk>* NewReadLogsStream(Coordinator* coordinator,
-                                                          const v1::ReadLogsRequest& request);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* NewReadLogsStream(Coordinator* coordinator,
+                                                              const v1::ReadLogsRequest& request);
 
-grpc::ServerBidiReactor<v1::NodeObserved, v1::NodeDesired>* NewAgentStream(
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* NewAgentStream(
     Coordinator* coordinator);
 
-grpc::ServerReadReactor<v1::LogChunk>* NewRelayStream(Coordinator* coordinator);
+grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator);
 
 // A call that ends at once. Reactor is one of gRPC's server reactors.
 template <typename Reactor>

@@ -1,0 +1,28 @@
+#include "coordinator/list_call.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/grpc_status.h"
+#include "coordinator/wire.h"
+
+namespace accel {
+
+void ListCall::Answer(const google::protobuf::Message& message) {
+  const int64_t bytes = static_cast<int64_t>(message.ByteSizeLong());
+  if (!room_->Take(bytes)) {
+    return Fail(absl::ResourceExhaustedError(
+        absl::StrCat("other callers have not read their lists yet, and of such answers at most ",
+                     AnswerRoom::kMostBytes, " bytes are kept; try again later")));
+  }
+  taken_ = bytes;
+  answer_ = ToBytes(message);
+  Finish(grpc::Status::OK);
+}
+
+void ListCall::Fail(const absl::Status& status) { Finish(ToGrpc(status)); }
+
+void ListCall::OnDone() {
+  room_->Give(taken_);
+  delete this;
+}
+
+}  // namespace accel

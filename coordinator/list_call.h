@@ -1,0 +1,54 @@
+// A call whose answer may be large. A caller that does not read keeps its answer in memory, so what
+// all of these answers have together is bounded.
+#pragma once
+
+#include <google/protobuf/message.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+
+namespace accel {
+
+// The room for answers that are under way. Thread-safe.
+class AnswerRoom {
+ public:
+  static constexpr int64_t kMostBytes = int64_t{256} << 20;
+
+  // False: others have it. One answer alone always has room.
+  bool Take(int64_t bytes) {
+    const int64_t before = taken_.fetch_add(bytes);
+    if (before == 0 || before + bytes <= kMostBytes) return true;
+    taken_.fetch_sub(bytes);
+    return false;
+  }
+  void Give(int64_t bytes) { taken_.fetch_sub(bytes); }
+
+ private:
+  std::atomic<int64_t> taken_{0};
+};
+
+// Deletes itself when gRPC is done with it.
+class ListCall final : public grpc::ServerUnaryReactor {
+ public:
+  ListCall(std::shared_ptr<AnswerRoom> room, grpc::ByteBuffer* answer)
+      : room_(std::move(room)), answer_(*answer) {}
+
+  // Ends the call. RESOURCE_EXHAUSTED instead, if there is no room for the answer.
+  void Answer(const google::protobuf::Message& message);
+  void Fail(const absl::Status& status);
+
+  void OnDone() override;
+
+ private:
+  const std::shared_ptr<AnswerRoom> room_;
+  grpc::ByteBuffer& answer_;
+  int64_t taken_ = 0;
+};
+
+}  // namespace accel

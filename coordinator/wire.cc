@@ -1,0 +1,110 @@
+#include "coordinator/wire.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+
+namespace accel {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+// The schema has no recursion; this is deeper than any message of it.
+constexpr int kMostDepth = 16;
+constexpr int kNumberBytesPerElement = 8;
+
+class Counter {
+ public:
+  explicit Counter(size_t most) : most_(most) {}
+
+  bool over() const { return count_ > most_; }
+
+  // Reads a message of this type up to the stream's limit. False: it is malformed, or has too much.
+  bool Count(const Descriptor& type, int depth, CodedInputStream* in) {
+    while (const uint32_t tag = in->ReadTag()) {
+      const FieldDescriptor* field = type.FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
+      const bool known = field != nullptr;
+      if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
+        if (!known && !Add(1)) return false;
+        if (!WireFormatLite::SkipField(in, tag)) return false;
+      } else if (!CountDelimited(field, depth, in)) {
+        return false;
+      }
+    }
+    return in->ConsumedEntireMessage();
+  }
+
+ private:
+  bool CountDelimited(const FieldDescriptor* field, int depth, CodedInputStream* in) {
+    int length = 0;
+    if (!in->ReadVarintSizeAsInt(&length) || length < 0) return false;
+    const bool numbers = field != nullptr && field->is_packable();
+    if (!Add(1 + (numbers ? static_cast<size_t>(length) / kNumberBytesPerElement : 0))) {
+      return false;
+    }
+    if (field == nullptr || field->type() != FieldDescriptor::TYPE_MESSAGE) return in->Skip(length);
+    if (depth == kMostDepth) return false;
+    const CodedInputStream::Limit outer = in->PushLimit(length);
+    // A length beyond what is left would leave the outer limit in force.
+    if (in->BytesUntilLimit() != length) return false;
+    if (!Count(*field->message_type(), depth + 1, in)) return false;
+    in->PopLimit(outer);
+    return true;
+  }
+
+  bool Add(size_t elements) {
+    count_ += elements;
+    return !over();
+  }
+
+  const size_t most_;
+  size_t count_ = 0;
+};
+
+absl::Status TooMuch(const google::protobuf::Message& message, size_t most,
+                     absl::string_view of_what) {
+  return absl::ResourceExhaustedError(absl::StrCat(
+      message.GetDescriptor()->name(), ": has more than ", most, " ", of_what, ", the most there"));
+}
+
+}  // namespace
+
+absl::Status Parse(const grpc::ByteBuffer& bytes, const WireBounds& bounds,
+                   google::protobuf::Message* message) {
+  message->Clear();
+  if (bytes.Length() > bounds.bytes) return TooMuch(*message, bounds.bytes, "bytes");
+  grpc::Slice slice;
+  if (!bytes.DumpToSingleSlice(&slice).ok()) {
+    return absl::ResourceExhaustedError("the message cannot be held in memory");
+  }
+  const int size = static_cast<int>(slice.size());
+  CodedInputStream counted(slice.begin(), size);
+  counted.PushLimit(size);
+  Counter counter(bounds.elements);
+  const bool well_formed = counter.Count(*message->GetDescriptor(), 0, &counted);
+  if (counter.over()) return TooMuch(*message, bounds.elements, "elements");
+  if (well_formed && message->ParseFromArray(slice.begin(), size)) return absl::OkStatus();
+  const std::string name = message->GetDescriptor()->name();
+  message->Clear();
+  return absl::InvalidArgumentError(absl::StrCat(
+      name, ": these ", size, " bytes are no such message; do both sides have the same version?"));
+}
+
+grpc::ByteBuffer ToBytes(const google::protobuf::Message& message) {
+  grpc::ByteBuffer bytes;
+  bool own = false;
+  const grpc::Status status =
+      grpc::GenericSerialize<grpc::ProtoBufferWriter, google::protobuf::Message>(message, &bytes,
+                                                                                 &own);
+  ACCEL_CHECK(status.ok(), "a message that is in memory can be written to memory");
+  return bytes;
+}
+
+}  // namespace accel
