@@ -51,29 +51,42 @@ absl::Status ServerLoop::WatchFd(int fd, uint32_t events) {
   return absl::ErrnoToStatus(errno, "epoll_ctl");
 }
 
+int ServerLoop::WaitMilliseconds() const {
+  if (!again_.empty() || backlog_ == Backlog::kMore) return 0;
+  return backlog_ == Backlog::kStalled ? kAcceptRetryMs : -1;
+}
+
 void ServerLoop::Run() {
-  epoll_event events[kEventsPerWait];
-  while (true) {
-    const int timeout_ms = !again_.empty() ? 0 : accept_stalled_ ? kAcceptRetryMs : -1;
-    const int count = epoll_wait(epoll_.get(), events, kEventsPerWait, timeout_ms);
-    if (accept_stalled_) Accept();
-    for (int i = 0; i < count; ++i) {
-      const int fd = events[i].data.fd;
-      if (fd == options_.wake.get()) return;
-      if (fd == options_.listen_socket.get()) {
-        Accept();
-      } else {
-        OnEvent(connections_[fd].get(), events[i].events);
-      }
-    }
-    ReadAgain();
-    Bury();
+  while (RunOnce()) {
   }
 }
 
+bool ServerLoop::RunOnce() {
+  epoll_event events[kEventsPerWait];
+  const int count = epoll_wait(epoll_.get(), events, kEventsPerWait, WaitMilliseconds());
+  bool accept = backlog_ != Backlog::kEmpty;
+  for (int i = 0; i < count; ++i) {
+    const int fd = events[i].data.fd;
+    if (fd == options_.wake.get()) return false;
+    if (fd == options_.listen_socket.get()) {
+      accept = true;
+    } else if (Connection* connection = Find(fd)) {
+      OnEvent(connection, events[i].events);
+    }
+  }
+  if (accept) Accept();
+  ReadAgain();
+  Bury();
+  return true;
+}
+
+ServerLoop::Connection* ServerLoop::Find(int fd) {
+  return static_cast<size_t>(fd) < connections_.size() ? connections_[fd].get() : nullptr;
+}
+
 void ServerLoop::Accept() {
-  accept_stalled_ = false;
-  while (true) {
+  backlog_ = Backlog::kMore;
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
     sockaddr_storage peer;
     socklen_t length = sizeof(peer);
     UniqueFd socket(accept4(options_.listen_socket.get(), reinterpret_cast<sockaddr*>(&peer),
@@ -81,7 +94,7 @@ void ServerLoop::Accept() {
     if (!socket.valid()) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       // Out of descriptors or memory: it waits in the backlog until one is free.
-      accept_stalled_ = errno != EAGAIN;
+      backlog_ = errno == EAGAIN ? Backlog::kEmpty : Backlog::kStalled;
       return;
     }
     if (!options_.peers.Allows(peer)) {
@@ -231,7 +244,11 @@ void ServerLoop::ReadAgain() {
 
 void ServerLoop::Bury() {
   for (Connection* connection : doomed_) {
-    connections_[connection->fd.get()].reset();
+    const int fd = connection->fd.get();
+    // To close it would not be enough: a process that another thread is starting holds a duplicate
+    // until its exec, and a socket stays in the epoll set as long as any descriptor of it is open.
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+    connections_[fd].reset();
     --num_connections_;
   }
   doomed_.clear();

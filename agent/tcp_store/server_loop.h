@@ -37,8 +37,14 @@ class ServerLoop {
 
   // An error of epoll at the start, otherwise OK.
   absl::Status Watch();
-  // After Watch().
+  // Serves until told to return. After Watch().
   void Run();
+  // One turn of it: waits until something is to be done, and does a bounded part of it. False once
+  // Run() is to return.
+  bool RunOnce();
+
+  // Connections taken in one turn: a flood of them leaves time for those that are being served.
+  static constexpr int kAcceptsPerTurn = 64;
 
  private:
   struct Connection {
@@ -55,6 +61,8 @@ class ServerLoop {
   };
 
   absl::Status WatchFd(int fd, uint32_t events);
+  int WaitMilliseconds() const;
+  Connection* Find(int fd);
   void Accept();
   void Admit(UniqueFd socket);
   void OnEvent(Connection* connection, uint32_t events);
@@ -85,7 +93,11 @@ class ServerLoop {
   size_t num_connections_ = 0;
   std::vector<Connection*> again_;  // Had its turn, has more to read.
   std::vector<Connection*> doomed_;
-  bool accept_stalled_ = false;  // No descriptor or memory for the next connection.
+  enum class Backlog {
+    kEmpty,    // An event says when there is a connection again.
+    kMore,     // This turn's share has been taken.
+    kStalled,  // No descriptor or memory for the next connection: tried again after a while.
+  } backlog_ = Backlog::kEmpty;
 };
 
 }  // namespace accel::tcp_store

@@ -254,6 +254,40 @@ TEST_F(TcpStoreServerTest, AWakeUpComesBehindAnswersNotTakenYet) {
   EXPECT_TRUE(Alive(&waiter));
 }
 
+// A second descriptor of the server's end of `client`'s connection.
+UniqueFd DuplicateOfServersEnd(const TestClient& client) {
+  sockaddr_in mine = {};
+  socklen_t length = sizeof(mine);
+  getsockname(client.fd(), reinterpret_cast<sockaddr*>(&mine), &length);
+  for (int fd = 0; fd < 1024; ++fd) {
+    sockaddr_in peer = {};
+    length = sizeof(peer);
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) != 0) continue;
+    if (peer.sin_family == AF_INET && peer.sin_port == mine.sin_port) return UniqueFd(dup(fd));
+  }
+  return UniqueFd();
+}
+
+// As when another thread starts a process, which holds all descriptors until its exec.
+TEST_F(TcpStoreServerTest, AClosedConnectionIsNotHeardOfWhoeverElseHoldsItsSocket) {
+  Start();
+  TestClient good = Client(), bad = Client();
+  const UniqueFd duplicate = DuplicateOfServersEnd(bad);
+  ASSERT_TRUE(duplicate.valid());
+  bad.Send("\xff");
+  while (server_->counters().closed_bad_request == 0) ASSERT_TRUE(Alive(&good));
+  // Two more answers are of two more turns: the connection is gone by then.
+  EXPECT_TRUE(Alive(&good));
+  EXPECT_TRUE(Alive(&good));
+  TestClient next = Client();  // Perhaps under the number that the closed one had.
+  for (int i = 0; i < 100; ++i) {
+    bad.Send("\xff");  // Makes its socket readable, again and again.
+    EXPECT_TRUE(Alive(&good));
+  }
+  EXPECT_TRUE(Alive(&next));
+  EXPECT_EQ(server_->counters().closed_bad_request, 1u);
+}
+
 TEST_F(TcpStoreServerTest, WithoutDescriptorsNewClientsWaitForOne) {
   Start();
   std::vector<TestClient> clients(6);

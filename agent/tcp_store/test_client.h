@@ -32,6 +32,14 @@ class TestClient {
     return connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
   }
 
+  // From this loopback address instead of 127.0.0.1; before Connect().
+  bool BindTo(const char* address) {
+    sockaddr_in from = {};
+    from.sin_family = AF_INET;
+    return inet_pton(AF_INET, address, &from.sin_addr) == 1 &&
+           bind(fd_.get(), reinterpret_cast<sockaddr*>(&from), sizeof(from)) == 0;
+  }
+
   // False when the connection is broken.
   bool Send(absl::string_view bytes) {
     while (!bytes.empty()) {
