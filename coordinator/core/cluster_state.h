@@ -56,6 +56,10 @@ struct NodeEntry {
   // state wants it any more: an agent that has acted on it and still lists the socket never used
   // it, so it is free again.
   std::map<uint64_t, uint64_t> consumed_sockets;
+  // A generation was given up here though the agent may still start it: a desired state that asks
+  // for it may be under way. The node takes new work once it has acted on this revision or a later
+  // one, because these do not want that generation.
+  uint64_t settled_from = 0;
 };
 
 inline constexpr uint64_t kInUse = ~uint64_t{0};

@@ -113,7 +113,10 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
   }
   if (node.session != session) {
     *superseded = node.session;
-    if (node.observed.incarnation() != report.incarnation()) node.consumed_sockets.clear();
+    if (node.observed.incarnation() != report.incarnation()) {
+      node.consumed_sockets.clear();
+      node.settled_from = 0;
+    }
     node.observed.Clear();
     node.session = session;
     node.joined = now;

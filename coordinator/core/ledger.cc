@@ -23,7 +23,8 @@ void TakeHeld(const ClusterState& state, NodeOffer* offer) {
 }
 
 // A rank, and a GPU, is given out again only after its old holder is known to be gone (invariant
-// 4): a node that still has processes of a generation that is over waits until it has none.
+// 4): a node that still has processes of a generation that is over, or may still start them,
+// waits until it has none.
 std::string WhyBusy(const ClusterState& state, const NodeOffer& offer) {
   const v1::NodeObserved& observed = offer.entry->observed;
   for (const v1::ObservedGeneration& part : observed.generations()) {
@@ -31,6 +32,10 @@ std::string WhyBusy(const ClusterState& state, const NodeOffer& offer) {
     if (IsLive(state, JobId(part.job_id()), part.generation())) continue;
     return absl::StrCat("node ", observed.name(), " is still ending generation ", part.generation(),
                         " of job ", part.job_id());
+  }
+  if (observed.applied_version() < offer.entry->settled_from) {
+    return absl::StrCat("node ", observed.name(),
+                        " has not yet answered what it was told after it was given up");
   }
   return "";
 }

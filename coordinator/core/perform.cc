@@ -89,7 +89,7 @@ class Performer {
     }
     TouchNodes(job);
     ++state_.revision;
-    for (const v1::Placement& placement : record->placements()) Release(end.job, placement);
+    for (const v1::Placement& placement : record->placements()) Release(entry, placement);
     Transition(&job, end.to, end.reason);
     if (IsFinal(end.to)) Finish(end.exit_code, &entry);
   }
@@ -152,13 +152,23 @@ class Performer {
     }
   }
 
-  void Release(const JobId& job, const v1::Placement& placement) {
+  void Release(const JobEntry& entry, const v1::Placement& placement) {
+    const JobId job(entry.job.job_id());
     const auto node = state_.nodes.find(NodeId(placement.node_id()));
     if (node == state_.nodes.end()) return;
     node->second.jobs.erase(job);
     if (node->second.observed.incarnation() != placement.incarnation()) return;
+    if (MayStillStart(entry, node->second)) node->second.settled_from = state_.revision;
     const auto consumed = node->second.consumed_sockets.find(placement.store_socket());
     if (consumed != node->second.consumed_sockets.end()) consumed->second = state_.revision;
+  }
+
+  // Whether a desired state that asks for the current generation may still be on its way to the
+  // node.
+  static bool MayStillStart(const JobEntry& entry, const NodeEntry& node) {
+    const JobId id(entry.job.job_id());
+    return FindObserved(node, id, CurrentGeneration(entry.job)->generation()) == nullptr &&
+           node.observed.applied_version() < entry.stop_revision;
   }
 
   void Finish(int exit_code, JobEntry* entry) {
