@@ -84,6 +84,30 @@ void FakeNode::Start(const v1::DesiredGeneration& desired) {
   Refill();
 }
 
+void FakeNode::Work(const v1::NodeDesired& desired) {
+  const auto wanted = [&desired](const v1::ObservedGeneration& part) {
+    return std::any_of(desired.generations().begin(), desired.generations().end(),
+                       [&part](const v1::DesiredGeneration& each) {
+                         return each.key().job_id() == part.job_id() &&
+                                each.key().generation() == part.generation() && !each.stop();
+                       });
+  };
+  for (v1::ObservedGeneration& part : *observed_.mutable_generations()) {
+    if (part.state() == v1::ObservedGeneration::ENDED) continue;
+    const bool stop = !wanted(part);
+    if (!stop && part.state() == v1::ObservedGeneration::STARTING) {
+      part.set_state(v1::ObservedGeneration::RUNNING);
+      continue;
+    }
+    for (v1::ObservedWorker& worker : *part.mutable_workers()) {
+      if (worker.has_exit()) continue;
+      worker.mutable_exit()->set_kind(stop ? v1::ExitRecord::SIGNALLED : v1::ExitRecord::EXITED);
+      if (stop) worker.mutable_exit()->set_signal(15);
+    }
+    part.set_state(v1::ObservedGeneration::ENDED);
+  }
+}
+
 void FakeNode::Apply(const v1::NodeDesired& desired) {
   if (desired.incarnation() != observed_.incarnation()) return;
   observed_.set_applied_version(desired.version());

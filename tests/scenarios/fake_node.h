@@ -24,6 +24,10 @@ class FakeNode {
   // Acts on a desired state: starts, forgets, and drops what it never started and is told to stop.
   void Apply(const v1::NodeDesired& desired);
 
+  // One step of everything that runs here: what is not wanted any more ends by SIGTERM, what starts
+  // runs, what runs ends with code 0.
+  void Work(const v1::NodeDesired& desired);
+
   // The agent starts anew: another incarnation, nothing of the past.
   void Restart();
 

@@ -1,6 +1,8 @@
 // Random schedules over the pure core: whatever nodes and clients do, in whatever order, the
-// invariants that Scenario::CheckInvariants() names hold after every step, and once the world is
-// calm every job comes to its end. A failure names the seed and prints the steps as a scenario.
+// invariants that Scenario::CheckInvariants() names hold after every step, and once the faults stop
+// every job comes to its end by itself. A failure names the seed and prints the steps as a
+// scenario. What nodes really run, and messages that are lost, late or doubled: see
+// tests/simulation/unreliable_cluster_test.cc.
 
 #include <gtest/gtest.h>
 
@@ -44,8 +46,9 @@ class RandomSchedule {
     switch (Below(14)) {
       case 0:
         ++jobs_;
-        return absl::StrCat("submit nodes=", 1 + Below(3), Pick({" ppn=1", " ppn=2", ""}),
-                            Pick({" cpu", ""}), " max_restarts=", Below(3),
+        // Jobs that fit: two of the nodes have GPUs.
+        return absl::StrCat("submit ", Pick({"nodes=1 cpu", "nodes=3 cpu", "nodes=1", "nodes=2"}),
+                            Pick({" ppn=1", " ppn=2", ""}), " max_restarts=", Below(3),
                             Pick({" time_limit=30s", "", ""}));
       case 1:
         return absl::StrCat("cancel ", Job(), Pick({"", " at_once"}));
@@ -81,18 +84,16 @@ class RandomSchedule {
     return status_.ok() || status_.code() != absl::StatusCode::kFailedPrecondition;
   }
 
-  // Every node is well again, does what it is told, and ends what it has: no job may hang.
+  // Every node is well again and works. No job is cancelled and no agent is started anew: each job
+  // must come to its end by what the coordinator does.
   bool Calm() {
     for (const char* node : {"a", "b", "c", "d"}) {
-      if (!Step(absl::StrCat("vanish ", node, " no")) || !Step(absl::StrCat("restart ", node))) {
+      if (!Step(absl::StrCat("vanish ", node, " no")) || !Step(absl::StrCat("reconnect ", node))) {
         return false;
       }
     }
-    for (int job = 1; job <= jobs_; ++job) {
-      if (!Step(absl::StrCat("cancel j", job))) return false;
-    }
-    for (int round = 0; round < 3; ++round) {
-      if (!Step("sync all") || !Step("advance 6s")) return false;
+    for (int round = 0; round < 12 * (jobs_ + 1); ++round) {
+      if (!Step("work all") || !Step("advance 2s")) return false;
     }
     return Step("all_over");
   }

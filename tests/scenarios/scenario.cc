@@ -119,16 +119,32 @@ absl::Status Scenario::Cancel(const Words& words) {
   return absl::OkStatus();
 }
 
-absl::Status Scenario::Sync(const Words& words) {
-  Words names(words.begin() + 1, words.end());
-  if (names == Words{"all"}) {
-    names.clear();
-    for (const auto& [name, node] : nodes_) names.push_back(name);
+std::vector<FakeNode*> Scenario::Nodes(const Words& words) {
+  std::vector<FakeNode*> nodes;
+  if (words.at(1) == "all") {
+    for (const auto& [name, node] : nodes_) nodes.push_back(node.get());
+  } else {
+    for (size_t i = 1; i < words.size(); ++i) nodes.push_back(&Node(words[i]));
   }
-  for (const std::string& name : names) {
-    FakeNode& node = Node(name);
-    node.Apply(BuildDesired(state_, NodeId(node.observed().node_id()), {}, ++state_.revision));
-    ACCEL_RETURN_IF_ERROR(Report(&node));
+  return nodes;
+}
+
+absl::Status Scenario::Sync(const Words& words) {
+  for (FakeNode* node : Nodes(words)) {
+    node->Apply(BuildDesired(state_, NodeId(node->observed().node_id()), {}, ++state_.revision));
+    ACCEL_RETURN_IF_ERROR(Report(node));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Scenario::Work(const Words& words) {
+  for (FakeNode* node : Nodes(words)) {
+    const v1::NodeDesired desired =
+        BuildDesired(state_, NodeId(node->observed().node_id()), {}, ++state_.revision);
+    node->Work(desired);
+    ACCEL_RETURN_IF_ERROR(Report(node));
+    node->Apply(desired);
+    ACCEL_RETURN_IF_ERROR(Report(node));
   }
   return absl::OkStatus();
 }
@@ -237,6 +253,7 @@ absl::Status Scenario::Play(absl::string_view line) {
                                       {"submit", &Scenario::Submit},
                                       {"cancel", &Scenario::Cancel},
                                       {"sync", &Scenario::Sync},
+                                      {"work", &Scenario::Work},
                                       {"run", &Scenario::Run},
                                       {"exit", &Scenario::Exit},
                                       {"fail", &Scenario::Fail},

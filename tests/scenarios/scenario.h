@@ -9,6 +9,9 @@
 //   cancel JOB [at_once]
 //   sync NODE...
 //     The nodes ("all": every one) act on their desired states and report.
+//   work NODE...
+//     The nodes act on their desired states, and all goes well there: what was told to stop ends,
+//     what starts runs, what runs ends with code 0.
 //   run NODE JOB.GENERATION
 //     Every rank there has done its exec.
 //   exit NODE JOB.GENERATION RANK CODE|SIGn|OOM
@@ -69,6 +72,7 @@ class Scenario {
   absl::Status Submit(const Words& words);
   absl::Status Cancel(const Words& words);
   absl::Status Sync(const Words& words);
+  absl::Status Work(const Words& words);
   absl::Status Run(const Words& words);
   absl::Status Exit(const Words& words);
   absl::Status Fail(const Words& words);
@@ -83,6 +87,8 @@ class Scenario {
   absl::Status ExpectStaleCounts(const Words& words);
   absl::Status ExpectAllOver(const Words& words);
 
+  // The nodes that are named from the second word on; "all": every one.
+  std::vector<FakeNode*> Nodes(const Words& words);
   FakeNode& Node(const std::string& name);
   v1::ObservedGeneration& Part(const std::string& node, const std::string& generation);
   std::string RealId(const std::string& job) const;  // "j1"
