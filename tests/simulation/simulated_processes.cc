@@ -1,0 +1,170 @@
+#include "tests/simulation/simulated_processes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace accel {
+namespace {
+
+ExitFact Signalled(int signal) {
+  ExitFact fact;
+  fact.kind = ExitFact::Kind::kSignalled;
+  fact.signal = signal;
+  return fact;
+}
+
+std::vector<int> GpusOf(const WorkerStart& worker) {
+  std::vector<int> gpus;
+  for (absl::string_view variable : worker.env) {
+    if (!absl::ConsumePrefix(&variable, "CUDA_VISIBLE_DEVICES=")) continue;
+    for (const absl::string_view word : absl::StrSplit(variable, ',', absl::SkipEmpty())) {
+      int gpu = 0;
+      if (absl::SimpleAtoi(word, &gpu)) gpus.push_back(gpu);
+    }
+  }
+  return gpus;
+}
+
+}  // namespace
+
+GenerationReport ReportOf(const SimulatedGeneration& generation) {
+  GenerationReport report;
+  report.id = generation.id;
+  report.state = generation.life.state();
+  report.failure = generation.failure;
+  for (const SimulatedWorker& worker : generation.workers) {
+    WorkerReport of_worker;
+    of_worker.rank = worker.rank;
+    of_worker.local_rank = worker.local_rank;
+    of_worker.pid = 1000 + worker.rank;
+    of_worker.exit = worker.exit;
+    report.workers.push_back(std::move(of_worker));
+  }
+  return report;
+}
+
+ExitFact SimulatedProcesses::Failure() {
+  if (Chance() < 0.3) return Signalled(11);
+  ExitFact fact;
+  fact.code = 3;
+  return fact;
+}
+
+void SimulatedProcesses::Start(const GenerationStart& start, absl::Time now) {
+  SimulatedShim& shim = shims_[start.id.job];
+  SimulatedGeneration& generation = shim.generation.emplace();
+  generation.id = start.id;
+  generation.orphan_grace = start.orphan_grace;
+  generation.exec_at = now + UpTo(habits_->longest_start);
+  if (Chance() < habits_->cannot_start) {
+    generation.failure.emplace();
+    generation.failure->kind = ExitFact::Kind::kNotStarted;
+    generation.failure->code = 127;
+    generation.failure->message = "The program does not exist.";
+  }
+  for (const WorkerStart& each : start.workers) {
+    SimulatedWorker worker;
+    worker.rank = each.rank;
+    worker.local_rank = each.local_rank;
+    worker.gpus = GpusOf(each);
+    worker.ends_at = generation.exec_at + UpTo(habits_->longest_life);
+    if (Chance() < habits_->goes_on) worker.ends_at += absl::Minutes(1);
+    if (Chance() < habits_->fails) worker.by_itself = Failure();
+    generation.workers.push_back(std::move(worker));
+  }
+  shim.changed = true;
+  if (shim.leaves_at == absl::InfiniteFuture()) return;
+  // Nobody reads the start any more.
+  ExitFact died;
+  died.kind = ExitFact::Kind::kShimDied;
+  generation.failure = died;
+  for (SimulatedWorker& worker : generation.workers) worker.exit = died;
+  generation.life.WorkersGone(now);
+  generation.life.NothingLeft();
+}
+
+void SimulatedProcesses::Stop(SimulatedGeneration* generation, absl::Time now,
+                              absl::Duration grace) {
+  if (!generation->life.StopAsked(now, grace)) return;
+  for (SimulatedWorker& worker : generation->workers) {
+    if (Chance() < 0.8) worker.obeys_at = now + UpTo(habits_->longest_term);
+  }
+}
+
+void SimulatedProcesses::End(const GenerationId& id, SimulatedWorker* worker, const ExitFact& how) {
+  worker->exit = how;
+  ends_[id].emplace(worker->rank, how);
+}
+
+void SimulatedProcesses::RunGeneration(SimulatedShim* shim, absl::Time now) {
+  SimulatedGeneration& generation = *shim->generation;
+  const GenerationReport before = ReportOf(generation);
+  if (before.state == GenerationReport::State::kStarting && now >= generation.exec_at) {
+    if (generation.failure.has_value()) {
+      for (SimulatedWorker& worker : generation.workers) worker.exit = *generation.failure;
+    } else {
+      generation.life.ExecDone();
+    }
+  }
+  bool any_runs = false;
+  for (SimulatedWorker& worker : generation.workers) {
+    if (worker.exit.has_value()) continue;
+    if (now >= generation.life.kill_at()) {
+      End(generation.id, &worker, Signalled(9));
+    } else if (now >= worker.ends_at) {
+      End(generation.id, &worker, worker.by_itself);
+    } else if (now >= worker.obeys_at) {
+      End(generation.id, &worker, Signalled(15));
+    }
+    any_runs |= !worker.exit.has_value();
+  }
+  if (!any_runs && generation.alive()) {
+    generation.life.WorkersGone(now);
+    generation.life.NothingLeft();
+  }
+  const GenerationReport after = ReportOf(generation);
+  const auto exits = [](const GenerationReport& report) {
+    return std::count_if(report.workers.begin(), report.workers.end(),
+                         [](const WorkerReport& worker) { return worker.exit.has_value(); });
+  };
+  shim->changed |= before.state != after.state || exits(before) != exits(after);
+}
+
+void SimulatedProcesses::Run(absl::Time now) {
+  for (auto entry = shims_.begin(); entry != shims_.end();) {
+    SimulatedShim& shim = entry->second;
+    if (shim.generation.has_value()) RunGeneration(&shim, now);
+    if (now >= shim.leaves_at && (!shim.generation.has_value() || !shim.generation->alive())) {
+      left_.emplace_back(entry->first, shim.generation.has_value() ? ReportOf(*shim.generation)
+                                                                   : GenerationReport());
+      entry = shims_.erase(entry);
+    } else {
+      ++entry;
+    }
+  }
+}
+
+void SimulatedProcesses::AgentGone(absl::Time now) {
+  for (auto& [job, shim] : shims_) {
+    if (shim.generation.has_value()) Stop(&*shim.generation, now, shim.generation->orphan_grace);
+    shim.leaves_at = std::min(shim.leaves_at, now);
+  }
+}
+
+std::vector<std::pair<JobId, GenerationReport>> SimulatedProcesses::TakeLeft() {
+  return std::exchange(left_, {});
+}
+
+const ExitFact* SimulatedProcesses::EndOf(const GenerationId& id, int rank) const {
+  const auto generation = ends_.find(id);
+  if (generation == ends_.end()) return nullptr;
+  const auto worker = generation->second.find(rank);
+  return worker == generation->second.end() ? nullptr : &worker->second;
+}
+
+}  // namespace accel

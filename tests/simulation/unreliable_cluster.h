@@ -1,0 +1,115 @@
+// A coordinator and agents in simulated time, with processes that live on their own and a network
+// that cannot be trusted. A seed decides all of it, so that a failure can be played again.
+//
+// The loops, cores and decisions are the real ones. What is simulated: time, the network
+// (UnreliableLink) and processes (SimulatedProcesses).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "agent/agent.h"
+#include "common/clock.h"
+#include "coordinator/coordinator_loop.h"
+#include "coordinator/store/memory_job_store.h"
+#include "tests/simulation/simulated_processes.h"
+#include "tests/simulation/simulated_shims.h"
+#include "tests/simulation/unreliable_link.h"
+
+namespace accel {
+
+// A host with an agent that can be killed, paused and cut off.
+class UnreliableNode {
+ public:
+  struct Habits {
+    WorkerHabits workers;
+    NetworkHabits network;
+  };
+
+  UnreliableNode(std::string name, int gpus, uint32_t seed, const Habits* habits,
+                 Coordinator* coordinator, Clock* clock);
+
+  // One turn of everything on this host.
+  void Run();
+
+  std::string incarnation() const { return absl::StrCat(name_, "-", incarnation_); }
+  void KillAgent();  // kill -9. A new one starts once its predecessor's shims have left.
+  void PauseAgent(absl::Time until) { paused_until_ = until; }
+  UnreliableLink& link() { return *link_; }
+  const UnreliableLink& link() const { return *link_; }
+
+  const std::string& name() const { return name_; }
+  const std::string id() const { return "id-" + name_; }
+  const SimulatedProcesses& processes() const { return processes_; }
+
+ private:
+  void StartAgent();
+
+  const std::string name_;
+  const int gpus_;
+  const Habits* const habits_;
+  Coordinator* const coordinator_;
+  Clock* const clock_;
+  std::mt19937 random_;
+  SimulatedProcesses processes_;
+  int incarnation_ = 0;
+  absl::Time paused_until_ = absl::InfinitePast();
+  std::unique_ptr<UnreliableLink> link_;
+  std::unique_ptr<SimulatedShims> shims_;
+  std::unique_ptr<StoreSockets> sockets_;
+  NoLogRelays relays_;
+  std::unique_ptr<Agent> agent_;
+};
+
+class UnreliableCluster {
+ public:
+  UnreliableCluster(uint32_t seed, const UnreliableNode::Habits* habits);
+
+  // Time passes, in small steps; the invariants are checked at each. FAILED_PRECONDITION: one does
+  // not hold, with what was seen instead.
+  absl::Status Run(absl::Duration time);
+
+  // Runs until every job is over and no process is left. DEADLINE_EXCEEDED: that took longer than
+  // `longest`, with what is not over.
+  absl::Status RunToTheEnd(absl::Duration longest);
+
+  void Submit(v1::JobSpec spec);
+  void Cancel(int job, bool at_once);  // The `job`-th that was submitted, if there is one.
+  void PauseCoordinator(absl::Duration time) { paused_until_ = clock_.Now() + time; }
+  UnreliableNode& node(int index) { return *nodes_[static_cast<size_t>(index)]; }
+  int nodes() const { return static_cast<int>(nodes_.size()); }
+  absl::Time now() { return clock_.Now(); }
+
+ private:
+  void Turn();
+  std::map<JobId, v1::Job> Jobs();
+  absl::Status CheckInvariants();
+  absl::Status CheckGenerations();
+  absl::Status CheckGpus() const;
+  absl::Status CheckLosses(const v1::Job& job);
+  absl::Status CheckEnd(const v1::Job& job);
+  void NoteSilence();
+  bool GivenUpSince(const std::string& node, absl::Time since);
+
+  SimulatedClock clock_;
+  MemoryJobStore store_;
+  CoordinatorLoop loop_;
+  std::vector<std::unique_ptr<UnreliableNode>> nodes_;
+  std::vector<JobId> jobs_;
+  int submits_ = 0;
+  absl::Time paused_until_ = absl::InfinitePast();
+  std::map<JobId, v1::JobPhase> ended_;
+  // When a node was last silent for the whole time-out. What was placed on it before may have been
+  // replaced, and may still live there.
+  std::map<std::string, absl::Time> given_up_;
+  std::map<GenerationId, absl::Time> placed_at_;
+};
+
+}  // namespace accel
