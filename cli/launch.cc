@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,7 +21,9 @@
 #include "absl/strings/str_cat.h"
 #include "agent/find_shim.h"
 #include "agent/logs/log_paths.h"
+#include "agent/process/cgroup.h"
 #include "cli/job_spec.h"
+#include "cli/launch_dir.h"
 #include "cli/launch_flags.h"
 #include "cli/local_cluster.h"
 #include "cli/output_relay.h"
@@ -54,28 +56,18 @@ void UnblockStopSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// A folder for this launch alone, gone when it ends.
-class ScratchDir {
- public:
-  static absl::StatusOr<std::unique_ptr<ScratchDir>> Make() {
-    const char* tmp = std::getenv("TMPDIR");
-    std::string path =
-        absl::StrCat(tmp == nullptr || *tmp == '\0' ? "/tmp" : tmp, "/accel-launch-XXXXXX");
-    if (mkdtemp(path.data()) == nullptr) {
-      return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a folder for output at ", path));
-    }
-    return std::make_unique<ScratchDir>(path);
-  }
-  explicit ScratchDir(std::string path) : path_(std::move(path)) {}
-  ~ScratchDir() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  const std::string& path() const { return path_; }
+std::string TemporaryFolder() {
+  const char* tmp = std::getenv("TMPDIR");
+  return tmp == nullptr || *tmp == '\0' ? "/tmp" : tmp;
+}
 
- private:
-  const std::string path_;
-};
+// Says what launches that were killed together with their shims had left, and is gone now.
+void EndDeadLaunches(const std::string& tmp, const Console& console) {
+  for (const DeadLaunch& dead : SweepDeadLaunches(tmp)) {
+    Say(console, absl::StrCat("an earlier launch was killed: ended ", dead.processes,
+                              " processes that it had left, and removed ", dead.path));
+  }
+}
 
 // The job as its watcher last saw it.
 struct Seen {
@@ -110,6 +102,23 @@ void DescribeTerminal(v1::JobSpec* spec, int num_processes) {
   spec->set_keep_stdin(num_processes <= 1 && isatty(STDIN_FILENO));
 }
 
+// Whether somebody has given this process an input that no worker gets: a pipe or a file that has
+// something in it.
+bool HasUnreadInput() {
+  struct stat info;
+  int waiting = 0;
+  if (fstat(STDIN_FILENO, &info) != 0) return false;
+  if (S_ISREG(info.st_mode)) return lseek(STDIN_FILENO, 0, SEEK_CUR) < info.st_size;
+  return S_ISFIFO(info.st_mode) && ioctl(STDIN_FILENO, FIONREAD, &waiting) == 0 && waiting > 0;
+}
+
+void SayIfInputIsNotRead(const Console& console) {
+  if (!HasUnreadInput()) return;
+  Say(console,
+      "workers do not get the standard input that is given here; they read its end "
+      "(</dev/null says that this is meant)");
+}
+
 absl::StatusOr<JobId> Submit(Coordinator* coordinator, const v1::JobSpec& spec) {
   struct Answer {
     WakeFd wake;
@@ -130,11 +139,13 @@ absl::StatusOr<JobId> Submit(Coordinator* coordinator, const v1::JobSpec& spec) 
 class Launch {
  public:
   // `job_dir`: where the job's output will be.
-  Launch(Coordinator* coordinator, JobId job, std::string job_dir, int signals)
+  Launch(Coordinator* coordinator, JobId job, std::string job_dir, int signals,
+         const Console& console)
       : coordinator_(coordinator),
         job_(std::move(job)),
         job_dir_(std::move(job_dir)),
-        signals_(signals) {
+        signals_(signals),
+        console_(console) {
     watch_ = coordinator_->WatchJob(
         job_, 0, [seen = seen_](absl::StatusOr<JobPtr> job) { seen->Set(std::move(job)); });
   }
@@ -145,19 +156,30 @@ class Launch {
       ACCEL_ASSIGN_OR_RETURN(JobPtr job, seen_->Get());
       if (job != nullptr) Relay(*job);
       if (job != nullptr && IsFinal(job->phase())) return job;
-      pollfd fds[] = {{seen_->wake.get(), POLLIN, 0}, {signals_, POLLIN, 0}};
-      poll(fds, 2, -1);
+      const bool may_lose = relay_ != nullptr && !loss_said_;
+      pollfd fds[] = {{seen_->wake.get(), POLLIN, 0},
+                      {signals_, POLLIN, 0},
+                      {may_lose ? relay_->loss_fd() : -1, POLLIN, 0}};
+      poll(fds, 3, -1);
       if (fds[1].revents != 0) OnSignal();
+      if (fds[2].revents != 0) OnLoss();
     }
   }
 
-  // All output is written when this returns. Call it once the job is over.
+  // All output is written when this returns, or lost. Call it once the job is over.
   void DrainOutput(const v1::Job& job) {
     if (relay_ != nullptr) relay_->Drain(Generations(job));
   }
 
-  // The first signal that asked for the end, or 0.
-  int signal() const { return signal_; }
+  // What the launch exits with. Says how much output is lost.
+  int ExitCode(const v1::Job& job) {
+    if (job.phase() == v1::CANCELLED && signal_ != 0) return 128 + signal_;
+    const OutputLoss loss = Loss();
+    if (loss.error == 0 || job.exit_code() != 0) return job.exit_code();
+    if (loss.error == EPIPE) return 128 + SIGPIPE;
+    Say(console_, absl::StrCat(loss.bytes, " bytes of output are lost: ", strerror(loss.error)));
+    return kExitError;
+  }
 
  private:
   void Relay(const v1::Job& job) {
@@ -166,6 +188,30 @@ class Launch {
       relay_ = std::make_unique<OutputRelay>(job_dir_, WorldSize(*job.generations().rbegin()) > 1);
     }
     relay_->Update(IsFinal(job.phase()) ? Generations(job) : Generations(job) - 1);
+  }
+
+  // Of both streams. Who reads no more goes before a disk that is full.
+  OutputLoss Loss() {
+    if (relay_ == nullptr) return {};
+    OutputLoss out = relay_->loss(STDOUT_FILENO);
+    const OutputLoss err = relay_->loss(STDERR_FILENO);
+    if (out.error == 0 || err.error == EPIPE) out.error = err.error;
+    out.bytes += err.bytes;
+    return out;
+  }
+
+  // Nobody reads the output any more: the end, as SIGPIPE is for any program. Whatever else it is
+  // (a full disk) may pass, and training goes on.
+  void OnLoss() {
+    loss_said_ = true;
+    const int error = Loss().error;
+    if (error != EPIPE) {
+      Say(console_, absl::StrCat("cannot write output: ", strerror(error), "; some of it is lost"));
+      return;
+    }
+    if (signal_ == 0) signal_ = SIGPIPE;
+    Say(console_, "nobody reads the output any more: ending the workers");
+    coordinator_->CancelJob(job_, /*at_once=*/false, [](absl::Status) {});
   }
 
   // The first asks workers to end, any further one kills them.
@@ -183,10 +229,12 @@ class Launch {
   const JobId job_;
   const std::string job_dir_;
   const int signals_;
+  const Console& console_;
   const std::shared_ptr<Seen> seen_ = std::make_shared<Seen>();
   std::unique_ptr<Subscription> watch_;
   std::unique_ptr<OutputRelay> relay_;
-  int signal_ = 0;
+  int signal_ = 0;  // The first that asked for the end.
+  bool loss_said_ = false;
 };
 
 absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
@@ -194,16 +242,22 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeLaunchSpec(flags, around));
   DescribeTerminal(&spec, flags.num_processes);
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(flags.shim));
-  ACCEL_ASSIGN_OR_RETURN(const std::unique_ptr<ScratchDir> scratch, ScratchDir::Make());
+  EndDeadLaunches(TemporaryFolder(), console);
+  ACCEL_ASSIGN_OR_RETURN(const std::unique_ptr<LaunchDir> dir, LaunchDir::Make(TemporaryFolder()));
   const UniqueFd signals = StopSignals();
-  ACCEL_ASSIGN_OR_RETURN(
-      std::unique_ptr<LocalCluster> cluster,
-      LocalCluster::Start(
-          {.shim_path = shim, .jobs_dir = scratch->path(), .with_gpus = !spec.cpu()}));
+  const CgroupSupport cgroups = ProbeCgroups();
+  ACCEL_ASSIGN_OR_RETURN(std::unique_ptr<LocalCluster> cluster,
+                         LocalCluster::Start({.shim_path = shim,
+                                              .jobs_dir = dir->path(),
+                                              .with_gpus = !spec.cpu(),
+                                              .cgroups = cgroups,
+                                              .inherit_fd = dir->lock_fd()}));
   ACCEL_ASSIGN_OR_RETURN(const JobId id, Submit(cluster->coordinator(), spec));
   const std::string output =
-      JobLogDir(spec.log_dir().empty() ? scratch->path() : spec.log_dir(), id.value());
-  Launch launch(cluster->coordinator(), id, output, signals.get());
+      JobLogDir(spec.log_dir().empty() ? dir->path() : spec.log_dir(), id.value());
+  ACCEL_RETURN_IF_ERROR(dir->Note(absl::StrCat(kErrorFileVariable, "=", output, "/"), cgroups));
+  if (!spec.keep_stdin()) SayIfInputIsNotRead(console);
+  Launch launch(cluster->coordinator(), id, output, signals.get(), console);
   ACCEL_ASSIGN_OR_RETURN(const JobPtr job, launch.Wait());
   cluster.reset();
   // Nothing of the job is left: a signal may now end this process at once, however slowly its
@@ -211,8 +265,7 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   UnblockStopSignals();
   launch.DrainOutput(*job);
   if (job->phase() == v1::FAILED) Say(console, EndMessage(*job));
-  return job->phase() == v1::CANCELLED && launch.signal() != 0 ? 128 + launch.signal()
-                                                               : job->exit_code();
+  return launch.ExitCode(*job);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ FlagSet MakeLaunchFlagSet(LaunchFlags* to) {
       "  128+N that process was killed by signal N\n"
       "  126   PROGRAM cannot be executed\n"
       "  127   PROGRAM does not exist\n"
+      "  141   nobody reads the output any more\n"
       "  2     wrong usage of accel\n"
       "  1     any other error of accel\n"
       "docs/exit-codes.md has them all.");

@@ -5,7 +5,6 @@
 #include "agent/base_env.h"
 #include "agent/identity.h"
 #include "agent/probe/inventory.h"
-#include "agent/process/cgroup.h"
 #include "agent/process/sweep.h"
 #include "common/check.h"
 #include "common/status_macros.h"
@@ -51,7 +50,9 @@ LocalCluster::~LocalCluster() {
 }
 
 void LocalCluster::RunAgent(const Options& options, v1::NodeObserved identity) {
-  PosixShimHost shims({.shim_path = options.shim_path, .cgroups = ProbeCgroups()});
+  PosixShimHost shims({.shim_path = options.shim_path,
+                       .cgroups = options.cgroups,
+                       .inherit_fd = options.inherit_fd});
   LocalLink link(&loop_);
   StoreSockets store_sockets(kAddress, 1);
   NoLogRelays relays;

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "agent/agent.h"
+#include "agent/process/cgroup.h"
 #include "agent/shim/posix_shim_host.h"
 #include "cli/local_link.h"
 #include "common/wake_fd.h"
@@ -22,6 +23,8 @@ class LocalCluster {
     std::string shim_path;
     std::string jobs_dir;   // Output of jobs that name no place of their own.
     bool with_gpus = true;  // False: the driver is not asked.
+    CgroupSupport cgroups;
+    int inherit_fd = -1;  // Every shim holds it open as long as it lives (a lock); -1: none.
   };
 
   // Makes this process a subreaper. INTERNAL: a GPU driver that fails.

@@ -16,14 +16,21 @@ namespace {
 
 constexpr size_t kTakeBytes = 256 << 10;
 
-// What cannot be written (the reader has gone) is lost to the terminal alone; the files keep it.
-void WriteAll(int fd, absl::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return;
-    bytes.remove_prefix(written);
+// Writes all, or as much as there is room for; the rest is what is left in `bytes`. 0, or an errno.
+int WriteWhole(int fd, absl::string_view* bytes) {
+  while (!bytes->empty()) {
+    const ssize_t written = write(fd, bytes->data(), bytes->size());
+    if (written >= 0) {
+      bytes->remove_prefix(written);
+    } else if (errno == EAGAIN) {
+      // Another program has made the terminal or pipe that it shares with us non-blocking.
+      pollfd room = {fd, POLLOUT, 0};
+      poll(&room, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
   }
+  return 0;
 }
 
 }  // namespace
@@ -88,6 +95,23 @@ void OutputRelay::Write(const std::vector<LogPiece>& pieces, LineRelay* out, Lin
     const int fd = is_out ? STDOUT_FILENO : STDERR_FILENO;
     WriteAll(fd, (is_out ? out : err)->Add(piece.rank, fd, piece.gap, piece.bytes));
   }
+}
+
+// What cannot be written is lost here and counted, and the next bytes are tried again: a disk may
+// have room by then. The files keep what they keep.
+void OutputRelay::WriteAll(int fd, absl::string_view bytes) {
+  const int error = WriteWhole(fd, &bytes);
+  if (error == 0) return;
+  absl::MutexLock lock(&mutex_);
+  OutputLoss& loss = fd == STDOUT_FILENO ? out_loss_ : err_loss_;
+  if (loss.error == 0) loss.error = error;
+  loss.bytes += static_cast<int64_t>(bytes.size());
+  loss_.Wake();
+}
+
+OutputLoss OutputRelay::loss(int fd) {
+  absl::MutexLock lock(&mutex_);
+  return fd == STDOUT_FILENO ? out_loss_ : err_loss_;
 }
 
 void OutputRelay::Wait(const LogFollower* follower) {

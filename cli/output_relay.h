@@ -2,6 +2,7 @@
 // its own: a terminal that does not read holds up nobody else.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +15,12 @@
 
 namespace accel {
 
+// What could not be written to a standard stream.
+struct OutputLoss {
+  int error = 0;      // The first reason, an errno; 0: nothing is lost.
+  int64_t bytes = 0;  // Also what came after it and could not be written either.
+};
+
 class OutputRelay {
  public:
   // `job_dir`: the folder that has gen_1, gen_2... `prefix`: lines carry their rank.
@@ -24,6 +31,11 @@ class OutputRelay {
   // begun.
   void Update(int ended);
 
+  // Readable from the first loss on.
+  int loss_fd() const { return loss_.get(); }
+  // Of STDOUT_FILENO or STDERR_FILENO, up to now.
+  OutputLoss loss(int fd);
+
   // Returns when all output of the first `ended` generations, the last ones, has been written.
   void Drain(int ended);
 
@@ -31,6 +43,7 @@ class OutputRelay {
   void Run();
   void RunGeneration(int generation);
   void Write(const std::vector<LogPiece>& pieces, LineRelay* out, LineRelay* err);
+  void WriteAll(int fd, absl::string_view bytes);
   // Waits for news of the job, and of the follower if there is one.
   void Wait(const LogFollower* follower);
   bool Ended(int generation);
@@ -39,9 +52,12 @@ class OutputRelay {
   const std::string job_dir_;
   const bool prefix_;
   WakeFd wake_;
+  WakeFd loss_;
   absl::Mutex mutex_;
   int ended_ ABSL_GUARDED_BY(mutex_) = 0;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  OutputLoss out_loss_ ABSL_GUARDED_BY(mutex_);
+  OutputLoss err_loss_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -1,14 +1,20 @@
 #include "cli/output_relay.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "agent/logs/log_paths.h"
+#include "common/unique_fd.h"
 
 namespace accel {
 namespace {
@@ -72,6 +78,53 @@ TEST_F(OutputRelayTest, WhatIsWrittenWhileItRelaysIsComplete) {
     relay.Drain(1);
   }
   EXPECT_EQ(GetCapturedStdout(), expected);
+}
+
+TEST_F(OutputRelayTest, WhatCannotBeWrittenIsCounted) {
+  Write(1, 0, LogStream::kStdout, "12345");
+  Write(1, 0, LogStream::kStderr, "");
+  fflush(stdout);
+  const UniqueFd terminal(dup(STDOUT_FILENO));
+  ASSERT_EQ(dup2(UniqueFd(open("/dev/full", O_WRONLY | O_CLOEXEC)).get(), STDOUT_FILENO),
+            STDOUT_FILENO);
+  OutputRelay relay(job_dir_, /*prefix=*/false);
+  relay.Drain(1);
+  dup2(terminal.get(), STDOUT_FILENO);
+  EXPECT_EQ(relay.loss(STDOUT_FILENO).error, ENOSPC);
+  EXPECT_EQ(relay.loss(STDOUT_FILENO).bytes, 5);
+  EXPECT_EQ(relay.loss(STDERR_FILENO).error, 0);
+  pollfd told = {relay.loss_fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&told, 1, 0), 1);
+}
+
+TEST_F(OutputRelayTest, ANonBlockingReaderLosesNothing) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  const std::string text(1 << 20, 'x');  // Much more than a pipe holds.
+  Write(1, 0, LogStream::kStdout, text);
+  fflush(stdout);
+  const UniqueFd terminal(dup(STDOUT_FILENO));
+  dup2(ends[1], STDOUT_FILENO);
+  close(ends[1]);
+  size_t read_bytes = 0;
+  std::thread reader([&] {
+    std::string piece(4096, '\0');
+    pollfd news = {ends[0], POLLIN, 0};
+    while (poll(&news, 1, -1) == 1) {
+      const ssize_t size = read(ends[0], piece.data(), piece.size());
+      if (size == 0) return;
+      if (size > 0) read_bytes += static_cast<size_t>(size);
+    }
+  });
+  {
+    OutputRelay relay(job_dir_, /*prefix=*/false);
+    relay.Drain(1);
+    EXPECT_EQ(relay.loss(STDOUT_FILENO).error, 0);
+  }
+  dup2(terminal.get(), STDOUT_FILENO);
+  reader.join();
+  close(ends[0]);
+  EXPECT_EQ(read_bytes, text.size());
 }
 
 TEST_F(OutputRelayTest, EndsWithoutADrain) { const OutputRelay relay(job_dir_, /*prefix=*/true); }

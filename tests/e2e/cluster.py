@@ -132,6 +132,9 @@ class Test(unittest.TestCase):
             out, err = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             process.kill()
+            # Its descendants may hold the pipes that are read here.
+            for pid in self.leftovers(seconds=0):
+                os.kill(pid, signal.SIGKILL)
             out, err = process.communicate()
             self.fail(f"still running after {seconds} s: {process.args}\n{out[-4000:]}\n{err[-4000:]}")
         return Result(process.returncode, (out or b"").decode(errors="replace"),

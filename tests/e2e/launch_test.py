@@ -78,6 +78,39 @@ class Output(cluster.Test):
         self.assertEqual(self.finish(process).code, 0)
         self.assertTrue(tail.endswith(b"the end\n"), tail[-100:])
 
+    def test_a_reader_that_leaves_ends_the_launch(self):
+        # As any program is by SIGPIPE: `train | head` must not go on for ever.
+        for shown in ("", "2>&1 >/dev/null"):
+            worker = self.script("trap 'touch ended; exit 0' TERM\nwhile :; do echo y; echo y >&2; done")
+            result = self.run_command("/bin/bash", "-c", f"{cluster.ACCEL} launch --cpu {worker} {shown} | head -2; "
+                                      "exit ${PIPESTATUS[0]}")
+            self.assertEqual((result.code, result.out), (141, "y\ny\n"), result)
+            self.assertTrue(self.path("ended").exists())
+            self.path("ended").unlink()
+
+    def test_output_that_cannot_be_written_is_an_error(self):
+        with open("/dev/full", "wb") as full:
+            result = self.finish(self.start(cluster.ACCEL, "launch", "--cpu", "echo", "hi", stdout=full))
+        self.assertEqual(result.code, 1, result)
+        self.assertIn("3 bytes of output are lost: No space left on device", result.err)
+
+    def test_training_goes_on_where_output_cannot_be_written(self):
+        script = self.script("echo hi; while [ ! -e go ]; do sleep 0.02; done; exit 5")
+        with open("/dev/full", "wb") as full:
+            process = self.start(cluster.ACCEL, "launch", "--cpu", script, stdout=full)
+        self.assertIn(b"cannot write output: No space left on device", process.stderr.readline())
+        self.path("go").touch()
+        self.assertEqual(self.finish(process).code, 5)
+
+    def test_input_that_nobody_gets_is_said(self):
+        self.script("")
+        for given in ("echo x | ", "< script.sh "):
+            result = self.run_command("/bin/bash", "-c", f"{given} {cluster.ACCEL} launch --cpu cat")
+            self.assertEqual((result.code, result.out), (0, ""), result)
+            self.assertEqual(result.err.count("workers do not get the standard input"), 1, result)
+        result = self.launch("cat")
+        self.assertEqual((result.code, result.err), (0, ""), result)
+
     def test_waiting_for_input_gets_end_of_file(self):
         result = self.launch("--num_processes", 2, self.script("read line || echo nothing"))
         self.assertEqual(result.code, 0, result)

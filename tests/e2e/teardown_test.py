@@ -95,6 +95,33 @@ class Launch(cluster.Test):
         self.assertEqual(self.leftovers(seconds=10), [])
         self.assertFalse(any(cluster.is_alive(pid) for pid in pids))
 
+    def test_the_next_launch_ends_what_a_launch_and_its_shim_left(self):
+        for flags in ((), ("--log_dir", self.path("logs"))):
+            process, pids = self.launch_waiting("setsid sleep 1000 &", *flags)
+            shim = shim_of(pids[0])
+            # Stopped first, so that neither sees the other die.
+            for how in (signal.SIGSTOP, signal.SIGKILL):
+                for pid in (shim, process.pid):
+                    os.kill(pid, how)
+            process.wait()
+            self.assertTrue(all(cluster.is_alive(pid) for pid in pids))
+            self.assertEqual(len(list(self.path(".").glob("accel-launch-*"))), 1)
+            # Another that lives keeps what it has.
+            script = self.script("touch up; while [ ! -e go ]; do sleep 0.02; done", name="living.sh")
+            living = self.start(cluster.ACCEL, "launch", "--cpu", script, env=self.CGROUPS)
+            cluster.wait_until(lambda: self.path("up").exists(), 20, "it runs")
+            result = self.launch("true", env=self.CGROUPS)
+            self.assertEqual(result.code, 0, result)
+            self.path("go").touch()
+            said = self.finish(living)
+            self.assertEqual(said.code, 0, said)
+            self.assertIn("an earlier launch was killed", said.err + result.err)
+            cluster.wait_until(lambda: not any(cluster.is_alive(pid) for pid in pids), 10, "the workers are ended")
+            self.assertEqual(self.leftovers(), [])
+            self.assertEqual(list(self.path(".").glob("accel-launch-*")), [])
+            for name in ("up", "go", "pid.0", "pid.1"):
+                self.path(name).unlink()
+
     def test_kill_9_of_the_shim_leaves_nothing_and_is_said(self):
         process, pids = self.launch_waiting(ESCAPES)
         os.kill(shim_of(pids[0]), signal.SIGKILL)
