@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import socket
 
@@ -182,29 +183,36 @@ class Shutdown(cluster.ClusterTest):
         result = self.run_command(cluster.COORDINATOR, "--listen", "0.0.0.0:0", "--state_dir", self.path("other"))
         self.assertNotEqual(result.code, 0)
         self.assertIn("this machine only", result.err)
-        self.submit("--processes_per_node", 2, self.script("exit 0"))
-        own = {os.path.realpath(f"/proc/{process.pid}/exe"): process.pid for process in self.processes if process.poll() is None}
-        for pid in own.values():
-            for address in listening_addresses(pid):
-                self.assertIn(address, LOOPBACK, pid)
+        # A store is open while a job of several processes runs: its port is one of those that are looked at.
+        self.accel("submit", "--cpu", "--processes_per_node", 2,
+                   self.script("echo $MASTER_PORT > port.$RANK; while :; do sleep 0.1; done"))
+        store = int(self.wait_for_file("port.0"))
+        seen = {}
+        for pid in self.leftovers(seconds=0):
+            for address, port in listening_sockets(pid):
+                seen[port] = address
+        ports = {int(self.env["ACCEL_COORDINATOR"].rpartition(":")[2]), store}
+        self.assertLessEqual(ports, set(seen))
+        self.assertEqual({port: address for port, address in seen.items() if address not in LOOPBACK}, {})
 
 
-def listening_addresses(pid):
-    """The hexadecimal addresses, as /proc/net/tcp* has them, that a process listens on."""
+def listening_sockets(pid):
+    """The addresses, in hexadecimal as /proc/net/tcp* has them, and ports that a process listens on, if it still runs."""
     inodes = set()
-    for fd in os.listdir(f"/proc/{pid}/fd"):
+    for fd in pathlib.Path(f"/proc/{pid}/fd").glob("*"):
         try:
-            target = os.readlink(f"/proc/{pid}/fd/{fd}")
+            target = os.readlink(fd)
         except OSError:
             continue
         if target.startswith("socket:["):
             inodes.add(target[8:-1])
     found = []
     for table in ("tcp", "tcp6"):
-        for line in open(f"/proc/{pid}/net/{table}").read().splitlines()[1:]:
+        for line in open(f"/proc/net/{table}").read().splitlines()[1:]:
             fields = line.split()
             if fields[3] == "0A" and fields[9] in inodes:
-                found.append(fields[1].split(":")[0])
+                address, port = fields[1].split(":")
+                found.append((address, int(port, 16)))
     return found
 
 
