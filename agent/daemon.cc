@@ -26,6 +26,7 @@
 #include "agent/state/state_dir.h"
 #include "common/clock.h"
 #include "common/host_port.h"
+#include "common/live_token.h"
 #include "common/log.h"
 #include "common/loopback.h"
 #include "common/status_macros.h"
@@ -114,8 +115,9 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   const std::shared_ptr<grpc::Channel> channel = Connect(options.coordinator);
   BecomeSubreaper();
   PosixShimHost shims({.shim_path = shim, .cgroups = cgroups, .inherit_fd = state_dir.lock_fd()});
-  GrpcLink link(channel, token);
-  GrpcLogRelays relays(channel, token);
+  LiveToken live_token(token, [&] { return FindToken(options.token_file, /*make=*/false); });
+  GrpcLink link(channel, &live_token);
+  GrpcLogRelays relays(channel, &live_token);
   StoreSockets store_sockets(identity.address(), options.store_sockets);
   Agent agent({.identity = identity, .base_env = BaseEnv(), .jobs_dir = state_dir.jobs_dir()},
               {.shims = &shims,

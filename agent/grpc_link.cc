@@ -22,10 +22,10 @@ constexpr absl::Duration kLogPause = absl::Minutes(1);
 
 }  // namespace
 
-GrpcLink::GrpcLink(std::shared_ptr<grpc::Channel> channel, std::string token)
+GrpcLink::GrpcLink(std::shared_ptr<grpc::Channel> channel, LiveToken* token)
     : channel_(std::move(channel)),
       stub_(v1::Coordinator::NewStub(channel_)),
-      token_(std::move(token)),
+      token_(token),
       reader_([this] { Read(); }),
       writer_([this] { Write(); }) {}
 
@@ -88,7 +88,7 @@ void GrpcLink::LogEnd(const absl::Status& why) {
 
 absl::Status GrpcLink::RunSession(bool* heard) {
   grpc::ClientContext context;
-  context.AddMetadata("authorization", absl::StrCat("Bearer ", token_));
+  context.AddMetadata("authorization", absl::StrCat("Bearer ", token_->Get()));
   {
     absl::MutexLock lock(&mutex_);
     if (stopping_) return absl::CancelledError("the agent stops");
@@ -129,9 +129,11 @@ absl::Status GrpcLink::RunSession(bool* heard) {
 }
 
 void GrpcLink::NoteEnd(const absl::Status& why) {
+  const bool replaced = absl::IsUnauthenticated(why) && token_->Refresh();
+  if (replaced) LogInfo("the token was replaced; trying the new one");
   {
     absl::MutexLock lock(&mutex_);
-    const bool refused = absl::IsUnauthenticated(why) && !was_connected_;
+    const bool refused = absl::IsUnauthenticated(why) && !replaced && !was_connected_;
     if (refused || absl::IsAlreadyExists(why)) fatal_ = why;
   }
   wake_.Wake();

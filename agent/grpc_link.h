@@ -15,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "agent/coordinator_link.h"
+#include "common/live_token.h"
 #include "common/log_throttle.h"
 #include "common/wake_fd.h"
 #include "common/wakeup.h"
@@ -25,7 +26,8 @@ namespace accel {
 // Owns two threads: one opens streams and reads them, one writes.
 class GrpcLink final : public CoordinatorLink {
  public:
-  GrpcLink(std::shared_ptr<grpc::Channel> channel, std::string token);
+  // `token` must outlive the link, which has it read again when a coordinator refuses it.
+  GrpcLink(std::shared_ptr<grpc::Channel> channel, LiveToken* token);
   ~GrpcLink() override;
 
   uint64_t session() override;
@@ -49,7 +51,7 @@ class GrpcLink final : public CoordinatorLink {
 
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
-  const std::string token_;
+  LiveToken* const token_;
   WakeFd wake_;
   Wakeup stop_;
   std::map<absl::StatusCode, LogThrottle> ends_;  // The reading thread's.

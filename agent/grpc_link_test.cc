@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/live_token.h"
 #include "common/reserved_port.h"
 #include "common/status_matchers.h"
 #include "proto/service.grpc.pb.h"
@@ -52,12 +53,14 @@ class FakeService final : public v1::Coordinator::Service {
     server_ = nullptr;
   }
 
+  // What each stream came with. For after an exchange: the link opens one stream at a time.
+  const std::vector<std::string>& tokens() const { return tokens_; }
+
   grpc::Status Agent(grpc::ServerContext* context, ServerStream* stream) override {
     const auto& metadata = context->client_metadata();
     const auto token = metadata.find("authorization");
-    if (token == metadata.end() || token->second != absl::StrCat("Bearer ", kToken)) {
-      return grpc::Status(grpc::StatusCode::INTERNAL, "no token came with the call");
-    }
+    if (token == metadata.end()) return grpc::Status(grpc::StatusCode::INTERNAL, "no token came");
+    tokens_.emplace_back(token->second.data(), token->second.size());
     const size_t now = std::min(next_, sessions_.size() - 1);
     ++next_;
     return sessions_[now](stream);
@@ -66,6 +69,7 @@ class FakeService final : public v1::Coordinator::Service {
  private:
   const std::vector<Session> sessions_;
   size_t next_ = 0;  // The link opens one stream at a time.
+  std::vector<std::string> tokens_;
   const ReservedPort port_;
   std::unique_ptr<grpc::Server> server_;
 };
@@ -141,18 +145,26 @@ uint64_t Exchange(GrpcLink* link, uint64_t sequence) {
   return reported_in;
 }
 
+// A token that stays as it is.
+LiveToken* Token() {
+  static auto* const token =
+      new LiveToken(kToken, [] { return absl::StatusOr<std::string>(std::string(kToken)); });
+  return token;
+}
+
 TEST(GrpcLink, ReportsGoUpAndDesiredStatesComeDown) {
   FakeService service({Echo});
-  GrpcLink link(ChannelTo(service.address()), kToken);
+  GrpcLink link(ChannelTo(service.address()), Token());
   const uint64_t session = Exchange(&link, 7);
   EXPECT_GT(session, 0u);
   EXPECT_EQ(Exchange(&link, 8), session);
   EXPECT_OK(link.fatal());
+  EXPECT_EQ(service.tokens(), std::vector<std::string>{absl::StrCat("Bearer ", kToken)});
 }
 
 TEST(GrpcLink, AStreamThatEndsIsANewSession) {
   FakeService service({EchoOnce(grpc::Status::OK), Echo});
-  GrpcLink link(ChannelTo(service.address()), kToken);
+  GrpcLink link(ChannelTo(service.address()), Token());
   const uint64_t first = Exchange(&link, 1);
   EXPECT_GT(Exchange(&link, 2), first);
 }
@@ -160,7 +172,7 @@ TEST(GrpcLink, AStreamThatEndsIsANewSession) {
 TEST(GrpcLink, WithoutACoordinatorNothingWaits) {
   const ReservedPort nobody;
   auto whole_life = std::async(std::launch::async, [&] {
-    GrpcLink link(ChannelTo(nobody.address()), kToken);
+    GrpcLink link(ChannelTo(nobody.address()), Token());
     for (uint64_t i = 1; i <= 100; ++i) {
       link.session();
       link.Report(Report(i));
@@ -173,7 +185,7 @@ TEST(GrpcLink, WithoutACoordinatorNothingWaits) {
 
 TEST(GrpcLink, ACoordinatorThatComesBackIsNoticed) {
   FakeService service({Echo});
-  GrpcLink link(ChannelTo(service.address()), kToken);
+  GrpcLink link(ChannelTo(service.address()), Token());
   uint64_t session = Exchange(&link, 1);
   for (uint64_t times = 2; times <= 4; ++times) {
     service.Stop();
@@ -191,7 +203,7 @@ TEST(GrpcLink, AnUnansweredStreamDoesNotHoldUpTheEnd) {
     while (stream->Read(&observed)) continue;
     return grpc::Status::OK;
   }});
-  auto link = std::make_unique<GrpcLink>(ChannelTo(service.address()), kToken);
+  auto link = std::make_unique<GrpcLink>(ChannelTo(service.address()), Token());
   entered.get_future().wait();
   auto end = std::async(std::launch::async, [&] { link.reset(); });
   ASSERT_EQ(end.wait_for(std::chrono::milliseconds(kPatienceMs)), std::future_status::ready);
@@ -199,7 +211,7 @@ TEST(GrpcLink, AnUnansweredStreamDoesNotHoldUpTheEnd) {
 
 TEST(GrpcLink, ATokenThatTheFirstCoordinatorRefusesIsFatal) {
   FakeService service({Refuse(grpc::StatusCode::UNAUTHENTICATED)});
-  GrpcLink link(ChannelTo(service.address()), kToken);
+  GrpcLink link(ChannelTo(service.address()), Token());
   EXPECT_TRUE(Await(&link, [&] { return !link.fatal().ok(); }));
   EXPECT_THAT(link.fatal(), StatusIs(absl::StatusCode::kUnauthenticated, "refused"));
 }
@@ -207,15 +219,28 @@ TEST(GrpcLink, ATokenThatTheFirstCoordinatorRefusesIsFatal) {
 TEST(GrpcLink, ATokenThatWasGoodOnceIsTriedAgain) {
   FakeService service({EchoOnce(grpc::Status::OK), Refuse(grpc::StatusCode::UNAUTHENTICATED),
                        Refuse(grpc::StatusCode::UNIMPLEMENTED), Echo});
-  GrpcLink link(ChannelTo(service.address()), kToken);
+  GrpcLink link(ChannelTo(service.address()), Token());
   Exchange(&link, 1);
   Exchange(&link, 2);
   EXPECT_OK(link.fatal());
 }
 
+TEST(GrpcLink, ATokenThatIsRefusedIsReadAgain) {
+  FakeService service(
+      {EchoOnce(grpc::Status::OK), Refuse(grpc::StatusCode::UNAUTHENTICATED), Echo});
+  LiveToken token(kToken,
+                  [] { return absl::StatusOr<std::string>("another-token-of-fair-length"); });
+  GrpcLink link(ChannelTo(service.address()), &token);
+  Exchange(&link, 1);
+  Exchange(&link, 2);
+  const std::string old = absl::StrCat("Bearer ", kToken);
+  EXPECT_EQ(service.tokens(),
+            (std::vector<std::string>{old, old, "Bearer another-token-of-fair-length"}));
+}
+
 TEST(GrpcLink, AnotherAgentOfThisNodeIsFatalAtAnyTime) {
   FakeService service({EchoOnce(grpc::Status::OK), Refuse(grpc::StatusCode::ALREADY_EXISTS)});
-  GrpcLink link(ChannelTo(service.address()), kToken);
+  GrpcLink link(ChannelTo(service.address()), Token());
   Exchange(&link, 1);
   EXPECT_TRUE(Await(&link, [&] { return !link.fatal().ok(); }));
   EXPECT_THAT(link.fatal(), StatusIs(absl::StatusCode::kAlreadyExists, "refused"));

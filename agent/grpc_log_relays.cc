@@ -124,8 +124,8 @@ class GrpcLogRelays::Relay {
   std::thread thread_;
 };
 
-GrpcLogRelays::GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, std::string token)
-    : stub_(v1::Coordinator::NewStub(std::move(channel))), token_(std::move(token)) {}
+GrpcLogRelays::GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, const LiveToken* token)
+    : stub_(v1::Coordinator::NewStub(std::move(channel))), token_(token) {}
 
 GrpcLogRelays::~GrpcLogRelays() = default;
 
@@ -141,7 +141,8 @@ void GrpcLogRelays::Set(const std::vector<RelaySource>& sources) {
   for (const RelaySource& source : sources) {
     const auto found = relays_.find(source.reader.reader_id());
     if (found == relays_.end() && running < kMaxRelays) {
-      relays_[source.reader.reader_id()] = std::make_unique<Relay>(stub_.get(), token_, source);
+      relays_[source.reader.reader_id()] =
+          std::make_unique<Relay>(stub_.get(), token_->Get(), source);
       ++running;
     } else if (found != relays_.end() && found->second != nullptr && source.complete) {
       found->second->SetComplete();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/log_relays.h"
+#include "common/live_token.h"
 #include "proto/service.grpc.pb.h"
 
 namespace accel {
@@ -18,7 +19,8 @@ class GrpcLogRelays final : public LogRelays {
   // That run at once; further readers wait until one has come to its end (invariant 8).
   static constexpr size_t kMaxRelays = 128;
 
-  GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, std::string token);
+  // `token` must outlive the relays.
+  GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, const LiveToken* token);
   ~GrpcLogRelays() override;
 
   void Set(const std::vector<RelaySource>& sources) override;
@@ -27,7 +29,7 @@ class GrpcLogRelays final : public LogRelays {
   class Relay;
 
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
-  const std::string token_;
+  const LiveToken* const token_;
   // By reader id. Null: it has come to its end, and the reader is not gone yet.
   std::map<std::string, std::unique_ptr<Relay>> relays_;
 };

@@ -103,7 +103,8 @@ class GrpcLogRelaysTest : public testing::LogTest {
   }
 
   FakeService service_;
-  GrpcLogRelays relays_{service_.Channel(), "token"};
+  const LiveToken token_{"token", [] { return absl::StatusOr<std::string>("token"); }};
+  GrpcLogRelays relays_{service_.Channel(), &token_};
 };
 
 TEST_F(GrpcLogRelaysTest, SendsWhatIsThereAndSaysTheEnd) {

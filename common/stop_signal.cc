@@ -13,6 +13,11 @@ int StopSignalFd() {
   sigaddset(&stop, SIGTERM);
   sigaddset(&stop, SIGINT);
   sigprocmask(SIG_BLOCK, &stop, nullptr);
+  // Blocked rather than ignored: what a process ignores, the programs that it starts ignore too.
+  sigset_t idle;
+  sigemptyset(&idle);
+  for (const int number : {SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&idle, number);
+  sigprocmask(SIG_BLOCK, &idle, nullptr);
   signal(SIGPIPE, SIG_IGN);
   const int fd = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
   ACCEL_CHECK(fd >= 0, "the process has no file descriptor left to start with");

@@ -3,8 +3,9 @@
 
 namespace accel {
 
-// Blocks both signals in this thread and in those that it starts, and ignores SIGPIPE; the
-// descriptor is readable once one has come. Call it before the first thread is started. Owned by
+// Blocks both signals in this thread and in those that it starts; the descriptor is readable once
+// one has come. SIGHUP (its user has logged out), SIGUSR1, SIGUSR2 and SIGPIPE do nothing from now
+// on: a daemon ends only when it is told to. Call it before the first thread is started. Owned by
 // the process.
 int StopSignalFd();
 

@@ -11,7 +11,8 @@ namespace accel {
 namespace {
 
 constexpr char kFooter[] =
-    "Prints 'listening on HOST:PORT' once it serves. SIGTERM and SIGINT end it.\n"
+    "Prints 'listening on HOST:PORT' once it serves. SIGTERM and SIGINT end it; SIGHUP, "
+    "SIGUSR1 and SIGUSR2 do nothing.\n"
     "Exit codes: 0 ended by a signal; 1 could not start (the reason is on standard error); 2 bad "
     "command line.";
 

@@ -49,6 +49,26 @@ class Following(cluster.ClusterTest):
 
 
 class Jobs(cluster.ClusterTest):
+    def test_a_logout_ends_no_daemon(self):
+        script = self.script("touch up; while [ ! -e go ]; do sleep 0.02; done")
+        waiting = self.start(cluster.ACCEL, "submit", "--wait", "--cpu", script)
+        cluster.wait_until(lambda: self.path("up").exists(), 20, "the job runs")
+        for daemon in (self.coordinator, *self.agents):
+            for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+                daemon.send_signal(number)
+        self.path("go").touch()
+        self.assertEqual(self.finish(waiting).code, 0)
+        for daemon in (self.coordinator, *self.agents):
+            self.assertIsNone(daemon.poll())
+
+    def test_a_replaced_token_is_read_again(self):
+        self.path(".config/accel/token").write_text("another-token-of-fair-length\n")
+        self.coordinator.terminate()
+        self.coordinator.wait(timeout=20)
+        self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
+        self.wait_for_nodes(1)
+        self.assertEqual(self.submit("true").code, 0)
+
     def test_a_time_limit_ends_the_job(self):
         result = self.submit("--time_limit", "1s", "--name", "slow", self.script("exec sleep 600"))
         self.assertEqual(result.code, 124, result)
