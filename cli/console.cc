@@ -1,12 +1,19 @@
 #include "cli/console.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/render/escape.h"
 
 namespace accel {
 
 void Say(const Console& console, absl::string_view sentence) {
+  std::string text = "accel: ";
+  // Names and messages of others may be in it; line feeds are ours.
+  for (absl::string_view line : absl::StrSplit(sentence, '\n')) {
+    absl::StrAppend(&text, EscapeControls(line), "\n");
+  }
   // In one piece: another thread may speak too.
-  console.err << absl::StrCat("accel: ", sentence, "\n") << std::flush;
+  console.err << text << std::flush;
 }
 
 int Fail(const Console& console, const absl::Status& error) {

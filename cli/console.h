@@ -18,7 +18,8 @@ struct Console {
   std::ostream& err;  // Sentences, each after "accel: ".
 };
 
-// "accel: SENTENCE", on standard error.
+// "accel: SENTENCE", on standard error. It may have several lines; whatever else a terminal would
+// obey is escaped.
 void Say(const Console& console, absl::string_view sentence);
 
 // Says what went wrong; returns kExitUsage for INVALID_ARGUMENT, else kExitError.

@@ -6,6 +6,8 @@
 #include "cli/find_job.h"
 #include "cli/line_relay.h"
 #include "cli/render/escape.h"
+#include "common/job_phase.h"
+#include "common/status_macros.h"
 
 namespace accel {
 namespace {
@@ -62,22 +64,59 @@ bool HasSeveralRanks(const v1::Job& job, int generation) {
   return ranks > 1;
 }
 
-int PrintLogs(const LogFlags& flags, const Console& console) {
-  const auto client = ConnectToCoordinator(flags.connection);
-  if (!client.ok()) return Fail(console, client.status());
-  const auto job = FindJob(**client, flags.job);
-  if (!job.ok()) return Fail(console, job.status());
+// The first generation after this one, or 0.
+int NextGeneration(const v1::Job& job, int after) {
+  for (const v1::GenerationRecord& record : job.generations()) {
+    if (record.generation() > after) return record.generation();
+  }
+  return 0;
+}
+
+// Waits until the job has a generation after this one, or is over.
+absl::StatusOr<v1::Job> AwaitNext(CoordinatorClient& client, const std::string& job_id, int after) {
+  v1::WatchJobRequest request;
+  request.set_job_id(job_id);
+  v1::Job job;
+  bool come = false;
+  const absl::Status watched = client.WatchJob(request, [&](const v1::Job& newer) {
+    job = newer;
+    come = NextGeneration(job, after) != 0 || IsFinal(job.phase());
+    return !come;
+  });
+  if (come) return job;
+  return watched.ok() ? absl::UnavailableError("the coordinator has ended the watch") : watched;
+}
+
+// One generation's output. False: a part of it could not be had, which is said.
+absl::StatusOr<bool> PrintGeneration(CoordinatorClient& client, const v1::Job& job,
+                                     const v1::ReadLogsRequest& request, const Console& console) {
+  LogPrinter printer(request.rank() < 0 && HasSeveralRanks(job, request.generation()), console);
+  const absl::Status read =
+      client.ReadLogs(request, [&](const v1::LogChunk& chunk) { printer.Print(chunk); });
+  printer.Finish();
+  ACCEL_RETURN_IF_ERROR(read);
+  return !printer.failed();
+}
+
+absl::StatusOr<bool> PrintLogs(CoordinatorClient& client, const LogFlags& flags,
+                               const Console& console) {
+  ACCEL_ASSIGN_OR_RETURN(v1::Job job, FindJob(client, flags.job));
   v1::ReadLogsRequest request;
-  request.set_job_id(job->job_id());
+  request.set_job_id(job.job_id());
   request.set_generation(flags.generation);
   request.set_rank(flags.rank);
   request.set_follow(flags.follow);
-  LogPrinter printer(flags.rank < 0 && HasSeveralRanks(*job, flags.generation), console);
-  const absl::Status read =
-      (*client)->ReadLogs(request, [&](const v1::LogChunk& chunk) { printer.Print(chunk); });
-  printer.Finish();
-  if (!read.ok()) return Fail(console, read);
-  return printer.failed() ? kExitError : 0;
+  const bool to_the_end = flags.follow && flags.generation == 0 && !job.generations().empty();
+  if (to_the_end) request.set_generation(job.generations().rbegin()->generation());
+  while (true) {
+    ACCEL_ASSIGN_OR_RETURN(const bool whole, PrintGeneration(client, job, request, console));
+    if (!whole || !to_the_end) return whole;
+    ACCEL_ASSIGN_OR_RETURN(job, AwaitNext(client, job.job_id(), request.generation()));
+    const int next = NextGeneration(job, request.generation());
+    if (next == 0) return true;
+    Say(console, absl::StrCat("job ", job.job_id(), " has started again: generation ", next));
+    request.set_generation(next);
+  }
 }
 
 }  // namespace
@@ -90,14 +129,21 @@ int RunLogs(const std::vector<std::string>& args, const Console& console) {
                    "of several ranks begin with [rank R]. JOB is an id or its beginning.");
   flag_set.Int("rank", "R", "only this rank (default: all)", &flags.rank);
   flag_set.Int("generation", "G", "of this generation (default: the newest)", &flags.generation, 1);
-  flag_set.Switch("follow,f", "go on until the generation ends", &flags.follow);
+  flag_set.Switch(
+      "follow,f",
+      "go on until the job ends, through its restarts; with --generation, until that one ends",
+      &flags.follow);
   AddConnectionFlags(&flag_set, &flags.connection);
   flag_set.Argument("JOB", /*required=*/true, &flags.job);
   flag_set.Footer(
       "Exit codes: 0; 2: wrong usage; 1: any other error, also if there is no such job, generation "
       "or rank, or if a part of the output could not be had.");
   if (const auto over = ParseOrExplain(flag_set, args, console)) return *over;
-  return PrintLogs(flags, console);
+  const auto client = ConnectToCoordinator(flags.connection);
+  if (!client.ok()) return Fail(console, client.status());
+  const absl::StatusOr<bool> whole = PrintLogs(**client, flags, console);
+  if (!whole.ok()) return Fail(console, whole.status());
+  return *whole ? kExitOk : kExitError;
 }
 
 }  // namespace accel

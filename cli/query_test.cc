@@ -121,6 +121,32 @@ TEST_F(QueryTest, LogsOfSeveralRanksAreLinesWithTheRank) {
   EXPECT_THAT(result.out, StartsWith("ontwo\n"));
 }
 
+TEST_F(QueryTest, AFollowerGoesOnThroughRestarts) {
+  coordinator_.SetJobs(ParseText<v1::ListJobsResponse>(
+      "jobs { job_id: 'a0' phase: RUNNING generations { generation: 1 } }"));
+  coordinator_.SetLogs({Chunk(0, v1::STDOUT, "x\n")});
+  const auto tell = [](std::string job) {
+    return [=](const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>* writer, FakeCoordinator*) {
+      writer->Write(
+          ParseText<v1::Job>("job_id: 'a0' phase: STOPPING generations { generation: 1 }"));
+      writer->Write(ParseText<v1::Job>(job));
+      return grpc::Status::OK;
+    };
+  };
+  coordinator_.OnWatch({tell("job_id: 'a0' phase: RUNNING generations { generation: 2 } "
+                             "generations { generation: 3 }"),
+                        tell("job_id: 'a0' phase: FAILED generations { generation: 2 } generations "
+                             "{ generation: 3 }"),
+                        tell("job_id: 'a0' phase: FAILED generations { generation: 3 }")});
+  const Result result = Invoke(RunLogs, {"a0", "-f"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "x\nx\nx\n");
+  EXPECT_EQ(result.err,
+            "accel: job a0 has started again: generation 2\n"
+            "accel: job a0 has started again: generation 3\n");
+  EXPECT_EQ(coordinator_.logs_read().generation(), 3);
+}
+
 TEST_F(QueryTest, LogsSayWhatIsMissing) {
   v1::LogChunk gap = Chunk(0, v1::STDOUT, "late\n");
   gap.set_gap_bytes(4096);

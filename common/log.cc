@@ -3,8 +3,11 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
+
+#include "common/utf8.h"
 
 namespace accel {
 namespace {
@@ -42,15 +45,12 @@ void AppendValue(std::string* line, absl::string_view value) {
     return;
   }
   line->push_back('"');
-  for (unsigned char c : value) {
-    if (c == '"' || c == '\\') {
-      line->push_back('\\');
-      line->push_back(static_cast<char>(c));
-    } else if (c < ' ' || c == 127) {
-      absl::StrAppend(line, "\\x", absl::Hex(c, absl::kZeroPad2));
-    } else {
-      line->push_back(static_cast<char>(c));
-    }
+  while (!value.empty()) {
+    const size_t length = ShownLength(value);
+    if (length == 0) absl::StrAppend(line, "\\x", absl::Hex(value[0] & 0xFF, absl::kZeroPad2));
+    if (value[0] == '"' || value[0] == '\\') line->push_back('\\');
+    line->append(value.data(), length);
+    value.remove_prefix(std::max<size_t>(length, 1));
   }
   line->push_back('"');
 }

@@ -24,6 +24,24 @@ size_t Utf8Length(absl::string_view text) {
   return length;
 }
 
+size_t ShownLength(absl::string_view text) {
+  const size_t length = Utf8Length(text);
+  const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (length == 1) return byte(0) < 0x20 || byte(0) == 0x7F ? 0 : 1;
+  if (length == 2) {
+    const bool c1 = byte(0) == 0xC2 && byte(1) < 0xA0;
+    const bool arabic_mark = byte(0) == 0xD8 && byte(1) == 0x9C;  // U+061C
+    return c1 || arabic_mark ? 0 : 2;
+  }
+  if (length == 3 && byte(0) == 0xE2) {
+    const bool marks = byte(1) == 0x80 && (byte(2) == 0x8E || byte(2) == 0x8F);  // U+200E, U+200F
+    const bool lines_and_embeddings = byte(1) == 0x80 && byte(2) >= 0xA8 && byte(2) <= 0xAE;
+    const bool isolates = byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;
+    if (marks || lines_and_embeddings || isolates) return 0;
+  }
+  return length;
+}
+
 bool IsUtf8(absl::string_view text) {
   while (!text.empty()) {
     const size_t length = Utf8Length(text);

@@ -23,5 +23,16 @@ TEST(Utf8, Malformed) {
   }
 }
 
+TEST(ShownLength, IsNothingForWhatATerminalObeys) {
+  for (const char* text : {"a", " ", "ö", "値", "😀", "\u00a0", "\u2026", "\u061b", "\u2065"}) {
+    EXPECT_EQ(ShownLength(text), Utf8Length(text)) << text;
+    EXPECT_GT(ShownLength(text), 0u) << text;
+  }
+  for (const char* text : {"\n", "\x1b", "\x7f", "\u0080", "\u009f", "\u061c", "\u200e", "\u200f",
+                           "\u2028", "\u2029", "\u202a", "\u202e", "\u2066", "\u2069", "\xff"}) {
+    EXPECT_EQ(ShownLength(text), 0u) << text;
+  }
+}
+
 }  // namespace
 }  // namespace accel

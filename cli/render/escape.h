@@ -8,8 +8,8 @@
 
 namespace accel {
 
-// Control characters, escape sequences and bytes that are no UTF-8 become \n, \t, \x1b...; all
-// other text stays. Pure.
+// What ShownLength() (common/utf8.h) lets nobody show, and bytes that are no UTF-8, become \n, \t,
+// \x1b...; all other text stays, and so does what was escaped before. Pure.
 std::string EscapeControls(absl::string_view text);
 
 // The number of characters (code points), which is what a terminal shows of escaped text in most

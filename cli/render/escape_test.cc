@@ -17,6 +17,11 @@ TEST(EscapeControls, DisarmsTerminalSequences) {
             "\\xc2\\x9b31m");  // CSI in one character.
 }
 
+TEST(EscapeControls, DisarmsWhatTurnsTextRound) {
+  EXPECT_EQ(EscapeControls("job\u202egpj.x"), "job\\xe2\\x80\\xaegpj.x");
+  EXPECT_EQ(EscapeControls(EscapeControls("\u202e")), EscapeControls("\u202e"));
+}
+
 TEST(EscapeControls, ShowsBytesThatAreNoUtf8) {
   EXPECT_EQ(EscapeControls("a\xff"
                            "b"),

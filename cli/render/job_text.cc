@@ -102,7 +102,7 @@ std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now) {
                {"SUBMITTED", kRight},
                {"RAN", kRight},
                {"EXIT", kRight},
-               {"REASON"}});
+               {"REASON", Table::Align::kLeft, kWidestReason}});
   for (const v1::Job& job : jobs.jobs()) {
     table.AddRow(
         {job.job_id(), job.spec().name(), v1::JobPhase_Name(job.phase()),

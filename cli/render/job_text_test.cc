@@ -35,6 +35,16 @@ a0x2k9fs  -            RUNNING      1      1           1    2 h ago  2 h 5 min  
 )");
 }
 
+TEST(RenderJobs, ALongReasonIsCutInTheListAlone) {
+  v1::ListJobsResponse jobs;
+  v1::Job* job = jobs.add_jobs();
+  job->set_reason("Rank 0: no such program in " + std::string(4096, 'x') + " at all");
+  const std::string list = RenderJobs(jobs, kNow);
+  EXPECT_LT(list.size(), 512u);
+  EXPECT_NE(list.find("xxx…\n"), std::string::npos);
+  EXPECT_NE(RenderJob(*job, kNow).find("xxx at all\n"), std::string::npos);
+}
+
 TEST(RenderJobs, None) { EXPECT_EQ(RenderJobs({}, kNow), "no jobs\n"); }
 
 TEST(RenderJob, Golden) {

@@ -37,7 +37,7 @@ std::string RenderNodes(const v1::ListNodesResponse& nodes) {
                {"GPUS", kRight},
                {"VERSION"},
                {"JOBS"},
-               {"REASON"}});
+               {"REASON", Table::Align::kLeft, kWidestReason}});
   for (const v1::NodeStatus& node : nodes.nodes()) {
     table.AddRow({node.name(), node.address(), State(node), absl::StrCat(node.inventory().cpus()),
                   BytesText(node.inventory().memory_bytes()), Gpus(node), node.version(),

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/render/escape.h"
 #include "common/check.h"
+#include "common/utf8.h"
 
 namespace accel {
 namespace {
@@ -17,11 +18,23 @@ std::string Padded(const std::string& cell, size_t width, Table::Align align) {
   return align == Table::Align::kRight ? blanks + cell : cell + blanks;
 }
 
+// At most `widest` characters, the last of which says that there are more.
+std::string Cut(std::string cell, size_t widest) {
+  if (widest == 0 || DisplayWidth(cell) <= widest) return cell;
+  size_t end = 0;
+  for (size_t shown = 1; shown < widest; ++shown) {
+    end += Utf8Length(absl::string_view(cell).substr(end));
+  }
+  return absl::StrCat(cell.substr(0, end), "…");
+}
+
 }  // namespace
 
 void Table::AddRow(std::vector<std::string> cells) {
   ACCEL_CHECK(cells.size() <= columns_.size(), "a row has no more cells than the table columns");
-  for (std::string& cell : cells) cell = cell.empty() ? "-" : EscapeControls(cell);
+  for (size_t i = 0; i < cells.size(); ++i) {
+    cells[i] = cells[i].empty() ? "-" : Cut(EscapeControls(cells[i]), columns_[i].widest);
+  }
   rows_.push_back(std::move(cells));
 }
 

@@ -1,11 +1,15 @@
 // Tables for people: columns two spaces apart, no blanks at line ends.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace accel {
+
+// Of reasons in a list: a line on a wide terminal. The one job or node shows them whole.
+inline constexpr size_t kWidestReason = 120;
 
 // Not thread-safe.
 class Table {
@@ -14,6 +18,7 @@ class Table {
   struct Column {
     std::string title;
     Align align = Align::kLeft;
+    size_t widest = 0;  // Longer cells are cut, which "…" shows; 0: none is.
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}

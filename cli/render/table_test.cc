@@ -28,6 +28,20 @@ TEST(Table, HasNoTitleLineWithoutTitles) {
   EXPECT_EQ(table.Render(), "phase   RUNNING\nreason  a\\nb\n");
 }
 
+TEST(Table, CutsWhatIsTooLong) {
+  Table table({{"REASON", Table::Align::kLeft, 6}, {"X"}});
+  table.AddRow({"größer", "long, and not bounded"});
+  table.AddRow({"größere Gründe", "x"});
+  table.AddRow({"abcd\n", "x"});
+  table.AddRow({"abcde\n", "x"});
+  EXPECT_EQ(table.Render(),
+            "REASON  X\n"
+            "größer  long, and not bounded\n"
+            "größe…  x\n"
+            "abcd\\n  x\n"
+            "abcde…  x\n");
+}
+
 TEST(Table, WithoutRowsIsItsTitles) { EXPECT_EQ(Table({{"A"}, {"B", kRight}}).Render(), "A  B\n"); }
 
 }  // namespace
