@@ -9,15 +9,13 @@ namespace {
 constexpr std::size_t kLeastBar = 5;
 constexpr std::size_t kMostBar = 40;
 
+std::string two_digits(long number) { return (number < 10 ? "0" : "") + std::to_string(number); }
+
 std::string clock_text(double seconds) {
   const long total = static_cast<long>(std::clamp(seconds, 0.0, 359999.0));
-  char text[16];
-  if (total >= 3600) {
-    std::snprintf(text, sizeof text, "%ld:%02ld:%02ld", total / 3600, total / 60 % 60, total % 60);
-  } else {
-    std::snprintf(text, sizeof text, "%02ld:%02ld", total / 60, total % 60);
-  }
-  return text;
+  const std::string rest = ":" + two_digits(total % 60);
+  if (total < 3600) return two_digits(total / 60) + rest;
+  return std::to_string(total / 3600) + ":" + two_digits(total / 60 % 60) + rest;
 }
 
 double rate(const ProgressState& state) {
