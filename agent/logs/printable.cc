@@ -9,6 +9,9 @@ namespace accel {
 namespace {
 
 constexpr char kReplacement[] = "\xEF\xBF\xBD";  // U+FFFD
+constexpr absl::string_view kGap = " ... ";
+
+bool InsideCharacter(char c) { return (c & 0xC0) == 0x80; }
 
 }  // namespace
 
@@ -28,6 +31,15 @@ std::string Printable(absl::string_view bytes) {
     bytes.remove_prefix(length == 0 ? 1 : length);
   }
   return text;
+}
+
+std::string Shortened(absl::string_view text, size_t most) {
+  if (text.size() <= most) return std::string(text);
+  const size_t each = (most - kGap.size()) / 2;
+  size_t head = each, tail = text.size() - each;
+  while (head > 0 && InsideCharacter(text[head])) --head;
+  while (tail < text.size() && InsideCharacter(text[tail])) ++tail;
+  return absl::StrCat(text.substr(0, head), kGap, text.substr(tail));
 }
 
 }  // namespace accel

@@ -19,6 +19,14 @@ TEST(PrintableTest, ControlCharactersAreEscaped) {
             "a\\x00b\\x1b[31m\\x7f\\x0a\\x0d");
 }
 
+TEST(ShortenedTest, LosesTheMiddleAndNoHalfCharacter) {
+  EXPECT_EQ(Shortened("0123456789abcdef", 16), "0123456789abcdef");
+  EXPECT_EQ(Shortened("0123456789abcdefg", 16), "01234 ... cdefg");
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += "\xE2\x82\xAC";
+  EXPECT_EQ(Shortened(text, 16), "\xE2\x82\xAC ... \xE2\x82\xAC");
+}
+
 TEST(PrintableTest, InvalidSequencesAreReplaced) {
   for (const char* bad : {"\x80", "\xC3", "\xFF", "\xC0", "\xF5"}) {
     EXPECT_EQ(Printable(bad), kReplacement) << bad;

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "agent/logs/printable.h"
 
 namespace accel {
 namespace {
@@ -31,7 +32,13 @@ FileFacts Look(const std::string& path) {
   return {true, folder, !folder && access(path.c_str(), X_OK) == 0};
 }
 
-ProgramPath NotExecutable(const std::string& path, bool folder) {
+// Of a name or a PATH in a sentence, so that what follows it is still read.
+constexpr size_t kMostQuoted = 512;
+
+std::string Quoted(absl::string_view text) { return Shortened(Printable(text), kMostQuoted); }
+
+ProgramPath NotExecutable(const std::string& full_path, bool folder) {
+  const std::string path = Quoted(full_path);
   return {"", kNotExecutableCode,
           folder ? absl::StrCat(path, " is a folder, not a program.")
                  : absl::StrCat(path, " is not executable on this node: chmod +x may be missing.")};
@@ -55,7 +62,7 @@ ProgramPath FindProgram(const std::string& program, const std::string& workdir,
     const FileFacts facts = Look(Absolute(program, workdir));
     if (facts.executable) return {program, 0, ""};
     if (facts.exists) return NotExecutable(program, facts.folder);
-    return {"", kNotFoundCode, absl::StrCat(program, " does not exist on this node.")};
+    return {"", kNotFoundCode, absl::StrCat(Quoted(program), " does not exist on this node.")};
   }
   const char* path = FindEnv(env, "PATH");
   if (path == nullptr) path = kDefaultPath;
@@ -68,7 +75,8 @@ ProgramPath FindProgram(const std::string& program, const std::string& workdir,
   }
   if (!unusable.empty()) return NotExecutable(unusable, false);
   return {"", kNotFoundCode,
-          absl::StrCat(program, " was not found on this node in the job's PATH (", path, ").")};
+          absl::StrCat(Quoted(program), " was not found on this node in the job's PATH (",
+                       Quoted(path), ").")};
 }
 
 }  // namespace accel

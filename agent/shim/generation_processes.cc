@@ -96,8 +96,12 @@ std::optional<ExitFact> GenerationProcesses::StartWorkers() {
 
 void GenerationProcesses::Fail(const ExitFact& why, absl::Time now) {
   failure_ = why;
+  // The sentence is said once, by the lowest rank: a report of many workers stays small.
+  ExitFact fact = why;
   for (auto& worker : workers_) {
-    if (!worker->running()) worker->NeverStarted(why);
+    if (worker->running()) continue;
+    worker->NeverStarted(fact);
+    fact.message.clear();
   }
   terminal_.GiveBack();
   life_.StopAsked(now, absl::ZeroDuration());
