@@ -7,11 +7,11 @@
 #include <utility>
 #include <variant>
 
-#include "absl/strings/str_cat.h"
 #include "agent/core/conversion.h"
 #include "agent/logs/log_paths.h"
 #include "agent/state/prune_output.h"
 #include "common/log.h"
+#include "common/status_macros.h"
 
 namespace accel {
 namespace {
@@ -74,18 +74,28 @@ void Agent::Act(const std::vector<AgentAction>& actions) {
   if (with_.store_sockets->Refill()) state_.SetStoreSockets(with_.store_sockets->List());
 }
 
-void Agent::Perform(const StartShimAction& action) {
-  const absl::Status started = with_.shims->StartShim(action.job);
-  no_shim_.reset();
+void Agent::Perform(const StartGenerationAction& action) {
+  const GenerationId id{JobId(action.desired.key().job_id()), action.desired.key().generation()};
+  LogInfo("start", {{"job", id.job.value()},
+                    {"generation", id.generation},
+                    {"workers", action.desired.workers_size()}});
+  bool has_shim = !action.with_shim;
+  const absl::Status started = Start(action, &has_shim);
   if (started.ok()) return;
-  LogError("no shim", {{"job", action.job.value()}, {"why", started.ToString()}});
-  // The generation's start comes next and fails in turn, which reports it.
-  no_shim_.emplace(action.job, started);
+  LogError("not started",
+           {{"job", id.job.value()}, {"generation", id.generation}, {"why", started.ToString()}});
+  state_.StartFailed(id, started, has_shim);
 }
 
-void Agent::Perform(const StartGenerationAction& action) {
+absl::Status Agent::Start(const StartGenerationAction& action, bool* has_shim) {
   const v1::DesiredGeneration& desired = action.desired;
-  GenerationStart start = ToStart(desired, options_.base_env);
+  UniqueFd socket = with_.store_sockets->Take(desired.store_socket());
+  // First what can be refused, then the shim: a start that is too large would leave it idle.
+  ACCEL_ASSIGN_OR_RETURN(GenerationStart start, ToStart(desired, options_.base_env));
+  if (action.with_shim) {
+    ACCEL_RETURN_IF_ERROR(with_.shims->StartShim(start.id.job));
+    *has_shim = true;
+  }
   start.log_dir =
       LogDir(desired.log_dir().empty() ? options_.jobs_dir : desired.log_dir(), start.id);
   if (desired.log_dir().empty()) {
@@ -94,17 +104,7 @@ void Agent::Perform(const StartGenerationAction& action) {
   } else {
     log_dirs_[start.id] = start.log_dir;
   }
-  UniqueFd socket = with_.store_sockets->Take(desired.store_socket());
-  LogInfo("start", {{"job", start.id.job.value()},
-                    {"generation", start.id.generation},
-                    {"workers", start.workers.size()}});
-  const absl::Status started = with_.shims->StartGeneration(start, std::move(socket));
-  if (started.ok()) return;
-  const bool no_shim = no_shim_.has_value() && no_shim_->first == start.id.job;
-  state_.StartFailed(
-      start.id, no_shim
-                    ? absl::StrCat("the node could not start a shim: ", no_shim_->second.message())
-                    : absl::StrCat("the node's shim did not take the work: ", started.message()));
+  return with_.shims->StartGeneration(start, std::move(socket));
 }
 
 void Agent::Perform(const StopGenerationAction& action) {
@@ -134,7 +134,7 @@ void Agent::ReportIfDue() {
   if (state_.revision() == reported_revision_ && now < next_report_) return;
   reported_revision_ = state_.revision();
   next_report_ = now + heartbeat_;
-  v1::NodeObserved observed = state_.Observed();
+  v1::NodeObserved observed = state_.Observed(with_.link->most_report_bytes());
   observed.set_sequence(++sequence_);
   with_.link->Report(std::move(observed));
 }

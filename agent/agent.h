@@ -61,10 +61,10 @@ class Agent {
   void Exchange();
   void Relay();
   void Act(const std::vector<AgentAction>& actions);
-  void Perform(const StartShimAction& action);
   void Perform(const StartGenerationAction& action);
   void Perform(const StopGenerationAction& action);
   void Perform(const EndShimAction& action);
+  absl::Status Start(const StartGenerationAction& action, bool* has_shim);
   // What is kept of jobs that are over stays within bounds.
   void TidyUp();
   void ReportIfDue();
@@ -75,8 +75,6 @@ class Agent {
   // Of generations with a directory of the job's own choice.
   std::map<GenerationId, std::string> log_dirs_;
   std::set<JobId> jobs_;  // That were here when the last turn ended.
-  // Why the shim that was to be started last did not.
-  std::optional<std::pair<JobId, absl::Status>> no_shim_;
   uint64_t session_ = 0;
   uint64_t sequence_ = 0;
   uint64_t reported_revision_ = 0;

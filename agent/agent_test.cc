@@ -141,6 +141,68 @@ TEST_F(AgentTest, WithoutAShimTheGenerationHasFailed) {
   EXPECT_THAT(observed.generations(0).failure().message(), HasSubstr("no such file"));
 }
 
+TEST_F(AgentTest, AStartThatIsTooLargeNeedsNoShim) {
+  v1::NodeDesired desired = Start("a");
+  v1::EnvVar* large = desired.mutable_generations(0)->add_env();
+  large->set_name("A");
+  large->set_value(std::string(17 << 20, 'x'));
+  link_.Desire(desired);
+  const v1::NodeObserved observed = Turn();
+  EXPECT_EQ(observed.generations(0).state(), State::ENDED);
+  EXPECT_THAT(observed.generations(0).failure().message(), HasSubstr("--env"));
+  EXPECT_FALSE(shims_.has_shim(JobId("a")));
+}
+
+TEST_F(AgentTest, AJobThatComesBackWaitsForItsShimToLeave) {
+  shims_.HoldLeaving(true);
+  link_.Desire(Start("a"));
+  Turn();
+  shims_.ExitAll(JobId("a"), ExitFact{.code = 3});
+  Turn();
+  link_.Desire(Forget("a"));
+  Turn();
+  v1::NodeDesired next = Start("a");
+  next.mutable_generations(0)->mutable_key()->set_generation(2);
+  link_.Desire(next);
+  EXPECT_EQ(Turn().generations(0).state(), State::STARTING);
+  EXPECT_EQ(shims_.starts().size(), 1u);
+  shims_.HoldLeaving(false);
+  Turn();
+  ASSERT_EQ(shims_.starts().size(), 2u);
+  shims_.ExecDone(JobId("a"));
+  EXPECT_EQ(Turn().generations(0).state(), State::RUNNING);
+}
+
+// What went wrong for an earlier generation explains no later one.
+TEST_F(AgentTest, EachFailedStartHasItsOwnReason) {
+  shims_.FailNextShim(absl::InternalError("no such file"));
+  link_.Desire(Start("a"));
+  Turn();
+  v1::NodeDesired next = Start("a");
+  next.mutable_generations(0)->mutable_key()->set_generation(2);
+  next.mutable_generations(0)->add_env()->set_name("A");
+  next.mutable_generations(0)->mutable_env(0)->set_value(std::string(17 << 20, 'x'));
+  link_.Desire(next);
+  const v1::NodeObserved observed = Turn();
+  EXPECT_THAT(observed.generations(0).failure().message(), HasSubstr("no such file"));
+  EXPECT_THAT(observed.generations(1).failure().message(), HasSubstr("16777216"));
+}
+
+TEST_F(AgentTest, AReportIsNoLargerThanTheLinkSays) {
+  link_.Desire(Start("a"));
+  Turn();
+  shims_.Exit(JobId("a"), 0, ExitFact{.code = 3},
+              std::vector<std::string>(20, std::string(200, 'x')));
+  EXPECT_EQ(Turn().generations(0).workers(0).last_lines_size(), 20);
+  link_.SetMostReportBytes(100);
+  link_.SetSession(2);
+  EXPECT_EQ(Turn().generations(0).workers(0).last_lines_size(), 0);
+  EXPECT_EQ(Turn().generations(0).workers(0).exit().code(), 3);
+  link_.SetMostReportBytes(kMostReportBytes);
+  link_.SetSession(3);
+  EXPECT_EQ(Turn().generations(0).workers(0).last_lines_size(), 20);
+}
+
 TEST_F(AgentTest, ANewSessionGetsAReport) {
   Turn();
   link_.SetSession(2);

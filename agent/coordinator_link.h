@@ -9,6 +9,9 @@
 
 namespace accel {
 
+// Of a report, in bytes. The coordinator accepts 16 MiB.
+inline constexpr int64_t kMostReportBytes = 12 << 20;
+
 // The agent's loop calls all of it from one thread; nothing blocks.
 class CoordinatorLink {
  public:
@@ -20,6 +23,9 @@ class CoordinatorLink {
   // Sends the whole state. Only the newest counts: an older one that is still waiting is replaced.
   // Lost without a session.
   virtual void Report(v1::NodeObserved observed) = 0;
+
+  // How large a report may be, in bytes: less than before once the coordinator has refused one.
+  virtual int64_t most_report_bytes() = 0;
 
   // The newest desired state that has come in since the last call.
   virtual std::optional<v1::NodeDesired> TakeDesired() = 0;

@@ -14,6 +14,7 @@ class FakeLink final : public CoordinatorLink {
  public:
   uint64_t session() override { return session_; }
   void Report(v1::NodeObserved observed) override { reports.push_back(std::move(observed)); }
+  int64_t most_report_bytes() override { return most_report_bytes_; }
   std::optional<v1::NodeDesired> TakeDesired() override {
     wake_.Clear();
     return std::exchange(desired_, std::nullopt);
@@ -25,6 +26,7 @@ class FakeLink final : public CoordinatorLink {
     session_ = session;
     wake_.Wake();
   }
+  void SetMostReportBytes(int64_t most) { most_report_bytes_ = most; }
   void Desire(v1::NodeDesired desired) {
     desired_ = std::move(desired);
     wake_.Wake();
@@ -38,6 +40,7 @@ class FakeLink final : public CoordinatorLink {
 
  private:
   uint64_t session_ = 1;
+  int64_t most_report_bytes_ = kMostReportBytes;
   std::optional<v1::NodeDesired> desired_;
   absl::Status fatal_;
   WakeFd wake_;

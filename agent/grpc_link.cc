@@ -17,10 +17,16 @@ constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 // How long the end of a link may take that waits for a connection.
 constexpr absl::Duration kLook = absl::Milliseconds(100);
+// Leaves no text in a report of many failures.
+constexpr int64_t kLeastReportBytes = 64 << 10;
 // Between two lines about sessions that ended alike: a coordinator may be away for months.
 constexpr absl::Duration kLogPause = absl::Minutes(1);
 
 }  // namespace
+
+int64_t NextReportBytes(int64_t now, const absl::Status& why) {
+  return absl::IsResourceExhausted(why) ? std::max(now / 2, kLeastReportBytes) : kMostReportBytes;
+}
 
 GrpcLink::GrpcLink(std::shared_ptr<grpc::Channel> channel, LiveToken* token)
     : channel_(std::move(channel)),
@@ -48,6 +54,11 @@ uint64_t GrpcLink::session() {
 void GrpcLink::Report(v1::NodeObserved observed) {
   absl::MutexLock lock(&mutex_);
   to_send_ = std::move(observed);
+}
+
+int64_t GrpcLink::most_report_bytes() {
+  absl::MutexLock lock(&mutex_);
+  return most_report_bytes_;
 }
 
 std::optional<v1::NodeDesired> GrpcLink::TakeDesired() {
@@ -80,7 +91,14 @@ void GrpcLink::Read() {
 
 void GrpcLink::LogEnd(const absl::Status& why) {
   LogThrottle& throttle = ends_.try_emplace(why.code(), kLogPause).first->second;
-  if (const auto left_out = throttle.Admit(SteadyClock()->Now())) {
+  const auto left_out = throttle.Admit(SteadyClock()->Now());
+  if (!left_out.has_value()) return;
+  if (absl::IsResourceExhausted(why)) {
+    LogWarning("the coordinator has refused what this node sends; its next report is smaller",
+               {{"why", why.ToString()},
+                {"at_most_bytes", most_report_bytes()},
+                {"same_since_last_line", *left_out}});
+  } else {
     LogWarning("no coordinator; trying again",
                {{"why", why.ToString()}, {"same_since_last_line", *left_out}});
   }
@@ -135,6 +153,7 @@ void GrpcLink::NoteEnd(const absl::Status& why) {
     absl::MutexLock lock(&mutex_);
     const bool refused = absl::IsUnauthenticated(why) && !replaced && !was_connected_;
     if (refused || absl::IsAlreadyExists(why)) fatal_ = why;
+    most_report_bytes_ = NextReportBytes(most_report_bytes_, why);
   }
   wake_.Wake();
 }

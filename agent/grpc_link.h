@@ -23,6 +23,12 @@
 
 namespace accel {
 
+// How large a report may be after a session that ended like this, when it could be `now` in that
+// one. RESOURCE_EXHAUSTED is what gRPC answers to a message beyond the receiver's bound: half as
+// large, though not below 64 KiB. Any other end says nothing about sizes, and the next coordinator
+// may be another one: kMostReportBytes.
+int64_t NextReportBytes(int64_t now, const absl::Status& why);
+
 // Owns two threads: one opens streams and reads them, one writes.
 class GrpcLink final : public CoordinatorLink {
  public:
@@ -32,6 +38,7 @@ class GrpcLink final : public CoordinatorLink {
 
   uint64_t session() override;
   void Report(v1::NodeObserved observed) override;
+  int64_t most_report_bytes() override;
   std::optional<v1::NodeDesired> TakeDesired() override;
   absl::Status fatal() override;
   int wake_fd() const override { return wake_.get(); }
@@ -64,6 +71,7 @@ class GrpcLink final : public CoordinatorLink {
   bool was_connected_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t session_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t sessions_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t most_report_bytes_ ABSL_GUARDED_BY(mutex_) = kMostReportBytes;
   std::optional<v1::NodeObserved> to_send_ ABSL_GUARDED_BY(mutex_);
   std::optional<v1::NodeDesired> received_ ABSL_GUARDED_BY(mutex_);
   absl::Status fatal_ ABSL_GUARDED_BY(mutex_);

@@ -238,6 +238,34 @@ TEST(GrpcLink, ATokenThatIsRefusedIsReadAgain) {
             (std::vector<std::string>{old, old, "Bearer another-token-of-fair-length"}));
 }
 
+TEST(NextReportBytes, HalvesToABoundAndStartsAnewAfterAnyOtherEnd) {
+  const absl::Status too_large = absl::ResourceExhaustedError("larger than max");
+  EXPECT_EQ(NextReportBytes(kMostReportBytes, too_large), kMostReportBytes / 2);
+  EXPECT_EQ(NextReportBytes(70 << 10, too_large), 64 << 10);
+  EXPECT_EQ(NextReportBytes(64 << 10, too_large), 64 << 10);
+  EXPECT_EQ(NextReportBytes(64 << 10, absl::UnavailableError("gone")), kMostReportBytes);
+  EXPECT_EQ(NextReportBytes(64 << 10, absl::OkStatus()), kMostReportBytes);
+}
+
+TEST(GrpcLink, ARefusedReportIsFollowedByASmallerOne) {
+  const auto echo_to_2 = [](ServerStream* stream) {
+    v1::NodeObserved observed;
+    v1::NodeDesired desired;
+    while (stream->Read(&observed) && observed.sequence() != 2) {
+      desired.set_version(observed.sequence());
+      stream->Write(desired);
+    }
+    return grpc::Status::OK;
+  };
+  FakeService service({Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED), echo_to_2, Echo});
+  GrpcLink link(ChannelTo(service.address()), Token());
+  const uint64_t second = Exchange(&link, 1);
+  EXPECT_EQ(link.most_report_bytes(), kMostReportBytes / 2);
+  link.Report(Report(2));
+  EXPECT_TRUE(Await(&link, [&] { return link.session() > second; }));
+  EXPECT_EQ(link.most_report_bytes(), kMostReportBytes);
+}
+
 TEST(GrpcLink, AnotherAgentOfThisNodeIsFatalAtAnyTime) {
   FakeService service({EchoOnce(grpc::Status::OK), Refuse(grpc::StatusCode::ALREADY_EXISTS)});
   GrpcLink link(ChannelTo(service.address()), Token());

@@ -10,6 +10,8 @@
 namespace accel {
 namespace {
 
+constexpr size_t kMostMessageBytes = 4096;
+
 v1::ExitRecord::Kind ToProto(ExitFact::Kind kind) {
   switch (kind) {
     case ExitFact::Kind::kExited:
@@ -45,6 +47,13 @@ std::map<std::string, std::string> Split(const std::vector<std::string>& pairs) 
   return env;
 }
 
+absl::Status TooLarge(size_t workers, size_t bytes_each) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the environments of its ", workers, " workers have ", bytes_each, " bytes each, ",
+      workers * bytes_each, " together, and one start carries at most ", kMostPayloadBytes,
+      ": pass large values in a file instead of --env, or run fewer processes on a node"));
+}
+
 }  // namespace
 
 GenerationState ToProto(GenerationReport::State state) {
@@ -68,7 +77,8 @@ v1::ExitRecord ToProto(const ExitFact& fact) {
   record.set_signal(fact.signal);
   record.set_core_dumped(fact.core_dumped);
   record.set_out_of_memory(fact.out_of_memory);
-  record.set_message(Printable(fact.message));  // It may quote a path, which is any bytes.
+  // It may quote a path, which is any bytes, and grows where they are made printable.
+  record.set_message(Shortened(Printable(fact.message), kMostMessageBytes));
   return record;
 }
 
@@ -95,8 +105,8 @@ void ToProto(const GenerationReport& report, v1::ObservedGeneration* observed) {
   }
 }
 
-GenerationStart ToStart(const v1::DesiredGeneration& desired,
-                        const std::vector<std::string>& base_env) {
+absl::StatusOr<GenerationStart> ToStart(const v1::DesiredGeneration& desired,
+                                        const std::vector<std::string>& base_env) {
   GenerationStart start;
   start.id = {JobId(desired.key().job_id()), desired.key().generation()};
   start.argv.assign(desired.argv().begin(), desired.argv().end());
@@ -108,13 +118,19 @@ GenerationStart ToStart(const v1::DesiredGeneration& desired,
   start.orphan_grace = absl::Milliseconds(desired.failure_grace_ms());
   std::map<std::string, std::string> shared = Split(base_env);
   Lay(desired.env(), &shared);
+  size_t bytes = 0;
   for (const v1::DesiredWorker& worker : desired.workers()) {
     std::map<std::string, std::string> env = shared;
     Lay(worker.env(), &env);
     WorkerStart& to = start.workers.emplace_back();
     to.rank = worker.rank();
     to.local_rank = worker.local_rank();
-    for (auto& [name, value] : env) to.env.push_back(absl::StrCat(name, "=", value));
+    for (auto& [name, value] : env) {
+      bytes += to.env.emplace_back(absl::StrCat(name, "=", value)).size();
+    }
+    if (bytes > kMostPayloadBytes) {
+      return TooLarge(desired.workers_size(), bytes / start.workers.size());
+    }
   }
   return start;
 }

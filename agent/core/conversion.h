@@ -1,6 +1,10 @@
 // Between the shim's vocabulary (no protobuf there) and the coordinator's.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
 #include "agent/core/generation_state.h"
 #include "agent/shim/messages.h"
 #include "proto/node.pb.h"
@@ -16,7 +20,9 @@ void ToProto(const GenerationReport& report, v1::ObservedGeneration* observed);
 
 // What a desired generation asks of the shim. `base_env` is the agent's own environment as
 // NAME=VALUE; the desired variables are laid over it. Directories are the agent's to add.
-GenerationStart ToStart(const v1::DesiredGeneration& desired,
-                        const std::vector<std::string>& base_env);
+// INVALID_ARGUMENT: the environments of all workers are more than one start carries
+// (kMostPayloadBytes), with both sizes.
+absl::StatusOr<GenerationStart> ToStart(const v1::DesiredGeneration& desired,
+                                        const std::vector<std::string>& base_env);
 
 }  // namespace accel

@@ -3,9 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "common/status_matchers.h"
+
 namespace accel {
 namespace {
 
+using ::accel::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
 TEST(ToStart, LaysTheDesiredVariablesOverTheAgentsOwn) {
@@ -19,9 +27,25 @@ TEST(ToStart, LaysTheDesiredVariablesOverTheAgentsOwn) {
   v1::EnvVar* own = worker->add_env();
   own->set_name("RANK");
   own->set_value("4");
-  const GenerationStart start = ToStart(desired, {"HOME=/root", "COLOR=red", "broken"});
-  ASSERT_EQ(start.workers.size(), 1u);
-  EXPECT_THAT(start.workers[0].env, UnorderedElementsAre("HOME=/root", "COLOR=green", "RANK=4"));
+  const auto start = ToStart(desired, {"HOME=/root", "COLOR=red", "broken"});
+  ASSERT_OK(start);
+  ASSERT_EQ(start->workers.size(), 1u);
+  EXPECT_THAT(start->workers[0].env, UnorderedElementsAre("HOME=/root", "COLOR=green", "RANK=4"));
+}
+
+TEST(ToStart, MoreThanOneStartCarriesIsRefusedWithBothSizes) {
+  v1::DesiredGeneration desired;
+  desired.mutable_key()->set_job_id("a");
+  v1::EnvVar* large = desired.add_env();
+  large->set_name("A");
+  large->set_value(std::string((1 << 20) - 2, 'x'));
+  for (int rank = 0; rank < 15; ++rank) desired.add_workers()->set_rank(rank);
+  EXPECT_OK(ToStart(desired, {}));
+  for (int rank = 15; rank < 1024; ++rank) desired.add_workers()->set_rank(rank);
+  EXPECT_THAT(ToStart(desired, {}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("1024 workers"), HasSubstr("1073741824 together"),
+                             HasSubstr("16777216"), HasSubstr("--env"))));
 }
 
 TEST(ToProto, KeepsEveryKindOfExit) {
@@ -32,6 +56,12 @@ TEST(ToProto, KeepsEveryKindOfExit) {
   EXPECT_EQ(ToProto(ExitFact{.kind = Kind::kNotStarted}).kind(), v1::ExitRecord::NOT_STARTED);
   EXPECT_EQ(ToProto(ExitFact{.kind = Kind::kShimDied}).kind(), v1::ExitRecord::SHIM_DIED);
   EXPECT_EQ(ToProto(ExitFact{.message = "no \xFF"}).message(), "no \xEF\xBF\xBD");
+}
+
+TEST(ToProto, AMessageOfControlBytesKeepsItsBoundThoughEachBecomesFour) {
+  const v1::ExitRecord record = ToProto(ExitFact{.message = std::string(4096, '\x01') + " ends."});
+  EXPECT_LE(record.message().size(), 4096u);
+  EXPECT_THAT(record.message(), EndsWith(" ends."));
 }
 
 }  // namespace

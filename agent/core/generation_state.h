@@ -1,10 +1,11 @@
 // The life of one generation on one node, as the agent reports it:
 //
-//   (desired) ──▶ STARTING ──every exec done──▶ RUNNING ──told to stop──▶ STOPPING ──no process
-//   left──▶ ENDED
-//                    │                             │ ▲ └── told to stop ─▶ STOPPING  └──────────
-//                    all workers gone, none left ─────────────┤ └────────── could not start, shim
-//                    died ────────────────────────────────────────────┘
+//   (desired) ─▶ STARTING ─▶ RUNNING ─▶ STOPPING ─▶ ENDED
+//
+//   STARTING ─▶ RUNNING    every exec is done
+//   STARTING ─▶ STOPPING   told to stop, or a rank could not start
+//   RUNNING  ─▶ STOPPING   told to stop, or all workers have gone
+//   any      ─▶ ENDED      no process is left; nothing was started; the shim has died
 //
 // Nothing leads back, and ENDED is final: it stays until the coordinator lists the generation under
 // `forget`.

@@ -6,10 +6,14 @@
 #include "absl/strings/str_cat.h"
 #include "agent/core/conversion.h"
 #include "agent/core/generation_state.h"
-#include "agent/logs/printable.h"
+#include "agent/core/report_texts.h"
 
 namespace accel {
 namespace {
+
+// As shells report a command with too many arguments, and whatever a command cannot help.
+constexpr int kCannotExecuteCode = 126;
+constexpr int kNodeFailedCode = 1;
 
 GenerationId IdOf(const v1::GenerationKey& key) { return {JobId(key.job_id()), key.generation()}; }
 
@@ -34,6 +38,14 @@ void NodeState::SetDesired(v1::NodeDesired desired) {
   desired_ = std::move(desired);
   has_desired_ = true;
   ForgetWhatIsCommitted();
+  CountStaleStarts();
+}
+
+void NodeState::CountStaleStarts() {
+  for (const v1::DesiredGeneration& each : desired_.generations()) {
+    const GenerationId id = IdOf(each.key());
+    if (!each.stop() && !generations_.contains(id) && Newest(id.job) > id.generation) ++refused_;
+  }
 }
 
 void NodeState::ForgetWhatIsCommitted() {
@@ -46,7 +58,10 @@ void NodeState::ForgetWhatIsCommitted() {
 }
 
 void NodeState::Apply(const ShimReport& report) {
-  if (report.shim_ended) shims_.erase(report.job);
+  if (report.shim_ended) {
+    shims_.erase(report.job);
+    leaving_shims_.erase(report.job);
+  }
   if (!report.generation.has_value()) return;
   const auto found = generations_.find(report.generation->id);
   if (found == generations_.end() || Ended(found->second.observed)) return;
@@ -55,16 +70,28 @@ void NodeState::Apply(const ShimReport& report) {
   if (to != local.observed.state() && !IsLegalStep(local.observed.state(), to)) return;
   ToProto(*report.generation, &local.observed);
   ++revision_;
+  BoundTexts();
 }
 
-void NodeState::StartFailed(const GenerationId& id, const std::string& why) {
+void NodeState::BoundTexts() {
+  int64_t bytes = 0;
+  std::vector<v1::ObservedGeneration*> oldest_first;  // Job ids sort by the time of their submit.
+  for (auto& [id, local] : generations_) {
+    bytes += TextBytes(local.observed);
+    oldest_first.push_back(&local.observed);
+  }
+  ShortenTexts(bytes - kMostTextBytes, oldest_first);
+}
+
+void NodeState::StartFailed(const GenerationId& id, const absl::Status& why, bool has_shim) {
+  if (!has_shim) shims_.erase(id.job);
   const auto found = generations_.find(id);
-  shims_.erase(id.job);  // A start fails only where there is no shim (any more); the next one gets
-                         // a new one.
   if (found == generations_.end() || Ended(found->second.observed)) return;
-  v1::ExitRecord* failure = found->second.observed.mutable_failure();
-  failure->set_kind(v1::ExitRecord::NOT_STARTED);
-  failure->set_message(Printable(why));
+  ExitFact failure;
+  failure.kind = ExitFact::Kind::kNotStarted;
+  failure.code = absl::IsInvalidArgument(why) ? kCannotExecuteCode : kNodeFailedCode;
+  failure.message = std::string(why.message());
+  *found->second.observed.mutable_failure() = ToProto(failure);
   Step(&found->second, v1::ObservedGeneration::ENDED);
 }
 
@@ -72,7 +99,8 @@ std::vector<AgentAction> NodeState::Reconcile() {
   std::vector<AgentAction> actions;
   if (!has_desired_) return actions;
   StopWhatIsNotDesired(&actions);
-  StartWhatIsDesired(&actions);
+  TakeInWhatIsDesired();
+  StartWhatCanBeStarted(&actions);
   EndIdleShims(&actions);
   return actions;
 }
@@ -86,6 +114,11 @@ void NodeState::StopWhatIsNotDesired(std::vector<AgentAction>* actions) {
     if (found != wanted.end() && !found->second->stop()) continue;
     const absl::Duration grace =
         found == wanted.end() ? local.orphan_grace : absl::Milliseconds(found->second->grace_ms());
+    if (local.to_start.has_value()) {  // No shim knows of it.
+      local.to_start.reset();
+      Step(&local, v1::ObservedGeneration::ENDED);
+      continue;
+    }
     if (local.stop_sent.has_value() && *local.stop_sent <= grace) continue;
     local.stop_sent = grace;
     if (local.observed.state() != v1::ObservedGeneration::STOPPING) {
@@ -95,7 +128,7 @@ void NodeState::StopWhatIsNotDesired(std::vector<AgentAction>* actions) {
   }
 }
 
-void NodeState::StartWhatIsDesired(std::vector<AgentAction>* actions) {
+void NodeState::TakeInWhatIsDesired() {
   for (const v1::DesiredGeneration& desired : desired_.generations()) {
     const GenerationId id = IdOf(desired.key());
     if (generations_.contains(id)) continue;
@@ -104,17 +137,12 @@ void NodeState::StartWhatIsDesired(std::vector<AgentAction>* actions) {
       Insert(desired.key(), v1::ObservedGeneration::ENDED);
       continue;
     }
-    const std::optional<Generation> newest = Newest(id.job);
-    if (newest.has_value() && *newest > id.generation) {
-      ++refused_;
-      continue;
-    }
-    if (!OlderIsAlive(id)) StartOne(desired, actions);
+    if (Newest(id.job) > id.generation) continue;  // Stale, and counted as it came.
+    if (!AnyIsAlive(id.job)) TakeIn(desired);
   }
 }
 
-void NodeState::StartOne(const v1::DesiredGeneration& desired, std::vector<AgentAction>* actions) {
-  const GenerationId id = IdOf(desired.key());
+void NodeState::TakeIn(const v1::DesiredGeneration& desired) {
   Local* local = Insert(desired.key(), v1::ObservedGeneration::STARTING);
   local->orphan_grace = absl::Milliseconds(desired.failure_grace_ms());
   if (desired.store_socket() != 0) {
@@ -128,8 +156,16 @@ void NodeState::StartOne(const v1::DesiredGeneration& desired, std::vector<Agent
     }
     store_sockets_.erase(socket);
   }
-  if (shims_.insert(id.job).second) actions->push_back(StartShimAction{id.job});
-  actions->push_back(StartGenerationAction{desired});
+  local->to_start = desired;
+}
+
+void NodeState::StartWhatCanBeStarted(std::vector<AgentAction>* actions) {
+  for (auto& [id, local] : generations_) {
+    if (!local.to_start.has_value() || leaving_shims_.contains(id.job)) continue;
+    const bool with_shim = shims_.insert(id.job).second;
+    actions->push_back(StartGenerationAction{*std::move(local.to_start), with_shim});
+    local.to_start.reset();
+  }
 }
 
 void NodeState::EndIdleShims(std::vector<AgentAction>* actions) {
@@ -142,24 +178,36 @@ void NodeState::EndIdleShims(std::vector<AgentAction>* actions) {
       continue;
     }
     actions->push_back(EndShimAction{*shim});
+    leaving_shims_.insert(*shim);
     shim = shims_.erase(shim);
   }
 }
 
-v1::NodeObserved NodeState::Observed() const {
+v1::NodeObserved NodeState::Observed(int64_t most_bytes) const {
   v1::NodeObserved observed = identity_;
   observed.set_applied_version(applied_version_);
   for (const v1::StoreSocket& socket : store_sockets_) *observed.add_store_sockets() = socket;
-  int unforgotten = 0;
-  for (const auto& [id, local] : generations_) {
-    *observed.add_generations() = local.observed;
-    unforgotten += Ended(local.observed);
-  }
-  if (unforgotten >= kMaxUnforgotten) {
-    observed.set_refuses_work(
-        absl::StrCat("holds ", unforgotten, " results that the coordinator has not yet stored"));
-  }
+  for (const auto& [id, local] : generations_) *observed.add_generations() = local.observed;
+  observed.set_refuses_work(WhyNoNewWork());
+  auto* generations = observed.mutable_generations();
+  const std::vector<v1::ObservedGeneration*> oldest_first(generations->pointer_begin(),
+                                                          generations->pointer_end());
+  const auto excess = [&] { return static_cast<int64_t>(observed.ByteSizeLong()) - most_bytes; };
+  while (excess() > 0 && ShortenTexts(excess(), oldest_first)) continue;
   return observed;
+}
+
+std::string NodeState::WhyNoNewWork() const {
+  int unforgotten = 0;
+  int workers = 0;
+  for (const auto& [id, local] : generations_) {
+    if (!Ended(local.observed)) continue;
+    ++unforgotten;
+    workers += local.observed.workers_size();
+  }
+  if (unforgotten < kMaxUnforgotten && workers < kMaxUnforgottenWorkers) return "";
+  return absl::StrCat("holds ", unforgotten, " results of ", workers,
+                      " processes that the coordinator has not yet stored");
 }
 
 bool NodeState::IsAlive(const GenerationId& id) const {
@@ -187,9 +235,9 @@ void NodeState::Step(Local* local, GenerationState to) {
   ++revision_;
 }
 
-bool NodeState::OlderIsAlive(const GenerationId& id) const {
+bool NodeState::AnyIsAlive(const JobId& job) const {
   return std::any_of(generations_.begin(), generations_.end(), [&](const auto& entry) {
-    return entry.first.job == id.job && !Ended(entry.second.observed);
+    return entry.first.job == job && !Ended(entry.second.observed);
   });
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using State = v1::ObservedGeneration;
+
+constexpr int64_t kMostBytes = 12 << 20;
 
 v1::NodeObserved Identity() {
   v1::NodeObserved identity;
@@ -55,10 +59,9 @@ void AddForget(v1::NodeDesired* desired, const std::string& job, int generation)
 
 std::vector<std::string> Names(const std::vector<AgentAction>& actions) {
   struct Namer {
-    std::string operator()(const StartShimAction& a) { return "shim " + a.job.value(); }
     std::string operator()(const StartGenerationAction& a) {
       return "start " + a.desired.key().job_id() + "/" +
-             std::to_string(a.desired.key().generation());
+             std::to_string(a.desired.key().generation()) + (a.with_shim ? " with shim" : "");
     }
     std::string operator()(const StopGenerationAction& a) {
       return "stop " + a.stop.id.job.value() + "/" + std::to_string(a.stop.id.generation) + " " +
@@ -95,10 +98,10 @@ TEST(NodeState, StartsOnceHoweverOftenItIsAsked) {
   v1::NodeDesired desired = Desired(1);
   AddStart(&desired, "a", 1);
   node.SetDesired(desired);
-  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("shim a", "start a/1"));
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/1 with shim"));
   node.SetDesired(desired);
   EXPECT_THAT(node.Reconcile(), IsEmpty());
-  EXPECT_EQ(node.Observed().generations(0).state(), State::STARTING);
+  EXPECT_EQ(node.Observed(kMostBytes).generations(0).state(), State::STARTING);
 }
 
 TEST(NodeState, TakesTheStoreSocketOfThePlan) {
@@ -110,9 +113,9 @@ TEST(NodeState, TakesTheStoreSocketOfThePlan) {
   AddStart(&desired, "a", 1)->set_store_socket(7);
   AddStart(&desired, "b", 1)->set_store_socket(7);
   node.SetDesired(desired);
-  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("shim a", "start a/1"));
-  EXPECT_EQ(node.Observed().store_sockets_size(), 0);
-  const v1::NodeObserved observed = node.Observed();
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/1 with shim"));
+  EXPECT_EQ(node.Observed(kMostBytes).store_sockets_size(), 0);
+  const v1::NodeObserved observed = node.Observed(kMostBytes);
   EXPECT_EQ(observed.generations(1).state(), State::ENDED);
   EXPECT_TRUE(observed.generations(1).store_socket_gone());
 }
@@ -123,7 +126,7 @@ TEST(NodeState, StopsWithTheGraceAskedForAndShortensItOnly) {
   AddStop(&desired, "a", 1, 30000);
   node.SetDesired(desired);
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/1 30s"));
-  EXPECT_EQ(node.Observed().generations(0).state(), State::STOPPING);
+  EXPECT_EQ(node.Observed(kMostBytes).generations(0).state(), State::STOPPING);
   node.SetDesired(desired);
   EXPECT_THAT(node.Reconcile(), IsEmpty());
   v1::NodeDesired sooner = Desired(3);
@@ -138,7 +141,7 @@ TEST(NodeState, AStopOvertakingItsStartLeavesAnEndedGeneration) {
   AddStop(&desired, "a", 1, 1000);
   node.SetDesired(desired);
   EXPECT_THAT(node.Reconcile(), IsEmpty());
-  EXPECT_EQ(node.Observed().generations(0).state(), State::ENDED);
+  EXPECT_EQ(node.Observed(kMostBytes).generations(0).state(), State::ENDED);
   v1::NodeDesired late = Desired(2);
   AddStart(&late, "a", 1);
   node.SetDesired(late);
@@ -161,11 +164,11 @@ TEST(NodeState, KeepsAnEndedGenerationUntilItIsForgotten) {
   node.Apply(Report("a", 1, GenerationReport::State::kEnded));
   node.SetDesired(Desired(2));
   EXPECT_THAT(node.Reconcile(), IsEmpty());
-  EXPECT_EQ(node.Observed().generations_size(), 1);
+  EXPECT_EQ(node.Observed(kMostBytes).generations_size(), 1);
   v1::NodeDesired desired = Desired(3);
   AddForget(&desired, "a", 1);
   node.SetDesired(desired);
-  EXPECT_EQ(node.Observed().generations_size(), 0);
+  EXPECT_EQ(node.Observed(kMostBytes).generations_size(), 0);
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("end a"));
 }
 
@@ -174,7 +177,7 @@ TEST(NodeState, NeverForgetsWhatStillRuns) {
   v1::NodeDesired desired = Desired(2);
   AddForget(&desired, "a", 1);
   node.SetDesired(desired);
-  EXPECT_EQ(node.Observed().generations_size(), 1);
+  EXPECT_EQ(node.Observed(kMostBytes).generations_size(), 1);
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/1 5s"));
 }
 
@@ -206,7 +209,7 @@ TEST(NodeState, AKilledShimIsReplacedForTheNextGeneration) {
   v1::NodeDesired desired = Desired(2);
   AddStart(&desired, "a", 2);
   node.SetDesired(desired);
-  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("shim a", "start a/2"));
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/2 with shim"));
 }
 
 // Invariant 5.
@@ -251,7 +254,7 @@ TEST(NodeState, ExitRecordsAreWrittenOnce) {
   report.generation->state = GenerationReport::State::kEnded;
   report.generation->workers[0].exit->code = 9;
   node.Apply(report);
-  EXPECT_EQ(node.Observed().generations(0).workers(0).exit().code(), 7);
+  EXPECT_EQ(node.Observed(kMostBytes).generations(0).workers(0).exit().code(), 7);
 }
 
 TEST(NodeState, AFailedStartEndsTheGenerationWithItsReason) {
@@ -260,11 +263,67 @@ TEST(NodeState, AFailedStartEndsTheGenerationWithItsReason) {
   AddStart(&desired, "a", 1);
   node.SetDesired(desired);
   node.Reconcile();
-  node.StartFailed({JobId("a"), 1}, "no shim");
-  const v1::NodeObserved observed = node.Observed();
+  node.StartFailed({JobId("a"), 1}, absl::InternalError("no shim"), /*has_shim=*/false);
+  const v1::NodeObserved observed = node.Observed(kMostBytes);
   EXPECT_EQ(observed.generations(0).state(), State::ENDED);
   EXPECT_EQ(observed.generations(0).failure().kind(), v1::ExitRecord::NOT_STARTED);
+  EXPECT_EQ(observed.generations(0).failure().code(), 1);
   EXPECT_EQ(observed.generations(0).failure().message(), "no shim");
+  v1::NodeDesired next = Desired(2);
+  AddStart(&next, "a", 2);
+  node.SetDesired(next);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/2 with shim"));
+}
+
+TEST(NodeState, AShimThatRefusedAStartServesTheNextAndIsEnded) {
+  NodeState node = Running();
+  node.StartFailed({JobId("a"), 1}, absl::InvalidArgumentError("too large"), /*has_shim=*/true);
+  EXPECT_EQ(node.Observed(kMostBytes).generations(0).failure().code(), 126);
+  v1::NodeDesired next = Desired(2);
+  AddStart(&next, "a", 2);
+  node.SetDesired(next);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/2"));
+  node.StartFailed({JobId("a"), 2}, absl::InvalidArgumentError("too large"), /*has_shim=*/true);
+  v1::NodeDesired forget = Desired(3);
+  AddForget(&forget, "a", 1);
+  AddForget(&forget, "a", 2);
+  node.SetDesired(forget);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("end a"));
+}
+
+// A node whose last shim of job "a" was told to end, and that was then given generation 2.
+NodeState Leaving() {
+  NodeState node = Running();
+  node.Apply(Report("a", 1, GenerationReport::State::kEnded));
+  v1::NodeDesired forget = Desired(2);
+  AddForget(&forget, "a", 1);
+  node.SetDesired(forget);
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("end a"));
+  v1::NodeDesired next = Desired(3);
+  AddStart(&next, "a", 2);
+  node.SetDesired(next);
+  return node;
+}
+
+TEST(NodeState, AStartWaitsForAShimThatLeaves) {
+  NodeState node = Leaving();
+  EXPECT_THAT(node.Reconcile(), IsEmpty());
+  EXPECT_EQ(node.Observed(kMostBytes).generations(0).state(), State::STARTING);
+  node.Apply({.job = JobId("a"), .generation = std::nullopt, .shim_ended = true});
+  EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/2 with shim"));
+  EXPECT_THAT(node.Reconcile(), IsEmpty());
+}
+
+TEST(NodeState, AStopOfAStartThatWaitsEndsItAtOnce) {
+  NodeState node = Leaving();
+  node.Reconcile();
+  v1::NodeDesired stop = Desired(4);
+  AddStop(&stop, "a", 2, 30000);
+  node.SetDesired(stop);
+  EXPECT_THAT(node.Reconcile(), IsEmpty());
+  EXPECT_EQ(node.Observed(kMostBytes).generations(0).state(), State::ENDED);
+  node.Apply({.job = JobId("a"), .generation = std::nullopt, .shim_ended = true});
+  EXPECT_THAT(node.Reconcile(), IsEmpty());
 }
 
 // Invariant 8.
@@ -275,7 +334,53 @@ TEST(NodeState, RefusesWorkWhenTooManyResultsWait) {
     AddStop(&desired, "j" + std::to_string(i), 1, 0);
   node.SetDesired(desired);
   node.Reconcile();
-  EXPECT_THAT(node.Observed().refuses_work(), testing::HasSubstr("256 results"));
+  EXPECT_THAT(node.Observed(kMostBytes).refuses_work(), testing::HasSubstr("256 results"));
+}
+
+// Generation 1 of a job whose ranks have all failed; 20 such lines are what a shim reports at most.
+ShimReport Failed(const std::string& job, int ranks, int lines) {
+  ShimReport report = Report(job, 1, GenerationReport::State::kEnded);
+  for (int rank = 0; rank < ranks; ++rank) {
+    WorkerReport worker = {.rank = rank, .pid = 1000000 + rank, .start_time_ticks = 1ull << 40};
+    worker.exit = ExitFact{.code = 3};
+    worker.last_lines.assign(lines, std::string(204, 'x'));
+    report.generation->workers.push_back(worker);
+  }
+  return report;
+}
+
+NodeState WithFailed(int generations, int ranks, int lines) {
+  NodeState node(Identity());
+  v1::NodeDesired desired = Desired(1);
+  for (int i = 0; i < generations; ++i) AddStart(&desired, "j" + std::to_string(1000 + i), 1);
+  node.SetDesired(desired);
+  node.Reconcile();
+  for (int i = 0; i < generations; ++i)
+    node.Apply(Failed("j" + std::to_string(1000 + i), ranks, lines));
+  return node;
+}
+
+// Invariant 8: while the coordinator is away, nothing is forgotten.
+TEST(NodeState, WhatWaitsForTheCoordinatorIsBoundedAndKeepsEveryExitCode) {
+  const NodeState node = WithFailed(64, 64, 20);
+  for (const int64_t most : {16 << 20, 7 << 20, 1 << 20}) {
+    const v1::NodeObserved observed = node.Observed(most);
+    EXPECT_LE(static_cast<int64_t>(observed.ByteSizeLong()), std::min<int64_t>(most, 7 << 20));
+    ASSERT_EQ(observed.generations_size(), 64);
+    for (const v1::ObservedGeneration& each : observed.generations()) {
+      ASSERT_EQ(each.state(), State::ENDED);
+      for (const v1::ObservedWorker& worker : each.workers()) ASSERT_EQ(worker.exit().code(), 3);
+    }
+  }
+  EXPECT_EQ(node.Observed(7 << 20).generations(63).workers(63).last_lines_size(), 20)
+      << "the newest says most";
+}
+
+TEST(NodeState, RefusesWorkWhenTooManyProcessesOfResultsWait) {
+  EXPECT_EQ(WithFailed(31, 1024, 1).Observed(kMostBytes).refuses_work(), "");
+  const v1::NodeObserved observed = WithFailed(32, 1024, 1).Observed(kMostBytes);
+  EXPECT_THAT(observed.refuses_work(), testing::HasSubstr("32768 processes"));
+  EXPECT_LE(observed.ByteSizeLong(), 12u << 20);
 }
 
 }  // namespace

@@ -17,7 +17,6 @@
 namespace accel {
 
 constexpr size_t kFrameHeaderBytes = 8;
-constexpr size_t kMostPayloadBytes = 16 << 20;  // A start with the environments of many workers.
 constexpr size_t kMostWaitingFds = 4;
 
 struct Frame {

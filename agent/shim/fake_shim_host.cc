@@ -47,6 +47,10 @@ absl::Status FakeShimHost::StartGeneration(const GenerationStart& start, UniqueF
   if (found == shims_.end() || found->second.ended) {
     return absl::NotFoundError(absl::StrCat("Job ", start.id.job.value(), " has no shim."));
   }
+  if (found->second.leaving) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("The shim of job ", start.id.job.value(), " was told to end."));
+  }
   std::optional<GenerationReport>& newest = found->second.newest;
   if (newest && start.id.generation <= newest->id.generation) return absl::OkStatus();
   if (newest && newest->state != State::kEnded) {
@@ -83,14 +87,26 @@ absl::Status FakeShimHost::StopGeneration(const GenerationStop& stop) {
 
 void FakeShimHost::EndShim(const JobId& job) {
   const auto found = shims_.find(job);
-  if (found == shims_.end() || found->second.ended) return;
+  if (found == shims_.end() || found->second.ended || found->second.leaving) return;
   if (found->second.newest && found->second.newest->state != State::kEnded) {
     ExitFact killed = Fact(ExitFact::Kind::kSignalled);
     killed.signal = 9;
     ExitAll(job, killed);
   }
+  found->second.leaving = true;
+  if (hold_leaving_) return;
   found->second.ended = true;
   Changed(job);
+}
+
+void FakeShimHost::HoldLeaving(bool hold) {
+  hold_leaving_ = hold;
+  if (hold) return;
+  for (auto& [job, shim] : shims_) {
+    if (!shim.leaving || shim.ended) continue;
+    shim.ended = true;
+    Changed(job);
+  }
 }
 
 std::vector<ShimReport> FakeShimHost::TakeReports() {

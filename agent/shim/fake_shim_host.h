@@ -20,7 +20,8 @@ class FakeShimHost final : public ShimHost {
   absl::Status StartShim(const JobId& job) override;
   absl::Status StartGeneration(const GenerationStart& start, UniqueFd store_socket) override;
   absl::Status StopGeneration(const GenerationStop& stop) override;
-  void EndShim(const JobId& job) override;  // At once, with what runs killed.
+  // Kills what runs. The shim is gone by the next TakeReports(), or later: see HoldLeaving().
+  void EndShim(const JobId& job) override;
   std::vector<ShimReport> TakeReports() override;
   int wake_fd() const override { return wake_.get(); }
 
@@ -31,6 +32,9 @@ class FakeShimHost final : public ShimHost {
 
   // The next StartShim fails with this.
   void FailNextShim(absl::Status status) { next_shim_ = std::move(status); }
+
+  // Whether shims that were told to end go on leaving, as real ones do for some milliseconds.
+  void HoldLeaving(bool hold);
 
   // What a shim would report; the job must have a generation. `Exit` of the last running worker
   // ends the generation.
@@ -45,6 +49,7 @@ class FakeShimHost final : public ShimHost {
   struct Shim {
     std::optional<GenerationReport> newest;
     bool changed = false;
+    bool leaving = false;
     bool ended = false;
   };
 
@@ -56,6 +61,7 @@ class FakeShimHost final : public ShimHost {
   std::vector<GenerationStart> starts_;
   std::vector<GenerationStop> stops_;
   absl::Status next_shim_;
+  bool hold_leaving_ = false;
 };
 
 }  // namespace accel

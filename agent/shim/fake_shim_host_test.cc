@@ -80,6 +80,20 @@ TEST(FakeShimHostTest, KilledShim) {
   EXPECT_TRUE(absl::IsNotFound(host.StartGeneration(MakeStart(2), UniqueFd())));
 }
 
+TEST(FakeShimHostTest, AShimThatLeavesTakesNoStart) {
+  FakeShimHost host;
+  host.HoldLeaving(true);
+  ASSERT_OK(host.StartShim(kJob));
+  host.EndShim(kJob);
+  host.EndShim(kJob);
+  EXPECT_FALSE(Readable(host));
+  EXPECT_TRUE(absl::IsFailedPrecondition(host.StartGeneration(MakeStart(1), UniqueFd())));
+  EXPECT_TRUE(absl::IsAlreadyExists(host.StartShim(kJob)));
+  host.HoldLeaving(false);
+  EXPECT_TRUE(TakeOnly(&host).shim_ended);
+  EXPECT_OK(host.StartShim(kJob));
+}
+
 TEST(FakeShimHostTest, ErrorsOfTheRealOne) {
   FakeShimHost host;
   EXPECT_TRUE(absl::IsNotFound(host.StartGeneration(MakeStart(1), UniqueFd())));

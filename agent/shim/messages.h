@@ -75,4 +75,7 @@ struct GenerationReport {
   std::optional<ExitFact> failure;  // Of the node's part as a whole.
 };
 
+// Of a start or a report in its frame (channel.h): the environments of many workers fit.
+constexpr size_t kMostPayloadBytes = 16 << 20;
+
 }  // namespace accel

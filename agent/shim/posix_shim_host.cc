@@ -114,6 +114,10 @@ absl::Status PosixShimHost::StartGeneration(const GenerationStart& start, Unique
   if (shim == nullptr) {
     return absl::NotFoundError(absl::StrCat("Job ", start.id.job.value(), " has no shim."));
   }
+  if (shim->end_sent) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("The shim of job ", start.id.job.value(), " was told to end."));
+  }
   if (shim->newest && start.id.generation <= shim->newest->id.generation) return absl::OkStatus();
   if (shim->newest && shim->newest->state != GenerationReport::State::kEnded) {
     return absl::FailedPreconditionError(absl::StrCat("Generation ", shim->newest->id.generation,

@@ -36,9 +36,6 @@ class PosixShimHost final : public ShimHost {
   ~PosixShimHost() override;
 
   absl::Status StartShim(const JobId& job) override;
-
-  // Further errors: INVALID_ARGUMENT: the start is too large for a frame, or lacks its socket.
-  // FAILED_PRECONDITION: an earlier generation has not ended.
   absl::Status StartGeneration(const GenerationStart& start, UniqueFd store_socket) override;
   absl::Status StopGeneration(const GenerationStop& stop) override;
   void EndShim(const JobId& job) override;

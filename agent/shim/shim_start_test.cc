@@ -191,6 +191,16 @@ TEST_F(ShimStartTest, StartThatIsTooLarge) {
               testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("limit")));
 }
 
+TEST_F(ShimStartTest, AShimThatWasToldToEndTakesNoStart) {
+  const auto start = Script("exit 0");
+  ASSERT_OK(host().StartShim(start.id.job));
+  host().EndShim(start.id.job);
+  EXPECT_THAT(host().StartGeneration(start, UniqueFd()),
+              testing::StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("told to end")));
+  EndShim(start.id.job);
+  EXPECT_EQ(RunToEnd(start).workers[0].exit->code, 0);
+}
+
 TEST_F(ShimStartTest, StartThatTheKernelFindsTooLarge) {
   auto start = Script("exit 0");
   start.workers[0].env.push_back("LARGE=" + std::string(4 << 20, 'x'));

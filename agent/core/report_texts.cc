@@ -1,0 +1,87 @@
+#include "agent/core/report_texts.h"
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "agent/logs/printable.h"
+
+namespace accel {
+namespace {
+
+constexpr char kNote[] = "(earlier lines are left out here: the node has too much to report)";
+constexpr size_t kLineBytes = 256;
+constexpr size_t kFewWordsBytes = 64;
+// Of each text, for its place in the message and in the reader's memory.
+constexpr int64_t kTextOverhead = 32;
+
+// Such a tail stays as it is: the note and one line are no shorter.
+constexpr int64_t kShortTailBytes = sizeof(kNote) + kLineBytes + 2 * kTextOverhead;
+
+// How much may stay: see ShortenTexts().
+enum class Keep { kLastLine, kFewWords, kNothing };
+
+int64_t BytesOf(const std::string& text) {
+  return static_cast<int64_t>(text.size()) + kTextOverhead;
+}
+
+int64_t MessageBytes(const v1::ExitRecord& exit) {
+  return exit.message().empty() ? 0 : BytesOf(exit.message());
+}
+
+int64_t TailBytes(const v1::ObservedWorker& worker) {
+  int64_t bytes = 0;
+  for (const std::string& line : worker.last_lines()) bytes += BytesOf(line);
+  return bytes;
+}
+
+void ShortenTail(Keep keep, v1::ObservedWorker* worker) {
+  if (keep != Keep::kLastLine) return worker->clear_last_lines();
+  const int lines = worker->last_lines_size();
+  if (TailBytes(*worker) <= kShortTailBytes) return;
+  std::string last = Shortened(worker->last_lines(lines - 1), kLineBytes);
+  worker->clear_last_lines();
+  worker->add_last_lines(kNote);
+  worker->add_last_lines(std::move(last));
+}
+
+void ShortenMessage(Keep keep, v1::ExitRecord* exit) {
+  if (keep == Keep::kNothing) return exit->clear_message();
+  exit->set_message(
+      Shortened(exit->message(), keep == Keep::kLastLine ? kLineBytes : kFewWordsBytes));
+}
+
+void Shorten(Keep keep, v1::ObservedGeneration* generation) {
+  if (generation->has_failure()) ShortenMessage(keep, generation->mutable_failure());
+  for (v1::ObservedWorker& worker : *generation->mutable_workers()) {
+    if (worker.has_exit()) ShortenMessage(keep, worker.mutable_exit());
+    ShortenTail(keep, &worker);
+  }
+}
+
+}  // namespace
+
+int64_t TextBytes(const v1::ObservedGeneration& generation) {
+  int64_t bytes = MessageBytes(generation.failure());
+  for (const v1::ObservedWorker& worker : generation.workers()) {
+    bytes += MessageBytes(worker.exit()) + TailBytes(worker);
+  }
+  return bytes;
+}
+
+bool ShortenTexts(int64_t excess, const std::vector<v1::ObservedGeneration*>& oldest_first) {
+  bool any = false;
+  for (const Keep keep : {Keep::kLastLine, Keep::kFewWords, Keep::kNothing}) {
+    for (v1::ObservedGeneration* generation : oldest_first) {
+      if (excess <= 0) return any;
+      const int64_t before = TextBytes(*generation);
+      Shorten(keep, generation);
+      const int64_t saved = before - TextBytes(*generation);
+      any |= saved > 0;
+      excess -= saved;
+    }
+  }
+  return any;
+}
+
+}  // namespace accel

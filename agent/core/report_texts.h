@@ -1,0 +1,23 @@
+// Keeps a node's report within what the coordinator accepts. States, exit codes and signals are
+// always reported; the texts beside them (why something failed, and the last lines that workers
+// printed) are what can be shortened. All of a worker's output stays on the node's disk.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "proto/node.pb.h"
+
+namespace accel {
+
+// How many bytes a generation's texts take: no less than in a report, because many short texts
+// weigh more than their letters where the report is read.
+int64_t TextBytes(const v1::ObservedGeneration& generation);
+
+// Makes texts shorter until they take `excess` of these bytes less, or none is left; returns
+// whether there was anything to do. Three times it goes through the generations in this order, the
+// oldest first, and stops as soon as it is enough: at first each worker keeps its last line and a
+// note, then no line and a few words of why it failed, then nothing.
+bool ShortenTexts(int64_t excess, const std::vector<v1::ObservedGeneration*>& oldest_first);
+
+}  // namespace accel
