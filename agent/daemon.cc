@@ -36,8 +36,9 @@
 namespace accel {
 namespace {
 
-// How long what an earlier agent left may take to end: its jobs' graces, and a little.
-constexpr absl::Duration kPatience = absl::Seconds(40);
+constexpr size_t kMostNameBytes = 128;  // The coordinator refuses longer ones.
+// How long processes that were killed may take to die.
+constexpr absl::Duration kDeathPatience = absl::Seconds(40);
 constexpr absl::Duration kSweepPause = absl::Milliseconds(5);
 
 // A desired state repeats the descriptions of the node's jobs: more than the coordinator keeps of
@@ -66,17 +67,21 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
   }
   ACCEL_RETURN_IF_ERROR(CheckLoopback(address));
   if (!IsUtf8(options.name)) return absl::InvalidArgumentError("--name: it must be UTF-8");
+  if (options.name.size() > kMostNameBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--name: it has ", options.name.size(), " bytes; at most ", kMostNameBytes));
+  }
   ACCEL_ASSIGN_OR_RETURN(v1::Inventory inventory, ProbeInventory(/*with_gpus=*/true));
   return MakeIdentity(node_id, options.name.empty() ? HostName() : options.name, address,
                       std::move(inventory));
 }
 
-// The same where control groups did not hold them: what an earlier agent has left although neither
-// it nor a shim of it runs any more (the state directory is ours). Its ranks are given out again
-// once this agent has reported, so nothing of them may be left by then.
+// Ends what an earlier agent has left although neither it nor a shim of it runs any more (the state
+// directory is ours), and no control group held it. Its ranks are given out again once this agent
+// has reported, so nothing of them may be left by then.
 absl::Status EndLeftovers(const StateDir& state_dir) {
   const std::string mark = absl::StrCat(kErrorFileVariable, "=", state_dir.jobs_dir(), "/");
-  const absl::Time give_up = SteadyClock()->Now() + kPatience;
+  const absl::Time give_up = SteadyClock()->Now() + kDeathPatience;
   for (bool said = false; const int killed = KillMarked(mark); absl::SleepFor(kSweepPause)) {
     if (!std::exchange(said, true)) {
       LogWarning("ends processes that an earlier agent has left", {{"processes", killed}});
@@ -96,7 +101,8 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_RETURN_IF_ERROR(CheckLoopback(coordinator.host));
   ACCEL_ASSIGN_OR_RETURN(const std::string token, FindToken(options.token_file, /*make=*/true));
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
-  ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(options.state_dir, kPatience));
+  ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir,
+                         StateDir::Open(options.state_dir, options.leftover_grace));
   ACCEL_ASSIGN_OR_RETURN(const v1::NodeObserved identity,
                          Identity(options, coordinator, state_dir.node_id()));
   const CgroupSupport cgroups = ProbeCgroups(identity.node_id());

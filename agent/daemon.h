@@ -16,10 +16,13 @@ struct AgentDaemonOptions {
   std::string token_file;  // See common/token.h.
   std::string shim;        // See agent/find_shim.h.
   int store_sockets = 4;   // Spare ones that listen.
+  // How long jobs that a dead agent has left on this node may take to end before they are killed.
+  absl::Duration leftover_grace = absl::Seconds(40);
 };
 
 // Runs until `stop_fd` is readable (OK, with every job of this node ended) or the agent cannot go
-// on. INVALID_ARGUMENT: an option, by name; FAILED_PRECONDITION: the state directory is in use;
+// on. INVALID_ARGUMENT: an option, by name; FAILED_PRECONDITION: another agent uses the state
+// directory;
 // UNAUTHENTICATED: the coordinator refuses the token; ALREADY_EXISTS: another agent has taken this
 // node over.
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd);

@@ -2,10 +2,17 @@
 #include <cstdio>
 #include <string>
 
+#include "absl/time/time.h"
 #include "agent/daemon.h"
 #include "common/log.h"
 #include "common/stop_signal.h"
 #include "common/version.h"
+
+namespace {
+
+constexpr double kMostLeftoverGrace = 86'400;
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const int stop_fd = accel::StopSignalFd();
@@ -29,11 +36,19 @@ int main(int argc, char** argv) {
                  "default: ACCEL_TOKEN, then ~/.config/accel/token, made if it is missing");
   app.add_option("--shim", options.shim,
                  "path of accel-shim; default: ACCEL_SHIM, then beside this program");
+  double leftover_grace = absl::ToDoubleSeconds(options.leftover_grace);
+  app.add_option(
+         "--leftover_grace,--leftover-grace", leftover_grace,
+         "seconds in which jobs that an agent has left by its death may end before this one "
+         "kills them")
+      ->check(CLI::Range(0.0, kMostLeftoverGrace))
+      ->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
+  options.leftover_grace = absl::Seconds(leftover_grace);
   accel::InitLog("accel-agent", accel::LogLevel::kInfo);
   const absl::Status status = accel::RunAgentDaemon(options, stop_fd);
   if (status.ok()) return 0;

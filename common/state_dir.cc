@@ -5,14 +5,18 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "common/clock.h"
+#include "common/lock_holders.h"
 #include "common/log.h"
 #include "common/status_macros.h"
 
@@ -35,12 +39,21 @@ absl::Status MakeDir(const std::string& dir) {
       absl::StrCat("cannot make the state directory ", dir, ": ", error.message()));
 }
 
-std::string ReadHolder(int fd) {
+std::string ReadDaemon(int fd) {
   char text[32];
   const ssize_t size = pread(fd, text, sizeof text, 0);
   if (size <= 0) return "of unknown id";
   return std::string(
       absl::StripAsciiWhitespace(absl::string_view(text, static_cast<size_t>(size))));
+}
+
+// Whom to name: the daemon that took the lock, if it has it still; else those who inherited it.
+std::string Holder(int fd, const std::string& path) {
+  const std::string daemon = ReadDaemon(fd);
+  std::vector<std::string> holders;
+  for (const pid_t pid : LockHolders(path)) holders.push_back(absl::StrCat(pid));
+  const bool has_it = std::find(holders.begin(), holders.end(), daemon) != holders.end();
+  return holders.empty() || has_it ? daemon : absl::StrJoin(holders, ", ");
 }
 
 }  // namespace
@@ -59,14 +72,14 @@ absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view 
       if (!std::exchange(said, true)) {
         LogWarning("waits for another process that has the state directory",
                    {{"lock", path},
-                    {"pid", ReadHolder(fd.get())},
+                    {"pid", Holder(fd.get(), path)},
                     {"at_most", absl::FormatDuration(patience)}});
       }
       absl::SleepFor(kLockPause);
       continue;
     }
     return absl::FailedPreconditionError(
-        absl::StrCat("the state directory ", dir, " is in use by process ", ReadHolder(fd.get()),
+        absl::StrCat("the state directory ", dir, " is in use by process ", Holder(fd.get(), path),
                      "; stop it, or choose another --state_dir"));
   }
   const std::string pid = absl::StrCat(getpid(), "\n");

@@ -5,20 +5,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "agent/process/stop_and_kill.h"
+#include "common/lock_holders.h"
+#include "common/log.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
 
 namespace accel {
 namespace {
+
+constexpr char kDaemon[] = "agent";
+// Between a SIGKILL and the end of those that it was for.
+constexpr absl::Duration kDeathPatience = absl::Seconds(10);
 
 absl::Status Failed(absl::string_view what, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", what, " ", path));
@@ -47,18 +57,71 @@ absl::Status WriteSmall(const std::string& path, const std::string& content) {
     return Failed("write", aside);
   }
   if (rename(aside.c_str(), path.c_str()) != 0) return Failed("rename to", path);
+  // The new name is on the disk only once the folder is.
+  const std::string folder = std::filesystem::path(path).parent_path();
+  const UniqueFd names(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!names.valid() || fsync(names.get()) != 0) return Failed("write", folder);
   return absl::OkStatus();
 }
 
-absl::StatusOr<NodeId> ReadOrMakeNodeId(const std::string& path) {
-  ACCEL_ASSIGN_OR_RETURN(std::string id, ReadSmall(path));
-  if (!id.empty()) return NodeId(id);
+absl::StatusOr<std::string> DrawId() {
   char bytes[8];
-  if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-    return Failed("draw random bytes for", path);
-  id = absl::BytesToHexString(absl::string_view(bytes, sizeof(bytes)));
-  ACCEL_RETURN_IF_ERROR(WriteSmall(path, id + "\n"));
+  if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
+    return absl::InternalError("the kernel gave no random bytes for the id of this node");
+  }
+  return absl::BytesToHexString(absl::string_view(bytes, sizeof(bytes)));
+}
+
+// The file has the id and the inode of the directory that the id was drawn for: a copy of it has
+// another inode, and must not pass for the same node.
+absl::StatusOr<NodeId> ReadOrMakeNodeId(const std::string& dir) {
+  const std::string path = dir + "/node_id";
+  struct stat info;
+  if (stat(dir.c_str(), &info) != 0) return Failed("look at", dir);
+  const std::string inode = absl::StrCat(info.st_ino);
+  ACCEL_ASSIGN_OR_RETURN(const std::string text, ReadSmall(path));
+  auto [id, of_inode] =
+      std::pair<std::string, std::string>(absl::StrSplit(text, absl::MaxSplits(' ', 1)));
+  if (!id.empty() && of_inode == inode) return NodeId(id);
+  if (!id.empty() && !of_inode.empty()) {
+    LogWarning("the state directory is a copy, and so this node gets an id of its own",
+               {{"directory", dir}, {"id_of_the_original", id}});
+    id.clear();
+  }
+  if (id.empty()) {
+    ACCEL_ASSIGN_OR_RETURN(id, DrawId());
+  }
+  ACCEL_RETURN_IF_ERROR(WriteSmall(path, absl::StrCat(id, " ", inode, "\n")));
   return NodeId(id);
+}
+
+// Ends whoever holds the lock of an agent that is dead, with all that descends from them. False:
+// that agent lives, or nobody is to be seen.
+bool EndShimsOfADeadAgent(const std::string& lock_path) {
+  const std::vector<pid_t> holders = LockHolders(lock_path);
+  // Read after the look at the holders: an agent that has got the lock by now is named in it.
+  const absl::StatusOr<std::string> text = ReadSmall(lock_path);
+  pid_t agent = 0;
+  if (!text.ok() || !absl::SimpleAtoi(*text, &agent)) return false;
+  const auto holds = [&](pid_t pid) {
+    return std::find(holders.begin(), holders.end(), pid) != holders.end();
+  };
+  if (holders.empty() || holds(agent)) return false;
+  for (const pid_t pid : holders) {
+    LogWarning("ends a shim that a dead agent has left, and all that it has started",
+               {{"pid", pid}, {"agent", agent}});
+  }
+  StopAndKill([&](const ProcessEntry& entry, const StoppedProcesses& stopped) {
+    return holds(entry.pid) || stopped.count(entry.parent) > 0;
+  });
+  return true;
+}
+
+absl::StatusOr<UniqueFd> TakeLock(const std::string& dir, absl::Duration patience) {
+  absl::StatusOr<UniqueFd> lock = LockStateDir(dir, kDaemon, patience);
+  if (!absl::IsFailedPrecondition(lock.status())) return lock;
+  if (!EndShimsOfADeadAgent(absl::StrCat(dir, "/", kDaemon, ".lock"))) return lock;
+  return LockStateDir(dir, kDaemon, kDeathPatience);
 }
 
 }  // namespace
@@ -66,11 +129,11 @@ absl::StatusOr<NodeId> ReadOrMakeNodeId(const std::string& path) {
 absl::StatusOr<StateDir> StateDir::Open(const std::string& path, absl::Duration patience) {
   std::error_code error;
   const std::string absolute = std::filesystem::absolute(path, error).string();
-  ACCEL_ASSIGN_OR_RETURN(UniqueFd lock, LockStateDir(absolute, "agent", patience));
+  ACCEL_ASSIGN_OR_RETURN(UniqueFd lock, TakeLock(absolute, patience));
   if (mkdir((absolute + "/jobs").c_str(), 0700) != 0 && errno != EEXIST) {
     return Failed("create", absolute + "/jobs");
   }
-  ACCEL_ASSIGN_OR_RETURN(NodeId node_id, ReadOrMakeNodeId(absolute + "/node_id"));
+  ACCEL_ASSIGN_OR_RETURN(NodeId node_id, ReadOrMakeNodeId(absolute));
   return StateDir(absolute, std::move(lock), std::move(node_id));
 }
 

@@ -2,7 +2,7 @@
 //
 //   STATE_DIR/agent.lock                 held by the agent and by every shim that it started; the
 //                                        agent's pid is inside
-//   STATE_DIR/node_id                    who this node is, for ever
+//   STATE_DIR/node_id                    who this node is, for ever, and the inode of STATE_DIR
 //   STATE_DIR/jobs/JOB/gen_N/rank_R/     output of workers
 #pragma once
 
@@ -19,9 +19,10 @@ namespace accel {
 class StateDir {
  public:
   // Makes the directory (0700) where it is missing. The lock travels to the shims through
-  // `lock_fd`: while one of an earlier agent still ends its job, this waits, at most `patience`.
-  // FAILED_PRECONDITION: another agent uses the directory, or old shims do not end;
-  // PERMISSION_DENIED, NOT_FOUND and the like: the path, with the reason.
+  // `lock_fd`: while one of a dead agent still ends its job, this waits, at most `patience`, and
+  // then kills it with all that descends from it. A copy of another node's directory gets a node id
+  // of its own. FAILED_PRECONDITION: another agent uses the directory; PERMISSION_DENIED, NOT_FOUND
+  // and the like: the path, with the reason.
   static absl::StatusOr<StateDir> Open(const std::string& path, absl::Duration patience);
 
   const NodeId& node_id() const { return node_id_; }

@@ -3,14 +3,19 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <memory>
+#include <string>
+#include <utility>
 
+#include "absl/time/clock.h"
+#include "agent/process/process_table.h"
 #include "common/status_matchers.h"
+#include "common/unique_fd.h"
 
 namespace accel {
 namespace {
@@ -59,6 +64,87 @@ TEST(StateDir, AShimThatStillLivesHoldsTheLock) {
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("in use")));
   of_a_shim.reset();
   EXPECT_OK(StateDir::Open(path, absl::ZeroDuration()));
+}
+
+bool IsAlive(pid_t pid) {
+  const auto entry = ReadProcess(pid);
+  return entry.has_value() && !entry->zombie();
+}
+
+void AwaitDeath(pid_t pid) {
+  const absl::Time give_up = absl::Now() + absl::Minutes(1);
+  while (IsAlive(pid) && absl::Now() < give_up) absl::SleepFor(absl::Milliseconds(1));
+  EXPECT_FALSE(IsAlive(pid));
+}
+
+// An agent that dies and leaves a shim with a worker in a session of its own, both of which ignore
+// what is asked of them. The pids of the shim and of the worker.
+std::pair<pid_t, pid_t> LeaveAShim(const std::string& path) {
+  int pids[2];
+  EXPECT_EQ(pipe(pids), 0);
+  const pid_t agent = fork();
+  if (agent == 0) {
+    absl::StatusOr<StateDir> dir = StateDir::Open(path, absl::ZeroDuration());
+    if (!dir.ok()) _exit(1);
+    if (fork() > 0) _exit(0);
+    const pid_t worker = fork();
+    if (worker == 0) {
+      setsid();
+      close(dir->lock_fd());
+      while (true) pause();
+    }
+    const pid_t both[2] = {getpid(), worker};
+    if (write(pids[1], both, sizeof(both)) != sizeof(both)) _exit(1);
+    while (true) pause();
+  }
+  waitpid(agent, nullptr, 0);
+  pid_t both[2] = {0, 0};
+  EXPECT_EQ(read(pids[0], both, sizeof(both)), static_cast<ssize_t>(sizeof(both)));
+  close(pids[0]);
+  close(pids[1]);
+  return {both[0], both[1]};
+}
+
+TEST(StateDir, ShimsOfADeadAgentAreEndedWithAllThatDescendsFromThem) {
+  const std::string path = NewDir("dead");
+  const auto [shim, worker] = LeaveAShim(path);
+  ASSERT_TRUE(IsAlive(shim));
+  ASSERT_TRUE(IsAlive(worker));
+  EXPECT_OK(StateDir::Open(path, absl::Milliseconds(10)));
+  AwaitDeath(shim);
+  AwaitDeath(worker);
+}
+
+TEST(StateDir, ACopyIsAnotherNode) {
+  const std::string path = NewDir("original");
+  const auto id_of = [](const std::string& dir) {
+    absl::StatusOr<StateDir> open = StateDir::Open(dir, absl::ZeroDuration());
+    EXPECT_OK(open);
+    return open.ok() ? open->node_id().value() : "";
+  };
+  const std::string original = id_of(path);
+  const std::string copy = NewDir("copy");
+  std::filesystem::copy(path, copy, std::filesystem::copy_options::recursive);
+  const std::string other = id_of(copy);
+  EXPECT_NE(other, original);
+  EXPECT_EQ(id_of(copy), other);
+  EXPECT_EQ(id_of(path), original);
+
+  const std::string moved = NewDir("moved");
+  std::filesystem::rename(path, moved);
+  EXPECT_EQ(id_of(moved), original) << "a directory that was renamed is the same one";
+}
+
+// Written by a version that did not write the inode.
+TEST(StateDir, AnIdAloneIsTakenOver) {
+  const std::string path = NewDir("old");
+  std::filesystem::create_directories(path);
+  std::ofstream(path + "/node_id") << "0123456789abcdef\n";
+  for (int i = 0; i < 2; ++i) {
+    absl::StatusOr<StateDir> dir = StateDir::Open(path, absl::ZeroDuration());
+    ASSERT_OK(dir);
+    EXPECT_EQ(dir->node_id().value(), "0123456789abcdef");
+  }
 }
 
 TEST(StateDir, SaysWhichPathItCannotMake) {

@@ -19,6 +19,8 @@ constexpr size_t kMaxNameBytes = 128;
 constexpr int kMaxGpuId = 1023;
 constexpr int kMaxTerminalColumns = 10'000;
 constexpr int64_t kMaxMillis = int64_t{10} * 366 * 24 * 3600 * 1000;
+// A job that is told to end holds its nodes for as long as its grace.
+constexpr int64_t kMaxGraceMillis = int64_t{24} * 3600 * 1000;
 
 absl::Status Bad(absl::string_view field, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(field, ": ", why));
@@ -27,6 +29,11 @@ absl::Status Bad(absl::string_view field, absl::string_view why) {
 absl::Status InRange(absl::string_view field, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return absl::OkStatus();
   return Bad(field, absl::StrCat("must be ", least, " to ", most, ", not ", value));
+}
+
+absl::Status CheckGrace(absl::string_view field, int64_t ms) {
+  if (ms >= 0 && ms <= kMaxGraceMillis) return absl::OkStatus();
+  return Bad(field, absl::StrCat("must be 0 to ", kMaxGraceMillis, ", which is a day, not ", ms));
 }
 
 bool HasNul(const std::string& text) { return text.find('\0') != std::string::npos; }
@@ -109,8 +116,8 @@ absl::Status CheckLife(const v1::JobSpec& spec) {
   ACCEL_RETURN_IF_ERROR(InRange("max_restarts", spec.max_restarts(), 0, kMaxRestarts));
   ACCEL_RETURN_IF_ERROR(InRange("time_limit_ms", spec.time_limit_ms(), 0, kMaxMillis));
   ACCEL_RETURN_IF_ERROR(InRange("start_deadline_ms", spec.start_deadline_ms(), 0, kMaxMillis));
-  ACCEL_RETURN_IF_ERROR(InRange("stop_grace_ms", spec.stop_grace_ms(), 0, kMaxMillis));
-  ACCEL_RETURN_IF_ERROR(InRange("failure_grace_ms", spec.failure_grace_ms(), 0, kMaxMillis));
+  ACCEL_RETURN_IF_ERROR(CheckGrace("stop_grace_ms", spec.stop_grace_ms()));
+  ACCEL_RETURN_IF_ERROR(CheckGrace("failure_grace_ms", spec.failure_grace_ms()));
   if (spec.on_agent_loss() != v1::ON_AGENT_LOSS_UNSPECIFIED && spec.on_agent_loss() != v1::END) {
     return Bad("on_agent_loss", "this version knows END only");
   }

@@ -86,6 +86,16 @@ TEST(JobSpec, AProcessAloneMayBringAWorldOfItsOwn) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--gpu_ids")));
 }
 
+TEST(JobSpec, AGraceIsADayAtMostAndTheErrorSaysSo) {
+  v1::JobSpec spec = Good();
+  spec.set_stop_grace_ms(86'400'000);
+  spec.set_failure_grace_ms(86'400'000);
+  EXPECT_OK(ValidateJobSpec(spec));
+  spec.set_failure_grace_ms(86'400'001);
+  EXPECT_THAT(ValidateJobSpec(spec),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("a day")));
+}
+
 struct Case {
   std::string field;
   std::function<void(v1::JobSpec*)> spoil;
@@ -130,7 +140,8 @@ TEST(JobSpec, RefusesWhatDoesNotAndNamesTheField) {
       {"max_restarts", [](v1::JobSpec* s) { s->set_max_restarts(-1); }},
       {"time_limit_ms", [](v1::JobSpec* s) { s->set_time_limit_ms(-1); }},
       {"start_deadline_ms", [](v1::JobSpec* s) { s->set_start_deadline_ms(-1); }},
-      {"stop_grace_ms", [](v1::JobSpec* s) { s->set_stop_grace_ms(int64_t{1} << 50); }},
+      {"stop_grace_ms", [](v1::JobSpec* s) { s->set_stop_grace_ms(86'400'001); }},
+      {"failure_grace_ms", [](v1::JobSpec* s) { s->set_failure_grace_ms(86'400'001); }},
       {"failure_grace_ms", [](v1::JobSpec* s) { s->set_failure_grace_ms(-1); }},
       {"on_agent_loss",
        [](v1::JobSpec* s) { s->set_on_agent_loss(static_cast<v1::OnAgentLoss>(2)); }},

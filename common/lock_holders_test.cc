@@ -1,0 +1,46 @@
+#include "common/lock_holders.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "common/unique_fd.h"
+
+namespace accel {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(LockHolders, AreThoseWhoShareTheOpenFileAndNobodyWhoWaits) {
+  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/lock";
+  UniqueFd locked(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_TRUE(locked.valid());
+  EXPECT_THAT(LockHolders(path), IsEmpty());
+  ASSERT_EQ(flock(locked.get(), LOCK_EX), 0);
+  const UniqueFd waits(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  EXPECT_THAT(LockHolders(path), ElementsAre(getpid()));
+
+  const pid_t child = fork();  // It inherits the lock.
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  EXPECT_THAT(LockHolders(path), ElementsAre(getpid(), child));
+  locked.reset();
+  EXPECT_THAT(LockHolders(path), ElementsAre(child));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_THAT(LockHolders(path), IsEmpty());
+}
+
+TEST(LockHolders, OfNoFileAreNone) { EXPECT_THAT(LockHolders("/no/such/file"), IsEmpty()); }
+
+}  // namespace
+}  // namespace accel
