@@ -9,15 +9,20 @@
 
 #include "agent/core/conversion.h"
 #include "agent/logs/log_paths.h"
-#include "agent/state/prune_output.h"
 #include "common/log.h"
 #include "common/status_macros.h"
 
 namespace accel {
 namespace {
 
-std::string LogDir(const std::string& base, const GenerationId& id) {
-  return GenerationLogDir(JobLogDir(base, id.job.value()), id.generation);
+// `own`: the directory that the job asked for, if any.
+std::string LogDir(const std::string& jobs_dir, const std::string& own, const GenerationId& id) {
+  return GenerationLogDir(JobLogDir(own.empty() ? jobs_dir : own, id.job.value()), id.generation);
+}
+
+OutputPruner::Options In(const std::string& jobs_dir, OutputPruner::Options options) {
+  options.jobs_dir = jobs_dir;
+  return options;
 }
 
 }  // namespace
@@ -26,18 +31,20 @@ Agent::Agent(Options options, Dependencies dependencies)
     : options_(std::move(options)),
       with_(dependencies),
       state_(options_.identity),
+      pruner_(In(options_.jobs_dir, options_.output)),
       heartbeat_(options_.heartbeat) {
   state_.SetStoreSockets(with_.store_sockets->List());
-  PruneJobs(options_.jobs_dir, {}, options_.jobs_kept);
+  pruner_.PruneJobs({});
 }
 
 absl::Status Agent::RunOnce() {
   for (const ShimReport& report : with_.shims->TakeReports()) state_.Apply(report);
   Exchange();
-  Act(state_.Reconcile());
+  const std::vector<AgentAction> actions = state_.Reconcile();
+  TidyUp();
+  Act(actions);
   Relay();
   ReportIfDue();
-  TidyUp();
   return with_.link->fatal();
 }
 
@@ -50,6 +57,7 @@ void Agent::Exchange() {
   std::optional<v1::NodeDesired> desired = with_.link->TakeDesired();
   if (!desired.has_value()) return;
   state_.SetDesired(*std::move(desired));
+  NoteRefusals();
   if (const int64_t ms = state_.desired().heartbeat_ms(); ms > 0)
     heartbeat_ = absl::Milliseconds(ms);
 }
@@ -58,11 +66,9 @@ void Agent::Relay() {
   std::vector<RelaySource> sources;
   for (const v1::LogReader& reader : state_.desired().log_readers()) {
     const GenerationId id{JobId(reader.job_id()), reader.generation()};
-    const auto own = log_dirs_.find(id);
-    sources.push_back(
-        {.reader = reader,
-         .log_dir = own != log_dirs_.end() ? own->second : LogDir(options_.jobs_dir, id),
-         .complete = !state_.IsAlive(id)});
+    sources.push_back({.reader = reader,
+                       .log_dir = LogDir(options_.jobs_dir, reader.log_dir(), id),
+                       .complete = !state_.IsAlive(id)});
   }
   with_.relays->Set(sources);
 }
@@ -96,14 +102,8 @@ absl::Status Agent::Start(const StartGenerationAction& action, bool* has_shim) {
     ACCEL_RETURN_IF_ERROR(with_.shims->StartShim(start.id.job));
     *has_shim = true;
   }
-  start.log_dir =
-      LogDir(desired.log_dir().empty() ? options_.jobs_dir : desired.log_dir(), start.id);
-  if (desired.log_dir().empty()) {
-    PruneGenerations(JobLogDir(options_.jobs_dir, start.id.job.value()), start.id.generation,
-                     options_.generations_kept);
-  } else {
-    log_dirs_[start.id] = start.log_dir;
-  }
+  start.log_dir = LogDir(options_.jobs_dir, desired.log_dir(), start.id);
+  if (desired.log_dir().empty()) pruner_.PruneGenerations(start.id.job, start.id.generation);
   return with_.shims->StartGeneration(start, std::move(socket));
 }
 
@@ -121,11 +121,15 @@ void Agent::Perform(const EndShimAction& action) { with_.shims->EndShim(action.j
 
 void Agent::TidyUp() {
   std::set<JobId> jobs = state_.jobs();
-  const bool any_left = !std::includes(jobs.begin(), jobs.end(), jobs_.begin(), jobs_.end());
+  if (jobs == jobs_) return;
   jobs_ = std::move(jobs);
-  if (!any_left) return;
-  std::erase_if(log_dirs_, [&](const auto& entry) { return !jobs_.contains(entry.first.job); });
-  PruneJobs(options_.jobs_dir, jobs_, options_.jobs_kept);
+  pruner_.PruneJobs(jobs_);
+}
+
+void Agent::NoteRefusals() {
+  if (state_.refused() == refusals_noted_) return;
+  refusals_noted_ = state_.refused();
+  LogWarning("refused what an older state of the cluster wants", {{"so_far", refusals_noted_}});
 }
 
 void Agent::ReportIfDue() {

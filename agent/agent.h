@@ -5,11 +5,8 @@
 // One thread calls everything; tests call RunOnce() by hand.
 #pragma once
 
-#include <map>
-#include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -17,6 +14,7 @@
 #include "agent/core/node_state.h"
 #include "agent/log_relays.h"
 #include "agent/shim/shim_host.h"
+#include "agent/state/output_pruner.h"
 #include "agent/store_sockets.h"
 #include "common/clock.h"
 
@@ -28,8 +26,7 @@ class Agent {
     v1::NodeObserved identity;          // See NodeState.
     std::vector<std::string> base_env;  // What workers inherit, as NAME=VALUE.
     std::string jobs_dir;               // Where output goes unless the job says otherwise.
-    size_t jobs_kept = 200;             // Of finished jobs, the newest keep their output there.
-    int generations_kept = 32;          // Of one job, the newest.
+    OutputPruner::Options output = {};  // What is kept there; its jobs_dir is set to that.
     absl::Duration heartbeat = absl::Seconds(1);  // Until the coordinator says otherwise.
   };
 
@@ -65,16 +62,17 @@ class Agent {
   void Perform(const StopGenerationAction& action);
   void Perform(const EndShimAction& action);
   absl::Status Start(const StartGenerationAction& action, bool* has_shim);
-  // What is kept of jobs that are over stays within bounds.
+  // Tells the pruner which jobs are here.
   void TidyUp();
+  void NoteRefusals();
   void ReportIfDue();
 
   const Options options_;
   const Dependencies with_;
   NodeState state_;
-  // Of generations with a directory of the job's own choice.
-  std::map<GenerationId, std::string> log_dirs_;
-  std::set<JobId> jobs_;  // That were here when the last turn ended.
+  OutputPruner pruner_;
+  std::set<JobId> jobs_;  // That are here.
+  int64_t refusals_noted_ = 0;
   uint64_t session_ = 0;
   uint64_t sequence_ = 0;
   uint64_t reported_revision_ = 0;

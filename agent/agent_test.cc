@@ -6,10 +6,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
 #include "agent/fake_link.h"
 #include "agent/shim/fake_shim_host.h"
 #include "common/status_matchers.h"
@@ -58,6 +62,10 @@ class AgentTest : public ::testing::Test {
     return forget;
   }
 
+  ~AgentTest() override {
+    if (!disk_answers_.HasBeenNotified()) disk_answers_.Notify();
+  }
+
   // A turn, and the state that the last report carries.
   const v1::NodeObserved& Turn() {
     EXPECT_OK(agent_.RunOnce());
@@ -72,11 +80,16 @@ class AgentTest : public ::testing::Test {
   SimulatedClock clock_;
   StoreSockets sockets_{"127.0.0.1", 2};
   uint64_t version_ = 0;
+  absl::Notification disk_answers_;  // A disk hangs until then, when something is deleted.
+  const std::function<void(const std::filesystem::path&, std::error_code*)> remove_ =
+      [this](const std::filesystem::path& path, std::error_code* error) {
+        disk_answers_.WaitForNotification();
+        std::filesystem::remove(path, *error);
+      };
   Agent agent_{{.identity = Identity(),
                 .base_env = {"HOME=/root"},
                 .jobs_dir = jobs_dir_,
-                .jobs_kept = 2,
-                .generations_kept = 2},
+                .output = {.jobs_kept = 2, .generations_kept = 2, .remove = remove_}},
                {.shims = &shims_,
                 .link = &link_,
                 .store_sockets = &sockets_,
@@ -222,28 +235,66 @@ TEST_F(AgentTest, RelaysWhatIsReadAndKnowsWhenItIsComplete) {
   v1::LogReader* reader = desired.add_log_readers();
   reader->set_job_id("a");
   reader->set_generation(1);
+  reader->set_log_dir("/mine");
   link_.Desire(desired);
   Turn();
   ASSERT_EQ(relays_.sources.size(), 1u);
-  Turn();
+  EXPECT_EQ(shims_.starts()[0].log_dir, "/mine/a/gen_1");
   EXPECT_EQ(relays_.sources[0].log_dir, "/mine/a/gen_1");
   EXPECT_FALSE(relays_.sources[0].complete);
   shims_.ExitAll(JobId("a"), ExitFact{});
   Turn();
   EXPECT_TRUE(relays_.sources[0].complete);
+  v1::NodeDesired forget = Forget("a");
+  *forget.add_log_readers() = *reader;
+  link_.Desire(forget);
+  Turn();
+  ASSERT_EQ(relays_.sources.size(), 1u);
+  EXPECT_EQ(relays_.sources[0].log_dir, "/mine/a/gen_1") << "it has not moved";
 }
 
 // Names of what is in a folder.
 std::vector<std::string> Children(const std::string& dir) {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(dir)) {
-    names.push_back(entry.path().filename());
+  std::error_code error;  // It may be going away.
+  for (std::filesystem::directory_iterator entry(dir, error), end; !error && entry != end;
+       entry.increment(error)) {
+    names.push_back(entry->path().filename());
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
+void AwaitCount(size_t count, const std::string& dir) {
+  const absl::Time give_up = absl::Now() + absl::Minutes(1);
+  while (Children(dir).size() != count && absl::Now() < give_up) {
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+}
+
+TEST_F(AgentTest, HeartbeatsGoOnWhileADiskHangs) {
+  for (const char* job : {"a", "b", "c", "d"}) {
+    std::filesystem::create_directories(jobs_dir_ + "/" + job);
+  }
+  link_.Desire(Start("d"));
+  Turn();
+  shims_.ExitAll(JobId("d"), ExitFact{});
+  link_.Desire(Forget("d"));
+  Turn();
+  link_.Desire(Start("e"));
+  EXPECT_EQ(Turn().generations(0).job_id(), "e");
+  const size_t reports = link_.reports.size();
+  clock_.Advance(absl::Seconds(1));
+  Turn();
+  EXPECT_EQ(link_.reports.size(), reports + 1);
+  EXPECT_THAT(Children(jobs_dir_), ElementsAre("a", "b", "c", "d"));
+  disk_answers_.Notify();
+  AwaitCount(2, jobs_dir_);
+  EXPECT_THAT(Children(jobs_dir_), ElementsAre("c", "d"));
+}
+
 TEST_F(AgentTest, AJobThatEndsPushesOutTheOldestOutput) {
+  disk_answers_.Notify();
   for (const char* job : {"a", "b", "c"})
     std::filesystem::create_directories(jobs_dir_ + "/" + job);
   link_.Desire(Start("c"));
@@ -253,6 +304,7 @@ TEST_F(AgentTest, AJobThatEndsPushesOutTheOldestOutput) {
   EXPECT_THAT(Children(jobs_dir_), ElementsAre("a", "b", "c"));
   link_.Desire(Forget("c"));
   Turn();
+  AwaitCount(2, jobs_dir_);
   EXPECT_THAT(Children(jobs_dir_), ElementsAre("b", "c"));
 }
 
@@ -264,6 +316,8 @@ TEST_F(AgentTest, ANewGenerationPushesOutTheOldestOutput) {
   desired.mutable_generations(0)->mutable_key()->set_generation(4);
   link_.Desire(desired);
   Turn();
+  disk_answers_.Notify();
+  AwaitCount(1, jobs_dir_ + "/a");
   EXPECT_THAT(Children(jobs_dir_ + "/a"), ElementsAre("gen_3"));  // The shim makes gen_4.
 }
 

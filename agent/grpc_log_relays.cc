@@ -1,5 +1,6 @@
 #include "agent/grpc_log_relays.h"
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
@@ -17,8 +18,11 @@ namespace accel {
 namespace {
 
 constexpr size_t kChunkBytes = 64 << 10;
-// How soon a follower sees new output. Looked at only while somebody reads.
-constexpr absl::Duration kLook = absl::Milliseconds(50);
+// How soon a follower sees new output: at first, and of a rank that has been quiet for seconds.
+// Looked at only while somebody reads.
+constexpr absl::Duration kFirstLook = absl::Milliseconds(50);
+constexpr absl::Duration kSlowestLook = absl::Milliseconds(400);
+constexpr double kSlowdown = 1.05;  // From one look to the next.
 
 }  // namespace
 
@@ -35,7 +39,7 @@ class GrpcLogRelays::Relay {
       absl::MutexLock lock(&mutex_);
       stopping_ = true;
     }
-    stop_.Notify();
+    wake_.Notify();
     context_.TryCancel();
     thread_.join();
   }
@@ -44,8 +48,11 @@ class GrpcLogRelays::Relay {
   bool done() const { return done_; }
 
   void SetComplete() {
-    absl::MutexLock lock(&mutex_);
-    complete_ = true;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (std::exchange(complete_, true)) return;
+    }
+    wake_.Notify();
   }
 
  private:
@@ -64,14 +71,19 @@ class GrpcLogRelays::Relay {
     const std::string dir = RankLogDir(source_.log_dir, asked.rank());
     LogReader out(dir, LogStream::kStdout, asked.stdout_offset());
     LogReader err(dir, LogStream::kStderr, asked.stderr_offset());
+    absl::Duration look = kFirstLook;
     while (true) {
       // Asked before reading: what was complete by then will have been read to its end.
       const bool last = Complete() || !asked.follow();
       bool any = false;
       if (!Send(stream, &out, v1::STDOUT, &any) || !Send(stream, &err, v1::STDERR, &any)) return;
-      if (any) continue;
+      if (any) {
+        look = kFirstLook;
+        continue;
+      }
       if (last) break;
-      if (Pause()) return;
+      if (Pause(look)) return;
+      look = std::min(look * kSlowdown, kSlowestLook);
     }
     v1::LogChunk end = Chunk();
     end.set_end(true);
@@ -108,8 +120,8 @@ class GrpcLogRelays::Relay {
   }
 
   // True: the relay is to end.
-  bool Pause() {
-    stop_.WaitFor(kLook);
+  bool Pause(absl::Duration look) {
+    wake_.WaitFor(look);
     absl::MutexLock lock(&mutex_);
     return stopping_;
   }
@@ -119,7 +131,7 @@ class GrpcLogRelays::Relay {
   absl::Mutex mutex_;
   bool complete_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  Wakeup stop_;
+  Wakeup wake_;
   std::atomic<bool> done_{false};
   std::thread thread_;
 };

@@ -62,6 +62,7 @@ absl::StatusOr<std::vector<NodeId>> LogHub::Begin(LogReadId read,
       reader.wish.set_generation(generation->generation());
       reader.wish.set_rank(rank);
       reader.wish.set_follow(request.follow());
+      reader.wish.set_log_dir(job.spec().log_dir());
       readers.push_back(std::move(reader));
     }
   }

@@ -1,0 +1,138 @@
+#include "agent/state/output_pruner.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "agent/logs/log_paths.h"
+#include "common/clock.h"
+#include "common/log.h"
+
+namespace accel {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr absl::Duration kLogPause = absl::Minutes(1);
+
+// What is in a folder now; nothing if it cannot be read.
+std::vector<fs::path> Children(const fs::path& folder) {
+  std::vector<fs::path> children;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    children.push_back(entry->path());
+  }
+  return children;
+}
+
+}  // namespace
+
+OutputPruner::OutputPruner(Options options)
+    : options_(std::move(options)), failures_(kLogPause), thread_([this] { Run(); }) {}
+
+OutputPruner::~OutputPruner() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  thread_.join();
+}
+
+void OutputPruner::PruneJobs(std::set<JobId> live) {
+  absl::MutexLock lock(&mutex_);
+  live_ = std::move(live);
+  work_.jobs = true;
+}
+
+void OutputPruner::PruneGenerations(const JobId& job, Generation newest) {
+  absl::MutexLock lock(&mutex_);
+  work_.newest[job] = newest;
+}
+
+void OutputPruner::Run() {
+  const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || work_.jobs || !work_.newest.empty();
+  };
+  while (true) {
+    Work work;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(&due));
+      if (stopping_) return;
+      work = std::exchange(work_, Work());
+    }
+    for (const auto& [job, newest] : work.newest) PruneOldestGenerations(job, newest);
+    if (work.jobs) PruneOldestJobs();
+  }
+}
+
+void OutputPruner::PruneOldestJobs() {
+  std::vector<JobId> finished;
+  for (const fs::path& child : Children(options_.jobs_dir)) {
+    JobId job(child.filename().string());
+    if (!IsLive(job)) finished.push_back(std::move(job));
+  }
+  if (finished.size() <= options_.jobs_kept) return;
+  // Job ids sort by the time of their submit.
+  std::sort(finished.begin(), finished.end());
+  finished.resize(finished.size() - options_.jobs_kept);
+  for (const JobId& job : finished) {
+    if (!IsLive(job)) RemoveJob(job);  // It may have come back to this node in the meantime.
+  }
+}
+
+void OutputPruner::RemoveJob(const JobId& job) {
+  const fs::path folder = JobLogDir(options_.jobs_dir, job.value());
+  // Not the folder as a whole: the job may come back while this goes on, with another generation.
+  for (const fs::path& child : Children(folder)) RemoveTree(child);
+  Remove(folder);
+}
+
+void OutputPruner::PruneOldestGenerations(const JobId& job, Generation newest) {
+  const std::string folder = JobLogDir(options_.jobs_dir, job.value());
+  for (const Generation generation : ListGenerations(folder)) {
+    if (generation > newest - options_.generations_kept) continue;
+    RemoveTree(GenerationLogDir(folder, generation));
+  }
+}
+
+void OutputPruner::RemoveTree(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(fs::symlink_status(path, error))) {
+    for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (Stopping()) return;
+      RemoveTree(entry->path());
+    }
+  }
+  Remove(path);
+}
+
+void OutputPruner::Remove(const fs::path& path) {
+  if (Stopping()) return;
+  std::error_code error;
+  options_.remove(path, &error);
+  // A folder in which something new has appeared is in use again.
+  if (!error || error == std::errc::directory_not_empty) return;
+  if (const auto left_out = failures_.Admit(SteadyClock()->Now())) {
+    LogWarning("old output stays on the disk: it cannot be deleted",
+               {{"path", path.string()}, {"why", error.message()}, {"others", *left_out}});
+  }
+}
+
+void OutputPruner::RemoveOne(const fs::path& path, std::error_code* error) {
+  fs::remove(path, *error);
+}
+
+bool OutputPruner::IsLive(const JobId& job) {
+  absl::MutexLock lock(&mutex_);
+  return live_.contains(job);
+}
+
+bool OutputPruner::Stopping() {
+  absl::MutexLock lock(&mutex_);
+  return stopping_;
+}
+
+}  // namespace accel

@@ -1,0 +1,103 @@
+#include "agent/state/output_pruner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <initializer_list>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+
+namespace accel {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::UnorderedElementsAre;
+
+class OutputPrunerTest : public ::testing::Test {
+ protected:
+  void Make(std::initializer_list<const char*> folders) {
+    for (const char* folder : folders) fs::create_directories(dir_ / folder);
+  }
+
+  std::vector<std::string> Children(const std::string& folder = "") const {
+    std::vector<std::string> names;
+    std::error_code error;  // It may be going away.
+    for (fs::directory_iterator entry(dir_ / folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      names.push_back(entry->path().filename());
+    }
+    return names;
+  }
+
+  // Waits until so many things are left.
+  void AwaitCount(size_t count, const std::string& folder = "") const {
+    const absl::Time give_up = absl::Now() + absl::Minutes(1);
+    while (Children(folder).size() != count && absl::Now() < give_up) {
+      absl::SleepFor(absl::Milliseconds(1));
+    }
+  }
+
+  OutputPruner::Options Keep(size_t jobs, int generations = 100) const {
+    return {.jobs_dir = dir_, .jobs_kept = jobs, .generations_kept = generations};
+  }
+
+  const fs::path dir_ = fs::path(std::getenv("TEST_TMPDIR")) /
+                        ::testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST_F(OutputPrunerTest, TheOldestFinishedJobsGo) {
+  Make({"a/gen_1", "b/gen_1", "c/gen_1/rank_0", "d/gen_1"});
+  std::ofstream(dir_ / "b/notes") << "of a user";
+  OutputPruner pruner(Keep(1));
+  pruner.PruneJobs({JobId("a")});
+  AwaitCount(2);
+  EXPECT_THAT(Children(), UnorderedElementsAre("a", "d"));
+  pruner.PruneJobs({});
+  AwaitCount(1);
+  EXPECT_THAT(Children(), UnorderedElementsAre("d"));
+}
+
+TEST_F(OutputPrunerTest, TheNewestGenerationsStayAndSoDoesWhatIsNoGeneration) {
+  Make({"a/gen_1/rank_0", "a/gen_2", "a/gen_9", "a/gen_10", "a/notes"});
+  OutputPruner pruner(Keep(1, 3));
+  pruner.PruneGenerations(JobId("a"), 11);
+  AwaitCount(3, "a");
+  EXPECT_THAT(Children("a"), UnorderedElementsAre("gen_9", "gen_10", "notes"));
+}
+
+TEST_F(OutputPrunerTest, LinksAreDeletedAndNotFollowed) {
+  Make({"a/gen_1", "elsewhere/data"});
+  fs::create_directory_symlink(dir_ / "elsewhere", dir_ / "a/gen_1/link");
+  OutputPruner pruner(Keep(1));
+  pruner.PruneJobs({});
+  AwaitCount(1);
+  EXPECT_THAT(Children("elsewhere"), UnorderedElementsAre("data"));
+}
+
+// A disk that hangs: nobody waits for it, and what comes meanwhile is kept.
+TEST_F(OutputPrunerTest, AJobThatComesBackMeanwhileKeepsWhatItWrites) {
+  Make({"a/gen_1", "b/gen_1", "c/gen_1"});
+  absl::Notification hangs, goes_on;
+  OutputPruner::Options options = Keep(1);
+  options.remove = [&](const fs::path& path, std::error_code* error) {
+    if (!hangs.HasBeenNotified()) hangs.Notify();
+    goes_on.WaitForNotification();
+    fs::remove(path, *error);
+  };
+  OutputPruner pruner(options);
+  pruner.PruneJobs({});
+  hangs.WaitForNotification();  // In a/gen_1.
+  Make({"a/gen_2", "b/gen_2"});
+  pruner.PruneJobs({JobId("a"), JobId("b")});
+  goes_on.Notify();
+  AwaitCount(1, "a");
+  EXPECT_THAT(Children("a"), UnorderedElementsAre("gen_2"));
+  EXPECT_THAT(Children("b"), UnorderedElementsAre("gen_1", "gen_2"));
+}
+
+}  // namespace
+}  // namespace accel

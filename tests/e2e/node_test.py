@@ -1,0 +1,92 @@
+"""End-to-end tests: what one job, or a copy of a folder, can do to a node and to the other jobs on it."""
+
+import os
+import pathlib
+import shutil
+import signal
+
+from tests.e2e import cluster
+
+
+def children_of(pid):
+    """The living children of a process, zombies excluded."""
+    return [int(entry.name) for entry in pathlib.Path("/proc").iterdir()
+            if entry.name.isdigit() and cluster.is_alive(entry.name) and cluster.parent_of(entry.name) == pid]
+
+
+class Node(cluster.ClusterTest):
+    def long_job(self):
+        """A job that runs until the test ends; its id and the pid of its worker."""
+        job = self.accel("submit", "--cpu", "--name", "neighbour", self.script("echo $$ > pid; exec sleep 600")).out.split()[0]
+        return job, int(self.wait_for_file("pid"))
+
+    def assert_undisturbed(self, job, worker):
+        self.assertTrue(cluster.is_alive(worker))
+        [status] = self.jobs(job)
+        self.assertEqual((status["phase"], len(status["generations"])), ("RUNNING", 1))
+
+
+class Bounds(Node):
+    def test_a_program_that_is_a_long_text_fails_its_own_job_alone(self):
+        job, worker = self.long_job()
+        for text in ("123456789\n" * 13_100, "\n" * 131_000):
+            result = self.submit("--name", "text", "--processes_per_node", 120, "--", text)
+            self.assertEqual(result.code, 127, result)
+            self.assertLess(len(result.err), 5_000)
+            self.assertIn(" ... ", result.err)
+        self.assert_undisturbed(job, worker)
+        self.assertNotIn("RESOURCE_EXHAUSTED", self.log("n1"))
+
+    def test_a_start_that_is_too_large_says_so_and_leaves_no_shim(self):
+        for _ in range(2):
+            result = self.submit("--processes_per_node", 140, "--max_restarts", 1, "--env", "A=" + 130_000 * "x", "/bin/true")
+            self.assertEqual(result.code, 126, result)
+            self.assertIn("140 workers", result.err)
+            self.assertIn("16777216", result.err)
+        cluster.wait_until(lambda: not children_of(self.agents[0].pid), 20, "no shim is left")
+
+
+class Restarts(Node):
+    def test_a_storm_of_restarts_costs_no_generation_its_shim(self):
+        # The first restart has no pause. More jobs that restart together than the node has store sockets lose their shims
+        # while they wait for one, and soon need new ones.
+        script = self.script("exit 3")
+        submits = [self.start(cluster.ACCEL, "submit", "--cpu", "--processes_per_node", 2, "--max_restarts", 1, script)
+                   for _ in range(60)]
+        jobs = [self.finish(each).out.split()[0] for each in submits]
+        cluster.wait_until(lambda: all(job["phase"] == "FAILED" for job in self.jobs()), 60, "every job is over")
+        causes = [generation["cause"]["exit"] for job in jobs for generation in self.jobs(job)[0]["generations"]]
+        self.assertEqual(len(causes), 2 * len(jobs))
+        self.assertEqual([cause for cause in causes if cause.get("code") != 3], [])
+
+
+class Folders(Node):
+    def test_a_copy_of_a_state_directory_is_another_node(self):
+        job, worker = self.long_job()
+        shutil.copytree(self.path("n1"), self.path("copy"), symlinks=True)
+        twin = self.start_agent("copy")
+        self.wait_for_nodes(2)
+        self.assert_undisturbed(job, worker)
+        self.assertIsNone(self.agents[0].poll())
+        self.assertIsNone(twin.poll())
+        self.assertIn("is a copy", self.log("copy"))
+        self.assertNotEqual(self.path("n1/node_id").read_text().split()[0], self.path("copy/node_id").read_text().split()[0])
+
+    def test_what_does_not_end_does_not_keep_a_new_agent_out(self):
+        script = self.script("trap '' TERM; echo $$ > pid; exec sleep 600")
+        waiting = self.start(cluster.ACCEL, "submit", "--wait", "--cpu", script)
+        worker = int(self.wait_for_file("pid"))
+        [shim] = children_of(self.agents[0].pid)
+        self.agents[0].kill()
+        self.agents[0].wait()
+        os.kill(shim, signal.SIGSTOP)  # It holds the lock, and will not end what ignores SIGTERM.
+        self.agents[0] = self.start_agent("n1", flags=("--leftover_grace", 0.5))
+        self.assertEqual(self.finish(waiting, 60).code, 1)
+        self.assertFalse(cluster.is_alive(worker))
+        self.assertFalse(cluster.is_alive(shim))
+        self.assertIn(f"pid={shim}", self.log("n1"))
+        self.assertEqual(self.submit("/bin/true").code, 0)
+
+
+if __name__ == "__main__":
+    cluster.main()
