@@ -52,6 +52,7 @@ struct ChildPlan {
   const SpawnFd* fds;
   int fd_count;
   int terminal_fd;
+  const rlimit* open_files;  // Null: as it is.
   bool keep_hangup_ignored;
   volatile SpawnError* error;  // In the parent's memory, which the child shares.
 };
@@ -99,6 +100,9 @@ ACCEL_RUNS_IN_CHILD void PlaceDescriptors(const ChildPlan& plan) {
   }
   PlaceDescriptors(plan);
   if (*plan.workdir != '\0' && chdir(plan.workdir) != 0) Fail(plan, SpawnError::Step::kWorkdir);
+  if (plan.open_files != nullptr && setrlimit(RLIMIT_NOFILE, plan.open_files) != 0) {
+    Fail(plan, SpawnError::Step::kDescriptors);
+  }
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -155,10 +159,16 @@ SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored) {
   const std::vector<char*> env = Pointers(options.env);
   volatile SpawnError error;
   error.error = 0;
-  const ChildPlan plan = {
-      options.path.c_str(),    argv.data(),         env.data(),
-      options.workdir.c_str(), options.fds.data(),  static_cast<int>(options.fds.size()),
-      options.terminal_fd,     keep_hangup_ignored, &error};
+  const ChildPlan plan = {.path = options.path.c_str(),
+                          .argv = argv.data(),
+                          .env = env.data(),
+                          .workdir = options.workdir.c_str(),
+                          .fds = options.fds.data(),
+                          .fd_count = static_cast<int>(options.fds.size()),
+                          .terminal_fd = options.terminal_fd,
+                          .open_files = options.open_files ? &*options.open_files : nullptr,
+                          .keep_hangup_ignored = keep_hangup_ignored,
+                          .error = &error};
   // No handler of the caller may run in the child, on memory that it shares.
   sigset_t all, before;
   sigfillset(&all);

@@ -2,8 +2,10 @@
 // so the cost does not grow with the caller's memory, and several threads in the caller do no harm.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,7 @@ struct SpawnOptions {
   std::vector<SpawnFd> fds;
   int cgroup_fd = -1;    // A folder of cgroup v2 to start in; where that fails, it starts outside.
   int terminal_fd = -1;  // The child's process group becomes the foreground group of this terminal.
+  std::optional<rlimit> open_files;  // The child's RLIMIT_NOFILE; none: the caller's.
 };
 
 // What failed on the way to the program, and the system's reason.

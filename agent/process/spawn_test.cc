@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +83,19 @@ TEST(SpawnTest, DescriptorsMayTradePlaces) {
   char text[8];
   EXPECT_EQ(read(reader.get(), text, sizeof(text)), 2);
   EXPECT_EQ(text[0], 'x');
+}
+
+TEST(SpawnTest, TheChildGetsItsOwnLimitOfOpenFiles) {
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  SpawnOptions options = Shell("[ $(ulimit -n) = 99 ] && exit 5");
+  options.open_files = rlimit{99, before.rlim_max};
+  const SpawnResult result = Spawn(options, false);
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(ExitCode(result.pid), 5);
+  rlimit after;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &after), 0);
+  EXPECT_EQ(after.rlim_cur, before.rlim_cur) << "the caller's is as it was";
 }
 
 TEST(SpawnTest, HandlersOfTheCallerDoNotRunInTheChild) {
