@@ -28,8 +28,9 @@ constexpr absl::Duration kFirstSweepPause = absl::Milliseconds(1);
 constexpr absl::Duration kLongestSweepPause = absl::Milliseconds(100);
 constexpr absl::Duration kEndSlack = absl::Seconds(2);
 
-// How a process ended, as a sentence.
-std::string Ending(int wait_status) {
+// How a shim ended, as a sentence.
+std::string Ending(int wait_status, bool stood_still) {
+  if (stood_still) return "accel-shim stood still and was killed.";
   if (WIFSIGNALED(wait_status)) {
     return absl::StrCat("accel-shim was killed by signal ", WTERMSIG(wait_status), ".");
   }
@@ -55,16 +56,32 @@ ExitFact ShimDied(const std::string& how) {
   return fact;
 }
 
-SpawnResult SpawnShim(const std::string& path, int control, int inherit) {
+UniqueFd MakeTimer() {
+  return UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+}
+
+void Arm(const UniqueFd& timer, absl::Duration in) {
+  // A timer of zero would be switched off.
+  const itimerspec once = {{0, 0}, absl::ToTimespec(std::max(in, absl::Nanoseconds(1)))};
+  timerfd_settime(timer.get(), 0, &once, nullptr);
+}
+
+void ClearTimer(const UniqueFd& timer) {
+  uint64_t expirations = 0;
+  while (read(timer.get(), &expirations, sizeof(expirations)) > 0) continue;
+}
+
+SpawnResult SpawnShim(const PosixShimHost::Options& host, int control) {
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   SpawnOptions options;
-  options.path = path;
-  options.argv = {path, kShimControlFlag};
+  options.path = host.shim_path;
+  options.argv = {host.shim_path, kShimControlFlag};
+  options.open_files = host.open_files;
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     options.fds.push_back({fcntl(fd, F_GETFD) < 0 ? null.get() : fd, fd});
   }
   options.fds.push_back({control, kShimControlFd});
-  if (inherit >= 0) options.fds.push_back({inherit, kShimControlFd + 1});
+  if (host.inherit_fd >= 0) options.fds.push_back({host.inherit_fd, kShimControlFd + 1});
   return Spawn(options, /*keep_hangup_ignored=*/true);
 }
 
@@ -72,8 +89,10 @@ SpawnResult SpawnShim(const std::string& path, int control, int inherit) {
 
 PosixShimHost::PosixShimHost(Options options)
     : options_(std::move(options)),
-      sweep_timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+      standstill_timer_(MakeTimer()),
+      sweep_timer_(MakeTimer()),
       sweep_pause_(kFirstSweepPause) {
+  loop_.Watch(standstill_timer_.get(), EPOLLIN, [this] { LookForStandstill(); });
   loop_.Watch(sweep_timer_.get(), EPOLLIN, [this] { SweepLeftovers(); });
 }
 
@@ -83,12 +102,12 @@ absl::Status PosixShimHost::StartShim(const JobId& job) {
   }
   auto [ours, theirs] = MakeChannelSockets();
   if (!ours.valid()) return absl::ErrnoToStatus(errno, "Cannot make a socket for accel-shim");
-  const SpawnResult spawned = SpawnShim(options_.shim_path, theirs.get(), options_.inherit_fd);
+  const SpawnResult spawned = SpawnShim(options_, theirs.get());
   if (!spawned.ok()) {
     return absl::InternalError(absl::StrCat("Cannot start ", options_.shim_path, ": ",
                                             strerror(spawned.error.error), "."));
   }
-  auto shim = std::make_unique<Shim>(std::move(ours), spawned.pid);
+  auto shim = std::make_unique<Shim>(std::move(ours), spawned.pid, options_.shim_slack);
   shim->pidfd.reset(static_cast<int>(syscall(SYS_pidfd_open, spawned.pid, 0)));
   if (shim->pidfd.valid()) {
     loop_.Watch(shim->pidfd.get(), EPOLLIN, [this, it = shim.get()] { OnExit(it); });
@@ -139,6 +158,7 @@ absl::Status PosixShimHost::StartGeneration(const GenerationStart& start, Unique
   }
   shim->newest = FirstReport(start);
   shim->stop_grace.reset();
+  shim->patience.Rest();
   shim->orphan_grace = start.orphan_grace;
   shim->cgroup_path = filled.cgroup;
   shim->memory_cgroup_path = filled.memory_cgroup;
@@ -156,6 +176,8 @@ absl::Status PosixShimHost::StopGeneration(const GenerationStop& stop) {
   // Repeated stops cost nothing, however long the shim does not read.
   if (shim->stop_grace && *shim->stop_grace <= stop.grace) return absl::OkStatus();
   shim->stop_grace = stop.grace;
+  shim->patience.ToldToStop(SteadyClock()->Now(), stop.grace);
+  ArmStandstillTimer();
   shim->channel.Send(FrameType::kStop, EncodeCommand(stop));
   WatchChannel(shim);
   return absl::OkStatus();
@@ -165,6 +187,8 @@ void PosixShimHost::EndShim(const JobId& job) {
   Shim* shim = FindRunning(job);
   if (shim == nullptr || shim->end_sent) return;
   shim->end_sent = true;
+  shim->patience.ToldToExit(SteadyClock()->Now());
+  ArmStandstillTimer();
   shim->channel.Send(FrameType::kEnd, EncodeCommand(ShimEnd()));
   WatchChannel(shim);
 }
@@ -182,7 +206,10 @@ void PosixShimHost::OnChannel(Shim* shim) {
     if (!shim->newest || report->id != shim->newest->id) continue;  // Of an earlier generation.
     shim->newest = *std::move(report);
     shim->changed = true;
+    const bool ended = shim->newest->state == GenerationReport::State::kEnded;
+    ended ? shim->patience.Rest() : shim->patience.Heard(SteadyClock()->Now());
   }
+  ArmStandstillTimer();
   if (status.ok()) return WatchChannel(shim);
   loop_.Unwatch(shim->channel.fd());
   if (absl::IsUnavailable(status)) {
@@ -192,6 +219,34 @@ void PosixShimHost::OnChannel(Shim* shim) {
   }
   LogError("A shim does not speak our protocol", {{"pid", shim->pid}, {"why", status.message()}});
   if (shim->phase == Shim::Phase::kRunning) kill(shim->pid, SIGKILL);
+}
+
+void PosixShimHost::LookForStandstill() {
+  ClearTimer(standstill_timer_);
+  for (auto& [job, shim] : shims_) {
+    if (shim->phase != Shim::Phase::kRunning) continue;
+    const ShimPatience::Step step = shim->patience.Due(SteadyClock()->Now());
+    if (step == ShimPatience::Step::kTellAgain) {
+      const GenerationStop again = {shim->newest->id, absl::ZeroDuration()};
+      shim->channel.Send(FrameType::kStop, EncodeCommand(again));
+      WatchChannel(shim.get());
+    } else if (step == ShimPatience::Step::kKill) {
+      LogError("A shim stands still and is killed", {{"job", job.value()}, {"pid", shim->pid}});
+      shim->stood_still = true;
+      kill(shim->pid, SIGKILL);
+    }
+  }
+  ArmStandstillTimer();
+}
+
+void PosixShimHost::ArmStandstillTimer() {
+  absl::Time wake_at = absl::InfiniteFuture();
+  for (const auto& [job, shim] : shims_) {
+    if (shim->phase == Shim::Phase::kRunning) wake_at = std::min(wake_at, shim->patience.wake_at());
+  }
+  if (wake_at != absl::InfiniteFuture()) {
+    Arm(standstill_timer_, wake_at - SteadyClock()->Now());
+  }
 }
 
 bool PosixShimHost::IsRunningShim(pid_t pid) const {
@@ -208,14 +263,13 @@ void PosixShimHost::OnExit(Shim* shim) {
   loop_.Unwatch(shim->pidfd.get());
   OnChannel(shim);  // What it said last.
   loop_.Unwatch(shim->channel.fd());
-  shim->end = Ending(status);
+  shim->end = Ending(status, shim->stood_still);
   sweep_pause_ = kFirstSweepPause;
   SweepLeftovers();
 }
 
 void PosixShimHost::SweepLeftovers() {
-  uint64_t expirations = 0;
-  while (read(sweep_timer_.get(), &expirations, sizeof(expirations)) > 0) continue;
+  ClearTimer(sweep_timer_);
   bool any_left = false;
   for (auto& [job, shim] : shims_) {
     if (shim->phase != Shim::Phase::kLeftovers) continue;
@@ -224,8 +278,7 @@ void PosixShimHost::SweepLeftovers() {
     any_left |= !none_left;
   }
   if (!any_left) return;
-  const itimerspec once = {{0, 0}, absl::ToTimespec(sweep_pause_)};
-  timerfd_settime(sweep_timer_.get(), 0, &once, nullptr);
+  Arm(sweep_timer_, sweep_pause_);
   sweep_pause_ = std::min(sweep_pause_ * 2, kLongestSweepPause);
 }
 

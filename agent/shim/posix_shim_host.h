@@ -1,6 +1,7 @@
 // The agent's shims as real processes on this node.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <map>
@@ -14,6 +15,7 @@
 #include "agent/shim/channel.h"
 #include "agent/shim/event_loop.h"
 #include "agent/shim/shim_host.h"
+#include "agent/shim/shim_patience.h"
 #include "common/unique_fd.h"
 
 namespace accel {
@@ -27,6 +29,11 @@ class PosixShimHost final : public ShimHost {
     std::string shim_path;  // accel-shim.
     CgroupSupport cgroups;  // ProbeCgroups(). Starts that name no control group get theirs here.
     int inherit_fd = -1;  // Every shim holds this one open as long as it lives (a lock); -1: none.
+    std::optional<rlimit> open_files =
+        std::nullopt;  // RLIMIT_NOFILE of shims and workers; none: this process's.
+    // How long after the grace of a stop a shim that stands still is asked, and may take to answer,
+    // before it is killed (shim_patience.h).
+    absl::Duration shim_slack = absl::Seconds(4);
   };
 
   explicit PosixShimHost(Options options);
@@ -46,7 +53,8 @@ class PosixShimHost final : public ShimHost {
 
  private:
   struct Shim {
-    Shim(UniqueFd socket, pid_t pid) : channel(std::move(socket)), pid(pid) {}
+    Shim(UniqueFd socket, pid_t pid, absl::Duration slack)
+        : channel(std::move(socket)), pid(pid), patience(slack) {}
 
     Channel channel;
     const pid_t pid;
@@ -56,6 +64,8 @@ class PosixShimHost final : public ShimHost {
     std::string end;  // How it ended, once it has: a sentence.
     std::optional<GenerationReport> newest;
     std::optional<absl::Duration> stop_grace;  // Of the last stop that was sent.
+    ShimPatience patience;
+    bool stood_still = false;  // And was killed for it.
     absl::Duration orphan_grace;
     std::string cgroup_path;
     std::string memory_cgroup_path;
@@ -67,6 +77,9 @@ class PosixShimHost final : public ShimHost {
   void WatchChannel(Shim* shim);
   void OnChannel(Shim* shim);
   void OnExit(Shim* shim);
+  // Asks shims that seem to stand still, and kills those that do.
+  void LookForStandstill();
+  void ArmStandstillTimer();
   // Ends what killed shims have left, as far as it goes at once; the timer comes back to it.
   void SweepLeftovers();
   bool EndLeftovers(Shim* shim);
@@ -76,6 +89,7 @@ class PosixShimHost final : public ShimHost {
 
   const Options options_;
   EventLoop loop_;
+  UniqueFd standstill_timer_;
   UniqueFd sweep_timer_;
   absl::Duration sweep_pause_;
   std::map<JobId, std::unique_ptr<Shim>> shims_;

@@ -30,6 +30,13 @@ class ShimStopTest : public testing::ShimTest, public ::testing::WithParamInterf
     }
   }
 
+  void UseImpatientHost() {
+    PosixShimHost::Options options;
+    options.cgroups = Cgroups(GetParam());
+    options.shim_slack = absl::Milliseconds(100);
+    MakeHost(std::move(options));
+  }
+
   GenerationReport Stop(const GenerationStart& start, absl::Duration grace) {
     EXPECT_OK(host().StopGeneration({start.id, grace}));
     return AwaitState(start.id.job, State::kEnded);
@@ -171,6 +178,28 @@ TEST_P(ShimStopTest, KilledShimLeavesNothing) {
   EXPECT_EQ(report.generation->workers[0].exit->kind, ExitFact::Kind::kShimDied);
   EXPECT_EQ(report.generation->workers[1].exit->kind, ExitFact::Kind::kExited);
   EXPECT_EQ(report.generation->workers[1].exit->code, 3);
+}
+
+TEST_P(ShimStopTest, AShimThatStandsStillIsKilledSomeTimeAfterTheGrace) {
+  UseImpatientHost();
+  const auto start = Script("trap '' TERM; setsid sleep 1000 & echo ready; sleep 1000");
+  Start(start);
+  AwaitOutput(start, 0, "ready");
+  AwaitLiving(3);
+  kill(testing::OnlyShimPid(), SIGSTOP);
+  ASSERT_OK(host().StopGeneration({start.id, absl::Milliseconds(100)}));
+  const ShimReport report =
+      Await(start.id.job, [](const ShimReport& seen) { return seen.shim_ended; });
+  EXPECT_THAT(Living(), ::testing::IsEmpty());
+  EXPECT_EQ(report.generation->state, State::kEnded);
+  EXPECT_EQ(report.generation->failure->message, "accel-shim stood still and was killed.");
+}
+
+TEST_P(ShimStopTest, AShimThatDoesNotExitIsKilled) {
+  UseImpatientHost();
+  RunToEnd(Script("exit 0"));
+  kill(testing::OnlyShimPid(), SIGSTOP);
+  EndShim(JobId("job"));
 }
 
 TEST_P(ShimStopTest, TermToTheShimEndsTheJob) {

@@ -38,7 +38,14 @@ bool HasInEnvironment(pid_t pid, const std::string& entry) {
 ShimTest::ShimTest(CgroupSupport cgroups) : folder_(MakeFolder()) {
   tag_ = absl::StrCat("ACCEL_SHIM_TEST=", folder_);
   BecomeSubreaper();
-  host_ = std::make_unique<PosixShimHost>(PosixShimHost::Options{kShimPath, std::move(cgroups)});
+  PosixShimHost::Options options;
+  options.cgroups = std::move(cgroups);
+  MakeHost(std::move(options));
+}
+
+void ShimTest::MakeHost(PosixShimHost::Options options) {
+  options.shim_path = kShimPath;
+  host_ = std::make_unique<PosixShimHost>(std::move(options));
 }
 
 ShimTest::~ShimTest() {

@@ -51,6 +51,8 @@ class ShimTest : public ::testing::Test {
   void AwaitLiving(size_t at_least) const;
 
   PosixShimHost& host() { return *host_; }
+  // Another host, for the shims of which `options` hold. Before the first start.
+  void MakeHost(PosixShimHost::Options options);
   void DestroyHost() { host_.reset(); }
   const std::string& folder() const { return folder_; }
 
