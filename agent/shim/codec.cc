@@ -95,6 +95,7 @@ GenerationStart ReadStart(WireReader* in) {
 absl::Status CheckStart(const GenerationStart& start) {
   const char* contradiction = nullptr;
   if (start.workers.empty()) contradiction = "no worker";
+  if (start.workers.size() > kMostWorkers) contradiction = "too many workers";
   if (start.argv.empty() || start.argv[0].empty()) contradiction = "no program";
   if (start.log_dir.empty()) contradiction = "no log folder";
   if (start.keep_stdin && start.workers.size() != 1) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/process/open_files.h"
 #include "agent/process/program_path.h"
 #include "agent/process/sweep.h"
 #include "agent/shim/start_checks.h"
@@ -30,17 +31,17 @@ constexpr absl::string_view kPathName = "PATH";
 }  // namespace
 
 GenerationProcesses::GenerationProcesses(GenerationStart start, EventLoop* loop,
-                                         bool keep_hangup_ignored)
+                                         Inherited inherited)
     : start_(std::move(start)),
       loop_(loop),
-      keep_hangup_ignored_(keep_hangup_ignored),
+      inherited_(inherited),
       null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
       sweep_pause_(kFirstSweepPause) {}
 
 void GenerationProcesses::Start(UniqueFd store_socket, const StoreStarter& start_store,
                                 absl::Time now) {
   cgroup_ = Cgroup::Make(start_.cgroup);
-  WorkerContext context = {&start_, loop_, cgroup_.fd(), null_.get(), -1, keep_hangup_ignored_};
+  WorkerContext context = {&start_, loop_, cgroup_.fd(), null_.get(), -1, inherited_};
   if (start_.keep_stdin) {
     context.terminal_fd = terminal_.Borrow();
     // In the background of a terminal, to read from it would stop the worker for good.
@@ -49,7 +50,8 @@ void GenerationProcesses::Start(UniqueFd store_socket, const StoreStarter& start
   for (const WorkerStart& worker : start_.workers) {
     workers_.push_back(std::make_unique<Worker>(worker, context));
   }
-  std::optional<ExitFact> failure = FindMissingPath(start_);
+  std::optional<ExitFact> failure = FindTooManyFiles(start_, OpenFileLimit());
+  if (!failure) failure = FindMissingPath(start_);
   if (!failure) failure = MakeLogDirs(start_);
   if (!failure) failure = StartStore(std::move(store_socket), start_store);
   if (!failure) failure = StartWorkers();
@@ -62,7 +64,9 @@ std::optional<ExitFact> GenerationProcesses::StartStore(UniqueFd socket,
                                                         const StoreStarter& start_store) {
   if (!start_.serves_store) return std::nullopt;
   if (!start_store) return NotStarted(1, "This accel-shim was built without a rendezvous store.");
-  auto store = start_store(std::move(socket), start_.store_peers);
+  // What the workers' output needs is not for strangers who connect.
+  const uint64_t max_connections = OpenFileLimit() - FilesForOutput(start_);
+  auto store = start_store(std::move(socket), start_.store_peers, max_connections);
   if (!store.ok()) {
     return NotStarted(
         1, absl::StrCat("Cannot serve the rendezvous store: ", store.status().message()));

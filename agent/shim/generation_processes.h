@@ -24,8 +24,8 @@ namespace accel {
 // Not thread-safe. The caller reaps: it says which processes have ended, and when none is left.
 class GenerationProcesses {
  public:
-  GenerationProcesses(GenerationStart start, EventLoop* loop, bool keep_hangup_ignored);
-  GenerationProcesses(const Generation&) = delete;
+  GenerationProcesses(GenerationStart start, EventLoop* loop, Inherited inherited);
+  GenerationProcesses(const GenerationProcesses&) = delete;
 
   // Starts everything. What fails becomes part of the report. `store_socket` listens, if the start
   // asks for a store.
@@ -62,7 +62,7 @@ class GenerationProcesses {
 
   const GenerationStart start_;
   EventLoop* const loop_;
-  const bool keep_hangup_ignored_;
+  const Inherited inherited_;
   GenerationLife life_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::optional<ExitFact> failure_;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "agent/process/open_files.h"
 #include "agent/process/sweep.h"
 #include "agent/shim/shim.h"
 #include "agent/shim/shim_program.h"
@@ -35,7 +36,8 @@ int main(int argc, char** argv) {
   }
   fcntl(accel::kShimControlFd, F_SETFD, FD_CLOEXEC);
   accel::ShimOptions options;
-  options.keep_hangup_ignored = accel::HangupIsIgnored();
+  options.inherited.keep_hangup_ignored = accel::HangupIsIgnored();
+  options.inherited.open_files = accel::RaiseOpenFileLimit();
   options.control.reset(accel::kShimControlFd);
   options.signals = accel::TakeShimSignals();
   options.start_store = accel::TcpRendezvousStores();

@@ -16,6 +16,9 @@
 
 namespace accel {
 
+// In one start: as many as a job may have on a node.
+constexpr size_t kMostWorkers = 1024;
+
 struct WorkerStart {
   int rank = 0;
   int local_rank = 0;
@@ -27,7 +30,7 @@ struct GenerationStart {
   std::vector<std::string> argv;  // argv[0] without a slash is looked up in the worker's PATH.
   std::string workdir;
   std::vector<std::string> required_paths;
-  std::vector<WorkerStart> workers;      // At least one; local ranks 0, 1, 2...
+  std::vector<WorkerStart> workers;      // At least one, at most kMostWorkers; local ranks 0, 1...
   bool serves_store = false;             // A listening socket travels with this message.
   std::vector<std::string> store_peers;  // Numeric addresses that may talk to the store.
   std::string log_dir;                   // Of this generation; made if it is missing.
@@ -53,7 +56,9 @@ struct ExitFact {
   int signal = 0;  // kSignalled
   bool core_dumped = false;
   bool out_of_memory = false;
-  std::string message;  // kNotStarted: what, where and what to do.
+  // kNotStarted: what, where and what to do; at most 4 KiB. Of several workers that one cause kept
+  // from starting, the first says it.
+  std::string message;
 
   bool ok() const { return kind == Kind::kExited && code == 0; }
 };

@@ -1,6 +1,7 @@
 // The seam between the shim and the store that it holds for a generation.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,8 +18,9 @@ class RendezvousStore {
   virtual ~RendezvousStore() = default;
 };
 
-// Serves on a listening socket, for peers with these numeric addresses.
+// Serves on a listening socket, for peers with these numeric addresses, as many connections as this
+// at a time.
 using StoreStarter = std::function<absl::StatusOr<std::unique_ptr<RendezvousStore>>(
-    UniqueFd listen_socket, const std::vector<std::string>& peers)>;
+    UniqueFd listen_socket, const std::vector<std::string>& peers, size_t max_connections)>;
 
 }  // namespace accel

@@ -28,7 +28,7 @@ Shim::Shim(ShimOptions options)
     : control_(std::move(options.control)),
       signals_(std::move(options.signals)),
       start_store_(std::move(options.start_store)),
-      keep_hangup_ignored_(options.keep_hangup_ignored) {
+      inherited_(options.inherited) {
   loop_.Watch(control_.fd(), EPOLLIN, [this] { OnControl(); });
   loop_.Watch(signals_.get(), EPOLLIN, [this] { OnSignal(); });
 }
@@ -83,8 +83,7 @@ void Shim::Handle(GenerationStart start) {
         absl::StrCat("Generation ", start.id.generation, " was to start before generation ",
                      generation_->start().id.generation, " had ended.")));
   }
-  generation_ =
-      std::make_unique<GenerationProcesses>(std::move(start), &loop_, keep_hangup_ignored_);
+  generation_ = std::make_unique<GenerationProcesses>(std::move(start), &loop_, inherited_);
   generation_->Start(std::move(store_socket), start_store_, Now());
 }
 

@@ -16,10 +16,10 @@
 namespace accel {
 
 struct ShimOptions {
-  UniqueFd control;                  // The connected socket to the agent.
-  UniqueFd signals;                  // A signalfd for SIGCHLD and SIGTERM, which are blocked.
-  StoreStarter start_store;          // None: a start that asks for a store fails.
-  bool keep_hangup_ignored = false;  // SIGHUP was ignored when this program was started.
+  UniqueFd control;          // The connected socket to the agent.
+  UniqueFd signals;          // A signalfd for SIGCHLD and SIGTERM, which are blocked.
+  StoreStarter start_store;  // None: a start that asks for a store fails.
+  Inherited inherited;
 };
 
 // What accel-shim exits with.
@@ -57,7 +57,7 @@ class Shim {
   Channel control_;
   UniqueFd signals_;
   const StoreStarter start_store_;
-  const bool keep_hangup_ignored_;
+  const Inherited inherited_;
   std::unique_ptr<GenerationProcesses> generation_;
   bool control_open_ = true;
   bool awaits_room_ = false;                      // In the socket.

@@ -1,6 +1,7 @@
 // What a worker is given at its start, and what a start that fails says.
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,6 +34,13 @@ class ShimStartTest : public testing::ShimTest {
     return failure;
   }
 
+  // For shims, and what they start.
+  void LimitOpenFiles(rlimit limit) {
+    PosixShimHost::Options options;
+    options.open_files = limit;
+    MakeHost(std::move(options));
+  }
+
   std::string WriteFile(const std::string& name, const std::string& text, mode_t mode) {
     const std::string path = absl::StrCat(folder(), "/", name);
     std::ofstream(path) << text;
@@ -52,6 +60,42 @@ TEST_F(ShimStartTest, ProgramThatIsNotInThePath) {
   EXPECT_EQ(failure.code, 127);
   EXPECT_EQ(failure.message,
             "no-such-program was not found on this node in the job's PATH (/usr/bin:/bin).");
+}
+
+TEST_F(ShimStartTest, WhatIsSaidIsShortWhateverTheProgramIsCalled) {
+  // More than one frame would hold, if each worker's report said it.
+  const ExitFact failure = Refused(Command({std::string(120 << 10, '\x01')}, 200));
+  EXPECT_EQ(failure.code, 127);
+  EXPECT_LE(failure.message.size(), 4096u);
+  EXPECT_THAT(failure.message, ::testing::StartsWith("\\x01\\x01"));
+  EXPECT_THAT(failure.message, HasSubstr(" was not found on this node in the job's PATH"));
+}
+
+TEST_F(ShimStartTest, TheSentenceIsInTheReportOfTheFirstWorkerAlone) {
+  const GenerationReport report = RunToEnd(Command({"/no/such/program"}, 3));
+  EXPECT_EQ(report.workers[0].exit->message, report.failure->message);
+  EXPECT_EQ(report.workers[1].exit->message, "");
+  EXPECT_EQ(report.workers[2].exit->code, 127);
+}
+
+// The shim takes as many files as it may, and gives each worker what the user had.
+TEST_F(ShimStartTest, MoreWorkersThanTheSoftLimitOfOpenFilesWouldAllow) {
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  LimitOpenFiles({64, limit.rlim_max});
+  const auto start = Script("[ $(ulimit -n) = 64 ] || exit 9", 200);
+  const GenerationReport report = RunToEnd(start);
+  EXPECT_FALSE(report.failure.has_value()) << report.failure->message;
+  for (const WorkerReport& worker : report.workers) EXPECT_TRUE(worker.exit->ok()) << worker.rank;
+}
+
+TEST_F(ShimStartTest, MoreWorkersThanTheHardLimitOfOpenFilesAllows) {
+  LimitOpenFiles({256, 256});
+  const ExitFact failure = Refused(Script("exit 0", 100));
+  EXPECT_EQ(failure.code, 1);
+  EXPECT_EQ(failure.message,
+            "100 workers need 464 open files, and the limit of this node is 256. Raise it (ulimit "
+            "-Hn, LimitNOFILE= of the agent's unit), or start fewer processes.");
 }
 
 TEST_F(ShimStartTest, ProgramThatIsNotExecutable) {

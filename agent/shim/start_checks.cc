@@ -10,12 +10,21 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/logs/log_paths.h"
+#include "agent/logs/printable.h"
 #include "agent/process/program_path.h"
 
 namespace accel {
 namespace {
 
 constexpr int kGeneralFailureCode = 1;
+constexpr size_t kMostMessageBytes = 4096;
+
+// The shim's own: control socket, epoll, signals, wake-ups, control groups, what is open for a
+// moment.
+constexpr uint64_t kOwnFiles = 64;
+// A pipe and a segment for each of two streams.
+constexpr uint64_t kFilesOfAWorker = 4;
+constexpr uint64_t kConnectionsOfAWorker = 2;
 
 // mkdir -p. False with errno.
 bool MakeFolders(const std::string& path) {
@@ -41,8 +50,23 @@ ExitFact NotStarted(int code, std::string message) {
   ExitFact fact;
   fact.kind = ExitFact::Kind::kNotStarted;
   fact.code = code;
-  fact.message = std::move(message);
+  fact.message = Shortened(Printable(message), kMostMessageBytes);
   return fact;
+}
+
+uint64_t FilesForOutput(const GenerationStart& start) {
+  return kOwnFiles + kFilesOfAWorker * start.workers.size();
+}
+
+std::optional<ExitFact> FindTooManyFiles(const GenerationStart& start, uint64_t limit) {
+  const uint64_t connections = start.serves_store ? kConnectionsOfAWorker : 0;
+  const uint64_t needed = FilesForOutput(start) + connections * start.workers.size();
+  if (needed <= limit) return std::nullopt;
+  return NotStarted(kGeneralFailureCode,
+                    absl::StrCat(start.workers.size(), " workers need ", needed,
+                                 " open files, and the limit of this node is ", limit,
+                                 ". Raise it (ulimit -Hn, LimitNOFILE= of the agent's unit), or "
+                                 "start fewer processes."));
 }
 
 std::optional<ExitFact> FindMissingPath(const GenerationStart& start) {

@@ -1,6 +1,7 @@
 // What can keep a generation from starting, found before anything is started.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,8 +10,16 @@
 
 namespace accel {
 
-// A kNotStarted fact with this code and sentence.
+// A kNotStarted fact with this code and sentence: printable (printable.h), and cut in the middle to
+// 4 KiB.
 ExitFact NotStarted(int code, std::string message);
+
+// Descriptors that the shim itself and the output of the start's workers take.
+uint64_t FilesForOutput(const GenerationStart& start);
+
+// Whether the shim can hold the pipes, the files and, if this start serves the store, two
+// connections to it for each of its workers. Nothing if `limit` descriptors suffice.
+std::optional<ExitFact> FindTooManyFiles(const GenerationStart& start, uint64_t limit);
 
 // The working directory, and the required paths. Nothing if all of them are there.
 std::optional<ExitFact> FindMissingPath(const GenerationStart& start);

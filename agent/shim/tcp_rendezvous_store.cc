@@ -20,11 +20,12 @@ class TcpRendezvousStore final : public RendezvousStore {
 }  // namespace
 
 StoreStarter TcpRendezvousStores() {
-  return [](UniqueFd listen_socket, const std::vector<std::string>& peers)
-             -> absl::StatusOr<std::unique_ptr<RendezvousStore>> {
+  return [](UniqueFd listen_socket, const std::vector<std::string>& peers,
+            size_t max_connections) -> absl::StatusOr<std::unique_ptr<RendezvousStore>> {
     TcpStoreServer::Options options;
     options.listen_socket = std::move(listen_socket);
     options.allowed_peers = peers;
+    options.max_connections = max_connections;
     ACCEL_ASSIGN_OR_RETURN(std::unique_ptr<TcpStoreServer> server,
                            TcpStoreServer::Start(std::move(options)));
     return std::make_unique<TcpRendezvousStore>(std::move(server));

@@ -94,7 +94,8 @@ std::optional<ExitFact> Worker::Start(const std::string& path) {
   options.fds = {{context_.stdin_fd, 0}, {out.get(), 1}, {err.get(), 2}};
   options.cgroup_fd = context_.cgroup_fd;
   options.terminal_fd = context_.terminal_fd;
-  const SpawnResult spawned = Spawn(options, context_.keep_hangup_ignored);
+  options.open_files = context_.inherited.open_files;
+  const SpawnResult spawned = Spawn(options, context_.inherited.keep_hangup_ignored);
   if (!spawned.ok()) return WhyNotSpawned(spawned.error, path, options.workdir);
   report_.pid = spawned.pid;
   // Not reaped yet, so it is there, be it as a zombie.

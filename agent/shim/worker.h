@@ -1,6 +1,7 @@
 // One worker of a generation: its start, its output, its end.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <optional>
@@ -13,6 +14,12 @@
 
 namespace accel {
 
+// What workers find as the user had it, whatever the shim has changed for itself.
+struct Inherited {
+  bool keep_hangup_ignored = false;  // SIGHUP was ignored when the shim was started.
+  std::optional<rlimit> open_files;  // None: as the shim has it.
+};
+
 // What all workers of a generation share.
 struct WorkerContext {
   const GenerationStart* start = nullptr;
@@ -20,7 +27,7 @@ struct WorkerContext {
   int cgroup_fd = -1;
   int stdin_fd = -1;     // What a worker reads from.
   int terminal_fd = -1;  // Whose foreground the worker's group is to have; -1: none.
-  bool keep_hangup_ignored = false;
+  Inherited inherited;
 };
 
 // Not thread-safe; one thread starts, signals and reaps.
