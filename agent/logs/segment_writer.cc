@@ -42,11 +42,14 @@ void SegmentWriter::Write(absl::string_view bytes) {
     dropped_last_ = false;
     bytes.remove_prefix(done);
   }
-  if (bytes.empty()) return;
+  if (!bytes.empty()) Drop(static_cast<int64_t>(bytes.size()));
+}
+
+void SegmentWriter::Drop(int64_t size) {
   // The next bytes go into a segment of their own, so that the offsets show what is missing.
   CloseSegment();
-  offset_ += static_cast<int64_t>(bytes.size());
-  dropped_ += static_cast<int64_t>(bytes.size());
+  offset_ += size;
+  dropped_ += size;
   dropped_last_ = true;
 }
 

@@ -23,6 +23,9 @@ class SegmentWriter {
   // I/O error) is dropped and counted, and a reader sees it as a gap.
   void Write(absl::string_view bytes);
 
+  // `size` bytes (at least 1) that came after those are not to be had any more: a gap.
+  void Drop(int64_t size);
+
   // Nothing more will come. If the end of the stream was dropped, an empty segment says how much.
   void Finish();
 

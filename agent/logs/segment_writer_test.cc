@@ -51,6 +51,19 @@ TEST_F(SegmentWriterTest, TwoSegmentsAreTheLeast) {
   EXPECT_THAT(Segments(), ElementsAre(0, 12));
 }
 
+TEST_F(SegmentWriterTest, WhatNeverComesIsAGap) {
+  auto writer = Writer({10, 100});
+  writer.Write("ab");
+  writer.Drop(5);
+  writer.Write("cd");
+  writer.Drop(2);
+  writer.Finish();
+  EXPECT_THAT(Segments(), ElementsAre(0, 7, 11));
+  EXPECT_EQ(ReadSegment(7), "cd");
+  EXPECT_EQ(ReadSegment(11), "");
+  EXPECT_EQ(writer.dropped(), 7);
+}
+
 TEST_F(SegmentWriterTest, FolderThatIsGoneDropsAndCounts) {
   SegmentWriter writer(rank_dir(7), LogStream::kStdout, {4, 100});
   writer.Write("lost");

@@ -1,30 +1,13 @@
 #include "agent/logs/tail_lines.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "agent/logs/printable.h"
-#include "common/unique_fd.h"
 
 namespace accel {
 namespace {
-
-// The end of a file, at most `size` bytes of it.
-std::string ReadEnd(const std::string& path, size_t size) {
-  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  struct stat info;
-  if (!file.valid() || fstat(file.get(), &info) != 0) return "";
-  const int64_t begin = std::max<int64_t>(0, info.st_size - static_cast<int64_t>(size));
-  std::string bytes(static_cast<size_t>(info.st_size - begin), '\0');
-  const ssize_t done = pread(file.get(), bytes.data(), bytes.size(), begin);
-  bytes.resize(done > 0 ? static_cast<size_t>(done) : 0);
-  return bytes;
-}
 
 // The last `size` bytes without those that belong to the middle of a UTF-8 sequence.
 std::string EndOfLine(std::string line, size_t size) {
@@ -50,26 +33,6 @@ std::vector<std::string> LastLinesOf(absl::string_view text, TailLimits limits) 
   }
   std::reverse(lines.begin(), lines.end());
   return lines;
-}
-
-std::vector<std::string> TailLines(const std::string& rank_dir, LogStream stream,
-                                   TailLimits limits) {
-  // As many segments, from the newest backwards, as it takes. Twice the limit, so that line ends
-  // and a line that is cut at the front cost nothing.
-  const size_t enough = 2 * limits.bytes;
-  const std::vector<int64_t> segments = ListSegments(rank_dir, stream);
-  std::string text;
-  for (auto offset = segments.rbegin(); offset != segments.rend(); ++offset) {
-    if (text.size() >= enough) break;
-    text.insert(0, ReadEnd(absl::StrCat(rank_dir, "/", SegmentName(stream, *offset)),
-                           enough - text.size()));
-  }
-  return LastLinesOf(text, limits);
-}
-
-std::vector<std::string> TailLines(const std::string& rank_dir, TailLimits limits) {
-  std::vector<std::string> lines = TailLines(rank_dir, LogStream::kStderr, limits);
-  return lines.empty() ? TailLines(rank_dir, LogStream::kStdout, limits) : lines;
 }
 
 }  // namespace accel

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "agent/logs/log_paths.h"
 
 namespace accel {
 
@@ -17,13 +16,6 @@ struct TailLimits {
 
 // The last lines of `text`, oldest first, printable (printable.h). \n and \r both end a line; empty
 // lines are left out. A line longer than the limit keeps its end.
-std::vector<std::string> LastLinesOf(absl::string_view text, TailLimits limits);
-
-// The same of one stream; empty if nothing was printed or it cannot be read.
-std::vector<std::string> TailLines(const std::string& rank_dir, LogStream stream,
-                                   TailLimits limits = {});
-
-// Of standard error, or if nothing was printed there, of standard output.
-std::vector<std::string> TailLines(const std::string& rank_dir, TailLimits limits = {});
+std::vector<std::string> LastLinesOf(absl::string_view text, TailLimits limits = {});
 
 }  // namespace accel

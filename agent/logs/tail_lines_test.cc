@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "agent/logs/log_test_folder.h"
-
 namespace accel {
 namespace {
 
@@ -24,27 +22,6 @@ TEST(LastLinesTest, Limits) {
   EXPECT_THAT(LastLinesOf("a\n\x01\x02\n", {9, 8}), ElementsAre("\\x01\\x02"));
   EXPECT_THAT(LastLinesOf("x\xC3\xA9y", {9, 2}), ElementsAre("y"));
 }
-
-class TailLinesTest : public testing::LogTest {};
-
-TEST_F(TailLinesTest, AcrossSegments) {
-  WriteSegment(0, "one\ntw");
-  WriteSegment(6, "o\nthree\n");
-  EXPECT_THAT(TailLines(rank_dir(), LogStream::kStdout), ElementsAre("one", "two", "three"));
-  EXPECT_THAT(TailLines(rank_dir(), LogStream::kStdout, {20, 8}), ElementsAre("two", "three"));
-  EXPECT_THAT(TailLines(rank_dir(), LogStream::kStdout, {20, 7}), ElementsAre("three"));
-}
-
-TEST_F(TailLinesTest, StandardErrorIsPreferred) {
-  WriteSegment(0, "out\n");
-  EXPECT_THAT(TailLines(rank_dir()), ElementsAre("out"));
-  WriteSegment(0, "\n", LogStream::kStderr);
-  EXPECT_THAT(TailLines(rank_dir()), ElementsAre("out"));
-  WriteSegment(0, "err\n", LogStream::kStderr);
-  EXPECT_THAT(TailLines(rank_dir()), ElementsAre("err"));
-}
-
-TEST_F(TailLinesTest, NothingThere) { EXPECT_THAT(TailLines("/no/such/folder"), IsEmpty()); }
 
 }  // namespace
 }  // namespace accel

@@ -31,9 +31,10 @@ constexpr absl::string_view kPathName = "PATH";
 }  // namespace
 
 GenerationProcesses::GenerationProcesses(GenerationStart start, EventLoop* loop,
-                                         Inherited inherited)
+                                         OutputWriter* output, Inherited inherited)
     : start_(std::move(start)),
       loop_(loop),
+      output_(output),
       inherited_(inherited),
       null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
       sweep_pause_(kFirstSweepPause) {}
@@ -41,7 +42,7 @@ GenerationProcesses::GenerationProcesses(GenerationStart start, EventLoop* loop,
 void GenerationProcesses::Start(UniqueFd store_socket, const StoreStarter& start_store,
                                 absl::Time now) {
   cgroup_ = Cgroup::Make(start_.cgroup);
-  WorkerContext context = {&start_, loop_, cgroup_.fd(), null_.get(), -1, inherited_};
+  WorkerContext context = {&start_, loop_, output_, cgroup_.fd(), null_.get(), -1, inherited_};
   if (start_.keep_stdin) {
     context.terminal_fd = terminal_.Borrow();
     // In the background of a terminal, to read from it would stop the worker for good.
@@ -134,7 +135,7 @@ void GenerationProcesses::Reaped(pid_t pid, int wait_status, absl::Time now) {
     if (!worker->running() || worker->pid() != pid) continue;
     worker->Reaped(wait_status, TakeOutOfMemory(wait_status));
     terminal_.GiveBack();
-    changed_ = true;
+    changed_ |= worker->Tick();
     if (AllWorkersGone()) life_.WorkersGone(now);
     return;
   }
@@ -168,6 +169,7 @@ void GenerationProcesses::Tick(absl::Time now) {
     out_of_memory_seen_ = cgroup_.OomKills() + memory_cgroup_.OomKills();
   }
   if (now >= (killed_ ? sweep_at_ : life_.kill_at())) KillAll(now);
+  for (auto& worker : workers_) changed_ |= worker->Tick();
 }
 
 absl::Time GenerationProcesses::wake_at() const {
@@ -179,8 +181,13 @@ void GenerationProcesses::NoChildLeft() {
   if (state() != GenerationLife::State::kStopping) return;
   // Whoever is still inside is no descendant of ours, and is killed as well.
   if (!cgroup_.Remove() || !memory_cgroup_.Remove()) return;
-  for (auto& worker : workers_) worker->CloseOutput();
+  bool finished = true;
+  for (auto& worker : workers_) {
+    changed_ |= worker->Tick();
+    finished &= worker->FinishOutput();
+  }
   store_.reset();
+  if (!finished) return;  // The writer wakes the loop, and this is called again.
   join_memory_cgroup_at_ = absl::InfiniteFuture();
   life_.NothingLeft();
   changed_ = true;

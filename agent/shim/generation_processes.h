@@ -24,7 +24,8 @@ namespace accel {
 // Not thread-safe. The caller reaps: it says which processes have ended, and when none is left.
 class GenerationProcesses {
  public:
-  GenerationProcesses(GenerationStart start, EventLoop* loop, Inherited inherited);
+  GenerationProcesses(GenerationStart start, EventLoop* loop, OutputWriter* output,
+                      Inherited inherited);
   GenerationProcesses(const GenerationProcesses&) = delete;
 
   // Starts everything. What fails becomes part of the report. `store_socket` listens, if the start
@@ -62,6 +63,7 @@ class GenerationProcesses {
 
   const GenerationStart start_;
   EventLoop* const loop_;
+  OutputWriter* const output_;
   const Inherited inherited_;
   GenerationLife life_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -12,13 +12,21 @@
 namespace accel {
 namespace {
 
-// Shared by all pipes: the shim has one thread, and nothing stays in here between two calls.
+// Shared by all pipes: one thread drains them, and nothing stays in here between two calls.
 char buffer[64 << 10];
+
+// What a failure quotes (tail_lines.h), and the ends of its lines.
+constexpr size_t kLastBytes = 4096 + 40;
 
 }  // namespace
 
-OutputPipe::OutputPipe(std::string rank_dir, LogStream stream, LogLimits limits)
-    : writer_(std::move(rank_dir), stream, limits) {}
+OutputPipe::OutputPipe(OutputWriter* writer, std::string rank_dir, LogStream stream,
+                       LogLimits limits)
+    : writer_(writer),
+      rank_dir_(std::move(rank_dir)),
+      stream_(stream),
+      limits_(limits),
+      last_bytes_(kLastBytes) {}
 
 absl::StatusOr<UniqueFd> OutputPipe::Open() {
   int ends[2];
@@ -26,28 +34,59 @@ absl::StatusOr<UniqueFd> OutputPipe::Open() {
     return absl::ErrnoToStatus(errno, "Cannot make a pipe for a worker's output");
   }
   pipe_.reset(ends[0]);
+  number_ = writer_->Open(rank_dir_, stream_, limits_);
   fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);
   fcntl(pipe_.get(), F_SETPIPE_SZ, static_cast<int>(kPipeBytes));  // As far as the system allows.
   return UniqueFd(ends[1]);
 }
 
-bool OutputPipe::Drain(size_t most) {
-  while (most > 0 && pipe_.valid()) {
-    const ssize_t size = read(pipe_.get(), buffer, std::min(sizeof(buffer), most));
+OutputPipe::Progress OutputPipe::Drain(size_t* most) {
+  if (!pipe_.valid()) return Progress::kEnd;
+  while (*most > 0) {
+    const OutputWriter::Room room = writer_->room();
+    if (room == OutputWriter::Room::kWait) return Progress::kNoRoom;
+    const ssize_t size = read(pipe_.get(), buffer, std::min(sizeof(buffer), *most));
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return true;
-    if (size == 0) return false;
-    writer_.Write(absl::string_view(buffer, static_cast<size_t>(size)));
-    most -= static_cast<size_t>(size);
+    if (size < 0) return Progress::kEmpty;
+    if (size == 0) return Progress::kEnd;
+    const absl::string_view bytes(buffer, static_cast<size_t>(size));
+    last_bytes_.Add(bytes);
+    if (room == OutputWriter::Room::kFree) {
+      writer_->Add(number_, bytes);
+    } else {
+      writer_->Drop(number_, bytes.size());
+    }
+    *most -= bytes.size();
   }
-  return pipe_.valid();
+  return Progress::kMore;
+}
+
+bool OutputPipe::TakeRest() {
+  if (mark_.has_value()) return true;
+  if (pipe_.valid() && Drain(&rest_) == Progress::kNoRoom) return false;
+  mark_ = writer_->received(number_);
+  return true;
+}
+
+bool OutputPipe::Settle() {
+  return number_ < 0 || (TakeRest() && writer_->Handled(number_, *mark_));
+}
+
+bool OutputPipe::Finish() {
+  if (!std::exchange(finishing_, true) && pipe_.valid()) {
+    mark_.reset();
+    rest_ = kPipeBytes;
+  }
+  if (number_ >= 0 && !TakeRest()) return false;
+  Close();
+  return Settle();
 }
 
 void OutputPipe::Close() {
   if (!pipe_.valid()) return;
-  Drain(kPipeBytes);
+  if (!mark_.has_value()) mark_ = writer_->received(number_);
   pipe_.reset();
-  writer_.Finish();
+  writer_->Close(number_);
 }
 
 }  // namespace accel

@@ -31,18 +31,24 @@ Shim::Shim(ShimOptions options)
       inherited_(options.inherited) {
   loop_.Watch(control_.fd(), EPOLLIN, [this] { OnControl(); });
   loop_.Watch(signals_.get(), EPOLLIN, [this] { OnSignal(); });
+  // Progress of the writer is looked at in each turn.
+  loop_.Watch(output_.wake_fd(), EPOLLIN, [this] { output_.Clear(); });
 }
 
 int Shim::Run() {
   while (!Done(Now())) {
     const absl::Time wake_at = generation_ ? generation_->wake_at() : absl::InfiniteFuture();
-    loop_.RunOnce(std::min(wake_at, leave_at_) - Now());
+    loop_.RunOnce(std::min({wake_at, leave_at_, output_.wake_at()}) - Now());
     if (generation_) {
       Reap();
       generation_->Tick(Now());
       Reap();
     }
     Report();
+  }
+  if (output_.unwritten() > 0) {
+    std::fprintf(stderr, "accel-shim: the disk hangs: %zu bytes of workers' output are lost.\n",
+                 output_.unwritten());
   }
   return *exit_;
 }
@@ -83,7 +89,8 @@ void Shim::Handle(GenerationStart start) {
         absl::StrCat("Generation ", start.id.generation, " was to start before generation ",
                      generation_->start().id.generation, " had ended.")));
   }
-  generation_ = std::make_unique<GenerationProcesses>(std::move(start), &loop_, inherited_);
+  generation_ =
+      std::make_unique<GenerationProcesses>(std::move(start), &loop_, &output_, inherited_);
   generation_->Start(std::move(store_socket), start_store_, Now());
 }
 

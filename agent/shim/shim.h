@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "agent/logs/output_writer.h"
 #include "agent/shim/channel.h"
 #include "agent/shim/event_loop.h"
 #include "agent/shim/generation_processes.h"
@@ -54,6 +55,7 @@ class Shim {
   bool Done(absl::Time now);
 
   EventLoop loop_;
+  OutputWriter output_;
   Channel control_;
   UniqueFd signals_;
   const StoreStarter start_store_;

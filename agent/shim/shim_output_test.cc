@@ -1,10 +1,16 @@
 // Output of workers is complete, bounded on disk, and never in a worker's way (fault cases 22, 23).
 #include <dirent.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "agent/shim/shim_test_base.h"
 #include "common/status_matchers.h"
 
@@ -95,6 +101,64 @@ TEST_F(ShimOutputTest, GrandchildThatHoldsThePipeIsHeardUntilTheEnd) {
   ASSERT_EQ(mkfifo(absl::StrCat(folder(), "/fifo").c_str(), 0600), 0);
   RunToEnd(start);
   EXPECT_EQ(Output(start), "late\n");
+}
+
+// What a worker says last is told although it cannot be written.
+TEST_F(ShimOutputTest, LastLinesAreToldThoughTheDiskIsFull) {
+  auto start = Script("echo working; rm -r \"$LOGS\"; echo No space left on device >&2; exit 1");
+  start.workers[0].env.push_back("LOGS=" + start.log_dir);
+  const auto report = RunToEnd(start);
+  EXPECT_THAT(report.workers[0].last_lines, ::testing::ElementsAre("No space left on device"));
+}
+
+// A named pipe in place of a segment is a disk that hangs: to open it takes until somebody reads.
+class HangingDiskTest : public ShimOutputTest {
+ protected:
+  void MakeDiskHang(const GenerationStart& start) {
+    const std::string rank_dir = RankLogDir(start.log_dir, 0);
+    std::filesystem::create_directories(rank_dir);
+    segment_ = absl::StrCat(rank_dir, "/", SegmentName(LogStream::kStdout, 0));
+    ASSERT_EQ(mkfifo(segment_.c_str(), 0600), 0);
+  }
+
+  std::string segment_;
+};
+
+TEST_F(HangingDiskTest, AStopIsObeyedAndTheLastLinesAreKnown) {
+  const auto start = Script("trap '' TERM; echo last words; touch said; sleep 1000");
+  MakeDiskHang(start);
+  Start(start);
+  while (access(absl::StrCat(folder(), "/said").c_str(), F_OK) != 0) usleep(1000);
+  ASSERT_OK(host().StopGeneration({start.id, absl::Milliseconds(50)}));
+  const auto report = AwaitState(JobId("job"), State::kEnded);
+  EXPECT_EQ(report.workers[0].exit->signal, SIGKILL);
+  EXPECT_THAT(report.workers[0].last_lines, ::testing::ElementsAre("last words"));
+  EndShim(JobId("job"));
+}
+
+TEST_F(HangingDiskTest, ItHoldsUpNoWorkerForEver) {
+  // Far more than all that lies between a worker and its disk holds.
+  const auto start = Script("head -c 20000000 /dev/zero; touch said; exec sleep 1000");
+  MakeDiskHang(start);
+  Start(start);
+  const absl::Time until = absl::Now() + testing::kPatience;
+  while (access(absl::StrCat(folder(), "/said").c_str(), F_OK) != 0) {
+    ASSERT_LT(absl::Now(), until);
+    usleep(1000);
+  }
+  EndShim(JobId("job"));
+}
+
+TEST_F(HangingDiskTest, AResultWaitsForItsOutput) {
+  const auto start = Script("echo hello; exit 3");
+  MakeDiskHang(start);
+  Start(start);
+  AwaitState(JobId("job"), State::kRunning);
+  const UniqueFd disk(open(segment_.c_str(), O_RDONLY));
+  char bytes[16] = {};
+  EXPECT_EQ(read(disk.get(), bytes, sizeof(bytes)), 6);
+  const auto report = AwaitState(JobId("job"), State::kEnded);
+  EXPECT_EQ(report.workers[0].exit->code, 3);
 }
 
 TEST_F(ShimOutputTest, LogFolderThatVanishesDropsOutputAndNotTheWorker) {

@@ -65,8 +65,8 @@ ExitFact ExitFactOf(int wait_status) {
 Worker::Worker(const WorkerStart& start, WorkerContext context)
     : start_(start),
       context_(context),
-      stdout_(log_dir(), LogStream::kStdout, context.start->log_limits),
-      stderr_(log_dir(), LogStream::kStderr, context.start->log_limits) {
+      stdout_(context.output, log_dir(), LogStream::kStdout, context.start->log_limits),
+      stderr_(context.output, log_dir(), LogStream::kStderr, context.start->log_limits) {
   report_.rank = start.rank;
   report_.local_rank = start.local_rank;
 }
@@ -107,12 +107,41 @@ std::optional<ExitFact> Worker::Start(const std::string& path) {
   return std::nullopt;
 }
 
-void Worker::Watch(OutputPipe* pipe) {
-  context_.loop->Watch(pipe->fd(), EPOLLIN, [this, pipe] {
-    if (pipe->Drain(kDrainPerTurn)) return;
-    context_.loop->Unwatch(pipe->fd());
+Worker::~Worker() {
+  for (OutputPipe* pipe : {&stdout_, &stderr_}) {
+    if (pipe->fd() >= 0) context_.loop->Unwatch(pipe->fd());
     pipe->Close();
-  });
+  }
+}
+
+void Worker::Watch(OutputPipe* pipe) {
+  context_.loop->Watch(pipe->fd(), EPOLLIN, [this, pipe] { OnOutput(pipe); });
+}
+
+void Worker::OnOutput(OutputPipe* pipe) {
+  size_t most = kDrainPerTurn;
+  const OutputPipe::Progress progress = pipe->Drain(&most);
+  if (progress != OutputPipe::Progress::kEnd && progress != OutputPipe::Progress::kNoRoom) return;
+  context_.loop->Unwatch(pipe->fd());
+  if (progress == OutputPipe::Progress::kEnd) return pipe->Close();
+  waiting_.push_back(pipe);
+}
+
+bool Worker::Tick() {
+  if (!waiting_.empty() && context_.output->room() != OutputWriter::Room::kWait) {
+    for (OutputPipe* pipe : std::exchange(waiting_, {})) {
+      if (pipe->fd() >= 0) Watch(pipe);
+    }
+  }
+  if (!ended_.has_value() || report_.exit.has_value()) return false;
+  // What it printed is on disk before its end is known, unless others still write.
+  const bool out_settled = stdout_.Settle();
+  if (!stderr_.Settle() || !out_settled) return false;
+  report_.exit = ended_;
+  if (ended_->ok()) return true;
+  report_.last_lines = LastLinesOf(stderr_.last_bytes());
+  if (report_.last_lines.empty()) report_.last_lines = LastLinesOf(stdout_.last_bytes());
+  return true;
 }
 
 void Worker::Signal(int signal) const {
@@ -120,19 +149,17 @@ void Worker::Signal(int signal) const {
 }
 
 void Worker::Reaped(int wait_status, bool out_of_memory) {
-  // What it printed is complete before its end is known, unless others still write.
-  stdout_.Drain(kPipeBytes);
-  stderr_.Drain(kPipeBytes);
-  report_.exit = ExitFactOf(wait_status);
-  report_.exit->out_of_memory = out_of_memory;
-  if (!report_.exit->ok()) report_.last_lines = TailLines(log_dir());
+  ended_ = ExitFactOf(wait_status);
+  ended_->out_of_memory = out_of_memory;
 }
 
-void Worker::CloseOutput() {
+bool Worker::FinishOutput() {
+  bool finished = true;
   for (OutputPipe* pipe : {&stdout_, &stderr_}) {
     if (pipe->fd() >= 0) context_.loop->Unwatch(pipe->fd());
-    pipe->Close();
+    finished &= pipe->Finish();
   }
+  return finished && !running() && report_.exit.has_value();
 }
 
 }  // namespace accel
