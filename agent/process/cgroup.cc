@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -20,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
+#include "agent/process/memory_controller.h"
 #include "agent/process/process_table.h"
 #include "agent/process/spawn.h"
 #include "common/clock.h"
@@ -83,12 +85,49 @@ std::string TryOut(const std::string& base, const std::string& instance) {
   return can_kill ? "" : "the kernel has no cgroup.kill";
 }
 
+// Chooses the folder for generations: one whose groups count memory, if there is one.
+void ProbeUnified(const std::string& own, CgroupSupport* support) {
+  const std::string parent = own.substr(0, own.rfind('/'));
+  std::string no_memory;  // Why not, of the first place that can be used.
+  std::string obstacles;
+  for (const std::string& place : PlacesForGroups(own, IsDelegated(parent))) {
+    const std::string base = absl::StrCat(place, "/accel");
+    const std::string obstacle = TryOut(base, support->instance);
+    if (!obstacle.empty()) {
+      absl::StrAppend(&obstacles, obstacles.empty() ? "" : ", ", "v2 in ", base, ": ", obstacle);
+      continue;
+    }
+    std::string missing = HandMemoryDown(place);
+    if (missing.empty()) missing = HandMemoryDown(base);
+    if (!support->base.empty() && !missing.empty()) continue;
+    support->base = base;
+    support->counts_oom_kills = missing.empty();
+    no_memory = std::move(missing);
+    if (support->counts_oom_kills) break;
+  }
+  support->description = support->base.empty() ? obstacles : absl::StrCat("v2 in ", support->base);
+  if (!no_memory.empty()) {
+    absl::StrAppend(&support->description, " without memory: ", no_memory);
+  }
+}
+
 std::string TryOutMemory(const std::string& base, const std::string& instance) {
   if (!MakeFolder(base)) return absl::StrCat("may not make ", base, ": ", strerror(errno));
   Cgroup probe = Cgroup::Make(absl::StrCat(base, "/probe-", instance));
   const bool usable = probe.fd() >= 0 && faccessat(probe.fd(), "cgroup.procs", W_OK, 0) == 0;
   probe.Remove();
   return usable ? "" : absl::StrCat("may not use ", base);
+}
+
+void ProbeMemoryV1(const std::optional<std::string>& path, CgroupSupport* support) {
+  if (!HasType(kMemoryV1, CGROUP_SUPER_MAGIC) || !path.has_value()) return;
+  const std::string base = absl::StrCat(kMemoryV1, *path, "/accel");
+  const std::string obstacle = TryOutMemory(base, support->instance);
+  absl::StrAppend(&support->description, "; v1 memory in ", base,
+                  obstacle.empty() ? "" : absl::StrCat(": ", obstacle));
+  if (!obstacle.empty()) return;
+  support->memory_base = base;
+  support->counts_oom_kills = true;
 }
 
 std::string FileName(std::string name) {
@@ -143,21 +182,14 @@ CgroupSupport ProbeCgroups(const std::string& instance) {
   const bool hybrid = !unified && HasType(kHybrid, CGROUP2_SUPER_MAGIC);
   const auto path = CgroupPathIn(own, "");
   if ((unified || hybrid) && path.has_value()) {
-    const std::string base = absl::StrCat(unified ? kUnified : kHybrid, *path, "/accel");
-    const std::string obstacle = TryOut(base, support.instance);
-    if (obstacle.empty()) support.base = base;
-    support.description = absl::StrCat(unified ? "v2" : "hybrid, v2", " in ", base,
-                                       obstacle.empty() ? "" : absl::StrCat(": ", obstacle));
+    ProbeUnified(absl::StrCat(unified ? kUnified : kHybrid, *path), &support);
   } else {
     support.description = "no cgroup v2";
   }
-  const auto memory_path = CgroupPathIn(own, "memory");
-  if (!HasType(kMemoryV1, CGROUP_SUPER_MAGIC) || !memory_path.has_value()) return support;
-  const std::string memory_base = absl::StrCat(kMemoryV1, *memory_path, "/accel");
-  const std::string obstacle = TryOutMemory(memory_base, support.instance);
-  if (obstacle.empty()) support.memory_base = memory_base;
-  absl::StrAppend(&support.description, "; v1 memory in ", memory_base,
-                  obstacle.empty() ? "" : absl::StrCat(": ", obstacle));
+  ProbeMemoryV1(CgroupPathIn(own, "memory"), &support);
+  if (!support.counts_oom_kills) {
+    absl::StrAppend(&support.description, "; out-of-memory kills are not counted");
+  }
   return support;
 }
 

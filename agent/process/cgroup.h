@@ -16,6 +16,9 @@ namespace accel {
 struct CgroupSupport {
   std::string base;         // cgroup v2 folder for generations, with cgroup.kill. Empty: none.
   std::string memory_base;  // cgroup v1 memory folder for generations. Empty: none.
+  // Whether a worker that the kernel killed for want of memory is told from one that was killed
+  // otherwise: v2 with the memory controller, or v1's.
+  bool counts_oom_kills = false;
   std::string instance;     // Ends the names of generations' folders; see ProbeCgroups().
   std::string description;  // Which is used, or why none, for people.
 

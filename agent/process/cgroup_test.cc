@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "agent/process/spawn.h"
 
@@ -68,6 +69,23 @@ class RealCgroupTest : public ::testing::Test {
 
   const CgroupSupport support_ = ProbeCgroups();
 };
+
+// Whichever of the two counts here, or what keeps both from it.
+TEST_F(RealCgroupTest, SaysWhetherItCountsOutOfMemoryKills) {
+  if (!support_.counts_oom_kills) {
+    EXPECT_TRUE(absl::EndsWith(support_.description, "; out-of-memory kills are not counted"));
+    return;
+  }
+  EXPECT_FALSE(absl::StrContains(support_.description, "not counted"));
+  const bool v1 = !support_.memory_base.empty();
+  const GenerationId id = {JobId("cgroup-memory-test"), 1};
+  const std::string path = v1 ? support_.MemoryPathFor(id) : support_.PathFor(id);
+  Cgroup cgroup = Cgroup::Make(path);
+  struct stat info;
+  const char* file = v1 ? "/memory.oom_control" : "/memory.events";
+  EXPECT_EQ(stat(absl::StrCat(path, file).c_str(), &info), 0);
+  EXPECT_TRUE(cgroup.Remove());
+}
 
 TEST_F(RealCgroupTest, ProbeLeavesNothing) {
   struct stat info;
