@@ -65,6 +65,15 @@ class Launch(cluster.Test):
         self.assertLess(time.monotonic() - begin, 5)
         self.assertEqual(result.code, 130, result)
 
+    def test_a_shim_that_stands_still_does_not_hold_the_launch(self):
+        process, pids = self.launch_waiting("")
+        os.kill(shim_of(pids[0]), signal.SIGSTOP)
+        process.send_signal(signal.SIGINT)
+        self.assertIn(b"once more kills them", process.stderr.readline())
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(self.finish(process, 40).code, 130)
+        self.assertEqual(self.leftovers(seconds=0), [])
+
     def test_a_worker_that_ignores_term_is_killed_after_the_grace(self):
         # Another rank has failed: the grace is 5 s.
         script = self.script("if [ $RANK = 0 ]; then while [ ! -e stubborn ]; do sleep 0.02; done; exit 6; fi\n"
