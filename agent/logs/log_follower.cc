@@ -20,12 +20,13 @@ constexpr long kPollNanoseconds = 50'000'000;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LogFollower>> LogFollower::Open(const std::string& log_dir) {
+absl::StatusOr<std::unique_ptr<LogFollower>> LogFollower::Open(const std::string& log_dir,
+                                                               const std::string& spill_dir) {
   struct stat info;
   if (stat(log_dir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
     return absl::NotFoundError(absl::StrCat("There is no log folder ", log_dir, "."));
   }
-  std::unique_ptr<LogFollower> follower(new LogFollower(log_dir));
+  std::unique_ptr<LogFollower> follower(new LogFollower(log_dir, spill_dir));
   ACCEL_RETURN_IF_ERROR(follower->Watch());
   follower->AddRanks();
   if (!follower->watches_all_ranks_ && !follower->polls_) ACCEL_RETURN_IF_ERROR(follower->Poll());
@@ -56,14 +57,22 @@ void LogFollower::AddRanks() {
   for (int rank : ListRanks(log_dir_)) {
     if (!ranks_.insert(rank).second) continue;
     const std::string rank_dir = RankLogDir(log_dir_, rank);
-    const int watch =
-        polls_ ? -1 : inotify_add_watch(notice_.get(), rank_dir.c_str(), IN_CREATE | IN_MODIFY);
-    if (watch >= 0) rank_of_watch_[watch] = rank;
-    watches_all_ranks_ &= watch >= 0;  // Else the user's watches are used up.
+    const std::string spill_dir = spill_dir_.empty() ? "" : RankLogDir(spill_dir_, rank);
+    watches_all_ranks_ &= WatchFolder(rank_dir, rank);
+    // There may be none: then nothing is spilled.
+    if (access(spill_dir.c_str(), F_OK) == 0) watches_all_ranks_ &= WatchFolder(spill_dir, rank);
     for (LogStream stream : {LogStream::kStdout, LogStream::kStderr}) {
-      streams_.push_back({rank, stream, LogReader(rank_dir, stream)});
+      streams_.push_back({rank, stream, LogReader(rank_dir, stream, 0, spill_dir)});
     }
   }
+}
+
+bool LogFollower::WatchFolder(const std::string& folder, int rank) {
+  if (polls_) return false;
+  const int watch = inotify_add_watch(notice_.get(), folder.c_str(), IN_CREATE | IN_MODIFY);
+  if (watch < 0) return false;  // The user's watches are used up.
+  rank_of_watch_[watch] = rank;
+  return true;
 }
 
 void LogFollower::MarkRank(int rank) {

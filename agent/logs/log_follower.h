@@ -30,8 +30,11 @@ struct LogPiece {
 //   while (...) { wait until fd() is readable; while (auto pieces = Take(n); !pieces.empty()) ... }
 class LogFollower {
  public:
-  // Ranks that get a folder later are followed too. NOT_FOUND: there is no such folder (yet).
-  static absl::StatusOr<std::unique_ptr<LogFollower>> Open(const std::string& log_dir);
+  // Ranks that get a folder later are followed too. `spill_dir`, if not empty, has the segments
+  // that `log_dir` has refused; its ranks' folders are made before those of `log_dir`. NOT_FOUND:
+  // there is no such folder (yet).
+  static absl::StatusOr<std::unique_ptr<LogFollower>> Open(const std::string& log_dir,
+                                                           const std::string& spill_dir = "");
 
   // Readable when there may be something to take. By inotify; where the system grants none, by a
   // timer of 50 ms.
@@ -49,14 +52,17 @@ class LogFollower {
     bool may_have_more = true;
   };
 
-  explicit LogFollower(std::string log_dir) : log_dir_(std::move(log_dir)) {}
+  LogFollower(std::string log_dir, std::string spill_dir)
+      : log_dir_(std::move(log_dir)), spill_dir_(std::move(spill_dir)) {}
   absl::Status Watch();
   absl::Status Poll();
   void AddRanks();
+  bool WatchFolder(const std::string& folder, int rank);
   void TakeNotice();
   void MarkRank(int rank);
 
   const std::string log_dir_;
+  const std::string spill_dir_;
   UniqueFd notice_;
   bool polls_ = false;  // notice_ is a timer, not inotify.
   bool watches_all_ranks_ = true;

@@ -15,8 +15,9 @@ namespace accel {
 // Not thread-safe.
 class LogReader {
  public:
-  // Begins at byte `offset` of the stream. Nothing needs to exist yet.
-  LogReader(std::string rank_dir, LogStream stream, int64_t offset = 0);
+  // Begins at byte `offset` of the stream. Nothing needs to exist yet. `spill_dir` as in
+  // segment_writer.h.
+  LogReader(std::string rank_dir, LogStream stream, int64_t offset = 0, std::string spill_dir = "");
 
   struct Piece {
     int64_t gap = 0;     // Bytes before this piece that have been dropped.
@@ -31,11 +32,17 @@ class LogReader {
 
  private:
   int64_t ReadCurrent(char* buffer, size_t size);
+  bool Open(const std::string& folder, int64_t segment);
+  // Whether the stream goes on, without a gap, in a spilled segment; opens that.
+  bool OpenSpilled();
+  std::optional<int64_t> Next() const;
 
   const std::string rank_dir_;
   const LogStream stream_;
   int64_t offset_;
+  const std::string spill_dir_;
   UniqueFd file_;
+  bool spilled_ = false;      // file_ is of spill_dir_.
   int64_t file_offset_ = -1;  // Of file_'s first byte in the stream; -1: none was opened.
 };
 

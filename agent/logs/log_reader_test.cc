@@ -120,5 +120,47 @@ TEST_F(LogReaderTest, AccountsForEveryByteOfAWriter) {
   EXPECT_EQ(seen, writer.received());
 }
 
+class SpilledLogTest : public testing::LogTest {
+ protected:
+  SpilledLogTest() { MakeRank(7); }
+  void Spill(int64_t offset, const std::string& text) {
+    std::ofstream(absl::StrCat(rank_dir(7), "/", SegmentName(LogStream::kStdout, offset))) << text;
+  }
+  // All that there is, with gaps as #N.
+  std::string Read() {
+    std::string text;
+    char buffer[16];
+    while (true) {
+      const LogReader::Piece piece = reader_.Read(buffer, sizeof(buffer));
+      if (piece.gap > 0) absl::StrAppend(&text, "#", piece.gap);
+      text.append(buffer, piece.size);
+      if (piece.size == 0) return text;
+    }
+  }
+
+  LogReader reader_{rank_dir(), LogStream::kStdout, 0, rank_dir(7)};
+};
+
+TEST_F(SpilledLogTest, TheSegmentsOfBothFoldersAreOneStream) {
+  WriteSegment(0, "ab");
+  Spill(2, "cd");
+  WriteSegment(4, "ef");
+  Spill(8, "ij");
+  EXPECT_EQ(Read(), "abcdef#2ij");
+}
+
+TEST_F(SpilledLogTest, ASegmentThatStayedEmptyIsPassedOverForTheSpilledOne) {
+  WriteSegment(0, "ab");
+  WriteSegment(2, "");
+  EXPECT_EQ(Read(), "ab");  // The empty one is open now.
+  unlink(SegmentPath(2).c_str());
+  Spill(2, "cd");
+  EXPECT_EQ(Read(), "cd");
+  Spill(2, "cdef");
+  EXPECT_EQ(Read(), "ef");
+  WriteSegment(6, "gh");
+  EXPECT_EQ(Read(), "gh");
+}
+
 }  // namespace
 }  // namespace accel

@@ -73,10 +73,12 @@ void OutputWriter::Run(const std::shared_ptr<Shared>& shared) {
   }
 }
 
-int OutputWriter::Open(std::string rank_dir, LogStream stream, LogLimits limits) {
+int OutputWriter::Open(std::string rank_dir, LogStream stream, LogLimits limits,
+                       std::string spill_dir) {
   absl::MutexLock lock(&shared_->mutex);
   const int id = shared_->queue.Open();
-  shared_->files[id] = std::make_unique<SegmentWriter>(std::move(rank_dir), stream, limits);
+  shared_->files[id] =
+      std::make_unique<SegmentWriter>(std::move(rank_dir), stream, limits, std::move(spill_dir));
   return id;
 }
 

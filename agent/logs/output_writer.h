@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -20,7 +21,7 @@ namespace accel {
 class OutputWriter {
  public:
   struct Options {
-    size_t most_bytes = 512 << 10;  // That wait in memory, of all streams.
+    size_t most_bytes = 256 << 10;  // That wait in memory, of all streams.
     // How long one write may take before the disk counts as hanging.
     absl::Duration patience = absl::Seconds(5);
   };
@@ -30,8 +31,8 @@ class OutputWriter {
   ~OutputWriter();
   OutputWriter(const OutputWriter&) = delete;
 
-  // A new stream, in a folder that is there; its number.
-  int Open(std::string rank_dir, LogStream stream, LogLimits limits);
+  // A new stream, in a folder that is there (and one for what that refuses); its number.
+  int Open(std::string rank_dir, LogStream stream, LogLimits limits, std::string spill_dir = "");
 
   // What to do with more output: add it; wait until wake_fd() says that there may be room; or drop
   // it, since the disk hangs and no worker is to wait for that.
@@ -47,6 +48,8 @@ class OutputWriter {
   // Whether the first `size` bytes of a stream are on disk, or counted as dropped there. While the
   // disk hangs: true, because nobody is to wait for that either.
   bool Handled(int stream, int64_t size);
+  // The same of all of a closed stream, and of what tells its end on disk.
+  bool Finished(int stream) { return Handled(stream, std::numeric_limits<int64_t>::max()); }
 
   // Readable after progress, if room() or Handled() has said that it takes some. Clear() it then.
   int wake_fd() const;

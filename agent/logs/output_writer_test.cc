@@ -51,7 +51,7 @@ TEST_F(OutputWriterTest, WhatIsHandledIsOnDisk) {
   writer.Drop(stream, 3);
   writer.Close(stream);
   AwaitHandled(&writer, stream, 9);
-  while (writer.received(stream) > 0) Await(&writer);
+  while (!writer.Finished(stream)) Await(&writer);
   EXPECT_EQ(ListSegments(rank_dir(), LogStream::kStdout), (std::vector<int64_t>{0, 4, 9}));
   EXPECT_EQ(writer.unwritten(), 0u);
 }

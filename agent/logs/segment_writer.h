@@ -15,7 +15,10 @@ namespace accel {
 // Not thread-safe. Makes its files when there is something to write; the folder must be there.
 class SegmentWriter {
  public:
-  SegmentWriter(std::string rank_dir, LogStream stream, LogLimits limits);
+  // `spill_dir`: where segments go that `rank_dir` refuses, such as a folder of another file
+  // system. Empty: nowhere.
+  SegmentWriter(std::string rank_dir, LogStream stream, LogLimits limits,
+                std::string spill_dir = "");
   ~SegmentWriter() { Finish(); }
   SegmentWriter(const SegmentWriter&) = delete;
 
@@ -36,16 +39,19 @@ class SegmentWriter {
   struct Segment {
     int64_t offset = 0;
     int64_t size = 0;
+    bool spilled = false;
   };
 
-  bool OpenSegment();
+  bool OpenSegment(bool spill);
+  bool OpenFile();
   void CloseSegment();
   void DeleteOldest();
-  std::string PathOf(int64_t offset) const;
+  std::string PathOf(const Segment& segment) const;
 
   const std::string rank_dir_;
   const LogStream stream_;
   const LogLimits limits_;
+  const std::string spill_dir_;
   UniqueFd file_;    // Of current_.
   Segment current_;  // Open if file_ is.
   int64_t offset_ = 0;

@@ -119,6 +119,22 @@ TEST_F(FullDiskTest, NothingFitsAndTheEndSaysHowMuch) {
   EXPECT_EQ(ReadSegment(9), "");
 }
 
+// The limit on the size of files holds for both folders, so this one is made to refuse by its
+// absence.
+TEST_F(SegmentWriterTest, WhatAFolderRefusesGoesToTheOther) {
+  MakeRank(7);
+  SegmentWriter writer(rank_dir(), LogStream::kStdout, {4, 100}, rank_dir(7));
+  writer.Write("ab");
+  rename(rank_dir().c_str(), (rank_dir() + ".away").c_str());
+  writer.Write("cdefg");  // "cd" still goes into the open segment.
+  rename((rank_dir() + ".away").c_str(), rank_dir().c_str());
+  writer.Write("hij");  // The spilled segment takes one more byte.
+  EXPECT_THAT(Segments(), ElementsAre(0, 8));
+  EXPECT_THAT(ListSegments(rank_dir(7), LogStream::kStdout), ElementsAre(4));
+  EXPECT_EQ(ReadSegment(8), "ij");
+  EXPECT_EQ(writer.dropped(), 0);
+}
+
 TEST_F(FullDiskTest, ManyShortSegmentsAreBoundedToo) {
   auto writer = Writer({100, 1000});
   for (int i = 0; i < 200; ++i) {

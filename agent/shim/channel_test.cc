@@ -44,7 +44,7 @@ TEST_F(ChannelTest, FramesArriveWholeAndInOrder) {
 }
 
 TEST_F(ChannelTest, BytesMayTrickle) {
-  const std::string bytes("AS\1\2\3\0\0\0abc", 11);
+  const std::string bytes("AS\2\2\3\0\0\0abc", 11);
   for (size_t i = 0; i < bytes.size(); ++i) {
     EXPECT_TRUE(frames_.empty());
     SendRaw(bytes.substr(i, 1));
@@ -95,14 +95,14 @@ TEST_F(ChannelTest, TooManyDescriptorsAreRefused) {
 }
 
 TEST_F(ChannelTest, EndOfFileAfterTheLastFrame) {
-  SendRaw(absl::string_view("AS\1\3\0\0\0\0", 8));
+  SendRaw(absl::string_view("AS\2\3\0\0\0\0", 8));
   ends_.first.reset();
   EXPECT_TRUE(absl::IsUnavailable(receiver_.Receive(&frames_)));
   EXPECT_EQ(frames_.size(), 1u);
 }
 
 TEST_F(ChannelTest, EndOfFileWithinAFrame) {
-  SendRaw(absl::string_view("AS\1\3\4\0\0\0x", 9));
+  SendRaw(absl::string_view("AS\2\3\4\0\0\0x", 9));
   ends_.first.reset();
   EXPECT_TRUE(absl::IsUnavailable(receiver_.Receive(&frames_)));
   EXPECT_TRUE(frames_.empty());
@@ -115,13 +115,13 @@ TEST_F(ChannelTest, OtherProtocols) {
 }
 
 TEST_F(ChannelTest, OtherVersions) {
-  SendRaw(absl::string_view("AS\2\3\0\0\0\0", 8));
+  SendRaw(absl::string_view("AS\1\3\0\0\0\0", 8));
   EXPECT_THAT(receiver_.Receive(&frames_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("speaks version 2")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("speaks version 1")));
 }
 
 TEST_F(ChannelTest, FramesBeyondTheLimit) {
-  SendRaw(absl::string_view("AS\1\1\1\0\0\1", 8));  // 16 MiB + 1
+  SendRaw(absl::string_view("AS\2\1\1\0\0\1", 8));  // 16 MiB + 1
   EXPECT_THAT(receiver_.Receive(&frames_),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("16777217")));
 }

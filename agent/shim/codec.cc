@@ -58,6 +58,7 @@ void WriteStart(const GenerationStart& start, WireWriter* out) {
   out->Bool(start.serves_store);
   out->Strings(start.store_peers);
   out->String(start.log_dir);
+  out->String(start.spill_dir);
   out->String(start.cgroup);
   out->String(start.memory_cgroup);
   out->Bool(start.keep_stdin);
@@ -83,6 +84,7 @@ GenerationStart ReadStart(WireReader* in) {
   start.serves_store = in->Bool();
   start.store_peers = in->Strings();
   start.log_dir = in->String();
+  start.spill_dir = in->String();
   start.cgroup = in->String();
   start.memory_cgroup = in->String();
   start.keep_stdin = in->Bool();

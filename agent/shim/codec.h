@@ -13,7 +13,7 @@ namespace accel {
 
 // Rises with every change to what the frames carry. A shim outlives its agent's upgrade, so either
 // side refuses what it does not speak instead of guessing.
-constexpr uint8_t kProtocolVersion = 1;
+constexpr uint8_t kProtocolVersion = 2;
 
 enum class FrameType : uint8_t { kStart = 1, kStop = 2, kEnd = 3, kReport = 4 };
 

@@ -23,6 +23,7 @@ GenerationStart FullStart() {
   start.serves_store = true;
   start.store_peers = {"127.0.0.1", "::1"};
   start.log_dir = "/logs/3";
+  start.spill_dir = "/memory/3";
   start.cgroup = "/sys/fs/cgroup/accel/job-1-3";
   start.memory_cgroup = "/sys/fs/cgroup/memory/accel/job-1-3";
   start.orphan_grace = absl::Milliseconds(1500);
@@ -73,6 +74,7 @@ TEST(CodecTest, StartSurvives) {
   EXPECT_EQ(start.serves_store, true);
   EXPECT_EQ(start.store_peers, sent.store_peers);
   EXPECT_EQ(start.log_dir, sent.log_dir);
+  EXPECT_EQ(start.spill_dir, sent.spill_dir);
   EXPECT_EQ(start.cgroup, sent.cgroup);
   EXPECT_EQ(start.memory_cgroup, sent.memory_cgroup);
   EXPECT_EQ(start.keep_stdin, false);

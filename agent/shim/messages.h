@@ -34,6 +34,8 @@ struct GenerationStart {
   bool serves_store = false;             // A listening socket travels with this message.
   std::vector<std::string> store_peers;  // Numeric addresses that may talk to the store.
   std::string log_dir;                   // Of this generation; made if it is missing.
+  // The same on another file system, for output that log_dir refuses. Empty: that is dropped.
+  std::string spill_dir;
   // Control groups of this generation (v2; v1 memory), made if missing. Empty: none to be had, or
   // the shim host chooses.
   std::string cgroup;

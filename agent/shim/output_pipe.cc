@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "agent/logs/log_paths.h"
 
 namespace accel {
 namespace {
@@ -20,13 +22,9 @@ constexpr size_t kLastBytes = 4096 + 40;
 
 }  // namespace
 
-OutputPipe::OutputPipe(OutputWriter* writer, std::string rank_dir, LogStream stream,
-                       LogLimits limits)
-    : writer_(writer),
-      rank_dir_(std::move(rank_dir)),
-      stream_(stream),
-      limits_(limits),
-      last_bytes_(kLastBytes) {}
+OutputPipe::OutputPipe(OutputWriter* writer, const GenerationStart& start, int rank,
+                       LogStream stream)
+    : writer_(writer), start_(start), rank_(rank), stream_(stream), last_bytes_(kLastBytes) {}
 
 absl::StatusOr<UniqueFd> OutputPipe::Open() {
   int ends[2];
@@ -34,7 +32,9 @@ absl::StatusOr<UniqueFd> OutputPipe::Open() {
     return absl::ErrnoToStatus(errno, "Cannot make a pipe for a worker's output");
   }
   pipe_.reset(ends[0]);
-  number_ = writer_->Open(rank_dir_, stream_, limits_);
+  const std::string& spill_dir = start_.spill_dir;
+  number_ = writer_->Open(RankLogDir(start_.log_dir, rank_), stream_, start_.log_limits,
+                          spill_dir.empty() ? "" : RankLogDir(spill_dir, rank_));
   fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);
   fcntl(pipe_.get(), F_SETPIPE_SZ, static_cast<int>(kPipeBytes));  // As far as the system allows.
   return UniqueFd(ends[1]);
@@ -77,9 +77,10 @@ bool OutputPipe::Finish() {
     mark_.reset();
     rest_ = kPipeBytes;
   }
-  if (number_ >= 0 && !TakeRest()) return false;
+  if (number_ < 0) return true;
+  if (!TakeRest()) return false;
   Close();
-  return Settle();
+  return writer_->Finished(number_);
 }
 
 void OutputPipe::Close() {

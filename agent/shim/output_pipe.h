@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "absl/status/statusor.h"
 #include "agent/logs/last_bytes.h"
 #include "agent/logs/output_writer.h"
+#include "agent/shim/messages.h"
 #include "common/unique_fd.h"
 
 namespace accel {
@@ -19,8 +19,8 @@ constexpr size_t kPipeBytes = 1 << 20;
 // Nothing here blocks. Not thread-safe.
 class OutputPipe {
  public:
-  // `writer` outlives it.
-  OutputPipe(OutputWriter* writer, std::string rank_dir, LogStream stream, LogLimits limits);
+  // `writer` and `start` outlive it.
+  OutputPipe(OutputWriter* writer, const GenerationStart& start, int rank, LogStream stream);
 
   // Makes the pipe; returns the end for the worker, close-on-exec. RESOURCE_EXHAUSTED and the like:
   // no descriptor left.
@@ -53,9 +53,9 @@ class OutputPipe {
   bool TakeRest();
 
   OutputWriter* const writer_;
-  const std::string rank_dir_;
+  const GenerationStart& start_;
+  const int rank_;
   const LogStream stream_;
-  const LogLimits limits_;
   UniqueFd pipe_;
   int number_ = -1;  // Of the stream, in the writer.
   LastBytes last_bytes_;

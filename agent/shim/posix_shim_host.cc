@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/logs/log_paths.h"
 #include "agent/process/process_table.h"
 #include "agent/process/spawn.h"
 #include "agent/process/sweep.h"
@@ -149,6 +150,10 @@ absl::Status PosixShimHost::StartGeneration(const GenerationStart& start, Unique
   GenerationStart filled = start;
   if (filled.cgroup.empty()) filled.cgroup = options_.cgroups.PathFor(start.id);
   if (filled.memory_cgroup.empty()) filled.memory_cgroup = options_.cgroups.MemoryPathFor(start.id);
+  if (!options_.spill_dir.empty()) {
+    filled.spill_dir =
+        GenerationLogDir(JobLogDir(options_.spill_dir, start.id.job.value()), start.id.generation);
+  }
   const std::string payload = EncodeCommand(filled);
   if (payload.size() > kMostPayloadBytes) {
     return absl::InvalidArgumentError(

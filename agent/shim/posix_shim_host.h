@@ -29,11 +29,14 @@ class PosixShimHost final : public ShimHost {
     std::string shim_path;  // accel-shim.
     CgroupSupport cgroups;  // ProbeCgroups(). Starts that name no control group get theirs here.
     int inherit_fd = -1;  // Every shim holds this one open as long as it lives (a lock); -1: none.
-    std::optional<rlimit> open_files =
-        std::nullopt;  // RLIMIT_NOFILE of shims and workers; none: this process's.
+    // RLIMIT_NOFILE of shims and workers; none: this process's.
+    std::optional<rlimit> open_files = std::nullopt;
     // How long after the grace of a stop a shim that stands still is asked, and may take to answer,
     // before it is killed (shim_patience.h).
     absl::Duration shim_slack = absl::Seconds(4);
+    // Folder on another file system for the output that the jobs' own folders refuse, such as one
+    // in memory; laid out as those are. Empty: that output is dropped.
+    std::string spill_dir = {};
   };
 
   explicit PosixShimHost(Options options);

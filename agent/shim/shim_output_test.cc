@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "agent/logs/log_reader.h"
 #include "agent/shim/shim_test_base.h"
 #include "common/status_matchers.h"
 
@@ -111,6 +112,22 @@ TEST_F(ShimOutputTest, LastLinesAreToldThoughTheDiskIsFull) {
   EXPECT_THAT(report.workers[0].last_lines, ::testing::ElementsAre("No space left on device"));
 }
 
+TEST_F(ShimOutputTest, WhatItsFolderRefusesGoesToTheOther) {
+  PosixShimHost::Options options;
+  options.spill_dir = absl::StrCat(folder(), "/spill");
+  MakeHost(options);
+  auto start = Script("echo kept; rm -r \"$LOGS\"; echo refused; exit 3");
+  start.log_limits = {5, 100};
+  start.workers[0].env.push_back("LOGS=" + start.log_dir);
+  EXPECT_EQ(RunToEnd(start).workers[0].exit->code, 3);
+  const std::string spill_dir = GenerationLogDir(JobLogDir(options.spill_dir, "job"), 1);
+  LogReader reader(RankLogDir(start.log_dir, 0), LogStream::kStdout, 5, RankLogDir(spill_dir, 0));
+  char bytes[16] = {};
+  EXPECT_EQ(reader.Read(bytes, 5).gap, 0);
+  EXPECT_EQ(reader.Read(bytes + 5, 5).size, 3u);
+  EXPECT_EQ(std::string(bytes), "refused\n");
+}
+
 // A named pipe in place of a segment is a disk that hangs: to open it takes until somebody reads.
 class HangingDiskTest : public ShimOutputTest {
  protected:
@@ -153,7 +170,14 @@ TEST_F(HangingDiskTest, AResultWaitsForItsOutput) {
   const auto start = Script("echo hello; exit 3");
   MakeDiskHang(start);
   Start(start);
+  const absl::Time begin = absl::Now();
   AwaitState(JobId("job"), State::kRunning);
+  while (!Living().empty()) usleep(1000);
+  for (const ShimReport& report : host().TakeReports()) {
+    const bool known = report.generation->workers[0].exit.has_value();
+    // Only a machine that took so long for all this has waited enough.
+    EXPECT_TRUE(!known || absl::Now() - begin > absl::Seconds(5));
+  }
   const UniqueFd disk(open(segment_.c_str(), O_RDONLY));
   char bytes[16] = {};
   EXPECT_EQ(read(disk.get(), bytes, sizeof(bytes)), 6);

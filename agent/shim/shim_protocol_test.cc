@@ -161,7 +161,7 @@ TEST_F(ShimProtocolTest, OtherVersion) {
 
 TEST_F(ShimProtocolTest, MalformedCommand) {
   LaunchConnected();
-  SendRaw(absl::string_view("AS\1\1\3\0\0\0abc", 11));
+  SendRaw(absl::string_view("AS\2\1\3\0\0\0abc", 11));
   EXPECT_EQ(Finish(), 4);
   EXPECT_THAT(printed_, HasSubstr("malformed"));
 }

@@ -89,6 +89,11 @@ std::optional<ExitFact> FindMissingPath(const GenerationStart& start) {
 }
 
 std::optional<ExitFact> MakeLogDirs(const GenerationStart& start) {
+  // First, so that who sees a rank's folder may look for the other; what cannot be made is not
+  // used.
+  for (const WorkerStart& worker : start.workers) {
+    if (!start.spill_dir.empty()) MakeFolders(RankLogDir(start.spill_dir, worker.rank));
+  }
   std::vector<std::string> folders = {start.log_dir};
   for (const WorkerStart& worker : start.workers) {
     folders.push_back(RankLogDir(start.log_dir, worker.rank));

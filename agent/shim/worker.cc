@@ -65,13 +65,11 @@ ExitFact ExitFactOf(int wait_status) {
 Worker::Worker(const WorkerStart& start, WorkerContext context)
     : start_(start),
       context_(context),
-      stdout_(context.output, log_dir(), LogStream::kStdout, context.start->log_limits),
-      stderr_(context.output, log_dir(), LogStream::kStderr, context.start->log_limits) {
+      stdout_(context.output, *context.start, start.rank, LogStream::kStdout),
+      stderr_(context.output, *context.start, start.rank, LogStream::kStderr) {
   report_.rank = start.rank;
   report_.local_rank = start.local_rank;
 }
-
-std::string Worker::log_dir() const { return RankLogDir(context_.start->log_dir, start_.rank); }
 
 std::optional<ExitFact> Worker::OpenOutput(OutputPipe* pipe, UniqueFd* worker_end) {
   auto end = pipe->Open();

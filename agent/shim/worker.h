@@ -66,7 +66,6 @@ class Worker {
   std::optional<ExitFact> OpenOutput(OutputPipe* pipe, UniqueFd* worker_end);
   void Watch(OutputPipe* pipe);
   void OnOutput(OutputPipe* pipe);
-  std::string log_dir() const;
 
   const WorkerStart& start_;
   const WorkerContext context_;
