@@ -17,7 +17,8 @@ namespace accel {
 struct StartGeneration {
   JobId job;
   std::vector<v1::Placement> placements;  // By machine rank.
-  std::string master_addr;                // Empty, and 0: a world of one process.
+  v1::Devices devices = v1::DEVICES_UNSPECIFIED;
+  std::string master_addr;  // Empty, and 0: a world of one process.
   int master_port = 0;
   std::string reason;
 };

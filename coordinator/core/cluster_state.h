@@ -93,6 +93,7 @@ struct ClusterState {
   uint64_t revision = 0;
   JobIdIssuer ids;
   std::map<NodeId, NodeEntry> nodes;
+  bool gpus_seen = false;          // Some node has reported one, also if that node is away now.
   std::map<JobId, JobEntry> jobs;  // Ids sort by age.
   std::set<JobId> unfinished;
   std::deque<JobId> finished;  // Oldest first.

@@ -1,16 +1,17 @@
 #include "coordinator/core/desired_state.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/loopback.h"
 #include "common/worker_env.h"
 #include "common/world_size.h"
 #include "coordinator/core/job_state.h"
 
 namespace accel {
 namespace {
-
-constexpr char kLoopback[] = "127.0.0.1";
 
 // Calls fn(entry, machine rank) for each job with a part on the node that this incarnation can
 // still act on.
@@ -77,20 +78,22 @@ void AddEnv(EnvList list, google::protobuf::RepeatedPtrField<v1::EnvVar>* env) {
   }
 }
 
-void AddStorePeers(const ClusterState& state, const v1::GenerationRecord& generation,
-                   v1::DesiredGeneration* desired) {
-  if (generation.placements_size() == 1) {
-    desired->add_store_peers(kLoopback);
-    return;
+// Where connections of the job's ranks to its store come from: as it was planned, so that the list
+// stays what it is while addresses change.
+void AddStorePeers(const v1::GenerationRecord& generation, v1::DesiredGeneration* desired) {
+  std::set<std::string> peers;
+  if (generation.placements_size() == 1) peers.insert(generation.master_addr());
+  for (const v1::Placement& placement : generation.placements()) peers.insert(placement.address());
+  // Connections to any loopback address come from the first one of its family.
+  if (std::any_of(peers.begin(), peers.end(), IsLoopback)) {
+    peers.insert({"127.0.0.1", "::1"});
+    peers.erase("localhost");
   }
-  for (const v1::Placement& placement : generation.placements()) {
-    const auto node = state.nodes.find(NodeId(placement.node_id()));
-    if (node != state.nodes.end()) desired->add_store_peers(node->second.observed.address());
-  }
+  for (const std::string& peer : peers) desired->add_store_peers(peer);
 }
 
-void FillStart(const ClusterState& state, const JobEntry& entry, const NodeEntry& node,
-               int machine_rank, v1::DesiredGeneration* desired) {
+void FillStart(const Limits& limits, const JobEntry& entry, const NodeEntry& node, int machine_rank,
+               v1::DesiredGeneration* desired) {
   const v1::JobSpec& spec = entry.job.spec();
   const v1::GenerationRecord& generation = *CurrentGeneration(entry.job);
   const v1::Placement& placement = generation.placements(machine_rank);
@@ -106,10 +109,10 @@ void FillStart(const ClusterState& state, const JobEntry& entry, const NodeEntry
     AddEnv(RankEnv(world, local_rank), worker->mutable_env());
   }
   desired->set_store_socket(placement.store_socket());
-  if (placement.store_socket() != 0) AddStorePeers(state, generation, desired);
+  if (placement.store_socket() != 0) AddStorePeers(generation, desired);
   desired->set_failure_grace_ms(spec.failure_grace_ms() > 0
                                     ? spec.failure_grace_ms()
-                                    : absl::ToInt64Milliseconds(state.limits.failure_grace));
+                                    : absl::ToInt64Milliseconds(limits.failure_grace));
   desired->set_keep_stdin(spec.keep_stdin() && world.world_size == 1);
   desired->set_log_dir(spec.log_dir());
 }
@@ -152,7 +155,7 @@ v1::NodeDesired BuildDesired(const ClusterState& state, const NodeId& id,
       generation->set_stop(true);
       generation->set_grace_ms(absl::ToInt64Milliseconds(entry.stop_grace));
     } else {
-      FillStart(state, entry, node, machine_rank, generation);
+      FillStart(state.limits, entry, node, machine_rank, generation);
     }
   });
   for (const v1::ObservedGeneration& part : node.observed.generations()) {

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "coordinator/core/facts.h"
+#include "coordinator/core/planner.h"
+
 namespace accel {
 namespace {
 
@@ -39,6 +45,53 @@ TEST(Heartbeat, AnotherOneIsAnotherDesiredState) {
   EXPECT_EQ(DesiredSignature(state, NodeId("a"), {}), before);
   state.limits.node_timeout = absl::Seconds(1);
   EXPECT_NE(DesiredSignature(state, NodeId("a"), {}), before);
+}
+
+// The peers of the store of a job that is placed on nodes of these addresses, one rank on each, two
+// if there is one node; and again after the addresses of the nodes have changed.
+std::vector<std::string> StorePeers(const std::vector<std::string>& addresses) {
+  ClusterState state;
+  Changes changes;
+  v1::JobSpec spec;
+  spec.add_argv("train");
+  spec.set_nodes(static_cast<int>(addresses.size()));
+  spec.add_processes_per_node(addresses.size() == 1 ? 2 : 1);
+  EXPECT_TRUE(SubmitJob("s", spec, kNow, &state, &changes).ok());
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    v1::NodeObserved report;
+    report.set_node_id(std::string(1, static_cast<char>('a' + i)));
+    report.set_name(report.node_id());
+    report.set_incarnation("1");
+    report.set_sequence(1);
+    report.set_address(addresses[i]);
+    v1::StoreSocket* socket = report.add_store_sockets();
+    socket->set_id(1);
+    socket->set_address(addresses[i]);
+    socket->set_port(7000);
+    SessionId superseded = 0;
+    EXPECT_TRUE(Observe(i + 1, report, kNow, &state, &changes, &superseded).ok());
+  }
+  PlanToRest(kNow, kNow, &state, &changes);
+  const auto peers = [&state] {
+    const v1::NodeDesired desired = BuildDesired(state, NodeId("a"), {}, 1);
+    const auto& list = desired.generations(0).store_peers();
+    return std::vector<std::string>(list.begin(), list.end());
+  };
+  const std::vector<std::string> before = peers();
+  for (auto& [id, node] : state.nodes) node.observed.set_address("10.9.9.9");
+  EXPECT_EQ(peers(), before);
+  return before;
+}
+
+TEST(StorePeers, AreTheNodesAsTheyWerePlanned) {
+  using List = std::vector<std::string>;
+  EXPECT_EQ(StorePeers({"10.0.0.1"}), (List{"10.0.0.1"}));
+  EXPECT_EQ(StorePeers({"10.0.0.1", "10.0.0.2"}), (List{"10.0.0.1", "10.0.0.2"}));
+  // A connection to any address of the loopback interface comes from the first one.
+  EXPECT_EQ(StorePeers({"127.0.0.2"}), (List{"127.0.0.1", "127.0.0.2", "::1"}));
+  EXPECT_EQ(StorePeers({"::1"}), (List{"127.0.0.1", "::1"}));
+  // Numbers alone: the store knows no names.
+  EXPECT_EQ(StorePeers({"localhost"}), (List{"127.0.0.1", "::1"}));
 }
 
 }  // namespace

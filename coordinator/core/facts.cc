@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/job_phase.h"
 #include "common/status_macros.h"
+#include "coordinator/core/devices.h"
 #include "coordinator/core/job_spec.h"
 #include "coordinator/core/job_state.h"
 
@@ -169,6 +170,7 @@ absl::StatusOr<JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec, 
   job.set_job_id(id.value());
   job.set_submit_id(submit_id);
   *job.mutable_spec() = std::move(spec);
+  job.set_devices(DecideDevices(job.spec(), *state));
   job.set_phase(v1::PENDING);
   job.set_reason("Accepted.");
   job.set_submitted_unix_ms(absl::ToUnixMillis(wall));
@@ -231,6 +233,7 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   const NodeId id(report.node_id());
   node->observed = std::move(report);
   node->last_heard = now;
+  state->gpus_seen |= !node->observed.inventory().gpus().empty();
   SettleSockets(node);
   changes->nodes.insert(id);
   return absl::OkStatus();

@@ -17,6 +17,7 @@ void TakeHeld(const ClusterState& state, NodeOffer* offer) {
     const v1::GenerationRecord* generation = CurrentGeneration(state.jobs.at(job).job);
     for (const v1::Placement& placement : generation->placements()) {
       if (placement.node_id() != offer->id.value()) continue;
+      offer->ranks += placement.processes();
       RemoveAll(placement.gpu_ids(), &offer->free_gpus);
     }
   }
@@ -73,7 +74,6 @@ Ledger::Ledger(const ClusterState& state, absl::Time now)
     TakeHeld(state, &offer);
     offer.busy = WhyBusy(state, offer);
     if (offer.busy.empty()) offer.busy = WhyFull(offer, generations_per_node_);
-    any_gpus_ |= !offer.gpus.empty();
     offers_.push_back(std::move(offer));
   }
   std::sort(offers_.begin(), offers_.end(), ByName);
@@ -84,6 +84,7 @@ void Ledger::Take(const std::vector<v1::Placement>& placements) {
     for (NodeOffer& offer : offers_) {
       if (offer.id.value() != placement.node_id()) continue;
       ++offer.generations;
+      offer.ranks += placement.processes();
       if (offer.busy.empty()) offer.busy = WhyFull(offer, generations_per_node_);
       RemoveAll(placement.gpu_ids(), &offer.free_gpus);
       if (placement.store_socket() != 0) offer.taken_sockets.insert(placement.store_socket());
@@ -91,11 +92,12 @@ void Ledger::Take(const std::vector<v1::Placement>& placements) {
   }
 }
 
-const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, const std::string& address) {
-  for (const v1::StoreSocket& socket : offer.entry->observed.store_sockets()) {
+const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, bool peers) {
+  const v1::NodeObserved& node = offer.entry->observed;
+  for (const v1::StoreSocket& socket : node.store_sockets()) {
     if (socket.id() == 0 || offer.entry->consumed_sockets.count(socket.id()) != 0) continue;
     if (offer.taken_sockets.count(socket.id()) != 0) continue;
-    if (socket.address() == address || socket.address() == "0.0.0.0") return &socket;
+    if (!peers || socket.address() == node.address()) return &socket;
   }
   return nullptr;
 }

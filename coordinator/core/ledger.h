@@ -15,6 +15,7 @@ struct NodeOffer {
   std::vector<int> gpus;       // All of the node's, ascending.
   std::vector<int> free_gpus;  // Those that no generation holds, ascending.
   int generations = 0;         // That hold something here.
+  int ranks = 0;               // Of them all.
   // Why the node takes nothing just now, as part of a sentence; empty: it does.
   std::string busy;
   std::set<uint64_t> taken_sockets;  // By plans of this pass.
@@ -25,9 +26,8 @@ class Ledger {
   // Nodes that are not connected or refuse work are not in it. The state must outlive it.
   Ledger(const ClusterState& state, absl::Time now);
 
-  // By name, then by id: the order in which nodes are dealt out.
+  // By name, then by id.
   const std::vector<NodeOffer>& offers() const { return offers_; }
-  bool any_gpus() const { return any_gpus_; }
   // Connected ones that refuse work, with why: for reasons.
   const std::vector<std::string>& refusals() const { return refusals_; }
 
@@ -38,11 +38,10 @@ class Ledger {
   const int generations_per_node_;
   std::vector<NodeOffer> offers_;
   std::vector<std::string> refusals_;
-  bool any_gpus_ = false;
 };
 
-// A spare store socket of the node that no plan has used and that peers reach at `address`; null:
-// none.
-const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, const std::string& address);
+// A spare store socket of the node that no plan has used; null: none. `peers`: ranks on other nodes
+// must reach it too, so it listens on the address that the node advertises.
+const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, bool peers);
 
 }  // namespace accel

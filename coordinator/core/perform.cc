@@ -31,6 +31,7 @@ class Performer {
       node.jobs.insert(start.job);
       if (placement.store_socket() != 0) node.consumed_sockets[placement.store_socket()] = kInUse;
     }
+    job.set_devices(start.devices);
     const v1::JobSpec& spec = job.spec();
     entry.start_by =
         now_ + (spec.start_deadline_ms() > 0 ? absl::Milliseconds(spec.start_deadline_ms())

@@ -9,18 +9,22 @@
 namespace accel {
 namespace {
 
-constexpr char kLoopback[] = "127.0.0.1";
 constexpr int kAllGpus = 0;  // As a need: one process for each GPU of the node.
 
-// Every need is met by a node of its own.
+// By machine rank: every need is met by a node of its own.
 using Match = std::vector<const NodeOffer*>;
+
+// What a node must have to be chosen.
+enum class Fit {
+  kIdle,       // Room for its part, if nothing else ran.
+  kNow,        // Room as it is now.
+  kWithStore,  // And machine rank 0 a spare store socket, if the world needs one.
+};
 
 class Request {
  public:
-  Request(const v1::JobSpec& spec, const Ledger& ledger)
-      : spec_(spec), ledger_(ledger), gpu_(UsesGpus(spec, ledger)) {}
-
-  bool gpu() const { return gpu_; }
+  Request(const v1::JobSpec& spec, v1::Devices devices, const Ledger& ledger)
+      : spec_(spec), ledger_(ledger), gpu_(devices == v1::ON_GPUS) {}
 
   // Processes of each machine rank.
   std::vector<int> Needs() const {
@@ -43,25 +47,20 @@ class Request {
     return allowed;
   }
 
-  // Whether the node could take this many: with nothing else on it, or as it is now.
-  bool Fits(const NodeOffer& offer, int need, bool idle) const {
-    if (!idle && !offer.busy.empty()) return false;
-    if (!gpu_) return true;
-    const size_t all = Allowed(offer.gpus).size();
-    const size_t have = idle ? all : Allowed(offer.free_gpus).size();
-    return need == kAllGpus ? all > 0 && have == all : have >= static_cast<size_t>(need);
-  }
-
-  // By machine rank if that works out, else the largest need first: nodes that can meet it can meet
-  // the smaller ones.
-  std::optional<Match> FindMatch(bool idle) const {
+  // The nodes of each machine rank. By machine rank if that works out, else the largest need first:
+  // nodes that can meet it can meet the smaller ones.
+  std::optional<Match> FindMatch(Fit fit) const {
     const std::vector<int> needs = Needs();
     std::vector<int> order(needs.size());
     std::iota(order.begin(), order.end(), 0);
-    if (std::optional<Match> match = Deal(needs, order, idle)) return match;
-    std::stable_sort(order.begin(), order.end(),
-                     [&needs](int a, int b) { return needs[a] > needs[b]; });
-    return Deal(needs, order, idle);
+    const Match candidates = ByPreference();
+    std::optional<Match> match = Deal(candidates, needs, order, fit);
+    if (!match.has_value()) {
+      std::stable_sort(order.begin(), order.end(),
+                       [&needs](int a, int b) { return needs[a] > needs[b]; });
+      match = Deal(candidates, needs, order, fit);
+    }
+    return match.has_value() ? InOrderOfNames(*std::move(match), needs, fit) : match;
   }
 
   std::string WhyNever() const {
@@ -98,42 +97,100 @@ class Request {
     return "Waits for GPUs that other jobs hold.";
   }
 
-  std::vector<v1::Placement> MakePlacements(const Match& match) const {
+  Assignment Assign(const Match& match) const {
     const std::vector<int> needs = Needs();
-    std::vector<v1::Placement> placements;
+    Assignment assignment;
     int rank = 0;
     for (size_t i = 0; i < match.size(); ++i) {
       const NodeOffer& offer = *match[i];
       const std::vector<int> gpus = Allowed(offer.free_gpus);
       const int processes = needs[i] == kAllGpus ? static_cast<int>(gpus.size()) : needs[i];
-      v1::Placement& placement = placements.emplace_back();
+      v1::Placement& placement = assignment.placements.emplace_back();
       placement.set_node_id(offer.id.value());
       placement.set_node_name(offer.entry->observed.name());
       placement.set_incarnation(offer.entry->observed.incarnation());
+      placement.set_address(offer.entry->observed.address());
       placement.set_first_rank(rank);
       placement.set_processes(processes);
       if (gpu_) placement.mutable_gpu_ids()->Add(gpus.begin(), gpus.begin() + processes);
       rank += processes;
     }
-    return placements;
+    if (rank == 1) return assignment;
+    // The store is reached where its socket listens, by ranks of the same node too.
+    const v1::StoreSocket& socket = *FindSpareSocket(*match.front(), /*peers=*/match.size() > 1);
+    assignment.master_addr = socket.address();
+    assignment.master_port = socket.port();
+    assignment.placements.front().set_store_socket(socket.id());
+    return assignment;
   }
 
  private:
-  // Each need in turn takes the first node that is left and fits.
-  std::optional<Match> Deal(const std::vector<int>& needs, const std::vector<int>& order,
-                            bool idle) const {
+  // Whether the node can be this machine rank, which needs so many processes.
+  bool Fits(const NodeOffer& offer, int rank, int need, Fit fit) const {
+    const bool idle = fit == Fit::kIdle;
+    if (!idle && !offer.busy.empty()) return false;
+    size_t processes = static_cast<size_t>(need);
+    if (gpu_) {
+      const size_t all = Allowed(offer.gpus).size();
+      const size_t have = idle ? all : Allowed(offer.free_gpus).size();
+      if (need == kAllGpus) processes = std::max(all, size_t{1});
+      if (have < processes) return false;
+    }
+    if (fit != Fit::kWithStore || rank != 0) return true;
+    const bool peers = spec_.nodes() > 1;
+    return (!peers && processes == 1) || FindSpareSocket(offer, peers) != nullptr;
+  }
+
+  // All nodes, those first that are to be taken first.
+  Match ByPreference() const {
+    Match nodes;
+    for (const NodeOffer& offer : ledger_.offers()) nodes.push_back(&offer);
+    if (!gpu_) {
+      std::stable_sort(nodes.begin(), nodes.end(), [](const NodeOffer* a, const NodeOffer* b) {
+        return int64_t{a->ranks} * Cpus(*b) < int64_t{b->ranks} * Cpus(*a);
+      });
+    }
+    return nodes;
+  }
+
+  static int64_t Cpus(const NodeOffer& offer) {
+    return std::max(1, offer.entry->observed.inventory().cpus());
+  }
+
+  // Each machine rank in turn takes the first node that is left and fits.
+  std::optional<Match> Deal(const Match& candidates, const std::vector<int>& needs,
+                            const std::vector<int>& order, Fit fit) const {
     Match match(needs.size(), nullptr);
-    std::vector<bool> used(ledger_.offers().size(), false);
+    std::vector<bool> used(candidates.size(), false);
     size_t first = 0;  // Every node before it is used, or does not fit a need of this size.
     for (size_t i = 0; i < order.size(); ++i) {
-      const int need = needs[order[i]];
-      if (i > 0 && need != needs[order[i - 1]]) first = 0;
-      while (first < used.size() && (used[first] || !Fits(ledger_.offers()[first], need, idle))) {
+      const int rank = order[i];
+      const bool alike = i > 0 && order[i - 1] != 0 && needs[rank] == needs[order[i - 1]];
+      if (rank == 0 || !alike) first = 0;
+      while (first < used.size() &&
+             (used[first] || !Fits(*candidates[first], rank, needs[rank], fit))) {
         ++first;
       }
       if (first == used.size()) return std::nullopt;
       used[first] = true;
-      match[order[i]] = &ledger_.offers()[first];
+      match[rank] = candidates[first];
+    }
+    return match;
+  }
+
+  // The same nodes by name, with the first that can be as machine rank 0, if they fit so.
+  Match InOrderOfNames(Match match, const std::vector<int>& needs, Fit fit) const {
+    Match named = match;
+    // The ledger has them by name.
+    std::sort(named.begin(), named.end());
+    for (size_t first = 0; first < named.size(); ++first) {
+      if (!Fits(*named[first], 0, needs[0], fit)) continue;
+      std::rotate(named.begin(), named.begin() + static_cast<std::ptrdiff_t>(first),
+                  named.begin() + static_cast<std::ptrdiff_t>(first) + 1);
+      for (size_t rank = 1; rank < named.size(); ++rank) {
+        if (!Fits(*named[rank], static_cast<int>(rank), needs[rank], fit)) return match;
+      }
+      return named;
     }
     return match;
   }
@@ -145,37 +202,21 @@ class Request {
 
 }  // namespace
 
-bool UsesGpus(const v1::JobSpec& spec, const Ledger& ledger) {
-  return !spec.cpu() && (ledger.any_gpus() || !spec.gpu_ids().empty());
-}
-
-PlacementDecision Place(const v1::JobSpec& spec, const Ledger& ledger) {
-  PlacementDecision decision;
-  const Request request(spec, ledger);
-  const std::optional<Match> match = request.FindMatch(/*idle=*/false);
-  if (!match.has_value()) {
-    decision.fits_idle_cluster = request.FindMatch(/*idle=*/true).has_value();
-    decision.reason = decision.fits_idle_cluster ? request.WhyNotNow() : request.WhyNever();
-    return decision;
+PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices, const Ledger& ledger) {
+  using Wait = PlacementDecision::Wait;
+  const Request request(spec, devices, ledger);
+  std::optional<Match> match = request.FindMatch(Fit::kWithStore);
+  if (match.has_value()) return {request.Assign(*match), Wait::kNodes, ""};
+  match = request.FindMatch(Fit::kNow);
+  if (match.has_value()) {
+    return {std::nullopt, Wait::kSocket,
+            absl::StrCat("Waits for node ", match->front()->entry->observed.name(),
+                         " to open a spare store socket.")};
   }
-  decision.fits_idle_cluster = true;
-  Assignment assignment;
-  assignment.placements = request.MakePlacements(*match);
-  const v1::Placement& last = assignment.placements.back();
-  if (last.first_rank() + last.processes() > 1) {
-    const NodeOffer& first = *match->front();
-    assignment.master_addr = match->size() == 1 ? kLoopback : first.entry->observed.address();
-    const v1::StoreSocket* socket = FindSpareSocket(first, assignment.master_addr);
-    if (socket == nullptr) {
-      decision.reason = absl::StrCat("Waits for node ", first.entry->observed.name(),
-                                     " to open a spare store socket.");
-      return decision;
-    }
-    assignment.master_port = socket->port();
-    assignment.placements.front().set_store_socket(socket->id());
+  if (request.FindMatch(Fit::kIdle).has_value()) {
+    return {std::nullopt, Wait::kJobs, request.WhyNotNow()};
   }
-  decision.assignment = std::move(assignment);
-  return decision;
+  return {std::nullopt, Wait::kNodes, request.WhyNever()};
 }
 
 }  // namespace accel

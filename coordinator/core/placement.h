@@ -1,14 +1,16 @@
 // Which nodes, ranks and GPUs a job gets. The rules:
 //
-// * Distinct nodes, in the order of their names; the position is the machine rank. Ranks are dense:
-// 0, 1, 2... through
-//   the machine ranks (invariant 3).
-// * Unless it is a CPU job or no node has a GPU, a job runs on nodes with GPUs only, and each local
-// rank has a GPU of
-//   its own that belongs to no other job.
-// * With different numbers of processes per node the largest part chooses first, so that a fit is
-// found if there is one.
-// * A world of several processes consumes a spare store socket of machine rank 0.
+// * Distinct nodes. Ranks are dense: 0, 1, 2... through the machine ranks (invariant 3).
+// * A job on GPUs takes the first nodes by name, and each local rank has a GPU of its own that
+//   belongs to no other job. A job on CPUs takes the nodes with the fewest ranks per CPU, then the
+//   first by name.
+// * The nodes that were chosen become machine ranks in the order of their names, where the needs of
+//   the machine ranks allow it.
+// * With different numbers of processes per node the largest part chooses first if nothing else
+//   fits, so that a fit is found if there is one.
+// * A world of several processes consumes a spare store socket of machine rank 0: a node without
+// one
+//   takes another machine rank.
 #pragma once
 
 #include <optional>
@@ -26,17 +28,18 @@ struct Assignment {
 };
 
 struct PlacementDecision {
+  // What a job that is not placed waits for.
+  enum class Wait {
+    kJobs,    // It would fit if nothing else ran: those after it wait too.
+    kSocket,  // A node opens another spare socket in a moment: nobody waits for it.
+    kNodes,   // It does not fit these nodes: nobody waits for it.
+  };
   std::optional<Assignment> assignment;
-  // Without an assignment: a sentence that says what is missing.
-  std::string reason;
-  // The job would fit if nothing else ran: it waits for other jobs and those after it wait too.
-  // Otherwise it waits for other nodes, and nobody waits for it.
-  bool fits_idle_cluster = false;
+  // Without an assignment:
+  Wait wait = Wait::kNodes;
+  std::string reason;  // A sentence that says what is missing.
 };
 
-// The job says nothing of cpu, and the cluster has GPUs or the job names some.
-bool UsesGpus(const v1::JobSpec& spec, const Ledger& ledger);
-
-PlacementDecision Place(const v1::JobSpec& spec, const Ledger& ledger);
+PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices, const Ledger& ledger);
 
 }  // namespace accel

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "coordinator/core/devices.h"
 
 namespace accel {
 namespace {
@@ -18,6 +19,7 @@ struct FakeNode {
   std::string name;
   int gpus = 0;
   int sockets = 1;
+  int cpus = 8;
 };
 
 ClusterState Cluster(const std::vector<FakeNode>& nodes) {
@@ -31,17 +33,31 @@ ClusterState Cluster(const std::vector<FakeNode>& nodes) {
     node.observed.set_name(fake.name);
     node.observed.set_incarnation(fake.name + "-1");
     node.observed.set_address("10.0.0." + fake.name);
+    node.observed.mutable_inventory()->set_cpus(fake.cpus);
+    state.gpus_seen |= fake.gpus > 0;
     for (int i = 0; i < fake.gpus; ++i) {
       node.observed.mutable_inventory()->add_gpus()->set_index(i);
     }
     for (int i = 0; i < fake.sockets; ++i) {
       v1::StoreSocket* socket = node.observed.add_store_sockets();
       socket->set_id(++socket_id);
-      socket->set_address("0.0.0.0");
+      socket->set_address(node.observed.address());
       socket->set_port(static_cast<int>(socket_id));
     }
   }
   return state;
+}
+
+// The job's first placement.
+PlacementDecision PlaceOn(const ClusterState& state, const v1::JobSpec& spec,
+                          const Ledger& ledger) {
+  v1::Job job;
+  *job.mutable_spec() = spec;
+  return Place(spec, DevicesOf(job, state), ledger);
+}
+
+PlacementDecision PlaceOn(const ClusterState& state, const v1::JobSpec& spec) {
+  return PlaceOn(state, spec, Ledger(state, kNow));
 }
 
 // "a:0+3[0,1,2] b:3+4": node, first rank, processes, GPUs; or the reason in brackets.
@@ -113,33 +129,101 @@ TEST(Placement, Table) {
   };
   for (const Case& c : cases) {
     const ClusterState state = Cluster(c.nodes);
-    EXPECT_EQ(Show(Place(c.spec, Ledger(state, kNow))), c.expected);
+    EXPECT_EQ(Show(PlaceOn(state, c.spec)), c.expected);
   }
 }
 
 TEST(Placement, ConsumesASpareSocketOfMachineRankZero) {
   const ClusterState state = Cluster({{"1", 0, 2}, {"2", 0, 2}});
   Ledger ledger(state, kNow);
-  const PlacementDecision first = Place(Spec(2, {1}), ledger);
+  const PlacementDecision first = PlaceOn(state, Spec(2, {1}), ledger);
   EXPECT_EQ(first.assignment->master_addr, "10.0.0.1");
   EXPECT_EQ(first.assignment->master_port, 101);
   EXPECT_EQ(first.assignment->placements[0].store_socket(), 101u);
   EXPECT_EQ(first.assignment->placements[0].incarnation(), "1-1");
+  EXPECT_EQ(first.assignment->placements[0].address(), "10.0.0.1");
   EXPECT_EQ(first.assignment->placements[1].store_socket(), 0u);
   ledger.Take(first.assignment->placements);
-  const PlacementDecision second = Place(Spec(1, {2}), ledger);
-  EXPECT_EQ(second.assignment->master_addr, "127.0.0.1");
+  const PlacementDecision second = PlaceOn(state, Spec(2, {1}), ledger);
   EXPECT_EQ(second.assignment->master_port, 102);
-  ledger.Take(second.assignment->placements);
-  EXPECT_EQ(Show(Place(Spec(1, {2}), ledger)), "(Waits for node 1 to open a spare store socket.)");
+}
+
+// Agents listen on the address that they advertise and on no other.
+TEST(Placement, AJobOfOneNodeUsesTheSocketWhereItListens) {
+  const ClusterState state = Cluster({{"1"}});
+  const PlacementDecision decision = PlaceOn(state, Spec(1, {2}));
+  ASSERT_TRUE(decision.assignment.has_value()) << decision.reason;
+  EXPECT_EQ(decision.assignment->master_addr, "10.0.0.1");
+  EXPECT_EQ(decision.assignment->master_port, 101);
+}
+
+TEST(Placement, ANodeWithoutASpareSocketTakesAnotherMachineRank) {
+  const ClusterState state = Cluster({{"a", 0, 0}, {"b", 0, 0}, {"c"}, {"d", 0, 0}});
+  EXPECT_EQ(Show(PlaceOn(state, Spec(1, {2}))), "c:0+2");
+  EXPECT_EQ(Show(PlaceOn(state, Spec(4, {1}))), "c:0+1 a:1+1 b:2+1 d:3+1");
+  EXPECT_EQ(Show(PlaceOn(state, Spec(2, {3, 4}))), "c:0+3 a:3+4");
+  // A world of one process has no store.
+  EXPECT_EQ(Show(PlaceOn(state, Spec(1, {1}))), "a:0+1");
+  const ClusterState gpus = Cluster({{"a", 2, 0}, {"b", 2}, {"c", 2}});
+  EXPECT_EQ(Show(PlaceOn(gpus, Spec(2, {}))), "b:0+2[0,1] a:2+2[0,1]");
+}
+
+TEST(Placement, NobodyWaitsForASpareSocketButTheJobItself) {
+  const ClusterState state = Cluster({{"a", 0, 0}, {"b", 0, 0}});
+  const PlacementDecision decision = PlaceOn(state, Spec(2, {1}));
+  EXPECT_EQ(Show(decision), "(Waits for node a to open a spare store socket.)");
+  EXPECT_EQ(decision.wait, PlacementDecision::Wait::kSocket);
 }
 
 TEST(Placement, ASocketMustBeReachable) {
-  ClusterState state = Cluster({{"1"}, {"2"}});
+  ClusterState state = Cluster({{"1"}, {"2", 0, 0}});
   state.nodes[NodeId("1")].observed.mutable_store_sockets(0)->set_address("127.0.0.1");
-  EXPECT_EQ(Show(Place(Spec(2, {1}), Ledger(state, kNow))),
-            "(Waits for node 1 to open a spare store socket.)");
-  EXPECT_EQ(Show(Place(Spec(1, {2}), Ledger(state, kNow))), "1:0+2");
+  EXPECT_EQ(Show(PlaceOn(state, Spec(2, {1}))), "(Waits for node 1 to open a spare store socket.)");
+  EXPECT_EQ(Show(PlaceOn(state, Spec(1, {2}))), "1:0+2");
+}
+
+TEST(Placement, CpuJobsGoWhereTheFewestRanksAreForEachCpu) {
+  const ClusterState state =
+      Cluster({{"a", 0, 9, 2}, {"b", 0, 9, 4}, {"c", 0, 9, 8}, {"d", 0, 9, 0}});
+  Ledger ledger(state, kNow);
+  const auto place = [&](const v1::JobSpec& spec) {
+    const PlacementDecision decision = PlaceOn(state, spec, ledger);
+    ledger.Take(decision.assignment->placements);
+    return Show(decision);
+  };
+  EXPECT_EQ(place(Spec(1, {1})), "a:0+1");  // All are idle: by name.
+  EXPECT_EQ(place(Spec(1, {2})), "b:0+2");
+  EXPECT_EQ(place(Spec(1, {1})), "c:0+1");
+  EXPECT_EQ(place(Spec(1, {1})), "d:0+1");  // Who does not say has one CPU.
+  EXPECT_EQ(place(Spec(1, {1})), "c:0+1");  // 1/2, 2/4, 1/8, 1/1.
+  // The two with the fewest, in the order of their names.
+  EXPECT_EQ(place(Spec(2, {2})), "a:0+2 c:2+2");
+  EXPECT_EQ(place(Spec(2, {1})), "b:0+1 c:1+1");
+  EXPECT_EQ(place(Spec(3, {1})), "b:0+1 c:1+1 d:2+1");  // 3/2, 3/4, 5/8, 1/1.
+}
+
+TEST(Placement, GpuJobsFillOneNodeAfterTheOther) {
+  const ClusterState state = Cluster({{"a", 4, 9}, {"b", 4, 9}});
+  Ledger ledger(state, kNow);
+  for (const char* expected : {"a:0+2[0,1]", "a:0+2[2,3]", "b:0+2[0,1]"}) {
+    const PlacementDecision decision = PlaceOn(state, Spec(1, {2}), ledger);
+    EXPECT_EQ(Show(decision), expected);
+    ledger.Take(decision.assignment->placements);
+  }
+}
+
+TEST(Devices, AreDecidedOnce) {
+  ClusterState state;
+  v1::Job job;
+  EXPECT_EQ(DecideDevices(Spec(1, {}, true), state), v1::ON_CPUS);
+  EXPECT_EQ(DecideDevices(Spec(1, {}, false, {0}), state), v1::ON_GPUS);
+  EXPECT_EQ(DecideDevices(Spec(1, {}), state), v1::DEVICES_UNSPECIFIED);
+  EXPECT_EQ(DevicesOf(job, state), v1::ON_CPUS);
+  state.gpus_seen = true;
+  EXPECT_EQ(DecideDevices(Spec(1, {}), state), v1::ON_GPUS);
+  EXPECT_EQ(DevicesOf(job, state), v1::ON_GPUS);
+  job.set_devices(v1::ON_CPUS);
+  EXPECT_EQ(DevicesOf(job, state), v1::ON_CPUS);
 }
 
 TEST(Placement, NodesThatCannotBeUsedAreNot) {
@@ -151,16 +235,16 @@ TEST(Placement, NodesThatCannotBeUsedAreNot) {
   stray->set_job_id("old");
   stray->set_generation(3);
   stray->set_state(v1::ObservedGeneration::STOPPING);
-  EXPECT_EQ(Show(Place(Spec(1, {1}), Ledger(state, kNow))), "e:0+1");
-  const PlacementDecision two = Place(Spec(2, {1}), Ledger(state, kNow));
+  EXPECT_EQ(Show(PlaceOn(state, Spec(1, {1}))), "e:0+1");
+  const PlacementDecision two = PlaceOn(state, Spec(2, {1}));
   EXPECT_EQ(Show(two), "(Waits: node d is still ending generation 3 of job old.)");
-  EXPECT_TRUE(two.fits_idle_cluster);
-  const PlacementDecision three = Place(Spec(3, {1}), Ledger(state, kNow));
+  EXPECT_EQ(two.wait, PlacementDecision::Wait::kJobs);
+  const PlacementDecision three = PlaceOn(state, Spec(3, {1}));
   EXPECT_EQ(Show(three),
             "(Needs 3 nodes; 2 are connected and taking work (node c: the disk is full).)");
-  EXPECT_FALSE(three.fits_idle_cluster);
+  EXPECT_EQ(three.wait, PlacementDecision::Wait::kNodes);
   stray->set_state(v1::ObservedGeneration::ENDED);
-  EXPECT_EQ(Show(Place(Spec(2, {1}), Ledger(state, kNow))), "d:0+1 e:1+1");
+  EXPECT_EQ(Show(PlaceOn(state, Spec(2, {1}))), "d:0+1 e:1+1");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/exit_text.h"
+#include "coordinator/core/devices.h"
 #include "coordinator/core/exit_status.h"
 #include "coordinator/core/ledger.h"
 #include "coordinator/core/placement.h"
@@ -16,7 +17,7 @@
 namespace accel {
 namespace {
 
-Action Start(const JobId& id, Assignment assignment) {
+Action Start(const JobId& id, v1::Devices devices, Assignment assignment) {
   v1::GenerationRecord world;
   std::vector<std::string> names;
   for (const v1::Placement& placement : assignment.placements) {
@@ -25,6 +26,7 @@ Action Start(const JobId& id, Assignment assignment) {
   }
   StartGeneration start;
   start.job = id;
+  start.devices = devices;
   start.reason =
       absl::StrCat("Starting ", DescribeWorld(world), "; waiting for ", NameNodes(names), ".");
   start.placements = std::move(assignment.placements);
@@ -47,10 +49,10 @@ std::string WithLastFailure(const v1::Job& job, std::string reason) {
   return absl::StrCat(reason, " Last failure: ", DescribeFailure(job.cause()), ".");
 }
 
-// What Place() looks at in a spec.
-std::string ShapeOf(const v1::JobSpec& spec) {
+// What Place() looks at.
+std::string ShapeOf(const v1::JobSpec& spec, v1::Devices devices) {
   return absl::StrCat(spec.nodes(), "|", absl::StrJoin(spec.processes_per_node(), ","), "|",
-                      spec.cpu(), "|", absl::StrJoin(spec.gpu_ids(), ","));
+                      devices, "|", absl::StrJoin(spec.gpu_ids(), ","));
 }
 
 }  // namespace
@@ -66,25 +68,28 @@ void PlanQueue(const ClusterState& state, const std::vector<JobId>& queue, absl:
   absl::flat_hash_map<std::string, PlacementDecision> refused;
   for (const JobId& id : queue) {
     const v1::Job& job = state.jobs.at(id).job;
-    const bool gpu = UsesGpus(job.spec(), ledger);
+    const v1::Devices devices = DevicesOf(job, state);
+    const bool gpu = devices == v1::ON_GPUS;
     bool& line_waits = gpu ? gpu_line_waits : cpu_line_waits;
     std::string reason = gpu ? "Waits behind earlier jobs that need GPUs."
                              : "Waits behind earlier jobs that need no GPU.";
     if (!line_waits) {
-      const std::string shape = ShapeOf(job.spec());
+      const std::string shape = ShapeOf(job.spec(), devices);
       auto known = refused.find(shape);
       if (known == refused.end()) {
-        PlacementDecision decision = Place(job.spec(), ledger);
+        PlacementDecision decision = Place(job.spec(), devices, ledger);
         if (decision.assignment.has_value()) {
           ledger.Take(decision.assignment->placements);
-          actions->push_back(Start(id, *std::move(decision.assignment)));
+          actions->push_back(Start(id, devices, *std::move(decision.assignment)));
           continue;
         }
         known = refused.emplace(shape, std::move(decision)).first;
       }
-      line_waits = known->second.fits_idle_cluster;
+      const PlacementDecision::Wait wait = known->second.wait;
+      line_waits = wait == PlacementDecision::Wait::kJobs;
       reason = known->second.reason;
-      if (!line_waits && state.limits.fixed_nodes > 0 && nodes >= state.limits.fixed_nodes) {
+      if (wait == PlacementDecision::Wait::kNodes && state.limits.fixed_nodes > 0 &&
+          nodes >= state.limits.fixed_nodes) {
         actions->push_back(Refuse(id, reason));
         continue;
       }

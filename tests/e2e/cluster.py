@@ -199,9 +199,9 @@ class ClusterTest(Test):
         self.coordinator = self.start(COORDINATOR, "--listen", listen, "--state_dir",
                                       self.path("coordinator"), *flags, stderr=log, **options)
         line = self.coordinator.stdout.readline().decode()
-        found = re.search(r"127\.0\.0\.1:\d+", line)
+        found = re.fullmatch(r"listening on (\S+:\d+)\n", line)
         self.assertTrue(found, f"the coordinator printed no address: {line!r}")
-        self.env["ACCEL_COORDINATOR"] = found.group()
+        self.env["ACCEL_COORDINATOR"] = found.group(1)
 
     def start_agent(self, name, env=None, flags=()):
         log = open(self.path(f"{name}.log"), "ab")

@@ -14,13 +14,13 @@ void EraseIf(List* list, Predicate gone) {
 
 }  // namespace
 
-FakeNode::FakeNode(std::string name, int gpus, int sockets, std::string address)
+FakeNode::FakeNode(std::string name, int gpus, int sockets, std::string address, int cpus)
     : name_(std::move(name)), sockets_(sockets) {
   observed_.set_node_id(absl::StrCat("id-", name_));
   observed_.set_name(name_);
   observed_.set_address(std::move(address));
   observed_.set_interface("eth0");
-  observed_.mutable_inventory()->set_cpus(8);
+  observed_.mutable_inventory()->set_cpus(cpus);
   for (int i = 0; i < gpus; ++i) observed_.mutable_inventory()->add_gpus()->set_index(i);
   Restart();
 }
@@ -38,7 +38,7 @@ void FakeNode::Refill() {
   while (observed_.store_sockets_size() < sockets_) {
     v1::StoreSocket* socket = observed_.add_store_sockets();
     socket->set_id(next_socket_);
-    socket->set_address("0.0.0.0");
+    socket->set_address(observed_.address());
     socket->set_port(static_cast<int>(10'000 + next_socket_++));
   }
 }

@@ -11,8 +11,8 @@ namespace accel::testing {
 
 class FakeNode {
  public:
-  // The spare socket with id N has port 10000 + N.
-  FakeNode(std::string name, int gpus, int sockets, std::string address);
+  // The spare socket with id N listens on the node's address, as agents' do, and port 10000 + N.
+  FakeNode(std::string name, int gpus, int sockets, std::string address, int cpus);
 
   const std::string& name() const { return name_; }
   v1::NodeObserved& observed() { return observed_; }

@@ -90,15 +90,16 @@ absl::Status Scenario::Report(FakeNode* node) {
 }
 
 absl::Status Scenario::AddNode(const Words& words) {
-  int gpus = 0, sockets = 2;
+  int gpus = 0, sockets = 2, cpus = 8;
   std::string address = "127.0.0.1";
   for (size_t i = 2; i < words.size(); ++i) {
     const auto [name, value] = Option(words[i]);
     if (name == "gpus") gpus = Number(value);
     if (name == "sockets") sockets = Number(value);
+    if (name == "cpus") cpus = Number(value);
     if (name == "address") address = value;
   }
-  auto node = std::make_unique<FakeNode>(words.at(1), gpus, sockets, address);
+  auto node = std::make_unique<FakeNode>(words.at(1), gpus, sockets, address, cpus);
   sessions_[words[1]] = next_session_++;
   return Report((nodes_[words[1]] = std::move(node)).get());
 }

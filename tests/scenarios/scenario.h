@@ -1,8 +1,8 @@
 // A scenario: a text file of steps, played on the coordinator's pure core with fake nodes and a
 // clock of its own. The steps:
 //
-//   node NAME [gpus=N] [sockets=N] [address=A]
-//     A node connects. It keeps so many spare store sockets (2).
+//   node NAME [gpus=N] [sockets=N] [address=A] [cpus=N]
+//     A node connects. It keeps so many spare store sockets (2), and has so many CPUs (8).
 //   submit [nodes=N] [ppn=K,L] [cpu] [gpu_ids=I,J] [max_restarts=N] [time_limit=D]
 //          [start_deadline=D]
 //     Jobs are called j1, j2... in the order of their submits.
