@@ -15,7 +15,7 @@ v1::NodeStatus DescribeNode(const ClusterState& state, const NodeEntry& node, ab
   status.set_version(observed.version());
   *status.mutable_inventory() = observed.inventory();
   status.set_connected(IsConnected(state, node, now));
-  status.set_refuses_work(observed.refuses_work());
+  status.set_refuses_work(WhyRefuses(node, now));
   std::set<int> gpus;
   for (const JobId& job : node.jobs) {
     const v1::GenerationRecord& generation = *CurrentGeneration(state.jobs.at(job).job);

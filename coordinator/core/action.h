@@ -33,9 +33,16 @@ struct MarkRunning {
 struct StopGeneration {
   JobId job;
   v1::AfterStop next = v1::AFTER_STOP_UNSPECIFIED;
-  absl::Duration grace;                   // TERM to KILL.
-  std::optional<v1::FailureCause> cause;  // Counted as a failure.
-  bool replan = false;                    // Counted as a replan.
+  absl::Duration grace;  // TERM to KILL.
+  std::optional<v1::FailureCause> cause;
+  enum class Spends {
+    kNothing,
+    kRestart,  // Of max_restarts.
+    kReplan,   // Of max_replans.
+    kStart,    // Of max_start_failures.
+  };
+  Spends spends = Spends::kNothing;
+  std::vector<NodeId> could_not_start;  // Nodes that failed to start it, for a reason of theirs.
   std::string reason;
 };
 
@@ -53,6 +60,7 @@ struct EndGeneration {
   v1::JobPhase to = v1::JOB_PHASE_UNSPECIFIED;
   int exit_code = 0;
   std::vector<std::string> last_lines;  // Of the failed rank; empty: nothing new.
+  absl::Duration pause;                 // To RESTARTING: before the next generation.
   std::string reason;
 };
 

@@ -47,6 +47,11 @@ absl::Time SilentFrom(const ClusterState& state) {
   return state.present_since + state.limits.longest_reconnect + state.limits.node_timeout;
 }
 
+std::string WhyRefuses(const NodeEntry& node, absl::Time now) {
+  if (!node.observed.refuses_work().empty()) return node.observed.refuses_work();
+  return IsExcluded(node.health, now) ? WhyExcluded(node.health) : "";
+}
+
 bool IsConnected(const ClusterState& state, const NodeEntry& node, absl::Time now) {
   return node.session != 0 && now < SilentFrom(state, node);
 }

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "common/ids.h"
 #include "coordinator/core/job_id.h"
+#include "coordinator/core/node_health.h"
 #include "proto/job.pb.h"
 #include "proto/node.pb.h"
 
@@ -36,7 +37,13 @@ struct Limits {
   int max_nodes = 10'000;
   int generations_per_node = 64;  // At once.
   int max_replans = 100;          // Of one job.
-  int generation_records = 32;    // Of one job; the newest are kept.
+  // Of one job in a row: more spend its budget, for the fault may be its own.
+  int max_start_failures = 10;
+  // See restart_pause.h.
+  absl::Duration first_restart_pause = absl::Seconds(1);
+  absl::Duration longest_restart_pause = absl::Minutes(1);
+  absl::Duration steady_after = absl::Seconds(10);
+  int generation_records = 32;  // Of one job; the newest are kept.
   // Above 0: the cluster has exactly this many nodes. Once they are connected, a job that does not
   // fit fails at once instead of waiting for more.
   int fixed_nodes = 0;
@@ -51,6 +58,7 @@ struct NodeEntry {
   SessionId session = 0;
   absl::Time joined;  // When its present stream brought the first report.
   absl::Time last_heard;
+  NodeHealth health;
   std::set<JobId> jobs;  // Those whose current generation has a part here.
   // Spare store sockets that a plan has used. The value is the revision from which on no desired
   // state wants it any more: an agent that has acted on it and still lists the socket never used
@@ -71,6 +79,11 @@ struct JobEntry {
   absl::Duration stop_grace;                     // While STOPPING: TERM to KILL.
   absl::Time start_by = absl::InfiniteFuture();  // While STARTING.
   absl::Time end_by = absl::InfiniteFuture();    // The job's time limit.
+  absl::Time started;                            // Its current generation.
+  int quick_failures = 0;                        // In a row: see restart_pause.h.
+  absl::Time not_before = absl::InfinitePast();  // While RESTARTING.
+  // Could not start the newest generations: others are preferred. Empty once one has started.
+  std::set<NodeId> avoid;
   // The first revisions whose desired states ask nodes to start, to stop, the current generation.
   uint64_t start_revision = 0;
   uint64_t stop_revision = 0;
@@ -132,6 +145,9 @@ absl::Time SilentFrom(const ClusterState& state, const NodeEntry& node);
 
 // The same for a node that has not reported to this coordinator.
 absl::Time SilentFrom(const ClusterState& state);
+
+// Why the node is to get no new work; empty: it is.
+std::string WhyRefuses(const NodeEntry& node, absl::Time now);
 
 // It has a stream and speaks.
 bool IsConnected(const ClusterState& state, const NodeEntry& node, absl::Time now);

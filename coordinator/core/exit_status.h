@@ -10,6 +10,11 @@ inline constexpr int kCancelledExitCode = 128 + 15;
 // Of a job that ran out of time, as timeout(1) does.
 inline constexpr int kTimedOutExitCode = 124;
 
+// What a node lacks of the job: its program or its working directory is not there, or cannot be
+// executed. As shells do.
+inline constexpr int kNotExecutableExitCode = 126;
+inline constexpr int kNotFoundExitCode = 127;
+
 // EXITED with code 0.
 bool IsSuccess(const v1::ExitRecord& exit);
 

@@ -121,6 +121,7 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
     node.observed.Clear();
     node.session = session;
     node.joined = now;
+    node.health = NodeHealth{};
   } else if (node.observed.incarnation() != report.incarnation()) {
     return absl::InvalidArgumentError(
         absl::StrCat("the incarnation of node ", report.name(), " changed within one stream"));

@@ -41,6 +41,20 @@ std::string WhyBusy(const ClusterState& state, const NodeOffer& offer) {
   return "";
 }
 
+std::string OnTrial(const NodeOffer& offer) {
+  return absl::StrCat("node ", offer.entry->observed.name(),
+                      " tries with another job whether it can start any");
+}
+
+// While a node has to show that it can start jobs again, one at a time may try.
+std::string WhyOnTrial(const ClusterState& state, const NodeOffer& offer) {
+  if (!IsOnTrial(offer.entry->health)) return "";
+  const bool trying = std::any_of(
+      offer.entry->jobs.begin(), offer.entry->jobs.end(),
+      [&state](const JobId& job) { return state.jobs.at(job).job.phase() != v1::RUNNING; });
+  return trying ? OnTrial(offer) : "";
+}
+
 std::string WhyFull(const NodeOffer& offer, int most) {
   if (offer.generations < most) return "";
   return absl::StrCat("node ", offer.entry->observed.name(), " runs ", offer.generations,
@@ -60,8 +74,11 @@ Ledger::Ledger(const ClusterState& state, absl::Time now)
   for (const auto& [id, node] : state.nodes) {
     if (!IsConnected(state, node, now)) continue;
     const v1::NodeObserved& observed = node.observed;
-    if (!observed.refuses_work().empty()) {
-      refusals_.push_back(absl::StrCat("node ", observed.name(), ": ", observed.refuses_work()));
+    if (const std::string why = WhyRefuses(node, now); !why.empty()) {
+      refusals_.push_back(absl::StrCat("node ", observed.name(), ": ", why));
+      if (IsExcluded(node.health, now)) {
+        changes_at_ = std::min(changes_at_, node.health.excluded_until);
+      }
       continue;
     }
     NodeOffer offer;
@@ -74,6 +91,7 @@ Ledger::Ledger(const ClusterState& state, absl::Time now)
     TakeHeld(state, &offer);
     offer.busy = WhyBusy(state, offer);
     if (offer.busy.empty()) offer.busy = WhyFull(offer, generations_per_node_);
+    if (offer.busy.empty()) offer.busy = WhyOnTrial(state, offer);
     offers_.push_back(std::move(offer));
   }
   std::sort(offers_.begin(), offers_.end(), ByName);
@@ -86,6 +104,7 @@ void Ledger::Take(const std::vector<v1::Placement>& placements) {
       ++offer.generations;
       offer.ranks += placement.processes();
       if (offer.busy.empty()) offer.busy = WhyFull(offer, generations_per_node_);
+      if (offer.busy.empty() && IsOnTrial(offer.entry->health)) offer.busy = OnTrial(offer);
       RemoveAll(placement.gpu_ids(), &offer.free_gpus);
       if (placement.store_socket() != 0) offer.taken_sockets.insert(placement.store_socket());
     }

@@ -31,6 +31,9 @@ class Ledger {
   // Connected ones that refuse work, with why: for reasons.
   const std::vector<std::string>& refusals() const { return refusals_; }
 
+  // When a node may be offered again without an event.
+  absl::Time changes_at() const { return changes_at_; }
+
   // A generation with these parts has been planned.
   void Take(const std::vector<v1::Placement>& placements);
 
@@ -38,6 +41,7 @@ class Ledger {
   const int generations_per_node_;
   std::vector<NodeOffer> offers_;
   std::vector<std::string> refusals_;
+  absl::Time changes_at_ = absl::InfiniteFuture();
 };
 
 // A spare store socket of the node that no plan has used; null: none. `peers`: ranks on other nodes

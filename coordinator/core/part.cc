@@ -83,6 +83,13 @@ std::vector<Part> LookAtParts(const ClusterState& state, const JobEntry& job, ab
   return parts;
 }
 
+bool NodeCouldNotStart(const Part& part) {
+  if (part.observed == nullptr) return false;
+  const v1::ExitRecord& failure = part.observed->failure();
+  return failure.kind() == v1::ExitRecord::NOT_STARTED && failure.code() != kNotFoundExitCode &&
+         failure.code() != kNotExecutableExitCode;
+}
+
 std::vector<const v1::ObservedWorker*> ExitedWorkers(const Part& part) {
   std::map<int, const v1::ObservedWorker*> by_rank;
   if (part.observed == nullptr) return {};

@@ -27,6 +27,10 @@ struct Part {
 // The parts of the current generation, by machine rank. The job must hold nodes.
 std::vector<Part> LookAtParts(const ClusterState& state, const JobEntry& job, absl::Time now);
 
+// Its node could not start it, for a reason of the node's: no shim, no process, no descriptors, no
+// room. What the job lacks there (its program, its script: 127, 126) is the job's.
+bool NodeCouldNotStart(const Part& part);
+
 // The exits that the part reports of its own ranks, by rank; ranks that it does not own are left
 // out.
 std::vector<const v1::ObservedWorker*> ExitedWorkers(const Part& part);

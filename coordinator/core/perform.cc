@@ -3,6 +3,7 @@
 #include "common/check.h"
 #include "common/job_phase.h"
 #include "coordinator/core/job_state.h"
+#include "coordinator/core/restart_pause.h"
 
 namespace accel {
 namespace {
@@ -39,6 +40,7 @@ class Performer {
     if (entry.end_by == absl::InfiniteFuture() && spec.time_limit_ms() > 0) {
       entry.end_by = now_ + absl::Milliseconds(spec.time_limit_ms());
     }
+    entry.started = now_;
     entry.start_revision = ++state_.revision;
     job.clear_cause();
     Transition(&job, v1::STARTING, start.reason);
@@ -48,6 +50,12 @@ class Performer {
   void operator()(const MarkRunning& running) {
     JobEntry& entry = Entry(running.job);
     entry.start_by = absl::InfiniteFuture();
+    entry.avoid.clear();
+    entry.job.set_start_failures(0);
+    for (const v1::Placement& placement : CurrentGeneration(entry.job)->placements()) {
+      const auto node = state_.nodes.find(NodeId(placement.node_id()));
+      if (node != state_.nodes.end()) node->second.health = NodeHealth{};
+    }
     Transition(&entry.job, v1::RUNNING, running.reason);
   }
 
@@ -56,12 +64,11 @@ class Performer {
     v1::Job& job = entry.job;
     Transition(&job, v1::STOPPING, stop.reason);
     job.set_next(stop.next);
+    Spend(stop, &entry);
     if (stop.cause.has_value()) {
-      job.set_failures(job.failures() + 1);
       *job.mutable_cause() = *stop.cause;
       *Current(&job)->mutable_cause() = *stop.cause;
     }
-    if (stop.replan) job.set_replans(job.replans() + 1);
     // A cancel that came together with a failure is answered next.
     if (stop.next == v1::TO_CANCELLED) ForgetCancel(&entry);
     entry.start_by = absl::InfiniteFuture();
@@ -91,6 +98,7 @@ class Performer {
     TouchNodes(job);
     ++state_.revision;
     for (const v1::Placement& placement : record->placements()) Release(entry, placement);
+    entry.not_before = now_ + end.pause;
     Transition(&job, end.to, end.reason);
     if (IsFinal(end.to)) Finish(end.exit_code, &entry);
   }
@@ -139,6 +147,27 @@ class Performer {
   static void ForgetCancel(JobEntry* entry) {
     entry->cancel = false;
     entry->cancel_at_once = false;
+  }
+
+  void Spend(const StopGeneration& stop, JobEntry* entry) {
+    using Spends = StopGeneration::Spends;
+    v1::Job& job = entry->job;
+    if (stop.spends == Spends::kReplan) job.set_replans(job.replans() + 1);
+    if (stop.spends == Spends::kStart) job.set_start_failures(job.start_failures() + 1);
+    if (stop.spends == Spends::kRestart) {
+      job.set_failures(job.failures() + 1);
+      job.set_start_failures(0);
+    }
+    if (stop.cause.has_value()) {
+      entry->quick_failures =
+          CountQuickFailure(state_.limits, entry->quick_failures, entry->started, now_);
+    }
+    for (const NodeId& id : stop.could_not_start) {
+      entry->avoid.insert(id);
+      const auto node = state_.nodes.find(id);
+      if (node == state_.nodes.end()) continue;
+      NoteFailedStart(stop.job, stop.cause->exit().message(), now_, &node->second.health);
+    }
   }
 
   void SetGrace(absl::Duration grace, JobEntry* entry) {

@@ -23,8 +23,9 @@ enum class Fit {
 
 class Request {
  public:
-  Request(const v1::JobSpec& spec, v1::Devices devices, const Ledger& ledger)
-      : spec_(spec), ledger_(ledger), gpu_(devices == v1::ON_GPUS) {}
+  Request(const v1::JobSpec& spec, v1::Devices devices, const std::set<NodeId>& avoid,
+          const Ledger& ledger)
+      : spec_(spec), avoid_(avoid), ledger_(ledger), gpu_(devices == v1::ON_GPUS) {}
 
   // Processes of each machine rank.
   std::vector<int> Needs() const {
@@ -145,13 +146,15 @@ class Request {
   Match ByPreference() const {
     Match nodes;
     for (const NodeOffer& offer : ledger_.offers()) nodes.push_back(&offer);
-    if (!gpu_) {
-      std::stable_sort(nodes.begin(), nodes.end(), [](const NodeOffer* a, const NodeOffer* b) {
-        return int64_t{a->ranks} * Cpus(*b) < int64_t{b->ranks} * Cpus(*a);
-      });
-    }
+    std::stable_sort(nodes.begin(), nodes.end(), [this](const NodeOffer* a, const NodeOffer* b) {
+      if (Avoids(*a) != Avoids(*b)) return Avoids(*b);
+      if (gpu_) return false;
+      return int64_t{a->ranks} * Cpus(*b) < int64_t{b->ranks} * Cpus(*a);
+    });
     return nodes;
   }
+
+  bool Avoids(const NodeOffer& offer) const { return avoid_.count(offer.id) != 0; }
 
   static int64_t Cpus(const NodeOffer& offer) {
     return std::max(1, offer.entry->observed.inventory().cpus());
@@ -196,15 +199,17 @@ class Request {
   }
 
   const v1::JobSpec& spec_;
+  const std::set<NodeId>& avoid_;
   const Ledger& ledger_;
   const bool gpu_;
 };
 
 }  // namespace
 
-PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices, const Ledger& ledger) {
+PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices, const std::set<NodeId>& avoid,
+                        const Ledger& ledger) {
   using Wait = PlacementDecision::Wait;
-  const Request request(spec, devices, ledger);
+  const Request request(spec, devices, avoid, ledger);
   std::optional<Match> match = request.FindMatch(Fit::kWithStore);
   if (match.has_value()) return {request.Assign(*match), Wait::kNodes, ""};
   match = request.FindMatch(Fit::kNow);

@@ -4,6 +4,7 @@
 // * A job on GPUs takes the first nodes by name, and each local rank has a GPU of its own that
 //   belongs to no other job. A job on CPUs takes the nodes with the fewest ranks per CPU, then the
 //   first by name.
+// * Before both: nodes that have not just failed to start this job.
 // * The nodes that were chosen become machine ranks in the order of their names, where the needs of
 //   the machine ranks allow it.
 // * With different numbers of processes per node the largest part chooses first if nothing else
@@ -14,6 +15,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,8 @@ struct PlacementDecision {
   std::string reason;  // A sentence that says what is missing.
 };
 
-PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices, const Ledger& ledger);
+// `avoid`: nodes that are taken only if there is no other way.
+PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices, const std::set<NodeId>& avoid,
+                        const Ledger& ledger);
 
 }  // namespace accel

@@ -53,7 +53,7 @@ PlacementDecision PlaceOn(const ClusterState& state, const v1::JobSpec& spec,
                           const Ledger& ledger) {
   v1::Job job;
   *job.mutable_spec() = spec;
-  return Place(spec, DevicesOf(job, state), ledger);
+  return Place(spec, DevicesOf(job, state), /*avoid=*/{}, ledger);
 }
 
 PlacementDecision PlaceOn(const ClusterState& state, const v1::JobSpec& spec) {

@@ -46,7 +46,7 @@ Plan MakePlan(const ClusterState& state, absl::Time now) {
       queue.push_back(id);
     }
   }
-  PlanQueue(state, queue, now, &plan.actions);
+  PlanQueue(state, queue, now, &plan.actions, &plan.wake_at);
   const int over = static_cast<int>(state.finished.size()) - state.limits.max_finished_jobs;
   for (int i = 0; i < over; ++i) {
     plan.actions.push_back(DropJob{state.finished[i], "Only the newest finished jobs are kept."});

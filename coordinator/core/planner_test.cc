@@ -151,6 +151,7 @@ TEST_F(PlannerTest, OldGenerationRecordsGo) {
   Rest();
   for (int i = 2; i <= 6; ++i) {
     // Each incarnation knows nothing of what its predecessor ran.
+    now_ += absl::Minutes(1);
     ASSERT_OK(Report("a", static_cast<SessionId>(i), 1, absl::StrCat(i)));
     Rest();
   }

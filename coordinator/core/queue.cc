@@ -1,5 +1,6 @@
 #include "coordinator/core/queue.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,9 +59,10 @@ std::string ShapeOf(const v1::JobSpec& spec, v1::Devices devices) {
 }  // namespace
 
 void PlanQueue(const ClusterState& state, const std::vector<JobId>& queue, absl::Time now,
-               std::vector<Action>* actions) {
+               std::vector<Action>* actions, absl::Time* wake_at) {
   if (queue.empty()) return;
   Ledger ledger(state, now);
+  *wake_at = std::min(*wake_at, ledger.changes_at());
   const int nodes = static_cast<int>(ledger.offers().size());
   bool gpu_line_waits = false;
   bool cpu_line_waits = false;
@@ -77,7 +79,7 @@ void PlanQueue(const ClusterState& state, const std::vector<JobId>& queue, absl:
       const std::string shape = ShapeOf(job.spec(), devices);
       auto known = refused.find(shape);
       if (known == refused.end()) {
-        PlacementDecision decision = Place(job.spec(), devices, ledger);
+        PlacementDecision decision = Place(job.spec(), devices, state.jobs.at(id).avoid, ledger);
         if (decision.assignment.has_value()) {
           ledger.Take(decision.assignment->placements);
           actions->push_back(Start(id, devices, *std::move(decision.assignment)));

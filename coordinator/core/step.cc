@@ -9,6 +9,7 @@
 #include "coordinator/core/exit_status.h"
 #include "coordinator/core/first_failure.h"
 #include "coordinator/core/part.h"
+#include "coordinator/core/restart_pause.h"
 #include "coordinator/core/wording.h"
 
 namespace accel {
@@ -71,9 +72,7 @@ class World {
     }
     if (All(EndedWell)) return Stop(v1::TO_SUCCEEDED, FailureGrace());
     if (std::any_of(parts_.begin(), parts_.end(), SocketGone)) return Replan();
-    if (auto failure = FirstFailure(job_, parts_)) {
-      return Fail(*std::move(failure), AfterFailure(), FailureGrace());
-    }
+    if (auto failure = FirstFailure(job_, parts_)) return Failed(*std::move(failure));
     if (entry_.cancel) {
       return Stop(v1::TO_CANCELLED, entry_.cancel_at_once ? absl::ZeroDuration() : CancelGrace());
     }
@@ -131,7 +130,30 @@ class World {
     StopGeneration stop = Stop(next, grace);
     stop.reason = WaitingToEnd(DescribeFailureFirst(cause));
     stop.cause = std::move(cause);
+    stop.spends = StopGeneration::Spends::kRestart;
     return stop;
+  }
+
+  // A start that failed because of a node spends no restart while the job may find another node.
+  StopGeneration Failed(v1::FailureCause cause) const {
+    StopGeneration stop = Fail(std::move(cause), AfterFailure(), FailureGrace());
+    bool is_cause = false;
+    for (const Part& part : parts_) {
+      if (!NodeCouldNotStart(part)) continue;
+      stop.could_not_start.emplace_back(part.placement->node_id());
+      is_cause |= part.placement->node_name() == stop.cause->node_name();
+    }
+    if (is_cause && MayTryElsewhere()) {
+      stop.next = v1::TO_RESTARTING;
+      stop.spends = StopGeneration::Spends::kStart;
+    }
+    return stop;
+  }
+
+  // In a cluster of fixed size no other node will come, and somebody waits for the job.
+  bool MayTryElsewhere() const {
+    return state_.limits.fixed_nodes == 0 &&
+           job_.start_failures() < state_.limits.max_start_failures;
   }
 
   StopGeneration Replan() const {
@@ -143,7 +165,7 @@ class World {
       return Fail(std::move(cause), v1::TO_FAILED, FailureGrace());
     }
     StopGeneration stop = Stop(v1::TO_RESTARTING, FailureGrace());
-    stop.replan = true;
+    stop.spends = StopGeneration::Spends::kReplan;
     return stop;
   }
 
@@ -189,8 +211,8 @@ class World {
         end.to = v1::RESTARTING;
         end.exit_code = failure_code;
         if (job_.has_cause()) {
-          end.reason = absl::StrCat(DescribeFailureFirst(job_.cause()), "; restart ",
-                                    job_.failures(), " of ", job_.spec().max_restarts(), ".");
+          end.pause = RestartPause(state_.limits, entry_.quick_failures);
+          end.reason = DescribeRestart(job_, end.pause);
         }
         break;
       default:
@@ -220,7 +242,13 @@ std::optional<Action> Unplaced(const JobEntry& entry, absl::Time now, absl::Time
   if (entry.cancel) {
     return EndUnplaced{id, v1::CANCELLED, kCancelledExitCode, std::nullopt, "Cancelled."};
   }
-  if (job.phase() == v1::RESTARTING) return Requeue{id, job.reason()};
+  if (job.phase() == v1::RESTARTING) {
+    // In the queue the time limit ends it.
+    const absl::Time due = std::min(entry.not_before, entry.end_by);
+    if (now >= due) return Requeue{id, job.reason()};
+    *wake_at = std::min(*wake_at, due);
+    return std::nullopt;
+  }
   if (now >= entry.end_by) {
     v1::FailureCause cause = TimedOut(job, TimeLimitText(job.spec()));
     std::string reason = absl::StrCat(DescribeFailureFirst(cause), ".");

@@ -35,6 +35,18 @@ std::string DescribeFailureFirst(const v1::FailureCause& cause) {
   return text;
 }
 
+std::string DescribeRestart(const v1::Job& job, absl::Duration pause) {
+  const std::string which =
+      job.start_failures() > 0
+          ? absl::StrCat("try ", job.start_failures() + 1, ", on another node if there is one,")
+          : absl::StrCat("restart ", job.failures(), " of ", job.spec().max_restarts());
+  const std::string when = pause > absl::ZeroDuration()
+                               ? absl::StrCat(" after a pause of ", absl::FormatDuration(pause))
+                           : job.start_failures() > 0 ? " at once"
+                                                      : "";
+  return absl::StrCat(DescribeFailureFirst(job.cause()), "; ", which, when, ".");
+}
+
 std::string WhyStopping(const v1::Job& job, v1::AfterStop next) {
   if (next == v1::TO_SUCCEEDED) return "All ranks have exited with code 0";
   if (next == v1::TO_CANCELLED) return "Cancelled";

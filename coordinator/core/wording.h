@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "proto/job.pb.h"
 
 namespace accel {
@@ -17,6 +18,10 @@ std::string DescribeWorld(const v1::GenerationRecord& generation);
 
 // "Rank 1 on node a exited with code 3"
 std::string DescribeFailureFirst(const v1::FailureCause& cause);
+
+// "Rank 1 on node a exited with code 3; restart 2 of 5 after a pause of 1s." The cause is counted
+// already.
+std::string DescribeRestart(const v1::Job& job, absl::Duration pause);
 
 // Why the generation of a job that is STOPPING, with this `next`, is being ended: "Cancelled", "All
 // ranks have exited with code 0"...

@@ -66,11 +66,10 @@ class KillLoop(cluster.ClusterTest):
         memory = resident_kb(self.coordinator.pid)
         end = time.monotonic() + SECONDS
         rounds = 0
-        while time.monotonic() < end:
+        while time.monotonic() < end or rounds < 4:
             rounds += 1
             self.round(rounds)
         print(f"{rounds} rounds")
-        self.assertGreater(rounds, 3, "too slow to say anything")
         self.assertLess(resident_kb(self.coordinator.pid), memory + MOST_GROWTH_KB)
         self.calm()
 

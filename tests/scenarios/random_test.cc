@@ -71,7 +71,7 @@ class RandomSchedule {
         return absl::StrCat("exit ", Part(), " ", Below(4), " ",
                             Pick({"0", "0", "0", "1", "SIG9"}));
       case 12:
-        return absl::StrCat("fail ", Part(), " no such file");
+        return absl::StrCat(Pick({"fail ", "cannot_start "}), Part(), " no such file");
       default:
         return absl::StrCat("end ", Part());
     }

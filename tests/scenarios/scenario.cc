@@ -178,7 +178,7 @@ absl::Status Scenario::Exit(const Words& words) {
 absl::Status Scenario::Fail(const Words& words) {
   v1::ObservedGeneration& part = Part(words.at(1), words.at(2));
   part.mutable_failure()->set_kind(v1::ExitRecord::NOT_STARTED);
-  part.mutable_failure()->set_code(127);
+  part.mutable_failure()->set_code(words[0] == "fail" ? 127 : 1);
   part.mutable_failure()->set_message(Rest(words, 3));
   part.set_state(v1::ObservedGeneration::ENDED);
   part.clear_workers();
@@ -258,6 +258,7 @@ absl::Status Scenario::Play(absl::string_view line) {
                                       {"run", &Scenario::Run},
                                       {"exit", &Scenario::Exit},
                                       {"fail", &Scenario::Fail},
+                                      {"cannot_start", &Scenario::Fail},
                                       {"end", &Scenario::End},
                                       {"vanish", &Scenario::Vanish},
                                       {"restart", &Scenario::Link},
@@ -271,6 +272,7 @@ absl::Status Scenario::Play(absl::string_view line) {
                                       {"expect", &Scenario::Expect},
                                       {"desired", &Scenario::ExpectDesired},
                                       {"env", &Scenario::ExpectEnv},
+                                      {"refuses", &Scenario::ExpectRefusal},
                                       {"stale_counts", &Scenario::ExpectStaleCounts},
                                       {"all_over", &Scenario::ExpectAllOver}};
   const Words words = Split(line.substr(0, line.find('#')), ' ');

@@ -17,7 +17,9 @@
 //   exit NODE JOB.GENERATION RANK CODE|SIGn|OOM
 //     One rank ends; OOM: by the kernel's out-of-memory killer.
 //   fail NODE JOB.GENERATION TEXT
-//     The node's part could not be started.
+//     The node's part could not be started: the node lacks the job's program.
+//   cannot_start NODE JOB.GENERATION TEXT
+//     The same, for a reason of the node's.
 //   end NODE JOB.GENERATION
 //     No process is left; ranks that still ran died by SIGTERM.
 //   vanish NODE [no]
@@ -29,11 +31,13 @@
 //     In steps of a second, with a heartbeat of each node that is not muted.
 //   expect JOB PHASE [~ TEXT]
 //     Its phase, and a part of its reason.
-//   expect JOB exit=N, failures=N, replans=N, generation=N or cause~TEXT
+//   expect JOB exit=N, failures=N, replans=N, start_failures=N, generation=N or cause~TEXT
 //   desired NODE = TEXT
 //     The whole desired state in short: see Summary().
 //   env NODE JOB.GENERATION RANK NAME=VALUE
 //     The worker's environment; "NAME!" for a variable that is absent.
+//   refuses NODE = TEXT
+//     Why it gets no new work; "nothing": it does.
 //   stale_counts sessions=N generations=N
 //   all_over
 //     Every job is in a final phase.
@@ -84,6 +88,7 @@ class Scenario {
   absl::Status Expect(const Words& words);
   absl::Status ExpectDesired(const Words& words);
   absl::Status ExpectEnv(const Words& words);
+  absl::Status ExpectRefusal(const Words& words);
   absl::Status ExpectStaleCounts(const Words& words);
   absl::Status ExpectAllOver(const Words& words);
 

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "common/job_phase.h"
 #include "coordinator/core/desired_state.h"
 #include "coordinator/core/job_state.h"
@@ -30,6 +31,7 @@ absl::Status Scenario::Expect(const Words& words) {
       {"exit", job.exit_code()},
       {"failures", job.failures()},
       {"replans", job.replans()},
+      {"start_failures", job.start_failures()},
       {"generation", generation == nullptr ? 0 : generation->generation()}};
   const auto number = numbers.find(name);
   if (number != numbers.end()) {
@@ -94,6 +96,16 @@ absl::Status Scenario::ExpectEnv(const Words& words) {
                                                       : Unmet(words[4], env[name]);
   }
   return absl::InvalidArgumentError(absl::StrCat(words[1], " is to start no ", words[2]));
+}
+
+absl::Status Scenario::ExpectRefusal(const Words& words) {
+  const NodeId id(Node(words.at(1)).observed().node_id());
+  std::string actual = WhyRefuses(state_.nodes.at(id), now_);
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    actual = absl::StrReplaceAll(actual, {{jobs_[i].value(), absl::StrCat("j", i + 1)}});
+  }
+  if (actual.empty()) actual = "nothing";
+  return actual == Rest(words, 3) ? absl::OkStatus() : Unmet(Rest(words, 3), actual);
 }
 
 absl::Status Scenario::ExpectStaleCounts(const Words& words) {

@@ -1,0 +1,55 @@
+#include "coordinator/core/node_health.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace accel {
+namespace {
+
+constexpr int kMostFailedStarts = 3;
+constexpr absl::Duration kFirstExclusion = absl::Seconds(10);
+constexpr absl::Duration kLongestExclusion = absl::Minutes(5);
+constexpr size_t kMostReasonBytes = 256;
+
+// Cuts at a character: the reason travels as a protobuf string, which must stay valid UTF-8.
+std::string Bounded(absl::string_view text) {
+  text = absl::StripSuffix(text, ".");
+  if (text.size() <= kMostReasonBytes) return std::string(text);
+  size_t size = kMostReasonBytes;
+  while (size > 0 && (text[size] & 0xC0) == 0x80) --size;
+  return absl::StrCat(text.substr(0, size), "...");
+}
+
+absl::Duration Exclusion(int before) {
+  absl::Duration exclusion = kFirstExclusion;
+  for (int i = 0; i < before && exclusion < kLongestExclusion; ++i) exclusion *= 2;
+  return std::min(exclusion, kLongestExclusion);
+}
+
+}  // namespace
+
+void NoteFailedStart(const JobId& job, absl::string_view reason, absl::Time now,
+                     NodeHealth* health) {
+  health->several_jobs |= health->failed_starts > 0 && health->newest_job != job;
+  ++health->failed_starts;
+  health->newest_job = job;
+  health->newest_reason = Bounded(reason);
+  if (health->failed_starts < kMostFailedStarts || !health->several_jobs) return;
+  // Starts that were under way together are one more proof, and no longer exclusion.
+  if (IsExcluded(*health, now)) return;
+  health->excluded_until = now + Exclusion(health->exclusions);
+  ++health->exclusions;
+}
+
+bool IsExcluded(const NodeHealth& health, absl::Time now) { return now < health.excluded_until; }
+
+bool IsOnTrial(const NodeHealth& health) { return health.exclusions > 0; }
+
+std::string WhyExcluded(const NodeHealth& health) {
+  return absl::StrCat("its last ", health.failed_starts, " starts failed, the newest, of job ",
+                      health.newest_job.value(), ", because: ", health.newest_reason);
+}
+
+}  // namespace accel

@@ -1,0 +1,48 @@
+"""A node that cannot start anything: no job fails for it, and the operator sees why it gets no work."""
+
+import json
+import pathlib
+import shutil
+
+from tests.e2e import cluster
+
+
+class BrokenNode(cluster.ClusterTest):
+    AGENTS = 0
+
+    def node(self, name):
+        return next(node for node in json.loads(self.accel("nodes", "--json").out)["nodes"] if node["name"] == name)
+
+    def test_a_node_whose_shim_is_gone(self):
+        shim = self.path("shim-of-n1")
+        shutil.copy(cluster.SHIM, shim)
+        # The first by name: idle again at once, it would be given every job.
+        self.start_agent("n1", env={"ACCEL_SHIM": str(shim)})
+        self.start_agent("n2")
+        self.wait_for_nodes(2)
+        gone = pathlib.Path(f"{shim}.gone")
+        shim.rename(gone)
+        for _ in range(6):
+            result = self.submit("/bin/true")
+            self.assertEqual(result.code, 0, result)
+        self.assertTrue(all(job.get("failures", 0) == 0 for job in self.jobs()))
+        self.assertIn("takes no new work", self.accel("nodes").out)
+        reason = self.node("n1")["refuses_work"]
+        self.assertRegex(reason, "its last 3 starts failed, the newest, of job .*, because: .*shim")
+        # Repaired, it is tried again by and by, and then used as ever.
+        gone.rename(shim)
+        cluster.wait_until(lambda: not self.node("n1")["refuses_work"], 60, "it is tried again")
+        self.assertEqual(self.submit("--nodes", 2, "/bin/true").code, 0)
+
+    def test_a_program_that_is_nowhere_fails_as_ever(self):
+        self.start_agent("n1")
+        self.start_agent("n2")
+        self.wait_for_nodes(2)
+        for _ in range(4):
+            result = self.submit("--max_restarts", 0, "no-such-program")
+            self.assertEqual(result.code, 127, result)
+        self.assertEqual(self.node("n1")["refuses_work"], "")
+
+
+if __name__ == "__main__":
+    cluster.main()
