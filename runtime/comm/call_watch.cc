@@ -62,6 +62,13 @@ void CallWatch::end() {
   is_open_ = false;
 }
 
+void CallWatch::cancel() {
+  const std::lock_guard lock(mutex_);
+  is_open_ = false;
+  announced_ = 0;  // The number will be that of another call.
+  --current_.number;
+}
+
 NumberedCall CallWatch::current() {
   const std::lock_guard lock(mutex_);
   return current_;

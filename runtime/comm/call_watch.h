@@ -59,6 +59,9 @@ class CallWatch {
   // A call, which ends where the scope does.
   void begin(const std::string& call);
   void end();
+  // Instead of end(), for a call that has failed by itself on this rank: the others have not
+  // noticed, and what this rank does next, such as trying again, is what they wait for.
+  void cancel();
 
   // The call that is open, or the last one.
   NumberedCall current();

@@ -82,6 +82,19 @@ TEST(CallWatchTest, AFailedCallIsAnnouncedAtOnceAndExplained) {
   EXPECT_EQ(watch.explain(watch.current()), "rank 1 called reduce instead");
 }
 
+TEST(CallWatchTest, TheNextCallHasTheNumberOfOneThatFailedByItself) {
+  auto lines = std::make_shared<Lines>();
+  CallWatch watch(0, 2, std::make_unique<FakeBoard>(lines),
+                  {.announce_after = milliseconds(1), .grace = milliseconds(0)});
+  watch.begin("backward");
+  EXPECT_EQ(lines->await("call_1"), "0 backward\n");
+  watch.cancel();
+  watch.begin("gather");
+  EXPECT_EQ(watch.current().number, 1u);
+  FakeBoard(lines).append("call_1", "1 gather\n");
+  EXPECT_EQ(watch.explain(watch.current()), "");
+}
+
 TEST(CallWatchTest, ALostRankIsNotWaitedFor) {
   auto lines = std::make_shared<Lines>();
   CallWatch watch(0, 3, std::make_unique<FakeBoard>(lines),

@@ -193,9 +193,12 @@ void Communicator::Group::watched(const char* call, const Body& body) {
   try {
     queue != nullptr ? with_limit(body) : body();
   } catch (const std::exception& error) {
-    watch->end();
     is_open = false;
-    if (!is_of_communication(error)) throw;
+    if (!is_of_communication(error)) {
+      watch->cancel();
+      throw;
+    }
+    watch->end();
     if (queue != nullptr) queue->check();  // What gave the call up knows why.
     const bool is_lost = dynamic_cast<const PeerLost*>(&error) != nullptr;
     const std::string absent = watch->explain(watch->current(), is_lost ? 1 : 0);
@@ -206,8 +209,8 @@ void Communicator::Group::watched(const char* call, const Body& body) {
     }
     throw differing_calls(rank, size, name, absent, reason);
   } catch (...) {
-    watch->end();
     is_open = false;
+    watch->cancel();
     throw;
   }
   watch->end();
