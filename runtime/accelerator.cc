@@ -9,7 +9,6 @@
 #include "runtime/distinct.h"
 #include "runtime/generator_state.h"
 #include "runtime/parallel/data_parallel.h"
-#include "runtime/parallel/uneven_inputs.h"
 
 namespace accel {
 
@@ -27,7 +26,9 @@ Accelerator::Accelerator(const AcceleratorOptions& options)
   GradientAccumulation accumulation = options.gradient_accumulation;
   accumulation.num_steps =
       state_->environment.gradient_accumulation_steps.value_or(accumulation.num_steps);
-  accumulation_ = std::make_shared<Accumulation>(accumulation);
+  // Optimizers hold it, and with it the world of this process, as all that is prepared does.
+  accumulation_ = std::shared_ptr<Accumulation>(
+      new Accumulation(accumulation), [state = state_](Accumulation* counted) { delete counted; });
   options_.cpu = state_->cpu;
   options_.mixed_precision = mixed_precision();
   options_.gradient_accumulation = accumulation;
@@ -44,15 +45,18 @@ std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
   if (options.device_placement.value_or(options_.device_placement)) module->to(device());
   checkpointer_->add_model(module);
   if (!use_distributed() || options.evaluation_mode) return nullptr;
-  for (const auto& living : state_->models) {
-    auto prepared = living.lock();
-    if (prepared != nullptr && prepared->module() == module.get()) return prepared;
-  }
+  auto strategy = state_->models.find(*module);
+  if (strategy == nullptr) strategy = make_data_parallel(std::move(module), state_->communicator);
   const auto operation = begin_operation("prepare");
-  auto strategy =
-      make_data_parallel(std::move(module), state_->communicator, options_.data_parallel);
-  if (strategy != nullptr) state_->models.push_back(strategy);
-  return strategy;
+  strategy->prepare(options_.data_parallel);
+  state_->models.add(strategy, checkpointer_.get());
+  // Whoever holds the model holds the world in which it is reduced.
+  struct Held {
+    std::shared_ptr<ProcessState> state;
+    std::shared_ptr<ParallelStrategy> strategy;
+  };
+  const auto held = std::make_shared<Held>(Held{state_, strategy});
+  return {held, strategy.get()};
 }
 
 // Every rank draws, so that their generators stay in step, and rank 0's number counts.
@@ -72,7 +76,7 @@ LoaderBinding Accelerator::bind_loader() {
           .dispatch_batches = options_.dispatch_batches,
           .seed = static_cast<std::uint64_t>(seed),
           .transfer = transfer_,
-          .active = state_->loaders,
+          .active = {state_, state_->loaders.get()},  // Which holds the world as well.
           .communicator = state_->communicator,
           .before_epoch = generator_synchronization()};
 }
@@ -97,35 +101,10 @@ std::function<void()> Accelerator::generator_synchronization() const {
 
 void Accelerator::free_memory() {
   checkpointer_->clear();
+  state_->models.release(checkpointer_.get());
   if (scaler_ != nullptr) scaler_->clear();
   accumulation_->set_state({});
   if (device().is_cuda()) at::accelerator::emptyCache();
-}
-
-void Accelerator::backward(const torch::Tensor& loss, const BackwardOptions& options) {
-  std::erase_if(state_->models, [](const auto& model) { return model.expired(); });
-  std::vector<std::shared_ptr<ParallelStrategy>> taking_part;
-  for (const auto& living : state_->models) {
-    auto model = living.lock();
-    if (model->is_paused()) continue;
-    // With one model there is no doubt which one the loss is of.
-    if (model->reached_from(loss)) taking_part.push_back(std::move(model));
-  }
-  if (state_->uneven_inputs != nullptr && !taking_part.empty()) {
-    if (taking_part.size() > 1) {
-      throw std::logic_error("join_uneven_inputs: a loss may depend on one prepared model only");
-    }
-    state_->uneven_inputs->announce(*taking_part.front());
-  }
-  const int divisor = accumulation_->loss_divisor();
-  const torch::Tensor share = scaled(divisor == 1 ? loss : loss / divisor,
-                                     /*reduced=*/!use_distributed() || !taking_part.empty());
-  const auto pass = [&] {
-    for (const auto& model : taking_part) model->before_backward(loss);
-    share.backward({}, options.retain_graph || options.create_graph, options.create_graph);
-    for (const auto& model : taking_part) model->after_backward(loss);
-  };
-  taking_part.empty() ? pass() : state_->communicator->run_call("backward", pass);
 }
 
 double Accelerator::clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm,

@@ -72,12 +72,12 @@ class Accelerator : public Collectives, public Reporting {
   // Schedulers, LibTorch's schedulers (of a prepared optimizer; see runtime/optim/lr_scheduler.h)
   // and loaders of make_data_loader(), ready for the world, in the order given: one alone, several
   // as a tuple. A module is moved to the device, parameters and buffers become rank
-  // 0's, and its gradients will be reduced by backward(); a loader yields this process's share.
-  // Objects that are prepared already, and any others, come back as they are.
+  // 0's, and backward() reduces its gradients, until free_memory() and whoever keeps the result; a
+  // loader yields this process's share. What prepare() has made comes back as it is, as others do.
   //
   // Collective, one object after the other: for a module one all-gather, and the broadcast of its
   // parameters and buffers (one per 25 MiB of a dtype); for a loader one broadcast; nothing for
-  // optimizers and schedulers, nor for what is prepared already. Throws std::invalid_argument if
+  // optimizers and schedulers, nor for what prepare() has made. Throws std::invalid_argument if
   // another rank's module is another one.
   template <typename T>
   auto prepare(T&& object) {
@@ -117,7 +117,7 @@ class Accelerator : public Collectives, public Reporting {
   // Gradients of prepared models are the mean over all ranks when it returns, and add up until they
   // are zeroed. Collective for the models that the loss depends on. Throws std::runtime_error,
   // naming them, if parameters took no part and find_unused_parameters is off; CommunicationError
-  // if a peer is lost meanwhile.
+  // if a peer is lost. After any error zero the gradients; then backward() may be called again.
   void backward(const torch::Tensor& loss, const BackwardOptions& options = {});
 
   // Begins a batch of gradient accumulation, which lasts as long as the scope that is returned:

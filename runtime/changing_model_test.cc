@@ -1,5 +1,11 @@
 // Prepared models that a program changes, or leaves out, on the way.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <chrono>
+#include <sstream>
+#include <stdexcept>
+#include <string>
 
 #include "runtime/accelerator.h"
 #include "runtime/testing/ranks.h"
@@ -7,6 +13,10 @@
 
 namespace accel {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 TEST(ChangingModelTest, ParametersMayBeFrozenAndUnfrozenOnTheWay) {
   on_ranks(2, [] {
@@ -76,6 +86,131 @@ TEST(ChangingModelTest, ALossOfSomethingElseLeavesTheModelAlone) {
     const auto alone = accelerator.no_sync(model);
     accelerator.backward(model->forward(torch::full({1, 1}, x)).sum());
     EXPECT_EQ(net->weight.grad().item<float>(), x);
+  });
+}
+
+// Rank 0's input is 1, rank 1's is 3: the gradient of the last layer's weight is 2 * its input's
+// factor if it was reduced.
+template <typename Net>
+void backward(Accelerator& accelerator, Net& net) {
+  net->zero_grad();
+  const double x = accelerator.is_main_process() ? 1 : 3;
+  const auto dtype = net->parameters()[0].scalar_type();
+  accelerator.backward(net->forward(torch::full({1, 1}, x, dtype)).sum());
+}
+
+void expect_reduced(Accelerator& accelerator, const torch::nn::Module& net) {
+  for (const auto& item : net.named_parameters()) {
+    const torch::Tensor all = accelerator.gather(item.value().grad().reshape({1, -1}));
+    EXPECT_TRUE(torch::equal(all[0], all[1])) << item.key();
+  }
+}
+
+torch::nn::Sequential two_layers() {
+  return torch::nn::Sequential(torch::nn::Linear(1, 2), torch::nn::Linear(2, 1));
+}
+
+// Which gives a parameter another node of the graph that adds up its gradient.
+TEST(ChangingModelTest, AModelThatIsLoadedOnTheWayIsReduced) {
+  on_ranks(2, [] {
+    for (const bool static_graph : {false, true}) {
+      Accelerator accelerator({.data_parallel = {.static_graph = static_graph}});
+      auto net = two_layers();
+      auto model = accelerator.prepare(net);
+      std::stringstream file;
+      torch::save(net, file);
+      for (int pass = 0; pass < 4; ++pass) {
+        if (pass % 2 == 0) {
+          file.seekg(0);
+          torch::load(net, file);
+        }
+        backward(accelerator, model);
+        expect_reduced(accelerator, *net);
+      }
+    }
+  });
+}
+
+TEST(ChangingModelTest, AModelThatIsCastOnTheWayIsReduced) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto model = accelerator.prepare(two_layers());
+    for (const auto dtype : {torch::kFloat, torch::kDouble, torch::kBFloat16}) {
+      model->to(dtype);
+      backward(accelerator, model);
+      expect_reduced(accelerator, *model);
+    }
+  });
+}
+
+TEST(ChangingModelTest, AModelThatWasFrozenWhenItWasPreparedIsReducedOnceItIsNot) {
+  on_ranks(2, [] {
+    for (const bool static_graph : {false, true}) {
+      Accelerator accelerator({.data_parallel = {.static_graph = static_graph}});
+      auto net = two_layers();
+      for (auto& parameter : net->parameters()) parameter.requires_grad_(false);
+      auto model = accelerator.prepare(net);
+      for (auto& parameter : net->parameters()) parameter.requires_grad_(true);
+      for (int pass = 0; pass < 3; ++pass) {
+        backward(accelerator, model);
+        expect_reduced(accelerator, *net);
+      }
+    }
+  });
+}
+
+TEST(ChangingModelTest, PartsThatAreAddedAreReduced) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto net = two_layers();
+    auto model = accelerator.prepare(net);
+    backward(accelerator, model);
+    torch::manual_seed(1);
+    net->push_back(torch::nn::Linear(1, 1));
+    backward(accelerator, model);
+    expect_reduced(accelerator, *net);
+    // With weights of each rank's own they would train apart.
+    torch::manual_seed(accelerator.process_index());
+    net->push_back(torch::nn::Linear(1, 1));
+    EXPECT_THAT([&] { backward(accelerator, model); },
+                ThrowsMessage<std::runtime_error>(
+                    AllOf(HasSubstr("3.weight"), HasSubstr("call prepare() again"))));
+    EXPECT_THROW(backward(accelerator, model), std::runtime_error);
+    accelerator.prepare(net);
+    backward(accelerator, model);
+    expect_reduced(accelerator, *net);
+  });
+}
+
+// Else the ranks would wait for one another in different calls, or mix gradients up.
+TEST(ChangingModelTest, WhatOneRankAloneChangesIsNamedOnAll) {
+  const auto expect_cause = [](const std::string& cause, const auto& change) {
+    on_ranks(2, [&] {
+      Accelerator accelerator({.timeout = std::chrono::seconds(20)});
+      torch::nn::Sequential net(torch::nn::Linear(1, 4), torch::nn::BatchNorm1d(4));
+      auto model = accelerator.prepare(net);
+      const auto pass = [&] { accelerator.backward(model->forward(torch::ones({2, 1})).sum()); };
+      pass();
+      if (!accelerator.is_main_process()) change(*net);
+      EXPECT_THAT(pass, ThrowsMessage<CommunicationError>(HasSubstr(cause)));
+    });
+  };
+  expect_cause("frozen or unfrozen", [](auto& net) { net.parameters()[0].requires_grad_(false); });
+  expect_cause("train() or eval()", [](auto& net) { net.eval(); });
+  expect_cause("loaded, cast, moved, added or removed",
+               [](auto& net) { net.push_back(torch::nn::Linear(4, 1)); });
+}
+
+TEST(ChangingModelTest, RanksThatChangeDifferentThingsHearWhich) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto net = two_layers();
+    auto model = accelerator.prepare(net);
+    backward(accelerator, model);
+    net->parameters()[accelerator.is_main_process() ? 0 : 1].requires_grad_(false);
+    EXPECT_THAT([&] { backward(accelerator, model); },
+                ThrowsMessage<std::runtime_error>(AllOf(
+                    HasSubstr("parameter 0.weight"), HasSubstr("requires no gradient on rank 0"))));
   });
 }
 

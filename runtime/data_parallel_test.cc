@@ -350,7 +350,15 @@ TEST(DataParallelTest, ModelsThatDifferAreRefused) {
   on_ranks(2, [] {
     Accelerator accelerator;
     const int outputs = 2 + accelerator.process_index();
-    EXPECT_THROW(accelerator.prepare(torch::nn::Linear(4, outputs)), std::invalid_argument);
+    EXPECT_THAT([&] { accelerator.prepare(torch::nn::Linear(4, outputs)); },
+                ThrowsMessage<std::invalid_argument>(
+                    HasSubstr("parameter weight [3, 4] float on rank 1, and parameter weight "
+                              "[2, 4] float on rank 0")));
+    torch::nn::Linear net(4, 4);
+    net->bias.requires_grad_(accelerator.is_main_process());
+    EXPECT_THAT([&] { accelerator.prepare(net); },
+                ThrowsMessage<std::invalid_argument>(
+                    HasSubstr("float that requires no gradient on rank 1")));
   });
 }
 

@@ -2,6 +2,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <typeinfo>
+
 namespace accel {
 
 std::string error_text(const std::exception& error) {
@@ -17,6 +19,16 @@ std::string error_text(const std::exception_ptr& error) {
     return error_text(thrown);
   } catch (...) {
     return "something that is no std::exception";
+  }
+}
+
+// Of the classes that derive from c10::Error, which a program may catch by name, no copy is made.
+void rethrow_without_backtrace() {
+  try {
+    throw;
+  } catch (const c10::Error& error) {
+    if (typeid(error) != typeid(c10::Error)) throw;
+    throw c10::Error(error.what_without_backtrace());
   }
 }
 

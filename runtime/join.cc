@@ -49,12 +49,8 @@ void Accelerator::join_uneven_inputs(const std::function<void()>& body,
   if (state_->uneven_inputs != nullptr) {
     throw std::logic_error("join_uneven_inputs inside of itself");
   }
-  std::vector<std::shared_ptr<ParallelStrategy>> models;
-  for (const auto& living : state_->models) {
-    if (auto model = living.lock()) models.push_back(std::move(model));
-  }
   agree_on_scale();
-  const auto inputs = std::make_shared<UnevenInputs>(models, state_->communicator);
+  const auto inputs = std::make_shared<UnevenInputs>(state_->models.all(), state_->communicator);
   std::optional<int> last;
   {
     const JoinScope scope(*state_, inputs, options);

@@ -225,6 +225,37 @@ TEST(JoinTest, ShadowsUseTheModelsOptions) {
   }
 }
 
+TEST(JoinTest, SparseGradientsOfZeroAreSparse) {
+  on_ranks(2, [] {
+    for (const bool find_unused : {false, true}) {
+      Accelerator accelerator({.data_parallel = {.find_unused_parameters = find_unused}});
+      torch::nn::Embedding words(torch::nn::EmbeddingOptions(3, 2).sparse(true));
+      torch::nn::EmbeddingBag bags(
+          torch::nn::EmbeddingBagOptions(3, 2).sparse(true).mode(torch::kSum));
+      torch::nn::Linear last(2, 1);
+      struct Words : torch::nn::Module {};
+      auto net = std::make_shared<Words>();
+      net->register_module("words", words);
+      net->register_module("bags", bags);
+      net->register_module("last", last);
+      auto model = accelerator.prepare(net);
+      const torch::Tensor word = torch::tensor({{std::int64_t{1}}});
+      accelerator.join_uneven_inputs([&] {
+        for (int batch = 0; batch < 1 + 2 * accelerator.process_index(); ++batch) {
+          net->zero_grad();
+          accelerator.backward(words(word).sum() + bags(word).sum() + last(words(word)).sum());
+        }
+      });
+      const torch::Tensor all = accelerator.gather(last->bias.grad());
+      // The last passes were rank 1's alone; rank 0's gradients are those of its own.
+      EXPECT_TRUE(torch::equal(all, torch::tensor({1.0f, 0.5f})));
+      const float bag = bags->weight.grad().to_dense()[1][0].item<float>();
+      EXPECT_EQ(bag, accelerator.is_main_process() ? 1 : 0.5f);
+      EXPECT_EQ(bags->weight.grad().to_dense()[0][0].item<float>(), 0);
+    }
+  });
+}
+
 TEST(JoinTest, RefusesWhatWouldHang) {
   on_ranks(2, [] {
     Accelerator accelerator;

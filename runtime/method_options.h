@@ -26,7 +26,9 @@ struct SaveOptions {
 // As torch::Tensor::backward() has them.
 struct BackwardOptions {
   bool retain_graph = false;  // For a second pass through the same graph.
-  bool create_graph = false;  // For derivatives of the gradients; retains the graph too.
+  // For derivatives of the gradients; retains the graph too. Reduced gradients have none:
+  // std::invalid_argument for a loss of a prepared model of several processes.
+  bool create_graph = false;
 };
 
 }  // namespace accel

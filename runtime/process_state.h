@@ -4,12 +4,11 @@
 
 #include <chrono>
 #include <memory>
-#include <vector>
 
 #include "runtime/comm/communicator.h"
 #include "runtime/core/environment.h"
 #include "runtime/core/loader_position.h"
-#include "runtime/parallel/strategy.h"
+#include "runtime/parallel/prepared_models.h"
 
 namespace accel {
 
@@ -24,8 +23,7 @@ struct ProcessState {
   std::shared_ptr<Communicator> communicator;  // Null for a world of one.
   std::shared_ptr<ActiveLoaders> loaders = std::make_shared<ActiveLoaders>();
   bool triggered = false;  // set_trigger() was called and no check has seen it.
-  std::vector<std::weak_ptr<ParallelStrategy>>
-      models;  // Prepared ones; those that died stay until looked at.
+  PreparedModels models;   // They refer to the communicator, and go first.
 
   std::shared_ptr<UnevenInputs> uneven_inputs;  // Inside of join_uneven_inputs(), else null.
 

@@ -1,8 +1,7 @@
 #include "runtime/parallel/comm_hook.h"
 
-#include <torch/csrc/distributed/c10d/comm.hpp>
-
 #include "runtime/comm/communicator.h"
+#include "runtime/parallel/libtorch.h"
 
 namespace accel {
 namespace {

@@ -1,6 +1,10 @@
 // How the copies or shards of one prepared model are kept consistent over the processes.
 #pragma once
 
+#include <memory>
+
+#include "runtime/core/data_parallel_options.h"
+
 namespace at {
 class Tensor;
 }
@@ -10,14 +14,31 @@ class Module;
 
 namespace accel {
 
-// Not thread-safe. Every method is called on all ranks in the same order.
+// Not thread-safe. Methods marked "collective" are called on all ranks in the same order; the
+// others do not communicate.
 class ParallelStrategy {
  public:
   virtual ~ParallelStrategy() = default;
 
+  virtual const std::shared_ptr<torch::nn::Module>& module() const = 0;
+
+  // Parameters and buffers become rank 0's, for a model that is prepared, and for one that is
+  // prepared again; then with these options. Collective: one all-gather and one broadcast. Throws
+  // std::invalid_argument if the ranks' models differ in more than their values.
+  virtual void prepare(const DataParallelOptions& options) = 0;
+
+  // Comes before a backward pass, also one that is not reduced: notices what the program has done
+  // to the model since the last one (frozen, loaded, cast, extended).
+  virtual void follow_changes() = 0;
+
   // Whether the backward pass from `loss` reaches a parameter of this model that requires a
-  // gradient now. Walks the graph until it does. Comes before before_backward().
+  // gradient. Walks the graph until it does.
   virtual bool reached_from(const at::Tensor& loss) = 0;
+
+  // Collective from here on. Where a change was noticed, or a pass has failed halfway: the ranks
+  // compare their models (one all-gather). Throws std::runtime_error if they have come to differ;
+  // CommunicationError, also on the other ranks, if this has not happened on all of them.
+  virtual void agree_on_changes() = 0;
 
   // Before the backward pass from `loss`: from now on gradients are reduced as they become ready.
   virtual void before_backward(const at::Tensor& loss) = 0;
@@ -26,7 +47,9 @@ class ParallelStrategy {
   // be.
   virtual void after_backward(const at::Tensor& loss) = 0;
 
-  virtual const torch::nn::Module* module() const = 0;
+  // After one that failed: the next pass is as if it had not been, but for the gradients, which are
+  // to be zeroed. Not collective, but waits for what this rank has sent.
+  virtual void cancel_backward() = 0;
 
   // For UnevenInputs. Whether a backward pass is followed by a broadcast of the buffers, and the
   // rank that they come from, 0 by default.
@@ -38,7 +61,8 @@ class ParallelStrategy {
   // Parameters and buffers become that rank's. One broadcast.
   virtual void copy_from(int rank) = 0;
 
-  // While there are pauses and it is not forced, backward passes go on without the calls above.
+  // While there are pauses and it is not forced, backward passes go on without the collective calls
+  // above.
   void add_pauses(int count) { pauses_ += count; }
   void add_forced(int count) { forced_ += count; }
   bool is_paused() const { return pauses_ > 0 && forced_ == 0; }

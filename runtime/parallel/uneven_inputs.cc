@@ -42,9 +42,14 @@ std::optional<int> UnevenInputs::finish() {
     const JoinRound round = join_round(gather(0), models_.size());
     if (round.over) break;
     ended_last = false;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      models_[i]->set_leader(round.leader);
+      if (!round.models[i].takes_part) continue;
+      models_[i]->follow_changes();
+      models_[i]->agree_on_changes();
+    }
     const auto pass = [&] {
       for (std::size_t i = 0; i < models_.size(); ++i) {
-        models_[i]->set_leader(round.leader);
         if (round.models[i].takes_part) models_[i]->shadow_backward(round.models[i].buffers);
       }
     };

@@ -1,8 +1,9 @@
 // What tests of trainings include of LibTorch, once for all of them: layers, optimizers, autocast,
-// and datasets.
+// derivatives, and datasets.
 #pragma once
 
 #include <ATen/autocast_mode.h>
+#include <torch/autograd.h>
 #include <torch/nn.h>
 #include <torch/optim.h>
 
