@@ -56,7 +56,8 @@ void Communicator::all_reduce_max(at::Tensor tensor) {
 void Communicator::all_reduce(at::Tensor tensor, const c10d::AllreduceOptions& options) {
   group_->check_device(tensor);
   std::vector<at::Tensor> tensors{std::move(tensor)};
-  group_->run("all_reduce", [&] { group_->backend->allreduce(tensors, options)->wait(); });
+  group_->run("all_reduce",
+              [&] { group_->backend->allreduce(tensors, group_->waited_for(options))->wait(); });
 }
 
 at::Tensor Communicator::all_gather(const at::Tensor& tensor) {
@@ -67,7 +68,10 @@ at::Tensor Communicator::all_gather(const at::Tensor& tensor) {
   shape[0] *= size();
   const at::Tensor all = at::empty(shape, mine.options());
   at::Tensor from = as_carried(mine), to = as_carried(all);
-  group_->run("all_gather", [&] { group_->backend->_allgather_base(to, from)->wait(); });
+  group_->run("all_gather", [&] {
+    group_->backend->_allgather_base(to, from, group_->waited_for(c10d::AllgatherOptions()))
+        ->wait();
+  });
   return all;
 }
 
@@ -112,7 +116,9 @@ at::Tensor Communicator::enqueue_scatter(const std::vector<std::int64_t>& shape,
     std::vector<at::Tensor>& parts = inputs.emplace_back();
     for (const at::Tensor& slice : slices) parts.push_back(as_carried(on_device(slice)));
   }
-  group_->enqueue("scatter", [&] { group_->backend->scatter(outputs, inputs)->wait(); });
+  group_->enqueue("scatter", [&] {
+    group_->backend->scatter(outputs, inputs, group_->waited_for(c10d::ScatterOptions()))->wait();
+  });
   return mine;
 }
 
@@ -168,7 +174,7 @@ void Communicator::barrier() {
       std::vector<at::Tensor> tensors{at::ones({1}, group_->device)};
       group_->backend->allreduce(tensors)->wait();
     } else {
-      group_->backend->barrier()->wait();
+      group_->backend->barrier(group_->waited_for(c10d::BarrierOptions()))->wait();
     }
   });
 }

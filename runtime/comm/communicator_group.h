@@ -41,6 +41,14 @@ struct Communicator::Group {
   // The same, but on a GPU until it is queued in the current stream.
   void enqueue(const char* call, const Body& body);
 
+  // For a call whose work is waited for at once, which on the CPU spares it a thread. NCCL gives no
+  // work for such a call.
+  template <typename Options>
+  Options waited_for(Options options) const {
+    options.asyncOp = device.is_cuda();
+    return options;
+  }
+
   // Throws std::invalid_argument for a tensor that NCCL cannot reach.
   void check_device(const at::Tensor& tensor) const;
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <chrono>
-#include <torch/csrc/distributed/c10d/Backend.hpp>
 
+#include "runtime/comm/gloo_backend.h"
 #include "runtime/core/environment.h"
 
 namespace accel {

@@ -1,8 +1,11 @@
 #include "runtime/comm/shared_memory_backend.h"
 
+#include <ATen/ThreadLocalState.h>
+
 #include <utility>
 #include <vector>
 
+#include "runtime/comm/call_queue.h"
 #include "runtime/comm/element_reduction.h"
 #include "runtime/comm/shared_memory_exchange.h"
 
@@ -15,26 +18,33 @@ using Tensors = std::vector<at::Tensor>;
 using WorkPtr = c10::intrusive_ptr<Work>;
 using Timeout = std::chrono::milliseconds;
 
+// Up to this size a call that finds its peers there takes no longer than handing it to another
+// thread.
+constexpr std::size_t kInlineBytes = 128 << 10;
+
 // A call and its outcome.
 class ExchangeWork final : public Work {
  public:
-  ExchangeWork(int rank, OpType type, Tensors outputs)
+  ExchangeWork(int rank, OpType type, Tensors outputs, std::function<void()> body)
       : Work(rank, type),
         outputs_(std::move(outputs)),
+        body_(std::move(body)),
         future_(c10::make_intrusive<c10::ivalue::Future>(
             c10::ListType::create(c10::TensorType::get()))) {}
 
-  template <typename Body>
-  void run(Body&& body) {
+  void run() {
     try {
-      body();
+      body_();
     } catch (...) {
-      finish(std::current_exception());
-      future_->setError(std::current_exception());
-      return;
+      error_ = std::current_exception();
     }
-    finish();
-    future_->markCompleted(c10::IValue(outputs_));
+    body_ = nullptr;
+  }
+
+  // After run(): lets go of who waits.
+  void report() {
+    finish(error_);
+    error_ == nullptr ? future_->markCompleted(c10::IValue(outputs_)) : future_->setError(error_);
   }
 
   Tensors result() override { return outputs_; }
@@ -42,6 +52,8 @@ class ExchangeWork final : public Work {
 
  private:
   const Tensors outputs_;
+  std::function<void()> body_;
+  std::exception_ptr error_;
   const c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
@@ -72,6 +84,9 @@ class SharedMemoryBackend final : public c10d::Backend {
         make_gloo_(std::move(make_gloo)),
         timeout_(timeout) {}
 
+  // Calls that nobody has waited for end with an error: their peers may never come.
+  ~SharedMemoryBackend() override { exchange_.leave(); }
+
   const std::string getBackendName() const override { return "shared_memory"; }
 
   WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override {
@@ -79,23 +94,26 @@ class SharedMemoryBackend final : public c10d::Backend {
                                     ? element_reduction(tensors[0].scalar_type(), options.reduceOp)
                                     : Reduction{};
     if (reduction.function == nullptr) return gloo().allreduce(tensors, options);
-    return call(OpType::ALLREDUCE, tensors, [&] {
-      const Packed packed(tensors[0]);
-      exchange_.all_reduce(packed.data(), static_cast<std::size_t>(tensors[0].numel()), reduction,
-                           or_default(options.timeout));
+    const bool is_mean = options.reduceOp == c10d::ReduceOp::AVG;
+    auto body = [=, this, tensor = tensors[0], timeout = or_default(options.timeout)] {
+      const Packed packed(tensor);
+      exchange_.all_reduce(packed.data(), static_cast<std::size_t>(tensor.numel()), reduction,
+                           timeout);
       packed.commit();
-      if (options.reduceOp == c10d::ReduceOp::AVG) tensors[0].div_(getSize());
-    });
+      if (is_mean) tensor.div_(getSize());
+    };
+    return call(OpType::ALLREDUCE, tensors, tensors[0].nbytes(), options.asyncOp, std::move(body));
   }
 
   WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override {
     if (tensors.size() != 1 || !is_plain(tensors[0])) return gloo().broadcast(tensors, options);
-    return call(OpType::BROADCAST, tensors, [&] {
-      const Packed packed(tensors[0]);
-      exchange_.broadcast(packed.data(), packed.bytes(), static_cast<int>(options.rootRank),
-                          or_default(options.timeout));
-      if (options.rootRank != getRank()) packed.commit();
-    });
+    const auto root = static_cast<int>(options.rootRank);
+    auto body = [=, this, tensor = tensors[0], timeout = or_default(options.timeout)] {
+      const Packed packed(tensor);
+      exchange_.broadcast(packed.data(), packed.bytes(), root, timeout);
+      if (root != getRank()) packed.commit();
+    };
+    return call(OpType::BROADCAST, tensors, tensors[0].nbytes(), options.asyncOp, std::move(body));
   }
 
   WorkPtr allgather(std::vector<Tensors>& outputs, Tensors& inputs,
@@ -103,19 +121,22 @@ class SharedMemoryBackend final : public c10d::Backend {
     if (inputs.size() != 1 || outputs.size() != 1 || !is_plain(inputs[0])) {
       return gloo().allgather(outputs, inputs, options);
     }
-    return call(OpType::ALLGATHER, outputs[0], [&] {
-      const Packed mine(inputs[0]);
+    auto body = [=, this, input = inputs[0], to = outputs[0],
+                 timeout = or_default(options.timeout)] {
+      const Packed mine(input);
       std::vector<Packed> theirs;
-      for (const at::Tensor& output : outputs[0]) theirs.emplace_back(output);
+      for (const at::Tensor& output : to) theirs.emplace_back(output);
       std::vector<void*> outs;
       for (const Packed& one : theirs) {
         TORCH_CHECK(one.bytes() == mine.bytes(), "an output of another size than the input");
         outs.push_back(one.data());
       }
       TORCH_CHECK(static_cast<int>(outs.size()) == getSize(), "not one output for each rank");
-      exchange_.all_gather(mine.data(), outs, mine.bytes(), or_default(options.timeout));
+      exchange_.all_gather(mine.data(), outs, mine.bytes(), timeout);
       for (const Packed& one : theirs) one.commit();
-    });
+    };
+    return call(OpType::ALLGATHER, outputs[0], inputs[0].nbytes(), options.asyncOp,
+                std::move(body));
   }
 
   WorkPtr _allgather_base(at::Tensor& output, at::Tensor& input,
@@ -123,7 +144,7 @@ class SharedMemoryBackend final : public c10d::Backend {
     if (!is_plain(input) || !is_plain(output)) {
       return gloo()._allgather_base(output, input, options);
     }
-    return call(OpType::_ALLGATHER_BASE, {output}, [&] {
+    auto body = [=, this, timeout = or_default(options.timeout)] {
       const Packed mine(input), all(output);
       TORCH_CHECK(all.bytes() == mine.bytes() * static_cast<std::size_t>(getSize()),
                   "the output is not as large as all ranks' inputs");
@@ -132,19 +153,22 @@ class SharedMemoryBackend final : public c10d::Backend {
         outs.push_back(static_cast<std::byte*>(all.data()) +
                        static_cast<std::size_t>(rank) * mine.bytes());
       }
-      exchange_.all_gather(mine.data(), outs, mine.bytes(), or_default(options.timeout));
+      exchange_.all_gather(mine.data(), outs, mine.bytes(), timeout);
       all.commit();
-    });
+    };
+    return call(OpType::_ALLGATHER_BASE, {output}, input.nbytes(), options.asyncOp,
+                std::move(body));
   }
 
   WorkPtr scatter(Tensors& outputs, std::vector<Tensors>& inputs,
                   const c10d::ScatterOptions& options) override {
-    const bool is_root = options.rootRank == getRank();
+    const auto root = static_cast<int>(options.rootRank);
     if (outputs.size() != 1 || !is_plain(outputs[0])) {
       return gloo().scatter(outputs, inputs, options);
     }
-    return call(OpType::SCATTER, outputs, [&] {
-      const Packed mine(outputs[0]);
+    auto body = [=, this, output = outputs[0], timeout = or_default(options.timeout)] {
+      const bool is_root = root == getRank();
+      const Packed mine(output);
       std::vector<Packed> parts;
       std::vector<const void*> slices;
       TORCH_CHECK(inputs.size() == (is_root ? 1 : 0), "the root alone gives tensors");
@@ -155,14 +179,15 @@ class SharedMemoryBackend final : public c10d::Backend {
       }
       TORCH_CHECK(!is_root || static_cast<int>(slices.size()) == getSize(),
                   "not one part for each rank");
-      exchange_.scatter(slices, mine.data(), mine.bytes(), static_cast<int>(options.rootRank),
-                        or_default(options.timeout));
+      exchange_.scatter(slices, mine.data(), mine.bytes(), root, timeout);
       mine.commit();
-    });
+    };
+    return call(OpType::SCATTER, outputs, outputs[0].nbytes(), options.asyncOp, std::move(body));
   }
 
   WorkPtr barrier(const c10d::BarrierOptions& options) override {
-    return call(OpType::BARRIER, {}, [&] { exchange_.barrier(or_default(options.timeout)); });
+    auto body = [this, timeout = or_default(options.timeout)] { exchange_.barrier(timeout); };
+    return call(OpType::BARRIER, {}, 0, options.asyncOp, std::move(body));
   }
 
   WorkPtr allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) override {
@@ -207,12 +232,28 @@ class SharedMemoryBackend final : public c10d::Backend {
   void shutdown() override { exchange_.abort(); }
 
  private:
-  // In the caller's thread: see docs/decisions/0017.
-  template <typename Body>
-  WorkPtr call(OpType type, Tensors outputs, Body&& body) {
-    auto work = c10::make_intrusive<ExchangeWork>(getRank(), type, std::move(outputs));
-    work->run(std::forward<Body>(body));
+  // What the caller waits for at once, or is over soon, runs on its own thread: see
+  // docs/decisions/0017. It never overtakes a call before it. `body` throws what the work shall.
+  WorkPtr call(OpType type, Tensors outputs, std::size_t bytes, bool is_async,
+               std::function<void()> body) {
+    auto work =
+        c10::make_intrusive<ExchangeWork>(getRank(), type, std::move(outputs), std::move(body));
+    if ((!is_async || bytes <= kInlineBytes) && calls_.run_if_idle([&] { work->run(); })) {
+      work->report();
+    } else {
+      calls_.add(with_state_of_this_thread([work] { work->run(); }),
+                 with_state_of_this_thread([work] { work->report(); }));
+    }
     return work;
+  }
+
+  // Whether operations record a graph, for example.
+  template <typename Function>
+  static std::function<void()> with_state_of_this_thread(Function function) {
+    return [state = at::ThreadLocalState(), function = std::move(function)] {
+      const at::ThreadLocalStateGuard guard(state);
+      function();
+    };
   }
 
   Timeout or_default(Timeout timeout) const {
@@ -224,10 +265,11 @@ class SharedMemoryBackend final : public c10d::Backend {
     return *gloo_;
   }
 
-  SharedMemoryExchange exchange_;
+  SharedMemoryExchange exchange_;  // Used by calls alone, but for its end.
   const MakeBackend make_gloo_;
   const Timeout timeout_;
   c10::intrusive_ptr<c10d::Backend> gloo_;
+  CallQueue calls_;
 };
 
 }  // namespace

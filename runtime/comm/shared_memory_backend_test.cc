@@ -215,6 +215,108 @@ TEST(SharedMemoryBackendTest, AFailureIsInTheWorkAndItsFuture) {
   });
 }
 
+// What rank 1 waits for comes after the call that waits for rank 1.
+TEST(SharedMemoryBackendTest, ALargeCallDoesNotHoldUpItsCaller) {
+  on_ranks(2, [] {
+    const Backends backends;
+    std::vector<at::Tensor> large{at::ones({1 << 20})}, small{at::full({3}, 2.0)};
+    if (backends.rank() == 1) backends.store->wait({"rank 0 goes on"});
+    const auto first = backends.shared->allreduce(large);
+    const auto second = backends.shared->allreduce(small);  // Does not overtake.
+    if (backends.rank() == 0) {
+      EXPECT_FALSE(first->isCompleted());
+      EXPECT_FALSE(second->isCompleted());
+      backends.store->set("rank 0 goes on", "");
+    }
+    second->wait();
+    first->getFuture()->wait();
+    EXPECT_TRUE(at::equal(large[0], at::full({1 << 20}, 2.0)));
+    EXPECT_TRUE(at::equal(small[0], at::full({3}, 4.0)));
+  });
+}
+
+TEST(SharedMemoryBackendTest, ACallThatIsWaitedForAtOnceWaitsForThoseBeforeIt) {
+  on_ranks(2, [] {
+    const Backends backends;
+    std::vector<at::Tensor> large{at::full({1 << 20}, 1.0 + backends.rank())};
+    backends.shared->allreduce(large);
+    std::vector<at::Tensor> half{large[0].slice(0, 0, 1 << 19)};
+    c10d::AllreduceOptions options;
+    options.asyncOp = false;
+    backends.shared->allreduce(half, options)->wait();
+    EXPECT_TRUE(at::equal(half[0], at::full({1 << 19}, 6.0)));
+  });
+}
+
+// In the thread as in the caller: what is in place on a parameter must not be recorded.
+TEST(SharedMemoryBackendTest, AThreadCarriesOnInTheCallersMode) {
+  on_ranks(2, [] {
+    const Backends backends;
+    const at::NoGradGuard no_graph;
+    std::vector<at::Tensor> mean{at::full({1 << 20}, 1.0 + backends.rank())};
+    mean[0].requires_grad_();
+    c10d::AllreduceOptions options;
+    options.reduceOp = ReduceOp::AVG;
+    const auto work = backends.shared->allreduce(mean, options);
+    bool records = true;
+    const auto after = work->getFuture()->then(
+        [&](c10::ivalue::Future&) {
+          records = at::GradMode::is_enabled();
+          return c10::IValue();
+        },
+        c10::NoneType::get());
+    after->wait();
+    work->wait();
+    EXPECT_FALSE(records);
+    EXPECT_TRUE(at::equal(mean[0], at::full({1 << 20}, 1.5)));
+  });
+}
+
+TEST(SharedMemoryBackendTest, ALargeCallThatFailsSaysSoInItsFutureAndInThoseAfterIt) {
+  on_ranks(2, [] {
+    const Backends backends;
+    backends.shared->barrier()->wait();
+    if (backends.rank() == 1) return;
+    std::vector<at::Tensor> large{at::ones({1 << 20})};
+    const auto first = backends.shared->allreduce(large),
+               second = backends.shared->allreduce(large);
+    EXPECT_THROW(second->wait(), CommunicationError);
+    EXPECT_FALSE(first->isSuccess());
+    first->getFuture()->wait();
+    EXPECT_TRUE(first->getFuture()->hasError());
+  });
+}
+
+// Whether or not its peers ever come: rank 1 leaves when it hears that rank 0 has.
+TEST(SharedMemoryBackendTest, WhoLeavesDoesNotWaitForItsCalls) {
+  on_ranks(2, [] {
+    std::vector<at::Tensor> large{at::ones({1 << 20})};
+    auto backends = std::make_unique<Backends>();
+    const auto store = backends->store;
+    if (backends->rank() == 0) {
+      const auto work = backends->shared->allreduce(large);
+      backends->shared = nullptr;
+      EXPECT_TRUE(work->isCompleted());
+      EXPECT_THROW(work->wait(), CommunicationError);
+      store->set("rank 0 has left", "");
+      store->wait({"rank 1 has seen it"});
+      return;
+    }
+    store->wait({"rank 0 has left"});
+    c10d::AllreduceOptions options;
+    options.asyncOp = false;
+    try {
+      std::vector<at::Tensor> other{at::ones({1 << 21})};
+      backends->shared->allreduce(other, options)->wait();
+      backends->shared->barrier()->wait();
+      ADD_FAILURE() << "rank 0 has taken part";
+    } catch (const CommunicationError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("rank 0 "));
+    }
+    store->set("rank 1 has seen it", "");
+  });
+}
+
 bool maps_a_segment() {
   std::ifstream maps("/proc/self/maps");
   const std::string text{std::istreambuf_iterator<char>(maps), {}};

@@ -58,14 +58,22 @@ SharedMemoryExchange::SharedMemoryExchange(std::unique_ptr<SharedMemorySegment> 
       scratch_(std::make_unique<std::byte[]>(kBlockBytes)),
       sources_(static_cast<std::size_t>(segment_->world_size())) {}
 
-SharedMemoryExchange::~SharedMemoryExchange() {
+SharedMemoryExchange::~SharedMemoryExchange() { depart(kLeft); }
+
+// The first reason counts.
+void SharedMemoryExchange::depart(Departure how) {
   std::uint32_t present = kPresent;
-  segment_->mine().departure.compare_exchange_strong(present, kLeft);
+  segment_->mine().departure.compare_exchange_strong(present, how);
 }
 
 void SharedMemoryExchange::abort() {
+  depart(kGaveUp);
   aborted_ = true;
-  segment_->mine().departure = kGaveUp;
+}
+
+void SharedMemoryExchange::leave() {
+  depart(kLeft);
+  aborted_ = true;
 }
 
 template <typename Body>
@@ -80,7 +88,7 @@ void SharedMemoryExchange::run(const SharedCall& call, Timeout timeout, Body&& b
     body();
   } catch (const CommunicationError& error) {
     failure_ = error.what();
-    segment_->mine().departure = kGaveUp;
+    depart(kGaveUp);
     throw;
   }
 }

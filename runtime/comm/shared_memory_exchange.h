@@ -38,7 +38,7 @@ class SharedMemoryExchange {
   using Timeout = std::chrono::milliseconds;
 
   explicit SharedMemoryExchange(std::unique_ptr<SharedMemorySegment> segment);
-  ~SharedMemoryExchange();  // Peers that wait for this rank learn that it has left.
+  ~SharedMemoryExchange();  // Leaves.
 
   int rank() const { return segment_->rank(); }
   int world_size() const { return segment_->world_size(); }
@@ -59,9 +59,10 @@ class SharedMemoryExchange {
 
   void barrier(Timeout timeout);
 
-  // Ends the call that is under way, if any, and all later ones, here and on the peers. From any
-  // thread.
+  // Both end the call that is under way, if any, and all later ones, here and on the peers, who
+  // learn that this rank has given up, or that it has left. From any thread.
   void abort();
+  void leave();
 
  private:
   enum Departure : std::uint32_t { kPresent, kLeft, kGaveUp };
@@ -69,6 +70,8 @@ class SharedMemoryExchange {
 
   template <typename Body>
   void run(const SharedCall& call, Timeout timeout, Body&& body);
+
+  void depart(Departure how);
 
   void all_reduce_at_once(std::byte* data, std::size_t elements, const Reduction& reduction);
   void all_reduce_piece(const Pieces& pieces, std::size_t piece, std::byte* data,

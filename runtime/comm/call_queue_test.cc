@@ -1,0 +1,96 @@
+#include "runtime/comm/call_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+namespace accel {
+namespace {
+
+const auto nothing = [] {};
+
+// A call that runs until it is let go, and says that it has begun.
+struct HeldCall {
+  std::promise<void> begun, let_go;
+  std::function<void()> body() {
+    return [this] {
+      begun.set_value();
+      let_go.get_future().wait();
+    };
+  }
+};
+
+TEST(CallQueueTest, RunsOnTheCallersThreadWhereNothingIsBeforeIt) {
+  CallQueue queue;
+  std::thread::id ran_on;
+  EXPECT_TRUE(queue.run_if_idle([&] { ran_on = std::this_thread::get_id(); }));
+  EXPECT_EQ(ran_on, std::this_thread::get_id());
+}
+
+TEST(CallQueueTest, AddingDoesNotWaitForTheCall) {
+  HeldCall held;
+  CallQueue queue;
+  std::promise<std::thread::id> reported;
+  queue.add(held.body(), [&] { reported.set_value(std::this_thread::get_id()); });
+  held.begun.get_future().wait();
+  held.let_go.set_value();
+  EXPECT_NE(reported.get_future().get(), std::this_thread::get_id());
+}
+
+TEST(CallQueueTest, CallsRunInOrderAndNoneOvertakes) {
+  std::vector<int> order;
+  HeldCall held;
+  {
+    CallQueue queue;
+    queue.add(held.body(), nothing);
+    for (int i = 0; i < 100; ++i) queue.add([&order, i] { order.push_back(i); }, nothing);
+    held.begun.get_future().wait();
+    EXPECT_FALSE(queue.run_if_idle([&] { order.push_back(-1); }));
+    held.let_go.set_value();
+  }
+  ASSERT_EQ(order.size(), 100u);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(order[i], i);
+}
+
+TEST(CallQueueTest, ACallAddedDuringOneOnTheCallersThreadWaitsForIt) {
+  bool ended = false;
+  std::promise<bool> seen;
+  CallQueue queue;
+  queue.run_if_idle([&] {
+    queue.add([&] { seen.set_value(ended); }, nothing);
+    ended = true;
+  });
+  EXPECT_TRUE(seen.get_future().get());
+}
+
+TEST(CallQueueTest, WhoHearsThatACallIsOverFindsTheQueueIdle) {
+  CallQueue queue;
+  for (int i = 0; i < 200; ++i) {
+    std::promise<void> over;
+    queue.add(nothing, [&] { over.set_value(); });
+    over.get_future().wait();
+    EXPECT_TRUE(queue.run_if_idle(nothing));
+  }
+}
+
+TEST(CallQueueTest, WhatACallHoldsIsLetGoOfWithIt) {
+  CallQueue queue;
+  const auto held = std::make_shared<int>();
+  std::promise<void> next;
+  queue.add([held] {}, [held] {});
+  queue.add([&] { next.set_value(); }, nothing);
+  next.get_future().wait();
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(CallQueueTest, AnExceptionOnTheCallersThreadComesOutAndEndsTheTurn) {
+  CallQueue queue;
+  EXPECT_THROW(queue.run_if_idle([] { throw std::runtime_error("no"); }), std::runtime_error);
+  EXPECT_TRUE(queue.run_if_idle(nothing));
+}
+
+}  // namespace
+}  // namespace accel
