@@ -1,5 +1,7 @@
 #include "runtime/comm/communicator.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -39,7 +41,11 @@ at::Tensor as_carried(const at::Tensor& tensor) {
 
 Communicator::Communicator(std::unique_ptr<Group> group) : group_(std::move(group)) {}
 
-Communicator::~Communicator() = default;
+// A forked child has none of the threads that it would end here, and would say goodbye in its
+// parent's name.
+Communicator::~Communicator() {
+  if (getpid() != group_->process) static_cast<void>(group_.release());
+}
 
 int Communicator::rank() const { return group_->backend->getRank(); }
 

@@ -9,6 +9,7 @@
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <functional>
@@ -55,6 +56,7 @@ struct Communicator::Group {
   // Makes the calls on a GPU give up in time.
   void watch_queue();
 
+  const pid_t process = getpid();
   at::Device device{at::kCPU};
   c10::intrusive_ptr<c10d::Store> store;
   c10::intrusive_ptr<c10d::Backend> backend;

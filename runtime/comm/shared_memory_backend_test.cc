@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -337,6 +339,26 @@ TEST(SharedMemoryBackendTest, AWorldChoosesAlike) {
   on_ranks(2, [&] {
     if (read_environment().rank == 1) setenv("ACCEL_SHARED_MEMORY", "0", 1);
     sum_in(false);
+  });
+}
+
+// As a program does that starts another one by hand and comes to an end in the child.
+TEST(SharedMemoryBackendTest, AForkedChildEndsWithoutItsParentsWorld) {
+  on_ranks(2, [] {
+    auto communicator = Communicator::join(read_environment(), at::kCPU, kTimeout);
+    at::Tensor large = at::ones({1 << 20});
+    communicator->broadcast({large});  // Starts the thread.
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(30);
+      communicator = nullptr;
+      _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    communicator->all_reduce_sum(large);
+    EXPECT_EQ(large[0].item<float>(), 2);
   });
 }
 
