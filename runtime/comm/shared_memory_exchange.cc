@@ -14,8 +14,12 @@ namespace {
 constexpr std::chrono::milliseconds kLookAtPeersEvery(50);
 
 // Up to this size every rank adds up everything, which costs one meeting of the ranks instead of
-// two.
-constexpr std::size_t kAtOnceBytes = 128 << 10;
+// two. All ranks' bytes together count, because each rank reads them: beyond that the second
+// meeting is cheaper.
+std::size_t at_once_bytes(int ranks) {
+  constexpr std::size_t kMost = 128 << 10, kOfAllRanks = 512 << 10;
+  return std::min(kMost, kOfAllRanks / static_cast<std::size_t>(ranks));
+}
 
 // Of intermediate sums, which so stay in the first-level cache.
 constexpr std::size_t kBlockBytes = 8 << 10;
@@ -99,7 +103,7 @@ void SharedMemoryExchange::all_reduce(void* data, std::size_t elements, const Re
   auto* begin = static_cast<std::byte*>(data);
   if (bytes == 0) return;
   run({.kind = kAllReduce, .element = reduction.code, .bytes = bytes}, timeout, [&] {
-    if (bytes <= std::min(kAtOnceBytes, segment_->slot_bytes())) {
+    if (bytes <= std::min(at_once_bytes(world_size()), segment_->slot_bytes())) {
       return all_reduce_at_once(begin, elements, reduction);
     }
     const std::size_t per_chunk = segment_->slot_bytes() / static_cast<std::size_t>(world_size());
