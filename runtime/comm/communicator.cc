@@ -51,7 +51,11 @@ int Communicator::rank() const { return group_->backend->getRank(); }
 
 int Communicator::size() const { return group_->backend->getSize(); }
 
-void Communicator::all_reduce_sum(at::Tensor tensor) { all_reduce(std::move(tensor), {}); }
+// NCCL's sum of bools is whether one is true. Gloo adds up their bytes to what is no bool.
+void Communicator::all_reduce_sum(at::Tensor tensor) {
+  if (tensor.scalar_type() == at::kBool) return all_reduce_max(std::move(tensor));
+  all_reduce(std::move(tensor), {});
+}
 
 void Communicator::all_reduce_max(at::Tensor tensor) {
   c10d::AllreduceOptions options;

@@ -43,7 +43,7 @@ class Communicator {
   int rank() const;
   int size() const;
 
-  // In place. One all-reduce.
+  // In place. One all-reduce. The sum of bools is whether one is true.
   void all_reduce_sum(at::Tensor tensor);
   void all_reduce_max(at::Tensor tensor);
 

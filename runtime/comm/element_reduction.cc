@@ -70,8 +70,11 @@ Reduction element_reduction(at::ScalarType dtype, const c10d::ReduceOp& operatio
     case at::kChar:
       return reduction_of<std::int8_t>(operation, type);
     case at::kByte:
-    case at::kBool:
       return reduction_of<std::uint8_t>(operation, type);
+    case at::kBool:
+      // As NCCL's. Gloo's bytes above 1 would be no bools.
+      return reduction_of<std::uint8_t>(
+          operation == c10d::ReduceOp::SUM ? c10d::ReduceOp(c10d::ReduceOp::MAX) : operation, type);
     case at::kInt:
       return reduction_of<std::int32_t>(operation, type);
     case at::kLong:

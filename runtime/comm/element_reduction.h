@@ -6,7 +6,7 @@
 namespace accel {
 
 // What Gloo does with two elements of `dtype`, with its operands in its order. function is null
-// where Gloo has none, or where it is not needed here.
+// where Gloo has none, or where it is not needed here. The sum of bools is whether one is true.
 Reduction element_reduction(at::ScalarType dtype, const c10d::ReduceOp& operation);
 
 }  // namespace accel

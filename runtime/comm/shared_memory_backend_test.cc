@@ -114,6 +114,7 @@ TEST(SharedMemoryBackendTest, EveryTypeAndOperationIsGloos) {
                                at::kByte, at::kBool, at::kInt, at::kLong}) {
         for (const auto operation : {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::MIN, ReduceOp::MAX}) {
           if (operation == ReduceOp::AVG && !at::isFloatingType(dtype)) continue;
+          if (operation == ReduceOp::SUM && dtype == at::kBool) continue;  // Gloo's are no bools.
           for (const std::int64_t size : {1, 37, 40000, 150'001}) {
             expect_equal_reduction(backends, random_tensor(size, dtype), operation);
           }
@@ -121,6 +122,23 @@ TEST(SharedMemoryBackendTest, EveryTypeAndOperationIsGloos) {
       }
     });
   }
+}
+
+TEST(SharedMemoryBackendTest, TheSumOfBoolsIsWhetherOneIsTrue) {
+  const auto sum = [] {
+    const auto communicator = Communicator::join(read_environment(), at::kCPU, kTimeout);
+    at::Tensor mask = at::tensor({1, communicator->rank(), 0}, at::kInt).to(at::kBool);
+    communicator->all_reduce_sum(mask);
+    EXPECT_TRUE(at::equal(mask.view(at::kByte), at::tensor({1, 1, 0}, at::kByte))) << mask;
+  };
+  on_ranks(3, sum);
+  on_ranks(3, sum, {{"ACCEL_SHARED_MEMORY", "0"}});
+  on_ranks(3, [] {
+    const Backends backends;
+    at::Tensor mask = at::full({1}, true, at::kBool);
+    all_reduce(*backends.shared, mask, ReduceOp::SUM);
+    EXPECT_EQ(mask.view(at::kByte).item<int>(), 1);
+  });
 }
 
 TEST(SharedMemoryBackendTest, SpecialValuesAreGloos) {
