@@ -8,6 +8,13 @@
 #include "runtime/generator_state.h"
 
 namespace accel {
+namespace {
+
+constexpr char kDebugAdvice[] =
+    ". With AcceleratorOptions::debug, or ACCELERATE_DEBUG_MODE=1, they say what each brings";
+
+}  // namespace
+
 // The comparison is itself a collective: a rank that does something else hears of it instead of
 // hanging.
 OperationScope ProcessControl::begin_operation(const char* operation,
@@ -27,7 +34,7 @@ OperationScope ProcessControl::begin_operation(const char* operation,
     const auto text = mismatch(state_->communicator->all_gather_bytes(describe(call)));
     if (text) throw DistributedOperationError(*text);
   }
-  return OperationScope(state_->communicator.get(), operation);
+  return OperationScope(state_->communicator.get(), operation, debug_ ? "" : kDebugAdvice);
 }
 
 void ProcessControl::wait_for_everyone() const {

@@ -140,6 +140,28 @@ TEST(ProcessControlTest, ACallThatOneRankReplacesByAnotherNamesBoth) {
   });
 }
 
+// `debug` compares what is brought to gather(), unless it is on already, and never a backward pass.
+TEST(ProcessControlTest, AnErrorOfRanksThatDoNotFitAdvisesWhatHelps) {
+  for (const bool debug : {false, true}) {
+    on_ranks(2, [&] {
+      Accelerator accelerator({.debug = debug, .timeout = std::chrono::seconds(20)});
+      auto model = accelerator.prepare(torch::nn::Linear(2, 1));
+      const std::string error = error_of<CommunicationError>([&] {
+        if (accelerator.is_main_process()) return void(accelerator.gather(torch::zeros({3})));
+        accelerator.backward(model(torch::ones({1, 2})).sum());
+      });
+      EXPECT_THAT(error, HasSubstr("do not fit together"));
+      const auto of_debug = HasSubstr("AcceleratorOptions::debug");
+      if (accelerator.is_main_process() && !debug) {
+        EXPECT_THAT(error, of_debug);
+      } else {
+        EXPECT_THAT(error, Not(of_debug));
+      }
+      if (!accelerator.is_main_process()) EXPECT_THAT(error, HasSubstr("is a parameter frozen"));
+    });
+  }
+}
+
 TEST(ProcessControlTest, ABackwardPassNamesTheRankThatStaysAway) {
   const std::string done = path("backward");
   on_ranks(2, [&] {

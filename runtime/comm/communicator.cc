@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::size_t kBroadcastBytes = 25 << 20;
 
+constexpr char kBackwardAdvice[] =
+    ". In a backward pass they reduce the gradients of the parameters that require one and, of a "
+    "model in train(), broadcast the buffers: is a parameter frozen, or a model in eval(), on some "
+    "ranks only?";
+
 at::Tensor tensor_of(const std::string& bytes) {
   at::Tensor tensor = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
   std::copy(bytes.begin(), bytes.end(), tensor.mutable_data_ptr<std::uint8_t>());
@@ -190,18 +195,24 @@ void Communicator::barrier() {
 }
 
 void Communicator::run_call(const char* call, const std::function<void()>& body) {
+  const OperationScope scope(this, group_->operation, kBackwardAdvice);
   group_->enqueue(call, body);
 }
 
 void Communicator::note_failure(const std::string& text) { group_->watch->note_failure(text); }
 
-OperationScope::OperationScope(Communicator* communicator, const char* operation)
-    : communicator_(communicator),
-      outer_(communicator == nullptr ? nullptr
-                                     : std::exchange(communicator->group_->operation, operation)) {}
+OperationScope::OperationScope(Communicator* communicator, const char* operation,
+                               const char* advice)
+    : communicator_(communicator) {
+  if (communicator_ == nullptr) return;
+  outer_operation_ = std::exchange(communicator_->group_->operation, operation);
+  outer_advice_ = std::exchange(communicator_->group_->advice, advice);
+}
 
 OperationScope::~OperationScope() {
-  if (communicator_ != nullptr) communicator_->group_->operation = outer_;
+  if (communicator_ == nullptr) return;
+  communicator_->group_->operation = outer_operation_;
+  communicator_->group_->advice = outer_advice_;
 }
 
 const c10::intrusive_ptr<c10d::ProcessGroup>& Communicator::process_group() const {

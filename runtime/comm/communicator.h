@@ -97,18 +97,19 @@ class Communicator {
   std::unique_ptr<Group> group_;
 };
 
-// While it lives, errors name `operation`, a literal, beside the call that fails. `communicator`
-// may be null.
+// While it lives, errors name `operation` beside the call that fails, and end with `advice` if the
+// ranks do not fit together; both are literals. `communicator` may be null.
 class OperationScope {
  public:
-  OperationScope(Communicator* communicator, const char* operation);
+  OperationScope(Communicator* communicator, const char* operation, const char* advice = "");
   ~OperationScope();
   OperationScope(const OperationScope&) = delete;
   OperationScope& operator=(const OperationScope&) = delete;
 
  private:
   Communicator* const communicator_;
-  const char* const outer_;
+  const char* outer_operation_ = nullptr;
+  const char* outer_advice_ = "";
 };
 
 }  // namespace accel

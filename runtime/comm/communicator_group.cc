@@ -132,10 +132,9 @@ CommunicationError lost_peer(int rank, int size, const std::string& call, const 
 }
 
 CallsDiffer differing_calls(int rank, int size, const std::string& call, const std::string& absent,
-                            const std::string& reason) {
+                            const std::string& reason, const char* advice) {
   return CallsDiffer(
-      failure_text(rank, size, call, "the ranks do not fit together", absent, reason) +
-      ". With AcceleratorOptions::debug, or ACCELERATE_DEBUG_MODE=1, they say what each brings");
+      failure_text(rank, size, call, "the ranks do not fit together", absent, reason) + advice);
 }
 
 }  // namespace
@@ -207,7 +206,7 @@ void Communicator::Group::watched(const char* call, const Body& body) {
     if (dynamic_cast<const CallsDiffer*>(&error) == nullptr) {
       throw lost_peer(rank, size, name, absent, reason);
     }
-    throw differing_calls(rank, size, name, absent, reason);
+    throw differing_calls(rank, size, name, absent, reason, advice);
   } catch (...) {
     is_open = false;
     watch->cancel();

@@ -66,6 +66,7 @@ struct Communicator::Group {
   std::unique_ptr<QueuedCalls> queue;  // Of a GPU; null on the CPU.
   std::chrono::milliseconds timeout{};
   const char* operation = nullptr;  // What the user called, if it is known.
+  const char* advice = "";          // What its error says to do if the ranks do not fit together.
   bool is_open = false;
 
  private:
