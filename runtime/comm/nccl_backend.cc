@@ -5,9 +5,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
+#include "runtime/core/gpu_signs.h"
 #include "runtime/nccl/plugin.h"
 
 namespace accel {
@@ -15,8 +17,16 @@ namespace {
 
 constexpr char kLibrary[] = "libaccel_nccl.so";
 
-// Without the driver's control device there is no GPU to use, and the CUDA libraries stay out.
-bool has_driver() { return access("/dev/nvidiactl", F_OK) == 0; }
+bool exists(const char* path) { return access(path, F_OK) == 0; }
+
+GpuSigns gpu_signs() {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return {
+      .nvidia_device = exists("/dev/nvidiactl"),
+      .wsl_device = exists("/dev/dxg"),
+      .wsl_driver = exists("/usr/lib/wsl/lib/libcuda.so.1"),
+      .visible_devices = visible == nullptr ? std::nullopt : std::optional(std::string(visible))};
+}
 
 std::string find_library() {
   if (const char* path = std::getenv("ACCEL_NCCL_LIBRARY")) return path;
@@ -39,7 +49,7 @@ struct Plugin {
 };
 
 Plugin load_plugin() {
-  if (!has_driver()) return {};
+  if (!may_have_gpu(gpu_signs())) return {};  // The CUDA libraries stay out.
   const std::string path = find_library();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (library == nullptr)

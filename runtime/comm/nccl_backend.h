@@ -8,7 +8,7 @@
 namespace accel {
 
 // Loads the shared object with the CUDA and NCCL code, once, and never unloads it. Returns the
-// number of GPUs that this process sees; 0 without an NVIDIA driver, in which case nothing is
+// number of GPUs that this process sees; 0 where may_have_gpu() says no, in which case nothing is
 // loaded. Throws std::runtime_error if there is a driver but the shared object (ACCEL_NCCL_LIBRARY,
 // or libaccel_nccl.so beside the program or in its runfiles) is missing or broken. Call it before
 // the first use of a GPU. Thread-safe.
