@@ -29,6 +29,7 @@ class AbsenceTest : public ::testing::Test {
     CoordinatorLoop::Options options;
     options.store = &store_;
     options.clock = &clock_;
+    options.limits = limits_;
     options.wall_clock = [this] { return absl::FromUnixSeconds(1'800'000'000) + Age(); };
     loop_ = std::make_unique<CoordinatorLoop>(options);
     ASSERT_OK(loop_->Load());
@@ -110,6 +111,7 @@ class AbsenceTest : public ::testing::Test {
     return job;
   }
 
+  Limits limits_;
   FaultyJobStore store_;
   SimulatedClock clock_;
   std::unique_ptr<CoordinatorLoop> loop_;
@@ -137,6 +139,17 @@ TEST_F(AbsenceTest, APauseBetweenTurnsCostsNobodyHisNode) {
   // From then on silence is silence.
   Pass(absl::Milliseconds(20));
   EXPECT_EQ(Job().phase(), v1::FAILED);
+}
+
+// `accel launch` after Ctrl-Z: its node is silent after an hour.
+TEST_F(AbsenceTest, APauseOfSomeTimeoutsCostsNobodyHisNode) {
+  limits_.node_timeout = absl::Hours(1);
+  Begin();
+  StartAJob();
+  Pass(absl::Minutes(1));
+  clock_.Advance(absl::Hours(7));
+  Pass(absl::Minutes(59));
+  EXPECT_EQ(Job().phase(), v1::RUNNING);
 }
 
 TEST_F(AbsenceTest, EachPauseIsForgiven) {

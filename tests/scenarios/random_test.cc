@@ -58,7 +58,7 @@ class RandomSchedule {
       case 3:
         return absl::StrCat("vanish ", Node(), Pick({"", " no"}));
       case 4:
-        return absl::StrCat("advance ", 1 + Below(4), "s");
+        return absl::StrCat(Pick({"advance ", "advance ", "away "}), 1 + Below(4), "s");
       case 5:
       case 6:
       case 7:

@@ -9,6 +9,7 @@
 #include "coordinator/core/desired_state.h"
 #include "coordinator/core/facts.h"
 #include "coordinator/core/planner.h"
+#include "coordinator/core/presence.h"
 #include "tests/scenarios/words.h"
 
 namespace accel::testing {
@@ -240,11 +241,19 @@ absl::Status Scenario::Advance(const Words& words) {
     const absl::Duration step = std::min(left, absl::Seconds(1));
     now_ += step;
     left -= step;
+    Listen(now_, &state_);
     for (auto& [name, node] : nodes_) {
       if (!node->muted) ACCEL_RETURN_IF_ERROR(Report(node.get()));
     }
     Plan();
   }
+  return absl::OkStatus();
+}
+
+absl::Status Scenario::Away(const Words& words) {
+  now_ += ParseDuration(words.at(1));
+  Listen(now_, &state_);
+  Plan();
   return absl::OkStatus();
 }
 
@@ -269,6 +278,7 @@ absl::Status Scenario::Play(absl::string_view line) {
                                       {"refuse", &Scenario::Link},
                                       {"stale", &Scenario::Stale},
                                       {"advance", &Scenario::Advance},
+                                      {"away", &Scenario::Away},
                                       {"expect", &Scenario::Expect},
                                       {"desired", &Scenario::ExpectDesired},
                                       {"env", &Scenario::ExpectEnv},

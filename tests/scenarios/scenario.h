@@ -29,6 +29,8 @@
 //     The node reports a running generation that it was not asked for.
 //   advance DURATION
 //     In steps of a second, with a heartbeat of each node that is not muted.
+//   away DURATION
+//     The coordinator stands still, and looks for news again before anything has come in.
 //   expect JOB PHASE [~ TEXT]
 //     Its phase, and a part of its reason.
 //   expect JOB exit=N, failures=N, replans=N, start_failures=N, generation=N or cause~TEXT
@@ -85,6 +87,7 @@ class Scenario {
   absl::Status Link(const Words& words);
   absl::Status Stale(const Words& words);
   absl::Status Advance(const Words& words);
+  absl::Status Away(const Words& words);
   absl::Status Expect(const Words& words);
   absl::Status ExpectDesired(const Words& words);
   absl::Status ExpectEnv(const Words& words);
