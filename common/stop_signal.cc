@@ -16,7 +16,9 @@ int StopSignalFd() {
   // Blocked rather than ignored: what a process ignores, the programs that it starts ignore too.
   sigset_t idle;
   sigemptyset(&idle);
-  for (const int number : {SIGHUP, SIGUSR1, SIGUSR2}) sigaddset(&idle, number);
+  sigaddset(&idle, SIGHUP);
+  sigaddset(&idle, SIGUSR1);
+  sigaddset(&idle, SIGUSR2);
   sigprocmask(SIG_BLOCK, &idle, nullptr);
   signal(SIGPIPE, SIG_IGN);
   const int fd = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
