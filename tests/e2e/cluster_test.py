@@ -185,10 +185,11 @@ class Shutdown(cluster.ClusterTest):
         self.assertIn("this machine only", result.err)
         # A store is open while a job of several processes runs: its port is one of those that are looked at.
         self.accel("submit", "--cpu", "--processes_per_node", 2,
-                   self.script("echo $MASTER_PORT > port.$RANK; while :; do sleep 0.1; done"))
-        store = int(self.wait_for_file("port.0"))
+                   self.script("echo $$ $MASTER_PORT > job.$RANK; while :; do sleep 0.1; done"))
+        worker, store = map(int, self.wait_for_file("job.0").split())
         seen = {}
-        for pid in self.leftovers(seconds=0):
+        # A shim has an environment of its own, and no tag in it.
+        for pid in [*self.leftovers(seconds=0), cluster.parent_of(worker)]:
             for address, port in listening_sockets(pid):
                 seen[port] = address
         ports = {int(self.env["ACCEL_COORDINATOR"].rpartition(":")[2]), store}
