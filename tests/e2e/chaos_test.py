@@ -60,6 +60,8 @@ class KillLoop(cluster.ClusterTest):
             raise AssertionError(f"ACCEL_CHAOS_SEED={seed} repeats this") from error
 
     def storm(self):
+        # Or the two classes of this file would be one.
+        self.assertEqual("turned off by ACCEL_CGROUP=none" in self.log("n1"), bool(self.CGROUPS))
         self.worker = self.script(WORKER)
         self.finish_job(self.submit("--nodes", 2, "/bin/true"))  # What is made once is made now.
         self.idle_descriptors = {daemon: descriptors(process.pid) for daemon, process in self.daemons().items()}

@@ -1,6 +1,7 @@
 """Who dies with whom: nothing of a job survives it, however it ends (invariant 7)."""
 
 import os
+import pathlib
 import signal
 import time
 
@@ -30,6 +31,14 @@ class Launch(cluster.Test):
         process = self.start(cluster.ACCEL, "launch", "--cpu", "--num_processes", processes, *flags, script,
                              env=self.CGROUPS)
         return process, [int(self.wait_for_file(f"pid.{rank}")) for rank in range(processes)]
+
+    def test_it_is_the_setting_that_it_says(self):
+        """Or the two classes of this file would be one."""
+        mine = pathlib.Path("/proc/self/cgroup").read_text()
+        workers = self.launch("cat", "/proc/self/cgroup", env=self.CGROUPS).out
+        if not self.CGROUPS and workers == mine:
+            self.skipTest("this machine gives no control groups")
+        self.assertEqual(workers == mine, bool(self.CGROUPS), workers)
 
     def test_escapes_die_with_a_job_that_ends_well(self):
         result = self.launch("--num_processes", 2, self.script(ESCAPES + "exit 0"), env=self.CGROUPS)
