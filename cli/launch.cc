@@ -61,6 +61,17 @@ std::string TemporaryFolder() {
   return tmp == nullptr || *tmp == '\0' ? "/tmp" : tmp;
 }
 
+// Where what the temporary folder refuses is kept.
+constexpr char kMemoryFolder[] = "/dev/shm";
+
+// The folder of this launch: in memory, if the temporary folder is full.
+absl::StatusOr<std::unique_ptr<LaunchDir>> MakeLaunchDir() {
+  auto dir = LaunchDir::Make(TemporaryFolder());
+  if (dir.ok() || !absl::IsResourceExhausted(dir.status())) return dir;
+  auto in_memory = LaunchDir::Make(kMemoryFolder);
+  return in_memory.ok() ? std::move(in_memory) : std::move(dir);
+}
+
 // Says what launches that were killed together with their shims had left, and is gone now.
 void EndDeadLaunches(const std::string& tmp, const Console& console) {
   for (const DeadLaunch& dead : SweepDeadLaunches(tmp)) {
@@ -138,12 +149,15 @@ absl::StatusOr<JobId> Submit(Coordinator* coordinator, const v1::JobSpec& spec) 
 // Follows one job to its end.
 class Launch {
  public:
-  // `job_dir`: where the job's output will be.
-  Launch(Coordinator* coordinator, JobId job, std::string job_dir, int signals,
-         const Console& console)
+  // Where the job's output will be, and what that refuses (empty: nowhere).
+  struct Output {
+    std::string job_dir;
+    std::string spill_dir;
+  };
+  Launch(Coordinator* coordinator, JobId job, Output output, int signals, const Console& console)
       : coordinator_(coordinator),
         job_(std::move(job)),
-        job_dir_(std::move(job_dir)),
+        output_(std::move(output)),
         signals_(signals),
         console_(console) {
     watch_ = coordinator_->WatchJob(
@@ -185,7 +199,8 @@ class Launch {
   void Relay(const v1::Job& job) {
     if (job.generations().empty()) return;
     if (relay_ == nullptr) {
-      relay_ = std::make_unique<OutputRelay>(job_dir_, WorldSize(*job.generations().rbegin()) > 1);
+      relay_ = std::make_unique<OutputRelay>(
+          output_.job_dir, WorldSize(*job.generations().rbegin()) > 1, output_.spill_dir);
     }
     relay_->Update(IsFinal(job.phase()) ? Generations(job) : Generations(job) - 1);
   }
@@ -227,7 +242,7 @@ class Launch {
 
   Coordinator* const coordinator_;
   const JobId job_;
-  const std::string job_dir_;
+  const Output output_;
   const int signals_;
   const Console& console_;
   const std::shared_ptr<Seen> seen_ = std::make_shared<Seen>();
@@ -243,7 +258,11 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   DescribeTerminal(&spec, flags.num_processes);
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(flags.shim));
   EndDeadLaunches(TemporaryFolder(), console);
-  ACCEL_ASSIGN_OR_RETURN(const std::unique_ptr<LaunchDir> dir, LaunchDir::Make(TemporaryFolder()));
+  EndDeadLaunches(kMemoryFolder, console);
+  ACCEL_ASSIGN_OR_RETURN(const std::unique_ptr<LaunchDir> dir, MakeLaunchDir());
+  // Without one, what the folder refuses is dropped.
+  const auto spill = LaunchDir::Make(kMemoryFolder);
+  const std::string spill_dir = spill.ok() ? (*spill)->path() : "";
   const UniqueFd signals = StopSignals();
   const CgroupSupport cgroups = ProbeCgroups();
   ACCEL_ASSIGN_OR_RETURN(std::unique_ptr<LocalCluster> cluster,
@@ -251,13 +270,15 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
                                               .jobs_dir = dir->path(),
                                               .with_gpus = !spec.cpu(),
                                               .cgroups = cgroups,
-                                              .inherit_fd = dir->lock_fd()}));
+                                              .inherit_fd = dir->lock_fd(),
+                                              .spill_dir = spill_dir}));
   ACCEL_ASSIGN_OR_RETURN(const JobId id, Submit(cluster->coordinator(), spec));
   const std::string output =
       JobLogDir(spec.log_dir().empty() ? dir->path() : spec.log_dir(), id.value());
   ACCEL_RETURN_IF_ERROR(dir->Note(absl::StrCat(kErrorFileVariable, "=", output, "/"), cgroups));
   if (!spec.keep_stdin()) SayIfInputIsNotRead(console);
-  Launch launch(cluster->coordinator(), id, output, signals.get(), console);
+  const std::string spilled = spill_dir.empty() ? "" : JobLogDir(spill_dir, id.value());
+  Launch launch(cluster->coordinator(), id, {output, spilled}, signals.get(), console);
   ACCEL_ASSIGN_OR_RETURN(const JobPtr job, launch.Wait());
   cluster.reset();
   // Nothing of the job is left: a signal may now end this process at once, however slowly its

@@ -52,7 +52,8 @@ LocalCluster::~LocalCluster() {
 void LocalCluster::RunAgent(const Options& options, v1::NodeObserved identity) {
   PosixShimHost shims({.shim_path = options.shim_path,
                        .cgroups = options.cgroups,
-                       .inherit_fd = options.inherit_fd});
+                       .inherit_fd = options.inherit_fd,
+                       .spill_dir = options.spill_dir});
   LocalLink link(&loop_);
   StoreSockets store_sockets(kAddress, 1);
   NoLogRelays relays;

@@ -24,7 +24,8 @@ class LocalCluster {
     std::string jobs_dir;   // Output of jobs that name no place of their own.
     bool with_gpus = true;  // False: the driver is not asked.
     CgroupSupport cgroups;
-    int inherit_fd = -1;  // Every shim holds it open as long as it lives (a lock); -1: none.
+    int inherit_fd = -1;    // Every shim holds it open as long as it lives (a lock); -1: none.
+    std::string spill_dir;  // For output that the jobs' folders refuse; empty: it is dropped.
   };
 
   // Makes this process a subreaper. INTERNAL: a GPU driver that fails.

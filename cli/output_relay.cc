@@ -35,8 +35,11 @@ int WriteWhole(int fd, absl::string_view* bytes) {
 
 }  // namespace
 
-OutputRelay::OutputRelay(std::string job_dir, bool prefix)
-    : job_dir_(std::move(job_dir)), prefix_(prefix), thread_([this] { Run(); }) {}
+OutputRelay::OutputRelay(std::string job_dir, bool prefix, std::string spill_dir)
+    : job_dir_(std::move(job_dir)),
+      prefix_(prefix),
+      spill_dir_(std::move(spill_dir)),
+      thread_([this] { Run(); }) {}
 
 OutputRelay::~OutputRelay() {
   if (thread_.joinable()) Drain(0);
@@ -64,6 +67,7 @@ void OutputRelay::Run() {
 
 void OutputRelay::RunGeneration(int generation) {
   const std::string dir = GenerationLogDir(job_dir_, generation);
+  const std::string spill = spill_dir_.empty() ? "" : GenerationLogDir(spill_dir_, generation);
   std::unique_ptr<LogFollower> follower;
   LineRelay for_out({.prefix = prefix_, .terminal = isatty(STDOUT_FILENO) == 1});
   LineRelay for_err({.prefix = prefix_, .terminal = isatty(STDERR_FILENO) == 1});
@@ -74,7 +78,7 @@ void OutputRelay::RunGeneration(int generation) {
     // Asked before looking: what had ended by then is on disk.
     const bool ended = Ended(generation);
     if (follower == nullptr) {
-      if (auto opened = LogFollower::Open(dir); opened.ok()) follower = *std::move(opened);
+      if (auto opened = LogFollower::Open(dir, spill); opened.ok()) follower = *std::move(opened);
     }
     if (follower != nullptr) {
       if (const std::vector<LogPiece> pieces = follower->Take(kTakeBytes); !pieces.empty()) {

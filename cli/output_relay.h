@@ -23,8 +23,9 @@ struct OutputLoss {
 
 class OutputRelay {
  public:
-  // `job_dir`: the folder that has gen_1, gen_2... `prefix`: lines carry their rank.
-  OutputRelay(std::string job_dir, bool prefix);
+  // `job_dir`: the folder that has gen_1, gen_2... `prefix`: lines carry their rank. `spill_dir`:
+  // the same for the output that `job_dir` has refused; empty: there is none.
+  OutputRelay(std::string job_dir, bool prefix, std::string spill_dir = "");
   ~OutputRelay();
 
   // The job has changed: `ended` generations have all their output on disk, and a new one may have
@@ -51,6 +52,7 @@ class OutputRelay {
 
   const std::string job_dir_;
   const bool prefix_;
+  const std::string spill_dir_;
   WakeFd wake_;
   WakeFd loss_;
   absl::Mutex mutex_;

@@ -57,6 +57,27 @@ class Output(cluster.Test):
         for rank in range(2):
             self.assertIn(f"[rank {rank}] err {rank}", result.err)
 
+    def launch_with_little_room(self, prepare, *command):
+        """`accel launch` with a file system of 1 MiB as its temporary folder, in a mount namespace of its own."""
+        if subprocess.run(["unshare", "-rm", "true"], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("this user may not make a mount namespace, so no small file system can be had")
+        small = self.path("small")
+        small.mkdir()
+        mount = self.script(f"mount -t tmpfs -o size=1m tmpfs {small}; {prepare}; exec \"$@\"", name="mount.sh")
+        return self.run_command("unshare", "-rm", mount, cluster.ACCEL, "launch", "--cpu", *command,
+                                env={"TMPDIR": str(small)})
+
+    def test_a_full_temporary_folder_costs_no_output(self):
+        result = self.launch_with_little_room("head -c 2000000 /dev/zero > $TMPDIR/fill",
+                                              self.script("echo hi; echo no >&2; exit 3"))
+        self.assertEqual((result.code, result.out), (3, "hi\n"), result)
+        self.assertIn("its last lines:", result.err)
+
+    def test_a_temporary_folder_that_fills_up_costs_no_output(self):
+        result = self.launch_with_little_room(":", self.script("seq 10000000 10600000"))
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual(result.out, "".join(f"{i}\n" for i in range(10000000, 10600001)))
+
     def test_a_single_process_prints_as_it_is(self):
         result = self.launch(self.script("printf 'no newline'"))
         self.assertEqual(result.out, "no newline")
