@@ -374,6 +374,8 @@ TEST(NodeState, WhatWaitsForTheCoordinatorIsBoundedAndKeepsEveryExitCode) {
   }
   EXPECT_EQ(node.Observed(7 << 20).generations(63).workers(63).last_lines_size(), 20)
       << "the newest says most";
+  EXPECT_EQ(node.Observed(7 << 20).generations(0).workers(0).last_lines_size(), 20)
+      << "where the failure began is said by the oldest, too";
 }
 
 TEST(NodeState, RefusesWorkWhenTooManyProcessesOfResultsWait) {

@@ -19,7 +19,7 @@ constexpr int64_t kTextOverhead = 32;
 constexpr int64_t kShortTailBytes = sizeof(kNote) + kLineBytes + 2 * kTextOverhead;
 
 // How much may stay: see ShortenTexts().
-enum class Keep { kLastLine, kFewWords, kNothing };
+enum class Keep { kOneTail, kLastLine, kFewWords, kNothing };
 
 int64_t BytesOf(const std::string& text) {
   return static_cast<int64_t>(text.size()) + kTextOverhead;
@@ -35,8 +35,16 @@ int64_t TailBytes(const v1::ObservedWorker& worker) {
   return bytes;
 }
 
+// Whose last lines say most: of the ranks that failed by themselves, the lowest.
+const v1::ObservedWorker* LikelyOrigin(const v1::ObservedGeneration& generation) {
+  for (const v1::ObservedWorker& worker : generation.workers()) {
+    if (worker.exit().kind() == v1::ExitRecord::EXITED && worker.exit().code() != 0) return &worker;
+  }
+  return nullptr;
+}
+
 void ShortenTail(Keep keep, v1::ObservedWorker* worker) {
-  if (keep != Keep::kLastLine) return worker->clear_last_lines();
+  if (keep > Keep::kLastLine) return worker->clear_last_lines();
   const int lines = worker->last_lines_size();
   if (TailBytes(*worker) <= kShortTailBytes) return;
   std::string last = Shortened(worker->last_lines(lines - 1), kLineBytes);
@@ -48,14 +56,15 @@ void ShortenTail(Keep keep, v1::ObservedWorker* worker) {
 void ShortenMessage(Keep keep, v1::ExitRecord* exit) {
   if (keep == Keep::kNothing) return exit->clear_message();
   exit->set_message(
-      Shortened(exit->message(), keep == Keep::kLastLine ? kLineBytes : kFewWordsBytes));
+      Shortened(exit->message(), keep <= Keep::kLastLine ? kLineBytes : kFewWordsBytes));
 }
 
 void Shorten(Keep keep, v1::ObservedGeneration* generation) {
+  const v1::ObservedWorker* spared = keep == Keep::kOneTail ? LikelyOrigin(*generation) : nullptr;
   if (generation->has_failure()) ShortenMessage(keep, generation->mutable_failure());
   for (v1::ObservedWorker& worker : *generation->mutable_workers()) {
     if (worker.has_exit()) ShortenMessage(keep, worker.mutable_exit());
-    ShortenTail(keep, &worker);
+    if (&worker != spared) ShortenTail(keep, &worker);
   }
 }
 
@@ -71,7 +80,7 @@ int64_t TextBytes(const v1::ObservedGeneration& generation) {
 
 bool ShortenTexts(int64_t excess, const std::vector<v1::ObservedGeneration*>& oldest_first) {
   bool any = false;
-  for (const Keep keep : {Keep::kLastLine, Keep::kFewWords, Keep::kNothing}) {
+  for (const Keep keep : {Keep::kOneTail, Keep::kLastLine, Keep::kFewWords, Keep::kNothing}) {
     for (v1::ObservedGeneration* generation : oldest_first) {
       if (excess <= 0) return any;
       const int64_t before = TextBytes(*generation);

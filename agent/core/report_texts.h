@@ -15,9 +15,10 @@ namespace accel {
 int64_t TextBytes(const v1::ObservedGeneration& generation);
 
 // Makes texts shorter until they take `excess` of these bytes less, or none is left; returns
-// whether there was anything to do. Three times it goes through the generations in this order, the
-// oldest first, and stops as soon as it is enough: at first each worker keeps its last line and a
-// note, then no line and a few words of why it failed, then nothing.
+// whether there was anything to do. Four times it goes through the generations in this order, the
+// oldest first, and stops as soon as it is enough. At first each worker keeps its last line and a
+// note, and the likely origin of the failure all its lines; then that one keeps no more than the
+// others; then there are no lines and a few words of why; then nothing.
 bool ShortenTexts(int64_t excess, const std::vector<v1::ObservedGeneration*>& oldest_first);
 
 }  // namespace accel

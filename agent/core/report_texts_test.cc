@@ -22,6 +22,7 @@ v1::ObservedGeneration Failed(int ranks) {
   for (int rank = 0; rank < ranks; ++rank) {
     v1::ObservedWorker* worker = generation.add_workers();
     worker->set_rank(rank);
+    worker->mutable_exit()->set_kind(v1::ExitRecord::EXITED);
     worker->mutable_exit()->set_code(rank % 256);
     for (int line = 0; line < 19; ++line) worker->add_last_lines(std::string(200, 'x'));
     worker->add_last_lines("the end of " + std::to_string(rank));
@@ -51,15 +52,18 @@ TEST(TextBytes, IsNoLessThanWhatTextsTakeInAMessage) {
 
 TEST(ShortenTexts, NothingTooMuchIsNothingToDo) {
   std::vector<v1::ObservedGeneration> generations = {Failed(2)};
-  ShortenTexts(0, Pointers(&generations));
+  EXPECT_FALSE(ShortenTexts(0, Pointers(&generations)));
   EXPECT_THAT(generations[0].workers(1).last_lines(), SizeIs(20));
 }
 
-TEST(ShortenTexts, TheOldestGoFirstAndKeepTheirLastLine) {
-  std::vector<v1::ObservedGeneration> generations = {Failed(2), Failed(2)};
-  ShortenTexts(1, Pointers(&generations));
-  EXPECT_THAT(generations[0].workers(1).last_lines(),
-              ElementsAre(HasSubstr("left out"), "the end of 1"));
+TEST(ShortenTexts, TheOldestGoFirstAndKeepTheirLastLineAndTheOriginAll) {
+  std::vector<v1::ObservedGeneration> generations = {Failed(3), Failed(2)};
+  EXPECT_TRUE(ShortenTexts(1, Pointers(&generations)));
+  // Rank 0 has exited with 0, so it is not where the failure began.
+  EXPECT_THAT(generations[0].workers(0).last_lines(), SizeIs(2));
+  EXPECT_THAT(generations[0].workers(1).last_lines(), SizeIs(20));
+  EXPECT_THAT(generations[0].workers(2).last_lines(),
+              ElementsAre(HasSubstr("left out"), "the end of 2"));
   EXPECT_LE(generations[0].failure().message().size(), 256u);
   EXPECT_THAT(generations[1].workers(1).last_lines(), SizeIs(20));
   EXPECT_EQ(generations[1].failure().message().size(), 4096u);
