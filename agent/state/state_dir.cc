@@ -95,32 +95,35 @@ absl::StatusOr<NodeId> ReadOrMakeNodeId(const std::string& dir) {
   return NodeId(id);
 }
 
-// Ends whoever holds the lock of an agent that is dead, with all that descends from them. False:
-// that agent lives, or nobody is to be seen.
-bool EndShimsOfADeadAgent(const std::string& lock_path) {
-  const std::vector<pid_t> holders = LockHolders(lock_path);
-  // Read after the look at the holders: an agent that has got the lock by now is named in it.
+bool IsIn(const std::vector<pid_t>& pids, pid_t pid) {
+  return std::find(pids.begin(), pids.end(), pid) != pids.end();
+}
+
+// Ends the shims of an agent that is dead, with all that descends from them. They have held its
+// lock since `earlier` was looked up, which no agent has that took it only now. False: the agent
+// lives, or nobody is to be seen.
+bool EndShimsOfADeadAgent(const std::string& lock_path, const std::vector<pid_t>& earlier) {
+  std::vector<pid_t> holders = LockHolders(lock_path);
   const absl::StatusOr<std::string> text = ReadSmall(lock_path);
   pid_t agent = 0;
-  if (!text.ok() || !absl::SimpleAtoi(*text, &agent)) return false;
-  const auto holds = [&](pid_t pid) {
-    return std::find(holders.begin(), holders.end(), pid) != holders.end();
-  };
-  if (holders.empty() || holds(agent)) return false;
+  if (!text.ok() || !absl::SimpleAtoi(*text, &agent) || IsIn(holders, agent)) return false;
+  std::erase_if(holders, [&](pid_t pid) { return !IsIn(earlier, pid); });
   for (const pid_t pid : holders) {
     LogWarning("ends a shim that a dead agent has left, and all that it has started",
                {{"pid", pid}, {"agent", agent}});
   }
   StopAndKill([&](const ProcessEntry& entry, const StoppedProcesses& stopped) {
-    return holds(entry.pid) || stopped.count(entry.parent) > 0;
+    return IsIn(holders, entry.pid) || stopped.count(entry.parent) > 0;
   });
-  return true;
+  return !holders.empty();
 }
 
 absl::StatusOr<UniqueFd> TakeLock(const std::string& dir, absl::Duration patience) {
+  const std::string path = absl::StrCat(dir, "/", kDaemon, ".lock");
+  const std::vector<pid_t> earlier = LockHolders(path);
   absl::StatusOr<UniqueFd> lock = LockStateDir(dir, kDaemon, patience);
   if (!absl::IsFailedPrecondition(lock.status())) return lock;
-  if (!EndShimsOfADeadAgent(absl::StrCat(dir, "/", kDaemon, ".lock"))) return lock;
+  if (!EndShimsOfADeadAgent(path, earlier)) return lock;
   return LockStateDir(dir, kDaemon, kDeathPatience);
 }
 
