@@ -72,6 +72,13 @@ class AgentTest : public ::testing::Test {
     return link_.reports.back();
   }
 
+  std::function<void(const std::filesystem::path&, std::error_code*)> HangingDisk() {
+    return [this](const std::filesystem::path& path, std::error_code* error) {
+      disk_answers_.WaitForNotification();
+      std::filesystem::remove(path, *error);
+    };
+  }
+
   const std::string jobs_dir_ = absl::StrCat(
       getenv("TEST_TMPDIR"), "/", ::testing::UnitTest::GetInstance()->current_test_info()->name());
   FakeShimHost shims_;
@@ -81,15 +88,10 @@ class AgentTest : public ::testing::Test {
   StoreSockets sockets_{"127.0.0.1", 2};
   uint64_t version_ = 0;
   absl::Notification disk_answers_;  // A disk hangs until then, when something is deleted.
-  const std::function<void(const std::filesystem::path&, std::error_code*)> remove_ =
-      [this](const std::filesystem::path& path, std::error_code* error) {
-        disk_answers_.WaitForNotification();
-        std::filesystem::remove(path, *error);
-      };
   Agent agent_{{.identity = Identity(),
                 .base_env = {"HOME=/root"},
                 .jobs_dir = jobs_dir_,
-                .output = {.jobs_kept = 2, .generations_kept = 2, .remove = remove_}},
+                .output = {.jobs_kept = 2, .generations_kept = 2, .remove = HangingDisk()}},
                {.shims = &shims_,
                 .link = &link_,
                 .store_sockets = &sockets_,

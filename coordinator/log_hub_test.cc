@@ -74,5 +74,13 @@ TEST_F(LogHubTest, EachNodeLearnsItsOwnReadersAlone) {
   EXPECT_NE(hub_.FindPipe(on_b[0].reader_id()), nullptr);
 }
 
+// It may have forgotten the job by then.
+TEST_F(LogHubTest, ANodeIsToldWhereAJobsOutputLies) {
+  job_.mutable_spec()->set_log_dir("/mine");
+  Place("a", 0, 1);
+  ASSERT_OK(Begin(1));
+  EXPECT_EQ(hub_.ReadersOn(NodeId("a"))[0].log_dir(), "/mine");
+}
+
 }  // namespace
 }  // namespace accel

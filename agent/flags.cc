@@ -1,0 +1,63 @@
+#include "agent/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/version.h"
+
+namespace accel {
+namespace {
+
+constexpr char kFooter[] =
+    "Exit codes: 0 stopped by SIGTERM or SIGINT, after its jobs have ended; 1 cannot go on; 2 "
+    "wrong usage.";
+
+constexpr double kMostGrace = 86'400;
+
+// CLI::Range lets "nan" pass.
+std::string CheckGrace(const std::string& text) {
+  double seconds = -1;
+  if (absl::SimpleAtod(text, &seconds) && seconds >= 0 && seconds <= kMostGrace) return "";
+  return absl::StrCat("must be 0 to ", kMostGrace, " seconds, not ", text);
+}
+
+}  // namespace
+
+std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* options) {
+  double leftover_grace = absl::ToDoubleSeconds(options->leftover_grace);
+  CLI::App app("accel-agent: runs jobs on this node for a coordinator.");
+  app.footer(kFooter);
+  app.set_version_flag("--version", std::string("accel-agent ") + kVersion);
+  app.add_option("--coordinator", options->coordinator, "HOST:PORT of the coordinator")
+      ->envname("ACCEL_COORDINATOR")
+      ->required();
+  app.add_option("--state_dir,--state-dir", options->state_dir,
+                 "this agent's directory, made if it is missing")
+      ->required();
+  app.add_option("--name", options->name, "of this node; default: the host's name");
+  app.add_option(
+      "--advertise", options->advertise,
+      "address that other nodes reach this one by; default: that of the route to the coordinator");
+  app.add_option("--token_file,--token-file", options->token_file,
+                 "default: ACCEL_TOKEN, then ~/.config/accel/token, made if it is missing");
+  app.add_option("--shim", options->shim,
+                 "path of accel-shim; default: ACCEL_SHIM, then beside this program");
+  app.add_option(
+         "--leftover_grace,--leftover-grace", leftover_grace,
+         "seconds in which jobs that an agent has left by its death may end before this one kills "
+         "them")
+      ->check(CheckGrace)
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  options->leftover_grace = absl::Seconds(leftover_grace);
+  return std::nullopt;
+}
+
+}  // namespace accel
