@@ -3,8 +3,6 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
-#include <initializer_list>
-
 #include "common/check.h"
 
 namespace accel {
