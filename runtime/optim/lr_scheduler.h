@@ -42,8 +42,8 @@ class LrFollower : public PreparedScheduler {
   SchedulerSteps steps_{std::nullopt};
 };
 
-// A prepared scheduler of torch::optim, such as StepLR: a holder, which `->` reaches. step()
-// follows the optimizers as accel::Scheduler's does. LibTorch's schedulers refer to their
+// A prepared scheduler of torch::optim, such as StepLR: a holder; `*` is the scheduler itself.
+// step() follows the optimizers as accel::Scheduler's does. LibTorch's schedulers refer to their
 // optimizer, so make one over the prepared optimizer, which outlives it:
 //
 //   torch::optim::StepLR step_lr(*optimizer, 30);
@@ -60,7 +60,9 @@ class LrScheduler {
 
   void step() { follower_->step(); }
 
-  Torch* operator->() const { return scheduler_.get(); }
+  Torch& operator*() const { return *scheduler_; }
+  // LibTorch's step(), all that there would be, goes round accumulation and skipped steps.
+  Torch* operator->() const = delete;  // Write scheduler.step() instead of scheduler->step().
 
  private:
   std::shared_ptr<Torch> scheduler_;

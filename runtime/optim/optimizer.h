@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "runtime/core/accumulation.h"
+#include "runtime/optim/optimizer_access.h"
 #include "runtime/precision/loss_scaler.h"
 
 namespace accel {
 
-// A prepared optimizer: a holder of any torch::optim optimizer, which `->` reaches. Copies are the
-// same optimizer.
+// A prepared optimizer: a holder of any torch::optim optimizer. `->` reaches its parameter groups,
+// its state and the like, `*` the optimizer itself, whose own step() and zero_grad() know nothing of
+// what follows. Copies are the same optimizer.
 template <typename Optim>
 class Optimizer {
  public:
@@ -47,7 +49,7 @@ class Optimizer {
     if (accumulation_->sync_gradients()) optimizer_->zero_grad(set_to_none);
   }
 
-  Optim* operator->() const { return optimizer_.get(); }
+  OptimizerAccess<Optim> operator->() const { return OptimizerAccess<Optim>(optimizer_.get()); }
   Optim& operator*() const { return *optimizer_; }
   const std::shared_ptr<Optim>& ptr() const { return optimizer_; }
 
