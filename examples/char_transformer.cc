@@ -91,7 +91,7 @@ std::string write_on(Model& model, const Characters& characters, std::string tex
   model->eval();
   const auto device = model->parameters().front().device();
   while (static_cast<std::int64_t>(text.size()) < context) {
-    const auto logits = model->forward(characters.encode(text).unsqueeze(0).to(device));
+    const auto logits = model(characters.encode(text).unsqueeze(0).to(device));
     const auto next = torch::multinomial(logits[0][-1].softmax(0), 1);
     text += characters.alphabet[static_cast<std::size_t>(next.template item<std::int64_t>())];
   }

@@ -117,7 +117,8 @@ class Accelerator : public Collectives, public Reporting {
   // Gradients of prepared models are the mean over all ranks when it returns, and add up until they
   // are zeroed. Collective for the models that the loss depends on. Throws std::runtime_error,
   // naming them, if parameters took no part and find_unused_parameters is off; CommunicationError
-  // if a peer is lost. After any error zero the gradients; then backward() may be called again.
+  // if a peer is lost; std::logic_error if a prepared model ran outside of autocast. After any error
+  // zero the gradients; then backward() may be called again.
   void backward(const torch::Tensor& loss, const BackwardOptions& options = {});
 
   // Begins a batch of gradient accumulation, which lasts as long as the scope that is returned:
@@ -364,14 +365,7 @@ class Accelerator : public Collectives, public Reporting {
   LossScaler* unscaling() const;
   torch::Tensor scaled(const torch::Tensor& loss, bool reduced);
   void agree_on_scale();
-  template <typename Holder>
-  static std::shared_ptr<torch::nn::Module> any_module_of(const Holder& model) {
-    if constexpr (requires { model.unwrap(); }) {
-      return module_of(model.unwrap());
-    } else {
-      return module_of(model);
-    }
-  }
+  void expect_autocast(const torch::Tensor& loss) const;
   static torch::OrderedDict<std::string, torch::Tensor> state_dict_of(
       const torch::nn::Module& module);
   void save_object(const std::string& path, const SaveOptions& options,

@@ -36,6 +36,7 @@ void reduced_pass(const Models& models, const torch::Tensor& loss,
 }  // namespace
 
 void Accelerator::backward(const torch::Tensor& loss, const BackwardOptions& options) {
+  expect_autocast(loss);
   const Models models = reached_from(loss, state_->models);
   if (options.create_graph && !models.empty()) {
     throw std::invalid_argument(

@@ -45,6 +45,16 @@ concept module_holder = requires(const T& holder) {
   { module_of(holder) } -> std::convertible_to<std::shared_ptr<torch::nn::Module>>;
 };
 
+// The same of such a holder, or of a prepared model.
+template <typename Holder>
+std::shared_ptr<torch::nn::Module> any_module_of(const Holder& model) {
+  if constexpr (requires { model.unwrap(); }) {
+    return module_of(model.unwrap());
+  } else {
+    return module_of(model);
+  }
+}
+
 // A smart pointer to something of class `Base`.
 template <typename T, typename Base>
 concept pointer_to = requires {

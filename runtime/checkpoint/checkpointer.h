@@ -58,6 +58,7 @@ class Checkpointer {
   // Null without one.
   void set_scaler(std::shared_ptr<LossScaler> scaler) { scaler_ = std::move(scaler); }
 
+  const std::vector<std::shared_ptr<torch::nn::Module>>& models() const { return models_; }
   const std::vector<std::shared_ptr<torch::optim::Optimizer>>& optimizers() const {
     return optimizers_;
   }

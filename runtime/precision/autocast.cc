@@ -1,6 +1,7 @@
 #include "runtime/precision/autocast.h"
 
-#include <ATen/autocast_mode.h>
+#include "runtime/precision/autocast_use.h"
+#include "runtime/precision/libtorch.h"
 
 namespace accel {
 
@@ -10,6 +11,7 @@ AutocastScope::AutocastScope(c10::DeviceType device, MixedPrecision precision,
                              const AutocastOptions& options)
     : device_(device) {
   if (precision == MixedPrecision::kNo) return;
+  enter_autocast();
   before_ = {.enabled = autocast::is_autocast_enabled(device),
              .cache_enabled = autocast::is_autocast_cache_enabled(),
              .dtype = autocast::get_autocast_dtype(device)};
@@ -22,6 +24,7 @@ AutocastScope::AutocastScope(c10::DeviceType device, MixedPrecision precision,
 
 AutocastScope::~AutocastScope() {
   if (!before_) return;
+  leave_autocast();
   // The casts of parameters would be stale after the next step.
   if (autocast::decrement_nesting() == 0) autocast::clear_cache();
   autocast::set_autocast_enabled(device_, before_->enabled);

@@ -1,15 +1,11 @@
 #include "runtime/precision/loss_scaler.h"
 
-#include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
-#include <ATen/ops/full.h>
-#include <ATen/ops/zeros.h>
-#include <torch/optim/optimizer.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <unordered_set>
 
 #include "runtime/distinct.h"
+#include "runtime/precision/libtorch.h"
 
 namespace accel {
 namespace {
