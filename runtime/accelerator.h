@@ -132,7 +132,8 @@ class Accelerator : public Collectives, public Reporting {
   //
   // backward() divides the loss by the number of batches in the window and reduces gradients only
   // where the window ends; step() and zero_grad() do nothing before that. At the end of a short
-  // window the models' gradients so far are scaled up here, so that all its batches count alike.
+  // window the gradients so far are scaled up here, so that all its batches count alike. Others of
+  // the models may follow in the same step of a prepared loader: it is one batch.
   template <typename... Holders>
   [[nodiscard]] SyncScope accumulate(const Model<Holders>&... models) {
     return begin_step({module_of(models.unwrap())...}, {models.strategy()...});
@@ -163,7 +164,7 @@ class Accelerator : public Collectives, public Reporting {
 
   // Whether the batch begun last ends its window, that is, whether optimizers step. True without
   // accumulate(). Setting it holds until the next batch, and does not change what accumulate() has
-  // decided about this one's reduction.
+  // decided about this one's reduction and weight.
   bool sync_gradients() const { return accumulation_->sync_gradients(); }
   void set_sync_gradients(bool sync) { accumulation_->set_sync_gradients(sync); }
   // Scales the gradients of `parameters` down to `max_norm` in all, or cuts them to +-clip_value.

@@ -1,5 +1,6 @@
 #include "runtime/core/accumulation.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -17,15 +18,38 @@ void Accumulation::set_num_steps(int num_steps) {
   options_.num_steps = num_steps;
 }
 
-void Accumulation::begin(bool end_of_dataloader) {
+bool Accumulation::has_begun(const AccumulatedBatch& batch) const {
+  return batch.loader_step != 0 && batch.loader_step == batch_.loader_step &&
+         !batch.models.empty() && !batch_.models.empty() &&
+         std::none_of(batch.models.begin(), batch.models.end(), [&](const void* model) {
+           return std::find(batch_.models.begin(), batch_.models.end(), model) !=
+                  batch_.models.end();
+         });
+}
+
+void Accumulation::begin(const AccumulatedBatch& batch) {
+  if (has_begun(batch)) {
+    batch_.models.insert(batch_.models.end(), batch.models.begin(), batch.models.end());
+    earlier_scale_ = 1;  // They have been scaled.
+    return;
+  }
+  batch_ = batch;
+  ++batches_;
+  const int earlier_divisor = sync_ || window_ == 0 ? 0 : divisor_;
   window_ = sync_ ? 1 : window_ + 1;
-  if (options_.sync_with_dataloader && end_of_dataloader) {
+  if (options_.sync_with_dataloader && batch.end_of_dataloader) {
     step_ = 0;
     sync_ = true;
   } else {
     ++step_;
     sync_ = step_ % options_.num_steps == 0;
   }
+  due_ = sync_;
+  const bool is_short = sync_ && window_ < options_.num_steps;
+  const bool has_mean = !options_.full_window_scaling;
+  divisor_ = is_short && has_mean ? window_ : options_.num_steps;
+  earlier_scale_ =
+      earlier_divisor > 0 && has_mean ? static_cast<double>(earlier_divisor) / divisor_ : 1;
 }
 
 void Accumulation::set_state(const AccumulationState& state) {
@@ -35,7 +59,10 @@ void Accumulation::set_state(const AccumulationState& state) {
   }
   step_ = state.step;
   window_ = state.window;
-  sync_ = window_ == 0;
+  sync_ = due_ = window_ == 0;
+  divisor_ = options_.num_steps;
+  earlier_scale_ = 1;
+  batch_ = {};
 }
 
 }  // namespace accel

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -28,15 +29,24 @@ class ActiveLoaders {
   // At each step of a loop, and after its last one.
   void enter(const LoaderPosition* position) {
     leave(position);
-    open_.push_back(position);
+    open_.push_back({position, ++steps_});
   }
-  void leave(const LoaderPosition* position) { std::erase(open_, position); }
+  void leave(const LoaderPosition* position) {
+    std::erase_if(open_, [&](const Loop& loop) { return loop.position == position; });
+  }
 
   // The innermost loop's position, or null outside of any loop.
-  const LoaderPosition* current() const { return open_.empty() ? nullptr : open_.back(); }
+  const LoaderPosition* current() const { return open_.empty() ? nullptr : open_.back().position; }
+  // A number that no other step of a loop of this process has; 0 outside of any.
+  std::uint64_t current_step() const { return open_.empty() ? 0 : open_.back().step; }
 
  private:
-  std::vector<const LoaderPosition*> open_;
+  struct Loop {
+    const LoaderPosition* position;
+    std::uint64_t step;
+  };
+  std::vector<Loop> open_;
+  std::uint64_t steps_ = 0;
 };
 
 }  // namespace accel

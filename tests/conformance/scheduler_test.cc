@@ -46,7 +46,7 @@ void expect_conforms(const json& one) {
             static_cast<std::size_t>(batches) * params["epochs"].get<std::size_t>());
   int call = 0, without_sync = 0;
   for (const json& after : expected["calls"]) {
-    accumulation.begin(call % batches == batches - 1);
+    accumulation.begin({.end_of_dataloader = call % batches == batches - 1});
     const bool skipped = std::count(skipped_at.begin(), skipped_at.end(), call) > 0;
     steps.step(options, accumulation.sync_gradients(), skipped);
     without_sync += accumulation.sync_gradients() ? 0 : 1;
