@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "runtime/accelerator_options.h"
+#include "runtime/accumulation_scope.h"
 #include "runtime/checkpoint/checkpointer.h"
 #include "runtime/collectives.h"
 #include "runtime/core/accumulation.h"
@@ -135,8 +136,8 @@ class Accelerator : public Collectives, public Reporting {
   // window the gradients so far are scaled up here, so that all its batches count alike. Others of
   // the models may follow in the same step of a prepared loader: it is one batch.
   template <typename... Holders>
-  [[nodiscard]] SyncScope accumulate(const Model<Holders>&... models) {
-    return begin_step({module_of(models.unwrap())...}, {models.strategy()...});
+  [[nodiscard]] AccumulationScope accumulate(const Model<Holders>&... models) {
+    return begin_batch({module_of(models.unwrap())...}, {models.strategy()...});
   }
 
   // While the scope lives, backward() leaves this process's own gradients in the models.
@@ -163,10 +164,10 @@ class Accelerator : public Collectives, public Reporting {
   void join_uneven_inputs(const std::function<void()>& body, const JoinOptions& options = {});
 
   // Whether the batch begun last ends its window, that is, whether optimizers step. True without
-  // accumulate(). Setting it holds until the next batch, and does not change what accumulate() has
-  // decided about this one's reduction and weight.
+  // accumulate(). Set it before backward(), which then reduces if it is true, up to the next batch;
+  // after it step() throws std::logic_error for what was not reduced. Batches weigh as before.
   bool sync_gradients() const { return accumulation_->sync_gradients(); }
-  void set_sync_gradients(bool sync) { accumulation_->set_sync_gradients(sync); }
+  void set_sync_gradients(bool sync);
   // Scales the gradients of `parameters` down to `max_norm` in all, or cuts them to +-clip_value.
   // For after backward(), where sync_gradients(). The first returns the norm before, which is not
   // finite where fp16 gradients overflowed. In fp16 the gradients of these parameters' optimizers
@@ -347,13 +348,13 @@ class Accelerator : public Collectives, public Reporting {
     }
   }
 
-  SyncScope begin_step(const std::vector<std::shared_ptr<torch::nn::Module>>& modules,
-                       std::vector<std::shared_ptr<ParallelStrategy>> strategies);
+  AccumulationScope begin_batch(std::vector<std::shared_ptr<torch::nn::Module>> modules,
+                                std::vector<std::shared_ptr<ParallelStrategy>> strategies);
   template <typename Optim>
   Optimizer<Optim> stepped(std::shared_ptr<Optim> optimizer) {
     checkpointer_->add_optimizer(optimizer);
-    if (scaler_ != nullptr) scaler_->add(optimizer);
-    return Optimizer<Optim>(std::move(optimizer), accumulation_, scaler_);
+    auto gradients = gradients_of(optimizer);
+    return Optimizer<Optim>(std::move(optimizer), accumulation_, scaler_, std::move(gradients));
   }
   template <typename Torch>
   LrScheduler<Torch> follower(std::shared_ptr<Torch> scheduler) {
@@ -366,6 +367,9 @@ class Accelerator : public Collectives, public Reporting {
   LossScaler* unscaling() const;
   torch::Tensor scaled(const torch::Tensor& loss, bool reduced);
   void agree_on_scale();
+  std::shared_ptr<OptimizerGradients> gradients_of(
+      const std::shared_ptr<torch::optim::Optimizer>& optimizer);
+  void expect_own_batch(const torch::Tensor& loss) const;
   void expect_autocast(const torch::Tensor& loss) const;
   static torch::OrderedDict<std::string, torch::Tensor> state_dict_of(
       const torch::nn::Module& module);

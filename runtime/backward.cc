@@ -36,6 +36,7 @@ void reduced_pass(const Models& models, const torch::Tensor& loss,
 }  // namespace
 
 void Accelerator::backward(const torch::Tensor& loss, const BackwardOptions& options) {
+  expect_own_batch(loss);
   expect_autocast(loss);
   const Models models = reached_from(loss, state_->models);
   if (options.create_graph && !models.empty()) {
@@ -51,6 +52,7 @@ void Accelerator::backward(const torch::Tensor& loss, const BackwardOptions& opt
     state_->uneven_inputs->announce(*models.front());
   }
   for (const auto& model : models) model->agree_on_changes();
+  GradientPass gradients(state_->gradients);
   const int divisor = accumulation_->loss_divisor();
   const torch::Tensor share = scaled(divisor == 1 ? loss : loss / divisor,
                                      /*reduced=*/!use_distributed() || !models.empty());
@@ -58,11 +60,15 @@ void Accelerator::backward(const torch::Tensor& loss, const BackwardOptions& opt
     share.backward({}, options.retain_graph || options.create_graph, options.create_graph);
   };
   try {
-    if (models.empty()) return backward();
-    state_->communicator->run_call("backward", [&] { reduced_pass(models, loss, backward); });
+    if (models.empty()) {
+      backward();
+    } else {
+      state_->communicator->run_call("backward", [&] { reduced_pass(models, loss, backward); });
+    }
   } catch (...) {
     rethrow_without_backtrace();
   }
+  gradients.end(models);
 }
 
 }  // namespace accel

@@ -61,6 +61,8 @@ void Accelerator::join_uneven_inputs(const std::function<void()>& body,
                                          std::string(error.what()) + "',");
       throw;
     }
+    // The others' passes, with gradients of zero.
+    const GradientPass shadows(state_->gradients, GradientOrigin::kReduced);
     last = inputs->finish();
   }
   if (last) copy_progress_from(*last);

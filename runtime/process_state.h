@@ -5,9 +5,11 @@
 #include <chrono>
 #include <memory>
 
+#include "runtime/accumulation_scope.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/core/environment.h"
 #include "runtime/core/loader_position.h"
+#include "runtime/optim/gradient_origin.h"
 #include "runtime/parallel/prepared_models.h"
 
 namespace accel {
@@ -24,6 +26,10 @@ struct ProcessState {
   std::shared_ptr<ActiveLoaders> loaders = std::make_shared<ActiveLoaders>();
   bool triggered = false;  // set_trigger() was called and no check has seen it.
   PreparedModels models;   // They refer to the communicator, and go first.
+
+  // Of prepared optimizers.
+  std::shared_ptr<GradientPasses> gradients = std::make_shared<GradientPasses>();
+  OpenBatches open_batches;  // Of accumulate().
 
   std::shared_ptr<UnevenInputs> uneven_inputs;  // Inside of join_uneven_inputs(), else null.
 

@@ -1,15 +1,22 @@
 // Which gradients optimizers step on: those that backward() has reduced and weighed.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
-#include "runtime/accelerator.h"
+#include "runtime/local_sgd.h"
+#include "runtime/testing/error_of.h"
+#include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
 namespace accel {
 namespace {
 
+using testing::HasSubstr;
 using torch::data::samplers::SequentialSampler;
 
 // y = w * x: the gradient of w is x.
@@ -19,6 +26,9 @@ struct Weight : torch::nn::Module {
 };
 
 torch::Tensor input(float x) { return torch::full({1}, x); }
+
+// Another number on each of two ranks; their mean is 2.
+float own_number(const Accelerator& accelerator) { return accelerator.is_main_process() ? 1 : 3; }
 
 // A prepared weight and its optimizer, of rate 1.
 struct Training {
@@ -32,6 +42,172 @@ struct Training {
 
   float value() const { return weight->w.item<float>(); }
 };
+
+constexpr char kSaysWhatToCall[] = "call accelerator.backward(loss) instead of loss.backward()";
+
+TEST(PlainBackwardTest, IsRefusedByTheStepAfterIt) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    Training training(accelerator);
+    for (int i = 0; i < 2; ++i) {
+      training.model(input(own_number(accelerator))).backward();
+      EXPECT_THAT(error_of<std::logic_error>([&] { training.optimizer.step(); }),
+                  HasSubstr(kSaysWhatToCall));
+      EXPECT_EQ(training.value(), 0);
+      training.optimizer.zero_grad();
+    }
+    accelerator.backward(training.model(input(own_number(accelerator))));
+    training.optimizer.step();
+    EXPECT_EQ(training.value(), -2);
+  });
+}
+
+// torch::load() gives parameters other nodes in the graph.
+TEST(PlainBackwardTest, IsNoticedAfterParametersWereLoaded) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    torch::nn::Linear net(1, 1);
+    auto [model, optimizer] = accelerator.prepare(net, torch::optim::SGD(net->parameters(), 1.0));
+    std::stringstream file;
+    torch::save(net, file);
+    torch::load(net, file);
+    optimizer.zero_grad();
+    model(torch::ones({1, 1})).sum().backward();
+    EXPECT_THAT(error_of<std::logic_error>([&] { optimizer.step(); }), HasSubstr(kSaysWhatToCall));
+  });
+}
+
+// For the gradients of inputs, say. Its gradients are then zeroed, in whatever way, or become part
+// of what is reduced.
+TEST(PlainBackwardTest, MayComeBeforeTheLoss) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    Training training(accelerator);
+    const float mine = own_number(accelerator);
+    const std::array<std::function<void()>, 5> zeroings{
+        [&] { training.optimizer.zero_grad(); }, [&] { training.weight->zero_grad(true); },
+        [&] { training.weight->zero_grad(false); },
+        [&] { training.weight->w.mutable_grad() = torch::Tensor(); }, [] {}};
+    for (std::size_t i = 0; i < zeroings.size(); ++i) {
+      const torch::Tensor x = input(mine).requires_grad_();
+      training.model(x).backward();
+      EXPECT_EQ(x.grad().item<float>(), training.value());
+      zeroings[i]();
+      accelerator.backward(training.model(input(mine)));
+      const float before = training.value();
+      training.optimizer.step();
+      EXPECT_EQ(training.value() - before, i == 4 ? -4 : -2);
+      training.optimizer.zero_grad();
+    }
+    training.model(input(mine)).backward();
+    training.weight->zero_grad(false);
+    {
+      auto alone = accelerator.no_sync(training.model);
+      accelerator.backward(training.model(input(mine)));
+    }
+    EXPECT_NO_THROW(training.optimizer.step());
+  });
+}
+
+TEST(PlainBackwardTest, IsAProcesssOwnAffairUnderNoSync) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    Training training(accelerator);
+    const float mine = own_number(accelerator);
+    {
+      auto alone = accelerator.no_sync(training.model);
+      training.model(input(mine)).backward();
+    }
+    training.optimizer.step();
+    EXPECT_EQ(training.value(), -mine);
+    training.optimizer.zero_grad();
+    LocalSgd local_sgd(accelerator, training.model, 1);
+    training.model(input(mine)).backward();
+    training.optimizer.step();
+    local_sgd.step();
+    EXPECT_EQ(training.value(), -4);
+  });
+}
+
+TEST(PlainBackwardTest, IsLibTorchsInOneProcessButNotInFp16) {
+  Accelerator accelerator, fp16({.mixed_precision = MixedPrecision::kFp16});
+  Training training(accelerator), scaled(fp16);
+  training.model(input(3)).backward();
+  training.optimizer.step();
+  EXPECT_EQ(training.value(), -3);
+  scaled.model(input(3)).backward();
+  EXPECT_THAT(error_of<std::logic_error>([&] { scaled.optimizer.step(); }),
+              AllOf(HasSubstr(kSaysWhatToCall), HasSubstr("fp16")));
+  scaled.model(input(3)).backward();
+  fp16.backward(scaled.model(input(3)));
+  EXPECT_THROW(scaled.optimizer.step(), std::logic_error) << "scaled and unscaled ones added up";
+  scaled.optimizer.zero_grad();
+  fp16.backward(scaled.model(input(3)));
+  scaled.optimizer.step();
+  EXPECT_EQ(scaled.value(), -3);
+}
+
+// What a pass that has failed leaves behind is a part of the gradients.
+TEST(FailedBackwardTest, ItsGradientsAreNotSteppedOn) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    Training first(accelerator), second(accelerator);
+    torch::Tensor x = torch::ones({1}, torch::requires_grad());
+    const torch::Tensor failing = x * 1;
+    failing.register_hook([](const torch::Tensor&) -> torch::Tensor {
+      throw std::runtime_error("no memory is left");
+    });
+    const auto alone = accelerator.no_sync(first.model, second.model);
+    EXPECT_THROW(accelerator.backward(failing * first.weight->w), std::runtime_error);
+    if (first.weight->w.grad().defined()) {
+      EXPECT_THAT(error_of<std::logic_error>([&] { first.optimizer.step(); }),
+                  HasSubstr("has failed"));
+    }
+    first.optimizer.zero_grad();
+    accelerator.backward(first.model(input(1)));
+    EXPECT_NO_THROW(first.optimizer.step());
+  });
+}
+
+TEST(ForcedStepTest, ReducesIfItIsAskedForBeforeBackward) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.gradient_accumulation = {.num_steps = 2}});
+    Training training(accelerator);
+    const auto pass = [&] { accelerator.backward(training.model(input(own_number(accelerator)))); };
+    for (int i = 0; i < 2; ++i) {
+      auto batch = accelerator.accumulate(training.model);
+      if (i == 0) {
+        accelerator.set_sync_gradients(true);
+        pass();
+        training.optimizer.step();
+        EXPECT_EQ(training.value(), -1);  // Half of the mean of 1 and 3.
+        training.optimizer.zero_grad();
+      } else {
+        pass();
+        EXPECT_EQ(training.weight->w.grad().item<float>(), 2)
+            << "the count went on: a window of one";
+      }
+    }
+  });
+}
+
+TEST(ForcedStepTest, IsRefusedAfterABackwardThatDidNotReduce) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.gradient_accumulation = {.num_steps = 2}});
+    Training training(accelerator);
+    {
+      auto batch = accelerator.accumulate(training.model);
+      accelerator.backward(training.model(input(own_number(accelerator))));
+      accelerator.set_sync_gradients(true);
+      EXPECT_THAT(error_of<std::logic_error>([&] { training.optimizer.step(); }),
+                  HasSubstr("call set_sync_gradients(true) before backward()"));
+    }
+    EXPECT_THROW(training.optimizer.step(), std::logic_error);
+    EXPECT_EQ(training.value(), 0);
+    LocalSgd local_sgd(accelerator, training.model, 1);
+    EXPECT_NO_THROW(training.optimizer.step()) << "each process steps by itself";
+  });
+}
 
 // Upstream's weight: each batch counts a quarter, also those of a window that ends early.
 TEST(ForcedStepTest, BatchesCountAlike) {
@@ -101,6 +277,51 @@ TEST(SameBatchTest, OneModelMayAccumulateSeveralTimes) {
     }
   }
   EXPECT_EQ(training.value(), -4 - 8);
+}
+
+TEST(TwoAcceleratorsTest, AWindowIsOfTheOneThatBeganIt) {
+  Accelerator one({.gradient_accumulation = {.num_steps = 2}}), other;
+  Training training(one), unrelated(other);
+  {
+    auto window = one.accumulate(training.model);
+    EXPECT_THAT(error_of<std::logic_error>([&] { other.backward(training.model(input(1))); }),
+                HasSubstr("accumulate() of another Accelerator"));
+    EXPECT_FALSE(training.weight->w.grad().defined());
+    EXPECT_NO_THROW(other.backward(unrelated.model(input(1))));
+    auto its_own = other.accumulate(training.model);
+    EXPECT_NO_THROW(other.backward(training.model(input(1))));
+  }
+  EXPECT_NO_THROW(other.backward(training.model(input(1))));
+}
+
+// The text on standard error of rank 0's first step and, after a '|', of its second one.
+std::string said_by_steps(Accelerator& accelerator, const torch::Tensor& loss, auto& optimizer) {
+  accelerator.backward(loss, {.retain_graph = true});
+  testing::internal::CaptureStderr();
+  optimizer.step();
+  std::string said = testing::internal::GetCapturedStderr() + "|";
+  testing::internal::CaptureStderr();
+  optimizer.step();
+  return said + testing::internal::GetCapturedStderr();
+}
+
+TEST(LooseParameterTest, IsNamedOnceAtTheFirstStep) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto weight = std::make_shared<Weight>(), forgotten = std::make_shared<Weight>();
+    torch::Tensor temperature = torch::ones({1}, torch::requires_grad()), frozen = torch::ones(1);
+    auto [model, optimizer, good, other] = accelerator.prepare(
+        weight, torch::optim::SGD({weight->w, temperature, frozen}, 0.1),
+        torch::optim::SGD({weight->w, frozen}, 0.1), torch::optim::SGD({forgotten->w}, 0.1));
+    const bool main = accelerator.is_main_process();
+    const torch::Tensor loss = model(input(1)) * temperature;
+    EXPECT_THAT(said_by_steps(accelerator, loss, optimizer),
+                testing::MatchesRegex(
+                    main ? "accel: .*parameter 1 of group 0, of shape \\[1\\].*\n\\|" : "\\|"));
+    EXPECT_EQ(said_by_steps(accelerator, loss, good), "|");
+    EXPECT_THAT(said_by_steps(accelerator, forgotten->forward(input(1)), other),
+                main ? HasSubstr("none of whose parameters") : HasSubstr("|"));
+  });
 }
 
 // `->` reaches what neither windows nor the loss scale are about.

@@ -1,10 +1,10 @@
 #include "runtime/optim/lr_scheduler.h"
 
-#include <torch/optim/schedulers/lr_scheduler.h>
-
 #include <limits>
 #include <stdexcept>
 #include <string>
+
+#include "runtime/optim/libtorch.h"
 
 namespace accel {
 namespace {

@@ -5,31 +5,37 @@
 #include <utility>
 
 #include "runtime/core/accumulation.h"
+#include "runtime/optim/gradient_origin.h"
 #include "runtime/optim/optimizer_access.h"
 #include "runtime/precision/loss_scaler.h"
 
 namespace accel {
 
 // A prepared optimizer: a holder of any torch::optim optimizer. `->` reaches its parameter groups,
-// its state and the like, `*` the optimizer itself, whose own step() and zero_grad() know nothing of
-// what follows. Copies are the same optimizer.
+// its state and the like, `*` the optimizer itself, whose own step() and zero_grad() know nothing
+// of what follows. Copies are the same optimizer.
 template <typename Optim>
 class Optimizer {
  public:
-  // `scaler` is null where losses are not scaled.
+  // `scaler` is null where losses are not scaled, `gradients` where all gradients are good to step
+  // on.
   Optimizer(std::shared_ptr<Optim> optimizer, std::shared_ptr<const Accumulation> accumulation,
-            std::shared_ptr<LossScaler> scaler)
+            std::shared_ptr<LossScaler> scaler, std::shared_ptr<OptimizerGradients> gradients)
       : optimizer_(std::move(optimizer)),
         accumulation_(std::move(accumulation)),
-        scaler_(std::move(scaler)) {}
+        scaler_(std::move(scaler)),
+        gradients_(std::move(gradients)) {}
 
   // As the optimizer's own step(), closures included. Nothing, and an undefined tensor, while
   // gradients are accumulated, and in fp16 if a gradient is infinite or not a number. Throws
-  // std::logic_error for a closure in fp16: it would run after the gradients were unscaled.
+  // std::logic_error for a closure in fp16: it would run after the gradients were unscaled; and
+  // for gradients that are not fit for a step, as OptimizerGradients::expect_ready() has them, such
+  // as those of loss.backward() with several processes.
   template <typename... Args>
   auto step(Args&&... args) {
     using Loss = decltype(optimizer_->step(std::forward<Args>(args)...));
     if (!accumulation_->sync_gradients()) return Loss();
+    if (gradients_ != nullptr) gradients_->expect_ready(accumulation_->is_forced());
     if (scaler_ != nullptr) {
       if (sizeof...(Args) > 0) {
         throw std::logic_error("step() takes no closure with mixed_precision fp16: use bf16");
@@ -46,7 +52,9 @@ class Optimizer {
 
   // Nothing while gradients are accumulated.
   void zero_grad(bool set_to_none = true) {
-    if (accumulation_->sync_gradients()) optimizer_->zero_grad(set_to_none);
+    if (!accumulation_->sync_gradients()) return;
+    optimizer_->zero_grad(set_to_none);
+    if (gradients_ != nullptr) gradients_->zeroed();
   }
 
   OptimizerAccess<Optim> operator->() const { return OptimizerAccess<Optim>(optimizer_.get()); }
@@ -57,6 +65,7 @@ class Optimizer {
   std::shared_ptr<Optim> optimizer_;
   std::shared_ptr<const Accumulation> accumulation_;
   std::shared_ptr<LossScaler> scaler_;
+  std::shared_ptr<OptimizerGradients> gradients_;
 };
 
 }  // namespace accel

@@ -1,11 +1,9 @@
 #include "runtime/optim/scheduler.h"
 
-#include <torch/optim/adam.h>
-#include <torch/optim/adamw.h>
-#include <torch/optim/sgd.h>
-
 #include <stdexcept>
 #include <utility>
+
+#include "runtime/optim/libtorch.h"
 
 namespace accel {
 namespace {

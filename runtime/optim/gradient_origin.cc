@@ -1,0 +1,250 @@
+#include "runtime/optim/gradient_origin.h"
+
+#include <algorithm>
+#include <iostream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "runtime/optim/libtorch.h"
+
+namespace accel {
+namespace {
+
+using torch::autograd::variable_list;
+
+// Calls a function whenever a gradient has arrived in a parameter.
+class ArrivalHook : public torch::autograd::FunctionPostHook {
+ public:
+  explicit ArrivalHook(std::function<void()> call) : call_(std::move(call)) {}
+  variable_list operator()(const variable_list& outputs, const variable_list& /*inputs*/) override {
+    call_();
+    return outputs;
+  }
+
+ private:
+  const std::function<void()> call_;
+};
+
+// Calls `body` with each parameter of the optimizer, its place in all, its group's and that in the
+// group.
+template <typename Body>
+void for_each_parameter(const torch::optim::Optimizer& optimizer, const Body& body) {
+  std::size_t place = 0, group = 0;
+  for (const auto& one : optimizer.param_groups()) {
+    for (std::size_t i = 0; i < one.params().size(); ++i) {
+      body(one.params()[i], place++, group, i);
+    }
+    ++group;
+  }
+}
+
+bool is_zero(const at::Tensor& gradient) {
+  return !gradient.defined() || gradient.detach().count_nonzero().item<std::int64_t>() == 0;
+}
+
+}  // namespace
+
+void OptimizerGradients::Arrival::mark() {
+  GradientOrigin now = passes->arriving;
+  if (now == GradientOrigin::kPlain && !scales_losses) {
+    // no_sync() and LocalSgd leave gradients as loss.backward() does.
+    const auto its_model = model.lock();
+    if (its_model != nullptr && its_model->is_paused()) now = GradientOrigin::kOwn;
+  }
+  if (now > origin) origin = now;
+}
+
+OptimizerGradients::OptimizerGradients(const std::shared_ptr<torch::optim::Optimizer>& optimizer,
+                                       std::shared_ptr<GradientPasses> passes, World world)
+    : optimizer_(optimizer), passes_(std::move(passes)), world_(std::move(world)) {
+  follow_parameters();
+}
+
+OptimizerGradients::~OptimizerGradients() {
+  for (const Watched& one : watched_) {
+    if (one.accumulator != nullptr) one.accumulator->del_post_hook(one.hook);
+  }
+}
+
+// Parameters may be added, frozen and unfrozen on the way, and torch::load() or a cast gives them
+// other nodes.
+void OptimizerGradients::follow_parameters() {
+  const auto optimizer = optimizer_.lock();
+  if (optimizer == nullptr) return;
+  for_each_parameter(*optimizer, [&](const at::Tensor& parameter, std::size_t place, auto, auto) {
+    if (place == watched_.size()) {
+      known_models_.clear();
+      Watched& added = watched_.emplace_back();
+      added.arrival = std::make_shared<Arrival>();
+      added.arrival->passes = passes_;
+      added.arrival->scales_losses = world_.scales_losses;
+    }
+    Watched& one = watched_[place];
+    auto accumulator =
+        parameter.requires_grad() ? torch::autograd::impl::grad_accumulator(parameter) : nullptr;
+    if (accumulator == one.accumulator) return;
+    if (one.accumulator != nullptr) one.accumulator->del_post_hook(one.hook);
+    one.accumulator = std::move(accumulator);
+    if (one.accumulator == nullptr) return;
+    one.hook = one.accumulator->add_post_hook(
+        std::make_unique<ArrivalHook>([arrival = one.arrival] { arrival->mark(); }));
+  });
+  if (world_.is_alone) return;
+  std::vector<const ParallelStrategy*> models;
+  for (const auto& model : world_.models()) models.push_back(model.get());
+  if (models != known_models_) find_models();
+}
+
+void OptimizerGradients::find_models() {
+  known_models_.clear();
+  std::unordered_map<const void*, std::shared_ptr<ParallelStrategy>> model_of;
+  for (const auto& model : world_.models()) {
+    known_models_.push_back(model.get());
+    for (const at::Tensor& parameter : model->module()->parameters()) {
+      model_of[parameter.unsafeGetTensorImpl()] = model;
+    }
+  }
+  const auto optimizer = optimizer_.lock();
+  if (optimizer == nullptr) return;
+  for_each_parameter(*optimizer, [&](const at::Tensor& parameter, std::size_t place, auto, auto) {
+    if (place >= watched_.size()) return;
+    const auto found = model_of.find(parameter.unsafeGetTensorImpl());
+    watched_[place].arrival->model =
+        found == model_of.end() ? std::weak_ptr<ParallelStrategy>() : found->second;
+  });
+}
+
+// A gradient of loss.backward() that was zeroed since, by whatever call, does no harm. Others are
+// looked at as well only where that does not wait for the device.
+void OptimizerGradients::forget_zeroed() {
+  const auto optimizer = optimizer_.lock();
+  if (optimizer == nullptr) return;
+  for_each_parameter(*optimizer, [&](const at::Tensor& parameter, std::size_t place, auto, auto) {
+    if (place >= watched_.size()) return;
+    std::atomic<GradientOrigin>& origin = watched_[place].arrival->origin;
+    if (origin == GradientOrigin::kReduced) return;
+    const bool is_gone = origin >= GradientOrigin::kRunning ? is_zero(parameter.grad())
+                                                            : !parameter.grad().defined();
+    if (is_gone) origin = GradientOrigin::kReduced;
+  });
+}
+
+void OptimizerGradients::begin_pass() {
+  follow_parameters();
+  forget_zeroed();
+  for (const Watched& one : watched_) {
+    if (one.arrival->origin == GradientOrigin::kRunning) {
+      one.arrival->origin = GradientOrigin::kFailed;
+    }
+  }
+}
+
+void OptimizerGradients::end_pass(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced) {
+  for (const Watched& one : watched_) {
+    Arrival& arrival = *one.arrival;
+    const GradientOrigin origin = arrival.origin;
+    if (origin == GradientOrigin::kReduced || origin == GradientOrigin::kFailed) continue;
+    // What is not scaled stays so.
+    if (origin == GradientOrigin::kPlain && world_.scales_losses) continue;
+    const bool is_mean = world_.is_alone || std::find(reduced.begin(), reduced.end(),
+                                                      arrival.model.lock()) != reduced.end();
+    if (is_mean) {
+      arrival.origin = GradientOrigin::kReduced;
+    } else if (origin == GradientOrigin::kRunning) {
+      arrival.origin = GradientOrigin::kOwn;
+    }
+  }
+}
+
+void OptimizerGradients::zeroed() {
+  follow_parameters();
+  for (const Watched& one : watched_) one.arrival->origin = GradientOrigin::kReduced;
+}
+
+bool OptimizerGradients::are_reduced() const {
+  return std::all_of(watched_.begin(), watched_.end(), [](const Watched& one) {
+    return one.arrival->origin == GradientOrigin::kReduced;
+  });
+}
+
+void OptimizerGradients::expect_ready(bool forced) {
+  if (!std::exchange(has_stepped_, true) && !world_.is_alone) {
+    find_models();
+    if (world_.is_main) warn_of_loose_parameters();
+  }
+  if (are_reduced()) return;
+  forget_zeroed();
+  for (const Watched& one : watched_) {
+    const GradientOrigin origin = one.arrival->origin;
+    const auto model = one.arrival->model.lock();
+    if (origin == GradientOrigin::kPlain && (model != nullptr || world_.scales_losses)) {
+      throw std::logic_error(
+          std::string("step() would use gradients of loss.backward(), which ") +
+          (world_.scales_losses ? "does not scale the loss, as mixed_precision fp16 has it"
+                                : "are this process's own and not the mean over all processes") +
+          ": call accelerator.backward(loss) instead of loss.backward(); if they were meant for "
+          "something else, call zero_grad() before the backward pass of this step");
+    }
+    if (origin == GradientOrigin::kRunning || origin == GradientOrigin::kFailed) {
+      throw std::logic_error(
+          "step() would use gradients of a backward pass that has failed: call zero_grad() and "
+          "make the pass again, or leave this step out");
+    }
+    if (forced && origin == GradientOrigin::kOwn && model != nullptr && !model->is_paused()) {
+      throw std::logic_error(
+          "step() would use gradients that are this process's own, because this batch was not to "
+          "end a window of accumulate(): call set_sync_gradients(true) before backward(), which "
+          "then reduces them");
+    }
+  }
+}
+
+void OptimizerGradients::warn_of_loose_parameters() const {
+  const auto optimizer = optimizer_.lock();
+  if (optimizer == nullptr) return;
+  std::ostringstream first;
+  std::size_t loose = 0, trained = 0;
+  for_each_parameter(*optimizer, [&](const at::Tensor& parameter, std::size_t place,
+                                     std::size_t group, std::size_t index) {
+    if (!parameter.requires_grad() || place >= watched_.size()) return;
+    ++trained;
+    if (!watched_[place].arrival->model.expired() || ++loose > 1) return;
+    first << "parameter " << index << " of group " << group << ", of shape " << parameter.sizes();
+    if (!parameter.name().empty()) first << ", '" << parameter.name() << "'";
+  });
+  if (loose == 0) return;
+  std::ostringstream text;
+  if (loose == trained) {
+    text << "accel: an optimizer steps, none of whose parameters is in a prepared model ("
+         << first.str() << ")";
+  } else {
+    text << "accel: " << first.str();
+    if (loose > 1) text << ", and " << loose - 1 << " more";
+    text << (loose == 1 ? " is" : " are") << " of a prepared optimizer, but in no prepared model";
+  }
+  text << ": backward() does not reduce the gradients, and the processes train apart unless the "
+          "program reduces them itself; give prepare() a module that has them\n";
+  std::cerr << text.str() << std::flush;
+}
+
+GradientPass::GradientPass(std::shared_ptr<GradientPasses> passes, GradientOrigin arriving)
+    : passes_(std::move(passes)) {
+  std::erase_if(passes_->optimizers, [](const auto& optimizer) { return optimizer.expired(); });
+  if (arriving == GradientOrigin::kRunning) {
+    for (const auto& optimizer : passes_->optimizers) optimizer.lock()->begin_pass();
+  }
+  passes_->arriving = arriving;
+}
+
+GradientPass::~GradientPass() { passes_->arriving = GradientOrigin::kPlain; }
+
+void GradientPass::end(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced) {
+  for (const auto& living : passes_->optimizers) {
+    if (const auto optimizer = living.lock()) optimizer->end_pass(reduced);
+  }
+}
+
+}  // namespace accel
