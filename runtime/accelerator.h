@@ -118,7 +118,7 @@ class Accelerator : public Collectives, public Reporting {
   // Gradients of prepared models are the mean over all ranks when it returns, and add up until they
   // are zeroed. Collective for the models that the loss depends on. Throws std::runtime_error,
   // naming them, if parameters took no part and find_unused_parameters is off; CommunicationError
-  // if a peer is lost; std::logic_error if a prepared model ran outside of autocast. After any error
+  // if a peer is lost; std::logic_error if a prepared model ran outside of autocast. After an error
   // zero the gradients; then backward() may be called again.
   void backward(const torch::Tensor& loss, const BackwardOptions& options = {});
 
@@ -366,7 +366,6 @@ class Accelerator : public Collectives, public Reporting {
   // The scaler, where gradients can be unscaled; null without one.
   LossScaler* unscaling() const;
   torch::Tensor scaled(const torch::Tensor& loss, bool reduced);
-  void agree_on_scale();
   std::shared_ptr<OptimizerGradients> gradients_of(
       const std::shared_ptr<torch::optim::Optimizer>& optimizer);
   void expect_own_batch(const torch::Tensor& loss) const;

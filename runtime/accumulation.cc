@@ -79,7 +79,7 @@ std::shared_ptr<OptimizerGradients> Accelerator::gradients_of(
                                 .scales_losses = scaler_ != nullptr,
                                 .models = [state = state_] { return state->models.all(); }});
   state_->gradients->optimizers.push_back(gradients);
-  if (scaler_ != nullptr) scaler_->add(optimizer);
+  if (scaler_ != nullptr) scaler_->add(optimizer, gradients);
   return gradients;
 }
 

@@ -1,4 +1,5 @@
 // join_uneven_inputs().
+#include <bit>
 #include <sstream>
 #include <stdexcept>
 
@@ -49,7 +50,6 @@ void Accelerator::join_uneven_inputs(const std::function<void()>& body,
   if (state_->uneven_inputs != nullptr) {
     throw std::logic_error("join_uneven_inputs inside of itself");
   }
-  agree_on_scale();
   const auto inputs = std::make_shared<UnevenInputs>(state_->models.all(), state_->communicator);
   std::optional<int> last;
   {
@@ -81,9 +81,10 @@ void Accelerator::copy_progress_from(int rank) {
     archive.load_from(in, device());
     optimizer->load(archive);
   }
+  const LossScaleState loss_scale = scaler_ != nullptr ? scaler_->state() : LossScaleState();
   std::ostringstream numbers;
   numbers << accumulation_->state().step << ' ' << accumulation_->state().window << ' '
-          << (scaler_ ? ordinal_of(scaler_->state()) : 0);
+          << std::bit_cast<std::uint32_t>(loss_scale.scale) << ' ' << loss_scale.growth_tracker;
   for (const auto& scheduler : checkpointer_->schedulers()) {
     const SchedulerState state = scheduler->state();
     numbers << ' ' << state.last_epoch << ' ' << state.step_count;
@@ -92,10 +93,12 @@ void Accelerator::copy_progress_from(int rank) {
   std::istringstream in(shared(numbers.str()));
   if (mine) return;
   AccumulationState accumulation;
-  std::int64_t scale = 0;
-  in >> accumulation.step >> accumulation.window >> scale;
+  std::uint32_t scale = 0;
+  LossScaleState theirs;
+  in >> accumulation.step >> accumulation.window >> scale >> theirs.growth_tracker;
+  theirs.scale = std::bit_cast<float>(scale);
   accumulation_->set_state(accumulation);
-  if (scaler_ != nullptr) scaler_->set_state(loss_scale_of(scale));
+  if (scaler_ != nullptr) scaler_->set_state(theirs);
   for (const auto& scheduler : checkpointer_->schedulers()) {
     SchedulerState state = scheduler->state();
     in >> state.last_epoch >> state.step_count;

@@ -68,15 +68,16 @@ TEST(LocalSgdTest, AnExceptionIsNotKeptWaitingForTheOthers) {
   });
 }
 
-// What a process steps on alone it scales, skips and counts alone; before gradients are reduced
-// again the scales become one.
-TEST(LocalSgdTest, ScalesThatWentApartMeetAgain) {
+// What a process steps on alone it scales, skips and counts alone: the scale of reduced gradients
+// is not touched by it, and stays the same on all ranks.
+TEST(LocalSgdTest, AScaleOfItsOwnDoesNotMoveTheOthers) {
   on_ranks(2, [] {
     Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
     auto weight = std::make_shared<Weight>();
     auto [model, optimizer] =
         accelerator.prepare(weight, torch::optim::SGD(weight->parameters(), 1.0));
-    const float overflow = accelerator.is_main_process() ? 1 : INFINITY;
+    const bool main = accelerator.is_main_process();
+    const float overflow = main ? 1 : INFINITY;
     const auto step = [&](float x) {
       accelerator.backward(model(input(x)));
       const float scaled = weight->w.grad().item<float>();
@@ -87,14 +88,48 @@ TEST(LocalSgdTest, ScalesThatWentApartMeetAgain) {
     {
       auto paused = accelerator.no_sync(model);
       step(overflow);
-      EXPECT_EQ(optimizer.step_was_skipped(), !accelerator.is_main_process());
-      EXPECT_EQ(step(1), accelerator.is_main_process() ? 65536 : 32768);
+      EXPECT_EQ(optimizer.step_was_skipped(), !main);
+      EXPECT_EQ(step(1), main ? 65536 : 32768);
     }
-    EXPECT_EQ(step(1), 32768);
+    EXPECT_EQ(step(1), 65536);
+    {
+      auto paused = accelerator.no_sync(model);
+      EXPECT_EQ(step(1), main ? 65536 : 32768) << "it has not been forgotten";
+    }
     // One rank's overflow is everybody's.
     step(overflow);
     EXPECT_TRUE(optimizer.step_was_skipped());
-    EXPECT_EQ(step(1), 16384);
+    EXPECT_EQ(step(1), 32768);
+  });
+}
+
+// One rank tries something by itself, with a prepared optimizer, between two steps of the training.
+TEST(LossScaleTest, AProbeOnOneRankMovesNothing) {
+  on_ranks(2, [] {
+    Accelerator accelerator(
+        {.mixed_precision = MixedPrecision::kFp16, .timeout = std::chrono::seconds(20)});
+    auto weight = std::make_shared<Weight>(), tried = std::make_shared<Weight>();
+    auto [model, optimizer, probe] =
+        accelerator.prepare(weight, torch::optim::SGD(weight->parameters(), 1.0),
+                            torch::optim::SGD(tried->parameters(), 1.0));
+    for (int batch = 0; batch < 2; ++batch) {
+      accelerator.backward(model(input(2)));
+      EXPECT_EQ(weight->w.grad().item<float>(), 2 * 65536);
+      accelerator.on_main_process([&, &probe = probe] {
+        for (const float x : {INFINITY, 1.0f}) {
+          auto scope = accelerator.autocast();
+          accelerator.backward(tried->forward(input(x)));
+          probe.step();
+          EXPECT_EQ(probe.step_was_skipped(), x != 1);
+          probe.zero_grad();
+        }
+      });
+      optimizer.step();
+      EXPECT_FALSE(optimizer.step_was_skipped());
+      optimizer.zero_grad();
+    }
+    EXPECT_EQ(weight->w.item<float>(), -4);
+    accelerator.wait_for_everyone();
   });
 }
 

@@ -8,20 +8,14 @@
 
 namespace accel {
 
-// Ranks that stepped on gradients of their own have come to scales of their own, which reduced
-// gradients must not have.
-void Accelerator::agree_on_scale() {
-  if (scaler_ == nullptr || !scaler_->may_differ()) return;
-  const auto all = state_->communicator->all_gather_number(ordinal_of(scaler_->state()));
-  scaler_->set_state(loss_scale_of(*std::min_element(all.begin(), all.end())));
-  scaler_->made_equal();
-}
-
+// A batch that ends no window is reduced at its end: it has the scale that the end will have.
 torch::Tensor Accelerator::scaled(const torch::Tensor& loss, bool reduced) {
   if (scaler_ == nullptr) return loss;
-  // Inside of join_uneven_inputs() some ranks may have ended; they agreed when it began.
-  if (reduced && use_distributed() && state_->uneven_inputs == nullptr) agree_on_scale();
-  return scaler_->scale(loss, reduced);
+  const bool is_open = !state_->open_batches.of(*accumulation_).empty();
+  const bool will_be_reduced = reduced || (is_open && !accumulation_->reduces());
+  return scaler_->scale(
+      loss, {.is_own = use_distributed() && !will_be_reduced,
+             .batch = is_open ? std::optional(accumulation_->batches()) : std::nullopt});
 }
 
 // A prepared model that was called round its holder has computed in full precision, which nothing

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/accelerator.h"
+#include "runtime/testing/error_of.h"
 #include "runtime/testing/training.h"
 
 namespace accel {
@@ -154,16 +155,110 @@ TEST(LossScalerTest, RefusesWhatWouldSpoilGradients) {
   EXPECT_THROW(optimizer.step(), std::invalid_argument);
 }
 
+// Two optimizers that step one after the other in each window, as those of a GAN do.
+TEST(LossScalerTest, AWindowOfTwoOptimizersHasOneScale) {
+  for (const bool overflow : {false, true}) {
+    Accelerator accelerator({.gradient_accumulation = {.num_steps = 2},
+                             .mixed_precision = MixedPrecision::kFp16,
+                             .loss_scaling = {.init_scale = 64, .growth_interval = 1}});
+    auto one = std::make_shared<Weight>(), two = std::make_shared<Weight>();
+    auto [first, second, sgd_one, sgd_two] =
+        accelerator.prepare(one, two, torch::optim::SGD(one->parameters(), 1.0),
+                            torch::optim::SGD(two->parameters(), 1.0));
+    std::vector<float> scales;
+    for (int batch = 0; batch < 6; ++batch) {
+      auto window = accelerator.accumulate(first, second);
+      accelerator.backward(first(input(overflow && batch == 1 ? kInfinity : 1)));
+      sgd_one.step();
+      sgd_one.zero_grad();
+      accelerator.backward(second(input(1)));
+      if (batch % 2 == 1) scales.push_back(two->w.grad().item<float>());
+      sgd_two.step();
+      sgd_two.zero_grad();
+    }
+    EXPECT_EQ(one->w.item<float>(), overflow ? -2 : -3);
+    EXPECT_EQ(two->w.item<float>(), -3);
+    EXPECT_THAT(scales,
+                overflow ? testing::ElementsAre(64, 32, 64) : testing::ElementsAre(64, 128, 256))
+        << "it moves once for each window";
+  }
+}
+
+// One steps every time and moves the scale, the other every second time.
+TEST(LossScalerTest, GradientsThatWaitFollowTheScale) {
+  for (const bool overflow : {false, true}) {
+    Accelerator accelerator(
+        {.mixed_precision = MixedPrecision::kFp16, .loss_scaling = {.growth_interval = 1}});
+    auto one = std::make_shared<Weight>(), two = std::make_shared<Weight>();
+    auto [first, second, sgd_one, sgd_two] =
+        accelerator.prepare(one, two, torch::optim::SGD(one->parameters(), 1.0),
+                            torch::optim::SGD(two->parameters(), 1.0));
+    for (int batch = 0; batch < 4; ++batch) {
+      accelerator.backward(first(input(overflow ? kInfinity : 1)));
+      accelerator.backward(second(input(1)));
+      sgd_one.step();
+      sgd_one.zero_grad();
+      if (batch % 2 == 0) continue;
+      sgd_two.step();
+      sgd_two.zero_grad();
+    }
+    EXPECT_EQ(two->w.item<float>(), -4);
+  }
+}
+
+// As in other precisions, where gradients are not zeroed they add up over the steps.
+TEST(LossScalerTest, GradientsOfAStepThatAreNotZeroedAddUp) {
+  Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
+  auto weight = std::make_shared<Weight>();
+  auto [model, optimizer] =
+      accelerator.prepare(weight, torch::optim::SGD(weight->parameters(), 1.0));
+  for (const float expected : {-1.0f, -3.0f, -6.0f}) {
+    accelerator.backward(model(input(1)));
+    optimizer.step();
+    EXPECT_EQ(weight->w.item<float>(), expected);
+  }
+}
+
+// Many steps in what accumulate() takes for one batch.
+TEST(LossScalerTest, OverflowsInOneBatchEndToo) {
+  Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
+  auto weight = std::make_shared<Weight>();
+  auto [model, optimizer] =
+      accelerator.prepare(weight, torch::optim::SGD(weight->parameters(), 1.0));
+  auto window = accelerator.accumulate(model);
+  float scale = 65536;
+  for (int step = 0; step < 20; ++step) {
+    optimizer.zero_grad();
+    accelerator.backward(model(input(scale > 1024 ? kInfinity : 1)));
+    optimizer.step();
+    if (!optimizer.step_was_skipped()) break;
+    optimizer.zero_grad();
+    accelerator.backward(model(input(0)) + weight->w);
+    scale = weight->w.grad().item<float>();
+  }
+  EXPECT_LE(scale, 1024);
+}
+
+TEST(LossScalerTest, AnOptimizerThatIsNotPreparedIsRefused) {
+  Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
+  auto weight = std::make_shared<Weight>();
+  auto model = accelerator.prepare(weight);
+  torch::optim::SGD optimizer(weight->parameters(), 1.0);
+  EXPECT_THAT(error_of<std::logic_error>([&] { accelerator.backward(model(input(1))); }),
+              testing::HasSubstr("prepare() the optimizer"));
+  EXPECT_FALSE(weight->w.grad().defined());
+}
+
 TEST(LossScalerTest, ItsStateCountsTheRunningRound) {
   LossScaler scaler({.growth_interval = 3});
   torch::Tensor w = torch::ones({1}, torch::requires_grad());
   auto sgd = std::make_shared<torch::optim::SGD>(std::vector{w}, torch::optim::SGDOptions(0.1));
   scaler.add(sgd);
-  scaler.scale(w.sum(), true).backward();
+  scaler.scale(w.sum(), {}).backward();
   EXPECT_TRUE(scaler.may_step(*sgd));
   EXPECT_EQ(scaler.state(), (LossScaleState{65536, 1}));
   scaler.set_state({1024, 2});
-  scaler.scale(w.sum(), true).backward();
+  scaler.scale(w.sum(), {}).backward();
   EXPECT_TRUE(scaler.may_step(*sgd));
   EXPECT_EQ(scaler.state(), (LossScaleState{2048, 0}));
 }

@@ -1,6 +1,5 @@
 #include "runtime/core/loss_scale.h"
 
-#include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -17,17 +16,6 @@ void expect(bool holds, const char* option, double value, const char* should) {
 bool usable(double scale) { return scale > 0 && std::isfinite(static_cast<float>(scale)); }
 
 }  // namespace
-
-// The bits of positive floats are in the order of the floats.
-std::int64_t ordinal_of(const LossScaleState& state) {
-  return static_cast<std::int64_t>(std::bit_cast<std::uint32_t>(state.scale)) << 32 |
-         state.growth_tracker;
-}
-
-LossScaleState loss_scale_of(std::int64_t ordinal) {
-  return {.scale = std::bit_cast<float>(static_cast<std::uint32_t>(ordinal >> 32)),
-          .growth_tracker = static_cast<std::int32_t>(ordinal & 0x7fffffff)};
-}
 
 LossScale::LossScale(const LossScaling& options) : options_(options) {
   expect(usable(options.init_scale), "init_scale", options.init_scale, "positive and finite");

@@ -21,10 +21,6 @@ struct LossScaleState {
   bool operator==(const LossScaleState&) const = default;
 };
 
-// A number for each state, smaller for a smaller scale, by which ranks can agree on one; and back.
-std::int64_t ordinal_of(const LossScaleState& state);
-LossScaleState loss_scale_of(std::int64_t ordinal);
-
 // In float arithmetic, as torch's, so that the values are the same. Not thread-safe.
 class LossScale {
  public:
@@ -32,9 +28,6 @@ class LossScale {
   explicit LossScale(const LossScaling& options);
 
   float scale() const { return state_.scale; }
-  // What gradients are multiplied by to undo scale().
-  float inverse() const { return static_cast<float>(1.0 / state_.scale); }
-
   // After a step: back off if a gradient was infinite or not a number, else grow in time. A scale
   // that would become infinite or, unlike torch's, zero stays: from either there is no way back.
   void update(bool found_inf);

@@ -99,10 +99,6 @@ TEST(LossScaleTest, EndlessOverflowsDoNotMakeItZero) {
   EXPECT_GT(scale.scale(), 0);
 }
 
-TEST(LossScaleTest, TheInverseIsRoundedOnce) {
-  EXPECT_EQ(LossScale({.init_scale = 3}).inverse(), static_cast<float>(1.0 / 3));
-}
-
 TEST(LossScaleTest, GoesOnFromItsState) {
   LossScale first({.growth_interval = 5}), second({.growth_interval = 5});
   for (int step = 0; step < 3; ++step) first.update(step == 0);
@@ -115,14 +111,6 @@ TEST(LossScaleTest, GoesOnFromItsState) {
   EXPECT_EQ(first.scale(), 65536);
   EXPECT_THROW(second.set_state({0, 0}), std::invalid_argument);
   EXPECT_THROW(second.set_state({1, -1}), std::invalid_argument);
-}
-
-TEST(LossScaleTest, SmallerScalesHaveSmallerOrdinals) {
-  const LossScaleState states[] = {{0x1p-149, 7}, {0.3f, 0}, {1, 1999}, {65536, 0}, {65536, 1}};
-  for (std::size_t i = 0; i < std::size(states); ++i) {
-    EXPECT_EQ(loss_scale_of(ordinal_of(states[i])), states[i]);
-    EXPECT_TRUE(i == 0 || ordinal_of(states[i - 1]) < ordinal_of(states[i])) << i;
-  }
 }
 
 TEST(LossScaleTest, RefusesWhatCannotWork) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <unordered_set>
+#include <utility>
 
 #include "runtime/distinct.h"
 #include "runtime/precision/libtorch.h"
@@ -52,22 +53,58 @@ std::vector<Batch> gradients_of(const Optimizer& optimizer) {
 
 }  // namespace
 
-void LossScaler::add(const std::shared_ptr<Optimizer>& optimizer) {
+LossScaler::LossScaler(const LossScaling& options)
+    : shared_(LossScale(options)), scale_(shared_.scale()) {}
+
+void LossScaler::add(const std::shared_ptr<Optimizer>& optimizer,
+                     std::shared_ptr<const OptimizerGradients> gradients) {
   std::erase_if(optimizers_, [](const Owned& owned) { return owned.living.expired(); });
-  const bool known = std::any_of(optimizers_.begin(), optimizers_.end(), [&](const Owned& owned) {
+  const auto known = std::find_if(optimizers_.begin(), optimizers_.end(), [&](const Owned& owned) {
     return owned.optimizer == optimizer.get();
   });
-  if (!known) optimizers_.push_back({.living = optimizer, .optimizer = optimizer.get()});
+  if (known != optimizers_.end()) return;
+  optimizers_.push_back(
+      {.living = optimizer, .optimizer = optimizer.get(), .gradients = std::move(gradients)});
 }
 
-at::Tensor LossScaler::scale(const at::Tensor& loss, bool reduced) {
-  const bool unscaled = std::any_of(optimizers_.begin(), optimizers_.end(),
-                                    [](const Owned& owned) { return owned.unscaled; });
-  if (unscaled) end_round();
-  reduced_ = reduced && (reduced_ || unscaled);
+at::Tensor LossScaler::scale(const at::Tensor& loss, const ScaledPass& pass) {
+  if (std::all_of(optimizers_.begin(), optimizers_.end(),
+                  [](const Owned& owned) { return owned.living.expired(); })) {
+    throw std::logic_error(
+        "mixed_precision fp16 scales the loss, and no prepared optimizer would undo that: "
+        "prepare() the optimizer before backward(), with the same Accelerator");
+  }
+  const float before = shared_.scale();
+  (pass.is_own ? own() : shared_).begin_loss(pass.batch);
+  // What this process has found out goes for the scale that it was found out at.
+  if (shared_.scale() != before) own_.reset();
+  bring_gradients_to(pass.is_own ? own().scale() : shared_.scale());
   // A tensor and not a number, with which an fp16 loss would stay fp16 and overflow.
-  return loss.mul(at::full({}, scale_.scale(), loss.options().dtype(at::kFloat)));
+  return loss.mul(at::full({}, scale_, loss.options().dtype(at::kFloat)));
 }
+
+ScaleRound& LossScaler::own() {
+  if (!own_) own_.emplace(shared_.after());
+  return *own_;
+}
+
+// From the scale of the last loss, or from none.
+void LossScaler::bring_gradients_to(float scale) {
+  for (Owned& owned : optimizers_) {
+    const double factor = static_cast<double>(scale) / (owned.unscaled ? 1 : scale_);
+    owned.unscaled = false;
+    const auto living = owned.living.lock();
+    if (living == nullptr || factor == 1) continue;
+    for (const at::Tensor& parameter : parameters_of(*living)) {
+      if (!parameter.grad().defined()) continue;
+      at::Tensor gradient = parameter.grad().detach();
+      (gradient.is_sparse() ? gradient._values() : gradient).mul_(factor);
+    }
+  }
+  scale_ = scale;
+}
+
+void LossScaler::settle() { bring_gradients_to(state().scale); }
 
 LossScaler::Owned& LossScaler::of(const Optimizer& optimizer) {
   const auto found = std::find_if(optimizers_.begin(), optimizers_.end(), [&](const Owned& owned) {
@@ -81,18 +118,20 @@ LossScaler::Owned& LossScaler::of(const Optimizer& optimizer) {
 void LossScaler::unscale(Owned& owned) {
   if (owned.unscaled) return;
   std::vector<Batch> batches = gradients_of(*owned.optimizer);
+  const float inverse = static_cast<float>(1.0 / scale_);
   std::vector<at::Tensor> overflows;
   for (Batch& batch : batches) {
     const auto options = at::TensorOptions(batch.device).dtype(at::kFloat);
     overflows.push_back(at::zeros({}, options));
     at::_amp_foreach_non_finite_check_and_unscale_(batch.gradients, overflows.back(),
-                                                   at::full({}, scale_.inverse(), options));
+                                                   at::full({}, inverse, options));
   }
   owned.unscaled = true;
   // Reading waits for the device, once all of its work is queued.
   owned.overflowed = std::any_of(overflows.begin(), overflows.end(),
                                  [](const at::Tensor& found) { return found.item<float>() != 0; });
-  if (!reduced_) may_differ_ = true;
+  const bool is_reduced = owned.gradients == nullptr || owned.gradients->are_reduced();
+  (is_reduced ? shared_ : own()).add_step(owned.optimizer, owned.overflowed);
 }
 
 void LossScaler::unscale(const Optimizer& optimizer) { unscale(of(optimizer)); }
@@ -135,27 +174,15 @@ bool LossScaler::any_step_was_skipped() const {
                      [](const Owned& owned) { return !owned.living.expired() && owned.skipped; });
 }
 
-LossScale LossScaler::after_round() const {
-  LossScale after = scale_;
-  bool unscaled = false, overflowed = false;
-  for (const Owned& owned : optimizers_) {
-    unscaled = unscaled || owned.unscaled;
-    overflowed = overflowed || (owned.unscaled && owned.overflowed);
-  }
-  if (unscaled) after.update(overflowed);
-  return after;
-}
-
-void LossScaler::end_round() {
-  scale_ = after_round();
-  for (Owned& owned : optimizers_) owned.unscaled = false;
-}
-
-LossScaleState LossScaler::state() const { return after_round().state(); }
+LossScaleState LossScaler::state() const { return shared_.after().state(); }
 
 void LossScaler::set_state(const LossScaleState& state) {
-  end_round();
-  scale_.set_state(state);
+  LossScale scale = shared_.after();
+  scale.set_state(state);
+  shared_ = ScaleRound(scale);
+  own_.reset();
+  scale_ = scale.scale();
+  for (Owned& owned : optimizers_) owned.unscaled = false;
 }
 
 }  // namespace accel

@@ -2,10 +2,14 @@
 // gradients overflowed is skipped.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/core/loss_scale.h"
+#include "runtime/core/scale_round.h"
+#include "runtime/optim/gradient_origin.h"
 
 namespace at {
 class Tensor;
@@ -16,23 +20,37 @@ class Optimizer;
 
 namespace accel {
 
-// One for all optimizers of an Accelerator. A round goes from the losses that are scaled, over the
-// steps of the optimizers, to the next loss: only then does the scale move, so that every optimizer
-// of a round undoes the scale that its gradients have. Not thread-safe.
+// The backward pass for which a loss is scaled.
+struct ScaledPass {
+  // Its gradients are never reduced: each process scales as its own overflows have it.
+  bool is_own = false;
+  // The batch of accumulate() that it belongs to, in which all optimizers have one scale.
+  std::optional<std::uint64_t> batch = {};
+};
+
+// One for all optimizers of an Accelerator. Between two losses the gradients of every optimizer
+// have the scale of the last one, or none if they were unscaled since: where the scale moves,
+// gradients that are still to be used are brought to the new one.
+//
+// Steps on gradients that are reduced move the scale that all processes have; others move one of
+// this process, for passes that are its own. Not thread-safe.
 class LossScaler {
  public:
-  explicit LossScaler(const LossScaling& options) : scale_(options) {}
+  explicit LossScaler(const LossScaling& options);
 
-  void add(const std::shared_ptr<torch::optim::Optimizer>& optimizer);
+  // `gradients` is null if they are always reduced.
+  void add(const std::shared_ptr<torch::optim::Optimizer>& optimizer,
+           std::shared_ptr<const OptimizerGradients> gradients = nullptr);
   // Forgets all optimizers; the scale stays.
   void clear() { optimizers_.clear(); }
 
-  // `loss`, scaled; begins a round if gradients have been unscaled in this one. `reduced`: those of
-  // its backward pass will be the same on all ranks.
-  at::Tensor scale(const at::Tensor& loss, bool reduced);
+  // `loss`, scaled. Moves the scale if a round has ended. Throws std::logic_error if there is no
+  // optimizer that would unscale its gradients.
+  at::Tensor scale(const at::Tensor& loss, const ScaledPass& pass);
 
   // Divides the gradients of an added optimizer, of all, or of those that own one of `parameters`
-  // by the scale, in place; once in each round. Throws std::invalid_argument for fp16 gradients.
+  // by their scale, in place; once after each loss. Throws std::invalid_argument for fp16
+  // gradients.
   void unscale(const torch::optim::Optimizer& optimizer);
   void unscale_all();
   void unscale_owners(const std::vector<at::Tensor>& parameters);
@@ -43,21 +61,20 @@ class LossScaler {
   bool step_was_skipped(const torch::optim::Optimizer& optimizer) const;
   bool any_step_was_skipped() const;
 
-  // Where the scale is once this round has ended.
-  LossScaleState state() const;
-  // Ends the round.
-  void set_state(const LossScaleState& state);
+  // Brings all gradients to the scale that state() has, as a checkpoint of them needs it.
+  void settle();
 
-  // Whether an optimizer has stepped on gradients that were not reduced, after which the ranks'
-  // scales may differ.
-  bool may_differ() const { return may_differ_; }
-  void made_equal() { may_differ_ = false; }
+  // Where the scale of all processes is once this round has ended.
+  LossScaleState state() const;
+  // Ends all rounds. Gradients are taken to have this scale.
+  void set_state(const LossScaleState& state);
 
  private:
   struct Owned {
     std::weak_ptr<torch::optim::Optimizer> living;
     const torch::optim::Optimizer* optimizer;
-    // In this round.
+    std::shared_ptr<const OptimizerGradients> gradients;
+    // Since the last loss.
     bool unscaled = false;
     bool overflowed = false;
     // In the last step.
@@ -65,13 +82,13 @@ class LossScaler {
   };
   Owned& of(const torch::optim::Optimizer& optimizer);
   void unscale(Owned& owned);
-  LossScale after_round() const;
-  void end_round();
+  void bring_gradients_to(float scale);
+  ScaleRound& own();
 
-  LossScale scale_;
   std::vector<Owned> optimizers_;
-  bool reduced_ = true;  // The gradients of all backward passes of this round.
-  bool may_differ_ = false;
+  ScaleRound shared_;
+  std::optional<ScaleRound> own_;  // Where it has gone apart.
+  float scale_;                    // Of the last loss.
 };
 
 }  // namespace accel
