@@ -1,10 +1,6 @@
 #include "coordinator/authentication.h"
 
-#include <cstdint>
-#include <optional>
-
 #include "absl/strings/strip.h"
-#include "common/log.h"
 #include "common/token.h"
 
 namespace accel {
@@ -19,21 +15,11 @@ bool Authentication::Presents(const grpc::CallbackServerContext& context) const 
 
 grpc::Status Authentication::Check(const grpc::CallbackServerContext& context) {
   if (Presents(context)) return grpc::Status::OK;
-  LogRefusal(context.peer());
+  log_.Warn("refused a call", context.peer(), "it carries no valid token");
   return grpc::Status(
       grpc::StatusCode::UNAUTHENTICATED,
       "the call carries no token, or not this coordinator's; use the same "
       "~/.config/accel/token on both sides, or name it with --token_file or ACCEL_TOKEN");
-}
-
-void Authentication::LogRefusal(const std::string& peer) {
-  std::optional<int64_t> others;
-  {
-    absl::MutexLock lock(&mutex_);
-    others = refusals_.Admit(clock_->Now());
-  }
-  if (!others.has_value()) return;
-  LogWarning("refused a call without a valid token", {{"peer", peer}, {"others_since", *others}});
 }
 
 }  // namespace accel

@@ -4,31 +4,26 @@
 #include <grpcpp/server_context.h>
 
 #include <string>
+#include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
-#include "common/clock.h"
-#include "common/log_throttle.h"
+#include "coordinator/refusal_log.h"
 
 namespace accel {
 
 // Thread-safe.
 class Authentication {
  public:
-  Authentication(std::string token, Clock* clock) : token_(std::move(token)), clock_(clock) {}
+  // The log outlives this.
+  Authentication(std::string token, RefusalLog* log) : token_(std::move(token)), log_(*log) {}
 
-  // UNAUTHENTICATED, with what to do. Logs at most one line a second about refused calls.
+  // UNAUTHENTICATED, with what to do.
   grpc::Status Check(const grpc::CallbackServerContext& context);
 
  private:
   bool Presents(const grpc::CallbackServerContext& context) const;
-  void LogRefusal(const std::string& peer);
 
   const std::string token_;
-  Clock* const clock_;
-  absl::Mutex mutex_;
-  LogThrottle refusals_ ABSL_GUARDED_BY(mutex_){absl::Seconds(1)};
+  RefusalLog& log_;
 };
 
 }  // namespace accel

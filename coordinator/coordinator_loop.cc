@@ -166,7 +166,7 @@ void CoordinatorLoop::Answer(QueryEvent event) {
   } else if (auto* list = std::get_if<ListJobsEvent>(&event)) {
     watchers_.List(std::move(*list));
   } else if (auto* list = std::get_if<ListNodesEvent>(&event)) {
-    list->done(DescribeNodes(state_, options_.clock->Now()));
+    list->done(DescribeNodes(state_, watchers_.jobs(), options_.clock->Now()));
   } else if (auto* read = std::get_if<ReadLogsEvent>(&event)) {
     Answer(std::move(*read));
   } else if (auto* end = std::get_if<EndReadLogsEvent>(&event)) {

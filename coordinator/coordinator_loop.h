@@ -100,7 +100,7 @@ class CoordinatorLoop final : public Coordinator {
   ClusterState state_;
   absl::Time wake_at_ = absl::InfiniteFuture();
   Sessions sessions_{&log_hub_};
-  Watchers watchers_;
+  Watchers watchers_{&state_.ended};
   Changes changes_;  // Not in a commit yet.
   std::vector<Ack> acks_;
   bool committing_ = false;

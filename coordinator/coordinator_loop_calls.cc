@@ -1,4 +1,5 @@
-// The calls of other threads: they only post.
+// The calls of other threads: they only post. A request that was refused has no end to tell of:
+// what is posted stays bounded by what is taken.
 
 #include <utility>
 
@@ -6,6 +7,11 @@
 
 namespace accel {
 namespace {
+
+// What a refused request is answered with.
+class Refused final : public AgentSession {
+  void Report(v1::NodeObserved) override {}
+};
 
 class PostedWatch final : public Subscription {
  public:
@@ -60,7 +66,10 @@ std::unique_ptr<Subscription> CoordinatorLoop::WatchJob(
   const WatchId id = next_id_++;
   QueryEvent event(WatchEvent{id, std::move(job), known_version, std::move(on_change)});
   const absl::Status posted = inbox_->Request(event);
-  if (!posted.ok()) std::get<WatchEvent>(event).on_change(posted);
+  if (!posted.ok()) {
+    std::get<WatchEvent>(event).on_change(posted);
+    return std::make_unique<Refused>();
+  }
   return std::make_unique<PostedWatch>(inbox_, id);
 }
 
@@ -83,7 +92,10 @@ std::unique_ptr<Subscription> CoordinatorLoop::ReadLogs(v1::ReadLogsRequest requ
   const LogReadId id = next_id_++;
   QueryEvent event(ReadLogsEvent{id, std::move(request), std::move(pipe)});
   const absl::Status posted = inbox_->Request(event);
-  if (!posted.ok()) std::get<ReadLogsEvent>(event).pipe->Fail(posted);
+  if (!posted.ok()) {
+    std::get<ReadLogsEvent>(event).pipe->Fail(posted);
+    return std::make_unique<Refused>();
+  }
   return std::make_unique<PostedReading>(inbox_, id);
 }
 
@@ -95,7 +107,10 @@ std::unique_ptr<AgentSession> CoordinatorLoop::OpenAgentSession(AgentCallbacks c
   const SessionId id = next_id_++;
   ChangeEvent event(SessionOpened{id, std::move(callbacks)});
   const absl::Status posted = inbox_->Request(event);
-  if (!posted.ok()) std::get<SessionOpened>(event).callbacks.on_closed(posted);
+  if (!posted.ok()) {
+    std::get<SessionOpened>(event).callbacks.on_closed(posted);
+    return std::make_unique<Refused>();
+  }
   return std::make_unique<PostedSession>(inbox_, id);
 }
 

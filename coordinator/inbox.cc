@@ -53,16 +53,27 @@ void Inbox::Tell(QueryEvent event) {
 }
 
 void Inbox::TellReport(SessionId session, v1::NodeObserved observed) {
-  ReportEvent report{session, std::move(observed), clock_->Now()};
+  ReportEvent report;
+  report.session = session;
+  report.observed = std::move(observed);
+  report.at = clock_->Now();
+  report.bytes = static_cast<int64_t>(report.observed.SpaceUsedLong());
   {
     absl::MutexLock lock(&mutex_);
     if (closed_) return;
     const auto [waiting, inserted] = reports_.emplace(session, contents_.changes.size());
-    if (inserted) {
-      contents_.changes.emplace_back(std::move(report));
-    } else {
-      contents_.changes[waiting->second] = std::move(report);
+    if (inserted) contents_.changes.emplace_back(ReportEvent{});
+    auto& place = std::get<ReportEvent>(contents_.changes[waiting->second]);
+    report_bytes_ -= place.bytes;
+    if (report_bytes_ + report.bytes > kMostReportBytes) {
+      report.observed = v1::NodeObserved();
+      report.bytes = 0;
+      report.refused = absl::ResourceExhaustedError(absl::StrCat(
+          "reports of ", report_bytes_, " bytes wait for the coordinator, and at most ",
+          kMostReportBytes, " may; try again later"));
     }
+    report_bytes_ += report.bytes;
+    place = std::move(report);
   }
   wakeup_.Notify();
 }
@@ -83,6 +94,7 @@ Inbox::Contents Inbox::Take(bool with_changes) {
   if (with_changes) {
     taken.changes.swap(contents_.changes);
     reports_.clear();
+    report_bytes_ = 0;
   }
   return taken;
 }

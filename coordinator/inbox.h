@@ -44,6 +44,9 @@ struct ReportEvent {
   SessionId session = 0;
   v1::NodeObserved observed;
   absl::Time at;
+  int64_t bytes = 0;  // In memory.
+  // There was no room for it: its session is to end with this.
+  absl::Status refused;
 };
 struct SessionClosed {
   SessionId session = 0;
@@ -84,6 +87,8 @@ class Inbox {
  public:
   // Requests of clients that wait at once; more are refused.
   static constexpr size_t kMostRequests = 20'000;
+  // Of reports that wait, in memory.
+  static constexpr int64_t kMostReportBytes = int64_t{512} << 20;
 
   struct Contents {
     std::vector<ChangeEvent> changes;
@@ -100,10 +105,12 @@ class Inbox {
   absl::Status Request(ChangeEvent& event);
   absl::Status Request(QueryEvent& event);
 
-  // What the coordinator itself must hear is never refused; once closed it is dropped.
+  // What the coordinator itself must hear is never refused; once closed it is dropped. There is at
+  // most one end for each request that was taken.
   void Tell(ChangeEvent event);
   void Tell(QueryEvent event);
-  // Replaces a report of the same session that still waits.
+  // Replaces a report of the same session that still waits. Without room for it, the session's end
+  // is what waits.
   void TellReport(SessionId session, v1::NodeObserved observed);
   void TellCommitted(absl::Status status);
 
@@ -127,6 +134,7 @@ class Inbox {
   Contents contents_ ABSL_GUARDED_BY(mutex_);
   // Where in contents_.changes the waiting report of a session is.
   absl::flat_hash_map<SessionId, size_t> reports_ ABSL_GUARDED_BY(mutex_);
+  int64_t report_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "common/status_matchers.h"
 
 namespace accel {
@@ -47,6 +50,27 @@ TEST_F(InboxTest, OfReportsOnlyTheNewestWaits) {
   EXPECT_EQ(first.at, clock_.Now());
   Report(1, 3);
   EXPECT_EQ(inbox_.Take(true).changes.size(), 1u);
+}
+
+TEST_F(InboxTest, WaitingReportsAreBoundedTogether) {
+  v1::NodeObserved large;
+  large.set_name(std::string(int64_t{100} << 20, 'x'));
+  for (SessionId session = 1; session <= 6; ++session) inbox_.TellReport(session, large);
+  // The newest of a session takes the place of the one before, not more.
+  inbox_.TellReport(1, large);
+  Report(7, 1);
+  std::vector<SessionId> refused;
+  for (const ChangeEvent& change : inbox_.Take(true).changes) {
+    const auto& report = std::get<ReportEvent>(change);
+    if (report.refused.ok()) continue;
+    refused.push_back(report.session);
+    EXPECT_THAT(report.refused,
+                StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("at most 536870912")));
+    EXPECT_TRUE(report.observed.name().empty());
+  }
+  EXPECT_EQ(refused, std::vector<SessionId>{6});
+  inbox_.TellReport(6, large);
+  EXPECT_OK(std::get<ReportEvent>(inbox_.Take(true).changes.at(0)).refused);
 }
 
 TEST_F(InboxTest, ChangesWaitForACommitQuestionsDoNot) {

@@ -2,11 +2,37 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+
+#include "coordinator/core/job_state.h"
 
 namespace accel {
 namespace {
 
-v1::NodeStatus DescribeNode(const ClusterState& state, const NodeEntry& node, absl::Time now) {
+// What generations hold of a node.
+struct Held {
+  std::vector<v1::GenerationKey> running;
+  std::set<int> gpus;
+};
+
+std::map<std::string, Held> HeldByNode(const std::map<JobId, JobPtr>& jobs) {
+  std::map<std::string, Held> held;
+  for (const auto& [id, job] : jobs) {
+    if (!HoldsNodes(job->phase())) continue;
+    const v1::GenerationRecord& generation = *CurrentGeneration(*job);
+    for (const v1::Placement& placement : generation.placements()) {
+      Held& node = held[placement.node_id()];
+      v1::GenerationKey& key = node.running.emplace_back();
+      key.set_job_id(id.value());
+      key.set_generation(generation.generation());
+      node.gpus.insert(placement.gpu_ids().begin(), placement.gpu_ids().end());
+    }
+  }
+  return held;
+}
+
+v1::NodeStatus DescribeNode(const ClusterState& state, const NodeEntry& node, const Held& held,
+                            absl::Time now) {
   const v1::NodeObserved& observed = node.observed;
   v1::NodeStatus status;
   status.set_node_id(observed.node_id());
@@ -16,26 +42,20 @@ v1::NodeStatus DescribeNode(const ClusterState& state, const NodeEntry& node, ab
   *status.mutable_inventory() = observed.inventory();
   status.set_connected(IsConnected(state, node, now));
   status.set_refuses_work(WhyRefuses(node, now));
-  std::set<int> gpus;
-  for (const JobId& job : node.jobs) {
-    const v1::GenerationRecord& generation = *CurrentGeneration(state.jobs.at(job).job);
-    v1::GenerationKey* key = status.add_running();
-    key->set_job_id(job.value());
-    key->set_generation(generation.generation());
-    for (const v1::Placement& placement : generation.placements()) {
-      if (placement.node_id() != observed.node_id()) continue;
-      gpus.insert(placement.gpu_ids().begin(), placement.gpu_ids().end());
-    }
-  }
-  status.mutable_gpus_in_use()->Add(gpus.begin(), gpus.end());
+  for (const v1::GenerationKey& key : held.running) *status.add_running() = key;
+  status.mutable_gpus_in_use()->Add(held.gpus.begin(), held.gpus.end());
   return status;
 }
 
 }  // namespace
 
-v1::ListNodesResponse DescribeNodes(const ClusterState& state, absl::Time now) {
+v1::ListNodesResponse DescribeNodes(const ClusterState& state, const std::map<JobId, JobPtr>& jobs,
+                                    absl::Time now) {
+  std::map<std::string, Held> held = HeldByNode(jobs);
   v1::ListNodesResponse response;
-  for (const auto& [id, node] : state.nodes) *response.add_nodes() = DescribeNode(state, node, now);
+  for (const auto& [id, node] : state.nodes) {
+    *response.add_nodes() = DescribeNode(state, node, held[id.value()], now);
+  }
   std::sort(response.mutable_nodes()->begin(), response.mutable_nodes()->end(),
             [](const v1::NodeStatus& a, const v1::NodeStatus& b) {
               return a.name() != b.name() ? a.name() < b.name() : a.node_id() < b.node_id();

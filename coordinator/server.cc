@@ -18,6 +18,7 @@
 #include "coordinator/authentication.h"
 #include "coordinator/coordinator_loop.h"
 #include "coordinator/listener.h"
+#include "coordinator/refusal_log.h"
 #include "coordinator/service.h"
 #include "coordinator/store/memory_job_store.h"
 
@@ -63,9 +64,10 @@ class GrpcServer final : public Server {
   explicit GrpcServer(ServerOptions options)
       : store_(options.store != nullptr ? std::move(options.store)
                                         : std::make_unique<MemoryJobStore>()),
-        authentication_(std::move(options.token), options.clock),
+        refusals_(options.clock),
+        authentication_(std::move(options.token), &refusals_),
         loop_(LoopOptions(store_.get(), options)),
-        service_(&loop_, &authentication_) {}
+        service_(&loop_, &authentication_, &refusals_) {}
 
   ~GrpcServer() override {
     acceptor_.reset();  // gRPC would leak what it is handed from now on.
@@ -116,6 +118,7 @@ class GrpcServer final : public Server {
 
   std::string address_;
   const std::unique_ptr<JobStore> store_;
+  RefusalLog refusals_;
   Authentication authentication_;
   CoordinatorLoop loop_;
   CoordinatorService service_;

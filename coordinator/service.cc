@@ -122,7 +122,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* CoordinatorService:
   if (!refused.ok()) {
     return NewRefusal<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(refused);
   }
-  return NewAgentStream(&coordinator_);
+  return NewAgentStream(&coordinator_, &log_, context->peer());
 }
 
 grpc::ServerReadReactor<grpc::ByteBuffer>* CoordinatorService::RelayLogs(
@@ -130,7 +130,7 @@ grpc::ServerReadReactor<grpc::ByteBuffer>* CoordinatorService::RelayLogs(
   const grpc::Status refused = authentication_.Check(*context);
   if (!refused.ok()) return NewRefusal<grpc::ServerReadReactor<grpc::ByteBuffer>>(refused);
   *answer = ToBytes(v1::RelayLogsResponse());
-  return NewRelayStream(&coordinator_);
+  return NewRelayStream(&coordinator_, &log_, context->peer());
 }
 
 }  // namespace accel

@@ -9,6 +9,7 @@
 #include "coordinator/authentication.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/list_call.h"
+#include "coordinator/refusal_log.h"
 #include "coordinator/wire.h"
 #include "proto/service.grpc.pb.h"
 
@@ -32,9 +33,9 @@ using CoordinatorServiceOfBytes =
 // Thread-safe.
 class CoordinatorService final : public CoordinatorServiceOfBytes {
  public:
-  // Both outlive the service.
-  CoordinatorService(Coordinator* coordinator, Authentication* authentication)
-      : coordinator_(*coordinator), authentication_(*authentication) {}
+  // All of them outlive the service.
+  CoordinatorService(Coordinator* coordinator, Authentication* authentication, RefusalLog* log)
+      : coordinator_(*coordinator), authentication_(*authentication), log_(*log) {}
 
   grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer* bytes,
@@ -64,6 +65,7 @@ class CoordinatorService final : public CoordinatorServiceOfBytes {
 
   Coordinator& coordinator_;
   Authentication& authentication_;
+  RefusalLog& log_;
   const std::shared_ptr<AnswerRoom> answer_room_ = std::make_shared<AnswerRoom>();
 };
 

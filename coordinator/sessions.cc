@@ -23,8 +23,9 @@ void Sessions::Report(ReportEvent report, ClusterState* state, Changes* changes)
   const auto found = sessions_.find(report.session);
   if (found == sessions_.end()) {
     ++state->stale.sessions;
-    return;
+    return NoteStale(report.at, *state);
   }
+  if (!report.refused.ok()) return End(report.session, report.refused, state);
   Session& session = found->second;
   const NodeId node(report.observed.node_id());
   if (!session.node.empty() && session.node != node) {
@@ -32,20 +33,30 @@ void Sessions::Report(ReportEvent report, ClusterState* state, Changes* changes)
                state);
   }
   const std::string name = report.observed.name();
+  const absl::Time at = report.at;
+  const StaleCounts before = state->stale;
   SessionId superseded = 0;
   const absl::Status taken =
       Observe(report.session, std::move(report.observed), report.at, state, changes, &superseded);
-  if (!taken.ok()) return End(report.session, taken, state);
-  if (session.node.empty()) {
-    session.node = node;
-    LogInfo("node connected", {{"node", name}, {"node_id", node.value()}});
-  }
+  if (state->stale != before) NoteStale(at, *state);
   if (superseded != 0) {
     End(superseded,
         absl::AlreadyExistsError(
             absl::StrCat("node ", name, " (", node.value(), ") has connected over a newer stream")),
         state);
   }
+  if (!taken.ok()) return End(report.session, taken, state);
+  if (session.node.empty()) {
+    session.node = node;
+    LogInfo("node connected", {{"node", name}, {"node_id", node.value()}});
+  }
+}
+
+void Sessions::NoteStale(absl::Time now, const ClusterState& state) {
+  if (!stale_.Admit(now).has_value()) return;
+  LogWarning("refused what comes from the past",
+             {{"reports_of_older_streams", state.stale.sessions},
+              {"living_parts_of_older_generations", state.stale.generations}});
 }
 
 void Sessions::Drop(SessionId session, ClusterState* state) {

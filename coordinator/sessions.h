@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "common/log_throttle.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/core/cluster_state.h"
 #include "coordinator/inbox.h"
@@ -43,7 +44,10 @@ class Sessions {
 
   void Leave(SessionId session, const NodeId& node, ClusterState* state);
 
+  void NoteStale(absl::Time now, const ClusterState& state);
+
   LogHub& log_hub_;
+  LogThrottle stale_{absl::Minutes(1)};
   std::map<SessionId, Session> sessions_;
 };
 

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/grpc_status.h"
 #include "common/job_phase.h"
-#include "common/log.h"
 #include "common/status_macros.h"
 #include "coordinator/latest_box.h"
 #include "coordinator/wire.h"
@@ -62,7 +61,8 @@ using DesiredBox = LatestBox<DesiredPtr>;
 
 class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  explicit AgentStream(Coordinator* coordinator) : desired_(std::make_shared<DesiredBox>()) {
+  AgentStream(Coordinator* coordinator, RefusalLog* log, const std::string& peer)
+      : log_(*log), peer_(peer), desired_(std::make_shared<DesiredBox>()) {
     AgentCallbacks callbacks;
     callbacks.on_desired = [box = desired_](DesiredPtr desired) { box->Put(std::move(desired)); };
     callbacks.on_closed = [box = desired_](absl::Status why) { box->End(std::move(why)); };
@@ -77,7 +77,7 @@ class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
     const absl::Status parsed = Parse(reading_, kReportBounds, &observed);
     reading_.Clear();
     if (!parsed.ok()) {
-      LogWarning("an agent's report is refused", {{"why", parsed.ToString()}});
+      log_.Warn("refused a report", peer_, parsed.ToString());
       return desired_->End(parsed);
     }
     session_->Report(std::move(observed));
@@ -99,6 +99,8 @@ class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
     });
   }
 
+  RefusalLog& log_;
+  const std::string peer_;
   const std::shared_ptr<DesiredBox> desired_;
   std::unique_ptr<AgentSession> session_;
   grpc::ByteBuffer reading_;
@@ -107,7 +109,10 @@ class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
 
 class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
-  explicit RelayStream(Coordinator* coordinator) : coordinator_(coordinator) { StartRead(&bytes_); }
+  RelayStream(Coordinator* coordinator, RefusalLog* log, const std::string& peer)
+      : coordinator_(coordinator), log_(*log), peer_(peer) {
+    StartRead(&bytes_);
+  }
 
   void OnReadDone(bool ok) override {
     if (!ok) return Finish(grpc::Status::OK);
@@ -115,7 +120,7 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
     const absl::Status taken = Take(&chunk);
     bytes_.Clear();
     if (!taken.ok()) {
-      LogWarning("an agent's relay of output is refused", {{"why", taken.ToString()}});
+      log_.Warn("refused relayed output", peer_, taken.ToString());
       return Finish(ToGrpc(taken));
     }
     pipe_->Push(std::move(chunk), [this](bool more) {
@@ -152,6 +157,8 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   }
 
   Coordinator* const coordinator_;
+  RefusalLog& log_;
+  const std::string peer_;
   std::string reader_id_;
   std::shared_ptr<LogPipe> pipe_;
   grpc::ByteBuffer bytes_;
@@ -182,12 +189,13 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* NewReadLogsStream(Coordinator* coord
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* NewAgentStream(
-    Coordinator* coordinator) {
-  return new AgentStream(coordinator);
+    Coordinator* coordinator, RefusalLog* log, const std::string& peer) {
+  return new AgentStream(coordinator, log, peer);
 }
 
-grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator) {
-  return new RelayStream(coordinator);
+grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator, RefusalLog* log,
+                                                          const std::string& peer) {
+  return new RelayStream(coordinator, log, peer);
 }
 
 }  // namespace accel

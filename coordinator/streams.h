@@ -1,12 +1,15 @@
 // The streams of the gRPC service: each turns what gRPC asks and what the coordinator tells into
 // calls on a box or a pipe, one operation at a time, without a thread of its own. Each deletes
-// itself when gRPC is done with it.
+// itself when gRPC is done with it; the coordinator and the log outlive it.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <string>
+
 #include "coordinator/coordinator.h"
+#include "coordinator/refusal_log.h"
 #include "proto/service.pb.h"
 
 namespace accel {
@@ -18,9 +21,10 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* NewReadLogsStream(Coordinator* coord
                                                               const v1::ReadLogsRequest& request);
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* NewAgentStream(
-    Coordinator* coordinator);
+    Coordinator* coordinator, RefusalLog* log, const std::string& peer);
 
-grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator);
+grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator, RefusalLog* log,
+                                                          const std::string& peer);
 
 // A call that ends at once. Reactor is one of gRPC's server reactors.
 template <typename Reactor>

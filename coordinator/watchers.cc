@@ -17,6 +17,16 @@ absl::Status NoSuchJob(const JobId& job) {
 void Watchers::Publish(JobPtr job) {
   const JobId id(job->job_id());
   jobs_[id] = job;
+  TellAll(id, job);
+}
+
+void Watchers::Erase(const JobId& id) {
+  jobs_.erase(id);
+  if (by_job_.count(id) == 0) return;
+  if (const JobPtr end = Look(id)) TellAll(id, end);
+}
+
+void Watchers::TellAll(const JobId& id, const JobPtr& job) {
   const auto found = by_job_.find(id);
   if (found == by_job_.end()) return;
   const std::set<WatchId> watching = found->second;
@@ -26,18 +36,31 @@ void Watchers::Publish(JobPtr job) {
   }
 }
 
+JobPtr Watchers::Look(const JobId& id) const {
+  const auto job = jobs_.find(id);
+  if (job != jobs_.end()) return job->second;
+  const EndedJob* ended = ended_.Find(id);
+  return ended == nullptr ? nullptr : std::make_shared<const v1::Job>(ToJob(*ended));
+}
+
 void Watchers::Watch(WatchEvent watch) {
-  const auto job = jobs_.find(watch.job);
-  if (job == jobs_.end()) return watch.on_change(NoSuchJob(watch.job));
-  const bool final = IsFinal(job->second->phase());
-  if (!final && watchers_.size() >= kMostWatchers) {
+  const JobPtr job = Look(watch.job);
+  if (job == nullptr) return watch.on_change(NoSuchJob(watch.job));
+  if (IsFinal(job->phase())) return watch.on_change(job);
+  if (watchers_.size() >= kMostWatchers) {
     return watch.on_change(absl::ResourceExhaustedError(
         absl::StrCat(kMostWatchers, " watchers are being served; try again later")));
   }
-  if (final || job->second->version() > watch.known_version) watch.on_change(job->second);
-  if (final) return;
+  const int64_t bytes = static_cast<int64_t>(job->ByteSizeLong());
+  if (watched_bytes_ + bytes > kMostWatchedBytes) {
+    return watch.on_change(absl::ResourceExhaustedError(
+        absl::StrCat("the jobs that are being watched have ", watched_bytes_,
+                     " bytes, and at most ", kMostWatchedBytes, "; try again later")));
+  }
+  if (job->version() > watch.known_version) watch.on_change(job);
+  watched_bytes_ += bytes;
   by_job_[watch.job].insert(watch.watch);
-  watchers_.emplace(watch.watch, Watcher{watch.job, std::move(watch.on_change)});
+  watchers_.emplace(watch.watch, Watcher{watch.job, bytes, std::move(watch.on_change)});
 }
 
 void Watchers::Unwatch(WatchId watch) {
@@ -46,6 +69,7 @@ void Watchers::Unwatch(WatchId watch) {
   const auto job = by_job_.find(found->second.job);
   job->second.erase(watch);
   if (job->second.empty()) by_job_.erase(job);
+  watched_bytes_ -= found->second.bytes;
   watchers_.erase(found);
 }
 
@@ -54,17 +78,19 @@ void Watchers::List(ListJobsEvent list) const {
   if (list.job.empty()) {
     for (const auto& [id, job] : jobs_) listed.push_back(job);
   } else {
-    absl::StatusOr<JobPtr> job = Find(list.job);
-    if (!job.ok()) return list.done(std::move(job).status());
-    listed.push_back(*std::move(job));
+    JobPtr job = Look(list.job);
+    if (job == nullptr) return list.done(NoSuchJob(list.job));
+    listed.push_back(std::move(job));
   }
   list.done(std::move(listed));
 }
 
 absl::StatusOr<JobPtr> Watchers::Find(const JobId& job) const {
   const auto found = jobs_.find(job);
-  if (found == jobs_.end()) return NoSuchJob(job);
-  return found->second;
+  if (found != jobs_.end()) return found->second;
+  if (ended_.Find(job) == nullptr) return NoSuchJob(job);
+  return absl::NotFoundError(
+      absl::StrCat("job ", job.value(), " ended so long ago that only its end is known"));
 }
 
 void Watchers::Close() {

@@ -2,11 +2,13 @@
 // it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <vector>
 
 #include "coordinator/coordinator.h"
+#include "coordinator/core/ended_jobs.h"
 #include "coordinator/inbox.h"
 
 namespace accel {
@@ -14,18 +16,24 @@ namespace accel {
 class Watchers {
  public:
   static constexpr size_t kMostWatchers = 10'000;
+  // Of their jobs: a watcher that does not read keeps a version or two of its job in memory.
+  static constexpr int64_t kMostWatchedBytes = int64_t{256} << 20;
+
+  // What is known of jobs that are not kept; outlives this.
+  explicit Watchers(const EndedJobs* ended) : ended_(*ended) {}
 
   // The job has been committed like this. Tells its watchers.
   void Publish(JobPtr job);
-  // The job has been erased. Jobs are erased long after their final phase, so nobody watches any
-  // more.
-  void Erase(const JobId& job) { jobs_.erase(job); }
+  // The job has been erased. Who still watches it has not heard its end, because it ended just now
+  // and many others with it: that is told.
+  void Erase(const JobId& job);
 
   void Watch(WatchEvent watch);
   void Unwatch(WatchId watch);
   void List(ListJobsEvent list) const;
   // NOT_FOUND: no such job.
   absl::StatusOr<JobPtr> Find(const JobId& job) const;
+  const std::map<JobId, JobPtr>& jobs() const { return jobs_; }
 
   // Everybody hears UNAVAILABLE.
   void Close();
@@ -33,12 +41,19 @@ class Watchers {
  private:
   struct Watcher {
     JobId job;
+    int64_t bytes = 0;
     absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change;
   };
 
+  // The job, or what is left to tell of it. Null: neither.
+  JobPtr Look(const JobId& job) const;
+  void TellAll(const JobId& id, const JobPtr& job);
+
+  const EndedJobs& ended_;
   std::map<JobId, JobPtr> jobs_;
   std::map<WatchId, Watcher> watchers_;
   std::map<JobId, std::set<WatchId>> by_job_;
+  int64_t watched_bytes_ = 0;
 };
 
 }  // namespace accel

@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "coordinator/core/ended_jobs.h"
 #include "coordinator/core/job_id.h"
 #include "coordinator/core/node_health.h"
 #include "proto/job.pb.h"
@@ -32,8 +33,12 @@ struct Limits {
   absl::Duration cancel_grace = absl::Seconds(30);  // Cancel and time limit.
   absl::Duration failure_grace = absl::Seconds(5);
   int max_unfinished_jobs = 10'000;
-  int max_finished_jobs = 1'000;                // The newest are kept.
-  int64_t max_spec_bytes = int64_t{256} << 20;  // Of all jobs together.
+  int max_finished_jobs = 1'000;  // The newest are kept.
+  // In memory, of all jobs together with their generations. Finished jobs have what half of it the
+  // others leave.
+  int64_t max_job_bytes = int64_t{512} << 20;
+  int64_t max_report_bytes = int64_t{1} << 30;   // In memory, of all nodes' newest reports.
+  int64_t max_ended_bytes = int64_t{256} << 20;  // What is remembered of jobs no longer kept.
   int max_nodes = 10'000;
   int generations_per_node = 64;  // At once.
   int max_replans = 100;          // Of one job.
@@ -43,7 +48,7 @@ struct Limits {
   absl::Duration first_restart_pause = absl::Seconds(1);
   absl::Duration longest_restart_pause = absl::Minutes(1);
   absl::Duration steady_after = absl::Seconds(10);
-  int generation_records = 32;  // Of one job; the newest are kept.
+  int generation_records = 32;  // Of one job, at least 1; the newest are kept.
   // Above 0: the cluster has exactly this many nodes. Once they are connected, a job that does not
   // fit fails at once instead of waiting for more.
   int fixed_nodes = 0;
@@ -54,7 +59,8 @@ struct Limits {
 absl::Duration Heartbeat(const Limits& limits);
 
 struct NodeEntry {
-  v1::NodeObserved observed;  // The newest of its newest incarnation.
+  v1::NodeObserved observed;   // The newest of its newest incarnation.
+  int64_t observed_bytes = 0;  // In memory.
   SessionId session = 0;
   absl::Time joined;  // When its present stream brought the first report.
   absl::Time last_heard;
@@ -87,13 +93,18 @@ struct JobEntry {
   // The first revisions whose desired states ask nodes to start, to stop, the current generation.
   uint64_t start_revision = 0;
   uint64_t stop_revision = 0;
+  // In memory, as counted in ClusterState::job_bytes; of these, those of its newest generation and
+  // cause, which may still grow.
+  int64_t bytes = 0;
+  int64_t newest_bytes = 0;
 };
 
 // What was refused because it came from a past world (invariant 5).
 struct StaleCounts {
   int64_t sessions =
       0;  // Reports of a session that another has taken over from, or out of sequence.
-  int64_t generations = 0;  // Parts of generations that are over.
+  int64_t generations = 0;  // Parts with processes of generations that are over.
+  bool operator==(const StaleCounts&) const = default;
 };
 
 struct ClusterState {
@@ -106,12 +117,15 @@ struct ClusterState {
   uint64_t revision = 0;
   JobIdIssuer ids;
   std::map<NodeId, NodeEntry> nodes;
-  bool gpus_seen = false;          // Some node has reported one, also if that node is away now.
-  std::map<JobId, JobEntry> jobs;  // Ids sort by age.
+  bool gpus_seen = false;  // Some node has reported one, also if that node is away now.
+  absl::flat_hash_map<std::string, NodeId> node_names;  // Who had the name last.
+  std::map<JobId, JobEntry> jobs;                       // Ids sort by age.
   std::set<JobId> unfinished;
   std::deque<JobId> finished;  // Oldest first.
   absl::flat_hash_map<std::string, JobId> submits;
-  int64_t spec_bytes = 0;
+  EndedJobs ended;  // Those that were dropped from `jobs`.
+  int64_t job_bytes = 0;
+  int64_t report_bytes = 0;
   StaleCounts stale;
 };
 

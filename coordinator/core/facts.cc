@@ -7,25 +7,21 @@
 #include "common/job_phase.h"
 #include "common/status_macros.h"
 #include "coordinator/core/devices.h"
+#include "coordinator/core/identity.h"
+#include "coordinator/core/job_bytes.h"
 #include "coordinator/core/job_spec.h"
 #include "coordinator/core/job_state.h"
+#include "coordinator/core/report.h"
 
 namespace accel {
 namespace {
 
-constexpr size_t kMaxIdBytes = 128;
+constexpr size_t kMaxSubmitIdBytes = 128;
 
-absl::Status CheckName(absl::string_view what, const std::string& value) {
-  if (!value.empty() && value.size() <= kMaxIdBytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, " must have 1 to ", kMaxIdBytes, " characters, not ", value.size()));
-}
-
-absl::Status CheckReport(const v1::NodeObserved& report) {
-  ACCEL_RETURN_IF_ERROR(CheckName("node_id", report.node_id()));
-  ACCEL_RETURN_IF_ERROR(CheckName("incarnation", report.incarnation()));
-  ACCEL_RETURN_IF_ERROR(CheckName("name", report.name()));
-  return absl::OkStatus();
+absl::Status CheckSubmitId(const std::string& value) {
+  if (!value.empty() && value.size() <= kMaxSubmitIdBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("submit_id must have 1 to ", kMaxSubmitIdBytes,
+                                                 " characters, not ", value.size()));
 }
 
 // What no coordinator can have asked for is not true, and would be believed: a start would count as
@@ -55,11 +51,10 @@ absl::Status CheckRoom(const ClusterState& state, const v1::JobSpec& spec) {
         absl::StrCat("the queue is full: ", state.unfinished.size(),
                      " jobs wait or run; try again when some have ended"));
   }
-  const int64_t bytes = static_cast<int64_t>(spec.ByteSizeLong());
-  if (state.spec_bytes + bytes > state.limits.max_spec_bytes) {
+  if (state.job_bytes + ResidentBytes(spec) > state.limits.max_job_bytes) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the coordinator keeps at most ", state.limits.max_spec_bytes,
-                     " bytes of job descriptions; try again when some jobs have ended"));
+        absl::StrCat("the coordinator keeps at most ", state.limits.max_job_bytes,
+                     " bytes of jobs in memory; try again when some have ended"));
   }
   return absl::OkStatus();
 }
@@ -78,6 +73,11 @@ absl::Status MakeRoomForNode(ClusterState* state) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the cluster has its ", state->limits.max_nodes, " nodes"));
   }
+  state->report_bytes -= oldest->second.observed_bytes;
+  const auto name = state->node_names.find(oldest->second.observed.name());
+  if (name != state->node_names.end() && name->second == oldest->first) {
+    state->node_names.erase(name);
+  }
   state->nodes.erase(oldest);
   return absl::OkStatus();
 }
@@ -95,11 +95,37 @@ std::set<JobId> JobsOn(const ClusterState& state, const NodeId& node) {
   return jobs;
 }
 
+void TakeName(const v1::NodeObserved& report, const NodeEntry& node, ClusterState* state) {
+  const auto former = state->node_names.find(node.observed.name());
+  if (former != state->node_names.end() && former->second.value() == report.node_id()) {
+    state->node_names.erase(former);
+  }
+  state->node_names[report.name()] = NodeId(report.node_id());
+}
+
+// The newest report takes the place of the one before.
+absl::Status Keep(v1::NodeObserved report, ClusterState* state, NodeEntry* node) {
+  const int64_t bytes = static_cast<int64_t>(report.SpaceUsedLong());
+  const int64_t all = state->report_bytes - node->observed_bytes + bytes;
+  if (all > state->limits.max_report_bytes && bytes > node->observed_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the coordinator keeps at most ", state->limits.max_report_bytes,
+                     " bytes of nodes' reports in memory, and this one has ", bytes));
+  }
+  state->report_bytes = all;
+  node->observed_bytes = bytes;
+  node->observed = std::move(report);
+  return absl::OkStatus();
+}
+
 // The first report of a session, or one that breaks with what the session has said.
 absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& report, absl::Time now,
                                 ClusterState* state, SessionId* superseded) {
   const NodeId id(report.node_id());
   auto found = state->nodes.find(id);
+  if (found == state->nodes.end() || found->second.session < session) {
+    ACCEL_RETURN_IF_ERROR(CheckIdentity(*state, report, now));
+  }
   if (found == state->nodes.end()) {
     ACCEL_RETURN_IF_ERROR(MakeRoomForNode(state));
     found = state->nodes.emplace(id, NodeEntry{}).first;
@@ -118,19 +144,22 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
       node.consumed_sockets.clear();
       node.settled_from = 0;
     }
+    TakeName(report, node, state);
     node.observed.Clear();
     node.session = session;
     node.joined = now;
     node.health = NodeHealth{};
-  } else if (node.observed.incarnation() != report.incarnation()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the incarnation of node ", report.name(), " changed within one stream"));
+  } else if (node.observed.incarnation() != report.incarnation() ||
+             node.observed.name() != report.name()) {
+    return absl::InvalidArgumentError(absl::StrCat("the incarnation or the name of node ",
+                                                   report.name(), " changed within one stream"));
   }
   return &node;
 }
 
 void CountStaleGenerations(const v1::NodeObserved& report, ClusterState* state) {
   for (const v1::ObservedGeneration& part : report.generations()) {
+    if (part.state() == v1::ObservedGeneration::ENDED) continue;  // Until it is forgotten.
     const JobEntry* entry = FindJob(*state, JobId(part.job_id()));
     const v1::GenerationRecord* current =
         entry == nullptr ? nullptr : CurrentGeneration(entry->job);
@@ -159,15 +188,17 @@ void SettleSockets(NodeEntry* node) {
 
 absl::StatusOr<JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec, absl::Time wall,
                                 ClusterState* state, Changes* changes) {
-  ACCEL_RETURN_IF_ERROR(CheckName("submit_id", submit_id));
+  ACCEL_RETURN_IF_ERROR(CheckSubmitId(submit_id));
   const auto known = state->submits.find(submit_id);
   if (known != state->submits.end()) return known->second;
+  if (const EndedJob* ended = state->ended.FindBySubmit(submit_id)) return ended->id;
   ACCEL_RETURN_IF_ERROR(ValidateJobSpec(spec));
   ACCEL_RETURN_IF_ERROR(CheckRoom(*state, spec));
 
   const JobId id = state->ids.Next(wall);
-  state->spec_bytes += static_cast<int64_t>(spec.ByteSizeLong());
-  v1::Job& job = state->jobs[id].job;
+  JobEntry& entry = state->jobs[id];
+  CountBytes(ResidentBytes(spec), &entry, state);
+  v1::Job& job = entry.job;
   job.set_job_id(id.value());
   job.set_submit_id(submit_id);
   *job.mutable_spec() = std::move(spec);
@@ -184,6 +215,7 @@ absl::StatusOr<JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec, 
 
 absl::Status CancelJob(const JobId& id, bool at_once, ClusterState* state) {
   JobEntry* entry = FindJob(state, id);
+  if (entry == nullptr && state->ended.Find(id) != nullptr) return absl::OkStatus();
   if (entry == nullptr) return absl::NotFoundError(absl::StrCat("there is no job ", id.value()));
   if (IsFinal(entry->job.phase())) return absl::OkStatus();
   entry->cancel = true;
@@ -195,9 +227,9 @@ void RestoreJob(v1::Job job, absl::Time now, ClusterState* state) {
   const JobId id(job.job_id());
   state->ids.Skip(id);
   state->submits[job.submit_id()] = id;
-  state->spec_bytes += static_cast<int64_t>(job.spec().ByteSizeLong());
   JobEntry& entry = state->jobs[id];
   entry.job = std::move(job);
+  RestoreBytes(&entry, state);
   if (IsFinal(entry.job.phase())) {
     state->finished.push_back(id);
     return;
@@ -225,6 +257,7 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   *superseded = 0;
   ACCEL_RETURN_IF_ERROR(CheckReport(report));
   ACCEL_RETURN_IF_ERROR(CheckAgainst(*state, report));
+  CutTexts(&report);
   ACCEL_ASSIGN_OR_RETURN(NodeEntry * node, Bind(session, report, now, state, superseded));
   if (node->observed.sequence() >= report.sequence() && !node->observed.node_id().empty()) {
     ++state->stale.sessions;
@@ -232,7 +265,7 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   }
   CountStaleGenerations(report, state);
   const NodeId id(report.node_id());
-  node->observed = std::move(report);
+  ACCEL_RETURN_IF_ERROR(Keep(std::move(report), state, node));
   node->last_heard = now;
   state->gpus_seen |= !node->observed.inventory().gpus().empty();
   SettleSockets(node);
@@ -242,7 +275,18 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
 
 void CloseSession(SessionId session, const NodeId& node, ClusterState* state) {
   const auto found = state->nodes.find(node);
-  if (found != state->nodes.end() && found->second.session == session) found->second.session = 0;
+  if (found == state->nodes.end() || found->second.session != session) return;
+  NodeEntry& entry = found->second;
+  entry.session = 0;
+  if (!entry.jobs.empty()) return;
+  // What it ran matters to nobody any more; who it is, and was, does.
+  entry.observed.clear_generations();
+  entry.observed.clear_store_sockets();
+  v1::NodeObserved kept = entry.observed;  // A copy has no more than it needs.
+  entry.observed.Swap(&kept);
+  const int64_t bytes = static_cast<int64_t>(entry.observed.SpaceUsedLong());
+  state->report_bytes += bytes - entry.observed_bytes;
+  entry.observed_bytes = bytes;
 }
 
 }  // namespace accel

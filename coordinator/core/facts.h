@@ -31,8 +31,9 @@ void SortFinished(ClusterState* state);
 // takes the node over from an older session, which *superseded then names (0: none). This is the
 // one place that refuses what is stamped with an older incarnation, session, sequence or
 // generation, and counts it. INVALID_ARGUMENT: the report contradicts itself, its session, or what
-// was ever asked for. ALREADY_EXISTS: a newer session has taken the node over. RESOURCE_EXHAUSTED:
-// too many nodes. After an error the session is to be closed. A report that is out of sequence is
+// was ever asked for. ALREADY_EXISTS: a newer session has taken the node over. FAILED_PRECONDITION:
+// another agent that is alive has the node's id or name (identity.h). RESOURCE_EXHAUSTED: a bound,
+// which it names. After an error the session is to be closed. A report that is out of sequence is
 // OK and has no effect.
 absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
                      ClusterState* state, Changes* changes, SessionId* superseded);

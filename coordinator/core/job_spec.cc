@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/status_macros.h"
@@ -36,6 +37,13 @@ absl::Status CheckGrace(absl::string_view field, int64_t ms) {
   return Bad(field, absl::StrCat("must be 0 to ", kMaxGraceMillis, ", which is a day, not ", ms));
 }
 
+// A name that is wrong may be of any length.
+std::string Quoted(const std::string& text) {
+  constexpr size_t kShown = 64;
+  if (text.size() <= kShown) return absl::StrCat("\"", absl::Utf8SafeCHexEscape(text), "\"");
+  return absl::StrCat("\"", absl::Utf8SafeCHexEscape(text.substr(0, kShown)), "...\"");
+}
+
 bool HasNul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
 absl::Status CheckPath(absl::string_view field, const std::string& path) {
@@ -47,6 +55,10 @@ absl::Status CheckPath(absl::string_view field, const std::string& path) {
 
 absl::Status CheckProgram(const v1::JobSpec& spec) {
   if (spec.argv().empty() || spec.argv(0).empty()) return Bad("argv", "names no program");
+  if (spec.argv_size() > kMaxArguments) {
+    return Bad("argv",
+               absl::StrCat("has ", spec.argv_size(), " arguments; at most ", kMaxArguments));
+  }
   int64_t bytes = 0;
   for (const std::string& argument : spec.argv()) {
     if (HasNul(argument)) return Bad("argv", "contains a NUL byte");
@@ -75,13 +87,14 @@ absl::Status CheckEnv(const v1::JobSpec& spec) {
   for (const v1::EnvVar& variable : spec.env()) {
     if (variable.name().empty() || variable.name().find('=') != std::string::npos ||
         HasNul(variable.name())) {
-      return Bad("env", absl::StrCat("\"", variable.name(), "\" is not the name of a variable"));
+      return Bad("env", absl::StrCat(Quoted(variable.name()), " is not the name of a variable"));
     }
     if (const std::string set_by = SetByAccel(variable.name(), rights); !set_by.empty()) {
       return Bad("env", absl::StrCat(variable.name(), " cannot be chosen: ", set_by));
     }
     if (HasNul(variable.value())) {
-      return Bad("env", absl::StrCat("the value of ", variable.name(), " contains a NUL byte"));
+      return Bad("env",
+                 absl::StrCat("the value of ", Quoted(variable.name()), " contains a NUL byte"));
     }
     bytes += static_cast<int64_t>(variable.name().size() + variable.value().size()) + 2;
   }
@@ -128,7 +141,7 @@ absl::Status CheckManner(const v1::JobSpec& spec) {
   static const auto* const kPrecisions = new std::set<std::string>{"", "no", "fp16", "bf16", "fp8"};
   if (kPrecisions->count(spec.mixed_precision()) == 0) {
     return Bad("mixed_precision",
-               absl::StrCat("must be no, fp16, bf16 or fp8, not ", spec.mixed_precision()));
+               absl::StrCat("must be no, fp16, bf16 or fp8, not ", Quoted(spec.mixed_precision())));
   }
   return InRange("terminal_columns", spec.terminal_columns(), 0, kMaxTerminalColumns);
 }

@@ -9,6 +9,7 @@
 namespace accel {
 
 inline constexpr int64_t kMaxArgvBytes = 1 << 20;
+inline constexpr int kMaxArguments = 16'384;
 inline constexpr int64_t kMaxEnvBytes = 1 << 20;
 inline constexpr int kMaxNodesPerJob = 10'000;
 inline constexpr int kMaxProcessesPerNode = 1024;

@@ -109,6 +109,10 @@ TEST(JobSpec, RefusesWhatDoesNotAndNamesTheField) {
       {"argv", [](v1::JobSpec* s) { s->set_argv(0, ""); }},
       {"argv", [&](v1::JobSpec* s) { s->add_argv(nul); }},
       {"argv", [](v1::JobSpec* s) { s->add_argv(std::string(1 << 20, 'x')); }},
+      {"argv",
+       [](v1::JobSpec* s) {
+         for (int i = 0; i < 16'384; ++i) s->add_argv("x");
+       }},
       {"env", [](v1::JobSpec* s) { s->add_env(); }},
       {"env", [](v1::JobSpec* s) { s->add_env()->set_name("A=B"); }},
       {"env", [&](v1::JobSpec* s) { s->mutable_env(0)->set_value(nul); }},
@@ -154,6 +158,15 @@ TEST(JobSpec, RefusesWhatDoesNotAndNamesTheField) {
     EXPECT_THAT(ValidateJobSpec(spec),
                 StatusIs(absl::StatusCode::kInvalidArgument, StartsWith(spoiled.field + ": ")));
   }
+}
+
+TEST(JobSpec, AMistakeIsQuotedWithoutEnd) {
+  v1::JobSpec spec = Good();
+  spec.mutable_env(0)->set_name(std::string(1 << 19, '='));
+  EXPECT_LT(ValidateJobSpec(spec).message().size(), 200u);
+  spec = Good();
+  spec.set_mixed_precision(std::string(1 << 19, 'x'));
+  EXPECT_LT(ValidateJobSpec(spec).message().size(), 200u);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "common/check.h"
 #include "common/job_phase.h"
+#include "coordinator/core/job_bytes.h"
 #include "coordinator/core/job_state.h"
 #include "coordinator/core/restart_pause.h"
 
@@ -18,8 +19,10 @@ class Performer {
     v1::Job& job = entry.job;
     const Generation previous =
         job.generations().empty() ? 0 : CurrentGeneration(job)->generation();
-    if (job.generations_size() >= state_.limits.generation_records) {
-      job.mutable_generations()->erase(job.generations().begin());
+    SettleNewest(&entry, &state_);
+    while (job.generations_size() >= state_.limits.generation_records ||
+           (job.generations_size() > 1 && state_.job_bytes > state_.limits.max_job_bytes)) {
+      DropOldestRecord(&entry, &state_);
     }
     v1::GenerationRecord* record = job.add_generations();
     record->set_generation(previous + 1);
@@ -43,6 +46,7 @@ class Performer {
     entry.started = now_;
     entry.start_revision = ++state_.revision;
     job.clear_cause();
+    CountNewest(&entry, &state_);
     Transition(&job, v1::STARTING, start.reason);
     TouchNodes(job);
   }
@@ -68,6 +72,7 @@ class Performer {
     if (stop.cause.has_value()) {
       *job.mutable_cause() = *stop.cause;
       *Current(&job)->mutable_cause() = *stop.cause;
+      CountNewest(&entry, &state_);
     }
     // A cancel that came together with a failure is answered next.
     if (stop.next == v1::TO_CANCELLED) ForgetCancel(&entry);
@@ -94,6 +99,7 @@ class Performer {
       for (v1::FailureCause* cause : {job.mutable_cause(), record->mutable_cause()}) {
         cause->mutable_last_lines()->Assign(end.last_lines.begin(), end.last_lines.end());
       }
+      CountNewest(&entry, &state_);
     }
     TouchNodes(job);
     ++state_.revision;
@@ -122,8 +128,9 @@ class Performer {
     changes_.erase.insert(drop.job);
     ACCEL_CHECK(state_.finished.front() == drop.job, "the oldest finished job goes first");
     state_.finished.pop_front();
-    state_.spec_bytes -= static_cast<int64_t>(entry.job.spec().ByteSizeLong());
+    state_.job_bytes -= entry.bytes;
     state_.submits.erase(entry.job.submit_id());
+    state_.ended.Add(EndOf(entry.job), now_, state_.limits.max_ended_bytes);
     state_.jobs.erase(drop.job);
   }
 

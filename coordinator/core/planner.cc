@@ -48,7 +48,10 @@ Plan MakePlan(const ClusterState& state, absl::Time now) {
   }
   PlanQueue(state, queue, now, &plan.actions, &plan.wake_at);
   const int over = static_cast<int>(state.finished.size()) - state.limits.max_finished_jobs;
-  for (int i = 0; i < over; ++i) {
+  int64_t bytes = state.job_bytes;
+  for (int i = 0; i < static_cast<int>(state.finished.size()); ++i) {
+    if (i >= over && bytes <= state.limits.max_job_bytes / 2) break;
+    bytes -= state.jobs.at(state.finished[i]).bytes;
     plan.actions.push_back(DropJob{state.finished[i], "Only the newest finished jobs are kept."});
   }
   plan.reason = Summary(state, plan);

@@ -82,11 +82,105 @@ TEST_F(PlannerTest, TheQueueIsBounded) {
   EXPECT_OK(Submit());
 }
 
-TEST_F(PlannerTest, TheBytesOfDescriptionsAreBounded) {
-  state_.limits.max_spec_bytes = 2'000;
-  ASSERT_OK(Submit(1, 1'500));
-  EXPECT_THAT(Submit(1, 1'500), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("bytes")));
-  EXPECT_OK(Submit(1, 100));
+TEST_F(PlannerTest, TheBytesOfJobsAreBounded) {
+  state_.limits.max_job_bytes = 12'000;
+  ASSERT_OK(Submit(1, 4'000));
+  EXPECT_THAT(Submit(1, 4'000), StatusIs(absl::StatusCode::kResourceExhausted,
+                                         HasSubstr("at most 12000 bytes of jobs in memory")));
+  EXPECT_OK(Submit(1, 1));
+}
+
+TEST_F(PlannerTest, JobsAreCountedAsTheyAreInMemory) {
+  v1::JobSpec spec;
+  spec.set_nodes(1);
+  for (int i = 0; i < 10'000; ++i) spec.add_argv(i == 0 ? "x" : "");
+  ASSERT_OK(SubmitJob("many-arguments", spec, now_, &state_, &changes_));
+  EXPECT_GT(state_.job_bytes, 10'000 * 40);
+  EXPECT_LT(spec.ByteSizeLong(), 10'000u * 3);
+}
+
+TEST_F(PlannerTest, FinishedJobsMakeRoomForOthers) {
+  state_.limits.max_job_bytes = 40'000;
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 10; ++i) {
+    const auto job = Submit(1, 4'000);
+    ASSERT_OK(job) << i;
+    jobs.push_back(*job);
+    ASSERT_OK(CancelJob(*job, false, &state_));
+    Rest();
+    EXPECT_LE(state_.job_bytes, 20'000);
+  }
+  EXPECT_EQ(state_.jobs.count(jobs[0]), 0u);
+  EXPECT_EQ(state_.jobs.count(jobs[9]), 1u);
+}
+
+TEST_F(PlannerTest, RecordsOfGenerationsAreCountedAndMakeRoom) {
+  const auto fail = [this](const JobId& job, int generation, uint64_t sequence) {
+    v1::NodeObserved observed;
+    observed.set_node_id("a");
+    observed.set_name("a");
+    observed.set_incarnation("1");
+    observed.set_sequence(sequence);
+    v1::ObservedGeneration* part = observed.add_generations();
+    part->set_job_id(job.value());
+    part->set_generation(generation);
+    part->set_state(v1::ObservedGeneration::ENDED);
+    v1::ObservedWorker* worker = part->add_workers();
+    worker->mutable_exit()->set_kind(v1::ExitRecord::EXITED);
+    worker->mutable_exit()->set_code(1);
+    for (int i = 0; i < 4; ++i) worker->add_last_lines(std::string(4000, 'x'));
+    ASSERT_OK(Observe(1, observed, now_, &state_, &changes_, &superseded_));
+    Rest();
+  };
+  state_.limits.max_job_bytes = 300'000;
+  state_.limits.first_restart_pause = state_.limits.longest_restart_pause = absl::ZeroDuration();
+  ASSERT_OK(Report("a", 1, 1));
+  v1::JobSpec spec;
+  spec.add_argv("x");
+  spec.set_nodes(1);
+  spec.set_max_restarts(100);
+  const JobId job = SubmitJob("s", spec, now_, &state_, &changes_).value();
+  Rest();
+  for (int generation = 1; generation <= 20; ++generation) {
+    fail(job, generation, 1 + generation);
+    ASSERT_EQ(CurrentGeneration(Job(job))->generation(), generation + 1);
+    EXPECT_EQ(state_.job_bytes, state_.jobs.at(job).bytes);
+    EXPECT_LT(state_.job_bytes, 400'000);
+  }
+  // Fewer than 21, and than generation_records: each has 32 KB here.
+  EXPECT_LT(Job(job).generations_size(), 12);
+  EXPECT_GT(Job(job).generations_size(), 5);
+  // A copy that is counted anew, as after a restart, has the same.
+  ClusterState restored;
+  v1::Job copy;
+  copy.CopyFrom(Job(job));
+  RestoreJob(copy, now_, &restored);
+  EXPECT_NEAR(static_cast<double>(restored.job_bytes), static_cast<double>(state_.job_bytes),
+              0.1 * static_cast<double>(state_.job_bytes));
+}
+
+TEST_F(PlannerTest, ReportsAreCountedAndForgottenWithTheirStreams) {
+  v1::NodeObserved observed;
+  observed.set_node_id("a");
+  observed.set_name("a");
+  observed.set_incarnation("1");
+  observed.set_sequence(1);
+  for (int i = 0; i < 1000; ++i) observed.add_generations()->set_job_id("j");
+  ASSERT_OK(Observe(1, observed, now_, &state_, &changes_, &superseded_));
+  const int64_t bytes = state_.report_bytes;
+  EXPECT_GT(bytes, 100'000);
+  observed.set_sequence(2);
+  ASSERT_OK(Observe(1, observed, now_, &state_, &changes_, &superseded_));
+  EXPECT_EQ(state_.report_bytes, bytes);
+  state_.limits.max_report_bytes = bytes + 1000;
+  observed.set_node_id("b");
+  observed.set_name("b");
+  EXPECT_THAT(Observe(2, observed, now_, &state_, &changes_, &superseded_),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("bytes of nodes' reports")));
+  CloseSession(1, NodeId("a"), &state_);
+  EXPECT_LT(state_.report_bytes, 5'000);
+  EXPECT_EQ(state_.nodes.at(NodeId("a")).observed.name(), "a");
+  EXPECT_OK(Observe(3, observed, now_, &state_, &changes_, &superseded_));
 }
 
 TEST_F(PlannerTest, OnlyTheNewestFinishedJobsAreKept) {
@@ -101,11 +195,30 @@ TEST_F(PlannerTest, OnlyTheNewestFinishedJobsAreKept) {
   EXPECT_EQ(state_.submits.size(), 2u);
   EXPECT_EQ(changes_.erase, (std::set<JobId>{jobs[0], jobs[1]}));
   EXPECT_EQ(changes_.put, (std::set<JobId>{jobs[2], jobs[3]}));
-  EXPECT_THAT(CancelJob(jobs[0], false, &state_),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr(jobs[0].value())));
+  // Of the others their ends are remembered.
+  EXPECT_OK(CancelJob(jobs[0], false, &state_));
+  EXPECT_EQ(state_.ended.Find(jobs[0])->phase, v1::CANCELLED);
+  EXPECT_THAT(CancelJob(JobId("nope"), false, &state_),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nope")));
   int64_t bytes = 0;
-  for (const auto& [id, entry] : state_.jobs) bytes += entry.job.spec().ByteSizeLong();
-  EXPECT_EQ(state_.spec_bytes, bytes);
+  for (const auto& [id, entry] : state_.jobs) bytes += entry.bytes;
+  EXPECT_EQ(state_.job_bytes, bytes);
+}
+
+TEST_F(PlannerTest, ARepeatedSubmitIsTheSameJobHoweverManyHaveEndedSince) {
+  state_.limits.max_finished_jobs = 2;
+  v1::JobSpec spec;
+  spec.add_argv("x");
+  spec.set_nodes(1);
+  const JobId first = SubmitJob("first", spec, now_, &state_, &changes_).value();
+  ASSERT_OK(CancelJob(first, false, &state_));
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_OK(CancelJob(*Submit(), false, &state_));
+    Rest();
+  }
+  ASSERT_EQ(state_.jobs.count(first), 0u);
+  EXPECT_EQ(*SubmitJob("first", spec, now_, &state_, &changes_), first);
+  EXPECT_EQ(state_.jobs.count(first), 0u);
 }
 
 TEST_F(PlannerTest, TheNodesAreBounded) {
@@ -152,6 +265,7 @@ TEST_F(PlannerTest, OldGenerationRecordsGo) {
   for (int i = 2; i <= 6; ++i) {
     // Each incarnation knows nothing of what its predecessor ran.
     now_ += absl::Minutes(1);
+    CloseSession(static_cast<SessionId>(i - 1), NodeId("a"), &state_);
     ASSERT_OK(Report("a", static_cast<SessionId>(i), 1, absl::StrCat(i)));
     Rest();
   }
@@ -163,8 +277,8 @@ TEST_F(PlannerTest, OldGenerationRecordsGo) {
 // Invariant 5.
 TEST_F(PlannerTest, TheOneDoorRefusesThePast) {
   ASSERT_OK(Report("a", 1, 5, "old"));
+  CloseSession(1, NodeId("a"), &state_);
   ASSERT_OK(Report("a", 2, 1, "new"));
-  EXPECT_EQ(superseded_, 1u);
   EXPECT_THAT(Report("a", 1, 6, "old"),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("newer stream")));
   EXPECT_EQ(state_.stale.sessions, 1);

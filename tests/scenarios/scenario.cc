@@ -219,7 +219,11 @@ absl::Status Scenario::Link(const Words& words) {
     node.observed().set_refuses_work(Rest(words, 2));
     return Report(&node);
   }
-  if (words[0] == "restart") node.Restart();
+  if (words[0] == "restart") {
+    // The kernel closes the connection of a process that ends.
+    CloseSession(sessions_[words[1]], id, &state_);
+    node.Restart();
+  }
   node.muted = false;
   sessions_[words[1]] = next_session_++;
   return Report(&node);

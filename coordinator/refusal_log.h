@@ -1,0 +1,39 @@
+// Lines about what callers do wrong. They can do it as often as they like, so at most one line a
+// second is written, with the number of those that were left out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/log_throttle.h"
+
+namespace accel {
+
+// Thread-safe.
+class RefusalLog {
+ public:
+  explicit RefusalLog(Clock* clock) : clock_(clock) {}
+
+  void Warn(absl::string_view what, const std::string& peer, const std::string& why) {
+    std::optional<int64_t> others;
+    {
+      absl::MutexLock lock(&mutex_);
+      others = throttle_.Admit(clock_->Now());
+    }
+    if (!others.has_value()) return;
+    LogWarning(what, {{"peer", peer}, {"why", why}, {"others_since", *others}});
+  }
+
+ private:
+  Clock* const clock_;
+  absl::Mutex mutex_;
+  LogThrottle throttle_ ABSL_GUARDED_BY(mutex_){absl::Seconds(1)};
+};
+
+}  // namespace accel
