@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
+#include <initializer_list>
+
 #include "common/check.h"
 
 namespace accel {

@@ -4,27 +4,40 @@
 
 #include <thread>
 
+#include "common/clock.h"
+
 namespace accel {
 namespace {
 
-TEST(Wakeup, ANotificationBeforeTheWaitIsNotLost) {
+// Infinity and a lost notification would hang, so the bound is long and reaching it is the failure.
+constexpr absl::Duration kLong = absl::Minutes(2);
+
+absl::Duration TimeOf(Wakeup* wakeup, absl::Duration timeout) {
+  const absl::Time begin = SteadyClock()->Now();
+  wakeup->WaitFor(timeout);
+  return SteadyClock()->Now() - begin;
+}
+
+TEST(Wakeup, ANotificationBeforeTheWaitIsNotLostAndEndsOneWait) {
   Wakeup wakeup;
   wakeup.Notify();
-  wakeup.WaitFor(absl::InfiniteDuration());
+  wakeup.Notify();
+  EXPECT_LT(TimeOf(&wakeup, kLong), kLong);
+  EXPECT_GE(TimeOf(&wakeup, absl::Milliseconds(20)), absl::Milliseconds(20));
 }
 
 TEST(Wakeup, ANotificationEndsTheWait) {
   Wakeup wakeup;
   std::thread other([&wakeup] { wakeup.Notify(); });
-  wakeup.WaitFor(absl::InfiniteDuration());
+  EXPECT_LT(TimeOf(&wakeup, kLong), kLong);
   other.join();
 }
 
-TEST(Wakeup, TimeEndsTheWait) {
+TEST(Wakeup, TimeEndsTheWaitAndNotSooner) {
   Wakeup wakeup;
-  wakeup.WaitFor(absl::Milliseconds(1));
-  wakeup.WaitFor(absl::ZeroDuration());
-  wakeup.WaitFor(-absl::InfiniteDuration());
+  EXPECT_GE(TimeOf(&wakeup, absl::Milliseconds(20)), absl::Milliseconds(20));
+  EXPECT_LT(TimeOf(&wakeup, absl::ZeroDuration()), kLong);
+  EXPECT_LT(TimeOf(&wakeup, -absl::InfiniteDuration()), kLong);
 }
 
 }  // namespace

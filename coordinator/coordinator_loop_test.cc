@@ -1,89 +1,16 @@
-#include "coordinator/coordinator_loop.h"
-
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
-#include "common/status_matchers.h"
-#include "coordinator/store/faulty_job_store.h"
+#include "coordinator/coordinator_loop_fixture.h"
 #include "coordinator/store/memory_job_store.h"
 
-namespace accel {
+namespace accel::testing {
 namespace {
 
-using ::accel::testing::StatusIs;
 using ::testing::HasSubstr;
-
-v1::JobSpec Spec() {
-  v1::JobSpec spec;
-  spec.add_argv("train");
-  spec.set_nodes(1);
-  return spec;
-}
-
-v1::NodeObserved Observed(uint64_t sequence) {
-  v1::NodeObserved observed;
-  observed.set_node_id("id-a");
-  observed.set_name("a");
-  observed.set_incarnation("a-1");
-  observed.set_address("127.0.0.1");
-  observed.set_sequence(sequence);
-  return observed;
-}
-
-void AddGeneration(const std::string& job, int generation, v1::ObservedGeneration::State state,
-                   v1::NodeObserved* observed) {
-  v1::ObservedGeneration* part = observed->add_generations();
-  part->set_job_id(job);
-  part->set_generation(generation);
-  part->set_state(state);
-  v1::ObservedWorker* worker = part->add_workers();
-  if (state != v1::ObservedGeneration::ENDED) return;
-  worker->mutable_exit()->set_kind(v1::ExitRecord::EXITED);
-}
-
-// What an agent was told.
-struct Agent {
-  std::vector<DesiredPtr> desired;
-  std::optional<absl::Status> closed;
-  std::unique_ptr<AgentSession> session;
-};
-
-std::shared_ptr<Agent> Connect(Coordinator* coordinator) {
-  auto agent = std::make_shared<Agent>();
-  AgentCallbacks callbacks;
-  callbacks.on_desired = [agent](DesiredPtr desired) { agent->desired.push_back(desired); };
-  callbacks.on_closed = [agent](absl::Status status) { agent->closed = status; };
-  agent->session = coordinator->OpenAgentSession(std::move(callbacks));
-  return agent;
-}
-
-class CoordinatorLoopTest : public ::testing::Test {
- protected:
-  CoordinatorLoopTest() { EXPECT_OK(loop_.Load()); }
-
-  CoordinatorLoop::Options Options() {
-    CoordinatorLoop::Options options;
-    options.store = &store_;
-    options.clock = &clock_;
-    options.wall_clock = [] { return absl::FromUnixSeconds(1'800'000'000); };
-    return options;
-  }
-
-  // Submits; the answer lands in *result.
-  void Submit(const std::string& submit_id, std::optional<absl::StatusOr<JobId>>* result) {
-    loop_.SubmitJob(submit_id, Spec(), [result](absl::StatusOr<JobId> job) { *result = job; });
-    loop_.RunOnce();
-  }
-
-  FaultyJobStore store_;
-  SimulatedClock clock_;
-  CoordinatorLoop loop_{Options()};
-};
 
 TEST_F(CoordinatorLoopTest, AnswersAndPublishesOnlyWhatIsCommitted) {
   const auto agent = Connect(&loop_);
@@ -254,110 +181,6 @@ TEST_F(CoordinatorLoopTest, ANewerStreamOfANodeEndsTheOlder) {
   EXPECT_FALSE(second->closed.has_value());
 }
 
-TEST_F(CoordinatorLoopTest, AnotherAgentWithTheSameIdIsRefusedAndTheFirstGoesOn) {
-  const auto first = Connect(&loop_);
-  first->session->Report(Observed(1));
-  loop_.RunOnce();
-  const auto copy = Connect(&loop_);
-  v1::NodeObserved report = Observed(1);
-  report.set_incarnation("a-2");
-  report.set_boot_id("another");
-  copy->session->Report(report);
-  loop_.RunOnce();
-  ASSERT_TRUE(copy->closed.has_value());
-  EXPECT_THAT(*copy->closed,
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--state_dir")));
-  std::optional<absl::StatusOr<JobId>> job;
-  Submit("one", &job);
-  store_.Succeed();
-  loop_.RunOnce();
-  EXPECT_FALSE(first->closed.has_value());
-  EXPECT_EQ(first->desired.back()->generations_size(), 1);
-}
-
-TEST_F(CoordinatorLoopTest, ARepeatedSubmitAndALateWatcherHearTheEndOfAJobThatIsNotKept) {
-  CoordinatorLoop::Options options = Options();
-  options.limits.max_finished_jobs = 0;  // A job is dropped in the very batch that ends it.
-  MemoryJobStore store;
-  options.store = &store;
-  CoordinatorLoop loop(std::move(options));
-  ASSERT_OK(loop.Load());
-  std::vector<std::string> ids;
-  const auto submit = [&] {
-    loop.SubmitJob("one", Spec(), [&ids](absl::StatusOr<JobId> job) {
-      ASSERT_OK(job);
-      ids.push_back(job->value());
-    });
-    loop.RunOnce();
-  };
-  submit();
-  std::vector<v1::JobPhase> early, late;
-  const auto watch = [&](std::vector<v1::JobPhase>* seen) {
-    return loop.WatchJob(JobId(ids.at(0)), 0, [seen](absl::StatusOr<JobPtr> job) {
-      ASSERT_OK(job);
-      seen->push_back((*job)->phase());
-    });
-  };
-  const auto first = watch(&early);
-  loop.CancelJob(JobId(ids.at(0)), false, [](absl::Status status) { EXPECT_OK(status); });
-  loop.RunOnce();
-  EXPECT_EQ(early, (std::vector<v1::JobPhase>{v1::PENDING, v1::CANCELLED}));
-  const auto second = watch(&late);
-  loop.RunOnce();
-  EXPECT_EQ(late, std::vector<v1::JobPhase>{v1::CANCELLED});
-  submit();
-  EXPECT_EQ(ids, (std::vector<std::string>{ids.at(0), ids.at(0)}));
-}
-
-TEST_F(CoordinatorLoopTest, NodesAreDescribedAsCommitted) {
-  const auto agent = Connect(&loop_);
-  agent->session->Report(Observed(1));
-  loop_.RunOnce();
-  std::optional<absl::StatusOr<JobId>> job;
-  Submit("one", &job);  // Placed, but not stored yet.
-  std::vector<int> running;
-  const auto ask = [&] {
-    loop_.ListNodes([&running](absl::StatusOr<v1::ListNodesResponse> nodes) {
-      ASSERT_OK(nodes);
-      running.push_back(nodes->nodes(0).running_size());
-    });
-    loop_.RunOnce();
-  };
-  ask();
-  store_.Succeed();
-  loop_.RunOnce();
-  ask();
-  EXPECT_EQ(running, (std::vector<int>{0, 1}));
-}
-
-TEST_F(CoordinatorLoopTest, WatchersAreBoundedByWhatTheyMayHold) {
-  v1::JobSpec large = Spec();
-  for (int i = 0; i < 8; ++i) large.add_argv(std::string(100'000, 'x'));
-  std::optional<JobId> job;
-  loop_.SubmitJob("large", large, [&job](absl::StatusOr<JobId> id) { job = *std::move(id); });
-  loop_.RunOnce();
-  store_.Succeed();
-  loop_.RunOnce();
-  ASSERT_TRUE(job.has_value());
-  std::vector<std::unique_ptr<Subscription>> watches;
-  std::optional<absl::Status> refused;
-  const auto watch = [&] {
-    watches.push_back(loop_.WatchJob(*job, 0, [&refused](absl::StatusOr<JobPtr> seen) {
-      if (!seen.ok()) refused = seen.status();
-    }));
-    loop_.RunOnce();
-  };
-  while (!refused.has_value() && watches.size() < 2000) watch();
-  ASSERT_TRUE(refused.has_value());
-  EXPECT_THAT(*refused, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("bytes")));
-  EXPECT_GT(watches.size(), 100u);
-  watches.pop_back();
-  watches.pop_back();
-  refused.reset();
-  watch();
-  EXPECT_FALSE(refused.has_value());
-}
-
 TEST_F(CoordinatorLoopTest, AReportThatMakesNoSenseEndsItsStream) {
   const auto agent = Connect(&loop_);
   v1::NodeObserved report = Observed(1);
@@ -471,4 +294,4 @@ TEST(CoordinatorLoopThread, RunsAJobByItself) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::testing

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include "coordinator/core/job_state.h"
 

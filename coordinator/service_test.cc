@@ -80,14 +80,14 @@ TEST_F(AnyMethodTest, WhatWouldGrowInMemoryIsRefusedBeforeItDoes) {
   v1::SubmitJobRequest submit;
   for (int i = 0; i < 1'000'000; ++i) submit.mutable_spec()->add_argv();
   v1::NodeObserved report = Observed(1);
-  for (int i = 0; i < 1'000'000; ++i) report.add_generations();
+  for (int i = 0; i < 1'500'000; ++i) report.add_generations();
   v1::ListJobsRequest list;
   list.set_job_id(std::string(5000, 'x'));
   v1::LogChunk chunk;
   chunk.set_data(std::string(200'000, 'x'));
   const std::vector<std::tuple<std::string, std::string, std::string>> cases = {
       {"SubmitJob", submit.SerializeAsString(), "65536 elements"},
-      {"Agent", report.SerializeAsString(), "300000 elements"},
+      {"Agent", report.SerializeAsString(), "1000000 elements"},
       {"ListJobs", list.SerializeAsString(), "4096 bytes"},
       {"RelayLogs", chunk.SerializeAsString(), "LogChunk: has more than 73728 bytes"},
   };

@@ -15,8 +15,8 @@
 namespace accel {
 namespace {
 
-// 64 generations of 1,024 workers, with what is left to forget.
-constexpr WireBounds kReportBounds{16 << 20, 300'000};
+// 64 generations of 1,024 workers, and the results that wait to be forgotten.
+constexpr WireBounds kReportBounds{16 << 20, 1'000'000};
 constexpr WireBounds kChunkBounds{LogPipe::kMostChunkBytes + 8192, 64};
 
 // Writes what a source has, one message at a time, and finishes with the status that it ends with.

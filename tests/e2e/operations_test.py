@@ -161,6 +161,18 @@ class Daemons(cluster.ClusterTest):
         second.kill()
         self.assertEqual(self.submit("/bin/true").code, 0)
 
+    def test_a_name_belongs_to_one_live_node(self):
+        waiting, worker = self.running_job()
+        self.start_agent("other", flags=("--name", "n1"))
+        cluster.wait_until(lambda: "has this name and is alive" in self.log("other"), 20, "it says who has the name")
+        self.assertIn("--name", self.log("other"))
+        self.assertTrue(cluster.is_alive(worker))
+        self.assertEqual(self.accel("nodes", "--json").out.count('"connected": true'), 1)
+        # Once the first is gone for good, the name is free.
+        self.agents[0].kill()
+        cluster.wait_until(lambda: "connected to the coordinator" in self.log("other"), 60, "the second one has the name")
+        self.finish(waiting, 30)
+
     def test_a_second_coordinator_is_refused(self):
         taken = self.run_command(cluster.COORDINATOR, "--listen", "127.0.0.1:0", "--state_dir", self.path("coordinator"), seconds=10)
         self.assertEqual(taken.code, 1, taken)

@@ -1,0 +1,85 @@
+// A coordinator's loop over a store and a clock that tests command, and agents by hand. For tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/status_matchers.h"
+#include "coordinator/coordinator_loop.h"
+#include "coordinator/store/faulty_job_store.h"
+
+namespace accel::testing {
+
+inline v1::JobSpec Spec() {
+  v1::JobSpec spec;
+  spec.add_argv("train");
+  spec.set_nodes(1);
+  return spec;
+}
+
+inline v1::NodeObserved Observed(uint64_t sequence) {
+  v1::NodeObserved observed;
+  observed.set_node_id("id-a");
+  observed.set_name("a");
+  observed.set_incarnation("a-1");
+  observed.set_address("127.0.0.1");
+  observed.set_sequence(sequence);
+  return observed;
+}
+
+inline void AddGeneration(const std::string& job, int generation,
+                          v1::ObservedGeneration::State state, v1::NodeObserved* observed) {
+  v1::ObservedGeneration* part = observed->add_generations();
+  part->set_job_id(job);
+  part->set_generation(generation);
+  part->set_state(state);
+  v1::ObservedWorker* worker = part->add_workers();
+  if (state != v1::ObservedGeneration::ENDED) return;
+  worker->mutable_exit()->set_kind(v1::ExitRecord::EXITED);
+}
+
+// What an agent was told.
+struct Agent {
+  std::vector<DesiredPtr> desired;
+  std::optional<absl::Status> closed;
+  std::unique_ptr<AgentSession> session;
+};
+
+inline std::shared_ptr<Agent> Connect(Coordinator* coordinator) {
+  auto agent = std::make_shared<Agent>();
+  AgentCallbacks callbacks;
+  callbacks.on_desired = [agent](DesiredPtr desired) { agent->desired.push_back(desired); };
+  callbacks.on_closed = [agent](absl::Status status) { agent->closed = status; };
+  agent->session = coordinator->OpenAgentSession(std::move(callbacks));
+  return agent;
+}
+
+class CoordinatorLoopTest : public ::testing::Test {
+ protected:
+  CoordinatorLoopTest() { EXPECT_OK(loop_.Load()); }
+
+  CoordinatorLoop::Options Options() {
+    CoordinatorLoop::Options options;
+    options.store = &store_;
+    options.clock = &clock_;
+    options.wall_clock = [] { return absl::FromUnixSeconds(1'800'000'000); };
+    return options;
+  }
+
+  // Submits; the answer lands in *result.
+  void Submit(const std::string& submit_id, std::optional<absl::StatusOr<JobId>>* result) {
+    loop_.SubmitJob(submit_id, Spec(), [result](absl::StatusOr<JobId> job) { *result = job; });
+    loop_.RunOnce();
+  }
+
+  FaultyJobStore store_;
+  SimulatedClock clock_;
+  CoordinatorLoop loop_{Options()};
+};
+
+}  // namespace accel::testing
