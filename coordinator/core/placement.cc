@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 #include "coordinator/core/job_spec.h"
 
 namespace accel {
@@ -118,10 +119,11 @@ class Request {
     }
     if (rank == 1) return assignment;
     // The store is reached where its socket listens, by ranks of the same node too.
-    const v1::StoreSocket& socket = *FindSpareSocket(*match.front(), /*peers=*/match.size() > 1);
-    assignment.master_addr = socket.address();
-    assignment.master_port = socket.port();
-    assignment.placements.front().set_store_socket(socket.id());
+    const v1::StoreSocket* socket = FindSpareSocket(*match.front(), /*peers=*/match.size() > 1);
+    ACCEL_CHECK(socket != nullptr, "a match with a store has a spare socket on machine rank 0");
+    assignment.master_addr = socket->address();
+    assignment.master_port = socket->port();
+    assignment.placements.front().set_store_socket(socket->id());
     return assignment;
   }
 

@@ -6,14 +6,18 @@ import unittest
 
 from tests.e2e import cluster
 
-# Says hello to the rendezvous store in its own protocol (VALIDATE, PING) and wants its answer.
+# Says hello to the rendezvous store in its own protocol (VALIDATE, PING) and wants its answer. The store ends with the ranks
+# of its node, so each waits until all have been answered.
 WORKER = """
-import os, socket, struct
+import os, pathlib, socket, struct, time
 with socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])), timeout=20) as store:
     store.sendall(struct.pack("<BI", 0, 0x3C85F7CE) + struct.pack("<BI", 13, 4711))
     answer = store.recv(4, socket.MSG_WAITALL)
 assert answer == struct.pack("<I", 4711), answer
 print("store at", os.environ["MASTER_ADDR"])
+pathlib.Path("answered.%(ACCEL_JOB_ID)s.%(RANK)s" % os.environ).touch()
+while len(list(pathlib.Path().glob("answered.%(ACCEL_JOB_ID)s.*" % os.environ))) < int(os.environ["WORLD_SIZE"]):
+    time.sleep(0.02)
 """
 
 
