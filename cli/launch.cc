@@ -22,6 +22,7 @@
 #include "agent/find_shim.h"
 #include "agent/logs/log_paths.h"
 #include "agent/process/cgroup.h"
+#include "agent/process/open_files.h"
 #include "cli/job_spec.h"
 #include "cli/launch_dir.h"
 #include "cli/launch_flags.h"
@@ -264,6 +265,8 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   const auto spill = LaunchDir::Make(kMemoryFolder);
   const std::string spill_dir = spill.ok() ? (*spill)->path() : "";
   const UniqueFd signals = StopSignals();
+  // The relay holds two files of each worker open; workers get back what the user had.
+  const rlimit open_files = RaiseOpenFileLimit();
   const CgroupSupport cgroups = ProbeCgroups();
   ACCEL_ASSIGN_OR_RETURN(std::unique_ptr<LocalCluster> cluster,
                          LocalCluster::Start({.shim_path = shim,
@@ -271,7 +274,8 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
                                               .with_gpus = !spec.cpu(),
                                               .cgroups = cgroups,
                                               .inherit_fd = dir->lock_fd(),
-                                              .spill_dir = spill_dir}));
+                                              .spill_dir = spill_dir,
+                                              .open_files = open_files}));
   ACCEL_ASSIGN_OR_RETURN(const JobId id, Submit(cluster->coordinator(), spec));
   const std::string output =
       JobLogDir(spec.log_dir().empty() ? dir->path() : spec.log_dir(), id.value());

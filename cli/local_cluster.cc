@@ -53,6 +53,7 @@ void LocalCluster::RunAgent(const Options& options, v1::NodeObserved identity) {
   PosixShimHost shims({.shim_path = options.shim_path,
                        .cgroups = options.cgroups,
                        .inherit_fd = options.inherit_fd,
+                       .open_files = options.open_files,
                        .spill_dir = options.spill_dir});
   LocalLink link(&loop_);
   StoreSockets store_sockets(kAddress, 1);

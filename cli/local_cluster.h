@@ -2,7 +2,10 @@
 // reach them.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -26,6 +29,7 @@ class LocalCluster {
     CgroupSupport cgroups;
     int inherit_fd = -1;    // Every shim holds it open as long as it lives (a lock); -1: none.
     std::string spill_dir;  // For output that the jobs' folders refuse; empty: it is dropped.
+    std::optional<rlimit> open_files;  // RLIMIT_NOFILE of workers; none: this process's.
   };
 
   // Makes this process a subreaper. INTERNAL: a GPU driver that fails.

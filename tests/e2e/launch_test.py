@@ -78,6 +78,14 @@ class Output(cluster.Test):
         self.assertEqual(result.code, 0, result.err)
         self.assertEqual(result.out, "".join(f"{i}\n" for i in range(10000000, 10600001)))
 
+    def test_more_ranks_than_the_soft_limit_of_open_files(self):
+        # Two pipes and two files of each: the shim and the launch take what the hard limit allows.
+        limited = self.script("ulimit -Sn 64; exec \"$@\"", name="limited.sh")
+        result = self.run_command(limited, cluster.ACCEL, "launch", "--cpu", "--num_processes", 100,
+                                  self.script("echo limit $(ulimit -n)"))
+        self.assertEqual(result.code, 0, result.err)
+        self.assertEqual(sorted(result.out.splitlines()), sorted(f"[rank {rank}] limit 64" for rank in range(100)))
+
     def test_a_single_process_prints_as_it_is(self):
         result = self.launch(self.script("printf 'no newline'"))
         self.assertEqual(result.out, "no newline")
