@@ -22,7 +22,9 @@ Accelerator::Accelerator(const AcceleratorOptions& options)
       transfer_(std::make_shared<DeviceTransfer>(
           options.device_placement ? std::optional(device()) : std::nullopt, options.pin_memory,
           options.non_blocking)),
-      checkpointer_(std::make_shared<Checkpointer>(state_, options.project)) {
+      checkpointer_(std::make_shared<Checkpointer>(state_, options.project)),
+      parameter_check_(std::make_shared<ParameterCheck>(
+          options.parameter_check, options.debug || state_->environment.debug)) {
   GradientAccumulation accumulation = options.gradient_accumulation;
   accumulation.num_steps =
       state_->environment.gradient_accumulation_steps.value_or(accumulation.num_steps);
@@ -50,6 +52,7 @@ std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
   const auto operation = begin_operation("prepare");
   strategy->prepare(options_.data_parallel);
   state_->models.add(strategy, checkpointer_.get());
+  parameter_check_->add_model(strategy->module(), strategy);
   // Whoever holds the model holds the world in which it is reduced.
   struct Held {
     std::shared_ptr<ProcessState> state;
@@ -102,6 +105,7 @@ std::function<void()> Accelerator::generator_synchronization() const {
 void Accelerator::free_memory() {
   checkpointer_->clear();
   state_->models.release(checkpointer_.get());
+  parameter_check_->clear();
   if (scaler_ != nullptr) scaler_->clear();
   accumulation_->set_state({});
   if (device().is_cuda()) at::accelerator::emptyCache();

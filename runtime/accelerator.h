@@ -40,6 +40,7 @@
 #include "runtime/optim/lr_scheduler.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/optim/scheduler.h"
+#include "runtime/parallel/parameter_check.h"
 #include "runtime/parallel/sync_scope.h"
 #include "runtime/precision/autocast.h"
 #include "runtime/precision/loss_scaler.h"
@@ -271,15 +272,14 @@ class Accelerator : public Collectives, public Reporting {
   // project_dir/checkpoints/checkpoint_N, the next N. Returns once the state is copied, into memory
   // that is kept for the next save; then it is written in the background, and takes its name when
   // all of it is durable. Throws what the save before it failed with, as wait_for_save() does;
-  // CheckpointError, on all ranks, with the file and the system's reason; std::invalid_argument if
-  // the folder is a mount point, or there and no checkpoint; a symbolic link stands for where it
-  // leads. Collective: two broadcasts, one all-gather; one more for hooks; one broadcast for the
-  // first N of a run that has loaded nothing; inside a window, two all-reduces for each model and
-  // one per parameter.
+  // ParametersDiffer on all ranks if they have trained apart; CheckpointError, on all ranks, with
+  // the file and the system's reason; std::invalid_argument if the folder is a mount point, or
+  // there and no checkpoint; a symbolic link stands for where it leads. Collective: two broadcasts,
+  // two all-gathers; one more for hooks; one broadcast for the first N of a run that has loaded
+  // nothing; inside a window, two all-reduces for each model and one per parameter.
   void save_state(const std::string& folder = "");
 
-  // Returns when the last save_state() is durable. Throws CheckpointError if it is not. Collective:
-  // one broadcast.
+  // Returns when the last save_state() is durable, or throws CheckpointError. One broadcast.
   void wait_for_save();
 
   // Loads a checkpoint that any number of processes has saved, into the same objects prepared and
@@ -309,8 +309,7 @@ class Accelerator : public Collectives, public Reporting {
   std::uint64_t save_iteration() const { return checkpointer_->next_iteration(); }
   void set_save_iteration(std::uint64_t iteration) { checkpointer_->set_next_iteration(iteration); }
 
-  // The end of a run: waits for the last save_state() and ends the trackers. Throws as
-  // wait_for_save(). Collective: one broadcast.
+  // The end of a run: wait_for_save(), and the trackers end. Collective: one broadcast.
   void end_training();
 
  private:
@@ -353,6 +352,7 @@ class Accelerator : public Collectives, public Reporting {
   template <typename Optim>
   Optimizer<Optim> stepped(std::shared_ptr<Optim> optimizer) {
     checkpointer_->add_optimizer(optimizer);
+    parameter_check_->add_optimizer(optimizer);
     auto gradients = gradients_of(optimizer);
     return Optimizer<Optim>(std::move(optimizer), accumulation_, scaler_, std::move(gradients));
   }
@@ -393,6 +393,7 @@ class Accelerator : public Collectives, public Reporting {
   std::shared_ptr<const DeviceTransfer> transfer_;  // Of all loaders: one stream for copies.
   std::shared_ptr<Accumulation> accumulation_;
   std::shared_ptr<Checkpointer> checkpointer_;
+  std::shared_ptr<ParameterCheck> parameter_check_;
 };
 
 }  // namespace accel

@@ -9,6 +9,7 @@
 #include "runtime/core/data_parallel_options.h"
 #include "runtime/core/loss_scale.h"
 #include "runtime/core/mixed_precision.h"
+#include "runtime/core/parameter_check_options.h"
 #include "runtime/core/project_configuration.h"
 #include "runtime/core/rng_types.h"
 #include "runtime/core/scheduler_steps.h"
@@ -63,6 +64,8 @@ struct AcceleratorOptions {
   // Compare what the ranks bring to each collective first, which costs two more of them, and throw
   // DistributedOperationError instead of hanging. ACCELERATE_DEBUG_MODE says so too.
   bool debug = false;
+  // When the ranks make sure that they have not trained apart.
+  ParameterCheckOptions parameter_check = {};
   // How long to wait for a peer, in joining the world and in each collective.
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
 };

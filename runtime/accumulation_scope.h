@@ -22,7 +22,7 @@ class OpenBatch {
             std::vector<std::shared_ptr<torch::nn::Module>> modules,
             std::vector<std::shared_ptr<ParallelStrategy>> not_reduced)
       : accumulation_(std::move(accumulation)), modules_(std::move(modules)) {
-    pause_.emplace(std::move(not_reduced));
+    pause_.emplace(std::move(not_reduced), Sync::kWaiting);
   }
 
   // Whose it is, and the models that were named.

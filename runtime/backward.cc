@@ -52,6 +52,10 @@ void Accelerator::backward(const torch::Tensor& loss, const BackwardOptions& opt
     state_->uneven_inputs->announce(*models.front());
   }
   for (const auto& model : models) model->agree_on_changes();
+  // Ranks that have ended would not take part in it, nor would its count go on there.
+  if (!models.empty() && state_->uneven_inputs == nullptr) {
+    parameter_check_->begin_pass(*state_->communicator);
+  }
   GradientPass gradients(state_->gradients);
   const int divisor = accumulation_->loss_divisor();
   const torch::Tensor share = scaled(divisor == 1 ? loss : loss / divisor,

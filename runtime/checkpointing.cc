@@ -38,6 +38,7 @@ void Accelerator::load_module(torch::nn::Module& module, const std::string& path
 void Accelerator::save_state(const std::string& folder) {
   const auto operation = begin_operation("save_state");
   if (scaler_ != nullptr && !sync_gradients()) scaler_->settle();
+  if (use_distributed()) parameter_check_->begin_save(*state_->communicator);
   checkpointer_->save(folder);
 }
 

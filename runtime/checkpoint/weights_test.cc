@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <torch/nn/modules/linear.h>
 
 #include <fstream>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "runtime/checkpoint/checkpoint_folder.h"
 #include "runtime/core/checkpoint_error.h"
 #include "runtime/testing/disk_faults.h"
+#include "runtime/testing/training.h"
 
 namespace accel {
 namespace {

@@ -63,12 +63,19 @@ class ParallelStrategy {
 
   // While there are pauses and it is not forced, backward passes go on without the collective calls
   // above.
+  // While there are others than waits, ranks may step on gradients of their own.
   void add_pauses(int count) { pauses_ += count; }
+  void add_waits(int count) {
+    pauses_ += count;
+    waits_ += count;
+  }
   void add_forced(int count) { forced_ += count; }
   bool is_paused() const { return pauses_ > 0 && forced_ == 0; }
+  bool may_train_apart() const { return pauses_ > waits_; }
 
  private:
   int pauses_ = 0;
+  int waits_ = 0;
   int forced_ = 0;
 };
 

@@ -9,8 +9,9 @@
 namespace accel {
 
 enum class Sync {
-  kPaused,  // Backward passes leave each process's own gradients in the models.
-  kForced,  // They reduce, whatever kPaused scopes there are.
+  kPaused,   // Backward passes leave each process's own gradients in the models.
+  kWaiting,  // The same in a batch of a window that is not its last: optimizers do not step.
+  kForced,   // They reduce, whatever kPaused scopes there are.
 };
 
 // While it lives, it holds for these models. Null models are passed over; scopes of one model may
@@ -30,7 +31,17 @@ class SyncScope {
   void add(int scopes) {
     for (const auto& model : models_) {
       if (model == nullptr) continue;
-      sync_ == Sync::kPaused ? model->add_pauses(scopes) : model->add_forced(scopes);
+      switch (sync_) {
+        case Sync::kPaused:
+          model->add_pauses(scopes);
+          break;
+        case Sync::kWaiting:
+          model->add_waits(scopes);
+          break;
+        case Sync::kForced:
+          model->add_forced(scopes);
+          break;
+      }
     }
   }
 
