@@ -30,6 +30,16 @@ void CallQueue::end() {
   if (goes_on) changed_.notify_one();
 }
 
+void CallQueue::go_on(std::function<void()> call, std::function<void()> report) {
+  {
+    const std::lock_guard lock(mutex_);
+    calls_.push_front({std::move(call), std::move(report)});
+    runs_ = false;
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  }
+  changed_.notify_one();
+}
+
 void CallQueue::add(std::function<void()> call, std::function<void()> report) {
   {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// Calls that run one at a time, in the order in which they were added: on a thread of the queue's
+// Calls that run one at a time, in the order in which they were made: on a thread of the queue's
 // own, or on the caller's where nothing is before them.
 #pragma once
 
@@ -19,15 +19,12 @@ class CallQueue {
   CallQueue(const CallQueue&) = delete;
   CallQueue& operator=(const CallQueue&) = delete;
 
-  // Runs `call` now, on this thread, and returns true; false, and nothing, if another call is
-  // queued or runs. What `call` throws comes out.
-  template <typename Call>
-  bool run_if_idle(Call&& call) {
-    if (!begin()) return false;
-    const Turn turn{*this};
-    call();
-    return true;
-  }
+  // Takes the turn, for a call that the caller makes itself. False, and nothing, if another call is
+  // queued or runs. end() gives the turn back; so does go_on(), after which the call goes on as
+  // add() says, before all others.
+  bool begin();
+  void end();
+  void go_on(std::function<void()> call, std::function<void()> report);
 
   // Returns at once. `call` runs after all calls before it. Then the queue is idle, or goes on with
   // the next one, and `report` runs: whoever hears from it that the call is over finds the queue
@@ -35,16 +32,10 @@ class CallQueue {
   void add(std::function<void()> call, std::function<void()> report);
 
  private:
-  struct Turn {
-    ~Turn() { queue.end(); }
-    CallQueue& queue;
-  };
   struct Queued {
     std::function<void()> call, report;
   };
 
-  bool begin();
-  void end();
   void run();
 
   std::mutex mutex_;

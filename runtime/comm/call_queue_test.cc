@@ -4,7 +4,6 @@
 
 #include <future>
 #include <memory>
-#include <stdexcept>
 #include <vector>
 
 namespace accel {
@@ -22,13 +21,6 @@ struct HeldCall {
     };
   }
 };
-
-TEST(CallQueueTest, RunsOnTheCallersThreadWhereNothingIsBeforeIt) {
-  CallQueue queue;
-  std::thread::id ran_on;
-  EXPECT_TRUE(queue.run_if_idle([&] { ran_on = std::this_thread::get_id(); }));
-  EXPECT_EQ(ran_on, std::this_thread::get_id());
-}
 
 TEST(CallQueueTest, AddingDoesNotWaitForTheCall) {
   HeldCall held;
@@ -48,7 +40,7 @@ TEST(CallQueueTest, CallsRunInOrderAndNoneOvertakes) {
     queue.add(held.body(), nothing);
     for (int i = 0; i < 100; ++i) queue.add([&order, i] { order.push_back(i); }, nothing);
     held.begun.get_future().wait();
-    EXPECT_FALSE(queue.run_if_idle([&] { order.push_back(-1); }));
+    EXPECT_FALSE(queue.begin());
     held.let_go.set_value();
   }
   ASSERT_EQ(order.size(), 100u);
@@ -59,11 +51,25 @@ TEST(CallQueueTest, ACallAddedDuringOneOnTheCallersThreadWaitsForIt) {
   bool ended = false;
   std::promise<bool> seen;
   CallQueue queue;
-  queue.run_if_idle([&] {
-    queue.add([&] { seen.set_value(ended); }, nothing);
-    ended = true;
-  });
+  ASSERT_TRUE(queue.begin());
+  EXPECT_FALSE(queue.begin());
+  queue.add([&] { seen.set_value(ended); }, nothing);
+  ended = true;
+  queue.end();
   EXPECT_TRUE(seen.get_future().get());
+}
+
+TEST(CallQueueTest, ACallThatGoesOnOnTheThreadStaysBeforeThoseAfterIt) {
+  std::vector<int> order;
+  std::promise<void> last;
+  CallQueue queue;
+  ASSERT_TRUE(queue.begin());
+  queue.add([&] { order.push_back(2); }, [&] { last.set_value(); });
+  queue.go_on([&] { order.push_back(1); }, nothing);
+  last.get_future().wait();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+  EXPECT_TRUE(queue.begin());
+  queue.end();
 }
 
 TEST(CallQueueTest, WhoHearsThatACallIsOverFindsTheQueueIdle) {
@@ -72,7 +78,8 @@ TEST(CallQueueTest, WhoHearsThatACallIsOverFindsTheQueueIdle) {
     std::promise<void> over;
     queue.add(nothing, [&] { over.set_value(); });
     over.get_future().wait();
-    EXPECT_TRUE(queue.run_if_idle(nothing));
+    ASSERT_TRUE(queue.begin());
+    queue.end();
   }
 }
 
@@ -84,12 +91,6 @@ TEST(CallQueueTest, WhatACallHoldsIsLetGoOfWithIt) {
   queue.add([&] { next.set_value(); }, nothing);
   next.get_future().wait();
   EXPECT_EQ(held.use_count(), 1);
-}
-
-TEST(CallQueueTest, AnExceptionOnTheCallersThreadComesOutAndEndsTheTurn) {
-  CallQueue queue;
-  EXPECT_THROW(queue.run_if_idle([] { throw std::runtime_error("no"); }), std::runtime_error);
-  EXPECT_TRUE(queue.run_if_idle(nothing));
 }
 
 }  // namespace

@@ -2,12 +2,14 @@
 
 #include <ATen/ThreadLocalState.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "runtime/comm/call_queue.h"
 #include "runtime/comm/element_reduction.h"
 #include "runtime/comm/shared_memory_exchange.h"
+#include "runtime/comm/shared_memory_wait.h"
 
 namespace accel {
 namespace {
@@ -20,28 +22,38 @@ using Timeout = std::chrono::milliseconds;
 
 // Up to this size a call that finds its peers there takes no longer than handing it to another
 // thread.
-constexpr std::size_t kInlineBytes = 128 << 10;
+constexpr std::size_t kSmallBytes = 128 << 10;
+
+// So long an asynchronous reduction waits for peers on its caller's thread, which may have better
+// things to do: longer than ranks that are equally fast come after one another.
+constexpr Timeout kPatience(2);
+
+// What a call does, on whatever thread. False if it would wait for long and may not: then it is
+// called once more, to go on.
+using Body = std::function<bool(bool may_wait)>;
 
 // A call and its outcome.
 class ExchangeWork final : public Work {
  public:
-  ExchangeWork(int rank, OpType type, Tensors outputs, std::function<void()> body)
+  ExchangeWork(int rank, OpType type, Tensors outputs, Body body)
       : Work(rank, type),
         outputs_(std::move(outputs)),
         body_(std::move(body)),
         future_(c10::make_intrusive<c10::ivalue::Future>(
             c10::ListType::create(c10::TensorType::get()))) {}
 
-  void run() {
+  // Whether it is over.
+  bool run(bool may_wait) {
     try {
-      body_();
+      if (!body_(may_wait)) return false;
     } catch (...) {
       error_ = std::current_exception();
     }
     body_ = nullptr;
+    return true;
   }
 
-  // After run(): lets go of who waits.
+  // Once it is: lets go of who waits.
   void report() {
     finish(error_);
     error_ == nullptr ? future_->markCompleted(c10::IValue(outputs_)) : future_->setError(error_);
@@ -52,7 +64,7 @@ class ExchangeWork final : public Work {
 
  private:
   const Tensors outputs_;
-  std::function<void()> body_;
+  Body body_;
   std::exception_ptr error_;
   const c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
@@ -82,7 +94,8 @@ class SharedMemoryBackend final : public c10d::Backend {
       : Backend(segment->rank(), segment->world_size()),
         exchange_(std::move(segment)),
         make_gloo_(std::move(make_gloo)),
-        timeout_(timeout) {}
+        timeout_(timeout),
+        has_cores_(usable_cores() >= 2 * getSize()) {}
 
   // Calls that nobody has waited for end with an error: their peers may never come.
   ~SharedMemoryBackend() override { exchange_.leave(); }
@@ -95,14 +108,27 @@ class SharedMemoryBackend final : public c10d::Backend {
                                     : Reduction{};
     if (reduction.function == nullptr) return gloo().allreduce(tensors, options);
     const bool is_mean = options.reduceOp == c10d::ReduceOp::AVG;
-    auto body = [=, this, tensor = tensors[0], timeout = or_default(options.timeout)] {
-      const Packed packed(tensor);
-      exchange_.all_reduce(packed.data(), static_cast<std::size_t>(tensor.numel()), reduction,
-                           timeout);
-      packed.commit();
+    auto body = [=, this, tensor = tensors[0], timeout = or_default(options.timeout),
+                 packed = std::optional<Packed>()](bool may_wait) mutable {
+      const auto elements = static_cast<std::size_t>(tensor.numel());
+      if (packed) {
+        exchange_.finish_all_reduce(packed->data(), elements, reduction);
+      } else if (packed.emplace(tensor); may_wait) {
+        exchange_.all_reduce(packed->data(), elements, reduction, timeout);
+      } else if (!exchange_.try_all_reduce(packed->data(), elements, reduction, timeout,
+                                           kPatience)) {
+        return false;
+      }
+      packed->commit();
       if (is_mean) tensor.div_(getSize());
+      return true;
     };
-    return call(OpType::ALLREDUCE, tensors, tensors[0].nbytes(), options.asyncOp, std::move(body));
+    const bool here = tensors[0].nbytes() <= kSmallBytes || !has_cores_;
+    return call(OpType::ALLREDUCE, tensors,
+                !options.asyncOp ? Start::kHere
+                : here           ? Start::kHereIfPeersCome
+                                 : Start::kOnThread,
+                std::move(body));
   }
 
   WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override {
@@ -113,7 +139,8 @@ class SharedMemoryBackend final : public c10d::Backend {
       exchange_.broadcast(packed.data(), packed.bytes(), root, timeout);
       if (root != getRank()) packed.commit();
     };
-    return call(OpType::BROADCAST, tensors, tensors[0].nbytes(), options.asyncOp, std::move(body));
+    return call(OpType::BROADCAST, tensors, start_of(options, tensors[0].nbytes()),
+                whole(std::move(body)));
   }
 
   WorkPtr allgather(std::vector<Tensors>& outputs, Tensors& inputs,
@@ -135,8 +162,8 @@ class SharedMemoryBackend final : public c10d::Backend {
       exchange_.all_gather(mine.data(), outs, mine.bytes(), timeout);
       for (const Packed& one : theirs) one.commit();
     };
-    return call(OpType::ALLGATHER, outputs[0], inputs[0].nbytes(), options.asyncOp,
-                std::move(body));
+    return call(OpType::ALLGATHER, outputs[0], start_of(options, inputs[0].nbytes()),
+                whole(std::move(body)));
   }
 
   WorkPtr _allgather_base(at::Tensor& output, at::Tensor& input,
@@ -156,8 +183,8 @@ class SharedMemoryBackend final : public c10d::Backend {
       exchange_.all_gather(mine.data(), outs, mine.bytes(), timeout);
       all.commit();
     };
-    return call(OpType::_ALLGATHER_BASE, {output}, input.nbytes(), options.asyncOp,
-                std::move(body));
+    return call(OpType::_ALLGATHER_BASE, {output}, start_of(options, input.nbytes()),
+                whole(std::move(body)));
   }
 
   WorkPtr scatter(Tensors& outputs, std::vector<Tensors>& inputs,
@@ -182,12 +209,13 @@ class SharedMemoryBackend final : public c10d::Backend {
       exchange_.scatter(slices, mine.data(), mine.bytes(), root, timeout);
       mine.commit();
     };
-    return call(OpType::SCATTER, outputs, outputs[0].nbytes(), options.asyncOp, std::move(body));
+    return call(OpType::SCATTER, outputs, start_of(options, outputs[0].nbytes()),
+                whole(std::move(body)));
   }
 
   WorkPtr barrier(const c10d::BarrierOptions& options) override {
     auto body = [this, timeout = or_default(options.timeout)] { exchange_.barrier(timeout); };
-    return call(OpType::BARRIER, {}, 0, options.asyncOp, std::move(body));
+    return call(OpType::BARRIER, {}, start_of(options, 0), whole(std::move(body)));
   }
 
   WorkPtr allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) override {
@@ -232,18 +260,41 @@ class SharedMemoryBackend final : public c10d::Backend {
   void shutdown() override { exchange_.abort(); }
 
  private:
-  // What the caller waits for at once, or is over soon, runs on its own thread: see
-  // docs/decisions/0017. It never overtakes a call before it. `body` throws what the work shall.
-  WorkPtr call(OpType type, Tensors outputs, std::size_t bytes, bool is_async,
-               std::function<void()> body) {
+  // On which thread a call begins, if no other is before it: see docs/decisions/0017.
+  enum class Start {
+    kHere,             // What the caller waits for at once.
+    kHereIfPeersCome,  // It goes on on the thread if they do not come soon.
+    kOnThread,
+  };
+
+  template <typename Options>
+  static Start start_of(const Options& options, std::size_t bytes) {
+    return !options.asyncOp || bytes <= kSmallBytes ? Start::kHere : Start::kOnThread;
+  }
+
+  // Of a call that always waits for its peers.
+  template <typename Function>
+  static Body whole(Function function) {
+    return [function = std::move(function)](bool) {
+      function();
+      return true;
+    };
+  }
+
+  // No call overtakes one before it. `body` throws what the work shall.
+  WorkPtr call(OpType type, Tensors outputs, Start start, Body body) {
     auto work =
         c10::make_intrusive<ExchangeWork>(getRank(), type, std::move(outputs), std::move(body));
-    if ((!is_async || bytes <= kInlineBytes) && calls_.run_if_idle([&] { work->run(); })) {
+    const bool here = start != Start::kOnThread && calls_.begin();
+    if (here && work->run(/*may_wait=*/start == Start::kHere)) {
+      calls_.end();
       work->report();
-    } else {
-      calls_.add(with_state_of_this_thread([work] { work->run(); }),
-                 with_state_of_this_thread([work] { work->report(); }));
+      return work;
     }
+    auto rest = with_state_of_this_thread([work] { work->run(/*may_wait=*/true); });
+    auto report = with_state_of_this_thread([work] { work->report(); });
+    here ? calls_.go_on(std::move(rest), std::move(report))
+         : calls_.add(std::move(rest), std::move(report));
     return work;
   }
 
@@ -268,6 +319,9 @@ class SharedMemoryBackend final : public c10d::Backend {
   SharedMemoryExchange exchange_;  // Used by calls alone, but for its end.
   const MakeBackend make_gloo_;
   const Timeout timeout_;
+  // One for a thread beside each rank. Else it would take its time from the rank's own, and the
+  // ranks from one another.
+  const bool has_cores_;
   c10::intrusive_ptr<c10d::Backend> gloo_;
   CallQueue calls_;
 };

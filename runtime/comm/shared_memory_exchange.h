@@ -36,6 +36,13 @@ struct Reduction {
 class SharedMemoryExchange {
  public:
   using Timeout = std::chrono::milliseconds;
+  enum Kind : std::uint32_t {
+    kAllReduce,
+    kBroadcast,
+    kAllGather,
+    kScatter,
+    kBarrier
+  };  // Of calls.
 
   explicit SharedMemoryExchange(std::unique_ptr<SharedMemorySegment> segment);
   ~SharedMemoryExchange();  // Leaves.
@@ -45,6 +52,12 @@ class SharedMemoryExchange {
 
   // In place, element by element in the order of ring_chunks.h.
   void all_reduce(void* data, std::size_t elements, const Reduction& reduction, Timeout timeout);
+
+  // The same if every peer takes part within `patience`. Else false: then finish_all_reduce(), with
+  // the same tensor, goes on with the call, on any thread and before any other call.
+  bool try_all_reduce(void* data, std::size_t elements, const Reduction& reduction, Timeout timeout,
+                      Timeout patience);
+  void finish_all_reduce(void* data, std::size_t elements, const Reduction& reduction);
 
   // `bytes` from the root's `data` to everybody's.
   void broadcast(void* data, std::size_t bytes, int root, Timeout timeout);
@@ -65,17 +78,46 @@ class SharedMemoryExchange {
   void leave();
 
  private:
+  // Of intermediate sums, which so stay in the first-level cache.
+  static constexpr std::size_t kBlockBytes = 8 << 10;
+
+  // What a rank's progress has reached when it has published its part of a round.
+  static constexpr std::uint32_t begun(std::uint32_t round) { return 2 * round - 1; }
+
   enum Departure : std::uint32_t { kPresent, kLeft, kGaveUp };
   struct Pieces;
 
+  // A call, and a part of it: what `body` throws ends this rank's part in the world.
   template <typename Body>
-  void run(const SharedCall& call, Timeout timeout, Body&& body);
-
+  void run(const SharedCall& call, Timeout timeout, Body&& body) {
+    begin_call(call, timeout);
+    go_on(body);
+  }
+  template <typename Body>
+  void go_on(Body&& body) {
+    try {
+      begin_part();
+      body();
+    } catch (const CommunicationError& error) {
+      note_failure(error);
+      throw;
+    }
+  }
+  void begin_call(const SharedCall& call, Timeout timeout);
+  void begin_part() const;
+  void note_failure(const CommunicationError& error);
   void depart(Departure how);
 
-  void all_reduce_at_once(std::byte* data, std::size_t elements, const Reduction& reduction);
-  void all_reduce_piece(const Pieces& pieces, std::size_t piece, std::byte* data,
-                        const Reduction& reduction);
+  // An all-reduce: what this rank gives to the first round, for which it waits for no peer that has
+  // come to the round before; and the rest.
+  void give_first(const std::byte* data, std::size_t elements, const Reduction& reduction);
+  void reduce_rest(std::byte* data, std::size_t elements, const Reduction& reduction);
+  bool is_added_at_once(std::size_t bytes) const;
+  Pieces pieces_of(std::size_t elements, const Reduction& reduction) const;
+  void give_piece(const Pieces& pieces, std::size_t piece, const std::byte* data);
+  void reduce_piece(const Pieces& pieces, std::size_t piece, std::byte* data,
+                    const Reduction& reduction);
+  void add_at_once(std::byte* data, std::size_t elements, const Reduction& reduction);
   void reduce_range(const std::vector<const std::byte*>& sources, int owner, std::byte* out,
                     std::size_t bytes, const Reduction& reduction);
 
@@ -90,6 +132,7 @@ class SharedMemoryExchange {
   std::byte* slot(int rank) const { return segment_->slot(rank, round_ & 1); }
 
   void await(int rank, std::uint32_t target);
+  bool all_reach(std::uint32_t target, std::chrono::steady_clock::time_point until) const;
   void check_peers(std::uint32_t target) const;
   void check_same_call(int rank) const;
   void check_last_round(int rank) const;
@@ -108,6 +151,7 @@ class SharedMemoryExchange {
   SharedCall call_;
   Timeout timeout_{};
   std::chrono::steady_clock::time_point deadline_;
+  bool has_given_ = false;  // In try_all_reduce().
 
   std::string failure_;  // Of the call that failed, once one has.
   std::atomic<bool> aborted_ = false;

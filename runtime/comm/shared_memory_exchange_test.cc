@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "runtime/comm/ring_chunks.h"
 #include "runtime/testing/error_of.h"
@@ -105,6 +108,36 @@ TEST(SharedMemoryExchangeTest, SumsInTheOrderOfTheRing) {
       }
     });
   }
+}
+
+// Rank 1 comes when rank 0 has lost its patience, which then goes on on another thread: in the
+// first round of the call, or before it, because rank 1 has not read what rank 0 wrote last.
+TEST(SharedMemoryExchangeTest, AnAllReduceGoesOnWhereItWasLeft) {
+  auto* turn = static_cast<std::atomic<int>*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  on_forks(2, [&](SharedMemoryExchange& exchange) {
+    int turns = 0;
+    for (const bool after_broadcast : {false, true}) {
+      for (const std::size_t elements : {100, 100003}) {
+        const auto seed = static_cast<unsigned>(++turns);
+        std::vector<float> data = random_floats(elements, exchange.rank(), seed);
+        float word = 0;
+        if (exchange.rank() == 0) {
+          if (after_broadcast) exchange.broadcast(&word, sizeof word, 0, kLong);
+          EXPECT_FALSE(
+              exchange.try_all_reduce(data.data(), elements, kSum, kLong, milliseconds(1)));
+          *turn = turns;
+          std::thread([&] { exchange.finish_all_reduce(data.data(), elements, kSum); }).join();
+        } else {
+          while (*turn != turns) usleep(100);
+          if (after_broadcast) exchange.broadcast(&word, sizeof word, 0, kLong);
+          EXPECT_TRUE(exchange.try_all_reduce(data.data(), elements, kSum, kLong, kLong));
+        }
+        EXPECT_EQ(data, expected_sum(elements, 2, seed)) << elements << ' ' << after_broadcast;
+      }
+    }
+  });
+  munmap(turn, 4096);
 }
 
 TEST(SharedMemoryExchangeTest, CopiesFromTheRoot) {

@@ -31,12 +31,6 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
   return syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
 }
 
-int usable_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return CPU_COUNT(&set);
-}
-
 }  // namespace
 
 void set_progress(ProgressWord& word, std::uint32_t value) {
@@ -67,6 +61,12 @@ bool wait_progress(ProgressWord& word, std::uint32_t target, std::chrono::micros
   }
   word.sleepers.fetch_sub(1, std::memory_order_seq_cst);
   return has_reached(word.value.load(std::memory_order_acquire), target);
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return CPU_COUNT(&set);
 }
 
 std::chrono::microseconds spin_time(int ranks_on_host) {

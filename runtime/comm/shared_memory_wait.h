@@ -28,6 +28,9 @@ void set_progress(ProgressWord& word, std::uint32_t value);
 bool wait_progress(ProgressWord& word, std::uint32_t target, std::chrono::microseconds spin,
                    std::chrono::milliseconds sleep);
 
+// Of this process.
+int usable_cores();
+
 // How long looking pays before sleeping: waking up costs tens of microseconds, but where ranks
 // outnumber the cores that this process may use, who looks takes the core from whom it waits for.
 std::chrono::microseconds spin_time(int ranks_on_host);

@@ -1,0 +1,192 @@
+// The all-reduce of SharedMemoryExchange.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/comm/ring_chunks.h"
+#include "runtime/comm/shared_memory_exchange.h"
+
+namespace accel {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Up to this size every rank adds up everything, which costs one meeting of the ranks instead of
+// two. All ranks' bytes together count, because each rank reads them: beyond that the second
+// meeting is cheaper.
+std::size_t at_once_bytes(int ranks) {
+  constexpr std::size_t kMost = 128 << 10, kOfAllRanks = 512 << 10;
+  return std::min(kMost, kOfAllRanks / static_cast<std::size_t>(ranks));
+}
+
+}  // namespace
+
+// A large tensor goes through the slots in pieces, each of which holds a part of every chunk.
+struct SharedMemoryExchange::Pieces {
+  std::size_t bytes;  // Of the tensor.
+  std::size_t chunk;  // Bytes of every chunk but the last ones.
+  std::size_t step;   // Bytes of a chunk in one piece.
+
+  std::size_t count() const { return (chunk + step - 1) / step; }
+  std::size_t begin(std::size_t piece, int owner) const {
+    return std::min(bytes, static_cast<std::size_t>(owner) * chunk + piece * step);
+  }
+  std::size_t length(std::size_t piece, int owner) const {
+    const std::size_t chunk_end = std::min(bytes, (static_cast<std::size_t>(owner) + 1) * chunk);
+    const std::size_t from = begin(piece, owner);
+    return from < chunk_end ? std::min(step, chunk_end - from) : 0;
+  }
+};
+
+void SharedMemoryExchange::all_reduce(void* data, std::size_t elements, const Reduction& reduction,
+                                      Timeout timeout) {
+  const std::size_t bytes = elements * reduction.element_size;
+  if (bytes == 0) return;
+  run({.kind = kAllReduce, .element = reduction.code, .bytes = bytes}, timeout, [&] {
+    give_first(static_cast<const std::byte*>(data), elements, reduction);
+    reduce_rest(static_cast<std::byte*>(data), elements, reduction);
+  });
+}
+
+bool SharedMemoryExchange::try_all_reduce(void* data, std::size_t elements,
+                                          const Reduction& reduction, Timeout timeout,
+                                          Timeout patience) {
+  const std::size_t bytes = elements * reduction.element_size;
+  if (bytes == 0) return true;
+  bool is_over = false;
+  run({.kind = kAllReduce, .element = reduction.code, .bytes = bytes}, timeout, [&] {
+    const auto until = Clock::now() + patience;
+    has_given_ = all_reach(begun(round_), until);
+    if (!has_given_) return;
+    give_first(static_cast<const std::byte*>(data), elements, reduction);
+    if (!all_reach(begun(round_), until)) return;
+    reduce_rest(static_cast<std::byte*>(data), elements, reduction);
+    is_over = true;
+  });
+  return is_over;
+}
+
+void SharedMemoryExchange::finish_all_reduce(void* data, std::size_t elements,
+                                             const Reduction& reduction) {
+  go_on([&] {
+    if (!has_given_) give_first(static_cast<const std::byte*>(data), elements, reduction);
+    reduce_rest(static_cast<std::byte*>(data), elements, reduction);
+  });
+}
+
+bool SharedMemoryExchange::is_added_at_once(std::size_t bytes) const {
+  return bytes <= std::min(at_once_bytes(world_size()), segment_->slot_bytes());
+}
+
+SharedMemoryExchange::Pieces SharedMemoryExchange::pieces_of(std::size_t elements,
+                                                             const Reduction& reduction) const {
+  const std::size_t per_chunk = segment_->slot_bytes() / static_cast<std::size_t>(world_size());
+  return {.bytes = elements * reduction.element_size,
+          .chunk = reduction.element_size *
+                   ring_chunk_elements(elements, reduction.element_size, world_size()),
+          .step = per_chunk / 64 * 64};
+}
+
+void SharedMemoryExchange::give_first(const std::byte* data, std::size_t elements,
+                                      const Reduction& reduction) {
+  const std::size_t bytes = elements * reduction.element_size;
+  if (!is_added_at_once(bytes)) return give_piece(pieces_of(elements, reduction), 0, data);
+  std::memcpy(begin_round(), data, bytes);
+  publish();
+}
+
+void SharedMemoryExchange::reduce_rest(std::byte* data, std::size_t elements,
+                                       const Reduction& reduction) {
+  if (is_added_at_once(elements * reduction.element_size)) {
+    return add_at_once(data, elements, reduction);
+  }
+  const Pieces pieces = pieces_of(elements, reduction);
+  for (std::size_t piece = 0; piece < pieces.count(); ++piece) {
+    if (piece > 0) give_piece(pieces, piece, data);
+    reduce_piece(pieces, piece, data, reduction);
+  }
+}
+
+void SharedMemoryExchange::add_at_once(std::byte* data, std::size_t elements,
+                                       const Reduction& reduction) {
+  await_all_published();
+  const std::size_t bytes = elements * reduction.element_size;
+  const std::size_t chunk =
+      reduction.element_size * ring_chunk_elements(elements, reduction.element_size, world_size());
+  for (int owner = 0; owner < world_size(); ++owner) {
+    const std::size_t from = std::min(bytes, static_cast<std::size_t>(owner) * chunk);
+    const std::size_t length = std::min(bytes - from, chunk);
+    for (int peer = 0; peer < world_size(); ++peer) sources_[peer] = slot(peer) + from;
+    reduce_range(sources_, owner, data + from, length, reduction);
+  }
+}
+
+// First everybody hands out what the others finish, then what it has finished itself.
+void SharedMemoryExchange::give_piece(const Pieces& pieces, std::size_t piece,
+                                      const std::byte* data) {
+  std::byte* const mine = begin_round();
+  for (int owner = 0; owner < world_size(); ++owner) {
+    if (owner == rank()) continue;
+    std::memcpy(mine + static_cast<std::size_t>(owner) * pieces.step,
+                data + pieces.begin(piece, owner), pieces.length(piece, owner));
+  }
+  publish();
+}
+
+void SharedMemoryExchange::reduce_piece(const Pieces& pieces, std::size_t piece, std::byte* data,
+                                        const Reduction& reduction) {
+  const auto part_of = [&](int peer, int owner) {
+    return slot(peer) + static_cast<std::size_t>(owner) * pieces.step;
+  };
+  await_all_published();
+  std::byte* mine = data + pieces.begin(piece, rank());
+  const std::size_t length = pieces.length(piece, rank());
+  for (std::size_t at = 0; at < length; at += kBlockBytes) {
+    const std::size_t block = std::min(kBlockBytes, length - at);
+    for (int peer = 0; peer < world_size(); ++peer) {
+      sources_[peer] = (peer == rank() ? mine : part_of(peer, rank())) + at;
+    }
+    std::byte* result = part_of(rank(), rank()) + at;
+    reduce_range(sources_, rank(), result, block, reduction);
+    std::memcpy(mine + at, result, block);
+  }
+  publish_results();
+  await_all_results();
+  for (int owner = 0; owner < world_size(); ++owner) {
+    if (owner == rank()) continue;
+    std::memcpy(data + pieces.begin(piece, owner), part_of(owner, owner),
+                pieces.length(piece, owner));
+  }
+}
+
+// The elements that `owner` finishes, from everybody's sources[rank].
+void SharedMemoryExchange::reduce_range(const std::vector<const std::byte*>& sources, int owner,
+                                        std::byte* out, std::size_t bytes,
+                                        const Reduction& reduction) {
+  const int ranks = world_size();
+  for (std::size_t at = 0; at < bytes; at += kBlockBytes) {
+    const std::size_t elements = std::min(kBlockBytes, bytes - at) / reduction.element_size;
+    const std::byte* sum = sources[(owner + ranks - 1) % ranks] + at;
+    for (int step = ranks - 2; step > 0; --step) {
+      reduction.function(scratch_.get(), sources[(owner + step) % ranks] + at, sum, elements);
+      sum = scratch_.get();
+    }
+    reduction.function(out + at, sources[owner] + at, sum, elements);
+  }
+}
+
+// Whether all ranks do before `until`; says nothing of those that are gone.
+bool SharedMemoryExchange::all_reach(std::uint32_t target, Clock::time_point until) const {
+  auto spin = spin_;
+  for (int peer = 0; peer < world_size(); ++peer) {
+    ProgressWord& word = segment_->area(peer).progress;
+    while (!has_reached(word.value.load(std::memory_order_acquire), target)) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+      if (left.count() <= 0) return false;
+      wait_progress(word, target, std::exchange(spin, std::chrono::microseconds(0)), left);
+    }
+  }
+  return true;
+}
+
+}  // namespace accel
