@@ -163,7 +163,8 @@ class Daemons(cluster.ClusterTest):
 
     def test_a_name_belongs_to_one_live_node(self):
         waiting, worker = self.running_job()
-        self.start_agent("other", flags=("--name", "n1"))
+        self.start(cluster.AGENT, "--state_dir", self.path("other"), "--name", "n1", stdout=open(self.path("other.log"), "wb"),
+                   stderr=open(self.path("other.log"), "ab"))
         cluster.wait_until(lambda: "has this name and is alive" in self.log("other"), 20, "it says who has the name")
         self.assertIn("--name", self.log("other"))
         self.assertTrue(cluster.is_alive(worker))
