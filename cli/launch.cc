@@ -22,13 +22,13 @@
 #include "agent/find_shim.h"
 #include "agent/logs/log_paths.h"
 #include "agent/process/cgroup.h"
-#include "agent/process/open_files.h"
 #include "cli/job_spec.h"
 #include "cli/launch_dir.h"
 #include "cli/launch_flags.h"
 #include "cli/local_cluster.h"
 #include "cli/output_relay.h"
 #include "cli/render/end_message.h"
+#include "common/descriptors.h"
 #include "common/job_phase.h"
 #include "common/log.h"
 #include "common/status_macros.h"
@@ -266,7 +266,7 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   const std::string spill_dir = spill.ok() ? (*spill)->path() : "";
   const UniqueFd signals = StopSignals();
   // The relay holds two files of each worker open; workers get back what the user had.
-  const rlimit open_files = RaiseOpenFileLimit();
+  const rlimit open_files = RaiseDescriptorLimit();
   const CgroupSupport cgroups = ProbeCgroups();
   ACCEL_ASSIGN_OR_RETURN(std::unique_ptr<LocalCluster> cluster,
                          LocalCluster::Start({.shim_path = shim,

@@ -1,7 +1,5 @@
 #include "common/descriptors.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 
 #include "common/check.h"
@@ -21,12 +19,12 @@ rlimit Get() {
 
 int DescriptorLimit() { return static_cast<int>(std::min(Get().rlim_cur, kMost)); }
 
-int RaiseDescriptorLimit() {
-  rlimit limit = Get();
-  limit.rlim_cur = limit.rlim_max;
+rlimit RaiseDescriptorLimit() {
+  const rlimit before = Get();
+  const rlimit raised{before.rlim_max, before.rlim_max};
   // If it cannot be raised, the process goes on with what it has.
-  setrlimit(RLIMIT_NOFILE, &limit);
-  return DescriptorLimit();
+  setrlimit(RLIMIT_NOFILE, &raised);
+  return before;
 }
 
 }  // namespace accel

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "agent/process/open_files.h"
 #include "agent/process/program_path.h"
 #include "agent/process/sweep.h"
 #include "agent/shim/start_checks.h"
+#include "common/descriptors.h"
 
 namespace accel {
 namespace {
@@ -51,7 +51,7 @@ void GenerationProcesses::Start(UniqueFd store_socket, const StoreStarter& start
   for (const WorkerStart& worker : start_.workers) {
     workers_.push_back(std::make_unique<Worker>(worker, context));
   }
-  std::optional<ExitFact> failure = FindTooManyFiles(start_, OpenFileLimit());
+  std::optional<ExitFact> failure = FindTooManyFiles(start_, DescriptorLimit());
   if (!failure) failure = FindMissingPath(start_);
   if (!failure) failure = MakeLogDirs(start_);
   if (!failure) failure = StartStore(std::move(store_socket), start_store);
@@ -66,7 +66,7 @@ std::optional<ExitFact> GenerationProcesses::StartStore(UniqueFd socket,
   if (!start_.serves_store) return std::nullopt;
   if (!start_store) return NotStarted(1, "This accel-shim was built without a rendezvous store.");
   // What the workers' output needs is not for strangers who connect.
-  const uint64_t max_connections = OpenFileLimit() - FilesForOutput(start_);
+  const uint64_t max_connections = DescriptorLimit() - FilesForOutput(start_);
   auto store = start_store(std::move(socket), start_.store_peers, max_connections);
   if (!store.ok()) {
     return NotStarted(

@@ -6,12 +6,12 @@
 #include <cstring>
 #include <utility>
 
-#include "agent/process/open_files.h"
 #include "agent/process/sweep.h"
 #include "agent/shim/shim.h"
 #include "agent/shim/shim_program.h"
 #include "agent/shim/shim_signals.h"
 #include "agent/shim/tcp_rendezvous_store.h"
+#include "common/descriptors.h"
 #include "common/version.h"
 
 namespace {
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   fcntl(accel::kShimControlFd, F_SETFD, FD_CLOEXEC);
   accel::ShimOptions options;
   options.inherited.keep_hangup_ignored = accel::HangupIsIgnored();
-  options.inherited.open_files = accel::RaiseOpenFileLimit();
+  options.inherited.open_files = accel::RaiseDescriptorLimit();
   options.control.reset(accel::kShimControlFd);
   options.signals = accel::TakeShimSignals();
   options.start_store = accel::TcpRendezvousStores();
