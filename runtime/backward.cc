@@ -1,8 +1,11 @@
 // The Accelerator's backward pass.
+#include <algorithm>
 #include <stdexcept>
 
 #include "runtime/accelerator.h"
+#include "runtime/core/reached_models.h"
 #include "runtime/error_text.h"
+#include "runtime/parallel/model_tensors.h"
 #include "runtime/parallel/uneven_inputs.h"
 
 namespace accel {
@@ -10,14 +13,43 @@ namespace {
 
 using Models = std::vector<std::shared_ptr<ParallelStrategy>>;
 
-// Those whose gradients the pass reduces.
-Models reached_from(const torch::Tensor& loss, PreparedModels& prepared) {
-  Models reached;
-  for (auto& model : prepared.all()) {
+// Those that the loss depends on. Where models have parameters in common, that does not tell which
+// one was called; what else of them it depends on does.
+Models reached_from(const torch::Tensor& loss, const Models& prepared) {
+  std::vector<std::vector<ParameterId>> parameters;
+  for (const auto& model : prepared) {
     model->follow_changes();
-    if (!model->is_paused() && model->reached_from(loss)) reached.push_back(std::move(model));
+    if (prepared.size() > 1) parameters.push_back(model->trained());
+  }
+  const std::vector<bool> sharing = sharing_models(parameters);
+  for (std::size_t i = 0; i < prepared.size(); ++i) {
+    prepared[i]->set_shares_parameters(i < sharing.size() && sharing[i]);
+  }
+  Models reached;
+  if (std::find(sharing.begin(), sharing.end(), true) != sharing.end()) {
+    for (std::size_t i : reached_models(parameters, nodes_behind(loss))) {
+      reached.push_back(prepared[i]);
+    }
+    std::erase_if(reached, [](const auto& model) { return model->is_paused(); });
+    return reached;
+  }
+  for (const auto& model : prepared) {
+    if (!model->is_paused() && model->reached_from(loss)) reached.push_back(model);
   }
   return reached;
+}
+
+// A rank whose loss depends on nothing of the model that it has called would leave the others alone
+// in their pass.
+torch::Tensor with_called(const torch::Tensor& loss, const Models& prepared, Models& reached) {
+  torch::Tensor with = loss;
+  for (const auto& model : prepared) {
+    const torch::Tensor nothing = model->is_paused() ? torch::Tensor() : model->nothing();
+    if (!nothing.defined()) continue;
+    with = with + nothing.to(loss.options());
+    reached.push_back(model);
+  }
+  return with;
 }
 
 // In which gradients are reduced. If it fails, the models can make another one.
@@ -35,10 +67,13 @@ void reduced_pass(const Models& models, const torch::Tensor& loss,
 
 }  // namespace
 
-void Accelerator::backward(const torch::Tensor& loss, const BackwardOptions& options) {
-  expect_own_batch(loss);
-  expect_autocast(loss);
-  const Models models = reached_from(loss, state_->models);
+void Accelerator::backward(const torch::Tensor& users_loss, const BackwardOptions& options) {
+  expect_own_batch(users_loss);
+  expect_autocast(users_loss);
+  const Models prepared = state_->models.all();
+  Models models = reached_from(users_loss, prepared);
+  const torch::Tensor loss =
+      models.empty() ? with_called(users_loss, prepared, models) : users_loss;
   if (options.create_graph && !models.empty()) {
     throw std::invalid_argument(
         "backward: with several processes gradients are reduced, and have no graph that "

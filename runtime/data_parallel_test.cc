@@ -198,6 +198,27 @@ TEST(DataParallelTest, UnusedParametersCanBeAllowed) {
   });
 }
 
+// As where none of its samples goes to any expert.
+TEST(DataParallelTest, ALossThatDependsOnNothingOfACalledModelTakesPart) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.data_parallel = {.find_unused_parameters = true}});
+    auto weights = std::make_shared<Weight>(2);
+    auto model = accelerator.prepare(weights);
+    const torch::Tensor other = torch::ones({1}, torch::requires_grad());
+    for (int step = 0; step < 4; ++step) {
+      weights->zero_grad();
+      const torch::Tensor out = model(torch::full({1}, 4.0));
+      const bool leaves_out = step % 2 == accelerator.process_index();
+      accelerator.backward((leaves_out ? other : out).sum());
+      EXPECT_FLOAT_EQ(gradient(*weights), 2);
+      EXPECT_FALSE(weights->parameters()[1].grad().defined());
+    }
+    // Without a call it is something of this rank's own.
+    if (accelerator.is_main_process()) accelerator.backward(other.sum());
+    EXPECT_EQ(other.grad().item<float>(), accelerator.is_main_process() ? 3 : 2);
+  });
+}
+
 TEST(DataParallelTest, AModuleThatIsPreparedAgainIsTheSameModel) {
   on_ranks(2, [] {
     Accelerator accelerator, another;

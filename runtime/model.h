@@ -34,6 +34,7 @@ class Model {
   template <typename... Args>
   auto operator()(Args&&... args) {
     using Output = std::remove_cvref_t<decltype(module_->forward(std::forward<Args>(args)...))>;
+    if (strategy_ != nullptr) strategy_->note_call();
     const auto forward = [&]() -> Output {
       const AutocastScope autocast(precision_.device, precision_.precision);
       return module_->forward(std::forward<Args>(args)...);

@@ -12,7 +12,8 @@ enum class CommHook {
 // How gradients are reduced over the processes; as Python's DistributedDataParallel.
 struct DataParallelOptions {
   // True: parameters that take no part in a loss are allowed, at the price of one walk over the
-  // graph and one small all-reduce for each backward pass. False: they are an error.
+  // graph and one small all-reduce for each backward pass. A loss may also depend on no prepared
+  // model at all, on some ranks, if the model was called. False: they are an error.
   bool find_unused_parameters = false;
   // Every backward pass uses the same parameters as often as the first one, which may be several
   // times or not at all: this costs nothing, but the first pass, which reduces when it is over,

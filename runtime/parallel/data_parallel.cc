@@ -20,6 +20,8 @@ constexpr char kFrozen[] = "backward, before which parameters were frozen or unf
 constexpr char kReplaced[] =
     "backward, before which parameters or buffers were loaded, cast, moved, added or removed,";
 constexpr char kMode[] = "backward, before which train() or eval() was called,";
+constexpr char kShared[] =
+    "backward, before which another model with the same parameters was prepared or freed,";
 constexpr char kFailed[] = "backward, after one that failed,";
 
 // The same memory without the graph. Graphs that live on have saved some of these tensors, and
@@ -55,6 +57,7 @@ class DataParallel final : public ParallelStrategy {
   }
 
   void follow_changes() override {
+    if (is_paused()) was_called_ = false;  // For a pass of this rank's own.
     const ModelChange change = tensors_.follow();
     if (change != ModelChange::kNone) make_reducer();
     if (change == ModelChange::kReplaced || compare_for_ == kReplaced) {
@@ -68,7 +71,28 @@ class DataParallel final : public ParallelStrategy {
 
   bool reached_from(const at::Tensor& loss) override { return tensors_.reached_from(loss); }
 
+  std::vector<const void*> trained() const override {
+    std::vector<const void*> nodes;
+    for (const TrainedParameter& one : tensors_.trained()) nodes.push_back(one.accumulator.get());
+    return nodes;
+  }
+
+  void set_shares_parameters(bool shares) override {
+    if (std::exchange(shares_parameters_, shares) == shares) return;
+    make_reducer();
+    if (compare_for_ == nullptr) compare_for_ = kShared;
+  }
+
+  void note_call() override { was_called_ = was_called_ || at::GradMode::is_enabled(); }
+
+  at::Tensor nothing() override {
+    if (!was_called_ || !options_.find_unused_parameters || options_.static_graph) return {};
+    if (tensors_.trained().empty()) return {};
+    return nothing_of(tensors_.trained().front()).sum();
+  }
+
   void agree_on_changes() override {
+    if (shares_parameters_) check_may_share();
     if (compare_for_ == nullptr) return;
     std::vector<std::string> lines = tensors_.describe(compare_for_ == kReplaced);
     lines.push_back(broadcasts_buffers() ? "train()" : "eval(), or no buffers");
@@ -84,7 +108,10 @@ class DataParallel final : public ParallelStrategy {
     agreed_on_broadcast_ = broadcasts_buffers();
   }
 
-  void before_backward(const at::Tensor& loss) override { reducer_->begin_pass({loss}); }
+  void before_backward(const at::Tensor& loss) override {
+    was_called_ = false;
+    reducer_->begin_pass({loss});
+  }
 
   void after_backward(const at::Tensor& loss) override {
     if (!end_pass()) throw std::runtime_error(unused_parameters(loss));
@@ -110,7 +137,7 @@ class DataParallel final : public ParallelStrategy {
       // Gradients are the reducer's memory, which is about to be used.
       kept.push_back(tensor.grad().defined() ? tensor.grad().clone() : at::Tensor());
       tensor.mutable_grad() = at::Tensor();
-      outputs.push_back(parameter.sparse ? no_rows_of(tensor) : tensor.view_as(tensor));
+      outputs.push_back(parameter.sparse ? nothing_of(parameter) : tensor.view_as(tensor));
       zeros.push_back(at::zeros_like(outputs.back()));
     }
     reducer_->begin_pass(outputs);
@@ -129,18 +156,37 @@ class DataParallel final : public ParallelStrategy {
   }
 
  private:
-  // A lookup of nothing in a table, whose gradient is sparse, and zero.
-  static at::Tensor no_rows_of(const at::Tensor& table) {
-    const at::Tensor none = at::empty({0}, table.options().dtype(at::kLong).requires_grad(false));
-    return at::embedding(table, none, /*padding_idx=*/-1, /*scale_grad_by_freq=*/false,
+  // No elements of it, so that its gradient is zero; of a table, by a lookup of nothing, so that it
+  // is sparse as well.
+  static at::Tensor nothing_of(const TrainedParameter& parameter) {
+    const at::Tensor& tensor = parameter.tensor;
+    if (!parameter.sparse) return tensor.reshape({-1}).narrow(0, 0, 0);
+    const at::Tensor none = at::empty({0}, tensor.options().dtype(at::kLong).requires_grad(false));
+    return at::embedding(tensor, none, /*padding_idx=*/-1, /*scale_grad_by_freq=*/false,
                          /*sparse=*/true);
+  }
+
+  // The reducers of both models take the gradient as it is, and each leaves the mean; but one of a
+  // sparse gradient divides it in place, and a static graph counts the passes of the other model.
+  void check_may_share() const {
+    bool sparse = false;
+    for (const TrainedParameter& one : tensors_.trained()) sparse = sparse || one.sparse;
+    if (!sparse && !options_.static_graph) return;
+    throw std::invalid_argument(
+        module()->name() +
+        " has a parameter in common with another prepared model, which cannot be together with " +
+        (sparse ? "sparse gradients" : "data_parallel.static_graph") +
+        ": prepare one module that has both as its parts");
   }
 
   // For those parameters that require a gradient now. While there is none, there is nothing to do.
   void make_reducer() {
     reducer_ = nullptr;  // Before another one adds its hooks.
     if (tensors_.trained().empty()) return;
-    reducer_ = std::make_unique<GradientReducer>(tensors_.trained(), communicator_, options_);
+    DataParallelOptions options = options_;
+    // A gradient can be a part of one reducer's memory only.
+    options.gradient_as_bucket_view = options_.gradient_as_bucket_view && !shares_parameters_;
+    reducer_ = std::make_unique<GradientReducer>(tensors_.trained(), communicator_, options);
     // It learns a static graph from the first pass that it sees at all, which is then reduced.
     if (reducer_->learns_graph() && !std::exchange(forces_first_pass_, true)) add_forced(1);
   }
@@ -186,6 +232,8 @@ class DataParallel final : public ParallelStrategy {
   DataParallelOptions options_;
   std::unique_ptr<GradientReducer> reducer_;  // Null while all parameters are frozen.
   bool forces_first_pass_ = false;
+  bool shares_parameters_ = false;
+  bool was_called_ = false;            // With a graph, since its last pass.
   const char* compare_for_ = nullptr;  // Why the ranks compare before the next pass; null: no need.
   bool agreed_on_broadcast_ = false;   // broadcasts_buffers() when they did last.
   int leader_ = 0;

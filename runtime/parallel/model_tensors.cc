@@ -13,8 +13,8 @@ using torch::autograd::impl::try_get_grad_accumulator;
 // Every node of the graph behind `root`, or those that were seen until the first for which `stop`
 // is true.
 template <typename Stop>
-std::unordered_set<const Node*> nodes_behind(const at::Tensor& root, Stop&& stop) {
-  std::unordered_set<const Node*> seen;
+std::unordered_set<const void*> nodes_until(const at::Tensor& root, Stop&& stop) {
+  std::unordered_set<const void*> seen;
   std::vector<const Node*> open;
   const auto visit = [&](const Node* node) {
     if (node != nullptr && seen.insert(node).second) open.push_back(node);
@@ -53,6 +53,10 @@ at::Tensor sum_of_bits(const at::Tensor& tensor) {
 }
 
 }  // namespace
+
+std::unordered_set<const void*> nodes_behind(const at::Tensor& loss) {
+  return nodes_until(loss, [](const Node*) { return false; });
+}
 
 ModelTensors::ModelTensors(std::shared_ptr<torch::nn::Module> module) : module_(std::move(module)) {
   list();
@@ -117,12 +121,12 @@ ModelChange ModelTensors::follow() {
 bool ModelTensors::reached_from(const at::Tensor& loss) const {
   bool reached = false;
   if (accumulators_.empty()) return reached;
-  nodes_behind(loss, [&](const Node* node) { return reached = accumulators_.contains(node); });
+  nodes_until(loss, [&](const Node* node) { return reached = accumulators_.contains(node); });
   return reached;
 }
 
 std::vector<std::string> ModelTensors::not_reached_from(const at::Tensor& loss) const {
-  const auto reached = nodes_behind(loss, [](const Node*) { return false; });
+  const auto reached = nodes_behind(loss);
   std::vector<std::string> names;
   for (const TrainedParameter& one : trained_) {
     if (!reached.contains(one.accumulator.get())) names.push_back(one.name);

@@ -26,6 +26,9 @@ enum class ModelChange {
   kReplaced,  // Parameters or buffers were loaded, cast, moved, added or removed.
 };
 
+// All nodes of the graph behind `loss`.
+std::unordered_set<const void*> nodes_behind(const at::Tensor& loss);
+
 // The parameters and buffers of a module. A program may change them at any time, and nothing tells
 // when it does: follow() looks. Not thread-safe.
 class ModelTensors {
@@ -67,7 +70,7 @@ class ModelTensors {
   std::vector<Seen> seen_parameters_;
   std::vector<const void*> seen_buffers_;
   std::vector<TrainedParameter> trained_;
-  std::unordered_set<const torch::autograd::Node*> accumulators_;  // Of trained_.
+  std::unordered_set<const void*> accumulators_;  // Of trained_.
   std::vector<at::Tensor> parameters_, buffers_;
 };
 

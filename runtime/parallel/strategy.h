@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "runtime/core/data_parallel_options.h"
 
@@ -35,9 +36,23 @@ class ParallelStrategy {
   // gradient. Walks the graph until it does.
   virtual bool reached_from(const at::Tensor& loss) = 0;
 
+  // What stands for each parameter that requires a gradient in the graphs that it is part of.
+  virtual std::vector<const void*> trained() const = 0;
+  // Whether another prepared model has some of these too, so that a pass may reduce them twice.
+  virtual void set_shares_parameters(bool shares) = 0;
+
+  // The model is called.
+  virtual void note_call() = 0;
+  // For a loss that depends on nothing of a model that was called, as where no sample of this rank
+  // goes to any of its experts: zero, which does depend on it, so that this rank takes part in the
+  // others' pass. Undefined if the model was not called, with a graph, since its last pass, and if
+  // all parameters must take part in each loss.
+  virtual at::Tensor nothing() = 0;
+
   // Collective from here on. Where a change was noticed, or a pass has failed halfway: the ranks
   // compare their models (one all-gather). Throws std::runtime_error if they have come to differ;
-  // CommunicationError, also on the other ranks, if this has not happened on all of them.
+  // CommunicationError, also on the other ranks, if this has not happened on all of them;
+  // std::invalid_argument if the model cannot have parameters in common with another.
   virtual void agree_on_changes() = 0;
 
   // Before the backward pass from `loss`: from now on gradients are reduced as they become ready.

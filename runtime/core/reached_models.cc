@@ -1,0 +1,50 @@
+#include "runtime/core/reached_models.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+namespace accel {
+
+std::vector<bool> sharing_models(const std::vector<std::vector<ParameterId>>& models) {
+  std::vector<bool> sharing(models.size(), false);
+  std::unordered_map<ParameterId, std::size_t> first;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    for (const ParameterId parameter : models[i]) {
+      const auto [known, is_new] = first.try_emplace(parameter, i);
+      if (!is_new) sharing[i] = sharing[known->second] = true;
+    }
+  }
+  return sharing;
+}
+
+std::vector<std::size_t> reached_models(const std::vector<std::vector<ParameterId>>& models,
+                                        const std::unordered_set<ParameterId>& reached) {
+  std::unordered_map<ParameterId, std::vector<std::size_t>> having;
+  std::vector<std::size_t> not_reached(models.size(), 0);
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    for (const ParameterId parameter : models[i]) {
+      having[parameter].push_back(i);
+      if (!reached.contains(parameter)) ++not_reached[i];
+    }
+  }
+  std::set<std::size_t> chosen;
+  for (const auto& [parameter, owners] : having) {
+    if (owners.size() == 1 && reached.contains(parameter)) chosen.insert(owners.front());
+  }
+  // In the order of the models, so that what is chosen does not depend on the ids.
+  for (const auto& model : models) {
+    for (const ParameterId parameter : model) {
+      const std::vector<std::size_t>& owners = having[parameter];
+      const bool is_covered = std::any_of(owners.begin(), owners.end(),
+                                          [&](std::size_t i) { return chosen.contains(i); });
+      if (is_covered || !reached.contains(parameter)) continue;
+      chosen.insert(*std::min_element(owners.begin(), owners.end(), [&](auto one, auto other) {
+        return not_reached[one] < not_reached[other];
+      }));
+    }
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+}  // namespace accel
