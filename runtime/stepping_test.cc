@@ -324,6 +324,19 @@ TEST(LooseParameterTest, IsNamedOnceAtTheFirstStep) {
   });
 }
 
+TEST(LooseParameterTest, IsRefusedInFp16WhereItsOverflowsWouldPartTheProcesses) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
+    auto weight = std::make_shared<Weight>();
+    torch::Tensor temperature = torch::ones({1}, torch::requires_grad());
+    auto [model, optimizer] =
+        accelerator.prepare(weight, torch::optim::SGD({weight->w, temperature}, 0.1));
+    accelerator.backward(model(input(1)) * temperature);
+    EXPECT_THAT(error_of<std::logic_error>([&, &optimizer = optimizer] { optimizer.step(); }),
+                AllOf(HasSubstr("parameter 1 of group 0"), HasSubstr("fp16")));
+  });
+}
+
 // `->` reaches what neither windows nor the loss scale are about.
 template <typename Optim>
 concept steps_by_arrow = requires(Optim optimizer) {

@@ -171,10 +171,11 @@ bool OptimizerGradients::are_reduced() const {
 }
 
 void OptimizerGradients::expect_ready(bool forced) {
-  if (!std::exchange(has_stepped_, true) && !world_.is_alone) {
-    find_models();
-    if (world_.is_main) warn_of_loose_parameters();
+  if (!world_.is_alone && (!has_stepped_ || has_loose_gradients())) {
+    find_models();  // All that the program prepares is known now.
+    look_for_loose_parameters();
   }
+  has_stepped_ = true;
   if (are_reduced()) return;
   forget_zeroed();
   for (const Watched& one : watched_) {
@@ -202,7 +203,13 @@ void OptimizerGradients::expect_ready(bool forced) {
   }
 }
 
-void OptimizerGradients::warn_of_loose_parameters() const {
+bool OptimizerGradients::has_loose_gradients() const {
+  return std::any_of(watched_.begin(), watched_.end(), [](const Watched& one) {
+    return one.arrival->origin == GradientOrigin::kOwn && one.arrival->model.expired();
+  });
+}
+
+void OptimizerGradients::look_for_loose_parameters() {
   const auto optimizer = optimizer_.lock();
   if (optimizer == nullptr) return;
   std::ostringstream first;
@@ -218,16 +225,25 @@ void OptimizerGradients::warn_of_loose_parameters() const {
   if (loose == 0) return;
   std::ostringstream text;
   if (loose == trained) {
-    text << "accel: an optimizer steps, none of whose parameters is in a prepared model ("
-         << first.str() << ")";
+    text << "an optimizer steps, none of whose parameters is in a prepared model (" << first.str()
+         << ")";
   } else {
-    text << "accel: " << first.str();
+    text << first.str();
     if (loose > 1) text << ", and " << loose - 1 << " more";
     text << (loose == 1 ? " is" : " are") << " of a prepared optimizer, but in no prepared model";
   }
-  text << ": backward() does not reduce the gradients, and the processes train apart unless the "
-          "program reduces them itself; give prepare() a module that has them\n";
-  std::cerr << text.str() << std::flush;
+  constexpr char kRemedy[] = "give prepare() a module that has them";
+  if (world_.scales_losses && loose < trained) {
+    throw std::logic_error(
+        text.str() + ": in fp16 an overflow there would skip the step of one process alone; " +
+        kRemedy);
+  }
+  if (has_stepped_ || !world_.is_main) return;
+  std::cerr << "accel: " + text.str() +
+                   ": backward() does not reduce the gradients, and the processes train apart "
+                   "unless the program reduces them itself; " +
+                   kRemedy + "\n"
+            << std::flush;
 }
 
 GradientPass::GradientPass(std::shared_ptr<GradientPasses> passes, GradientOrigin arriving)

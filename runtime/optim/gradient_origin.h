@@ -66,7 +66,8 @@ class OptimizerGradients {
   // Before a step. Throws std::logic_error, with what to do instead, if it would be made on
   // gradients of loss.backward() or of a pass that has failed; or if set_sync_gradients() asks for
   // it (`forced`) on gradients that accumulate() has left on this process. The first time it says
-  // on standard error which parameters are in no model that is reduced.
+  // on standard error which parameters are in no model that is reduced; in fp16 it throws if others
+  // of the optimizer's are, because overflows would part the processes.
   void expect_ready(bool forced);
 
  private:
@@ -88,7 +89,8 @@ class OptimizerGradients {
   void follow_parameters();
   void find_models();
   void forget_zeroed();
-  void warn_of_loose_parameters() const;
+  bool has_loose_gradients() const;
+  void look_for_loose_parameters();
 
   // The nodes refer to the parameters, not to the optimizer.
   const std::weak_ptr<torch::optim::Optimizer> optimizer_;
