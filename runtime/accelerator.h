@@ -316,9 +316,7 @@ class Accelerator : public Collectives, public Reporting {
   template <typename T>
   auto prepare_one(T&& object) {
     using Object = std::remove_cvref_t<T>;
-    static_assert(
-        !torch_loader<Object>,
-        "torch's loaders hide their dataset and sampler: make it with accel::make_data_loader()");
+    refuse_what_cannot_be_prepared<T>();
     if constexpr (accel_loader<Object>) {
       if (object.is_prepared()) return Object(object);
       Object loader = object.bound(bind_loader());
@@ -337,8 +335,6 @@ class Accelerator : public Collectives, public Reporting {
     } else if constexpr (torch_scheduler_pointer<Object>) {
       return follower(std::shared_ptr<typename Object::element_type>(std::forward<T>(object)));
     } else if constexpr (std::derived_from<Object, torch::optim::Optimizer>) {
-      static_assert(!std::is_lvalue_reference_v<T>,
-                    "an optimizer cannot be copied: prepare(std::move(optimizer))");
       return stepped(std::make_shared<Object>(std::move(object)));
     } else if constexpr (optimizer_pointer<Object>) {
       return stepped(std::shared_ptr<typename Object::element_type>(std::forward<T>(object)));

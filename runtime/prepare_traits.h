@@ -3,15 +3,22 @@
 
 #include <concepts>
 #include <memory>
+#include <type_traits>
+#include <vector>
 
 #include "runtime/data/data_loader.h"
 
-namespace torch::nn {
-class Module;
+namespace torch::jit {
+struct Module;
 }
+namespace torch::nn {
+class AnyModule;
+class Module;
+}  // namespace torch::nn
 namespace torch::optim {
 class LRScheduler;
 class Optimizer;
+class ReduceLROnPlateauScheduler;
 }  // namespace torch::optim
 
 namespace accel {
@@ -20,6 +27,13 @@ template <typename T>
 inline constexpr bool accel_loader = false;
 template <typename Dataset, typename Sampler>
 inline constexpr bool accel_loader<DataLoader<Dataset, Sampler>> = true;
+
+// A loader whose sampler divides the samples among ranks already.
+template <typename T>
+inline constexpr bool divided_loader = false;
+template <typename Dataset, typename Sampler>
+inline constexpr bool divided_loader<DataLoader<Dataset, Sampler>> =
+    std::derived_from<Sampler, torch::data::samplers::DistributedSampler<>>;
 
 template <typename T>
 inline constexpr bool torch_loader = false;
@@ -69,5 +83,49 @@ template <typename T>
 concept torch_scheduler = std::derived_from<T, torch::optim::LRScheduler>;
 template <typename T>
 concept torch_scheduler_pointer = pointer_to<T, torch::optim::LRScheduler>;
+
+// A module, optimizer or scheduler behind a pointer that does not share it.
+template <typename T, typename Base>
+inline constexpr bool unshared_pointer_to =
+    std::is_pointer_v<T>&& std::derived_from<std::remove_pointer_t<T>, Base>;
+template <typename T, typename Deleter, typename Base>
+inline constexpr bool unshared_pointer_to<std::unique_ptr<T, Deleter>, Base> =
+    std::same_as<Base, torch::nn::Module>&& std::derived_from<T, Base>;
+
+// Refuses, at compile time and in a sentence, what prepare() would otherwise take for an object that
+// needs no preparation: the ranks would train apart without a word. `T` as prepare() deduces it.
+template <typename T>
+constexpr void refuse_what_cannot_be_prepared() {
+  using Object = std::remove_cvref_t<T>;
+  static_assert(!std::derived_from<Object, torch::nn::Module>,
+                "prepare() would train a copy of a module that is given by value: give it the "
+                "holder that TORCH_MODULE makes, or a std::shared_ptr to the module");
+  static_assert(!unshared_pointer_to<Object, torch::nn::Module>,
+                "prepare() shares the module: give it a std::shared_ptr, or the holder that "
+                "TORCH_MODULE makes");
+  static_assert(!std::same_as<Object, torch::nn::AnyModule>,
+                "an AnyModule hides how its module is called: give prepare() the module's holder");
+  static_assert(!std::same_as<Object, torch::jit::Module>,
+                "prepare() cannot prepare a TorchScript module: hold it in a torch::nn::Module that "
+                "registers its parameters");
+  static_assert(!unshared_pointer_to<Object, torch::optim::Optimizer>,
+                "prepare() shares the optimizer: give it the optimizer itself, with std::move(), or "
+                "a std::shared_ptr");
+  static_assert(!unshared_pointer_to<Object, torch::optim::LRScheduler>,
+                "prepare() shares the scheduler: give it the scheduler itself, or a "
+                "std::shared_ptr");
+  static_assert(!std::same_as<Object, torch::optim::ReduceLROnPlateauScheduler>,
+                "prepare() cannot save the state of a ReduceLROnPlateauScheduler, so that a "
+                "resumed run would differ: step it by yourself, without prepare()");
+  static_assert(!(std::derived_from<Object, torch::optim::Optimizer> &&
+                  std::is_lvalue_reference_v<T>),
+                "an optimizer cannot be copied: prepare(std::move(optimizer))");
+  static_assert(!torch_loader<Object>,
+                "torch's loaders hide their dataset and sampler: make it with "
+                "accel::make_data_loader()");
+  static_assert(!divided_loader<Object>,
+                "prepare() divides the samples among the ranks, and so does a DistributedSampler: "
+                "give the loader a RandomSampler or a SequentialSampler");
+}
 
 }  // namespace accel

@@ -50,10 +50,11 @@ class DataLoader {
  public:
   using Batch = typename BatchOf<Dataset>::type;
 
+  // No loader yet, for members that are assigned later. Throws std::logic_error where it is used.
+  DataLoader() = default;
   DataLoader(Dataset dataset, Sampler sampler, torch::data::DataLoaderOptions options)
       : source_(std::make_shared<DataSource<Dataset, Sampler>>(DataSource<Dataset, Sampler>{
-            std::move(dataset), std::move(sampler), read_options(options)})),
-        progress_(std::make_shared<LoaderProgress>()) {}
+            std::move(dataset), std::move(sampler), read_options(options)})) {}
 
   class Iterator {
    public:
@@ -87,14 +88,14 @@ class DataLoader {
   // broadcast. With dispatch_batches they are collective, and rank 0 reads for all: what it could
   // not read is a CommunicationError on the others, as is a lost peer.
   Iterator begin() {
-    if (const auto loop = source_->loop.lock(); loop != nullptr && !loop->done) {
+    if (const auto loop = source().loop.lock(); loop != nullptr && !loop->done) {
       throw std::logic_error(
           "this loader, or another one of its dataset and sampler, is in a loop already: leave it "
           "first");
     }
     if (binding_.before_epoch) binding_.before_epoch();
     auto running = progress_->begin();
-    source_->loop = running;
+    source().loop = running;
     const EpochStart start{.number = running->number,
                            .samples = running->position.seen_samples,
                            .steps = running->position.seen_samples > 0 ? 0 : skipped_steps_,
@@ -103,6 +104,8 @@ class DataLoader {
                                                    std::move(running)));
   }
   std::default_sentinel_t end() { return {}; }
+  // The loader itself, so that LibTorch's loop `for (auto& batch : *loader)` compiles unchanged.
+  DataLoader& operator*() { return *this; }
 
   // Batches that this process gets in a whole epoch; the ones of skip_first_batches() do not count.
   // The sampler's own size() counts where it has one; else it is taken to yield each sample of the
@@ -168,7 +171,7 @@ class DataLoader {
     DataLoader loader(*this);
     loader.binding_ = std::move(binding);
     loader.progress_ = std::make_shared<LoaderProgress>(loader.binding_.seed);
-    check_shard_options(source_->shard_options(loader.binding_));
+    check_shard_options(source().shard_options(loader.binding_));
     if (loader.dispatched() && !Tensors<Batch>::fixed) {
       throw std::invalid_argument(
           "dispatch_batches needs batches that are tensors: map the dataset with "
@@ -212,14 +215,14 @@ class DataLoader {
           };
         }
         return std::make_unique<DispatchedStream<Batch>>(std::move(open_global), binding_,
-                                                         source_->shard_options(binding_));
+                                                         source().shard_options(binding_));
       }
     }
     return std::make_unique<Local>(source_, binding_, start, /*dispatched=*/false);
   }
 
   std::size_t whole_size() const {
-    const ShardOptions options = source_->shard_options(binding_);
+    const ShardOptions options = source().shard_options(binding_);
     if constexpr (stream_dataset<Dataset>) {
       return iterable_length(options, sample_count(), dispatched());
     } else {
@@ -232,38 +235,46 @@ class DataLoader {
   // The sampler's batches, and the size of the last one.
   std::pair<std::size_t, std::size_t> count_batches() const {
     if constexpr (batch_sampler<Sampler>) {
-      const bool matters = !source_->drop_last() && binding_.num_processes > 1 &&
-                           !source_->even_batches(binding_) &&
+      const bool matters = !source().drop_last() && binding_.num_processes > 1 &&
+                           !source().even_batches(binding_) &&
                            (binding_.split_batches || dispatched());
       if (matters)
         throw std::logic_error("only the batch sampler knows the size of its last batch");
-      if constexpr (requires { source_->sampler.size(); }) {
-        return {source_->sampler.size(), source_->batch_size().value_or(1)};
+      if constexpr (requires { source().sampler.size(); }) {
+        return {source().sampler.size(), source().batch_size().value_or(1)};
       } else {
         throw std::logic_error(
             "the size of this loader is unknown: its batch sampler has no size()");
       }
     } else {
-      const auto [samples, batch_size] = std::pair(sample_count(), source_->options.batch_size);
+      const auto [samples, batch_size] = std::pair(sample_count(), source().options.batch_size);
       const std::size_t rest = samples % batch_size;
-      const bool short_batch = rest != 0 && !source_->options.drop_last;
+      const bool short_batch = rest != 0 && !source().options.drop_last;
       return {samples / batch_size + (short_batch ? 1 : 0), short_batch ? rest : batch_size};
     }
   }
 
   std::size_t sample_count() const {
     if constexpr (requires(const Sampler& sampler) { sampler.size(); }) {
-      return source_->sampler.size();
+      return source().sampler.size();
     } else {
-      const std::optional<std::size_t> size = source_->dataset.size();
+      const std::optional<std::size_t> size = source().dataset.size();
       if (!size) throw std::logic_error("the size of this loader is unknown: its dataset has none");
       return *size;
     }
   }
 
+  DataSource<Dataset, Sampler>& source() const {
+    if (source_ == nullptr) {
+      throw std::logic_error(
+          "this loader is empty: assign what make_data_loader() or prepare() returns first");
+    }
+    return *source_;
+  }
+
   std::shared_ptr<DataSource<Dataset, Sampler>> source_;
   LoaderBinding binding_;
-  std::shared_ptr<LoaderProgress> progress_;
+  std::shared_ptr<LoaderProgress> progress_ = std::make_shared<LoaderProgress>();
   std::size_t skipped_steps_ = 0;
 };
 

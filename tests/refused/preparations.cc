@@ -1,0 +1,59 @@
+// Programs that users write, right and wrong. See refused_test.py.
+
+#include <torch/data/datasets/mnist.h>
+#include <torch/data/samplers/distributed.h>
+#include <torch/nn/modules/container/any.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/optim/schedulers/reduce_on_plateau_scheduler.h>
+#include <torch/optim/schedulers/step_lr.h>
+#include <torch/optim/sgd.h>
+
+#include <memory>
+#include <utility>
+
+#include "runtime/accelerator.h"
+
+namespace {
+
+struct NetImpl : torch::nn::Module {
+  torch::Tensor forward(torch::Tensor input) { return input; }
+};
+TORCH_MODULE(Net);
+
+struct Numbers : torch::data::datasets::Dataset<Numbers> {
+  torch::data::Example<> get(std::size_t) override { return {}; }
+  torch::optional<std::size_t> size() const override { return 8; }
+};
+
+void right(accel::Accelerator& accelerator) {
+  Net net;
+  torch::optim::SGD sgd(net->parameters(), 0.1);
+  auto [model, optimizer] = accelerator.prepare(net, std::move(sgd));
+  accelerator.prepare(std::make_shared<NetImpl>());
+  accelerator.prepare(std::make_unique<torch::optim::SGD>(net->parameters(), 0.1));
+  auto loader = accelerator.prepare(accel::make_data_loader(Numbers(), 2));
+  for (auto& batch : *loader) batch.clear();
+  decltype(loader) later;
+  later = loader;
+}
+
+void wrong(accel::Accelerator& accelerator) {
+  Net net;
+  NetImpl by_value;
+  torch::optim::SGD sgd(net->parameters(), 0.1);
+  torch::optim::StepLR step_lr(sgd, 1);
+  accelerator.prepare(by_value);                   // refused: a copy of a module that is given by value
+  accelerator.prepare(NetImpl());                  // refused: a copy of a module that is given by value
+  accelerator.prepare(&by_value);                  // refused: prepare() shares the module
+  accelerator.prepare(std::make_unique<NetImpl>());  // refused: prepare() shares the module
+  accelerator.prepare(torch::nn::AnyModule(net));  // refused: an AnyModule hides how its module is called
+  accelerator.prepare(torch::jit::Module());       // refused: a TorchScript module
+  accelerator.prepare(&sgd);                       // refused: prepare() shares the optimizer
+  accelerator.prepare(&step_lr);                   // refused: prepare() shares the scheduler
+  accelerator.prepare(sgd);                        // refused: prepare(std::move(optimizer))
+  accelerator.prepare(torch::optim::ReduceLROnPlateauScheduler(sgd));  // refused: step it by yourself
+  accelerator.prepare(torch::data::make_data_loader(Numbers(), 2));  // refused: accel::make_data_loader()
+  accelerator.prepare(accel::make_data_loader(Numbers(), torch::data::samplers::DistributedRandomSampler(8), 2));  // refused: so does a DistributedSampler
+}
+
+}  // namespace
