@@ -94,7 +94,7 @@ class Accelerator : public Collectives, public Reporting {
 
   template <module_holder Holder>
   Model<Holder> prepare_model(const Holder& model, const PrepareOptions& options = {}) {
-    return Model<Holder>(model, parallelize(module_of(model), options), precision_);
+    return Model<Holder>(model, parallelize(module_of(not_null(model)), options), precision_);
   }
 
   // Forgets all that was prepared and registered schedulers, and begins to count the steps of
@@ -347,14 +347,14 @@ class Accelerator : public Collectives, public Reporting {
                                 std::vector<std::shared_ptr<ParallelStrategy>> strategies);
   template <typename Optim>
   Optimizer<Optim> stepped(std::shared_ptr<Optim> optimizer) {
-    checkpointer_->add_optimizer(optimizer);
+    checkpointer_->add_optimizer(not_null(optimizer));
     parameter_check_->add_optimizer(optimizer);
     auto gradients = gradients_of(optimizer);
     return Optimizer<Optim>(std::move(optimizer), accumulation_, scaler_, std::move(gradients));
   }
   template <typename Torch>
   LrScheduler<Torch> follower(std::shared_ptr<Torch> scheduler) {
-    auto follower = follower_of(scheduler);
+    auto follower = follower_of(not_null(scheduler));
     return {std::move(scheduler), std::move(follower)};
   }
   std::shared_ptr<LrFollower> follower_of(

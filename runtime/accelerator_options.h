@@ -48,9 +48,9 @@ struct AcceleratorOptions {
   // How many batches make one optimizer step. ACCELERATE_GRADIENT_ACCUMULATION_STEPS goes before
   // num_steps.
   GradientAccumulation gradient_accumulation = {};
-  // What prepared models compute in. fp16 or bf16 in ACCELERATE_MIXED_PRECISION, which
-  // `accel launch --mixed_precision` sets, goes before it.
-  MixedPrecision mixed_precision = MixedPrecision::kNo;
+  // What prepared models compute in: MixedPrecision::kBf16, or "bf16". fp16 or bf16 in
+  // ACCELERATE_MIXED_PRECISION, which `accel launch --mixed_precision` sets, goes before it.
+  PrecisionChoice mixed_precision = MixedPrecision::kNo;
   LossScaling loss_scaling = {};  // For fp16.
   // Whether schedulers follow the optimizer, and what their lengths are counted in.
   bool step_scheduler_with_optimizer = true;

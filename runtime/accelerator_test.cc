@@ -43,6 +43,46 @@ TEST(AcceleratorTest, IsOneProcessWithoutALauncher) {
   accelerator.wait_for_everyone();
 }
 
+// A class of a user's, with members that are assigned later.
+struct Trainer {
+  Model<torch::nn::Linear> model;
+  Optimizer<torch::optim::SGD> optimizer;
+  LrScheduler<torch::optim::StepLR> scheduler;
+  decltype(make_data_loader<SequentialSampler>(stacked(5), 2)) loader;
+};
+
+TEST(AcceleratorTest, MembersAreAssignedLater) {
+  Trainer trainer;
+  EXPECT_THROW(trainer.model(torch::ones({1, 2})), std::logic_error);
+  EXPECT_THROW(trainer.model->parameters(), std::logic_error);
+  EXPECT_THROW(trainer.optimizer.step(), std::logic_error);
+  EXPECT_THROW(trainer.optimizer.zero_grad(), std::logic_error);
+  EXPECT_THROW(trainer.scheduler.step(), std::logic_error);
+  EXPECT_THROW(trainer.loader.begin(), std::logic_error);
+  EXPECT_THROW(trainer.loader.size(), std::logic_error);
+
+  Accelerator accelerator;
+  torch::nn::Linear net(2, 2);
+  trainer.model = accelerator.prepare(net);
+  trainer.optimizer = accelerator.prepare(torch::optim::SGD(net->parameters(), 0.1));
+  trainer.scheduler = accelerator.prepare(torch::optim::StepLR(*trainer.optimizer, 1));
+  trainer.loader = accelerator.prepare(make_data_loader<SequentialSampler>(stacked(5), 2));
+  accelerator.backward(trainer.model(torch::ones({1, 2})).sum());
+  trainer.optimizer.step();
+  trainer.scheduler.step();
+  std::size_t batches = 0;
+  for ([[maybe_unused]] auto& batch : *trainer.loader) ++batches;
+  EXPECT_EQ(batches, 3u);
+}
+
+TEST(AcceleratorTest, NothingCannotBePrepared) {
+  Accelerator accelerator;
+  EXPECT_THROW(accelerator.prepare(std::shared_ptr<torch::nn::LinearImpl>()),
+               std::invalid_argument);
+  EXPECT_THROW(accelerator.prepare(torch::nn::Linear(nullptr)), std::invalid_argument);
+  EXPECT_THROW(accelerator.prepare(std::shared_ptr<torch::optim::SGD>()), std::invalid_argument);
+}
+
 TEST(AcceleratorTest, PreparesInTheOrderGivenAndOnce) {
   Accelerator accelerator;
   torch::nn::Linear net(2, 2);

@@ -56,6 +56,22 @@ TEST(LocalSgdTest, AveragesEveryFewStepsAndAtTheEnd) {
   });
 }
 
+TEST(SyncScopeTest, MayDependOnACondition) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto weight = std::make_shared<Weight>();
+    auto model = accelerator.prepare(weight);
+    const float mine = accelerator.is_main_process() ? 1 : 3;
+    for (const bool last : {false, true}) {
+      SyncScope scope;
+      if (!last) scope = accelerator.no_sync(model);
+      accelerator.backward(model(input(mine)));
+      // Alone at first; then the mean of both ranks' sums.
+      EXPECT_EQ(weight->w.grad().item<float>(), last ? 4 : mine);
+    }
+  });
+}
+
 TEST(LocalSgdTest, AnExceptionIsNotKeptWaitingForTheOthers) {
   on_ranks(2, [] {
     Accelerator accelerator;

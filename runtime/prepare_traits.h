@@ -1,8 +1,11 @@
 // What Accelerator::prepare() can be given.
 #pragma once
 
+#include <torch/data/samplers/distributed.h>
+
 #include <concepts>
 #include <memory>
+#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
@@ -92,8 +95,20 @@ template <typename T, typename Deleter, typename Base>
 inline constexpr bool unshared_pointer_to<std::unique_ptr<T, Deleter>, Base> =
     std::same_as<Base, torch::nn::Module>&& std::derived_from<T, Base>;
 
-// Refuses, at compile time and in a sentence, what prepare() would otherwise take for an object that
-// needs no preparation: the ranks would train apart without a word. `T` as prepare() deduces it.
+// Throws std::invalid_argument for a pointer or a holder that holds nothing.
+template <typename Pointer>
+const Pointer& not_null(const Pointer& pointer) {
+  if (!pointer) {
+    throw std::invalid_argument(
+        "prepare() was given a null pointer or an empty holder: make the module, optimizer or "
+        "scheduler first");
+  }
+  return pointer;
+}
+
+// Refuses, at compile time and in a sentence, what prepare() would otherwise take for an object
+// that needs no preparation: the ranks would train apart without a word. `T` as prepare() deduces
+// it.
 template <typename T>
 constexpr void refuse_what_cannot_be_prepared() {
   using Object = std::remove_cvref_t<T>;
@@ -105,21 +120,23 @@ constexpr void refuse_what_cannot_be_prepared() {
                 "TORCH_MODULE makes");
   static_assert(!std::same_as<Object, torch::nn::AnyModule>,
                 "an AnyModule hides how its module is called: give prepare() the module's holder");
-  static_assert(!std::same_as<Object, torch::jit::Module>,
-                "prepare() cannot prepare a TorchScript module: hold it in a torch::nn::Module that "
-                "registers its parameters");
-  static_assert(!unshared_pointer_to<Object, torch::optim::Optimizer>,
-                "prepare() shares the optimizer: give it the optimizer itself, with std::move(), or "
-                "a std::shared_ptr");
+  static_assert(
+      !std::same_as<Object, torch::jit::Module>,
+      "prepare() cannot prepare a TorchScript module: hold it in a torch::nn::Module that "
+      "registers its parameters");
+  static_assert(
+      !unshared_pointer_to<Object, torch::optim::Optimizer>,
+      "prepare() shares the optimizer: give it the optimizer itself, with std::move(), or "
+      "a std::shared_ptr");
   static_assert(!unshared_pointer_to<Object, torch::optim::LRScheduler>,
                 "prepare() shares the scheduler: give it the scheduler itself, or a "
                 "std::shared_ptr");
   static_assert(!std::same_as<Object, torch::optim::ReduceLROnPlateauScheduler>,
                 "prepare() cannot save the state of a ReduceLROnPlateauScheduler, so that a "
                 "resumed run would differ: step it by yourself, without prepare()");
-  static_assert(!(std::derived_from<Object, torch::optim::Optimizer> &&
-                  std::is_lvalue_reference_v<T>),
-                "an optimizer cannot be copied: prepare(std::move(optimizer))");
+  static_assert(
+      !(std::derived_from<Object, torch::optim::Optimizer> && std::is_lvalue_reference_v<T>),
+      "an optimizer cannot be copied: prepare(std::move(optimizer))");
   static_assert(!torch_loader<Object>,
                 "torch's loaders hide their dataset and sampler: make it with "
                 "accel::make_data_loader()");

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 #include "runtime/accelerator.h"
@@ -122,6 +123,19 @@ TEST(SaveModel, NamesATensorThatTheFormatCannotHold) {
   odd->register_buffer("spectrum", torch::zeros({2}, torch::kComplexDouble));
   EXPECT_THAT(error_of([&] { accelerator.save_model(odd, folder); }),
               HasSubstr("safetensors has no dtype for spectrum, which is ComplexDouble"));
+}
+
+TEST(TorchSave, LibTorchSavesAndLoadsWhatIsPrepared) {
+  Accelerator accelerator;
+  torch::nn::Linear net(2, 2), other(2, 2);
+  auto [model, optimizer] = accelerator.prepare(net, torch::optim::SGD(net->parameters(), 0.1));
+  auto loaded = accelerator.prepare(other);
+  std::stringstream file, optimizer_file;
+  torch::save(model, file);
+  torch::load(loaded, file);
+  EXPECT_TRUE(torch::equal(net->weight, other->weight));
+  torch::save(optimizer, optimizer_file);
+  torch::load(optimizer, optimizer_file);
 }
 
 }  // namespace

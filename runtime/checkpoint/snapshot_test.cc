@@ -109,11 +109,21 @@ TEST(LoadOptimizer, FromBeforeTheFirstStepHasNoState) {
 }
 
 TEST(LoadOptimizer, OneThatDoesNotFitChangesNothing) {
-  save(optim::Adam(parameters(2)));
+  optim::Adam two(parameters(2), 0.5);
+  for (int step = 0; step < 3; ++step) two.step();
+  save(two);
   optim::Adam one(parameters());
   one.step();
+  const auto moments = [&]() -> optim::AdamParamState& {
+    return static_cast<optim::AdamParamState&>(*one.state().begin()->second);
+  };
+  const torch::Tensor first = moments().exp_avg().clone(), second = moments().exp_avg_sq().clone();
   EXPECT_THROW(load(one), CheckpointError);
-  EXPECT_EQ(one.state().size(), 1u);
+  ASSERT_EQ(one.state().size(), 1u);
+  EXPECT_EQ(moments().step(), 1);
+  EXPECT_TRUE(torch::equal(moments().exp_avg(), first));
+  EXPECT_TRUE(torch::equal(moments().exp_avg_sq(), second));
+  EXPECT_EQ(one.param_groups().at(0).options().get_lr(), optim::AdamOptions().lr());
 }
 
 // Reads into what its constructor has made.

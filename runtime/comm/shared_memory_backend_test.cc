@@ -94,7 +94,7 @@ std::vector<std::int64_t> interesting_sizes(std::int64_t ranks) {
 }
 
 TEST(SharedMemoryBackendTest, SumsOfFloatsOfAnySizeAreGloos) {
-  for (const int ranks : {2, 3, 4, 5}) {
+  for (const int ranks : {2, 3, 4, 5, 8}) {
     on_ranks(ranks, [] {
       const Backends backends;
       at::manual_seed(static_cast<std::uint64_t>(backends.rank()));

@@ -58,15 +58,11 @@ bool find_bool(const GetEnv& get, const char* name, bool otherwise = false) {
 std::optional<MixedPrecision> find_mixed_precision(const GetEnv& get) {
   const std::optional<std::string> precision = find(get, kEnvMixedPrecision);
   if (!precision) return std::nullopt;
-  if (precision == "no") return MixedPrecision::kNo;
-  if (precision == "fp16") return MixedPrecision::kFp16;
-  if (precision == "bf16") return MixedPrecision::kBf16;
-  if (precision == "fp8") {
-    throw std::invalid_argument(
-        "C++ programs have no fp8: launch them with --mixed_precision bf16");
+  try {
+    return precision_named(*precision);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(std::string(kEnvMixedPrecision) + ": " + error.what());
   }
-  throw std::invalid_argument(std::string(kEnvMixedPrecision) + "=\"" + *precision +
-                              "\" should be no, fp16 or bf16");
 }
 
 // The variables that make a process one of several. None: one process. Some: a mistake.

@@ -167,5 +167,13 @@ TEST(EnvironmentTest, TheLaunchersPrecisionGoesBeforeTheProgramsUnlessItIsNone) 
   EXPECT_EQ(choose_precision(kNo, kFp16), kFp16);
 }
 
+TEST(PrecisionChoice, TakesAPrecisionOrItsName) {
+  EXPECT_EQ(PrecisionChoice("bf16"), MixedPrecision::kBf16);
+  EXPECT_EQ(PrecisionChoice(std::string("fp16")), MixedPrecision::kFp16);
+  EXPECT_EQ(PrecisionChoice("no"), MixedPrecision::kNo);
+  EXPECT_EQ(PrecisionChoice(MixedPrecision::kBf16), MixedPrecision::kBf16);
+  EXPECT_THROW(PrecisionChoice("half"), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace accel

@@ -67,8 +67,12 @@ TEST(Safetensors, WhatWasLaidOutIsReadBack) {
 }
 
 TEST(Safetensors, NoTensors) {
-  EXPECT_EQ(header_bytes(lay_out({})),
-            std::string(" \0\0\0\0\0\0\0", 8) + R"({"__metadata__":{"format":"pt"}})");
+  const std::string bytes = header_bytes(lay_out({}));
+  EXPECT_EQ(bytes, std::string(" \0\0\0\0\0\0\0", 8) + R"({"__metadata__":{"format":"pt"}})");
+  const SafetensorsHeader read = parse_header(bytes.substr(8), bytes.size(), "m");
+  EXPECT_TRUE(read.entries.empty());
+  EXPECT_EQ(read.data_begin, bytes.size());
+  EXPECT_EQ(read.data_size, 0u);
 }
 
 TEST(Safetensors, LengthsAreChecked) {

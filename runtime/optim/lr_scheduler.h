@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "runtime/core/accumulation.h"
@@ -55,16 +56,31 @@ class LrFollower : public PreparedScheduler {
 template <typename Torch>
 class LrScheduler {
  public:
+  // No scheduler yet, for members that are assigned later. Throws std::logic_error where it is
+  // used.
+  LrScheduler() = default;
   LrScheduler(std::shared_ptr<Torch> scheduler, std::shared_ptr<LrFollower> follower)
       : scheduler_(std::move(scheduler)), follower_(std::move(follower)) {}
 
-  void step() { follower_->step(); }
+  void step() {
+    expect_assigned();
+    follower_->step();
+  }
 
-  Torch& operator*() const { return *scheduler_; }
+  Torch& operator*() const {
+    expect_assigned();
+    return *scheduler_;
+  }
   // LibTorch's step(), all that there would be, goes round accumulation and skipped steps.
   Torch* operator->() const = delete;  // Write scheduler.step() instead of scheduler->step().
 
  private:
+  void expect_assigned() const {
+    if (scheduler_ == nullptr) {
+      throw std::logic_error("this scheduler is empty: assign what prepare() returns first");
+    }
+  }
+
   std::shared_ptr<Torch> scheduler_;
   std::shared_ptr<LrFollower> follower_;
 };

@@ -9,6 +9,11 @@
 #include "runtime/optim/optimizer_access.h"
 #include "runtime/precision/loss_scaler.h"
 
+namespace torch::serialize {
+class InputArchive;
+class OutputArchive;
+}  // namespace torch::serialize
+
 namespace accel {
 
 // A prepared optimizer: a holder of any torch::optim optimizer. `->` reaches its parameter groups,
@@ -17,6 +22,9 @@ namespace accel {
 template <typename Optim>
 class Optimizer {
  public:
+  // No optimizer yet, for members that are assigned later. Throws std::logic_error where it is
+  // used.
+  Optimizer() = default;
   // `scaler` is null where losses are not scaled, `gradients` where all gradients are good to step
   // on.
   Optimizer(std::shared_ptr<Optim> optimizer, std::shared_ptr<const Accumulation> accumulation,
@@ -34,6 +42,7 @@ class Optimizer {
   template <typename... Args>
   auto step(Args&&... args) {
     using Loss = decltype(optimizer_->step(std::forward<Args>(args)...));
+    expect_assigned();
     if (!accumulation_->sync_gradients()) return Loss();
     if (gradients_ != nullptr) gradients_->expect_ready(accumulation_->is_forced());
     if (scaler_ != nullptr) {
@@ -52,20 +61,45 @@ class Optimizer {
 
   // Nothing while gradients are accumulated.
   void zero_grad(bool set_to_none = true) {
+    expect_assigned();
     if (!accumulation_->sync_gradients()) return;
     optimizer_->zero_grad(set_to_none);
     if (gradients_ != nullptr) gradients_->zeroed();
   }
 
-  OptimizerAccess<Optim> operator->() const { return OptimizerAccess<Optim>(optimizer_.get()); }
-  Optim& operator*() const { return *optimizer_; }
+  OptimizerAccess<Optim> operator->() const {
+    expect_assigned();
+    return OptimizerAccess<Optim>(optimizer_.get());
+  }
+  Optim& operator*() const {
+    expect_assigned();
+    return *optimizer_;
+  }
   const std::shared_ptr<Optim>& ptr() const { return optimizer_; }
 
  private:
+  void expect_assigned() const {
+    if (optimizer_ == nullptr) {
+      throw std::logic_error("this optimizer is empty: assign what prepare() returns first");
+    }
+  }
+
   std::shared_ptr<Optim> optimizer_;
   std::shared_ptr<const Accumulation> accumulation_;
   std::shared_ptr<LossScaler> scaler_;
   std::shared_ptr<OptimizerGradients> gradients_;
 };
+
+// The optimizer alone, so that torch::save(optimizer, file) and torch::load(optimizer, file) work.
+template <typename Optim>
+torch::serialize::OutputArchive& operator<<(torch::serialize::OutputArchive& archive,
+                                            const Optimizer<Optim>& optimizer) {
+  return archive << *optimizer;
+}
+template <typename Optim>
+torch::serialize::InputArchive& operator>>(torch::serialize::InputArchive& archive,
+                                           Optimizer<Optim>& optimizer) {
+  return archive >> *optimizer;
+}
 
 }  // namespace accel

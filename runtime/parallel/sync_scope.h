@@ -15,17 +15,28 @@ enum class Sync {
 };
 
 // While it lives, it holds for these models. Null models are passed over; scopes of one model may
-// overlap.
+// overlap. It can be moved, so that a scope may depend on a condition:
+//
+//   accel::SyncScope scope;
+//   if (!last_batch) scope = accelerator.no_sync(model);
 class SyncScope {
  public:
+  SyncScope() = default;  // Of no model.
   explicit SyncScope(std::vector<std::shared_ptr<ParallelStrategy>> models,
                      Sync sync = Sync::kPaused)
       : models_(std::move(models)), sync_(sync) {
     add(1);
   }
   ~SyncScope() { add(-1); }
-  SyncScope(const SyncScope&) = delete;
-  SyncScope& operator=(const SyncScope&) = delete;
+  SyncScope(SyncScope&& other) noexcept
+      : models_(std::exchange(other.models_, {})), sync_(other.sync_) {}
+  // What this scope held for ends.
+  SyncScope& operator=(SyncScope&& other) noexcept {
+    SyncScope taken(std::move(other));
+    std::swap(models_, taken.models_);
+    std::swap(sync_, taken.sync_);
+    return *this;
+  }
 
  private:
   void add(int scopes) {
@@ -45,8 +56,8 @@ class SyncScope {
     }
   }
 
-  const std::vector<std::shared_ptr<ParallelStrategy>> models_;
-  const Sync sync_;
+  std::vector<std::shared_ptr<ParallelStrategy>> models_;
+  Sync sync_ = Sync::kPaused;
 };
 
 }  // namespace accel

@@ -26,6 +26,8 @@ struct Numbers : torch::data::datasets::Dataset<Numbers> {
 };
 
 void right(accel::Accelerator& accelerator) {
+  accel::Accelerator by_name({.mixed_precision = "bf16"});
+  accel::Accelerator by_value({.mixed_precision = accel::MixedPrecision::kBf16});
   Net net;
   torch::optim::SGD sgd(net->parameters(), 0.1);
   auto [model, optimizer] = accelerator.prepare(net, std::move(sgd));
@@ -38,22 +40,37 @@ void right(accel::Accelerator& accelerator) {
 }
 
 void wrong(accel::Accelerator& accelerator) {
+  // refused: mixed_precision is an accel::MixedPrecision
+  accel::Accelerator precise({.mixed_precision = true});
   Net net;
   NetImpl by_value;
   torch::optim::SGD sgd(net->parameters(), 0.1);
   torch::optim::StepLR step_lr(sgd, 1);
-  accelerator.prepare(by_value);                   // refused: a copy of a module that is given by value
-  accelerator.prepare(NetImpl());                  // refused: a copy of a module that is given by value
-  accelerator.prepare(&by_value);                  // refused: prepare() shares the module
-  accelerator.prepare(std::make_unique<NetImpl>());  // refused: prepare() shares the module
-  accelerator.prepare(torch::nn::AnyModule(net));  // refused: an AnyModule hides how its module is called
-  accelerator.prepare(torch::jit::Module());       // refused: a TorchScript module
-  accelerator.prepare(&sgd);                       // refused: prepare() shares the optimizer
-  accelerator.prepare(&step_lr);                   // refused: prepare() shares the scheduler
-  accelerator.prepare(sgd);                        // refused: prepare(std::move(optimizer))
-  accelerator.prepare(torch::optim::ReduceLROnPlateauScheduler(sgd));  // refused: step it by yourself
-  accelerator.prepare(torch::data::make_data_loader(Numbers(), 2));  // refused: accel::make_data_loader()
-  accelerator.prepare(accel::make_data_loader(Numbers(), torch::data::samplers::DistributedRandomSampler(8), 2));  // refused: so does a DistributedSampler
+  // refused: a copy of a module that is given by value
+  accelerator.prepare(by_value);
+  // refused: a copy of a module that is given by value
+  accelerator.prepare(NetImpl());
+  // refused: prepare() shares the module
+  accelerator.prepare(&by_value);
+  // refused: prepare() shares the module
+  accelerator.prepare(std::make_unique<NetImpl>());
+  // refused: an AnyModule hides how its module is called
+  accelerator.prepare(torch::nn::AnyModule(net));
+  // refused: a TorchScript module
+  accelerator.prepare(torch::jit::Module());
+  // refused: prepare() shares the optimizer
+  accelerator.prepare(&sgd);
+  // refused: prepare() shares the scheduler
+  accelerator.prepare(&step_lr);
+  // refused: prepare(std::move(optimizer))
+  accelerator.prepare(sgd);
+  // refused: step it by yourself
+  accelerator.prepare(torch::optim::ReduceLROnPlateauScheduler(sgd));
+  // refused: accel::make_data_loader()
+  accelerator.prepare(torch::data::make_data_loader(Numbers(), 2));
+  // refused: so does a DistributedSampler
+  accelerator.prepare(
+      accel::make_data_loader(Numbers(), torch::data::samplers::DistributedRandomSampler(8), 2));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 """What users write by mistake does not compile, and the compiler says in a sentence what to write instead.
 
-Each such line of preparations.cc ends in "// refused: TEXT"; TEXT is to be part of an error that leads to that line.
-Every other line compiles."""
+Each such statement of preparations.cc stands under a line "// refused: TEXT", and ends at the next such line or brace; TEXT
+is to be part of an error that leads to the statement. Everything else compiles."""
 
 import pathlib
 import re
@@ -22,21 +22,31 @@ def errors(messages):
             yield line, message.partition(" error: ")[2]
 
 
+def refusals(source):
+    """The TEXT of each refusal, and the lines of its statement."""
+    text, first = None, 0
+    for number, line in enumerate(source.splitlines(), 1):
+        if text is not None and ("// refused: " in line or line.startswith("}")):
+            yield text, range(first, number)
+            text = None
+        if "// refused: " in line:
+            text, first = line.partition("// refused: ")[2], number + 1
+
+
 class Refused(unittest.TestCase):
+    def setUp(self):
+        self.wanted = list(refusals((FOLDER / SOURCE).read_text()))
+        self.found = list(errors((FOLDER / SOURCE).with_suffix(".txt").read_text()))
+
     def test_each_mistake_has_its_sentence(self):
-        source = (FOLDER / SOURCE).read_text().splitlines()
-        wanted = {number: line.partition("// refused: ")[2] for number, line in enumerate(source, 1) if "// refused: " in line}
-        found = list(errors((FOLDER / SOURCE).with_suffix(".txt").read_text()))
-        self.assertGreater(len(wanted), 5)
-        for number, text in wanted.items():
-            self.assertTrue(any(line == number and text in error for line, error in found),
-                            f"{SOURCE}:{number} is not refused with: {text}\n{found}")
+        self.assertGreater(len(self.wanted), 5)
+        for text, lines in self.wanted:
+            self.assertTrue(any(line in lines and text in error for line, error in self.found),
+                            f"{SOURCE}:{lines.start} is not refused with: {text}\n{self.found}")
 
     def test_the_rest_compiles(self):
-        source = (FOLDER / SOURCE).read_text().splitlines()
-        for number, error in errors((FOLDER / SOURCE).with_suffix(".txt").read_text()):
-            self.assertIsNotNone(number, error)
-            self.assertIn("// refused: ", source[number - 1], f"{SOURCE}:{number}: {error}")
+        for line, error in self.found:
+            self.assertTrue(any(line in lines for _, lines in self.wanted), f"{SOURCE}:{line}: {error}")
 
 
 if __name__ == "__main__":
