@@ -222,5 +222,20 @@ TEST(LoggerTest, LevelsAndRepetition) {
   unsetenv("ACCELERATE_LOG_LEVEL");
 }
 
+// The library is built without the assertions in its headers, of which one would not hold: that
+// observers may ask for inputs.
+TEST(ProfileTest, ObserversSeeTheInputsOfOperators) {
+  static std::size_t inputs = 0;
+  at::RecordFunctionCallback observer([](const at::RecordFunction& function) {
+    if (function.name() == std::string("aten::add")) inputs = function.inputs().size();
+    return std::unique_ptr<at::ObserverContext>();
+  });
+  observer.needsInputs(true).scopes({at::RecordScope::FUNCTION});
+  const auto handle = at::addThreadLocalCallback(observer);
+  torch::ones({2}).add(torch::ones({2}));
+  at::removeCallback(handle);
+  EXPECT_EQ(inputs, 3u);  // Both tensors, and alpha.
+}
+
 }  // namespace
 }  // namespace accel
