@@ -186,7 +186,6 @@ void GenerationProcesses::NoChildLeft() {
     changed_ |= worker->Tick();
     finished &= worker->FinishOutput();
   }
-  store_.reset();
   if (!finished) return;  // The writer wakes the loop, and this is called again.
   join_memory_cgroup_at_ = absl::InfiniteFuture();
   life_.NothingLeft();

@@ -68,7 +68,7 @@ class GenerationProcesses {
   GenerationLife life_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::optional<ExitFact> failure_;
-  std::unique_ptr<RendezvousStore> store_;
+  std::unique_ptr<RendezvousStore> store_;  // Until *this ends: ranks elsewhere may live longer.
   TerminalLoan terminal_;
   UniqueFd null_;
   Cgroup cgroup_;

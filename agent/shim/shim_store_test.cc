@@ -1,4 +1,4 @@
-// The shim serves the rendezvous store of its generation, and no longer.
+// The shim serves the rendezvous store of its generation, until the whole generation is over.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -17,43 +17,72 @@ using State = GenerationReport::State;
 
 class ShimStoreTest : public testing::ShimTest {
  protected:
-  static UniqueFd Connect(const sockaddr_in& address) {
+  // Starts `script` with a store, whose address stands in address_ then.
+  GenerationStart StartWithStore(const std::string& script) {
+    auto start = Script(script);
+    start.serves_store = true;
+    start.store_peers = {"127.0.0.1"};
+    auto listening = ListenOn("127.0.0.1");
+    EXPECT_OK(listening);
+    if (!listening.ok()) return start;
+    socklen_t size = sizeof(address_);
+    EXPECT_EQ(getsockname(listening->get(), reinterpret_cast<sockaddr*>(&address_), &size), 0);
+    const absl::Status shim = host().StartShim(start.id.job);
+    EXPECT_TRUE(shim.ok() || absl::IsAlreadyExists(shim)) << shim;
+    EXPECT_OK(host().StartGeneration(start, *std::move(listening)));
+    return start;
+  }
+
+  UniqueFd Connect() const {
     UniqueFd client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const auto* where = reinterpret_cast<const sockaddr*>(&address);
-    if (connect(client.get(), where, sizeof(address)) != 0) client.reset();
+    const auto* where = reinterpret_cast<const sockaddr*>(&address_);
+    if (connect(client.get(), where, sizeof(address_)) != 0) client.reset();
     return client;
   }
+
+  static void ExpectAnswer(int client) {
+    // VALIDATE, then PING with a nonce: the store gives the nonce back.
+    const char ping[] = "\x00\xCE\xF7\x85\x3C\x0D\x01\x02\x03\x04";
+    ASSERT_EQ(write(client, ping, 10), 10);
+    pollfd answer = {client, POLLIN, 0};
+    ASSERT_EQ(poll(&answer, 1, 20'000), 1);
+    char nonce[4] = {};
+    ASSERT_EQ(read(client, nonce, 4), 4);
+    EXPECT_EQ(std::string(nonce, 4), "\x01\x02\x03\x04");
+  }
+
+  void ExpectGone(int client) const {
+    char byte = 0;
+    EXPECT_EQ(read(client, &byte, 1), 0) << "it has hung up";
+    EXPECT_FALSE(Connect().valid());
+  }
+
+ private:
+  sockaddr_in address_ = {};
 };
 
-TEST_F(ShimStoreTest, AnswersWhileTheGenerationRuns) {
-  auto listening = ListenOn("127.0.0.1");
-  ASSERT_OK(listening);
-  sockaddr_in address = {};
-  socklen_t size = sizeof(address);
-  ASSERT_EQ(getsockname(listening->get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
-
-  auto start = Script("sleep 1000");
-  start.serves_store = true;
-  start.store_peers = {"127.0.0.1"};
-  ASSERT_OK(host().StartShim(start.id.job));
-  ASSERT_OK(host().StartGeneration(start, *std::move(listening)));
+TEST_F(ShimStoreTest, AnswersUntilItsShimEnds) {
+  const GenerationStart start = StartWithStore("sleep 1000");
   AwaitState(start.id.job, State::kRunning);
-
-  const UniqueFd client = Connect(address);
+  const UniqueFd client = Connect();
   ASSERT_TRUE(client.valid());
-  // VALIDATE, then PING with a nonce: the store gives the nonce back.
-  const char ping[] = "\x00\xCE\xF7\x85\x3C\x0D\x01\x02\x03\x04";
-  ASSERT_EQ(write(client.get(), ping, 10), 10);
-  pollfd answer = {client.get(), POLLIN, 0};
-  ASSERT_EQ(poll(&answer, 1, 20'000), 1);
-  char nonce[4] = {};
-  ASSERT_EQ(read(client.get(), nonce, 4), 4);
-  EXPECT_EQ(std::string(nonce, 4), "\x01\x02\x03\x04");
-
+  ExpectAnswer(client.get());
   ASSERT_OK(host().StopGeneration({start.id, absl::ZeroDuration()}));
   AwaitState(start.id.job, State::kEnded);
-  EXPECT_EQ(read(client.get(), nonce, 4), 0) << "it has hung up";
-  EXPECT_FALSE(Connect(address).valid());
+  EndShim(start.id.job);
+  ExpectGone(client.get());
+}
+
+// Ranks on other nodes may outlive those of this one.
+TEST_F(ShimStoreTest, OutlivesItsOwnRanksUntilTheNextGeneration) {
+  const GenerationStart start = StartWithStore("exit 0");
+  AwaitState(start.id.job, State::kEnded);
+  const UniqueFd client = Connect();
+  ASSERT_TRUE(client.valid());
+  ExpectAnswer(client.get());
+  Start(Script("sleep 1000"));
+  AwaitState(start.id.job, State::kRunning);
+  ExpectGone(client.get());
 }
 
 TEST_F(ShimStoreTest, PeersThatAreNoAddresses) {
