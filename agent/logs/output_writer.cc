@@ -61,6 +61,7 @@ void OutputWriter::Run(const std::shared_ptr<Shared>& shared) {
       batch = *std::move(next);
       file = shared->files.at(batch.stream).get();
       shared->busy_since = SteadyClock()->Now();
+      if (shared->is_awaited) shared->wake.Wake();  // Only now is there a time for WakeAt().
     }
     file->Write(batch.bytes);
     if (batch.dropped > 0) file->Drop(batch.dropped);
@@ -124,11 +125,12 @@ int OutputWriter::wake_fd() const { return shared_->wake.get(); }
 
 void OutputWriter::Clear() { shared_->wake.Clear(); }
 
-absl::Time OutputWriter::wake_at() const {
+absl::Time OutputWriter::WakeAt() {
   absl::MutexLock lock(&shared_->mutex);
-  if (!shared_->is_awaited || !shared_->busy_since.has_value() || shared_->Hangs()) {
-    return absl::InfiniteFuture();
-  }
+  // A write that begins later wakes whoever waits.
+  if (!shared_->is_awaited || !shared_->busy_since.has_value()) return absl::InfiniteFuture();
+  // The answer to wait may have been given just before the moment that has now passed.
+  if (shared_->Hangs()) shared_->is_awaited = false;
   return *shared_->busy_since + shared_->patience;
 }
 

@@ -54,9 +54,9 @@ class OutputWriter {
   // Readable after progress, if room() or Handled() has said that it takes some. Clear() it then.
   int wake_fd() const;
   void Clear();
-  // When the write that is under way becomes a disk that hangs; never, if it already is or nobody
-  // waits.
-  absl::Time wake_at() const;
+  // When whoever was told to wait is to ask again, because the write that is under way then becomes
+  // a disk that hangs; never, if nobody waits. A moment that has passed is told once.
+  absl::Time WakeAt();
 
   // Bytes that have come in and are not on disk.
   size_t unwritten() const;

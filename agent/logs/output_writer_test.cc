@@ -10,6 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "agent/logs/log_test_folder.h"
+#include "common/clock.h"
 #include "common/unique_fd.h"
 
 namespace accel {
@@ -71,7 +72,6 @@ TEST_F(OutputWriterTest, AHangingDiskIsWaitedForAWhileAndNoLonger) {
   EXPECT_GE(absl::Now() - begin, absl::Milliseconds(200));
   EXPECT_EQ(writer.room(), Room::kDrop);
   EXPECT_TRUE(writer.Handled(stream, 3)) << "nobody waits for it any more";
-  EXPECT_EQ(writer.wake_at(), absl::InfiniteFuture());
   EXPECT_EQ(writer.unwritten(), 3u);
   writer.Drop(stream, 5);
   // The disk is back: what has waited is written, and the gap behind it is counted.
@@ -83,6 +83,38 @@ TEST_F(OutputWriterTest, AHangingDiskIsWaitedForAWhileAndNoLonger) {
   writer.Add(stream, "de");
   AwaitHandled(&writer, stream, 10);
   EXPECT_EQ(ReadSegment(8), "de");
+}
+
+// Whoever is told to wait is woken in time, also if the writing thread had not begun yet.
+TEST_F(OutputWriterTest, WhoWaitsLearnsWhenTheDiskHangs) {
+  MakeDiskHang();
+  for (int i = 0; i < 20; ++i) {
+    OutputWriter writer({.most_bytes = 3});
+    writer.Add(writer.Open(rank_dir(), LogStream::kStdout, {4, 100}), "abc");
+    ASSERT_EQ(writer.room(), Room::kWait);
+    if (writer.WakeAt() < absl::InfiniteFuture()) continue;
+    pollfd wake = {writer.wake_fd(), POLLIN, 0};
+    ASSERT_EQ(poll(&wake, 1, absl::ToInt64Milliseconds(kPatience)), 1);
+    writer.Clear();
+    ASSERT_EQ(writer.room(), Room::kWait);
+    ASSERT_LT(writer.WakeAt(), absl::InfiniteFuture());
+  }
+}
+
+// The moment may come between the answer and the wait.
+TEST_F(OutputWriterTest, WhoWasToldToWaitJustBeforeAsksOnceMore) {
+  MakeDiskHang();
+  OutputWriter writer({.most_bytes = 3, .patience = absl::Milliseconds(200)});
+  writer.Add(writer.Open(rank_dir(), LogStream::kStdout, {4, 100}), "abc");
+  const absl::Time until = absl::Now() + kPatience;
+  while (writer.WakeAt() == absl::InfiniteFuture()) {
+    ASSERT_LT(absl::Now(), until);
+    ASSERT_EQ(writer.room(), Room::kWait);
+  }
+  absl::SleepFor(writer.WakeAt() - SteadyClock()->Now());
+  EXPECT_LE(writer.WakeAt(), SteadyClock()->Now());
+  EXPECT_EQ(writer.room(), Room::kDrop);
+  EXPECT_EQ(writer.WakeAt(), absl::InfiniteFuture());
 }
 
 TEST_F(OutputWriterTest, NobodyWaitsForAHangingDiskAtTheEnd) {

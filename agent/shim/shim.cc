@@ -38,7 +38,7 @@ Shim::Shim(ShimOptions options)
 int Shim::Run() {
   while (!Done(Now())) {
     const absl::Time wake_at = generation_ ? generation_->wake_at() : absl::InfiniteFuture();
-    loop_.RunOnce(std::min({wake_at, leave_at_, output_.wake_at()}) - Now());
+    loop_.RunOnce(std::min({wake_at, leave_at_, output_.WakeAt()}) - Now());
     if (generation_) {
       Reap();
       generation_->Tick(Now());
