@@ -337,6 +337,26 @@ TEST(LooseParameterTest, IsRefusedInFp16WhereItsOverflowsWouldPartTheProcesses) 
   });
 }
 
+// Whichever of its models was prepared last, and whichever the loss is of.
+TEST(SharedParameterTest, ItsOverflowsMoveTheScaleOfAllProcesses) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
+    auto trunk = std::make_shared<Weight>();
+    torch::nn::Sequential one(trunk), two(trunk, torch::nn::Linear(1, 1));
+    auto [first, second, optimizer] =
+        accelerator.prepare(one, two, torch::optim::SGD(trunk->parameters(), 0.5));
+    for (const float x : {INFINITY, 1.0f}) {
+      optimizer.zero_grad();
+      accelerator.backward(first(input(x)));
+      if (x == 1) {
+        EXPECT_EQ(trunk->w.grad().item<float>(), 32768);
+      }
+      optimizer.step();
+      EXPECT_EQ(optimizer.step_was_skipped(), x != 1);
+    }
+  });
+}
+
 // `->` reaches what neither windows nor the loss scale are about.
 template <typename Optim>
 concept steps_by_arrow = requires(Optim optimizer) {

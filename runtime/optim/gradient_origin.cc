@@ -51,10 +51,20 @@ void OptimizerGradients::Arrival::mark() {
   GradientOrigin now = passes->arriving;
   if (now == GradientOrigin::kPlain && !scales_losses) {
     // no_sync() and LocalSgd leave gradients as loss.backward() does.
-    const auto its_model = model.lock();
-    if (its_model != nullptr && its_model->is_paused()) now = GradientOrigin::kOwn;
+    if (is_paused()) now = GradientOrigin::kOwn;
   }
   if (now > origin) origin = now;
+}
+
+bool OptimizerGradients::Arrival::is_loose() const {
+  return std::all_of(models.begin(), models.end(), [](const auto& one) { return one.expired(); });
+}
+
+bool OptimizerGradients::Arrival::is_paused() const {
+  return std::any_of(models.begin(), models.end(), [](const auto& one) {
+    const auto model = one.lock();
+    return model != nullptr && model->is_paused();
+  });
 }
 
 OptimizerGradients::OptimizerGradients(const std::shared_ptr<torch::optim::Optimizer>& optimizer,
@@ -100,20 +110,21 @@ void OptimizerGradients::follow_parameters() {
 
 void OptimizerGradients::find_models() {
   known_models_.clear();
-  std::unordered_map<const void*, std::shared_ptr<ParallelStrategy>> model_of;
+  std::unordered_map<const void*, std::vector<std::weak_ptr<ParallelStrategy>>> models_of;
   for (const auto& model : world_.models()) {
     known_models_.push_back(model.get());
     for (const at::Tensor& parameter : model->module()->parameters()) {
-      model_of[parameter.unsafeGetTensorImpl()] = model;
+      models_of[parameter.unsafeGetTensorImpl()].push_back(model);
     }
   }
   const auto optimizer = optimizer_.lock();
   if (optimizer == nullptr) return;
   for_each_parameter(*optimizer, [&](const at::Tensor& parameter, std::size_t place, auto, auto) {
     if (place >= watched_.size()) return;
-    const auto found = model_of.find(parameter.unsafeGetTensorImpl());
-    watched_[place].arrival->model =
-        found == model_of.end() ? std::weak_ptr<ParallelStrategy>() : found->second;
+    const auto found = models_of.find(parameter.unsafeGetTensorImpl());
+    auto& models = watched_[place].arrival->models;
+    models.clear();
+    if (found != models_of.end()) models = found->second;
   });
 }
 
@@ -149,8 +160,11 @@ void OptimizerGradients::end_pass(const std::vector<std::shared_ptr<ParallelStra
     if (origin == GradientOrigin::kReduced || origin == GradientOrigin::kFailed) continue;
     // What is not scaled stays so.
     if (origin == GradientOrigin::kPlain && world_.scales_losses) continue;
-    const bool is_mean = world_.is_alone || std::find(reduced.begin(), reduced.end(),
-                                                      arrival.model.lock()) != reduced.end();
+    const bool is_mean =
+        world_.is_alone ||
+        std::any_of(arrival.models.begin(), arrival.models.end(), [&](const auto& model) {
+          return std::find(reduced.begin(), reduced.end(), model.lock()) != reduced.end();
+        });
     if (is_mean) {
       arrival.origin = GradientOrigin::kReduced;
     } else if (origin == GradientOrigin::kRunning) {
@@ -180,8 +194,8 @@ void OptimizerGradients::expect_ready(bool forced) {
   forget_zeroed();
   for (const Watched& one : watched_) {
     const GradientOrigin origin = one.arrival->origin;
-    const auto model = one.arrival->model.lock();
-    if (origin == GradientOrigin::kPlain && (model != nullptr || world_.scales_losses)) {
+    const Arrival& arrival = *one.arrival;
+    if (origin == GradientOrigin::kPlain && (!arrival.is_loose() || world_.scales_losses)) {
       throw std::logic_error(
           std::string("step() would use gradients of loss.backward(), which ") +
           (world_.scales_losses ? "does not scale the loss, as mixed_precision fp16 has it"
@@ -194,7 +208,7 @@ void OptimizerGradients::expect_ready(bool forced) {
           "step() would use gradients of a backward pass that has failed: call zero_grad() and "
           "make the pass again, or leave this step out");
     }
-    if (forced && origin == GradientOrigin::kOwn && model != nullptr && !model->is_paused()) {
+    if (forced && origin == GradientOrigin::kOwn && !arrival.is_loose() && !arrival.is_paused()) {
       throw std::logic_error(
           "step() would use gradients that are this process's own, because this batch was not to "
           "end a window of accumulate(): call set_sync_gradients(true) before backward(), which "
@@ -205,7 +219,7 @@ void OptimizerGradients::expect_ready(bool forced) {
 
 bool OptimizerGradients::has_loose_gradients() const {
   return std::any_of(watched_.begin(), watched_.end(), [](const Watched& one) {
-    return one.arrival->origin == GradientOrigin::kOwn && one.arrival->model.expired();
+    return one.arrival->origin == GradientOrigin::kOwn && one.arrival->is_loose();
   });
 }
 
@@ -218,7 +232,7 @@ void OptimizerGradients::look_for_loose_parameters() {
                                      std::size_t group, std::size_t index) {
     if (!parameter.requires_grad() || place >= watched_.size()) return;
     ++trained;
-    if (!watched_[place].arrival->model.expired() || ++loose > 1) return;
+    if (!watched_[place].arrival->is_loose() || ++loose > 1) return;
     first << "parameter " << index << " of group " << group << ", of shape " << parameter.sizes();
     if (!parameter.name().empty()) first << ", '" << parameter.name() << "'";
   });

@@ -75,10 +75,13 @@ class OptimizerGradients {
   struct Arrival {
     std::shared_ptr<GradientPasses> passes;
     std::atomic<GradientOrigin> origin = GradientOrigin::kReduced;
-    std::weak_ptr<ParallelStrategy> model;  // Expired: that of no model that is reduced.
+    // Those that have the parameter, of the models that are reduced.
+    std::vector<std::weak_ptr<ParallelStrategy>> models;
     bool scales_losses = false;
 
     void mark();
+    bool is_loose() const;  // It is in none of them.
+    bool is_paused() const;
   };
   struct Watched {
     std::shared_ptr<Arrival> arrival = {};
