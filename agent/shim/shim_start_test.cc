@@ -92,10 +92,27 @@ TEST_F(ShimStartTest, MoreWorkersThanTheSoftLimitOfOpenFilesWouldAllow) {
 TEST_F(ShimStartTest, MoreWorkersThanTheHardLimitOfOpenFilesAllows) {
   LimitOpenFiles({256, 256});
   const ExitFact failure = Refused(Script("exit 0", 100));
-  EXPECT_EQ(failure.code, 1);
+  EXPECT_EQ(failure.code, 126) << "the node can start other jobs";
   EXPECT_EQ(failure.message,
             "100 workers need 464 open files, and the limit of this node is 256. Raise it (ulimit "
             "-Hn, LimitNOFILE= of the agent's unit), or start fewer processes.");
+}
+
+// The node is fine: no other job is to suffer from it.
+TEST_F(ShimStartTest, PathsThatCannotBeFollowedAreTheJobsOwnFailure) {
+  const std::string loop = absl::StrCat(folder(), "/loop");
+  ASSERT_EQ(symlink(loop.c_str(), loop.c_str()), 0);
+  auto in_loop = Script("exit 0");
+  in_loop.workdir = loop;
+  ExitFact failure = Refused(in_loop);
+  EXPECT_EQ(failure.code, 126);
+  EXPECT_THAT(failure.message, HasSubstr("/loop cannot be reached on this node: Too many levels"));
+
+  auto long_name = Script("exit 0");
+  long_name.required_paths = {absl::StrCat("/", std::string(300, 'x'))};
+  failure = Refused(long_name);
+  EXPECT_EQ(failure.code, 126);
+  EXPECT_THAT(failure.message, HasSubstr("File name too long"));
 }
 
 TEST_F(ShimStartTest, ProgramThatIsNotExecutable) {

@@ -37,14 +37,30 @@ bool MakeFolders(const std::string& path) {
 
 // stat() has just failed, and errno says why.
 ExitFact Unreachable(const std::string& what) {
-  if (errno == ENOENT || errno == ENOTDIR) {
-    return NotStarted(kNotFoundCode, absl::StrCat(what, " does not exist on this node."));
+  const int code = PathErrorCode(errno);
+  if (code == kNotFoundCode) {
+    return NotStarted(code, absl::StrCat(what, " does not exist on this node."));
   }
-  return NotStarted(kGeneralFailureCode,
+  return NotStarted(code,
                     absl::StrCat(what, " cannot be reached on this node: ", strerror(errno), "."));
 }
 
 }  // namespace
+
+int PathErrorCode(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return kNotFoundCode;
+    case EACCES:
+    case EPERM:
+    case ELOOP:
+    case ENAMETOOLONG:
+      return kNotExecutableCode;
+    default:
+      return kGeneralFailureCode;
+  }
+}
 
 ExitFact NotStarted(int code, std::string message) {
   ExitFact fact;
@@ -62,7 +78,7 @@ std::optional<ExitFact> FindTooManyFiles(const GenerationStart& start, uint64_t 
   const uint64_t connections = start.serves_store ? kConnectionsOfAWorker : 0;
   const uint64_t needed = FilesForOutput(start) + connections * start.workers.size();
   if (needed <= limit) return std::nullopt;
-  return NotStarted(kGeneralFailureCode,
+  return NotStarted(kNotExecutableCode,
                     absl::StrCat(start.workers.size(), " workers need ", needed,
                                  " open files, and the limit of this node is ", limit,
                                  ". Raise it (ulimit -Hn, LimitNOFILE= of the agent's unit), or "

@@ -14,11 +14,17 @@ namespace accel {
 // 4 KiB.
 ExitFact NotStarted(int code, std::string message);
 
+// The exit code of a start that met this errno on a path of the job's. 127: it is not there. 126:
+// it is no path that could be followed, or the job may not go there; as for 127, this is the job's
+// own failure. 1: the node cannot tell (its disk fails, a mount is stale).
+int PathErrorCode(int error);
+
 // Descriptors that the shim itself and the output of the start's workers take.
 uint64_t FilesForOutput(const GenerationStart& start);
 
 // Whether the shim can hold the pipes, the files and, if this start serves the store, two
-// connections to it for each of its workers. Nothing if `limit` descriptors suffice.
+// connections to it for each of its workers. Nothing if `limit` descriptors suffice; otherwise 126,
+// because the node can start smaller jobs.
 std::optional<ExitFact> FindTooManyFiles(const GenerationStart& start, uint64_t limit);
 
 // The working directory, and the required paths. Nothing if all of them are there.

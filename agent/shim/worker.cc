@@ -34,7 +34,8 @@ ExitFact WhyNotSpawned(const SpawnError& error, const std::string& path,
           1, absl::StrCat("Cannot set up the input and output of ", path, ": ", reason, "."));
     case SpawnError::Step::kWorkdir:
       return NotStarted(
-          1, absl::StrCat("Cannot enter the working directory ", workdir, ": ", reason, "."));
+          PathErrorCode(error.error),
+          absl::StrCat("Cannot enter the working directory ", workdir, ": ", reason, "."));
     case SpawnError::Step::kExec:
       break;
   }
