@@ -88,9 +88,8 @@ void Accelerator::backward(const torch::Tensor& users_loss, const BackwardOption
   }
   for (const auto& model : models) model->agree_on_changes();
   // Ranks that have ended would not take part in it, nor would its count go on there.
-  if (!models.empty() && state_->uneven_inputs == nullptr) {
-    parameter_check_->begin_pass(*state_->communicator);
-  }
+  const bool is_checked = !models.empty() && state_->uneven_inputs == nullptr;
+  if (is_checked) parameter_check_->begin_pass(*state_->communicator);
   GradientPass gradients(state_->gradients);
   const int divisor = accumulation_->loss_divisor();
   const torch::Tensor share = scaled(divisor == 1 ? loss : loss / divisor,
@@ -108,6 +107,7 @@ void Accelerator::backward(const torch::Tensor& users_loss, const BackwardOption
     rethrow_without_backtrace();
   }
   gradients.end(models);
+  if (is_checked) parameter_check_->end_pass();
 }
 
 }  // namespace accel

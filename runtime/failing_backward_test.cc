@@ -213,5 +213,31 @@ TEST(FailingBackwardTest, GraphsOfReducedGradientsAreRefused) {
   });
 }
 
+// In debug the ranks compare their parameters before every so-manieth pass.
+TEST(FailedBackwardTest, OneThatARankMakesAgainIsOnePassToTheOthers) {
+  on_ranks(2, [] {
+    for (const int every : {1, 2, 3}) {
+      Accelerator accelerator({.debug = true,
+                               .parameter_check = {.every_steps = every},
+                               .timeout = std::chrono::seconds(20)});
+      auto net = std::make_shared<Net>();
+      auto [model, optimizer] =
+          accelerator.prepare(net, torch::optim::SGD(net->parameters(), 0.01));
+      const auto backward = [&](bool fails) {
+        optimizer.zero_grad();
+        accelerator.backward(model(input(accelerator), fails).mean());
+      };
+      for (int pass = 0; pass < 5; ++pass) {
+        if (!accelerator.is_main_process()) {
+          // Before anything of the second layer's gradients is sent.
+          EXPECT_THROW(backward(true), std::runtime_error);
+        }
+        backward(false);
+        optimizer.step();
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace accel

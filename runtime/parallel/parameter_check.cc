@@ -94,7 +94,10 @@ void ParameterCheck::clear() {
 // Before the second pass the first step has been made, where most mistakes show.
 void ParameterCheck::begin_pass(Communicator& communicator) {
   if (!debug_ || options_.every_steps == 0) return;
-  if (passes_++ % options_.every_steps == 1 % options_.every_steps) compare(communicator);
+  const bool is_due = passes_ % options_.every_steps == 1 % options_.every_steps;
+  if (!is_due || compared_ == passes_) return;
+  compare(communicator);
+  compared_ = passes_;
 }
 
 void ParameterCheck::begin_save(Communicator& communicator) const {

@@ -41,6 +41,9 @@ class ParameterCheck {
 
   // Before each backward pass that reduces gradients, and in each save: compare(), where it is due.
   void begin_pass(Communicator& communicator);
+  // After a pass that has succeeded. One that fails on this rank alone and is made again is one
+  // pass to the others.
+  void end_pass() { ++passes_; }
   void begin_save(Communicator& communicator) const;
 
   void compare(Communicator& communicator) const;
@@ -61,7 +64,8 @@ class ParameterCheck {
   const bool debug_;
   std::vector<Model> models_;
   std::vector<std::shared_ptr<torch::optim::Optimizer>> optimizers_;
-  std::int64_t passes_ = 0;
+  std::int64_t passes_ = 0;     // That have ended.
+  std::int64_t compared_ = -1;  // Before which of them.
 };
 
 }  // namespace accel
