@@ -135,6 +135,25 @@ TEST(LossScalerTest, ATiedParameterIsUnscaledOnce) {
   EXPECT_EQ(weight->w.grad().item<float>(), 3);
 }
 
+TEST(LossScalerTest, AParameterOfTwoOptimizersIsScaledOnce) {
+  Accelerator accelerator({.gradient_accumulation = {.num_steps = 2},
+                           .mixed_precision = MixedPrecision::kFp16,
+                           .loss_scaling = {.init_scale = 64, .growth_interval = 1}});
+  auto weight = std::make_shared<Weight>();
+  auto [model, first, second] =
+      accelerator.prepare(weight, torch::optim::SGD(weight->parameters(), 1.0),
+                          torch::optim::SGD(weight->parameters(), 1.0));
+  for (int batch = 0; batch < 8; ++batch) {
+    auto window = accelerator.accumulate(model);
+    accelerator.backward(model(input(3)));
+    if (!accelerator.sync_gradients()) continue;
+    EXPECT_EQ(accelerator.clip_grad_norm_(weight->parameters(), 100), 3);
+    (batch < 4 ? first : second).step();
+    first.zero_grad();
+  }
+  EXPECT_EQ(weight->w.item<float>(), -12);
+}
+
 TEST(LossScalerTest, RefusesWhatWouldSpoilGradients) {
   Accelerator accelerator(
       {.gradient_accumulation = {.num_steps = 2}, .mixed_precision = MixedPrecision::kFp16});

@@ -12,6 +12,7 @@ namespace accel {
 namespace {
 
 using torch::optim::Optimizer;
+using Tensors = std::unordered_set<const void*>;
 
 std::vector<at::Tensor> parameters_of(const Optimizer& optimizer) {
   std::vector<at::Tensor> parameters;
@@ -25,13 +26,15 @@ std::vector<at::Tensor> parameters_of(const Optimizer& optimizer) {
 struct Batch {
   at::Device device;
   at::ScalarType dtype;
+  bool unscaled;  // Already, by another optimizer of the same parameters.
   std::vector<at::Tensor> gradients;
 };
 
-std::vector<Batch> gradients_of(const Optimizer& optimizer) {
+std::vector<Batch> gradients_of(const Optimizer& optimizer, const Tensors& unscaled) {
   std::vector<Batch> batches;
   for (const at::Tensor& parameter : parameters_of(optimizer)) {
     if (!parameter.grad().defined()) continue;
+    const bool is_unscaled = unscaled.contains(parameter.unsafeGetTensorImpl());
     at::Tensor gradient = parameter.grad().detach();
     if (gradient.scalar_type() == at::kHalf) {
       throw std::invalid_argument(
@@ -41,10 +44,12 @@ std::vector<Batch> gradients_of(const Optimizer& optimizer) {
     }
     if (gradient.is_sparse()) gradient = gradient._values();
     auto batch = std::find_if(batches.begin(), batches.end(), [&](const Batch& one) {
-      return one.device == gradient.device() && one.dtype == gradient.scalar_type();
+      return one.device == gradient.device() && one.dtype == gradient.scalar_type() &&
+             one.unscaled == is_unscaled;
     });
     if (batch == batches.end()) {
-      batch = batches.insert(batch, Batch{gradient.device(), gradient.scalar_type(), {}});
+      batch =
+          batches.insert(batch, Batch{gradient.device(), gradient.scalar_type(), is_unscaled, {}});
     }
     batch->gradients.push_back(std::move(gradient));
   }
@@ -90,18 +95,33 @@ ScaleRound& LossScaler::own() {
 
 // From the scale of the last loss, or from none.
 void LossScaler::bring_gradients_to(float scale) {
+  // Once each, though several optimizers may have the same parameter.
+  Tensors unscaled = unscaled_parameters(), done;
   for (Owned& owned : optimizers_) {
-    const double factor = static_cast<double>(scale) / (owned.unscaled ? 1 : scale_);
     owned.unscaled = false;
     const auto living = owned.living.lock();
-    if (living == nullptr || factor == 1) continue;
+    if (living == nullptr) continue;
     for (const at::Tensor& parameter : parameters_of(*living)) {
-      if (!parameter.grad().defined()) continue;
+      const void* id = parameter.unsafeGetTensorImpl();
+      const double factor = static_cast<double>(scale) / (unscaled.contains(id) ? 1 : scale_);
+      if (factor == 1 || !parameter.grad().defined() || !done.insert(id).second) continue;
       at::Tensor gradient = parameter.grad().detach();
       (gradient.is_sparse() ? gradient._values() : gradient).mul_(factor);
     }
   }
   scale_ = scale;
+}
+
+std::unordered_set<const void*> LossScaler::unscaled_parameters() const {
+  Tensors unscaled;
+  for (const Owned& owned : optimizers_) {
+    const auto living = owned.unscaled ? owned.living.lock() : nullptr;
+    if (living == nullptr) continue;
+    for (const at::Tensor& parameter : parameters_of(*living)) {
+      unscaled.insert(parameter.unsafeGetTensorImpl());
+    }
+  }
+  return unscaled;
 }
 
 void LossScaler::settle() { bring_gradients_to(state().scale); }
@@ -117,14 +137,14 @@ LossScaler::Owned& LossScaler::of(const Optimizer& optimizer) {
 
 void LossScaler::unscale(Owned& owned) {
   if (owned.unscaled) return;
-  std::vector<Batch> batches = gradients_of(*owned.optimizer);
+  std::vector<Batch> batches = gradients_of(*owned.optimizer, unscaled_parameters());
   const float inverse = static_cast<float>(1.0 / scale_);
   std::vector<at::Tensor> overflows;
   for (Batch& batch : batches) {
     const auto options = at::TensorOptions(batch.device).dtype(at::kFloat);
     overflows.push_back(at::zeros({}, options));
-    at::_amp_foreach_non_finite_check_and_unscale_(batch.gradients, overflows.back(),
-                                                   at::full({}, inverse, options));
+    at::_amp_foreach_non_finite_check_and_unscale_(
+        batch.gradients, overflows.back(), at::full({}, batch.unscaled ? 1 : inverse, options));
   }
   owned.unscaled = true;
   // Reading waits for the device, once all of its work is queued.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "runtime/core/loss_scale.h"
@@ -83,6 +84,8 @@ class LossScaler {
   Owned& of(const torch::optim::Optimizer& optimizer);
   void unscale(Owned& owned);
   void bring_gradients_to(float scale);
+  // Those whose gradients were unscaled since the last loss, by any of their optimizers.
+  std::unordered_set<const void*> unscaled_parameters() const;
   ScaleRound& own();
 
   std::vector<Owned> optimizers_;
