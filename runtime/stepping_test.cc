@@ -129,6 +129,24 @@ TEST(PlainBackwardTest, IsAProcesssOwnAffairUnderNoSync) {
   });
 }
 
+TEST(PlainBackwardTest, IsRefusedInAClosure) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    Training training(accelerator);
+    const auto step = [&](bool plain) {
+      training.optimizer.step([&]() -> torch::Tensor {
+        training.optimizer.zero_grad();
+        const torch::Tensor loss = training.model(input(own_number(accelerator)));
+        plain ? loss.backward() : accelerator.backward(loss);
+        return loss;
+      });
+    };
+    EXPECT_THAT(error_of<std::logic_error>([&] { step(true); }), HasSubstr(kSaysWhatToCall));
+    step(false);
+    EXPECT_EQ(training.value(), -2);
+  });
+}
+
 TEST(PlainBackwardTest, IsLibTorchsInOneProcessButNotInFp16) {
   Accelerator accelerator, fp16({.mixed_precision = MixedPrecision::kFp16});
   Training training(accelerator), scaled(fp16);
@@ -358,15 +376,7 @@ TEST(SharedParameterTest, ItsOverflowsMoveTheScaleOfAllProcesses) {
 }
 
 // `->` reaches what neither windows nor the loss scale are about.
-template <typename Optim>
-concept steps_by_arrow = requires(Optim optimizer) {
-  optimizer->step();
-}
-|| requires(Optim optimizer) { optimizer->zero_grad(); };
-
 TEST(ArrowTest, ReachesAllButTheStep) {
-  static_assert(!steps_by_arrow<Optimizer<torch::optim::Adam>>);
-  static_assert(!steps_by_arrow<LrScheduler<torch::optim::StepLR>>);
   Accelerator accelerator;
   const Training training(accelerator);
   const auto& sgd = training.optimizer;

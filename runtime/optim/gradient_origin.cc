@@ -42,7 +42,9 @@ void for_each_parameter(const torch::optim::Optimizer& optimizer, const Body& bo
 }
 
 bool is_zero(const at::Tensor& gradient) {
-  return !gradient.defined() || gradient.detach().count_nonzero().item<std::int64_t>() == 0;
+  if (!gradient.defined()) return true;
+  const at::Tensor values = gradient.is_sparse() ? gradient._values() : gradient;
+  return values.detach().count_nonzero().item<std::int64_t>() == 0;
 }
 
 }  // namespace

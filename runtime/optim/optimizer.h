@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -44,6 +45,12 @@ class Optimizer {
     using Loss = decltype(optimizer_->step(std::forward<Args>(args)...));
     expect_assigned();
     if (!accumulation_->sync_gradients()) return Loss();
+    if constexpr (sizeof...(Args) == 1 &&
+                  (std::constructible_from<typename Optim::LossClosure, Args> && ...)) {
+      if (gradients_ != nullptr && scaler_ == nullptr) {
+        return optimizer_->step(checked(std::forward<Args>(args)...));
+      }
+    }
     if (gradients_ != nullptr) gradients_->expect_ready(accumulation_->is_forced());
     if (scaler_ != nullptr) {
       if (sizeof...(Args) > 0) {
@@ -78,6 +85,19 @@ class Optimizer {
   const std::shared_ptr<Optim>& ptr() const { return optimizer_; }
 
  private:
+  // The gradients that an optimizer steps on are those that its closure leaves.
+  auto checked(typename Optim::LossClosure closure) const {
+    if (closure == nullptr) {
+      gradients_->expect_ready(accumulation_->is_forced());
+      return closure;
+    }
+    return typename Optim::LossClosure([this, closure = std::move(closure)] {
+      auto loss = closure();
+      gradients_->expect_ready(accumulation_->is_forced());
+      return loss;
+    });
+  }
+
   void expect_assigned() const {
     if (optimizer_ == nullptr) {
       throw std::logic_error("this optimizer is empty: assign what prepare() returns first");

@@ -4,6 +4,7 @@
 #include <torch/data/samplers/distributed.h>
 #include <torch/nn/modules/container/any.h>
 #include <torch/nn/modules/linear.h>
+#include <torch/optim/adam.h>
 #include <torch/optim/schedulers/reduce_on_plateau_scheduler.h>
 #include <torch/optim/schedulers/step_lr.h>
 #include <torch/optim/sgd.h>
@@ -71,6 +72,16 @@ void wrong(accel::Accelerator& accelerator) {
   // refused: so does a DistributedSampler
   accelerator.prepare(
       accel::make_data_loader(Numbers(), torch::data::samplers::DistributedRandomSampler(8), 2));
+}
+
+void wrong_steps(accel::Optimizer<torch::optim::Adam> optimizer,
+                 accel::LrScheduler<torch::optim::StepLR> scheduler) {
+  // refused: use of deleted function
+  optimizer->step();
+  // refused: use of deleted function
+  optimizer->zero_grad();
+  // refused: use of deleted function
+  scheduler->step();
 }
 
 }  // namespace
