@@ -8,9 +8,9 @@
 #include <variant>
 
 #include "agent/core/conversion.h"
-#include "agent/logs/log_paths.h"
 #include "common/log.h"
 #include "common/status_macros.h"
+#include "logs/log_paths.h"
 
 namespace accel {
 namespace {

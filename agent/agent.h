@@ -13,10 +13,10 @@
 #include "agent/coordinator_link.h"
 #include "agent/core/node_state.h"
 #include "agent/log_relays.h"
-#include "agent/shim/shim_host.h"
 #include "agent/state/output_pruner.h"
 #include "agent/store_sockets.h"
 #include "common/clock.h"
+#include "shim/host/shim_host.h"
 
 namespace accel {
 

@@ -15,9 +15,9 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "agent/fake_link.h"
-#include "agent/shim/fake_shim_host.h"
 #include "common/status_matchers.h"
 #include "common/wake_fd.h"
+#include "shim/host/fake_shim_host.h"
 
 namespace accel {
 namespace {

@@ -16,13 +16,8 @@
 #include "agent/grpc_link.h"
 #include "agent/grpc_log_relays.h"
 #include "agent/identity.h"
-#include "agent/logs/log_paths.h"
 #include "agent/probe/inventory.h"
 #include "agent/probe/network.h"
-#include "agent/process/cgroup.h"
-#include "agent/process/marked_sweep.h"
-#include "agent/process/sweep.h"
-#include "agent/shim/posix_shim_host.h"
 #include "agent/state/state_dir.h"
 #include "common/clock.h"
 #include "common/host_port.h"
@@ -32,6 +27,11 @@
 #include "common/status_macros.h"
 #include "common/token.h"
 #include "common/utf8.h"
+#include "logs/log_paths.h"
+#include "process/cgroup.h"
+#include "process/marked_sweep.h"
+#include "process/sweep.h"
+#include "shim/host/posix_shim_host.h"
 
 namespace accel {
 namespace {

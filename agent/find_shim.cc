@@ -39,8 +39,8 @@ absl::StatusOr<std::string> FindShim(const std::string& flag) {
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   std::vector<fs::path> places = {
       self.parent_path() / "accel-shim",
-      self.parent_path().parent_path() / "agent/shim/accel-shim",  // bazel-bin/cli/accel
-      self.parent_path() / "shim/accel-shim",                      // bazel-bin/agent/accel-agent
+      self.parent_path().parent_path() / "shim/accel-shim",  // bazel-bin/cli/accel
+      self.parent_path() / "shim/accel-shim",                // bazel-bin/agent/accel-agent
   };
   if (const char* runfiles = std::getenv("RUNFILES_DIR"); runfiles != nullptr) {
     places.push_back(fs::path(runfiles) / "accel/agent/shim/accel-shim");

@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "agent/logs/log_paths.h"
-#include "agent/logs/log_reader.h"
 #include "common/wakeup.h"
+#include "logs/log_paths.h"
+#include "logs/log_reader.h"
 
 namespace accel {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "agent/logs/log_test_folder.h"
+#include "logs/log_test_folder.h"
 #include "proto/service.grpc.pb.h"
 
 namespace accel {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "agent/tcp_store/listen_socket.h"
 #include "common/log.h"
+#include "rendezvous/listen_socket.h"
 
 namespace accel {
 

@@ -20,8 +20,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/find_shim.h"
-#include "agent/logs/log_paths.h"
-#include "agent/process/cgroup.h"
 #include "cli/job_spec.h"
 #include "cli/launch_dir.h"
 #include "cli/launch_flags.h"
@@ -33,6 +31,8 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "common/world_size.h"
+#include "logs/log_paths.h"
+#include "process/cgroup.h"
 
 namespace accel {
 namespace {

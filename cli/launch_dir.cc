@@ -17,9 +17,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "agent/logs/log_paths.h"
-#include "agent/process/marked_sweep.h"
 #include "common/clock.h"
+#include "logs/log_paths.h"
+#include "process/marked_sweep.h"
 
 namespace accel {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "agent/process/cgroup.h"
 #include "common/unique_fd.h"
+#include "process/cgroup.h"
 
 namespace accel {
 

@@ -5,9 +5,9 @@
 #include "agent/base_env.h"
 #include "agent/identity.h"
 #include "agent/probe/inventory.h"
-#include "agent/process/sweep.h"
 #include "common/check.h"
 #include "common/status_macros.h"
+#include "process/sweep.h"
 
 namespace accel {
 namespace {

@@ -11,12 +11,12 @@
 
 #include "absl/status/statusor.h"
 #include "agent/agent.h"
-#include "agent/process/cgroup.h"
-#include "agent/shim/posix_shim_host.h"
 #include "cli/local_link.h"
 #include "common/wake_fd.h"
 #include "coordinator/coordinator_loop.h"
 #include "coordinator/store/memory_job_store.h"
+#include "process/cgroup.h"
+#include "shim/host/posix_shim_host.h"
 
 namespace accel {
 

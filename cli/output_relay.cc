@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/logs/log_paths.h"
+#include "logs/log_paths.h"
 
 namespace accel {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "agent/logs/log_follower.h"
 #include "cli/line_relay.h"
 #include "common/wake_fd.h"
+#include "logs/log_follower.h"
 
 namespace accel {
 

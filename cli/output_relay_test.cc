@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "agent/logs/log_paths.h"
 #include "common/unique_fd.h"
+#include "logs/log_paths.h"
 
 namespace accel {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "agent/logs/printable.h"
+#include "common/printable.h"
 
 namespace accel {
 namespace {

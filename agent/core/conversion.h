@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "agent/core/generation_state.h"
-#include "agent/shim/messages.h"
 #include "proto/node.pb.h"
+#include "shim/core/messages.h"
 
 namespace accel {
 

@@ -13,10 +13,10 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "agent/core/generation_state.h"
-#include "agent/shim/messages.h"
-#include "agent/shim/shim_host.h"
 #include "common/ids.h"
 #include "proto/node.pb.h"
+#include "shim/core/messages.h"
+#include "shim/core/shim_report.h"
 
 namespace accel {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "agent/logs/printable.h"
+#include "common/printable.h"
 
 namespace accel {
 namespace {

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "agent/logs/log_paths.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "logs/log_paths.h"
 
 namespace accel {
 namespace {

@@ -17,11 +17,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "agent/process/stop_and_kill.h"
 #include "common/lock_holders.h"
 #include "common/log.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
+#include "process/stop_and_kill.h"
 
 namespace accel {
 namespace {

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "agent/process/process_table.h"
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
+#include "process/process_table.h"
 
 namespace accel {
 namespace {

@@ -142,7 +142,7 @@ int Main(int argc, char** argv) {
   setenv("RES_OPTIONS", "timeout:1 attempts:1", 1);
   // Bazel puts every program at its package's place below one folder.
   const auto root = std::filesystem::canonical("/proc/self/exe").parent_path() / "../..";
-  Side ours("ours", root / "agent/tcp_store/store_server");
+  Side ours("ours", root / "rendezvous/store_server");
   Side torch("torch", root / "bench/store/torch_server");
   Results results;
   results.Add("idle_rss_kib", ours.name, static_cast<double>(ours.idle_kib));

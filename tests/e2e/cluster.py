@@ -19,7 +19,7 @@ _ROOT = pathlib.Path(os.environ["TEST_SRCDIR"]) / "accel"
 ACCEL = str(_ROOT / "cli/accel")
 COORDINATOR = str(_ROOT / "coordinator/accel-coordinator")
 AGENT = str(_ROOT / "agent/accel-agent")
-SHIM = str(_ROOT / "agent/shim/accel-shim")
+SHIM = str(_ROOT / "shim/accel-shim")
 
 
 def runfile(path):

@@ -2,7 +2,7 @@
 
 _BINARIES = [
     "//agent:accel-agent",
-    "//agent/shim:accel-shim",
+    "//shim:accel-shim",
     "//cli:accel",
     "//coordinator:accel-coordinator",
 ]

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "agent/agent.h"
-#include "agent/shim/fake_shim_host.h"
 #include "cli/local_link.h"
 #include "common/clock.h"
 #include "coordinator/coordinator_loop.h"
 #include "coordinator/store/memory_job_store.h"
+#include "shim/host/fake_shim_host.h"
 
 namespace accel {
 

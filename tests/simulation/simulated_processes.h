@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "agent/shim/generation_life.h"
-#include "agent/shim/shim_host.h"
 #include "common/ids.h"
+#include "shim/core/generation_life.h"
+#include "shim/host/shim_host.h"
 
 namespace accel {
 

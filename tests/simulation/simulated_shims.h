@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "agent/shim/shim_host.h"
 #include "common/clock.h"
 #include "common/unique_fd.h"
+#include "shim/host/shim_host.h"
 #include "tests/simulation/simulated_processes.h"
 
 namespace accel {

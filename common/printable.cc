@@ -1,0 +1,45 @@
+#include "common/printable.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "common/utf8.h"
+
+namespace accel {
+namespace {
+
+constexpr char kReplacement[] = "\xEF\xBF\xBD";  // U+FFFD
+constexpr absl::string_view kGap = " ... ";
+
+bool InsideCharacter(char c) { return (c & 0xC0) == 0x80; }
+
+}  // namespace
+
+std::string Printable(absl::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    const auto lead = static_cast<uint8_t>(bytes[0]);
+    const size_t length = Utf8Length(bytes);
+    if (length == 0) {
+      text.append(kReplacement);
+    } else if ((lead < 0x20 && lead != '\t') || lead == 0x7F) {
+      absl::StrAppend(&text, "\\x", absl::Hex(lead, absl::kZeroPad2));
+    } else {
+      text.append(bytes.data(), length);
+    }
+    bytes.remove_prefix(length == 0 ? 1 : length);
+  }
+  return text;
+}
+
+std::string Shortened(absl::string_view text, size_t most) {
+  if (text.size() <= most) return std::string(text);
+  const size_t each = (most - kGap.size()) / 2;
+  size_t head = each, tail = text.size() - each;
+  while (head > 0 && InsideCharacter(text[head])) --head;
+  while (tail < text.size() && InsideCharacter(text[tail])) ++tail;
+  return absl::StrCat(text.substr(0, head), kGap, text.substr(tail));
+}
+
+}  // namespace accel

@@ -1,0 +1,75 @@
+// Follows the output of all ranks of one generation at once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/unique_fd.h"
+#include "logs/log_paths.h"
+#include "logs/log_reader.h"
+
+namespace accel {
+
+struct LogPiece {
+  int rank = 0;
+  LogStream stream = LogStream::kStdout;
+  int64_t gap = 0;     // Bytes of the stream before this piece that have been dropped.
+  int64_t offset = 0;  // Of the first byte.
+  std::string bytes;   // Empty only when there is nothing to tell but a gap.
+};
+
+// Not thread-safe. Usage:
+//
+//   auto follower = LogFollower::Open(log_dir);
+//   while (...) { wait until fd() is readable; while (auto pieces = Take(n); !pieces.empty()) ... }
+class LogFollower {
+ public:
+  // Ranks that get a folder later are followed too. `spill_dir`, if not empty, has the segments
+  // that `log_dir` has refused; its ranks' folders are made before those of `log_dir`. NOT_FOUND:
+  // there is no such folder (yet).
+  static absl::StatusOr<std::unique_ptr<LogFollower>> Open(const std::string& log_dir,
+                                                           const std::string& spill_dir = "");
+
+  // Readable when there may be something to take. By inotify; where the system grants none, by a
+  // timer of 50 ms.
+  int fd() const { return notice_.get(); }
+
+  // About `max_bytes` of what is new, at most 64 KiB of a stream at a time and all streams in turn.
+  // Only an empty answer means that all has been read.
+  std::vector<LogPiece> Take(size_t max_bytes);
+
+ private:
+  struct Stream {
+    int rank = 0;
+    LogStream stream = LogStream::kStdout;
+    LogReader reader;
+    bool may_have_more = true;
+  };
+
+  LogFollower(std::string log_dir, std::string spill_dir)
+      : log_dir_(std::move(log_dir)), spill_dir_(std::move(spill_dir)) {}
+  absl::Status Watch();
+  absl::Status Poll();
+  void AddRanks();
+  bool WatchFolder(const std::string& folder, int rank);
+  void TakeNotice();
+  void MarkRank(int rank);
+
+  const std::string log_dir_;
+  const std::string spill_dir_;
+  UniqueFd notice_;
+  bool polls_ = false;  // notice_ is a timer, not inotify.
+  bool watches_all_ranks_ = true;
+  std::map<int, int> rank_of_watch_;  // By inotify's watch descriptor.
+  std::set<int> ranks_;
+  std::vector<Stream> streams_;
+  size_t next_stream_ = 0;
+};
+
+}  // namespace accel

@@ -1,0 +1,94 @@
+#include "logs/log_follower.h"
+
+#include <gmock/gmock.h>
+#include <poll.h>
+
+#include <map>
+
+#include "common/status_matchers.h"
+#include "logs/log_test_folder.h"
+#include "logs/segment_writer.h"
+
+namespace accel {
+namespace {
+
+class LogFollowerTest : public testing::LogTest {
+ protected:
+  static bool Readable(const LogFollower& follower, int milliseconds) {
+    pollfd wake = {follower.fd(), POLLIN, 0};
+    return poll(&wake, 1, milliseconds) == 1;
+  }
+
+  // Waits for news and takes all of it: bytes by rank and stream, gaps as #N.
+  static std::string TakeAll(LogFollower* follower, int rank, LogStream stream) {
+    std::string text;
+    std::vector<LogPiece> pieces;
+    while (!(pieces = follower->Take(1000)).empty()) {
+      for (const LogPiece& piece : pieces) {
+        if (piece.rank != rank || piece.stream != stream) continue;
+        if (piece.gap > 0) absl::StrAppend(&text, "#", piece.gap, " ");
+        text += piece.bytes;
+      }
+    }
+    return text;
+  }
+};
+
+TEST_F(LogFollowerTest, NoSuchFolder) {
+  EXPECT_TRUE(absl::IsNotFound(LogFollower::Open("/no/such/folder").status()));
+}
+
+TEST_F(LogFollowerTest, WhatIsThereAndWhatComes) {
+  WriteSegment(0, "old\n");
+  auto follower = LogFollower::Open(log_dir_);
+  ASSERT_OK(follower);
+  EXPECT_EQ(TakeAll(follower->get(), 0, LogStream::kStdout), "old\n");
+  EXPECT_FALSE(Readable(**follower, 0));
+  WriteSegment(0, "new\n");
+  ASSERT_TRUE(Readable(**follower, 10'000));
+  EXPECT_EQ(TakeAll(follower->get(), 0, LogStream::kStdout), "new\n");
+  WriteSegment(0, "first error\n", LogStream::kStderr);
+  ASSERT_TRUE(Readable(**follower, 10'000));
+  EXPECT_EQ(TakeAll(follower->get(), 0, LogStream::kStderr), "first error\n");
+}
+
+TEST_F(LogFollowerTest, RanksThatComeLater) {
+  auto follower = LogFollower::Open(log_dir_);
+  ASSERT_OK(follower);
+  EXPECT_TRUE((*follower)->Take(1000).empty());
+  MakeRank(5);
+  ASSERT_TRUE(Readable(**follower, 10'000));
+  EXPECT_TRUE((*follower)->Take(1000).empty());
+  SegmentWriter(rank_dir(5), LogStream::kStdout, {}).Write("five");
+  ASSERT_TRUE(Readable(**follower, 10'000));
+  EXPECT_EQ(TakeAll(follower->get(), 5, LogStream::kStdout), "five");
+}
+
+TEST_F(LogFollowerTest, StreamsTakeTurns) {
+  MakeRank(1);
+  SegmentWriter flood(rank_dir(0), LogStream::kStdout, {});
+  flood.Write(std::string(1 << 20, 'x'));
+  SegmentWriter(rank_dir(1), LogStream::kStdout, {}).Write("small");
+  auto follower = LogFollower::Open(log_dir_);
+  ASSERT_OK(follower);
+  const std::vector<LogPiece> pieces = (*follower)->Take(128 << 10);
+  ASSERT_GE(pieces.size(), 2u);
+  EXPECT_EQ(pieces[0].rank, 0);
+  EXPECT_EQ(pieces[0].bytes.size(), 64u << 10);
+  EXPECT_EQ(pieces[1].rank, 1);
+  EXPECT_EQ(pieces[1].bytes, "small");
+  EXPECT_EQ(TakeAll(follower->get(), 0, LogStream::kStdout).size() + (64 << 10) +
+                (pieces.size() > 2 ? pieces[2].bytes.size() : 0),
+            1u << 20);
+}
+
+TEST_F(LogFollowerTest, GapsAreTold) {
+  SegmentWriter writer(rank_dir(), LogStream::kStdout, {4, 12});
+  writer.Write("abcdefghijklmnop");
+  auto follower = LogFollower::Open(log_dir_);
+  ASSERT_OK(follower);
+  EXPECT_EQ(TakeAll(follower->get(), 0, LogStream::kStdout), "abcd#4 ijklmnop");
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,127 @@
+#include "logs/output_writer.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "absl/time/clock.h"
+#include "common/clock.h"
+#include "common/unique_fd.h"
+#include "logs/log_test_folder.h"
+
+namespace accel {
+namespace {
+
+using Room = OutputWriter::Room;
+
+constexpr absl::Duration kPatience = absl::Seconds(30);
+
+// A named pipe in place of a segment is a disk that hangs: to open it takes until the test reads.
+class OutputWriterTest : public testing::LogTest {
+ protected:
+  void MakeDiskHang() { ASSERT_EQ(mkfifo(SegmentPath(0).c_str(), 0600), 0); }
+
+  // Waits as the loop of a shim does, until the first `size` bytes are handled.
+  static void AwaitHandled(OutputWriter* writer, int stream, int64_t size) {
+    const absl::Time until = absl::Now() + kPatience;
+    while (!writer->Handled(stream, size)) {
+      ASSERT_LT(absl::Now(), until);
+      Await(writer);
+    }
+  }
+
+  static void Await(OutputWriter* writer) {
+    pollfd wake = {writer->wake_fd(), POLLIN, 0};
+    poll(&wake, 1, 20);
+    writer->Clear();
+  }
+};
+
+TEST_F(OutputWriterTest, WhatIsHandledIsOnDisk) {
+  OutputWriter writer;
+  const int stream = writer.Open(rank_dir(), LogStream::kStdout, {4, 100});
+  for (const char* text : {"ab", "cd", "ef"}) writer.Add(stream, text);
+  EXPECT_EQ(writer.received(stream), 6);
+  AwaitHandled(&writer, stream, 6);
+  EXPECT_EQ(ReadSegment(0), "abcd");
+  EXPECT_EQ(ReadSegment(4), "ef");
+  writer.Drop(stream, 3);
+  writer.Close(stream);
+  AwaitHandled(&writer, stream, 9);
+  while (!writer.Finished(stream)) Await(&writer);
+  EXPECT_EQ(ListSegments(rank_dir(), LogStream::kStdout), (std::vector<int64_t>{0, 4, 9}));
+  EXPECT_EQ(writer.unwritten(), 0u);
+}
+
+TEST_F(OutputWriterTest, AHangingDiskIsWaitedForAWhileAndNoLonger) {
+  MakeDiskHang();
+  OutputWriter writer({.most_bytes = 3, .patience = absl::Milliseconds(200)});
+  const int stream = writer.Open(rank_dir(), LogStream::kStdout, {4, 100});
+  const absl::Time begin = absl::Now();
+  writer.Add(stream, "abc");
+  EXPECT_FALSE(writer.Handled(stream, 3));
+  EXPECT_EQ(writer.room(), Room::kWait);
+  while (writer.room() == Room::kWait) {
+    ASSERT_LT(absl::Now() - begin, kPatience);
+    Await(&writer);
+  }
+  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(200));
+  EXPECT_EQ(writer.room(), Room::kDrop);
+  EXPECT_TRUE(writer.Handled(stream, 3)) << "nobody waits for it any more";
+  EXPECT_EQ(writer.unwritten(), 3u);
+  writer.Drop(stream, 5);
+  // The disk is back: what has waited is written, and the gap behind it is counted.
+  const UniqueFd disk(open(SegmentPath(0).c_str(), O_RDONLY));
+  char bytes[8] = {};
+  EXPECT_EQ(read(disk.get(), bytes, sizeof(bytes)), 3);
+  EXPECT_EQ(std::string(bytes), "abc");
+  while (writer.room() != Room::kFree) Await(&writer);
+  writer.Add(stream, "de");
+  AwaitHandled(&writer, stream, 10);
+  EXPECT_EQ(ReadSegment(8), "de");
+}
+
+// Whoever is told to wait is woken in time, also if the writing thread had not begun yet.
+TEST_F(OutputWriterTest, WhoWaitsLearnsWhenTheDiskHangs) {
+  MakeDiskHang();
+  for (int i = 0; i < 20; ++i) {
+    OutputWriter writer({.most_bytes = 3});
+    writer.Add(writer.Open(rank_dir(), LogStream::kStdout, {4, 100}), "abc");
+    ASSERT_EQ(writer.room(), Room::kWait);
+    if (writer.WakeAt() < absl::InfiniteFuture()) continue;
+    pollfd wake = {writer.wake_fd(), POLLIN, 0};
+    ASSERT_EQ(poll(&wake, 1, absl::ToInt64Milliseconds(kPatience)), 1);
+    writer.Clear();
+    ASSERT_EQ(writer.room(), Room::kWait);
+    ASSERT_LT(writer.WakeAt(), absl::InfiniteFuture());
+  }
+}
+
+// The moment may come between the answer and the wait.
+TEST_F(OutputWriterTest, WhoWasToldToWaitJustBeforeAsksOnceMore) {
+  MakeDiskHang();
+  OutputWriter writer({.most_bytes = 3, .patience = absl::Milliseconds(200)});
+  writer.Add(writer.Open(rank_dir(), LogStream::kStdout, {4, 100}), "abc");
+  const absl::Time until = absl::Now() + kPatience;
+  while (writer.WakeAt() == absl::InfiniteFuture()) {
+    ASSERT_LT(absl::Now(), until);
+    ASSERT_EQ(writer.room(), Room::kWait);
+  }
+  absl::SleepFor(writer.WakeAt() - SteadyClock()->Now());
+  EXPECT_LE(writer.WakeAt(), SteadyClock()->Now());
+  EXPECT_EQ(writer.room(), Room::kDrop);
+  EXPECT_EQ(writer.WakeAt(), absl::InfiniteFuture());
+}
+
+TEST_F(OutputWriterTest, NobodyWaitsForAHangingDiskAtTheEnd) {
+  MakeDiskHang();
+  OutputWriter writer;
+  writer.Add(writer.Open(rank_dir(), LogStream::kStdout, {4, 100}), "abc");
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,132 @@
+#include "process/cgroup.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "process/spawn.h"
+
+namespace accel {
+namespace {
+
+constexpr char kHybrid[] =
+    "9:name=systemd:/system.slice/x.service\n5:cpu,cpuacct:/a\n4:memory:/b:c\n0::/user.slice/y\n";
+
+TEST(CgroupPathTest, FindsTheHierarchy) {
+  EXPECT_EQ(CgroupPathIn(kHybrid, "").value(), "/user.slice/y");
+  EXPECT_EQ(CgroupPathIn(kHybrid, "memory").value(), "/b:c");
+  EXPECT_EQ(CgroupPathIn(kHybrid, "cpuacct").value(), "/a");
+  EXPECT_EQ(CgroupPathIn("0::/\n", "").value(), "");
+  EXPECT_FALSE(CgroupPathIn(kHybrid, "pids").has_value());
+  EXPECT_FALSE(CgroupPathIn("nonsense\n\n:", "").has_value());
+}
+
+TEST(CountTest, FindsTheKey) {
+  EXPECT_EQ(CountIn("oom 1\noom_kill 23\n", "oom_kill"), 23);
+  EXPECT_EQ(CountIn("oom_kill_disable 0\nunder_oom 0\n", "oom_kill"), std::nullopt);
+  EXPECT_EQ(CountIn("oom_kill x\n", "oom_kill"), std::nullopt);
+}
+
+TEST(CgroupSupportTest, NamesAreOfOneFolderEach) {
+  CgroupSupport support;
+  EXPECT_EQ(support.PathFor({JobId("job"), 1}), "");
+  support.base = "/base";
+  support.instance = "7-8";
+  EXPECT_EQ(support.PathFor({JobId("job"), 12}), "/base/job-12-7-8");
+  EXPECT_EQ(support.PathFor({JobId("../a b"), 1}), "/base/.._a_b-1-7-8");
+  EXPECT_EQ(support.MemoryPathFor({JobId("job"), 12}), "");
+}
+
+TEST(CgroupSupportTest, CanBeTurnedOff) {
+  setenv("ACCEL_CGROUP", "none", 1);
+  const CgroupSupport support = ProbeCgroups();
+  unsetenv("ACCEL_CGROUP");
+  EXPECT_EQ(support.base, "");
+  EXPECT_EQ(support.memory_base, "");
+  EXPECT_EQ(support.description, "none: turned off by ACCEL_CGROUP=none");
+}
+
+TEST(CgroupTest, NoneDoesNothing) {
+  Cgroup none = Cgroup::Make("");
+  none.Kill();
+  none.Add(getpid());
+  EXPECT_EQ(none.fd(), -1);
+  EXPECT_EQ(none.OomKills(), 0);
+  EXPECT_TRUE(none.Remove());
+  EXPECT_EQ(Cgroup::Make("/no/such/folder/below").fd(), -1);
+}
+
+class RealCgroupTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (support_.base.empty()) GTEST_SKIP() << "no control groups: " << support_.description;
+  }
+
+  const CgroupSupport support_ = ProbeCgroups();
+};
+
+// Whichever of the two counts here, or what keeps both from it.
+TEST_F(RealCgroupTest, SaysWhetherItCountsOutOfMemoryKills) {
+  if (!support_.counts_oom_kills) {
+    EXPECT_TRUE(absl::EndsWith(support_.description, "; out-of-memory kills are not counted"));
+    return;
+  }
+  EXPECT_FALSE(absl::StrContains(support_.description, "not counted"));
+  const bool v1 = !support_.memory_base.empty();
+  const GenerationId id = {JobId("cgroup-memory-test"), 1};
+  const std::string path = v1 ? support_.MemoryPathFor(id) : support_.PathFor(id);
+  Cgroup cgroup = Cgroup::Make(path);
+  struct stat info;
+  const char* file = v1 ? "/memory.oom_control" : "/memory.events";
+  EXPECT_EQ(stat(absl::StrCat(path, file).c_str(), &info), 0);
+  EXPECT_TRUE(cgroup.Remove());
+}
+
+TEST_F(RealCgroupTest, ProbeLeavesNothing) {
+  struct stat info;
+  EXPECT_EQ(stat(support_.base.c_str(), &info), 0);
+  EXPECT_NE(stat(absl::StrCat(support_.base, "/probe-", support_.instance).c_str(), &info), 0);
+}
+
+TEST_F(RealCgroupTest, ProcessesAreBornInsideAndKilledInside) {
+  const std::string path = support_.PathFor({JobId("cgroup-test"), 1});
+  Cgroup cgroup = Cgroup::Make(path);
+  ASSERT_GE(cgroup.fd(), 0);
+  SpawnOptions options;
+  options.path = "/bin/sleep";
+  options.argv = {"sleep", "1000"};
+  options.fds = {{0, 0}, {1, 1}, {2, 2}};
+  options.cgroup_fd = cgroup.fd();
+  const SpawnResult result = Spawn(options, false);
+  ASSERT_TRUE(result.ok());
+  EXPECT_TRUE(result.in_cgroup);
+  EXPECT_FALSE(cgroup.Remove()) << "someone is inside";
+  mkdir(absl::StrCat(path, "/below").c_str(), 0755);  // As a worker may do.
+  cgroup.Kill();
+  int status = 0;
+  EXPECT_EQ(waitpid(result.pid, &status, 0), result.pid);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  EXPECT_TRUE(cgroup.Remove());
+  struct stat info;
+  EXPECT_NE(stat(path.c_str(), &info), 0);
+}
+
+TEST_F(RealCgroupTest, ChildThatCannotBeBornInsideIsBornOutside) {
+  SpawnOptions options;
+  options.path = "/bin/true";
+  options.argv = {"true"};
+  options.fds = {{0, 0}, {1, 1}, {2, 2}};
+  options.cgroup_fd = STDERR_FILENO;  // No control group.
+  const SpawnResult result = Spawn(options, false);
+  ASSERT_TRUE(result.ok());
+  EXPECT_FALSE(result.in_cgroup);
+  EXPECT_EQ(waitpid(result.pid, nullptr, 0), result.pid);
+}
+
+}  // namespace
+}  // namespace accel

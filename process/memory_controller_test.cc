@@ -1,0 +1,78 @@
+#include "process/memory_controller.h"
+
+#include <gmock/gmock.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+
+namespace accel {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+TEST(HasControllerTest, NamesAreWhole) {
+  EXPECT_TRUE(HasController("cpuset cpu io memory pids\n", "memory"));
+  EXPECT_TRUE(HasController("memory", "memory"));
+  EXPECT_FALSE(HasController("cpu hugememory memory2\n", "memory"));
+  EXPECT_FALSE(HasController("", "memory"));
+}
+
+TEST(PlacesForGroupsTest, BesideIsOnlyForADelegatedParent) {
+  EXPECT_THAT(PlacesForGroups("/cg/a.service", false), ElementsAre("/cg/a.service"));
+  EXPECT_THAT(PlacesForGroups("/cg/a.service/agent", true),
+              ElementsAre("/cg/a.service/agent", "/cg/a.service"));
+}
+
+// Files as the kernel shows them, in a folder of this test.
+class HandMemoryDownTest : public ::testing::Test {
+ protected:
+  HandMemoryDownTest() : folder_(absl::StrCat(getenv("TEST_TMPDIR"), "/cgroup.XXXXXX")) {
+    mkdtemp(folder_.data());
+  }
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(absl::StrCat(folder_, "/", name)) << text;
+  }
+  std::string Read(const std::string& name) {
+    std::stringstream text;
+    text << std::ifstream(absl::StrCat(folder_, "/", name)).rdbuf();
+    return text.str();
+  }
+
+  std::string folder_;
+};
+
+TEST_F(HandMemoryDownTest, AsksForMemoryAlone) {
+  Write("cgroup.controllers", "cpu io memory pids\n");
+  Write("cgroup.subtree_control", "");
+  EXPECT_EQ(HandMemoryDown(folder_), "");
+  EXPECT_EQ(Read("cgroup.subtree_control"), "+memory");
+}
+
+TEST_F(HandMemoryDownTest, LeavesAloneWhatIsSo) {
+  Write("cgroup.subtree_control", "cpu memory\n");
+  EXPECT_EQ(HandMemoryDown(folder_), "");
+  EXPECT_EQ(Read("cgroup.subtree_control"), "cpu memory\n");
+}
+
+TEST_F(HandMemoryDownTest, SaysWhatIsMissing) {
+  Write("cgroup.controllers", "cpu pids\n");
+  Write("cgroup.subtree_control", "cpu\n");
+  EXPECT_EQ(HandMemoryDown(folder_), absl::StrCat(folder_, " has no memory controller"));
+  EXPECT_EQ(Read("cgroup.subtree_control"), "cpu\n");
+}
+
+TEST_F(HandMemoryDownTest, SaysWhatItMayNotDo) {
+  Write("cgroup.controllers", "memory\n");
+  mkdir(absl::StrCat(folder_, "/cgroup.subtree_control").c_str(), 0755);
+  EXPECT_THAT(HandMemoryDown(folder_), HasSubstr("may not write "));
+  EXPECT_THAT(HandMemoryDown(folder_), EndsWith("Is a directory"));
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,69 @@
+#include "process/process_table.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "common/unique_fd.h"
+
+namespace accel {
+namespace {
+
+constexpr int kStartTimeField = 22;  // Counted from 1, as proc(5) does.
+constexpr int kStateField = 3;
+constexpr int kParentField = 4;
+
+}  // namespace
+
+std::optional<ProcessEntry> ParseProcessStat(absl::string_view text) {
+  // PID (NAME) STATE PPID ...: the name may hold anything, parentheses and spaces too.
+  const size_t open = text.find(" (");
+  const size_t close = text.rfind(") ");
+  if (open == text.npos || close == text.npos || close < open) return std::nullopt;
+  ProcessEntry entry;
+  if (!absl::SimpleAtoi(text.substr(0, open), &entry.pid)) return std::nullopt;
+  const std::vector<absl::string_view> fields = absl::StrSplit(text.substr(close + 2), ' ');
+  if (fields.size() <= kStartTimeField - kStateField || fields[0].size() != 1) return std::nullopt;
+  entry.state = fields[0][0];
+  if (!absl::SimpleAtoi(fields[kParentField - kStateField], &entry.parent)) return std::nullopt;
+  if (!absl::SimpleAtoi(fields[kStartTimeField - kStateField], &entry.start_time_ticks)) {
+    return std::nullopt;
+  }
+  return entry;
+}
+
+std::optional<ProcessEntry> ReadProcess(pid_t pid) {
+  char path[32];
+  std::snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+  const UniqueFd file(open(path, O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return std::nullopt;
+  char text[1024];
+  const ssize_t size = read(file.get(), text, sizeof(text));
+  if (size <= 0) return std::nullopt;
+  return ParseProcessStat(absl::string_view(text, static_cast<size_t>(size)));
+}
+
+void VisitProcesses(const std::function<void(const ProcessEntry&)>& visit) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
+  if (proc == nullptr) return;
+  while (const dirent* found = readdir(proc.get())) {
+    char* end = nullptr;
+    const long pid = std::strtol(found->d_name, &end, 10);
+    if (pid <= 0 || *end != '\0') continue;
+    if (const auto entry = ReadProcess(static_cast<pid_t>(pid))) visit(*entry);
+  }
+}
+
+std::vector<ProcessEntry> ReadProcessTable() {
+  std::vector<ProcessEntry> table;
+  VisitProcesses([&table](const ProcessEntry& entry) { table.push_back(entry); });
+  return table;
+}
+
+}  // namespace accel

@@ -1,0 +1,187 @@
+#include "process/spawn.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+#include "common/check.h"
+
+#if defined(__x86_64__)
+// clone3 for a child that shares this thread's stack, which no C function may issue: by the time
+// the parent runs again, the child has overwritten the return address. As in every vfork, it waits
+// in a register instead.
+extern "C" long accel_clone3_vfork(clone_args* args, size_t size) __attribute__((returns_twice));
+asm(R"(
+  .pushsection .text
+  .type accel_clone3_vfork, @function
+accel_clone3_vfork:
+  popq %rdx
+  movl $435, %eax
+  syscall
+  pushq %rdx
+  ret
+  .size accel_clone3_vfork, . - accel_clone3_vfork
+  .popsection
+)");
+#endif
+
+namespace accel {
+namespace {
+
+constexpr int kMostFds = 8;
+constexpr size_t kKernelSignalSetBytes = 8;
+
+// The child's frames lie on the parent's stack, in memory that the parent goes on with: an address
+// sanitizer must leave no marks there.
+#define ACCEL_RUNS_IN_CHILD __attribute__((no_sanitize("address")))
+
+// Everything that the child needs, laid out before it exists: it must not allocate.
+struct ChildPlan {
+  const char* path;
+  char* const* argv;
+  char* const* env;
+  const char* workdir;
+  const SpawnFd* fds;
+  int fd_count;
+  int terminal_fd;
+  const rlimit* open_files;  // Null: as it is.
+  bool keep_hangup_ignored;
+  volatile SpawnError* error;  // In the parent's memory, which the child shares.
+};
+
+[[noreturn]] ACCEL_RUNS_IN_CHILD void Fail(const ChildPlan& plan, SpawnError::Step step) {
+  plan.error->error = errno;
+  plan.error->step = step;
+  _exit(127);
+}
+
+ACCEL_RUNS_IN_CHILD void ResetSignals(bool keep_hangup_ignored) {
+  struct sigaction hangup = {};
+  const bool keep = keep_hangup_ignored && sigaction(SIGHUP, nullptr, &hangup) == 0 &&
+                    hangup.sa_handler == SIG_IGN;
+  // The kernel's own call: glibc's leaves out the signals that it has reserved for itself, and they
+  // may be inherited as ignored like any other.
+  const char standard[64] = {};  // Longer than the kernel's struct; all zero is SIG_DFL.
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (signal == SIGHUP && keep) continue;
+    syscall(SYS_rt_sigaction, signal, standard, nullptr, kKernelSignalSetBytes);
+  }
+}
+
+ACCEL_RUNS_IN_CHILD void PlaceDescriptors(const ChildPlan& plan) {
+  // First out of the way of every target, then into place.
+  int lifted[kMostFds];
+  for (int i = 0; i < plan.fd_count; ++i) {
+    lifted[i] = fcntl(plan.fds[i].source, F_DUPFD_CLOEXEC, kMostFds);
+    if (lifted[i] < 0) Fail(plan, SpawnError::Step::kDescriptors);
+  }
+  for (int i = 0; i < plan.fd_count; ++i) {
+    if (dup2(lifted[i], plan.fds[i].target) < 0) Fail(plan, SpawnError::Step::kDescriptors);
+  }
+  if (syscall(SYS_close_range, plan.fd_count, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+  const long limit = sysconf(_SC_OPEN_MAX);
+  for (int fd = plan.fd_count; fd < limit; ++fd) fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+[[noreturn]] ACCEL_RUNS_IN_CHILD void RunChild(const ChildPlan& plan) {
+  setpgid(0, 0);
+  ResetSignals(plan.keep_hangup_ignored);
+  // All signals are still blocked here, SIGTTOU among them, or this would stop the child.
+  if (plan.terminal_fd >= 0 && tcsetpgrp(plan.terminal_fd, getpid()) != 0) {
+    Fail(plan, SpawnError::Step::kTerminal);
+  }
+  PlaceDescriptors(plan);
+  if (*plan.workdir != '\0' && chdir(plan.workdir) != 0) Fail(plan, SpawnError::Step::kWorkdir);
+  if (plan.open_files != nullptr && setrlimit(RLIMIT_NOFILE, plan.open_files) != 0) {
+    Fail(plan, SpawnError::Step::kDescriptors);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  execve(plan.path, plan.argv, plan.env);
+  Fail(plan, SpawnError::Step::kExec);
+}
+
+// Runs the child; the caller stands still until it has executed its program or died.
+__attribute__((noinline)) pid_t PlainVfork(const ChildPlan& plan) {
+  const pid_t pid = vfork();
+  if (pid == 0) RunChild(plan);
+  return pid;
+}
+
+#if defined(__x86_64__)
+ACCEL_RUNS_IN_CHILD __attribute__((noinline)) pid_t Clone3Vfork(const ChildPlan& plan,
+                                                                int cgroup_fd) {
+  clone_args args = {};
+  args.flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP;
+  args.exit_signal = SIGCHLD;
+  args.cgroup = static_cast<uint64_t>(cgroup_fd);
+  const long pid = accel_clone3_vfork(&args, sizeof(args));
+  if (pid == 0) RunChild(plan);
+  return pid < 0 ? -1 : static_cast<pid_t>(pid);
+}
+#else
+pid_t Clone3Vfork(const ChildPlan&, int) { return -1; }
+#endif
+
+std::vector<char*> Pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
+  for (const std::string& string : strings) pointers.push_back(const_cast<char*>(string.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+SpawnResult Start(const ChildPlan& plan, int cgroup_fd) {
+  SpawnResult result;
+  if (cgroup_fd >= 0) {
+    result.pid = Clone3Vfork(plan, cgroup_fd);
+    result.in_cgroup = result.pid > 0;
+  }
+  if (!result.in_cgroup) result.pid = PlainVfork(plan);
+  if (result.pid < 0) result.error = {SpawnError::Step::kFork, errno};
+  return result;
+}
+
+}  // namespace
+
+SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored) {
+  ACCEL_CHECK(options.fds.size() <= kMostFds, "a child is given a handful of descriptors");
+  const std::vector<char*> argv = Pointers(options.argv);
+  const std::vector<char*> env = Pointers(options.env);
+  volatile SpawnError error;
+  error.error = 0;
+  const ChildPlan plan = {.path = options.path.c_str(),
+                          .argv = argv.data(),
+                          .env = env.data(),
+                          .workdir = options.workdir.c_str(),
+                          .fds = options.fds.data(),
+                          .fd_count = static_cast<int>(options.fds.size()),
+                          .terminal_fd = options.terminal_fd,
+                          .open_files = options.open_files ? &*options.open_files : nullptr,
+                          .keep_hangup_ignored = keep_hangup_ignored,
+                          .error = &error};
+  // No handler of the caller may run in the child, on memory that it shares.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  SpawnResult result = Start(plan, options.cgroup_fd);
+  if (result.ok() && error.error != 0) {
+    waitpid(result.pid, nullptr, 0);
+    result.pid = 0;
+    result.error.step = error.step;
+    result.error.error = error.error;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return result;
+}
+
+}  // namespace accel

@@ -1,0 +1,22 @@
+// Encodes replies into a buffer. Each returns false, as ByteBuffer does, when there is no room.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "rendezvous/core/byte_buffer.h"
+
+namespace accel::tcp_store {
+
+template <typename T>
+[[nodiscard]] bool AppendNumber(T value, ByteBuffer* out) {
+  return out->Append(absl::string_view(reinterpret_cast<const char*>(&value), sizeof(value)));
+}
+
+[[nodiscard]] inline bool AppendString(absl::string_view bytes, ByteBuffer* out) {
+  // One reservation, so that a reply that does not fit costs nothing.
+  return out->Reserve(sizeof(uint64_t) + bytes.size()) &&
+         AppendNumber<uint64_t>(bytes.size(), out) && out->Append(bytes);
+}
+
+}  // namespace accel::tcp_store

@@ -1,0 +1,81 @@
+#include "rendezvous/core/session.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/check.h"
+#include "common/status_macros.h"
+#include "rendezvous/core/reply_writer.h"
+
+namespace accel::tcp_store {
+namespace {
+
+constexpr size_t kLeastRead = 4096;
+constexpr size_t kUsualRead = 64 << 10;
+
+}  // namespace
+
+absl::StatusOr<absl::Span<char>> Session::ReadTarget(absl::Span<char> scratch) {
+  if (partial_.empty()) return scratch;
+  // A client that announces much and sends little ties up little.
+  const size_t trusted = std::max(kUsualRead, partial_.size());
+  const size_t missing = std::max(parser_.needed() - partial_.size(), kLeastRead);
+  const size_t room = std::min(missing, trusted);
+  if (!partial_.Reserve(room)) return absl::ResourceExhaustedError("the store is full");
+  return absl::Span<char>(partial_.tail(), room);
+}
+
+absl::Status Session::Receive(absl::string_view bytes, ByteBuffer* reply,
+                              std::vector<ConnectionId>* woken) {
+  if (partial_.empty()) {
+    ACCEL_ASSIGN_OR_RETURN(const size_t done, ProcessWhole(bytes, reply, woken));
+    if (partial_.Append(bytes.substr(done))) return absl::OkStatus();
+    return absl::ResourceExhaustedError("the store is full");
+  }
+  ACCEL_CHECK(bytes.data() == partial_.tail(), "the bytes are not where ReadTarget wanted them");
+  partial_.Extend(bytes.size());
+  ACCEL_ASSIGN_OR_RETURN(const size_t done, ProcessWhole(partial_.view(), reply, woken));
+  if (done == partial_.size()) {
+    partial_.Free();
+  } else {
+    partial_.RemovePrefix(done);
+  }
+  return absl::OkStatus();
+}
+
+// Returns how many bytes the whole requests took.
+absl::StatusOr<size_t> Session::ProcessWhole(absl::string_view bytes, ByteBuffer* reply,
+                                             std::vector<ConnectionId>* woken) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    // Before validation a stranger may make the session hold five bytes, no more.
+    if (!validated_ && bytes[done] != static_cast<char>(QueryType::kValidate)) {
+      return absl::InvalidArgumentError("the first query is not a validation");
+    }
+    Request request;
+    ACCEL_ASSIGN_OR_RETURN(const size_t length, parser_.Parse(bytes.substr(done), &request));
+    if (length == 0) break;
+    ACCEL_RETURN_IF_ERROR(Handle(request, reply, woken));
+    done += length;
+  }
+  return done;
+}
+
+absl::Status Session::Handle(const Request& request, ByteBuffer* reply,
+                             std::vector<ConnectionId>* woken) {
+  if (request.type == QueryType::kValidate) {
+    if (validated_) return absl::InvalidArgumentError("a second validation");
+    if (request.number != int64_t{kValidationMagic}) {
+      return absl::InvalidArgumentError("validation with a wrong number");
+    }
+    validated_ = true;
+    return absl::OkStatus();
+  }
+  if (request.type == QueryType::kPing) {
+    if (AppendNumber(static_cast<uint32_t>(request.number), reply)) return absl::OkStatus();
+    return absl::ResourceExhaustedError("the store is full");
+  }
+  return state_->Apply(id_, request, reply, woken);
+}
+
+}  // namespace accel::tcp_store

@@ -1,0 +1,30 @@
+// All that a store knows of one key.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "rendezvous/core/byte_buffer.h"
+#include "rendezvous/core/wait_list.h"
+
+namespace accel::tcp_store {
+
+// A key that has a value, is a queue, or is waited for; or several of these.
+struct StoreEntry {
+  using Queue = std::deque<ByteBuffer>;
+
+  explicit StoreEntry(MemoryBudget* budget) : value(budget) {}
+
+  // What a wait for the key waits for.
+  bool ready() const { return has_value || queue != nullptr; }
+  bool unused() const { return !ready() && waits.empty(); }
+
+  const std::string* key = nullptr;
+  ByteBuffer value;
+  bool has_value = false;
+  std::unique_ptr<Queue> queue;  // Null when empty.
+  WaitList waits;
+};
+
+}  // namespace accel::tcp_store

@@ -1,0 +1,356 @@
+#include "rendezvous/core/store_state.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/status_matchers.h"
+#include "rendezvous/core/request_encoder.h"
+#include "rendezvous/core/request_parser.h"
+
+namespace accel::tcp_store {
+namespace {
+
+using ::accel::testing::StatusIs;
+using ::testing::_;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+const std::string kStop = testing::Raw(WaitResponse::kStopWaiting);
+const std::string kCanceled = testing::Raw(WaitResponse::kWaitCanceled);
+const std::string kReady = testing::Raw(CheckResponse::kReady);
+const std::string kNotReady = testing::Raw(CheckResponse::kNotReady);
+
+std::string Number(int64_t number) { return testing::Raw(number); }
+std::string Push(absl::string_view queue, absl::string_view value) {
+  return testing::Query(QueryType::kQueuePush, queue, value);
+}
+std::string Pop(absl::string_view queue) { return testing::Query(QueryType::kQueuePop, queue); }
+std::string Check(const std::vector<std::string>& keys) {
+  return testing::KeysQuery(QueryType::kCheck, keys);
+}
+
+class StoreStateTest : public ::testing::Test {
+ protected:
+  absl::Status Apply(ConnectionId connection, const std::string& query, std::string* reply) {
+    const WireLimits limits;
+    RequestParser parser(&limits);
+    Request request;
+    EXPECT_EQ(parser.Parse(query, &request).value_or(0), query.size());
+    ByteBuffer out(&budget_);
+    woken_.clear();
+    const absl::Status status = state_.Apply(connection, request, &out, &woken_);
+    *reply = std::string(out.view());
+    return status;
+  }
+
+  // The answer of one that must succeed. Who was woken is in woken_.
+  std::string Reply(ConnectionId connection, const std::string& query) {
+    std::string reply;
+    EXPECT_OK(Apply(connection, query, &reply));
+    return reply;
+  }
+  std::string Reply(const std::string& query) { return Reply(1, query); }
+
+  MemoryBudget budget_{1 << 20};
+  StoreState state_{&budget_};
+  std::vector<ConnectionId> woken_;
+};
+
+TEST_F(StoreStateTest, SetAnswersNothingAndGetTheValue) {
+  EXPECT_EQ(Reply(testing::Set("k", "one")), "");
+  EXPECT_EQ(Reply(testing::Get("k")), testing::Encoded("one"));
+  Reply(testing::Set("k", "a longer one"));
+  EXPECT_EQ(Reply(testing::Get("k")), testing::Encoded("a longer one"));
+  Reply(testing::Set("k", ""));
+  EXPECT_EQ(Reply(testing::Get("k")), testing::Encoded(""));
+  EXPECT_EQ(Reply(Check({"k"})), kReady);
+}
+
+TEST_F(StoreStateTest, KeysAndValuesAreAnyBytes) {
+  const std::string key("\0\xff\n", 3);
+  Reply(testing::Set(key, key));
+  EXPECT_EQ(Reply(testing::Get(key)), testing::Encoded(key));
+  Reply(testing::Set("", "empty"));
+  EXPECT_EQ(Reply(testing::Get("")), testing::Encoded("empty"));
+}
+
+TEST_F(StoreStateTest, GetOfAMissingKeyIsEmpty) {
+  EXPECT_EQ(Reply(testing::Get("k")), testing::Encoded(""));
+  EXPECT_EQ(state_.num_keys(), 0u);
+}
+
+TEST_F(StoreStateTest, AddCountsInDecimalText) {
+  EXPECT_EQ(Reply(testing::Add("n", 5)), Number(5));
+  EXPECT_EQ(Reply(testing::Add("n", -7)), Number(-2));
+  EXPECT_EQ(Reply(testing::Get("n")), testing::Encoded("-2"));
+  Reply(testing::Set("n", "41"));
+  EXPECT_EQ(Reply(testing::Add("n", 1)), Number(42));
+  EXPECT_EQ(Reply(testing::Add("n", 0)), Number(42));
+}
+
+TEST_F(StoreStateTest, AddRefusesWhatIsNoNumber) {
+  Reply(testing::Set("n", "many"));
+  std::string reply;
+  EXPECT_THAT(Apply(1, testing::Add("n", 1), &reply),
+              StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_EQ(Reply(testing::Get("n")), testing::Encoded("many"));
+}
+
+TEST_F(StoreStateTest, CompareSet) {
+  // A missing key counts as empty.
+  EXPECT_EQ(Reply(testing::CompareSet("k", "", "v1")), testing::Encoded("v1"));
+  EXPECT_EQ(Reply(testing::CompareSet("k", "v1", "v2")), testing::Encoded("v2"));
+  EXPECT_EQ(Reply(testing::CompareSet("k", "other", "v3")), testing::Encoded("v2"));
+  EXPECT_EQ(Reply(testing::CompareSet("k", "", "v3")), testing::Encoded("v2"));
+  // Of a missing key the protocol answers the expected value, and stores nothing.
+  EXPECT_EQ(Reply(testing::CompareSet("missing", "expected", "v")), testing::Encoded("expected"));
+  EXPECT_EQ(Reply(Check({"missing"})), kNotReady);
+  EXPECT_EQ(state_.num_keys(), 1u);
+}
+
+TEST_F(StoreStateTest, AppendMakesOrExtends) {
+  const auto append = [](absl::string_view value) {
+    return testing::Query(QueryType::kAppend, "k", value);
+  };
+  EXPECT_EQ(Reply(append("a")), "");
+  EXPECT_EQ(Reply(append("bc")), "");
+  EXPECT_EQ(Reply(testing::Get("k")), testing::Encoded("abc"));
+}
+
+TEST_F(StoreStateTest, DeleteCountAndList) {
+  Reply(testing::MultiSet({{"a", "1"}, {"b", "2"}, {"c", "3"}}));
+  EXPECT_EQ(Reply(testing::Query(QueryType::kNumKeys)), Number(3));
+  EXPECT_EQ(Reply(testing::Query(QueryType::kDeleteKey, "b")), Number(1));
+  EXPECT_EQ(Reply(testing::Query(QueryType::kDeleteKey, "b")), Number(0));
+  EXPECT_EQ(Reply(testing::Query(QueryType::kNumKeys)), Number(2));
+  const std::string list = Reply(testing::Query(QueryType::kListKeys));
+  ASSERT_EQ(list.substr(0, 8), Number(2));
+  std::vector<std::string> keys;
+  for (EncodedStrings each(absl::string_view(list).substr(8)); !each.done();) {
+    keys.emplace_back(each.Next());
+  }
+  EXPECT_THAT(keys, UnorderedElementsAre("a", "c"));
+}
+
+TEST_F(StoreStateTest, MultiGetAnswersInOrder) {
+  Reply(testing::MultiSet({{"a", "1"}, {"b", ""}, {"a", "one"}}));
+  EXPECT_EQ(Reply(testing::KeysQuery(QueryType::kMultiGet, {"b", "a", "none", "a"})),
+            testing::Encoded("") + testing::Encoded("one") + testing::Encoded("") +
+                testing::Encoded("one"));
+  EXPECT_EQ(Reply(testing::KeysQuery(QueryType::kMultiGet, {})), "");
+}
+
+TEST_F(StoreStateTest, CheckWantsEveryKey) {
+  Reply(testing::Set("a", ""));
+  EXPECT_EQ(Reply(Check({"a"})), kReady);
+  EXPECT_EQ(Reply(Check({"a", "b"})), kNotReady);
+  EXPECT_EQ(Reply(Check({})), kReady);
+}
+
+TEST_F(StoreStateTest, QueueIsFirstInFirstOut) {
+  EXPECT_EQ(Reply(Push("q", "one")), "");
+  Reply(Push("q", "two"));
+  EXPECT_EQ(Reply(testing::Query(QueryType::kQueueLen, "q")), Number(2));
+  EXPECT_EQ(Reply(Check({"q"})), kReady);
+  // The length before the pop, and the element.
+  EXPECT_EQ(Reply(Pop("q")), Number(2) + testing::Encoded("one"));
+  EXPECT_EQ(Reply(Pop("q")), Number(1) + testing::Encoded("two"));
+  EXPECT_EQ(Reply(Pop("q")), Number(0));
+  EXPECT_EQ(Reply(testing::Query(QueryType::kQueueLen, "q")), Number(0));
+  EXPECT_EQ(Reply(Check({"q"})), kNotReady);
+}
+
+TEST_F(StoreStateTest, AQueueIsNoKey) {
+  Reply(Push("q", "element"));
+  EXPECT_EQ(Reply(testing::Query(QueryType::kNumKeys)), Number(0));
+  EXPECT_EQ(Reply(testing::Query(QueryType::kListKeys)), Number(0));
+  EXPECT_EQ(Reply(testing::Query(QueryType::kDeleteKey, "q")), Number(0));
+  EXPECT_EQ(Reply(testing::Get("q")), testing::Encoded(""));
+  Reply(testing::Set("q", "value"));
+  EXPECT_EQ(Reply(testing::Query(QueryType::kDeleteKey, "q")), Number(1));
+  EXPECT_EQ(Reply(Pop("q")), Number(1) + testing::Encoded("element"));
+}
+
+TEST_F(StoreStateTest, WaitForWhatIsThereEndsAtOnce) {
+  Reply(testing::Set("a", "1"));
+  Reply(Push("q", "x"));
+  EXPECT_EQ(Reply(testing::Wait({"a", "q"})), kStop);
+  EXPECT_EQ(Reply(testing::Wait({})), kStop);
+  EXPECT_EQ(state_.num_waits(), 0u);
+}
+
+TEST_F(StoreStateTest, EachWayToMakeAKeyWakesItsWaiters) {
+  const std::vector<std::string> makers = {
+      testing::Set("k", "v"),
+      testing::Add("k", 1),
+      testing::CompareSet("k", "", "v"),
+      testing::Query(QueryType::kAppend, "k", "v"),
+      testing::MultiSet({{"other", "v"}, {"k", "v"}}),
+  };
+  for (const std::string& maker : makers) {
+    EXPECT_EQ(Reply(2, testing::Wait({"k"})), "");
+    EXPECT_EQ(Reply(3, testing::Wait({"k"})), "");
+    Reply(1, maker);
+    EXPECT_THAT(woken_, ElementsAre(2, 3)) << "query type " << int{maker[0]};
+    EXPECT_EQ(state_.num_waits(), 0u);
+    Reply(1, testing::Query(QueryType::kDeleteKey, "k"));
+  }
+}
+
+TEST_F(StoreStateTest, AWaitForSeveralKeysEndsWithTheLast) {
+  Reply(testing::Set("a", "1"));
+  EXPECT_EQ(Reply(2, testing::Wait({"a", "b", "c", "c"})), "");
+  Reply(testing::Set("c", "1"));
+  EXPECT_THAT(woken_, IsEmpty());
+  Reply(testing::Set("c", "2"));
+  EXPECT_THAT(woken_, IsEmpty());
+  Reply(testing::Set("b", "1"));
+  EXPECT_THAT(woken_, ElementsAre(2));
+}
+
+TEST_F(StoreStateTest, AKeyThatWasThereOnceCountsForAWaitThoughDeleted) {
+  Reply(2, testing::Wait({"a", "b"}));
+  Reply(testing::Set("a", "1"));
+  EXPECT_EQ(Reply(testing::Query(QueryType::kDeleteKey, "a")), Number(1));
+  Reply(testing::Set("b", "1"));
+  EXPECT_THAT(woken_, ElementsAre(2));
+}
+
+TEST_F(StoreStateTest, DeletingAKeyThatOthersWaitForChangesNothing) {
+  Reply(2, testing::Wait({"k"}));
+  EXPECT_EQ(Reply(testing::Query(QueryType::kDeleteKey, "k")), Number(0));
+  EXPECT_THAT(woken_, IsEmpty());
+  Reply(testing::Set("k", "v"));
+  EXPECT_THAT(woken_, ElementsAre(2));
+}
+
+TEST_F(StoreStateTest, ACompareSetThatStoresNothingWakesNobody) {
+  Reply(2, testing::Wait({"k"}));
+  Reply(testing::CompareSet("k", "expected", "v"));
+  EXPECT_THAT(woken_, IsEmpty());
+  EXPECT_EQ(state_.num_waits(), 1u);
+}
+
+TEST_F(StoreStateTest, ACanceledWaitIsOver) {
+  Reply(2, testing::Wait({"a", "b"}));
+  EXPECT_EQ(Reply(2, testing::Query(QueryType::kCancelWait)), kCanceled);
+  EXPECT_EQ(state_.num_waits(), 0u);
+  Reply(testing::MultiSet({{"a", "1"}, {"b", "1"}}));
+  EXPECT_THAT(woken_, IsEmpty());
+  // Also when there is none: the wake-up may have crossed it on the way.
+  EXPECT_EQ(Reply(2, testing::Query(QueryType::kCancelWait)), kCanceled);
+}
+
+TEST_F(StoreStateTest, ADeadConnectionIsNotWoken) {
+  Reply(2, testing::Wait({"k", "other"}));
+  Reply(3, testing::Wait({"k"}));
+  state_.Disconnect(2);
+  state_.Disconnect(2);
+  Reply(testing::Set("k", "v"));
+  EXPECT_THAT(woken_, ElementsAre(3));
+}
+
+TEST_F(StoreStateTest, ANewWaitReplacesTheOld) {
+  Reply(2, testing::Wait({"a"}));
+  Reply(2, testing::Wait({"b"}));
+  Reply(testing::Set("a", "1"));
+  EXPECT_THAT(woken_, IsEmpty());
+  Reply(testing::Set("b", "1"));
+  EXPECT_THAT(woken_, ElementsAre(2));
+}
+
+TEST_F(StoreStateTest, EachPushWakesOneWaiterFirstComeFirst) {
+  Reply(2, testing::Wait({"q"}));
+  Reply(3, testing::Wait({"q"}));
+  Reply(Push("q", "one"));
+  EXPECT_THAT(woken_, ElementsAre(2));
+  Reply(Push("q", "two"));
+  EXPECT_THAT(woken_, ElementsAre(3));
+  Reply(Push("q", "three"));
+  EXPECT_THAT(woken_, IsEmpty());
+  EXPECT_EQ(Reply(2, Pop("q")), Number(3) + testing::Encoded("one"));
+  EXPECT_EQ(Reply(3, Pop("q")), Number(2) + testing::Encoded("two"));
+}
+
+TEST_F(StoreStateTest, APushGoesPastAWaiterThatNeedsMore) {
+  Reply(2, testing::Wait({"q", "key"}));
+  Reply(3, testing::Wait({"q"}));
+  Reply(Push("q", "x"));
+  EXPECT_THAT(woken_, ElementsAre(3));
+  Reply(testing::Set("key", "v"));
+  EXPECT_THAT(woken_, ElementsAre(2));
+}
+
+TEST_F(StoreStateTest, AWaitCountsQueuedElementsThatCameBefore) {
+  Reply(Push("q", "x"));
+  Reply(2, testing::Wait({"q", "key"}));
+  Reply(testing::Set("key", "v"));
+  EXPECT_THAT(woken_, ElementsAre(2));
+}
+
+TEST_F(StoreStateTest, EverythingTakenAwayIsGivenBack) {
+  Reply(testing::Set("warm", "up"));
+  Reply(testing::Query(QueryType::kDeleteKey, "warm"));
+  EXPECT_EQ(budget_.used(), 0u);
+  Reply(testing::Set("k", std::string(1000, 'v')));
+  Reply(Push("q", "one"));
+  Reply(Push("q", "two"));
+  Reply(2, testing::Wait({"x", "y", "k"}));
+  Reply(3, testing::Wait({"x"}));
+  EXPECT_GT(budget_.used(), 1000u);
+  Reply(testing::Query(QueryType::kDeleteKey, "k"));
+  Reply(Pop("q"));
+  Reply(Pop("q"));
+  state_.Disconnect(2);
+  Reply(3, testing::Query(QueryType::kCancelWait));
+  EXPECT_EQ(budget_.used(), 0u);
+}
+
+TEST_F(StoreStateTest, AFullStoreRefusesAndKeepsWhatItHas) {
+  Reply(testing::Set("kept", "value"));
+  const std::string large(700 << 10, 'x');
+  Reply(testing::Set("large", large));
+  std::string reply;
+  const std::vector<std::string> refused = {
+      testing::Set("more", large),
+      testing::Set("large", large + large),
+      testing::CompareSet("more", "", large),
+      testing::Query(QueryType::kAppend, "large", large),
+      Push("q", large),
+      testing::MultiSet({{"small", "v"}, {"more", large}}),
+      testing::KeysQuery(QueryType::kMultiGet, {"large", "large"}),
+      testing::Wait(std::vector<std::string>(20000, "none")),
+  };
+  for (const std::string& query : refused) {
+    const size_t before = budget_.used();
+    EXPECT_THAT(Apply(1, query, &reply), StatusIs(absl::StatusCode::kResourceExhausted, _))
+        << "query type " << int{query[0]};
+    if (query[0] != static_cast<char>(QueryType::kMultiSet)) {
+      EXPECT_EQ(budget_.used(), before);
+    }
+  }
+  EXPECT_EQ(Reply(testing::Get("kept")), testing::Encoded("value"));
+  EXPECT_EQ(Reply(testing::Query(QueryType::kNumKeys)), Number(3));  // "small" came before "more".
+}
+
+// Many tiny keys must not take more than the limit either.
+TEST_F(StoreStateTest, TinyKeysAreChargedWithWhatTheyReallyCost) {
+  std::string reply;
+  int keys = 0;
+  while (Apply(1, testing::Set(std::to_string(keys), ""), &reply).ok()) ++keys;
+  EXPECT_GT(keys, 1000);
+  EXPECT_LT(keys, (1 << 20) / 100);
+}
+
+TEST_F(StoreStateTest, WakesAreReportedThoughALaterPartFails) {
+  Reply(2, testing::Wait({"a"}));
+  std::string reply;
+  EXPECT_FALSE(
+      Apply(1, testing::MultiSet({{"a", "1"}, {"b", std::string(2 << 20, 'x')}}), &reply).ok());
+  EXPECT_THAT(woken_, ElementsAre(2));
+}
+
+}  // namespace
+}  // namespace accel::tcp_store

@@ -1,0 +1,235 @@
+#include "shim/core/codec.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "shim/core/wire.h"
+
+namespace accel {
+namespace {
+
+// The least that one element of each list takes: its fixed part, with empty strings.
+constexpr size_t kLeastWorkerStart = 12;
+constexpr size_t kLeastWorkerReport = 29;
+
+void WriteId(const GenerationId& id, WireWriter* out) {
+  out->String(id.job.value());
+  out->I32(id.generation);
+}
+
+GenerationId ReadId(WireReader* in) {
+  GenerationId id;
+  id.job = JobId(in->String());
+  id.generation = in->I32();
+  if (id.generation < 1 || id.job.empty()) in->Fail();
+  return id;
+}
+
+void WriteDuration(absl::Duration duration, WireWriter* out) {
+  out->I64(absl::ToInt64Nanoseconds(duration));
+}
+
+// Negative ones have no meaning here. The largest number is what an infinite duration became.
+absl::Duration ReadDuration(WireReader* in) {
+  const int64_t nanoseconds = in->I64();
+  if (nanoseconds < 0) in->Fail();
+  if (nanoseconds == INT64_MAX) return absl::InfiniteDuration();
+  return absl::Nanoseconds(nanoseconds);
+}
+
+int ReadRank(WireReader* in) {
+  const int32_t rank = in->I32();
+  if (rank < 0) in->Fail();
+  return rank;
+}
+
+void WriteStart(const GenerationStart& start, WireWriter* out) {
+  WriteId(start.id, out);
+  out->Strings(start.argv);
+  out->String(start.workdir);
+  out->Strings(start.required_paths);
+  out->U32(static_cast<uint32_t>(start.workers.size()));
+  for (const WorkerStart& worker : start.workers) {
+    out->I32(worker.rank);
+    out->I32(worker.local_rank);
+    out->Strings(worker.env);
+  }
+  out->Bool(start.serves_store);
+  out->Strings(start.store_peers);
+  out->String(start.log_dir);
+  out->String(start.spill_dir);
+  out->String(start.cgroup);
+  out->String(start.memory_cgroup);
+  out->Bool(start.keep_stdin);
+  WriteDuration(start.orphan_grace, out);
+  out->I64(start.log_limits.segment_bytes);
+  out->I64(start.log_limits.stream_bytes);
+}
+
+GenerationStart ReadStart(WireReader* in) {
+  GenerationStart start;
+  start.id = ReadId(in);
+  start.argv = in->Strings();
+  start.workdir = in->String();
+  start.required_paths = in->Strings();
+  const size_t workers = in->Length(kLeastWorkerStart);
+  for (size_t i = 0; i < workers && in->ok(); ++i) {
+    WorkerStart worker;
+    worker.rank = ReadRank(in);
+    worker.local_rank = ReadRank(in);
+    worker.env = in->Strings();
+    start.workers.push_back(std::move(worker));
+  }
+  start.serves_store = in->Bool();
+  start.store_peers = in->Strings();
+  start.log_dir = in->String();
+  start.spill_dir = in->String();
+  start.cgroup = in->String();
+  start.memory_cgroup = in->String();
+  start.keep_stdin = in->Bool();
+  start.orphan_grace = ReadDuration(in);
+  start.log_limits.segment_bytes = in->I64();
+  start.log_limits.stream_bytes = in->I64();
+  return start;
+}
+
+absl::Status CheckStart(const GenerationStart& start) {
+  const char* contradiction = nullptr;
+  if (start.workers.empty()) contradiction = "no worker";
+  if (start.workers.size() > kMostWorkers) contradiction = "too many workers";
+  if (start.argv.empty() || start.argv[0].empty()) contradiction = "no program";
+  if (start.log_dir.empty()) contradiction = "no log folder";
+  if (start.keep_stdin && start.workers.size() != 1) {
+    contradiction = "several workers and one standard input to keep";
+  }
+  if (start.log_limits.segment_bytes < 1 || start.log_limits.stream_bytes < 1) {
+    contradiction = "log limits below 1";
+  }
+  if (contradiction == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("A start of generation ", start.id.generation,
+                                                 " of job ", start.id.job.value(), " has ",
+                                                 contradiction, "."));
+}
+
+void WriteExit(const std::optional<ExitFact>& exit, WireWriter* out) {
+  out->Bool(exit.has_value());
+  if (!exit.has_value()) return;
+  out->U8(static_cast<uint8_t>(exit->kind));
+  out->I32(exit->code);
+  out->I32(exit->signal);
+  out->Bool(exit->core_dumped);
+  out->Bool(exit->out_of_memory);
+  out->String(exit->message);
+}
+
+std::optional<ExitFact> ReadExit(WireReader* in) {
+  if (!in->Bool()) return std::nullopt;
+  ExitFact exit;
+  const uint8_t kind = in->U8();
+  if (kind > static_cast<uint8_t>(ExitFact::Kind::kShimDied)) in->Fail();
+  exit.kind = static_cast<ExitFact::Kind>(kind);
+  exit.code = in->I32();
+  exit.signal = in->I32();
+  exit.core_dumped = in->Bool();
+  exit.out_of_memory = in->Bool();
+  exit.message = in->String();
+  return exit;
+}
+
+WorkerReport ReadWorkerReport(WireReader* in) {
+  WorkerReport worker;
+  worker.rank = ReadRank(in);
+  worker.local_rank = ReadRank(in);
+  worker.pid = in->I64();
+  worker.start_time_ticks = in->U64();
+  worker.exit = ReadExit(in);
+  worker.last_lines = in->Strings();
+  return worker;
+}
+
+absl::Status Malformed(const char* what, size_t size) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("A ", what, " of ", size, " bytes is malformed: agent and shim do not match."));
+}
+
+}  // namespace
+
+FrameType TypeOf(const ShimCommand& command) {
+  constexpr FrameType kTypes[] = {FrameType::kStart, FrameType::kStop, FrameType::kEnd};
+  return kTypes[command.index()];
+}
+
+std::string EncodeCommand(const ShimCommand& command) {
+  WireWriter out;
+  if (const auto* start = std::get_if<GenerationStart>(&command)) WriteStart(*start, &out);
+  if (const auto* stop = std::get_if<GenerationStop>(&command)) {
+    WriteId(stop->id, &out);
+    WriteDuration(stop->grace, &out);
+  }
+  return out.Take();
+}
+
+absl::StatusOr<ShimCommand> DecodeCommand(FrameType type, absl::string_view payload) {
+  WireReader in(payload);
+  ShimCommand command = ShimEnd();
+  switch (type) {
+    case FrameType::kStart:
+      command = ReadStart(&in);
+      break;
+    case FrameType::kStop: {
+      GenerationStop stop;
+      stop.id = ReadId(&in);
+      stop.grace = ReadDuration(&in);
+      command = stop;
+      break;
+    }
+    case FrameType::kEnd:
+      break;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("A frame of type ", static_cast<int>(type), " is no command to a shim."));
+  }
+  if (!in.AtEnd()) return Malformed("command", payload.size());
+  if (const auto* start = std::get_if<GenerationStart>(&command)) {
+    if (absl::Status status = CheckStart(*start); !status.ok()) return status;
+  }
+  return command;
+}
+
+std::string EncodeReport(const GenerationReport& report) {
+  WireWriter out;
+  WriteId(report.id, &out);
+  out.U8(static_cast<uint8_t>(report.state));
+  out.U32(static_cast<uint32_t>(report.workers.size()));
+  for (const WorkerReport& worker : report.workers) {
+    out.I32(worker.rank);
+    out.I32(worker.local_rank);
+    out.I64(worker.pid);
+    out.U64(worker.start_time_ticks);
+    WriteExit(worker.exit, &out);
+    out.Strings(worker.last_lines);
+  }
+  WriteExit(report.failure, &out);
+  return out.Take();
+}
+
+absl::StatusOr<GenerationReport> DecodeReport(FrameType type, absl::string_view payload) {
+  if (type != FrameType::kReport) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("A frame of type ", static_cast<int>(type), " is no report of a shim."));
+  }
+  WireReader in(payload);
+  GenerationReport report;
+  report.id = ReadId(&in);
+  const uint8_t state = in.U8();
+  if (state > static_cast<uint8_t>(GenerationReport::State::kEnded)) in.Fail();
+  report.state = static_cast<GenerationReport::State>(state);
+  const size_t workers = in.Length(kLeastWorkerReport);
+  for (size_t i = 0; i < workers && in.ok(); ++i) report.workers.push_back(ReadWorkerReport(&in));
+  report.failure = ReadExit(&in);
+  if (!in.AtEnd()) return Malformed("report", payload.size());
+  return report;
+}
+
+}  // namespace accel

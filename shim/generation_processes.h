@@ -1,0 +1,84 @@
+// One generation of a job in its shim: starts its workers, takes in their output, ends every
+// process of it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/unique_fd.h"
+#include "process/cgroup.h"
+#include "shim/core/generation_life.h"
+#include "shim/core/messages.h"
+#include "shim/event_loop.h"
+#include "shim/rendezvous_store.h"
+#include "shim/terminal.h"
+#include "shim/worker.h"
+
+namespace accel {
+
+// Not thread-safe. The caller reaps: it says which processes have ended, and when none is left.
+class GenerationProcesses {
+ public:
+  GenerationProcesses(GenerationStart start, EventLoop* loop, OutputWriter* output,
+                      Inherited inherited);
+  GenerationProcesses(const GenerationProcesses&) = delete;
+
+  // Starts everything. What fails becomes part of the report. `store_socket` listens, if the start
+  // asks for a store.
+  void Start(UniqueFd store_socket, const StoreStarter& start_store, absl::Time now);
+
+  // TERM to each worker's process group, KILL to all processes after `grace`.
+  void Stop(absl::Time now, absl::Duration grace);
+
+  // `pid`, a child of this process, has been reaped.
+  void Reaped(pid_t pid, int wait_status, absl::Time now);
+  // `pid` has been stopped by a signal.
+  void Stopped(pid_t pid, int signal);
+  // This process has no child left.
+  void NoChildLeft();
+
+  // Does what is due; call it each turn, and no later than wake_at().
+  void Tick(absl::Time now);
+  absl::Time wake_at() const;
+
+  GenerationReport MakeReport() const;
+  // Whether the report has changed since the last call.
+  bool TakeChanged() { return std::exchange(changed_, false); }
+
+  GenerationLife::State state() const { return life_.state(); }
+  const GenerationStart& start() const { return start_; }
+
+ private:
+  std::optional<ExitFact> StartStore(UniqueFd socket, const StoreStarter& start_store);
+  std::optional<ExitFact> StartWorkers();
+  void Fail(const ExitFact& why, absl::Time now);
+  bool TakeOutOfMemory(int wait_status);
+  void KillAll(absl::Time now);
+  bool AllWorkersGone() const;
+
+  const GenerationStart start_;
+  EventLoop* const loop_;
+  OutputWriter* const output_;
+  const Inherited inherited_;
+  GenerationLife life_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::optional<ExitFact> failure_;
+  std::unique_ptr<RendezvousStore> store_;  // Until *this ends: ranks elsewhere may live longer.
+  TerminalLoan terminal_;
+  UniqueFd null_;
+  Cgroup cgroup_;
+  Cgroup memory_cgroup_;
+  int64_t out_of_memory_seen_ = 0;
+  absl::Time join_memory_cgroup_at_ = absl::InfiniteFuture();
+  absl::Time sweep_at_ = absl::InfiniteFuture();
+  absl::Duration sweep_pause_;
+  bool killed_ = false;
+  bool changed_ = true;
+};
+
+}  // namespace accel

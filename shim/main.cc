@@ -1,0 +1,47 @@
+// accel-shim: parent of one job's workers on one node. Started by accel-agent and accel launch.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "common/descriptors.h"
+#include "common/version.h"
+#include "process/sweep.h"
+#include "shim/shim.h"
+#include "shim/shim_program.h"
+#include "shim/shim_signals.h"
+#include "shim/tcp_rendezvous_store.h"
+
+namespace {
+
+int Usage(const char* complaint) {
+  std::fprintf(stderr, "accel-shim: %s; see --help\n", complaint);
+  return accel::kShimUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--help") == 0) return std::fputs(accel::kShimHelp, stdout) < 0;
+    if (std::strcmp(argv[i], "--version") == 0)
+      return std::printf("accel-shim %s\n", accel::kVersion) < 0;
+    if (std::strcmp(argv[i], accel::kShimControlFlag) != 0) return Usage(argv[i]);
+  }
+  struct stat control;
+  if (argc != 2 || fstat(accel::kShimControlFd, &control) != 0 || !S_ISSOCK(control.st_mode)) {
+    return Usage("started without a socket to an agent");
+  }
+  fcntl(accel::kShimControlFd, F_SETFD, FD_CLOEXEC);
+  accel::ShimOptions options;
+  options.inherited.keep_hangup_ignored = accel::HangupIsIgnored();
+  options.inherited.open_files = accel::RaiseDescriptorLimit();
+  options.control.reset(accel::kShimControlFd);
+  options.signals = accel::TakeShimSignals();
+  options.start_store = accel::TcpRendezvousStores();
+  if (!options.signals.valid()) return accel::kShimFailed;
+  accel::BecomeSubreaper();
+  return accel::Shim(std::move(options)).Run();
+}

@@ -1,0 +1,93 @@
+#include "shim/output_pipe.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "logs/log_paths.h"
+
+namespace accel {
+namespace {
+
+// Shared by all pipes: one thread drains them, and nothing stays in here between two calls.
+char buffer[64 << 10];
+
+// What a failure quotes (tail_lines.h), and the ends of its lines.
+constexpr size_t kLastBytes = 4096 + 40;
+
+}  // namespace
+
+OutputPipe::OutputPipe(OutputWriter* writer, const GenerationStart& start, int rank,
+                       LogStream stream)
+    : writer_(writer), start_(start), rank_(rank), stream_(stream), last_bytes_(kLastBytes) {}
+
+absl::StatusOr<UniqueFd> OutputPipe::Open() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return absl::ErrnoToStatus(errno, "Cannot make a pipe for a worker's output");
+  }
+  pipe_.reset(ends[0]);
+  const std::string& spill_dir = start_.spill_dir;
+  number_ = writer_->Open(RankLogDir(start_.log_dir, rank_), stream_, start_.log_limits,
+                          spill_dir.empty() ? "" : RankLogDir(spill_dir, rank_));
+  fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);
+  fcntl(pipe_.get(), F_SETPIPE_SZ, static_cast<int>(kPipeBytes));  // As far as the system allows.
+  return UniqueFd(ends[1]);
+}
+
+OutputPipe::Progress OutputPipe::Drain(size_t* most) {
+  if (!pipe_.valid()) return Progress::kEnd;
+  while (*most > 0) {
+    const OutputWriter::Room room = writer_->room();
+    if (room == OutputWriter::Room::kWait) return Progress::kNoRoom;
+    const ssize_t size = read(pipe_.get(), buffer, std::min(sizeof(buffer), *most));
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return Progress::kEmpty;
+    if (size == 0) return Progress::kEnd;
+    const absl::string_view bytes(buffer, static_cast<size_t>(size));
+    last_bytes_.Add(bytes);
+    if (room == OutputWriter::Room::kFree) {
+      writer_->Add(number_, bytes);
+    } else {
+      writer_->Drop(number_, bytes.size());
+    }
+    *most -= bytes.size();
+  }
+  return Progress::kMore;
+}
+
+bool OutputPipe::TakeRest() {
+  if (mark_.has_value()) return true;
+  if (pipe_.valid() && Drain(&rest_) == Progress::kNoRoom) return false;
+  mark_ = writer_->received(number_);
+  return true;
+}
+
+bool OutputPipe::Settle() {
+  return number_ < 0 || (TakeRest() && writer_->Handled(number_, *mark_));
+}
+
+bool OutputPipe::Finish() {
+  if (!std::exchange(finishing_, true) && pipe_.valid()) {
+    mark_.reset();
+    rest_ = kPipeBytes;
+  }
+  if (number_ < 0) return true;
+  if (!TakeRest()) return false;
+  Close();
+  return writer_->Finished(number_);
+}
+
+void OutputPipe::Close() {
+  if (!pipe_.valid()) return;
+  if (!mark_.has_value()) mark_ = writer_->received(number_);
+  pipe_.reset();
+  writer_->Close(number_);
+}
+
+}  // namespace accel

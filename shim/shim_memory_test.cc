@@ -1,0 +1,70 @@
+// A worker that the kernel's out-of-memory killer struck is told from one that was killed
+// otherwise, by the control group's own count (fault case 3).
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "shim/shim_test_base.h"
+
+namespace accel {
+namespace {
+
+constexpr char kLimit[] = "33554432";
+
+class ShimMemoryTest : public testing::ShimTest {
+ protected:
+  ShimMemoryTest() : ShimTest(ProbeCgroups()) {}
+  void SetUp() override {
+    if (!cgroups_.counts_oom_kills) {
+      GTEST_SKIP() << "this machine counts no out-of-memory kills for us, so that nothing of it is "
+                      "tested here: "
+                   << cgroups_.description;
+    }
+  }
+
+  // The generation finds the control group that counts made, with a limit: of v1 where there is
+  // one, else of v2.
+  void Limit(GenerationStart* start) {
+    const bool v1 = !cgroups_.memory_base.empty();
+    folder_ = v1 ? cgroups_.MemoryPathFor(start->id) : cgroups_.PathFor(start->id);
+    (v1 ? start->memory_cgroup : start->cgroup) = folder_;
+    ASSERT_EQ(mkdir(folder_.c_str(), 0755), 0);
+    std::ofstream(folder_ + (v1 ? "/memory.limit_in_bytes" : "/memory.max")) << kLimit;
+  }
+
+  // What waits until the worker is inside.
+  std::string WhenInside(const std::string& command) {
+    return absl::StrCat("until grep -q \"^$$\\$\" ", folder_,
+                        "/cgroup.procs; do sleep 0.01; done; ", command);
+  }
+
+  std::string folder_;
+  const CgroupSupport cgroups_ = ProbeCgroups();
+};
+
+TEST_F(ShimMemoryTest, KilledByTheKernel) {
+  auto start = Script("");
+  Limit(&start);
+  start.argv[2] = WhenInside("exec tail /dev/zero");
+  const GenerationReport report = RunToEnd(start);
+  EXPECT_EQ(report.workers[0].exit->signal, SIGKILL);
+  EXPECT_TRUE(report.workers[0].exit->out_of_memory);
+  struct stat info;
+  EXPECT_NE(stat(folder_.c_str(), &info), 0) << "the folder is left";
+}
+
+TEST_F(ShimMemoryTest, KilledByAPerson) {
+  auto start = Script("");
+  Limit(&start);
+  start.argv[2] = WhenInside("kill -KILL $$");
+  const GenerationReport report = RunToEnd(start);
+  EXPECT_EQ(report.workers[0].exit->signal, SIGKILL);
+  EXPECT_FALSE(report.workers[0].exit->out_of_memory);
+}
+
+}  // namespace
+}  // namespace accel

@@ -1,0 +1,217 @@
+// When a generation ends, however it ends, no process of it is left (design, invariant 7): fault
+// cases 5 to 8 and 10. Each case runs with control groups, where the system allows them, and
+// without.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/status_matchers.h"
+#include "shim/shim_test_base.h"
+
+namespace accel {
+namespace {
+
+using State = GenerationReport::State;
+
+enum class Means { kCgroups, kSweep };
+
+CgroupSupport Cgroups(Means means) {
+  return means == Means::kCgroups ? ProbeCgroups() : CgroupSupport();
+}
+
+class ShimStopTest : public testing::ShimTest, public ::testing::WithParamInterface<Means> {
+ protected:
+  ShimStopTest() : ShimTest(Cgroups(GetParam())) {}
+  void SetUp() override {
+    const CgroupSupport cgroups = Cgroups(GetParam());
+    if (GetParam() == Means::kCgroups && cgroups.base.empty()) {
+      GTEST_SKIP() << "no control groups: " << cgroups.description;
+    }
+  }
+
+  void UseImpatientHost() {
+    PosixShimHost::Options options;
+    options.cgroups = Cgroups(GetParam());
+    options.shim_slack = absl::Milliseconds(100);
+    MakeHost(std::move(options));
+  }
+
+  GenerationReport Stop(const GenerationStart& start, absl::Duration grace) {
+    EXPECT_OK(host().StopGeneration({start.id, grace}));
+    return AwaitState(start.id.job, State::kEnded);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, ShimStopTest, ::testing::Values(Means::kCgroups, Means::kSweep),
+                         [](const auto& info) {
+                           return info.param == Means::kCgroups ? "Cgroups" : "Sweep";
+                         });
+
+TEST_P(ShimStopTest, TermComesFirst) {
+  const auto start =
+      Script("trap 'echo bye; exit 9' TERM; echo ready; while :; do sleep 0.01; done");
+  Start(start);
+  AwaitOutput(start, 0, "ready");
+  const auto report = Stop(start, absl::Seconds(25));
+  EXPECT_EQ(report.workers[0].exit->code, 9);
+  EXPECT_EQ(Output(start), "ready\nbye\n");
+}
+
+TEST_P(ShimStopTest, KillComesAfterTheGrace) {
+  const auto start = Script("trap '' TERM; echo ready; while :; do sleep 0.01; done", 2);
+  Start(start);
+  AwaitOutput(start, 0, "ready");
+  AwaitOutput(start, 1, "ready");
+  const absl::Time begin = absl::Now();
+  const auto report = Stop(start, absl::Milliseconds(300));
+  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(300));
+  for (const WorkerReport& worker : report.workers) {
+    EXPECT_EQ(worker.exit->kind, ExitFact::Kind::kSignalled);
+    EXPECT_EQ(worker.exit->signal, SIGKILL);
+    EXPECT_FALSE(worker.exit->out_of_memory);
+  }
+}
+
+TEST_P(ShimStopTest, GraceOfZeroKillsAtOnce) {
+  const auto start = Script("trap 'exit 9' TERM; echo ready; while :; do sleep 0.01; done");
+  Start(start);
+  AwaitOutput(start, 0, "ready");
+  EXPECT_EQ(Stop(start, absl::ZeroDuration()).workers[0].exit->signal, SIGKILL);
+}
+
+TEST_P(ShimStopTest, ShorterGraceReplacesALongerOne) {
+  const auto start = Script("trap '' TERM; echo ready; while :; do sleep 0.01; done");
+  Start(start);
+  AwaitOutput(start, 0, "ready");
+  ASSERT_OK(host().StopGeneration({start.id, absl::Hours(1)}));
+  AwaitState(start.id.job, State::kStopping);
+  ASSERT_OK(host().StopGeneration({start.id, absl::Hours(2)}));
+  EXPECT_EQ(Stop(start, absl::ZeroDuration()).workers[0].exit->signal, SIGKILL);
+}
+
+TEST_P(ShimStopTest, EscapeBySetsidAndDoubleForkDiesWhenTheWorkersHaveEnded) {
+  const auto start = Script("(setsid sh -c 'sleep 1000 & sleep 1000 & wait' &); echo left");
+  const auto report = RunToEnd(start);
+  EXPECT_TRUE(report.workers[0].exit->ok());
+  EXPECT_EQ(Output(start), "left\n");
+  EXPECT_THAT(Living(), ::testing::IsEmpty());
+}
+
+TEST_P(ShimStopTest, EscapeDiesOnStop) {
+  const auto start = Script("(setsid sh -c 'trap \"\" TERM; sleep 1000' &); sleep 1000");
+  Start(start);
+  AwaitLiving(4);
+  Stop(start, absl::Seconds(20));
+  EXPECT_THAT(Living(), ::testing::IsEmpty());
+}
+
+TEST_P(ShimStopTest, StoppedProcessesGetTheirTerm) {
+  const auto start = Script("trap 'exit 6' TERM; echo ready; kill -STOP $$; while :; do :; done");
+  Start(start);
+  AwaitOutput(start, 0, "ready");
+  EXPECT_EQ(Stop(start, absl::Seconds(20)).workers[0].exit->code, 6);
+}
+
+TEST_P(ShimStopTest, StoppedEscapesDie) {
+  const auto start = Script("setsid sh -c 'kill -STOP $$; sleep 1000' & sleep 1000");
+  Start(start);
+  AwaitLiving(3);
+  Stop(start, absl::ZeroDuration());
+  EXPECT_THAT(Living(), ::testing::IsEmpty());
+}
+
+TEST_P(ShimStopTest, StormOfForksIsEmptied) {
+  // Each child starts the next before it ends: there is always one that a single look would miss.
+  const auto start = Script(
+      "f() { sleep 0.001; f & }; i=0;"
+      "while [ $i -lt 40 ]; do f & setsid sleep 1000 & i=$((i+1)); done; wait; sleep 1000");
+  Start(start);
+  AwaitState(start.id.job, State::kRunning);
+  AwaitLiving(60);
+  Stop(start, absl::ZeroDuration());
+  EXPECT_THAT(Living(), ::testing::IsEmpty());
+}
+
+TEST_P(ShimStopTest, EndOfTheShimKillsAtOnce) {
+  const auto start = Script("trap '' TERM; echo ready; setsid sleep 1000 & sleep 1000");
+  Start(start);
+  AwaitOutput(start, 0, "ready");
+  host().EndShim(start.id.job);
+  const ShimReport report =
+      Await(start.id.job, [](const ShimReport& seen) { return seen.shim_ended; });
+  EXPECT_EQ(report.generation->state, State::kEnded);
+  EXPECT_EQ(report.generation->workers[0].exit->signal, SIGKILL);
+  EXPECT_THAT(Living(), ::testing::IsEmpty());
+  EXPECT_TRUE(absl::IsNotFound(host().StopGeneration({start.id, absl::ZeroDuration()})));
+}
+
+TEST_P(ShimStopTest, AgentThatIsGoneEndsTheJobWithTheOrphanGrace) {
+  const auto start =
+      Script("trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.01; done");
+  Start(start);
+  AwaitOutput(start, 0, "ready");
+  DestroyHost();  // Its sockets close as those of a dead agent do.
+  EXPECT_THAT(Living(), ::testing::IsEmpty());
+  EXPECT_EQ(Output(start), "ready\nbye\n");
+}
+
+TEST_P(ShimStopTest, KilledShimLeavesNothing) {
+  const auto start = Script(
+      "trap '' TERM; if [ $RANK = 1 ]; then exit 3; fi; setsid sh -c 'kill -STOP $$' & "
+      "setsid sh -c '(sleep 1000 &); sleep 1000' & echo ready; sleep 1000",
+      2);
+  Start(start);
+  AwaitOutput(start, 0, "ready");
+  Await(start.id.job, [](const ShimReport& seen) {
+    return seen.generation && seen.generation->workers[1].exit.has_value();
+  });
+  AwaitLiving(5);
+  kill(testing::OnlyShimPid(), SIGKILL);
+  const ShimReport report =
+      Await(start.id.job, [](const ShimReport& seen) { return seen.shim_ended; });
+  EXPECT_THAT(Living(), ::testing::IsEmpty());
+  ASSERT_TRUE(report.generation.has_value());
+  EXPECT_EQ(report.generation->state, State::kEnded);
+  EXPECT_EQ(report.generation->failure->kind, ExitFact::Kind::kShimDied);
+  EXPECT_EQ(report.generation->failure->message, "accel-shim was killed by signal 9.");
+  EXPECT_EQ(report.generation->workers[0].exit->kind, ExitFact::Kind::kShimDied);
+  EXPECT_EQ(report.generation->workers[1].exit->kind, ExitFact::Kind::kExited);
+  EXPECT_EQ(report.generation->workers[1].exit->code, 3);
+}
+
+TEST_P(ShimStopTest, AShimThatStandsStillIsKilledSomeTimeAfterTheGrace) {
+  UseImpatientHost();
+  const auto start = Script("trap '' TERM; setsid sleep 1000 & echo ready; sleep 1000");
+  Start(start);
+  AwaitOutput(start, 0, "ready");
+  AwaitLiving(3);
+  kill(testing::OnlyShimPid(), SIGSTOP);
+  ASSERT_OK(host().StopGeneration({start.id, absl::Milliseconds(100)}));
+  const ShimReport report =
+      Await(start.id.job, [](const ShimReport& seen) { return seen.shim_ended; });
+  EXPECT_THAT(Living(), ::testing::IsEmpty());
+  EXPECT_EQ(report.generation->state, State::kEnded);
+  EXPECT_EQ(report.generation->failure->message, "accel-shim stood still and was killed.");
+}
+
+TEST_P(ShimStopTest, AShimThatDoesNotExitIsKilled) {
+  UseImpatientHost();
+  RunToEnd(Script("exit 0"));
+  kill(testing::OnlyShimPid(), SIGSTOP);
+  EndShim(JobId("job"));
+}
+
+TEST_P(ShimStopTest, TermToTheShimEndsTheJob) {
+  const auto start = Script("trap 'exit 8' TERM; echo ready; while :; do sleep 0.01; done");
+  Start(start);
+  AwaitOutput(start, 0, "ready");
+  kill(testing::OnlyShimPid(), SIGTERM);
+  const ShimReport report =
+      Await(start.id.job, [](const ShimReport& seen) { return seen.shim_ended; });
+  EXPECT_EQ(report.generation->state, State::kEnded);
+  EXPECT_EQ(report.generation->workers[0].exit->code, 8);
+}
+
+}  // namespace
+}  // namespace accel

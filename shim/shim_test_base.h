@@ -1,0 +1,70 @@
+// Real shims with real workers, for tests.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "logs/log_paths.h"
+#include "process/process_table.h"
+#include "shim/host/posix_shim_host.h"
+
+namespace accel::testing {
+
+// What no test waits longer for.
+constexpr absl::Duration kPatience = absl::Seconds(30);
+
+// One host in a folder of its own. After each test no process may be left that a worker started:
+// their environment carries a tag by which they are found, wherever they have gone.
+class ShimTest : public ::testing::Test {
+ protected:
+  explicit ShimTest(CgroupSupport cgroups = {});
+  ~ShimTest() override;
+
+  // A start of `workers` times /bin/sh -c `script`, with every worker's rank in RANK.
+  GenerationStart Script(const std::string& script, int workers = 1);
+  GenerationStart Command(std::vector<std::string> argv, int workers = 1);
+
+  // Starts the job's shim if it has none, and the generation.
+  void Start(const GenerationStart& start);
+  // Takes reports until one of `job` fits.
+  ShimReport Await(const JobId& job, const std::function<bool(const ShimReport&)>& fits);
+  GenerationReport AwaitState(const JobId& job, GenerationReport::State state);
+  // Start, and wait until it has ended.
+  GenerationReport RunToEnd(const GenerationStart& start);
+  // End of the shim itself.
+  void EndShim(const JobId& job);
+
+  // All that a rank printed, with '#' and the number of bytes where some are missing.
+  std::string Output(const GenerationStart& start, int rank = 0,
+                     LogStream stream = LogStream::kStdout);
+  // Waits until a rank has printed `text`.
+  void AwaitOutput(const GenerationStart& start, int rank, const std::string& text);
+
+  // Living processes (zombies are none) that workers have started.
+  std::vector<pid_t> Living() const;
+  void AwaitLiving(size_t at_least) const;
+
+  PosixShimHost& host() { return *host_; }
+  // Another host, for the shims of which `options` hold. Before the first start.
+  void MakeHost(PosixShimHost::Options options);
+  void DestroyHost() { host_.reset(); }
+  const std::string& folder() const { return folder_; }
+
+ private:
+  std::string folder_;
+  std::string tag_;
+  int starts_ = 0;
+  std::unique_ptr<PosixShimHost> host_;
+  std::map<JobId, ShimReport> last_;
+};
+
+// The pid of the only shim among this process's children.
+pid_t OnlyShimPid();
+
+}  // namespace accel::testing

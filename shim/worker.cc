@@ -1,0 +1,164 @@
+#include "shim/worker.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "logs/core/tail_lines.h"
+#include "logs/log_paths.h"
+#include "process/process_table.h"
+#include "process/program_path.h"
+#include "process/spawn.h"
+#include "shim/start_checks.h"
+
+namespace accel {
+namespace {
+
+// Of one stream in one turn of the loop: a flood leaves time for all others.
+constexpr size_t kDrainPerTurn = 256 << 10;
+
+ExitFact WhyNotSpawned(const SpawnError& error, const std::string& path,
+                       const std::string& workdir) {
+  const char* reason = strerror(error.error);
+  switch (error.step) {
+    case SpawnError::Step::kFork:
+      return NotStarted(1, absl::StrCat("Cannot make a process for ", path, ": ", reason, "."));
+    case SpawnError::Step::kDescriptors:
+    case SpawnError::Step::kTerminal:
+      return NotStarted(
+          1, absl::StrCat("Cannot set up the input and output of ", path, ": ", reason, "."));
+    case SpawnError::Step::kWorkdir:
+      return NotStarted(
+          PathErrorCode(error.error),
+          absl::StrCat("Cannot enter the working directory ", workdir, ": ", reason, "."));
+    case SpawnError::Step::kExec:
+      break;
+  }
+  // The file was there and executable a moment ago.
+  if (error.error == ENOENT) {
+    return NotStarted(kNotExecutableCode,
+                      absl::StrCat("Cannot execute ", path,
+                                   ": the interpreter that it names does not exist on this node."));
+  }
+  return NotStarted(kNotExecutableCode, absl::StrCat("Cannot execute ", path, ": ", reason, "."));
+}
+
+}  // namespace
+
+ExitFact ExitFactOf(int wait_status) {
+  ExitFact fact;
+  if (WIFEXITED(wait_status)) {
+    fact.kind = ExitFact::Kind::kExited;
+    fact.code = WEXITSTATUS(wait_status);
+  } else {
+    fact.kind = ExitFact::Kind::kSignalled;
+    fact.signal = WTERMSIG(wait_status);
+    fact.core_dumped = WCOREDUMP(wait_status);
+  }
+  return fact;
+}
+
+Worker::Worker(const WorkerStart& start, WorkerContext context)
+    : start_(start),
+      context_(context),
+      stdout_(context.output, *context.start, start.rank, LogStream::kStdout),
+      stderr_(context.output, *context.start, start.rank, LogStream::kStderr) {
+  report_.rank = start.rank;
+  report_.local_rank = start.local_rank;
+}
+
+std::optional<ExitFact> Worker::OpenOutput(OutputPipe* pipe, UniqueFd* worker_end) {
+  auto end = pipe->Open();
+  if (!end.ok()) return NotStarted(1, absl::StrCat(end.status().message(), "."));
+  *worker_end = std::move(*end);
+  return std::nullopt;
+}
+
+std::optional<ExitFact> Worker::Start(const std::string& path) {
+  UniqueFd out, err;
+  if (auto failure = OpenOutput(&stdout_, &out)) return failure;
+  if (auto failure = OpenOutput(&stderr_, &err)) return failure;
+  SpawnOptions options;
+  options.path = path;
+  options.argv = context_.start->argv;
+  options.env = start_.env;
+  options.env.push_back(
+      absl::StrCat(kErrorFileVariable, "=", WorkerErrorFile(context_.start->log_dir, start_.rank)));
+  options.workdir = context_.start->workdir;
+  options.fds = {{context_.stdin_fd, 0}, {out.get(), 1}, {err.get(), 2}};
+  options.cgroup_fd = context_.cgroup_fd;
+  options.terminal_fd = context_.terminal_fd;
+  options.open_files = context_.inherited.open_files;
+  const SpawnResult spawned = Spawn(options, context_.inherited.keep_hangup_ignored);
+  if (!spawned.ok()) return WhyNotSpawned(spawned.error, path, options.workdir);
+  report_.pid = spawned.pid;
+  // Not reaped yet, so it is there, be it as a zombie.
+  if (const auto entry = ReadProcess(spawned.pid)) {
+    report_.start_time_ticks = entry->start_time_ticks;
+  }
+  Watch(&stdout_);
+  Watch(&stderr_);
+  return std::nullopt;
+}
+
+Worker::~Worker() {
+  for (OutputPipe* pipe : {&stdout_, &stderr_}) {
+    if (pipe->fd() >= 0) context_.loop->Unwatch(pipe->fd());
+    pipe->Close();
+  }
+}
+
+void Worker::Watch(OutputPipe* pipe) {
+  context_.loop->Watch(pipe->fd(), EPOLLIN, [this, pipe] { OnOutput(pipe); });
+}
+
+void Worker::OnOutput(OutputPipe* pipe) {
+  size_t most = kDrainPerTurn;
+  const OutputPipe::Progress progress = pipe->Drain(&most);
+  if (progress != OutputPipe::Progress::kEnd && progress != OutputPipe::Progress::kNoRoom) return;
+  context_.loop->Unwatch(pipe->fd());
+  if (progress == OutputPipe::Progress::kEnd) return pipe->Close();
+  waiting_.push_back(pipe);
+}
+
+bool Worker::Tick() {
+  if (!waiting_.empty() && context_.output->room() != OutputWriter::Room::kWait) {
+    for (OutputPipe* pipe : std::exchange(waiting_, {})) {
+      if (pipe->fd() >= 0) Watch(pipe);
+    }
+  }
+  if (!ended_.has_value() || report_.exit.has_value()) return false;
+  // What it printed is on disk before its end is known, unless others still write.
+  const bool out_settled = stdout_.Settle();
+  if (!stderr_.Settle() || !out_settled) return false;
+  report_.exit = ended_;
+  if (ended_->ok()) return true;
+  report_.last_lines = LastLinesOf(stderr_.last_bytes());
+  if (report_.last_lines.empty()) report_.last_lines = LastLinesOf(stdout_.last_bytes());
+  return true;
+}
+
+void Worker::Signal(int signal) const {
+  if (running()) kill(-pid(), signal);
+}
+
+void Worker::Reaped(int wait_status, bool out_of_memory) {
+  ended_ = ExitFactOf(wait_status);
+  ended_->out_of_memory = out_of_memory;
+}
+
+bool Worker::FinishOutput() {
+  bool finished = true;
+  for (OutputPipe* pipe : {&stdout_, &stderr_}) {
+    if (pipe->fd() >= 0) context_.loop->Unwatch(pipe->fd());
+    finished &= pipe->Finish();
+  }
+  return finished && !running() && report_.exit.has_value();
+}
+
+}  // namespace accel
