@@ -36,7 +36,7 @@ Accelerator::Accelerator(const AcceleratorOptions& options)
   options_.gradient_accumulation = accumulation;
   options_.debug = options.debug || state_->environment.debug;
   if (mixed_precision() == MixedPrecision::kFp16) {
-    scaler_ = std::make_shared<LossScaler>(options.loss_scaling);
+    scaler_ = std::make_shared<GradScaler>(options.loss_scaling);
   }
   checkpointer_->set_accumulation(accumulation_);
   checkpointer_->set_scaler(scaler_);
@@ -63,7 +63,7 @@ std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
 }
 
 // Every rank draws, so that their generators stay in step, and rank 0's number counts.
-LoaderBinding Accelerator::bind_loader() {
+LoaderContext Accelerator::bind_loader() {
   const bool seedable = options_.use_seedable_sampler || options_.data_seed;
   auto seed = static_cast<std::int64_t>(seedable ? options_.data_seed.value_or(initial_seed())
                                                  : draw_seed());
@@ -113,25 +113,25 @@ void Accelerator::free_memory() {
 
 double Accelerator::clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm,
                                     double norm_type) {
-  if (LossScaler* scaler = unscaling()) scaler->unscale_owners(parameters);
+  if (GradScaler* scaler = unscaling()) scaler->unscale_owners(parameters);
   return torch::nn::utils::clip_grad_norm_(distinct(parameters), max_norm, norm_type);
 }
 
 void Accelerator::clip_grad_value_(const std::vector<torch::Tensor>& parameters,
                                    double clip_value) {
-  if (LossScaler* scaler = unscaling()) scaler->unscale_owners(parameters);
+  if (GradScaler* scaler = unscaling()) scaler->unscale_owners(parameters);
   torch::nn::utils::clip_grad_value_(parameters, clip_value);
 }
 
 // One for each scheduler, however often it is prepared.
-std::shared_ptr<LrFollower> Accelerator::follower_of(
+std::shared_ptr<AnyTorchScheduler> Accelerator::follower_of(
     const std::shared_ptr<torch::optim::LRScheduler>& scheduler) {
   for (const auto& prepared : checkpointer_->schedulers()) {
-    auto follower = std::dynamic_pointer_cast<LrFollower>(prepared);
+    auto follower = std::dynamic_pointer_cast<AnyTorchScheduler>(prepared);
     if (follower != nullptr && follower->follows(scheduler.get())) return follower;
   }
   auto follower =
-      std::make_shared<LrFollower>(scheduler, scheduler_options(), accumulation_, scaler_);
+      std::make_shared<AnyTorchScheduler>(scheduler, scheduler_options(), accumulation_, scaler_);
   checkpointer_->add_scheduler(follower);
   return follower;
 }

@@ -27,6 +27,9 @@
 #include <utility>
 #include <vector>
 
+#include "accel/data_loader.h"
+#include "accel/optimizer.h"
+#include "accel/scheduler.h"
 #include "runtime/accelerator_options.h"
 #include "runtime/accumulation_scope.h"
 #include "runtime/checkpoint/checkpointer.h"
@@ -34,16 +37,12 @@
 #include "runtime/core/accumulation.h"
 #include "runtime/core/mixed_precision.h"
 #include "runtime/core/weight_shards.h"
-#include "runtime/data/data_loader.h"
 #include "runtime/method_options.h"
 #include "runtime/model.h"
-#include "runtime/optim/lr_scheduler.h"
-#include "runtime/optim/optimizer.h"
-#include "runtime/optim/scheduler.h"
 #include "runtime/parallel/parameter_check.h"
 #include "runtime/parallel/sync_scope.h"
 #include "runtime/precision/autocast.h"
-#include "runtime/precision/loss_scaler.h"
+#include "runtime/precision/grad_scaler.h"
 #include "runtime/prepare_traits.h"
 #include "runtime/reporting.h"
 #include "runtime/send_to_device.h"
@@ -71,7 +70,7 @@ class Accelerator : public Collectives, public Reporting {
   const std::string& logging_dir() const { return options_.project.log_folder(); }
 
   // Modules (a TORCH_MODULE holder or a shared_ptr), optimizers (an rvalue, or a shared_ptr),
-  // Schedulers, LibTorch's schedulers (of a prepared optimizer; see runtime/optim/lr_scheduler.h)
+  // Schedulers, LibTorch's schedulers (of a prepared optimizer; see accel/scheduler.h)
   // and loaders of make_data_loader(), ready for the world, in the order given: one alone, several
   // as a tuple. A module is moved to the device, parameters and buffers become rank
   // 0's, and backward() reduces its gradients, until free_memory() and whoever keeps the result; a
@@ -189,7 +188,7 @@ class Accelerator : public Collectives, public Reporting {
   void unscale_gradients();
   template <typename Optim>
   void unscale_gradients(const Optimizer<Optim>& optimizer) {
-    if (LossScaler* scaler = unscaling()) scaler->unscale(*optimizer);
+    if (GradScaler* scaler = unscaling()) scaler->unscale(*optimizer);
   }
   // Whether the last step of any optimizer was skipped because gradients had overflowed.
   bool optimizer_step_was_skipped() const {
@@ -319,12 +318,12 @@ class Accelerator : public Collectives, public Reporting {
     refuse_what_cannot_be_prepared<T>();
     if constexpr (accel_loader<Object>) {
       if (object.is_prepared()) return Object(object);
-      Object loader = object.bound(bind_loader());
+      Object loader = object.sharded(bind_loader());
       checkpointer_->add_loader(loader.progress());
       return loader;
     } else if constexpr (std::same_as<Object, Scheduler>) {
       Scheduler scheduler(object);
-      if (scheduler.bind(scheduler_options(), accumulation_, scaler_)) {
+      if (scheduler.follow(scheduler_options(), accumulation_, scaler_)) {
         checkpointer_->add_scheduler(scheduler.prepared());
       }
       return scheduler;
@@ -353,14 +352,14 @@ class Accelerator : public Collectives, public Reporting {
     return Optimizer<Optim>(std::move(optimizer), accumulation_, scaler_, std::move(gradients));
   }
   template <typename Torch>
-  LrScheduler<Torch> follower(std::shared_ptr<Torch> scheduler) {
+  TorchScheduler<Torch> follower(std::shared_ptr<Torch> scheduler) {
     auto follower = follower_of(not_null(scheduler));
     return {std::move(scheduler), std::move(follower)};
   }
-  std::shared_ptr<LrFollower> follower_of(
+  std::shared_ptr<AnyTorchScheduler> follower_of(
       const std::shared_ptr<torch::optim::LRScheduler>& scheduler);
   // The scaler, where gradients can be unscaled; null without one.
-  LossScaler* unscaling() const;
+  GradScaler* unscaling() const;
   torch::Tensor scaled(const torch::Tensor& loss, bool reduced);
   std::shared_ptr<OptimizerGradients> gradients_of(
       const std::shared_ptr<torch::optim::Optimizer>& optimizer);
@@ -374,7 +373,7 @@ class Accelerator : public Collectives, public Reporting {
                    ByteSize max_shard_size) const;
   void load_module(torch::nn::Module& module, const std::string& path, bool strict) const;
 
-  LoaderBinding bind_loader();
+  LoaderContext bind_loader();
   std::function<void()> generator_synchronization() const;
   SchedulerOptions scheduler_options() const;
   std::shared_ptr<ParallelStrategy> parallelize(std::shared_ptr<torch::nn::Module> module,
@@ -385,7 +384,7 @@ class Accelerator : public Collectives, public Reporting {
   void copy_progress_from(int rank);
 
   ForwardPrecision precision_;
-  std::shared_ptr<LossScaler> scaler_;              // Null but in fp16.
+  std::shared_ptr<GradScaler> scaler_;              // Null but in fp16.
   std::shared_ptr<const DeviceTransfer> transfer_;  // Of all loaders: one stream for copies.
   std::shared_ptr<Accumulation> accumulation_;
   std::shared_ptr<Checkpointer> checkpointer_;

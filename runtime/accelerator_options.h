@@ -12,7 +12,7 @@
 #include "runtime/core/parameter_check_options.h"
 #include "runtime/core/project_configuration.h"
 #include "runtime/core/rng_types.h"
-#include "runtime/core/scheduler_steps.h"
+#include "runtime/core/schedule_counter.h"
 #include "runtime/tracking/tracker_choice.h"
 
 namespace accel {
@@ -51,7 +51,7 @@ struct AcceleratorOptions {
   // What prepared models compute in: MixedPrecision::kBf16, or "bf16". fp16 or bf16 in
   // ACCELERATE_MIXED_PRECISION, which `accel launch --mixed_precision` sets, goes before it.
   PrecisionChoice mixed_precision = MixedPrecision::kNo;
-  LossScaling loss_scaling = {};  // For fp16.
+  LossScalingOptions loss_scaling = {};  // For fp16.
   // Whether schedulers follow the optimizer, and what their lengths are counted in.
   bool step_scheduler_with_optimizer = true;
   SchedulerUnit scheduler_unit = SchedulerUnit::kBatches;

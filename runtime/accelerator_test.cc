@@ -47,7 +47,7 @@ TEST(AcceleratorTest, IsOneProcessWithoutALauncher) {
 struct Trainer {
   Model<torch::nn::Linear> model;
   Optimizer<torch::optim::SGD> optimizer;
-  LrScheduler<torch::optim::StepLR> scheduler;
+  TorchScheduler<torch::optim::StepLR> scheduler;
   decltype(make_data_loader<SequentialSampler>(stacked(5), 2)) loader;
 };
 
@@ -269,7 +269,7 @@ TEST(AcceleratorTest, LibTorchsSchedulersFollowTheOptimizerToo) {
   auto [model, optimizer] = accelerator.prepare(net, torch::optim::SGD(net->parameters(), 0.8));
   auto scheduler = accelerator.prepare(torch::optim::StepLR(*optimizer, 1, 0.5));
   auto again = accelerator.prepare(scheduler);
-  static_assert(std::is_same_v<decltype(again), LrScheduler<torch::optim::StepLR>>);
+  static_assert(std::is_same_v<decltype(again), TorchScheduler<torch::optim::StepLR>>);
   std::vector<double> rates;
   for (int batch = 0; batch < 6; ++batch) {
     auto step = accelerator.accumulate(model);

@@ -18,7 +18,7 @@ void add_parameters(const std::vector<torch::Tensor>& more, std::vector<torch::T
 AccumulationScope Accelerator::begin_batch(
     std::vector<std::shared_ptr<torch::nn::Module>> modules,
     std::vector<std::shared_ptr<ParallelStrategy>> strategies) {
-  const LoaderPosition* position = state_->loaders->current();
+  const StepSamples* position = state_->loaders->current();
   AccumulatedBatch begun{.end_of_dataloader = position != nullptr && position->end_of_dataloader,
                          .loader_step = state_->loaders->current_step()};
   for (const auto& module : modules) begun.models.push_back(module.get());

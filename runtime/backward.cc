@@ -90,7 +90,7 @@ void Accelerator::backward(const torch::Tensor& users_loss, const BackwardOption
   // Ranks that have ended would not take part in it, nor would its count go on there.
   const bool is_checked = !models.empty() && state_->uneven_inputs == nullptr;
   if (is_checked) parameter_check_->begin_pass(*state_->communicator);
-  GradientPass gradients(state_->gradients);
+  BackwardPassScope gradients(state_->gradients);
   const int divisor = accumulation_->loss_divisor();
   const torch::Tensor share = scaled(divisor == 1 ? loss : loss / divisor,
                                      /*reduced=*/!use_distributed() || !models.empty());

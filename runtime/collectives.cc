@@ -15,7 +15,7 @@ std::vector<torch::Tensor> Collectives::gather_each(std::vector<torch::Tensor> t
 
 torch::Tensor Collectives::gather_for_metrics(const torch::Tensor& tensor) const {
   torch::Tensor all = gather_each({tensor}, "gather_for_metrics").front();
-  const LoaderPosition* position = state_->loaders->current();
+  const StepSamples* position = state_->loaders->current();
   if (!use_distributed() || position == nullptr) return all;
   const bool row_per_sample =
       tensor.dim() > 0 && all.size(0) == static_cast<std::int64_t>(position->padded_samples);
@@ -25,7 +25,7 @@ torch::Tensor Collectives::gather_for_metrics(const torch::Tensor& tensor) const
 std::vector<std::string> Collectives::gather_for_metrics(
     const std::vector<std::string>& objects) const {
   std::vector<std::string> all = gather_object(objects);
-  const LoaderPosition* position = state_->loaders->current();
+  const StepSamples* position = state_->loaders->current();
   if (use_distributed() && position != nullptr && all.size() == position->padded_samples) {
     all.resize(position->real_samples);
   }

@@ -62,7 +62,7 @@ void Accelerator::join_uneven_inputs(const std::function<void()>& body,
       throw;
     }
     // The others' passes, with gradients of zero.
-    const GradientPass shadows(state_->gradients, GradientOrigin::kReduced);
+    const BackwardPassScope shadows(state_->gradients, GradientOrigin::kReduced);
     last = inputs->finish();
   }
   if (last) copy_progress_from(*last);

@@ -120,7 +120,7 @@ TEST(LocalSgdTest, AScaleOfItsOwnDoesNotMoveTheOthers) {
 }
 
 // One rank tries something by itself, with a prepared optimizer, between two steps of the training.
-TEST(LossScaleTest, AProbeOnOneRankMovesNothing) {
+TEST(DynamicLossScaleTest, AProbeOnOneRankMovesNothing) {
   on_ranks(2, [] {
     Accelerator accelerator(
         {.mixed_precision = MixedPrecision::kFp16, .timeout = std::chrono::seconds(20)});

@@ -41,7 +41,7 @@ void Accelerator::expect_autocast(const torch::Tensor& loss) const {
   }
 }
 
-LossScaler* Accelerator::unscaling() const {
+GradScaler* Accelerator::unscaling() const {
   if (scaler_ != nullptr && !sync_gradients()) {
     throw std::logic_error(
         "fp16 gradients cannot be unscaled or clipped while they are accumulated: do so only if "
@@ -51,7 +51,7 @@ LossScaler* Accelerator::unscaling() const {
 }
 
 void Accelerator::unscale_gradients() {
-  if (LossScaler* scaler = unscaling()) scaler->unscale_all();
+  if (GradScaler* scaler = unscaling()) scaler->unscale_all();
 }
 
 }  // namespace accel

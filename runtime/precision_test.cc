@@ -269,7 +269,7 @@ TEST(LossScalerTest, AnOptimizerThatIsNotPreparedIsRefused) {
 }
 
 TEST(LossScalerTest, ItsStateCountsTheRunningRound) {
-  LossScaler scaler({.growth_interval = 3});
+  GradScaler scaler({.growth_interval = 3});
   torch::Tensor w = torch::ones({1}, torch::requires_grad());
   auto sgd = std::make_shared<torch::optim::SGD>(std::vector{w}, torch::optim::SGDOptions(0.1));
   scaler.add(sgd);

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "runtime/data/data_loader.h"
+#include "accel/data_loader.h"
 
 namespace torch::jit {
 struct Module;

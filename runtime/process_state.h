@@ -8,7 +8,7 @@
 #include "runtime/accumulation_scope.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/core/environment.h"
-#include "runtime/core/loader_position.h"
+#include "runtime/core/running_loops.h"
 #include "runtime/optim/gradient_origin.h"
 #include "runtime/parallel/prepared_models.h"
 
@@ -23,12 +23,12 @@ struct ProcessState {
   bool cpu = false;  // As asked for when the state was made.
   c10::Device device{c10::kCPU};
   std::shared_ptr<Communicator> communicator;  // Null for a world of one.
-  std::shared_ptr<ActiveLoaders> loaders = std::make_shared<ActiveLoaders>();
+  std::shared_ptr<RunningLoops> loaders = std::make_shared<RunningLoops>();
   bool triggered = false;  // set_trigger() was called and no check has seen it.
   PreparedModels models;   // They refer to the communicator, and go first.
 
   // Of prepared optimizers.
-  std::shared_ptr<GradientPasses> gradients = std::make_shared<GradientPasses>();
+  std::shared_ptr<GradientRegistry> gradients = std::make_shared<GradientRegistry>();
   OpenBatches open_batches;  // Of accumulate().
 
   std::shared_ptr<UnevenInputs> uneven_inputs;  // Inside of join_uneven_inputs(), else null.

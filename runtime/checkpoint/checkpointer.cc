@@ -52,7 +52,7 @@ void Checkpointer::add_model(std::shared_ptr<torch::nn::Module> module) {
   add_once(models_, std::move(module));
 }
 
-void Checkpointer::add_scheduler(std::shared_ptr<PreparedScheduler> scheduler) {
+void Checkpointer::add_scheduler(std::shared_ptr<CheckpointedScheduler> scheduler) {
   add_once(schedulers_, std::move(scheduler));
 }
 

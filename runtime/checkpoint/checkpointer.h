@@ -19,8 +19,8 @@
 #include "runtime/checkpoint/tensor_file.h"
 #include "runtime/core/project_configuration.h"
 #include "runtime/core/training_state.h"
-#include "runtime/optim/prepared_scheduler.h"
-#include "runtime/precision/loss_scaler.h"
+#include "runtime/optim/checkpointed_scheduler.h"
+#include "runtime/precision/grad_scaler.h"
 #include "runtime/process_state.h"
 
 namespace accel {
@@ -50,19 +50,21 @@ class Checkpointer {
   void add_model(std::shared_ptr<torch::nn::Module> module);
   void add_optimizer(std::shared_ptr<torch::optim::Optimizer> optimizer);
   void add_object(CheckpointedObject object) { objects_.push_back(std::move(object)); }
-  void add_scheduler(std::shared_ptr<PreparedScheduler> scheduler);
-  void add_loader(std::shared_ptr<LoaderProgress> loader) { loaders_.push_back(std::move(loader)); }
+  void add_scheduler(std::shared_ptr<CheckpointedScheduler> scheduler);
+  void add_loader(std::shared_ptr<EpochSequence> loader) { loaders_.push_back(std::move(loader)); }
   void set_accumulation(std::shared_ptr<Accumulation> accumulation) {
     accumulation_ = std::move(accumulation);
   }
   // Null without one.
-  void set_scaler(std::shared_ptr<LossScaler> scaler) { scaler_ = std::move(scaler); }
+  void set_scaler(std::shared_ptr<GradScaler> scaler) { scaler_ = std::move(scaler); }
 
   const std::vector<std::shared_ptr<torch::nn::Module>>& models() const { return models_; }
   const std::vector<std::shared_ptr<torch::optim::Optimizer>>& optimizers() const {
     return optimizers_;
   }
-  const std::vector<std::shared_ptr<PreparedScheduler>>& schedulers() const { return schedulers_; }
+  const std::vector<std::shared_ptr<CheckpointedScheduler>>& schedulers() const {
+    return schedulers_;
+  }
   // Forgets all of these; objects, hooks and the last two stay.
   void clear();
 
@@ -118,12 +120,12 @@ class Checkpointer {
   std::shared_ptr<ProcessState> state_;
   ProjectConfiguration project_;
   std::shared_ptr<Accumulation> accumulation_;
-  std::shared_ptr<LossScaler> scaler_;
+  std::shared_ptr<GradScaler> scaler_;
   std::vector<std::shared_ptr<torch::nn::Module>> models_;
   std::vector<std::shared_ptr<torch::optim::Optimizer>> optimizers_;
   std::vector<CheckpointedObject> objects_;
-  std::vector<std::shared_ptr<PreparedScheduler>> schedulers_;
-  std::vector<std::shared_ptr<LoaderProgress>> loaders_;
+  std::vector<std::shared_ptr<CheckpointedScheduler>> schedulers_;
+  std::vector<std::shared_ptr<EpochSequence>> loaders_;
   std::vector<CheckpointHook> save_hooks_, load_hooks_;
   bool is_numbered_ = false;  // The next number is past all that were there at first.
   StagingMemory memory_;

@@ -17,7 +17,7 @@ bool usable(double scale) { return scale > 0 && std::isfinite(static_cast<float>
 
 }  // namespace
 
-LossScale::LossScale(const LossScaling& options) : options_(options) {
+DynamicLossScale::DynamicLossScale(const LossScalingOptions& options) : options_(options) {
   expect(usable(options.init_scale), "init_scale", options.init_scale, "positive and finite");
   expect(options.growth_factor > 1, "growth_factor", options.growth_factor, "above 1");
   expect(0 < options.backoff_factor && options.backoff_factor < 1, "backoff_factor",
@@ -27,7 +27,7 @@ LossScale::LossScale(const LossScaling& options) : options_(options) {
   state_.scale = static_cast<float>(options.init_scale);
 }
 
-void LossScale::update(bool found_inf) {
+void DynamicLossScale::update(bool found_inf) {
   if (found_inf) {
     const auto less = static_cast<float>(state_.scale * options_.backoff_factor);
     if (less > 0) state_.scale = less;
@@ -39,7 +39,7 @@ void LossScale::update(bool found_inf) {
   }
 }
 
-void LossScale::set_state(const LossScaleState& state) {
+void DynamicLossScale::set_state(const LossScaleState& state) {
   if (!usable(state.scale) || state.growth_tracker < 0) {
     throw std::invalid_argument("a loss scale of " + std::to_string(state.scale) + " after " +
                                 std::to_string(state.growth_tracker) +

@@ -6,7 +6,7 @@
 namespace accel {
 
 // As torch.amp.GradScaler's arguments.
-struct LossScaling {
+struct LossScalingOptions {
   double init_scale = 65536;            // Positive and finite.
   double growth_factor = 2;             // Above 1.
   double backoff_factor = 0.5;          // Between 0 and 1.
@@ -22,10 +22,10 @@ struct LossScaleState {
 };
 
 // In float arithmetic, as torch's, so that the values are the same. Not thread-safe.
-class LossScale {
+class DynamicLossScale {
  public:
   // Throws std::invalid_argument, naming the option that is out of range.
-  explicit LossScale(const LossScaling& options);
+  explicit DynamicLossScale(const LossScalingOptions& options);
 
   float scale() const { return state_.scale; }
   // After a step: back off if a gradient was infinite or not a number, else grow in time. A scale
@@ -37,7 +37,7 @@ class LossScale {
   void set_state(const LossScaleState& state);
 
  private:
-  LossScaling options_;
+  LossScalingOptions options_;
   LossScaleState state_;
 };
 

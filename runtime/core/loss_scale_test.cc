@@ -12,7 +12,7 @@ namespace {
 // What torch.amp.GradScaler("cpu", ...) of PyTorch 2.11 had after each step, where the gradients of
 // the steps in `overflows` were infinite or not a number.
 struct Recorded {
-  LossScaling options;
+  LossScalingOptions options;
   std::set<int> overflows;
   std::vector<LossScaleState> after;
 };
@@ -72,9 +72,9 @@ const Recorded kRecorded[] = {
       {0x1p127, 0}}},
 };
 
-TEST(LossScaleTest, MovesAsGradScalerDoes) {
+TEST(DynamicLossScaleTest, MovesAsGradScalerDoes) {
   for (const Recorded& recorded : kRecorded) {
-    LossScale scale(recorded.options);
+    DynamicLossScale scale(recorded.options);
     for (std::size_t step = 0; step < recorded.after.size(); ++step) {
       scale.update(recorded.overflows.contains(static_cast<int>(step)));
       EXPECT_EQ(scale.scale(), recorded.after[step].scale)
@@ -85,22 +85,22 @@ TEST(LossScaleTest, MovesAsGradScalerDoes) {
   }
 }
 
-TEST(LossScaleTest, GrowsAfterTwoThousandStepsByDefault) {
-  LossScale scale({});
+TEST(DynamicLossScaleTest, GrowsAfterTwoThousandStepsByDefault) {
+  DynamicLossScale scale({});
   for (int step = 0; step < 1999; ++step) scale.update(false);
   EXPECT_EQ(scale.state(), (LossScaleState{65536, 1999}));
   scale.update(false);
   EXPECT_EQ(scale.state(), (LossScaleState{131072, 0}));
 }
 
-TEST(LossScaleTest, EndlessOverflowsDoNotMakeItZero) {
-  LossScale scale({});
+TEST(DynamicLossScaleTest, EndlessOverflowsDoNotMakeItZero) {
+  DynamicLossScale scale({});
   for (int step = 0; step < 1000; ++step) scale.update(true);
   EXPECT_GT(scale.scale(), 0);
 }
 
-TEST(LossScaleTest, GoesOnFromItsState) {
-  LossScale first({.growth_interval = 5}), second({.growth_interval = 5});
+TEST(DynamicLossScaleTest, GoesOnFromItsState) {
+  DynamicLossScale first({.growth_interval = 5}), second({.growth_interval = 5});
   for (int step = 0; step < 3; ++step) first.update(step == 0);
   second.set_state(first.state());
   for (int step = 0; step < 4; ++step) {
@@ -113,12 +113,12 @@ TEST(LossScaleTest, GoesOnFromItsState) {
   EXPECT_THROW(second.set_state({1, -1}), std::invalid_argument);
 }
 
-TEST(LossScaleTest, RefusesWhatCannotWork) {
-  EXPECT_THROW(LossScale({.init_scale = 0}), std::invalid_argument);
-  EXPECT_THROW(LossScale({.init_scale = 1e40}), std::invalid_argument);
-  EXPECT_THROW(LossScale({.growth_factor = 1}), std::invalid_argument);
-  EXPECT_THROW(LossScale({.backoff_factor = 1}), std::invalid_argument);
-  EXPECT_THROW(LossScale({.growth_interval = 0}), std::invalid_argument);
+TEST(DynamicLossScaleTest, RefusesWhatCannotWork) {
+  EXPECT_THROW(DynamicLossScale({.init_scale = 0}), std::invalid_argument);
+  EXPECT_THROW(DynamicLossScale({.init_scale = 1e40}), std::invalid_argument);
+  EXPECT_THROW(DynamicLossScale({.growth_factor = 1}), std::invalid_argument);
+  EXPECT_THROW(DynamicLossScale({.backoff_factor = 1}), std::invalid_argument);
+  EXPECT_THROW(DynamicLossScale({.growth_interval = 0}), std::invalid_argument);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 
 namespace accel {
 
-LossScale ScaleRound::after() const {
-  LossScale after = scale_;
+DynamicLossScale ScaleRound::after() const {
+  DynamicLossScale after = scale_;
   if (!stepped_.empty()) after.update(overflowed_);
   return after;
 }

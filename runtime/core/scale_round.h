@@ -13,11 +13,11 @@ namespace accel {
 // once an optimizer has stepped twice; elsewhere at the next loss. Not thread-safe.
 class ScaleRound {
  public:
-  explicit ScaleRound(const LossScale& scale) : scale_(scale) {}
+  explicit ScaleRound(const DynamicLossScale& scale) : scale_(scale) {}
 
   float scale() const { return scale_.scale(); }
   // Where the scale is once the round has ended.
-  LossScale after() const;
+  DynamicLossScale after() const;
 
   // Before a loss, of a batch or of none: ends the round if it is over.
   void begin_loss(std::optional<std::uint64_t> batch);
@@ -25,7 +25,7 @@ class ScaleRound {
   void add_step(const void* optimizer, bool overflowed);
 
  private:
-  LossScale scale_;
+  DynamicLossScale scale_;
   std::vector<const void*> stepped_ = {};
   bool has_repeated_ = false;
   bool overflowed_ = false;

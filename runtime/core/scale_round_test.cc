@@ -7,7 +7,9 @@ namespace {
 
 const int kOne = 0, kTwo = 0;
 
-ScaleRound round() { return ScaleRound(LossScale({.init_scale = 64, .growth_interval = 1})); }
+ScaleRound round() {
+  return ScaleRound(DynamicLossScale({.init_scale = 64, .growth_interval = 1}));
+}
 
 TEST(ScaleRoundTest, MovesAtTheNextLossOutsideOfBatches) {
   ScaleRound rule = round();

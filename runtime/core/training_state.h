@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "runtime/core/accumulation.h"
-#include "runtime/core/loader_progress.h"
+#include "runtime/core/epoch_sequence.h"
 #include "runtime/core/loss_scale.h"
-#include "runtime/core/scheduler_steps.h"
+#include "runtime/core/schedule_counter.h"
 
 namespace accel {
 

@@ -60,13 +60,13 @@ void replace_tensors(T& batch, const F& f) {
 //   slice(batch, begin, end)  samples [begin, end), sharing memory where it can
 //   join(batches)             one after the other; at least one
 template <typename Batch>
-struct Rows {
+struct BatchRows {
   static_assert(sizeof(Batch) == 0,
                 "a stream's batches are tensors, examples of tensors, or vectors of any type");
 };
 
 template <>
-struct Rows<at::Tensor> {
+struct BatchRows<at::Tensor> {
   static std::size_t count(const at::Tensor& batch) {
     return static_cast<std::size_t>(batch.size(0));
   }
@@ -78,7 +78,7 @@ struct Rows<at::Tensor> {
 };
 
 template <typename T>
-struct Rows<std::vector<T>> {
+struct BatchRows<std::vector<T>> {
   using Batch = std::vector<T>;
   static std::size_t count(const Batch& batch) { return batch.size(); }
   static Batch slice(const Batch& batch, std::size_t begin, std::size_t end) {
@@ -93,12 +93,12 @@ struct Rows<std::vector<T>> {
 };
 
 template <typename Data, typename Target>
-struct Rows<torch::data::Example<Data, Target>> {
+struct BatchRows<torch::data::Example<Data, Target>> {
   using Batch = torch::data::Example<Data, Target>;
-  static std::size_t count(const Batch& batch) { return Rows<Data>::count(batch.data); }
+  static std::size_t count(const Batch& batch) { return BatchRows<Data>::count(batch.data); }
   static Batch slice(const Batch& batch, std::size_t begin, std::size_t end) {
-    return {Rows<Data>::slice(batch.data, begin, end),
-            Rows<Target>::slice(batch.target, begin, end)};
+    return {BatchRows<Data>::slice(batch.data, begin, end),
+            BatchRows<Target>::slice(batch.target, begin, end)};
   }
   static Batch join(const std::vector<Batch>& batches) {
     std::vector<Data> data;
@@ -107,40 +107,40 @@ struct Rows<torch::data::Example<Data, Target>> {
       data.push_back(batch.data);
       target.push_back(batch.target);
     }
-    return {Rows<Data>::join(data), Rows<Target>::join(target)};
+    return {BatchRows<Data>::join(data), BatchRows<Target>::join(target)};
   }
 };
 
 template <typename Data>
-struct Rows<torch::data::Example<Data, torch::data::example::NoTarget>> {
+struct BatchRows<torch::data::Example<Data, torch::data::example::NoTarget>> {
   using Batch = torch::data::Example<Data, torch::data::example::NoTarget>;
-  static std::size_t count(const Batch& batch) { return Rows<Data>::count(batch.data); }
+  static std::size_t count(const Batch& batch) { return BatchRows<Data>::count(batch.data); }
   static Batch slice(const Batch& batch, std::size_t begin, std::size_t end) {
-    return {Rows<Data>::slice(batch.data, begin, end)};
+    return {BatchRows<Data>::slice(batch.data, begin, end)};
   }
   static Batch join(const std::vector<Batch>& batches) {
     std::vector<Data> data;
     for (const Batch& batch : batches) data.push_back(batch.data);
-    return {Rows<Data>::join(data)};
+    return {BatchRows<Data>::join(data)};
   }
 };
 
 // The tensors of a batch that is made of a fixed number of them, each with one row per sample: what
 // can be scattered.
 template <typename Batch>
-struct Tensors {
+struct BatchTensors {
   static constexpr bool fixed = false;
 };
 
 template <>
-struct Tensors<at::Tensor> {
+struct BatchTensors<at::Tensor> {
   static constexpr bool fixed = true;
   static std::vector<at::Tensor> of(at::Tensor batch) { return {std::move(batch)}; }
   static at::Tensor batch(std::vector<at::Tensor> tensors) { return std::move(tensors[0]); }
 };
 
 template <>
-struct Tensors<torch::data::Example<>> {
+struct BatchTensors<torch::data::Example<>> {
   static constexpr bool fixed = true;
   static std::vector<at::Tensor> of(torch::data::Example<> batch) {
     return {std::move(batch.data), std::move(batch.target)};
@@ -151,7 +151,7 @@ struct Tensors<torch::data::Example<>> {
 };
 
 template <>
-struct Tensors<torch::data::TensorExample> {
+struct BatchTensors<torch::data::TensorExample> {
   static constexpr bool fixed = true;
   static std::vector<at::Tensor> of(torch::data::TensorExample batch) {
     return {std::move(batch.data)};

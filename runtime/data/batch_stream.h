@@ -4,15 +4,15 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtime/core/loader_position.h"
+#include "runtime/core/step_samples.h"
 
 namespace accel {
 
 // What this process gets in one step.
 template <typename Batch>
-struct Step {
+struct LoadedBatch {
   Batch batch;
-  LoaderPosition position;
+  StepSamples position;
 };
 
 // The steps of one epoch, in order. Not thread-safe.
@@ -25,7 +25,7 @@ class BatchStream {
   BatchStream& operator=(const BatchStream&) = delete;
 
   // The next step, or std::nullopt at the end.
-  virtual std::optional<Step<Batch>> next() = 0;
+  virtual std::optional<LoadedBatch<Batch>> next() = 0;
 };
 
 // Where in which epoch a stream begins.

@@ -1,6 +1,6 @@
-// Loaders bound to every process of a small world, in one process; and dispatching ones in real
+// Loaders sharded for every process of a small world, in one process; and dispatching ones in real
 // ones.
-#include "runtime/data/data_loader.h"
+#include "accel/data_loader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "accel/seedable_sampler.h"
 #include "runtime/accelerator.h"
-#include "runtime/data/seedable_sampler.h"
 #include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
 
@@ -39,13 +39,13 @@ class World {
   World(const Shape& shape, Make&& make) {
     for (std::size_t p = 0; p < shape.num_processes; ++p) {
       loaders_.push_back(make(shape.batch_size)
-                             .bound({.prepared = true,
-                                     .num_processes = shape.num_processes,
-                                     .process_index = p,
-                                     .split_batches = shape.split,
-                                     .even_batches = shape.even,
-                                     .dispatch_batches = false,
-                                     .seed = 11}));
+                             .sharded({.prepared = true,
+                                       .num_processes = shape.num_processes,
+                                       .process_index = p,
+                                       .split_batches = shape.split,
+                                       .even_batches = shape.even,
+                                       .dispatch_batches = false,
+                                       .seed = 11}));
     }
   }
 
@@ -168,7 +168,7 @@ TEST(ResumeTest, NeedsAPreparedLoader) {
 
 TEST(BatchSamplerTest, WholeBatchesAreDealtOut) {
   auto loader = make_data_loader(MapNumbers(9), Bags{9}, 1)
-                    .bound({.prepared = true, .num_processes = 2, .process_index = 1, .seed = 1});
+                    .sharded({.prepared = true, .num_processes = 2, .process_index = 1, .seed = 1});
   std::vector<Values> mine;
   for (const torch::Tensor& batch : loader) mine.push_back(values(batch));
   EXPECT_THAT(mine, ElementsAre(ElementsAre(1, 2), ElementsAre(6), ElementsAre(0)));
@@ -176,7 +176,7 @@ TEST(BatchSamplerTest, WholeBatchesAreDealtOut) {
 
 TEST(SkipTest, ReadsNothingAndGoesOnCountingEpochs) {
   MapNumbers dataset(20);
-  auto loader = make_data_loader<RandomSampler>(dataset, 4).bound({.prepared = true, .seed = 3});
+  auto loader = make_data_loader<RandomSampler>(dataset, 4).sharded({.prepared = true, .seed = 3});
   auto skipping = skip_first_batches(loader, 3);
   EXPECT_EQ(skipping.size(), 2u);
   Values rest, whole;
@@ -217,7 +217,7 @@ struct Endless : torch::data::datasets::StreamDataset<Endless> {
 
 TEST(StreamTest, OfExamplesIsSharded) {
   auto loader = make_data_loader(Endless(), torch::data::samplers::StreamSampler(5), 2)
-                    .bound({.prepared = true, .num_processes = 2, .process_index = 1, .seed = 1});
+                    .sharded({.prepared = true, .num_processes = 2, .process_index = 1, .seed = 1});
   Values mine;
   for (const auto& batch : loader) {
     EXPECT_EQ(batch.size(), 2u);
@@ -252,9 +252,9 @@ TEST(StreamTest, EpochsAreNumberedForTheDataset) {
 }
 
 TEST(DispatchTest, RefusesBatchesThatAreNoTensors) {
-  const LoaderBinding binding{.prepared = true, .num_processes = 2, .dispatch_batches = true};
+  const LoaderContext context{.prepared = true, .num_processes = 2, .dispatch_batches = true};
   auto loader = make_data_loader(Endless(), torch::data::samplers::StreamSampler(5), 2);
-  EXPECT_THROW(loader.bound(binding), std::invalid_argument);
+  EXPECT_THROW(loader.sharded(context), std::invalid_argument);
 }
 
 // Gathers what is left of an epoch; leaves every loop after `stop` steps.

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/core/batch_sampler_shard.h"
-#include "runtime/core/loader_progress.h"
-#include "runtime/data/loader_binding.h"
+#include "runtime/core/epoch_sequence.h"
+#include "runtime/data/loader_context.h"
 
 namespace accel {
 
@@ -63,7 +63,7 @@ struct DataSource {
   Dataset dataset;
   Sampler sampler;
   ReadOptions options;
-  std::weak_ptr<const RunningEpoch> loop = {};  // Over any of the loaders that share this.
+  std::weak_ptr<const EpochProgress> loop = {};  // Over any of the loaders that share this.
 
   bool drop_last() const {
     if constexpr (!batch_sampler<Sampler>) {
@@ -88,20 +88,20 @@ struct DataSource {
 
   // Of a loop that begins now. What join_uneven_inputs() says is for loaders whose processes each
   // read their own samples.
-  bool even_batches(const LoaderBinding& binding) const {
-    if (stream_dataset<Dataset> || binding.dispatch_batches.value_or(false)) {
-      return binding.even_batches;
+  bool even_batches(const LoaderContext& context) const {
+    if (stream_dataset<Dataset> || context.dispatch_batches.value_or(false)) {
+      return context.even_batches;
     }
-    return binding.active->even_batches.value_or(binding.even_batches);
+    return context.active->even_batches.value_or(context.even_batches);
   }
 
-  ShardOptions shard_options(const LoaderBinding& binding) const {
-    return {.num_processes = binding.num_processes,
-            .process_index = binding.process_index,
+  ShardOptions shard_options(const LoaderContext& context) const {
+    return {.num_processes = context.num_processes,
+            .process_index = context.process_index,
             .batch_size = batch_size(),
-            .split_batches = binding.split_batches,
+            .split_batches = context.split_batches,
             // One process alone has nobody to be even with: its last batch stays short.
-            .even_batches = even_batches(binding) && binding.num_processes > 1,
+            .even_batches = even_batches(context) && context.num_processes > 1,
             .drop_last = drop_last()};
   }
 };

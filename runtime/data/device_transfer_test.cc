@@ -23,7 +23,7 @@
 #include <set>
 #include <string>
 
-#include "runtime/data/data_loader.h"
+#include "accel/data_loader.h"
 
 namespace accel {
 namespace {
@@ -274,8 +274,8 @@ TEST_F(DeviceTransferTest, ALoaderIsOneBatchAhead) {
     notes.clear();
     auto loader = make_data_loader<torch::data::samplers::SequentialSampler>(
                       ThreeEach(), torch::data::DataLoaderOptions(1).workers(workers))
-                      .bound({.prepared = true,
-                              .transfer = std::make_shared<DeviceTransfer>(kDevice, true, true)});
+                      .sharded({.prepared = true,
+                                .transfer = std::make_shared<DeviceTransfer>(kDevice, true, true)});
     std::vector<bool> last;
     for (const at::Tensor& batch : loader) {
       EXPECT_TRUE(at::equal(batch.cpu(), numbers(static_cast<std::int64_t>(last.size()))));

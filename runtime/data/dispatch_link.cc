@@ -39,7 +39,7 @@ OperationScope DispatchLink::begin_step() const {
 }
 
 DispatchLink::Slice DispatchLink::send(const std::vector<at::Tensor>& tensors,
-                                       const LoaderPosition& position) {
+                                       const StepSamples& position) {
   const auto rows = static_cast<std::int64_t>(position.padded_samples);
   for (const at::Tensor& tensor : tensors) {
     if (tensor.dim() > 0 && tensor.size(0) == rows) continue;
@@ -90,7 +90,7 @@ void DispatchLink::agree_on_layout(std::vector<std::int64_t> layout) {
 }
 
 DispatchLink::Slice DispatchLink::scatter(const std::vector<at::Tensor>& tensors,
-                                          const LoaderPosition& position) {
+                                          const StepSamples& position) {
   const auto rows = static_cast<std::int64_t>(position.padded_samples / options_.num_processes);
   const auto kept = static_cast<std::int64_t>(dispatched_rows(options_, position.real_samples));
   ended_ = leaves_one_out(options_, position.real_samples);

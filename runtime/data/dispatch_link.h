@@ -7,7 +7,7 @@
 
 #include "runtime/comm/communicator.h"
 #include "runtime/core/batch_sampler_shard.h"
-#include "runtime/core/loader_position.h"
+#include "runtime/core/step_samples.h"
 
 namespace accel {
 
@@ -21,7 +21,7 @@ class DispatchLink {
   // A slice of a global batch.
   struct Slice {
     std::vector<at::Tensor> tensors;
-    LoaderPosition position;
+    StepSamples position;
   };
 
   DispatchLink(std::shared_ptr<Communicator> communicator, const ShardOptions& options);
@@ -30,7 +30,7 @@ class DispatchLink {
   // position.padded_samples rows each, a multiple of the number of processes, on the device, and
   // returns rank 0's own slice; throws std::invalid_argument, after send_failure(), if they are not
   // like that. All throw CommunicationError.
-  Slice send(const std::vector<at::Tensor>& tensors, const LoaderPosition& position);
+  Slice send(const std::vector<at::Tensor>& tensors, const StepSamples& position);
   void send_end();
   void send_failure();
 
@@ -46,7 +46,7 @@ class DispatchLink {
   // Names the calls of a step.
   OperationScope begin_step() const;
   void agree_on_layout(std::vector<std::int64_t> layout);
-  Slice scatter(const std::vector<at::Tensor>& tensors, const LoaderPosition& position);
+  Slice scatter(const std::vector<at::Tensor>& tensors, const StepSamples& position);
 
   const std::shared_ptr<Communicator> communicator_;
   const ShardOptions options_;

@@ -9,7 +9,7 @@
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/data_source.h"
 #include "runtime/data/dispatch_link.h"
-#include "runtime/data/loader_binding.h"
+#include "runtime/data/loader_context.h"
 
 namespace accel {
 
@@ -22,41 +22,42 @@ class DispatchedStream : public BatchStream<Batch> {
   using Open = std::function<std::unique_ptr<BatchStream<Batch>>()>;
 
   // `open`: on rank 0, for the first step; empty elsewhere.
-  DispatchedStream(Open open, const LoaderBinding& binding, const ShardOptions& options)
-      : open_(std::move(open)), transfer_(binding.transfer), link_(binding.communicator, options) {}
+  DispatchedStream(Open open, const LoaderContext& context, const ShardOptions& options)
+      : open_(std::move(open)), transfer_(context.transfer), link_(context.communicator, options) {}
 
   // Throws on rank 0 what opening or reading threw, and then CommunicationError on the others.
-  std::optional<Step<Batch>> next() override {
+  std::optional<LoadedBatch<Batch>> next() override {
     if (link_.ended()) return std::nullopt;
-    std::optional<Step<Batch>> global;
+    std::optional<LoadedBatch<Batch>> global;
     if (open_) global = read();
     std::optional<DispatchLink::Slice> slice;
     const auto exchange = [&] { slice = open_ ? hand_out(std::move(global)) : link_.receive(); };
     transfer_->beside(exchange, /*after_current=*/global && is_on_device(global->batch));
     if (!slice) return std::nullopt;
-    return Step<Batch>{Tensors<Batch>::batch(std::move(slice->tensors)), slice->position};
+    return LoadedBatch<Batch>{BatchTensors<Batch>::batch(std::move(slice->tensors)),
+                              slice->position};
   }
 
  private:
   // The next global batch. The others wait for it, and are told if there is none.
-  std::optional<Step<Batch>> read() {
-    return or_tell([this] {
+  std::optional<LoadedBatch<Batch>> read() {
+    return notify_on_failure([this] {
       if (global_ == nullptr) global_ = open_();
       return global_->next();
     });
   }
 
-  std::optional<DispatchLink::Slice> hand_out(std::optional<Step<Batch>> step) {
+  std::optional<DispatchLink::Slice> hand_out(std::optional<LoadedBatch<Batch>> step) {
     if (!step) {
       link_.send_end();
       return std::nullopt;
     }
-    or_tell([&] { transfer_->bring(step->batch); });
-    return link_.send(Tensors<Batch>::of(std::move(step->batch)), step->position);
+    notify_on_failure([&] { transfer_->bring(step->batch); });
+    return link_.send(BatchTensors<Batch>::of(std::move(step->batch)), step->position);
   }
 
   template <typename Work>
-  auto or_tell(Work&& work) {
+  auto notify_on_failure(Work&& work) {
     try {
       return work();
     } catch (...) {

@@ -10,7 +10,7 @@
 #include "runtime/data/batch.h"
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/data_source.h"
-#include "runtime/data/loader_binding.h"
+#include "runtime/data/loader_context.h"
 #include "runtime/data/read_ahead.h"
 #include "runtime/data/sampler_rng.h"
 
@@ -25,12 +25,12 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
   using Batch = typename BatchOf<Dataset>::type;
   using Source = DataSource<Dataset, Sampler>;
 
-  IterableStream(std::shared_ptr<Source> source, const LoaderBinding& binding,
+  IterableStream(std::shared_ptr<Source> source, const LoaderContext& context,
                  const EpochStart& start, bool dispatched)
       : source_(std::move(source)),
-        transfer_(binding.transfer),
+        transfer_(context.transfer),
         random_(start.seed, start.number),
-        options_(source_->shard_options(binding)),
+        options_(source_->shard_options(context)),
         dispatched_(dispatched),
         seen_samples_(start.samples) {
     if constexpr (requires { source_->dataset.set_epoch(start.number); }) {
@@ -44,7 +44,7 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     const ReadScope scope(random_, /*in_worker=*/false);
     pass_over(start.samples);
     for (std::size_t step = 0; step < start.steps; ++step) {
-      if (const auto round = next_round()) seen_samples_ += Rows<Batch>::count(*round);
+      if (const auto round = next_round()) seen_samples_ += BatchRows<Batch>::count(*round);
     }
     const ReadOptions& read = source_->options;
     if (read.workers > 0) {
@@ -55,18 +55,19 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     }
   }
 
-  std::optional<Step<Batch>> next() override {
+  std::optional<LoadedBatch<Batch>> next() override {
     return reader_ ? reader_->next() : next_step(/*in_worker=*/false);
   }
 
  private:
-  using Reader = ReadAhead<Step<Batch>, Step<Batch>>;
+  using Reader = ReadAhead<LoadedBatch<Batch>, LoadedBatch<Batch>>;
 
-  std::optional<Step<Batch>> next_step(bool in_worker) {
+  std::optional<LoadedBatch<Batch>> next_step(bool in_worker) {
     const ReadScope scope(random_, in_worker);
     const std::optional<Batch> round = next_round();
     if (!round) return std::nullopt;
-    const std::size_t rows = Rows<Batch>::count(*round), first = Rows<Batch>::count(*first_);
+    const std::size_t rows = BatchRows<Batch>::count(*round),
+                      first = BatchRows<Batch>::count(*first_);
     const auto share =
         dispatched_ ? dispatched_round(options_, rows, first) : round_share(options_, rows, first);
     if (!share) return std::nullopt;
@@ -75,7 +76,7 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     const std::size_t padded = dispatched_             ? share->size()
                                : options_.even_batches ? round_size(options_)
                                                        : rows;
-    Step<Batch> step{
+    LoadedBatch<Batch> step{
         pick(*share, *round),
         {.real_samples = rows, .padded_samples = padded, .seen_samples = seen_samples_}};
     transfer_->pin(step.batch);
@@ -89,11 +90,11 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     if constexpr (Dataset::is_stateful) {
       do {
         batch = source_->dataset.get_batch(count);
-      } while (batch && Rows<Batch>::count(*batch) == 0);
+      } while (batch && BatchRows<Batch>::count(*batch) == 0);
     } else if (const auto request = source_->sampler.next(count)) {
       batch = source_->dataset.get_batch(static_cast<std::size_t>(*request));
     }
-    if (batch && Rows<Batch>::count(*batch) == 0) batch.reset();
+    if (batch && BatchRows<Batch>::count(*batch) == 0) batch.reset();
     return batch;
   }
 
@@ -104,16 +105,17 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     while (rows < count) {
       std::optional<Batch> piece = rest_ ? std::exchange(rest_, std::nullopt) : read(count - rows);
       if (!piece) break;
-      const std::size_t size = Rows<Batch>::count(*piece), taken = std::min(size, count - rows);
+      const std::size_t size = BatchRows<Batch>::count(*piece),
+                        taken = std::min(size, count - rows);
       if (taken < size) {
-        rest_ = Rows<Batch>::slice(*piece, taken, size);
-        piece = Rows<Batch>::slice(*piece, 0, taken);
+        rest_ = BatchRows<Batch>::slice(*piece, taken, size);
+        piece = BatchRows<Batch>::slice(*piece, 0, taken);
       }
       rows += taken;
       pieces.push_back(*std::move(piece));
     }
     if (pieces.empty()) return std::nullopt;
-    return pieces.size() == 1 ? std::move(pieces.front()) : Rows<Batch>::join(pieces);
+    return pieces.size() == 1 ? std::move(pieces.front()) : BatchRows<Batch>::join(pieces);
   }
 
   std::optional<Batch> next_round() {
@@ -126,21 +128,21 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     while (samples > 0) {
       std::optional<Batch> piece = take(std::min(samples, round_size(options_)));
       if (!piece) return;
-      samples -= Rows<Batch>::count(*piece);
+      samples -= BatchRows<Batch>::count(*piece);
       if (!first_) first_ = std::move(piece);
     }
   }
 
   Batch pick(const RoundShare& share, const Batch& round) const {
-    if (share.repeated.empty() && share.own.size() == Rows<Batch>::count(round)) return round;
+    if (share.repeated.empty() && share.own.size() == BatchRows<Batch>::count(round)) return round;
     std::vector<Batch> pieces;
     if (share.own.size() > 0) {
-      pieces.push_back(Rows<Batch>::slice(round, share.own.begin, share.own.end));
+      pieces.push_back(BatchRows<Batch>::slice(round, share.own.begin, share.own.end));
     }
     for (const RowRange& range : share.repeated) {
-      pieces.push_back(Rows<Batch>::slice(*first_, range.begin, range.end));
+      pieces.push_back(BatchRows<Batch>::slice(*first_, range.begin, range.end));
     }
-    return pieces.size() == 1 ? std::move(pieces.front()) : Rows<Batch>::join(pieces);
+    return pieces.size() == 1 ? std::move(pieces.front()) : BatchRows<Batch>::join(pieces);
   }
 
   const std::shared_ptr<Source> source_;

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "accel/data_loader.h"
 #include "runtime/accelerator.h"
-#include "runtime/data/data_loader.h"
 #include "runtime/testing/loops.h"
 #include "runtime/testing/ranks.h"
 
@@ -30,8 +30,8 @@ TEST(LoopTest, OneAtATime) {
 // They have one sampler and one dataset, which two loops would take the samples of each other from.
 TEST(LoopTest, OneAtATimeOverAllThatArePreparedFromALoader) {
   auto plain = make_data_loader(StreamNumbers(6), with_workers(0));
-  auto first = plain.bound({.prepared = true, .seed = 1});
-  auto second = skip_first_batches(plain.bound({.prepared = true, .seed = 1}), 1);
+  auto first = plain.sharded({.prepared = true, .seed = 1});
+  auto second = skip_first_batches(plain.sharded({.prepared = true, .seed = 1}), 1);
   {
     auto kept = first.begin();
     EXPECT_THROW(second.begin(), std::logic_error);
@@ -122,7 +122,7 @@ TEST(LoopTest, WhatWasLeftOfAnEpochComesAfterAResume) {
   const auto make = [](std::size_t fails_at) {
     MapNumbers map(10);
     map.fails_at = fails_at;
-    return make_data_loader<SequentialSampler>(map, 2).bound({.prepared = true, .seed = 3});
+    return make_data_loader<SequentialSampler>(map, 2).sharded({.prepared = true, .seed = 3});
   };
   auto loader = make(100), torn = make(5);
   for (const torch::Tensor& batch : loader) {

@@ -13,7 +13,7 @@
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/data_source.h"
 #include "runtime/data/inner_batches.h"
-#include "runtime/data/loader_binding.h"
+#include "runtime/data/loader_context.h"
 #include "runtime/data/read_ahead.h"
 #include "runtime/data/sampler_rng.h"
 
@@ -29,15 +29,15 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
   using Batch = typename Dataset::BatchType;
   using Source = DataSource<Dataset, Sampler>;
 
-  MapStream(std::shared_ptr<Source> source, const LoaderBinding& binding, const EpochStart& start,
+  MapStream(std::shared_ptr<Source> source, const LoaderContext& context, const EpochStart& start,
             bool dispatched)
       : source_(std::move(source)),
-        transfer_(binding.transfer),
+        transfer_(context.transfer),
         start_(start),
-        process_index_(binding.process_index),
+        process_index_(context.process_index),
         inner_(*source_, start),
         seen_samples_(start.samples) {
-    const ShardOptions options = source_->shard_options(binding);
+    const ShardOptions options = source_->shard_options(context);
     std::vector<IndexBatch> first =
         inner_.skip(start.samples, options.split_batches ? 1 : options.num_processes);
     // Worker threads may draw random numbers themselves, so the sampler is done before they start.
@@ -53,7 +53,7 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
     if (source_->options.workers > 0) start_workers();
   }
 
-  std::optional<Step<Batch>> next() override {
+  std::optional<LoadedBatch<Batch>> next() override {
     if (workers_) return workers_->next();
     std::optional<Request> request = next_request();
     if (!request) return std::nullopt;
@@ -63,9 +63,9 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
  private:
   struct Request {
     IndexBatch indices;
-    LoaderPosition position;
+    StepSamples position;
   };
-  using Workers = ReadAhead<Request, Step<Batch>>;
+  using Workers = ReadAhead<Request, LoadedBatch<Batch>>;
 
   template <typename Dealer>
   void deal(const ShardOptions& options, std::vector<IndexBatch> first) {
@@ -78,16 +78,16 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
     std::optional<ShardedBatch> share = next_share_();
     if (!share) return std::nullopt;
     seen_samples_ += share->real_samples;
-    const LoaderPosition position{.real_samples = share->real_samples,
-                                  .padded_samples = share->padded_samples,
-                                  .seen_samples = seen_samples_};
+    const StepSamples position{.real_samples = share->real_samples,
+                               .padded_samples = share->padded_samples,
+                               .seen_samples = seen_samples_};
     return Request{std::move(share->indices), position};
   }
 
-  Step<Batch> fetch(Dataset& dataset, Request request, bool in_worker) const {
+  LoadedBatch<Batch> fetch(Dataset& dataset, Request request, bool in_worker) const {
     TransformRng random(start_.seed, start_.number, request.position.seen_samples, process_index_);
     const ReadScope scope(random, in_worker);
-    Step<Batch> step{dataset.get_batch(std::move(request.indices)), request.position};
+    LoadedBatch<Batch> step{dataset.get_batch(std::move(request.indices)), request.position};
     transfer_->pin(step.batch);
     return step;
   }

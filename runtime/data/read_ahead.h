@@ -24,13 +24,13 @@ template <typename Job, typename Result>
 class ReadAhead {
  public:
   // The next job, or std::nullopt at the end. Called by the threads, by one at a time.
-  using Draw = std::function<std::optional<Job>()>;
+  using JobSource = std::function<std::optional<Job>()>;
   // Makes a job's result. Called by one thread only.
   using Work = std::function<Result(Job)>;
 
   // One thread for each of `works` (at least 1). `capacity` (at least 1): how many results at most
   // are drawn and not taken yet. `timeout`: how long next() waits for a result.
-  ReadAhead(Draw draw, std::vector<Work> works, std::size_t capacity,
+  ReadAhead(JobSource draw, std::vector<Work> works, std::size_t capacity,
             std::optional<std::chrono::milliseconds> timeout = std::nullopt)
       : draw_(std::move(draw)), timeout_(timeout), slots_(std::max<std::size_t>(capacity, 1)) {
     for (Work& work : works) {
@@ -145,7 +145,7 @@ class ReadAhead {
     if (is_next) ready_.notify_one();
   }
 
-  const Draw draw_;
+  const JobSource draw_;
   const std::optional<std::chrono::milliseconds> timeout_;
   std::mutex draw_mutex_;  // Held around draw_; taken before mutex_.
   std::mutex mutex_;       // Guards what follows.

@@ -13,7 +13,7 @@ namespace {
 using Numbers = ReadAhead<int, int>;
 
 // 0, 1, ... size - 1.
-Numbers::Draw up_to(int size) {
+Numbers::JobSource up_to(int size) {
   return [size, at = 0]() mutable -> std::optional<int> {
     return at < size ? std::optional(at++) : std::nullopt;
   };

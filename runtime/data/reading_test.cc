@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "runtime/data/data_loader.h"
+#include "accel/data_loader.h"
 #include "runtime/data/sampler_rng.h"
 #include "runtime/testing/loops.h"
 
@@ -92,7 +92,7 @@ TEST(WorkersTest, OnlyWorkersReadAndWithoutThemTheLoopItself) {
 TEST(WorkersTest, ReadAsFarAheadAsTheyMayAndThePositionCountsWhatIsHandedOut) {
   MapNumbers dataset(1000);
   auto loader = make_data_loader<SequentialSampler>(dataset, with_workers(2).max_jobs(5))
-                    .bound({.prepared = true, .seed = 1});
+                    .sharded({.prepared = true, .seed = 1});
   std::size_t step = 0;
   for ([[maybe_unused]] const torch::Tensor& batch : loader) {
     EXPECT_EQ(loader.state_dict().samples, 2 * ++step);
@@ -247,7 +247,7 @@ std::vector<double> noise(Dataset dataset, std::size_t workers, const LoaderStat
           return make_data_loader<SequentialSampler>(dataset, options);
         }
       }()
-          .bound({.prepared = true, .seed = 5});
+          .sharded({.prepared = true, .seed = 5});
   loader.load_state_dict(state);
   std::vector<double> all;
   for (const torch::Tensor& batch : loader) {
@@ -298,10 +298,10 @@ TEST(SkipTest, OfAnEpochThatGoesOnPassesOverNothingMore) {
     EXPECT_EQ(all_of(skipping), range(2 * epoch + 6, 2 * epoch + 10))
         << "the next, skipped as ever";
   };
-  const LoaderBinding binding{.prepared = true, .seed = 3};
-  expect_rest(make_data_loader<SequentialSampler>(MapNumbers(10), 2).bound(binding), 0);
+  const LoaderContext context{.prepared = true, .seed = 3};
+  expect_rest(make_data_loader<SequentialSampler>(MapNumbers(10), 2).sharded(context), 0);
   // Whose numbers say the epoch as well.
-  expect_rest(make_data_loader(StreamNumbers(10), 2).bound(binding), 100);
+  expect_rest(make_data_loader(StreamNumbers(10), 2).sharded(context), 100);
 }
 
 }  // namespace

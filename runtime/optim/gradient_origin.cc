@@ -70,7 +70,7 @@ bool OptimizerGradients::Arrival::is_paused() const {
 }
 
 OptimizerGradients::OptimizerGradients(const std::shared_ptr<torch::optim::Optimizer>& optimizer,
-                                       std::shared_ptr<GradientPasses> passes, World world)
+                                       std::shared_ptr<GradientRegistry> passes, World world)
     : optimizer_(optimizer), passes_(std::move(passes)), world_(std::move(world)) {
   follow_parameters();
 }
@@ -262,7 +262,8 @@ void OptimizerGradients::look_for_loose_parameters() {
             << std::flush;
 }
 
-GradientPass::GradientPass(std::shared_ptr<GradientPasses> passes, GradientOrigin arriving)
+BackwardPassScope::BackwardPassScope(std::shared_ptr<GradientRegistry> passes,
+                                     GradientOrigin arriving)
     : passes_(std::move(passes)) {
   std::erase_if(passes_->optimizers, [](const auto& optimizer) { return optimizer.expired(); });
   if (arriving == GradientOrigin::kRunning) {
@@ -271,9 +272,9 @@ GradientPass::GradientPass(std::shared_ptr<GradientPasses> passes, GradientOrigi
   passes_->arriving = arriving;
 }
 
-GradientPass::~GradientPass() { passes_->arriving = GradientOrigin::kPlain; }
+BackwardPassScope::~BackwardPassScope() { passes_->arriving = GradientOrigin::kPlain; }
 
-void GradientPass::end(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced) {
+void BackwardPassScope::end(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced) {
   for (const auto& living : passes_->optimizers) {
     if (const auto optimizer = living.lock()) optimizer->end_pass(reduced);
   }

@@ -31,7 +31,7 @@ class OptimizerGradients;
 
 // What the optimizers of a process have in common. Gradients arrive in the threads of LibTorch's
 // engine; all else is done in one thread.
-struct GradientPasses {
+struct GradientRegistry {
   // What the gradients that arrive now are marked with.
   std::atomic<GradientOrigin> arriving = GradientOrigin::kPlain;
   std::vector<std::weak_ptr<OptimizerGradients>> optimizers = {};
@@ -48,7 +48,7 @@ class OptimizerGradients {
     std::function<std::vector<std::shared_ptr<ParallelStrategy>>()> models = {};
   };
   OptimizerGradients(const std::shared_ptr<torch::optim::Optimizer>& optimizer,
-                     std::shared_ptr<GradientPasses> passes, World world);
+                     std::shared_ptr<GradientRegistry> passes, World world);
   ~OptimizerGradients();
   OptimizerGradients(const OptimizerGradients&) = delete;
   OptimizerGradients& operator=(const OptimizerGradients&) = delete;
@@ -73,7 +73,7 @@ class OptimizerGradients {
  private:
   // Shared with the hook in the graph, which may outlive this.
   struct Arrival {
-    std::shared_ptr<GradientPasses> passes;
+    std::shared_ptr<GradientRegistry> passes;
     std::atomic<GradientOrigin> origin = GradientOrigin::kReduced;
     // Those that have the parameter, of the models that are reduced.
     std::vector<std::weak_ptr<ParallelStrategy>> models;
@@ -97,7 +97,7 @@ class OptimizerGradients {
 
   // The nodes refer to the parameters, not to the optimizer.
   const std::weak_ptr<torch::optim::Optimizer> optimizer_;
-  const std::shared_ptr<GradientPasses> passes_;
+  const std::shared_ptr<GradientRegistry> passes_;
   const World world_;
   std::vector<Watched> watched_;  // As the optimizer lists its parameters.
   std::vector<const ParallelStrategy*> known_models_;
@@ -105,20 +105,20 @@ class OptimizerGradients {
 };
 
 // A pass of Accelerator::backward(): what arrives while it lives is no gradient of loss.backward().
-class GradientPass {
+class BackwardPassScope {
  public:
   // `arriving` is kRunning, or kReduced for a pass that changes no gradient.
-  explicit GradientPass(std::shared_ptr<GradientPasses> passes,
-                        GradientOrigin arriving = GradientOrigin::kRunning);
-  ~GradientPass();
-  GradientPass(const GradientPass&) = delete;
-  GradientPass& operator=(const GradientPass&) = delete;
+  explicit BackwardPassScope(std::shared_ptr<GradientRegistry> passes,
+                             GradientOrigin arriving = GradientOrigin::kRunning);
+  ~BackwardPassScope();
+  BackwardPassScope(const BackwardPassScope&) = delete;
+  BackwardPassScope& operator=(const BackwardPassScope&) = delete;
 
   // It has succeeded, and the gradients of these models are reduced.
   void end(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced);
 
  private:
-  const std::shared_ptr<GradientPasses> passes_;
+  const std::shared_ptr<GradientRegistry> passes_;
 };
 
 }  // namespace accel

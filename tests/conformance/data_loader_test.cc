@@ -7,7 +7,7 @@
 //   - gather_for_metrics() gives each sample once, also of streams and after skip_first_batches();
 //   - skip_first_batches(n) of a dispatching loader passes over n steps;
 //   - one number per rank is never cut.
-#include "runtime/data/data_loader.h"
+#include "accel/data_loader.h"
 
 #include <gtest/gtest.h>
 
@@ -18,9 +18,9 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "accel/seedable_sampler.h"
 #include "runtime/accelerator.h"
 #include "runtime/data/sampler_rng.h"
-#include "runtime/data/seedable_sampler.h"
 #include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
 #include "tests/conformance/golden.h"
@@ -113,7 +113,7 @@ void expect_epochs(const json& one) {
   const json& params = one["params"];
   for (std::size_t p = 0; p < params["num_processes"]; ++p) {
     auto loader = make_data_loader<RandomSampler>(Numbers(params["length"]), loader_options(params))
-                      .bound({.prepared = true,
+                      .sharded({.prepared = true,
                               .num_processes = params["num_processes"],
                               .process_index = p,
                               .split_batches = params["split_batches"],

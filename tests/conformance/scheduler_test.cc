@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "accel/lr_schedule.h"
 #include "runtime/core/accumulation.h"
-#include "runtime/core/lr_schedule.h"
-#include "runtime/core/scheduler_steps.h"
+#include "runtime/core/schedule_counter.h"
 #include "tests/conformance/golden.h"
 
 namespace accel {
@@ -33,7 +33,7 @@ void expect_conforms(const json& one) {
   ASSERT_FALSE(expected.contains("raised"));
   const LrSchedule schedule = schedule_of(params["scheduler"]);
   Accumulation accumulation({.num_steps = params["gradient_accumulation_steps"]});
-  SchedulerSteps steps(schedule.total_steps);
+  ScheduleCounter steps(schedule.total_steps);
   const SchedulerOptions options{.step_with_optimizer = params["step_scheduler_with_optimizer"],
                                  .split_batches = params["split_batches"],
                                  .data_parallel_size = params["num_processes"],

@@ -75,7 +75,7 @@ void wrong(accel::Accelerator& accelerator) {
 }
 
 void wrong_steps(accel::Optimizer<torch::optim::Adam> optimizer,
-                 accel::LrScheduler<torch::optim::StepLR> scheduler) {
+                 accel::TorchScheduler<torch::optim::StepLR> scheduler) {
   // refused: use of deleted function
   optimizer->step();
   // refused: use of deleted function

@@ -1,4 +1,4 @@
-#include "runtime/core/lr_schedule.h"
+#include "accel/lr_schedule.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/core/loader_progress.h"
+#include "runtime/core/epoch_sequence.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace accel {
 namespace {
 
-TEST(LoaderProgressTest, AStepCountsWhileItIsProcessed) {
-  LoaderProgress progress(7);
+TEST(EpochSequenceTest, AStepCountsWhileItIsProcessed) {
+  EpochSequence progress(7);
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 0, .seed = 7, .samples = 0}));
   auto epoch = progress.begin();
   epoch->position.seen_samples = 12;
@@ -19,8 +19,8 @@ TEST(LoaderProgressTest, AStepCountsWhileItIsProcessed) {
 }
 
 // As for a save after the loop of a run that is told to end.
-TEST(LoaderProgressTest, AnEpochThatIsLeftEarlyIsSavedUntilTheNextOneBegins) {
-  LoaderProgress progress(7);
+TEST(EpochSequenceTest, AnEpochThatIsLeftEarlyIsSavedUntilTheNextOneBegins) {
+  EpochSequence progress(7);
   progress.begin()->position.seen_samples = 12;
   EXPECT_EQ(progress.running(), nullptr);
   EXPECT_EQ(progress.epoch(), 1u);
@@ -35,8 +35,8 @@ TEST(LoaderProgressTest, AnEpochThatIsLeftEarlyIsSavedUntilTheNextOneBegins) {
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 8, .seed = 7, .samples = 3}));
 }
 
-TEST(LoaderProgressTest, SetEpochGivesUpWhatWasLeftEarly) {
-  LoaderProgress progress(7);
+TEST(EpochSequenceTest, SetEpochGivesUpWhatWasLeftEarly) {
+  EpochSequence progress(7);
   progress.begin()->position.seen_samples = 12;
   progress.set_epoch(progress.epoch());
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 1, .seed = 7, .samples = 0}));
@@ -48,8 +48,8 @@ TEST(LoaderProgressTest, SetEpochGivesUpWhatWasLeftEarly) {
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 5, .seed = 7, .samples = 0}));
 }
 
-TEST(LoaderProgressTest, GoesOnInTheEpochThatWasSaved) {
-  LoaderProgress progress(7);
+TEST(EpochSequenceTest, GoesOnInTheEpochThatWasSaved) {
+  EpochSequence progress(7);
   const LoaderState saved{.epoch = 3, .seed = 9, .samples = 40};
   progress.load(saved);
   EXPECT_EQ(progress.state(), saved);
@@ -62,8 +62,8 @@ TEST(LoaderProgressTest, GoesOnInTheEpochThatWasSaved) {
   EXPECT_EQ(epoch->position.seen_samples, 0u);
 }
 
-TEST(LoaderProgressTest, SetEpochBeginsAtTheFirstSampleButOfTheEpochThatGoesOn) {
-  LoaderProgress progress(7);
+TEST(EpochSequenceTest, SetEpochBeginsAtTheFirstSampleButOfTheEpochThatGoesOn) {
+  EpochSequence progress(7);
   progress.load({.epoch = 3, .seed = 9, .samples = 40});
   progress.set_epoch(3);
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 3, .seed = 9, .samples = 40}));
@@ -71,9 +71,9 @@ TEST(LoaderProgressTest, SetEpochBeginsAtTheFirstSampleButOfTheEpochThatGoesOn) 
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 5, .seed = 9, .samples = 0}));
 }
 
-TEST(LoaderProgressTest, WithoutASeedThereIsNoState) {
-  EXPECT_THROW(LoaderProgress().state(), std::logic_error);
-  EXPECT_THROW(LoaderProgress().load({}), std::logic_error);
+TEST(EpochSequenceTest, WithoutASeedThereIsNoState) {
+  EXPECT_THROW(EpochSequence().state(), std::logic_error);
+  EXPECT_THROW(EpochSequence().load({}), std::logic_error);
 }
 
 }  // namespace

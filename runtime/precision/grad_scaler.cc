@@ -1,4 +1,4 @@
-#include "runtime/precision/loss_scaler.h"
+#include "runtime/precision/grad_scaler.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -58,10 +58,10 @@ std::vector<Batch> gradients_of(const Optimizer& optimizer, const Tensors& unsca
 
 }  // namespace
 
-LossScaler::LossScaler(const LossScaling& options)
-    : shared_(LossScale(options)), scale_(shared_.scale()) {}
+GradScaler::GradScaler(const LossScalingOptions& options)
+    : shared_(DynamicLossScale(options)), scale_(shared_.scale()) {}
 
-void LossScaler::add(const std::shared_ptr<Optimizer>& optimizer,
+void GradScaler::add(const std::shared_ptr<Optimizer>& optimizer,
                      std::shared_ptr<const OptimizerGradients> gradients) {
   std::erase_if(optimizers_, [](const Owned& owned) { return owned.living.expired(); });
   const auto known = std::find_if(optimizers_.begin(), optimizers_.end(), [&](const Owned& owned) {
@@ -72,7 +72,7 @@ void LossScaler::add(const std::shared_ptr<Optimizer>& optimizer,
       {.living = optimizer, .optimizer = optimizer.get(), .gradients = std::move(gradients)});
 }
 
-at::Tensor LossScaler::scale(const at::Tensor& loss, const ScaledPass& pass) {
+at::Tensor GradScaler::scale(const at::Tensor& loss, const ScaledPass& pass) {
   if (std::all_of(optimizers_.begin(), optimizers_.end(),
                   [](const Owned& owned) { return owned.living.expired(); })) {
     throw std::logic_error(
@@ -88,13 +88,13 @@ at::Tensor LossScaler::scale(const at::Tensor& loss, const ScaledPass& pass) {
   return loss.mul(at::full({}, scale_, loss.options().dtype(at::kFloat)));
 }
 
-ScaleRound& LossScaler::own() {
+ScaleRound& GradScaler::own() {
   if (!own_) own_.emplace(shared_.after());
   return *own_;
 }
 
 // From the scale of the last loss, or from none.
-void LossScaler::bring_gradients_to(float scale) {
+void GradScaler::bring_gradients_to(float scale) {
   // Once each, though several optimizers may have the same parameter.
   Tensors unscaled = unscaled_parameters(), done;
   for (Owned& owned : optimizers_) {
@@ -112,7 +112,7 @@ void LossScaler::bring_gradients_to(float scale) {
   scale_ = scale;
 }
 
-std::unordered_set<const void*> LossScaler::unscaled_parameters() const {
+std::unordered_set<const void*> GradScaler::unscaled_parameters() const {
   Tensors unscaled;
   for (const Owned& owned : optimizers_) {
     const auto living = owned.unscaled ? owned.living.lock() : nullptr;
@@ -124,9 +124,9 @@ std::unordered_set<const void*> LossScaler::unscaled_parameters() const {
   return unscaled;
 }
 
-void LossScaler::settle() { bring_gradients_to(state().scale); }
+void GradScaler::settle() { bring_gradients_to(state().scale); }
 
-LossScaler::Owned& LossScaler::of(const Optimizer& optimizer) {
+GradScaler::Owned& GradScaler::of(const Optimizer& optimizer) {
   const auto found = std::find_if(optimizers_.begin(), optimizers_.end(), [&](const Owned& owned) {
     return owned.optimizer == &optimizer;
   });
@@ -135,7 +135,7 @@ LossScaler::Owned& LossScaler::of(const Optimizer& optimizer) {
       "this optimizer is not prepared, or was forgotten by free_memory(): prepare it");
 }
 
-void LossScaler::unscale(Owned& owned) {
+void GradScaler::unscale(Owned& owned) {
   if (owned.unscaled) return;
   std::vector<Batch> batches = gradients_of(*owned.optimizer, unscaled_parameters());
   const float inverse = static_cast<float>(1.0 / scale_);
@@ -154,15 +154,15 @@ void LossScaler::unscale(Owned& owned) {
   (is_reduced ? shared_ : own()).add_step(owned.optimizer, owned.overflowed);
 }
 
-void LossScaler::unscale(const Optimizer& optimizer) { unscale(of(optimizer)); }
+void GradScaler::unscale(const Optimizer& optimizer) { unscale(of(optimizer)); }
 
-void LossScaler::unscale_all() {
+void GradScaler::unscale_all() {
   for (Owned& owned : optimizers_) {
     if (!owned.living.expired()) unscale(owned);
   }
 }
 
-void LossScaler::unscale_owners(const std::vector<at::Tensor>& parameters) {
+void GradScaler::unscale_owners(const std::vector<at::Tensor>& parameters) {
   std::unordered_set<const void*> wanted;
   for (const at::Tensor& parameter : parameters) wanted.insert(parameter.unsafeGetTensorImpl());
   for (Owned& owned : optimizers_) {
@@ -176,28 +176,28 @@ void LossScaler::unscale_owners(const std::vector<at::Tensor>& parameters) {
   }
 }
 
-bool LossScaler::may_step(const Optimizer& optimizer) {
+bool GradScaler::may_step(const Optimizer& optimizer) {
   Owned& owned = of(optimizer);
   unscale(owned);
   owned.skipped = owned.overflowed;
   return !owned.skipped;
 }
 
-bool LossScaler::step_was_skipped(const Optimizer& optimizer) const {
+bool GradScaler::step_was_skipped(const Optimizer& optimizer) const {
   return std::any_of(optimizers_.begin(), optimizers_.end(), [&](const Owned& owned) {
     return owned.optimizer == &optimizer && owned.skipped;
   });
 }
 
-bool LossScaler::any_step_was_skipped() const {
+bool GradScaler::any_step_was_skipped() const {
   return std::any_of(optimizers_.begin(), optimizers_.end(),
                      [](const Owned& owned) { return !owned.living.expired() && owned.skipped; });
 }
 
-LossScaleState LossScaler::state() const { return shared_.after().state(); }
+LossScaleState GradScaler::state() const { return shared_.after().state(); }
 
-void LossScaler::set_state(const LossScaleState& state) {
-  LossScale scale = shared_.after();
+void GradScaler::set_state(const LossScaleState& state) {
+  DynamicLossScale scale = shared_.after();
   scale.set_state(state);
   shared_ = ScaleRound(scale);
   own_.reset();

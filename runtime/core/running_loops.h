@@ -2,47 +2,38 @@
 // whether its last samples are repeated ones.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-namespace accel {
+#include "runtime/core/step_samples.h"
 
-// The step that is being processed. A step's samples, concatenated in process order, are
-// real_samples distinct ones and then repetitions, padded_samples in all.
-struct LoaderPosition {
-  bool end_of_dataloader = false;
-  std::size_t real_samples = 0;
-  std::size_t padded_samples = 0;
-  // Real samples of the epoch up to and with this step, of all processes.
-  std::size_t seen_samples = 0;
-};
+namespace accel {
 
 // The loops that are open now. The one that took a step last is the innermost: an iterator over
 // other data may be kept from step to step. Not thread-safe.
-class ActiveLoaders {
+class RunningLoops {
  public:
   // What holds for loops that begin now instead of their loader's even_batches; none: the loader's.
   std::optional<bool> even_batches;
 
   // At each step of a loop, and after its last one.
-  void enter(const LoaderPosition* position) {
+  void enter(const StepSamples* position) {
     leave(position);
     open_.push_back({position, ++steps_});
   }
-  void leave(const LoaderPosition* position) {
+  void leave(const StepSamples* position) {
     std::erase_if(open_, [&](const Loop& loop) { return loop.position == position; });
   }
 
   // The innermost loop's position, or null outside of any loop.
-  const LoaderPosition* current() const { return open_.empty() ? nullptr : open_.back().position; }
+  const StepSamples* current() const { return open_.empty() ? nullptr : open_.back().position; }
   // A number that no other step of a loop of this process has; 0 outside of any.
   std::uint64_t current_step() const { return open_.empty() ? 0 : open_.back().step; }
 
  private:
   struct Loop {
-    const LoaderPosition* position;
+    const StepSamples* position;
     std::uint64_t step;
   };
   std::vector<Loop> open_;

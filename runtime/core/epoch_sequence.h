@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/core/loader_position.h"
+#include "runtime/core/step_samples.h"
 
 namespace accel {
 
@@ -23,27 +23,27 @@ struct LoaderState {
 };
 
 // One loop over a loader.
-struct RunningEpoch {
+struct EpochProgress {
   std::size_t number = 0;
   bool done = false;  // It hands out nothing more.
   bool over = false;  // Nobody goes on with it: it ran to its end, or another one was set.
-  LoaderPosition position;
+  StepSamples position;
 };
 
 // Not thread-safe.
-class LoaderProgress {
+class EpochSequence {
  public:
   // Without a seed, orders come from the process-wide generator and cannot be had again.
-  explicit LoaderProgress(std::optional<std::uint64_t> seed = std::nullopt) : seed_(seed) {}
+  explicit EpochSequence(std::optional<std::uint64_t> seed = std::nullopt) : seed_(seed) {}
 
   std::optional<std::uint64_t> seed() const { return seed_; }
 
   // Begins the next epoch; its position holds the samples that count as seen. It runs until it is
   // done or let go of. The next one begins after that, also if it was left early.
-  std::shared_ptr<RunningEpoch> begin();
+  std::shared_ptr<EpochProgress> begin();
 
   // The running epoch, or null.
-  std::shared_ptr<const RunningEpoch> running() const;
+  std::shared_ptr<const EpochProgress> running() const;
 
   // The number of the running epoch, or of the next one outside of any loop.
   std::size_t epoch() const;
@@ -67,8 +67,8 @@ class LoaderProgress {
   std::optional<std::uint64_t> seed_;
   std::size_t next_epoch_ = 0;
   std::size_t next_samples_ = 0;
-  std::shared_ptr<RunningEpoch> last_;   // Kept when it is let go of; may be null.
-  std::weak_ptr<RunningEpoch> running_;  // The same, while somebody else has it.
+  std::shared_ptr<EpochProgress> last_;   // Kept when it is let go of; may be null.
+  std::weak_ptr<EpochProgress> running_;  // The same, while somebody else has it.
 };
 
 }  // namespace accel

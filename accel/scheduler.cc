@@ -1,4 +1,4 @@
-#include "runtime/optim/scheduler.h"
+#include "accel/scheduler.h"
 
 #include <stdexcept>
 #include <utility>
@@ -30,17 +30,17 @@ void set_momentum(OptimizerOptions& options, double momentum) {
 
 }  // namespace
 
-struct Scheduler::State : PreparedScheduler {
+struct Scheduler::State : CheckpointedScheduler {
   State(std::shared_ptr<torch::optim::Optimizer> of, LrSchedule by)
       : optimizer(std::move(of)), schedule(std::move(by)), steps(schedule.total_steps) {}
 
   std::shared_ptr<torch::optim::Optimizer> optimizer;
   LrSchedule schedule;
-  SchedulerSteps steps;
+  ScheduleCounter steps;
   std::vector<double> initial = {};  // Rate of each group.
   SchedulerOptions options = {.step_with_optimizer = false};
   std::shared_ptr<const Accumulation> accumulation = nullptr;  // Null before prepare().
-  std::shared_ptr<const LossScaler> scaler = nullptr;
+  std::shared_ptr<const GradScaler> scaler = nullptr;
 
   SchedulerState state() const override { return steps.state(); }
   void set_state(const SchedulerState& state) override {
@@ -92,11 +92,11 @@ SchedulerState Scheduler::state() const { return state_->state(); }
 
 void Scheduler::set_state(const SchedulerState& state) { state_->set_state(state); }
 
-std::shared_ptr<PreparedScheduler> Scheduler::prepared() const { return state_; }
+std::shared_ptr<CheckpointedScheduler> Scheduler::prepared() const { return state_; }
 
-bool Scheduler::bind(const SchedulerOptions& options,
-                     std::shared_ptr<const Accumulation> accumulation,
-                     std::shared_ptr<const LossScaler> scaler) {
+bool Scheduler::follow(const SchedulerOptions& options,
+                       std::shared_ptr<const Accumulation> accumulation,
+                       std::shared_ptr<const GradScaler> scaler) {
   if (state_->accumulation != nullptr) return false;
   state_->options = options;
   state_->accumulation = std::move(accumulation);

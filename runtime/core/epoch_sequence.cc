@@ -1,44 +1,44 @@
-#include "runtime/core/loader_progress.h"
+#include "runtime/core/epoch_sequence.h"
 
 #include <stdexcept>
 #include <utility>
 
 namespace accel {
 
-std::shared_ptr<RunningEpoch> LoaderProgress::begin() {
-  last_ = std::make_shared<RunningEpoch>();
+std::shared_ptr<EpochProgress> EpochSequence::begin() {
+  last_ = std::make_shared<EpochProgress>();
   last_->number = next_epoch_++;
   last_->position.seen_samples = std::exchange(next_samples_, 0);
   // With a count of its own, so that it shows when the loop is left.
-  std::shared_ptr<RunningEpoch> epoch(last_.get(), [kept = last_](RunningEpoch*) {});
+  std::shared_ptr<EpochProgress> epoch(last_.get(), [kept = last_](EpochProgress*) {});
   running_ = epoch;
   return epoch;
 }
 
-std::shared_ptr<const RunningEpoch> LoaderProgress::running() const {
+std::shared_ptr<const EpochProgress> EpochSequence::running() const {
   auto epoch = running_.lock();
   return epoch == nullptr || epoch->done ? nullptr : epoch;
 }
 
-std::size_t LoaderProgress::epoch() const {
+std::size_t EpochSequence::epoch() const {
   const auto epoch = running();
   return epoch != nullptr ? epoch->number : next_epoch_;
 }
 
-void LoaderProgress::set_epoch(std::size_t epoch) {
+void EpochSequence::set_epoch(std::size_t epoch) {
   if (epoch != next_epoch_) next_samples_ = 0;
   next_epoch_ = epoch;
   if (last_ != nullptr) last_->over = true;
 }
 
-LoaderState LoaderProgress::state() const {
+LoaderState EpochSequence::state() const {
   check_prepared();
   const bool goes_on = last_ != nullptr && (running() != nullptr || !last_->over);
   if (!goes_on) return {.epoch = next_epoch_, .seed = *seed_, .samples = next_samples_};
   return {.epoch = last_->number, .seed = *seed_, .samples = last_->position.seen_samples};
 }
 
-void LoaderProgress::load(const LoaderState& state) {
+void EpochSequence::load(const LoaderState& state) {
   check_prepared();
   seed_ = state.seed;
   next_epoch_ = state.epoch;
@@ -46,7 +46,7 @@ void LoaderProgress::load(const LoaderState& state) {
   if (last_ != nullptr) last_->over = true;
 }
 
-void LoaderProgress::check_prepared() const {
+void EpochSequence::check_prepared() const {
   if (!seed_) throw std::logic_error("only a prepared loader has a state to save or to load");
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/optim/lr_scheduler.h"
+#include "runtime/optim/any_torch_scheduler.h"
 
 #include <limits>
 #include <stdexcept>
@@ -18,20 +18,20 @@ struct StepCount : torch::optim::LRScheduler {
 
 }  // namespace
 
-void LrFollower::step() {
+void AnyTorchScheduler::step() {
   const std::int64_t before = steps_.last_epoch();
   steps_.step(options_, accumulation_->sync_gradients(),
               scaler_ != nullptr && scaler_->any_step_was_skipped());
   for (std::int64_t i = before; i < steps_.last_epoch(); ++i) scheduler_->step();
 }
 
-SchedulerState LrFollower::state() const {
+SchedulerState AnyTorchScheduler::state() const {
   SchedulerState state = steps_.state();
   state.libtorch_step_count = StepCount::of(*scheduler_);
   return state;
 }
 
-void LrFollower::set_state(const SchedulerState& state) {
+void AnyTorchScheduler::set_state(const SchedulerState& state) {
   const std::int64_t count = state.libtorch_step_count.value_or(-1);
   if (count < 0 || count > std::numeric_limits<unsigned>::max()) {
     throw std::invalid_argument("a scheduler of LibTorch's cannot go on after " +

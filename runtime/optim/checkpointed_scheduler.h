@@ -1,13 +1,13 @@
 #pragma once
 
-#include "runtime/core/scheduler_steps.h"
+#include "runtime/core/schedule_counter.h"
 
 namespace accel {
 
 // What checkpoints save of a prepared scheduler, whoever made it.
-class PreparedScheduler {
+class CheckpointedScheduler {
  public:
-  virtual ~PreparedScheduler() = default;
+  virtual ~CheckpointedScheduler() = default;
 
   virtual SchedulerState state() const = 0;
   // After the optimizer has its rates. Throws std::invalid_argument for counts that this scheduler

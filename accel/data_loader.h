@@ -17,14 +17,14 @@
 
 #include "runtime/core/batch_sampler_shard.h"
 #include "runtime/core/dispatch_rounds.h"
+#include "runtime/core/epoch_sequence.h"
 #include "runtime/core/iterable_shard.h"
-#include "runtime/core/loader_progress.h"
 #include "runtime/data/batch.h"
 #include "runtime/data/data_source.h"
 #include "runtime/data/dispatched_stream.h"
-#include "runtime/data/epoch.h"
+#include "runtime/data/epoch_loop.h"
 #include "runtime/data/iterable_stream.h"
-#include "runtime/data/loader_binding.h"
+#include "runtime/data/loader_context.h"
 #include "runtime/data/map_stream.h"
 
 namespace accel {
@@ -64,7 +64,7 @@ class DataLoader {
     using pointer = Batch*;
     using reference = Batch&;
 
-    explicit Iterator(std::shared_ptr<Epoch<Batch>> epoch) : epoch_(std::move(epoch)) {}
+    explicit Iterator(std::shared_ptr<EpochLoop<Batch>> epoch) : epoch_(std::move(epoch)) {}
     Batch& operator*() const { return epoch_->batch(); }
     Batch* operator->() const { return &epoch_->batch(); }
     Iterator& operator++() {
@@ -76,7 +76,7 @@ class DataLoader {
     }
 
    private:
-    std::shared_ptr<Epoch<Batch>> epoch_;
+    std::shared_ptr<EpochLoop<Batch>> epoch_;
   };
 
   // Begins an epoch. Throws std::logic_error inside a loop over this loader, or over one with the
@@ -93,15 +93,15 @@ class DataLoader {
           "this loader, or another one of its dataset and sampler, is in a loop already: leave it "
           "first");
     }
-    if (binding_.before_epoch) binding_.before_epoch();
+    if (context_.before_epoch) context_.before_epoch();
     auto running = progress_->begin();
     source().loop = running;
     const EpochStart start{.number = running->number,
                            .samples = running->position.seen_samples,
                            .steps = running->position.seen_samples > 0 ? 0 : skipped_steps_,
                            .seed = progress_->seed()};
-    return Iterator(std::make_shared<Epoch<Batch>>(open(start), binding_.transfer, binding_.active,
-                                                   std::move(running)));
+    return Iterator(std::make_shared<EpochLoop<Batch>>(open(start), context_.transfer,
+                                                       context_.active, std::move(running)));
   }
   std::default_sentinel_t end() { return {}; }
   // The loader itself, so that LibTorch's loop `for (auto& batch : *loader)` compiles unchanged.
@@ -162,17 +162,17 @@ class DataLoader {
   LoaderState state_dict() const { return progress_->state(); }
   void load_state_dict(const LoaderState& state) { progress_->load(state); }
 
-  bool is_prepared() const { return binding_.prepared; }
+  bool is_prepared() const { return context_.prepared; }
   // What checkpoints save of a prepared loader.
-  const std::shared_ptr<LoaderProgress>& progress() const { return progress_; }
+  const std::shared_ptr<EpochSequence>& progress() const { return progress_; }
 
   // This loader, sharded. Called by Accelerator::prepare().
-  DataLoader bound(LoaderBinding binding) const {
+  DataLoader sharded(LoaderContext context) const {
     DataLoader loader(*this);
-    loader.binding_ = std::move(binding);
-    loader.progress_ = std::make_shared<LoaderProgress>(loader.binding_.seed);
-    check_shard_options(source().shard_options(loader.binding_));
-    if (loader.dispatched() && !Tensors<Batch>::fixed) {
+    loader.context_ = std::move(context);
+    loader.progress_ = std::make_shared<EpochSequence>(loader.context_.seed);
+    check_shard_options(source().shard_options(loader.context_));
+    if (loader.dispatched() && !BatchTensors<Batch>::fixed) {
       throw std::invalid_argument(
           "dispatch_batches needs batches that are tensors: map the dataset with "
           "torch::data::transforms::Stack");
@@ -201,28 +201,28 @@ class DataLoader {
                                    MapStream<Dataset, Sampler>>;
 
   bool dispatched() const {
-    return binding_.num_processes > 1 &&
-           binding_.dispatch_batches.value_or(stream_dataset<Dataset> && Tensors<Batch>::fixed);
+    return context_.num_processes > 1 && context_.dispatch_batches.value_or(
+                                             stream_dataset<Dataset> && BatchTensors<Batch>::fixed);
   }
 
   std::unique_ptr<BatchStream<Batch>> open(const EpochStart& start) const {
-    if constexpr (Tensors<Batch>::fixed) {
+    if constexpr (BatchTensors<Batch>::fixed) {
       if (dispatched()) {
         typename DispatchedStream<Batch>::Open open_global;
-        if (binding_.process_index == 0) {
-          open_global = [source = source_, binding = binding_, start] {
-            return std::make_unique<Local>(source, binding, start, /*dispatched=*/true);
+        if (context_.process_index == 0) {
+          open_global = [source = source_, context = context_, start] {
+            return std::make_unique<Local>(source, context, start, /*dispatched=*/true);
           };
         }
-        return std::make_unique<DispatchedStream<Batch>>(std::move(open_global), binding_,
-                                                         source().shard_options(binding_));
+        return std::make_unique<DispatchedStream<Batch>>(std::move(open_global), context_,
+                                                         source().shard_options(context_));
       }
     }
-    return std::make_unique<Local>(source_, binding_, start, /*dispatched=*/false);
+    return std::make_unique<Local>(source_, context_, start, /*dispatched=*/false);
   }
 
   std::size_t whole_size() const {
-    const ShardOptions options = source().shard_options(binding_);
+    const ShardOptions options = source().shard_options(context_);
     if constexpr (stream_dataset<Dataset>) {
       return iterable_length(options, sample_count(), dispatched());
     } else {
@@ -235,9 +235,9 @@ class DataLoader {
   // The sampler's batches, and the size of the last one.
   std::pair<std::size_t, std::size_t> count_batches() const {
     if constexpr (batch_sampler<Sampler>) {
-      const bool matters = !source().drop_last() && binding_.num_processes > 1 &&
-                           !source().even_batches(binding_) &&
-                           (binding_.split_batches || dispatched());
+      const bool matters = !source().drop_last() && context_.num_processes > 1 &&
+                           !source().even_batches(context_) &&
+                           (context_.split_batches || dispatched());
       if (matters)
         throw std::logic_error("only the batch sampler knows the size of its last batch");
       if constexpr (requires { source().sampler.size(); }) {
@@ -273,8 +273,8 @@ class DataLoader {
   }
 
   std::shared_ptr<DataSource<Dataset, Sampler>> source_;
-  LoaderBinding binding_;
-  std::shared_ptr<LoaderProgress> progress_ = std::make_shared<LoaderProgress>();
+  LoaderContext context_;
+  std::shared_ptr<EpochSequence> progress_ = std::make_shared<EpochSequence>();
   std::size_t skipped_steps_ = 0;
 };
 

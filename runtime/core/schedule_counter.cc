@@ -1,12 +1,12 @@
-#include "runtime/core/scheduler_steps.h"
+#include "runtime/core/schedule_counter.h"
 
 #include <stdexcept>
 #include <string>
 
 namespace accel {
 
-void SchedulerSteps::step(const SchedulerOptions& options, bool sync_gradients,
-                          bool step_was_skipped) {
+void ScheduleCounter::step(const SchedulerOptions& options, bool sync_gradients,
+                           bool step_was_skipped) {
   if (!options.step_with_optimizer) {
     if (is_over()) {
       throw std::out_of_range("a schedule of " + std::to_string(*total_steps_) +
@@ -25,12 +25,12 @@ void SchedulerSteps::step(const SchedulerOptions& options, bool sync_gradients,
   for (int i = 0; i < steps && !is_over(); ++i) advance();
 }
 
-void SchedulerSteps::advance() {
+void ScheduleCounter::advance() {
   ++state_.last_epoch;
   ++state_.step_count;
 }
 
-void SchedulerSteps::set_state(const SchedulerState& state) {
+void ScheduleCounter::set_state(const SchedulerState& state) {
   if (state.last_epoch < 0 || state.step_count < 0 ||
       (total_steps_ && state.last_epoch > *total_steps_)) {
     throw std::invalid_argument(

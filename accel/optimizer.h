@@ -8,7 +8,7 @@
 #include "runtime/core/accumulation.h"
 #include "runtime/optim/gradient_origin.h"
 #include "runtime/optim/optimizer_access.h"
-#include "runtime/precision/loss_scaler.h"
+#include "runtime/precision/grad_scaler.h"
 
 namespace torch::serialize {
 class InputArchive;
@@ -29,7 +29,7 @@ class Optimizer {
   // `scaler` is null where losses are not scaled, `gradients` where all gradients are good to step
   // on.
   Optimizer(std::shared_ptr<Optim> optimizer, std::shared_ptr<const Accumulation> accumulation,
-            std::shared_ptr<LossScaler> scaler, std::shared_ptr<OptimizerGradients> gradients)
+            std::shared_ptr<GradScaler> scaler, std::shared_ptr<OptimizerGradients> gradients)
       : optimizer_(std::move(optimizer)),
         accumulation_(std::move(accumulation)),
         scaler_(std::move(scaler)),
@@ -106,7 +106,7 @@ class Optimizer {
 
   std::shared_ptr<Optim> optimizer_;
   std::shared_ptr<const Accumulation> accumulation_;
-  std::shared_ptr<LossScaler> scaler_;
+  std::shared_ptr<GradScaler> scaler_;
   std::shared_ptr<OptimizerGradients> gradients_;
 };
 

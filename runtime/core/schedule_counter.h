@@ -35,10 +35,10 @@ struct SchedulerState {
   bool operator==(const SchedulerState&) const = default;
 };
 
-class SchedulerSteps {
+class ScheduleCounter {
  public:
   // `total_steps`: where the schedule ends, if it does.
-  explicit SchedulerSteps(std::optional<std::int64_t> total_steps) : total_steps_(total_steps) {}
+  explicit ScheduleCounter(std::optional<std::int64_t> total_steps) : total_steps_(total_steps) {}
 
   // One call. `sync_gradients`: the optimizer was to step; `step_was_skipped`: but did not. A
   // schedule that is over stays where it is. Throws std::out_of_range if it is over and

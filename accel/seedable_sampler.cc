@@ -1,4 +1,4 @@
-#include "runtime/data/seedable_sampler.h"
+#include "accel/seedable_sampler.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <torch/serialize/archive.h>

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/core/loader_progress.h"
+#include "runtime/core/epoch_sequence.h"
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/device_transfer.h"
 
@@ -16,10 +16,11 @@ namespace accel {
 // and the last one is known as such. An exception of reading stands where its batch would, and ends
 // the epoch. Not thread-safe.
 template <typename Batch>
-class Epoch {
+class EpochLoop {
  public:
-  Epoch(std::unique_ptr<BatchStream<Batch>> stream, std::shared_ptr<const DeviceTransfer> transfer,
-        std::shared_ptr<ActiveLoaders> active, std::shared_ptr<RunningEpoch> running)
+  EpochLoop(std::unique_ptr<BatchStream<Batch>> stream,
+            std::shared_ptr<const DeviceTransfer> transfer, std::shared_ptr<RunningLoops> active,
+            std::shared_ptr<EpochProgress> running)
       : stream_(std::move(stream)),
         transfer_(std::move(transfer)),
         active_(std::move(active)),
@@ -27,9 +28,9 @@ class Epoch {
     fetch();
     advance();
   }
-  ~Epoch() { active_->leave(&running_->position); }
-  Epoch(const Epoch&) = delete;
-  Epoch& operator=(const Epoch&) = delete;
+  ~EpochLoop() { active_->leave(&running_->position); }
+  EpochLoop(const EpochLoop&) = delete;
+  EpochLoop& operator=(const EpochLoop&) = delete;
 
   bool done() const { return running_->done; }
   Batch& batch() { return *current_; }
@@ -68,10 +69,10 @@ class Epoch {
 
   std::unique_ptr<BatchStream<Batch>> stream_;
   const std::shared_ptr<const DeviceTransfer> transfer_;
-  const std::shared_ptr<ActiveLoaders> active_;
-  const std::shared_ptr<RunningEpoch> running_;
+  const std::shared_ptr<RunningLoops> active_;
+  const std::shared_ptr<EpochProgress> running_;
   std::optional<Batch> current_;
-  std::optional<Step<Batch>> ahead_;
+  std::optional<LoadedBatch<Batch>> ahead_;
   Arrival arrival_;           // Of what is ahead.
   std::exception_ptr error_;  // Stands in the place of what would be ahead.
 };

@@ -35,9 +35,9 @@ struct ScaledPass {
 //
 // Steps on gradients that are reduced move the scale that all processes have; others move one of
 // this process, for passes that are its own. Not thread-safe.
-class LossScaler {
+class GradScaler {
  public:
-  explicit LossScaler(const LossScaling& options);
+  explicit GradScaler(const LossScalingOptions& options);
 
   // `gradients` is null if they are always reduced.
   void add(const std::shared_ptr<torch::optim::Optimizer>& optimizer,
