@@ -28,7 +28,7 @@ std::string reason_of(int rank, const std::exception& error) {
 }
 
 // Rank 0. Why a rank does not share its memory; empty if all do.
-std::string hear_answers(const JoinOptions& options, const JoinStore& store,
+std::string hear_answers(const SharedMemoryJoinOptions& options, const JoinStore& store,
                          const SharedMemorySegment& segment, bool& shared) {
   std::string obstacle;
   shared = true;
@@ -43,7 +43,7 @@ std::string hear_answers(const JoinOptions& options, const JoinStore& store,
   return obstacle;
 }
 
-Joined lead(const JoinOptions& options, const JoinStore& store) {
+Joined lead(const SharedMemoryJoinOptions& options, const JoinStore& store) {
   Joined out;
   try {
     if (options.enabled) {
@@ -64,7 +64,7 @@ Joined lead(const JoinOptions& options, const JoinStore& store) {
   return out;
 }
 
-Joined follow(const JoinOptions& options, const JoinStore& store) {
+Joined follow(const SharedMemoryJoinOptions& options, const JoinStore& store) {
   Joined out;
   const std::string offer = store.get(kSegmentKey);
   if (offer == kNone) return out;
@@ -86,7 +86,7 @@ Joined follow(const JoinOptions& options, const JoinStore& store) {
 
 }  // namespace
 
-Joined join_shared_memory(const JoinOptions& options, const JoinStore& store) {
+Joined join_shared_memory(const SharedMemoryJoinOptions& options, const JoinStore& store) {
   if (options.world_size > kMaxSharingRanks) return {};
   return options.rank == 0 ? lead(options, store) : follow(options, store);
 }

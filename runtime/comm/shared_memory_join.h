@@ -15,7 +15,7 @@ struct JoinStore {
   std::function<std::string(const std::string& key)> get;
 };
 
-struct JoinOptions {
+struct SharedMemoryJoinOptions {
   int rank = 0;
   int world_size = 0;
   // False: this rank does not take part, so nobody does.
@@ -37,6 +37,6 @@ constexpr int kMaxSharingRanks = 128;
 // Rank 0 makes a segment, the others map it and write into it what they have read; rank 0 sees
 // whether that has arrived, and its verdict counts for all. Three round trips to the store for each
 // rank at most. Throws what the store throws.
-Joined join_shared_memory(const JoinOptions& options, const JoinStore& store);
+Joined join_shared_memory(const SharedMemoryJoinOptions& options, const JoinStore& store);
 
 }  // namespace accel

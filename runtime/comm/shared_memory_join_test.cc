@@ -44,7 +44,8 @@ class LocalStore {
 };
 
 // Each rank is a thread: what it maps is the same, though all have one process's place.
-std::vector<Joined> join_all(std::vector<JoinOptions> ranks, std::vector<JoinStore> stores) {
+std::vector<Joined> join_all(std::vector<SharedMemoryJoinOptions> ranks,
+                             std::vector<JoinStore> stores) {
   std::vector<Joined> out(ranks.size());
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -67,7 +68,7 @@ int sharing(const std::vector<Joined>& joined) {
 TEST(SharedMemoryJoinTest, AllShareOneSegment) {
   LocalStore store;
   const auto joined =
-      join_all(std::vector<JoinOptions>(4), std::vector<JoinStore>(4, store.client()));
+      join_all(std::vector<SharedMemoryJoinOptions>(4), std::vector<JoinStore>(4, store.client()));
   ASSERT_EQ(sharing(joined), 4);
   EXPECT_EQ(joined[0].obstacle, "");
   joined[3].segment->slot(3, 1)[5] = std::byte{42};
@@ -77,7 +78,7 @@ TEST(SharedMemoryJoinTest, AllShareOneSegment) {
 TEST(SharedMemoryJoinTest, OneThatDoesNotWantToEndsItForAllWithoutAWord) {
   for (int unwilling = 0; unwilling < 3; ++unwilling) {
     LocalStore store;
-    std::vector<JoinOptions> ranks(3);
+    std::vector<SharedMemoryJoinOptions> ranks(3);
     ranks[unwilling].enabled = false;
     const auto joined = join_all(ranks, std::vector<JoinStore>(3, store.client()));
     EXPECT_EQ(sharing(joined), 0);
@@ -91,8 +92,8 @@ TEST(SharedMemoryJoinTest, OneOnAnotherHostToo) {
     if (key == "shared_memory/segment") value[0] = value[0] == '0' ? '1' : '0';
     return value;
   });
-  const auto joined =
-      join_all(std::vector<JoinOptions>(3), {store.client(), elsewhere, store.client()});
+  const auto joined = join_all(std::vector<SharedMemoryJoinOptions>(3),
+                               {store.client(), elsewhere, store.client()});
   EXPECT_EQ(sharing(joined), 0);
   EXPECT_EQ(joined[0].obstacle, "");
 }
@@ -107,8 +108,8 @@ TEST(SharedMemoryJoinTest, OneThatCannotMapItIsNamed) {
     }
     return value;
   });
-  const auto joined =
-      join_all(std::vector<JoinOptions>(3), {store.client(), store.client(), other_pid});
+  const auto joined = join_all(std::vector<SharedMemoryJoinOptions>(3),
+                               {store.client(), store.client(), other_pid});
   EXPECT_EQ(sharing(joined), 0);
   EXPECT_THAT(joined[0].obstacle, HasSubstr("rank 2: /proc/999999999"));
 }
@@ -123,14 +124,14 @@ TEST(SharedMemoryJoinTest, TheProofMustHaveArrived) {
     }
     return value;
   });
-  const auto joined = join_all(std::vector<JoinOptions>(2), {store.client(), deceived});
+  const auto joined = join_all(std::vector<SharedMemoryJoinOptions>(2), {store.client(), deceived});
   EXPECT_EQ(sharing(joined), 0);
   EXPECT_EQ(joined[0].obstacle, "rank 1 has mapped other memory");
 }
 
 TEST(SharedMemoryJoinTest, WithoutMemoryAllGoWithout) {
   LocalStore store;
-  const std::vector<JoinOptions> ranks(2);
+  const std::vector<SharedMemoryJoinOptions> ranks(2);
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit small{.rlim_cur = 1 << 20, .rlim_max = before.rlim_max};
