@@ -9,9 +9,9 @@
 #include <iostream>
 #include <string>
 
+#include "accel/accelerator.h"
+#include "accel/logger.h"
 #include "examples/bible_text.h"
-#include "runtime/accelerator.h"
-#include "runtime/logger.h"
 
 namespace F = torch::nn::functional;
 using examples::Characters, examples::Windows, torch::data::Example;

@@ -9,8 +9,8 @@
 #include <iostream>
 #include <string>
 
+#include "accel/accelerator.h"
 #include "examples/fashion_mnist_data.h"
-#include "runtime/accelerator.h"
 
 namespace F = torch::nn::functional;
 

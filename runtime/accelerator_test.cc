@@ -1,5 +1,5 @@
 // One process: what prepare() makes of its arguments, and that nothing is changed without a world.
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "runtime/accelerator.h"
-#include "runtime/core/checkpoint_error.h"
+#include "accel/accelerator.h"
+#include "accel/errors.h"
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"

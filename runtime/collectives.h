@@ -10,8 +10,9 @@
 #include <variant>
 #include <vector>
 
+#include "accel/nested.h"
+#include "accel/options.h"
 #include "runtime/core/call_check.h"
-#include "runtime/nested.h"
 #include "runtime/process_control.h"
 
 namespace accel {
@@ -19,13 +20,6 @@ namespace accel {
 // torch::kSum, torch::kMean, torch::kMax, or torch::kNone.
 using Reduction = std::variant<torch::enumtype::kSum, torch::enumtype::kMean, torch::enumtype::kMax,
                                torch::enumtype::kNone>;
-
-// What pad_across_processes() does.
-struct PadOptions {
-  std::int64_t dim = 0;  // Negative: from the last.
-  double pad_index = 0;  // The value that is filled in.
-  bool pad_first = false;
-};
 
 // The Accelerator's part that exchanges data between the processes.
 //

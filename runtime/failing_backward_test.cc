@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/core/batch_size_search.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/testing/disk_faults.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"

@@ -9,7 +9,7 @@
 #include <functional>
 #include <string>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "runtime/local_sgd.h"
+#include "accel/local_sgd.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "runtime/local_sgd.h"
+#include "accel/local_sgd.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/training.h"
 

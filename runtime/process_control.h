@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "accel/progress.h"
 #include "runtime/process_state.h"
-#include "runtime/progress.h"
 #include "runtime/split.h"
 
 namespace accel {

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"

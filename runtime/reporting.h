@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/profile.h"
+#include "accel/profile.h"
 #include "runtime/tracking/tracker_set.h"
 
 namespace accel {

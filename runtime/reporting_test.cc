@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/accelerator.h"
-#include "runtime/logger.h"
+#include "accel/accelerator.h"
+#include "accel/logger.h"
 #include "runtime/testing/ranks.h"
 
 namespace accel {

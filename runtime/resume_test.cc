@@ -10,8 +10,8 @@
 #include <sstream>
 #include <string>
 
+#include "accel/accelerator.h"
 #include "accel/seedable_sampler.h"
-#include "runtime/accelerator.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/training.h"
 

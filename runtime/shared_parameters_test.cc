@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "accel/nested.h"
 #include "runtime/core/share.h"
-#include "runtime/nested.h"
 
 namespace accel {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/local_sgd.h"
+#include "accel/local_sgd.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"

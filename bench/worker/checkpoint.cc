@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/testing/training.h"
 
 namespace {

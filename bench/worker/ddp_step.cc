@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "accel/accelerator.h"
 #include "bench/worker/ready_samples.h"
-#include "runtime/accelerator.h"
 
 namespace {
 

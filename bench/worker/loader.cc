@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "accel/accelerator.h"
 #include "bench/worker/ready_samples.h"
-#include "runtime/accelerator.h"
 
 namespace {
 

@@ -14,10 +14,10 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "accel/errors.h"
 #include "runtime/checkpoint/durable_file.h"
 #include "runtime/checkpoint/file_reader.h"
 #include "runtime/checkpoint/parallel_io.h"
-#include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
 
 namespace accel {

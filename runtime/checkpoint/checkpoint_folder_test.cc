@@ -14,8 +14,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "accel/errors.h"
 #include "runtime/checkpoint/durable_file.h"
-#include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/testing/disk_faults.h"
 

@@ -5,11 +5,11 @@
 #include <stdexcept>
 #include <typeinfo>
 
+#include "accel/errors.h"
 #include "runtime/checkpoint/file_reader.h"
 #include "runtime/checkpoint/random_state.h"
 #include "runtime/checkpoint/snapshot.h"
 #include "runtime/checkpoint/weights.h"
-#include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/error_text.h"
 

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "accel/options.h"
 #include "runtime/checkpoint/checkpoint_folder.h"
 #include "runtime/checkpoint/staging_memory.h"
 #include "runtime/checkpoint/tensor_file.h"
-#include "runtime/core/project_configuration.h"
 #include "runtime/core/training_state.h"
 #include "runtime/optim/checkpointed_scheduler.h"
 #include "runtime/precision/grad_scaler.h"

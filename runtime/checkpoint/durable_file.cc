@@ -14,9 +14,9 @@
 #include <new>
 #include <thread>
 
+#include "accel/errors.h"
 #include "common/unique_fd.h"
 #include "runtime/checkpoint/parallel_io.h"
-#include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/core/crc32c.h"
 

@@ -10,9 +10,9 @@
 #include <fstream>
 #include <random>
 
+#include "accel/errors.h"
 #include "runtime/checkpoint/file_reader.h"
 #include "runtime/checkpoint/parallel_io.h"
-#include "runtime/core/checkpoint_error.h"
 #include "runtime/core/crc32c.h"
 #include "runtime/testing/disk_faults.h"
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "accel/errors.h"
 #include "runtime/checkpoint/parallel_io.h"
-#include "runtime/core/checkpoint_error.h"
 #include "runtime/core/crc32c.h"
 
 namespace accel {

@@ -1,6 +1,6 @@
 #include "runtime/checkpoint/random_state.h"
 
-#include "runtime/core/checkpoint_error.h"
+#include "accel/errors.h"
 #include "runtime/generator_state.h"
 
 namespace accel {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "accel/errors.h"
 #include "runtime/checkpoint/durable_file.h"
-#include "runtime/core/checkpoint_error.h"
 
 namespace accel {
 namespace {

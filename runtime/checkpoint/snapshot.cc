@@ -16,7 +16,7 @@
 #include <typeinfo>
 #include <utility>
 
-#include "runtime/core/checkpoint_error.h"
+#include "accel/errors.h"
 
 namespace accel {
 namespace {

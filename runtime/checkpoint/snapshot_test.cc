@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "runtime/core/checkpoint_error.h"
+#include "accel/errors.h"
 #include "runtime/testing/training.h"
 
 namespace accel {

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "accel/errors.h"
 #include "runtime/checkpoint/parallel_io.h"
-#include "runtime/core/checkpoint_error.h"
 
 namespace accel {
 namespace fs = std::filesystem;

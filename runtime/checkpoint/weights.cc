@@ -5,9 +5,9 @@
 #include <set>
 #include <stdexcept>
 
+#include "accel/errors.h"
 #include "runtime/checkpoint/durable_file.h"
 #include "runtime/checkpoint/file_reader.h"
-#include "runtime/core/checkpoint_error.h"
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/core/manifest.h"
 

@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "accel/errors.h"
 #include "runtime/checkpoint/checkpoint_folder.h"
-#include "runtime/core/checkpoint_error.h"
 #include "runtime/testing/disk_faults.h"
 #include "runtime/testing/training.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/communication_error.h"
+#include "accel/errors.h"
 #include "runtime/core/environment.h"
 
 namespace c10d {

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "accel/errors.h"
 #include "runtime/comm/call_watch.h"
-#include "runtime/comm/communication_error.h"
 
 namespace accel {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "runtime/comm/communication_error.h"
+#include "accel/errors.h"
 #include "runtime/testing/error_of.h"
 
 namespace accel {

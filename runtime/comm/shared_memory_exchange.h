@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/comm/communication_error.h"
+#include "accel/errors.h"
 #include "runtime/comm/shared_memory_segment.h"
 
 namespace accel {

@@ -4,21 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace accel {
+#include "accel/options.h"
 
-struct GradientAccumulation {
-  int num_steps = 1;  // Batches per optimizer step, at least 1.
-  // Calls of a scheduler while gradients are added up count in its step_count().
-  bool adjust_scheduler = true;
-  // The last batch of a prepared loader ends a window, however short.
-  bool sync_with_dataloader = true;
-  // Reduce over the processes in every backward pass: more communication, but a process never holds
-  // gradients of its own alone.
-  bool sync_each_batch = false;
-  // Divide the loss by num_steps in a short last window too, as Accelerate does, so that its
-  // batches count less than others. False: every window is the mean of its batches.
-  bool full_window_scaling = false;
-};
+namespace accel {
 
 // What a checkpoint keeps.
 struct AccumulationState {

@@ -4,17 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-namespace accel {
+#include "accel/errors.h"
 
-// Some ranks bring something else to a collective than others, or call another one.
-class DistributedOperationError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+namespace accel {
 
 // What one rank brings to a collective.
 struct CallShape {

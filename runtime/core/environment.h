@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/core/mixed_precision.h"
+#include "accel/options.h"
 
 namespace accel {
 

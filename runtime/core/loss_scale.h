@@ -3,15 +3,9 @@
 
 #include <cstdint>
 
-namespace accel {
+#include "accel/options.h"
 
-// As torch.amp.GradScaler's arguments.
-struct LossScalingOptions {
-  double init_scale = 65536;            // Positive and finite.
-  double growth_factor = 2;             // Above 1.
-  double backoff_factor = 0.5;          // Between 0 and 1.
-  std::int32_t growth_interval = 2000;  // Steps in a row without an overflow; at least 1.
-};
+namespace accel {
 
 // What a checkpoint keeps.
 struct LossScaleState {

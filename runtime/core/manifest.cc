@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "runtime/core/checkpoint_error.h"
+#include "accel/errors.h"
 #include "runtime/core/crc32c.h"
 #include "runtime/core/parse_json.h"
 

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <string>
 
-#include "runtime/core/checkpoint_error.h"
+#include "accel/errors.h"
 #include "runtime/core/crc32c.h"
 
 namespace accel {

@@ -5,17 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-namespace accel {
+#include "accel/errors.h"
 
-// The ranks, which should hold the same parameters, have trained apart.
-class ParametersDiffer : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+namespace accel {
 
 // The digest of a parameter is the sum, modulo 2^64, of what digest_of_word() makes of its bytes,
 // eight at a time in the machine's order, the last ones filled up with zeros. So it can be summed

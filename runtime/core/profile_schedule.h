@@ -3,18 +3,9 @@
 
 #include <cstdint>
 
-namespace accel {
+#include "accel/options.h"
 
-// As torch.profiler.schedule(): pass over `skip_first` steps; then, in cycles, wait, let the
-// profiler warm up without keeping what it sees, and record.
-struct ProfileSchedule {
-  std::int64_t wait = 0;
-  std::int64_t warmup = 0;
-  std::int64_t active = 1;  // At least 1.
-  // Cycles; 0: until the end.
-  std::int64_t repeat = 0;
-  std::int64_t skip_first = 0;
-};
+namespace accel {
 
 enum class ProfileAction {
   kNone,

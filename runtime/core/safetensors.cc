@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "runtime/core/checkpoint_error.h"
+#include "accel/errors.h"
 #include "runtime/core/parse_json.h"
 
 namespace accel {

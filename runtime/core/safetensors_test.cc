@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "runtime/core/checkpoint_error.h"
+#include "accel/errors.h"
 
 namespace accel {
 namespace {

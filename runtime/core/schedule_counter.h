@@ -4,17 +4,9 @@
 #include <cstdint>
 #include <optional>
 
-namespace accel {
+#include "accel/options.h"
 
-// What a schedule's lengths are counted in.
-enum class SchedulerUnit {
-  // Batches of one process, as Accelerate does: an optimizer step of N data-parallel processes is N
-  // steps of the schedule, or one if the processes split each batch. A schedule made for one
-  // process then fits any number of them.
-  kBatches,
-  // Optimizer steps, however many processes share one.
-  kOptimizerSteps,
-};
+namespace accel {
 
 struct SchedulerOptions {
   bool step_with_optimizer = true;  // False: each call is one step, whatever the optimizer did.

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "runtime/core/checkpoint_error.h"
+#include "accel/errors.h"
 
 namespace accel {
 namespace {

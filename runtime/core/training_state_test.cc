@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "runtime/core/checkpoint_error.h"
+#include "accel/errors.h"
 
 namespace accel {
 namespace {

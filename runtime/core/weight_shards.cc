@@ -8,7 +8,7 @@
 #include <regex>
 #include <stdexcept>
 
-#include "runtime/core/checkpoint_error.h"
+#include "accel/errors.h"
 #include "runtime/core/parse_json.h"
 
 namespace accel {

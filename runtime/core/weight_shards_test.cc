@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "runtime/core/checkpoint_error.h"
+#include "accel/errors.h"
 
 namespace accel {
 namespace {

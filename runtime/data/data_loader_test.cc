@@ -10,8 +10,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "accel/accelerator.h"
 #include "accel/seedable_sampler.h"
-#include "runtime/accelerator.h"
 #include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
 

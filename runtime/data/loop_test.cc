@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "accel/accelerator.h"
 #include "accel/data_loader.h"
-#include "runtime/accelerator.h"
 #include "runtime/testing/loops.h"
 #include "runtime/testing/ranks.h"
 

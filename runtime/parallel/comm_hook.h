@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "runtime/core/data_parallel_options.h"
+#include "accel/options.h"
 
 namespace c10d {
 class CommHookInterface;

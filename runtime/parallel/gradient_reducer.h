@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "accel/options.h"
 #include "runtime/comm/communicator.h"
-#include "runtime/core/data_parallel_options.h"
 #include "runtime/parallel/model_tensors.h"
 
 namespace accel {

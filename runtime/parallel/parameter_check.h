@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/core/parameter_check_options.h"
+#include "accel/options.h"
 #include "runtime/core/parameter_digest.h"
 #include "runtime/parallel/strategy.h"
 

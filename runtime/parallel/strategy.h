@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/core/data_parallel_options.h"
+#include "accel/options.h"
 
 namespace at {
 class Tensor;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtime/core/mixed_precision.h"
+#include "accel/options.h"
 
 namespace at {
 class Tensor;
@@ -14,12 +14,6 @@ enum class ScalarType : std::int8_t;
 }  // namespace c10
 
 namespace accel {
-
-struct AutocastOptions {
-  bool enabled = true;  // False: a region of full precision inside of an autocast one.
-  // Whether a parameter is cast once for the whole outermost scope. Unset: as around the scope.
-  std::optional<bool> cache_enabled;
-};
 
 // While it lives, this thread's operations on `device` that LibTorch knows to be safe run in the
 // given precision, as under torch.autocast; the state before comes back when it ends. Nothing at

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/tracking/tracked_values.h"
+#include "accel/tracker.h"
 
 namespace accel {
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "accel/tracker.h"
 #include "runtime/tracking/append_file.h"
-#include "runtime/tracking/tracker.h"
 
 namespace accel {
 

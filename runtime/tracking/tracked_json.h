@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "runtime/tracking/tracked_values.h"
+#include "accel/tracker.h"
 
 namespace accel {
 

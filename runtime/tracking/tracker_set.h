@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/tracking/tracker_choice.h"
+#include "accel/tracker.h"
 
 namespace accel {
 

@@ -13,7 +13,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 #include "tests/conformance/golden.h"

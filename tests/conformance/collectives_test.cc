@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <variant>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
 #include "tests/conformance/golden.h"

@@ -18,8 +18,8 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "accel/accelerator.h"
 #include "accel/seedable_sampler.h"
-#include "runtime/accelerator.h"
 #include "runtime/data/sampler_rng.h"
 #include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
@@ -114,11 +114,11 @@ void expect_epochs(const json& one) {
   for (std::size_t p = 0; p < params["num_processes"]; ++p) {
     auto loader = make_data_loader<RandomSampler>(Numbers(params["length"]), loader_options(params))
                       .sharded({.prepared = true,
-                              .num_processes = params["num_processes"],
-                              .process_index = p,
-                              .split_batches = params["split_batches"],
-                              .even_batches = params["even_batches"],
-                              .seed = params["data_seed"].get<std::uint64_t>()});
+                                .num_processes = params["num_processes"],
+                                .process_index = p,
+                                .split_batches = params["split_batches"],
+                                .even_batches = params["even_batches"],
+                                .seed = params["data_seed"].get<std::uint64_t>()});
     const auto expected = one["expected"]["epochs"][p].get<std::vector<Batches>>();
     std::optional<std::size_t> stop;
     if (!params["break_after"].is_null()) stop = params["break_after"].get<std::size_t>();

@@ -9,7 +9,7 @@
 #include <limits>
 #include <set>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/testing/ranks.h"
 #include "tests/conformance/golden.h"
 

@@ -13,12 +13,12 @@ _PAGE = "docs/migrating.md"
 _SOURCE = "tests/docs/migrating_test.cc"
 # The class and its bases.
 _CLASSES = {
-    "Accelerator": "runtime/accelerator.h",
+    "Accelerator": "accel/accelerator.h",
     "Collectives": "runtime/collectives.h",
     "ProcessControl": "runtime/process_control.h",
     "Reporting": "runtime/reporting.h",
 }
-_OPTIONS = "runtime/accelerator_options.h"
+_OPTIONS = "accel/options.h"
 
 
 def blocks(text, language):

@@ -10,7 +10,7 @@
 #include <iostream>
 #include <string>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 
 namespace {
 

@@ -8,7 +8,7 @@ import unittest
 
 from tests.docs import pages
 
-_SOURCES = ("agent", "bench", "cli", "common", "coordinator", "examples", "proto", "runtime", "tests", "tools")
+_SOURCES = ("accel", "agent", "bench", "cli", "common", "coordinator", "examples", "proto", "runtime", "tests", "tools")
 
 
 def read_sources():

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/testing/datasets.h"
 
 namespace {

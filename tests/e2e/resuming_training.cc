@@ -11,7 +11,7 @@
 #include <iostream>
 #include <string>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/testing/training.h"
 
 namespace {

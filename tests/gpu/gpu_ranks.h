@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/comm/nccl_backend.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"

@@ -12,7 +12,7 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 
 namespace {
 

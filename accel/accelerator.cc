@@ -1,4 +1,4 @@
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 
 #include <ATen/DeviceAccelerator.h>
 #include <torch/nn/utils/clip_grad.h>
@@ -6,6 +6,7 @@
 
 #include <stdexcept>
 
+#include "runtime/core/mixed_precision.h"
 #include "runtime/distinct.h"
 #include "runtime/generator_state.h"
 #include "runtime/parallel/data_parallel.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/core/reached_models.h"
 #include "runtime/error_text.h"
 #include "runtime/parallel/model_tensors.h"

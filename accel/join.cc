@@ -3,7 +3,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/parallel/uneven_inputs.h"
 
 namespace accel {

@@ -1,4 +1,4 @@
-#include "runtime/logger.h"
+#include "accel/logger.h"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <unordered_set>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/distinct.h"
 #include "runtime/precision/autocast_use.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/progress.h"
+#include "accel/progress.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -28,24 +28,22 @@
 #include <vector>
 
 #include "accel/data_loader.h"
+#include "accel/model.h"
 #include "accel/optimizer.h"
+#include "accel/options.h"
 #include "accel/scheduler.h"
-#include "runtime/accelerator_options.h"
+#include "accel/send_to_device.h"
 #include "runtime/accumulation_scope.h"
 #include "runtime/checkpoint/checkpointer.h"
 #include "runtime/collectives.h"
 #include "runtime/core/accumulation.h"
-#include "runtime/core/mixed_precision.h"
 #include "runtime/core/weight_shards.h"
-#include "runtime/method_options.h"
-#include "runtime/model.h"
 #include "runtime/parallel/parameter_check.h"
 #include "runtime/parallel/sync_scope.h"
 #include "runtime/precision/autocast.h"
 #include "runtime/precision/grad_scaler.h"
 #include "runtime/prepare_traits.h"
 #include "runtime/reporting.h"
-#include "runtime/send_to_device.h"
 
 namespace accel {
 

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "runtime/core/mixed_precision.h"
-#include "runtime/nested.h"
+#include "accel/nested.h"
+#include "accel/options.h"
 #include "runtime/parallel/strategy.h"
 #include "runtime/precision/autocast.h"
 

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <unordered_set>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/precision/autocast_use.h"
 
 namespace accel {

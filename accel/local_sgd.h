@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/parallel/sync_scope.h"
 
 namespace accel {

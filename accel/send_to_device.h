@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/nested.h"
+#include "accel/nested.h"
 
 namespace accel {
 

@@ -1,4 +1,4 @@
-#include "runtime/profile.h"
+#include "accel/profile.h"
 
 #include <ATen/DeviceAccelerator.h>
 #include <ATen/record_function.h>
@@ -12,6 +12,8 @@
 #include <set>
 #include <stdexcept>
 #include <utility>
+
+#include "runtime/core/profile_schedule.h"
 
 namespace accel {
 namespace {

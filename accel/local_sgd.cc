@@ -1,4 +1,4 @@
-#include "runtime/local_sgd.h"
+#include "accel/local_sgd.h"
 
 #include <exception>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "runtime/accelerator.h"
+#include "accel/accelerator.h"
 #include "runtime/checkpoint/durable_file.h"
 #include "runtime/checkpoint/tensor_file.h"
 #include "runtime/checkpoint/weights.h"

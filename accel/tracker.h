@@ -1,0 +1,72 @@
+// Trackers: where a run's numbers go. For AcceleratorOptions::log_with,
+// Accelerator::init_trackers() and Accelerator::log(). Needs nothing of LibTorch.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace accel {
+
+// A number, a truth value or a text.
+class TrackedValue {
+ public:
+  using Variant = std::variant<bool, std::int64_t, double, std::string>;
+
+  TrackedValue(bool value) : value_(value) {}
+  template <std::integral Integer>
+  TrackedValue(Integer value) : value_(static_cast<std::int64_t>(value)) {}
+  template <std::floating_point Float>
+  TrackedValue(Float value) : value_(static_cast<double>(value)) {}
+  TrackedValue(const char* text) : value_(std::string(text)) {}
+  TrackedValue(std::string text) : value_(std::move(text)) {}
+
+  const Variant& get() const { return value_; }
+
+ private:
+  Variant value_;
+};
+
+// What a run reports: values by name.
+using TrackedValues = std::map<std::string, TrackedValue>;
+
+// A destination of a run's values: TensorBoard, a file, or a service through a class of the user's.
+// Called on the main process only, from the training thread, in the order of the methods below. An
+// exception of a method loses the values of that call and does not reach the training loop
+// (docs/decisions/0020).
+class Tracker {
+ public:
+  virtual ~Tracker() = default;
+
+  // The name by which Accelerator::get_tracker() finds it.
+  virtual std::string name() const = 0;
+
+  // Called once, before anything is logged.
+  virtual void store_init_configuration(const TrackedValues& config) = 0;
+  // Logs values of one step, or of the run as a whole if `step` is std::nullopt.
+  virtual void log(const TrackedValues& values, std::optional<std::int64_t> step) = 0;
+  // Ends the run. Nothing is logged after it.
+  virtual void finish() = 0;
+};
+
+// One of the trackers that a run reports to: "tensorboard", "jsonl", or an object of one's own.
+class TrackerChoice {
+ public:
+  TrackerChoice(const char* name) : choice_(std::string(name)) {}
+  TrackerChoice(std::string name) : choice_(std::move(name)) {}
+  template <typename Own>
+  TrackerChoice(std::shared_ptr<Own> tracker)
+      : choice_(std::shared_ptr<Tracker>(std::move(tracker))) {}
+
+  const std::variant<std::string, std::shared_ptr<Tracker>>& get() const { return choice_; }
+
+ private:
+  std::variant<std::string, std::shared_ptr<Tracker>> choice_;
+};
+
+}  // namespace accel
