@@ -1,148 +1,227 @@
 #include "accel/accelerator.h"
 
 #include <ATen/DeviceAccelerator.h>
-#include <torch/nn/utils/clip_grad.h>
-#include <torch/types.h>
 
-#include <stdexcept>
+#include <filesystem>
+#include <sstream>
+#include <utility>
 
+#include "runtime/checkpoint/checkpointer.h"
+#include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/tensor_file.h"
+#include "runtime/checkpoint/weights.h"
 #include "runtime/core/mixed_precision.h"
-#include "runtime/distinct.h"
-#include "runtime/generator_state.h"
-#include "runtime/parallel/data_parallel.h"
+#include "runtime/process/process_state.h"
+#include "runtime/step/training_step.h"
+#include "runtime/tracking/tracker_set.h"
 
 namespace accel {
+namespace {
+
+AcceleratorOptions in_force(AcceleratorOptions options, const ProcessState& process) {
+  const Environment& environment = process.environment;
+  options.cpu = process.cpu;
+  options.mixed_precision = choose_precision(options.mixed_precision, environment.mixed_precision);
+  options.gradient_accumulation.num_steps =
+      environment.gradient_accumulation_steps.value_or(options.gradient_accumulation.num_steps);
+  options.debug = options.debug || environment.debug;
+  return options;
+}
+
+}  // namespace
+
+// In the order in which they need one another: the process's state goes last.
+struct Accelerator::Parts {
+  explicit Parts(const AcceleratorOptions& given)
+      : process(ProcessState::acquire(given.cpu, given.timeout)),
+        options(in_force(given, *process)),
+        processes(process, options.debug),
+        collectives(processes),
+        trackers(options.log_with, process->environment.rank == 0),
+        checkpoints(process, options.project),
+        step(process, options, checkpoints),
+        preparation(process, processes, options, step, checkpoints) {
+    checkpoints.set_accumulation(step.window());
+    checkpoints.set_scaler(step.scaler());
+  }
+
+  std::shared_ptr<ProcessState> process;
+  AcceleratorOptions options;
+  ProcessControl processes;
+  Collectives collectives;
+  TrackerSet trackers;
+  Checkpointer checkpoints;
+  TrainingStep step;
+  Preparation preparation;
+};
 
 Accelerator::Accelerator(const AcceleratorOptions& options)
-    : Collectives(ProcessState::acquire(options.cpu, options.timeout), options.debug),
-      Reporting(options.log_with, options.project.log_folder(), process_index(),
-                device().is_cuda()),
-      options_(options),
-      precision_{state_->device.type(),
-                 choose_precision(options.mixed_precision, state_->environment.mixed_precision)},
-      transfer_(std::make_shared<DeviceTransfer>(
-          options.device_placement ? std::optional(device()) : std::nullopt, options.pin_memory,
-          options.non_blocking)),
-      checkpointer_(std::make_shared<Checkpointer>(state_, options.project)),
-      parameter_check_(std::make_shared<ParameterCheck>(
-          options.parameter_check, options.debug || state_->environment.debug)) {
-  GradientAccumulation accumulation = options.gradient_accumulation;
-  accumulation.num_steps =
-      state_->environment.gradient_accumulation_steps.value_or(accumulation.num_steps);
-  // Optimizers hold it, and with it the world of this process, as all that is prepared does.
-  accumulation_ = std::shared_ptr<Accumulation>(
-      new Accumulation(accumulation), [state = state_](Accumulation* counted) { delete counted; });
-  options_.cpu = state_->cpu;
-  options_.mixed_precision = mixed_precision();
-  options_.gradient_accumulation = accumulation;
-  options_.debug = options.debug || state_->environment.debug;
-  if (mixed_precision() == MixedPrecision::kFp16) {
-    scaler_ = std::make_shared<GradScaler>(options.loss_scaling);
-  }
-  checkpointer_->set_accumulation(accumulation_);
-  checkpointer_->set_scaler(scaler_);
+    : parts_(std::make_shared<Parts>(options)) {}
+
+const ProcessControl& Accelerator::processes() const { return parts_->processes; }
+const Collectives& Accelerator::collectives() const { return parts_->collectives; }
+Preparation& Accelerator::preparation() const { return parts_->preparation; }
+
+const AcceleratorOptions& Accelerator::options() const { return parts_->options; }
+void Accelerator::set_even_batches(bool even) { parts_->options.even_batches = even; }
+const std::string& Accelerator::project_dir() const { return options().project.project_dir; }
+const std::string& Accelerator::logging_dir() const { return options().project.log_folder(); }
+
+// ---- Processes ----
+
+void Accelerator::set_seed(std::uint64_t seed, bool device_specific) const {
+  processes().set_seed(seed, device_specific);
 }
 
-std::shared_ptr<ParallelStrategy> Accelerator::parallelize(
-    std::shared_ptr<torch::nn::Module> module, const PrepareOptions& options) {
-  if (options.device_placement.value_or(options_.device_placement)) module->to(device());
-  checkpointer_->add_model(module);
-  if (!use_distributed() || options.evaluation_mode) return nullptr;
-  auto strategy = state_->models.find(*module);
-  if (strategy == nullptr) strategy = make_data_parallel(std::move(module), state_->communicator);
-  const auto operation = begin_operation("prepare");
-  strategy->prepare(options_.data_parallel);
-  state_->models.add(strategy, checkpointer_.get());
-  parameter_check_->add_model(strategy->module(), strategy);
-  // Whoever holds the model holds the world in which it is reduced.
-  struct Held {
-    std::shared_ptr<ProcessState> state;
-    std::shared_ptr<ParallelStrategy> strategy;
-  };
-  const auto held = std::make_shared<Held>(Held{state_, strategy});
-  return {held, strategy.get()};
+std::unique_ptr<ProgressMeter> Accelerator::progress_meter(std::string label,
+                                                           std::optional<std::size_t> total) const {
+  if (!is_local_main_process()) return nullptr;
+  return std::make_unique<ProgressMeter>(std::move(label), total,
+                                         parts_->process->environment.terminal_columns);
 }
 
-// Every rank draws, so that their generators stay in step, and rank 0's number counts.
-LoaderContext Accelerator::bind_loader() {
-  const bool seedable = options_.use_seedable_sampler || options_.data_seed;
-  auto seed = static_cast<std::int64_t>(seedable ? options_.data_seed.value_or(initial_seed())
-                                                 : draw_seed());
-  if (use_distributed()) {
-    const auto operation = begin_operation("prepare");
-    seed = state_->communicator->broadcast_number(seed);
-  }
-  return {.prepared = true,
-          .num_processes = static_cast<std::size_t>(num_processes()),
-          .process_index = static_cast<std::size_t>(process_index()),
-          .split_batches = options_.split_batches,
-          .even_batches = options_.even_batches,
-          .dispatch_batches = options_.dispatch_batches,
-          .seed = static_cast<std::uint64_t>(seed),
-          .transfer = transfer_,
-          .active = {state_, state_->loaders.get()},  // Which holds the world as well.
-          .communicator = state_->communicator,
-          .before_epoch = generator_synchronization()};
+// ---- Collectives ----
+
+std::vector<std::string> Accelerator::gather_object(const std::vector<std::string>& objects) const {
+  return collectives().gather_object(objects);
+}
+std::string Accelerator::broadcast_object(const std::string& object, int from_process) const {
+  return collectives().broadcast_object(object, from_process);
 }
 
-// What begins an epoch of a prepared loader; empty without any of rng_types.
-std::function<void()> Accelerator::generator_synchronization() const {
-  std::vector<c10::Device> devices;
-  if (options_.rng_types.torch) devices.push_back(c10::kCPU);
-  if (options_.rng_types.cuda && device().is_cuda()) devices.push_back(device());
-  if (!use_distributed() || devices.empty()) return {};
-  return [state = state_, devices] {
-    if (state->uneven_inputs != nullptr) {
-      throw std::logic_error(
-          "with rng_types a loop over a prepared loader cannot begin inside of "
-          "join_uneven_inputs(): it would wait for processes that have ended");
-    }
-    const OperationScope operation(state->communicator.get(),
-                                   "the begin of a loop, with rng_types,");
-    synchronize_generators(*state->communicator, state->device, devices);
-  };
-}
+// ---- Preparing ----
 
 void Accelerator::free_memory() {
-  checkpointer_->clear();
-  state_->models.release(checkpointer_.get());
-  parameter_check_->clear();
-  if (scaler_ != nullptr) scaler_->clear();
-  accumulation_->set_state({});
+  parts_->checkpoints.clear();
+  parts_->process->models.release(&parts_->checkpoints);
+  parts_->step.clear();
   if (device().is_cuda()) at::accelerator::emptyCache();
 }
 
-double Accelerator::clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm,
+// ---- The step ----
+
+AccumulationScope Accelerator::begin_batch(Modules modules, Strategies strategies) {
+  return parts_->step.begin_batch(std::move(modules), std::move(strategies));
+}
+void Accelerator::backward(const at::Tensor& loss, const BackwardOptions& options) {
+  parts_->step.backward(loss, options);
+}
+bool Accelerator::sync_gradients() const { return parts_->step.sync_gradients(); }
+void Accelerator::set_sync_gradients(bool sync) { parts_->step.set_sync_gradients(sync); }
+int Accelerator::gradient_accumulation_steps() const {
+  return parts_->step.window()->options().num_steps;
+}
+void Accelerator::set_gradient_accumulation_steps(int steps) {
+  parts_->step.window()->set_num_steps(steps);
+}
+double Accelerator::clip_grad_norm_(const std::vector<at::Tensor>& parameters, double max_norm,
                                     double norm_type) {
-  if (GradScaler* scaler = unscaling()) scaler->unscale_owners(parameters);
-  return torch::nn::utils::clip_grad_norm_(distinct(parameters), max_norm, norm_type);
+  return parts_->step.clip_grad_norm(parameters, max_norm, norm_type);
+}
+void Accelerator::clip_grad_value_(const std::vector<at::Tensor>& parameters, double clip_value) {
+  parts_->step.clip_grad_value(parameters, clip_value);
+}
+AutocastScope Accelerator::autocast(const AutocastOptions& options) const {
+  const ForwardPrecision& precision = preparation().precision();
+  return AutocastScope(precision.device, precision.precision, options);
+}
+void Accelerator::unscale_gradients() { parts_->step.unscale(); }
+void Accelerator::unscale(const torch::optim::Optimizer& optimizer) {
+  parts_->step.unscale(optimizer);
+}
+bool Accelerator::optimizer_step_was_skipped() const { return parts_->step.was_skipped(); }
+void Accelerator::join_uneven_inputs(const std::function<void()>& body,
+                                     const JoinOptions& options) {
+  parts_->step.join_uneven_inputs(body, options);
 }
 
-void Accelerator::clip_grad_value_(const std::vector<torch::Tensor>& parameters,
-                                   double clip_value) {
-  if (GradScaler* scaler = unscaling()) scaler->unscale_owners(parameters);
-  torch::nn::utils::clip_grad_value_(parameters, clip_value);
+// ---- Saving and loading ----
+
+Accelerator::StateDict Accelerator::state_dict_of(const torch::nn::Module& module) {
+  StateDict state("Tensor");
+  for (auto& [name, tensor] : state_of(module)) state.insert(name, tensor);
+  return state;
 }
 
-// One for each scheduler, however often it is prepared.
-std::shared_ptr<AnyTorchScheduler> Accelerator::follower_of(
-    const std::shared_ptr<torch::optim::LRScheduler>& scheduler) {
-  for (const auto& prepared : checkpointer_->schedulers()) {
-    auto follower = std::dynamic_pointer_cast<AnyTorchScheduler>(prepared);
-    if (follower != nullptr && follower->follows(scheduler.get())) return follower;
-  }
-  auto follower =
-      std::make_shared<AnyTorchScheduler>(scheduler, scheduler_options(), accumulation_, scaler_);
-  checkpointer_->add_scheduler(follower);
-  return follower;
+void Accelerator::save_bytes(const std::string& path, const SaveOptions& options,
+                             const std::function<void(std::ostream&)>& write) const {
+  const auto save = [&] {
+    std::ostringstream out;
+    write(out);
+    const std::string bytes = std::move(out).str();
+    replace_durably(path, {bytes});
+  };
+  options.save_on_each_node ? (void)on_local_main_process(save) : (void)on_main_process(save);
 }
 
-SchedulerOptions Accelerator::scheduler_options() const {
-  return {.step_with_optimizer = options_.step_scheduler_with_optimizer,
-          .unit = options_.scheduler_unit,
-          .split_batches = options_.split_batches,
-          .data_parallel_size = num_processes(),
-          .adjust_scheduler = options_.gradient_accumulation.adjust_scheduler};
+void Accelerator::save_module(const torch::nn::Module& module, const std::string& folder,
+                              ByteSize max_size) const {
+  const auto operation = processes().begin_operation("save_model");
+  parts_->checkpoints.on_main([&] { save_weights(module, folder, max_size); });
+}
+
+void Accelerator::load_module(torch::nn::Module& module, const std::string& path,
+                              bool strict) const {
+  const auto operation = processes().begin_operation("load_checkpoint_in_model");
+  parts_->checkpoints.on_every_rank([&] { WeightsLoad(module, path, strict).run(); });
+}
+
+void Accelerator::add_checkpointed(ArchiveWriter save, ArchiveReader load) {
+  parts_->checkpoints.add_object({std::move(save), std::move(load)});
+}
+void Accelerator::register_save_state_pre_hook(CheckpointHook hook) {
+  parts_->checkpoints.add_save_hook(std::move(hook));
+}
+void Accelerator::register_load_state_pre_hook(CheckpointHook hook) {
+  parts_->checkpoints.add_load_hook(std::move(hook));
+}
+
+void Accelerator::save_state(const std::string& folder) {
+  const auto operation = processes().begin_operation("save_state");
+  parts_->step.prepare_save();
+  parts_->checkpoints.save(folder);
+}
+
+void Accelerator::wait_for_save() {
+  const auto operation = processes().begin_operation("wait_for_save");
+  parts_->checkpoints.wait();
+}
+
+void Accelerator::load_state(const std::string& folder) {
+  const auto operation = processes().begin_operation("load_state");
+  parts_->checkpoints.load(folder, /*required=*/true);
+}
+
+bool Accelerator::resume_from_newest() {
+  const auto operation = processes().begin_operation("resume_from_newest");
+  const bool resumed = parts_->checkpoints.load("", /*required=*/false);
+  parts_->checkpoints.expect_saves();
+  return resumed;
+}
+
+std::uint64_t Accelerator::save_iteration() const { return parts_->checkpoints.next_iteration(); }
+void Accelerator::set_save_iteration(std::uint64_t iteration) {
+  parts_->checkpoints.set_next_iteration(iteration);
+}
+
+// ---- Reporting ----
+
+void Accelerator::init_trackers(const std::string& project_name, const TrackedValues& config) {
+  const std::filesystem::path folder(logging_dir());
+  parts_->trackers.start(folder.empty() ? folder : folder / project_name, config);
+}
+void Accelerator::log(const TrackedValues& values, std::optional<std::int64_t> step) {
+  parts_->trackers.log(values, step);
+}
+Tracker& Accelerator::get_tracker(const std::string& name) const {
+  return parts_->trackers.get(name);
+}
+Profile Accelerator::profile(ProfileOptions options) const {
+  return Profile(std::move(options), process_index(), device().is_cuda());
+}
+void Accelerator::end_training() {
+  wait_for_save();
+  parts_->trackers.finish();
 }
 
 }  // namespace accel

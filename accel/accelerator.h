@@ -1,5 +1,9 @@
 // accel::Accelerator: a LibTorch training loop that runs on one process or many.
 //
+//   #include <torch/torch.h>
+//   #include "accel/accelerator.h"
+//   #include "accel/data_loader.h"
+//
 //   accel::Accelerator accelerator;
 //   auto [model, optimizer, loader] = accelerator.prepare(net, std::move(sgd), train_loader);
 //   for (auto& batch : loader) {
@@ -8,119 +12,201 @@
 //     accelerator.backward(loss);
 //     optimizer.step();
 //   }
+//
+// This header includes little of LibTorch, so that it compiles fast. A program includes what it
+// uses: torch/torch.h or parts of it, accel/data_loader.h to make loaders, accel/save.h for save().
 #pragma once
 
-#include <torch/nn/module.h>
-#include <torch/nn/pimpl.h>
-#include <torch/optim/optimizer.h>
+#include <ATen/core/Tensor.h>
 #include <torch/ordered_dict.h>
-#include <torch/serialize.h>
 
-#include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <iostream>
 #include <memory>
-#include <sstream>
+#include <optional>
 #include <string>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "accel/data_loader.h"
 #include "accel/model.h"
-#include "accel/optimizer.h"
 #include "accel/options.h"
-#include "accel/scheduler.h"
+#include "accel/profile.h"
+#include "accel/progress.h"
 #include "accel/send_to_device.h"
-#include "runtime/accumulation_scope.h"
-#include "runtime/checkpoint/checkpointer.h"
-#include "runtime/collectives.h"
-#include "runtime/core/accumulation.h"
+#include "accel/tracker.h"
 #include "runtime/core/weight_shards.h"
-#include "runtime/parallel/parameter_check.h"
-#include "runtime/parallel/sync_scope.h"
-#include "runtime/precision/autocast.h"
-#include "runtime/precision/grad_scaler.h"
-#include "runtime/prepare_traits.h"
-#include "runtime/reporting.h"
+#include "runtime/prepare/archive_writer.h"
+#include "runtime/prepare/preparation.h"
+#include "runtime/process/collectives.h"
+#include "runtime/process/process_control.h"
+#include "runtime/process/split.h"
+#include "runtime/step/accumulation_scope.h"
+#include "runtime/step/gradient_sync_scope.h"
 
 namespace accel {
 
-// A holder: copies, and further Accelerators of the process, share one world. Methods marked
-// "collective" are called by all ranks in the same order, and throw CommunicationError if a peer is
-// lost. Use it from one thread. See runtime/process_control.h, runtime/collectives.h and
-// runtime/reporting.h for its other methods.
-class Accelerator : public Collectives, public Reporting {
+// A holder: copies are the same Accelerator, and all Accelerators of a process share one world. Use
+// it from one thread. Methods marked "collective" are called by all ranks in the same order. They
+// throw CommunicationError, which names the ranks that are missing, if a peer stays away longer
+// than AcceleratorOptions::timeout or, on the CPU, is lost; on a GPU NCCL's watchdog may end this
+// process instead.
+class Accelerator {
  public:
-  // Takes rank, world size and addresses from the environment (accel's or torchrun's; none: one
-  // process), chooses the device, and joins the other ranks (collective). Throws
+  // Takes rank, world size and addresses from the environment (accel's or torchrun's; without
+  // either, one process), chooses the device, and joins the other ranks. Collective. Throws
   // std::invalid_argument for a bad environment, CommunicationError if the world cannot be joined,
   // std::runtime_error if there is a GPU but the CUDA part cannot be loaded.
   explicit Accelerator(const AcceleratorOptions& options = {});
 
-  // What holds: the options that were given, with what the environment says instead.
-  const AcceleratorOptions& options() const { return options_; }
-  // For the loaders that are prepared from now on.
-  void set_even_batches(bool even) { options_.even_batches = even; }
-  // Where checkpoints go, and what trackers write: AcceleratorOptions::project.
-  const std::string& project_dir() const { return options_.project.project_dir; }
-  const std::string& logging_dir() const { return options_.project.log_folder(); }
+  // The options in force: as given, but for what the environment overrides.
+  const AcceleratorOptions& options() const;
+  void set_even_batches(bool even);  // For loaders that are prepared from now on.
+  const std::string& project_dir() const;
+  const std::string& logging_dir() const;
+  MixedPrecision mixed_precision() const { return options().mixed_precision; }
 
-  // Modules (a TORCH_MODULE holder or a shared_ptr), optimizers (an rvalue, or a shared_ptr),
-  // Schedulers, LibTorch's schedulers (of a prepared optimizer; see accel/scheduler.h)
-  // and loaders of make_data_loader(), ready for the world, in the order given: one alone, several
-  // as a tuple. A module is moved to the device, parameters and buffers become rank
-  // 0's, and backward() reduces its gradients, until free_memory() and whoever keeps the result; a
-  // loader yields this process's share. What prepare() has made comes back as it is, as others do.
+  // ---- Processes --------------------------------------------------------------------------------
+  int num_processes() const { return processes().num_processes(); }
+  int process_index() const { return processes().process_index(); }
+  int local_process_index() const { return processes().local_process_index(); }
+  bool is_main_process() const { return process_index() == 0; }
+  bool is_local_main_process() const { return local_process_index() == 0; }
+  bool is_last_process() const { return process_index() == num_processes() - 1; }
+  bool use_distributed() const { return num_processes() > 1; }
+  c10::Device device() const { return processes().device(); }
+
+  // Returns when every rank has called it. Collective: one barrier.
+  void wait_for_everyone() const { processes().wait_for_everyone(); }
+
+  // Call `body` on the main process (of the job; of each machine) and then on the others, as for a
+  // data set that the first one downloads. Return what `body` returns. If it throws on a first
+  // process, the others throw std::runtime_error with that text and do not begin. Collective: two
+  // all-gathers.
+  auto main_process_first(auto&& body) const { return processes().main_first(body); }
+  auto local_main_process_first(auto&& body) const { return processes().local_main_first(body); }
+  // Call `body` on one process only. The others do not wait; for them a result is std::nullopt. If
+  // `body` throws and this process leaves, the others' next collective names it and the text.
+  auto on_main_process(auto&& body) const { return processes().on_main(body); }
+  auto on_local_main_process(auto&& body) const { return processes().on_local_main(body); }
+  auto on_last_process(auto&& body) const { return processes().on_last(body); }
+  auto on_process(int index, auto&& body) const { return processes().on(index, body); }
+  auto on_local_process(int index, auto&& body) const { return processes().on_local(index, body); }
+
+  // Prints the arguments and a line end to standard output, on each machine's main process.
+  void print(const auto&... args) const {
+    if (is_local_main_process()) ((std::cout << ... << args) << std::endl);
+  }
+  // Shows progress through `range`, which outlives the loop, on standard error of each machine's
+  // main process: a bar, or in a log file a line every 30 s. A range without a size is only
+  // counted.
+  template <typename Range>
+  ProgressRange<Range> progress(Range& range, std::string label = "") const {
+    return ProgressRange<Range>(range, progress_meter(std::move(label), length_of(range)));
+  }
+
+  // Returns this process's part of a tensor's rows, a vector's items, or of several of one length
+  // in a map, pair or tuple: consecutive parts, longer ones first. `apply_padding` repeats the last
+  // item until all parts are as long. Throws std::invalid_argument if lengths differ.
+  auto split_between_processes(const auto& value, bool apply_padding = false) const {
+    return split_between(num_processes(), process_index(), value, apply_padding);
+  }
+
+  // A flag that any rank raises. check_trigger() returns whether one has, and lowers it everywhere.
+  // Collective: the check, one all-gather.
+  void set_trigger() { processes().set_trigger(); }
+  bool check_trigger() { return processes().check_trigger(); }
+
+  // Seeds torch's generators of the CPU and all GPUs; `device_specific` adds process_index().
+  void set_seed(std::uint64_t seed, bool device_specific = false) const;
+  // Copies rank 0's generators of the CPU and of device() to every rank. Collective: one broadcast.
+  void synchronize_rng_states() const { processes().synchronize_rng_states(); }
+
+  // ---- Collectives ------------------------------------------------------------------------------
+  // Take a tensor or a structure of tensors (accel/nested.h), built alike on all ranks, and return
+  // the same type. With AcceleratorOptions::debug they throw DistributedOperationError, with a
+  // table of what each rank brings, where the ranks do not fit together.
+
+  // [d0, ...] on each rank gives [N * d0, ...] in rank order; 0-dim gives [N]. The shape is the
+  // same on all ranks. One process: unchanged. Collective: one all-gather for each tensor.
+  auto gather(const nested_tensors auto& value) const { return collectives().gather(value); }
+  // gather() without the samples that even_batches repeated at the end of the loader that is being
+  // iterated. Cuts only tensors with one row per sample; batches that differ in size, as a batch
+  // sampler's, keep what pad_across_processes() added. Several values give a tuple. Of strings:
+  // gather_object(), cut likewise if they are one per sample.
+  auto gather_for_metrics(const auto&... values) const {
+    return collectives().gather_for_metrics(values...);
+  }
+  // Elementwise over the ranks, for tensors of one shape and dtype; the results are new tensors.
+  // kNone copies. Throws std::invalid_argument for the mean of integers over several processes.
+  // Collective: one all-reduce for each tensor.
+  auto reduce(const nested_tensors auto& value, Reduction reduction = torch::kSum) const {
+    return collectives().reduce(value, reduction);
+  }
+  // Copies `from_process`'s tensors, of one shape and dtype on all ranks. Throws
+  // std::invalid_argument if there is no such process. Collective: one broadcast per 25 MiB of a
+  // dtype.
+  auto broadcast(const nested_tensors auto& value, int from_process = 0) const {
+    return collectives().broadcast(value, from_process);
+  }
+  // Pads each tensor in one dimension to the longest of all ranks; one without that dimension is
+  // unchanged. Collective: one all-reduce in all.
+  auto pad_across_processes(const nested_tensors auto& value,
+                            const PadOptions& options = {}) const {
+    return collectives().pad(value, options);
+  }
+  // All ranks' objects, any bytes and any number of them, in rank order (two all-gathers);
+  // `from_process`'s object, which throws as broadcast() does (two broadcasts).
+  std::vector<std::string> gather_object(const std::vector<std::string>& objects) const;
+  std::string broadcast_object(const std::string& object, int from_process = 0) const;
+
+  // ---- Preparing --------------------------------------------------------------------------------
+
+  // Prepares modules (a TORCH_MODULE holder or a shared_ptr), optimizers (an rvalue, or a
+  // shared_ptr), Schedulers, LibTorch's schedulers (of a prepared optimizer) and loaders of
+  // make_data_loader(). Returns one object alone, several as a tuple in the order given. A module
+  // is moved to the device, its parameters and buffers become rank 0's, and backward() reduces its
+  // gradients until free_memory() and as long as the result is kept. A loader yields this process's
+  // share. Other objects, and prepared ones, are returned unchanged.
   //
-  // Collective, one object after the other: for a module one all-gather, and the broadcast of its
-  // parameters and buffers (one per 25 MiB of a dtype); for a loader one broadcast; nothing for
-  // optimizers and schedulers, nor for what prepare() has made. Throws std::invalid_argument if
-  // another rank's module is another one.
+  // Collective, one object after the other: for a module one all-gather, and one broadcast per 25
+  // MiB of a dtype; for a loader one broadcast; for others nothing. Throws std::invalid_argument if
+  // the ranks' modules differ.
   template <typename T>
   auto prepare(T&& object) {
-    return prepare_one(std::forward<T>(object));
+    return preparation().prepare(std::forward<T>(object));
   }
-  template <typename First, typename Second, typename... Rest>
-  auto prepare(First&& first, Second&& second, Rest&&... rest) {
-    return std::tuple{prepare_one(std::forward<First>(first)),
-                      prepare_one(std::forward<Second>(second)),
-                      prepare_one(std::forward<Rest>(rest))...};
+  auto prepare(auto&& first, auto&& second, auto&&... rest) {
+    return std::tuple{prepare(std::forward<decltype(first)>(first)),
+                      prepare(std::forward<decltype(second)>(second)),
+                      prepare(std::forward<decltype(rest)>(rest))...};
   }
-
-  template <module_holder Holder>
-  Model<Holder> prepare_model(const Holder& model, const PrepareOptions& options = {}) {
-    return Model<Holder>(model, parallelize(module_of(not_null(model)), options), precision_);
+  auto prepare_model(const module_holder auto& model, const PrepareOptions& options = {}) {
+    return preparation().prepare_model(model, options);
   }
-
-  // Forgets all that was prepared and registered schedulers, and begins to count the steps of
-  // accumulation anew, for another training in the same process; what was prepared goes when its
-  // holders do.
+  // Forgets what was prepared, and restarts the count of accumulation, for another training in the
+  // same process. Prepared objects die with their last holder.
   void free_memory();
-
-  // `loader`, whose loops pass over their first `steps` batches (accel::skip_first_batches()).
-  template <typename Dataset, typename Sampler>
-  DataLoader<Dataset, Sampler> skip_first_batches(const DataLoader<Dataset, Sampler>& loader,
-                                                  std::size_t steps) const {
-    return accel::skip_first_batches(loader, steps);
+  // Returns `loader`, whose loops skip their first `steps` batches.
+  auto skip_first_batches(const auto& loader, std::size_t steps) const {
+    return loader.skipping(steps);
   }
+  // Returns the module that prepare() was given.
+  auto unwrap_model(const auto& model) const { return model.unwrap(); }
 
-  // The module that prepare() was given.
-  template <typename Holder>
-  Holder unwrap_model(const Model<Holder>& model) const {
-    return model.unwrap();
-  }
+  // ---- The step: runtime/step/training_step.h ---------------------------------------------------
 
-  // The backward pass from a scalar `loss`, divided by the accumulation steps, and scaled in fp16.
-  // Gradients of prepared models are the mean over all ranks when it returns, and add up until they
-  // are zeroed. Collective for the models that the loss depends on. Throws std::runtime_error,
-  // naming them, if parameters took no part and find_unused_parameters is off; CommunicationError
-  // if a peer is lost; std::logic_error if a prepared model ran outside of autocast. After an error
-  // zero the gradients; then backward() may be called again.
-  void backward(const torch::Tensor& loss, const BackwardOptions& options = {});
+  // Makes the backward pass from a scalar `loss`, divided by the accumulation steps, and scaled in
+  // fp16. Gradients of prepared models are then the mean over all ranks; they add up until they are
+  // zeroed. Collective for the models that the loss depends on. Throws std::runtime_error that
+  // names parameters which took no part, if find_unused_parameters is off; CommunicationError if a
+  // peer is lost; std::logic_error if a prepared model ran outside of autocast. After an error,
+  // zero the gradients before the next call.
+  void backward(const at::Tensor& loss, const BackwardOptions& options = {});
 
-  // Begins a batch of gradient accumulation, which lasts as long as the scope that is returned:
+  // Begins a batch of gradient accumulation, which lasts as long as the returned scope:
   //
   //   for (auto& batch : loader) {
   //     auto step = accelerator.accumulate(model);
@@ -129,264 +215,173 @@ class Accelerator : public Collectives, public Reporting {
   //     optimizer.zero_grad();
   //   }
   //
-  // backward() divides the loss by the number of batches in the window and reduces gradients only
-  // where the window ends; step() and zero_grad() do nothing before that. At the end of a short
-  // window the gradients so far are scaled up here, so that all its batches count alike. Others of
-  // the models may follow in the same step of a prepared loader: it is one batch.
+  // backward() divides the loss by the batches of the window, and reduces gradients only at the end
+  // of the window; step() and zero_grad() do nothing before it. At the end of a short window
+  // gradients are scaled up, so that all its batches count alike. Further models in the same step
+  // of a prepared loader are in the same batch.
   template <typename... Holders>
   [[nodiscard]] AccumulationScope accumulate(const Model<Holders>&... models) {
     return begin_batch({module_of(models.unwrap())...}, {models.strategy()...});
   }
-
   // While the scope lives, backward() leaves this process's own gradients in the models.
   template <typename... Holders>
-  [[nodiscard]] SyncScope no_sync(const Model<Holders>&... models) {
-    return SyncScope({models.strategy()...});
+  [[nodiscard]] GradientSyncScope no_sync(const Model<Holders>&... models) {
+    return {GradientSync::kOff, {models.strategy()...}};
   }
-
-  // While the scope lives, backward() reduces the gradients of these models, also those that it
-  // left there under accumulate() or no_sync() and whatever these say now.
+  // While the scope lives, backward() reduces the gradients of the models, and those that it left
+  // there before, in spite of accumulate() and no_sync().
   template <typename... Holders>
-  [[nodiscard]] SyncScope trigger_sync_in_backward(const Model<Holders>&... models) {
-    return SyncScope({models.strategy()...}, Sync::kForced);
+  [[nodiscard]] GradientSyncScope trigger_sync_in_backward(const Model<Holders>&... models) {
+    return {GradientSync::kForced, {models.strategy()...}};
   }
 
-  // Runs `body`, a training loop in which processes may have different numbers of batches: those
-  // that have ended take part in the others' backward passes, with gradients of zero, until all
-  // have. Gradients are means over all processes throughout, as upstream's. Then parameters,
-  // buffers, the state of prepared optimizers, the steps of schedulers and of accumulation and the
-  // loss scale become those of a process that ended last. A loss depends on one prepared
-  // model; other collectives throw std::logic_error meanwhile. Throws std::invalid_argument for a
-  // static_graph, and what `body` throws. Collective: one all-gather before each backward pass, and
-  // at the end the broadcast of what was named.
+  // Whether the last batch that was begun ends its window, so that optimizers step; true without
+  // accumulate(). Set it before backward(), which reduces if it is true; the next batch resets it.
+  // After backward() it is too late: step() throws std::logic_error for gradients not reduced.
+  bool sync_gradients() const;
+  void set_sync_gradients(bool sync);
+  int gradient_accumulation_steps() const;
+  void set_gradient_accumulation_steps(int steps);  // At least 1; from the next batch on.
+
+  // Scale the gradients of `parameters` down to a total norm, or clip them to +-clip_value, after
+  // backward(). The first returns the norm before; it is not finite where fp16 gradients
+  // overflowed. In fp16 they first unscale the gradients of these parameters' optimizers, and throw
+  // std::logic_error unless sync_gradients().
+  double clip_grad_norm_(const std::vector<at::Tensor>& parameters, double max_norm,
+                         double norm_type = 2);
+  void clip_grad_value_(const std::vector<at::Tensor>& parameters, double clip_value);
+
+  // While the scope lives, this thread computes in mixed_precision(), for losses and other things
+  // outside of prepared models. Does nothing in kNo.
+  [[nodiscard]] AutocastScope autocast(const AutocastOptions& options = {}) const;
+  // In fp16: divide the gradients of all optimizers, or of one, by the loss scale, once after each
+  // backward pass. step() and clipping do so by themselves. Throw as clipping does.
+  void unscale_gradients();
+  void unscale_gradients(const auto& optimizer) { unscale(*optimizer); }
+  // Whether the last step of any optimizer was skipped because gradients had overflowed.
+  bool optimizer_step_was_skipped() const;
+
+  // Runs `body`, a training loop in which processes may have different numbers of batches. Those
+  // that have ended take part in the others' backward passes with gradients of zero, so gradients
+  // are means over all processes throughout. At the end parameters, buffers, the state of prepared
+  // optimizers, the steps of schedulers and accumulation and the loss scale become those of a
+  // process that ended last. A loss may depend on one prepared model; other collectives throw
+  // std::logic_error meanwhile. Throws std::invalid_argument for a static_graph, and what `body`
+  // throws. Collective: one all-gather before each backward pass, broadcasts at the end.
   void join_uneven_inputs(const std::function<void()>& body, const JoinOptions& options = {});
 
-  // Whether the batch begun last ends its window, that is, whether optimizers step. True without
-  // accumulate(). Set it before backward(), which then reduces if it is true, up to the next batch;
-  // after it step() throws std::logic_error for what was not reduced. Batches weigh as before.
-  bool sync_gradients() const { return accumulation_->sync_gradients(); }
-  void set_sync_gradients(bool sync);
-  // Scales the gradients of `parameters` down to `max_norm` in all, or cuts them to +-clip_value.
-  // For after backward(), where sync_gradients(). The first returns the norm before, which is not
-  // finite where fp16 gradients overflowed. In fp16 the gradients of these parameters' optimizers
-  // are unscaled first; std::logic_error where not sync_gradients().
-  double clip_grad_norm_(const std::vector<torch::Tensor>& parameters, double max_norm,
-                         double norm_type = 2);
-  void clip_grad_value_(const std::vector<torch::Tensor>& parameters, double clip_value);
+  // ---- Saving and loading: docs/decisions/0016. Throw CheckpointError
+  // -----------------------------
 
-  MixedPrecision mixed_precision() const { return precision_.precision; }
-  // While the scope lives, what this thread computes runs in mixed_precision(), as in the prepared
-  // models: for losses and other things outside of them. Nothing in kNo.
-  [[nodiscard]] AutocastScope autocast(const AutocastOptions& options = {}) const {
-    return AutocastScope(precision_.device, precision_.precision, options);
-  }
-  // fp16: divides the gradients of all optimizers, or of one, by the scale of the losses, once
-  // after each backward pass; steps and clipping do so by themselves. Nothing in other precisions.
-  // Throws as clipping does.
-  void unscale_gradients();
-  template <typename Optim>
-  void unscale_gradients(const Optimizer<Optim>& optimizer) {
-    if (GradScaler* scaler = unscaling()) scaler->unscale(*optimizer);
-  }
-  // Whether the last step of any optimizer was skipped because gradients had overflowed.
-  bool optimizer_step_was_skipped() const {
-    return scaler_ != nullptr && scaler_->any_step_was_skipped();
-  }
+  // The parameters and buffers of a prepared or plain model, by the names of Python's state dict
+  // and in its order; tied ones under each name. They are the model's memory, without a graph.
+  auto get_state_dict(const auto& model) const { return state_dict_of(*any_module_of(model)); }
 
-  int gradient_accumulation_steps() const { return accumulation_->options().num_steps; }
-  // From the next batch on. Throws std::invalid_argument if less than 1.
-  void set_gradient_accumulation_steps(int steps) { accumulation_->set_num_steps(steps); }
-
-  // The parameters and buffers of a prepared or plain model by their names, in the order and with
-  // the names of a state dict of Python's; tied ones under each of theirs. Nothing is copied: the
-  // tensors are the model's memory, without a graph, and change as it trains. The same on all
-  // processes after a step. Not a collective.
-  template <typename Holder>
-  torch::OrderedDict<std::string, torch::Tensor> get_state_dict(const Holder& model) const {
-    return state_dict_of(*any_module_of(model));
-  }
-
-  // Writes what torch::save() takes, or a prepared model or optimizer, for torch::load() to read,
-  // from the main process only. `path` is what it was, or all of the new file, which is durable
-  // when this returns. Not a collective: the others do not wait. Throws CheckpointError.
-  template <typename Object>
-  void save(const Object& object, const std::string& path, const SaveOptions& options = {}) const {
-    save_object(path, options, [&](std::ostream& out) {
-      if constexpr (requires { object.unwrap(); }) {
-        torch::save(object.unwrap(), out);
-      } else if constexpr (requires(torch::optim::Optimizer * &base) {
-                             base = object.ptr().get();
-                           }) {
-        torch::save(*object, out);
-      } else {
-        torch::save(object, out);
-      }
-    });
+  // Saves what torch::save() takes, or a prepared model or optimizer, for torch::load(), from the
+  // main process only; the others do not wait. `path` is durable when this returns, and holds the
+  // old file or all of the new one. Needs accel/save.h.
+  void save(const auto& object, const std::string& path, const SaveOptions& options = {}) const {
+    save_bytes(path, options, archive_writer(object));
   }
 
   // Writes the weights of a prepared or plain model to `folder` as safetensors, in files of at most
-  // `max_shard_size` and an index, from the main process; durable when it returns. Tied tensors are
-  // there once. Python's load_checkpoint_in_model() and safetensors read them. Throws
-  // CheckpointError; std::invalid_argument for a dtype that the format lacks, or if the folder is
-  // a checkpoint. Collective: one broadcast.
-  template <typename Holder>
-  void save_model(const Holder& model, const std::string& folder,
-                  ByteSize max_shard_size = "10GB") const {
-    save_module(*any_module_of(model), folder, max_shard_size);
+  // `max_size` and an index, from the main process; durable when it returns. Tied tensors are
+  // written once. Python's load_checkpoint_in_model() reads them. Throws std::invalid_argument for
+  // a dtype that the format lacks, or if `folder` is a checkpoint. Collective: one broadcast.
+  void save_model(const auto& model, const std::string& folder, ByteSize max_size = "10GB") const {
+    save_module(*any_module_of(model), folder, max_size);
   }
-
-  // Reads such weights (a folder, an index or one file) into the parameters and buffers that the
-  // model has, on every process. `strict`: the names on both sides are the same. Throws
-  // CheckpointError; if names or shapes do not fit, nothing is loaded. Collective: one all-gather.
-  template <typename Holder>
-  void load_checkpoint_in_model(const Holder& model, const std::string& path,
+  // Reads such weights (a folder, an index or one file) into the parameters and buffers of the
+  // model on every process. `strict`: both sides have the same names. If names or shapes do not
+  // fit, nothing is loaded. Collective: one all-gather.
+  void load_checkpoint_in_model(const auto& model, const std::string& path,
                                 bool strict = true) const {
     load_module(*any_module_of(model), path, strict);
   }
 
-  // An object with save(torch::serialize::OutputArchive&) and
-  // load(torch::serialize::InputArchive&), as LibTorch's modules, optimizers and samplers have
-  // them, that checkpoints hold too. The main process's is saved, and every process loads it. It
-  // outlives the last save.
-  template <typename Object>
-  void register_for_checkpointing(Object& object) {
-    checkpointer_->add_object({[&object](auto& archive) { object.save(archive); },
-                               [&object](auto& archive) { object.load(archive); }});
+  // Adds to checkpoints an object, which must outlive the last save, with methods
+  // save(torch::serialize::OutputArchive&) and load(torch::serialize::InputArchive&). The main
+  // process's is saved, every process loads it.
+  void register_for_checkpointing(auto& object) {
+    add_checkpointed([&object](auto& archive) { object.save(archive); },
+                     [&object](auto& archive) { object.load(archive); });
   }
-
-  // Called on every process with the folder that is being written, or is about to be read, so that
-  // files of one's own may be put there, but not under names of its own files, or taken from there;
-  // they are part of the checkpoint, and on the disk as soon as the rest. The processes share that
-  // folder. Register the same ones everywhere. If one throws, save_state() or load_state() fails on
-  // all ranks.
+  // A hook is called on every process with the folder, which they share, that is being written or
+  // is about to be read. It may put files of its own names there, which are part of the checkpoint,
+  // or read them. Register the same ones on all ranks; if one throws, the save or load fails on
+  // all.
   void register_save_state_pre_hook(CheckpointHook hook);
   void register_load_state_pre_hook(CheckpointHook hook);
 
-  // Saves all of a training run: prepared models, optimizers, schedulers and loaders (which epoch,
-  // in what order, and which samples of it were seen), where in a window of gradient accumulation
-  // it is, with the gradients so far, registered objects, and every process's random number
-  // generators. Between an optimizer's step() and the next backward(). Without a folder it is
-  // project_dir/checkpoints/checkpoint_N, the next N. Returns once the state is copied, into memory
-  // that is kept for the next save; then it is written in the background, and takes its name when
-  // all of it is durable. Throws what the save before it failed with, as wait_for_save() does;
-  // ParametersDiffer on all ranks if they have trained apart; CheckpointError, on all ranks, with
-  // the file and the system's reason; std::invalid_argument if the folder is a mount point, or
-  // there and no checkpoint; a symbolic link stands for where it leads. Collective: two broadcasts,
-  // two all-gathers; one more for hooks; one broadcast for the first N of a run that has loaded
-  // nothing; inside a window, two all-reduces for each model and one per parameter.
-  void save_state(const std::string& folder = "");
-
-  // Returns when the last save_state() is durable, or throws CheckpointError. One broadcast.
-  void wait_for_save();
-
-  // Loads a checkpoint that any number of processes has saved, into the same objects prepared and
-  // registered in the same order. The next loop over a loader then yields what is left of the epoch
-  // that was saved. Without a folder: the newest complete one of project_dir; torn or corrupt ones
-  // are named on standard error and passed over. The next automatic name follows the last one in
-  // project_dir. Throws CheckpointError that names the file if there is none, it does not fit or
-  // cannot be read, or all are damaged. Collective: two broadcasts, one all-gather; one more for
-  // hooks.
-  void load_state(const std::string& folder = "");
-
-  // load_state(), if there is a checkpoint, good or not; returns whether there was. So a program
-  // that is started again goes on by itself; the memory for its first save is touched meanwhile:
+  // Saves a training run: prepared models, optimizers, schedulers and loaders (epoch, order,
+  // samples seen), the open window of accumulation with its gradients, registered objects, and all
+  // random number generators. Call it between step() and the next backward(). Without a folder:
+  // project_dir/checkpoints/checkpoint_N. A symbolic link stands for its target.
   //
-  //   accelerator.resume_from_newest();
-  //   for (std::size_t epoch : loader.epochs(10)) {
-  //     for (auto& batch : loader) {
-  //       ...
-  //       if (++step % 1000 == 0) accelerator.save_state();
-  //     }
-  //   }
+  // Returns once the state is copied, into memory that is kept for the next save; the checkpoint is
+  // then written in the background, and gets its name when it is durable. Throws on all ranks what
+  // the save before it failed with; ParametersDiffer if the ranks have trained apart;
+  // std::invalid_argument if the folder is a mount point, or exists and is no checkpoint.
+  // Collective: two broadcasts, two all-gathers; one more for hooks; one broadcast for the first N
+  // of a run that has loaded nothing; in a window two all-reduces per model and one per parameter.
+  void save_state(const std::string& folder = "");
+  void wait_for_save();  // Returns when the last save_state() is durable. One broadcast.
+
+  // Loads a checkpoint of any number of processes into the same objects, prepared and registered in
+  // the same order. The next loop over a loader yields the rest of the saved epoch. Without a
+  // folder: the newest complete one of project_dir; damaged ones are skipped and named on standard
+  // error, and the next automatic name follows the last one. Throws if there is none, it does not
+  // fit, or all are damaged. Collective: two broadcasts, one all-gather; one more for hooks.
+  void load_state(const std::string& folder = "");
+  // load_state() if there is a checkpoint, good or damaged; returns whether there was. With it
+  // before `for (std::size_t epoch : loader.epochs(10))`, a restarted program resumes. Also
+  // prepares the memory of the first save, in the background.
   bool resume_from_newest();
 
-  // The N of the next checkpoint that save_state() names by itself; the first save of a run that
-  // has loaded nothing takes a higher one where another run's checkpoints are in the way. Setting
-  // it, to the same number on every process, makes the next save that one, which must not be there.
-  std::uint64_t save_iteration() const { return checkpointer_->next_iteration(); }
-  void set_save_iteration(std::uint64_t iteration) { checkpointer_->set_next_iteration(iteration); }
+  // The N of the next checkpoint that save_state() names. The first save of a run that has loaded
+  // nothing takes a higher one if another run's are in the way. One that was set, alike on all
+  // processes, must not exist.
+  std::uint64_t save_iteration() const;
+  void set_save_iteration(std::uint64_t iteration);
 
-  // The end of a run: wait_for_save(), and the trackers end. Collective: one broadcast.
-  void end_training();
+  // ---- Reporting --------------------------------------------------------------------------------
+
+  // Starts the trackers of log_with on the main process, with files in logging_dir/project_name,
+  // and ends an earlier run. Throws std::invalid_argument if a tracker needs a folder and there is
+  // none; errors of the disk are logged and do not stop training.
+  void init_trackers(const std::string& project_name, const TrackedValues& config = {});
+  // accelerator.log({{"loss", loss.item<double>()}, {"epoch", epoch}}, step); throws
+  // std::logic_error before init_trackers(), if there are trackers.
+  void log(const TrackedValues& values, std::optional<std::int64_t> step = std::nullopt);
+  // Throws std::invalid_argument for a name that log_with lacks.
+  Tracker& get_tracker(const std::string& name) const;
+  // Records the operators of a scope on this process: see accel/profile.h.
+  [[nodiscard]] Profile profile(ProfileOptions options = {}) const;
+  void end_training();  // wait_for_save(), and the trackers end. Collective: one broadcast.
 
  private:
-  template <typename T>
-  auto prepare_one(T&& object) {
-    using Object = std::remove_cvref_t<T>;
-    refuse_what_cannot_be_prepared<T>();
-    if constexpr (accel_loader<Object>) {
-      if (object.is_prepared()) return Object(object);
-      Object loader = object.sharded(bind_loader());
-      checkpointer_->add_loader(loader.progress());
-      return loader;
-    } else if constexpr (std::same_as<Object, Scheduler>) {
-      Scheduler scheduler(object);
-      if (scheduler.follow(scheduler_options(), accumulation_, scaler_)) {
-        checkpointer_->add_scheduler(scheduler.prepared());
-      }
-      return scheduler;
-    } else if constexpr (module_holder<Object>) {
-      return prepare_model(object);
-    } else if constexpr (torch_scheduler<Object>) {
-      return follower(std::make_shared<Object>(std::forward<T>(object)));
-    } else if constexpr (torch_scheduler_pointer<Object>) {
-      return follower(std::shared_ptr<typename Object::element_type>(std::forward<T>(object)));
-    } else if constexpr (std::derived_from<Object, torch::optim::Optimizer>) {
-      return stepped(std::make_shared<Object>(std::move(object)));
-    } else if constexpr (optimizer_pointer<Object>) {
-      return stepped(std::shared_ptr<typename Object::element_type>(std::forward<T>(object)));
-    } else {
-      return Object(std::forward<T>(object));
-    }
-  }
+  using Modules = std::vector<std::shared_ptr<torch::nn::Module>>;
+  using StateDict = torch::OrderedDict<std::string, at::Tensor>;
+  using ArchiveWriter = std::function<void(torch::serialize::OutputArchive&)>;
+  using ArchiveReader = std::function<void(torch::serialize::InputArchive&)>;
+  struct Parts;
 
-  AccumulationScope begin_batch(std::vector<std::shared_ptr<torch::nn::Module>> modules,
-                                std::vector<std::shared_ptr<ParallelStrategy>> strategies);
-  template <typename Optim>
-  Optimizer<Optim> stepped(std::shared_ptr<Optim> optimizer) {
-    checkpointer_->add_optimizer(not_null(optimizer));
-    parameter_check_->add_optimizer(optimizer);
-    auto gradients = gradients_of(optimizer);
-    return Optimizer<Optim>(std::move(optimizer), accumulation_, scaler_, std::move(gradients));
-  }
-  template <typename Torch>
-  TorchScheduler<Torch> follower(std::shared_ptr<Torch> scheduler) {
-    auto follower = follower_of(not_null(scheduler));
-    return {std::move(scheduler), std::move(follower)};
-  }
-  std::shared_ptr<AnyTorchScheduler> follower_of(
-      const std::shared_ptr<torch::optim::LRScheduler>& scheduler);
-  // The scaler, where gradients can be unscaled; null without one.
-  GradScaler* unscaling() const;
-  torch::Tensor scaled(const torch::Tensor& loss, bool reduced);
-  std::shared_ptr<OptimizerGradients> gradients_of(
-      const std::shared_ptr<torch::optim::Optimizer>& optimizer);
-  void expect_own_batch(const torch::Tensor& loss) const;
-  void expect_autocast(const torch::Tensor& loss) const;
-  static torch::OrderedDict<std::string, torch::Tensor> state_dict_of(
-      const torch::nn::Module& module);
-  void save_object(const std::string& path, const SaveOptions& options,
-                   const std::function<void(std::ostream&)>& write) const;
+  const ProcessControl& processes() const;
+  const Collectives& collectives() const;
+  Preparation& preparation() const;
+  AccumulationScope begin_batch(Modules modules, Strategies strategies);
+  void unscale(const torch::optim::Optimizer& optimizer);
+  std::unique_ptr<ProgressMeter> progress_meter(std::string label,
+                                                std::optional<std::size_t> total) const;
+  static StateDict state_dict_of(const torch::nn::Module& module);
+  void save_bytes(const std::string& path, const SaveOptions& options,
+                  const std::function<void(std::ostream&)>& write) const;
   void save_module(const torch::nn::Module& module, const std::string& folder,
-                   ByteSize max_shard_size) const;
+                   ByteSize limit) const;
   void load_module(torch::nn::Module& module, const std::string& path, bool strict) const;
+  void add_checkpointed(ArchiveWriter save, ArchiveReader load);
 
-  LoaderContext bind_loader();
-  std::function<void()> generator_synchronization() const;
-  SchedulerOptions scheduler_options() const;
-  std::shared_ptr<ParallelStrategy> parallelize(std::shared_ptr<torch::nn::Module> module,
-                                                const PrepareOptions& options);
-
-  AcceleratorOptions options_;
-  // Adopts the steps that process `rank` made. Collective.
-  void copy_progress_from(int rank);
-
-  ForwardPrecision precision_;
-  std::shared_ptr<GradScaler> scaler_;              // Null but in fp16.
-  std::shared_ptr<const DeviceTransfer> transfer_;  // Of all loaders: one stream for copies.
-  std::shared_ptr<Accumulation> accumulation_;
-  std::shared_ptr<Checkpointer> checkpointer_;
-  std::shared_ptr<ParameterCheck> parameter_check_;
+  std::shared_ptr<Parts> parts_;
 };
 
 }  // namespace accel

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "runtime/step/libtorch.h"
+
 namespace accel {
 
 LocalSgd::LocalSgd(const Accelerator& accelerator, std::shared_ptr<torch::nn::Module> module,
@@ -13,7 +15,7 @@ LocalSgd::LocalSgd(const Accelerator& accelerator, std::shared_ptr<torch::nn::Mo
       enabled_(enabled && accelerator.use_distributed()),
       every_steps_(every_steps),
       exceptions_(std::uncaught_exceptions()),
-      paused_({enabled_ ? strategy : nullptr}) {
+      local_gradients_(GradientSync::kOff, {enabled_ ? strategy : nullptr}) {
   if (every_steps < 1) {
     throw std::invalid_argument("LocalSgd averages every " + std::to_string(every_steps) +
                                 " steps, which should be at least 1");
@@ -30,11 +32,11 @@ void LocalSgd::step() {
 }
 
 void LocalSgd::average() {
-  std::vector<torch::Tensor> parameters;
-  for (const torch::Tensor& parameter : module_->parameters()) {
+  std::vector<at::Tensor> parameters;
+  for (const at::Tensor& parameter : module_->parameters()) {
     parameters.push_back(parameter.detach());
   }
-  const std::vector<torch::Tensor> means = accelerator_.reduce(parameters, torch::kMean);
+  const std::vector<at::Tensor> means = accelerator_.reduce(parameters, torch::kMean);
   for (std::size_t i = 0; i < means.size(); ++i) parameters[i].copy_(means[i]);
 }
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "accel/accelerator.h"
-#include "runtime/parallel/sync_scope.h"
+#include "runtime/step/gradient_sync_scope.h"
 
 namespace accel {
 
@@ -50,7 +50,7 @@ class LocalSgd {
   const bool enabled_;
   const int every_steps_;
   const int exceptions_;  // On their way when it began.
-  const SyncScope paused_;
+  const GradientSyncScope local_gradients_;
   std::int64_t steps_ = 0;
 };
 

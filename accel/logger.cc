@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "runtime/core/environment.h"
-#include "runtime/process_state.h"
+#include "runtime/process/process_state.h"
 
 namespace accel {
 namespace {

@@ -247,6 +247,9 @@ struct SaveOptions {
   bool save_on_each_node = false;
 };
 
+// A hook of save_state() or load_state(). `folder` is the checkpoint's.
+using CheckpointHook = std::function<void(const std::string& folder)>;
+
 // The steps of a loop that are profiled; as in torch.profiler.schedule(). Skips `skip_first` steps;
 // then, in cycles, waits, lets the profiler warm up without keeping what it sees, and records.
 struct ProfileSchedule {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 #include "accel/logger.h"
 #include "examples/bible_text.h"
 

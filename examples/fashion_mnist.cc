@@ -10,6 +10,7 @@
 #include <string>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 #include "examples/fashion_mnist_data.h"
 
 namespace F = torch::nn::functional;

@@ -1,5 +1,6 @@
 // One process: what prepare() makes of its arguments, and that nothing is changed without a world.
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

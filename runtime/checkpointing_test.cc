@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "accel/accelerator.h"
+#include "accel/save.h"
 #include "accel/errors.h"
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/testing/error_of.h"

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 #include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
 

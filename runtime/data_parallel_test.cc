@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 

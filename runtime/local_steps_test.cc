@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "accel/local_sgd.h"
+#include "accel/data_loader.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
@@ -56,14 +57,14 @@ TEST(LocalSgdTest, AveragesEveryFewStepsAndAtTheEnd) {
   });
 }
 
-TEST(SyncScopeTest, MayDependOnACondition) {
+TEST(GradientSyncScopeTest, MayDependOnACondition) {
   on_ranks(2, [] {
     Accelerator accelerator;
     auto weight = std::make_shared<Weight>();
     auto model = accelerator.prepare(weight);
     const float mine = accelerator.is_main_process() ? 1 : 3;
     for (const bool last : {false, true}) {
-      SyncScope scope;
+      GradientSyncScope scope;
       if (!last) scope = accelerator.no_sync(model);
       accelerator.backward(model(input(mine)));
       // Alone at first; then the mean of both ranks' sums.

@@ -1,5 +1,5 @@
 // Who does what when, with several real processes.
-#include "runtime/process_control.h"
+#include "runtime/process/process_control.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"

@@ -1,5 +1,5 @@
 // Trackers, profiler and logger, as an Accelerator's user sees them.
-#include "runtime/reporting.h"
+#include "accel/profile.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

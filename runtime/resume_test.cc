@@ -11,6 +11,7 @@
 #include <string>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 #include "accel/seedable_sampler.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 #include "bench/worker/ready_samples.h"
 
 namespace {

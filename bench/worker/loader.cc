@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 #include "bench/worker/ready_samples.h"
 
 namespace {

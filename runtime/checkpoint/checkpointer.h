@@ -21,7 +21,7 @@
 #include "runtime/core/training_state.h"
 #include "runtime/optim/checkpointed_scheduler.h"
 #include "runtime/precision/grad_scaler.h"
-#include "runtime/process_state.h"
+#include "runtime/process/process_state.h"
 
 namespace accel {
 
@@ -30,9 +30,6 @@ struct CheckpointedObject {
   std::function<void(torch::serialize::OutputArchive&)> save;
   std::function<void(torch::serialize::InputArchive&)> load;
 };
-
-// Called with the folder of a checkpoint that is being written, or about to be loaded.
-using CheckpointHook = std::function<void(const std::string& folder)>;
 
 class Snapshot;
 

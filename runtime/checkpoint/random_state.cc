@@ -1,7 +1,7 @@
 #include "runtime/checkpoint/random_state.h"
 
 #include "accel/errors.h"
-#include "runtime/generator_state.h"
+#include "runtime/process/generator_state.h"
 
 namespace accel {
 namespace {

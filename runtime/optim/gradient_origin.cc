@@ -53,7 +53,7 @@ void OptimizerGradients::Arrival::mark() {
   GradientOrigin now = passes->arriving;
   if (now == GradientOrigin::kPlain && !scales_losses) {
     // no_sync() and LocalSgd leave gradients as loss.backward() does.
-    if (is_paused()) now = GradientOrigin::kOwn;
+    if (keeps_gradients_local()) now = GradientOrigin::kOwn;
   }
   if (now > origin) origin = now;
 }
@@ -62,10 +62,10 @@ bool OptimizerGradients::Arrival::is_loose() const {
   return std::all_of(models.begin(), models.end(), [](const auto& one) { return one.expired(); });
 }
 
-bool OptimizerGradients::Arrival::is_paused() const {
+bool OptimizerGradients::Arrival::keeps_gradients_local() const {
   return std::any_of(models.begin(), models.end(), [](const auto& one) {
     const auto model = one.lock();
-    return model != nullptr && model->is_paused();
+    return model != nullptr && model->keeps_gradients_local();
   });
 }
 
@@ -210,7 +210,7 @@ void OptimizerGradients::expect_ready(bool forced) {
           "step() would use gradients of a backward pass that has failed: call zero_grad() and "
           "make the pass again, or leave this step out");
     }
-    if (forced && origin == GradientOrigin::kOwn && !arrival.is_loose() && !arrival.is_paused()) {
+    if (forced && origin == GradientOrigin::kOwn && !arrival.is_loose() && !arrival.keeps_gradients_local()) {
       throw std::logic_error(
           "step() would use gradients that are this process's own, because this batch was not to "
           "end a window of accumulate(): call set_sync_gradients(true) before backward(), which "

@@ -81,7 +81,7 @@ class OptimizerGradients {
 
     void mark();
     bool is_loose() const;  // It is in none of them.
-    bool is_paused() const;
+    bool keeps_gradients_local() const;
   };
   struct Watched {
     std::shared_ptr<Arrival> arrival = {};

@@ -1,3 +1,38 @@
+// Data parallel training of one model: every rank has a copy, and all copies make the same steps.
+//
+// LibTorch's c10d::Reducer does the main work: it hooks the nodes that add up gradients, and
+// all-reduces them in buckets while the backward pass goes on. It is made for a fixed set of
+// parameters, as Python's DistributedDataParallel has it, whose module must not change. A C++
+// program has no wrapper that could forbid changes: it holds the module itself, and freezes layers,
+// loads weights, calls to(), or adds parts as it likes. So this class follows the module:
+//
+// - Each backward pass begins with follow_changes(). ModelTensors compares the module with what it
+//   was (0.2 us per parameter), and if the set of trained parameters differs, the reducer is
+//   rebuilt. Nothing is communicated for that.
+// - What one rank notices, the others should notice as well, because a program changes its model on
+//   all ranks alike. compare_for_ remembers the reason, and agree_on_changes() then compares a
+//   description of the models, at the cost of one all-gather, before anything is reduced. A rank
+//   that has changed its model alone is in that all-gather while the others are in the first
+//   bucket. The communicator sees that the calls differ, and its error names the reason.
+// - In the common case, in which nothing has changed, none of this communicates.
+//
+// Why not compare in each pass? An all-gather before each backward pass would cost a round trip in
+// which no gradient is computed. Why not only in prepare()? Ranks that freeze different layers
+// would then reduce different buckets: with equal sizes this would be silently wrong.
+//
+// Four more cases go beyond DistributedDataParallel:
+//
+// - Two prepared models may have a parameter in common. Both reducers hook it; LossGraph decides
+//   which model a pass is of. Gradients cannot be views of two buckets, so such models copy them.
+// - A loss may depend on nothing of a model that was called, as with experts without a sample.
+//   nothing() gives a zero that depends on the model, so that this rank takes part in the pass.
+// - A rank without batches makes the passes of the others: shadow_backward() runs the same hooks
+//   with gradients of zero, so that whatever the reducer does in a pass is done here too.
+// - A pass may fail, by running out of memory for instance. cancel_backward() brings the reducer
+//   back; if a part of the gradients has left this rank, the next pass compares (kFailed).
+//
+// Buffers follow rank 0's after each pass, and not before each forward pass as in Python, because
+// only backward() is collective: a rank may call the model as often as it likes.
 #include "runtime/parallel/data_parallel.h"
 
 #include <functional>
@@ -14,7 +49,7 @@
 namespace accel {
 namespace {
 
-// Why ranks compare their models, for the error of those that did not come to do so.
+// The reasons to compare models. They stand in the errors of ranks that do not compare.
 constexpr char kFirst[] = "the first backward";
 constexpr char kFrozen[] = "backward, before which parameters were frozen or unfrozen,";
 constexpr char kReplaced[] =
@@ -24,8 +59,9 @@ constexpr char kShared[] =
     "backward, before which another model with the same parameters was prepared or freed,";
 constexpr char kFailed[] = "backward, after one that failed,";
 
-// The same memory without the graph. Graphs that live on have saved some of these tensors, and
-// would take what is written through detach() for a change that ruins them.
+// Returns the same memory without the graph. Graphs that are still alive have saved some of these
+// tensors; a write through detach() would raise the tensors' version, and their backward pass would
+// fail.
 std::vector<at::Tensor> memory_of(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> memory;
   for (const at::Tensor& tensor : tensors) memory.push_back(tensor.variable_data());
@@ -57,7 +93,8 @@ class DataParallel final : public ParallelStrategy {
   }
 
   void follow_changes() override {
-    if (is_paused()) was_called_ = false;  // For a pass of this rank's own.
+    // The call was for a pass of this rank alone.
+    if (keeps_gradients_local()) was_called_ = false;
     const ModelChange change = tensors_.follow();
     if (change != ModelChange::kNone) make_reducer();
     if (change == ModelChange::kReplaced || compare_for_ == kReplaced) {
@@ -69,7 +106,9 @@ class DataParallel final : public ParallelStrategy {
     }
   }
 
-  bool reached_from(const at::Tensor& loss) override { return tensors_.reached_from(loss); }
+  bool is_reached_from(const at::Tensor& loss) const override {
+    return tensors_.is_reached_from(loss);
+  }
 
   std::vector<const void*> trained() const override {
     std::vector<const void*> nodes;
@@ -128,13 +167,13 @@ class DataParallel final : public ParallelStrategy {
 
   void set_leader(int rank) override { leader_ = rank; }
 
-  // Through the same hooks, so that whatever the reducer does for a pass is done here too.
+  // Runs the hooks of a pass.
   void shadow_backward(bool with_buffers) override {
     const at::AutoGradMode with_graph(true);
     std::vector<at::Tensor> kept, outputs, zeros;
     for (const TrainedParameter& parameter : tensors_.trained()) {
       const at::Tensor& tensor = parameter.tensor;
-      // Gradients are the reducer's memory, which is about to be used.
+      // Gradients may be the reducer's memory, which the pass overwrites.
       kept.push_back(tensor.grad().defined() ? tensor.grad().clone() : at::Tensor());
       tensor.mutable_grad() = at::Tensor();
       outputs.push_back(parameter.sparse ? nothing_of(parameter) : tensor.view_as(tensor));
@@ -156,8 +195,8 @@ class DataParallel final : public ParallelStrategy {
   }
 
  private:
-  // No elements of it, so that its gradient is zero; of a table, by a lookup of nothing, so that it
-  // is sparse as well.
+  // Returns no elements of the parameter, so that its gradient is zero. Of an embedding table it is
+  // a lookup of no index, so that the gradient is sparse as well.
   static at::Tensor nothing_of(const TrainedParameter& parameter) {
     const at::Tensor& tensor = parameter.tensor;
     if (!parameter.sparse) return tensor.reshape({-1}).narrow(0, 0, 0);
@@ -166,8 +205,9 @@ class DataParallel final : public ParallelStrategy {
                          /*sparse=*/true);
   }
 
-  // The reducers of both models take the gradient as it is, and each leaves the mean; but one of a
-  // sparse gradient divides it in place, and a static graph counts the passes of the other model.
+  // The reducers of both models read the same gradient, and each leaves the mean. Two cases would
+  // be wrong: a sparse gradient is divided in place, so the second reducer would divide it again,
+  // and a static graph would count the passes of the other model.
   void check_may_share() const {
     bool sparse = false;
     for (const TrainedParameter& one : tensors_.trained()) sparse = sparse || one.sparse;
@@ -179,21 +219,23 @@ class DataParallel final : public ParallelStrategy {
         ": prepare one module that has both as its parts");
   }
 
-  // For those parameters that require a gradient now. While there is none, there is nothing to do.
+  // Makes a reducer for the parameters that require a gradient now; none if there are none.
   void make_reducer() {
-    reducer_ = nullptr;  // Before another one adds its hooks.
+    reducer_ = nullptr;  // Removes its hooks before another one adds hooks.
     if (tensors_.trained().empty()) return;
     DataParallelOptions options = options_;
-    // A gradient can be a part of one reducer's memory only.
+    // A gradient can be a view of one reducer's memory only.
     options.gradient_as_bucket_view = options_.gradient_as_bucket_view && !shares_parameters_;
     reducer_ = std::make_unique<GradientReducer>(tensors_.trained(), communicator_, options);
-    // It learns a static graph from the first pass that it sees at all, which is then reduced.
-    if (reducer_->learns_graph() && !std::exchange(forces_first_pass_, true)) add_forced(1);
+    // The reducer learns a static graph from the first pass, which is therefore reduced.
+    if (reducer_->learns_graph() && !std::exchange(forces_first_pass_, true))
+      count_scopes(GradientSync::kForced, 1);
   }
 
   [[nodiscard]] bool end_pass() {
     const bool is_complete = reducer_->end_pass();
-    if (is_complete && std::exchange(forces_first_pass_, false)) add_forced(-1);
+    if (is_complete && std::exchange(forces_first_pass_, false))
+      count_scopes(GradientSync::kForced, -1);
     return is_complete;
   }
 
@@ -233,9 +275,9 @@ class DataParallel final : public ParallelStrategy {
   std::unique_ptr<GradientReducer> reducer_;  // Null while all parameters are frozen.
   bool forces_first_pass_ = false;
   bool shares_parameters_ = false;
-  bool was_called_ = false;            // With a graph, since its last pass.
-  const char* compare_for_ = nullptr;  // Why the ranks compare before the next pass; null: no need.
-  bool agreed_on_broadcast_ = false;   // broadcasts_buffers() when they did last.
+  bool was_called_ = false;            // With a graph, since the last pass.
+  const char* compare_for_ = nullptr;  // Why to compare before the next pass; null: no need.
+  bool agreed_on_broadcast_ = false;   // broadcasts_buffers() at the last comparison.
   int leader_ = 0;
 };
 

@@ -118,7 +118,7 @@ ModelChange ModelTensors::follow() {
   return change;
 }
 
-bool ModelTensors::reached_from(const at::Tensor& loss) const {
+bool ModelTensors::is_reached_from(const at::Tensor& loss) const {
   bool reached = false;
   if (accumulators_.empty()) return reached;
   nodes_until(loss, [&](const Node* node) { return reached = accumulators_.contains(node); });

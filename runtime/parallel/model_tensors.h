@@ -45,7 +45,7 @@ class ModelTensors {
   const std::vector<at::Tensor>& buffers() const { return buffers_; }
 
   // Whether the graph behind `loss` ends in a parameter that requires a gradient.
-  bool reached_from(const at::Tensor& loss) const;
+  bool is_reached_from(const at::Tensor& loss) const;
   // The names of trained() in which it does not end.
   std::vector<std::string> not_reached_from(const at::Tensor& loss) const;
 

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 #include "runtime/testing/ranks.h"
 #include "tests/conformance/golden.h"
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 
 namespace {
 

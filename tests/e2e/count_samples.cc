@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 #include "runtime/testing/datasets.h"
 
 namespace {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 #include "runtime/testing/training.h"
 
 namespace {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 #include "runtime/comm/nccl_backend.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "accel/accelerator.h"
+#include "accel/data_loader.h"
 
 namespace {
 

@@ -1,3 +1,4 @@
+// The batches that accumulate() has begun, and whose scopes still live.
 #pragma once
 
 #include <memory>
@@ -6,7 +7,7 @@
 #include <vector>
 
 #include "runtime/core/accumulation.h"
-#include "runtime/parallel/sync_scope.h"
+#include "runtime/step/gradient_sync_scope.h"
 
 namespace torch::nn {
 class Module;
@@ -14,28 +15,26 @@ class Module;
 
 namespace accel {
 
-// A batch that accumulate() has begun.
 class OpenBatch {
  public:
-  // `not_reduced`: those that backward() leaves this process's own gradients in.
+  // `modules` are the models that accumulate() was given. In those of `local`, backward() leaves
+  // this process's own gradients.
   OpenBatch(std::shared_ptr<const Accumulation> accumulation,
-            std::vector<std::shared_ptr<torch::nn::Module>> modules,
-            std::vector<std::shared_ptr<ParallelStrategy>> not_reduced)
-      : accumulation_(std::move(accumulation)), modules_(std::move(modules)) {
-    pause_.emplace(std::move(not_reduced), Sync::kWaiting);
-  }
+            std::vector<std::shared_ptr<torch::nn::Module>> modules, Strategies local)
+      : accumulation_(std::move(accumulation)),
+        modules_(std::move(modules)),
+        local_(std::in_place, GradientSync::kOffUntilWindowEnds, std::move(local)) {}
 
-  // Whose it is, and the models that were named.
   const Accumulation* accumulation() const { return accumulation_.get(); }
   const std::vector<std::shared_ptr<torch::nn::Module>>& modules() const { return modules_; }
 
-  // From now on backward() reduces all.
-  void reduce() { pause_.reset(); }
+  // From now on backward() reduces the gradients of all models.
+  void reduce() { local_.reset(); }
 
  private:
   const std::shared_ptr<const Accumulation> accumulation_;
   const std::vector<std::shared_ptr<torch::nn::Module>> modules_;
-  std::optional<SyncScope> pause_;
+  std::optional<GradientSyncScope> local_;
 };
 
 // Those of a process. Not thread-safe.
@@ -45,7 +44,7 @@ class OpenBatches {
     std::erase_if(batches_, [](const auto& open) { return open.expired(); });
     batches_.push_back(batch);
   }
-  // Those of an Accelerator, and those of the others.
+  // The batches of one Accelerator, and those of the others.
   std::vector<std::shared_ptr<OpenBatch>> of(const Accumulation& accumulation) const {
     return selected(accumulation, true);
   }
@@ -66,17 +65,6 @@ class OpenBatches {
   }
 
   std::vector<std::weak_ptr<OpenBatch>> batches_;
-};
-
-// What Accelerator::accumulate() returns: the batch lasts as long as it lives.
-class AccumulationScope {
- public:
-  explicit AccumulationScope(std::shared_ptr<OpenBatch> batch) : batch_(std::move(batch)) {}
-  AccumulationScope(AccumulationScope&&) = default;
-  AccumulationScope& operator=(AccumulationScope&&) = default;
-
- private:
-  std::shared_ptr<OpenBatch> batch_;
 };
 
 }  // namespace accel

@@ -1,4 +1,4 @@
-#include "runtime/process_state.h"
+#include "runtime/process/process_state.h"
 
 #include <mutex>
 #include <stdexcept>

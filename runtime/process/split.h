@@ -1,5 +1,5 @@
-// What split_between_processes() can be given: a tensor (its rows), a std::vector (its items), or a
-// std::map by name, std::pair or std::tuple of these, all of one length and split alike.
+// Accelerator::split_between_processes(): splits a tensor (its rows), a std::vector (its items), or
+// a std::map by name, std::pair or std::tuple of these, all of one length and split alike.
 #pragma once
 
 #include <cstddef>
@@ -62,8 +62,8 @@ T part_of(const T& value, const Share& share) {
 
 }  // namespace nested_internal
 
-// The length of the sequences in `value`. Throws std::invalid_argument if there is none, if they
-// differ, or if a tensor has no dimension.
+// Returns the length of the sequences in `value`. Throws std::invalid_argument if there is none, if
+// lengths differ, or if a tensor has no dimension.
 template <typename T>
 std::size_t common_length(const T& value) {
   std::vector<std::size_t> lengths;
@@ -83,6 +83,15 @@ std::size_t common_length(const T& value) {
     }
   }
   return lengths[0];
+}
+
+// Returns the part of `value` that belongs to process `process_index`.
+template <typename T>
+T split_between(int num_processes, int process_index, const T& value, bool apply_padding) {
+  if (num_processes == 1) return value;
+  const Share share = share_of(common_length(value), static_cast<std::size_t>(num_processes),
+                               static_cast<std::size_t>(process_index), apply_padding);
+  return nested_internal::part_of(value, share);
 }
 
 }  // namespace accel

@@ -1,16 +1,24 @@
-// What Accelerator::prepare() can be given.
+// What Accelerator::prepare() can be given. Only names of LibTorch: the object's own header brings
+// what it needs.
 #pragma once
 
-#include <torch/data/samplers/distributed.h>
-
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
 
-#include "accel/data_loader.h"
-
+namespace torch::data {
+template <typename Dataset, typename Sampler>
+class StatelessDataLoader;
+template <typename Dataset>
+class StatefulDataLoader;
+}  // namespace torch::data
+namespace torch::data::samplers {
+template <typename BatchRequest>
+class DistributedSampler;
+}
 namespace torch::jit {
 struct Module;
 }
@@ -26,17 +34,20 @@ class ReduceLROnPlateauScheduler;
 
 namespace accel {
 
+template <typename Dataset, typename Sampler>
+class DataLoader;
+
 template <typename T>
 inline constexpr bool accel_loader = false;
 template <typename Dataset, typename Sampler>
 inline constexpr bool accel_loader<DataLoader<Dataset, Sampler>> = true;
 
-// A loader whose sampler divides the samples among ranks already.
+// A loader whose sampler already divides the samples among the ranks.
 template <typename T>
 inline constexpr bool divided_loader = false;
 template <typename Dataset, typename Sampler>
 inline constexpr bool divided_loader<DataLoader<Dataset, Sampler>> =
-    std::derived_from<Sampler, torch::data::samplers::DistributedSampler<>>;
+    std::derived_from<Sampler, torch::data::samplers::DistributedSampler<std::vector<std::size_t>>>;
 
 template <typename T>
 inline constexpr bool torch_loader = false;
@@ -47,7 +58,7 @@ template <typename Dataset>
 inline constexpr bool torch_loader<std::unique_ptr<torch::data::StatefulDataLoader<Dataset>>> =
     true;
 
-// The module behind a holder made with TORCH_MODULE, or behind a shared_ptr.
+// Returns the module behind a holder made with TORCH_MODULE, or behind a shared_ptr.
 template <typename Holder>
 auto module_of(const Holder& holder) -> decltype(holder.ptr()) {
   return holder.ptr();
@@ -62,7 +73,7 @@ concept module_holder = requires(const T& holder) {
   { module_of(holder) } -> std::convertible_to<std::shared_ptr<torch::nn::Module>>;
 };
 
-// The same of such a holder, or of a prepared model.
+// Returns the module of such a holder, or of a prepared model.
 template <typename Holder>
 std::shared_ptr<torch::nn::Module> any_module_of(const Holder& model) {
   if constexpr (requires { model.unwrap(); }) {
@@ -106,9 +117,9 @@ const Pointer& not_null(const Pointer& pointer) {
   return pointer;
 }
 
-// Refuses, at compile time and in a sentence, what prepare() would otherwise take for an object
-// that needs no preparation: the ranks would train apart without a word. `T` as prepare() deduces
-// it.
+// Refuses, at compile time and in a sentence, objects that prepare() would otherwise return
+// unchanged as if they needed no preparation; the ranks would then silently train apart. `T` is as
+// prepare() deduces it.
 template <typename T>
 constexpr void refuse_what_cannot_be_prepared() {
   using Object = std::remove_cvref_t<T>;

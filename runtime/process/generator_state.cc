@@ -1,4 +1,4 @@
-#include "runtime/generator_state.h"
+#include "runtime/process/generator_state.h"
 
 #include <ATen/Context.h>
 

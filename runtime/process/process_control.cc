@@ -1,11 +1,14 @@
-#include "runtime/process_control.h"
+#include "runtime/process/process_control.h"
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "runtime/core/call_check.h"
 #include "runtime/error_text.h"
-#include "runtime/generator_state.h"
+#include "runtime/process/generator_state.h"
+#include "runtime/process/process_state.h"
 
 namespace accel {
 namespace {
@@ -15,8 +18,16 @@ constexpr char kDebugAdvice[] =
 
 }  // namespace
 
-// The comparison is itself a collective: a rank that does something else hears of it instead of
-// hanging.
+ProcessControl::ProcessControl(std::shared_ptr<ProcessState> state, bool debug)
+    : state_(std::move(state)), debug_(debug) {}
+
+int ProcessControl::num_processes() const { return state_->environment.world_size; }
+int ProcessControl::process_index() const { return state_->environment.rank; }
+int ProcessControl::local_process_index() const { return state_->environment.local_rank; }
+c10::Device ProcessControl::device() const { return state_->device; }
+
+// The comparison is itself a collective, so that a rank which calls something else gets an error
+// instead of hanging.
 OperationScope ProcessControl::begin_operation(const char* operation,
                                                const std::vector<at::Tensor>& tensors,
                                                std::optional<std::int64_t> free_dimension) const {
@@ -62,9 +73,9 @@ void ProcessControl::note_failure(const char* operation, std::exception_ptr erro
                                      error_text(error) + "',");
 }
 
-void ProcessControl::set_trigger() { state_->triggered = true; }
+void ProcessControl::set_trigger() const { state_->triggered = true; }
 
-bool ProcessControl::check_trigger() {
+bool ProcessControl::check_trigger() const {
   bool triggered = state_->triggered;
   if (use_distributed()) {
     const auto operation = begin_operation("check_trigger");

@@ -1,0 +1,133 @@
+#include "runtime/prepare/preparation.h"
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "runtime/checkpoint/checkpointer.h"
+#include "runtime/comm/communicator.h"
+#include "runtime/data/loader_context.h"
+#include "runtime/data/sampler_rng.h"
+#include "runtime/parallel/data_parallel.h"
+#include "runtime/process/generator_state.h"
+#include "runtime/process/process_control.h"
+#include "runtime/process/process_state.h"
+#include "runtime/step/training_step.h"
+
+namespace accel {
+
+Preparation::Preparation(std::shared_ptr<ProcessState> process, const ProcessControl& processes,
+                         const AcceleratorOptions& options, TrainingStep& step,
+                         Checkpointer& checkpoints)
+    : process_(std::move(process)),
+      processes_(processes),
+      options_(options),
+      step_(step),
+      checkpoints_(checkpoints),
+      precision_{process_->device.type(), options.mixed_precision},
+      transfer_(std::make_shared<DeviceTransfer>(
+          options.device_placement ? std::optional(process_->device) : std::nullopt,
+          options.pin_memory, options.non_blocking)) {}
+
+std::shared_ptr<ParallelStrategy> Preparation::parallelize(
+    std::shared_ptr<torch::nn::Module> module, const PrepareOptions& options) {
+  if (options.device_placement.value_or(options_.device_placement)) module->to(process_->device);
+  checkpoints_.add_model(module);
+  if (!processes_.use_distributed() || options.evaluation_mode) return nullptr;
+  auto strategy = process_->models.find(*module);
+  if (strategy == nullptr) strategy = make_data_parallel(std::move(module), process_->communicator);
+  const auto operation = processes_.begin_operation("prepare");
+  strategy->prepare(options_.data_parallel);
+  process_->models.add(strategy, &checkpoints_);
+  step_.add_model(strategy);
+  // Whoever holds the model holds the world in which it is reduced (docs/decisions/0025).
+  struct Held {
+    std::shared_ptr<ProcessState> process;
+    std::shared_ptr<ParallelStrategy> strategy;
+  };
+  const auto held = std::make_shared<Held>(Held{process_, strategy});
+  return {held, strategy.get()};
+}
+
+OptimizerStep Preparation::add_optimizer(
+    const std::shared_ptr<torch::optim::Optimizer>& optimizer) {
+  checkpoints_.add_optimizer(optimizer);
+  return step_.add_optimizer(optimizer);
+}
+
+void Preparation::bind(Scheduler& scheduler) {
+  if (scheduler.follow(scheduler_options(), step_.window(), step_.scaler())) {
+    checkpoints_.add_scheduler(scheduler.prepared());
+  }
+}
+
+// Returns the same follower for a scheduler, however often it is prepared.
+std::shared_ptr<AnyTorchScheduler> Preparation::follower_of(
+    const std::shared_ptr<torch::optim::LRScheduler>& scheduler) {
+  for (const auto& prepared : checkpoints_.schedulers()) {
+    auto follower = std::dynamic_pointer_cast<AnyTorchScheduler>(prepared);
+    if (follower != nullptr && follower->follows(scheduler.get())) return follower;
+  }
+  auto follower = std::make_shared<AnyTorchScheduler>(scheduler, scheduler_options(),
+                                                      step_.window(), step_.scaler());
+  checkpoints_.add_scheduler(follower);
+  return follower;
+}
+
+SchedulerOptions Preparation::scheduler_options() const {
+  return {.step_with_optimizer = options_.step_scheduler_with_optimizer,
+          .unit = options_.scheduler_unit,
+          .split_batches = options_.split_batches,
+          .data_parallel_size = processes_.num_processes(),
+          .adjust_scheduler = options_.gradient_accumulation.adjust_scheduler};
+}
+
+// Every rank draws a seed, so that their generators stay in step, and rank 0's counts.
+std::shared_ptr<const LoaderContext> Preparation::bind_loader() {
+  const bool seedable = options_.use_seedable_sampler || options_.data_seed;
+  auto seed = static_cast<std::int64_t>(seedable ? options_.data_seed.value_or(initial_seed())
+                                                 : draw_seed());
+  if (processes_.use_distributed()) {
+    const auto operation = processes_.begin_operation("prepare");
+    seed = process_->communicator->broadcast_number(seed);
+  }
+  return std::make_shared<const LoaderContext>(
+      LoaderContext{.prepared = true,
+                    .num_processes = static_cast<std::size_t>(processes_.num_processes()),
+                    .process_index = static_cast<std::size_t>(processes_.process_index()),
+                    .split_batches = options_.split_batches,
+                    .even_batches = options_.even_batches,
+                    .dispatch_batches = options_.dispatch_batches,
+                    .seed = static_cast<std::uint64_t>(seed),
+                    .transfer = transfer_,
+                    .active = {process_, process_->loaders.get()},  // Holds the world as well.
+                    .communicator = process_->communicator,
+                    .before_epoch = generator_synchronization()});
+}
+
+void Preparation::add_loader(const std::shared_ptr<EpochSequence>& progress) {
+  checkpoints_.add_loader(progress);
+}
+
+// Returns what begins an epoch of a prepared loader; empty without any of rng_types.
+std::function<void()> Preparation::generator_synchronization() const {
+  std::vector<c10::Device> devices;
+  if (options_.rng_types.torch) devices.push_back(c10::kCPU);
+  if (options_.rng_types.cuda && process_->device.is_cuda()) devices.push_back(process_->device);
+  if (!processes_.use_distributed() || devices.empty()) return {};
+  return [process = process_, devices] {
+    if (process->uneven_inputs != nullptr) {
+      throw std::logic_error(
+          "with rng_types a loop over a prepared loader cannot begin inside of "
+          "join_uneven_inputs(): it would wait for processes that have ended");
+    }
+    const OperationScope operation(process->communicator.get(),
+                                   "the begin of a loop, with rng_types,");
+    synchronize_generators(*process->communicator, process->device, devices);
+  };
+}
+
+}  // namespace accel

@@ -1,0 +1,115 @@
+// Which process this is, and the order in which the processes of a job act.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "runtime/comm/communicator.h"
+
+namespace accel {
+
+struct ProcessState;
+
+// The part of an Accelerator that knows nothing of training; Accelerator says what each method
+// does. Not thread-safe.
+class ProcessControl {
+ public:
+  ProcessControl(std::shared_ptr<ProcessState> state, bool debug);
+
+  int num_processes() const;
+  int process_index() const;
+  int local_process_index() const;
+  bool use_distributed() const { return num_processes() > 1; }
+  c10::Device device() const;
+  ProcessState& state() const { return *state_; }
+
+  void wait_for_everyone() const;
+  void set_trigger() const;
+  bool check_trigger() const;
+  void set_seed(std::uint64_t seed, bool device_specific) const;
+  void synchronize_rng_states() const;
+
+  // While the returned scope lives, errors of the communicator name `operation`, a literal. In
+  // debug mode all ranks first compare what they bring. Throws DistributedOperationError if they
+  // differ other than in `free_dimension`; std::logic_error inside join_uneven_inputs(), where
+  // ranks that have ended would not take part.
+  [[nodiscard]] OperationScope begin_operation(
+      const char* operation, const std::vector<at::Tensor>& tensors = {},
+      std::optional<std::int64_t> free_dimension = {}) const;
+
+  auto main_first(auto& body) const {
+    return call_first("main_process_first", process_index() == 0, body);
+  }
+  auto local_main_first(auto& body) const {
+    return call_first("local_main_process_first", local_process_index() == 0, body);
+  }
+  auto on_main(auto& body) const { return call_if(process_index() == 0, "on_main_process", body); }
+  auto on_local_main(auto& body) const {
+    return call_if(local_process_index() == 0, "on_local_main_process", body);
+  }
+  auto on_last(auto& body) const {
+    return call_if(process_index() == num_processes() - 1, "on_last_process", body);
+  }
+  auto on(int index, auto& body) const {
+    return call_if(process_index() == index, "on_process", body);
+  }
+  auto on_local(int index, auto& body) const {
+    return call_if(local_process_index() == index, "on_local_process", body);
+  }
+
+ private:
+  // Calls `body` on the processes for which `first` holds, and then on the others.
+  template <typename Body>
+  auto call_first(const char* operation, bool first, Body& body) const {
+    if (!first) await_first(operation, nullptr);
+    const auto attempt = [&] {
+      try {
+        return body();
+      } catch (...) {
+        if (first) await_first(operation, std::current_exception());
+        throw;
+      }
+    };
+    if constexpr (std::is_void_v<decltype(body())>) {
+      attempt();
+      if (first) await_first(operation, nullptr);
+    } else {
+      auto result = attempt();
+      if (first) await_first(operation, nullptr);
+      return result;
+    }
+  }
+
+  // Calls `body` if it is this process's turn.
+  template <typename Body>
+  auto call_if(bool mine, const char* operation, Body& body) const {
+    const auto attempt = [&] {
+      try {
+        return body();
+      } catch (...) {
+        note_failure(operation, std::current_exception());
+        throw;
+      }
+    };
+    if constexpr (std::is_void_v<decltype(body())>) {
+      if (mine) attempt();
+    } else {
+      return mine ? std::optional(attempt()) : std::nullopt;
+    }
+  }
+
+  // Exchanges how the first processes ended: returns when all of them have, and throws if one
+  // failed, unless this process brings an `error` itself.
+  void await_first(const char* operation, std::exception_ptr error) const;
+  // Gives the error to the error texts of the other ranks.
+  void note_failure(const char* operation, std::exception_ptr error) const;
+
+  const std::shared_ptr<ProcessState> state_;
+  const bool debug_;
+};
+
+}  // namespace accel

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+namespace accel {
+
+class OpenBatch;
+
+// What Accelerator::accumulate() returns. The batch lasts as long as this lives.
+class AccumulationScope {
+ public:
+  explicit AccumulationScope(std::shared_ptr<OpenBatch> batch) : batch_(std::move(batch)) {}
+  AccumulationScope(AccumulationScope&&) = default;
+  AccumulationScope& operator=(AccumulationScope&&) = default;
+
+ private:
+  std::shared_ptr<OpenBatch> batch_;
+};
+
+}  // namespace accel
