@@ -8,6 +8,7 @@
 
 #include "runtime/checkpoint/checkpointer.h"
 #include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/shared_outcome.h"
 #include "runtime/checkpoint/tensor_file.h"
 #include "runtime/checkpoint/weights.h"
 #include "runtime/core/mixed_precision.h"
@@ -39,10 +40,10 @@ struct Accelerator::Parts {
         collectives(processes),
         trackers(options.log_with, process->environment.rank == 0),
         checkpoints(process, options.project),
-        step(process, options, checkpoints),
-        preparation(process, processes, options, step, checkpoints) {
-    checkpoints.set_accumulation(step.window());
-    checkpoints.set_scaler(step.scaler());
+        step(process, options, checkpoints.run()),
+        preparation(process, processes, options, step, checkpoints.run()) {
+    checkpoints.run().set_accumulation(step.window());
+    checkpoints.run().set_scaler(step.scaler());
   }
 
   std::shared_ptr<ProcessState> process;
@@ -92,8 +93,8 @@ std::string Accelerator::broadcast_object(const std::string& object, int from_pr
 // ---- Preparing ----
 
 void Accelerator::free_memory() {
-  parts_->checkpoints.clear();
-  parts_->process->models.release(&parts_->checkpoints);
+  parts_->checkpoints.run().clear();
+  parts_->process->models.release(&parts_->checkpoints.run());
   parts_->step.clear();
   if (device().is_cuda()) at::accelerator::emptyCache();
 }
@@ -157,17 +158,17 @@ void Accelerator::save_bytes(const std::string& path, const SaveOptions& options
 void Accelerator::save_module(const torch::nn::Module& module, const std::string& folder,
                               ByteSize max_size) const {
   const auto operation = processes().begin_operation("save_model");
-  parts_->checkpoints.on_main([&] { save_weights(module, folder, max_size); });
+  run_on_main_rank(*parts_->process, [&] { save_weights(module, folder, max_size); });
 }
 
 void Accelerator::load_module(torch::nn::Module& module, const std::string& path,
                               bool strict) const {
   const auto operation = processes().begin_operation("load_checkpoint_in_model");
-  parts_->checkpoints.on_every_rank([&] { WeightsLoad(module, path, strict).run(); });
+  run_on_every_rank(*parts_->process, [&] { WeightsLoad(module, path, strict).run(); });
 }
 
 void Accelerator::add_checkpointed(ArchiveWriter save, ArchiveReader load) {
-  parts_->checkpoints.add_object({std::move(save), std::move(load)});
+  parts_->checkpoints.run().add_object({std::move(save), std::move(load)});
 }
 void Accelerator::register_save_state_pre_hook(CheckpointHook hook) {
   parts_->checkpoints.add_save_hook(std::move(hook));

@@ -6,7 +6,10 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "runtime/checkpoint/checkpoint_folder.h"
+#include "runtime/checkpoint/commit.h"
+#include "runtime/checkpoint/folder_paths.h"
+#include "runtime/checkpoint/retention.h"
+#include "runtime/checkpoint/verify.h"
 
 namespace accel {
 namespace {
@@ -26,7 +29,7 @@ class CheckpointLinksTest : public testing::Test {
     begin_checkpoint(folder);
     const CheckpointFile file{.name = "model.safetensors",
                               .write = [&](const ByteSink& sink) { sink(content); }};
-    write_checkpoint(folder, {file}, {});
+    commit_checkpoint(folder, {file}, {});
   }
 
   static std::string content_of(const fs::path& folder) {
@@ -68,7 +71,7 @@ TEST_F(CheckpointLinksTest, OfALinkThatIsTooOldOnlyTheLinkGoes) {
   save(target, "one");
   fs::create_directory_symlink(target, parent_ / "checkpoint_0");
   save(parent_ / "checkpoint_1", "two");
-  remove_old_checkpoints(parent_ / "checkpoint_1", 1);
+  delete_old_checkpoints(parent_ / "checkpoint_1", 1);
   EXPECT_FALSE(fs::exists(fs::symlink_status(parent_ / "checkpoint_0")));
   EXPECT_EQ(content_of(target), "one");
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/checkpoint/checkpoint_folder.h"
+#include "runtime/checkpoint/checkpoint_file.h"
 #include "runtime/checkpoint/staging_memory.h"
 #include "runtime/checkpoint/tensor_file.h"
 

@@ -10,7 +10,8 @@
 #include <string>
 
 #include "accel/errors.h"
-#include "runtime/checkpoint/checkpoint_folder.h"
+#include "runtime/checkpoint/commit.h"
+#include "runtime/checkpoint/verify.h"
 #include "runtime/testing/disk_faults.h"
 #include "runtime/testing/training.h"
 
@@ -88,7 +89,7 @@ TEST(SaveWeights, AreNotPutIntoACheckpoint) {
   const CheckpointFile model{.name = "model.safetensors",
                              .write = [](const ByteSink& sink) { sink("a checkpoint's"); }};
   begin_checkpoint(folder());
-  write_checkpoint(folder(), {model}, {});
+  commit_checkpoint(folder(), {model}, {});
   try {
     save_weights(*model_of(1), folder(), kTwoShards);
     ADD_FAILURE() << "it was saved";

@@ -31,7 +31,7 @@ std::optional<std::uint64_t> iteration_of(std::string_view name) {
   name.remove_prefix(kPrefix.size());
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  // Not another spelling of a number either: "007".
+  // "007" is another spelling of 7, and not the name of a checkpoint.
   if (error != std::errc() || std::to_string(number) != name) return std::nullopt;
   return number;
 }
@@ -48,17 +48,20 @@ std::vector<std::string> checkpoints_among(const std::vector<std::string>& names
   return checkpoints;
 }
 
-std::vector<std::string> checkpoints_to_remove(const std::vector<std::string>& names,
-                                               const std::string& written,
-                                               std::optional<std::size_t> total_limit,
-                                               const std::set<std::string>& torn) {
-  std::vector<std::string> others = checkpoints_among(names);
-  std::erase(others, written);
-  std::stable_partition(others.begin(), others.end(),
-                        [&](const std::string& name) { return torn.contains(name); });
-  const std::size_t kept = total_limit ? std::min(others.size(), *total_limit - 1) : others.size();
-  others.resize(others.size() - kept);
-  return others;
+std::vector<std::string> checkpoints_with_suffix(const std::vector<std::string>& names,
+                                                 std::string_view suffix) {
+  std::vector<std::string> checkpoints;
+  for (const std::string& name : names) {
+    if (!name.ends_with(suffix)) continue;
+    const std::string stem = name.substr(0, name.size() - suffix.size());
+    if (iteration_of(stem)) checkpoints.push_back(stem);
+  }
+  return checkpoints;
+}
+
+std::uint64_t next_checkpoint_number(const std::vector<std::string>& names) {
+  const std::vector<std::string> checkpoints = checkpoints_among(names);
+  return checkpoints.empty() ? 0 : *iteration_of(checkpoints.back()) + 1;
 }
 
 }  // namespace accel

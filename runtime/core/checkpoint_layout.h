@@ -1,22 +1,23 @@
-// The names of what a checkpoint is made of, and which checkpoints of a folder are kept. Numbered
-// files follow Accelerate: the first has no number ("model", "model_1", ...).
+// The names of the folders and files that a checkpoint is made of. Numbered files follow
+// Accelerate: the first has no number ("model", "model_1", ...).
 //
+// clang-format off
 //   checkpoints/checkpoint_7/manifest.json                every other file, its size and checksum
 //                            model[_i].safetensors        prepared models
 //                            gradients[_i].safetensors    inside a window of accumulation only
-//                            optimizer[_i].bin            prepared optimizers: LibTorch's archives
-//                            custom_checkpoint_i.bin      registered objects, likewise
+//                            optimizer[_i].bin            prepared optimizers: LibTorch archives
+//                            custom_checkpoint_i.bin      registered objects: LibTorch archives
 //                            random_states_r.safetensors  random number generators of rank r
-//                            training_state.json          all the rest: epochs, counts, scales
+//                            training_state.json          the rest: epochs, counts, scales
 //   checkpoints/checkpoint_8.partial/   being written, or left by a crash
-//               checkpoint_8.replaced/  the older one while a newer one takes its name, where the
-//                                       file system cannot exchange the two
+//               checkpoint_8.replaced/  the older one while a newer one takes its name, if the
+//                                       file system cannot exchange two names
+// clang-format on
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,17 +38,19 @@ std::string random_states_file(std::size_t rank);
 // "checkpoint_7".
 std::string checkpoint_name(std::uint64_t iteration);
 
-// The number in "checkpoint_7"; none for any other name.
+// Returns the number in "checkpoint_7", or nullopt for any other name.
 std::optional<std::uint64_t> iteration_of(std::string_view name);
 
-// The checkpoints among `names`, oldest first by number.
+// Returns the checkpoints among `names`, oldest first by number.
 std::vector<std::string> checkpoints_among(const std::vector<std::string>& names);
 
-// Those among `names` that have to go so that `total_limit` (at least 1) stay: first those that are
-// `torn`, then the oldest, but never `written`, the one that was saved last, whatever its number.
-std::vector<std::string> checkpoints_to_remove(const std::vector<std::string>& names,
-                                               const std::string& written,
-                                               std::optional<std::size_t> total_limit,
-                                               const std::set<std::string>& torn = {});
+// Returns, in the order of `names`, the checkpoints of which `names` has "checkpoint_N" followed by
+// `suffix`. They are returned without the suffix.
+std::vector<std::string> checkpoints_with_suffix(const std::vector<std::string>& names,
+                                                 std::string_view suffix);
+
+// Returns the number for the next checkpoint beside `names`: one more than the highest existing one
+// (damaged ones included), or 0 if there is none. No number is used twice (docs/decisions/0016).
+std::uint64_t next_checkpoint_number(const std::vector<std::string>& names);
 
 }  // namespace accel

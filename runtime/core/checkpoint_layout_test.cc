@@ -7,7 +7,6 @@ namespace accel {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 TEST(CheckpointLayout, TheFirstOfAKindHasNoNumber) {
   EXPECT_EQ(model_file(0), "model.safetensors");
@@ -25,30 +24,22 @@ TEST(CheckpointLayout, OnlyPlainNumbersAreCheckpoints) {
   }
 }
 
-TEST(CheckpointLayout, TheOldestByNumberGoFirst) {
-  const std::vector<std::string> names{"checkpoint_10", "checkpoint_9", "notes", "checkpoint_8"};
-  EXPECT_THAT(checkpoints_among(names),
+TEST(CheckpointLayout, CheckpointsAreSortedByNumber) {
+  EXPECT_THAT(checkpoints_among({"checkpoint_10", "checkpoint_9", "notes", "checkpoint_8"}),
               ElementsAre("checkpoint_8", "checkpoint_9", "checkpoint_10"));
-  const std::string last = "checkpoint_10";
-  EXPECT_THAT(checkpoints_to_remove(names, last, 1), ElementsAre("checkpoint_8", "checkpoint_9"));
-  EXPECT_THAT(checkpoints_to_remove(names, last, 2), ElementsAre("checkpoint_8"));
-  EXPECT_THAT(checkpoints_to_remove(names, last, 3), IsEmpty());
-  EXPECT_THAT(checkpoints_to_remove(names, last, std::nullopt), IsEmpty());
 }
 
-TEST(CheckpointLayout, TornOnesGoBeforeTheOldest) {
-  const std::vector<std::string> names{"checkpoint_0", "checkpoint_1", "checkpoint_2"};
-  const std::set<std::string> torn{"checkpoint_1"};
-  EXPECT_THAT(checkpoints_to_remove(names, "checkpoint_2", 2, torn), ElementsAre("checkpoint_1"));
-  EXPECT_THAT(checkpoints_to_remove(names, "checkpoint_2", 3, torn), IsEmpty());
+TEST(CheckpointLayout, OnlyCheckpointsAreFoundByTheirSuffix) {
+  EXPECT_THAT(checkpoints_with_suffix({"checkpoint_2.partial", "notes.partial", ".partial",
+                                       "checkpoint_3", "x", "checkpoint_1.partial"},
+                                      kPartialSuffix),
+              ElementsAre("checkpoint_2", "checkpoint_1"));
 }
 
-TEST(CheckpointLayout, WhatWasJustWrittenStays) {
-  const std::vector<std::string> names{"checkpoint_3", "checkpoint_0", "checkpoint_2"};
-  EXPECT_THAT(checkpoints_to_remove(names, "checkpoint_0", 1),
-              ElementsAre("checkpoint_2", "checkpoint_3"));
-  EXPECT_THAT(checkpoints_to_remove(names, "checkpoint_0", 2), ElementsAre("checkpoint_2"));
-  EXPECT_THAT(checkpoints_to_remove({"checkpoint_0"}, "checkpoint_0", 1), IsEmpty());
+TEST(CheckpointLayout, TheNextNumberFollowsTheHighest) {
+  EXPECT_EQ(next_checkpoint_number({}), 0u);
+  EXPECT_EQ(next_checkpoint_number({"notes", "checkpoint_12.partial"}), 0u);
+  EXPECT_EQ(next_checkpoint_number({"checkpoint_10", "checkpoint_9"}), 11u);
 }
 
 }  // namespace

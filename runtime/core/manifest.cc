@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "accel/errors.h"
+#include "runtime/core/checkpoint_layout.h"
 #include "runtime/core/crc32c.h"
 #include "runtime/core/parse_json.h"
 
@@ -67,6 +68,18 @@ Manifest parse_manifest(const std::string& text, const std::string& file) {
     manifest.files[name] = {.size = facts.at("size"), .crc32c = facts.at("crc32c")};
   }
   return manifest;
+}
+
+std::optional<std::string> damage_of(const FileFacts& listed, const FileFacts& found) {
+  if (found == listed) return std::nullopt;
+  if (found.size == listed.size) return "corrupt: its checksum does not fit";
+  return "torn: it has " + std::to_string(found.size) + " bytes of " + std::to_string(listed.size);
+}
+
+std::set<std::string> listed_names(const Manifest& manifest) {
+  std::set<std::string> names{kManifestFile};
+  for (const auto& [name, facts] : manifest.files) names.insert(name.substr(0, name.find('/')));
+  return names;
 }
 
 }  // namespace accel

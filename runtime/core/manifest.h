@@ -1,8 +1,11 @@
-// The list of a checkpoint's files, which says that it is complete and what each file must be.
+// The manifest: the list of a checkpoint's files with the size and checksum of each. It is written
+// last, so a folder that has one is complete, and what differs from it is damaged.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 
 namespace accel {
@@ -15,9 +18,12 @@ struct FileFacts {
 };
 
 struct Manifest {
-  std::uint64_t iteration = 0;             // Which of the automatically named checkpoints it is.
-  int num_processes = 1;                   // Of the world that wrote it.
-  std::map<std::string, FileFacts> files;  // By their paths in the checkpoint's folder.
+  // The number N of an automatically named checkpoint; for others, the number that is next.
+  std::uint64_t iteration = 0;
+  // The world size of the run that wrote it.
+  int num_processes = 1;
+  // The facts of each file by its path inside the checkpoint's folder.
+  std::map<std::string, FileFacts> files;
 
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
@@ -25,11 +31,20 @@ struct Manifest {
 // The largest manifest that is read, in bytes.
 inline constexpr std::uint64_t kMaxManifest = 64 << 20;
 
-// JSON with a checksum of its own.
+// Returns the manifest as JSON that ends with a checksum of itself.
 std::string manifest_text(const Manifest& manifest);
 
-// Throws DamageError, naming `file`, if the text is torn or altered; CheckpointError if it is of
-// another version or lists a file outside of its folder.
+// Reads such a text. `file` is the name that errors begin with. Throws DamageError if the text is
+// torn or altered, CheckpointError if another version of accel wrote it or if it lists a file
+// outside its folder.
 Manifest parse_manifest(const std::string& text, const std::string& file);
+
+// Returns how a file differs from what the manifest lists ("torn: it has 3 bytes of 7"), or nullopt
+// if it does not differ.
+std::optional<std::string> damage_of(const FileFacts& listed, const FileFacts& found);
+
+// Returns the names directly in a checkpoint's folder that are part of the checkpoint: the manifest
+// and the files and folders that it lists.
+std::set<std::string> listed_names(const Manifest& manifest);
 
 }  // namespace accel

@@ -58,6 +58,18 @@ TEST(Manifest, DeepNestingIsRefused) {
   EXPECT_THROW(parse_manifest("{\"crc32c\":1,\"files\":" + deep + "}", "m"), DamageError);
 }
 
+TEST(Manifest, DamageIsTornOrCorrupt) {
+  const FileFacts listed{.size = 7, .crc32c = 5};
+  EXPECT_EQ(damage_of(listed, listed), std::nullopt);
+  EXPECT_EQ(damage_of(listed, {.size = 3, .crc32c = 5}), "torn: it has 3 bytes of 7");
+  EXPECT_EQ(damage_of(listed, {.size = 7, .crc32c = 6}), "corrupt: its checksum does not fit");
+}
+
+TEST(Manifest, ListedNamesAreTheTopOfEachPathAndTheManifest) {
+  EXPECT_EQ(listed_names({.files = {{"model.safetensors", {}}, {"logs/deep/loss.txt", {}}}}),
+            (std::set<std::string>{"manifest.json", "model.safetensors", "logs"}));
+}
+
 TEST(Manifest, FilesOutsideAreRefused) {
   for (const char* name : {"../x", "/etc/passwd", "..", ""}) {
     EXPECT_THROW(parse_manifest(manifest_text({.files = {{name, {}}}}), "m"), CheckpointError);

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "runtime/checkpoint/checkpointer.h"
+#include "runtime/checkpoint/run_state.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/data/loader_context.h"
 #include "runtime/data/sampler_rng.h"
@@ -21,12 +21,12 @@ namespace accel {
 
 Preparation::Preparation(std::shared_ptr<ProcessState> process, const ProcessControl& processes,
                          const AcceleratorOptions& options, TrainingStep& step,
-                         Checkpointer& checkpoints)
+                         RunState& run)
     : process_(std::move(process)),
       processes_(processes),
       options_(options),
       step_(step),
-      checkpoints_(checkpoints),
+      run_(run),
       precision_{process_->device.type(), options.mixed_precision},
       transfer_(std::make_shared<DeviceTransfer>(
           options.device_placement ? std::optional(process_->device) : std::nullopt,
@@ -35,13 +35,13 @@ Preparation::Preparation(std::shared_ptr<ProcessState> process, const ProcessCon
 std::shared_ptr<ParallelStrategy> Preparation::parallelize(
     std::shared_ptr<torch::nn::Module> module, const PrepareOptions& options) {
   if (options.device_placement.value_or(options_.device_placement)) module->to(process_->device);
-  checkpoints_.add_model(module);
+  run_.add_model(module);
   if (!processes_.use_distributed() || options.evaluation_mode) return nullptr;
   auto strategy = process_->models.find(*module);
   if (strategy == nullptr) strategy = make_data_parallel(std::move(module), process_->communicator);
   const auto operation = processes_.begin_operation("prepare");
   strategy->prepare(options_.data_parallel);
-  process_->models.add(strategy, &checkpoints_);
+  process_->models.add(strategy, &run_);
   step_.add_model(strategy);
   // Whoever holds the model holds the world in which it is reduced (docs/decisions/0025).
   struct Held {
@@ -54,26 +54,26 @@ std::shared_ptr<ParallelStrategy> Preparation::parallelize(
 
 OptimizerStep Preparation::add_optimizer(
     const std::shared_ptr<torch::optim::Optimizer>& optimizer) {
-  checkpoints_.add_optimizer(optimizer);
+  run_.add_optimizer(optimizer);
   return step_.add_optimizer(optimizer);
 }
 
 void Preparation::bind(Scheduler& scheduler) {
   if (scheduler.follow(scheduler_options(), step_.window(), step_.scaler())) {
-    checkpoints_.add_scheduler(scheduler.prepared());
+    run_.add_scheduler(scheduler.prepared());
   }
 }
 
 // Returns the same follower for a scheduler, however often it is prepared.
 std::shared_ptr<AnyTorchScheduler> Preparation::follower_of(
     const std::shared_ptr<torch::optim::LRScheduler>& scheduler) {
-  for (const auto& prepared : checkpoints_.schedulers()) {
+  for (const auto& prepared : run_.schedulers()) {
     auto follower = std::dynamic_pointer_cast<AnyTorchScheduler>(prepared);
     if (follower != nullptr && follower->follows(scheduler.get())) return follower;
   }
   auto follower = std::make_shared<AnyTorchScheduler>(scheduler, scheduler_options(),
                                                       step_.window(), step_.scaler());
-  checkpoints_.add_scheduler(follower);
+  run_.add_scheduler(follower);
   return follower;
 }
 
@@ -109,7 +109,7 @@ std::shared_ptr<const LoaderContext> Preparation::bind_loader() {
 }
 
 void Preparation::add_loader(const std::shared_ptr<EpochSequence>& progress) {
-  checkpoints_.add_loader(progress);
+  run_.add_loader(progress);
 }
 
 // Returns what begins an epoch of a prepared loader; empty without any of rng_types.

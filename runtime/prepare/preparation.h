@@ -15,21 +15,21 @@
 
 namespace accel {
 
-class Checkpointer;
 class DeviceTransfer;
 class EpochSequence;
 class ProcessControl;
+class RunState;
 class TrainingStep;
 struct LoaderContext;
 struct ProcessState;
 
 // The part of an Accelerator that prepares objects. It tells the others about them: the step, which
-// reduces their gradients, and the checkpoints. Not thread-safe.
+// reduces their gradients, and checkpoints. Not thread-safe.
 class Preparation {
  public:
   // All but `process` outlive this.
   Preparation(std::shared_ptr<ProcessState> process, const ProcessControl& processes,
-              const AcceleratorOptions& options, TrainingStep& step, Checkpointer& checkpoints);
+              const AcceleratorOptions& options, TrainingStep& step, RunState& run);
 
   // Collective as Accelerator::prepare() says.
   template <typename T>
@@ -95,7 +95,7 @@ class Preparation {
   const ProcessControl& processes_;
   const AcceleratorOptions& options_;
   TrainingStep& step_;
-  Checkpointer& checkpoints_;
+  RunState& run_;
   const ForwardPrecision precision_;
   const std::shared_ptr<const DeviceTransfer> transfer_;  // All loaders share its copy stream.
 };

@@ -33,7 +33,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "runtime/checkpoint/checkpointer.h"
+#include "runtime/checkpoint/run_state.h"
 #include "runtime/distinct.h"
 #include "runtime/error_text.h"
 #include "runtime/parallel/uneven_inputs.h"
@@ -66,9 +66,9 @@ void reduce_during(const std::function<void()>& pass, const Strategies& models,
 }  // namespace
 
 TrainingStep::TrainingStep(std::shared_ptr<ProcessState> process, const AcceleratorOptions& options,
-                           const Checkpointer& prepared)
+                           RunState& run)
     : process_(std::move(process)),
-      prepared_(prepared),
+      run_(run),
       precision_(options.mixed_precision),
       static_graph_(options.data_parallel.static_graph),
       // Optimizers hold the window, and with it the world, as everything does that is prepared.
@@ -116,7 +116,7 @@ AccumulationScope TrainingStep::begin_batch(Modules modules, Strategies strategi
     // Losses are divided alike for all models, whichever are named here.
     std::vector<at::Tensor> parameters;
     for (const auto& module : modules) add_parameters(module->parameters(), parameters);
-    for (const auto& optimizer : prepared_.optimizers()) {
+    for (const auto& optimizer : run_.optimizers()) {
       for (const auto& group : optimizer->param_groups()) {
         add_parameters(group.params(), parameters);
       }
@@ -140,7 +140,7 @@ void TrainingStep::set_sync_gradients(bool sync) {
 
 void TrainingStep::check_loss(const at::Tensor& loss) const {
   expect_own_batch(loss, process_->open_batches, *window_);
-  if (precision_ != MixedPrecision::kNo) expect_autocast(loss, prepared_.models());
+  if (precision_ != MixedPrecision::kNo) expect_autocast(loss, run_.models());
 }
 
 // The gradients of a model that is marked by accumulate(), no_sync() or LocalSgd stay local.
@@ -269,7 +269,7 @@ void TrainingStep::join_uneven_inputs(const std::function<void()>& body,
   const std::optional<int> last = run_uneven(*process_, body, options);
   if (!last) return;
   copy_progress(*process_,
-                {prepared_.optimizers(), prepared_.schedulers(), *window_, scaler_.get()}, *last);
+                {run_.optimizers(), run_.schedulers(), *window_, scaler_.get()}, *last);
 }
 
 }  // namespace accel

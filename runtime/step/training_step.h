@@ -17,7 +17,7 @@
 
 namespace accel {
 
-class Checkpointer;
+class RunState;
 
 // The methods are the life of a step, in the order in which a program causes them. The program may
 // leave out begin_batch(), and everything that begin_batch() decides is then as for a window of one
@@ -28,9 +28,9 @@ class TrainingStep {
  public:
   using Modules = std::vector<std::shared_ptr<torch::nn::Module>>;
 
-  // `prepared` knows the models, optimizers and schedulers of the Accelerator, and outlives this.
+  // `run` has the models, optimizers and schedulers of the Accelerator, and outlives this.
   TrainingStep(std::shared_ptr<ProcessState> process, const AcceleratorOptions& options,
-               const Checkpointer& prepared);
+               RunState& run);
 
   // Adds what the steps to come are about. The result is what a prepared optimizer asks in its own
   // step(); it keeps the process's world alive.
@@ -82,7 +82,7 @@ class TrainingStep {
   GradScaler* unscaling() const;
 
   const std::shared_ptr<ProcessState> process_;
-  const Checkpointer& prepared_;
+  RunState& run_;
   const MixedPrecision precision_;
   const bool static_graph_;
   std::shared_ptr<Accumulation> window_;

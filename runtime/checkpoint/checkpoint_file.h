@@ -1,0 +1,22 @@
+// A file of a checkpoint that is about to be written.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace accel {
+
+// Receives the bytes of a file part by part. Throws CheckpointError if they cannot be written.
+using ByteSink = std::function<void(std::string_view)>;
+
+struct CheckpointFile {
+  std::string name;
+  // About how many bytes `write` produces. That much disk space is reserved before the first byte.
+  std::uint64_t expected_size = 0;
+  // Passes the file's bytes to the sink, in order. May be called on any thread.
+  std::function<void(const ByteSink&)> write;
+};
+
+}  // namespace accel

@@ -1,0 +1,157 @@
+// How a checkpoint is committed (docs/decisions/0016).
+//
+// The problem. A save takes minutes and may end at any instant: the process is killed, the disk
+// fills up, the machine loses power. A run that restarts must then find a checkpoint that is whole,
+// the older one or the newer one, and must be able to tell so by itself.
+//
+// Why a folder and not one file. Rank 0 writes models, optimizers and random states in parallel,
+// each in the format that other programs read (safetensors, LibTorch archives), and hooks of the
+// program add files of their own. One file would need an archive format of ours around them,
+// written by one thread at a time, and a hook could not write into it. The price is that a folder
+// has no atomic write: it has many files, and any of them may be torn.
+//
+// The approach. Everything is written into `checkpoint_7.partial`, a name that no reader accepts:
+//
+//   1. begin_checkpoint() creates the empty partial folder, and hooks put their files there.
+//   2. commit_checkpoint() makes those files durable, then writes its own, each with fsync().
+//   3. The manifest follows, with the size and CRC-32C of every other file and of itself.
+//   4. The partial folder is synced, so that the names in it are durable too.
+//   5. One rename gives the folder its name: this is the commit. If an older checkpoint has the
+//      name, the two names are exchanged.
+//   6. The parent is synced. Only now may the older checkpoint be deleted, its manifest first.
+//
+// Step 5 makes a checkpoint appear all at once. The manifest is needed as well, because other
+// programs make folders of these names, and because disks and people damage files later: a reader
+// compares every file with it (verify.h). The claim is compared right before step 5, so that an
+// earlier generation of the job commits nothing after a later one has started (claim.h).
+//
+// What a crash leaves, and what clears it:
+//
+// clang-format off
+//   crash in or after step     found afterwards                    cleared by
+//   1, 2, 3, 4                 older checkpoint; .partial          begin_checkpoint() of that name, or
+//                                                                  delete_old_checkpoints()
+//   5 (power loss before 6)    older or newer, whichever name the  as above
+//                              disk has kept; both are complete
+//   6                          newer checkpoint; the older one,    as above
+//                              whole or in part, as .partial
+// clang-format on
+//
+// Some file systems cannot exchange two names. There step 5 takes three renames (replacement.h):
+// the older checkpoint becomes `.replaced`, the newer one takes the name, the older one becomes
+// `.partial`. After a crash between the first two, nothing has the name; whoever loads or saves
+// next gives it back to the older one (finish_interrupted_exchange()).
+//
+// commit_test.cc kills a process in each of these operations in turn, and lets each of them fail.
+#include "runtime/checkpoint/commit.h"
+
+#include <sys/stat.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "accel/errors.h"
+#include "runtime/checkpoint/claim.h"
+#include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/extra_files.h"
+#include "runtime/checkpoint/folder_paths.h"
+#include "runtime/checkpoint/parallel_io.h"
+#include "runtime/checkpoint/removal.h"
+#include "runtime/checkpoint/replacement.h"
+#include "runtime/core/checkpoint_layout.h"
+#include "runtime/core/manifest.h"
+
+namespace accel {
+namespace fs = std::filesystem;
+namespace {
+
+// Nothing of the user's is deleted: only a checkpoint or an empty folder is replaced.
+void check_replaceable(const fs::path& folder) {
+  if (fs::is_symlink(folder)) {  // resolved_folder() has followed a link that leads somewhere.
+    throw std::invalid_argument(folder.string() +
+                                ": it is a symbolic link that leads nowhere: remove it");
+  }
+  if (!fs::exists(folder)) return;
+  if (fs::is_directory(folder) && (fs::is_empty(folder) || fs::exists(folder / kManifestFile))) {
+    return;
+  }
+  throw std::invalid_argument(folder.string() +
+                              ": already exists and is not an accel checkpoint; save to a new or "
+                              "empty folder");
+}
+
+// A mount point cannot be renamed over: the partial folder is created beside it, on another file
+// system. A folder that does not exist yet will be on its parent's.
+void check_same_file_system(const fs::path& folder) {
+  struct stat status {};
+  struct stat parent {};
+  if (::stat(folder.c_str(), &status) != 0 || ::stat(folder.parent_path().c_str(), &parent) != 0) {
+    return;
+  }
+  if (status.st_dev == parent.st_dev) return;
+  throw std::invalid_argument(folder.string() +
+                              ": a file system is mounted there, and a checkpoint cannot take its "
+                              "place: save to a folder below it");
+}
+
+FileFacts write_file(const fs::path& path, const CheckpointFile& content) {
+  DurableFile file(path, content.expected_size);
+  content.write([&](std::string_view bytes) { file.append(bytes); });
+  return file.finish();
+}
+
+// Steps 2 and 3.
+void write_files_and_manifest(const fs::path& partial, const std::vector<CheckpointFile>& files,
+                              const CommitOptions& options) {
+  Manifest manifest{.iteration = options.iteration,
+                    .num_processes = options.num_processes,
+                    .files = sync_extra_files(partial)};
+  std::vector<FileFacts> written(files.size());
+  in_parallel(files.size(),
+              [&](std::size_t i) { written[i] = write_file(partial / files[i].name, files[i]); });
+  for (std::size_t i = 0; i < files.size(); ++i) manifest.files[files[i].name] = written[i];
+  const std::string text = manifest_text(manifest);
+  write_durably(partial / kManifestFile, {text});
+}
+
+}  // namespace
+
+fs::path begin_checkpoint(const fs::path& given) {
+  const fs::path folder = resolved_folder(given), partial = partial_folder(folder);
+  try {
+    check_same_file_system(folder);
+    finish_interrupted_exchange(folder);
+    check_replaceable(folder);
+    create_folders_durably(folder.parent_path());
+    fs::remove_all(partial);
+    fs::create_directory(partial);
+  } catch (const fs::filesystem_error& error) {
+    throw CheckpointError(folder.string() + ": cannot be written: " + error.what());
+  }
+  return partial;
+}
+
+void commit_checkpoint(const fs::path& given, const std::vector<CheckpointFile>& files,
+                       const CommitOptions& options) {
+  const fs::path folder = resolved_folder(given);
+  const fs::path parent = folder.parent_path(), partial = partial_folder(folder);
+  try {
+    check_extra_names(partial, files);
+    write_files_and_manifest(partial, files, options);
+    const bool replaces = fs::exists(folder);
+    if (replaces) carry_over_unlisted_files(folder, partial);
+    sync_folder(partial);
+    if (options.claim) check_claim(parent, *options.claim);
+    if (replaces) {
+      exchange_names(partial, folder);
+    } else {
+      take_new_name(partial, folder);
+    }
+    sync_folder(parent);
+    if (replaces) delete_checkpoint_or_log(partial);
+  } catch (const fs::filesystem_error& error) {
+    throw CheckpointError(folder.string() + ": cannot be written: " + error.what());
+  }
+}
+
+}  // namespace accel

@@ -1,0 +1,42 @@
+// Writes a checkpoint to disk so that it is either complete or, for a reader, not there.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "runtime/checkpoint/checkpoint_file.h"
+#include "runtime/core/checkpoint_claim.h"
+
+namespace accel {
+
+// What the manifest and the commit need to know besides the files.
+struct CommitOptions {
+  // The number of an automatically named checkpoint; for others, the number that is next.
+  std::uint64_t iteration = 0;
+  // The world size of the run that saves.
+  int num_processes = 1;
+  // Compared with the claim on the folder's parent just before the commit. If nullopt, not
+  // compared.
+  std::optional<Claim> claim = std::nullopt;
+};
+
+// Creates the empty partial folder of `folder` and returns it. Until commit_checkpoint() anyone may
+// put extra files there, which become part of the checkpoint. Throws std::invalid_argument if
+// `folder` exists and is neither a checkpoint nor empty, if a file system is mounted there, or if
+// it is a symbolic link that leads nowhere; CheckpointError if the partial folder cannot be
+// created.
+std::filesystem::path begin_checkpoint(const std::filesystem::path& folder);
+
+// Writes `files` and the manifest into the partial folder that begin_checkpoint() created, durably,
+// and commits it as `folder`. An older checkpoint of that name is replaced; its unlisted files are
+// carried over (extra_files.h). Throws CheckpointError if anything cannot be written, if an extra
+// file has the name of the manifest or of one of `files` (then nothing is written), or if another
+// generation or job has claimed the parent; `folder` is then the older checkpoint or the newer one,
+// complete in either case. If the older checkpoint cannot be deleted after the commit, that is
+// logged to standard error.
+void commit_checkpoint(const std::filesystem::path& folder,
+                       const std::vector<CheckpointFile>& files, const CommitOptions& options);
+
+}  // namespace accel

@@ -1,0 +1,18 @@
+// Deletes a checkpoint so that a crash in between never leaves what looks like a complete one.
+#pragma once
+
+#include <filesystem>
+
+namespace accel {
+
+// Deletes the manifest of `folder` first and then the rest: a folder without a manifest is not a
+// checkpoint, however much of it is left. Deletes only the link if `folder` is a symbolic link.
+// Throws std::filesystem::filesystem_error.
+void delete_checkpoint(const std::filesystem::path& folder);
+
+// Deletes a checkpoint that is no longer needed. If it cannot be deleted, the file and the reason
+// are logged to standard error, because only disk space is lost. The folder gets the name of a
+// partial checkpoint first, so that a later save deletes what a crash leaves of it.
+void delete_checkpoint_or_log(const std::filesystem::path& folder);
+
+}  // namespace accel

@@ -1,0 +1,19 @@
+// Deletes automatically named checkpoints that are no longer kept, after a newer one is committed.
+// Which ones is decided in runtime/core/checkpoint_retention.h.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+
+namespace accel {
+
+// Deletes siblings of the checkpoint `written`: what crashed saves have left, then checkpoints with
+// files that are missing or of the wrong size, then the oldest, until `total_limit` (at least 1)
+// checkpoints remain. If `total_limit` is nullopt, no checkpoint is deleted. A folder whose
+// manifest this version cannot read is not counted and not deleted: it is another program's.
+// Failures are logged to standard error and do not invalidate `written`.
+void delete_old_checkpoints(const std::filesystem::path& written,
+                            std::optional<std::size_t> total_limit);
+
+}  // namespace accel

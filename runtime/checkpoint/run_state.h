@@ -1,0 +1,112 @@
+// The state of a training run: what a checkpoint holds, in which order it is gathered, and in which
+// order it is restored.
+//
+// save:  gather()      on every rank: gradients of an open window, random states   collective
+//        copy()        on rank 0: one copy of all tensors, into memory             training thread
+// load:  restore()     on every rank: from the files of a verified checkpoint      training thread
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
+#include <torch/serialize/archive.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "runtime/checkpoint/snapshot.h"
+#include "runtime/checkpoint/staging_memory.h"
+#include "runtime/checkpoint/tensor_file.h"
+#include "runtime/core/accumulation.h"
+#include "runtime/core/epoch_sequence.h"
+#include "runtime/core/training_state.h"
+#include "runtime/optim/checkpointed_scheduler.h"
+#include "runtime/precision/grad_scaler.h"
+#include "runtime/process/process_state.h"
+
+namespace accel {
+
+// An object of the program's that a checkpoint holds too.
+struct CheckpointedObject {
+  std::function<void(torch::serialize::OutputArchive&)> save;
+  std::function<void(torch::serialize::InputArchive&)> load;
+};
+
+// Reads the training state of the checkpoint `folder`. Throws CheckpointError.
+TrainingState read_training_state(const std::filesystem::path& folder);
+
+// Refers to everything that the program has prepared or registered. Files are numbered in the order
+// in which their objects were added, so a program that loads adds the same objects in the same
+// order. Not thread-safe.
+class RunState {
+ public:
+  explicit RunState(std::shared_ptr<ProcessState> process) : process_(std::move(process)) {}
+
+  // Models, optimizers and schedulers that were added before are not added again.
+  void add_model(std::shared_ptr<torch::nn::Module> model);
+  void add_optimizer(std::shared_ptr<torch::optim::Optimizer> optimizer);
+  void add_scheduler(std::shared_ptr<CheckpointedScheduler> scheduler);
+  void add_loader(std::shared_ptr<EpochSequence> loader) { loaders_.push_back(std::move(loader)); }
+  void add_object(CheckpointedObject object) { objects_.push_back(std::move(object)); }
+  void set_accumulation(std::shared_ptr<Accumulation> accumulation) {
+    accumulation_ = std::move(accumulation);
+  }
+  // Null if losses are not scaled.
+  void set_scaler(std::shared_ptr<GradScaler> scaler) { scaler_ = std::move(scaler); }
+
+  // Removes models, optimizers, schedulers and loaders. Objects, accumulation and scaler are kept.
+  void clear();
+
+  const std::vector<std::shared_ptr<torch::nn::Module>>& models() const { return models_; }
+  const std::vector<std::shared_ptr<torch::optim::Optimizer>>& optimizers() const {
+    return optimizers_;
+  }
+  const std::vector<std::shared_ptr<CheckpointedScheduler>>& schedulers() const {
+    return schedulers_;
+  }
+  const std::shared_ptr<Accumulation>& accumulation() const { return accumulation_; }
+  const std::shared_ptr<GradScaler>& scaler() const { return scaler_; }
+
+  // What rank 0 needs from the other ranks. All else is the same on every rank.
+  struct Gathered {
+    // The mean gradients of each model. Empty unless a window of accumulation is open.
+    std::vector<NamedTensors> gradients;
+    // One row of bytes for each rank (random_state.h).
+    torch::Tensor random_states;
+  };
+  // Collective. Throws what the communication throws.
+  Gathered gather() const;
+
+  // Copies the state into `memory`, and returns the files of a checkpoint made of that copy, which
+  // another thread may write while training continues. `next_number` is stored as the number of the
+  // next automatically named checkpoint. Throws std::invalid_argument for a tensor whose dtype
+  // safetensors lacks, and what the save functions of objects throw.
+  std::unique_ptr<Snapshot> copy(const Gathered& gathered, std::uint64_t next_number,
+                                 StagingMemory& memory) const;
+
+  // Returns about how many bytes copy() will need, in bytes of tensors.
+  std::size_t expected_bytes() const;
+
+  // Loads the checkpoint `folder`, which is verified, into all of these objects. Throws
+  // CheckpointError if it does not fit this program. Nothing is loaded then, unless what does not
+  // fit is an optimizer or a registered object: these can only be compared by loading them.
+  void restore(const std::filesystem::path& folder);
+
+ private:
+  TrainingState training_state(std::uint64_t next_number) const;
+  void restore_training_state(const TrainingState& saved);
+
+  std::shared_ptr<ProcessState> process_;
+  std::vector<std::shared_ptr<torch::nn::Module>> models_;
+  std::vector<std::shared_ptr<torch::optim::Optimizer>> optimizers_;
+  std::vector<CheckpointedObject> objects_;
+  std::vector<std::shared_ptr<CheckpointedScheduler>> schedulers_;
+  std::vector<std::shared_ptr<EpochSequence>> loaders_;
+  std::shared_ptr<Accumulation> accumulation_;
+  std::shared_ptr<GradScaler> scaler_;
+};
+
+}  // namespace accel

@@ -1,0 +1,20 @@
+// Runs work that may fail on some ranks, and makes it succeed or throw on all of them: a rank that
+// went on after another one had failed would wait for it in the next collective call.
+#pragma once
+
+#include <functional>
+
+#include "runtime/process/process_state.h"
+
+namespace accel {
+
+// Runs `body` on rank 0. If it throws, rank 0 rethrows the exception, and the others throw
+// CheckpointError with its text. Collective: one broadcast, and another two if it fails.
+void run_on_main_rank(const ProcessState& process, const std::function<void()>& body);
+
+// Runs `body` on every rank. If it throws on some, these rethrow their exceptions, and the others
+// throw CheckpointError with the number and text of the first of them. Collective: one all-gather,
+// and another two if it fails.
+void run_on_every_rank(const ProcessState& process, const std::function<void()>& body);
+
+}  // namespace accel
