@@ -1,4 +1,4 @@
-// Symbolic links to checkpoints and in them, and mount points.
+// Checkpoints that are reached through symbolic links or hold some, and mount points.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -41,7 +41,7 @@ class CheckpointLinksTest : public testing::Test {
   const fs::path parent_ = fs::path(testing::TempDir()) / "links";
 };
 
-TEST_F(CheckpointLinksTest, ASaveGoesWhereTheLinkLeads) {
+TEST_F(CheckpointLinksTest, ASaveReplacesTheTargetOfTheLink) {
   const fs::path target = parent_ / "elsewhere/checkpoint_1", link = parent_ / "latest";
   save(target, "old");
   fs::create_directory_symlink("elsewhere/checkpoint_1", link);
@@ -54,7 +54,7 @@ TEST_F(CheckpointLinksTest, ASaveGoesWhereTheLinkLeads) {
   EXPECT_EQ(std::distance(fs::directory_iterator(parent_ / "elsewhere"), {}), 1);
 }
 
-TEST_F(CheckpointLinksTest, OneThatLeadsNowhereIsRefused) {
+TEST_F(CheckpointLinksTest, ALinkThatLeadsNowhereIsRefused) {
   const fs::path link = parent_ / "latest";
   fs::create_directory_symlink("nowhere", link);
   try {
@@ -66,7 +66,7 @@ TEST_F(CheckpointLinksTest, OneThatLeadsNowhereIsRefused) {
   EXPECT_TRUE(fs::is_symlink(link));
 }
 
-TEST_F(CheckpointLinksTest, OfALinkThatIsTooOldOnlyTheLinkGoes) {
+TEST_F(CheckpointLinksTest, ALinkThatIsTooOldIsDeletedAndItsTargetKept) {
   const fs::path target = parent_ / "kept";
   save(target, "one");
   fs::create_directory_symlink(target, parent_ / "checkpoint_0");
@@ -76,8 +76,8 @@ TEST_F(CheckpointLinksTest, OfALinkThatIsTooOldOnlyTheLinkGoes) {
   EXPECT_EQ(content_of(target), "one");
 }
 
-// Also those that lead nowhere, in a circle, or to a folder that cannot be linked from here.
-TEST_F(CheckpointLinksTest, ForeignLinksStayLinks) {
+// Unlisted links may lead nowhere, in a circle, or to a folder on another file system.
+TEST_F(CheckpointLinksTest, UnlistedLinksRemainLinks) {
   const fs::path folder = parent_ / "checkpoint_0";
   save(folder, "old");
   fs::create_directories(folder / "logs");
@@ -95,7 +95,7 @@ TEST_F(CheckpointLinksTest, ForeignLinksStayLinks) {
   }
 }
 
-TEST_F(CheckpointLinksTest, AMountPointIsRefusedAtOnce) {
+TEST_F(CheckpointLinksTest, AMountPointIsRefusedBeforeAnythingIsWritten) {
   const fs::path mount = "/dev/shm";
   struct stat status {};
   struct stat parent {};

@@ -18,8 +18,8 @@ namespace accel {
 // read or written.
 void claim_checkpoints(const std::filesystem::path& parent, const Claim& claim);
 
-// Throws CheckpointError, which names both claims, if another job or generation than `mine` has
-// claimed `parent`.
+// Throws CheckpointError, which names both claims, if another job or generation than
+// `mine` has claimed `parent`.
 void check_claim(const std::filesystem::path& parent, const Claim& mine);
 
 }  // namespace accel

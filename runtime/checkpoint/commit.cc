@@ -10,7 +10,8 @@
 // written by one thread at a time, and a hook could not write into it. The price is that a folder
 // has no atomic write: it has many files, and any of them may be torn.
 //
-// The approach. Everything is written into `checkpoint_7.partial`, a name that no reader accepts:
+// The approach. Everything is written into `checkpoint_7.partial`, a name that no search for
+// checkpoints considers:
 //
 //   1. begin_checkpoint() creates the empty partial folder, and hooks put their files there.
 //   2. commit_checkpoint() makes those files durable, then writes its own, each with fsync().
@@ -28,13 +29,13 @@
 // What a crash leaves, and what clears it:
 //
 // clang-format off
-//   crash in or after step     found afterwards                    cleared by
-//   1, 2, 3, 4                 older checkpoint; .partial          begin_checkpoint() of that name, or
-//                                                                  delete_old_checkpoints()
-//   5 (power loss before 6)    older or newer, whichever name the  as above
-//                              disk has kept; both are complete
-//   6                          newer checkpoint; the older one,    as above
-//                              whole or in part, as .partial
+//   crash in or after step   found afterwards                      cleared by
+//   1, 2, 3, 4               the older checkpoint; .partial        begin_checkpoint() of that name
+//                                                                  or delete_old_checkpoints()
+//   5, power loss before 6   the older or the newer one, by the    the same
+//                            name that the disk has kept
+//   6                        the newer one; what is left of the    the same
+//                            older one as .partial
 // clang-format on
 //
 // Some file systems cannot exchange two names. There step 5 takes three renames (replacement.h):

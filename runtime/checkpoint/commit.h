@@ -17,16 +17,16 @@ struct CommitOptions {
   std::uint64_t iteration = 0;
   // The world size of the run that saves.
   int num_processes = 1;
-  // Compared with the claim on the folder's parent just before the commit. If nullopt, not
-  // compared.
+  // Must be the claim on the folder's parent just before the commit, unless nobody has claimed it.
+  // If nullopt, the claim is not checked.
   std::optional<Claim> claim = std::nullopt;
 };
 
-// Creates the empty partial folder of `folder` and returns it. Until commit_checkpoint() anyone may
-// put extra files there, which become part of the checkpoint. Throws std::invalid_argument if
-// `folder` exists and is neither a checkpoint nor empty, if a file system is mounted there, or if
-// it is a symbolic link that leads nowhere; CheckpointError if the partial folder cannot be
-// created.
+// Creates the empty partial folder of `folder` and returns it. Until commit_checkpoint()
+// anyone may put extra files there, which become part of the checkpoint. Throws
+// std::invalid_argument if `folder` exists and is neither a checkpoint nor empty, if a file
+// system is mounted there, or if it is a symbolic link that leads nowhere; CheckpointError if
+// the partial folder cannot be created.
 std::filesystem::path begin_checkpoint(const std::filesystem::path& folder);
 
 // Writes `files` and the manifest into the partial folder that begin_checkpoint() created, durably,

@@ -23,7 +23,9 @@
 namespace accel {
 namespace {
 
-constexpr std::size_t kAlignment = 4096;  // What disks ask of direct writes.
+// Memory, offset and size of a direct write must be multiples of the disk's block size.
+constexpr std::size_t kAlignment = 4096;
+// One block for each thread that writes, one that is full, and one that append() fills.
 constexpr std::size_t kBlocks = kIoThreads + 2;
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what) {
@@ -38,7 +40,7 @@ UniqueFd open_or_fail(const std::filesystem::path& path, int flags) {
 
 void set_direct(int fd, bool direct) {
   const int flags = ::fcntl(fd, F_GETFL);
-  // Where it is refused, the file goes through the page cache.
+  // If the file system refuses, the file is written through the page cache.
   (void)::fcntl(fd, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT);
 }
 
@@ -56,10 +58,11 @@ struct DurableFile::Block {
 
   char* const memory;
   std::size_t size = 0;
-  std::size_t number = 0;  // In the file.
+  std::size_t number = 0;  // The block's place in the file, counted in blocks from 0.
 };
 
-// Owns the file and the blocks. Threads start with the second block: most files have only one.
+// Owns the file, the blocks and the threads that write them. The threads start with the second
+// block, because most files have only one.
 class DurableFile::Writers {
  public:
   explicit Writers(const std::filesystem::path& path)
@@ -91,8 +94,9 @@ class DurableFile::Writers {
 
   bool started() const { return !threads_.empty(); }
 
-  // Waits for the threads, and writes what is left: the end of the file, if there is any. Returns
-  // the checksum of all.
+  // Waits for the threads, writes the last block if there is one, and syncs the file. Returns the
+  // checksum of the whole file. The last block is written without O_DIRECT, because the end of a
+  // file is rarely aligned.
   std::uint32_t finish(const Block* last, std::uint64_t size) {
     stop();
     if (error_) std::rethrow_exception(error_);
@@ -154,7 +158,8 @@ class DurableFile::Writers {
     checksums_[block.number] = checksum;
   }
 
-  // Returns the block's checksum.
+  // Writes the block and returns its checksum. Falls back to the page cache if the file system
+  // refuses the direct write itself.
   std::uint32_t write(const Block& block) const {
     const std::uint32_t checksum = extend_crc32c(0, block.memory, block.size);
     std::size_t done = 0;
@@ -181,7 +186,7 @@ class DurableFile::Writers {
   std::deque<Block*> free_, full_;
   bool stopping_ = false;
   std::exception_ptr error_;
-  std::vector<std::uint32_t> checksums_;  // Of the blocks.
+  std::vector<std::uint32_t> checksums_;  // The checksum of each block, by its number.
   std::vector<std::jthread> threads_;
 };
 
@@ -213,7 +218,7 @@ void DurableFile::append(std::string_view bytes) {
 }
 
 FileFacts DurableFile::finish() {
-  // A whole block is aligned, and goes the same way as those before it.
+  // A whole block is aligned, so it is written directly like those before it.
   if (block_ != nullptr && block_->size == kIoBytes && writers_->started()) hand_over();
   return {.size = size_, .crc32c = writers_->finish(block_, size_)};
 }
@@ -257,7 +262,7 @@ void sync_file(const std::filesystem::path& file) {
 }
 
 void create_folders_durably(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> changed;  // Innermost first.
+  std::vector<std::filesystem::path> changed;  // The folders that get a new name, innermost first.
   try {
     for (auto at = std::filesystem::absolute(folder); !std::filesystem::exists(at);) {
       at = at.parent_path();
@@ -265,7 +270,7 @@ void create_folders_durably(const std::filesystem::path& folder) {
     }
     std::filesystem::create_directories(folder);
   } catch (const std::filesystem::filesystem_error& error) {
-    throw CheckpointError(folder.string() + ": cannot be made: " + error.code().message());
+    throw CheckpointError(folder.string() + ": cannot be created: " + error.code().message());
   }
   for (auto at = changed.rbegin(); at != changed.rend(); ++at) sync_folder(*at);
 }

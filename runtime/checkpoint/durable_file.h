@@ -1,4 +1,9 @@
-// Files that survive a crash of the machine once their call has returned.
+// Writes files that survive a crash of the machine once the call that wrote them has returned.
+//
+// A large file is written with O_DIRECT in blocks of 4 MiB, several at a time, into disk space that
+// was reserved before: that uses the disk's own rate, which is some four times that of the page
+// cache with fsync(), and a full disk is known before anything is written (docs/decisions/0016).
+// Functions throw CheckpointError with the file's name and the system's reason.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +16,23 @@
 
 namespace accel {
 
-// A file that is written from its beginning to its end, around the page cache where the file system
-// allows it, several pieces at a time. Without finish() it is left torn. Not thread-safe. All throw
-// CheckpointError with the file's name and the system's reason.
+// Writes one file from its beginning to its end. Bypasses the page cache if the file system allows
+// it. The file is incomplete until finish() returns. Not thread-safe.
 class DurableFile {
  public:
-  // What was at `path` is replaced. Of a large file, `expected_size` bytes are reserved at once, so
-  // that a full disk is known early.
+  // Truncates the file at `path` if there is one. Once it turns out to be large, reserves
+  // `expected_size` bytes on the disk; if 0, reserves nothing.
   explicit DurableFile(const std::filesystem::path& path, std::uint64_t expected_size = 0);
   ~DurableFile();
   DurableFile(const DurableFile&) = delete;
   DurableFile& operator=(const DurableFile&) = delete;
 
-  // Returns once the bytes are copied.
+  // Appends `bytes`, and returns once they are copied; they may not be written yet. Blocks while
+  // all blocks are waiting for the disk. Throws the error of an earlier write if one has failed.
   void append(std::string_view bytes);
 
-  // Returns when all of it is on the disk.
+  // Writes the rest, syncs the file, and returns its size and checksum. Nothing may
+  // be appended after that.
   FileFacts finish();
 
  private:
@@ -39,15 +45,15 @@ class DurableFile {
   const std::uint64_t expected_size_;
   std::uint64_t size_ = 0;
   std::unique_ptr<Writers> writers_;
-  Block* block_ = nullptr;  // What append() fills; null before the first byte.
+  Block* block_ = nullptr;  // The block that append() fills. Null if none has been started.
 };
 
-// The parts, one after another, as such a file.
+// Writes a file that consists of `parts`, one after another, durably.
 FileFacts write_durably(const std::filesystem::path& path,
                         const std::vector<std::string_view>& parts);
 
-// Removes, when it goes, those of its files that still have their names: what a save that failed
-// would leave behind. Not thread-safe.
+// Deletes, in its destructor, those of its files that still have their temporary names, which is
+// what a save that failed would leave behind. Not thread-safe.
 class PartialFiles {
  public:
   PartialFiles() = default;
@@ -55,24 +61,24 @@ class PartialFiles {
   PartialFiles(const PartialFiles&) = delete;
   PartialFiles& operator=(const PartialFiles&) = delete;
 
-  // The name under which `file` is written at first, one of these files from now on.
+  // Returns the temporary name under which `file` is written first, and adds it to these files.
   std::filesystem::path of(const std::filesystem::path& file);
 
  private:
   std::vector<std::filesystem::path> files_;
 };
 
-// The same under another name first, which `path` and ".partial" make: `path` is what it was, or
-// all of the new file. Folders above it that are not there are made.
+// Writes such a file under the name `path`.partial first and then renames it: after a crash `path`
+// is the older file or the whole newer one. Creates missing folders above it.
 void replace_durably(const std::filesystem::path& path, const std::vector<std::string_view>& parts);
 
-// Makes what is in a file that others have written durable.
+// Makes the contents of a file durable that somebody else has written.
 void sync_file(const std::filesystem::path& file);
 
-// Makes `folder` and those above it that are not there, so that they survive a crash too.
+// Creates `folder` and the missing folders above it, durably.
 void create_folders_durably(const std::filesystem::path& folder);
 
-// Makes names that were made, renamed or removed in `folder` durable.
+// Makes durable which names `folder` has: those that were created, renamed or removed in it.
 void sync_folder(const std::filesystem::path& folder);
 
 }  // namespace accel

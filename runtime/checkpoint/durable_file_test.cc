@@ -45,8 +45,9 @@ std::string content() {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// Sizes about those of a block, in parts of any size; reserved are too few bytes, or too many.
-TEST(DurableFile, HasWhatWasAppended) {
+// Covers sizes around that of a block, parts that do not match blocks, and too few or
+// too many reserved bytes.
+TEST(DurableFile, ContainsWhatWasAppended) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kIoBytes - 1, kIoBytes,
                                  kIoBytes + 1, 2 * kIoBytes, 9 * kIoBytes + 4097}) {
     const std::string bytes = random_bytes(size);
@@ -64,8 +65,8 @@ TEST(DurableFile, HasWhatWasAppended) {
   }
 }
 
-// A file system without direct writes, such as an older tmpfs.
-TEST(DurableFile, GoesThroughThePageCacheWhereItMust) {
+// Some file systems have no direct writes, such as an older tmpfs.
+TEST(DurableFile, UsesThePageCacheIfDirectWritesAreRefused) {
   int refused = 0;
   set_disk_faults({.under = path(), .error = [&](const DiskOperation& operation) {
                      if (operation.name == "fallocate") return EOPNOTSUPP;
@@ -79,7 +80,7 @@ TEST(DurableFile, GoesThroughThePageCacheWhereItMust) {
   EXPECT_TRUE(content() == bytes);
 }
 
-TEST(DurableFile, SaysWhichFileFailedAndWhy) {
+TEST(DurableFile, ErrorsNameTheFileAndTheReason) {
   const std::string bytes = random_bytes(20 * kIoBytes);
   for (const auto& [name, error, reason] :
        {std::tuple{"open", EACCES, "cannot open: Permission denied"},
@@ -99,8 +100,9 @@ TEST(DurableFile, SaysWhichFileFailedAndWhy) {
   set_disk_faults({});
 }
 
-// A name is in the folder above: each that got a new one is synced, the outermost first.
-TEST(CreateFoldersDurably, SyncsEachFolderThatHasANewOne) {
+// A folder's name is stored in its parent, so each parent that got a new name is
+// synced, the outermost first.
+TEST(CreateFoldersDurably, SyncsEachParentOfANewFolder) {
   const fs::path base = fs::path(testing::TempDir()) / "durable_folders";
   fs::remove_all(base);
   fs::create_directory(base);
@@ -121,12 +123,12 @@ TEST(CreateFoldersDurably, SyncsEachFolderThatHasANewOne) {
     create_folders_durably(base / "file/d");
     ADD_FAILURE();
   } catch (const CheckpointError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("file/d: cannot be made: Not a directory"));
+    EXPECT_THAT(error.what(), HasSubstr("file/d: cannot be created: Not a directory"));
   }
 }
 
-// Whatever operation on the disk is the last one.
-TEST(ReplaceDurably, LeavesTheOldFileOrAllOfTheNew) {
+// Kills the process in each operation on the disk in turn.
+TEST(ReplaceDurably, KilledAnywhereLeavesTheOldFileOrAllOfTheNew) {
   const fs::path base = fs::path(testing::TempDir()) / "replaced";
   const fs::path file = base / "folder" / "file";
   fs::remove_all(base);
@@ -143,7 +145,7 @@ TEST(ReplaceDurably, LeavesTheOldFileOrAllOfTheNew) {
     EXPECT_TRUE(now == "new" || now == last) << now;
     last = now;
   }
-  EXPECT_GT(kills, 4);  // open, write, two syncs, rename.
+  EXPECT_GT(kills, 4);  // There are an open, a write, two syncs and a rename.
   EXPECT_EQ(read_text(file, 10), "new");
 
   set_disk_faults({.under = base, .error = [](const DiskOperation& operation) {

@@ -22,9 +22,9 @@ namespace accel {
 void check_extra_names(const std::filesystem::path& partial,
                        const std::vector<CheckpointFile>& files);
 
-// Makes all extra files in `partial` durable and returns their facts by path in `partial`. Throws
-// CheckpointError for anything that is neither a file nor a folder, and if a file cannot be read or
-// synced.
+// Makes all extra files in `partial` durable and returns their facts by path in `partial`.
+// Throws CheckpointError for anything that is neither a file nor a folder, and if a file cannot
+// be read or synced.
 std::map<std::string, FileFacts> sync_extra_files(const std::filesystem::path& partial);
 
 // Gives each unlisted file of the older checkpoint `folder` a second name in `partial` (hard links)

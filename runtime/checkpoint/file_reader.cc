@@ -16,7 +16,8 @@
 namespace accel {
 namespace {
 
-constexpr std::size_t kHashBytes = 256 << 10;  // Stays in the cache between read and checksum.
+// Small enough to be in the CPU's cache still when the checksum is computed after the read.
+constexpr std::size_t kHashBytes = 256 << 10;
 
 }  // namespace
 

@@ -1,3 +1,5 @@
+// Reads files from disk. Functions throw CheckpointError with the file's name and the system's
+// reason, and DamageError, which is permanent, if the file does not exist.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +11,9 @@
 
 namespace accel {
 
-// A file that is read from anywhere. By pread() rather than from a mapping: a file that shrinks
-// meanwhile is an error and no SIGBUS, and a page that is read once need not be mapped.
-// Thread-safe. All throw CheckpointError with the file's name and the system's reason; DamageError
-// if the file is not there.
+// Reads any range of one file. Uses pread() and not a mapping, because a file that shrinks
+// while it is read is then an error and not a SIGBUS, and because pages that are read once need
+// not be mapped. Thread-safe.
 class FileReader {
  public:
   explicit FileReader(std::filesystem::path file);
@@ -20,11 +21,11 @@ class FileReader {
   const std::filesystem::path& file() const { return file_; }
   std::uint64_t size() const { return size_; }
 
-  // Fills `to` with `size` bytes from `offset` on, which are part of `what`.
+  // Reads `size` bytes at `offset` into `to`. `what` names them in the error if that fails.
   void read(std::uint64_t offset, std::uint64_t size, void* to, const std::string& what) const;
 
-  // Lets the kernel begin to read these bytes into its cache, and does not wait for them. A kernel
-  // that does not is no error.
+  // Asks the kernel to read these bytes into its cache, and does not wait for them. Does nothing if
+  // the kernel refuses.
   void announce(std::uint64_t offset, std::uint64_t size) const;
 
  private:
@@ -33,11 +34,10 @@ class FileReader {
   std::uint64_t size_ = 0;
 };
 
-// Reads the whole file, in several threads. Throws as FileReader does.
+// Returns the size and checksum of the file. Reads all of it, in several threads.
 FileFacts facts_of(const std::filesystem::path& path);
 
-// The text of a file of at most `max_size` bytes. Throws as FileReader does; DamageError if it has
-// more.
+// Returns the text of a file. Throws DamageError if it has more than `max_size` bytes.
 std::string read_text(const std::filesystem::path& path, std::uint64_t max_size);
 
 }  // namespace accel

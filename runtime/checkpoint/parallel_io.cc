@@ -10,8 +10,8 @@
 namespace accel {
 namespace {
 
-// 64 MiB: enough for a disk that reads 2 GB/s and is asked every 30 ms, and little beside the
-// memory of a machine that trains.
+// How many pieces are announced ahead: 64 MiB in all. That is enough for a disk that reads 2 GB/s
+// and is asked every 30 ms, and little compared to the memory of a machine that trains.
 constexpr std::size_t kPiecesAhead = 16;
 
 }  // namespace

@@ -7,7 +7,7 @@ namespace accel {
 namespace {
 
 constexpr char kCpu[] = "torch_manual_seed", kCuda[] = "torch_cuda_manual_seed";
-constexpr std::int64_t kCudaBytes = 16;  // Seed and offset.
+constexpr std::int64_t kCudaBytes = 16;  // A seed and an offset, 8 bytes each.
 
 }  // namespace
 

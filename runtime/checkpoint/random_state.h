@@ -1,4 +1,5 @@
-// The states of this process's random number generators: the CPU's and the device's.
+// Saves and restores the states of this process's random number generators: the CPU's and, on a
+// GPU, the device's.
 #pragma once
 
 #include <filesystem>
@@ -7,14 +8,17 @@
 
 namespace accel {
 
-// All of them as one row of bytes, of one length on all ranks.
+// Returns the states as one row of bytes. It has the same length on all ranks, so that
+// they can be gathered.
 torch::Tensor random_state(c10::Device device);
 
-// The named parts of such a row, which was made for a device of this type.
+// Splits such a row, which was made for a device of type `device`, into its named parts.
 NamedTensors random_state_tensors(const torch::Tensor& row, c10::DeviceType device);
 
-// Sets the generators from a file of such parts. That of a device which the file was not made for
-// stays as it is: one state for all ranks would give them the same numbers. Throws CheckpointError.
+// Sets the generators to the parts in `file`. If the file has none for a GPU, because it was
+// saved on a CPU, that generator keeps its state: with one state for all ranks they would
+// draw the same numbers. Throws CheckpointError if the file cannot be read or has no state
+// of the CPU's generator.
 void restore_random_state(const std::filesystem::path& file, c10::Device device);
 
 }  // namespace accel

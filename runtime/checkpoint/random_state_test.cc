@@ -16,7 +16,7 @@ fs::path file_of(const NamedTensors& tensors) {
   return file;
 }
 
-TEST(RandomState, GoesOnWhereItWas) {
+TEST(RandomState, RestoredGeneratorsDrawTheSameNumbers) {
   torch::manual_seed(7);
   const auto tensors = random_state_tensors(random_state(c10::kCPU), c10::kCPU);
   const torch::Tensor next = torch::rand({5});
@@ -24,21 +24,21 @@ TEST(RandomState, GoesOnWhereItWas) {
   EXPECT_TRUE(torch::equal(torch::rand({5}), next));
 }
 
-// What was saved without GPUs says nothing of theirs.
-TEST(RandomState, ADeviceThatTheFileWasNotMadeForKeepsItsOwn) {
+// A file that was saved on a CPU has no state for a GPU.
+TEST(RandomState, AGpuKeepsItsStateIfTheFileHasNone) {
   const auto tensors = random_state_tensors(random_state(c10::kCPU), c10::kCPU);
   EXPECT_EQ(tensors.size(), 1u);
   EXPECT_NO_THROW(restore_random_state(file_of(tensors), c10::Device(c10::kCUDA, 0)));
 }
 
-TEST(RandomState, ARowOfAGpuHasBothParts) {
+TEST(RandomState, ARowOfAGpuIsSplitIntoBothParts) {
   const torch::Tensor cpu = random_state(c10::kCPU);
   const torch::Tensor gpu = torch::arange(16, torch::kByte);
   const auto tensors = random_state_tensors(torch::cat({cpu, gpu}), c10::kCUDA);
   ASSERT_EQ(tensors.size(), 2u);
   EXPECT_TRUE(torch::equal(tensors[0].second, cpu));
   EXPECT_TRUE(torch::equal(tensors[1].second, gpu));
-  // On a CPU the first is enough.
+  // A CPU needs only the first part.
   EXPECT_NO_THROW(restore_random_state(file_of(tensors), c10::kCPU));
   EXPECT_THROW(restore_random_state(file_of({tensors[1]}), c10::kCPU), CheckpointError);
 }

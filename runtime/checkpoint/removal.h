@@ -5,9 +5,9 @@
 
 namespace accel {
 
-// Deletes the manifest of `folder` first and then the rest: a folder without a manifest is not a
-// checkpoint, however much of it is left. Deletes only the link if `folder` is a symbolic link.
-// Throws std::filesystem::filesystem_error.
+// Deletes the manifest of `folder` first and then the rest: a folder without a manifest is
+// not a checkpoint, however much of it is left. Deletes only the link if `folder` is a
+// symbolic link. Throws std::filesystem::filesystem_error.
 void delete_checkpoint(const std::filesystem::path& folder);
 
 // Deletes a checkpoint that is no longer needed. If it cannot be deleted, the file and the reason

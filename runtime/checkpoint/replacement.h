@@ -6,20 +6,20 @@
 
 namespace accel {
 
-// Renames `partial` to `folder`, which must not exist. Throws CheckpointError if it does or if the
-// system refuses.
+// Renames `partial` to `folder`, which must not exist. Throws CheckpointError if it does or
+// if the system refuses.
 void take_new_name(const std::filesystem::path& partial, const std::filesystem::path& folder);
 
-// Exchanges the names of `partial` and of the existing `folder`, so that the older checkpoint is
-// then called `partial`. Uses one renameat2(RENAME_EXCHANGE), or three renames on a file system
-// that does not support it; in between, the older one is called `folder`.replaced. Throws
-// CheckpointError.
+// Exchanges the names of `partial` and of the existing `folder`, so that the older
+// checkpoint is then called `partial`. Uses one renameat2(RENAME_EXCHANGE), or three
+// renames on a file system that does not support it; in between, the older one is
+// called `folder`.replaced. Throws CheckpointError.
 void exchange_names(const std::filesystem::path& partial, const std::filesystem::path& folder);
 
-// Repairs what a crash inside exchange_names() has left: gives the older checkpoint its name back,
-// or deletes it if the newer one has taken the name. Does nothing if there was no such crash. Every
-// reader and writer of `folder` calls this first. Throws CheckpointError, or
-// std::filesystem::filesystem_error.
+// Repairs what a crash inside exchange_names() has left: gives the older checkpoint
+// its name back, or deletes it if the newer one has taken the name. Does nothing if
+// there was no such crash. Every reader and writer of `folder` calls this first.
+// Throws CheckpointError, or std::filesystem::filesystem_error.
 void finish_interrupted_exchange(const std::filesystem::path& folder);
 
 }  // namespace accel

@@ -15,8 +15,8 @@ using ::testing::HasSubstr;
 
 class RetentionTest : public CheckpointFolderTest {};
 
-// A checkpoint that cannot be deleted is no reason to keep the others, or to report the new one as
-// lost.
+// A checkpoint that cannot be deleted is no reason to keep the others, or to report the
+// new one as lost.
 TEST_F(RetentionTest, AFailureToDeleteIsLoggedAndTheOthersAreDeleted) {
   for (const std::uint64_t i : {0, 1, 2}) save(i, "one of them");
   set_disk_faults(

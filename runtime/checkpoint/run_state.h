@@ -1,9 +1,11 @@
 // The state of a training run: what a checkpoint holds, in which order it is gathered, and in which
 // order it is restored.
 //
+// clang-format off
 // save:  gather()      on every rank: gradients of an open window, random states   collective
 //        copy()        on rank 0: one copy of all tensors, into memory             training thread
 // load:  restore()     on every rank: from the files of a verified checkpoint      training thread
+// clang-format on
 #pragma once
 
 #include <torch/nn/module.h>

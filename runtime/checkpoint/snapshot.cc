@@ -29,8 +29,8 @@ constexpr std::int64_t kCopyGrain = 8 << 20;
 
 std::size_t aligned(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
-// Exactly these: a class derived from one of them may have tensors of its own, in its state or not,
-// that nobody copies here.
+// Returns true for exactly these classes: a class derived from one of them may have further
+// tensors, in its state or outside of it, that would not be copied here.
 bool writes_only_known_tensors(const optim::Optimizer& optimizer) {
   const std::type_info& kind = typeid(optimizer);
   return kind == typeid(optim::Adam) || kind == typeid(optim::AdamW) ||
@@ -38,7 +38,8 @@ bool writes_only_known_tensors(const optim::Optimizer& optimizer) {
          kind == typeid(optim::RMSprop);
 }
 
-// The tensors in the state of one parameter; none if its class is not known here.
+// Returns the tensors in the state of one parameter, or nullopt if the state's
+// class is unknown here.
 std::optional<std::vector<torch::Tensor*>> tensors_of(optim::OptimizerParamState& state) {
   if (auto* adam = dynamic_cast<optim::AdamParamState*>(&state)) {
     return {{&adam->exp_avg(), &adam->exp_avg_sq(), &adam->max_exp_avg_sq()}};
@@ -54,6 +55,8 @@ std::optional<std::vector<torch::Tensor*>> tensors_of(optim::OptimizerParamState
   return std::nullopt;
 }
 
+// Returns the defined tensors in the state of all parameters, or nullopt if the optimizer must
+// write its archive itself.
 std::optional<std::vector<torch::Tensor*>> tensors_of(optim::Optimizer& optimizer) {
   if (!writes_only_known_tensors(optimizer)) return std::nullopt;
   std::vector<torch::Tensor*> all;
@@ -66,7 +69,8 @@ std::optional<std::vector<torch::Tensor*>> tensors_of(optim::Optimizer& optimize
   return all;
 }
 
-// LibTorch's writer does not survive an exception of its callback: its destructor throws again.
+// Passes the bytes of the archive to `sink`. An exception of the sink is kept until LibTorch's
+// writer is done: the destructor of the writer would throw a second one, which ends the process.
 void write_archive(OutputArchive& archive, const ByteSink& sink) {
   std::exception_ptr error;
   archive.save_to([&](const void* data, std::size_t size) {
@@ -85,8 +89,10 @@ bool is_one_of(const optim::Optimizer& optimizer) {
   return ((dynamic_cast<const Kinds*>(&optimizer) != nullptr) || ...);
 }
 
-// LibTorch's load() puts what was saved among what is there: moments of steps after the save would
-// stay. Other classes may read into what their constructors have put there.
+// Loads an optimizer, and clears the state of LibTorch's classes before: their load() adds
+// what was saved to what is there, so moments of parameters that had none in the checkpoint
+// would remain. Other classes are not cleared, because their load() may read into what
+// their constructors have made.
 void load_alone(optim::Optimizer& optimizer, torch::serialize::InputArchive& archive) {
   if (!is_one_of<optim::Adam, optim::AdamW, optim::SGD, optim::Adagrad, optim::RMSprop,
                  optim::LBFGS>(optimizer)) {
@@ -101,13 +107,16 @@ void load_alone(optim::Optimizer& optimizer, torch::serialize::InputArchive& arc
   }
 }
 
-// Copies of memory in as many threads as LibTorch uses, each a stretch of all their bytes.
+// One copy of contiguous memory.
 struct MemoryCopy {
   char* to;
   const char* from;
-  std::size_t begin, size;  // Begin: among the bytes of all copies.
+  std::size_t begin;  // Where this copy starts among the bytes of all copies.
+  std::size_t size;
 };
 
+// Makes all copies in as many threads as LibTorch uses. Each thread gets an equal stretch of all
+// their bytes, whatever the sizes of the tensors.
 void carry_out(const std::vector<MemoryCopy>& copies) {
   if (copies.empty()) return;
   const auto total = static_cast<std::int64_t>(copies.back().begin + copies.back().size);
@@ -191,8 +200,8 @@ std::vector<torch::Tensor> Snapshot::copies_of(const std::vector<torch::Tensor>&
   return copies;
 }
 
-// The archive holds no bytes, only references to the tensors that the optimizer has while it is
-// made: the copies.
+// An OutputArchive holds no bytes before it is serialized, only references to the tensors that the
+// optimizer has while it fills the archive. So the optimizer holds the copies for that moment.
 void Snapshot::archive_later(const Optimizer& optimizer, std::vector<torch::Tensor> copies) {
   std::size_t size = 0;
   for (const torch::Tensor& copy : copies) size += copy.nbytes();

@@ -1,5 +1,10 @@
-// What a save copies in the training thread, how its files are made of that afterwards, and how
-// archives among them are loaded.
+// Copies the state of a run in one go, so that training can continue while the copy is written
+// (docs/decisions/0016, "What a save costs"). Also loads the LibTorch archives that it makes.
+//
+// Tensors of models and the moments of LibTorch's own optimizers are only copied in the training
+// thread; their files are made of the copies in the background. Whatever writes its archive itself
+// (registered objects, LBFGS, optimizer classes of the program's) may hold tensors that are unknown
+// here, so its archive is made in the training thread at once.
 #pragma once
 
 #include <filesystem>
@@ -22,31 +27,33 @@ class OutputArchive;
 
 namespace accel {
 
-// About how many bytes of tensors of an optimizer will have to be copied, also before its first
-// step; 0 of one that writes its archive itself.
+// Returns about how many bytes of an optimizer's tensors will have to be copied once it has made
+// steps. Returns 0 for an optimizer that writes its archive itself.
 std::size_t expected_bytes(torch::optim::Optimizer& optimizer);
 
-// First everything is named that is to be saved, then copy() copies all of it in one go; after that
-// it may change, and files() may be written by another thread. Not thread-safe.
+// Add everything that is saved, then call copy(). The originals may change afterwards, and another
+// thread may write files(). Not thread-safe.
 class Snapshot {
  public:
-  // Copied to `memory`, which is not used otherwise until the files are written.
+  // Copies go to `memory`, which must not be used for anything else until the files are written.
   explicit Snapshot(StagingMemory& memory) : memory_(memory) {}
 
-  // As safetensors. Throws std::invalid_argument for a dtype that the format lacks.
+  // Adds a safetensors file. copy() throws std::invalid_argument for a dtype that the format lacks.
   void add_tensors(std::string file, NamedTensors tensors);
-  // As an archive of LibTorch's. The tensors of LibTorch's own optimizers (but for LBFGS) are
-  // copied as they are and the archive is made when it is written; of others, also of classes
-  // derived from those, it is made here.
+  // Adds a LibTorch archive of the optimizer. For Adam, AdamW, SGD, Adagrad and RMSprop, copy()
+  // copies the tensors, and the archive is serialized when it is written. For all other classes,
+  // including classes derived from these, the archive is serialized here.
   void add_optimizer(std::string file, torch::optim::Optimizer& optimizer);
-  // Of an object that writes itself; the archive is made here.
+  // Adds a LibTorch archive that `save` fills. It is serialized here.
   void add_archive(std::string file,
                    const std::function<void(torch::serialize::OutputArchive&)>& save);
+  // Adds a file that consists of `text`.
   void add_text(std::string file, std::string text);
 
+  // Copies all tensors that were added. Called once.
   void copy();
 
-  // What they refer to is in the snapshot and the memory.
+  // The files to write, complete after copy(). They refer to this object and to the memory.
   const std::vector<CheckpointFile>& files() const { return files_; }
 
  private:
@@ -65,13 +72,14 @@ class Snapshot {
   std::vector<CheckpointFile> files_;
 };
 
-// An archive of LibTorch's that a snapshot has made. Tensors come on `device`. Throws
-// CheckpointError that names the file if it does not fit.
+// Opens an archive that a snapshot has made, with its tensors on `device`, and passes it to `load`.
+// Throws CheckpointError, which names the file, if LibTorch finds that it does not fit.
 void load_archive(const std::filesystem::path& file, c10::Device device,
                   const std::function<void(torch::serialize::InputArchive&)>& load);
 
-// The optimizer then has the state that was saved and no other, or, if this throws, the one it had.
-// One of a class that is not derived from LibTorch's loads itself as it will.
+// Loads an optimizer from its archive. Afterwards it has exactly the state that was saved or, if
+// this throws, the state that it had. An optimizer whose class is not derived from LibTorch's own
+// loads itself as its class defines. Throws as load_archive() does.
 void load_optimizer(const std::filesystem::path& file, c10::Device device,
                     torch::optim::Optimizer& optimizer);
 

@@ -12,7 +12,7 @@ namespace {
 
 namespace optim = torch::optim;
 
-// With a tensor that LibTorch's own class has not.
+// Has a tensor that LibTorch's Adam does not have.
 class AveragingAdam : public optim::Adam {
  public:
   using Adam::Adam;
@@ -25,7 +25,7 @@ class AveragingAdam : public optim::Adam {
   torch::Tensor average = torch::ones({100});
 };
 
-// Whose state() stays empty.
+// Has a tensor outside of state(), which is always empty.
 class Own : public optim::Optimizer {
  public:
   explicit Own(std::vector<torch::Tensor> parameters)
@@ -48,7 +48,7 @@ std::vector<torch::Tensor> parameters(int count = 1) {
   return all;
 }
 
-// What the archive has that is written after the optimizer's own tensor has changed.
+// Returns the tensor in an archive that is written after the tensor of the optimizer has changed.
 template <typename Optim>
 torch::Tensor saved_average(Optim& optimizer) {
   StagingMemory memory;
@@ -65,7 +65,7 @@ torch::Tensor saved_average(Optim& optimizer) {
   return average;
 }
 
-TEST(Snapshot, OptimizersOfOnesOwnClassesAreWrittenAtOnce) {
+TEST(Snapshot, OptimizersOfTheProgramsClassesAreSerializedAtOnce) {
   Own own(parameters());
   EXPECT_TRUE(saved_average(own).eq(1).all().item<bool>());
   AveragingAdam fresh(parameters()), trained(parameters());
@@ -91,7 +91,7 @@ void save(const optim::Optimizer& optimizer) {
 
 void load(optim::Optimizer& optimizer) { load_optimizer(file(), c10::kCPU, optimizer); }
 
-// LibTorch's own load() would keep the moments of a step that was never done.
+// LibTorch's own load() would keep the moments of a step that the checkpoint does not have.
 template <typename Optim, typename Options>
 void expect_no_state_before_the_first_step(const Options& options) {
   Optim optimizer(parameters(), options);
@@ -102,13 +102,13 @@ void expect_no_state_before_the_first_step(const Options& options) {
   EXPECT_TRUE(optimizer.state().empty());
 }
 
-TEST(LoadOptimizer, FromBeforeTheFirstStepHasNoState) {
+TEST(LoadOptimizer, ACheckpointBeforeTheFirstStepLeavesNoState) {
   expect_no_state_before_the_first_step<optim::Adam>(optim::AdamOptions(0.1));
   expect_no_state_before_the_first_step<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9));
   expect_no_state_before_the_first_step<optim::LBFGS>(optim::LBFGSOptions(0.1));
 }
 
-TEST(LoadOptimizer, OneThatDoesNotFitChangesNothing) {
+TEST(LoadOptimizer, AnArchiveThatDoesNotFitChangesNothing) {
   optim::Adam two(parameters(2), 0.5);
   for (int step = 0; step < 3; ++step) two.step();
   save(two);
@@ -126,7 +126,7 @@ TEST(LoadOptimizer, OneThatDoesNotFitChangesNothing) {
   EXPECT_EQ(one.param_groups().at(0).options().get_lr(), optim::AdamOptions().lr());
 }
 
-// Reads into what its constructor has made.
+// Its load() reads into a tensor that its constructor has made.
 class Accumulating : public optim::Optimizer {
  public:
   explicit Accumulating(std::vector<torch::Tensor> parameters)
@@ -154,7 +154,7 @@ class Accumulating : public optim::Optimizer {
   void* key() const { return param_groups_[0].params()[0].unsafeGetTensorImpl(); }
 };
 
-TEST(LoadOptimizer, OtherClassesKeepWhatTheirLoadReadsInto) {
+TEST(LoadOptimizer, OtherClassesKeepTheStateThatTheyLoadInto) {
   Accumulating saved(parameters()), loaded(parameters());
   saved.step(nullptr);
   save(saved);

@@ -10,9 +10,10 @@
 namespace accel {
 namespace {
 
-constexpr std::size_t kStep = 16 << 20;  // Between looks at the stop token.
+// How many bytes are touched before the stop token is checked again.
+constexpr std::size_t kStep = 16 << 20;
 
-// What the kernel does not know how to do, the copy will.
+// Touches all pages. Best effort: pages that cannot be pre-faulted are faulted in by the copy.
 void touch(const std::stop_token& stop, char* memory, std::size_t size) {
   for (std::size_t at = 0; at < size && !stop.stop_requested(); at += kStep) {
     if (::madvise(memory + at, std::min(kStep, size - at), MADV_POPULATE_WRITE) != 0) return;
@@ -32,7 +33,7 @@ void StagingMemory::grow(std::size_t size) {
   if (memory_ != nullptr) ::munmap(std::exchange(memory_, nullptr), std::exchange(size_, 0));
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  (void)::madvise(memory, size, MADV_HUGEPAGE);  // Only a wish.
+  (void)::madvise(memory, size, MADV_HUGEPAGE);  // A hint: if refused, small pages do.
   memory_ = static_cast<char*>(memory);
   size_ = size;
 }

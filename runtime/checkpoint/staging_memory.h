@@ -5,9 +5,9 @@
 
 namespace accel {
 
-// Where the state is copied to before it is written. It is kept from save to save, since the first
-// touch of fresh memory costs more than the copy, and is in large pages where there are any. Not
-// thread-safe.
+// The memory to which a save copies the state before it is written. It is kept from save to save,
+// because the first touch of fresh memory costs more than the copy, and uses huge pages if the
+// system has them. Not thread-safe.
 class StagingMemory {
  public:
   StagingMemory() = default;
@@ -15,12 +15,12 @@ class StagingMemory {
   StagingMemory(const StagingMemory&) = delete;
   StagingMemory& operator=(const StagingMemory&) = delete;
 
-  // Touches that much in the background, for a reserve() that is to come. What was there is gone if
-  // that is more than before. Throws std::bad_alloc.
+  // Allocates `size` bytes for a later reserve(), and touches them in the background. If that is
+  // more than there is, the contents are lost. Throws std::bad_alloc.
   void prepare(std::size_t size);
 
-  // At least `size` bytes; what was there is gone if that is more than before. Throws
-  // std::bad_alloc.
+  // Returns at least `size` bytes, or null if no memory was ever needed. If that is more than there
+  // is, the contents are lost. Throws std::bad_alloc.
   char* reserve(std::size_t size);
 
  private:

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kSize = 48 << 20;
 
-// Whether all of it can be written and keeps what was written.
+// Returns true if all of the memory can be written and keeps what was written.
 bool holds(char* memory, std::size_t size) {
   std::memset(memory, 7, size);
   return memory[0] == 7 && memory[size - 1] == 7;
@@ -25,8 +25,8 @@ TEST(StagingMemory, IsKeptUntilMoreIsNeeded) {
   EXPECT_TRUE(holds(memory.reserve(2 * kSize), 2 * kSize));
 }
 
-// In the midst of being touched, too.
-TEST(StagingMemory, IsThereWhateverWasPrepared) {
+// reserve() may come while the memory is still being touched.
+TEST(StagingMemory, ReserveReturnsEnoughWhateverWasPrepared) {
   for (const std::size_t prepared : {std::size_t{0}, std::size_t{1}, kSize, 4 * kSize}) {
     StagingMemory memory;
     memory.prepare(prepared);

@@ -142,7 +142,8 @@ void check_shapes(const std::vector<TensorRead>& reads) {
 
 namespace {
 
-// For targets of another dtype or device: one tensor per thread, which has it in memory meanwhile.
+// Reads tensors whose targets have another dtype or device, or are not contiguous. Each thread
+// holds one tensor in memory at a time.
 void convert_tensors(std::vector<const TensorRead*> reads) {
   std::ranges::sort(
       reads, {}, [](const TensorRead* read) { return std::pair(read->file, read->entry->begin); });
@@ -157,7 +158,7 @@ void convert_tensors(std::vector<const TensorRead*> reads) {
 void read_tensors(const std::vector<TensorRead>& reads) {
   struct Piece {
     const FileReader* file;
-    std::uint64_t offset, size;  // In the file.
+    std::uint64_t offset, size;  // The bytes in the file.
     char* to;
     const std::string* name;
   };
@@ -176,7 +177,8 @@ void read_tensors(const std::vector<TensorRead>& reads) {
                         static_cast<char*>(target.data_ptr()) + at, &entry->name});
     }
   }
-  // As the disk has them: a model's order is not the file's, which goes by names.
+  // Sorts the pieces as the disk has them, because the order of a model is not that of its file,
+  // where tensors are sorted by dtype and name.
   std::ranges::sort(pieces, {},
                     [](const Piece& piece) { return std::pair(piece.file, piece.offset); });
   read_in_parallel(

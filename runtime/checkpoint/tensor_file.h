@@ -1,4 +1,4 @@
-// Tensors in files of safetensors.
+// Reads and writes tensors as safetensors files, byte for byte as Python's safetensors does.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -17,38 +17,43 @@ namespace accel {
 
 using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 
-// A module's parameters and buffers, named and in the order of a state dict of Python's.
+// Returns a module's parameters and buffers, named and ordered as in a state_dict of Python.
 NamedTensors state_of(const torch::nn::Module& module);
 
-// The same without further names of one tensor: of tied weights the first name stays.
+// Returns `tensors` without second names for the same tensor: of tied weights the first name is
+// kept. Two tensors are the same if they are the same view of the same memory. Different views of
+// one storage are all kept, so that none is lost (docs/decisions/0016).
 NamedTensors without_tied(const NamedTensors& tensors);
 
-// What a file of these tensors holds. It refers to memory of the tensors that are contiguous and on
-// the CPU, and has copies of the others.
+// The bytes of a safetensors file. Refers to the memory of tensors that are contiguous and on the
+// CPU, which must not change meanwhile, and holds copies of the others.
 class TensorFile {
  public:
   // Throws std::invalid_argument for a dtype that the format lacks.
   explicit TensorFile(const NamedTensors& tensors);
 
+  // The size of the file in bytes.
   std::uint64_t size() const { return header_.data_begin + header_.data_size; }
+  // The bytes of the file: the header, then each tensor.
   std::vector<std::string_view> parts() const;
 
  private:
   SafetensorsHeader header_;
   std::string header_bytes_;
-  std::vector<torch::Tensor> tensors_;  // In the order of the header.
+  std::vector<torch::Tensor> tensors_;  // In the order of the header's entries.
 };
 
-// Reads the tensors of a file. Thread-safe.
+// Reads the tensors of one file. Thread-safe.
 class TensorFileReader {
  public:
-  // Reads the header. Throws CheckpointError.
+  // Reads the header. Throws CheckpointError if the file cannot be read or is
+  // not a safetensors file.
   explicit TensorFileReader(std::filesystem::path file);
 
   const SafetensorsHeader& header() const { return header_; }
   const std::filesystem::path& file() const { return file_.file(); }
 
-  // The tensor as it is in the file.
+  // Returns a tensor on the CPU, with the dtype that it has in the file. Throws CheckpointError.
   torch::Tensor read(const SafetensorsEntry& entry) const;
 
  private:
@@ -59,18 +64,19 @@ class TensorFileReader {
   SafetensorsHeader header_;
 };
 
-// Fills `target`, of whatever dtype and device, with a tensor of a file.
+// A tensor of a file that is read into `target`, which may have another dtype and device.
 struct TensorRead {
   const TensorFileReader* file;
   const SafetensorsEntry* entry;
   torch::Tensor target;
 };
 
-// Throws CheckpointError if a shape differs.
+// Throws CheckpointError, which names the tensor and both shapes, if a shape differs.
 void check_shapes(const std::vector<TensorRead>& reads);
 
-// Carries all of them out, whose shapes were checked, several at a time, straight from the file
-// where that needs no conversion. Throws CheckpointError if a file ends early.
+// Reads all of these tensors, several at a time. Their shapes must have been checked. A tensor that
+// needs no conversion is read straight into its target. Throws CheckpointError if a file cannot be
+// read or ends early.
 void read_tensors(const std::vector<TensorRead>& reads);
 
 }  // namespace accel

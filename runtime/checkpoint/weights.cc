@@ -15,9 +15,9 @@ namespace accel {
 namespace fs = std::filesystem;
 namespace {
 
+// The largest index that is read, in bytes.
 constexpr std::uint64_t kMaxIndex = 256 << 20;
 
-// The files that hold weights, for a path that a user gives.
 std::vector<fs::path> files_of_index(const fs::path& index) {
   std::set<fs::path> files;
   for (const auto& [weight, file] : parse_index(read_text(index, kMaxIndex), index.string())) {
@@ -26,6 +26,7 @@ std::vector<fs::path> files_of_index(const fs::path& index) {
   return {files.begin(), files.end()};
 }
 
+// Returns the files that hold the weights at a path that a program gives.
 std::vector<fs::path> weight_files(const fs::path& path) {
   if (!fs::exists(path)) throw CheckpointError(path.string() + ": there is no such file or folder");
   if (!fs::is_directory(path)) {
@@ -46,14 +47,16 @@ std::vector<fs::path> weight_files(const fs::path& path) {
                              : ""));
 }
 
+// Returns the first five names, and how many more there are.
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < names.size() && i < 5; ++i) text += (i == 0 ? "" : ", ") + names[i];
   return names.size() > 5 ? text + " and " + std::to_string(names.size() - 5) + " more" : text;
 }
 
-// Gives the files, which are durable under other names, their own, an index last. Shards of an
-// older save may have the same names: no index speaks for them while they are replaced one by one.
+// Renames the files, which are durable under temporary names, to `names`; the index is last. Shards
+// of an older save may have the same names. Then the old index is deleted first, so that no index
+// lists a mixture of both saves while the shards are replaced one by one.
 void put_in_place(const std::vector<std::string>& names, const fs::path& folder) {
   const auto is_there = [&](const std::string& name) { return fs::exists(folder / name); };
   const bool sharded = names.size() > 1;
@@ -68,6 +71,7 @@ void put_in_place(const std::vector<std::string>& names, const fs::path& folder)
   sync_folder(folder);
 }
 
+// Deletes weight files of an earlier save that are not among `names`.
 void remove_others(const std::vector<std::string>& names, const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -78,14 +82,15 @@ void remove_others(const std::vector<std::string>& names, const fs::path& folder
   sync_folder(folder);
 }
 
-// A checkpoint has a model.safetensors too, and its manifest knows its bytes.
+// A checkpoint has a model.safetensors too, with its checksum in the manifest: replacing it would
+// damage the checkpoint.
 void check_no_checkpoint(const fs::path& folder) {
   const fs::path manifest = folder / kManifestFile;
   if (!fs::exists(manifest)) return;
   try {
     parse_manifest(read_text(manifest, kMaxManifest), manifest.string());
   } catch (const DamageError&) {
-    return;  // Another program's.
+    return;  // Another program's manifest.
   }
   throw std::invalid_argument(folder.string() +
                               ": it is a checkpoint of save_state(), which a model in it would "
@@ -132,7 +137,7 @@ WeightsLoad::WeightsLoad(const torch::nn::Module& module, const fs::path& path, 
       found[entry.name] = {files_.back().get(), &entry};
     }
   }
-  // All names of a tied weight are the same memory, and any of them will do.
+  // All names of a tied weight share their memory, so any of them is enough.
   const NamedTensors state = state_of(module);
   std::set<const void*> present;
   for (const auto& [name, tensor] : state) {

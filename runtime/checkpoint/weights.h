@@ -1,5 +1,5 @@
-// A model's weights in a folder, as Accelerate's save_model() and load_checkpoint_in_model() know
-// it.
+// Saves and loads the weights of one model, in the files that Accelerate's
+// save_model() and load_checkpoint_in_model() use.
 #pragma once
 
 #include <filesystem>
@@ -11,23 +11,26 @@
 
 namespace accel {
 
-// Writes the module's weights as model.safetensors, or as several files and their index; files of
-// an earlier save that are not replaced go. Durable; a crash leaves the earlier save, the new one
-// or, where both have shards of the same names, an index that is missing, and never some of each.
-// Throws CheckpointError; std::invalid_argument, before anything is written, if the folder is a
-// checkpoint of save_state().
+// Writes the module's weights into `folder`, durably: as model.safetensors or, if they exceed
+// `max_shard_size`, as several shards and their index. Deletes weight files of an earlier save that
+// are not replaced. A crash leaves the earlier save or the new one, and never a mixture; if both
+// have shards of the same names, it may leave no index, and then nothing can be loaded. Throws
+// CheckpointError if the weights cannot be written; std::invalid_argument, before anything is
+// written, if the folder is a checkpoint of save_state().
 void save_weights(const torch::nn::Module& module, const std::filesystem::path& folder,
                   ByteSize max_shard_size);
 
-// A file of weights, an index, or a folder that holds one or the other, for the parameters and
-// buffers of a module. `strict`: every one of them must be there, but for further names of tied
-// ones, and nothing else; otherwise what is on both sides is read.
+// Loads the parameters and buffers of a module in two steps, so that several models can be compared
+// before the first one is changed.
 class WeightsLoad {
  public:
-  // Compares names and shapes, and changes nothing. Throws CheckpointError if they do not fit.
+  // Compares names and shapes, and changes nothing. `path` is a file of weights, an index, or a
+  // folder that holds one of these. If `strict`, the file must have every tensor of the module (of
+  // tied ones any name will do) and no others; otherwise the tensors that both have are loaded.
+  // Throws CheckpointError if the weights cannot be read or do not fit.
   WeightsLoad(const torch::nn::Module& module, const std::filesystem::path& path, bool strict);
 
-  // Throws CheckpointError if a file ends early.
+  // Loads the weights. Throws CheckpointError if a file cannot be read or ends early.
   void run() const { read_tensors(reads_); }
 
  private:

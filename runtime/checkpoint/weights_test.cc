@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 fs::path folder() { return fs::path(testing::TempDir()) / "weights"; }
 
-// A model all of whose weights are one number.
+// Returns a model all of whose weights are `number`.
 torch::nn::Linear model_of(float number) {
   torch::nn::Linear model(4, 4);
   const torch::NoGradGuard no_grad;
@@ -30,7 +30,7 @@ torch::nn::Linear model_of(float number) {
   return model;
 }
 
-// The number of the save that is there; none if there is no whole one.
+// Returns the number of the save in the folder, or nullopt if none can be loaded.
 std::optional<float> number_there() {
   torch::nn::Linear model = model_of(-1);
   try {
@@ -49,7 +49,8 @@ std::optional<float> number_there() {
 
 const ByteSize kWhole = "1GB", kTwoShards = 1;
 
-// Saves 1, then dies in any operation on the disk of the save of 2. Returns what is found after it.
+// Saves 1, then kills the save of 2 in each operation on the disk in turn. Returns all numbers that
+// are found afterwards.
 std::set<std::optional<float>> found_after_a_kill(ByteSize first, ByteSize second) {
   std::set<std::optional<float>> found;
   for (int nth = 1;; ++nth) {
@@ -66,25 +67,25 @@ std::set<std::optional<float>> found_after_a_kill(ByteSize first, ByteSize secon
       EXPECT_GT(nth, 5);
       return found;
     }
-    // The next save is not in the way of what was left.
+    // What the kill has left does not hinder the next save.
     save_weights(*model_of(3), folder(), second);
     EXPECT_EQ(number_there(), 3) << nth;
   }
 }
 
-TEST(SaveWeights, KilledAnywhereTheyAreTheOlderOrTheNewer) {
+TEST(SaveWeights, KilledAnywhereTheOlderOrTheNewerAreFound) {
   const std::set<std::optional<float>> old_or_new{1, 2};
   EXPECT_EQ(found_after_a_kill(kWhole, kWhole), old_or_new);
   EXPECT_EQ(found_after_a_kill(kWhole, kTwoShards), old_or_new);
   EXPECT_EQ(found_after_a_kill(kTwoShards, kWhole), old_or_new);
 }
 
-TEST(SaveWeights, ShardsOfTwoSavesAreNeverTakenForOne) {
+TEST(SaveWeights, ShardsOfTwoSavesAreNeverMixed) {
   const std::set<std::optional<float>> neither_mixed{std::nullopt, 1, 2};
   EXPECT_EQ(found_after_a_kill(kTwoShards, kTwoShards), neither_mixed);
 }
 
-TEST(SaveWeights, AreNotPutIntoACheckpoint) {
+TEST(SaveWeights, ACheckpointIsRefused) {
   fs::remove_all(folder());
   const CheckpointFile model{.name = "model.safetensors",
                              .write = [](const ByteSink& sink) { sink("a checkpoint's"); }};
@@ -100,7 +101,7 @@ TEST(SaveWeights, AreNotPutIntoACheckpoint) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder()), {}), 2);
   save_weights(*model_of(1), folder() / "weights", kWhole);
 
-  // Another program's manifest is none.
+  // A manifest of another program does not make the folder a checkpoint.
   std::ofstream(folder() / "manifest.json") << "{}";
   save_weights(*model_of(1), folder(), kWhole);
   EXPECT_EQ(number_there(), 1);

@@ -13,10 +13,10 @@
 
 namespace accel {
 
-// Returns the mean over the ranks of each gradient of `module`, by the name of its parameter. A
-// rank that has no gradient of a parameter counts as zero; parameters without a gradient on any
-// rank are left out. Tied parameters occur once. Collective: one all-reduce, and one for each
-// gradient.
+// Returns the mean over the ranks of each gradient of `module`, by the name of its
+// parameter. A rank that has no gradient of a parameter counts as zero; parameters without a
+// gradient on any rank are left out. Tied parameters occur once. Collective: one all-reduce,
+// and one for each gradient.
 NamedTensors mean_gradients(const torch::nn::Module& module, const ProcessState& process);
 
 // Sets the gradients of `module` to those in `file`, and clears those that the file does not have.
