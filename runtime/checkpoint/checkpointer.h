@@ -20,8 +20,6 @@
 
 namespace accel {
 
-// A function of the program's that is called with the folder of a checkpoint that is being written,
-// or is about to be loaded.
 // Rank 0 copies its state and writes the copy in the background; the other ranks only send it the
 // states of their random number generators and the gradients of an open window. save(), load() and
 // wait() are collective: if one rank fails, that rank throws its error and the others throw

@@ -33,6 +33,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "runtime/checkpoint/copy_progress.h"
 #include "runtime/checkpoint/run_state.h"
 #include "runtime/distinct.h"
 #include "runtime/error_text.h"
@@ -267,9 +268,7 @@ void TrainingStep::join_uneven_inputs(const std::function<void()>& body,
         "static_graph says");
   }
   const std::optional<int> last = run_uneven(*process_, body, options);
-  if (!last) return;
-  copy_progress(*process_,
-                {run_.optimizers(), run_.schedulers(), *window_, scaler_.get()}, *last);
+  if (last) copy_progress(*last, run_, *process_);
 }
 
 }  // namespace accel

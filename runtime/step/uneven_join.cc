@@ -1,18 +1,12 @@
 #include "runtime/step/uneven_join.h"
 
-#include <torch/optim/optimizer.h>
-#include <torch/serialize/archive.h>
-
-#include <bit>
-#include <sstream>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-#include "runtime/core/accumulation.h"
-#include "runtime/optim/checkpointed_scheduler.h"
+#include "runtime/optim/gradient_origin.h"
 #include "runtime/parallel/uneven_inputs.h"
-#include "runtime/precision/grad_scaler.h"
 #include "runtime/process/process_state.h"
 
 namespace accel {
@@ -38,46 +32,6 @@ class JoinScope {
   const std::optional<bool> even_batches_;
 };
 
-std::string bytes_of(const torch::optim::Optimizer& optimizer) {
-  torch::serialize::OutputArchive archive;
-  optimizer.save(archive);
-  std::ostringstream out;
-  archive.save_to(out);
-  return out.str();
-}
-
-std::string text_of(const TrainingProgress& progress) {
-  const AccumulationState window = progress.window.state();
-  const LossScaleState scale =
-      progress.scaler != nullptr ? progress.scaler->state() : LossScaleState();
-  std::ostringstream numbers;
-  numbers << window.step << ' ' << window.window << ' ' << std::bit_cast<std::uint32_t>(scale.scale)
-          << ' ' << scale.growth_tracker;
-  for (const auto& scheduler : progress.schedulers) {
-    const SchedulerState state = scheduler->state();
-    numbers << ' ' << state.last_epoch << ' ' << state.step_count;
-    if (state.libtorch_step_count) numbers << ' ' << *state.libtorch_step_count;
-  }
-  return numbers.str();
-}
-
-void adopt(const std::string& text, const TrainingProgress& progress) {
-  std::istringstream in(text);
-  AccumulationState window;
-  LossScaleState scale;
-  std::uint32_t scale_bits = 0;
-  in >> window.step >> window.window >> scale_bits >> scale.growth_tracker;
-  scale.scale = std::bit_cast<float>(scale_bits);
-  progress.window.set_state(window);
-  if (progress.scaler != nullptr) progress.scaler->set_state(scale);
-  for (const auto& scheduler : progress.schedulers) {
-    SchedulerState state = scheduler->state();
-    in >> state.last_epoch >> state.step_count;
-    if (state.libtorch_step_count) in >> *state.libtorch_step_count;
-    scheduler->set_state(state);
-  }
-}
-
 }  // namespace
 
 std::optional<int> run_uneven(ProcessState& process, const std::function<void()>& body,
@@ -97,23 +51,6 @@ std::optional<int> run_uneven(ProcessState& process, const std::function<void()>
   // The passes of the other ranks add nothing to this rank's gradients, so they count as reduced.
   const BackwardPassScope shadows(process.gradients, GradientOrigin::kReduced);
   return inputs->finish();
-}
-
-void copy_progress(ProcessState& process, const TrainingProgress& progress, int from) {
-  const bool is_source = process.environment.rank == from;
-  const auto shared = [&](const std::string& bytes) {
-    return process.communicator->broadcast_bytes(bytes, from);
-  };
-  for (const auto& optimizer : progress.optimizers) {
-    const std::string bytes = shared(is_source ? bytes_of(*optimizer) : "");
-    if (is_source) continue;
-    std::istringstream in(bytes);
-    torch::serialize::InputArchive archive;
-    archive.load_from(in, process.device);
-    optimizer->load(archive);
-  }
-  const std::string numbers = shared(text_of(progress));
-  if (!is_source) adopt(numbers, progress);
 }
 
 }  // namespace accel

@@ -2,21 +2,12 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
-#include <vector>
 
 #include "accel/options.h"
 
-namespace torch::optim {
-class Optimizer;
-}
-
 namespace accel {
 
-class Accumulation;
-class GradScaler;
-class CheckpointedScheduler;
 struct ProcessState;
 
 // Runs `body`, and then takes part in the passes of the other ranks until all have ended. Models
@@ -24,17 +15,5 @@ struct ProcessState;
 // Collective. Throws std::logic_error inside of itself, and what `body` throws.
 std::optional<int> run_uneven(ProcessState& process, const std::function<void()>& body,
                               const JoinOptions& options);
-
-// How far a training is, besides its models.
-struct TrainingProgress {
-  const std::vector<std::shared_ptr<torch::optim::Optimizer>>& optimizers;
-  const std::vector<std::shared_ptr<CheckpointedScheduler>>& schedulers;
-  Accumulation& window;
-  GradScaler* scaler;  // May be null.
-};
-
-// Gives every rank the progress that rank `from` made. Collective: two broadcasts for each
-// optimizer, and two for all numbers.
-void copy_progress(ProcessState& process, const TrainingProgress& progress, int from);
 
 }  // namespace accel
