@@ -1,4 +1,5 @@
-// Local SGD: each process steps by itself, and the parameters are averaged every few steps.
+// Local SGD: each process steps on its own gradients, and every few steps the parameters are
+// averaged.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +20,25 @@ namespace accel {
 //     local_sgd.step();
 //   }
 //
-// Every process makes the same number of steps. Only parameters are averaged: buffers, and what
-// optimizers keep of them, stay each process's own; buffers follow rank 0's again at the next
-// backward pass outside. In fp16 a process may skip a step that others make.
+// Every process must make the same number of steps. Only parameters are averaged. Buffers and the
+// state of optimizers stay local; buffers follow rank 0's again at the next backward pass outside.
+// In fp16 a process may skip a step that others make.
 class LocalSgd {
  public:
-  // With `enabled` false, or one process, nothing happens. Throws std::invalid_argument if
-  // `every_steps` < 1.
+  // Does nothing if `enabled` is false, or for one process. Throws std::invalid_argument if
+  // `every_steps` is less than 1.
   template <typename Holder>
   LocalSgd(const Accelerator& accelerator, const Model<Holder>& model, int every_steps,
            bool enabled = true)
       : LocalSgd(accelerator, module_of(model.unwrap()), model.strategy(), every_steps, enabled) {}
-  // Averages the parameters once more, unless an exception ends the scope. Collective; throws as
-  // step().
+  // Averages the parameters once more, unless an exception ends the scope. Collective. Throws as
+  // step() does.
   ~LocalSgd() noexcept(false);
   LocalSgd(const LocalSgd&) = delete;
   LocalSgd& operator=(const LocalSgd&) = delete;
 
-  // After each optimizer step. Collective at every `every_steps`-th: one all-reduce for each
-  // parameter. Throws CommunicationError if a peer is lost.
+  // Call it after each optimizer step. Every `every_steps`-th call is collective: one all-reduce
+  // for each parameter. Throws CommunicationError if a peer is lost.
   void step();
 
  private:
@@ -49,7 +50,8 @@ class LocalSgd {
   const std::shared_ptr<torch::nn::Module> module_;
   const bool enabled_;
   const int every_steps_;
-  const int exceptions_;  // On their way when it began.
+  // How many exceptions were in flight at the constructor.
+  const int exceptions_;
   const GradientSyncScope local_gradients_;
   std::int64_t steps_ = 0;
 };

@@ -1,7 +1,7 @@
 // accel::get_logger(): log lines of a program of several processes.
 //
 //   const accel::Logger logger = accel::get_logger("train");
-//   logger.info("epoch " + std::to_string(epoch));                          // Once.
+//   logger.info("epoch " + std::to_string(epoch));                          // From rank 0.
 //   logger.info("my shard has ...", {.main_process_only = false});          // From each rank.
 //   logger.info("rank by rank", {.in_order = true});                        // Collective.
 #pragma once
@@ -14,12 +14,14 @@ namespace accel {
 
 struct LogOptions {
   bool main_process_only = true;
-  // Every rank in turn, by rank, whatever main_process_only says. Collective: a barrier per rank.
+  // Every rank logs, one after the other, in spite of main_process_only. Collective: a barrier per
+  // rank.
   bool in_order = false;
 };
 
-// Writes lines "TIME LEVEL NAME [rank R] MESSAGE" on standard error, each at once and whole, in
-// local time and without the rank in a world of one. A value. Thread-safe, but for in_order.
+// Writes lines "TIME LEVEL NAME [rank R] MESSAGE" to standard error, in local time. Each line is
+// written at once and in one piece. In a world of one the rank is left out. A value. Thread-safe,
+// except with in_order.
 class Logger {
  public:
   enum class Level { kDebug, kInfo, kWarning, kError, kCritical };
@@ -30,11 +32,12 @@ class Logger {
   void error(std::string_view message, LogOptions options = {}) const;
   void critical(std::string_view message, LogOptions options = {}) const;
 
-  // Nothing below the least level, and no barrier either: it is the same on all ranks. Throws
-  // std::logic_error for in_order before the process has an Accelerator; CommunicationError.
+  // Writes nothing below the least level, and makes no barrier then, because the least level is the
+  // same on all ranks. With in_order, throws std::logic_error if the process has no Accelerator
+  // yet, and CommunicationError.
   void log(Level level, std::string_view message, LogOptions options = {}) const;
 
-  // A warning that this process gives once, however often and by whichever logger.
+  // Writes this warning once per process, however often and by whichever logger it is called.
   void warning_once(std::string_view message, LogOptions options = {}) const;
 
   bool is_enabled_for(Level level) const { return level >= least_; }
@@ -50,8 +53,9 @@ class Logger {
   int world_size_;
 };
 
-// The least level is `level`, else ACCELERATE_LOG_LEVEL (debug, info, warning, error or critical,
-// in any case), else info. Throws std::invalid_argument for another text, or a bad environment.
+// Returns a logger of this name. Its least level is `level`, else ACCELERATE_LOG_LEVEL (debug,
+// info, warning, error or critical, in any case), else info. Throws std::invalid_argument for
+// another text, or a bad environment.
 Logger get_logger(std::string name, std::optional<Logger::Level> level = std::nullopt);
 
 }  // namespace accel

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace profiler = torch::autograd::profiler;
 using torch::profiler::impl::ActivityType;
 
-// LibTorch records one trace at a time, and a second one would spoil the first.
+// LibTorch records one trace at a time; a second profiler would corrupt the trace of the first.
 std::atomic<bool> one_lives = false;
 
 }  // namespace
@@ -103,10 +103,10 @@ fs::path Profile::State::next_path() {
          ("profile_" + std::to_string(rank) + suffix + ".json");
 }
 
-// A trace has its name only when it is complete.
+// A trace gets its name only when it is complete.
 void Profile::State::save() {
   mark.reset();
-  // Kernels that are still queued would be missing.
+  // Waits for the GPU, because kernels that are still queued would be missing from the trace.
   if (activities.contains(ActivityType::CUDA)) {
     at::accelerator::synchronizeDevice(at::accelerator::getDeviceIndex());
   }
@@ -135,7 +135,7 @@ Profile::Profile(Profile&&) noexcept = default;
 Profile::~Profile() {
   if (state_ == nullptr || state_->tracing == State::Tracing::kOff) return;
   try {
-    // LibTorch has no other way back from a preparation.
+    // LibTorch can leave the prepared state only by way of recording.
     const bool has_trace = state_->tracing == State::Tracing::kOn;
     state_->record();
     if (has_trace) {

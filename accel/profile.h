@@ -1,4 +1,11 @@
-// Accelerator::profile(): what a loop spends its time on, as a Chrome trace per rank.
+// Accelerator::profile(): records the operators of a loop, as a Chrome trace per rank.
+//
+//   auto profile = accelerator.profile({.output_trace_dir = "traces",
+//                                       .schedule = {{.wait = 1, .warmup = 1, .active = 3}}});
+//   for (auto& batch : loader) {
+//     ...
+//     profile.step();
+//   }
 #pragma once
 
 #include <memory>
@@ -7,21 +14,21 @@
 
 namespace accel {
 
-// A scope of LibTorch's profiler, of which a process has one at a time. Used in the thread that
-// made it; the operators of other threads are recorded where LibTorch passes its thread-local state
-// on, as the backward pass does. A trace that cannot be written is said on standard error and does
-// not end training.
+// A scope of LibTorch's profiler; a process has one at a time. Use it in the thread that made it.
+// Operators of other threads are recorded if LibTorch passes its thread-local state to them, as the
+// backward pass does. Failure to write a trace is logged to standard error and does not stop
+// training.
 class Profile {
  public:
-  // `rank` names the files; `gpu`: record kernels too. Throws std::invalid_argument for a schedule
-  // out of range, std::logic_error if another one lives.
+  // `rank` is part of the files' names. `gpu`: record kernels too. Throws std::invalid_argument for
+  // a schedule out of range, std::logic_error if another Profile lives.
   Profile(ProfileOptions options, int rank, bool gpu);
-  // Writes what is being recorded.
+  // Writes the trace that is being recorded.
   ~Profile();
   Profile(Profile&&) noexcept;
   Profile& operator=(Profile&&) = delete;
 
-  // The end of a step of the loop, which the schedule counts.
+  // Ends a step of the loop; the schedule counts steps.
   void step();
 
  private:

@@ -1,4 +1,4 @@
-// A progress bar around a range: for (auto& batch : accelerator.progress(loader, "epoch 1")) ...
+// A progress bar for a loop: for (auto& batch : accelerator.progress(loader, "epoch 1")) ...
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,15 @@
 
 namespace accel {
 
-// Shows progress on standard error: a bar that is redrawn on a terminal, a line now and then in a
-// log file. Not thread-safe.
+// Shows progress on standard error: on a terminal a bar that is redrawn, in a log file a line now
+// and then. Not thread-safe.
 class ProgressMeter {
  public:
-  // `columns`: width of a terminal that standard error leads to although it is a pipe; 0: find out.
+  // `columns`: the width of a terminal that standard error leads to through a pipe. If 0, finds out
+  // whether standard error is a terminal, and its width.
   ProgressMeter(std::string label, std::optional<std::size_t> total, int columns);
-  // Leaves the cursor on a line of its own, also when the loop was left early. Without a total,
-  // this is the end that is shown.
+  // Moves the cursor to a new line, also if the loop was left early. Without a total, shows the
+  // final count.
   ~ProgressMeter();
   ProgressMeter(const ProgressMeter&) = delete;
   ProgressMeter& operator=(const ProgressMeter&) = delete;
@@ -30,13 +31,13 @@ class ProgressMeter {
   void show();
 
   const std::chrono::steady_clock::time_point begun_;
-  const int columns_;  // 0: not a terminal.
+  const int columns_;  // 0 if standard error is not a terminal.
   ProgressState state_;
   ProgressThrottle throttle_;
   bool open_line_ = false;
 };
 
-// How many items a range has, as far as it says that.
+// Returns the number of items of a range; std::nullopt if it has no size.
 template <typename Range>
 std::optional<std::size_t> length_of(const Range& range) {
   if constexpr (requires { range.known_size(); }) {
@@ -48,12 +49,12 @@ std::optional<std::size_t> length_of(const Range& range) {
   }
 }
 
-// The range itself, with a step of the meter at each increment. `Range` has begin() and
-// end(), and outlives this.
+// Iterates over a range and steps the meter at each increment. The range has begin() and end(), and
+// outlives this.
 template <typename Range>
 class ProgressRange {
  public:
-  // Without a meter, the range alone.
+  // `meter` may be null; then this is the range alone.
   ProgressRange(Range& range, std::unique_ptr<ProgressMeter> meter)
       : range_(range), meter_(std::move(meter)) {}
 

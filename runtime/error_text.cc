@@ -22,7 +22,8 @@ std::string error_text(const std::exception_ptr& error) {
   }
 }
 
-// Of the classes that derive from c10::Error, which a program may catch by name, no copy is made.
+// Classes that derive from c10::Error are rethrown unchanged, because a program may catch them by
+// name, and a copy would be a plain c10::Error.
 void rethrow_without_backtrace() {
   try {
     throw;

@@ -5,11 +5,12 @@
 
 namespace accel {
 
-// What an exception says, without the backtrace that LibTorch's carry. Of none: nothing.
+// Return the text of an exception, without the backtrace that LibTorch's exceptions carry. For a
+// null pointer, return an empty text.
 std::string error_text(const std::exception& error);
 std::string error_text(const std::exception_ptr& error);
 
-// In a handler: throws what it has caught, if that is a plain c10::Error without its backtrace.
+// Call it in a handler. Rethrows the exception; a c10::Error itself loses its backtrace.
 [[noreturn]] void rethrow_without_backtrace();
 
 }  // namespace accel

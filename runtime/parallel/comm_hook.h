@@ -12,7 +12,7 @@ namespace accel {
 
 class Communicator;
 
-// For c10d::Reducer::register_comm_hook(). Null for kNone.
+// Returns a hook for c10d::Reducer::register_comm_hook(), or null for kNone.
 std::unique_ptr<c10d::CommHookInterface> make_comm_hook(CommHook hook,
                                                         const Communicator& communicator);
 

@@ -14,11 +14,12 @@ class GradientReducer::Reducer : public c10d::Reducer {
  public:
   using c10d::Reducer::Reducer;
 
-  // As reset_state(), which also forgets the order of the buckets, so that this rank alone would
-  // learn it anew, and which needs a map of used parameters where there may be none.
+  // Does what reset_state() does, which cannot be called: it also forgets the order of the buckets,
+  // so that this rank alone would learn it again, and it needs a map of used parameters, which may
+  // not exist.
   bool cancel_pass() {
     const bool sent = expect_autograd_hooks_ && next_bucket_ > 0;
-    // What was sent is not this rank's to write to before it has come back.
+    // Waits for the buckets that were sent, because their memory is in use until they return.
     for (std::size_t i = 0; sent && i < next_bucket_; ++i) buckets_[i].future_work->wait();
     const std::lock_guard lock(mutex_);
     expect_autograd_hooks_ = require_finalize_ = first_autograd_hook_called_ = false;
@@ -91,7 +92,8 @@ bool GradientReducer::end_pass() {
   try {
     reducer_->check_finalized();
   } catch (const c10::Error&) {
-    return false;  // It communicates nothing, and has no other reason to throw.
+    // It does not communicate, and throws for this reason only.
+    return false;
   }
   release_views();
   return true;
@@ -100,7 +102,7 @@ bool GradientReducer::end_pass() {
 bool GradientReducer::cancel_pass() {
   const bool sent = reducer_->cancel_pass();
   if (learns_graph_) {
-    reducer_ = nullptr;  // Before another one adds its hooks.
+    reducer_ = nullptr;  // Removes its hooks before another one adds hooks.
     reducer_ = make();
   }
   release_views();
@@ -115,8 +117,8 @@ std::vector<std::size_t> GradientReducer::bucket_bytes() const {
   return bytes;
 }
 
-// Gradients are views into the buckets, and LibTorch's zero_grad() refuses to detach a view in
-// place. Tensors of their own on the same memory spare the copy all the same.
+// Gradients are views of the buckets, and LibTorch's zero_grad() refuses to detach a view in place.
+// Detached tensors that share the bucket's memory avoid the copy.
 void GradientReducer::release_views() {
   for (const TrainedParameter& parameter : parameters_) {
     at::Tensor& gradient = parameter.tensor.mutable_grad();

@@ -12,35 +12,35 @@
 namespace accel {
 
 // Averages the gradients of a fixed set of parameters over the ranks, in buckets and while a
-// backward pass goes on: LibTorch's Reducer, and what it lacks. Between passes, gradients are
-// tensors of their own and not views. Not thread-safe.
+// backward pass goes on. Adds to LibTorch's Reducer that a pass may fail, and that gradients are no
+// views between passes. Not thread-safe.
 class GradientReducer {
  public:
-  // `parameters` is not empty. Gradients that are there become part of the next pass.
+  // `parameters` is not empty. Gradients that exist already are added to those of the next pass.
   GradientReducer(std::vector<TrainedParameter> parameters,
                   std::shared_ptr<Communicator> communicator, const DataParallelOptions& options);
   ~GradientReducer();
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  // Before a backward pass: gradients are reduced as they become ready. `outputs`: what it begins
-  // at, needed to find_unused_parameters. Collective in the second pass: two broadcasts, after
-  // which buckets are filled in the order in which gradients become ready.
+  // Begins a backward pass: gradients are reduced as they become ready. `outputs` are the tensors
+  // at which the pass begins; only find_unused_parameters needs them. Collective in the second
+  // pass: two broadcasts, after which buckets are in the order in which gradients become ready.
   void begin_pass(const std::vector<at::Tensor>& outputs);
 
-  // After it. Gradients are the same on all ranks if it returns true; if it returns false, the loss
-  // did not depend on all parameters. Collective for the first pass over a static_graph.
+  // Ends the pass. Returns true if gradients are the same on all ranks, false if the loss did not
+  // depend on all parameters. Collective for the first pass over a static_graph.
   [[nodiscard]] bool end_pass();
 
-  // Instead of end_pass(), for a pass that failed: gradients are anything, and the next pass is as
-  // if this one had not been. Returns whether a part of it has reached the other ranks, so that
-  // they must give it up as well.
+  // Ends a pass that failed, so that the next pass is as if it had not been; gradients are
+  // undefined. Returns whether this rank has sent a part of its gradients, so that the other ranks
+  // must abandon the pass as well.
   bool cancel_pass();
 
-  // A static_graph is learned from the first pass that there is at all, reduced or not.
+  // Whether the next pass is the first one over a static_graph, from which the reducer learns it.
   bool learns_graph() const { return learns_graph_; }
 
-  // How much is reduced at once, in the order in which it is.
+  // Returns the sizes of the buckets, in the order in which they are reduced.
   std::vector<std::size_t> bucket_bytes() const;
 
  private:
@@ -52,7 +52,8 @@ class GradientReducer {
   const std::shared_ptr<Communicator> communicator_;
   const DataParallelOptions options_;
   bool learns_graph_ = false;
-  std::unique_ptr<Reducer> reducer_;  // Refers to the communicator, and goes first.
+  // Refers to the communicator, so it stands after it and is destroyed before it.
+  std::unique_ptr<Reducer> reducer_;
 };
 
 }  // namespace accel

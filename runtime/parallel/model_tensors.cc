@@ -10,8 +10,8 @@ using torch::autograd::Node;
 using torch::autograd::impl::grad_accumulator;
 using torch::autograd::impl::try_get_grad_accumulator;
 
-// Every node of the graph behind `root`, or those that were seen until the first for which `stop`
-// is true.
+// Returns every node of the graph behind `root`, or the nodes seen up to the first one for which
+// `stop` is true.
 template <typename Stop>
 std::unordered_set<const void*> nodes_until(const at::Tensor& root, Stop&& stop) {
   std::unordered_set<const void*> seen;
@@ -43,7 +43,7 @@ std::unordered_set<const void*> with_sparse_gradients(const torch::nn::Module& m
   return out;
 }
 
-// Of the values as integers, so that a NaN is a number like others.
+// Returns the sum of the values read as integers, so that a NaN counts like any other value.
 at::Tensor sum_of_bits(const at::Tensor& tensor) {
   const auto of_size = [](std::size_t bytes) {
     return bytes == 1 ? at::kByte : bytes == 2 ? at::kShort : bytes == 4 ? at::kInt : at::kLong;
@@ -147,7 +147,7 @@ std::vector<std::string> ModelTensors::describe(bool with_checksums) const {
     if (!item.value().requires_grad()) lines.back() += " that requires no gradient";
   }
   if (with_checksums && !parameters.is_empty()) {
-    // Together, because each number that comes from a device is waited for.
+    // Reads all sums together, because each read waits for the device.
     std::vector<at::Tensor> sums;
     for (const auto& item : parameters) sums.push_back(sum_of_bits(item.value()));
     const at::Tensor all = at::stack(sums).cpu();

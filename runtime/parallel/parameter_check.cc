@@ -13,7 +13,8 @@
 namespace accel {
 namespace {
 
-// At a time, so that what a GPU needs beside a parameter stays small. A multiple of a word.
+// How much is digested at a time, so that a GPU needs little memory besides the parameter. A
+// multiple of a word.
 constexpr std::int64_t kPieceBytes = 32 << 20;
 constexpr std::int64_t kWordBytes = sizeof(std::uint64_t);
 
@@ -91,7 +92,8 @@ void ParameterCheck::clear() {
   optimizers_.clear();
 }
 
-// Before the second pass the first step has been made, where most mistakes show.
+// The first comparison comes before the second pass: then the first step has been made, in which
+// most mistakes show.
 void ParameterCheck::begin_pass(Communicator& communicator) {
   if (!debug_ || options_.every_steps == 0) return;
   const bool is_due = passes_ % options_.every_steps == 1 % options_.every_steps;
@@ -133,7 +135,7 @@ std::vector<ParameterCheck::Parameter> ParameterCheck::parameters() const {
 
 std::vector<ParameterDigest> ParameterCheck::digests() const {
   std::vector<ParameterDigest> out;
-  std::vector<std::size_t> elsewhere;  // Those not on the CPU, of which all are awaited together.
+  std::vector<std::size_t> elsewhere;  // Those not on the CPU, whose digests are read together.
   std::vector<at::Tensor> sums;
   for (const Parameter& parameter : parameters()) {
     out.push_back({.text = parameter.text});

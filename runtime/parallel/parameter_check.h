@@ -1,4 +1,4 @@
-// Notices ranks that have trained apart, whatever the cause.
+// Detects ranks that have trained apart, whatever the cause (docs/decisions/0029).
 #pragma once
 
 #include <torch/nn/module.h>
@@ -16,33 +16,34 @@ namespace accel {
 
 class Communicator;
 
-// The same as digest_of() the tensor's elements in their order, computed on its device: a number
+// Computes digest_of() the tensor's elements, in their order, on its device. Returns a 0-dim tensor
 // there.
 at::Tensor digest_on_device(const at::Tensor& tensor);
 
 // Compares the parameters of prepared models, and those of prepared optimizers that no such model
-// has. Passes over a model that its ranks may be training apart on purpose: one in no_sync() or
-// LocalSgd.
+// has. Skips a model that its ranks may be training apart on purpose: one in no_sync() or LocalSgd.
 //
-// compare() is a collective: one all-gather of a number, and a few more calls if the ranks differ,
-// where it throws ParametersDiffer on all of them. It reads each parameter once, and on a GPU waits
-// for it. Not thread-safe.
+// compare() is collective: one all-gather of a number. If the ranks differ, it makes a few more
+// calls and throws ParametersDiffer on all of them. It reads each parameter once, and on a GPU
+// waits for the result. Not thread-safe.
 class ParameterCheck {
  public:
-  // `debug`: also every options.every_steps. Throws std::invalid_argument if that is negative.
+  // `debug`: compare also at every options.every_steps-th pass. Throws std::invalid_argument if
+  // that is negative.
   ParameterCheck(const ParameterCheckOptions& options, bool debug);
 
-  // What is prepared, in the same order on all ranks. `strategy` may be null.
+  // Adds what is prepared, in the same order on all ranks. `strategy` may be null.
   void add_model(std::shared_ptr<torch::nn::Module> module,
                  const std::shared_ptr<ParallelStrategy>& strategy);
   void add_optimizer(std::shared_ptr<torch::optim::Optimizer> optimizer);
-  // Forgets them.
+  // Forgets all models and optimizers.
   void clear();
 
-  // Before each backward pass that reduces gradients, and in each save: compare(), where it is due.
+  // Call compare() where it is due: before each backward pass that reduces gradients, and in each
+  // save.
   void begin_pass(Communicator& communicator);
-  // After a pass that has succeeded. One that fails on this rank alone and is made again is one
-  // pass to the others.
+  // Counts a pass that has succeeded. A pass that fails on this rank alone and is made again is one
+  // pass for the others.
   void end_pass() { ++passes_; }
   void begin_save(Communicator& communicator) const;
 
@@ -64,8 +65,8 @@ class ParameterCheck {
   const bool debug_;
   std::vector<Model> models_;
   std::vector<std::shared_ptr<torch::optim::Optimizer>> optimizers_;
-  std::int64_t passes_ = 0;     // That have ended.
-  std::int64_t compared_ = -1;  // Before which of them.
+  std::int64_t passes_ = 0;     // Passes that have ended.
+  std::int64_t compared_ = -1;  // The pass before which was compared last.
 };
 
 }  // namespace accel

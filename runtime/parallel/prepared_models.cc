@@ -23,7 +23,7 @@ void PreparedModels::release(const void* owner) {
 
 void PreparedModels::forget_dead() {
   for (Prepared& one : models_) {
-    // An owner that has died has not released it.
+    // An owner that was destroyed has not called release().
     const bool is_held =
         one.owned != nullptr && (one.owned.use_count() > 1 || one.owned->module().use_count() > 1);
     if (!is_held) one.owned = nullptr;

@@ -7,24 +7,24 @@
 
 namespace accel {
 
-// The models that the Accelerators of a process have prepared, whether anybody keeps what prepare()
-// returned or not. Not thread-safe.
+// The models that the Accelerators of a process have prepared, whether or not the program keeps
+// what prepare() returned (docs/decisions/0025). Not thread-safe.
 class PreparedModels {
  public:
-  // `owner`, an Accelerator, has prepared it. It stays prepared until every owner has released it,
-  // and as long as somebody holds it; or until nobody else holds its module.
+  // Adds a model that `owner`, which stands for an Accelerator, has prepared. It stays prepared
+  // until every owner has released it and nobody holds it, or until nobody else holds its module.
   void add(const std::shared_ptr<ParallelStrategy>& model, const void* owner);
   void release(const void* owner);
 
-  // In the order in which they were prepared first.
+  // Returns the models in the order in which they were first prepared.
   std::vector<std::shared_ptr<ParallelStrategy>> all();
-  // Null if there is none.
+  // Returns the model of this module, or null.
   std::shared_ptr<ParallelStrategy> find(const torch::nn::Module& module);
 
  private:
   struct Prepared {
     std::weak_ptr<ParallelStrategy> living;
-    std::shared_ptr<ParallelStrategy> owned;  // Null without owners.
+    std::shared_ptr<ParallelStrategy> owned;  // Null if there are no owners.
     std::vector<const void*> owners;
   };
   void forget_dead();

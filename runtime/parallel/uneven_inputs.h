@@ -11,21 +11,23 @@ namespace accel {
 
 class Communicator;
 
-// A scope in which ranks may make different numbers of backward passes: a rank that has ended takes
-// part in the others', with gradients of zero, until all have. Not thread-safe.
+// A scope in which ranks may make different numbers of backward passes. A rank that has ended takes
+// part in the others' passes, with gradients of zero, until all have ended. Not thread-safe.
 class UnevenInputs {
  public:
-  // Models that may take part, the same on all ranks.
+  // `models` may take part, and are the same on all ranks. Throws std::invalid_argument if there
+  // are more than kMostJoinedModels.
   UnevenInputs(std::vector<std::shared_ptr<ParallelStrategy>> models,
                std::shared_ptr<Communicator> communicator);
 
-  // Before a backward pass that reduces this model. Collective: one all-gather. Throws
-  // std::logic_error if the ranks are about to do different things.
+  // Call it before a backward pass that reduces this model. Collective: one all-gather. Throws
+  // std::logic_error if the ranks are about to make different passes.
   void announce(ParallelStrategy& model);
 
-  // This rank has ended: goes through the others' passes until all have. Then parameters and
-  // buffers become those of a rank that ended last, which is returned; std::nullopt if all ended
-  // together. Collective: what announce() and the passes cost, one all-gather, and a broadcast.
+  // Call it when this rank has ended. Takes part in the others' passes until all have ended. Then
+  // parameters and buffers become those of a rank that ended last, which is returned; std::nullopt
+  // if all ended together. Collective: the cost of announce() and of the passes, one all-gather,
+  // and a broadcast.
   std::optional<int> finish();
 
  private:

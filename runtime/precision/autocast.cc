@@ -25,7 +25,7 @@ AutocastScope::AutocastScope(c10::DeviceType device, MixedPrecision precision,
 AutocastScope::~AutocastScope() {
   if (!before_) return;
   leave_autocast();
-  // The casts of parameters would be stale after the next step.
+  // Cached casts of parameters would be stale after the next optimizer step.
   if (autocast::decrement_nesting() == 0) autocast::clear_cache();
   autocast::set_autocast_enabled(device_, before_->enabled);
   autocast::set_autocast_dtype(device_, before_->dtype);

@@ -15,9 +15,9 @@ enum class ScalarType : std::int8_t;
 
 namespace accel {
 
-// While it lives, this thread's operations on `device` that LibTorch knows to be safe run in the
-// given precision, as under torch.autocast; the state before comes back when it ends. Nothing at
-// all with kNo. Scopes nest, and end in the reverse order.
+// While it lives, this thread's operations on `device` that LibTorch considers safe run in the
+// given precision, as under torch.autocast. The destructor restores the state before. Does nothing
+// with kNo. Scopes nest, and must end in reverse order.
 class AutocastScope {
  public:
   AutocastScope(c10::DeviceType device, MixedPrecision precision,
@@ -34,10 +34,10 @@ class AutocastScope {
   };
 
   c10::DeviceType device_;
-  std::optional<Before> before_;  // None with kNo.
+  std::optional<Before> before_;  // std::nullopt with kNo.
 };
 
-// fp32 of an fp16 or bf16 tensor; others, and undefined ones, as they are.
+// Converts an fp16 or bf16 tensor to fp32. Returns others, and undefined ones, unchanged.
 at::Tensor to_fp32(const at::Tensor& tensor);
 
 }  // namespace accel

@@ -10,20 +10,21 @@ namespace {
 
 using torch::autograd::Node;
 
-// Operations [first, end) of one thread.
+// The operations of one thread with sequence numbers [first, end).
 struct Region {
   std::uint64_t first, end;
 };
 
 constexpr std::size_t kRemembered = 256;
-thread_local std::deque<Region> regions;  // In order, apart from each other.
+thread_local std::deque<Region> regions;  // In ascending order, disjoint.
 thread_local int open_scopes = 0;
-thread_local std::uint64_t open_since = 0;  // Of the outermost one.
+thread_local std::uint64_t open_since = 0;  // Where the outermost open scope began.
 
 bool ran_in_autocast(const Node& node) {
   if (node.thread_id() != at::RecordFunction::currentThreadId()) return true;
   for (std::uint32_t i = 0; i < node.num_inputs(); ++i) {
-    const auto& output = node.input_metadata(i);  // Of the forward pass.
+    // An input of the node in the backward pass is an output of the forward pass.
+    const auto& output = node.input_metadata(i);
     if (output.is_nested_tensor()) continue;
     const auto dtype = c10::typeMetaToScalarType(output.options().dtype());
     if (dtype == at::kHalf || dtype == at::kBFloat16) return true;
@@ -36,7 +37,7 @@ bool ran_in_autocast(const Node& node) {
 }
 
 const c10::TensorImpl* leaf_of(const Node* node) {
-  // Of all nodes only these have this number, which spares the others the cast.
+  // Only these nodes have this number, so others need no dynamic_cast.
   if (node->sequence_nr() != UINT64_MAX) return nullptr;
   const auto* accumulator = dynamic_cast<const torch::autograd::AccumulateGrad*>(node);
   return accumulator == nullptr ? nullptr : accumulator->variable.unsafeGetTensorImpl();

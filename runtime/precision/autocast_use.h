@@ -1,4 +1,8 @@
-// Which parameters a loss has used only outside of autocast, as model->forward() does.
+// Finds parameters that a loss has used only outside of autocast, as model->forward() uses them.
+//
+// Autocast leaves no mark in the graph. But LibTorch gives every operation of a thread a sequence
+// number, and the graph's nodes have these numbers. So each AutocastScope records the numbers at
+// its begin and end, and leaves_behind() asks of each node in which region its number lies.
 #pragma once
 
 #include <vector>
@@ -12,20 +16,20 @@ struct TensorImpl;
 
 namespace accel {
 
-// Around an AutocastScope of this thread. The operations in between are remembered; of very many
-// regions the oldest become one, with all that lies between them.
+// Begin and end the region of an AutocastScope in this thread. Up to 256 regions are remembered;
+// then the two oldest are merged, together with all operations between them.
 void enter_autocast();
 void leave_autocast();
 
 // A leaf that the backward pass of a loss reaches, such as a parameter.
 struct UsedLeaf {
   const c10::TensorImpl* leaf;
-  // Whether an operation on it ran within an AutocastScope, in fp16 or bf16, or in another thread,
-  // of which nothing is known.
+  // Whether an operation on it ran inside an AutocastScope, ran in fp16 or bf16, or ran in another
+  // thread, whose regions are not known here.
   bool in_autocast;
 };
 
-// Each once. Walks the whole graph.
+// Returns each leaf once. Walks the whole graph.
 std::vector<UsedLeaf> leaves_behind(const at::Tensor& loss);
 
 }  // namespace accel

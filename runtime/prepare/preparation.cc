@@ -1,7 +1,5 @@
 #include "runtime/prepare/preparation.h"
 
-#include <torch/nn/module.h>
-
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -20,8 +18,7 @@
 namespace accel {
 
 Preparation::Preparation(std::shared_ptr<ProcessState> process, const ProcessControl& processes,
-                         const AcceleratorOptions& options, TrainingStep& step,
-                         RunState& run)
+                         const AcceleratorOptions& options, TrainingStep& step, RunState& run)
     : process_(std::move(process)),
       processes_(processes),
       options_(options),

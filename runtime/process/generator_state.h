@@ -1,4 +1,5 @@
-// LibTorch's process-wide random number generators: one of the CPU, and one of each GPU.
+// LibTorch's process-wide random number generators: one of the CPU, and one of each GPU. Not
+// thread-safe, except for reading and setting one generator's state.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +16,17 @@ namespace accel {
 
 class Communicator;
 
-// The state of a device's generator, as bytes on the CPU that are nobody else's.
+// Returns the state of a device's generator, as bytes on the CPU that share no memory.
 at::Tensor generator_state(const c10::Device& device);
-// Throws c10::Error for bytes that are no state of such a generator.
+// Sets it. Throws c10::Error for bytes that are not the state of such a generator.
 void set_generator_state(const c10::Device& device, const at::Tensor& state);
 
-// Gives every rank the states of rank 0's generators of `devices`, of which there is at least one.
-// `device` is the communicator's. Collective: one broadcast.
+// Copies the states of rank 0's generators of `devices`, at least one, to every rank. `device` is
+// the communicator's. Collective: one broadcast.
 void synchronize_generators(Communicator& communicator, const c10::Device& device,
                             const std::vector<c10::Device>& devices);
 
-// Seeds all of them.
+// Seeds all generators.
 void seed_generators(std::uint64_t seed);
 
 }  // namespace accel

@@ -13,17 +13,18 @@ c10::Device choose_device(const Environment& environment, bool cpu) {
   const int gpus = load_cuda();
   if (gpus == 0) return c10::kCPU;
   const int index = environment.local_rank % gpus;
-  use_gpu(index);  // Before anything else makes the first one busy.
+  // Before anything allocates memory on GPU 0, which every process would else share.
+  use_gpu(index);
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
 }
 
-// Before main(), which may ask LibTorch about GPUs before it makes an Accelerator. A program that
-// the environment keeps on the CPU does not pay for it.
+// Loads the CUDA part before main(), because a program may ask LibTorch about GPUs before it makes
+// an Accelerator. A program that the environment keeps on the CPU does not pay for it.
 [[maybe_unused]] const bool preloaded = [] {
   try {
     if (!read_environment().use_cpu) preload_cuda();
   } catch (const std::invalid_argument&) {
-    // acquire() says so.
+    // acquire() reports a bad environment.
   }
   return true;
 }();
