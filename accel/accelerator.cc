@@ -74,13 +74,6 @@ void Accelerator::set_seed(std::uint64_t seed, bool device_specific) const {
   processes().set_seed(seed, device_specific);
 }
 
-std::unique_ptr<ProgressMeter> Accelerator::progress_meter(std::string label,
-                                                           std::optional<std::size_t> total) const {
-  if (!is_local_main_process()) return nullptr;
-  return std::make_unique<ProgressMeter>(std::move(label), total,
-                                         parts_->process->environment.terminal_columns);
-}
-
 // ---- Collectives ----
 
 std::vector<std::string> Accelerator::gather_object(const std::vector<std::string>& objects) const {
@@ -167,7 +160,8 @@ void Accelerator::load_module(torch::nn::Module& module, const std::string& path
   run_on_every_rank(*parts_->process, [&] { WeightsLoad(module, path, strict).run(); });
 }
 
-void Accelerator::add_checkpointed(ArchiveWriter save, ArchiveReader load) {
+void Accelerator::add_checkpointed(std::function<void(torch::serialize::OutputArchive&)> save,
+                                   std::function<void(torch::serialize::InputArchive&)> load) {
   parts_->checkpoints.run().add_object({std::move(save), std::move(load)});
 }
 void Accelerator::register_save_state_pre_hook(CheckpointHook hook) {

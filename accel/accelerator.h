@@ -34,7 +34,6 @@
 #include "accel/model.h"
 #include "accel/options.h"
 #include "accel/profile.h"
-#include "accel/progress.h"
 #include "accel/send_to_device.h"
 #include "accel/tracker.h"
 #include "runtime/core/weight_shards.h"
@@ -61,9 +60,8 @@ class Accelerator {
   // std::runtime_error if there is a GPU but the CUDA part cannot be loaded.
   explicit Accelerator(const AcceleratorOptions& options = {});
 
-  // The options in force: as given, but for what the environment overrides.
-  const AcceleratorOptions& options() const;
-  void set_even_batches(bool even);  // For loaders that are prepared from now on.
+  const AcceleratorOptions& options() const;  // In force: the environment overrides what was given.
+  void set_even_batches(bool even);           // For loaders that are prepared from now on.
   const std::string& project_dir() const;
   const std::string& logging_dir() const;
   MixedPrecision mixed_precision() const { return options().mixed_precision; }
@@ -102,9 +100,8 @@ class Accelerator {
   // Shows progress through `range`, which outlives the loop, on standard error of each machine's
   // main process: a bar, or in a log file a line every 30 s. A range without a size is only
   // counted.
-  template <typename Range>
-  ProgressRange<Range> progress(Range& range, std::string label = "") const {
-    return ProgressRange<Range>(range, progress_meter(std::move(label), length_of(range)));
+  auto progress(auto& range, std::string label = "") const {
+    return processes().progress(range, std::move(label));
   }
 
   // Returns this process's part of a tensor's rows, a vector's items, or of several of one length
@@ -219,19 +216,16 @@ class Accelerator {
   // of the window; step() and zero_grad() do nothing before it. At the end of a short window
   // gradients are scaled up, so that all its batches count alike. Further models in the same step
   // of a prepared loader are in the same batch.
-  template <typename... Holders>
-  [[nodiscard]] AccumulationScope accumulate(const Model<Holders>&... models) {
+  [[nodiscard]] AccumulationScope accumulate(const auto&... models) {
     return begin_batch({module_of(models.unwrap())...}, {models.strategy()...});
   }
   // While the scope lives, backward() leaves this process's own gradients in the models.
-  template <typename... Holders>
-  [[nodiscard]] GradientSyncScope no_sync(const Model<Holders>&... models) {
+  [[nodiscard]] GradientSyncScope no_sync(const auto&... models) {
     return {GradientSync::kOff, {models.strategy()...}};
   }
   // While the scope lives, backward() reduces the gradients of the models, and those that it left
   // there before, in spite of accumulate() and no_sync().
-  template <typename... Holders>
-  [[nodiscard]] GradientSyncScope trigger_sync_in_backward(const Model<Holders>&... models) {
+  [[nodiscard]] GradientSyncScope trigger_sync_in_backward(const auto&... models) {
     return {GradientSync::kForced, {models.strategy()...}};
   }
 
@@ -252,12 +246,15 @@ class Accelerator {
   void clip_grad_value_(const std::vector<at::Tensor>& parameters, double clip_value);
 
   // While the scope lives, this thread computes in mixed_precision(), for losses and other things
-  // outside of prepared models. Does nothing in kNo.
+  // outside of prepared models.
   [[nodiscard]] AutocastScope autocast(const AutocastOptions& options = {}) const;
   // In fp16: divide the gradients of all optimizers, or of one, by the loss scale, once after each
   // backward pass. step() and clipping do so by themselves. Throw as clipping does.
   void unscale_gradients();
-  void unscale_gradients(const auto& optimizer) { unscale(*optimizer); }
+  template <typename Optim>
+  void unscale_gradients(const Optimizer<Optim>& optimizer) {
+    unscale(*optimizer);
+  }
   // Whether the last step of any optimizer was skipped because gradients had overflowed.
   bool optimizer_step_was_skipped() const;
 
@@ -270,8 +267,8 @@ class Accelerator {
   // throws. Collective: one all-gather before each backward pass, broadcasts at the end.
   void join_uneven_inputs(const std::function<void()>& body, const JoinOptions& options = {});
 
-  // ---- Saving and loading: docs/decisions/0016. Throw CheckpointError
-  // -----------------------------
+  // ---- Saving and loading, which throw CheckpointError: docs/life-of-a-checkpoint.md
+  // -------------
 
   // The parameters and buffers of a prepared or plain model, by the names of Python's state dict
   // and in its order; tied ones under each name. They are the model's memory, without a graph.
@@ -308,8 +305,7 @@ class Accelerator {
   }
   // A hook is called on every process with the folder, which they share, that is being written or
   // is about to be read. It may put files of its own names there, which are part of the checkpoint,
-  // or read them. Register the same ones on all ranks; if one throws, the save or load fails on
-  // all.
+  // or read them. Register the same ones on all ranks; if one throws, all ranks fail.
   void register_save_state_pre_hook(CheckpointHook hook);
   void register_load_state_pre_hook(CheckpointHook hook);
 
@@ -362,8 +358,6 @@ class Accelerator {
  private:
   using Modules = std::vector<std::shared_ptr<torch::nn::Module>>;
   using StateDict = torch::OrderedDict<std::string, at::Tensor>;
-  using ArchiveWriter = std::function<void(torch::serialize::OutputArchive&)>;
-  using ArchiveReader = std::function<void(torch::serialize::InputArchive&)>;
   struct Parts;
 
   const ProcessControl& processes() const;
@@ -371,15 +365,14 @@ class Accelerator {
   Preparation& preparation() const;
   AccumulationScope begin_batch(Modules modules, Strategies strategies);
   void unscale(const torch::optim::Optimizer& optimizer);
-  std::unique_ptr<ProgressMeter> progress_meter(std::string label,
-                                                std::optional<std::size_t> total) const;
   static StateDict state_dict_of(const torch::nn::Module& module);
   void save_bytes(const std::string& path, const SaveOptions& options,
                   const std::function<void(std::ostream&)>& write) const;
   void save_module(const torch::nn::Module& module, const std::string& folder,
                    ByteSize limit) const;
   void load_module(torch::nn::Module& module, const std::string& path, bool strict) const;
-  void add_checkpointed(ArchiveWriter save, ArchiveReader load);
+  void add_checkpointed(std::function<void(torch::serialize::OutputArchive&)> save,
+                        std::function<void(torch::serialize::InputArchive&)> load);
 
   std::shared_ptr<Parts> parts_;
 };

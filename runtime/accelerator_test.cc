@@ -1,6 +1,5 @@
 // One process: what prepare() makes of its arguments, and that nothing is changed without a world.
 #include "accel/accelerator.h"
-#include "accel/data_loader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "accel/data_loader.h"
 #include "runtime/testing/training.h"
 
 namespace accel {

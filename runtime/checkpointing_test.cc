@@ -8,8 +8,8 @@
 #include <stdexcept>
 
 #include "accel/accelerator.h"
-#include "accel/save.h"
 #include "accel/errors.h"
+#include "accel/save.h"
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"

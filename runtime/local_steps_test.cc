@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "accel/local_sgd.h"
 #include "accel/data_loader.h"
+#include "accel/local_sgd.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 

@@ -1,6 +1,4 @@
 // Trackers, profiler and logger, as an Accelerator's user sees them.
-#include "accel/profile.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +16,7 @@
 
 #include "accel/accelerator.h"
 #include "accel/logger.h"
+#include "accel/profile.h"
 #include "runtime/testing/ranks.h"
 
 namespace accel {

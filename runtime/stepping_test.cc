@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "accel/local_sgd.h"
 #include "accel/data_loader.h"
+#include "accel/local_sgd.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"

@@ -210,7 +210,8 @@ void OptimizerGradients::expect_ready(bool forced) {
           "step() would use gradients of a backward pass that has failed: call zero_grad() and "
           "make the pass again, or leave this step out");
     }
-    if (forced && origin == GradientOrigin::kOwn && !arrival.is_loose() && !arrival.keeps_gradients_local()) {
+    if (forced && origin == GradientOrigin::kOwn && !arrival.is_loose() &&
+        !arrival.keeps_gradients_local()) {
       throw std::logic_error(
           "step() would use gradients that are this process's own, because this batch was not to "
           "end a window of accumulate(): call set_sync_gradients(true) before backward(), which "

@@ -34,8 +34,8 @@ class ParallelStrategy {
 
   virtual const std::shared_ptr<torch::nn::Module>& module() const = 0;
 
-  // Makes parameters and buffers rank 0's, for a model that is prepared for the first time or again,
-  // and uses these options from now on. Collective: one all-gather and one broadcast. Throws
+  // Makes parameters and buffers rank 0's, for a model that is prepared for the first time or
+  // again, and uses these options from now on. Collective: one all-gather and one broadcast. Throws
   // std::invalid_argument if the ranks' models differ in more than their values.
   virtual void prepare(const DataParallelOptions& options) = 0;
 
@@ -84,8 +84,8 @@ class ParallelStrategy {
   // that they come from; 0 by default.
   virtual bool broadcasts_buffers() const = 0;
   virtual void set_leader(int rank) = 0;
-  // Communicates what one backward pass of the other ranks does, with gradients of zero. Leaves this
-  // rank's gradients unchanged.
+  // Communicates what one backward pass of the other ranks does, with gradients of zero. Leaves
+  // this rank's gradients unchanged.
   virtual void shadow_backward(bool broadcast_buffers) = 0;
   // Copies that rank's parameters and buffers to all ranks. One broadcast.
   virtual void copy_from(int rank) = 0;

@@ -26,6 +26,13 @@ int ProcessControl::process_index() const { return state_->environment.rank; }
 int ProcessControl::local_process_index() const { return state_->environment.local_rank; }
 c10::Device ProcessControl::device() const { return state_->device; }
 
+std::unique_ptr<ProgressMeter> ProcessControl::progress_meter(
+    std::string label, std::optional<std::size_t> total) const {
+  if (local_process_index() != 0) return nullptr;
+  return std::make_unique<ProgressMeter>(std::move(label), total,
+                                         state_->environment.terminal_columns);
+}
+
 // The comparison is itself a collective, so that a rank which calls something else gets an error
 // instead of hanging.
 OperationScope ProcessControl::begin_operation(const char* operation,

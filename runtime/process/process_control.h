@@ -5,9 +5,12 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "accel/progress.h"
 #include "runtime/comm/communicator.h"
 
 namespace accel {
@@ -41,6 +44,11 @@ class ProcessControl {
       const char* operation, const std::vector<at::Tensor>& tensors = {},
       std::optional<std::int64_t> free_dimension = {}) const;
 
+  template <typename Range>
+  ProgressRange<Range> progress(Range& range, std::string label) const {
+    return ProgressRange<Range>(range, progress_meter(std::move(label), length_of(range)));
+  }
+
   auto main_first(auto& body) const {
     return call_first("main_process_first", process_index() == 0, body);
   }
@@ -62,6 +70,10 @@ class ProcessControl {
   }
 
  private:
+  // Returns null except on each machine's main process.
+  std::unique_ptr<ProgressMeter> progress_meter(std::string label,
+                                                std::optional<std::size_t> total) const;
+
   // Calls `body` on the processes for which `first` holds, and then on the others.
   template <typename Body>
   auto call_first(const char* operation, bool first, Body& body) const {
