@@ -60,6 +60,8 @@ void wrong(accel::Accelerator& accelerator) {
   accelerator.prepare(torch::nn::AnyModule(net));
   // refused: a TorchScript module
   accelerator.prepare(torch::jit::Module());
+  // refused: accelerator.save() needs #include "accel/save.h"
+  accelerator.save(net, "net.pt");
   // refused: prepare() shares the optimizer
   accelerator.prepare(&sgd);
   // refused: prepare() shares the scheduler
