@@ -1,8 +1,42 @@
-// accel's data loader: made like torch's, from a torch::data dataset and sampler, and sharded by
-// prepare().
+// accel's data loader.
+//
+// make_data_loader() makes a loader from a torch::data dataset and a sampler, as
+// torch::data::make_data_loader() does. Accelerator::prepare() returns a loader of the same dataset
+// that yields this process's share of each epoch, on the device of the process:
+//
+//   auto loader = accelerator.prepare(accel::make_data_loader(dataset, 64));
+//   for (const std::size_t epoch : loader.epochs(10)) {
+//     for (auto& batch : loader) { ... }
+//   }
+//
+// Why a loader of its own? torch's loaders hide their dataset and sampler, and one that hides them
+// can neither be divided among processes nor continue in the middle of an epoch. This one must do
+// both, and without communication: all ranks know the same seed, so all draw the same order, and
+// each counts off the samples that are its own. The pieces, in the order in which a sample passes
+// them:
+//
+//   sampler          draws the indices of an epoch from a random stream of its own
+//                    (runtime/data/sampler_rng.h, inner_batches.h)
+//   shard            picks the indices that this process reads, by pure arithmetic
+//                    (runtime/core/batch_sampler_shard.h; for streams, iterable_shard.h)
+//   dataset          is read, by the loop's own thread or by worker threads ahead of it
+//                    (runtime/data/map_stream.h, iterable_stream.h, read_ahead.h)
+//   dispatch         where rank 0 reads for all: a broadcast and a scatter per step
+//                    (runtime/data/dispatched_stream.h)
+//   device transfer  copies the batch while the one before it is processed
+//                    (runtime/data/device_transfer.h)
+//   loop             hands out one batch per step, always one batch ahead
+//                    (runtime/data/epoch_loop.h)
+//
+// How far an epoch is read is a single number, the samples that all processes have seen together.
+// It does not depend on how many processes there are or how large their batches are, so a
+// checkpoint that holds epoch, seed and this number can be continued with another number of
+// processes (runtime/core/epoch_sequence.h).
 #pragma once
 
-#include <torch/data/dataloader.h>
+#include <torch/data/dataloader_options.h>
+#include <torch/data/samplers/distributed.h>
+#include <torch/data/samplers/random.h>
 
 #include <algorithm>
 #include <concepts>
@@ -10,16 +44,16 @@
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
 
+#include "accel/any_loader.h"
+#include "accel/loader_epochs.h"
+#include "accel/transform_generator.h"
 #include "runtime/core/batch_sampler_shard.h"
 #include "runtime/core/dispatch_rounds.h"
-#include "runtime/core/epoch_sequence.h"
 #include "runtime/core/iterable_shard.h"
-#include "runtime/data/batch.h"
 #include "runtime/data/data_source.h"
 #include "runtime/data/dispatched_stream.h"
 #include "runtime/data/epoch_loop.h"
@@ -29,64 +63,51 @@
 
 namespace accel {
 
-// A holder, like LibTorch's modules: copies are the same loader, and what prepare() makes of it has
-// the same dataset and sampler. One loop over all of these at a time; not thread-safe.
+// A holder, like LibTorch's modules: copies are the same loader. What prepare() makes of a loader
+// has the same dataset and sampler; only one of these can be in a loop at a time. Not thread-safe.
 //
-// Before prepare() it yields every batch. After it, this process's share, already on the device;
-// batch_size then counts per process, or over all of them with split_batches. Each loop is an epoch
-// of its own order if the sampler shuffles, and all ranks see the same order. The loop after one
-// that was left early is the next epoch; see state_dict() for what is saved between them. Batches
-// come in the sampler's order, whatever DataLoaderOptions::enforce_ordering says.
+// Before prepare(), a loader yields every batch. After it, the share of this process, on the
+// device; batch_size then counts per process, or over all processes with split_batches. If the
+// sampler shuffles, each epoch has another order, which is the same on all ranks. Batches come in
+// the order of the sampler, whatever DataLoaderOptions::enforce_ordering says.
 //
-// Datasets whose samples have indices are read through a sampler of indices, or one that makes the
-// batches itself (see batch_sampler); of these each process reads its own share only. Streams are
-// datasets that are asked for a number of samples: torch's StatefulDataset, which std::nullopt ends
-// and an empty batch does not, and StreamDataset with a StreamSampler. Each process reads all of a
-// stream and keeps its share; or, with dispatch_batches, rank 0 reads alone. A loop reads in its
-// own thread, or ahead of itself in as many others as DataLoaderOptions::workers says, of a stream
-// in one.
+// A dataset whose samples have indices is read through a sampler of indices, or through one that
+// makes the batches itself (batch_sampler in runtime/data/data_source.h). Each process reads its
+// own share only.
+//
+// A stream is a dataset that is asked for a number of samples: torch's StatefulDataset, or a
+// StreamDataset with a StreamSampler. A StatefulDataset ends an epoch with std::nullopt; an empty
+// batch does not end it. Each process reads all of a stream and keeps its share; or, with
+// dispatch_batches, rank 0 reads alone.
+//
+// The loop's own thread reads, or DataLoaderOptions::workers threads read ahead of it. Only one
+// thread reads a stream.
 template <typename Dataset, typename Sampler>
-class DataLoader {
+class DataLoader : public LoaderEpochs {
  public:
   using Batch = typename BatchOf<Dataset>::type;
 
-  // No loader yet, for members that are assigned later. Throws std::logic_error where it is used.
+  // Makes a holder without a loader, for members that are assigned later. Its methods throw
+  // std::logic_error.
   DataLoader() = default;
   DataLoader(Dataset dataset, Sampler sampler, torch::data::DataLoaderOptions options)
       : source_(std::make_shared<DataSource<Dataset, Sampler>>(DataSource<Dataset, Sampler>{
             std::move(dataset), std::move(sampler), read_options(options)})) {}
 
-  class Iterator {
-   public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = Batch;
-    using difference_type = std::ptrdiff_t;
-    using pointer = Batch*;
-    using reference = Batch&;
+  using Iterator = LoaderIterator<Batch>;
 
-    explicit Iterator(std::shared_ptr<EpochLoop<Batch>> epoch) : epoch_(std::move(epoch)) {}
-    Batch& operator*() const { return epoch_->batch(); }
-    Batch* operator->() const { return &epoch_->batch(); }
-    Iterator& operator++() {
-      epoch_->advance();
-      return *this;
-    }
-    friend bool operator==(const Iterator& it, std::default_sentinel_t) {
-      return it.epoch_->done();
-    }
-
-   private:
-    std::shared_ptr<EpochLoop<Batch>> epoch_;
-  };
-
-  // Begins an epoch. Throws std::logic_error inside a loop over this loader, or over one with the
-  // same dataset and sampler; this and each step, what the dataset or the sampler threw for the
-  // batch they lead to, which ends the epoch, and std::invalid_argument if worker threads need
-  // copies of a dataset that has none; std::runtime_error after DataLoaderOptions::timeout, though
-  // only once the reads under way have returned: one that never does holds the program, as a line
-  // on standard error then says. To begin is collective with AcceleratorOptions::rng_types: one
-  // broadcast. With dispatch_batches they are collective, and rank 0 reads for all: what it could
-  // not read is a CommunicationError on the others, as is a lost peer.
+  // Begins an epoch. Throws std::logic_error within a loop over this loader, or over one with the
+  // same dataset and sampler.
+  //
+  // This and each step throw what the dataset or the sampler threw for the batch that is due, which
+  // ends the epoch; std::invalid_argument if worker threads need copies of a dataset that cannot be
+  // copied; and std::runtime_error after DataLoaderOptions::timeout. The timeout is thrown only
+  // once the reads under way have returned. A read that never returns blocks the program, which
+  // then logs a line to standard error.
+  //
+  // Collective with AcceleratorOptions::rng_types: one broadcast. With dispatch_batches each step
+  // is collective too. What rank 0 could not read, and a lost peer, is then a CommunicationError on
+  // the other ranks.
   Iterator begin() {
     if (const auto loop = source().loop.lock(); loop != nullptr && !loop->done) {
       throw std::logic_error(
@@ -94,29 +115,29 @@ class DataLoader {
           "first");
     }
     if (context_.before_epoch) context_.before_epoch();
-    auto running = progress_->begin();
+    auto running = sequence_->begin();
     source().loop = running;
     const EpochStart start{.number = running->number,
-                           .samples = running->position.seen_samples,
-                           .steps = running->position.seen_samples > 0 ? 0 : skipped_steps_,
-                           .seed = progress_->seed()};
+                           .samples = running->step.seen_samples,
+                           .steps = running->step.seen_samples > 0 ? 0 : skipped_steps_,
+                           .seed = sequence_->seed()};
     return Iterator(std::make_shared<EpochLoop<Batch>>(open(start), context_.transfer,
-                                                       context_.active, std::move(running)));
+                                                       context_.loops, std::move(running)));
   }
   std::default_sentinel_t end() { return {}; }
-  // The loader itself, so that LibTorch's loop `for (auto& batch : *loader)` compiles unchanged.
+  // Returns the loader itself, so that LibTorch's loop `for (auto& batch : *loader)` compiles.
   DataLoader& operator*() { return *this; }
 
-  // Batches that this process gets in a whole epoch; the ones of skip_first_batches() do not count.
-  // The sampler's own size() counts where it has one; else it is taken to yield each sample of the
-  // dataset once. Throws std::logic_error if neither has a size, or if it depends on the size of
-  // the last batch and only the sampler knows that.
+  // Returns the number of batches that this process gets in a whole epoch, not counting those of
+  // skip_first_batches(). If the sampler has a size(), that counts; otherwise the sampler is
+  // assumed to yield each sample of the dataset once. Throws std::logic_error if neither has a
+  // size, or if the number depends on the size of the last batch and only the sampler knows that.
   std::size_t size() const {
     const std::size_t batches = whole_size();
     return batches - std::min(batches, skipped_steps_);
   }
 
-  // size(), or nothing where that throws.
+  // Returns size(), or std::nullopt if that throws.
   std::optional<std::size_t> known_size() const {
     try {
       return size();
@@ -125,54 +146,20 @@ class DataLoader {
     }
   }
 
-  // True while the last batch of the running epoch is being processed.
-  bool end_of_dataloader() const {
-    const auto running = progress_->running();
-    return running != nullptr && running->position.end_of_dataloader;
-  }
-
-  // How many samples all processes have in the running step, without repeated ones; 0 outside of a
-  // loop.
-  std::size_t real_samples() const {
-    const auto running = progress_->running();
-    return running != nullptr ? running->position.real_samples : 0;
-  }
-
-  // The number of the running epoch, or of the next one; from 0. With the seed it determines the
-  // order.
-  std::size_t epoch() const { return progress_->epoch(); }
-  // The epochs that are left of `count`, for the outer loop of a training: from epoch() on, which
-  // after load_state() is the epoch that was saved.
-  auto epochs(std::size_t count) const { return std::views::iota(std::min(epoch(), count), count); }
-  // The next loop is this epoch, from its first sample; if it is the one that load_state_dict() or
-  // load_state() goes on with, from where that was. So a training may say it before each loop.
-  void set_epoch(std::size_t epoch) { progress_->set_epoch(epoch); }
-
-  // How far a prepared loader is: the same on all ranks, inside a loop (the running step counts as
-  // seen) and between loops. Where a loop was left by break or an exception, it says where, until
-  // the next loop begins: what is saved then goes on inside that epoch. A script that does not want
-  // the rest, say as it leaves each epoch after some steps, says set_epoch(epoch()) before it
-  // saves. After load_state_dict(), on every rank, the next loop yields what is left of that epoch,
-  // each sample once, with any number of processes and any batch size; the loops after that are the
-  // next epochs, whole. The script makes the same dataset and sampler again. A sampler's order is
-  // to depend on nothing but the process-wide CPU generator, which is seeded for each epoch, and
-  // set_epoch(); a stream yields an epoch's samples in the same order again. Of a stream, the
-  // samples that were seen are read and discarded. Throw std::logic_error if the loader is not
-  // prepared.
-  LoaderState state_dict() const { return progress_->state(); }
-  void load_state_dict(const LoaderState& state) { progress_->load(state); }
-
   bool is_prepared() const { return context_.prepared; }
-  // What checkpoints save of a prepared loader.
-  const std::shared_ptr<EpochSequence>& progress() const { return progress_; }
 
-  // This loader, sharded. Called by Accelerator::prepare().
+  // Returns the share of this process. Called by Accelerator::prepare().
   DataLoader sharded(LoaderContext context) const {
+    if constexpr (std::derived_from<Sampler, torch::data::samplers::DistributedSampler<>>) {
+      throw std::invalid_argument(
+          "prepare() divides the samples among the ranks, and so does a DistributedSampler: give "
+          "the loader a RandomSampler or a SequentialSampler");
+    }
     DataLoader loader(*this);
     loader.context_ = std::move(context);
-    loader.progress_ = std::make_shared<EpochSequence>(loader.context_.seed);
+    loader.sequence_ = std::make_shared<EpochSequence>(loader.context_.seed);
     check_shard_options(source().shard_options(loader.context_));
-    if (loader.dispatched() && !BatchTensors<Batch>::fixed) {
+    if (loader.dispatched() && !fixed_tensors<Batch>) {
       throw std::invalid_argument(
           "dispatch_batches needs batches that are tensors: map the dataset with "
           "torch::data::transforms::Stack");
@@ -201,12 +188,12 @@ class DataLoader {
                                    MapStream<Dataset, Sampler>>;
 
   bool dispatched() const {
-    return context_.num_processes > 1 && context_.dispatch_batches.value_or(
-                                             stream_dataset<Dataset> && BatchTensors<Batch>::fixed);
+    return context_.num_processes > 1 &&
+           context_.dispatch_batches.value_or(stream_dataset<Dataset> && fixed_tensors<Batch>);
   }
 
   std::unique_ptr<BatchStream<Batch>> open(const EpochStart& start) const {
-    if constexpr (BatchTensors<Batch>::fixed) {
+    if constexpr (fixed_tensors<Batch>) {
       if (dispatched()) {
         typename DispatchedStream<Batch>::Open open_global;
         if (context_.process_index == 0) {
@@ -232,7 +219,7 @@ class DataLoader {
     }
   }
 
-  // The sampler's batches, and the size of the last one.
+  // Returns how many batches the sampler yields, and the size of the last one.
   std::pair<std::size_t, std::size_t> count_batches() const {
     if constexpr (batch_sampler<Sampler>) {
       const bool matters = !source().drop_last() && context_.num_processes > 1 &&
@@ -274,23 +261,28 @@ class DataLoader {
 
   std::shared_ptr<DataSource<Dataset, Sampler>> source_;
   LoaderContext context_;
-  std::shared_ptr<EpochSequence> progress_ = std::make_shared<EpochSequence>();
   std::size_t skipped_steps_ = 0;
 };
 
-// The same loader, whose loops pass over their first `steps` batches: of a dataset with indices
-// without reading them, of a stream by reading and discarding. Epochs go on counting in `loader`. A
-// loop that goes on with the epoch of a checkpoint passes over what was seen, and over nothing
-// more: the steps that a script skips there, as one for Python would, are among it.
+// Returns the same loader, but its loops skip their first `steps` batches. The skipped batches of a
+// dataset with indices are not read; those of a stream are read and dropped. `loader` counts the
+// epochs of both. A loop that continues an epoch of a checkpoint skips what was seen and nothing
+// more, so a program that skips the seen steps itself, as programs for Python do, is right too.
 template <typename Dataset, typename Sampler>
 DataLoader<Dataset, Sampler> skip_first_batches(const DataLoader<Dataset, Sampler>& loader,
                                                 std::size_t steps) {
   return loader.skipping(steps);
 }
+template <typename Batch>
+AnyLoader<Batch> skip_first_batches(const AnyLoader<Batch>& loader, std::size_t steps) {
+  return loader.skipping(steps);
+}
 
-// As torch::data::make_data_loader() with any of its datasets and samplers, or a batch sampler.
-// torch's loaders hide what they are made of and so cannot be sharded. These are constrained, and
-// so preferred to torch's own, which a call with torch's options finds as well.
+// Returns a loader, as torch::data::make_data_loader() does. Takes any dataset and sampler of
+// torch::data, or a batch sampler.
+//
+// These functions are constrained so that overload resolution prefers them to torch's own. It finds
+// those too, by their argument of type torch::data::DataLoaderOptions.
 template <typename Dataset, typename Sampler>
 requires std::move_constructible<Dataset> DataLoader<Dataset, Sampler> make_data_loader(
     Dataset dataset, Sampler sampler, torch::data::DataLoaderOptions options) {
@@ -306,7 +298,7 @@ requires(!Dataset::is_stateful && std::is_constructible_v<Sampler, std::size_t>)
   return DataLoader<Dataset, Sampler>(std::move(dataset), Sampler(*size), options);
 }
 
-// Of a dataset that ends by itself.
+// For a dataset that ends by itself.
 template <typename Dataset, typename = void>
 requires(Dataset::is_stateful) DataLoader<Dataset, NoSampler> make_data_loader(
     Dataset dataset, torch::data::DataLoaderOptions options = {}) {

@@ -29,7 +29,7 @@ struct ForwardPrecision {
 // to a module.
 //
 // In mixed precision a call runs under autocast, and fp16 or bf16 tensors in what it returns, as
-// runtime/nested.h finds them, become fp32. `->forward()` is the module's own.
+// accel/nested.h finds them, become fp32. `->forward()` is the module's own.
 template <typename Holder>
 class Model {
  public:
@@ -49,7 +49,7 @@ class Model {
     };
     if constexpr (std::copy_constructible<Output>) {
       if (precision_.precision != MixedPrecision::kNo) {
-        return nested_internal::map_any(forward(), to_fp32);
+        return map_tensors(forward(), to_fp32);
       }
     }
     return forward();

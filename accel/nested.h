@@ -1,15 +1,25 @@
-// Structures of tensors: a tensor, or a std::vector, std::map by name, std::pair, std::tuple,
-// std::optional, torch::data::Example of structures, or a type with a member `map_tensors(f)` that
-// returns itself with f called on each of its tensors.
+// Tensors inside other values: the one walk over them, for collectives, models and data loaders.
+//
+// The walk finds tensors, at any depth, in
+//   - containers: std::vector, std::array, std::deque, maps (in their values) and other ranges
+//   - std::optional, std::pair and std::tuple
+//   - torch::data::Example, with a target or without one
+//   - types with a const member `map_tensors(f)` that returns a copy of the object in which each
+//     tensor `t` is replaced by `f(t)`
+// It visits them in the order of the container or of the declaration; in a std::map, in the order
+// of the keys. Everything else is left alone.
+//
+// This header includes no more of LibTorch than the tensor, because every program's translation
+// units include it. So it recognises an Example by its members.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <concepts>
 #include <cstddef>
-#include <map>
+#include <functional>
 #include <optional>
-#include <string>
+#include <ranges>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -19,124 +29,177 @@ namespace accel {
 
 namespace nested_internal {
 
-template <typename T>
-inline constexpr bool is_vector = false;
-template <typename T>
-inline constexpr bool is_vector<std::vector<T>> = true;
-template <typename T>
-inline constexpr bool is_map = false;
-template <typename T>
-inline constexpr bool is_map<std::map<std::string, T>> = true;
-template <typename T>
-inline constexpr bool is_optional = false;
-template <typename T>
-inline constexpr bool is_optional<std::optional<T>> = true;
-template <typename T>
-inline constexpr bool is_tuple = false;
-template <typename... T>
-inline constexpr bool is_tuple<std::tuple<T...>> = true;
-template <typename A, typename B>
-inline constexpr bool is_tuple<std::pair<A, B>> = true;
+// What a member map_tensors() is called with. One type, whatever the caller's function is: a
+// map_tensors() that calls accel::map_tensors() for values of its own type would otherwise be
+// instantiated for ever new types.
+using Replace = std::function<at::Tensor(const at::Tensor&)>;
 
-// A torch::data::Example, with a target or without: told by its members, to need no more headers.
 template <typename T>
-concept example = requires(const T& value) {
+concept maps_itself = requires(const T& value, const Replace& replace) {
+  { value.map_tensors(replace) } -> std::same_as<T>;
+};
+
+template <typename T>
+concept example = requires(T& value) {
   typename T::DataType;
   typename T::TargetType;
   value.data;
 };
 template <typename T>
-inline constexpr bool has_target = !std::is_void_v<typename T::TargetType>;
-
-struct Identity {
-  at::Tensor operator()(const at::Tensor& tensor) const { return tensor; }
-};
-template <typename T>
-concept maps_itself = requires(const T& value) {
-  { value.map_tensors(Identity()) } -> std::same_as<T>;
+concept has_target = requires(T& value) {
+  value.target;
 };
 
 template <typename T>
-constexpr bool is_nested() {
-  if constexpr (std::is_same_v<T, at::Tensor> || maps_itself<T>) {
-    return true;
-  } else if constexpr (is_vector<T> || is_optional<T>) {
-    return is_nested<typename T::value_type>();
-  } else if constexpr (is_map<T>) {
-    return is_nested<typename T::mapped_type>();
-  } else if constexpr (is_tuple<T>) {
-    return []<std::size_t... I>(std::index_sequence<I...>) {
-      return (is_nested<std::tuple_element_t<I, T>>() && ...);
-    }
-    (std::make_index_sequence<std::tuple_size_v<T>>());
-  } else if constexpr (example<T>) {
-    if constexpr (has_target<T>) {
-      return is_nested<typename T::DataType>() && is_nested<typename T::TargetType>();
-    } else {
-      return is_nested<typename T::DataType>();
-    }
-  } else {
-    return false;
+concept optional_value = requires(T& value) {
+  value.has_value();
+  *value;
+};
+
+template <typename T>
+concept map = std::ranges::range<T> && requires {
+  typename T::key_type;
+  typename T::mapped_type;
+};
+template <typename T>
+concept unordered = requires {
+  typename T::hasher;
+};
+
+// A range whose elements can hold tensors. The elements must be objects in memory, which those of
+// c10::List, say, are not.
+template <typename T>
+concept range =
+    std::ranges::range<T> && std::is_lvalue_reference_v<std::ranges::range_reference_t<T>> &&
+    std::is_class_v<std::ranges::range_value_t<T>> &&
+    !std::same_as<std::ranges::range_value_t<T>, T>;
+
+template <typename T>
+concept tuple = requires {
+  std::tuple_size<T>::value;
+};
+
+template <typename T, typename F>
+void visit(T& value, F& f) {
+  using Value = std::remove_const_t<T>;
+  if constexpr (std::same_as<Value, at::Tensor>) {
+    f(value);
+  } else if constexpr (maps_itself<Value>) {
+    const Replace replace = [&f](at::Tensor tensor) {
+      f(tensor);
+      return tensor;
+    };
+    Value mapped = value.map_tensors(replace);
+    if constexpr (!std::is_const_v<T>) value = std::move(mapped);
+  } else if constexpr (example<Value>) {
+    visit(value.data, f);
+    if constexpr (has_target<Value>) visit(value.target, f);
+  } else if constexpr (optional_value<Value>) {
+    if (value.has_value()) visit(*value, f);
+  } else if constexpr (map<Value>) {
+    for (auto& item : value) visit(item.second, f);
+  } else if constexpr (range<Value>) {
+    for (auto& item : value) visit(item, f);
+  } else if constexpr (tuple<Value>) {
+    std::apply([&f](auto&... items) { (visit(items, f), ...); }, value);
   }
 }
 
-// map_tensors() of any type; what can hold no tensor is copied.
-template <typename T, typename F>
-T map_any(const T& value, F& f) {
-  if constexpr (std::is_same_v<T, at::Tensor>) {
-    return f(value);
-  } else if constexpr (is_vector<T>) {
-    T out;
-    out.reserve(value.size());
-    for (const auto& item : value) out.push_back(map_any(item, f));
-    return out;
-  } else if constexpr (is_optional<T>) {
-    return value ? T(map_any(*value, f)) : T();
-  } else if constexpr (is_map<T>) {
-    T out;
-    for (const auto& [name, item] : value) out.emplace(name, map_any(item, f));
-    return out;
-  } else if constexpr (is_tuple<T>) {
-    return std::apply([&](const auto&... items) { return T{map_any(items, f)...}; }, value);
+// What is known of the tensors of a type.
+struct Contents {
+  bool only_tensors = false;  // It holds nothing else.
+  bool same_order = true;     // Equal values yield their tensors in the same order.
+  std::optional<std::size_t> count = std::nullopt;  // How many there are, if the type says so.
+};
+
+constexpr Contents both(const Contents& a, const Contents& b) {
+  Contents sum{.only_tensors = a.only_tensors && b.only_tensors,
+               .same_order = a.same_order && b.same_order};
+  if (a.count && b.count) sum.count = *a.count + *b.count;
+  return sum;
+}
+
+template <typename T>
+constexpr Contents contents() {
+  if constexpr (std::same_as<T, at::Tensor>) {
+    return {.only_tensors = true, .count = 1};
   } else if constexpr (maps_itself<T>) {
-    return value.map_tensors(f);
+    return {.only_tensors = true};
   } else if constexpr (example<T>) {
-    T out(value);
-    out.data = map_any(value.data, f);
-    if constexpr (has_target<T>) out.target = map_any(value.target, f);
-    return out;
+    if constexpr (has_target<T>) {
+      return both(contents<typename T::DataType>(), contents<typename T::TargetType>());
+    } else {
+      return contents<typename T::DataType>();
+    }
+  } else if constexpr (optional_value<T>) {
+    Contents inner = contents<std::remove_cvref_t<decltype(*std::declval<T&>())>>();
+    inner.count = std::nullopt;
+    return inner;
+  } else if constexpr (map<T>) {
+    Contents inner = contents<typename T::mapped_type>();
+    inner.same_order = inner.same_order && !unordered<T>;
+    inner.count = std::nullopt;
+    return inner;
+  } else if constexpr (tuple<T>) {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      Contents all{.only_tensors = true, .count = 0};
+      ((all = both(all, contents<std::remove_const_t<std::tuple_element_t<I, T>>>())), ...);
+      return all;
+    }
+    (std::make_index_sequence<std::tuple_size_v<T>>());
+  } else if constexpr (range<T>) {
+    Contents inner = contents<std::ranges::range_value_t<T>>();
+    inner.same_order = inner.same_order && !unordered<T>;
+    inner.count = std::nullopt;
+    return inner;
   } else {
-    return value;
+    return {};
   }
 }
 
 }  // namespace nested_internal
 
+// A type that holds tensors and nothing else, so that collectives can take it. Unordered containers
+// do not qualify: the ranks would visit their tensors in different orders.
 template <typename T>
-concept nested_tensors = nested_internal::is_nested<T>();
-// More than a tensor.
+concept nested_tensors = nested_internal::contents<T>()
+.only_tensors&& nested_internal::contents<T>().same_order;
+// Such a type that is more than a tensor.
 template <typename T>
-concept tensor_structure = nested_tensors<T> && !std::is_same_v<T, at::Tensor>;
+concept tensor_structure = nested_tensors<T> && !std::same_as<T, at::Tensor>;
+// Such a type whose values all have the same number of tensors, for example a pair of tensors.
+template <typename T>
+concept fixed_tensors = nested_tensors<T> && nested_internal::contents<T>()
+.count.has_value() && std::default_initializable<T>;
 
-// `value` with `f(tensor)` in the place of each tensor, called in order: a map's by name.
-template <nested_tensors T, typename F>
-T map_tensors(const T& value, F&& f) {
-  return nested_internal::map_any(value, f);
+// Calls `f` with each tensor of `value`, undefined ones included. `f` takes a reference and may
+// assign to it; in a const value, a const reference.
+template <typename T, typename F>
+void for_each_tensor(T& value, F&& f) {
+  nested_internal::visit(value, f);
 }
 
-// The tensors of `value`, in map_tensors()'s order.
-template <nested_tensors T>
+// Returns `value` with `f(tensor)` in the place of each tensor.
+template <typename T, typename F>
+T map_tensors(T value, F&& f) {
+  for_each_tensor(value, [&f](at::Tensor& tensor) { tensor = f(std::as_const(tensor)); });
+  return value;
+}
+
+// Returns the tensors of `value` in the order of the walk.
+template <typename T>
 std::vector<at::Tensor> tensors_of(const T& value) {
   std::vector<at::Tensor> all;
-  map_tensors(value, [&](const at::Tensor& tensor) { return all.emplace_back(tensor); });
+  for_each_tensor(value, [&all](const at::Tensor& tensor) { all.push_back(tensor); });
   return all;
 }
 
-// `value` with `tensors`, as many as it holds, in their place.
-template <nested_tensors T>
-T with_tensors(const T& value, const std::vector<at::Tensor>& tensors) {
+// Returns `value` with `tensors` in the place of its own, which are as many.
+template <typename T>
+T with_tensors(T value, const std::vector<at::Tensor>& tensors) {
   auto next = tensors.begin();
-  return map_tensors(value, [&next](const at::Tensor&) { return *next++; });
+  for_each_tensor(value, [&next](at::Tensor& tensor) { tensor = *next++; });
+  return value;
 }
 
 }  // namespace accel

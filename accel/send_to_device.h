@@ -4,16 +4,15 @@
 
 namespace accel {
 
-// `value` with its tensors on `device`: a tensor, or what runtime/nested.h says, in which other
-// things stay as they are. Tensors that are there already are not copied. `non_blocking`: the host
-// does not wait for copies to a GPU, which takes tensors in pinned memory; it always waits for what
-// it is to read itself.
+// Returns `value` with its tensors, which accel/nested.h finds, on `device`; other things are
+// copied. A tensor that is there already is not copied. With `non_blocking` the host does not wait
+// for copies from pinned memory to a GPU; it always waits for copies to the CPU, which it may read
+// at once.
 template <typename T>
 T send_to_device(const T& value, c10::Device device, bool non_blocking = false) {
-  const auto send = [&](const at::Tensor& tensor) {
+  return map_tensors(value, [&](const at::Tensor& tensor) {
     return tensor.defined() ? tensor.to(device, non_blocking && tensor.is_cpu()) : tensor;
-  };
-  return nested_internal::map_any(value, send);
+  });
 }
 
 }  // namespace accel

@@ -5,8 +5,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
+#include <deque>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "accel/accelerator.h"
 #include "accel/data_loader.h"
@@ -66,6 +69,33 @@ TEST(CollectivesTest, StructuresOfTensors) {
     EXPECT_THAT(values(pair.second), ElementsAre(30, 31));
     EXPECT_EQ(std::get<0>(accelerator.reduce(nested)).at("b").item<std::int64_t>(), 21);
     EXPECT_EQ(std::get<1>(accelerator.broadcast(nested, 1)).second.item<std::int64_t>(), 31);
+  });
+}
+
+// What a data loader moves, gather() takes too.
+TEST(CollectivesTest, ContainersOfTensors) {
+  static_assert(nested_tensors<std::array<torch::Tensor, 2>>);
+  static_assert(nested_tensors<std::map<int, std::deque<torch::data::TensorExample>>>);
+  static_assert(!nested_tensors<std::unordered_map<std::string, torch::Tensor>>,
+                "each rank would have an order of its own");
+  static_assert(!nested_tensors<std::pair<torch::Tensor, std::string>>);
+  static_assert(fixed_tensors<std::pair<torch::Tensor, torch::data::Example<>>>);
+  static_assert(!fixed_tensors<std::vector<torch::Tensor>>);
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    const torch::Tensor rank = torch::tensor(std::int64_t{accelerator.process_index()});
+    const auto array = accelerator.gather(std::array{rank, rank + 10});
+    EXPECT_THAT(values(array[0]), ElementsAre(0, 1));
+    EXPECT_THAT(values(array[1]), ElementsAre(10, 11));
+    const std::map<int, std::deque<torch::Tensor>> numbered{{7, {rank}}, {2, {rank + 20}}};
+    const auto gathered = accelerator.gather(numbered);
+    EXPECT_THAT(values(gathered.at(7)[0]), ElementsAre(0, 1));
+    EXPECT_THAT(values(gathered.at(2)[0]), ElementsAre(20, 21));
+    const auto rows = accelerator.split_between_processes(std::array{torch::arange(4)});
+    EXPECT_THAT(values(rows[0]),
+                ElementsAre(2 * accelerator.process_index(), 2 * accelerator.process_index() + 1));
+    const std::unordered_map<std::string, torch::Tensor> unordered{{"a", rank}};
+    EXPECT_EQ(send_to_device(unordered, torch::kMeta).at("a").device(), torch::kMeta);
   });
 }
 

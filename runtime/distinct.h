@@ -5,8 +5,10 @@
 
 namespace accel {
 
-// Each tensor once. What is registered under two names, or shared by two models, is listed twice by
-// torch::nn::Module::parameters(), where Python lists it once.
+// Returns `tensors` without repetitions, in their order. torch::nn::Module::parameters() lists a
+// parameter twice that is registered under two names or shared by two models; Python lists it once.
+//
+// A template, so that this header includes nothing of LibTorch.
 template <typename Tensor>
 std::vector<Tensor> distinct(const std::vector<Tensor>& tensors) {
   std::vector<Tensor> out;

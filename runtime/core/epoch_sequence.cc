@@ -8,7 +8,7 @@ namespace accel {
 std::shared_ptr<EpochProgress> EpochSequence::begin() {
   last_ = std::make_shared<EpochProgress>();
   last_->number = next_epoch_++;
-  last_->position.seen_samples = std::exchange(next_samples_, 0);
+  last_->step.seen_samples = std::exchange(next_samples_, 0);
   // With a count of its own, so that it shows when the loop is left.
   std::shared_ptr<EpochProgress> epoch(last_.get(), [kept = last_](EpochProgress*) {});
   running_ = epoch;
@@ -35,7 +35,7 @@ LoaderState EpochSequence::state() const {
   check_prepared();
   const bool goes_on = last_ != nullptr && (running() != nullptr || !last_->over);
   if (!goes_on) return {.epoch = next_epoch_, .seed = *seed_, .samples = next_samples_};
-  return {.epoch = last_->number, .seed = *seed_, .samples = last_->position.seen_samples};
+  return {.epoch = last_->number, .seed = *seed_, .samples = last_->step.seen_samples};
 }
 
 void EpochSequence::load(const LoaderState& state) {

@@ -27,7 +27,7 @@ struct EpochProgress {
   std::size_t number = 0;
   bool done = false;  // It hands out nothing more.
   bool over = false;  // Nobody goes on with it: it ran to its end, or another one was set.
-  StepSamples position;
+  StepSamples step;
 };
 
 // Not thread-safe.

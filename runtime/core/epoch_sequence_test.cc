@@ -11,7 +11,7 @@ TEST(EpochSequenceTest, AStepCountsWhileItIsProcessed) {
   EpochSequence progress(7);
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 0, .seed = 7, .samples = 0}));
   auto epoch = progress.begin();
-  epoch->position.seen_samples = 12;
+  epoch->step.seen_samples = 12;
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 0, .seed = 7, .samples = 12}));
   epoch->done = epoch->over = true;
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 1, .seed = 7, .samples = 0}));
@@ -21,14 +21,14 @@ TEST(EpochSequenceTest, AStepCountsWhileItIsProcessed) {
 // As for a save after the loop of a run that is told to end.
 TEST(EpochSequenceTest, AnEpochThatIsLeftEarlyIsSavedUntilTheNextOneBegins) {
   EpochSequence progress(7);
-  progress.begin()->position.seen_samples = 12;
+  progress.begin()->step.seen_samples = 12;
   EXPECT_EQ(progress.running(), nullptr);
   EXPECT_EQ(progress.epoch(), 1u);
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 0, .seed = 7, .samples = 12}));
   auto next = progress.begin();
   EXPECT_EQ(next->number, 1u);
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 1, .seed = 7, .samples = 0}));
-  next->position.seen_samples = 5;
+  next->step.seen_samples = 5;
   next->done = true;  // By an error.
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 1, .seed = 7, .samples = 5}));
   progress.load({.epoch = 8, .seed = 7, .samples = 3});
@@ -37,11 +37,11 @@ TEST(EpochSequenceTest, AnEpochThatIsLeftEarlyIsSavedUntilTheNextOneBegins) {
 
 TEST(EpochSequenceTest, SetEpochGivesUpWhatWasLeftEarly) {
   EpochSequence progress(7);
-  progress.begin()->position.seen_samples = 12;
+  progress.begin()->step.seen_samples = 12;
   progress.set_epoch(progress.epoch());
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 1, .seed = 7, .samples = 0}));
   auto epoch = progress.begin();
-  epoch->position.seen_samples = 4;
+  epoch->step.seen_samples = 4;
   progress.set_epoch(5);
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 1, .seed = 7, .samples = 4}));
   epoch.reset();
@@ -55,11 +55,11 @@ TEST(EpochSequenceTest, GoesOnInTheEpochThatWasSaved) {
   EXPECT_EQ(progress.state(), saved);
   auto epoch = progress.begin();
   EXPECT_EQ(epoch->number, 3u);
-  EXPECT_EQ(epoch->position.seen_samples, 40u);
+  EXPECT_EQ(epoch->step.seen_samples, 40u);
   epoch.reset();
   epoch = progress.begin();
   EXPECT_EQ(epoch->number, 4u);
-  EXPECT_EQ(epoch->position.seen_samples, 0u);
+  EXPECT_EQ(epoch->step.seen_samples, 0u);
 }
 
 TEST(EpochSequenceTest, SetEpochBeginsAtTheFirstSampleButOfTheEpochThatGoesOn) {

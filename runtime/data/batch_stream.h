@@ -8,14 +8,14 @@
 
 namespace accel {
 
-// What this process gets in one step.
+// A batch that was read, and the samples of its step.
 template <typename Batch>
 struct LoadedBatch {
   Batch batch;
-  StepSamples position;
+  StepSamples samples;
 };
 
-// The steps of one epoch, in order. Not thread-safe.
+// The batches of one epoch, in order. Not thread-safe.
 template <typename Batch>
 class BatchStream {
  public:
@@ -24,14 +24,15 @@ class BatchStream {
   BatchStream(const BatchStream&) = delete;
   BatchStream& operator=(const BatchStream&) = delete;
 
-  // The next step, or std::nullopt at the end.
+  // Returns the next batch, or std::nullopt at the end.
   virtual std::optional<LoadedBatch<Batch>> next() = 0;
 };
 
-// Where in which epoch a stream begins.
+// Where a stream begins.
 struct EpochStart {
+  // The number of the epoch.
   std::size_t number = 0;
-  // Samples of the epoch, then steps, that are passed over.
+  // How many samples of the epoch, and then how many steps, are skipped.
   std::size_t samples = 0;
   std::size_t steps = 0;
   std::optional<std::uint64_t> seed;

@@ -1,4 +1,3 @@
-// What a data loader is made of.
 #pragma once
 
 #include <chrono>
@@ -11,31 +10,33 @@
 
 #include "runtime/core/batch_sampler_shard.h"
 #include "runtime/core/epoch_sequence.h"
+#include "runtime/data/inner_batches.h"
 #include "runtime/data/loader_context.h"
 
 namespace accel {
 
-// A sampler that makes the batches itself:
-//   void reset();                                    before each epoch
-//   std::optional<std::vector<std::size_t>> next();  the next batch, never an empty one
-// and, where it has them:
-//   std::size_t size() const;        batches of an epoch; needed by DataLoader::size()
-//   std::size_t batch_size() const;  samples in each but the last batch; needed by split_batches
-//   bool drop_last() const;          whether a short last batch is left out
-//   void set_epoch(std::size_t);     before reset(): the number of the epoch
+// A sampler that makes the batches itself. It has
+//   void reset();                                    called before each epoch
+//   std::optional<std::vector<std::size_t>> next();  returns the next batch, never an empty one
+// and may have
+//   std::size_t size() const;        returns the batches of an epoch; DataLoader::size() needs it
+//   std::size_t batch_size() const;  returns the samples of each batch but the last; split_batches
+//                                    needs it
+//   bool drop_last() const;          returns whether a short last batch is left out
+//   void set_epoch(std::size_t);     called before reset() with the number of the epoch
 template <typename Sampler>
 concept batch_sampler = requires(Sampler& sampler) {
   sampler.reset();
   { sampler.next() } -> std::same_as<std::optional<IndexBatch>>;
 };
 
-// A dataset that is asked for a number of samples, not for certain ones: a StatefulDataset, or a
+// A dataset that is asked for a number of samples and not for certain ones: a StatefulDataset, or a
 // StreamDataset with a sampler of batch sizes.
 template <typename Dataset>
 inline constexpr bool stream_dataset =
     std::is_same_v<typename Dataset::BatchRequestType, std::size_t>;
 
-// In the place of the sampler of a dataset that ends by itself.
+// Stands for the sampler of a dataset that ends by itself.
 struct NoSampler {};
 
 template <typename Dataset, bool stateful = Dataset::is_stateful>
@@ -47,15 +48,17 @@ struct BatchOf<Dataset, true> {
   using type = typename Dataset::BatchType::value_type;
 };
 
-// Of torch's DataLoaderOptions, those that count here.
+// The members of torch::data::DataLoaderOptions that loaders use.
 struct ReadOptions {
   std::size_t batch_size = 1;
   std::size_t workers = 0;
-  std::size_t max_jobs = 0;  // Batches asked for ahead of the workers.
+  // How many batches are requested ahead, by all workers together.
+  std::size_t max_jobs = 0;
   std::optional<std::chrono::milliseconds> timeout;
   bool drop_last = false;
 };
 
+// What a data loader reads from, and how. All loaders that prepare() makes of one share it.
 template <typename Dataset, typename Sampler>
 struct DataSource {
   using Batch = typename BatchOf<Dataset>::type;
@@ -63,7 +66,8 @@ struct DataSource {
   Dataset dataset;
   Sampler sampler;
   ReadOptions options;
-  std::weak_ptr<const EpochProgress> loop = {};  // Over any of the loaders that share this.
+  // The last loop that began over one of the loaders that share this.
+  std::weak_ptr<const EpochProgress> loop = {};
 
   bool drop_last() const {
     if constexpr (!batch_sampler<Sampler>) {
@@ -75,7 +79,7 @@ struct DataSource {
     }
   }
 
-  // std::nullopt when batches differ in size on purpose.
+  // Returns std::nullopt if batches differ in size on purpose.
   std::optional<std::size_t> batch_size() const {
     if constexpr (!batch_sampler<Sampler>) {
       return options.batch_size;
@@ -86,13 +90,13 @@ struct DataSource {
     }
   }
 
-  // Of a loop that begins now. What join_uneven_inputs() says is for loaders whose processes each
-  // read their own samples.
+  // Returns whether a loop that begins now is even. join_uneven_inputs() changes this only for
+  // loaders whose processes each read their own samples.
   bool even_batches(const LoaderContext& context) const {
     if (stream_dataset<Dataset> || context.dispatch_batches.value_or(false)) {
       return context.even_batches;
     }
-    return context.active->even_batches.value_or(context.even_batches);
+    return context.loops->even_batches.value_or(context.even_batches);
   }
 
   ShardOptions shard_options(const LoaderContext& context) const {
@@ -100,10 +104,39 @@ struct DataSource {
             .process_index = context.process_index,
             .batch_size = batch_size(),
             .split_batches = context.split_batches,
-            // One process alone has nobody to be even with: its last batch stays short.
+            // A world of one needs no even batches, so its last batch stays short.
             .even_batches = even_batches(context) && context.num_processes > 1,
             .drop_last = drop_last()};
   }
 };
+
+// Returns the sampler of `source` for the epochs of its loops. `source` must outlive it.
+template <typename Dataset, typename Sampler>
+IndexSampler index_sampler(DataSource<Dataset, Sampler>& source) {
+  Sampler& sampler = source.sampler;
+  const auto set_epoch = [&sampler](std::size_t epoch) {
+    if constexpr (requires { sampler.set_epoch(epoch); }) sampler.set_epoch(epoch);
+  };
+  if constexpr (batch_sampler<Sampler>) {
+    return {.reset =
+                [&sampler, set_epoch](std::size_t epoch) {
+                  set_epoch(epoch);
+                  sampler.reset();
+                },
+            .next = [&sampler](std::size_t) { return sampler.next(); },
+            .batch_size = std::nullopt};
+  } else {
+    return {.reset =
+                [&sampler, set_epoch](std::size_t epoch) {
+                  set_epoch(epoch);
+                  sampler.reset(std::nullopt);
+                },
+            .next = [&sampler](std::size_t count) -> std::optional<IndexBatch> {
+              return sampler.next(count);
+            },
+            .batch_size = source.options.batch_size,
+            .drop_last = source.drop_last()};
+  }
+}
 
 }  // namespace accel

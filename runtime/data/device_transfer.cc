@@ -1,12 +1,10 @@
 #include "runtime/data/device_transfer.h"
 
-#include <c10/core/Event.h>
-#include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
+#include "runtime/data/libtorch.h"
 
 namespace accel {
 
-// Through the interfaces that each kind of device registers: no CUDA is linked.
+// Each kind of device registers its streams and events with c10, so CUDA need not be linked.
 using Streams = c10::impl::VirtualGuardImpl;
 
 DeviceTransfer::DeviceTransfer(std::optional<c10::Device> device, bool pin_memory,
@@ -24,7 +22,7 @@ at::Tensor DeviceTransfer::pinned(const at::Tensor& tensor) {
 
 at::Tensor DeviceTransfer::copied(const at::Tensor& tensor) const {
   if (!device_) return tensor;
-  // Without waiting only from the host: the other way it would be read before it is there.
+  // A copy to the host must be waited for, because the host reads it without looking at a stream.
   return tensor.to(*device_, /*non_blocking=*/tensor.is_cpu() && !device_->is_cpu());
 }
 
@@ -36,31 +34,32 @@ at::Tensor DeviceTransfer::used(const at::Tensor& tensor) {
   return tensor;
 }
 
-void DeviceTransfer::beside(const std::function<void()>& work, bool after_current) const {
+void DeviceTransfer::run_in_copy_stream(const std::function<void()>& work,
+                                        bool after_current) const {
   if (stream_ == nullptr) return work();
   if (after_current) {
-    c10::Event made(device_->type());
-    made.record(Streams(device_->type()).getStream(*device_));
-    made.block(*stream_);
+    c10::Event computed(device_->type());
+    computed.record(Streams(device_->type()).getStream(*device_));
+    computed.block(*stream_);
   }
   const c10::StreamGuard on(*stream_);
   work();
 }
 
-Arrival DeviceTransfer::run(const std::function<void()>& copy) const {
+CopyEvent DeviceTransfer::run(const std::function<void()>& copy) const {
   if (stream_ == nullptr) {
     copy();
     return nullptr;
   }
   const c10::StreamGuard on(*stream_);
   copy();
-  auto arrival = std::make_shared<c10::Event>(device_->type());
-  arrival->record(*stream_);
-  return arrival;
+  auto done = std::make_shared<c10::Event>(device_->type());
+  done->record(*stream_);
+  return done;
 }
 
-void DeviceTransfer::wait(const c10::Event& arrival) const {
-  arrival.block(Streams(device_->type()).getStream(*device_));
+void DeviceTransfer::wait(const c10::Event& done) const {
+  done.block(Streams(device_->type()).getStream(*device_));
 }
 
 }  // namespace accel

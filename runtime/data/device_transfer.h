@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "runtime/data/batch.h"
+#include "accel/nested.h"
 
 namespace c10 {
 struct Event;
@@ -13,62 +13,74 @@ struct Stream;
 
 namespace accel {
 
-// When what was sent has arrived; null: it has.
-using Arrival = std::shared_ptr<c10::Event>;
+// Signals that a copy to the device is done. Null if the copy is known to be done.
+using CopyEvent = std::shared_ptr<c10::Event>;
 
-// How batches come to the device; without one, they stay where they are. On a GPU, `non_blocking`
-// copies run on a stream of their own beside the computation, and `pin_memory` lets them: from
-// memory that is not pinned the host copies first. On the CPU neither means anything.
+// Moves batches to the device of a process. Without a device, they stay where they are.
+//
+// A GPU computes and copies at the same time, if the copy runs in another stream than the
+// computation and reads pinned memory: from other memory the host first copies by itself. So with
+// `non_blocking` copies run in a stream of their own, and with `pin_memory` batches are moved into
+// pinned memory first. On the CPU both options do nothing. (docs/decisions/0019)
 class DeviceTransfer {
  public:
   explicit DeviceTransfer(std::optional<c10::Device> device = std::nullopt, bool pin_memory = false,
                           bool non_blocking = false);
 
-  // Moves the tensors into pinned memory, if that was asked for. Thread-safe.
+  // Moves the tensors of the batch into pinned memory, with `pin_memory`. Thread-safe.
   template <typename Batch>
   void pin(Batch& batch) const {
-    if (pins_) replace_tensors(batch, pinned);
+    if (pins_) replace_defined(batch, pinned);
   }
 
-  // Begins to copy the batch to the device. Nothing may use it before receive().
+  // Begins to copy the batch to the device, where nothing may use it before finish_copy().
   template <typename Batch>
-  Arrival send(Batch& batch) const {
-    return run([&] { replace_tensors(batch, [&](const at::Tensor& t) { return copied(t); }); });
+  CopyEvent begin_copy(Batch& batch) const {
+    return run([&] { replace_defined(batch, [&](const at::Tensor& t) { return copied(t); }); });
   }
 
-  // Lets the current stream go on with the batch once it has arrived; the host does not wait.
+  // Makes the current stream wait for the copy. The host does not wait.
   template <typename Batch>
-  void receive(Batch& batch, const Arrival& arrival) const {
-    if (arrival == nullptr) return;
-    wait(*arrival);
-    replace_tensors(batch, [&](const at::Tensor& t) { return used(t); });
+  void finish_copy(Batch& batch, const CopyEvent& done) const {
+    if (done == nullptr) return;
+    wait(*done);
+    replace_defined(batch, [](const at::Tensor& t) { return used(t); });
   }
 
-  // Runs `work` in the stream for copies, if there is one: what it makes on the device is to be
-  // sent and received as a batch. `after_current`: it uses what the current stream is still making.
-  void beside(const std::function<void()>& work, bool after_current) const;
+  // Runs `work` in the stream for copies, if there is one. What it makes on the device must go
+  // through begin_copy() and finish_copy() like a batch. `after_current`: `work` uses what the
+  // current stream has yet to compute, so the stream for copies waits for that first.
+  void run_in_copy_stream(const std::function<void()>& work, bool after_current) const;
 
-  // Copies the batch to the device in the current stream, for what that does next.
+  // Copies the batch to the device in the current stream, which may use it at once.
   template <typename Batch>
-  void bring(Batch& batch) const {
-    replace_tensors(batch, [&](const at::Tensor& t) {
+  void copy_in_current_stream(Batch& batch) const {
+    replace_defined(batch, [&](const at::Tensor& t) {
       const at::Tensor here = copied(t);
       return here.is_same(t) && !t.is_cpu() ? used(t) : here;
     });
   }
 
  private:
+  template <typename Batch, typename F>
+  static void replace_defined(Batch& batch, const F& f) {
+    for_each_tensor(batch, [&f](at::Tensor& tensor) {
+      if (tensor.defined()) tensor = f(tensor);
+    });
+  }
   static at::Tensor pinned(const at::Tensor& tensor);
   at::Tensor copied(const at::Tensor& tensor) const;
-  // Keeps the memory from being given out again before the current stream is done with it.
+  // Tells the allocator that the current stream uses the tensor, so that the memory is not given
+  // out again before that stream is done with it.
   static at::Tensor used(const at::Tensor& tensor);
-  // Runs `copy` in the stream for copies, if there is one.
-  Arrival run(const std::function<void()>& copy) const;
-  void wait(const c10::Event& arrival) const;
+  // Runs `copy` in the stream for copies, if there is one. Returns null if there is none.
+  CopyEvent run(const std::function<void()>& copy) const;
+  void wait(const c10::Event& done) const;
 
   const std::optional<c10::Device> device_;
   const bool pins_;
-  std::shared_ptr<const c10::Stream> stream_;  // Of device_; null: the current one.
+  // Of device_. If null, copies run in the current stream.
+  std::shared_ptr<const c10::Stream> stream_;
 };
 
 }  // namespace accel

@@ -149,13 +149,13 @@ TEST_F(DeviceTransferTest, CopiesBesideTheComputationAndWaitsWhereTheBatchIsUsed
   const DeviceTransfer transfer(kDevice, /*pin_memory=*/true, /*non_blocking=*/true);
   at::Tensor batch = numbers(5);
   transfer.pin(batch);
-  const Arrival arrival = transfer.send(batch);
+  const CopyEvent done = transfer.begin_copy(batch);
   EXPECT_EQ(batch.device(), kDevice);
   EXPECT_EQ(current_stream, kCompute);
   EXPECT_THAT(notes, ElementsAre("copy of pinned memory in the copies' stream",
                                  "record in the copies' stream"));
   notes.clear();
-  transfer.receive(batch, arrival);
+  transfer.finish_copy(batch, done);
   EXPECT_THAT(notes, ElementsAre("wait in the current stream", "use in the current stream"));
   EXPECT_TRUE(at::equal(batch.cpu(), numbers(5)));
 }
@@ -164,7 +164,7 @@ TEST_F(DeviceTransferTest, WithoutNonBlockingEverythingIsInTheCurrentStream) {
   const DeviceTransfer transfer(kDevice, /*pin_memory=*/false, /*non_blocking=*/false);
   at::Tensor batch = numbers(5);
   transfer.pin(batch);
-  transfer.receive(batch, transfer.send(batch));
+  transfer.finish_copy(batch, transfer.begin_copy(batch));
   EXPECT_THAT(notes, ElementsAre("copy in the current stream"));
 }
 
@@ -173,7 +173,7 @@ TEST_F(DeviceTransferTest, OnTheCpuATensorStaysTheSame) {
   at::Tensor batch = numbers(5);
   const at::Tensor before = batch;
   transfer.pin(batch);
-  transfer.receive(batch, transfer.send(batch));
+  transfer.finish_copy(batch, transfer.begin_copy(batch));
   EXPECT_TRUE(batch.is_same(before));
   EXPECT_THAT(notes, ElementsAre());
 }
@@ -186,8 +186,9 @@ TEST_F(DeviceTransferTest, WithoutADeviceATensorStaysWhereItIs) {
   for (const at::Tensor& before : {there, here}) {
     at::Tensor batch = before;
     transfer.pin(batch);
-    transfer.receive(batch, transfer.send(batch));
-    transfer.beside([&] { transfer.bring(batch); }, /*after_current=*/true);
+    transfer.finish_copy(batch, transfer.begin_copy(batch));
+    transfer.run_in_copy_stream([&] { transfer.copy_in_current_stream(batch); },
+                                /*after_current=*/true);
     EXPECT_TRUE(batch.is_same(before));
   }
   EXPECT_THAT(notes, ElementsAre("use in the current stream"));
@@ -199,7 +200,8 @@ TEST_F(DeviceTransferTest, WorkBesideTheComputationWaitsForWhatItUses) {
   at::Tensor batch = numbers(5);
   for (const bool is_there : {false, true}) {
     notes.clear();
-    transfer.beside([&] { transfer.bring(batch); }, /*after_current=*/is_there);
+    transfer.run_in_copy_stream([&] { transfer.copy_in_current_stream(batch); },
+                                /*after_current=*/is_there);
     EXPECT_EQ(batch.device(), kDevice);
     EXPECT_EQ(current_stream, kCompute);
     if (is_there) {
@@ -221,7 +223,7 @@ TEST_F(DeviceTransferTest, EveryTensorOfAStructureIsMoved) {
                    Pair{numbers(6), {}, 6},
                    std::vector<int>{7},
                    std::string("eight")};
-  DeviceTransfer(kDevice, false, true).send(batch);
+  DeviceTransfer(kDevice, false, true).begin_copy(batch);
   EXPECT_EQ(notes.size(), 8u);  // Seven copies, one record.
   const auto& [example, pairs, map, optional, array, pair, ints, text] = batch;
   EXPECT_EQ(example.data.device(), kDevice);

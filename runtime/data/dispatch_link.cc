@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t kEnd = 0, kBatch = 1, kFailed = -1;
 
-// What goes before each step: its kind, three numbers of the position, and how many numbers of a
-// new layout follow (0: it is as before).
+// Broadcast at the beginning of each step: its kind, three numbers of its samples, and the length
+// of the new layout that follows, or 0 if the layout has not changed.
 using Header = std::vector<std::int64_t>;
 constexpr std::size_t kHeaderSize = 5;
 
@@ -39,8 +39,8 @@ OperationScope DispatchLink::begin_step() const {
 }
 
 DispatchLink::Slice DispatchLink::send(const std::vector<at::Tensor>& tensors,
-                                       const StepSamples& position) {
-  const auto rows = static_cast<std::int64_t>(position.padded_samples);
+                                       const StepSamples& samples) {
+  const auto rows = static_cast<std::int64_t>(samples.padded_samples);
   for (const at::Tensor& tensor : tensors) {
     if (tensor.dim() > 0 && tensor.size(0) == rows) continue;
     send_failure();
@@ -52,11 +52,11 @@ DispatchLink::Slice DispatchLink::send(const std::vector<at::Tensor>& tensors,
   std::vector<std::int64_t> layout = layout_of(tensors);
   if (layout == layout_) layout.clear();
   const auto operation = begin_step();
-  communicator_->enqueue_numbers({kBatch, static_cast<std::int64_t>(position.real_samples), rows,
-                                  static_cast<std::int64_t>(position.seen_samples),
+  communicator_->enqueue_numbers({kBatch, static_cast<std::int64_t>(samples.real_samples), rows,
+                                  static_cast<std::int64_t>(samples.seen_samples),
                                   static_cast<std::int64_t>(layout.size())});
   agree_on_layout(std::move(layout));
-  return scatter(tensors, position);
+  return scatter(tensors, samples);
 }
 
 void DispatchLink::send_end() {
@@ -81,7 +81,7 @@ std::optional<DispatchLink::Slice> DispatchLink::receive() {
   Slice slice = scatter({}, {.real_samples = static_cast<std::size_t>(header[1]),
                              .padded_samples = static_cast<std::size_t>(header[2]),
                              .seen_samples = static_cast<std::size_t>(header[3])});
-  if (slice.tensors.front().size(0) == 0) return std::nullopt;
+  if (slice.batch.front().size(0) == 0) return std::nullopt;
   return slice;
 }
 
@@ -90,12 +90,12 @@ void DispatchLink::agree_on_layout(std::vector<std::int64_t> layout) {
 }
 
 DispatchLink::Slice DispatchLink::scatter(const std::vector<at::Tensor>& tensors,
-                                          const StepSamples& position) {
-  const auto rows = static_cast<std::int64_t>(position.padded_samples / options_.num_processes);
-  const auto kept = static_cast<std::int64_t>(dispatched_rows(options_, position.real_samples));
-  ended_ = leaves_one_out(options_, position.real_samples);
-  Slice slice{.tensors = {}, .position = position};
-  if (!options_.even_batches) slice.position.padded_samples = position.real_samples;
+                                          const StepSamples& samples) {
+  const auto rows = static_cast<std::int64_t>(samples.padded_samples / options_.num_processes);
+  const auto kept = static_cast<std::int64_t>(dispatched_rows(options_, samples.real_samples));
+  ended_ = leaves_one_out(options_, samples.real_samples);
+  Slice slice{.batch = {}, .samples = samples};
+  if (!options_.even_batches) slice.samples.padded_samples = samples.real_samples;
   for (auto at = layout_.begin(); at != layout_.end();) {
     const auto dtype = static_cast<at::ScalarType>(*at++);
     const auto after = at + *at;
@@ -103,8 +103,8 @@ DispatchLink::Slice DispatchLink::scatter(const std::vector<at::Tensor>& tensors
     sizes[0] = rows;
     at = after;
     std::vector<at::Tensor> parts;
-    if (!tensors.empty()) parts = tensors[slice.tensors.size()].contiguous().split(rows);
-    slice.tensors.push_back(communicator_->enqueue_scatter(sizes, dtype, parts).narrow(0, 0, kept));
+    if (!tensors.empty()) parts = tensors[slice.batch.size()].contiguous().split(rows);
+    slice.batch.push_back(communicator_->enqueue_scatter(sizes, dtype, parts).narrow(0, 0, kept));
   }
   return slice;
 }

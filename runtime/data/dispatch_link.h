@@ -8,49 +8,52 @@
 #include "runtime/comm/communicator.h"
 #include "runtime/core/batch_sampler_shard.h"
 #include "runtime/core/step_samples.h"
+#include "runtime/data/batch_stream.h"
 
 namespace accel {
 
-// Through which rank 0 hands global batches out. Each step costs one broadcast of a few numbers and
-// one scatter per tensor, so a process receives its own samples only; the tensors' types and shapes
-// are sent when they change. On a GPU only those who receive wait on the host, for these numbers; a
-// slice is there for what its current stream does next. Errors name the call as "the next batch of
-// a dispatched loader". Not thread-safe.
+// How rank 0 hands out the global batches that it reads for all. Not thread-safe.
+//
+// Each step costs one broadcast of a few numbers and one scatter per tensor, so a process receives
+// its own samples only. The types and shapes of the tensors are broadcast only when they change. On
+// a GPU, only the receiving ranks block their host, to read these numbers; the current stream may
+// use a slice at once. Errors name the call "the next batch of a dispatched loader".
 class DispatchLink {
  public:
-  // A slice of a global batch.
-  struct Slice {
-    std::vector<at::Tensor> tensors;
-    StepSamples position;
-  };
+  // The tensors of a slice of a global batch, and the samples of the step.
+  using Slice = LoadedBatch<std::vector<at::Tensor>>;
 
   DispatchLink(std::shared_ptr<Communicator> communicator, const ShardOptions& options);
 
-  // On rank 0, one of these for each receive() of the others. send() takes tensors of
-  // position.padded_samples rows each, a multiple of the number of processes, on the device, and
-  // returns rank 0's own slice; throws std::invalid_argument, after send_failure(), if they are not
-  // like that. All throw CommunicationError.
-  Slice send(const std::vector<at::Tensor>& tensors, const StepSamples& position);
+  // Rank 0 calls one of these for each receive() of the others. All throw CommunicationError.
+  //
+  // send() returns rank 0's own slice. `tensors` are on the device and have samples.padded_samples
+  // rows each, which is a multiple of the number of processes; if not, it calls send_failure() and
+  // throws std::invalid_argument.
+  Slice send(const std::vector<at::Tensor>& tensors, const StepSamples& samples);
   void send_end();
   void send_failure();
 
-  // On the other ranks: this process's slice, or std::nullopt at the end, and when there is nothing
-  // for it in the last step. Throws CommunicationError also if rank 0 could not read its batch.
+  // The other ranks call this. Returns the rank's slice, or std::nullopt at the end, and also if
+  // the last step has no samples for this rank. Throws CommunicationError, also if rank 0 could not
+  // read its batch.
   std::optional<Slice> receive();
 
-  // After a step that had nothing for some process: it was the last one, and none of these calls
-  // may follow. The others would be late for it, as they are still to process that step.
+  // Returns whether the last step had no samples for some process. Such a step is the last one, and
+  // none of the calls above may follow: the processes without samples have ended, and the others
+  // would come to that call only after they have processed the step.
   bool ended() const { return ended_; }
 
  private:
-  // Names the calls of a step.
+  // Names the calls of a step for error messages.
   OperationScope begin_step() const;
   void agree_on_layout(std::vector<std::int64_t> layout);
-  Slice scatter(const std::vector<at::Tensor>& tensors, const StepSamples& position);
+  Slice scatter(const std::vector<at::Tensor>& tensors, const StepSamples& samples);
 
   const std::shared_ptr<Communicator> communicator_;
   const ShardOptions options_;
-  std::vector<std::int64_t> layout_;  // Of each tensor: dtype, dimensions, sizes but the first.
+  // For each tensor: its dtype, how many dimensions it has, and its sizes but the first.
+  std::vector<std::int64_t> layout_;
   bool ended_ = false;
 };
 

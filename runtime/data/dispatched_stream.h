@@ -4,81 +4,75 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
-#include "runtime/data/batch.h"
+#include "accel/nested.h"
+#include "runtime/core/batch_sampler_shard.h"
 #include "runtime/data/batch_stream.h"
-#include "runtime/data/data_source.h"
-#include "runtime/data/dispatch_link.h"
 #include "runtime/data/loader_context.h"
 
 namespace accel {
 
-// This process's slices of the global batches that rank 0 reads. Each step is a collective. Not
-// thread-safe.
-template <typename Batch>
+class DispatchLink;
+
+// This process's slices of the global batches that rank 0 reads, as tensors. Each step is a
+// collective. Not thread-safe.
+class DispatchedTensors {
+ public:
+  using Tensors = LoadedBatch<std::vector<at::Tensor>>;
+  // Returns the next global batch, or std::nullopt at the end.
+  using Reader = std::function<std::optional<Tensors>()>;
+
+  // `reader` is set on rank 0, and empty on the others.
+  DispatchedTensors(Reader reader, const LoaderContext& context, const ShardOptions& options);
+  ~DispatchedTensors();
+  DispatchedTensors(const DispatchedTensors&) = delete;
+  DispatchedTensors& operator=(const DispatchedTensors&) = delete;
+
+  // Returns the slice, or std::nullopt at the end. Throws on rank 0 what reading threw, and then
+  // CommunicationError on the others.
+  std::optional<Tensors> next();
+
+ private:
+  // Rank 0's part of a step.
+  std::optional<Tensors> scatter(std::optional<Tensors> global);
+  // Runs `work` on rank 0. If it throws, the others are notified, because they wait for the batch.
+  void notify_on_failure(const std::function<void()>& work);
+
+  const Reader reader_;
+  const std::shared_ptr<const DeviceTransfer> transfer_;
+  const std::unique_ptr<DispatchLink> link_;
+};
+
+// The same slices as batches.
+template <fixed_tensors Batch>
 class DispatchedStream : public BatchStream<Batch> {
  public:
-  // Opens the stream of what is dispatched.
+  // Opens the stream of global batches.
   using Open = std::function<std::unique_ptr<BatchStream<Batch>>()>;
 
-  // `open`: on rank 0, for the first step; empty elsewhere.
+  // Rank 0 calls `open` at the first step; it is empty on the others.
   DispatchedStream(Open open, const LoaderContext& context, const ShardOptions& options)
-      : open_(std::move(open)), transfer_(context.transfer), link_(context.communicator, options) {}
+      : tensors_(open ? reader(std::move(open)) : nullptr, context, options) {}
 
-  // Throws on rank 0 what opening or reading threw, and then CommunicationError on the others.
   std::optional<LoadedBatch<Batch>> next() override {
-    if (link_.ended()) return std::nullopt;
-    std::optional<LoadedBatch<Batch>> global;
-    if (open_) global = read();
-    std::optional<DispatchLink::Slice> slice;
-    const auto exchange = [&] { slice = open_ ? hand_out(std::move(global)) : link_.receive(); };
-    transfer_->beside(exchange, /*after_current=*/global && is_on_device(global->batch));
+    auto slice = tensors_.next();
     if (!slice) return std::nullopt;
-    return LoadedBatch<Batch>{BatchTensors<Batch>::batch(std::move(slice->tensors)),
-                              slice->position};
+    return LoadedBatch<Batch>{with_tensors(Batch(), slice->batch), slice->samples};
   }
 
  private:
-  // The next global batch. The others wait for it, and are told if there is none.
-  std::optional<LoadedBatch<Batch>> read() {
-    return notify_on_failure([this] {
-      if (global_ == nullptr) global_ = open_();
-      return global_->next();
-    });
+  static DispatchedTensors::Reader reader(Open open) {
+    return [open = std::move(open), stream = std::shared_ptr<BatchStream<Batch>>()]() mutable
+           -> std::optional<DispatchedTensors::Tensors> {
+      if (stream == nullptr) stream = open();
+      const auto global = stream->next();
+      if (!global) return std::nullopt;
+      return DispatchedTensors::Tensors{tensors_of(global->batch), global->samples};
+    };
   }
 
-  std::optional<DispatchLink::Slice> hand_out(std::optional<LoadedBatch<Batch>> step) {
-    if (!step) {
-      link_.send_end();
-      return std::nullopt;
-    }
-    notify_on_failure([&] { transfer_->bring(step->batch); });
-    return link_.send(BatchTensors<Batch>::of(std::move(step->batch)), step->position);
-  }
-
-  template <typename Work>
-  auto notify_on_failure(Work&& work) {
-    try {
-      return work();
-    } catch (...) {
-      link_.send_failure();
-      throw;
-    }
-  }
-
-  static bool is_on_device(Batch& batch) {
-    bool found = false;
-    replace_tensors(batch, [&](const at::Tensor& tensor) {
-      found = found || !tensor.is_cpu();
-      return tensor;
-    });
-    return found;
-  }
-
-  const Open open_;
-  std::unique_ptr<BatchStream<Batch>> global_;
-  const std::shared_ptr<const DeviceTransfer> transfer_;
-  DispatchLink link_;
+  DispatchedTensors tensors_;
 };
 
 }  // namespace accel

@@ -1,80 +1,124 @@
-// One loop over a data loader.
+// One loop over a data loader, that is, one epoch or what is left of one.
 #pragma once
 
+#include <cstddef>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "runtime/core/epoch_sequence.h"
+#include "runtime/core/running_loops.h"
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/device_transfer.h"
 
 namespace accel {
 
-// Reads one batch ahead, so that it is on its way to the device while the one before is processed,
-// and the last one is known as such. An exception of reading stands where its batch would, and ends
-// the epoch. Not thread-safe.
-template <typename Batch>
-class EpochLoop {
+// The steps of a loop, whatever its batches are. Not thread-safe.
+//
+// A loop reads one batch ahead, for two reasons. The next batch is copied to the device while the
+// program processes the current one. And the loop knows whether the current batch is the last one,
+// which gather_for_metrics() and gradient accumulation ask. If reading throws, the exception waits
+// until the batches before it are processed, and then ends the epoch.
+class LoopSteps {
  public:
-  EpochLoop(std::unique_ptr<BatchStream<Batch>> stream,
-            std::shared_ptr<const DeviceTransfer> transfer, std::shared_ptr<RunningLoops> active,
-            std::shared_ptr<EpochProgress> running)
-      : stream_(std::move(stream)),
-        transfer_(std::move(transfer)),
-        active_(std::move(active)),
-        running_(std::move(running)) {
-    fetch();
-    advance();
-  }
-  ~EpochLoop() { active_->leave(&running_->position); }
-  EpochLoop(const EpochLoop&) = delete;
-  EpochLoop& operator=(const EpochLoop&) = delete;
+  LoopSteps(std::shared_ptr<RunningLoops> loops, std::shared_ptr<EpochProgress> progress)
+      : loops_(std::move(loops)), progress_(std::move(progress)) {}
+  virtual ~LoopSteps() { loops_->leave(&progress_->step); }
+  LoopSteps(const LoopSteps&) = delete;
+  LoopSteps& operator=(const LoopSteps&) = delete;
 
-  bool done() const { return running_->done; }
-  Batch& batch() { return *current_; }
+  bool done() const { return progress_->done; }
 
-  void advance() {
-    current_.reset();
-    if (!ahead_) return finish();
-    transfer_->receive(ahead_->batch, arrival_);
-    current_ = std::move(ahead_->batch);
-    running_->position = ahead_->position;
-    fetch();
-    running_->position.end_of_dataloader = !ahead_ && !error_;
-    // The last, as nothing leaves it if the first step throws.
-    active_->enter(&running_->position);
-  }
+  // Makes the next batch the current one, or ends the loop. Throws what reading that batch threw.
+  void advance();
+
+ protected:
+  // Reads the first batch and makes it the current one. Derived constructors end with it.
+  void start();
 
  private:
-  void fetch() {
-    ahead_.reset();
-    try {
-      ahead_ = stream_->next();
-      if (ahead_) arrival_ = transfer_->send(ahead_->batch);
-    } catch (...) {
-      ahead_.reset();
-      error_ = std::current_exception();
-    }
+  // Reads the next batch and begins to copy it to the device. Returns std::nullopt at the end.
+  virtual std::optional<StepSamples> read_ahead() = 0;
+  // Makes the batch that was read ahead the current one.
+  virtual void take() = 0;
+  virtual void drop_current() = 0;
+  // Ends the threads that read.
+  virtual void close() = 0;
+
+  void read();
+  void finish();
+
+  const std::shared_ptr<RunningLoops> loops_;
+  const std::shared_ptr<EpochProgress> progress_;
+  // The samples of the batch that was read ahead, if there is one.
+  std::optional<StepSamples> ahead_;
+  // Why there is none. Null at the end of the epoch.
+  std::exception_ptr error_;
+};
+
+// A loop and its batches.
+template <typename Batch>
+class EpochLoop final : public LoopSteps {
+ public:
+  EpochLoop(std::unique_ptr<BatchStream<Batch>> stream,
+            std::shared_ptr<const DeviceTransfer> transfer, std::shared_ptr<RunningLoops> loops,
+            std::shared_ptr<EpochProgress> progress)
+      : LoopSteps(std::move(loops), std::move(progress)),
+        stream_(std::move(stream)),
+        transfer_(std::move(transfer)) {
+    start();
   }
 
-  void finish() {
-    running_->done = true;
-    running_->over = running_->over || !error_;
-    active_->leave(&running_->position);
-    stream_.reset();
-    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  // The current batch, while not done().
+  Batch& batch() { return *current_; }
+
+ private:
+  std::optional<StepSamples> read_ahead() override {
+    next_.reset();
+    next_ = stream_->next();
+    if (!next_) return std::nullopt;
+    copied_ = transfer_->begin_copy(next_->batch);
+    return next_->samples;
   }
+  void take() override {
+    transfer_->finish_copy(next_->batch, copied_);
+    current_ = std::move(next_->batch);
+  }
+  void drop_current() override { current_.reset(); }
+  void close() override { stream_.reset(); }
 
   std::unique_ptr<BatchStream<Batch>> stream_;
   const std::shared_ptr<const DeviceTransfer> transfer_;
-  const std::shared_ptr<RunningLoops> active_;
-  const std::shared_ptr<EpochProgress> running_;
   std::optional<Batch> current_;
-  std::optional<LoadedBatch<Batch>> ahead_;
-  Arrival arrival_;           // Of what is ahead.
-  std::exception_ptr error_;  // Stands in the place of what would be ahead.
+  std::optional<LoadedBatch<Batch>> next_;
+  CopyEvent copied_;
+};
+
+// The iterator of a loop. Copies are iterators of the same loop.
+template <typename Batch>
+class LoaderIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = Batch;
+  using difference_type = std::ptrdiff_t;
+  using pointer = Batch*;
+  using reference = Batch&;
+
+  explicit LoaderIterator(std::shared_ptr<EpochLoop<Batch>> loop) : loop_(std::move(loop)) {}
+  Batch& operator*() const { return loop_->batch(); }
+  Batch* operator->() const { return &loop_->batch(); }
+  LoaderIterator& operator++() {
+    loop_->advance();
+    return *this;
+  }
+  friend bool operator==(const LoaderIterator& it, std::default_sentinel_t) {
+    return it.loop_->done();
+  }
+
+ private:
+  std::shared_ptr<EpochLoop<Batch>> loop_;
 };
 
 }  // namespace accel

@@ -1,84 +1,52 @@
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <deque>
+#include <functional>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "runtime/core/batch_sampler_shard.h"
 #include "runtime/data/batch_stream.h"
-#include "runtime/data/data_source.h"
 #include "runtime/data/sampler_rng.h"
 
 namespace accel {
 
-// The batches of indices of one epoch, as the sampler gives them. Not thread-safe.
-template <typename Source>
+// A sampler of indices, whatever its type. It outlives whoever has this.
+struct IndexSampler {
+  // Begins an epoch.
+  std::function<void(std::size_t epoch)> reset;
+  // Returns the next batch of at most `count` indices, or std::nullopt at the end. A sampler that
+  // makes the batches itself ignores `count`.
+  std::function<std::optional<IndexBatch>(std::size_t count)> next;
+  // Indices per batch; std::nullopt if the sampler makes the batches itself.
+  std::optional<std::size_t> batch_size;
+  // Whether a short last batch is left out. Counts only with a batch_size.
+  bool drop_last = false;
+};
+
+// The batches of one epoch as the sampler gives them, before they are divided among the processes.
+// Not thread-safe.
 class InnerBatches {
  public:
-  InnerBatches(Source& source, const EpochStart& start) : source_(source), rng_(start.seed) {
-    rng_.start(start.number);
-    rng_.run([&] {
-      auto& sampler = source_.sampler;
-      if constexpr (requires { sampler.set_epoch(start.number); }) sampler.set_epoch(start.number);
-      if constexpr (batch_sampler<decltype(source.sampler)>) {
-        sampler.reset();
-      } else {
-        sampler.reset(std::nullopt);
-      }
-    });
-  }
+  InnerBatches(IndexSampler sampler, const EpochStart& start);
 
-  // The next batch, or std::nullopt at the end.
-  std::optional<IndexBatch> next() {
-    if (!all_drawn_) return draw();
-    if (drawn_.empty()) return std::nullopt;
-    IndexBatch batch = std::move(drawn_.front());
-    drawn_.pop_front();
-    return batch;
-  }
+  // Returns the next batch, or std::nullopt at the end.
+  std::optional<IndexBatch> next();
 
-  // Passes over the first `samples` indices. Returns the first `keep` batches of them.
-  std::vector<IndexBatch> skip(std::size_t samples, std::size_t keep) {
-    std::vector<IndexBatch> first;
-    while (samples > 0) {
-      std::optional<IndexBatch> batch = draw();
-      if (!batch) break;
-      const auto cut =
-          batch->begin() + static_cast<std::ptrdiff_t>(std::min(samples, batch->size()));
-      samples -= static_cast<std::size_t>(cut - batch->begin());
-      rest_.assign(cut, batch->end());
-      if (first.size() < keep) first.emplace_back(batch->begin(), cut);
-    }
-    return first;
-  }
+  // Skips the first `samples` indices. Returns the first `keep` batches of them.
+  std::vector<IndexBatch> skip(std::size_t samples, std::size_t keep);
 
-  // Draws all that is left now, and no random number later.
-  void draw_all() {
-    while (std::optional<IndexBatch> batch = draw()) drawn_.push_back(*std::move(batch));
-    all_drawn_ = true;
-  }
+  // Draws the rest of the epoch now, so that no random number is drawn later.
+  void draw_all();
 
  private:
-  std::optional<IndexBatch> draw() {
-    IndexBatch batch = std::exchange(rest_, {});
-    if constexpr (batch_sampler<decltype(source_.sampler)>) {
-      if (!batch.empty()) return batch;
-      return rng_.run([&] { return source_.sampler.next(); });
-    } else {
-      const std::size_t size = source_.options.batch_size;
-      std::optional<IndexBatch> more =
-          rng_.run([&] { return source_.sampler.next(size - batch.size()); });
-      if (more) batch.insert(batch.end(), more->begin(), more->end());
-      if (batch.empty() || (source_.drop_last() && batch.size() < size)) return std::nullopt;
-      return batch;
-    }
-  }
+  std::optional<IndexBatch> draw();
 
-  Source& source_;
+  const IndexSampler sampler_;
   SamplerRng rng_;
-  IndexBatch rest_;  // Drawn, and not passed over.
+  // The part of the last skipped batch that was not skipped.
+  IndexBatch rest_;
   bool all_drawn_ = false;
   std::deque<IndexBatch> drawn_;
 };

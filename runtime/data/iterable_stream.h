@@ -7,18 +7,22 @@
 #include <vector>
 
 #include "runtime/core/iterable_shard.h"
-#include "runtime/data/batch.h"
+#include "runtime/data/batch_rows.h"
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/data_source.h"
 #include "runtime/data/loader_context.h"
 #include "runtime/data/read_ahead.h"
-#include "runtime/data/sampler_rng.h"
+#include "runtime/data/transform_rng.h"
 
 namespace accel {
 
-// The batches of a dataset that is read from its beginning to its end: this process's, or,
-// `dispatched`, the global ones that are divided afterwards. What is passed over is read and
-// discarded. Read in the calling thread, or ahead in one of its own. Not thread-safe.
+// Reads a stream from its beginning to its end: this process's batches, or, `dispatched`, the
+// global ones that are divided afterwards. Skipped samples are read and dropped. The calling thread
+// reads, or one thread of its own reads ahead. Not thread-safe.
+//
+// A stream is read in rounds, each of which gives every process one batch (see
+// runtime/core/iterable_shard.h). The first round is kept, because a short last round is completed
+// with its samples.
 template <typename Dataset, typename Sampler>
 class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
  public:
@@ -42,13 +46,13 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
       source_->sampler.reset(std::nullopt);
     }
     const ReadScope scope(random_, /*in_worker=*/false);
-    pass_over(start.samples);
+    skip(start.samples);
     for (std::size_t step = 0; step < start.steps; ++step) {
       if (const auto round = next_round()) seen_samples_ += BatchRows<Batch>::count(*round);
     }
     const ReadOptions& read = source_->options;
     if (read.workers > 0) {
-      // One thread, however many are asked for: the stream has one order.
+      // One thread, whatever `workers` is, because a stream has one order.
       reader_.emplace([this] { return next_step(/*in_worker=*/true); },
                       std::vector<typename Reader::Work>{[](auto step) { return step; }},
                       read.max_jobs, read.timeout);
@@ -72,7 +76,7 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
         dispatched_ ? dispatched_round(options_, rows, first) : round_share(options_, rows, first);
     if (!share) return std::nullopt;
     seen_samples_ += rows;
-    // Of all processes, as each of them counts it.
+    // Over all processes; each of them comes to the same number.
     const std::size_t padded = dispatched_             ? share->size()
                                : options_.even_batches ? round_size(options_)
                                                        : rows;
@@ -83,8 +87,9 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     return step;
   }
 
-  // Up to `count` samples, as many as come at once. None is the end. Of a StatefulDataset only a
-  // missing batch is the end: one that filters may have nothing to give for once.
+  // Reads up to `count` samples, as many as come at once. Returns std::nullopt at the end. A
+  // StatefulDataset ends with std::nullopt only, because a dataset that filters may return an empty
+  // batch in mid-stream.
   std::optional<Batch> read(std::size_t count) {
     std::optional<Batch> batch;
     if constexpr (Dataset::is_stateful) {
@@ -98,7 +103,8 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     return batch;
   }
 
-  // The next `count` samples, fewer only at the end. What a dataset gives beyond them is kept.
+  // Returns the next `count` samples, and fewer only at the end. Keeps what the dataset returns
+  // beyond them.
   std::optional<Batch> take(std::size_t count) {
     std::vector<Batch> pieces;
     std::size_t rows = 0;
@@ -124,7 +130,7 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
     return round;
   }
 
-  void pass_over(std::size_t samples) {
+  void skip(std::size_t samples) {
     while (samples > 0) {
       std::optional<Batch> piece = take(std::min(samples, round_size(options_)));
       if (!piece) return;
@@ -147,13 +153,17 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
 
   const std::shared_ptr<Source> source_;
   const std::shared_ptr<const DeviceTransfer> transfer_;
-  TransformRng random_;  // One for the epoch, which goes on from sample to sample.
+  // One sequence of numbers for the whole epoch.
+  TransformRng random_;
   const ShardOptions options_;
   const bool dispatched_;
   std::size_t seen_samples_;
-  std::optional<Batch> first_;    // The first samples of the epoch, up to a round, to repeat from.
-  std::optional<Batch> rest_;     // Read and not yet taken.
-  std::optional<Reader> reader_;  // The last, so that its thread ends before what it uses.
+  // The first samples of the epoch, at most a round, to repeat from.
+  std::optional<Batch> first_;
+  // Read but not yet taken.
+  std::optional<Batch> rest_;
+  // The last member, so that its thread ends before what it uses is destroyed.
+  std::optional<Reader> reader_;
 };
 
 }  // namespace accel

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,19 +13,26 @@ namespace accel {
 
 class Communicator;
 
-// What prepare() tells a data loader about the world. By default: one process, nothing moved.
+// What prepare() gives a data loader. By default there is one process, and batches stay where they
+// are.
 struct LoaderContext {
   bool prepared = false;
   std::size_t num_processes = 1;
   std::size_t process_index = 0;
   bool split_batches = false;
   bool even_batches = true;
-  std::optional<bool> dispatch_batches = {};  // std::nullopt: streams whose batches are tensors.
-  std::optional<std::uint64_t> seed = {};     // The same on every rank.
+  // Whether rank 0 reads for all. If unset, it does so for streams whose batches are tensors.
+  std::optional<bool> dispatch_batches = {};
+  // Determines the order of samplers; the same on every rank. If unset, samplers draw from the
+  // process-wide generator.
+  std::optional<std::uint64_t> seed = {};
   std::shared_ptr<const DeviceTransfer> transfer = std::make_shared<DeviceTransfer>();
-  std::shared_ptr<RunningLoops> active = std::make_shared<RunningLoops>();
-  std::shared_ptr<Communicator> communicator = {};  // Needed to dispatch.
-  std::function<void()> before_epoch = {};          // Collective; may be empty.
+  // The loops of this process.
+  std::shared_ptr<RunningLoops> loops = std::make_shared<RunningLoops>();
+  // Null in a world of one. Loaders that dispatch need it.
+  std::shared_ptr<Communicator> communicator = {};
+  // Called before each epoch, on all ranks; may be empty.
+  std::function<void()> before_epoch = {};
 };
 
 }  // namespace accel

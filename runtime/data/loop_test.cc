@@ -43,6 +43,56 @@ TEST(LoopTest, OneAtATimeOverAllThatArePreparedFromALoader) {
   EXPECT_EQ(all_of(first), range(100, 106));
 }
 
+// Reads half an epoch. Knows nothing of datasets and samplers.
+Values half_of(AnyLoader<torch::Tensor> loader) {
+  Values all;
+  for (const torch::Tensor& batch : loader) {
+    for (std::int64_t value : values(batch)) all.push_back(value);
+    if (all.size() >= loader.size()) break;  // Batches are of two.
+  }
+  return all;
+}
+
+TEST(AnyLoaderTest, IsTheLoaderThatItWasMadeFrom) {
+  auto map = make_data_loader<SequentialSampler>(MapNumbers(8), with_workers(1))
+                 .sharded({.prepared = true, .seed = 1});
+  auto stream = make_data_loader(StreamNumbers(8), with_workers(0));
+  std::vector<AnyLoader<torch::Tensor>> loaders{map, stream};
+  EXPECT_TRUE(loaders[0].is_prepared());
+  EXPECT_FALSE(loaders[1].is_prepared());
+  for (AnyLoader<torch::Tensor>& loader : loaders) {
+    EXPECT_EQ(loader.size(), 4u);
+    EXPECT_EQ(half_of(loader), range(0, 4));
+    EXPECT_EQ(loader.epoch(), 1u);
+    auto kept = loader.begin();
+    EXPECT_THROW(AnyLoader<torch::Tensor>(loader).begin(), std::logic_error);
+  }
+  EXPECT_EQ(map.epoch(), 2u) << "its epochs are those of the others";
+  EXPECT_EQ(map.state_dict(), loaders[0].state_dict());
+  map.load_state_dict({.epoch = 5, .seed = 1, .samples = 6});
+  EXPECT_EQ(all_of(loaders[0]), range(6, 8));
+  auto skipping = skip_first_batches(loaders[1], 3);
+  EXPECT_EQ(skipping.size(), 1u);
+  AnyLoader<torch::Tensor> empty;
+  EXPECT_THROW(empty.begin(), std::logic_error);
+}
+
+TEST(AnyLoaderTest, CanBePrepared) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    AnyLoader<torch::Tensor> plain =
+        make_data_loader<SequentialSampler>(MapNumbers(8), with_workers(0));
+    AnyLoader<torch::Tensor> loader = accelerator.prepare(plain);
+    EXPECT_TRUE(loader.is_prepared());
+    EXPECT_EQ(loader.size(), 2u);
+    const std::int64_t first = 2 * accelerator.process_index();
+    EXPECT_EQ(all_of(loader), (Values{first, first + 1, first + 4, first + 5}));
+    AnyLoader<torch::Tensor> divided =
+        make_data_loader(MapNumbers(8), torch::data::samplers::DistributedRandomSampler(8), 2);
+    EXPECT_THROW(accelerator.prepare(divided), std::invalid_argument);
+  });
+}
+
 // A gathered number of rows is cut by the loop that is running, and by no other.
 TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
   on_ranks(2, [] {
@@ -154,6 +204,28 @@ void expect_no_wait_for_the_end(Accelerator& accelerator, Loader loader) {
     EXPECT_EQ(steps, accelerator.is_main_process() ? 2u : 1u);
     EXPECT_EQ(steps, loader.size());
   }
+}
+
+// Sample i is the pair of i and 10 * i.
+struct Pairs : torch::data::datasets::BatchDataset<Pairs, std::pair<torch::Tensor, torch::Tensor>> {
+  std::pair<torch::Tensor, torch::Tensor> get_batch(c10::ArrayRef<std::size_t> indices) override {
+    const torch::Tensor numbers =
+        torch::tensor(std::vector<std::int64_t>(indices.begin(), indices.end()), torch::kLong);
+    return {numbers, 10 * numbers};
+  }
+  std::optional<std::size_t> size() const override { return 4; }
+};
+
+TEST(LoopTest, PairsOfTensorsAreDispatched) {
+  on_ranks(2, [] {
+    Accelerator accelerator({.dispatch_batches = true});
+    auto loader = accelerator.prepare(make_data_loader<SequentialSampler>(Pairs(), 2));
+    const std::int64_t first = 2 * accelerator.process_index();
+    for (const auto& [numbers, tens] : loader) {
+      EXPECT_EQ(values(numbers), range(first, first + 2));
+      EXPECT_EQ(values(tens), (Values{10 * first, 10 * first + 10}));
+    }
+  });
 }
 
 TEST(LoopTest, AProcessWithoutASliceOfTheLastBatchEndsAtOnce) {

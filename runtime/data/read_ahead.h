@@ -1,161 +1,118 @@
+// Threads that read ahead of a data loader's loop.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <functional>
-#include <iostream>
+#include <memory>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 namespace accel {
 
-// Threads that work ahead of the one who takes the results. Results come in the order in which
-// their jobs were drawn, and an exception at the place of the result that it stands for. next() is
-// for one thread.
-template <typename Job, typename Result>
-class ReadAhead {
+// What ReadAhead does for any types of jobs and results.
+//
+// Results come in the order of their jobs, though the threads finish in any order. For this, the
+// threads take jobs one after the other, under a lock, and each job gets the next number. The
+// result of job i goes into slot i modulo the number of slots. next() waits for the slot of the
+// result that is due. A thread takes a job only when there is a free slot for its result, which
+// bounds how far the threads run ahead.
+class OrderedWorkers {
  public:
-  // The next job, or std::nullopt at the end. Called by the threads, by one at a time.
-  using JobSource = std::function<std::optional<Job>()>;
-  // Makes a job's result. Called by one thread only.
-  using Work = std::function<Result(Job)>;
+  // A job or a result; null stands for the end.
+  using Item = std::shared_ptr<void>;
+  using JobSource = std::function<Item()>;
+  using Work = std::function<Item(Item)>;
 
-  // One thread for each of `works` (at least 1). `capacity` (at least 1): how many results at most
-  // are drawn and not taken yet. `timeout`: how long next() waits for a result.
-  ReadAhead(JobSource draw, std::vector<Work> works, std::size_t capacity,
-            std::optional<std::chrono::milliseconds> timeout = std::nullopt)
-      : draw_(std::move(draw)), timeout_(timeout), slots_(std::max<std::size_t>(capacity, 1)) {
-    for (Work& work : works) {
-      threads_.emplace_back([this, work = std::move(work)] { run(work); });
-    }
-  }
+  OrderedWorkers(JobSource source, std::vector<Work> works, std::size_t capacity,
+                 std::optional<std::chrono::milliseconds> timeout);
+  ~OrderedWorkers();
+  OrderedWorkers(const OrderedWorkers&) = delete;
+  OrderedWorkers& operator=(const OrderedWorkers&) = delete;
 
-  // Returns once each thread has finished the job in its hands; no further one is drawn. One that
-  // never finishes holds the caller for ever: a thread cannot be ended from outside. After a
-  // timeout this is said on standard error.
-  ~ReadAhead() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopped_ = true;
-    }
-    space_.notify_all();
-    if (late_) {
-      std::cerr << "accel: a data loader's batch was not read within DataLoaderOptions::timeout ("
-                << timeout_->count()
-                << " ms): the loop ends once the read that is under way returns" << std::endl;
-    }
-    for (std::thread& thread : threads_) thread.join();
-  }
-  ReadAhead(const ReadAhead&) = delete;
-  ReadAhead& operator=(const ReadAhead&) = delete;
-
-  // The next result, or std::nullopt at the end. Throws what drawing or working on this one threw;
-  // std::runtime_error if it is not there in time.
-  std::optional<Result> next() {
-    Slot slot;
-    {
-      std::unique_lock lock(mutex_);
-      if (!wait_for_result(lock)) return std::nullopt;
-      late_ = false;
-      slot = std::exchange(slots_[taken_ % slots_.size()], {});
-      ++taken_;
-    }
-    space_.notify_one();
-    if (slot.error) std::rethrow_exception(slot.error);
-    return std::move(slot.result);
-  }
+  Item next();
 
  private:
   struct Slot {
     bool ready = false;
-    std::optional<Result> result;
-    std::exception_ptr error;
+    Item result = nullptr;
+    std::exception_ptr error = nullptr;
   };
 
-  // False at the end.
-  bool wait_for_result(std::unique_lock<std::mutex>& lock) {
-    const auto settled = [this] {
-      return slots_[taken_ % slots_.size()].ready || (ended_ && taken_ == drawn_);
-    };
-    if (!timeout_) {
-      ready_.wait(lock, settled);
-    } else if (!ready_.wait_for(lock, *timeout_, settled)) {
-      late_ = true;
-      throw std::runtime_error("the data loader's next batch was not read within " +
-                               std::to_string(timeout_->count()) + " ms");
-    }
-    return slots_[taken_ % slots_.size()].ready;
-  }
+  // Returns false at the end.
+  bool wait_for_result(std::unique_lock<std::mutex>& lock);
+  void run(const Work& work);
+  // Waits for a free slot, and takes the next job and its number. Returns false at the end.
+  bool take_job(Item& job, std::size_t& number);
+  void put(std::size_t number, Slot slot);
 
-  void run(const Work& work) {
-    std::optional<Job> job;
-    std::size_t number = 0;
-    while (draw(job, number)) {
-      Slot slot;
-      slot.ready = true;
-      try {
-        slot.result = work(*std::exchange(job, std::nullopt));
-      } catch (...) {
-        slot.error = std::current_exception();
-      }
-      put(number, std::move(slot));
-    }
-  }
-
-  // Waits until there is room for a result, and takes the next job and its number. False at the
-  // end.
-  bool draw(std::optional<Job>& job, std::size_t& number) {
-    const std::lock_guard in_order(draw_mutex_);
-    {
-      std::unique_lock lock(mutex_);
-      space_.wait(lock, [this] { return stopped_ || ended_ || drawn_ < taken_ + slots_.size(); });
-      if (stopped_ || ended_) return false;
-    }
-    std::exception_ptr error;
-    try {
-      job = draw_();
-    } catch (...) {
-      error = std::current_exception();
-    }
-    {
-      const std::lock_guard lock(mutex_);
-      ended_ = error || !job;
-      if (job || error) number = drawn_++;
-    }
-    if (error) put(number, Slot{true, std::nullopt, error});
-    if (!job) ready_.notify_one();
-    return job.has_value();
-  }
-
-  void put(std::size_t number, Slot slot) {
-    bool is_next = false;
-    {
-      const std::lock_guard lock(mutex_);
-      slots_[number % slots_.size()] = std::move(slot);
-      is_next = number == taken_;
-    }
-    if (is_next) ready_.notify_one();
-  }
-
-  const JobSource draw_;
+  const JobSource source_;
   const std::optional<std::chrono::milliseconds> timeout_;
-  std::mutex draw_mutex_;  // Held around draw_; taken before mutex_.
-  std::mutex mutex_;       // Guards what follows.
+  std::mutex source_mutex_;  // Held around source_. Taken before mutex_.
+  std::mutex mutex_;         // Guards what follows.
   std::condition_variable space_, ready_;
-  std::vector<Slot> slots_;  // Result i is in slot i modulo their number.
-  std::size_t drawn_ = 0, taken_ = 0;
-  bool ended_ = false;    // Nothing more to draw.
-  bool stopped_ = false;  // Nobody takes any more.
-  bool late_ = false;     // The last result asked for was not there in time.
+  std::vector<Slot> slots_;
+  std::size_t jobs_ = 0;     // Taken from the source.
+  std::size_t results_ = 0;  // Returned by next().
+  bool ended_ = false;       // The source has no more jobs.
+  bool stopped_ = false;     // The destructor runs.
+  bool late_ = false;        // The last call of next() timed out.
   std::vector<std::thread> threads_;
+};
+
+// Threads that make results ahead of the caller, who takes them in the order of their jobs. An
+// exception is thrown at the place of the result that it prevented. next() is for one thread.
+// (docs/decisions/0019)
+template <typename Job, typename Result>
+class ReadAhead {
+ public:
+  // Returns the next job, or std::nullopt at the end. The threads call it, one at a time.
+  using JobSource = std::function<std::optional<Job>()>;
+  // Makes a job's result. One thread calls it.
+  using Work = std::function<Result(Job)>;
+
+  // Starts one thread for each of `works` (at least 1). At most `capacity` jobs (at least 1) are
+  // taken whose results next() has not returned. `timeout`: how long next() waits for a result;
+  // by default, without a limit.
+  ReadAhead(JobSource source, std::vector<Work> works, std::size_t capacity,
+            std::optional<std::chrono::milliseconds> timeout = std::nullopt)
+      : workers_(erased(std::move(source)), erased(std::move(works)), capacity, timeout) {}
+
+  // The destructor takes no further job, and returns once each thread has finished its job. A job
+  // that never ends blocks the caller for ever, because a thread cannot be ended from outside. If
+  // next() has timed out before, this is logged to standard error.
+
+  // Returns the next result, or std::nullopt at the end. Throws what the source threw, or the work
+  // on this job; std::runtime_error after the timeout, and then the next call waits again.
+  std::optional<Result> next() {
+    const OrderedWorkers::Item result = workers_.next();
+    if (result == nullptr) return std::nullopt;
+    return std::move(*static_cast<Result*>(result.get()));
+  }
+
+ private:
+  static OrderedWorkers::JobSource erased(JobSource source) {
+    return [source = std::move(source)]() -> OrderedWorkers::Item {
+      std::optional<Job> job = source();
+      return job ? std::make_shared<Job>(*std::move(job)) : nullptr;
+    };
+  }
+  static std::vector<OrderedWorkers::Work> erased(std::vector<Work> works) {
+    std::vector<OrderedWorkers::Work> all;
+    for (Work& work : works) {
+      all.push_back([work = std::move(work)](OrderedWorkers::Item job) -> OrderedWorkers::Item {
+        return std::make_shared<Result>(work(std::move(*static_cast<Job*>(job.get()))));
+      });
+    }
+    return all;
+  }
+
+  OrderedWorkers workers_;
 };
 
 }  // namespace accel

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "accel/data_loader.h"
-#include "runtime/data/sampler_rng.h"
 #include "runtime/testing/loops.h"
 
 namespace accel {

@@ -1,40 +1,13 @@
 #include "runtime/data/sampler_rng.h"
 
-#include <ATen/CPUGeneratorImpl.h>
-#include <ATen/Parallel.h>
-#include <ATen/ops/randint.h>
-#include <ATen/ops/randperm.h>
-#include <dlfcn.h>
-
 #include <mutex>
-#include <utility>
+
+#include "runtime/data/libtorch.h"
 
 namespace accel {
 namespace {
 
 at::Generator process_generator() { return at::detail::getDefaultCPUGenerator(); }
-
-// SplitMix64: neighbouring numbers become unrelated seeds.
-std::uint64_t scrambled(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
-thread_local TransformRng* reading = nullptr;
-
-// Threads that read are as many as were asked for: none of them opens a team of more. (What
-// at::set_num_threads() sets is not this thread's alone.)
-void work_alone() {
-  thread_local bool done = false;
-  if (std::exchange(done, true)) return;
-  at::get_num_threads();  // Sets this thread's number the first time, and not again.
-  using SetNumThreads = void(int);
-  if (auto* set = reinterpret_cast<SetNumThreads*>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"))) {
-    set(1);
-  }
-}
 
 }  // namespace
 
@@ -58,27 +31,6 @@ SamplerRng::Scope::~Scope() {
   generator.set_state(others_);
 }
 
-at::Generator TransformRng::generator() {
-  if (!seed_) return process_generator();
-  if (!generator_) {
-    std::uint64_t seed = scrambled(*seed_);
-    for (const std::uint64_t part : parts_) seed = scrambled(seed ^ part);
-    generator_ = at::detail::createCPUGenerator(seed);
-  }
-  return *generator_;
-}
-
-ReadScope::ReadScope(TransformRng& random, bool in_worker)
-    : before_(std::exchange(reading, &random)) {
-  if (in_worker) work_alone();
-}
-
-ReadScope::~ReadScope() { reading = before_; }
-
-at::Generator transform_generator() {
-  return reading != nullptr ? reading->generator() : process_generator();
-}
-
 std::vector<std::size_t> draw_random_order(at::Generator generator, std::size_t size,
                                            std::size_t count, bool replacement) {
   const auto high = static_cast<std::int64_t>(size);
@@ -93,7 +45,8 @@ std::vector<std::size_t> draw_random_order(at::Generator generator, std::size_t 
     order.insert(order.end(), values, values + wanted);
   };
   for (std::size_t i = 0; i < count / run; ++i) draw(run);
-  draw(count % run);  // Also when it gives nothing: Python's generator goes on as well.
+  // Also if this draws nothing, because it advances the generator, as Python's sampler does.
+  draw(count % run);
   return order;
 }
 

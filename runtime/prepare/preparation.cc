@@ -100,13 +100,13 @@ std::shared_ptr<const LoaderContext> Preparation::bind_loader() {
                     .dispatch_batches = options_.dispatch_batches,
                     .seed = static_cast<std::uint64_t>(seed),
                     .transfer = transfer_,
-                    .active = {process_, process_->loaders.get()},  // Holds the world as well.
+                    .loops = {process_, process_->loaders.get()},  // Holds the world as well.
                     .communicator = process_->communicator,
                     .before_epoch = generator_synchronization()});
 }
 
-void Preparation::add_loader(const std::shared_ptr<EpochSequence>& progress) {
-  run_.add_loader(progress);
+void Preparation::add_loader(const std::shared_ptr<EpochSequence>& epochs) {
+  run_.add_loader(epochs);
 }
 
 // Returns what begins an epoch of a prepared loader; empty without any of rng_types.

@@ -39,7 +39,7 @@ class Preparation {
     if constexpr (accel_loader<Object>) {
       if (object.is_prepared()) return Object(object);
       Object loader = object.sharded(*bind_loader());
-      add_loader(loader.progress());
+      add_loader(loader.sequence());
       return loader;
     } else if constexpr (std::same_as<Object, Scheduler>) {
       Scheduler scheduler(object);
@@ -88,7 +88,7 @@ class Preparation {
   SchedulerOptions scheduler_options() const;
   // Collective: one broadcast.
   std::shared_ptr<const LoaderContext> bind_loader();
-  void add_loader(const std::shared_ptr<EpochSequence>& progress);
+  void add_loader(const std::shared_ptr<EpochSequence>& epochs);
   std::function<void()> generator_synchronization() const;
 
   const std::shared_ptr<ProcessState> process_;

@@ -36,11 +36,15 @@ namespace accel {
 
 template <typename Dataset, typename Sampler>
 class DataLoader;
+template <typename Batch>
+class AnyLoader;
 
 template <typename T>
 inline constexpr bool accel_loader = false;
 template <typename Dataset, typename Sampler>
 inline constexpr bool accel_loader<DataLoader<Dataset, Sampler>> = true;
+template <typename Batch>
+inline constexpr bool accel_loader<AnyLoader<Batch>> = true;
 
 // A loader whose sampler already divides the samples among the ranks.
 template <typename T>

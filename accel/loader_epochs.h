@@ -1,0 +1,69 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <ranges>
+#include <utility>
+
+#include "runtime/core/epoch_sequence.h"
+
+namespace accel {
+
+// The epochs of a loader, and what checkpoints keep of them: methods that every data loader has.
+//
+// Each loop over a loader is an epoch. The loop after one that was left early is the next epoch.
+// Not thread-safe.
+class LoaderEpochs {
+ public:
+  // Returns the number of the running epoch, or of the next one outside of a loop. The first one is
+  // epoch 0. The number and the seed determine the order of the samples.
+  std::size_t epoch() const;
+
+  // Returns the epochs that are left of `count`, for the outer loop of a training. They begin with
+  // epoch(), which after load_state() is the epoch that was saved.
+  auto epochs(std::size_t count) const { return std::views::iota(std::min(epoch(), count), count); }
+
+  // Makes the next loop this epoch, from its first sample. But if load_state_dict() or load_state()
+  // has said that the next loop continues this epoch, it does so. So a program may call this before
+  // each loop.
+  void set_epoch(std::size_t epoch);
+
+  // Returns true while the last batch of the running epoch is being processed.
+  bool end_of_dataloader() const;
+
+  // Returns how many samples all processes have in the running step, not counting repeated ones;
+  // 0 outside of a loop.
+  std::size_t real_samples() const;
+
+  // How far a prepared loader is. state_dict() returns the same on all ranks, within a loop and
+  // between loops. Within a loop, the current batch counts as seen. After a loop that was left by
+  // break or an exception, it returns the place where the loop was left, until the next loop
+  // begins: what is saved then continues inside that epoch. A program that leaves epochs early on
+  // purpose, for example after a number of steps, calls set_epoch(epoch()) before it saves.
+  //
+  // After load_state_dict(), on every rank, the next loop yields the rest of that epoch, each
+  // sample once, with any number of processes and any batch size. The loops after it are whole
+  // epochs. For this the program makes the same dataset and the same sampler again. The order of a
+  // sampler must depend on nothing but set_epoch() and the process-wide CPU generator, which is
+  // seeded for each epoch. A stream must yield the samples of an epoch in the same order again; the
+  // samples that were seen are read and dropped.
+  //
+  // Both throw std::logic_error if the loader is not prepared.
+  LoaderState state_dict() const;
+  void load_state_dict(const LoaderState& state);
+
+  // Returns what checkpoints save of a prepared loader.
+  const std::shared_ptr<EpochSequence>& sequence() const { return sequence_; }
+
+ protected:
+  LoaderEpochs() = default;
+  explicit LoaderEpochs(std::shared_ptr<EpochSequence> sequence) : sequence_(std::move(sequence)) {}
+  ~LoaderEpochs() = default;
+  LoaderEpochs(const LoaderEpochs&) = default;
+  LoaderEpochs& operator=(const LoaderEpochs&) = default;
+
+  std::shared_ptr<EpochSequence> sequence_ = std::make_shared<EpochSequence>();
+};
+
+}  // namespace accel
