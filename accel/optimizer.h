@@ -8,6 +8,9 @@
 #include "runtime/optim/optimizer_access.h"
 #include "runtime/step/optimizer_step.h"
 
+namespace torch::optim {
+class Optimizer;
+}
 namespace torch::serialize {
 class InputArchive;
 class OutputArchive;
@@ -15,24 +18,31 @@ class OutputArchive;
 
 namespace accel {
 
-// A prepared optimizer: a holder of any torch::optim optimizer. `->` reaches its parameter groups,
-// its state and the like, `*` the optimizer itself, whose own step() and zero_grad() know nothing
-// of what follows. Copies are the same optimizer.
+// A prepared optimizer: a holder of any torch::optim optimizer. Copies are the same optimizer. `->`
+// reaches its parameter groups, its state and so on. `*` is the torch::optim optimizer, whose own
+// step() and zero_grad() bypass gradient accumulation, the loss scale and the checks. Not
+// thread-safe.
 template <typename Optim>
 class Optimizer {
  public:
-  // No optimizer yet, for members that are assigned later. Throws std::logic_error where it is
-  // used.
+  // Makes a holder without an optimizer, for members that are assigned later. Its methods throw
+  // std::logic_error.
   Optimizer() = default;
-  // Made by Accelerator::prepare().
+  // Called by Accelerator::prepare().
   Optimizer(std::shared_ptr<Optim> optimizer, OptimizerStep step)
       : optimizer_(std::move(optimizer)), step_(std::move(step)) {}
+  // The same optimizer, as one of a base class.
+  template <std::derived_from<Optim> Derived>
+  requires(!std::same_as<Derived, Optim>) Optimizer(const Optimizer<Derived>& other)
+      : optimizer_(other.optimizer_), step_(other.step_) {}
 
-  // Steps as the optimizer's own step() does, closures included. Does nothing, and returns an
-  // undefined tensor, while gradients are accumulated, and in fp16 if a gradient is infinite or not
-  // a number. Throws std::logic_error for a closure in fp16, because it would run after the
-  // gradients were unscaled; and for gradients that are not fit for a step, such as those of
-  // loss.backward() with several processes (see OptimizerGradients::expect_ready()).
+  // Makes a step, as the optimizer's own step() does, with or without a closure. Does nothing and
+  // returns an undefined tensor while gradients are accumulated; in fp16 also if a gradient is
+  // infinite or not a number.
+  //
+  // Throws std::logic_error for a closure in fp16, because it would run after the gradients are
+  // unscaled; and for gradients that are not fit for a step, for example those of loss.backward()
+  // with several processes (see OptimizerGradients::expect_ready()).
   template <typename... Args>
   auto step(Args&&... args) {
     using Loss = decltype(optimizer_->step(std::forward<Args>(args)...));
@@ -50,7 +60,8 @@ class Optimizer {
     return optimizer_->step(std::forward<Args>(args)...);
   }
 
-  // Whether the last step() that was due did nothing because gradients had overflowed.
+  // Returns whether the last step() at the end of a window of accumulation was skipped because
+  // gradients had overflowed.
   bool step_was_skipped() const { return step_.scales_losses() && step_.was_skipped(*optimizer_); }
 
   // Zeroes the gradients. Does nothing while gradients are accumulated.
@@ -72,7 +83,11 @@ class Optimizer {
   const std::shared_ptr<Optim>& ptr() const { return optimizer_; }
 
  private:
-  // An optimizer steps on the gradients that its closure leaves, so they are checked after it.
+  template <typename Other>
+  friend class Optimizer;
+
+  // Returns `closure` with the check of the gradients after it, because an optimizer steps on the
+  // gradients that its closure leaves.
   auto checked(typename Optim::LossClosure closure) const {
     if (closure == nullptr) {
       step_.expect_ready();
@@ -95,7 +110,13 @@ class Optimizer {
   OptimizerStep step_;
 };
 
-// The optimizer alone, so that torch::save(optimizer, file) and torch::load(optimizer, file) work.
+// A prepared optimizer of any class. Every Optimizer<Optim> converts to it, so it is the type for
+// members and function parameters. step() takes an optional closure; the classes' own settings are
+// behind `->`, as LibTorch has them.
+using OptimizerRef = Optimizer<torch::optim::Optimizer>;
+
+// Archives hold the torch::optim optimizer alone. They make torch::save(optimizer, file) and
+// torch::load(optimizer, file) work.
 template <typename Optim>
 torch::serialize::OutputArchive& operator<<(torch::serialize::OutputArchive& archive,
                                             const Optimizer<Optim>& optimizer) {

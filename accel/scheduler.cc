@@ -37,7 +37,8 @@ struct Scheduler::State : CheckpointedScheduler {
   std::shared_ptr<torch::optim::Optimizer> optimizer;
   LrSchedule schedule;
   ScheduleCounter steps;
-  std::vector<double> initial = {};  // Rate of each group.
+  // The initial rate of each group.
+  std::vector<double> initial = {};
   SchedulerOptions options = {.step_with_optimizer = false};
   std::shared_ptr<const Accumulation> accumulation = nullptr;  // Null before prepare().
   std::shared_ptr<const GradScaler> scaler = nullptr;
@@ -50,7 +51,7 @@ struct Scheduler::State : CheckpointedScheduler {
 
   void apply() {
     auto& groups = optimizer->param_groups();
-    // Groups may have been added since.
+    // The program may have added groups since.
     for (std::size_t i = initial.size(); i < groups.size(); ++i) {
       initial.push_back(groups[i].options().get_lr());
     }

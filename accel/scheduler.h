@@ -20,20 +20,21 @@ class Optimizer;
 
 namespace accel {
 
-// Moves the learning rate of all parameter groups of an optimizer, and the momentum (SGD) or beta1
-// (Adam, AdamW) if the schedule says so. A holder: copies are the same scheduler.
+// Sets the learning rate of all parameter groups of an optimizer by a schedule, and the momentum
+// (SGD) or beta1 (Adam, AdamW) if the schedule has one. A holder: copies are the same scheduler.
+// Not thread-safe.
 //
 //   accel::Scheduler scheduler(optimizer, accel::linear_schedule(100, 1000));
 //
-// After prepare(), step() is called once per batch and follows the optimizer: it does nothing while
-// gradients are accumulated or where the optimizer's step was skipped, and counts as SchedulerUnit
-// says.
+// After prepare(), the program calls step() once per batch. It does nothing while gradients are
+// accumulated, or if the step of this optimizer was skipped. SchedulerUnit says what else it
+// counts.
 class Scheduler {
  public:
-  // Sets the rates of step 0. Throws std::invalid_argument if the schedule moves the momentum of an
-  // optimizer that has none.
+  // Sets the rates of step 0. Throws std::invalid_argument if the schedule has a momentum and the
+  // optimizer has none.
   Scheduler(std::shared_ptr<torch::optim::Optimizer> optimizer, LrSchedule schedule);
-  // Of a prepared optimizer.
+  // The same for a prepared optimizer.
   template <typename Optim>
   Scheduler(const Optimizer<Optim>& optimizer, LrSchedule schedule)
       : Scheduler(optimizer.ptr(), std::move(schedule)) {}
@@ -41,20 +42,21 @@ class Scheduler {
   // Throws std::out_of_range if the schedule is over and step_scheduler_with_optimizer is false.
   void step();
 
-  // One rate per parameter group.
+  // Returns one rate per parameter group.
   std::vector<double> get_last_lr() const;
-  // Steps of the schedule so far, and how many calls were counted.
+  // Return how many steps the schedule has made, and how many calls of step() were counted.
   std::int64_t last_epoch() const;
   std::int64_t step_count() const;
 
-  // Both, for checkpoints; setting them sets the rates too. Throws std::invalid_argument for counts
-  // that this schedule cannot have.
+  // Both counts, for checkpoints. set_state() sets the rates too. It throws std::invalid_argument
+  // for counts that this schedule cannot have.
   SchedulerState state() const;
   void set_state(const SchedulerState& state);
-  // What checkpoints save.
+  // Returns what checkpoints save.
   std::shared_ptr<CheckpointedScheduler> prepared() const;
 
-  // Called by Accelerator::prepare(). The first binding stays; returns whether this is it.
+  // Makes step() follow the optimizer. Called by Accelerator::prepare(). Does nothing and returns
+  // false if the scheduler follows already.
   bool follow(const SchedulerOptions& options, std::shared_ptr<const Accumulation> accumulation,
               std::shared_ptr<const GradScaler> scaler);
 
@@ -63,21 +65,23 @@ class Scheduler {
   std::shared_ptr<State> state_;
 };
 
-// A prepared scheduler of torch::optim, such as StepLR: a holder; `*` is the scheduler itself.
-// step() follows the optimizers as accel::Scheduler's does. LibTorch's schedulers refer to their
-// optimizer, so make one over the prepared optimizer, which outlives it:
+// A prepared scheduler of torch::optim, for example StepLR: a holder; `*` is the scheduler itself.
+// Not thread-safe. Its step() follows the optimizers as accel::Scheduler's does. LibTorch's
+// schedulers keep a reference to their optimizer, so make one with the prepared optimizer, which
+// outlives it:
 //
 //   torch::optim::StepLR step_lr(*optimizer, 30);
 //   auto scheduler = accelerator.prepare(step_lr);
 //
-// Checkpoints hold how often it has stepped; the rates, from which it goes on, are the optimizer's.
-// What a class of one's own keeps beside these is for register_for_checkpointing(). LibTorch's
-// schedulers cannot tell their optimizer: a skipped step of any optimizer holds them back.
+// A checkpoint holds how often the scheduler has stepped. The learning rates, from which it
+// continues, are saved with the optimizer. If your own class keeps more, give that to
+// register_for_checkpointing(). LibTorch's schedulers do not tell which optimizer is theirs, so a
+// skipped step of any optimizer holds all of them back.
 template <typename Torch>
 class TorchScheduler {
  public:
-  // No scheduler yet, for members that are assigned later. Throws std::logic_error where it is
-  // used.
+  // Makes a holder without a scheduler, for members that are assigned later. Its methods throw
+  // std::logic_error.
   TorchScheduler() = default;
   TorchScheduler(std::shared_ptr<Torch> scheduler, std::shared_ptr<AnyTorchScheduler> follower)
       : scheduler_(std::move(scheduler)), follower_(std::move(follower)) {}
@@ -91,7 +95,8 @@ class TorchScheduler {
     expect_assigned();
     return *scheduler_;
   }
-  // LibTorch's step(), all that there would be, goes round accumulation and skipped steps.
+  // LibTorch's own step(), the only member that `->` could reach, would bypass gradient
+  // accumulation and skipped steps.
   Torch* operator->() const = delete;  // Write scheduler.step() instead of scheduler->step().
 
  private:

@@ -61,14 +61,15 @@ struct Progress {
   std::int64_t step = 0;
 };
 
-template <typename Model>
+using Model = accel::Model<examples::Transformer>;
+using Loader = accel::AnyLoader<Example<>>;
+
 torch::Tensor loss_of(Model& model, const Example<>& batch,
                       F::CrossEntropyFuncOptions options = {}) {
   return F::cross_entropy(model(batch.data).transpose(1, 2), batch.target, options);
 }
 
 // The mean over all windows of the loader, in nats per character.
-template <typename Model, typename Loader>
 double evaluate(accel::Accelerator& accelerator, Model& model, Loader& loader) {
   torch::NoGradGuard no_grad;
   model->eval();
@@ -77,7 +78,7 @@ double evaluate(accel::Accelerator& accelerator, Model& model, Loader& loader) {
   for (auto& batch : loader) {
     auto each = loss_of(model, batch, F::CrossEntropyFuncOptions().reduction(torch::kNone)).mean(1);
     each = accelerator.gather_for_metrics(each);
-    sum += each.sum().template item<double>();
+    sum += each.sum().item<double>();
     windows += each.size(0);
   }
   model->train();
@@ -85,7 +86,6 @@ double evaluate(accel::Accelerator& accelerator, Model& model, Loader& loader) {
 }
 
 // Writes on from `text`, for as long as the context is.
-template <typename Model>
 std::string write_on(Model& model, const Characters& characters, std::string text,
                      std::int64_t context) {
   torch::NoGradGuard no_grad;
@@ -94,15 +94,15 @@ std::string write_on(Model& model, const Characters& characters, std::string tex
   while (static_cast<std::int64_t>(text.size()) < context) {
     const auto logits = model(characters.encode(text).unsqueeze(0).to(device));
     const auto next = torch::multinomial(logits[0][-1].softmax(0), 1);
-    text += characters.alphabet[static_cast<std::size_t>(next.template item<std::int64_t>())];
+    text += characters.alphabet[static_cast<std::size_t>(next.item<std::int64_t>())];
   }
   return text;
 }
 
 // From where `progress` is to the last step.
-template <typename Model, typename Optim, typename Loader, typename TestLoader>
-void run(accel::Accelerator& accelerator, const Flags& flags, Progress& progress, Model& model,
-         Optim& optimizer, accel::Scheduler& scheduler, Loader& loader, TestLoader& test_loader) {
+void run(accel::Accelerator& accelerator, const Flags& flags, Progress& progress, Model model,
+         accel::OptimizerRef optimizer, accel::Scheduler scheduler, Loader loader,
+         Loader test_loader) {
   while (progress.step < flags.steps) {
     for (auto& batch : loader) {
       auto window = accelerator.accumulate(model);
@@ -117,9 +117,8 @@ void run(accel::Accelerator& accelerator, const Flags& flags, Progress& progress
       const std::int64_t step = ++progress.step;
       if (step % 10 == 0) {
         const auto mean = accelerator.reduce(loss, torch::kMean);
-        accelerator.log(
-            {{"train/loss", mean.template item<double>()}, {"lr", scheduler.get_last_lr()[0]}},
-            step);
+        accelerator.log({{"train/loss", mean.item<double>()}, {"lr", scheduler.get_last_lr()[0]}},
+                        step);
       }
       if (step % flags.save_every == 0) accelerator.save_state();
       if (step % flags.eval_every == 0 || step == flags.steps) {

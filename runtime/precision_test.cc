@@ -54,6 +54,36 @@ struct Weight : torch::nn::Module {
 
 torch::Tensor input(float x) { return torch::full({1}, x); }
 
+// A step of an optimizer of any class.
+bool makes_a_step(OptimizerRef optimizer) {
+  optimizer.step();
+  const bool skipped = optimizer.step_was_skipped();
+  optimizer.zero_grad();
+  return !skipped;
+}
+
+TEST(OptimizerRefTest, IsTheOptimizerThatItWasMadeFrom) {
+  Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
+  auto weight = std::make_shared<Weight>(), other = std::make_shared<Weight>();
+  auto [model, sgd, second, adam] =
+      accelerator.prepare(weight, torch::optim::SGD(weight->parameters(), 0.5), other,
+                          torch::optim::Adam(other->parameters(), 0.1));
+  const std::vector<OptimizerRef> optimizers{sgd, adam};
+  for (float x : {1.0f, kInfinity}) {
+    accelerator.backward(model(input(x)) + second(input(x)));
+    for (const OptimizerRef& optimizer : optimizers) {
+      EXPECT_EQ(makes_a_step(optimizer), std::isfinite(x));
+    }
+  }
+  EXPECT_FLOAT_EQ(weight->w.item<float>(), -0.5);
+  EXPECT_NEAR(other->w.item<float>(), -0.1, 1e-4);
+  EXPECT_TRUE(sgd.step_was_skipped());
+  EXPECT_FALSE(weight->w.grad().defined()) << "zeroed through the OptimizerRef";
+  EXPECT_EQ(&*optimizers[1], &*adam);
+  EXPECT_EQ(optimizers[0]->param_groups().size(), 1u);
+  EXPECT_THROW(OptimizerRef().step(), std::logic_error);
+}
+
 TEST(LossScalerTest, AStepWithAnOverflowIsSkipped) {
   Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
   auto weight = std::make_shared<Weight>();

@@ -9,7 +9,7 @@
 namespace accel {
 namespace {
 
-// LibTorch's count is protected: the member can be named in a class that is derived.
+// LibTorch's count of steps is a protected member, which only a derived class can name.
 struct StepCount : torch::optim::LRScheduler {
   static unsigned& of(torch::optim::LRScheduler& scheduler) {
     return scheduler.*(&StepCount::step_count_);
@@ -34,7 +34,7 @@ SchedulerState AnyTorchScheduler::state() const {
 void AnyTorchScheduler::set_state(const SchedulerState& state) {
   const std::int64_t count = state.libtorch_step_count.value_or(-1);
   if (count < 0 || count > std::numeric_limits<unsigned>::max()) {
-    throw std::invalid_argument("a scheduler of LibTorch's cannot go on after " +
+    throw std::invalid_argument("a scheduler of LibTorch cannot continue after " +
                                 std::to_string(count) + " steps");
   }
   steps_.set_state(state);

@@ -15,7 +15,8 @@ class LRScheduler;
 
 namespace accel {
 
-// How a scheduler of LibTorch's follows the optimizers.
+// The part of a prepared LibTorch scheduler that does not depend on its class: it steps the
+// scheduler as the optimizers step. Not thread-safe.
 class AnyTorchScheduler : public CheckpointedScheduler {
  public:
   AnyTorchScheduler(std::shared_ptr<torch::optim::LRScheduler> scheduler,
@@ -27,6 +28,7 @@ class AnyTorchScheduler : public CheckpointedScheduler {
         accumulation_(std::move(accumulation)),
         scaler_(std::move(scaler)) {}
 
+  // Called once per batch.
   void step();
 
   SchedulerState state() const override;

@@ -4,14 +4,14 @@
 
 namespace accel {
 
-// What checkpoints save of a prepared scheduler, whoever made it.
+// A prepared scheduler as checkpoints see it, whether it is accel's or LibTorch's.
 class CheckpointedScheduler {
  public:
   virtual ~CheckpointedScheduler() = default;
 
   virtual SchedulerState state() const = 0;
-  // After the optimizer has its rates. Throws std::invalid_argument for counts that this scheduler
-  // cannot have.
+  // Called after the optimizer's learning rates are loaded. Throws std::invalid_argument for counts
+  // that this scheduler cannot have.
   virtual void set_state(const SchedulerState& state) = 0;
 };
 

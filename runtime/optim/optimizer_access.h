@@ -4,14 +4,15 @@
 
 namespace accel {
 
-// What `->` of a prepared optimizer reaches: all of torch::optim::Optimizer but for what the
-// prepared optimizer does otherwise. `*optimizer` is the optimizer itself, with members of its own.
+// The members of torch::optim::Optimizer that `->` of a prepared optimizer reaches: all but those
+// that the prepared optimizer replaces. Members of a derived class are reached through
+// `*optimizer`.
 template <typename Optim>
 class OptimizerAccess {
  public:
   explicit OptimizerAccess(Optim* optimizer) : optimizer_(optimizer) {}
 
-  // These would go round gradient accumulation, the loss scale and the check of the gradients.
+  // These would bypass gradient accumulation, the loss scale and the check of the gradients.
   template <typename... Args>
   void step(Args&&...) const = delete;  // Write optimizer.step() instead of optimizer->step().
   template <typename... Args>
