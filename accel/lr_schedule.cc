@@ -15,7 +15,8 @@ void check(bool holds, const std::string& otherwise) {
   if (!holds) throw std::invalid_argument(otherwise);
 }
 
-// Up to 1 over the warm-up; then what `decay` makes of the progress, from 0 to 1, of the rest.
+// The factor rises to 1 over the warm-up, and then is `decay` of the progress through the rest, a
+// number from 0 to 1.
 LrSchedule with_warmup(std::int64_t warmup_steps, std::int64_t total_steps,
                        std::function<double(double progress)> decay) {
   check(0 <= warmup_steps && warmup_steps <= total_steps,
@@ -54,7 +55,7 @@ std::vector<Phase> phases_of(const OneCycle& o) {
   return phases;
 }
 
-// The phase that `step` is in, and the share of it that is over. The last one goes on for ever.
+// Returns the phase of `step`, and the share of the phase that is over. The last phase has no end.
 std::pair<Phase, double> phase_at(const std::vector<Phase>& phases, std::int64_t step) {
   const auto at = static_cast<double>(step);
   double start = 0;

@@ -12,30 +12,29 @@
 
 namespace accel {
 
-// Random orders that the epoch's number and a seed determine, those of accelerate's
-// SeedableRandomSampler: epoch e is drawn by draw_random_order() from torch's CPU generator seeded
-// with e + data_seed, which is the same on all ranks. accel's loaders set the epoch. Not
-// thread-safe.
+// A random sampler whose order depends on the epoch and a seed alone. The orders are those of
+// Accelerate's SeedableRandomSampler: epoch e is drawn from torch's CPU generator, seeded with
+// e + data_seed, so they are the same on all ranks. accel's loaders set the epoch. Not thread-safe.
 class SeedableRandomSampler : public torch::data::samplers::Sampler<> {
  public:
   struct Options {
     std::uint64_t data_seed = 0;
     bool replacement = false;
-    // Indices of an epoch; by default the dataset's size.
+    // How many indices an epoch has. If unset, as many as the dataset has samples.
     std::optional<std::size_t> num_samples;
   };
 
-  // `dataset_size` is at least 1. Throws std::invalid_argument.
+  // Throws std::invalid_argument if dataset_size or num_samples is 0.
   SeedableRandomSampler(std::size_t dataset_size, const Options& options);
 
-  // The next reset() begins this epoch.
+  // Sets the epoch that the next reset() begins.
   void set_epoch(std::size_t epoch) { epoch_ = epoch; }
 
   void reset(std::optional<std::size_t> new_dataset_size = std::nullopt) override;
   std::optional<std::vector<std::size_t>> next(std::size_t batch_size) override;
   std::size_t size() const { return options_.num_samples.value_or(dataset_size_); }
 
-  // The epoch and how far in it.
+  // What they hold is the epoch and how many of its indices were drawn.
   void save(torch::serialize::OutputArchive& archive) const override;
   void load(torch::serialize::InputArchive& archive) override;
 

@@ -15,7 +15,7 @@ namespace {
 
 using torch::autograd::variable_list;
 
-// Calls a function whenever a gradient has arrived in a parameter.
+// Calls a function whenever a gradient has been accumulated in a parameter.
 class ArrivalHook : public torch::autograd::FunctionPostHook {
  public:
   explicit ArrivalHook(std::function<void()> call) : call_(std::move(call)) {}
@@ -28,8 +28,8 @@ class ArrivalHook : public torch::autograd::FunctionPostHook {
   const std::function<void()> call_;
 };
 
-// Calls `body` with each parameter of the optimizer, its place in all, its group's and that in the
-// group.
+// Calls `body` for each parameter of the optimizer, with the parameter, its index among all, the
+// index of its group, and its index in the group.
 template <typename Body>
 void for_each_parameter(const torch::optim::Optimizer& optimizer, const Body& body) {
   std::size_t place = 0, group = 0;
@@ -49,20 +49,20 @@ bool is_zero(const at::Tensor& gradient) {
 
 }  // namespace
 
-void OptimizerGradients::Arrival::mark() {
-  GradientOrigin now = passes->arriving;
+void OptimizerGradients::Gradient::mark() {
+  GradientOrigin now = registry->arriving;
   if (now == GradientOrigin::kPlain && !scales_losses) {
-    // no_sync() and LocalSgd leave gradients as loss.backward() does.
+    // In no_sync() and LocalSgd, loss.backward() does what backward() would do.
     if (keeps_gradients_local()) now = GradientOrigin::kOwn;
   }
   if (now > origin) origin = now;
 }
 
-bool OptimizerGradients::Arrival::is_loose() const {
+bool OptimizerGradients::Gradient::is_loose() const {
   return std::all_of(models.begin(), models.end(), [](const auto& one) { return one.expired(); });
 }
 
-bool OptimizerGradients::Arrival::keeps_gradients_local() const {
+bool OptimizerGradients::Gradient::keeps_gradients_local() const {
   return std::any_of(models.begin(), models.end(), [](const auto& one) {
     const auto model = one.lock();
     return model != nullptr && model->keeps_gradients_local();
@@ -70,8 +70,8 @@ bool OptimizerGradients::Arrival::keeps_gradients_local() const {
 }
 
 OptimizerGradients::OptimizerGradients(const std::shared_ptr<torch::optim::Optimizer>& optimizer,
-                                       std::shared_ptr<GradientRegistry> passes, World world)
-    : optimizer_(optimizer), passes_(std::move(passes)), world_(std::move(world)) {
+                                       std::shared_ptr<GradientRegistry> registry, World world)
+    : optimizer_(optimizer), registry_(std::move(registry)), world_(std::move(world)) {
   follow_parameters();
 }
 
@@ -81,8 +81,8 @@ OptimizerGradients::~OptimizerGradients() {
   }
 }
 
-// Parameters may be added, frozen and unfrozen on the way, and torch::load() or a cast gives them
-// other nodes.
+// Called again and again, because a program may add, freeze and unfreeze parameters, and because
+// torch::load() and casts give parameters other nodes.
 void OptimizerGradients::follow_parameters() {
   const auto optimizer = optimizer_.lock();
   if (optimizer == nullptr) return;
@@ -90,9 +90,9 @@ void OptimizerGradients::follow_parameters() {
     if (place == watched_.size()) {
       known_models_.clear();
       Watched& added = watched_.emplace_back();
-      added.arrival = std::make_shared<Arrival>();
-      added.arrival->passes = passes_;
-      added.arrival->scales_losses = world_.scales_losses;
+      added.gradient = std::make_shared<Gradient>();
+      added.gradient->registry = registry_;
+      added.gradient->scales_losses = world_.scales_losses;
     }
     Watched& one = watched_[place];
     auto accumulator =
@@ -102,7 +102,7 @@ void OptimizerGradients::follow_parameters() {
     one.accumulator = std::move(accumulator);
     if (one.accumulator == nullptr) return;
     one.hook = one.accumulator->add_post_hook(
-        std::make_unique<ArrivalHook>([arrival = one.arrival] { arrival->mark(); }));
+        std::make_unique<ArrivalHook>([gradient = one.gradient] { gradient->mark(); }));
   });
   if (world_.is_alone) return;
   std::vector<const ParallelStrategy*> models;
@@ -124,20 +124,21 @@ void OptimizerGradients::find_models() {
   for_each_parameter(*optimizer, [&](const at::Tensor& parameter, std::size_t place, auto, auto) {
     if (place >= watched_.size()) return;
     const auto found = models_of.find(parameter.unsafeGetTensorImpl());
-    auto& models = watched_[place].arrival->models;
+    auto& models = watched_[place].gradient->models;
     models.clear();
     if (found != models_of.end()) models = found->second;
   });
 }
 
-// A gradient of loss.backward() that was zeroed since, by whatever call, does no harm. Others are
-// looked at as well only where that does not wait for the device.
+// A gradient of loss.backward() does no harm once it is zero, whoever has zeroed it. To look at its
+// values waits for the device. So gradients of a harmless origin are only checked for being
+// defined, which does not wait.
 void OptimizerGradients::forget_zeroed() {
   const auto optimizer = optimizer_.lock();
   if (optimizer == nullptr) return;
   for_each_parameter(*optimizer, [&](const at::Tensor& parameter, std::size_t place, auto, auto) {
     if (place >= watched_.size()) return;
-    std::atomic<GradientOrigin>& origin = watched_[place].arrival->origin;
+    std::atomic<GradientOrigin>& origin = watched_[place].gradient->origin;
     if (origin == GradientOrigin::kReduced) return;
     const bool is_gone = origin >= GradientOrigin::kRunning ? is_zero(parameter.grad())
                                                             : !parameter.grad().defined();
@@ -149,55 +150,56 @@ void OptimizerGradients::begin_pass() {
   follow_parameters();
   forget_zeroed();
   for (const Watched& one : watched_) {
-    if (one.arrival->origin == GradientOrigin::kRunning) {
-      one.arrival->origin = GradientOrigin::kFailed;
+    if (one.gradient->origin == GradientOrigin::kRunning) {
+      one.gradient->origin = GradientOrigin::kFailed;
     }
   }
 }
 
 void OptimizerGradients::end_pass(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced) {
   for (const Watched& one : watched_) {
-    Arrival& arrival = *one.arrival;
-    const GradientOrigin origin = arrival.origin;
+    Gradient& gradient = *one.gradient;
+    const GradientOrigin origin = gradient.origin;
     if (origin == GradientOrigin::kReduced || origin == GradientOrigin::kFailed) continue;
-    // What is not scaled stays so.
+    // The gradient lacks the loss scale, and reducing it does not change that.
     if (origin == GradientOrigin::kPlain && world_.scales_losses) continue;
     const bool is_mean =
         world_.is_alone ||
-        std::any_of(arrival.models.begin(), arrival.models.end(), [&](const auto& model) {
+        std::any_of(gradient.models.begin(), gradient.models.end(), [&](const auto& model) {
           return std::find(reduced.begin(), reduced.end(), model.lock()) != reduced.end();
         });
     if (is_mean) {
-      arrival.origin = GradientOrigin::kReduced;
+      gradient.origin = GradientOrigin::kReduced;
     } else if (origin == GradientOrigin::kRunning) {
-      arrival.origin = GradientOrigin::kOwn;
+      gradient.origin = GradientOrigin::kOwn;
     }
   }
 }
 
 void OptimizerGradients::zeroed() {
   follow_parameters();
-  for (const Watched& one : watched_) one.arrival->origin = GradientOrigin::kReduced;
+  for (const Watched& one : watched_) one.gradient->origin = GradientOrigin::kReduced;
 }
 
 bool OptimizerGradients::are_reduced() const {
   return std::all_of(watched_.begin(), watched_.end(), [](const Watched& one) {
-    return one.arrival->origin == GradientOrigin::kReduced;
+    return one.gradient->origin == GradientOrigin::kReduced;
   });
 }
 
 void OptimizerGradients::expect_ready(bool forced) {
   if (!world_.is_alone && (!has_stepped_ || has_loose_gradients())) {
-    find_models();  // All that the program prepares is known now.
+    // By its first step, the program has prepared all its models.
+    find_models();
     look_for_loose_parameters();
   }
   has_stepped_ = true;
   if (are_reduced()) return;
   forget_zeroed();
   for (const Watched& one : watched_) {
-    const GradientOrigin origin = one.arrival->origin;
-    const Arrival& arrival = *one.arrival;
-    if (origin == GradientOrigin::kPlain && (!arrival.is_loose() || world_.scales_losses)) {
+    const GradientOrigin origin = one.gradient->origin;
+    const Gradient& gradient = *one.gradient;
+    if (origin == GradientOrigin::kPlain && (!gradient.is_loose() || world_.scales_losses)) {
       throw std::logic_error(
           std::string("step() would use gradients of loss.backward(), which ") +
           (world_.scales_losses ? "does not scale the loss, as mixed_precision fp16 has it"
@@ -210,8 +212,8 @@ void OptimizerGradients::expect_ready(bool forced) {
           "step() would use gradients of a backward pass that has failed: call zero_grad() and "
           "make the pass again, or leave this step out");
     }
-    if (forced && origin == GradientOrigin::kOwn && !arrival.is_loose() &&
-        !arrival.keeps_gradients_local()) {
+    if (forced && origin == GradientOrigin::kOwn && !gradient.is_loose() &&
+        !gradient.keeps_gradients_local()) {
       throw std::logic_error(
           "step() would use gradients that are this process's own, because this batch was not to "
           "end a window of accumulate(): call set_sync_gradients(true) before backward(), which "
@@ -222,7 +224,7 @@ void OptimizerGradients::expect_ready(bool forced) {
 
 bool OptimizerGradients::has_loose_gradients() const {
   return std::any_of(watched_.begin(), watched_.end(), [](const Watched& one) {
-    return one.arrival->origin == GradientOrigin::kOwn && one.arrival->is_loose();
+    return one.gradient->origin == GradientOrigin::kOwn && one.gradient->is_loose();
   });
 }
 
@@ -235,7 +237,7 @@ void OptimizerGradients::look_for_loose_parameters() {
                                      std::size_t group, std::size_t index) {
     if (!parameter.requires_grad() || place >= watched_.size()) return;
     ++trained;
-    if (!watched_[place].arrival->is_loose() || ++loose > 1) return;
+    if (!watched_[place].gradient->is_loose() || ++loose > 1) return;
     first << "parameter " << index << " of group " << group << ", of shape " << parameter.sizes();
     if (!parameter.name().empty()) first << ", '" << parameter.name() << "'";
   });
@@ -263,20 +265,20 @@ void OptimizerGradients::look_for_loose_parameters() {
             << std::flush;
 }
 
-BackwardPassScope::BackwardPassScope(std::shared_ptr<GradientRegistry> passes,
+BackwardPassScope::BackwardPassScope(std::shared_ptr<GradientRegistry> registry,
                                      GradientOrigin arriving)
-    : passes_(std::move(passes)) {
-  std::erase_if(passes_->optimizers, [](const auto& optimizer) { return optimizer.expired(); });
+    : registry_(std::move(registry)) {
+  std::erase_if(registry_->optimizers, [](const auto& optimizer) { return optimizer.expired(); });
   if (arriving == GradientOrigin::kRunning) {
-    for (const auto& optimizer : passes_->optimizers) optimizer.lock()->begin_pass();
+    for (const auto& optimizer : registry_->optimizers) optimizer.lock()->begin_pass();
   }
-  passes_->arriving = arriving;
+  registry_->arriving = arriving;
 }
 
-BackwardPassScope::~BackwardPassScope() { passes_->arriving = GradientOrigin::kPlain; }
+BackwardPassScope::~BackwardPassScope() { registry_->arriving = GradientOrigin::kPlain; }
 
 void BackwardPassScope::end(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced) {
-  for (const auto& living : passes_->optimizers) {
+  for (const auto& living : registry_->optimizers) {
     if (const auto optimizer = living.lock()) optimizer->end_pass(reduced);
   }
 }

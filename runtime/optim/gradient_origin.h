@@ -1,5 +1,12 @@
-// How gradients came to the parameters of prepared optimizers, so that no step is made on gradients
-// that one process has alone, or that lack the scale of fp16.
+// Where the gradients of prepared optimizers came from.
+//
+// A program that calls loss.backward() instead of accelerator.backward(loss) trains one model per
+// process, without an error: nothing reduces the gradients. In fp16 it also mixes gradients with
+// and without the loss scale. So each parameter of a prepared optimizer has a hook in LibTorch's
+// autograd graph, behind the node that accumulates its gradient. The hook marks the gradient with
+// the origin that counts at that moment: the scope of a pass of Accelerator::backward() sets it,
+// and outside of any pass it is kPlain. Optimizer::step() then throws for an origin that it must
+// not step on. No collective is needed, and the hook costs one atomic load and store.
 #pragma once
 
 #include <atomic>
@@ -19,20 +26,28 @@ class Optimizer;
 
 namespace accel {
 
+// Ordered from harmless to harmful. A parameter keeps the most harmful origin of all gradients that
+// were added up in it.
 enum class GradientOrigin : std::uint8_t {
-  kReduced,  // There is none, or it is the mean over all processes.
-  kOwn,      // Accelerator::backward() has left this process's own, as it was told to.
-  kRunning,  // It came in a pass of Accelerator::backward() that has not ended.
-  kFailed,   // It came in one that has thrown.
-  kPlain,    // It came by loss.backward().
+  // There is no gradient, or it is the mean over all processes.
+  kReduced,
+  // Accelerator::backward() has left this process's own gradient, as accumulate() or no_sync()
+  // says.
+  kOwn,
+  // It came in a pass of Accelerator::backward() that has not ended.
+  kRunning,
+  // It came in a pass that has thrown.
+  kFailed,
+  // It came from loss.backward().
+  kPlain,
 };
 
 class OptimizerGradients;
 
-// What the optimizers of a process have in common. Gradients arrive in the threads of LibTorch's
-// engine; all else is done in one thread.
+// What all optimizers of a process share. Gradients arrive in the threads of LibTorch's autograd
+// engine; everything else happens in one thread.
 struct GradientRegistry {
-  // What the gradients that arrive now are marked with.
+  // The origin of gradients that arrive now.
   std::atomic<GradientOrigin> arriving = GradientOrigin::kPlain;
   std::vector<std::weak_ptr<OptimizerGradients>> optimizers = {};
 };
@@ -41,51 +56,58 @@ struct GradientRegistry {
 class OptimizerGradients {
  public:
   struct World {
-    bool is_alone = true;  // There is one process.
+    // There is one process.
+    bool is_alone = true;
     bool is_main = true;
-    bool scales_losses = false;  // fp16.
-    // The models whose gradients are reduced, where it is not alone.
+    // mixed_precision is fp16.
+    bool scales_losses = false;
+    // Returns the models whose gradients are reduced. Not called if is_alone.
     std::function<std::vector<std::shared_ptr<ParallelStrategy>>()> models = {};
   };
   OptimizerGradients(const std::shared_ptr<torch::optim::Optimizer>& optimizer,
-                     std::shared_ptr<GradientRegistry> passes, World world);
+                     std::shared_ptr<GradientRegistry> registry, World world);
   ~OptimizerGradients();
   OptimizerGradients(const OptimizerGradients&) = delete;
   OptimizerGradients& operator=(const OptimizerGradients&) = delete;
 
-  // Before a pass of Accelerator::backward(), and after one that has reduced these models.
+  // Called before a pass of Accelerator::backward(), and after a pass that has reduced `reduced`.
   void begin_pass();
   void end_pass(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced);
 
-  // The optimizer has zeroed its gradients.
+  // Called after the optimizer has zeroed its gradients.
   void zeroed();
 
-  // Whether all gradients are the same on every process.
+  // Returns whether all gradients are the same on every process.
   bool are_reduced() const;
 
-  // Before a step. Throws std::logic_error, with what to do instead, if it would be made on
-  // gradients of loss.backward() or of a pass that has failed; or if set_sync_gradients() asks for
-  // it (`forced`) on gradients that accumulate() has left on this process. The first time it says
-  // on standard error which parameters are in no model that is reduced; in fp16 it throws if others
-  // of the optimizer's are, because overflows would part the processes.
+  // Called before a step. Throws std::logic_error, which says what to do instead, if the step would
+  // use gradients of loss.backward() or of a pass that has failed; or if set_sync_gradients() asks
+  // for the step (`forced`) and accumulate() has left gradients on this process.
+  //
+  // The first call logs to standard error which parameters are in no model that is reduced. In fp16
+  // it throws if only some of the optimizer's parameters are in none, because an overflow there
+  // would skip the step of one process alone.
   void expect_ready(bool forced);
 
  private:
-  // Shared with the hook in the graph, which may outlive this.
-  struct Arrival {
-    std::shared_ptr<GradientRegistry> passes;
+  // The gradient of one parameter. The hook in the graph shares it and may outlive this object.
+  struct Gradient {
+    std::shared_ptr<GradientRegistry> registry;
     std::atomic<GradientOrigin> origin = GradientOrigin::kReduced;
-    // Those that have the parameter, of the models that are reduced.
+    // The models that are reduced and have the parameter.
     std::vector<std::weak_ptr<ParallelStrategy>> models;
     bool scales_losses = false;
 
+    // Called when a gradient arrives.
     void mark();
-    bool is_loose() const;  // It is in none of them.
+    // Returns whether no model has the parameter.
+    bool is_loose() const;
     bool keeps_gradients_local() const;
   };
   struct Watched {
-    std::shared_ptr<Arrival> arrival = {};
-    std::shared_ptr<torch::autograd::Node> accumulator = {};  // Null where nothing can arrive.
+    std::shared_ptr<Gradient> gradient = {};
+    // The node that accumulates the gradient. Null if no gradient can arrive.
+    std::shared_ptr<torch::autograd::Node> accumulator = {};
     std::uintptr_t hook = 0;
   };
 
@@ -95,30 +117,32 @@ class OptimizerGradients {
   bool has_loose_gradients() const;
   void look_for_loose_parameters();
 
-  // The nodes refer to the parameters, not to the optimizer.
+  // Weak, because the hooks must not keep the optimizer alive.
   const std::weak_ptr<torch::optim::Optimizer> optimizer_;
-  const std::shared_ptr<GradientRegistry> passes_;
+  const std::shared_ptr<GradientRegistry> registry_;
   const World world_;
-  std::vector<Watched> watched_;  // As the optimizer lists its parameters.
+  // In the order in which the optimizer lists its parameters.
+  std::vector<Watched> watched_;
   std::vector<const ParallelStrategy*> known_models_;
   bool has_stepped_ = false;
 };
 
-// A pass of Accelerator::backward(): what arrives while it lives is no gradient of loss.backward().
+// A pass of Accelerator::backward(). While it lives, gradients that arrive are not taken for those
+// of loss.backward().
 class BackwardPassScope {
  public:
-  // `arriving` is kRunning, or kReduced for a pass that changes no gradient.
-  explicit BackwardPassScope(std::shared_ptr<GradientRegistry> passes,
+  // `arriving` is kRunning, or kReduced for a pass that leaves this process's gradients unchanged.
+  explicit BackwardPassScope(std::shared_ptr<GradientRegistry> registry,
                              GradientOrigin arriving = GradientOrigin::kRunning);
   ~BackwardPassScope();
   BackwardPassScope(const BackwardPassScope&) = delete;
   BackwardPassScope& operator=(const BackwardPassScope&) = delete;
 
-  // It has succeeded, and the gradients of these models are reduced.
+  // Called if the pass has succeeded and has reduced the gradients of these models.
   void end(const std::vector<std::shared_ptr<ParallelStrategy>>& reduced);
 
  private:
-  const std::shared_ptr<GradientRegistry> passes_;
+  const std::shared_ptr<GradientRegistry> registry_;
 };
 
 }  // namespace accel

@@ -1,4 +1,4 @@
-// What the sources of this folder include of LibTorch.
+// The headers of LibTorch that the sources of this folder include.
 #pragma once
 
 #include <torch/csrc/autograd/function.h>
