@@ -42,7 +42,7 @@ TEST(LrScheduleTest, AWarmUpMayBeEmptyOrAllThereIs) {
   EXPECT_THROW(cosine_schedule(-1, 4), std::invalid_argument);
 }
 
-// What torch's OneCycleLR gives for max_lr 1, 10 steps, linear, all else as it is.
+// The numbers are those of torch's OneCycleLR with max_lr 1, 10 steps, linear, and defaults.
 TEST(LrScheduleTest, OneCycleMovesTheMomentumAgainstTheRate) {
   const LrSchedule schedule =
       one_cycle_schedule({.max_lr = 1, .total_steps = 10, .anneal = Anneal::kLinear});

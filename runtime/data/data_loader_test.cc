@@ -1,5 +1,5 @@
-// Loaders sharded for every process of a small world, in one process; and dispatching ones in real
-// ones.
+// Sharded loaders: those of all processes of a small world, side by side in one process; and
+// dispatching ones, in real processes.
 #include "accel/data_loader.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ struct Shape {
   bool split, even;
 };
 
-// The loaders of all processes of a world, in lock-step.
+// The loaders of all processes of a world. They make each step together.
 template <typename Loader>
 class World {
  public:
@@ -53,7 +53,8 @@ class World {
     for (Loader& loader : loaders_) loader.load_state_dict(state);
   }
 
-  // One epoch, left after `stop` steps: the samples without repeated ones, and the state then.
+  // Reads an epoch and leaves it after `stop` steps. Returns the samples without repeated ones, and
+  // the state at that moment.
   std::pair<Values, LoaderState> pass(std::size_t stop = 1000) {
     std::vector<Iterator> loops;
     for (Loader& loader : loaders_) loops.push_back(loader.begin());
@@ -93,8 +94,9 @@ std::vector<Shape> shapes() {
   return all;
 }
 
-// Stops in an epoch at each step, in each world, and goes on in another one: together that is the
-// epoch's order, each sample once, and the next epoch is whole.
+// Stops an epoch at each step, in a world of each shape, and resumes in a world of another shape.
+// Expects that both together have read each sample once, in the order of the epoch, and that the
+// next epoch is whole.
 template <typename Make>
 void expect_exact_resume(std::size_t length, Make&& make) {
   using Loader = decltype(make(1));
@@ -107,7 +109,7 @@ void expect_exact_resume(std::size_t length, Make&& make) {
       World<Loader> before(all[i], make);
       auto [seen, state] = before.pass(stop);
       EXPECT_EQ(state.samples, seen.size());
-      // With strides that meet each pair of shapes at some step.
+      // The shape to resume in varies with the step, so that all pairs of shapes occur.
       World<Loader> after(all[(i + 5 * stop) % all.size()], make);
       after.load(state);
       for (std::int64_t value : after.pass().first) seen.push_back(value);
@@ -201,7 +203,8 @@ TEST(SkipTest, OfMoreBatchesThanThereAreLeavesNone) {
   EXPECT_EQ(map.size() + stream.size(), 0u);
 }
 
-// Torch's own kind of endless stream, of uncollated examples, ended by its sampler.
+// A StreamDataset of torch without an end, whose batches are vectors of examples. Its sampler ends
+// an epoch.
 struct Endless : torch::data::datasets::StreamDataset<Endless> {
   std::vector<torch::data::Example<>> get_batch(std::size_t size) override {
     std::vector<torch::data::Example<>> batch;
@@ -257,7 +260,7 @@ TEST(DispatchTest, RefusesBatchesThatAreNoTensors) {
   EXPECT_THROW(loader.sharded(context), std::invalid_argument);
 }
 
-// Gathers what is left of an epoch; leaves every loop after `stop` steps.
+// Gathers the rest of an epoch, or `stop` steps of it.
 template <typename Loader>
 Values gathered(Accelerator& accelerator, Loader& loader, std::size_t stop = 1000) {
   Values all;
@@ -269,7 +272,7 @@ Values gathered(Accelerator& accelerator, Loader& loader, std::size_t stop = 100
   return all;
 }
 
-// All of `loader` after `skip` steps of at most `step` samples is gathered once, in order.
+// Expects that each sample after `skip` steps of at most `step` samples is gathered once, in order.
 template <typename Loader>
 void expect_gathered_once(Accelerator& accelerator, const Loader& plain, std::size_t length,
                           std::size_t skip, std::size_t step) {
@@ -317,7 +320,7 @@ TEST(DispatchTest, OneReaderExactResumeAndEarlyExit) {
         gathered(accelerator, loader, 1);
         const std::size_t seen = 2 * static_cast<std::size_t>(accelerator.num_processes());
         EXPECT_EQ(loader.state_dict(), (LoaderState{.epoch = 1, .seed = 11, .samples = seen}));
-        // As saved by any number of processes.
+        // A state that any number of processes may have saved.
         loader.load_state_dict({.epoch = 0, .seed = 11, .samples = 9});
         EXPECT_EQ(gathered(accelerator, loader), Values(whole.begin() + 9, whole.end()));
       }
@@ -361,7 +364,8 @@ struct Uncopyable : MapNumbers {
   std::unique_ptr<int> own;
 };
 
-// An epoch that rank 0 cannot even open; the ranks are in step afterwards.
+// Expects an error on all ranks, because rank 0 cannot open the epoch, and that a collective works
+// afterwards.
 template <typename Error, typename Loader>
 void expect_unreadable(Accelerator& accelerator, Loader loader) {
   if (accelerator.is_main_process()) {

@@ -1,5 +1,6 @@
-// With a device of LibTorch's own kind for outsiders ("PrivateUse1") that works at once, in host
-// memory, and notes in which stream it was asked to do what.
+// Copies to a fake device, without a GPU. LibTorch reserves the device type PrivateUse1 for devices
+// that it does not know. The fake one registers as such. It works at once, in host memory, and
+// notes what it is asked to do in which stream.
 #include "runtime/data/device_transfer.h"
 
 #include <ATen/EmptyTensor.h>
@@ -59,7 +60,7 @@ struct FakeStreams final : c10::impl::DeviceGuardImplInterface {
   }
   void record(void** event, const c10::Stream& stream, c10::DeviceIndex,
               c10::EventFlag) const override {
-    *event = &notes;  // Anything but null.
+    *event = &notes;  // Any pointer but null.
     note("record", stream.id());
   }
   void block(void*, const c10::Stream& stream) const override { note("wait", stream.id()); }
@@ -68,7 +69,7 @@ struct FakeStreams final : c10::impl::DeviceGuardImplInterface {
   }
 };
 
-// Host memory that counts as the device's, or as pinned.
+// Host memory that LibTorch takes for the device's memory, or for pinned memory.
 struct FakeMemory final : at::HostAllocator {
   explicit FakeMemory(c10::Device device) : device_(device) {}
   at::DataPtr allocate(std::size_t size) override {
@@ -133,7 +134,7 @@ class DeviceTransferTest : public ::testing::Test {
   void SetUp() override { notes.clear(); }
 };
 
-// A batch of the user's own, which says what it holds.
+// A program's own type of batch, with a map_tensors().
 struct Pair {
   at::Tensor left, right;
   int number = 0;
@@ -178,7 +179,7 @@ TEST_F(DeviceTransferTest, OnTheCpuATensorStaysTheSame) {
   EXPECT_THAT(notes, ElementsAre());
 }
 
-// Of a loader that is not prepared, or whose batches shall not be moved.
+// The transfer of a loader that is not prepared, or without device placement.
 TEST_F(DeviceTransferTest, WithoutADeviceATensorStaysWhereItIs) {
   const DeviceTransfer transfer(std::nullopt, /*pin_memory=*/true, /*non_blocking=*/true);
   const at::Tensor there = numbers(5).to(kDevice), here = numbers(5);
@@ -194,7 +195,7 @@ TEST_F(DeviceTransferTest, WithoutADeviceATensorStaysWhereItIs) {
   EXPECT_THAT(notes, ElementsAre("use in the current stream"));
 }
 
-// As for a batch that is scattered: what it is made of may be the host's or the device's.
+// The batches that rank 0 scatters may come from the host or from the device.
 TEST_F(DeviceTransferTest, WorkBesideTheComputationWaitsForWhatItUses) {
   const DeviceTransfer transfer(kDevice, /*pin_memory=*/false, /*non_blocking=*/true);
   at::Tensor batch = numbers(5);
@@ -270,7 +271,7 @@ TEST_F(DeviceTransferTest, ALoaderThatIsNotPreparedMovesNothing) {
   for (const at::Tensor& batch : loader) EXPECT_EQ(batch.device(), kDevice);
 }
 
-// The copy of batch k + 1 is begun before batch k is processed, and waited for after that.
+// The copy of batch k + 1 begins before batch k is processed, and is waited for afterwards.
 TEST_F(DeviceTransferTest, ALoaderIsOneBatchAhead) {
   for (const std::size_t workers : {0, 2}) {
     notes.clear();

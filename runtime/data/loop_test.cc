@@ -1,4 +1,4 @@
-// How loops over loaders begin and end, which one counts, and what they leave behind.
+// How loops over loaders begin and end, which of several loops decides, and what a loop leaves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ TEST(LoopTest, OneAtATime) {
   EXPECT_EQ(all_of(loader), range(0, 6));
 }
 
-// They have one sampler and one dataset, which two loops would take the samples of each other from.
+// The loaders share one sampler and one dataset, so two loops would take samples from each other.
 TEST(LoopTest, OneAtATimeOverAllThatArePreparedFromALoader) {
   auto plain = make_data_loader(StreamNumbers(6), with_workers(0));
   auto first = plain.sharded({.prepared = true, .seed = 1});
@@ -93,7 +93,7 @@ TEST(AnyLoaderTest, CanBePrepared) {
   });
 }
 
-// A gathered number of rows is cut by the loop that is running, and by no other.
+// gather_for_metrics() cuts rows by the step of the innermost loop that runs.
 TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
   on_ranks(2, [] {
     Accelerator accelerator;
@@ -114,7 +114,7 @@ TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
     }
     EXPECT_THAT(in_train, ElementsAre(4, 1));
     for ([[maybe_unused]] auto& batch : train) {
-      if (train.end_of_dataloader()) break;  // With one real sample in the step.
+      if (train.end_of_dataloader()) break;  // The step has one real sample.
     }
     EXPECT_EQ(rows(), 4);
     auto it = train.begin();
@@ -123,7 +123,7 @@ TEST(LoopTest, TheInnermostRunningOneCountsForMetrics) {
   });
 }
 
-// Padding is not repetition: of batches that differ in size no process may cut what another keeps.
+// Padding is not repetition: if batches differ in size, no process may cut rows that another keeps.
 TEST(LoopTest, PaddedBatchesOfSeveralSizesAreCutOnNoProcess) {
   on_ranks(2, [] {
     for (const bool even : {true, false}) {
@@ -144,7 +144,7 @@ TEST(LoopTest, PaddedBatchesOfSeveralSizesAreCutOnNoProcess) {
   });
 }
 
-// As of a script that takes a batch of other data every few steps.
+// A program may take a batch of other data every few steps, from an iterator that it keeps.
 TEST(LoopTest, AnIteratorThatIsKeptCountsForItsOwnStepsOnly) {
   on_ranks(2, [] {
     Accelerator accelerator;
@@ -167,7 +167,7 @@ TEST(LoopTest, AnIteratorThatIsKeptCountsForItsOwnStepsOnly) {
   });
 }
 
-// As of a run that is told to end: it leaves the loop, saves, and another one goes on.
+// A run that is told to end leaves the loop and saves; another run resumes.
 TEST(LoopTest, WhatWasLeftOfAnEpochComesAfterAResume) {
   const auto make = [](std::size_t fails_at) {
     MapNumbers map(10);
@@ -192,7 +192,8 @@ TEST(LoopTest, WhatWasLeftOfAnEpochComesAfterAResume) {
   EXPECT_EQ(loader.state_dict(), (LoaderState{.epoch = 2, .seed = 3, .samples = 0}));
 }
 
-// A collective in the body of the first step, for which nobody may wait for the second one's end.
+// Runs a collective in the body of the first step. It would hang if a process waited there for the
+// end of the loop.
 template <typename Loader>
 void expect_no_wait_for_the_end(Accelerator& accelerator, Loader loader) {
   for ([[maybe_unused]] const int epoch : {0, 1}) {
@@ -239,7 +240,7 @@ TEST(LoopTest, AProcessWithoutASliceOfTheLastBatchEndsAtOnce) {
   });
 }
 
-// Has nothing to give at every second call.
+// Returns an empty batch at every second call.
 struct Filtered : StreamNumbers {
   Filtered() : StreamNumbers(5, 2) {}
   std::optional<torch::Tensor> get_batch(std::size_t size) override {

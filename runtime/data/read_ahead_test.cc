@@ -12,7 +12,7 @@ namespace {
 
 using Numbers = ReadAhead<int, int>;
 
-// 0, 1, ... size - 1.
+// Returns the jobs 0, 1, ... size - 1.
 Numbers::JobSource up_to(int size) {
   return [size, at = 0]() mutable -> std::optional<int> {
     return at < size ? std::optional(at++) : std::nullopt;
@@ -29,7 +29,7 @@ TEST(ReadAheadTest, ResultsComeInTheOrderOfTheirJobs) {
       Numbers numbers(up_to(300),
                       times(threads,
                             [](int job) {
-                              // Some take longer, so that later ones overtake them.
+                              // Some jobs take longer, so that later ones overtake them.
                               for (int i = 0; i < job % 7; ++i) std::this_thread::yield();
                               return 3 * job;
                             }),

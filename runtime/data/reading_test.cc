@@ -1,5 +1,4 @@
-// Who reads the batches, how far ahead, and what becomes of failures: in the loop's own thread and
-// in worker threads.
+// Which threads read the batches, how far ahead they read, and where their failures are thrown.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +18,7 @@ using ::testing::ElementsAre;
 using torch::data::DataLoaderOptions;
 using torch::data::samplers::SequentialSampler;
 
-// This process's threads that are not among `others`.
+// Returns the threads of this process that are not among `others`.
 std::set<std::string> threads(const std::set<std::string>& others = {}) {
   std::set<std::string> found;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -42,7 +41,7 @@ TEST(WorkersTest, TheOrderIsTheSamplers) {
   }
 }
 
-// Notes who reads it.
+// Collects the threads that read a dataset.
 struct Readers {
   void note() {
     const std::lock_guard lock(*mutex);
@@ -95,7 +94,7 @@ TEST(WorkersTest, ReadAsFarAheadAsTheyMayAndThePositionCountsWhatIsHandedOut) {
   std::size_t step = 0;
   for ([[maybe_unused]] const torch::Tensor& batch : loader) {
     EXPECT_EQ(loader.state_dict().samples, 2 * ++step);
-    // The batch at hand, the one that the loop has ahead, and five.
+    // The current batch, the one that the loop reads ahead, and max_jobs.
     const std::size_t most = 2 * (step + 1 + 5);
     while (*dataset.read < most) std::this_thread::yield();
     EXPECT_EQ(*dataset.read, most);
@@ -105,7 +104,7 @@ TEST(WorkersTest, ReadAsFarAheadAsTheyMayAndThePositionCountsWhatIsHandedOut) {
 
 TEST(WorkersTest, EndWithTheLoopHoweverItIsLeft) {
   const std::set<std::string> before = threads();
-  // The kernel lists a thread a moment longer than it takes to join it.
+  // The kernel lists a thread for a moment after it was joined.
   const auto await_their_end = [&] {
     while (!threads(before).empty()) std::this_thread::yield();
   };
@@ -127,7 +126,7 @@ TEST(WorkersTest, EndWithTheLoopHoweverItIsLeft) {
   await_their_end();
   auto it = map.begin();
   while (it != map.end()) ++it;
-  await_their_end();  // Although the iterator lives.
+  await_their_end();  // The threads end although the iterator lives.
   EXPECT_EQ(all_of(stream), range(100, 1100));
 }
 
@@ -180,7 +179,7 @@ TEST(FailureTest, OfASampler) {
   EXPECT_THROW(there.begin(), std::domain_error) << "the sampler is drawn first";
 }
 
-// All but its first sample come once they are released.
+// Reading any sample but the first blocks until `released`.
 struct Late : MapNumbers {
   Late() : MapNumbers(2) {}
   torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
@@ -192,7 +191,8 @@ struct Late : MapNumbers {
 
 TEST(FailureTest, ABatchThatTakesTooLong) {
   Late dataset;
-  // No job is drawn before the result in front of it is taken: nobody waits in vain for the latch.
+  // With max_jobs(1), no job is taken before the result in front of it is. So begin() returns
+  // before the latch is released.
   auto loader = make_data_loader<SequentialSampler>(
       dataset, DataLoaderOptions(1).workers(1).max_jobs(1).timeout(std::chrono::seconds(1)));
   auto it = loader.begin();
@@ -213,7 +213,7 @@ TEST(FailureTest, WorkersNeedACopyOfTheDataset) {
   EXPECT_THROW(there.begin(), std::invalid_argument);
 }
 
-// A sample and a random number.
+// Returns the samples, each with a random number below 1 added.
 torch::Tensor with_noise(const torch::Tensor& numbers) {
   return numbers.to(torch::kDouble) +
          torch::rand(numbers.sizes(), transform_generator(), torch::kDouble);
@@ -224,7 +224,7 @@ struct NoisyMap : MapNumbers {
     return with_noise(MapNumbers::get_batch(indices));
   }
 };
-// Reads one sample at a time, so that its numbers do not depend on how it is asked.
+// Reads one sample at a time, so that its random numbers do not depend on the size of requests.
 struct NoisyStream : StreamNumbers {
   NoisyStream() : StreamNumbers(22, 1) {}
   std::optional<torch::Tensor> get_batch(std::size_t size) override {
@@ -233,7 +233,7 @@ struct NoisyStream : StreamNumbers {
   }
 };
 
-// One epoch after `state`, as numbers without their digits before the point.
+// Returns the random numbers of the epoch that `state` continues: the fractions of its samples.
 template <typename Dataset>
 std::vector<double> noise(Dataset dataset, std::size_t workers, const LoaderState& state,
                           std::size_t batch_size = 2) {
@@ -273,7 +273,7 @@ void expect_repeatable_noise() {
 TEST(TransformTest, RandomOnesAreRepeatable) {
   expect_repeatable_noise<NoisyMap>();
   expect_repeatable_noise<NoisyStream>();
-  // A stream's do not even depend on the batches.
+  // Those of a stream do not depend on the batch size either.
   const LoaderState state{.epoch = 3, .seed = 5, .samples = 0};
   EXPECT_EQ(noise(NoisyStream(), 1, state, 5), noise(NoisyStream(), 0, state, 2));
 }
@@ -288,7 +288,7 @@ TEST(TransformTest, OutsideOfPreparedLoadersTheyDrawFromTheProcess) {
   EXPECT_EQ((*loader.begin()).item<double>(), expected);
 }
 
-// As a script does that was written for loaders which do not know where they were.
+// Programs that were written for loaders without a state skip what they have seen.
 TEST(SkipTest, OfAnEpochThatGoesOnPassesOverNothingMore) {
   const auto expect_rest = [](auto loader, std::int64_t epoch) {
     loader.load_state_dict({.epoch = 1, .seed = 3, .samples = 6});
@@ -299,7 +299,7 @@ TEST(SkipTest, OfAnEpochThatGoesOnPassesOverNothingMore) {
   };
   const LoaderContext context{.prepared = true, .seed = 3};
   expect_rest(make_data_loader<SequentialSampler>(MapNumbers(10), 2).sharded(context), 0);
-  // Whose numbers say the epoch as well.
+  // The numbers of this stream contain the epoch.
   expect_rest(make_data_loader(StreamNumbers(10), 2).sharded(context), 100);
 }
 

@@ -1,4 +1,4 @@
-// Datasets of numbers, and all of LibTorch that tests of what reads them include.
+// Datasets of numbers. Includes all of LibTorch that tests of data loaders need.
 #pragma once
 
 #include <torch/data.h>
@@ -55,7 +55,7 @@ struct NumberStream : torch::data::datasets::StatefulDataset<NumberStream, torch
   bool sized;
 };
 
-// As Numbers; counts what is read, and fails at sample `fails_at`.
+// The same as Numbers, but counts the samples that are read, and fails at sample `fails_at`.
 struct MapNumbers : torch::data::datasets::BatchDataset<MapNumbers, torch::Tensor> {
   explicit MapNumbers(std::size_t size) : count(size) {}
   torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
@@ -70,7 +70,7 @@ struct MapNumbers : torch::data::datasets::BatchDataset<MapNumbers, torch::Tenso
   std::shared_ptr<std::atomic<std::size_t>> read = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
-// A stream of `size` numbers from 100 * epoch on, that gives at most `piece` at once and fails
+// A stream of `size` numbers from 100 * epoch on. It returns at most `piece` at once and fails
 // after `fails_after` of them.
 struct StreamNumbers : torch::data::datasets::StatefulDataset<StreamNumbers, torch::Tensor> {
   explicit StreamNumbers(std::size_t size, std::size_t most = 1000) : count(size), piece(most) {}
@@ -91,7 +91,7 @@ struct StreamNumbers : torch::data::datasets::StatefulDataset<StreamNumbers, tor
   std::size_t count, piece, at = 0, epoch = 0, fails_after = 1'000'000;
 };
 
-// Batches of 1, 2, 3, 1, 2, 3, ... samples.
+// A batch sampler that yields batches of 1, 2, 3, 1, 2, 3, ... samples.
 struct Bags {
   void reset() { at = batches = 0; }
   std::optional<IndexBatch> next() {

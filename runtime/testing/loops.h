@@ -9,7 +9,7 @@
 
 namespace accel {
 
-// What an epoch of `loader` yields.
+// Returns the samples that an epoch of `loader` yields.
 template <typename Loader>
 Values all_of(Loader& loader) {
   Values all;
@@ -25,7 +25,7 @@ inline Values range(std::int64_t begin, std::int64_t end) {
   return numbers;
 }
 
-// Batches of two.
+// Returns options for batches of two.
 inline torch::data::DataLoaderOptions with_workers(std::size_t workers) {
   return torch::data::DataLoaderOptions(2).workers(workers);
 }
