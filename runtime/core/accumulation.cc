@@ -1,3 +1,31 @@
+// The weight of each batch in a window of gradient accumulation.
+//
+// The gradients of a window's batches add up, and then the optimizer steps once. The step should
+// follow the mean over the window, as if its batches were one large batch. So each loss is divided
+// by the number of batches in the window. But that number is not known in time: the loss is divided
+// when its backward pass begins, and a later batch may turn out to be the loader's last one, which
+// ends the window early.
+//
+// begin() therefore assumes that the window will be complete, and divides by num_steps. If the
+// window ends after k < num_steps batches, the last batch is divided by k, and the gradients that
+// have been accumulated are multiplied by num_steps / k first. For num_steps = 4 and a loader that
+// ends at the third batch:
+//
+// clang-format off
+//   batch   sync_gradients()   earlier_scale()   loss_divisor()   accumulated gradient
+//     1         false                1                 4          g1/4
+//     2         false                1                 4          g1/4 + g2/4
+//     3         true                4/3                3          (g1 + g2 + g3) / 3
+// clang-format on
+//
+// So only a short window costs a pass over the gradients. The obvious alternatives are worse:
+// keeping num_steps as the divisor, as Accelerate does (full_window_scaling), gives the batches of
+// a short window a smaller weight, and dividing the sum before the optimizer steps costs a pass
+// over the gradients in every window.
+//
+// The same correction makes set_num_steps() safe inside a window: the window takes the new divisor,
+// and the gradients follow it. A window that set_sync_gradients(true) ends early is not corrected,
+// because the current loss may have been divided already; its batches keep the weight 1/num_steps.
 #include "runtime/core/accumulation.h"
 
 #include <algorithm>
@@ -30,7 +58,7 @@ bool Accumulation::has_begun(const AccumulatedBatch& batch) const {
 void Accumulation::begin(const AccumulatedBatch& batch) {
   if (has_begun(batch)) {
     batch_.models.insert(batch_.models.end(), batch.models.begin(), batch.models.end());
-    earlier_scale_ = 1;  // They have been scaled.
+    earlier_scale_ = 1;  // The call that began this batch has scaled the gradients of all models.
     return;
   }
   batch_ = batch;

@@ -1,4 +1,5 @@
-// When the gradients of several batches, added up, make one optimizer step.
+// Gradient accumulation: decides at which batches the optimizer steps, and how each batch's loss is
+// weighted so that all batches of a step count alike. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -8,56 +9,61 @@
 
 namespace accel {
 
-// What a checkpoint keeps.
+// The part of an Accumulation that a checkpoint keeps.
 struct AccumulationState {
-  std::int64_t step = 0;  // Batches since a loader's end, or in all.
-  int window = 0;         // Batches in the open window; 0: none is open.
-  int num_steps = 1;      // What their losses were divided by.
+  // Batches since the loader's end, or in total without sync_with_dataloader.
+  std::int64_t step = 0;
+  int window = 0;     // Batches whose gradients wait for the next optimizer step.
+  int num_steps = 1;  // The divisor of those batches' losses.
 
   bool operator==(const AccumulationState&) const = default;
 };
 
-// What accumulate() begins.
+// One call of accumulate().
 struct AccumulatedBatch {
-  bool end_of_dataloader = false;  // The last batch of the loader that is being iterated.
-  // Which step of the prepared loaders it comes from; 0: of none.
+  bool end_of_dataloader = false;  // True for the last batch of the innermost loop over a loader.
+  // Identifies the step of a prepared loader that delivered the batch. 0 outside of such loops.
   std::uint64_t loader_step = 0;
-  std::vector<const void*> models = {};  // Those that were named.
+  std::vector<const void*> models = {};  // The models that the call names.
 };
 
-// The batches of one training loop. The count goes on from epoch to epoch unless a loader's end
-// resets it; a loop that is left early leaves its gradients to the next. Not thread-safe.
+// Counts the batches of a training loop. A window is the batches whose gradients make one optimizer
+// step. Unless a loader's end resets it, the count continues from epoch to epoch, and a loop that
+// is left early leaves its open window to the next loop. The ranks decide alike without
+// communication, because they begin the same batches. Not thread-safe.
 class Accumulation {
  public:
   // Throws std::invalid_argument if num_steps < 1.
   explicit Accumulation(const GradientAccumulation& options);
 
-  // A batch begins, unless it is the one that has begun already: models that accumulate one after
-  // the other in one step of a loader share its batch. A model that is named again begins another.
+  // Begins a batch, or joins the current one: models that accumulate one after another in the same
+  // step of a loader share a batch, as the two networks of a GAN do. Begins a new batch if a model
+  // is named again, if the call names no model, and outside of loops over prepared loaders.
   void begin(const AccumulatedBatch& batch);
 
-  // How many have begun.
+  // The number of batches that have begun. Two calls that share a batch count once.
   std::uint64_t batches() const { return batches_; }
-  // Whether the optimizer steps at this batch. True before the first one.
+  // Returns true if the optimizer steps at this batch, and before the first batch.
   bool sync_gradients() const { return sync_; }
-  // Whether a backward pass of this batch reduces over the processes.
+  // Returns true if the backward passes of this batch reduce gradients over the processes.
   bool reduces() const { return sync_ || options_.sync_each_batch; }
-  // Whether it steps only because set_sync_gradients() said so.
+  // Returns true if the optimizer steps at this batch only because of set_sync_gradients(true).
   bool is_forced() const { return sync_ && !due_; }
-  // What the loss of this batch is divided by.
+  // The divisor of this batch's loss.
   int loss_divisor() const { return window_ > 0 ? divisor_ : options_.num_steps; }
-  // What the gradients of the window's earlier batches are multiplied by before this batch's are
-  // added, so that all count alike.
+  // The factor for the gradients of the window's earlier batches. Apply it before this batch's
+  // backward pass, so that all batches of the window count alike. 1 if nothing has to change.
   double earlier_scale() const { return earlier_scale_; }
 
   const GradientAccumulation& options() const { return options_; }
-  // From the next batch on. Throws std::invalid_argument if num_steps < 1.
+  // Takes effect at the next batch. Throws std::invalid_argument if num_steps < 1.
   void set_num_steps(int num_steps);
-  // For the running batch, whose weight stays as it is.
+  // Overrides sync_gradients() for the current batch. The batch keeps its weight, because its loss
+  // may have been divided already.
   void set_sync_gradients(bool sync) { sync_ = sync; }
 
-  // Setting it goes on in that window, with the gradients that it has added up; num_steps stays
-  // what it is here. Throws std::invalid_argument if a number is negative.
+  // After set_state(), the open window continues with the gradients that it had accumulated.
+  // num_steps keeps this object's value. Throws std::invalid_argument if a number is negative.
   AccumulationState state() const {
     return {.step = step_, .window = sync_ ? 0 : window_, .num_steps = loss_divisor()};
   }
@@ -68,13 +74,13 @@ class Accumulation {
 
   GradientAccumulation options_;
   std::int64_t step_ = 0;
-  int window_ = 0;  // Batches since the last step, this one included.
+  int window_ = 0;  // Batches since the last optimizer step, including the current one.
   bool sync_ = true;
-  bool due_ = true;  // sync_, before set_sync_gradients().
-  int divisor_ = 1;  // Of the losses of the window, if it has any.
+  bool due_ = true;  // The value of sync_ before set_sync_gradients() changed it.
+  int divisor_ = 1;  // The divisor of the window's losses; meaningless while window_ is 0.
   double earlier_scale_ = 1;
   std::uint64_t batches_ = 0;
-  AccumulatedBatch batch_;  // The running one, with all models that were named in it.
+  AccumulatedBatch batch_;  // The current batch, with the models of all calls that share it.
 };
 
 }  // namespace accel

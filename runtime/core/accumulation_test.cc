@@ -10,7 +10,8 @@
 namespace accel {
 namespace {
 
-// One letter per batch of `epochs` loops of `batches`: S if the optimizer steps, - if not.
+// Returns one letter per batch of `epochs` loops over `batches` batches: S where the optimizer
+// steps, - where it does not.
 std::string steps(Accumulation& rule, int epochs, int batches) {
   std::string out;
   for (int epoch = 0; epoch < epochs; ++epoch) {
@@ -22,7 +23,8 @@ std::string steps(Accumulation& rule, int epochs, int batches) {
   return out;
 }
 
-// What each batch counts for in the steps of one epoch, given the divisors and later scalings.
+// Returns the weight that each batch of one epoch has in its optimizer step: 1 / loss_divisor(),
+// times each later earlier_scale() of its window.
 std::vector<double> weights(const GradientAccumulation& options, int batches) {
   Accumulation rule(options);
   std::vector<double> all, window;
@@ -88,7 +90,7 @@ TEST(AccumulationTest, ReducesWithTheStepOrAlways) {
   EXPECT_TRUE(always.reduces());
 }
 
-// From any batch on, in a short last window too, another one counts as the first one does.
+// From any batch on, also in the short last window, the copy decides as the original does.
 TEST(AccumulationTest, GoesOnFromItsState) {
   for (int saved_at = 0; saved_at < 8; ++saved_at) {
     Accumulation first({.num_steps = 3}), second({.num_steps = 3});
@@ -107,7 +109,7 @@ TEST(AccumulationTest, GoesOnFromItsState) {
   }
 }
 
-// After a whole window the next one is of its own, whatever num_steps the program has now.
+// A state that was saved between windows loads into a program with another num_steps.
 TEST(AccumulationTest, AnotherNumberOfStepsBeginsWithAWindowOfItsOwn) {
   Accumulation first({.num_steps = 4}), second({.num_steps = 3});
   for (int batch = 0; batch < 4; ++batch) first.begin({});
@@ -116,7 +118,7 @@ TEST(AccumulationTest, AnotherNumberOfStepsBeginsWithAWindowOfItsOwn) {
   EXPECT_TRUE(second.sync_gradients());
   second.begin({});
   EXPECT_EQ(second.state(), (AccumulationState{.step = 5, .window = 1, .num_steps = 3}));
-  // The count goes on, so that this one is short, and the mean of its two batches.
+  // The count continues at 4, so this window ends at 6: it is the mean of two batches.
   second.begin({});
   EXPECT_TRUE(second.sync_gradients());
   EXPECT_EQ(second.loss_divisor(), 2);
@@ -136,7 +138,8 @@ TEST(AccumulationTest, StepsAndSyncCanBeSet) {
   EXPECT_THROW(rule.set_num_steps(0), std::invalid_argument);
 }
 
-// The weight of each batch of a window that ends, or does not end, otherwise than was due.
+// Returns the weights of a window's batches where set_sync_gradients(ends[i]) overrides whether
+// batch i ends the window. The second batch is the last one of its loader.
 std::vector<double> changed_window(Accumulation& rule, const std::vector<bool>& ends) {
   std::vector<double> window;
   for (std::size_t batch = 0; batch < ends.size(); ++batch) {

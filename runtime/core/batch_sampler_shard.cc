@@ -1,3 +1,43 @@
+// How N processes share one stream of index batches without communication.
+//
+// In each training step every process takes one batch, and reducing the gradients makes all of them
+// wait for the slowest. So the processes need the same number of batches, or those with one more
+// wait forever. At the same time each sample should be seen once per epoch, and a metric must not
+// count any sample twice.
+//
+// Every process runs the same sampler with the same seed. It can therefore walk the whole stream
+// and pick its part by counting. The others' indices cost a process 8 bytes each to generate and
+// skip; their samples are never read. The obvious alternative, a stride over single samples as in
+// PyTorch's DistributedSampler, would replace the program's batch sampler and tear apart what that
+// has grouped, such as sentences of similar length. So whole batches are dealt out, or each batch
+// is split. Ten samples, batch_size = 4, two processes, even_batches:
+//
+// clang-format off
+//   inner stream    [0 1 2 3]  [4 5 6 7]  [8 9]
+//
+//                   step 0      step 1                   step 0   step 1   step 2
+//   whole batches                            split
+//     process 0     [0 1 2 3]   [8 9 0 1]      process 0  [0 1]    [4 5]    [8 9]
+//     process 1     [4 5 6 7]   [2 3 4 5]      process 1  [2 3]    [6 7]    [0 1]
+//
+//   real_samples        8           2                       4        4        2
+// clang-format on
+//
+// Padding. Whole batches are padded in the last round only, because in every other round each
+// process has a batch, whatever its size. To know the last round, the class reads one inner batch
+// ahead. Padding repeats the epoch's first samples, as Accelerate does. It always comes last in
+// process order: it extends the last real batch, then fills the processes behind it. So
+// gather_for_metrics() drops it by keeping the first real_samples rows.
+//
+// Splitting without even_batches. Nothing is repeated, so the last batch may leave the last
+// processes with nothing. It keeps slices of batch_size / N because Accelerate's batches do. In
+// mid-stream that would be a defect: a process without a slice would take the next batch instead,
+// and be one step ahead of the others from then on, so that the samples which rank 0 saves as seen
+// would not be those that the others have seen. There a short batch is divided among all processes,
+// after it has been joined with its successors until each process gets a sample.
+//
+// Resuming. A resumed epoch's inner stream begins behind the samples that were seen, but padding
+// still repeats the first ones of the epoch. The caller therefore passes those batches as `first`.
 #include "runtime/core/batch_sampler_shard.h"
 
 #include <algorithm>
@@ -21,13 +61,14 @@ IndexBatch flatten(const std::vector<IndexBatch>& batches) {
   return flat;
 }
 
-// Appends samples of `cycle` to `batch`, from position `at` on and over again, until it holds
-// `size`.
+// Appends samples of `cycle` to `batch`, from position `at` on and from the beginning again after
+// its end, until `batch` holds `size` samples. Advances `at`.
 void extend(IndexBatch& batch, std::size_t size, const IndexBatch& cycle, std::size_t& at) {
   while (batch.size() < size) batch.push_back(cycle[at++ % cycle.size()]);
 }
 
-// Of a `batch` for all; std::nullopt where nothing is left of it.
+// Returns rows [begin, begin + count) of `batch`, as far as there are any; nullopt if
+// there are none.
 std::optional<ShardedBatch> slice_of(const IndexBatch& batch, std::size_t begin, std::size_t count,
                                      std::size_t real_samples) {
   if (begin >= batch.size()) return std::nullopt;

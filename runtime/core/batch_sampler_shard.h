@@ -1,5 +1,5 @@
-// Which sample indices each process gets from one stream of batches. Every process walks the same
-// inner stream and picks its own part, so nothing is communicated. No tensor, no thread, no clock.
+// Shards one stream of index batches over the processes. Every process walks the same inner stream
+// and picks its own part by counting, so nothing is communicated. No tensor, no thread, no clock.
 #pragma once
 
 #include <cstddef>
@@ -14,56 +14,68 @@ using IndexBatch = std::vector<std::size_t>;
 struct ShardOptions {
   std::size_t num_processes = 1;
   std::size_t process_index = 0;
-  // Samples per inner batch; std::nullopt when the inner batches differ in size on purpose.
+  // Samples per inner batch. If nullopt, the inner batches differ in size on purpose.
   std::optional<std::size_t> batch_size;
-  // True: each inner batch is divided among the processes. False: whole inner batches are dealt out
-  // in turn.
+  // If true, each inner batch is divided among the processes. If false, whole inner batches go to
+  // the processes in turn.
   bool split_batches = false;
-  // True: every process gets the same number of equally long batches; what is missing at the end
-  // repeats the first samples. False: nothing is repeated, and some processes get less.
+  // If true, every process gets the same number of batches, and the end of the stream is padded
+  // with the first samples of the epoch. If only the last inner batch is short, all batches have
+  // the same size. If false, no sample is repeated, and some processes get less.
   bool even_batches = true;
-  // True: a last round with fewer inner batches than processes is left out. That a short last batch
-  // is left out as well is the inner sampler's part.
+  // If true, a last round with fewer inner batches than processes is dropped. Dropping a short last
+  // batch is up to the inner sampler.
   bool drop_last = false;
 };
 
-// Throws std::invalid_argument with the reason if the options contradict each other.
+// Throws std::invalid_argument with the reason if the options contradict each other: there is no
+// such process, batch_size is 0, or split_batches has no batch_size that divides evenly.
 void check_shard_options(const ShardOptions& options);
 
-// One step of one process.
+// The batch of one process in one step.
 struct ShardedBatch {
   IndexBatch indices;
-  // Samples that all processes hold together in this step without the repeated ones. Concatenated
-  // in process order, the repeated samples are what lies beyond this number.
+  // The number of samples that all processes hold in this step, without the repeated ones. The same
+  // on all processes. If their batches are concatenated in process order, the repeated samples are
+  // those beyond the first real_samples, so that gather_for_metrics() can cut them off.
   std::size_t real_samples = 0;
-  // With the repeated ones; the same for all processes as well, also where their batches differ in
-  // size.
+  // The same number with the repeated ones. The same on all processes, even if their batches
+  // differ in size.
   std::size_t padded_samples = 0;
 };
 
-// Deals out an inner stream of batches:
-//   no split, drop_last   complete rounds of num_processes batches; batch k goes to process k mod N
-//   no split, even        the last round is completed with the stream's first samples, over again
-//   no split, not even    batch k goes to process k mod N, however long it is
-//   split                 process p gets the p-th N-th of each batch. A short batch is first
-//                         completed to batch_size (even). Else (not even) the last one is divided
-//                         as it is, and some processes may get nothing; one in mid-stream is
-//                         divided among all, put together with the next if it has fewer samples
-//                         than there are processes, so that all processes stay at the same step
-// Inner batches may be shorter than batch_size anywhere in the stream: no index is ever lost.
-// Without a batch_size, the last round is completed with whole batches instead of samples.
+// Yields one process's shard of an inner stream of batches:
+//
+// clang-format off
+//   no split, drop_last   Complete rounds of N = num_processes batches: batch k to process k mod N.
+//   no split, even        Batch k goes to process k mod N. The last round is padded with the
+//                         epoch's first samples, repeatedly if they are too few.
+//   no split, not even    Batch k goes to process k mod N. Nothing is padded.
+//   split, even           Process p gets the p-th of N equal slices of each batch. A short batch is
+//                         first padded to batch_size.
+//   split, not even       Slices as above, but nothing is padded. Of a short last batch, slices stay
+//                         batch_size / N long, and the last processes get less or nothing. In
+//                         mid-stream a short batch is divided among all processes, together with
+//                         the next batches if it has fewer samples than there are processes.
+// clang-format on
+//
+// Inner batches may be shorter than batch_size anywhere in the stream: without drop_last, no
+// index is ever lost. Without a batch_size, the last round is padded with whole batches
+// instead of samples. Agrees with Accelerate's BatchSamplerShard except where that one loses
+// samples (docs/decisions/0013).
 //
 // Not thread-safe.
 class BatchSamplerShard {
  public:
-  // The inner stream: the next batch (never empty), or std::nullopt once and for all at the end.
+  // Returns the next inner batch, which is never empty, or nullopt from the end on.
   using Source = std::function<std::optional<IndexBatch>()>;
 
-  // `first`: the batches that went before in the epoch, at most a round, if `inner` begins later.
-  // Throws std::invalid_argument as check_shard_options() does.
+  // `first` are the epoch's first batches, at most a round of them, if `inner` begins later in the
+  // epoch. They are not yielded, but padding repeats them. Throws std::invalid_argument as
+  // check_shard_options() does.
   BatchSamplerShard(const ShardOptions& options, Source inner, std::vector<IndexBatch> first = {});
 
-  // This process's next batch, or std::nullopt at the end.
+  // Returns this process's next batch, or nullopt at the end.
   std::optional<ShardedBatch> next();
 
  private:
@@ -74,14 +86,14 @@ class BatchSamplerShard {
 
   const ShardOptions options_;
   Source inner_;
-  std::optional<IndexBatch>
-      ahead_;  // One batch beyond those handed out, to know which round is the last.
-  std::vector<IndexBatch>
-      first_;  // The first batches of the epoch: a round (or one when splitting), to repeat from.
+  // The next inner batch. Reading one batch ahead tells whether a round is the last one.
+  std::optional<IndexBatch> ahead_;
+  // The epoch's first round (one batch if batches are split), which padding repeats.
+  std::vector<IndexBatch> first_;
 };
 
-// The number of batches that next() yields over an inner stream of `inner_batches` batches, all of
-// batch_size samples except for the last one, which has `last_batch_size`.
+// Returns the number of batches that next() yields over an inner stream of `inner_batches` batches,
+// all of batch_size samples except the last one, which has `last_batch_size`.
 std::size_t shard_length(const ShardOptions& options, std::size_t inner_batches,
                          std::size_t last_batch_size);
 

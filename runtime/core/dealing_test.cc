@@ -1,5 +1,5 @@
-// Rounds of streams and of dispatched batches, over all small worlds: what the processes get
-// together is each sample once and, after that, repetitions.
+// Tests rounds of streams and of dispatched batches over all small worlds: together, the processes
+// get each sample once and then only repetitions.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -11,7 +11,8 @@
 namespace accel {
 namespace {
 
-// Every world of 1 to 4 processes with small batches and streams.
+// Calls body(options, length) for every world of 1 to 4 processes with small batches, and every
+// small number of samples.
 template <typename Body>
 void for_each_world(Body&& body) {
   for (std::size_t n = 1; n <= 4; ++n) {
@@ -36,7 +37,7 @@ void append(IndexBatch& batch, RowRange range, std::size_t from) {
   for (std::size_t row = range.begin; row < range.end; ++row) batch.push_back(from + row);
 }
 
-// The samples of `share`, of the round that begins at sample `from`.
+// Returns the sample numbers of `share`, which belongs to the round that begins at sample `from`.
 IndexBatch samples_of(const RoundShare& share, std::size_t from) {
   IndexBatch batch;
   append(batch, share.own, from);
@@ -55,7 +56,7 @@ BatchSamplerShard::Source batches(const ShardOptions& options, std::size_t lengt
   };
 }
 
-// How many samples of a stream are handed out.
+// Returns how many samples of a stream remain after drop_last.
 std::size_t kept(const ShardOptions& options, std::size_t length) {
   return options.drop_last ? length / round_size(options) * round_size(options) : length;
 }
@@ -89,8 +90,8 @@ TEST(RoundShareTest, TogetherTheProcessesGetEachSampleOnceAndThenRepetitions) {
   });
 }
 
-// A process may get nothing of the last round only, whatever the batches' sizes: else the processes
-// would not be at the same step.
+// Whatever the sizes of the batches, only the last round may leave a process without a sample.
+// Otherwise the processes would not stay at the same step.
 TEST(DispatchRoundsTest, InMidStreamEveryProcessGetsSamples) {
   for (std::size_t n = 1; n <= 5; ++n) {
     for (std::size_t length = 0; length <= 40; ++length) {
@@ -148,7 +149,7 @@ TEST(DispatchRoundsTest, GlobalBatchesDivideAndHoldEachSampleOnce) {
   });
 }
 
-// What a stream that one process reads hands out is what it hands out of batches of indices.
+// Dispatching gives the same rounds for an iterable dataset as for batches of indices.
 TEST(DispatchRoundsTest, StreamsAreDispatchedAlike) {
   for_each_world([](const ShardOptions& options, std::size_t length) {
     DispatchRounds rounds(options, batches(options, length));

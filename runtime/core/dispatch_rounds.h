@@ -1,4 +1,5 @@
-// The batches that one process reads for all, from one stream of batches of indices.
+// Forms global batches for dispatched loaders, where rank 0 reads each batch and sends every
+// process its slice.
 #pragma once
 
 #include <cstddef>
@@ -8,30 +9,32 @@
 
 namespace accel {
 
-// Puts num_processes inner batches (one, when splitting) together to a global batch, which each
-// process will get an equal slice of. The last one may be made of fewer samples: it is left out
-// (drop_last and an incomplete round), or completed with the first samples of the stream to a
-// multiple of num_processes. Where BatchSamplerShard would repeat samples until every batch is
-// full, this divides what there is. Without even_batches, a round in mid-stream that is too short
-// for all processes to get some of it is put together with the batches that follow. Not
-// thread-safe.
+// Joins num_processes inner batches (one if batches are split) into a global batch, of which each
+// process gets an equal slice. A last global batch of fewer inner batches is dropped (drop_last);
+// otherwise, each global batch is padded with the epoch's first samples to a multiple of
+// num_processes. That is less padding than in BatchSamplerShard, which fills every batch: here the
+// samples that are left are divided among all processes. Without even_batches, a round in
+// mid-stream that is too short to give each process a sample is joined with the batches that
+// follow, because all processes must stay at the same step. Not thread-safe.
 class DispatchRounds {
  public:
-  // `first`: the batches that went before in the epoch, at most a round, if `inner` begins later.
-  // Throws std::invalid_argument as check_shard_options() does.
+  // `first` are the epoch's first batches, at most a round of them, if `inner` begins later in the
+  // epoch. They are not yielded, but padding repeats them. Throws std::invalid_argument as
+  // check_shard_options() does.
   DispatchRounds(const ShardOptions& options, BatchSamplerShard::Source inner,
                  std::vector<IndexBatch> first = {});
 
-  // The next global batch, or std::nullopt at the end.
+  // Returns the next global batch, padding included, or nullopt at the end.
   std::optional<ShardedBatch> next();
 
  private:
   const ShardOptions options_;
   const BatchSamplerShard::Source inner_;
-  IndexBatch first_;  // To repeat from.
+  IndexBatch first_;  // The samples of the epoch's first round, which padding repeats.
 };
 
-// The number of batches that each process gets of inner batches as in shard_length().
+// Returns the number of batches that process_index receives, for inner batches
+// as in shard_length().
 std::size_t dispatch_length(const ShardOptions& options, std::size_t inner_batches,
                             std::size_t last_batch_size);
 

@@ -1,7 +1,8 @@
-// Over all worlds of up to 8 processes, batches of up to 9 and up to 100 samples: what the
-// processes get together, without the repeated samples that gather_for_metrics() cuts off, is each
-// sample once and in order; also after skipped steps, and when another world goes on in
-// mid-epoch. With batches of one size, ragged ones, streams, and one reader for all.
+// Tests all worlds of up to 8 processes, batches of up to 9 and epochs of up to 100 samples:
+// without the repeated samples, which gather_for_metrics() cuts off, the processes together get
+// each sample once and in order. The same holds after skipped steps, and when another world resumes
+// the epoch. Covers batches of one size, ragged batches, streams, and loaders that one process
+// reads for all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,8 +17,8 @@
 namespace accel {
 namespace {
 
-// How batches come to be: of one size; of 1, 2, 3, 1, 2, ... samples, with and without a size that
-// they are said to have; or read as a stream. The last two by one process for all.
+// How the samples come. Ragged batches have 1, 2, 3, 1, 2, ... samples; kRaggedSized declares a
+// batch_size nevertheless, kRagged does not. One process reads the dispatched kinds for all.
 enum class Kind { kBatches, kRaggedSized, kRagged, kStream, kDispatchedBatches, kDispatchedStream };
 
 struct World {
@@ -29,7 +30,7 @@ struct World {
   }
   bool stream() const { return kind == Kind::kStream || kind == Kind::kDispatchedStream; }
   bool ragged() const { return kind == Kind::kRagged || kind == Kind::kRaggedSized; }
-  // Inner batches of a round.
+  // The number of inner batches in a round.
   std::size_t batches_of_round() const { return options.split_batches ? 1 : options.num_processes; }
 };
 
@@ -40,8 +41,8 @@ std::ostream& operator<<(std::ostream& out, const World& world) {
              << " drop_last=" << world.options.drop_last;
 }
 
-// The batches of samples [begin, length) in which an inner sampler gives them. Ragged ones are cut
-// where they would be in the whole epoch.
+// Returns the batches in which an inner sampler yields samples [begin, length). Ragged batches end
+// at the same samples as in the whole epoch, wherever `begin` lies.
 std::vector<IndexBatch> batches_of(const World& world, std::size_t begin, std::size_t length) {
   std::vector<IndexBatch> batches;
   std::size_t at = world.ragged() ? 0 : begin;
@@ -61,11 +62,11 @@ std::vector<IndexBatch> batches_of(const World& world, std::size_t begin, std::s
 
 // One step of the whole world.
 struct GlobalStep {
-  std::vector<IndexBatch> shares;  // Of each process; empty for one that gets none.
+  std::vector<IndexBatch> shares;  // By process; empty for a process that gets nothing.
   std::size_t real_samples = 0;
   std::size_t padded_samples = 0;
 
-  // As gather_for_metrics() has it.
+  // Returns the samples that gather_for_metrics() keeps.
   IndexBatch counted() const {
     IndexBatch all;
     for (const IndexBatch& share : shares) all.insert(all.end(), share.begin(), share.end());
@@ -89,7 +90,7 @@ BatchSamplerShard::Source source_of(std::vector<IndexBatch> batches) {
       };
 }
 
-// The first batches of an epoch of which `seen` samples were passed over: at most a round.
+// Returns the first batches, at most a round, of an epoch that is resumed after `seen` samples.
 std::vector<IndexBatch> first_batches(const World& world, std::size_t seen) {
   World whole = world;
   whole.options.drop_last = false;
@@ -121,7 +122,7 @@ std::vector<GlobalStep> shard_steps(World world, std::size_t seen, std::size_t l
   return steps;
 }
 
-// What dispatched `indices` are divided into.
+// Divides a dispatched round among the processes.
 GlobalStep divided(const World& world, const IndexBatch& indices, std::size_t real_samples) {
   GlobalStep step{{}, real_samples, indices.size()};
   ShardOptions options = world.options;
@@ -161,7 +162,7 @@ std::vector<GlobalStep> stream_steps(const World& world, std::size_t seen, std::
   const std::size_t round = round_size(options);
   for (std::size_t from = seen; from < length; from += round) {
     const std::size_t rows = std::min(round, length - from);
-    // The first round is what was read first, also if it was read to be passed over.
+    // The first round is what was read first, even if those samples were skipped.
     const std::size_t first = std::min(round, seen > 0 ? seen : length);
     GlobalStep step{{}, rows, 0};
     if (world.dispatched()) {
@@ -181,14 +182,14 @@ std::vector<GlobalStep> stream_steps(const World& world, std::size_t seen, std::
   return steps;
 }
 
-// An epoch of `length` samples of which `seen` were passed over.
+// Returns the steps of an epoch of `length` samples after `seen` of them have been skipped.
 std::vector<GlobalStep> steps_of(const World& world, std::size_t seen, std::size_t length) {
   if (world.stream()) return stream_steps(world, seen, length);
   return world.dispatched() ? dispatch_steps(world, seen, length)
                             : shard_steps(world, seen, length);
 }
 
-// Samples of an epoch that are not dropped, if it goes on after `seen`.
+// Returns the end of the samples that drop_last keeps, if the epoch resumes after `seen` samples.
 std::size_t kept(const World& world, std::size_t seen, std::size_t length) {
   const ShardOptions& options = world.options;
   if (!options.drop_last) return length;
@@ -196,7 +197,7 @@ std::size_t kept(const World& world, std::size_t seen, std::size_t length) {
   return seen + (length - seen) / round * round;
 }
 
-// Steps [skip, end) hold samples [seen, kept) once each, in order.
+// Expects that the steps from `skip` on hold samples [seen, end) once each and in order.
 void expect_each_once(const std::vector<GlobalStep>& steps, std::size_t skip, std::size_t seen,
                       std::size_t end) {
   std::size_t next = seen;
@@ -206,7 +207,8 @@ void expect_each_once(const std::vector<GlobalStep>& steps, std::size_t skip, st
   ASSERT_EQ(next, end);
 }
 
-// With even_batches every process gets the same number of samples in every step.
+// Expects, with even_batches, that every process gets samples in every step, and equally many
+// unless the inner batches are ragged.
 void expect_even(const World& world, const std::vector<GlobalStep>& steps) {
   if (!world.options.even_batches || world.kind == Kind::kRagged) return;
   for (const GlobalStep& step : steps) {
@@ -272,7 +274,8 @@ TEST(EachSampleOnceTest, WhenAnotherWorldGoesOnInMidEpoch) {
       const std::vector<GlobalStep> steps = steps_of(before, 0, length);
       std::size_t seen = 0;
       for (std::size_t k = 0; k <= steps.size(); ++k, ++cases) {
-        // With strides that meet many pairs of worlds over the steps; of the same data.
+        // The stride pairs each world with many others over the steps. Ragged and other worlds see
+        // different data, so a pair of them is replaced by `before` twice.
         const World* after = &worlds[(i + 97 * (cases + 1)) % worlds.size()];
         if (after->ragged() != before.ragged()) after = &before;
         SCOPED_TRACE(testing::Message() << before << ", then " << *after << ", L=" << length

@@ -6,7 +6,8 @@
 namespace accel {
 namespace {
 
-// `count` samples of the first round, over again, from the `at`-th on.
+// Returns `count` samples of the first round, from the `at`-th on and from its beginning again
+// after its end.
 std::vector<RowRange> repeat(std::size_t at, std::size_t count, std::size_t first_rows) {
   std::vector<RowRange> ranges;
   while (count > 0) {

@@ -1,5 +1,6 @@
-// Which samples each process gets from one stream that every process reads, or that one process
-// reads for all. Decided by counting: nothing is communicated and no sample is looked at.
+// Shards an iterable dataset, whose samples come as a stream. Either every process reads the whole
+// stream and keeps its part, or rank 0 reads it and sends every process its slice (dispatched). The
+// part is found by counting: nothing is communicated, no sample is looked at.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 
 namespace accel {
 
-// Samples [begin, end) of a round.
+// The samples [begin, end) of a round, counted from the round's first sample.
 struct RowRange {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -18,7 +19,8 @@ struct RowRange {
   std::size_t size() const { return end - begin; }
 };
 
-// A batch made from the running round and, after that, from the stream's first round.
+// A batch: the samples `own` of the current round, followed by the samples `repeated` of the
+// stream's first round.
 struct RoundShare {
   RowRange own;
   std::vector<RowRange> repeated;
@@ -26,36 +28,40 @@ struct RoundShare {
   std::size_t size() const;
 };
 
-// A stream is read in rounds, each of which gives every process one batch:
+// Returns the number of samples in a round. A stream is read in rounds, each of which gives every
+// process one batch:
+// clang-format off
 //   no split   batch_size samples for each process
-//   split      batch_size samples for all of them together
-// The samples of a round, from one process to the next, stay in the stream's order.
+//   split      batch_size samples for all processes together
+// clang-format on
+// In process order, the samples of a round keep the stream's order.
 //
-// `options.batch_size` is set. Throws std::invalid_argument as check_shard_options() does.
+// Throws std::invalid_argument as check_shard_options() does, and without a batch_size.
 std::size_t round_size(const ShardOptions& options);
 
-// This process's batch of a round that holds `rows` samples (at least 1), or std::nullopt if it
-// gets none. Only the last round may hold fewer than round_size(): it is left out (drop_last),
-// completed with the `first_rows` samples of the first round over again (even_batches), or divided
-// as it is.
+// Returns this process's batch of a round of `rows` samples (at least 1), or nullopt if it gets
+// none. Only the last round may hold fewer than round_size() samples: it is dropped (drop_last),
+// padded with the `first_rows` samples of the first round, repeatedly if they are too few
+// (even_batches), or divided without padding.
 std::optional<RoundShare> round_share(const ShardOptions& options, std::size_t rows,
                                       std::size_t first_rows);
 
-// The whole round, for the process that reads for all, completed to a multiple of num_processes so
-// that it divides into equal slices. As few samples as possible are repeated: a short round is
-// divided among all processes. std::nullopt if it is left out.
+// Returns the whole round, for the process that reads the stream for all. It is padded to the next
+// multiple of num_processes, so that it divides into equal slices and as few samples as possible
+// are repeated. Returns nullopt if the round is dropped.
 std::optional<RoundShare> dispatched_round(const ShardOptions& options, std::size_t rows,
                                            std::size_t first_rows);
 
-// What process_index keeps of its slice when a dispatched round of `real_samples` samples is
-// divided into equal slices: all of it with even_batches, else what is not repeated.
+// Returns how many samples of its slice process_index keeps when a dispatched round of
+// `real_samples` samples is divided into equal slices: all of them with even_batches, otherwise
+// those that are not padding.
 std::size_t dispatched_rows(const ShardOptions& options, std::size_t real_samples);
 
-// Whether a dispatched round of `real_samples` samples has nothing for some process. Only the last
-// round may be like that, so every process knows by it that nothing follows.
+// Returns true if a dispatched round of `real_samples` samples leaves some process without a
+// sample. Only the last round can, so every process learns from it that no round follows.
 bool leaves_one_out(const ShardOptions& options, std::size_t real_samples);
 
-// The number of batches that this process gets from a stream of `samples` samples.
+// Returns the number of batches that process_index gets from a stream of `samples` samples.
 std::size_t iterable_length(const ShardOptions& options, std::size_t samples, bool dispatched);
 
 }  // namespace accel

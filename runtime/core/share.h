@@ -1,20 +1,20 @@
-// Which part of a sequence a process gets.
+// Divides a sequence among the processes, for split_between_processes().
 #pragma once
 
 #include <cstddef>
 
 namespace accel {
 
-// Items [begin, end), and then the last item of the sequence, `padding` times: 0 or 1.
+// The items [begin, end) of a sequence, followed by its last item `padding` times (0 or 1).
 struct Share {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::size_t padding = 0;
 };
 
-// Of `length` items over `num_processes`: consecutive parts that differ by at most one item, longer
-// ones first. With `pad`, all are as long as the first; nothing can be repeated of an empty
-// sequence. 0 <= process_index < num_processes.
+// Returns process_index's part of `length` items: the parts are consecutive and differ by at most
+// one item, the longer ones first. With `pad`, all parts are as long as the first one, unless the
+// sequence is empty, which has no item to repeat. Requires 0 <= process_index < num_processes.
 inline Share share_of(std::size_t length, std::size_t num_processes, std::size_t process_index,
                       bool pad) {
   const std::size_t each = length / num_processes, longer = length % num_processes;
