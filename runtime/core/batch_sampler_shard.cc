@@ -13,14 +13,17 @@
 // is split. Ten samples, batch_size = 4, two processes, even_batches:
 //
 // clang-format off
-//   inner stream    [0 1 2 3]  [4 5 6 7]  [8 9]
+//   inner stream      [0 1 2 3]  [4 5 6 7]  [8 9]
 //
-//                   step 0      step 1                   step 0   step 1   step 2
-//   whole batches                            split
-//     process 0     [0 1 2 3]   [8 9 0 1]      process 0  [0 1]    [4 5]    [8 9]
-//     process 1     [4 5 6 7]   [2 3 4 5]      process 1  [2 3]    [6 7]    [0 1]
+//   whole batches     step 0     step 1
+//     process 0       [0 1 2 3]  [8 9 0 1]
+//     process 1       [4 5 6 7]  [2 3 4 5]
+//     real_samples    8          2
 //
-//   real_samples        8           2                       4        4        2
+//   split_batches     step 0     step 1     step 2
+//     process 0       [0 1]      [4 5]      [8 9]
+//     process 1       [2 3]      [6 7]      [0 1]
+//     real_samples    4          4          2
 // clang-format on
 //
 // Padding. Whole batches are padded in the last round only, because in every other round each
@@ -67,8 +70,7 @@ void extend(IndexBatch& batch, std::size_t size, const IndexBatch& cycle, std::s
   while (batch.size() < size) batch.push_back(cycle[at++ % cycle.size()]);
 }
 
-// Returns rows [begin, begin + count) of `batch`, as far as there are any; nullopt if
-// there are none.
+// Returns rows [begin, begin + count) of `batch` as far as they exist, or nullopt if none does.
 std::optional<ShardedBatch> slice_of(const IndexBatch& batch, std::size_t begin, std::size_t count,
                                      std::size_t real_samples) {
   if (begin >= batch.size()) return std::nullopt;

@@ -53,10 +53,10 @@ struct ShardedBatch {
 //   no split, not even    Batch k goes to process k mod N. Nothing is padded.
 //   split, even           Process p gets the p-th of N equal slices of each batch. A short batch is
 //                         first padded to batch_size.
-//   split, not even       Slices as above, but nothing is padded. Of a short last batch, slices stay
-//                         batch_size / N long, and the last processes get less or nothing. In
-//                         mid-stream a short batch is divided among all processes, together with
-//                         the next batches if it has fewer samples than there are processes.
+//   split, not even       Slices as above, but nothing is padded. Of a short last batch, slices
+//                         stay batch_size / N long, and the last processes get less or nothing.
+//                         A short batch in mid-stream is divided among all processes, together
+//                         with the next batches if it has fewer samples than N.
 // clang-format on
 //
 // Inner batches may be shorter than batch_size anywhere in the stream: without drop_last, no

@@ -28,7 +28,7 @@ std::optional<std::string> mismatch(const std::vector<std::string>& calls) {
   if (counts.size() <= 1) return std::nullopt;
   std::size_t most = 0;
   for (const auto& [call, count] : counts) most = std::max(most, count);
-  // Of several that are as common, the lowest rank's.
+  // If several calls are equally common, the lowest rank's counts as the usual one.
   const auto usual = std::find_if(calls.begin(), calls.end(),
                                   [&](const std::string& call) { return counts[call] == most; });
   std::string differing, table;

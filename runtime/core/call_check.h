@@ -1,4 +1,5 @@
-// Whether all ranks are about to take part in the same collective.
+// Checks in debug mode that all ranks are about to take part in the same collective. Otherwise a
+// rank that calls another one, or brings another shape, blocks the others or corrupts their data.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace accel {
 
-// What one rank brings to a collective.
+// The collective that one rank is about to call, and the tensors that it brings.
 struct CallShape {
   std::string operation;
   struct Tensor {
@@ -20,15 +21,18 @@ struct CallShape {
     bool operator==(const Tensor&) const = default;
   };
   std::vector<Tensor> tensors = {};
-  // A dimension in which the ranks may differ (negative: from the last); none for most operations.
+  // The dimension in which the ranks may differ, counted from the last one if negative. Unset
+  // for most operations.
   std::optional<std::int64_t> free_dimension = {};
 };
 
-// One line, such as "gather: int64 [2, 3], float32 []"; equal for ranks that fit together.
+// Returns one line, such as "gather: int64 [2, 3], float32 []". Calls that fit together have equal
+// lines: the free dimension is written as "*".
 std::string describe(const CallShape& call);
 
-// Given what describe() says on each rank: nothing if all say the same, else an error text with a
-// table of all and the ranks that differ from the most common one.
+// Compares the describe() lines of all ranks, given in rank order. Returns nullopt if they are
+// equal; otherwise an error text that names the ranks which differ from the most common line, and
+// lists the lines of all ranks.
 std::optional<std::string> mismatch(const std::vector<std::string>& calls);
 
 }  // namespace accel

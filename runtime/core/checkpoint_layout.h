@@ -35,7 +35,7 @@ std::string optimizer_file(std::size_t i);
 std::string custom_file(std::size_t i);
 std::string random_states_file(std::size_t rank);
 
-// "checkpoint_7".
+// Returns the folder name of an automatically named checkpoint, such as "checkpoint_7".
 std::string checkpoint_name(std::uint64_t iteration);
 
 // Returns the number in "checkpoint_7", or nullopt for any other name.

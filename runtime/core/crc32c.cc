@@ -10,7 +10,8 @@
 namespace accel {
 namespace {
 
-constexpr std::uint32_t kPolynomial = 0x82f63b78u;  // Bit 31 is the coefficient of x^0.
+// The polynomial with its bits reversed: bit 31 is the coefficient of x^0.
+constexpr std::uint32_t kPolynomial = 0x82f63b78u;
 
 constexpr std::array<std::uint32_t, 256> make_table() {
   std::array<std::uint32_t, 256> table{};
@@ -23,7 +24,7 @@ constexpr std::array<std::uint32_t, 256> make_table() {
 }
 constexpr std::array<std::uint32_t, 256> kTable = make_table();
 
-// The product of two polynomials modulo kPolynomial.
+// Returns the product of two polynomials modulo kPolynomial.
 std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
   std::uint32_t product = 0;
   for (std::uint32_t bit = 1u << 31; bit != 0; bit >>= 1) {
@@ -68,7 +69,9 @@ std::uint32_t extend_crc32c(std::uint32_t crc, const void* data, std::size_t siz
   return extend_crc32c_portably(crc, data, size);
 }
 
-// A CRC is the remainder of a polynomial; bytes that follow multiply it by x^8 each.
+// A CRC is the remainder of the bytes, read as a polynomial. Each byte that follows multiplies that
+// polynomial by x^8, so the CRC of the first part is multiplied by x^(8 * second_size). The power
+// is computed by repeated squaring.
 std::uint32_t join_crc32c(std::uint32_t first, std::uint32_t second, std::uint64_t second_size) {
   std::uint32_t factor = 1u << 31, power = 1u << (31 - 8);  // x^0 and x^8.
   for (std::uint64_t left = second_size; left != 0; left >>= 1) {

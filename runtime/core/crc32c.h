@@ -1,3 +1,4 @@
+// CRC-32C (Castagnoli) checksums of checkpoint files.
 #pragma once
 
 #include <cstddef>
@@ -5,15 +6,15 @@
 
 namespace accel {
 
-// The CRC-32C (Castagnoli) of what was hashed so far, `crc`, and then these bytes; begin with 0. By
-// the processor's own instruction where it has one, some 8 GB/s.
+// Returns the CRC-32C of some bytes followed by `data`, where `crc` is that of the former (0 if
+// there are none). Uses the processor's CRC instruction if there is one, at about 8 GB/s.
 std::uint32_t extend_crc32c(std::uint32_t crc, const void* data, std::size_t size);
 
-// The CRC-32C of two stretches of bytes, one after the other, from that of each and the size of the
-// second: so that several threads can hash one file.
+// Returns the CRC-32C of two byte sequences in a row, given the CRC of each and the size of the
+// second one. So several threads can hash parts of one file.
 std::uint32_t join_crc32c(std::uint32_t first, std::uint32_t second, std::uint64_t second_size);
 
-// extend_crc32c() without that instruction.
+// The same as extend_crc32c(), without the CRC instruction.
 std::uint32_t extend_crc32c_portably(std::uint32_t crc, const void* data, std::size_t size);
 
 }  // namespace accel

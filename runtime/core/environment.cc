@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMaxInt = std::numeric_limits<int>::max();
 
-// An empty variable counts as an absent one, as in torch.
+// An empty variable counts as unset, as in PyTorch.
 std::optional<std::string> find(const GetEnv& get, const char* name) {
   std::optional<std::string> value = get(name);
   if (value && value->empty()) return std::nullopt;
@@ -65,7 +65,8 @@ std::optional<MixedPrecision> find_mixed_precision(const GetEnv& get) {
   }
 }
 
-// The variables that make a process one of several. None: one process. Some: a mistake.
+// Returns true if the variables of a world are set, and false if none of them is. Throws if only
+// some are set: then the process would not know whom to wait for.
 bool has_world(const GetEnv& get) {
   constexpr std::array<const char*, 4> kNames = {kEnvRank, kEnvWorldSize, kEnvLocalRank,
                                                  kEnvLocalWorldSize};

@@ -1,5 +1,5 @@
-// Who this process is, as its launcher says in the environment: accel's and torchrun's variables,
-// or none.
+// The place of this process in its world, and the launcher's other settings, read from environment
+// variables. `accel launch` and torchrun set them; without them the process is a world of one.
 #pragma once
 
 #include <cstdint>
@@ -12,52 +12,55 @@
 namespace accel {
 
 struct Environment {
-  // 0 <= rank < world_size; 0 <= local_rank < local_world_size <= world_size. Without a launcher:
-  // one process.
+  // 0 <= rank < world_size, and 0 <= local_rank < local_world_size <= world_size.
   int rank = 0;
   int world_size = 1;
   int local_rank = 0;
   int local_world_size = 1;
 
-  // Where the rendezvous store is. Meaningful for world_size > 1 only.
+  // The address of the rendezvous store. Meaningful only if world_size > 1.
   std::string master_addr;
   std::uint16_t master_port = 0;
-  // True: the launcher serves the store and every rank is a client. False: rank 0 serves it.
+  // If true, the launcher serves the store and every rank is a client. If false, rank 0 serves it.
   bool launcher_serves_store = false;
-  // Which restart this is; a store that outlives restarts keeps each one's keys apart.
+  // The number of restarts before this start. It prefixes keys in the store, because the store may
+  // outlive a restart.
   int restart_count = 0;
 
-  // Stay on the CPU even where there is a GPU.
+  // If true, the process trains on the CPU even if there is a GPU.
   bool use_cpu = false;
-  // Where the launcher says so.
+  // nullopt if the launcher sets none. `accel launch` always sets one.
   std::optional<MixedPrecision> mixed_precision;
-  // Batches per optimizer step, where the launcher says so.
+  // Batches per optimizer step, at least 1; nullopt if the launcher sets none.
   std::optional<int> gradient_accumulation_steps;
-  // Compare what the ranks bring to a collective before it starts.
+  // If true, the ranks compare their calls before each collective.
   bool debug = false;
-  // Network interfaces for Gloo, separated by commas; empty: choose by the route to master_addr.
+  // The network interfaces for Gloo, separated by commas. If empty, the interface on the route to
+  // master_addr is used.
   std::string gloo_interfaces;
-  // Whether this process may communicate with others of its host through shared memory.
+  // If true, ranks on the same host may communicate through shared memory.
   bool shared_memory = true;
-  // Columns of the terminal at the far end of this process's output, although that output is a
-  // pipe; 0: none.
+  // The width, in columns, of the terminal on which the launcher shows this process's output. The
+  // output itself is a pipe. 0 if there is no terminal.
   int terminal_columns = 0;
 
-  // The launcher's job, empty without one, and which of its worlds this one is.
+  // The id of the launcher's job, empty if there is none, and the generation of that job to which
+  // this process belongs.
   std::string job_id;
   std::uint64_t generation = 0;
 
   bool is_loopback() const;  // The store is on this machine's loopback, so all ranks are.
 };
 
-// Returns a variable's value, or std::nullopt.
+// Returns the value of a variable, or nullopt if it is not set.
 using GetEnv = std::function<std::optional<std::string>(const char* name)>;
 
-// Throws std::invalid_argument that names the variable and says what it should be, if some
-// variables of a set are missing, a value is malformed or out of range, or fp8 is asked for.
+// Reads all variables. Throws std::invalid_argument, which names the variable and what it should
+// be, if only some of the variables of a world are set, a value is malformed or out of range, or
+// fp8 is requested. An empty variable counts as unset.
 Environment parse_environment(const GetEnv& get);
 
-// parse_environment() over the real environment.
+// Calls parse_environment() with this process's environment.
 Environment read_environment();
 
 }  // namespace accel

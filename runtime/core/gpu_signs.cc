@@ -3,7 +3,7 @@
 namespace accel {
 namespace {
 
-// An index, or the beginning of "GPU-..." or "MIG-...".
+// Returns true if the first entry is an index or looks like "GPU-..." or "MIG-...".
 bool names_a_device(const std::string& visible) {
   const std::size_t begin = visible.find_first_not_of(" \t");
   if (begin == std::string::npos) return false;

@@ -1,4 +1,4 @@
-// Whether it is worth loading the CUDA libraries, which costs a worker 0.1 s and 350 MB.
+// Decides whether to load the CUDA libraries, which costs a worker 0.1 s and 350 MB of memory.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,18 @@
 namespace accel {
 
 struct GpuSigns {
-  bool nvidia_device = false;  // /dev/nvidiactl: the Linux driver's control device.
-  bool wsl_device = false;     // /dev/dxg: a GPU of any make, of the Windows below WSL2.
-  bool wsl_driver = false;     // The CUDA driver that NVIDIA's driver for Windows brings with it.
-  std::optional<std::string> visible_devices = {};  // CUDA_VISIBLE_DEVICES.
+  // /dev/nvidiactl exists: the control device of NVIDIA's driver for Linux.
+  bool nvidia_device = false;
+  // /dev/dxg exists: the device of WSL2 for the GPUs of its Windows host, of any vendor.
+  bool wsl_device = false;
+  // The CUDA driver exists that NVIDIA's driver for Windows provides to WSL2.
+  bool wsl_driver = false;
+  // CUDA_VISIBLE_DEVICES, if it is set.
+  std::optional<std::string> visible_devices = {};
 };
 
-// False if this process has no NVIDIA GPU, or is kept from all of them: CUDA sees the devices
-// before the first name in visible_devices that is none, so that "" and "-1" hide all.
+// Returns false if this process has no NVIDIA GPU, or if visible_devices hides all of them. CUDA
+// ignores that list from the first entry on that names no device, so "" and "-1" hide every GPU.
 bool may_have_gpu(const GpuSigns& signs);
 
 }  // namespace accel

@@ -13,7 +13,7 @@ TEST(GpuSignsTest, TheDriverOfLinuxIsEnough) {
   EXPECT_FALSE(may_have_gpu({}));
 }
 
-// WSL2 has its device for GPUs of any make.
+// /dev/dxg alone may be a GPU of another vendor.
 TEST(GpuSignsTest, WslNeedsNvidiasDriverToo) {
   EXPECT_TRUE(may_have_gpu({.wsl_device = true, .wsl_driver = true}));
   EXPECT_FALSE(may_have_gpu({.wsl_device = true}));

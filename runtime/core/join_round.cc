@@ -1,3 +1,28 @@
+// Backward passes of ranks that run out of batches at different times.
+//
+// A backward pass is collective: it reduces gradients, so a rank that has no batch left would leave
+// the others waiting. The ranks therefore agree before each pass. Every rank announces in one
+// all-gather what it is about to do. A rank that has ended learns from it which models to shadow
+// with gradients of zero, and when all ranks have ended. One 64-bit number per rank is enough:
+//
+// clang-format off
+//   bit 2i       model i takes part in the pass
+//   bit 2i + 1   the pass broadcasts model i's buffers afterwards: it has some, and is in training mode
+//   all bits 0   the rank has ended
+// clang-format on
+//
+// Three ranks train model 0 with 2, 1 and 3 batches; each line is one all-gather:
+//
+// clang-format off
+//   rank 0   rank 1   rank 2
+//     3        3        3      all reduce
+//     3        0        3      rank 1 shadows, with the buffers of rank 0, the leader
+//     0        0        3      ranks 0 and 1 shadow, with the buffers of rank 2
+//     0        0        0      over
+// clang-format on
+//
+// Ranks that have batches must announce the same number. Different ones mean that they are about to
+// reduce different models, which would mix up gradients, so join_round() throws on every rank.
 #include "runtime/core/join_round.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// How ranks with different numbers of batches go through their backward passes together.
+// Decides, for join_uneven_inputs(), how ranks with different numbers of batches go through their
+// backward passes together.
 #pragma once
 
 #include <cstddef>
@@ -7,28 +8,29 @@
 
 namespace accel {
 
-// One model in the backward pass that a rank is about to begin.
+// The part of one model in the backward pass that a rank is about to begin.
 struct AnnouncedModel {
-  bool takes_part = false;  // Its gradients are reduced.
-  bool buffers = false;     // Its buffers are broadcast after that.
+  bool takes_part = false;  // The pass reduces the model's gradients.
+  bool buffers = false;     // After that, it broadcasts the model's buffers.
 
   bool operator==(const AnnouncedModel&) const = default;
 };
 
 inline constexpr std::size_t kMostJoinedModels = 31;
 
-// What a rank announces: 0 if it has ended, and goes through the passes of the others. At most
-// kMostJoinedModels models, of which one takes part.
+// Encodes the announcement of a rank that begins a pass: two bits per model, never 0. A rank that
+// has run out of batches announces 0. Takes at most kMostJoinedModels models, of which at least
+// one takes part.
 std::int64_t announcement_of(const std::vector<AnnouncedModel>& models);
 
 struct JoinRound {
-  bool over = false;  // All ranks have ended.
-  int leader = 0;     // The lowest rank that has not: its buffers count.
+  bool over = false;  // All ranks have run out of batches.
+  int leader = 0;     // The lowest rank that has a batch. The others take its buffers.
   std::vector<AnnouncedModel> models = {};
 };
 
-// Of what all ranks announced, in rank order. Throws std::logic_error, naming two ranks, if those
-// that have not ended begin different passes.
+// Decides the next round from the announcements of all ranks, in rank order, about `models` models.
+// Throws std::logic_error, naming two ranks, if ranks that have batches begin different passes.
 JoinRound join_round(const std::vector<std::int64_t>& announced, std::size_t models);
 
 }  // namespace accel

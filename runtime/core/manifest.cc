@@ -20,7 +20,7 @@ std::uint32_t own_checksum(const json& root) {
   return extend_crc32c(0, text.data(), text.size());
 }
 
-// A path that stays in its folder.
+// Returns true if the path is relative and cannot leave its folder.
 bool is_inside(const std::string& name) {
   std::istringstream parts(name);
   std::string part;
@@ -54,7 +54,7 @@ Manifest parse_manifest(const std::string& text, const std::string& file) {
   if (written != own_checksum(root)) {
     throw DamageError(file + ": it is corrupt: its checksum does not fit");
   }
-  // From here on the text is what some version of accel wrote.
+  // The checksum fits, so some version of accel wrote this text: what follows cannot be damage.
   if (root.value("version", 0) != kVersion) {
     throw CheckpointError(file + ": it is of version " + root.value("version", json(0)).dump() +
                           ", and this program reads version " + std::to_string(kVersion) +

@@ -28,7 +28,7 @@ struct Manifest {
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-// The largest manifest that is read, in bytes.
+// The largest manifest that is read, in bytes: 64 MiB.
 inline constexpr std::uint64_t kMaxManifest = 64 << 20;
 
 // Returns the manifest as JSON that ends with a checksum of itself.

@@ -51,7 +51,7 @@ TEST(Manifest, AnotherVersionIsNoDamage) {
   }
 }
 
-// What recurses over it would end the process.
+// nlohmann's dump() and copies recurse, so deep nesting would overflow the stack.
 TEST(Manifest, DeepNestingIsRefused) {
   const std::string deep = std::string(1 << 20, '[') + std::string(1 << 20, ']');
   EXPECT_THROW(parse_manifest("{\"crc32c\":" + deep + "}", "m"), DamageError);

@@ -1,3 +1,4 @@
+// Parses JSON from files, which may be damaged or hostile.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -5,8 +6,9 @@
 
 namespace accel {
 
-// JSON from a file. A discarded value (is_discarded()) if the text is no JSON, or nests deeper than
-// any file of ours: nlohmann's dump() and copies recurse, and would end the process.
+// Returns the parsed text, or a discarded value (is_discarded()) if it is not JSON or nests deeper
+// than 32 levels. No file of ours does, and nlohmann's dump() and copies recurse, so deep nesting
+// would overflow the stack.
 nlohmann::json parse_json(std::string_view text);
 
 }  // namespace accel

@@ -1,4 +1,4 @@
-// In what the ranks of a world differ, for the error that says so.
+// Finds in what the ranks of a world differ, for the text of the error that reports it.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,9 @@
 
 namespace accel {
 
-// What each rank says of itself, in lines. Nothing if all ranks say the same as rank 0; else the
-// first line in which the lowest one of the others differs, as "A on rank 2, and B on rank 0".
-// A line that there is not is "nothing more".
+// Compares texts of several lines, one per rank in rank order. Returns nullopt if all are equal.
+// Otherwise returns the first line in which the lowest differing rank and rank 0 differ, as
+// "A on rank 2, and B on rank 0". If a text has no such line, it says "nothing more" instead.
 std::optional<std::string> rank_difference(const std::vector<std::string>& texts);
 
 }  // namespace accel

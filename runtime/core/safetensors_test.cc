@@ -28,7 +28,7 @@ std::string refusal(const std::function<void()>& read) {
   return "nothing was thrown";
 }
 
-// The bytes that safetensors 0.8.0 for Python writes for these tensors.
+// The bytes that safetensors 0.8.0 for Python writes for the tensors of same_tensors().
 constexpr char kPythons[] =
     R"({"__metadata__":{"format":"pt"},"a":{"dtype":"I64","shape":[2],"data_offsets":[0,16]},)"
     R"("s":{"dtype":"F64","shape":[],"data_offsets":[16,24]},)"
@@ -113,7 +113,7 @@ TEST(Safetensors, MalformedHeadersAreRefused) {
   }
 }
 
-// What recurses over it would end the process.
+// nlohmann's dump() and copies recurse, so deep nesting would overflow the stack.
 TEST(Safetensors, DeepNestingIsRefused) {
   const std::string deep = std::string(1 << 20, '[') + std::string(1 << 20, ']');
   const std::string header =

@@ -36,7 +36,7 @@ using Positions = std::vector<std::size_t>;
 TEST(SplitIntoFiles, InOrderUpToTheSize) {
   EXPECT_THAT(split({6, 6, 2, 6, 2, 2}, 10),
               ElementsAre(Positions{0}, Positions{1, 2}, Positions{3, 4, 5}));
-  // What is too large stands alone, before the file that was open.
+  // A weight that is too large gets its own file, which comes before the one being filled.
   EXPECT_THAT(split({3, 11, 3, 11}, 10), ElementsAre(Positions{1}, Positions{3}, Positions{0, 2}));
   EXPECT_THAT(split({}, 10), ElementsAre(Positions{}));
 }
@@ -70,7 +70,7 @@ TEST(Index, AsPythonWritesIt) {
   EXPECT_EQ(parse_index(text, "i").at("é"), "model-00001-of-00002.safetensors");
 }
 
-// What recurses over it would end the process.
+// nlohmann's dump() and copies recurse, so deep nesting would overflow the stack.
 TEST(Index, DeepNestingIsRefused) {
   const std::string deep = std::string(1 << 20, '[') + std::string(1 << 20, ']');
   EXPECT_THROW(parse_index("{\"weight_map\":{\"a\":" + deep + "}}", "i"), CheckpointError);
