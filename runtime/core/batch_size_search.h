@@ -1,3 +1,5 @@
+// find_executable_batch_size(): repeats a function with smaller and smaller batches until it fits
+// into memory, as Accelerate's decorator of that name does.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +11,21 @@
 
 namespace accel {
 
-// Whether the error says that memory ran out, or that cuDNN cannot run so large a batch, so that a
-// smaller batch may do. LibTorch throws them as c10::Error; std::logic_error and std::bad_alloc,
-// which is not LibTorch's, never count.
+// Returns true if a smaller batch may avoid the error: memory ran out, or cuDNN cannot run so large
+// a batch. LibTorch throws both as c10::Error, so the text decides. std::logic_error and
+// std::bad_alloc never count, because LibTorch's allocators throw neither.
 bool should_reduce_batch_size(const std::exception& error);
 
 struct BatchSizeOptions {
   std::int64_t starting_batch_size = 128;
-  // The next smaller size, 0 at the end; by default 9/10, rounded down.
+  // Returns the next smaller batch size, or 0 to give up. If empty, each size is 9/10 of the one
+  // before, rounded down.
   std::function<std::int64_t(std::int64_t)> reduce_batch_size;
 };
 
-// A function of a batch size, and of what else it takes, that is called again with a smaller one
-// whenever it runs out of memory. The size that fitted is where the next call begins.
+// Wraps a function whose first argument is the batch size. Whenever the function runs out of
+// memory, it is called again with a smaller size. The next call of the wrapper begins with the size
+// that fitted. Not thread-safe.
 //
 //   auto train = accel::find_executable_batch_size([&](std::int64_t batch_size) { ... });
 //   train();
@@ -31,7 +35,9 @@ class BatchSizeSearch {
   BatchSizeSearch(Function function, BatchSizeOptions options)
       : function_(std::move(function)), options_(std::move(options)) {}
 
-  // Throws std::runtime_error at size 0, and whatever else the function throws.
+  // Returns what the function returns. Throws std::runtime_error if the size reaches 0,
+  // std::logic_error if reduce_batch_size does not return a smaller size, and what the function
+  // throws for other reasons.
   template <typename... Args>
   auto operator()(const Args&... args) {
     while (true) {
@@ -43,7 +49,7 @@ class BatchSizeSearch {
       } catch (const std::exception& error) {
         if (!should_reduce_batch_size(error)) throw;
       }
-      // Out of the handler, which kept what the failed call threw alive.
+      // Outside of the handler, because the exception keeps memory of the failed call alive there.
       reduce();
     }
   }

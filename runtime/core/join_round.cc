@@ -7,7 +7,7 @@
 //
 // clang-format off
 //   bit 2i       model i takes part in the pass
-//   bit 2i + 1   the pass broadcasts model i's buffers afterwards: it has some, and is in training mode
+//   bit 2i + 1   model i has buffers and is in training mode: the pass then broadcasts them
 //   all bits 0   the rank has ended
 // clang-format on
 //

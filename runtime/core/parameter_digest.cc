@@ -1,3 +1,15 @@
+// Why this digest. Ranks compare their parameters without sending them, so each parameter becomes
+// one 64-bit number, which a GPU must compute where the parameter lies. That decides its form:
+//
+// - A sum over words, not a chained checksum such as a CRC, because a sum needs no order and splits
+//   over thousands of threads.
+// - Each word is first mixed by a multiplication between two shifts. A plain sum would not notice
+//   values that are exchanged, or changes that cancel each other out.
+// - The word's index is part of what is mixed, so that the same word counts differently in another
+//   place, and a step that changes every element alike does not add up to zero.
+// - Bits are compared, not values, so that NaN equals itself and 0.0 differs from -0.0.
+//
+// The digest is not cryptographic: it must notice mistakes, not an attacker.
 #include "runtime/core/parameter_digest.h"
 
 #include <algorithm>
@@ -76,7 +88,7 @@ std::string differing_parameter(const std::vector<std::string>& descriptions) {
     if (ranks.empty()) order.push_back(descriptions[rank]);
     ranks.push_back(rank);
   }
-  // Those whom most agree with first; of several that are as many, the lowest rank's.
+  // The value that most ranks hold comes first; of equally common values, that of the lowest rank.
   std::stable_sort(order.begin(), order.end(), [&](const std::string& a, const std::string& b) {
     return holders[a].size() > holders[b].size();
   });

@@ -1,4 +1,5 @@
-// Whether ranks hold the same parameters, told from 64 bits for each of them.
+// Digests of parameters, 64 bits each, by which ranks check that they still hold the same
+// ones (docs/decisions/0029).
 #pragma once
 
 #include <cstddef>
@@ -12,9 +13,10 @@
 
 namespace accel {
 
-// The digest of a parameter is the sum, modulo 2^64, of what digest_of_word() makes of its bytes,
-// eight at a time in the machine's order, the last ones filled up with zeros. So it can be summed
-// up in any order, on a GPU too, where the shift is that of signed numbers.
+// The digest of a parameter is the sum of digest_of_word() over its 8-byte words, modulo 2^64.
+// Words are in the machine's byte order, and the last one is filled up with zeros. A sum can be
+// taken in any order, so a GPU can compute it with a few tensor operations. Tensors have signed
+// 64-bit numbers only: the constants fit into those, and the shift copies the sign bit.
 inline constexpr std::int64_t kDigestStep = 0x1e3779b97f4a7c15;
 inline constexpr std::int64_t kDigestFactor = 0x3f58476d1ce4e5b9;
 inline constexpr int kDigestShift = 29;
@@ -28,27 +30,31 @@ inline std::uint64_t digest_of_word(std::uint64_t word, std::uint64_t index) {
   return x ^ shifted(x);
 }
 
+// Returns the digest of a parameter's bytes.
 std::uint64_t digest_of(std::span<const std::byte> bytes);
 
-// A parameter on one rank.
+// One parameter as one rank holds it.
 struct ParameterDigest {
-  std::string text;  // What it is: its name, model, type and shape.
-  std::uint64_t bytes = 0;
+  std::string text;         // Its name, model, dtype and shape.
+  std::uint64_t bytes = 0;  // The digest of its bytes.
 };
 
-// One number for each parameter, of its text too; and one for all of them, in their order.
+// Returns one number per parameter, in which its text counts as well as its bytes.
 std::vector<std::uint64_t> digests_of(const std::vector<ParameterDigest>& parameters);
+// Returns one number for the whole list. The order and the number of digests count.
 std::uint64_t combined(const std::vector<std::uint64_t>& digests);
 
-// The first place in which the lists differ, or where the shorter one ends; nothing if they are
-// equal.
+// Returns the first index at which the lists differ, or the length of the shorter one if it is the
+// beginning of the other; nullopt if they are equal.
 std::optional<std::size_t> first_difference(const std::vector<std::uint64_t>& mine,
                                             const std::vector<std::uint64_t>& theirs);
 
-// "a.weight of Net: Float [2, 3], with digest 1f...": one parameter, for differing_parameter().
+// Describes a parameter for differing_parameter(): "a.weight of Net: Float [2, 3], with
+// digest 000000000000001f".
 std::string description_of(const ParameterDigest& parameter);
 
-// The error of all ranks, given what each has in the first place where they differ, in rank order.
+// Returns the error text, the same on all ranks. `descriptions` has, in rank order, each rank's
+// parameter at the first index where the ranks differ.
 std::string differing_parameter(const std::vector<std::string>& descriptions);
 
 }  // namespace accel

@@ -44,7 +44,7 @@ TEST(ParameterDigestTest, TheOrderCounts) {
   EXPECT_EQ(digest(values), before);
 }
 
-// As a step of one rank that the others do not make.
+// One rank makes a step that the others do not make, which changes all elements alike.
 TEST(ParameterDigestTest, TheSameChangeOfEveryElementCounts) {
   for (const std::size_t elements : {1u, 2u, 1u << 10, 1u << 16, 1u << 20}) {
     std::set<std::uint64_t> digests;

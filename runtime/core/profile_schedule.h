@@ -1,4 +1,4 @@
-// Which steps of a loop are profiled. Pure.
+// Decides which steps of a loop the profiler records. Pure functions of the step's number.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ enum class ProfileAction {
   kNone,
   kWarmup,
   kRecord,
-  kRecordAndSave,  // The last step of a cycle.
+  kRecordAndSave,  // The last step of a cycle, after which its trace is saved.
 };
 
-// Throws std::invalid_argument that names the number that is out of range.
+// Throws std::invalid_argument, naming the number, if one is out of range.
 void check_schedule(const ProfileSchedule& schedule);
 
-// For step >= 0 of a schedule that is in order.
+// Returns what to do in step `step` >= 0. Requires a schedule that check_schedule() accepts.
 ProfileAction action_at(const ProfileSchedule& schedule, std::int64_t step);
 
 }  // namespace accel

@@ -16,7 +16,7 @@ std::string actions(const ProfileSchedule& schedule) {
   return text;
 }
 
-// What torch.profiler.schedule() says for the same arguments.
+// The expected texts are what torch.profiler.schedule() returns for the same arguments.
 TEST(ProfileScheduleTest, IsThatOfPyTorch) {
   EXPECT_EQ(actions({}), "SSSSSSSSSSSS");
   EXPECT_EQ(actions({.wait = 1, .warmup = 1, .active = 2}), ".wrS.wrS.wrS");

@@ -1,4 +1,4 @@
-// Text of a progress bar, and when to print it. Pure: the time is a value.
+// The text of a progress bar, and when to print it. Pure: the elapsed time is a value.
 #pragma once
 
 #include <chrono>
@@ -11,22 +11,25 @@ namespace accel {
 struct ProgressState {
   std::string label;
   std::size_t done = 0;
-  std::optional<std::size_t> total = {};  // None: not known.
+  std::optional<std::size_t> total = {};  // nullopt if it is not known.
   std::chrono::duration<double> elapsed{};
 };
 
-// One line without line end, at most `columns` wide: label, bar, counts, time used and left, rate.
-// Without a total: label, count, time used, rate.
+// Returns one line without a newline, at most `columns` wide: label, percentage, bar, counts,
+// elapsed and remaining time, and rate. If the line is too narrow for a bar, it has only label,
+// percentage and counts. Without a total: label, count, elapsed time and rate.
 std::string render_bar(const ProgressState& state, int columns);
 
-// One line for a log file: label, counts, percentage, rate.
+// Returns one line for a log file: label, percentage, counts and rate. Without a total: label,
+// count, elapsed time and rate.
 std::string render_line(const ProgressState& state);
 
-// Decides at each step whether something is printed: ten times a second on a terminal, every 30 s
-// in a log file, and always at an end that is known.
+// Decides at each step whether to print: at most ten times a second on a terminal, at most every
+// 30 s into a log file, and always once a known total is reached.
 class ProgressThrottle {
  public:
   explicit ProgressThrottle(bool terminal);
+  // Returns true if the bar should be printed now, and then restarts the interval.
   bool due(const ProgressState& state);
 
  private:

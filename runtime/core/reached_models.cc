@@ -1,3 +1,20 @@
+// Whose backward pass is this? Each prepared model reduces its gradients in a pass that depends on
+// it, and a loss knows only parameters, not models. If models share parameters, a loss of one model
+// reaches parameters of the other, which must not start a reduction there: its own parameters would
+// never arrive. Letters are parameters, models are sets of them:
+//
+// clang-format off
+//   models                  loss    chosen   because
+//   A = tux, B = tuy        tux     A        only A has x
+//   A = tux, B = tuy        tuxy    A, B     x and y: a loss of both
+//   A = tuh, B = tu         tu      B        B is reached completely, A lacks h
+// clang-format on
+//
+// Rule 1 takes the models with a reached parameter that no other model has: the loss must be
+// theirs. Rule 2 assigns each reached parameter that is still in no chosen model to the model that
+// is reached most completely. That is a guess, but the best one, because a forward pass usually
+// uses all parameters of its model. All ranks choose alike, because they hold the same models in
+// the same order.
 #include "runtime/core/reached_models.h"
 
 #include <algorithm>
@@ -32,7 +49,7 @@ std::vector<std::size_t> reached_models(const std::vector<std::vector<ParameterI
   for (const auto& [parameter, owners] : having) {
     if (owners.size() == 1 && reached.contains(parameter)) chosen.insert(owners.front());
   }
-  // In the order of the models, so that what is chosen does not depend on the ids.
+  // In the order of the models, because the order of the ids differs between the ranks.
   for (const auto& model : models) {
     for (const ParameterId parameter : model) {
       const std::vector<std::size_t>& owners = having[parameter];

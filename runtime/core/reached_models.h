@@ -1,4 +1,5 @@
-// Which of several models with parameters in common a backward pass is of.
+// Decides which of several prepared models a backward pass belongs to if they share parameters, as
+// two networks on one trunk do (docs/decisions/0025).
 #pragma once
 
 #include <cstddef>
@@ -7,17 +8,18 @@
 
 namespace accel {
 
-// Stands for one parameter.
+// Identifies one parameter.
 using ParameterId = const void*;
 
-// By index: whether another model has one of its parameters. `models`: the parameters of each
-// model, each once.
+// Returns, for each model, true if it shares a parameter with another model. `models` has the
+// parameters of each model, without repetition.
 std::vector<bool> sharing_models(const std::vector<std::vector<ParameterId>>& models);
 
-// `reached`: the parameters that a pass reaches,
-// among others. By index, in ascending order: the models of which it reaches a parameter that no
-// other model has; and where that leaves parameters over, for each of them, of the models that have
-// it, the one with the fewest parameters that are not reached, the first of several.
+// Returns the indices, ascending, of the models whose gradients the pass reduces. `reached` has the
+// parameters that the loss depends on, and possibly other objects. Chosen are the models of which
+// the loss reaches a parameter that no other model has. If a reached parameter is then in no chosen
+// model, one more model is chosen: among those that have the parameter, the one with the fewest
+// unreached parameters; among equals, the first.
 std::vector<std::size_t> reached_models(const std::vector<std::vector<ParameterId>>& models,
                                         const std::unordered_set<ParameterId>& reached);
 

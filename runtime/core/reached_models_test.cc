@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Each letter is a parameter.
+// Returns the parameters of a model that is written as one letter per parameter.
 std::vector<ParameterId> ids(const std::string& model) {
   static const std::string letters = "abcdefghijklmnopqrstuvwxyz";
   std::vector<ParameterId> ids;

@@ -30,7 +30,8 @@ constexpr std::size_t kLengthBytes = 8;
                         "; it is torn or no safetensors file: take another copy");
 }
 
-// What nlohmann leaves as it is and what it escapes is what serde_json does.
+// nlohmann::json escapes the same characters as serde_json, which Python's safetensors uses. So the
+// headers are equal byte for byte.
 std::string quoted(const std::string& text) { return json(text).dump(); }
 
 SafetensorsDtype dtype_named(const std::string& name, const std::string& tensor,
@@ -42,7 +43,7 @@ SafetensorsDtype dtype_named(const std::string& name, const std::string& tensor,
                         ", which is not supported: convert it first");
 }
 
-// byte_count() that says so if the shape comes from a file and is absurd.
+// The same as byte_count() for a shape from a file, which may overflow 64 bits: then it throws.
 std::uint64_t checked_byte_count(const SafetensorsEntry& entry, const std::string& file) {
   std::uint64_t bytes = element_size(entry.dtype);
   bool overflow = false, empty = false;

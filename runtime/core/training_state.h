@@ -1,4 +1,4 @@
-// What a checkpoint keeps of a training run beside its tensors.
+// The part of a checkpoint that is not tensors (docs/decisions/0016).
 #pragma once
 
 #include <cstddef>
@@ -15,30 +15,32 @@
 namespace accel {
 
 struct TrainingState {
-  std::uint64_t next_iteration = 0;  // Of the automatically named checkpoints.
-  // How many there are: the numbers of files.
+  std::uint64_t next_iteration = 0;  // The number of the next automatically named checkpoint.
+  // The numbers of prepared models and registered objects, each of which has a file.
   std::size_t models = 0, objects = 0;
-  std::vector<std::string> optimizers;  // Their classes.
+  std::vector<std::string> optimizers;  // The class names of the prepared optimizers.
   std::vector<SchedulerState> schedulers;
   std::vector<LoaderState> loaders;
   AccumulationState accumulation;
-  std::optional<LossScaleState> loss_scale;  // None without fp16.
+  std::optional<LossScaleState> loss_scale;  // Set only if the run trains in fp16.
 
   bool operator==(const TrainingState&) const = default;
 };
 
-// The largest text of one that is read, in bytes.
+// The largest text that is read, in bytes: 64 MiB.
 inline constexpr std::uint64_t kMaxTrainingState = 64 << 20;
 
-// As JSON.
+// Returns the state as JSON.
 std::string training_state_text(const TrainingState& state);
 
-// Throws CheckpointError, naming `file`, if the text is no such state.
+// Reads a state. Throws CheckpointError, naming `file`, if the text is malformed.
 TrainingState parse_training_state(const std::string& text, const std::string& file);
 
-// Throws CheckpointError, naming `file`, unless `program` has as many of each thing as `saved`, its
-// schedulers and LibTorch's optimizers are of the same kinds, and it has as many steps in a window
-// of accumulation if `saved` is inside one. Classes of one's own may have got other names.
+// Checks that the running program can continue from `saved`. Throws CheckpointError, naming `file`,
+// if it has other numbers of models, optimizers, schedulers, loaders or objects, if a scheduler or
+// one of LibTorch's optimizers is of another kind, or if num_steps differs while `saved` is inside
+// a window of accumulation. The program's own optimizer classes are not compared, because they may
+// have been renamed.
 void check_same_program(const TrainingState& saved, const TrainingState& program,
                         const std::string& file);
 

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The largest and the oddest of each number.
+// A state with the largest and most unusual value of each field.
 TrainingState odd_state() {
   return {.next_iteration = 7,
           .models = 2,
@@ -82,7 +82,7 @@ TEST(TrainingState, AnotherProgramIsToldByWhatItLacks) {
                         "program has 4"));
 }
 
-// Between windows there is nothing that another number would weight wrongly.
+// Between windows no gradients wait that another num_steps would weight wrongly.
 TEST(TrainingState, BetweenWindowsTheirLengthMayChange) {
   TrainingState saved = odd_state(), program = saved;
   saved.accumulation.window = 0;

@@ -1,4 +1,5 @@
-// How a model's weights are divided into files, and the index that says where each one is.
+// Divides a model's weights into files, and reads and writes the index that names the file of each
+// weight. The formats are those of Hugging Face, so Python reads the files and we read Python's.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +11,11 @@
 
 namespace accel {
 
-// A number of bytes; from an integer, or a text such as "500MB" or "1.5GB" (powers of 1000: KB, MB,
-// GB, TB, in any case). Throws std::invalid_argument for other texts.
+// A number of bytes, made from an integer or from a text such as "500MB" or "1.5GB". The units are
+// KB, MB, GB and TB, powers of 1000, in upper or lower case. Throws std::invalid_argument for any
+// other text. Converts implicitly, so that an option can be given as "10GB".
 struct ByteSize {
-  ByteSize(std::uint64_t size) : bytes(size) {}  // NOLINT: as in "10GB".
+  ByteSize(std::uint64_t size) : bytes(size) {}  // NOLINT
   ByteSize(const char* text);                    // NOLINT
   ByteSize(const std::string& text);             // NOLINT
 
@@ -27,26 +29,28 @@ struct WeightSize {
 
 struct WeightFile {
   std::string name;
-  std::vector<std::size_t> weights;  // Positions in what was split.
+  std::vector<std::size_t> weights;  // Indices into the list of weights that was split.
 };
 
-// Fills files in the order given, up to `max_shard_size` each; a weight larger than that gets a
-// file of its own. One file is model.safetensors, several are model-00001-of-0000N.safetensors.
+// Fills files with the weights in the given order, up to `max_shard_size` each. A larger weight
+// gets its own file. A single file is named model.safetensors, several are named
+// model-00001-of-0000N.safetensors. Returns one empty file if there are no weights.
 std::vector<WeightFile> split_into_files(const std::vector<WeightSize>& weights,
                                          ByteSize max_shard_size);
 
 inline constexpr char kWeightsFile[] = "model.safetensors";
 inline constexpr char kIndexFile[] = "model.safetensors.index.json";
 
-// Whether `file` is one of those that an earlier save_model() may have left.
+// Returns true if `file` has a name that save_model() writes: weights or their index.
 bool is_weights_file(std::string_view file);
 
-// The index of several files: file by weight.
+// Returns the index as JSON: the total size, and the file name of each weight.
 std::string index_json(const std::vector<WeightSize>& weights,
                        const std::vector<WeightFile>& files);
 
-// Reads an index that `file` held: the names of files by the names of weights. Throws
-// CheckpointError if it is malformed or a file is not a plain name in the index's own folder.
+// Reads an index and returns the file name of each weight. `file` names the index in errors. Throws
+// CheckpointError if the index is malformed, or if a file name has a folder: a hostile index must
+// not name files elsewhere.
 std::map<std::string, std::string> parse_index(const std::string& json, const std::string& file);
 
 }  // namespace accel
