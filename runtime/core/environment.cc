@@ -105,10 +105,6 @@ void parse_world(const GetEnv& get, Environment& out) {
 
 }  // namespace
 
-bool Environment::is_loopback() const {
-  return master_addr == "localhost" || master_addr == "::1" || master_addr.starts_with("127.");
-}
-
 Environment parse_environment(const GetEnv& get) {
   Environment out;
   out.mixed_precision = find_mixed_precision(get);

@@ -48,8 +48,6 @@ struct Environment {
   // this process belongs.
   std::string job_id;
   std::uint64_t generation = 0;
-
-  bool is_loopback() const;  // The store is on this machine's loopback, so all ranks are.
 };
 
 // Returns the value of a variable, or nullopt if it is not set.

@@ -71,7 +71,6 @@ TEST(EnvironmentTest, ReadsTorchrunsSet) {
   EXPECT_EQ(environment.master_port, 29500);
   EXPECT_TRUE(environment.launcher_serves_store);
   EXPECT_EQ(environment.restart_count, 3);
-  EXPECT_FALSE(environment.is_loopback());
 }
 
 TEST(EnvironmentTest, RankZeroServesTheStoreUnlessTheLauncherDoes) {
@@ -88,13 +87,6 @@ TEST(EnvironmentTest, OneProcessUnderTorchrunNeedsNoAddress) {
 
 TEST(EnvironmentTest, AMasterAddressAloneIsNoWorld) {
   EXPECT_EQ(parse({{"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29500"}}).world_size, 1);
-}
-
-TEST(EnvironmentTest, KnowsLoopback) {
-  for (const char* address : {"127.0.0.1", "127.1.2.3", "localhost", "::1"}) {
-    EXPECT_TRUE(parse(with(torchrun(), "MASTER_ADDR", address)).is_loopback()) << address;
-  }
-  EXPECT_FALSE(parse(with(torchrun(), "MASTER_ADDR", "10.127.0.1")).is_loopback());
 }
 
 TEST(EnvironmentTest, NamesWhatIsMissing) {
