@@ -82,8 +82,8 @@ void Accumulation::begin(const AccumulatedBatch& batch) {
 
 void Accumulation::set_state(const AccumulationState& state) {
   if (state.step < 0 || state.window < 0) {
-    throw std::invalid_argument("an accumulation step of " + std::to_string(state.step) +
-                                " in a window of " + std::to_string(state.window) + " cannot be");
+    throw std::invalid_argument("invalid accumulation state: step " + std::to_string(state.step) +
+                                ", window " + std::to_string(state.window));
   }
   step_ = state.step;
   window_ = state.window;

@@ -47,24 +47,25 @@ std::string manifest_text(const Manifest& manifest) {
 Manifest parse_manifest(const std::string& text, const std::string& file) {
   json root = parse_json(text);
   if (!root.is_object() || !root.contains("crc32c")) {
-    throw DamageError(file + ": it is torn: it is no whole manifest of a checkpoint");
+    throw DamageError(file + ": it is torn: it is not a complete manifest");
   }
   const json written = root["crc32c"];
   root.erase("crc32c");
   if (written != own_checksum(root)) {
-    throw DamageError(file + ": it is corrupt: its checksum does not fit");
+    throw DamageError(file + ": it is corrupt: its checksum does not match");
   }
   // The checksum fits, so some version of accel wrote this text: what follows cannot be damage.
   if (root.value("version", 0) != kVersion) {
-    throw CheckpointError(file + ": it is of version " + root.value("version", json(0)).dump() +
-                          ", and this program reads version " + std::to_string(kVersion) +
-                          ": load it with the accel that wrote it");
+    throw CheckpointError(file + ": it has format version " +
+                          root.value("version", json(0)).dump() +
+                          ", but this program reads version " + std::to_string(kVersion) +
+                          ": load it with the version of accel that wrote it");
   }
   Manifest manifest{
       .iteration = root.at("iteration"), .num_processes = root.at("num_processes"), .files = {}};
   for (const auto& [name, facts] : root.at("files").items()) {
     if (!is_inside(name))
-      throw CheckpointError(file + ": it lists " + name + ", which is no file of its folder");
+      throw CheckpointError(file + ": it lists " + name + ", which is not a file in its folder");
     manifest.files[name] = {.size = facts.at("size"), .crc32c = facts.at("crc32c")};
   }
   return manifest;

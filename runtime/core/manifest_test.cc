@@ -47,7 +47,8 @@ TEST(Manifest, AnotherVersionIsNoDamage) {
   } catch (const DamageError& error) {
     ADD_FAILURE() << error.what();
   } catch (const CheckpointError& error) {
-    EXPECT_NE(std::string(error.what()).find("of version 2"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("format version 2"), std::string::npos)
+        << error.what();
   }
 }
 

@@ -27,7 +27,7 @@ constexpr std::size_t kLengthBytes = 8;
 
 [[noreturn]] void fail(const std::string& file, const std::string& what) {
   throw CheckpointError(file + ": " + what +
-                        "; it is torn or no safetensors file: take another copy");
+                        "; the file is torn or not a safetensors file: use another copy");
 }
 
 // nlohmann::json escapes the same characters as serde_json, which Python's safetensors uses. So the
@@ -79,7 +79,7 @@ SafetensorsEntry parse_entry(const std::string& name, const json& value, const s
     entry.shape.push_back(static_cast<std::int64_t>(natural(size, file)));
   }
   if (entry.end < entry.begin || entry.end - entry.begin != checked_byte_count(entry, file)) {
-    fail(file, "the bytes of tensor " + name + " do not fit its shape");
+    fail(file, "the bytes of tensor " + name + " do not match its shape");
   }
   return entry;
 }
@@ -161,7 +161,7 @@ std::uint64_t header_length(std::string_view first_bytes, std::uint64_t file_siz
     length |= static_cast<std::uint64_t>(static_cast<unsigned char>(first_bytes[i])) << (8 * i);
   }
   if (length > kMaxSafetensorsHeader || length > file_size - kLengthBytes) {
-    fail(file, "it announces a header of " + std::to_string(length) + " bytes");
+    fail(file, "its header would have " + std::to_string(length) + " bytes, which is too many");
   }
   return length;
 }
@@ -169,7 +169,7 @@ std::uint64_t header_length(std::string_view first_bytes, std::uint64_t file_siz
 SafetensorsHeader parse_header(std::string_view text, std::uint64_t file_size,
                                const std::string& file) {
   const json root = parse_json(text);
-  if (!root.is_object()) fail(file, "its header is no JSON object");
+  if (!root.is_object()) fail(file, "its header is not a JSON object");
   SafetensorsHeader header;
   header.data_begin = kLengthBytes + text.size();
   for (const auto& [name, value] : root.items()) {
@@ -191,7 +191,7 @@ SafetensorsHeader parse_header(std::string_view text, std::uint64_t file_size,
     header.data_size = entry.end;
   }
   if (header.data_begin + header.data_size != file_size) {
-    fail(file, "it has " + std::to_string(file_size) + " bytes where its header needs " +
+    fail(file, "it has " + std::to_string(file_size) + " bytes, but its header requires " +
                    std::to_string(header.data_begin + header.data_size));
   }
   return header;

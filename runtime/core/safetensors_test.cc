@@ -78,10 +78,11 @@ TEST(Safetensors, NoTensors) {
 TEST(Safetensors, LengthsAreChecked) {
   const std::string five("\5\0\0\0\0\0\0\0", 8);
   EXPECT_EQ(header_length(five, 13, "m"), 5u);
-  EXPECT_THAT(refusal([&] { header_length(five, 12, "m"); }), HasSubstr("m: it announces"));
+  EXPECT_THAT(refusal([&] { header_length(five, 12, "m"); }),
+              HasSubstr("m: its header would have 5 bytes"));
   EXPECT_THAT(refusal([&] { header_length("\5", 1, "m"); }), HasSubstr("only 1 bytes"));
   const std::string huge("\0\0\0\0\0\0\0\x80", 8);
-  EXPECT_THAT(refusal([&] { header_length(huge, UINT64_MAX, "m"); }), HasSubstr("announces"));
+  EXPECT_THAT(refusal([&] { header_length(huge, UINT64_MAX, "m"); }), HasSubstr("too many"));
 }
 
 TEST(Safetensors, MalformedHeadersAreRefused) {
@@ -89,22 +90,22 @@ TEST(Safetensors, MalformedHeadersAreRefused) {
     const char* json;
     const char* reason;
   } cases[] = {
-      {"[]", "no JSON object"},
-      {"{\"a\":", "no JSON object"},
+      {"[]", "not a JSON object"},
+      {"{\"a\":", "not a JSON object"},
       {"{\"a\":1}", "tensor a is malformed"},
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", "malformed"},
       {R"({"a":{"dtype":"Q4","shape":[1],"data_offsets":[0,4]}})", "dtype Q4"},
       {R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "-1 in place of a size"},
       {R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", "1.5 in place of a size"},
-      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", "do not fit its shape"},
-      {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", "do not fit its shape"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", "do not match its shape"},
+      {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", "do not match its shape"},
       {R"({"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}})",
        "overflows"},
       {R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[1,4]}})", "leave a gap"},
       {R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},)"
        R"("b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}})",
        "overlap"},
-      {R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})", "where its header needs"},
+      {R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})", "but its header requires"},
       {R"({"__metadata__":{"a":1}})", "metadata"},
       {R"({"__metadata__":"a"})", "metadata"},
   };
@@ -118,7 +119,7 @@ TEST(Safetensors, DeepNestingIsRefused) {
   const std::string deep = std::string(1 << 20, '[') + std::string(1 << 20, ']');
   const std::string header =
       R"({"a":{"dtype":"F32","shape":[)" + deep + R"(],"data_offsets":[0,4]}})";
-  EXPECT_THAT(refusal([&] { parse(header, 4); }), HasSubstr("no JSON object"));
+  EXPECT_THAT(refusal([&] { parse(header, 4); }), HasSubstr("not a JSON object"));
 }
 
 }  // namespace

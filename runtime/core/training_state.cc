@@ -86,7 +86,7 @@ TrainingState parse_training_state(const std::string& text, const std::string& f
   try {
     return from_json(json::parse(text));
   } catch (const json::exception& error) {
-    throw CheckpointError(file + ": it is no state of a training run: " + error.what());
+    throw CheckpointError(file + ": it is not a valid training state: " + error.what());
   }
 }
 
@@ -102,8 +102,9 @@ void check_same_program(const TrainingState& saved, const TrainingState& program
                 {"objects of register_for_checkpointing()", saved.objects, program.objects}};
   for (const auto& [what, then, here] : counts) {
     if (then == here) continue;
-    throw CheckpointError(file + ": it is of another program, which had " + std::to_string(then) +
-                          " " + what + " where this one has " + std::to_string(here) +
+    throw CheckpointError(file + ": it was saved by a different program, which had " +
+                          std::to_string(then) + " " + what + " where this one has " +
+                          std::to_string(here) +
                           ": prepare and register the same objects before load_state()");
   }
   for (std::size_t i = 0; i < saved.optimizers.size(); ++i) {
@@ -120,11 +121,11 @@ void check_same_program(const TrainingState& saved, const TrainingState& program
   const AccumulationState& window = saved.accumulation;
   if (window.window == 0 || window.num_steps == program.accumulation.num_steps) return;
   throw CheckpointError(
-      file + ": it was saved inside a window of gradient accumulation with num_steps of " +
+      file + ": it was saved inside a gradient accumulation window with num_steps = " +
       std::to_string(window.num_steps) +
-      ", by which its gradients are divided, where this program" + " has " +
+      ", by which its gradients are divided, but this program has " +
       std::to_string(program.accumulation.num_steps) +
-      ": load it with the same gradient_accumulation.num_steps, and change that after a step");
+      ": load it with the same gradient_accumulation.num_steps, and change it after a step");
 }
 
 }  // namespace accel

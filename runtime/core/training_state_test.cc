@@ -45,7 +45,8 @@ TEST(TrainingState, WhatIsNoneIsRefusedByName) {
       parse_training_state(text, "folder/training_state.json");
       ADD_FAILURE() << text;
     } catch (const CheckpointError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("folder/training_state.json: it is no state"));
+      EXPECT_THAT(error.what(),
+                  HasSubstr("folder/training_state.json: it is not a valid training state"));
     }
   }
 }
@@ -78,7 +79,7 @@ TEST(TrainingState, AnotherProgramIsToldByWhatItLacks) {
   EXPECT_EQ(error([](auto& p) { p.optimizers[1] = "ours::Lion"; }), "nothing was thrown");
   EXPECT_THAT(error([](auto& p) { p.loaders.clear(); }), HasSubstr("prepared loaders"));
   EXPECT_THAT(error([](auto& p) { p.accumulation.num_steps = 4; }),
-              HasSubstr("with num_steps of 3, by which its gradients are divided, where this "
+              HasSubstr("with num_steps = 3, by which its gradients are divided, but this "
                         "program has 4"));
 }
 

@@ -39,8 +39,8 @@ std::uint64_t parse_size(const std::string& text) {
   const auto found = units.find(unit);
   if (!has_number || found == units.end() || !(number >= 0) || number * found->second >= 9e18) {
     throw std::invalid_argument("\"" + text +
-                                "\" is no size: give a number of bytes, or a text such as \"5GB\" "
-                                "(KB, MB, GB or TB)");
+                                "\" is not a size: use an integer number of bytes, or a text "
+                                "such as \"5GB\" (KB, MB, GB or TB)");
   }
   return static_cast<std::uint64_t>(number * found->second);
 }
@@ -107,14 +107,14 @@ std::string index_json(const std::vector<WeightSize>& weights,
 std::map<std::string, std::string> parse_index(const std::string& text, const std::string& file) {
   const nlohmann::json index = parse_json(text);
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
-    throw CheckpointError(file + ": it is no index of weights: it has no \"weight_map\"");
+    throw CheckpointError(file + ": it is not an index of weights: it has no \"weight_map\"");
   }
   std::map<std::string, std::string> files;
   for (const auto& [weight, value] : index["weight_map"].items()) {
     const std::string name = value.is_string() ? value.get<std::string>() : "";
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos) {
       throw CheckpointError(file + ": weight " + weight + " is in " + value.dump() +
-                            ", which is no file of this folder");
+                            ", which is not a file in this folder");
     }
     files[weight] = name;
   }
