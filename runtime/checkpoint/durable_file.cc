@@ -106,8 +106,8 @@ class DurableFile::Writers {
     if (::fsync(fd_.get()) != 0) fail(path_, "sync");
     std::uint32_t checksum = 0;
     for (std::size_t i = 0; i < checksums_.size(); ++i) {
-      checksum = join_crc32c(checksum, checksums_[i],
-                             std::min<std::uint64_t>(kIoBytes, size - i * kIoBytes));
+      checksum = combine_crc32c(checksum, checksums_[i],
+                                std::min<std::uint64_t>(kIoBytes, size - i * kIoBytes));
     }
     return checksum;
   }

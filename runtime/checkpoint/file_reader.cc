@@ -72,7 +72,7 @@ FileFacts facts_of(const std::filesystem::path& path) {
   read_in_parallel(pieces, announce, hash);
   FileFacts facts{.size = reader.size()};
   for (std::size_t i = 0; i < pieces; ++i) {
-    facts.crc32c = join_crc32c(facts.crc32c, checksums[i], size_of(i));
+    facts.crc32c = combine_crc32c(facts.crc32c, checksums[i], size_of(i));
   }
   return facts;
 }

@@ -46,12 +46,12 @@ TEST(AccumulationTest, OneStepPerBatchByDefault) {
   EXPECT_EQ(steps(rule, 1, 3), "SSS");
 }
 
-TEST(AccumulationTest, TheEndOfALoaderEndsTheWindowAndTheCount) {
+TEST(AccumulationTest, TheEndOfALoaderEndsTheWindowAndResetsTheCount) {
   Accumulation rule({.num_steps = 3});
   EXPECT_EQ(steps(rule, 2, 5), "--S-S--S-S");
 }
 
-TEST(AccumulationTest, TheCountGoesOnWhereTheLoaderDoesNotMatter) {
+TEST(AccumulationTest, WithoutSyncWithDataloaderTheCountContinuesAcrossEpochs) {
   Accumulation rule({.num_steps = 3, .sync_with_dataloader = false});
   EXPECT_EQ(steps(rule, 2, 5), "--S--S--S-");
 }
@@ -110,7 +110,7 @@ TEST(AccumulationTest, GoesOnFromItsState) {
 }
 
 // A state that was saved between windows loads into a program with another num_steps.
-TEST(AccumulationTest, AnotherNumberOfStepsBeginsWithAWindowOfItsOwn) {
+TEST(AccumulationTest, AStateSavedBetweenWindowsLoadsWithAnotherNumSteps) {
   Accumulation first({.num_steps = 4}), second({.num_steps = 3});
   for (int batch = 0; batch < 4; ++batch) first.begin({});
   EXPECT_EQ(first.state(), (AccumulationState{.step = 4, .window = 0, .num_steps = 4}));
@@ -124,7 +124,7 @@ TEST(AccumulationTest, AnotherNumberOfStepsBeginsWithAWindowOfItsOwn) {
   EXPECT_EQ(second.loss_divisor(), 2);
 }
 
-TEST(AccumulationTest, StepsAndSyncCanBeSet) {
+TEST(AccumulationTest, NumStepsAndSyncGradientsCanBeChanged) {
   Accumulation rule({.num_steps = 4});
   for (int batch = 0; batch < 3; ++batch) rule.begin({});
   rule.set_num_steps(2);
@@ -166,7 +166,7 @@ TEST(AccumulationTest, BatchesOfAChangedWindowCountAlike) {
   EXPECT_EQ(fewer.earlier_scale(), 2);
 }
 
-TEST(AccumulationTest, OtherModelsInOneStepOfALoaderShareTheBatch) {
+TEST(AccumulationTest, ModelsThatAccumulateInOneLoaderStepShareABatch) {
   const int a = 0, b = 0;
   Accumulation rule({.num_steps = 3});
   for (std::uint64_t step = 1; step <= 2; ++step) {

@@ -126,17 +126,17 @@ std::optional<ShardedBatch> BatchSamplerShard::next_of_round() {
     round.push_back(*std::move(batch));
   }
   if (round.empty()) return std::nullopt;
-  const bool complete_round = round.size() == options_.num_processes;
-  if (options_.drop_last && !complete_round) return std::nullopt;
+  const bool is_complete = round.size() == options_.num_processes;
+  if (options_.drop_last && !is_complete) return std::nullopt;
   const std::size_t real_samples = count_samples(round);
   const bool last_round = !ahead_;
-  if (last_round && options_.even_batches && !options_.drop_last) complete(round);
+  if (last_round && options_.even_batches && !options_.drop_last) pad(round);
   if (options_.process_index >= round.size()) return std::nullopt;
   const std::size_t padded_samples = count_samples(round);
   return ShardedBatch{std::move(round[options_.process_index]), real_samples, padded_samples};
 }
 
-void BatchSamplerShard::complete(std::vector<IndexBatch>& round) const {
+void BatchSamplerShard::pad(std::vector<IndexBatch>& round) const {
   std::size_t at = 0;
   if (!options_.batch_size) {
     while (round.size() < options_.num_processes) round.push_back(first_[at++ % first_.size()]);

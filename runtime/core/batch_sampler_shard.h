@@ -82,7 +82,7 @@ class BatchSamplerShard {
   std::optional<ShardedBatch> next_of_round();
   std::optional<ShardedBatch> next_slice();
   std::optional<IndexBatch> pull();
-  void complete(std::vector<IndexBatch>& round) const;
+  void pad(std::vector<IndexBatch>& round) const;
 
   const ShardOptions options_;
   Source inner_;

@@ -22,7 +22,7 @@ std::string describe(const CallShape& call) {
   return text;
 }
 
-std::optional<std::string> mismatch(const std::vector<std::string>& calls) {
+std::optional<std::string> describe_mismatch(const std::vector<std::string>& calls) {
   std::map<std::string, std::size_t> counts;
   for (const std::string& call : calls) ++counts[call];
   if (counts.size() <= 1) return std::nullopt;

@@ -33,6 +33,6 @@ std::string describe(const CallShape& call);
 // Compares the describe() lines of all ranks, given in rank order. Returns nullopt if they are
 // equal; otherwise an error text that names the ranks which differ from the most common line, and
 // lists the lines of all ranks.
-std::optional<std::string> mismatch(const std::vector<std::string>& calls);
+std::optional<std::string> describe_mismatch(const std::vector<std::string>& calls);
 
 }  // namespace accel

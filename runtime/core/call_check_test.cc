@@ -24,21 +24,22 @@ TEST(CallCheckTest, AFreeDimensionMayDiffer) {
   EXPECT_EQ(padded(2), "pad: int64 [2, 3]");
 }
 
-TEST(CallCheckTest, EqualCallsAreFine) {
-  EXPECT_FALSE(mismatch({}).has_value());
-  EXPECT_FALSE(mismatch({"a", "a", "a"}).has_value());
+TEST(CallCheckTest, EqualCallsAreNoMismatch) {
+  EXPECT_FALSE(describe_mismatch({}).has_value());
+  EXPECT_FALSE(describe_mismatch({"a", "a", "a"}).has_value());
 }
 
 TEST(CallCheckTest, NamesTheRankThatDiffersWithATable) {
-  const auto text = mismatch({"gather: int64 [3]", "gather: int64 [2]", "gather: int64 [2]"});
+  const auto text =
+      describe_mismatch({"gather: int64 [3]", "gather: int64 [2]", "gather: int64 [2]"});
   ASSERT_TRUE(text.has_value());
   EXPECT_THAT(*text, HasSubstr("Cannot apply desired operation due to shape mismatches"));
   EXPECT_THAT(*text, HasSubstr("Processes that differ: 0\n"));
   EXPECT_THAT(*text, HasSubstr("- Process 0: gather: int64 [3]\n  - Process 1: gather: int64 [2]"));
 }
 
-TEST(CallCheckTest, OfTwoTheFirstCountsAsUsual) {
-  EXPECT_THAT(*mismatch({"reduce", "barrier"}), HasSubstr("Processes that differ: 1\n"));
+TEST(CallCheckTest, OnATieTheLowestRanksCallCountsAsUsual) {
+  EXPECT_THAT(*describe_mismatch({"reduce", "barrier"}), HasSubstr("Processes that differ: 1\n"));
 }
 
 }  // namespace

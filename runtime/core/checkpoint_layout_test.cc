@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(CheckpointLayout, TheFirstOfAKindHasNoNumber) {
+TEST(CheckpointLayout, TheFirstFileOfAKindHasNoNumber) {
   EXPECT_EQ(model_file(0), "model.safetensors");
   EXPECT_EQ(model_file(1), "model_1.safetensors");
   EXPECT_EQ(optimizer_file(2), "optimizer_2.bin");

@@ -72,7 +72,7 @@ std::uint32_t extend_crc32c(std::uint32_t crc, const void* data, std::size_t siz
 // A CRC is the remainder of the bytes, read as a polynomial. Each byte that follows multiplies that
 // polynomial by x^8, so the CRC of the first part is multiplied by x^(8 * second_size). The power
 // is computed by repeated squaring.
-std::uint32_t join_crc32c(std::uint32_t first, std::uint32_t second, std::uint64_t second_size) {
+std::uint32_t combine_crc32c(std::uint32_t first, std::uint32_t second, std::uint64_t second_size) {
   std::uint32_t factor = 1u << 31, power = 1u << (31 - 8);  // x^0 and x^8.
   for (std::uint64_t left = second_size; left != 0; left >>= 1) {
     if ((left & 1) != 0) factor = multiply(factor, power);

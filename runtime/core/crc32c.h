@@ -12,7 +12,7 @@ std::uint32_t extend_crc32c(std::uint32_t crc, const void* data, std::size_t siz
 
 // Returns the CRC-32C of two byte sequences in a row, given the CRC of each and the size of the
 // second one. So several threads can hash parts of one file.
-std::uint32_t join_crc32c(std::uint32_t first, std::uint32_t second, std::uint64_t second_size);
+std::uint32_t combine_crc32c(std::uint32_t first, std::uint32_t second, std::uint64_t second_size);
 
 // The same as extend_crc32c(), without the CRC instruction.
 std::uint32_t extend_crc32c_portably(std::uint32_t crc, const void* data, std::size_t size);

@@ -17,7 +17,7 @@ TEST(Crc32c, KnownValues) {  // RFC 3720, B.4.
   }
 }
 
-TEST(Crc32c, BothWaysAgreeAndPartsAddUp) {
+TEST(Crc32c, BothImplementationsAgreeAndPartsCombine) {
   std::mt19937 random(1);
   std::string data(300, '\0');
   for (char& byte : data) byte = static_cast<char>(random());
@@ -27,8 +27,8 @@ TEST(Crc32c, BothWaysAgreeAndPartsAddUp) {
     const std::size_t cut = size / 3;
     EXPECT_EQ(extend_crc32c(extend_crc32c(0, data.data(), cut), data.data() + cut, size - cut),
               whole);
-    EXPECT_EQ(join_crc32c(extend_crc32c(0, data.data(), cut),
-                          extend_crc32c(0, data.data() + cut, size - cut), size - cut),
+    EXPECT_EQ(combine_crc32c(extend_crc32c(0, data.data(), cut),
+                             extend_crc32c(0, data.data() + cut, size - cut), size - cut),
               whole);
   }
 }

@@ -7,7 +7,7 @@
 namespace accel {
 namespace {
 
-std::size_t batches_of_round(const ShardOptions& options) {
+std::size_t batches_per_round(const ShardOptions& options) {
   return options.split_batches ? 1 : options.num_processes;
 }
 
@@ -27,14 +27,15 @@ DispatchRounds::DispatchRounds(const ShardOptions& options, BatchSamplerShard::S
 std::optional<ShardedBatch> DispatchRounds::next() {
   ShardedBatch round;
   std::size_t batches = 0;
-  while (batches < batches_of_round(options_) || leaves_one_out(options_, round.indices.size())) {
+  while (batches < batches_per_round(options_) ||
+         leaves_a_process_empty(options_, round.indices.size())) {
     const std::optional<IndexBatch> batch = inner_();
     if (!batch) break;
     append(round.indices, *batch);
     ++batches;
   }
   if (batches == 0) return std::nullopt;
-  if (options_.drop_last && batches < batches_of_round(options_)) return std::nullopt;
+  if (options_.drop_last && batches < batches_per_round(options_)) return std::nullopt;
   if (first_.empty()) first_ = round.indices;
   round.real_samples = round.indices.size();
   for (std::size_t at = 0; round.indices.size() % options_.num_processes != 0; ++at) {
@@ -47,7 +48,7 @@ std::optional<ShardedBatch> DispatchRounds::next() {
 std::size_t dispatch_length(const ShardOptions& options, std::size_t inner_batches,
                             std::size_t last_batch_size) {
   if (inner_batches == 0) return 0;
-  const std::size_t per_round = batches_of_round(options);
+  const std::size_t per_round = batches_per_round(options);
   const std::size_t complete = inner_batches / per_round, rest = inner_batches % per_round;
   if (options.drop_last) return complete;
   if (options.even_batches) return complete + (rest > 0 ? 1 : 0);

@@ -31,7 +31,9 @@ struct World {
   bool stream() const { return kind == Kind::kStream || kind == Kind::kDispatchedStream; }
   bool ragged() const { return kind == Kind::kRagged || kind == Kind::kRaggedSized; }
   // The number of inner batches in a round.
-  std::size_t batches_of_round() const { return options.split_batches ? 1 : options.num_processes; }
+  std::size_t batches_per_round() const {
+    return options.split_batches ? 1 : options.num_processes;
+  }
 };
 
 std::ostream& operator<<(std::ostream& out, const World& world) {
@@ -95,7 +97,7 @@ std::vector<IndexBatch> first_batches(const World& world, std::size_t seen) {
   World whole = world;
   whole.options.drop_last = false;
   std::vector<IndexBatch> first = batches_of(whole, 0, seen);
-  first.resize(std::min(first.size(), world.batches_of_round()));
+  first.resize(std::min(first.size(), world.batches_per_round()));
   return first;
 }
 
@@ -193,7 +195,7 @@ std::vector<GlobalStep> steps_of(const World& world, std::size_t seen, std::size
 std::size_t kept(const World& world, std::size_t seen, std::size_t length) {
   const ShardOptions& options = world.options;
   if (!options.drop_last) return length;
-  const std::size_t round = *options.batch_size * world.batches_of_round();
+  const std::size_t round = *options.batch_size * world.batches_per_round();
   return seen + (length - seen) / round * round;
 }
 
@@ -265,7 +267,7 @@ TEST(EachSampleOnceTest, InAWholeEpochAndAfterSkippedSteps) {
   EXPECT_GT(cases, 100'000u);
 }
 
-TEST(EachSampleOnceTest, WhenAnotherWorldGoesOnInMidEpoch) {
+TEST(EachSampleOnceTest, WhenAnotherWorldResumesInMidEpoch) {
   const std::vector<World> worlds = all_worlds();
   std::size_t cases = 0;
   for (std::size_t i = 0; i < worlds.size(); ++i) {

@@ -51,7 +51,7 @@ Variables without(Variables variables, const std::string& name) {
   return variables;
 }
 
-TEST(EnvironmentTest, NothingMeansOneProcess) {
+TEST(EnvironmentTest, WithoutVariablesThereIsOneProcess) {
   const Environment environment = parse({});
   EXPECT_EQ(environment.rank, 0);
   EXPECT_EQ(environment.world_size, 1);
@@ -85,11 +85,11 @@ TEST(EnvironmentTest, OneProcessUnderTorchrunNeedsNoAddress) {
   EXPECT_EQ(environment.world_size, 1);
 }
 
-TEST(EnvironmentTest, AMasterAddressAloneIsNoWorld) {
+TEST(EnvironmentTest, AMasterAddressAloneStillMeansOneProcess) {
   EXPECT_EQ(parse({{"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "29500"}}).world_size, 1);
 }
 
-TEST(EnvironmentTest, NamesWhatIsMissing) {
+TEST(EnvironmentTest, NamesTheVariablesThatAreMissing) {
   EXPECT_THAT(refusal({{"RANK", "0"}}),
               AllOf(HasSubstr("has RANK but not WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE"),
                     HasSubstr("accel launch")));
@@ -100,7 +100,7 @@ TEST(EnvironmentTest, NamesWhatIsMissing) {
   EXPECT_THAT(refusal(without(torchrun(), "MASTER_PORT")), HasSubstr("MASTER_PORT is missing"));
 }
 
-TEST(EnvironmentTest, QuotesWhatIsMalformed) {
+TEST(EnvironmentTest, QuotesMalformedValues) {
   EXPECT_THAT(refusal(with(torchrun(), "RANK", "five")),
               HasSubstr("RANK=\"five\" should be a number from 0 to 6"));
   EXPECT_THAT(refusal(with(torchrun(), "RANK", "7")), HasSubstr("from 0 to 6"));
@@ -150,7 +150,7 @@ TEST(EnvironmentTest, ReadsTheMixedPrecision) {
               HasSubstr("should be no, fp16 or bf16"));
 }
 
-TEST(EnvironmentTest, TheLaunchersPrecisionGoesBeforeTheProgramsUnlessItIsNone) {
+TEST(EnvironmentTest, TheLaunchersPrecisionOverridesTheProgramsUnlessItIsNo) {
   using enum MixedPrecision;
   EXPECT_EQ(choose_precision(kBf16, std::nullopt), kBf16);
   EXPECT_EQ(choose_precision(kBf16, kNo), kBf16);

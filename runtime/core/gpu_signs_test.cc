@@ -8,7 +8,7 @@ namespace {
 constexpr const char* kAllGpus[] = {"0", "1,0", " 2", "GPU-8932f937", "MIG-f3a1", "0,-1", "00"};
 constexpr const char* kNoGpu[] = {"", " ", "-1", "-1,0", ",0", "NoDevFiles", "none", "void"};
 
-TEST(GpuSignsTest, TheDriverOfLinuxIsEnough) {
+TEST(GpuSignsTest, OnLinuxTheDriverIsEnough) {
   EXPECT_TRUE(may_have_gpu({.nvidia_device = true}));
   EXPECT_FALSE(may_have_gpu({}));
 }
@@ -20,7 +20,7 @@ TEST(GpuSignsTest, WslNeedsNvidiasDriverToo) {
   EXPECT_FALSE(may_have_gpu({.wsl_driver = true}));
 }
 
-TEST(GpuSignsTest, WhoIsKeptFromAllGpusHasNone) {
+TEST(GpuSignsTest, HidingEveryGpuMeansNone) {
   for (const char* visible : kAllGpus) {
     EXPECT_TRUE(may_have_gpu({.nvidia_device = true, .visible_devices = visible})) << visible;
     EXPECT_FALSE(may_have_gpu({.visible_devices = visible})) << visible;

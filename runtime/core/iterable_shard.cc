@@ -20,7 +20,7 @@ std::vector<RowRange> repeat(std::size_t at, std::size_t count, std::size_t firs
   return ranges;
 }
 
-std::size_t slice_of(std::size_t rows, std::size_t num_processes) {
+std::size_t slice_size(std::size_t rows, std::size_t num_processes) {
   return (rows + num_processes - 1) / num_processes;
 }
 
@@ -55,18 +55,18 @@ std::optional<RoundShare> round_share(const ShardOptions& options, std::size_t r
 std::optional<RoundShare> dispatched_round(const ShardOptions& options, std::size_t rows,
                                            std::size_t first_rows) {
   if (rows < round_size(options) && options.drop_last) return std::nullopt;
-  const std::size_t whole = slice_of(rows, options.num_processes) * options.num_processes;
+  const std::size_t whole = slice_size(rows, options.num_processes) * options.num_processes;
   return RoundShare{.own = {0, rows}, .repeated = repeat(0, whole - rows, first_rows)};
 }
 
 std::size_t dispatched_rows(const ShardOptions& options, std::size_t real_samples) {
-  const std::size_t slice = slice_of(real_samples, options.num_processes);
+  const std::size_t slice = slice_size(real_samples, options.num_processes);
   if (options.even_batches) return slice;
   const std::size_t begin = std::min(real_samples, options.process_index * slice);
   return std::min(slice, real_samples - begin);
 }
 
-bool leaves_one_out(const ShardOptions& options, std::size_t real_samples) {
+bool leaves_a_process_empty(const ShardOptions& options, std::size_t real_samples) {
   ShardOptions last = options;
   last.process_index = options.num_processes - 1;
   return dispatched_rows(last, real_samples) == 0;

@@ -59,7 +59,7 @@ std::size_t dispatched_rows(const ShardOptions& options, std::size_t real_sample
 
 // Returns true if a dispatched round of `real_samples` samples leaves some process without a
 // sample. Only the last round can, so every process learns from it that no round follows.
-bool leaves_one_out(const ShardOptions& options, std::size_t real_samples);
+bool leaves_a_process_empty(const ShardOptions& options, std::size_t real_samples);
 
 // Returns the number of batches that process_index gets from a stream of `samples` samples.
 std::size_t iterable_length(const ShardOptions& options, std::size_t samples, bool dispatched);

@@ -16,10 +16,10 @@ struct AnnouncedModel {
   bool operator==(const AnnouncedModel&) const = default;
 };
 
-inline constexpr std::size_t kMostJoinedModels = 31;
+inline constexpr std::size_t kMaxJoinedModels = 31;
 
 // Encodes the announcement of a rank that begins a pass: two bits per model, never 0. A rank that
-// has run out of batches announces 0. Takes at most kMostJoinedModels models, of which at least
+// has run out of batches announces 0. Takes at most kMaxJoinedModels models, of which at least
 // one takes part.
 std::int64_t announcement_of(const std::vector<AnnouncedModel>& models);
 

@@ -12,8 +12,8 @@ TEST(JoinRoundTest, IsOverWhenAllHaveEnded) {
   EXPECT_FALSE(join_round({0, 1, 0}, 2).over);
 }
 
-TEST(JoinRoundTest, TellsTheEndedWhatTheOthersDo) {
-  std::vector<AnnouncedModel> models(kMostJoinedModels);
+TEST(JoinRoundTest, EndedRanksLearnWhatTheOthersDo) {
+  std::vector<AnnouncedModel> models(kMaxJoinedModels);
   models[0] = {.takes_part = true, .buffers = true};
   models[7] = {.takes_part = true};
   models[30] = {.takes_part = true, .buffers = true};

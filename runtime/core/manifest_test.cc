@@ -37,7 +37,7 @@ TEST(Manifest, AnyChangedLetterOrDigitIsRefused) {
   }
 }
 
-TEST(Manifest, AnotherVersionIsNoDamage) {
+TEST(Manifest, AnotherVersionIsNotDamage) {
   const std::string root = R"({"files":{},"iteration":0,"num_processes":1,"version":2)";
   const std::string checked = root + "}";
   const std::uint32_t checksum = extend_crc32c(0, checked.data(), checked.size());

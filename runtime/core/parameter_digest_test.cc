@@ -55,13 +55,13 @@ TEST(ParameterDigestTest, TheSameChangeOfEveryElementCounts) {
   }
 }
 
-TEST(ParameterDigestTest, BitsAreComparedSoThatNotANumberEqualsItself) {
+TEST(ParameterDigestTest, BitsAreComparedSoNanEqualsItself) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(digest(std::vector<float>{1, nan}), digest(std::vector<float>{1, nan}));
   EXPECT_NE(digest(std::vector<float>{0.0f}), digest(std::vector<float>{-0.0f}));
 }
 
-TEST(ParameterDigestTest, NothingAndZerosDifferInAList) {
+TEST(ParameterDigestTest, AListsLengthOrderAndTextsCount) {
   const ParameterDigest none{"a", digest_of({})};
   EXPECT_NE(combined(digests_of({})), combined(digests_of({none})));
   EXPECT_NE(combined(digests_of({none})), combined(digests_of({none, none})));

@@ -17,7 +17,7 @@ std::string actions(const ProfileSchedule& schedule) {
 }
 
 // The expected texts are what torch.profiler.schedule() returns for the same arguments.
-TEST(ProfileScheduleTest, IsThatOfPyTorch) {
+TEST(ProfileScheduleTest, MatchesPyTorchs) {
   EXPECT_EQ(actions({}), "SSSSSSSSSSSS");
   EXPECT_EQ(actions({.wait = 1, .warmup = 1, .active = 2}), ".wrS.wrS.wrS");
   EXPECT_EQ(actions({.wait = 1, .warmup = 1, .active = 2, .repeat = 2}), ".wrS.wrS....");

@@ -6,8 +6,8 @@
 namespace accel {
 namespace {
 
-constexpr std::size_t kLeastBar = 5;
-constexpr std::size_t kMostBar = 40;
+constexpr std::size_t kMinBar = 5;
+constexpr std::size_t kMaxBar = 40;
 
 std::string two_digits(long number) { return (number < 10 ? "0" : "") + std::to_string(number); }
 
@@ -64,10 +64,10 @@ std::string render_bar(const ProgressState& state, int columns) {
   const std::string before = head(state) + " [";
   const std::string after = "] " + counts(state) + " " + clock_text(state.elapsed.count()) + "<" +
                             (state.done == 0 ? "--:--" : clock_text(left)) + " " + rate_text(state);
-  if (before.size() + after.size() + kLeastBar > width) {
+  if (before.size() + after.size() + kMinBar > width) {
     return (head(state) + " " + counts(state)).substr(0, width);
   }
-  const std::size_t bar = std::min(kMostBar, width - before.size() - after.size());
+  const std::size_t bar = std::min(kMaxBar, width - before.size() - after.size());
   const std::size_t filled = static_cast<std::size_t>(fraction(state) * static_cast<double>(bar));
   return before + std::string(filled, '#') + std::string(bar - filled, '.') + after;
 }

@@ -18,7 +18,7 @@ TEST(ProgressBarTest, RendersABar) {
             "epoch 1 100% [#####################################] 200/200 1:06:40<00:00 0.1/s");
 }
 
-TEST(ProgressBarTest, KnowsNoTimeLeftBeforeTheFirstStep) {
+TEST(ProgressBarTest, TheRemainingTimeIsUnknownBeforeTheFirstStep) {
   EXPECT_NE(render_bar(state(0, 200, 0), 80).find("00:00<--:--"), std::string::npos);
 }
 

@@ -30,14 +30,14 @@ std::vector<std::size_t> reached(const std::vector<std::string>& models, const s
   return reached_models(ids(models), {behind.begin(), behind.end()});
 }
 
-TEST(ReachedModelsTest, KnowsWhoSharesAParameter) {
+TEST(ReachedModelsTest, FindsModelsThatShareAParameter) {
   using Models = std::vector<std::string>;
   EXPECT_THAT(sharing_models({}), IsEmpty());
   EXPECT_THAT(sharing_models(ids(Models{"ab", "", "cd"})), ElementsAre(false, false, false));
   EXPECT_THAT(sharing_models(ids(Models{"ab", "c", "db"})), ElementsAre(true, false, true));
 }
 
-TEST(ReachedModelsTest, WithNothingInCommonAnyParameterWillDo) {
+TEST(ReachedModelsTest, WithoutSharedParametersAnyParameterSelectsItsModel) {
   EXPECT_THAT(reached({}, "a"), IsEmpty());
   EXPECT_THAT(reached({"ab", "cd"}, ""), IsEmpty());
   EXPECT_THAT(reached({"ab", "cd"}, "x"), IsEmpty());
@@ -46,20 +46,20 @@ TEST(ReachedModelsTest, WithNothingInCommonAnyParameterWillDo) {
   EXPECT_THAT(reached({"", "ab"}, "ab"), ElementsAre(1));
 }
 
-TEST(ReachedModelsTest, ATrunkOfTwoIsOfTheOneWhoseHeadIsReached) {
+TEST(ReachedModelsTest, ASharedTrunkGoesToTheModelWhoseHeadIsReached) {
   EXPECT_THAT(reached({"tux", "tuy"}, "tux"), ElementsAre(0));
   EXPECT_THAT(reached({"tux", "tuy"}, "tuy"), ElementsAre(1));
   EXPECT_THAT(reached({"tux", "tuy"}, "tuxy"), ElementsAre(0, 1));
 }
 
-TEST(ReachedModelsTest, APartThatIsPreparedToo) {
+TEST(ReachedModelsTest, APreparedPartTakesOnlyItsOwnLosses) {
   EXPECT_THAT(reached({"tuh", "tu"}, "tuh"), ElementsAre(0));
   EXPECT_THAT(reached({"tuh", "tu"}, "tu"), ElementsAre(1));
   EXPECT_THAT(reached({"tuh", "tu", "h"}, "tuh"), ElementsAre(0));
   EXPECT_THAT(reached({"tu", "tu"}, "tu"), ElementsAre(0));
 }
 
-TEST(ReachedModelsTest, WhatIsLeftOverIsOfSomeone) {
+TEST(ReachedModelsTest, LeftOverParametersGoToTheModelReachedMostCompletely) {
   EXPECT_THAT(reached({"tux", "tuy"}, "t"), ElementsAre(0));
   EXPECT_THAT(reached({"tuvx", "ty", "uv"}, "tuvy"), ElementsAre(1, 2));
 }

@@ -47,13 +47,13 @@ SafetensorsHeader same_tensors() {
                   {.name = "s", .dtype = Dtype::kF64, .shape = {}}});
 }
 
-TEST(Safetensors, TheBytesOfPython) {
+TEST(Safetensors, WritesTheSameBytesAsPython) {
   const std::string bytes = header_bytes(same_tensors());
   EXPECT_EQ(bytes.substr(0, 8), std::string("\x80\x01\0\0\0\0\0\0", 8));
   EXPECT_EQ(bytes.substr(8), kPythons);
 }
 
-TEST(Safetensors, WhatWasLaidOutIsReadBack) {
+TEST(Safetensors, ReadsBackWhatItLaidOut) {
   const SafetensorsHeader written = same_tensors();
   const std::string bytes = header_bytes(written);
   EXPECT_EQ(header_length(bytes.substr(0, 8), bytes.size() + 36, "m"), bytes.size() - 8);
@@ -66,7 +66,7 @@ TEST(Safetensors, WhatWasLaidOutIsReadBack) {
   EXPECT_EQ(read.find("x"), nullptr);
 }
 
-TEST(Safetensors, NoTensors) {
+TEST(Safetensors, AFileMayHaveNoTensors) {
   const std::string bytes = header_bytes(lay_out({}));
   EXPECT_EQ(bytes, std::string(" \0\0\0\0\0\0\0", 8) + R"({"__metadata__":{"format":"pt"}})");
   const SafetensorsHeader read = parse_header(bytes.substr(8), bytes.size(), "m");
@@ -75,7 +75,7 @@ TEST(Safetensors, NoTensors) {
   EXPECT_EQ(read.data_size, 0u);
 }
 
-TEST(Safetensors, LengthsAreChecked) {
+TEST(Safetensors, HeaderLengthsAreChecked) {
   const std::string five("\5\0\0\0\0\0\0\0", 8);
   EXPECT_EQ(header_length(five, 13, "m"), 5u);
   EXPECT_THAT(refusal([&] { header_length(five, 12, "m"); }),

@@ -37,7 +37,7 @@ TEST(ScaleRoundTest, MovesOnceForABatch) {
   }
 }
 
-TEST(ScaleRoundTest, ManyStepsOfOneOptimizerAreManyRounds) {
+TEST(ScaleRoundTest, EachFurtherStepOfAnOptimizerBeginsARound) {
   ScaleRound rule = round();
   for (int step = 0; step < 8; ++step) {
     rule.begin_loss(7);

@@ -37,7 +37,7 @@ TEST(TrainingState, ReadsWhatWasWritten) {
   EXPECT_EQ(parse_training_state(training_state_text({}), "s"), TrainingState{});
 }
 
-TEST(TrainingState, WhatIsNoneIsRefusedByName) {
+TEST(TrainingState, MalformedTextIsRefusedWithTheFilesName) {
   for (const char* text : {"", "[]", "{}", "null", R"({"models": "two"})",
                            R"({"next_iteration":0,"models":0,"optimizers":[],"objects":0,
                                "schedulers":[{}],"loaders":[],"accumulation":{}})"}) {
@@ -51,7 +51,7 @@ TEST(TrainingState, WhatIsNoneIsRefusedByName) {
   }
 }
 
-TEST(TrainingState, AnotherProgramIsToldByWhatItLacks) {
+TEST(TrainingState, AnotherProgramIsRefusedWithWhatDiffers) {
   const TrainingState saved = odd_state();
   EXPECT_NO_THROW(check_same_program(saved, saved, "s"));
   TrainingState bf16 = saved;
@@ -84,7 +84,7 @@ TEST(TrainingState, AnotherProgramIsToldByWhatItLacks) {
 }
 
 // Between windows no gradients wait that another num_steps would weight wrongly.
-TEST(TrainingState, BetweenWindowsTheirLengthMayChange) {
+TEST(TrainingState, BetweenWindowsNumStepsMayChange) {
   TrainingState saved = odd_state(), program = saved;
   saved.accumulation.window = 0;
   program.accumulation.num_steps = 4;

@@ -33,7 +33,7 @@ std::vector<std::vector<std::size_t>> split(const std::vector<std::uint64_t>& si
 
 using Positions = std::vector<std::size_t>;
 
-TEST(SplitIntoFiles, InOrderUpToTheSize) {
+TEST(SplitIntoFiles, FillsFilesInOrderUpToTheLimit) {
   EXPECT_THAT(split({6, 6, 2, 6, 2, 2}, 10),
               ElementsAre(Positions{0}, Positions{1, 2}, Positions{3, 4, 5}));
   // A weight that is too large gets its own file, which comes before the one being filled.
@@ -54,7 +54,7 @@ TEST(SplitIntoFiles, Names) {
   }
 }
 
-TEST(Index, AsPythonWritesIt) {
+TEST(Index, HasTheSameBytesAsPythons) {
   const std::vector<WeightSize> weights{{"b", 4}, {"é", 6}};
   const std::string text = index_json(weights, split_into_files(weights, 4));
   EXPECT_EQ(text, R"({
@@ -76,7 +76,7 @@ TEST(Index, DeepNestingIsRefused) {
   EXPECT_THROW(parse_index("{\"weight_map\":{\"a\":" + deep + "}}", "i"), CheckpointError);
 }
 
-TEST(Index, OfAnotherFolderIsRefused) {
+TEST(Index, FilesOutsideTheFolderAreRefused) {
   for (const char* text : {"[]", "{}", R"({"weight_map":1})", R"({"weight_map":{"a":1}})",
                            R"({"weight_map":{"a":"../b"}})", R"({"weight_map":{"a":".."}})"}) {
     EXPECT_THROW(parse_index(text, "i"), CheckpointError) << text;

@@ -93,7 +93,7 @@ DispatchLink::Slice DispatchLink::scatter(const std::vector<at::Tensor>& tensors
                                           const StepSamples& samples) {
   const auto rows = static_cast<std::int64_t>(samples.padded_samples / options_.num_processes);
   const auto kept = static_cast<std::int64_t>(dispatched_rows(options_, samples.real_samples));
-  ended_ = leaves_one_out(options_, samples.real_samples);
+  ended_ = leaves_a_process_empty(options_, samples.real_samples);
   Slice slice{.batch = {}, .samples = samples};
   if (!options_.even_batches) slice.samples.padded_samples = samples.real_samples;
   for (auto at = layout_.begin(); at != layout_.end();) {

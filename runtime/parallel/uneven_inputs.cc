@@ -12,10 +12,10 @@ namespace accel {
 UnevenInputs::UnevenInputs(std::vector<std::shared_ptr<ParallelStrategy>> models,
                            std::shared_ptr<Communicator> communicator)
     : models_(std::move(models)), communicator_(std::move(communicator)) {
-  if (models_.size() > kMostJoinedModels) {
+  if (models_.size() > kMaxJoinedModels) {
     throw std::invalid_argument("join_uneven_inputs: " + std::to_string(models_.size()) +
                                 " prepared models are more than " +
-                                std::to_string(kMostJoinedModels));
+                                std::to_string(kMaxJoinedModels));
   }
 }
 

@@ -49,7 +49,7 @@ OperationScope ProcessControl::begin_operation(const char* operation,
     for (const at::Tensor& tensor : tensors) {
       call.tensors.push_back({c10::toString(tensor.scalar_type()), tensor.sizes().vec()});
     }
-    const auto text = mismatch(state_->communicator->all_gather_bytes(describe(call)));
+    const auto text = describe_mismatch(state_->communicator->all_gather_bytes(describe(call)));
     if (text) throw DistributedOperationError(*text);
   }
   return OperationScope(state_->communicator.get(), operation, debug_ ? "" : kDebugAdvice);

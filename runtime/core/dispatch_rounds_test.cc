@@ -1,11 +1,12 @@
 // Tests rounds of streams and of dispatched batches over all small worlds: together, the processes
 // get each sample once and then only repetitions.
+#include "runtime/core/dispatch_rounds.h"
+
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <stdexcept>
 
-#include "runtime/core/dispatch_rounds.h"
 #include "runtime/core/iterable_shard.h"
 
 namespace accel {
@@ -61,7 +62,7 @@ std::size_t kept(const ShardOptions& options, std::size_t length) {
   return options.drop_last ? length / round_size(options) * round_size(options) : length;
 }
 
-TEST(RoundShareTest, TogetherTheProcessesGetEachSampleOnceAndThenRepetitions) {
+TEST(RoundShareTest, TogetherTheProcessesGetEachSampleOnceThenPadding) {
   for_each_world([](ShardOptions options, std::size_t length) {
     const std::size_t round = round_size(options);
     std::vector<std::size_t> lengths(options.num_processes);
@@ -92,7 +93,7 @@ TEST(RoundShareTest, TogetherTheProcessesGetEachSampleOnceAndThenRepetitions) {
 
 // Whatever the sizes of the batches, only the last round may leave a process without a sample.
 // Otherwise the processes would not stay at the same step.
-TEST(DispatchRoundsTest, InMidStreamEveryProcessGetsSamples) {
+TEST(DispatchRoundsTest, OnlyTheLastRoundLeavesAProcessWithoutSamples) {
   for (std::size_t n = 1; n <= 5; ++n) {
     for (std::size_t length = 0; length <= 40; ++length) {
       const ShardOptions options{.num_processes = n, .even_batches = false};
@@ -106,7 +107,7 @@ TEST(DispatchRoundsTest, InMidStreamEveryProcessGetsSamples) {
       });
       while (const auto round = rounds.next()) {
         seen += round->real_samples;
-        if (seen < length) ASSERT_FALSE(leaves_one_out(options, round->real_samples)) << n;
+        if (seen < length) ASSERT_FALSE(leaves_a_process_empty(options, round->real_samples)) << n;
       }
       ASSERT_EQ(seen, length);
     }
@@ -165,7 +166,7 @@ TEST(DispatchRoundsTest, StreamsAreDispatchedAlike) {
   });
 }
 
-TEST(DispatchRoundsTest, ABatchThatBeganEarlierIsRepeatedFrom) {
+TEST(DispatchRoundsTest, AResumedEpochIsPaddedWithItsFirstSamples) {
   const ShardOptions options{.num_processes = 2, .batch_size = 3};
   DispatchRounds rounds(options,
                         [once = true]() mutable -> std::optional<IndexBatch> {
