@@ -46,6 +46,8 @@ void Accumulation::set_num_steps(int num_steps) {
   options_.num_steps = num_steps;
 }
 
+// Two calls share a batch only if both come from the same step of a loader and name models, none of
+// them twice. A model that is named again in one step makes several batches of the step's samples.
 bool Accumulation::has_begun(const AccumulatedBatch& batch) const {
   return batch.loader_step != 0 && batch.loader_step == batch_.loader_step &&
          !batch.models.empty() && !batch_.models.empty() &&

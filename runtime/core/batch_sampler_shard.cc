@@ -136,6 +136,7 @@ std::optional<ShardedBatch> BatchSamplerShard::next_of_round() {
   return ShardedBatch{std::move(round[options_.process_index]), real_samples, padded_samples};
 }
 
+// Without a batch_size there is no size to fill batches up to, so whole first batches are repeated.
 void BatchSamplerShard::pad(std::vector<IndexBatch>& round) const {
   std::size_t at = 0;
   if (!options_.batch_size) {
@@ -161,11 +162,14 @@ std::optional<ShardedBatch> BatchSamplerShard::next_slice() {
     extend(*batch, *options_.batch_size, first_.front(), at);
     return slice_of(*batch, p * slice, slice, real_samples);
   }
+  // In mid-stream every process must get a sample, so that all stay at the same step
+  // (docs/decisions/0019).
   while (ahead_ && batch->size() < n) {
     const std::optional<IndexBatch> more = pull();
     batch->insert(batch->end(), more->begin(), more->end());
   }
   const std::size_t size = batch->size();
+  // A short last batch keeps Accelerate's slices, of which the last may be empty.
   if (!ahead_ && size < *options_.batch_size) return slice_of(*batch, p * slice, slice, size);
   return slice_of(*batch, size / n * p + std::min(p, size % n), size / n + (p < size % n), size);
 }

@@ -37,7 +37,7 @@ std::vector<ShardedBatch> shard(const ShardOptions& options, const Batches& inne
   return out;
 }
 
-// What the processes hold together, step by step, concatenated in process order.
+// The batches of all processes, by rank and step.
 struct World {
   std::vector<std::vector<ShardedBatch>> ranks;
 
@@ -46,6 +46,7 @@ struct World {
     for (const auto& rank : ranks) most = std::max(most, rank.size());
     return most;
   }
+  // Returns the indices of all processes in step `k`, concatenated in process order.
   IndexBatch step(std::size_t k) const {
     IndexBatch all;
     for (const auto& rank : ranks) {
@@ -70,7 +71,7 @@ std::size_t count(const Batches& batches) {
   return samples;
 }
 
-// Without the repeated samples, each index of the inner stream occurs exactly once.
+// Expects that each index of the inner stream occurs exactly once, not counting repeated samples.
 void expect_each_once(const World& world, std::size_t length) {
   std::map<std::size_t, int> seen;
   for (std::size_t k = 0; k < world.steps(); ++k) {

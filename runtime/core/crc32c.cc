@@ -35,6 +35,8 @@ std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
 }
 
 #if defined(__x86_64__)
+// Compiled for SSE 4.2 alone, so that the rest of the program runs on processors without it. A CRC
+// is stored inverted, hence the complements.
 __attribute__((target("sse4.2"))) std::uint32_t extend_by_instruction(std::uint32_t crc,
                                                                       const unsigned char* bytes,
                                                                       std::size_t size) {

@@ -52,7 +52,8 @@ std::size_t dispatch_length(const ShardOptions& options, std::size_t inner_batch
   const std::size_t complete = inner_batches / per_round, rest = inner_batches % per_round;
   if (options.drop_last) return complete;
   if (options.even_batches) return complete + (rest > 0 ? 1 : 0);
-  // If the last round is short, the last processes may get nothing of it.
+  // If the last round is short, the last processes may get nothing of it. All inner batches before
+  // its last one are full.
   const std::size_t rounds = complete + (rest > 0 ? 1 : 0);
   const std::size_t before = (inner_batches - (rounds - 1) * per_round - 1);
   const std::size_t samples = before * options.batch_size.value_or(1) + last_batch_size;

@@ -33,8 +33,8 @@ class DispatchRounds {
   IndexBatch first_;  // The samples of the epoch's first round, which padding repeats.
 };
 
-// Returns the number of batches that process_index receives, for inner batches
-// as in shard_length().
+// Returns the number of batches that process_index receives. The inner batches are those of
+// shard_length().
 std::size_t dispatch_length(const ShardOptions& options, std::size_t inner_batches,
                             std::size_t last_batch_size);
 

@@ -15,6 +15,8 @@ using json = nlohmann::json;
 
 constexpr int kVersion = 1;
 
+// Returns the checksum of a manifest, which must not contain one yet. nlohmann::json sorts keys, so
+// a manifest that was written and read back has the same text and the same checksum.
 std::uint32_t own_checksum(const json& root) {
   const std::string text = root.dump();
   return extend_crc32c(0, text.data(), text.size());

@@ -1,4 +1,4 @@
-// Parses JSON from files, which may be damaged or hostile.
+// Parses JSON from files that may be damaged or hostile.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -11,6 +11,7 @@ constexpr std::size_t kMaxBar = 40;
 
 std::string two_digits(long number) { return (number < 10 ? "0" : "") + std::to_string(number); }
 
+// Returns the time as MM:SS or H:MM:SS, at most 99:59:59, so that the width stays bounded.
 std::string clock_text(double seconds) {
   const long total = static_cast<long>(std::clamp(seconds, 0.0, 359999.0));
   const std::string rest = ":" + two_digits(total % 60);

@@ -37,7 +37,7 @@ std::vector<bool> sharing_models(const std::vector<std::vector<ParameterId>>& mo
 
 std::vector<std::size_t> reached_models(const std::vector<std::vector<ParameterId>>& models,
                                         const std::unordered_set<ParameterId>& reached) {
-  std::unordered_map<ParameterId, std::vector<std::size_t>> having;
+  std::unordered_map<ParameterId, std::vector<std::size_t>> having;  // The models with a parameter.
   std::vector<std::size_t> not_reached(models.size(), 0);
   for (std::size_t i = 0; i < models.size(); ++i) {
     for (const ParameterId parameter : models[i]) {

@@ -109,6 +109,7 @@ const SafetensorsEntry* SafetensorsHeader::find(std::string_view name) const {
 
 SafetensorsHeader lay_out(std::vector<SafetensorsEntry> entries,
                           std::map<std::string, std::string> metadata) {
+  // The dtypes descend, the names ascend.
   std::sort(entries.begin(), entries.end(),
             [](const SafetensorsEntry& left, const SafetensorsEntry& right) {
               return std::tie(right.dtype, left.name) < std::tie(left.dtype, right.name);
@@ -143,6 +144,7 @@ std::string header_bytes(const SafetensorsHeader& header) {
             std::to_string(entry.begin) + "," + std::to_string(entry.end) + "]}";
   }
   text += '}';
+  // Spaces fill the header up to a multiple of 8 bytes, so that the tensors are aligned.
   text.resize((text.size() + 7) / 8 * 8, ' ');
   std::string length(kLengthBytes, '\0');
   for (std::size_t i = 0; i < kLengthBytes; ++i) {

@@ -67,6 +67,8 @@ TrainingState from_json(const json& root) {
   return state;
 }
 
+// Returns true for a class of LibTorch. Its name is stable; the program's own classes may be
+// renamed between two runs.
 bool is_libtorchs(const std::string& name) { return name.starts_with("torch::"); }
 
 CheckpointError changed_kind(const std::string& file, const std::string& what, std::size_t number,

@@ -37,6 +37,7 @@ std::uint64_t parse_size(const std::string& text) {
     if (*rest != ' ') unit += static_cast<char>(std::toupper(static_cast<unsigned char>(*rest)));
   }
   const auto found = units.find(unit);
+  // The limit is just below 2^63, so that the product fits. `!(number >= 0)` also refuses NaN.
   if (!has_number || found == units.end() || !(number >= 0) || number * found->second >= 9e18) {
     throw std::invalid_argument("\"" + text +
                                 "\" is not a size: use an integer number of bytes, or a text "
