@@ -1,4 +1,4 @@
-// Learning rates as functions of the number of steps.
+// Learning rate schedules: rate and momentum as functions of the number of steps.
 #pragma once
 
 #include <cstdint>
@@ -9,49 +9,53 @@ namespace accel {
 
 // A learning rate, and a momentum where it has one, for each step of a training.
 struct LrSchedule {
-  // The learning rate after `step` >= 0 steps of a parameter group that began with `initial`.
+  // Returns the learning rate after `step` >= 0 steps, for a parameter group whose rate was
+  // `initial` at first.
   std::function<double(double initial, std::int64_t step)> rate;
-  // The momentum of SGD or beta1 of Adam. If empty, they are left alone.
+  // Returns SGD's momentum, or Adam's beta1. If empty, the schedule leaves it unchanged.
   std::function<double(std::int64_t step)> momentum = {};
-  // How many steps the schedule has. If unset, it never ends.
+  // The length of the schedule in steps. nullopt if it never ends.
   std::optional<std::int64_t> total_steps = {};
 };
 
-// The rate is initial * factor(step).
+// Returns the schedule initial * factor(step).
 LrSchedule lambda_schedule(std::function<double(std::int64_t step)> factor);
 
-// The rate is multiplied by `gamma` every `step_size` steps. Throws std::invalid_argument unless
-// step_size > 0.
+// Returns a schedule that multiplies the rate by `gamma` every `step_size` steps. Throws
+// std::invalid_argument if step_size < 1.
 LrSchedule step_schedule(std::int64_t step_size, double gamma = 0.1);
 
-// The rate rises linearly from 0 to the initial rate over `warmup_steps`, then falls linearly to 0
-// at `total_steps`. Throws std::invalid_argument unless 0 <= warmup_steps <= total_steps.
+// Returns a schedule that rises linearly from 0 to the initial rate over `warmup_steps`, then falls
+// linearly to 0 at `total_steps`, and stays there. Throws std::invalid_argument if warmup_steps is
+// negative or exceeds total_steps.
 LrSchedule linear_schedule(std::int64_t warmup_steps, std::int64_t total_steps);
 
-// The same, but the rate falls along `cycles` waves of a cosine; half a wave ends at 0.
+// The same as linear_schedule(), but falls along `cycles` periods of a cosine. The default, half a
+// period, ends at 0. After `total_steps` the cosine continues, so the rate rises again.
 LrSchedule cosine_schedule(std::int64_t warmup_steps, std::int64_t total_steps,
                            double cycles = 0.5);
 
 enum class Anneal { kCosine, kLinear };
 
-// The options of torch.optim.lr_scheduler.OneCycleLR. The rate rises from max_lr / div_factor to
-// max_lr over the first pct_start of the steps, then falls to 1 / final_div_factor of the rate at
-// which it began.
+// The arguments of torch.optim.lr_scheduler.OneCycleLR. The rate begins at max_lr / div_factor,
+// rises to max_lr over the first pct_start of the steps, and falls until it is the first rate
+// divided by final_div_factor.
 struct OneCycle {
-  double max_lr = 0;
+  double max_lr = 0;             // Above 0.
   std::int64_t total_steps = 0;  // At least 1.
-  double pct_start = 0.3;        // From 0 to 1.
+  double pct_start = 0.3;        // From 0 to 1: a share of the steps, not a percentage.
   Anneal anneal = Anneal::kCosine;
-  // The momentum moves against the rate, from max_momentum down to base_momentum and back.
+  // If true, the momentum moves against the rate: from max_momentum to base_momentum and back.
   bool cycle_momentum = true;
   double base_momentum = 0.85;
   double max_momentum = 0.95;
   double div_factor = 25;
   double final_div_factor = 1e4;
-  // The rate first falls as it rose, to where it began, and then to the final rate.
+  // If true, the rate falls to where it began in as many steps as it rose, and then to the final
+  // rate. If false, it falls to the final rate in one phase.
   bool three_phase = false;
 };
-// Throws std::invalid_argument if an option is out of range.
+// Returns the schedule. Throws std::invalid_argument, naming the option that is out of range.
 LrSchedule one_cycle_schedule(const OneCycle& options);
 
 }  // namespace accel

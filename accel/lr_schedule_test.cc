@@ -42,7 +42,8 @@ TEST(LrScheduleTest, AWarmUpMayBeEmptyOrAllThereIs) {
   EXPECT_THROW(cosine_schedule(-1, 4), std::invalid_argument);
 }
 
-// The numbers are those of torch's OneCycleLR with max_lr 1, 10 steps, linear, and defaults.
+// The expected values are those of PyTorch's OneCycleLR with max_lr = 1, 10 steps, linear, and
+// defaults for the rest.
 TEST(LrScheduleTest, OneCycleMovesTheMomentumAgainstTheRate) {
   const LrSchedule schedule =
       one_cycle_schedule({.max_lr = 1, .total_steps = 10, .anneal = Anneal::kLinear});
