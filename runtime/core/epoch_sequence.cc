@@ -9,7 +9,8 @@ std::shared_ptr<EpochProgress> EpochSequence::begin() {
   last_ = std::make_shared<EpochProgress>();
   last_->number = next_epoch_++;
   last_->step.seen_samples = std::exchange(next_samples_, 0);
-  // With a count of its own, so that it shows when the loop is left.
+  // The loop gets a separate reference count. When it is left, running_ expires, while last_ still
+  // has the position at which it was left.
   std::shared_ptr<EpochProgress> epoch(last_.get(), [kept = last_](EpochProgress*) {});
   running_ = epoch;
   return epoch;

@@ -1,4 +1,5 @@
-// How far a loader is: which epoch, and how many of its samples.
+// The position of a loader: its epoch, and how many samples of the epoch have been seen. Decides
+// what a checkpoint saves of it, and where the next loop begins.
 #pragma once
 
 #include <cstdint>
@@ -9,55 +10,62 @@
 
 namespace accel {
 
-// All that another run needs to go on where a loader is, with any number of processes and any batch
-// size. The same on all ranks.
+// The part of a loader that a checkpoint keeps. It is enough to resume with any number of
+// processes and any batch size, because the order of an epoch depends on seed and epoch only. The
+// same on all ranks.
 struct LoaderState {
-  // The epoch that goes on, or begins if no sample of it was seen.
+  // The epoch to resume, or to begin if `samples` is 0.
   std::uint64_t epoch = 0;
-  // What, with the epoch, determines the sampler's order.
+  // Determines the order of the samples, together with the epoch.
   std::uint64_t seed = 0;
-  // Samples that were seen of the epoch, by all processes: the sampler's first ones.
+  // The number of samples of the epoch that all processes together have seen. They are the first
+  // ones in the sampler's order.
   std::uint64_t samples = 0;
 
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 };
 
-// One loop over a loader.
+// The progress of one loop over a loader. The loop updates it as it yields batches.
 struct EpochProgress {
   std::size_t number = 0;
-  bool done = false;  // It hands out nothing more.
-  bool over = false;  // Nobody goes on with it: it ran to its end, or another one was set.
+  // The loop yields no more batches: it has ended, or it has failed.
+  bool done = false;
+  // The epoch is not resumed: it has run to its end, or another epoch has been set.
+  bool over = false;
   StepSamples step;
 };
 
-// Not thread-safe.
+// The epochs of one loader, in the order in which its loops run them. Not thread-safe.
 class EpochSequence {
  public:
-  // Without a seed, orders come from the process-wide generator and cannot be had again.
+  // Without a seed, the order of samples comes from LibTorch's process-wide generator, so it cannot
+  // be reproduced and the loader has no state to save.
   explicit EpochSequence(std::optional<std::uint64_t> seed = std::nullopt) : seed_(seed) {}
 
   std::optional<std::uint64_t> seed() const { return seed_; }
 
-  // Begins the next epoch; its position holds the samples that count as seen. It runs until it is
-  // done or let go of. The next one begins after that, also if it was left early.
+  // Begins the next epoch. Its position has the samples that count as seen already. The epoch runs
+  // until it is done or its last pointer is released. The next call begins the epoch after it, even
+  // if the loop left it early.
   std::shared_ptr<EpochProgress> begin();
 
-  // The running epoch, or null.
+  // Returns the running epoch, or null outside of any loop.
   std::shared_ptr<const EpochProgress> running() const;
 
-  // The number of the running epoch, or of the next one outside of any loop.
+  // Returns the number of the running epoch, or of the next one outside of any loop.
   std::size_t epoch() const;
 
-  // The next loop is epoch `epoch`, from its first sample; if load() said that this one goes on,
-  // from there.
+  // Makes `epoch` the epoch of the next loop, from its first sample. If load() has just set a
+  // position inside this very epoch, the loop resumes there instead.
   void set_epoch(std::size_t epoch);
 
-  // While a loop runs, the step that is being processed counts as seen. Where a loop was left
-  // before it was over, its state then stays until the next one begins, or set_epoch(), or load().
-  // Throws std::logic_error without a seed.
+  // Returns the position to save. While a loop runs, the step that is being processed counts as
+  // seen. If a loop is left before the epoch is over, the position remains inside that epoch until
+  // the next loop begins or set_epoch() or load() is called: a run that is told to end leaves its
+  // loop and then saves. Throws std::logic_error without a seed.
   LoaderState state() const;
 
-  // The next loop goes on as `state` says. A running loop is not affected. Throws std::logic_error
+  // Makes the next loop resume at `state`. Does not affect a running loop. Throws std::logic_error
   // without a seed.
   void load(const LoaderState& state);
 
@@ -67,8 +75,10 @@ class EpochSequence {
   std::optional<std::uint64_t> seed_;
   std::size_t next_epoch_ = 0;
   std::size_t next_samples_ = 0;
-  std::shared_ptr<EpochProgress> last_;   // Kept when it is let go of; may be null.
-  std::weak_ptr<EpochProgress> running_;  // The same, while somebody else has it.
+  // The last epoch that began, also after its loop has ended. Null before the first loop.
+  std::shared_ptr<EpochProgress> last_;
+  // The same epoch, while its loop holds it.
+  std::weak_ptr<EpochProgress> running_;
 };
 
 }  // namespace accel

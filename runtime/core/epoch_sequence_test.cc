@@ -18,7 +18,7 @@ TEST(EpochSequenceTest, AStepCountsWhileItIsProcessed) {
   EXPECT_EQ(progress.epoch(), 1u);
 }
 
-// As for a save after the loop of a run that is told to end.
+// A run that is told to end leaves its loop and then saves.
 TEST(EpochSequenceTest, AnEpochThatIsLeftEarlyIsSavedUntilTheNextOneBegins) {
   EpochSequence progress(7);
   progress.begin()->step.seen_samples = 12;
@@ -29,7 +29,7 @@ TEST(EpochSequenceTest, AnEpochThatIsLeftEarlyIsSavedUntilTheNextOneBegins) {
   EXPECT_EQ(next->number, 1u);
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 1, .seed = 7, .samples = 0}));
   next->step.seen_samples = 5;
-  next->done = true;  // By an error.
+  next->done = true;  // The loop has failed.
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 1, .seed = 7, .samples = 5}));
   progress.load({.epoch = 8, .seed = 7, .samples = 3});
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 8, .seed = 7, .samples = 3}));

@@ -1,4 +1,7 @@
-// How the factor moves by which losses are multiplied, so that small fp16 gradients do not vanish.
+// The loss scale of fp16 training. Gradients below 2^-24 vanish in fp16, so the loss is multiplied
+// by a large factor before the backward pass, and the gradients are divided by it before the step.
+// The factor should be as large as possible without overflows: it grows after many steps without
+// one, and shrinks at each overflow.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +10,7 @@
 
 namespace accel {
 
-// What a checkpoint keeps.
+// The part of a loss scale that a checkpoint keeps.
 struct LossScaleState {
   float scale = 0;
   std::int32_t growth_tracker = 0;  // Steps since the last overflow or growth.
@@ -15,19 +18,22 @@ struct LossScaleState {
   bool operator==(const LossScaleState&) const = default;
 };
 
-// In float arithmetic, as torch's, so that the values are the same. Not thread-safe.
+// Computes in float as torch.amp.GradScaler does, so that the values are the same
+// (docs/decisions/0018). Not thread-safe.
 class DynamicLossScale {
  public:
   // Throws std::invalid_argument, naming the option that is out of range.
   explicit DynamicLossScale(const LossScalingOptions& options);
 
   float scale() const { return state_.scale; }
-  // After a step: back off if a gradient was infinite or not a number, else grow in time. A scale
-  // that would become infinite or, unlike torch's, zero stays: from either there is no way back.
+  // Call this after a step. If a gradient was infinite or NaN, multiplies the scale by
+  // backoff_factor; after growth_interval steps in a row without that, by growth_factor. A scale
+  // that would become infinite or zero is left unchanged, because it could never recover. PyTorch
+  // does let it become zero.
   void update(bool found_inf);
 
   const LossScaleState& state() const { return state_; }
-  // Throws std::invalid_argument for a scale that is not positive and finite, or a negative count.
+  // Throws std::invalid_argument if the scale is not positive and finite or the count is negative.
   void set_state(const LossScaleState& state);
 
  private:

@@ -9,8 +9,8 @@
 namespace accel {
 namespace {
 
-// What torch.amp.GradScaler("cpu", ...) of PyTorch 2.11 had after each step, where the gradients of
-// the steps in `overflows` were infinite or not a number.
+// The states that torch.amp.GradScaler("cpu", ...) of PyTorch 2.11 had after each step, where the
+// gradients of the steps in `overflows` were infinite or NaN.
 struct Recorded {
   LossScalingOptions options;
   std::set<int> overflows;

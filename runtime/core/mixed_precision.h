@@ -1,3 +1,4 @@
+// Who chooses the precision of a run: its program or its launcher.
 #pragma once
 
 #include <optional>
@@ -6,8 +7,9 @@
 
 namespace accel {
 
-// Returns the precision to compute in. A launcher that asks for one overrides the program. `kNo`
-// from a launcher leaves the program its own choice, because every launch says something.
+// Returns the precision to compute in. fp16 or bf16 from the launcher overrides the program's
+// choice. kNo from the launcher counts as unspecified, because `accel launch` always sets the
+// variable (docs/decisions/0018).
 constexpr MixedPrecision choose_precision(MixedPrecision program,
                                           std::optional<MixedPrecision> launcher) {
   return launcher.value_or(MixedPrecision::kNo) == MixedPrecision::kNo ? program : *launcher;

@@ -7,6 +7,7 @@
 
 namespace accel {
 
+// The profiler's task in one step.
 enum class ProfileAction {
   kNone,
   kWarmup,

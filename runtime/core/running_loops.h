@@ -1,5 +1,5 @@
-// Where the loaders that are being iterated stand, so that a metric gathered inside a loop knows
-// whether its last samples are repeated ones.
+// The loops over loaders that are open, and their positions, so that gather_for_metrics() knows
+// inside a loop whether the last samples of the step are repeated ones.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,16 @@
 
 namespace accel {
 
-// The loops that are open now. The one that took a step last is the innermost: an iterator over
-// other data may be kept from step to step. Not thread-safe.
+// The loops that are open now. The one that took a step last counts as the innermost one: a program
+// may keep an iterator over other data, such as an endless one, from step to step. Not thread-safe.
 class RunningLoops {
  public:
-  // What holds for loops that begin now instead of their loader's even_batches; none: the loader's.
+  // Overrides even_batches of the loaders whose loops begin now. If nullopt, each loader's
+  // own setting holds.
   std::optional<bool> even_batches;
 
-  // At each step of a loop, and after its last one.
+  // Call enter() at each step of a loop, and leave() after its last step. `position` identifies the
+  // loop, and must live until leave().
   void enter(const StepSamples* position) {
     leave(position);
     open_.push_back({position, ++steps_});
@@ -26,9 +28,10 @@ class RunningLoops {
     std::erase_if(open_, [&](const Loop& loop) { return loop.position == position; });
   }
 
-  // The innermost loop's position, or null outside of any loop.
+  // Returns the innermost loop's position, or null outside of any loop.
   const StepSamples* current() const { return open_.empty() ? nullptr : open_.back().position; }
-  // A number that no other step of a loop of this process has; 0 outside of any.
+  // Returns a number that is unique to the innermost loop's current step in this process, or 0
+  // outside of any loop.
   std::uint64_t current_step() const { return open_.empty() ? 0 : open_.back().step; }
 
  private:

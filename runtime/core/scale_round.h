@@ -8,20 +8,23 @@
 
 namespace accel {
 
-// A loss scale, and the steps that were made at it since it last moved. A round of them counts as
-// one, however many optimizers step in it: in a batch of accumulate() it ends with the batch, or
-// once an optimizer has stepped twice; elsewhere at the next loss. Not thread-safe.
+// A loss scale, and the steps since it last moved. Those steps are a round, which counts as one
+// step for the scale, however many optimizers take part. Inside accumulate(), a round ends with the
+// batch, or at the next loss after an optimizer has stepped twice. Elsewhere it ends at the next
+// loss after a step. Not thread-safe.
 class ScaleRound {
  public:
   explicit ScaleRound(const DynamicLossScale& scale) : scale_(scale) {}
 
   float scale() const { return scale_.scale(); }
-  // Where the scale is once the round has ended.
+  // Returns the scale as it will be once the round has ended.
   DynamicLossScale after() const;
 
-  // Before a loss, of a batch or of none: ends the round if it is over.
+  // Call this before a loss is scaled. Moves the scale if the round is over. `batch` identifies the
+  // batch of accumulate() that the loss belongs to; nullopt outside of accumulate().
   void begin_loss(std::optional<std::uint64_t> batch);
-  // An optimizer's gradients were unscaled for a step, and some were infinite or not a number.
+  // Records a step of `optimizer`. `overflowed` is true if one of its gradients was infinite or
+  // NaN, so that the step was skipped.
   void add_step(const void* optimizer, bool overflowed);
 
  private:

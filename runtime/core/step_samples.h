@@ -1,14 +1,15 @@
-// How many samples the running step of a loader has.
+// The number of samples in one step of a loader, and of those that count.
 #pragma once
 
 #include <cstddef>
 
 namespace accel {
 
-// The samples of one step of a loader, on all processes together. Concatenated in process order,
-// they are real_samples distinct ones and then repetitions, padded_samples in all.
+// The samples of one step of a loader, on all processes together. If the batches of all processes
+// are concatenated in process order, the first real_samples of their padded_samples samples count,
+// and the rest is padding, which repeats other samples.
 struct StepSamples {
-  bool end_of_dataloader = false;
+  bool end_of_dataloader = false;  // The step is the last one of its loop.
   std::size_t real_samples = 0;
   std::size_t padded_samples = 0;
   // The real samples of the epoch up to and including this step.
