@@ -35,7 +35,7 @@ TEST(LrScheduleTest, CosineWithWarmUp) {
   EXPECT_NEAR(schedule.rate(1, 10), 0, 1e-12);
 }
 
-TEST(LrScheduleTest, AWarmUpMayBeEmptyOrAllThereIs) {
+TEST(LrScheduleTest, AWarmUpMayBeEmptyOrTheWholeSchedule) {
   EXPECT_DOUBLE_EQ(linear_schedule(0, 4).rate(1, 0), 1);
   EXPECT_DOUBLE_EQ(linear_schedule(4, 4).rate(1, 3), 0.75);
   EXPECT_THROW(linear_schedule(5, 4), std::invalid_argument);
@@ -69,7 +69,7 @@ TEST(LrScheduleTest, OneCycleInThreePhases) {
   EXPECT_FALSE(schedule.momentum);
 }
 
-TEST(LrScheduleTest, RefusesWhatHasNoMeaning) {
+TEST(LrScheduleTest, RefusesArgumentsOutOfRange) {
   EXPECT_THROW(step_schedule(0), std::invalid_argument);
   EXPECT_THROW(one_cycle_schedule({.max_lr = 1}), std::invalid_argument);
   EXPECT_THROW(one_cycle_schedule({.total_steps = 5}), std::invalid_argument);

@@ -91,7 +91,7 @@ TEST(AccumulationTest, ReducesWithTheStepOrAlways) {
 }
 
 // From any batch on, also in the short last window, the copy decides as the original does.
-TEST(AccumulationTest, GoesOnFromItsState) {
+TEST(AccumulationTest, ContinuesFromASavedState) {
   for (int saved_at = 0; saved_at < 8; ++saved_at) {
     Accumulation first({.num_steps = 3}), second({.num_steps = 3});
     for (int batch = 0; batch < saved_at; ++batch) first.begin({});

@@ -35,7 +35,7 @@ TEST(EpochSequenceTest, AnEpochThatIsLeftEarlyIsSavedUntilTheNextOneBegins) {
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 8, .seed = 7, .samples = 3}));
 }
 
-TEST(EpochSequenceTest, SetEpochGivesUpWhatWasLeftEarly) {
+TEST(EpochSequenceTest, SetEpochDiscardsAnEpochLeftEarly) {
   EpochSequence progress(7);
   progress.begin()->step.seen_samples = 12;
   progress.set_epoch(progress.epoch());
@@ -48,7 +48,7 @@ TEST(EpochSequenceTest, SetEpochGivesUpWhatWasLeftEarly) {
   EXPECT_EQ(progress.state(), (LoaderState{.epoch = 5, .seed = 7, .samples = 0}));
 }
 
-TEST(EpochSequenceTest, GoesOnInTheEpochThatWasSaved) {
+TEST(EpochSequenceTest, ResumesTheSavedEpoch) {
   EpochSequence progress(7);
   const LoaderState saved{.epoch = 3, .seed = 9, .samples = 40};
   progress.load(saved);
@@ -62,7 +62,7 @@ TEST(EpochSequenceTest, GoesOnInTheEpochThatWasSaved) {
   EXPECT_EQ(epoch->step.seen_samples, 0u);
 }
 
-TEST(EpochSequenceTest, SetEpochBeginsAtTheFirstSampleButOfTheEpochThatGoesOn) {
+TEST(EpochSequenceTest, SetEpochBeginsAtTheFirstSampleUnlessLoadSetThatEpoch) {
   EpochSequence progress(7);
   progress.load({.epoch = 3, .seed = 9, .samples = 40});
   progress.set_epoch(3);

@@ -41,9 +41,9 @@ void DynamicLossScale::update(bool found_inf) {
 
 void DynamicLossScale::set_state(const LossScaleState& state) {
   if (!usable(state.scale) || state.growth_tracker < 0) {
-    throw std::invalid_argument("a loss scale of " + std::to_string(state.scale) + " after " +
-                                std::to_string(state.growth_tracker) +
-                                " steps cannot be: the scale should be positive and finite");
+    throw std::invalid_argument("invalid loss scale state: scale " + std::to_string(state.scale) +
+                                ", growth_tracker " + std::to_string(state.growth_tracker) +
+                                ": the scale should be positive and finite, the count at least 0");
   }
   state_ = state;
 }

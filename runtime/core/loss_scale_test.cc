@@ -99,7 +99,7 @@ TEST(DynamicLossScaleTest, EndlessOverflowsDoNotMakeItZero) {
   EXPECT_GT(scale.scale(), 0);
 }
 
-TEST(DynamicLossScaleTest, GoesOnFromItsState) {
+TEST(DynamicLossScaleTest, ContinuesFromASavedState) {
   DynamicLossScale first({.growth_interval = 5}), second({.growth_interval = 5});
   for (int step = 0; step < 3; ++step) first.update(step == 0);
   second.set_state(first.state());
@@ -113,7 +113,7 @@ TEST(DynamicLossScaleTest, GoesOnFromItsState) {
   EXPECT_THROW(second.set_state({1, -1}), std::invalid_argument);
 }
 
-TEST(DynamicLossScaleTest, RefusesWhatCannotWork) {
+TEST(DynamicLossScaleTest, RefusesOptionsOutOfRange) {
   EXPECT_THROW(DynamicLossScale({.init_scale = 0}), std::invalid_argument);
   EXPECT_THROW(DynamicLossScale({.init_scale = 1e40}), std::invalid_argument);
   EXPECT_THROW(DynamicLossScale({.growth_factor = 1}), std::invalid_argument);

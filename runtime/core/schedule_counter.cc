@@ -9,8 +9,8 @@ void ScheduleCounter::step(const SchedulerOptions& options, bool sync_gradients,
                            bool step_was_skipped) {
   if (!options.step_with_optimizer) {
     if (is_over()) {
-      throw std::out_of_range("a schedule of " + std::to_string(*total_steps_) +
-                              " steps was stepped once more");
+      throw std::out_of_range("step() was called after the last of the schedule's " +
+                              std::to_string(*total_steps_) + " steps");
     }
     advance();
     return;
@@ -34,9 +34,9 @@ void ScheduleCounter::set_state(const SchedulerState& state) {
   if (state.last_epoch < 0 || state.step_count < 0 ||
       (total_steps_ && state.last_epoch > *total_steps_)) {
     throw std::invalid_argument(
-        "a schedule " +
-        (total_steps_ ? "of " + std::to_string(*total_steps_) + " steps " : std::string()) +
-        "cannot go on after " + std::to_string(state.last_epoch) + " steps");
+        "invalid schedule state: " + std::to_string(state.last_epoch) + " steps" +
+        (total_steps_ ? " of " + std::to_string(*total_steps_) : std::string()) + ", step_count " +
+        std::to_string(state.step_count));
   }
   state_ = state;
 }
