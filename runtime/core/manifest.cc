@@ -75,7 +75,7 @@ Manifest parse_manifest(const std::string& text, const std::string& file) {
 
 std::optional<std::string> damage_of(const FileFacts& listed, const FileFacts& found) {
   if (found == listed) return std::nullopt;
-  if (found.size == listed.size) return "corrupt: its checksum does not fit";
+  if (found.size == listed.size) return "corrupt: its checksum does not match";
   return "torn: it has " + std::to_string(found.size) + " bytes of " + std::to_string(listed.size);
 }
 

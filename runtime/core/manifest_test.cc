@@ -63,7 +63,7 @@ TEST(Manifest, DamageIsTornOrCorrupt) {
   const FileFacts listed{.size = 7, .crc32c = 5};
   EXPECT_EQ(damage_of(listed, listed), std::nullopt);
   EXPECT_EQ(damage_of(listed, {.size = 3, .crc32c = 5}), "torn: it has 3 bytes of 7");
-  EXPECT_EQ(damage_of(listed, {.size = 7, .crc32c = 6}), "corrupt: its checksum does not fit");
+  EXPECT_EQ(damage_of(listed, {.size = 7, .crc32c = 6}), "corrupt: its checksum does not match");
 }
 
 TEST(Manifest, ListedNamesAreTheTopOfEachPathAndTheManifest) {
@@ -71,7 +71,7 @@ TEST(Manifest, ListedNamesAreTheTopOfEachPathAndTheManifest) {
             (std::set<std::string>{"manifest.json", "model.safetensors", "logs"}));
 }
 
-TEST(Manifest, FilesOutsideAreRefused) {
+TEST(Manifest, FilesOutsideTheFolderAreRefused) {
   for (const char* name : {"../x", "/etc/passwd", "..", ""}) {
     EXPECT_THROW(parse_manifest(manifest_text({.files = {{name, {}}}}), "m"), CheckpointError);
   }
