@@ -6,6 +6,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "runtime/core/mixed_precision.h"
+
 namespace accel {
 namespace {
 
