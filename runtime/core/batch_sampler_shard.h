@@ -39,7 +39,7 @@ struct ShardedBatch {
   // on all processes. If their batches are concatenated in process order, the repeated samples are
   // those beyond the first real_samples, so that gather_for_metrics() can cut them off.
   std::size_t real_samples = 0;
-  // The same number with the repeated ones. The same on all processes, even if their batches
+  // The number of samples including the repeated ones. The same on all processes, even if batches
   // differ in size.
   std::size_t padded_samples = 0;
 };
