@@ -16,7 +16,7 @@ class Communicator;
 class UnevenInputs {
  public:
   // `models` may take part, and are the same on all ranks. Throws std::invalid_argument if there
-  // are more than kMostJoinedModels.
+  // are more than kMaxJoinedModels.
   UnevenInputs(std::vector<std::shared_ptr<ParallelStrategy>> models,
                std::shared_ptr<Communicator> communicator);
 
