@@ -63,7 +63,8 @@ void CallQueue::run() {
     runs_ = false;
     lock.unlock();
     next.report();
-    next = {};  // What it holds is let go of before the lock is taken.
+    // Destroyed before the lock is taken, because what the functions hold may call the queue.
+    next = {};
     lock.lock();
   }
 }

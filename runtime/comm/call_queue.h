@@ -1,5 +1,11 @@
-// Calls that run one at a time, in the order in which they were made: on a thread of the queue's
-// own, or on the caller's where nothing is before them.
+// Runs the calls of one rank one at a time, in the order in which they were made: each on the
+// caller's thread if no other call is queued, otherwise on a thread that belongs to the queue.
+//
+// The shared-memory backend needs the order because every rank must carry out its collectives in
+// the same order, and it needs the two threads because both are too slow alone: a call that changes
+// threads costs time, and a call that waits for a late peer must not stop the backward pass that
+// made it (docs/decisions/0017). QueuedCalls (queued_calls.h) is not a second form of this: it
+// carries nothing out, but watches the calls that a GPU has queued by itself.
 #pragma once
 
 #include <condition_variable>
@@ -10,25 +16,26 @@
 
 namespace accel {
 
-// Thread-safe. No call may wait for a later one.
+// Thread-safe. A call that waits for a later one never returns.
 class CallQueue {
  public:
   CallQueue() = default;
-  // Returns when all calls have run.
+  // Blocks until all calls have run.
   ~CallQueue();
   CallQueue(const CallQueue&) = delete;
   CallQueue& operator=(const CallQueue&) = delete;
 
-  // Takes the turn, for a call that the caller makes itself. False, and nothing, if another call is
-  // queued or runs. end() gives the turn back; so does go_on(), after which the call goes on as
-  // add() says, before all others.
+  // Reserves the queue for a call that the caller runs itself, on its own thread. Returns false and
+  // changes nothing if another call is queued or running. After true, the caller must call exactly
+  // one of: end(), when its call has ended; go_on(), to let the queue's thread run the rest of the
+  // call as add() does, but before all queued calls.
   bool begin();
   void end();
   void go_on(std::function<void()> call, std::function<void()> report);
 
-  // Returns at once. `call` runs after all calls before it. Then the queue is idle, or goes on with
-  // the next one, and `report` runs: whoever hears from it that the call is over finds the queue
-  // idle if no other call is there. Neither may throw.
+  // Returns immediately. The queue's thread runs `call` after all earlier calls, and then `report`.
+  // The call no longer occupies the queue when `report` runs, so that a thread which `report` wakes
+  // can begin() the next call itself. Neither function may throw.
   void add(std::function<void()> call, std::function<void()> report);
 
  private:
@@ -41,9 +48,9 @@ class CallQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Queued> calls_;
-  bool runs_ = false;  // A call does, on whatever thread.
+  bool runs_ = false;  // True while a call runs, on either thread.
   bool stopped_ = false;
-  std::thread thread_;  // From the first add() on.
+  std::thread thread_;  // Started by the first add() or go_on().
 };
 
 }  // namespace accel

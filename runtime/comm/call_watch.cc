@@ -65,7 +65,7 @@ void CallWatch::end() {
 void CallWatch::cancel() {
   const std::lock_guard lock(mutex_);
   is_open_ = false;
-  announced_ = 0;  // The number will be that of another call.
+  announced_ = 0;  // The next call has the same number, and must be announced as well.
   --current_.number;
 }
 
@@ -74,7 +74,7 @@ NumberedCall CallWatch::current() {
   return current_;
 }
 
-// Looks now and then rather than being woken by each call, which would cost them a system call.
+// Polls instead of being woken by each call, because waking a thread costs the call a system call.
 void CallWatch::watch() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, pace_.announce_after, [this] { return stopped_; })) {
@@ -93,12 +93,12 @@ void CallWatch::announce(const NumberedCall& call) {
   try {
     board_->append(key_of(call.number), std::to_string(rank_) + " " + call.text + "\n");
   } catch (const std::exception&) {
-    // Without the board an error says less, which is no reason for another one.
+    // Without the board an error names fewer ranks. That must not replace it by another error.
   }
 }
 
 std::string CallWatch::explain(const NumberedCall& call, int lost) {
-  announce(call);  // Once more, if watch() has done so, which says the same.
+  announce(call);  // If watch() has announced it already, the second line changes nothing.
   const auto deadline = std::chrono::steady_clock::now() + pace_.grace;
   while (true) {
     std::map<int, std::string> board;

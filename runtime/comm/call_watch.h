@@ -1,5 +1,20 @@
-// Which ranks have reached the collective that this one waits in: for the error of one that ends
-// without them. A call that is answered at once costs a lock and no traffic.
+// Finds out which ranks have not reached the collective in which this one waits, so that the error
+// of a collective that fails names them (docs/decisions/0021).
+//
+// Neither Gloo nor NCCL can answer that. So each rank numbers its calls, and a thread writes every
+// call that has been open for a second to a key-value board in the world's store, under the number
+// of the call. A rank whose call fails reads that key:
+//
+// clang-format off
+//   rank 0                        key "call_12" on the board        rank 0's error
+//   12: gather    fails  ──read─▶ 0 gather                          "rank 2 has not called it;
+//   rank 1                        1 reduce                     ──▶   rank 1 called reduce instead"
+//   12: reduce    waits  ─write─▶
+//   rank 2                        (no line)
+//   11: forward   computes
+// clang-format on
+//
+// A call that ends within a second costs a lock and no traffic, so training steps pay nothing.
 #pragma once
 
 #include <chrono>
@@ -16,36 +31,42 @@
 
 namespace accel {
 
-// One of this rank's calls. The ranks number theirs alike, as long as they make the same ones.
+// One call of this rank. A call has the same number on all ranks as long as they make the same
+// calls in the same order. The first has number 1.
 struct NumberedCall {
   std::uint64_t number = 0;
   std::string text;
 };
 
-// A place that all ranks can write to and read while they wait for one another.
+// A key-value board that all ranks can write to and read while a collective of theirs blocks.
 class CallBoard {
  public:
   virtual ~CallBoard() = default;
-  // Adds `line` under `key`. Throws std::exception if it cannot.
+  // Appends `line` to the value of `key`. Throws std::exception if the board cannot be reached.
   virtual void append(const std::string& key, const std::string& line) = 0;
-  // All that has been added under `key`, in any order; empty if nothing has.
+  // Returns all lines of `key`, in any order, or an empty string if there are none. Throws
+  // std::exception if the board cannot be reached.
   virtual std::string read(const std::string& key) = 0;
 };
 
-// What ranks have written about one call, as lines "rank text".
+// Parses what ranks have written about one call: lines of "RANK TEXT". Skips malformed lines. If a
+// rank wrote several, its last line counts.
 std::map<int, std::string> parse_board(std::string_view lines);
 
-// "rank 2 has not called it; rank 3 called reduce instead": how the ranks of a world of `size`
-// differ from `call`. Empty if all are there.
+// Describes how the ranks of a world of `size` differ from `call`: "rank 2 has not called it; rank
+// 3 called reduce instead". Returns an empty string if all of them are in `call`.
 std::string absentees(int size, const std::string& call, const std::map<int, std::string>& board);
 
-// Numbers this rank's calls, and writes those that last long on the board. One call at a time;
-// begin() and end() come from one thread.
+// Numbers this rank's calls, and announces the long ones on the board. Only one call is
+// open at a time. begin(), end() and cancel() must be called from one thread; the other
+// methods are thread-safe.
 class CallWatch {
  public:
   struct Pace {
+    // A call that has been open for this long is announced; it may take twice as long.
     std::chrono::milliseconds announce_after = std::chrono::seconds(1);
-    // How long explain() waits for ranks that are just announcing theirs.
+    // How long explain() waits for the other ranks to announce their calls. Longer than twice
+    // announce_after, so that every rank that waits in the call has been able to.
     std::chrono::milliseconds grace = std::chrono::milliseconds(2500);
   };
 
@@ -56,22 +77,24 @@ class CallWatch {
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
 
-  // A call, which ends where the scope does.
+  // Begin and end a call of this name.
   void begin(const std::string& call);
   void end();
-  // Instead of end(), for a call that has failed by itself on this rank: the others have not
-  // noticed, and what this rank does next, such as trying again, is what they wait for.
+  // Ends a call that failed on this rank alone, before its peers noticed. The next call gets the
+  // same number, because the peers still wait in the call that this rank may make again.
   void cancel();
 
-  // The call that is open, or the last one.
+  // Returns the call that is open, or else the last one.
   NumberedCall current();
 
-  // For when a call failed, before its end() or, if it lasts beyond that, after it and after other
-  // calls: absentees(), as far as the board can be reached. Ranks that are known to be `lost` are
-  // not waited for. From any thread.
+  // Explains why `call` failed: announces it, waits up to Pace::grace until the board has a line of
+  // every rank but the `lost` ones, which cannot write any more, and returns absentees(). Returns
+  // an empty string if the board cannot be reached. `call` may have ended, and others may have
+  // begun: a GPU fails long after the host has gone on.
   std::string explain(const NumberedCall& call, int lost = 0);
 
-  // What the others' next error shall say about this rank, which is about to leave.
+  // Announces `text` as this rank's next call, because the rank is about to leave the world: an
+  // error of another rank in that call then says "rank R called TEXT instead".
   void note_failure(const std::string& text);
 
  private:
@@ -81,13 +104,14 @@ class CallWatch {
   const int rank_, size_;
   const Pace pace_;
   const std::unique_ptr<CallBoard> board_;
-  std::mutex board_mutex_;  // Held while the board is asked, which may take long.
+  // Held while the board is accessed, which may take seconds; mutex_ is not held meanwhile.
+  std::mutex board_mutex_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
   NumberedCall current_;
-  std::uint64_t announced_ = 0;
+  std::uint64_t announced_ = 0;  // The number of the last call that watch() announced.
   bool is_open_ = false;
   std::chrono::steady_clock::time_point begun_;
   std::thread thread_;

@@ -23,7 +23,8 @@ at::Tensor tensor_of(const std::string& bytes) {
   return tensor;
 }
 
-// NCCL cannot add such numbers, but it can carry them.
+// Returns a view of `tensor` as bytes if NCCL has no type for its elements: a copy needs no
+// arithmetic, so any type can be sent. Returns `tensor` itself otherwise.
 at::Tensor as_carried(const at::Tensor& tensor) {
   if (!tensor.is_cuda() || !tensor.is_contiguous()) return tensor;
   switch (tensor.scalar_type()) {
@@ -46,8 +47,8 @@ at::Tensor as_carried(const at::Tensor& tensor) {
 
 Communicator::Communicator(std::unique_ptr<Group> group) : group_(std::move(group)) {}
 
-// A forked child has none of the threads that it would end here, and would say goodbye in its
-// parent's name.
+// In a forked child, leaks the group. The child does not have the threads that the destructor would
+// join, and it would announce its parent's departure to the other ranks.
 Communicator::~Communicator() {
   if (getpid() != group_->process) static_cast<void>(group_.release());
 }
@@ -56,7 +57,8 @@ int Communicator::rank() const { return group_->backend->getRank(); }
 
 int Communicator::size() const { return group_->backend->getSize(); }
 
-// NCCL's sum of bools is whether one is true. Gloo adds up their bytes to what is no bool.
+// For bools, takes the maximum, which is NCCL's sum of bools. Gloo would add their bytes to values
+// other than 0 and 1, which are not bools.
 void Communicator::all_reduce_sum(at::Tensor tensor) {
   if (tensor.scalar_type() == at::kBool) return all_reduce_max(std::move(tensor));
   all_reduce(std::move(tensor), {});
@@ -109,8 +111,8 @@ void Communicator::broadcast_now(const std::vector<at::Tensor>& tensors, int fro
   c10d::broadcast_coalesced(group_->process_group, carried, kBroadcastBytes, from);
 }
 
-// Without waiting for what the device is doing, as a plain copy would. From memory that is not
-// pinned, the numbers are taken before it returns.
+// Copies without waiting for the device, which a blocking copy would do. `tensor` may change after
+// the return, because a copy from unpinned memory is staged first.
 at::Tensor Communicator::on_device(const at::Tensor& tensor) const {
   return tensor.to(group_->device, /*non_blocking=*/true);
 }
@@ -182,7 +184,8 @@ std::string Communicator::broadcast_bytes(const std::string& bytes, int from) {
   return {reinterpret_cast<const char*>(here.const_data_ptr<std::uint8_t>()), shared.size()};
 }
 
-// NCCL's own barrier blocks this thread until the GPU is done, beyond any time-out.
+// On a GPU, reduces a number instead: NCCL's own barrier blocks this thread without a timeout until
+// the GPU is done.
 void Communicator::barrier() {
   group_->run("barrier", [&] {
     if (group_->device.is_cuda()) {

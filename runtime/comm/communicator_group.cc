@@ -1,3 +1,31 @@
+// How a rank joins a world, runs its calls, and leaves the world.
+//
+// Joining. The ranks meet in the world's store, under keys that belong to this world alone:
+//
+//   1. Each rank sets "joined_R", so that an error can name the ranks that have not begun to join.
+//   2. Each makes its backend. Gloo connects every pair of ranks, and shared memory negotiates a
+//      segment (shared_memory_join.h); NCCL connects nothing yet.
+//   3. All ranks meet: on the CPU in a first barrier, on GPUs in the store. A rank that finished
+//      early must not end, and break the connections that others are still making. NCCL connects
+//      without a timeout, so it may begin only when every rank is known to have arrived.
+//   4. On GPUs each rank then connects NCCL eagerly. If that were left to the first collective, a
+//      rank that never makes this collective would block the others where no timeout applies.
+//
+// Calls. Collectives nest: the user's gather() runs an all-gather, and a backward pass runs many
+// all-reduces. Only the outermost one is a call, with a number, a name such as
+// "gather (all_gather)", and one limit (docs/decisions/0021). On a GPU the host waits in two places
+// where NCCL has no limit of its own: in a queued call, and on the host side of NCCL while it
+// connects. Both are given to QueuedCalls, which aborts NCCL after the timeout.
+//
+// Leaving. Only NCCL needs a protocol. Its shutdown blocks until the other ranks shut down too,
+// without a limit, while an abort on one rank can discard data that another rank has yet to
+// receive. So the ranks agree first, over the store (departure.h):
+//
+//   - All ranks finish their own work and arrive: everyone shuts NCCL down together.
+//   - A rank fails, or does not arrive within a minute: everyone that has arrived aborts NCCL,
+//     alone.
+//
+// Shared memory and Gloo need no agreement: a peer that waits for this rank gets an error.
 #include "runtime/comm/communicator_group.h"
 
 #include <algorithm>
@@ -17,13 +45,16 @@
 namespace accel {
 namespace {
 
-// NCCL's own watchdog ends the process, which says less than an error: it comes after ours.
+// Added to the timeout of NCCL's own watchdog. That watchdog kills the process; ours, which throws
+// an error that names the missing ranks, must come first.
 constexpr std::chrono::milliseconds kBeforeWatchdog = std::chrono::seconds(30);
-// For ranks that still work when this one is done, such as one that evaluates alone.
+// How long a rank that leaves waits for ranks that are still working, such as one
+// that evaluates alone.
 constexpr std::chrono::milliseconds kLongestFarewell = std::chrono::seconds(60);
 
-// Each world has keys of its own: a launcher's store may outlive restarts (named as
-// torch.distributed does), and a process may leave its world and join again.
+// Returns the prefix of this world's keys. Each world needs a different one, because a launcher's
+// store may outlive restarts of the job, and a process may leave its world and join again.
+// "/worker/attempt_N" is torch.distributed's name.
 std::string next_prefix(const Environment& environment) {
   static std::atomic<int> joined = 0;
   return "/worker/attempt_" + std::to_string(environment.restart_count) + "/world_" +
@@ -44,7 +75,7 @@ c10::intrusive_ptr<c10d::Store> open_store(const Environment& environment, bool 
       prefix, c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options));
 }
 
-// Returns when all ranks have called it. Throws after the store's time-out.
+// Blocks until all ranks have called it. Throws after the store's timeout.
 void await_all(c10d::Store& store, int world_size) {
   if (store.add("arrived", 1) == world_size) store.set("complete", std::vector<std::uint8_t>{1});
   store.wait({"complete"});
@@ -52,7 +83,8 @@ void await_all(c10d::Store& store, int world_size) {
 
 std::string joined_key(int rank) { return "joined_" + std::to_string(rank); }
 
-// "rank 1, rank 3": those that have not begun to join, as far as the store can be reached.
+// Returns "rank 1, rank 3 has not begun to": the ranks that have not begun to join. Returns an
+// empty string if there are none, or if the store cannot be reached.
 std::string not_joined(c10d::Store& store, int world_size) {
   std::string missing;
   try {
@@ -66,8 +98,8 @@ std::string not_joined(c10d::Store& store, int world_size) {
   return missing.empty() ? "" : missing + " has not begun to";
 }
 
-// Over a connection of its own, since the world's own may be waiting for something else, which is
-// opened when it is first needed.
+// The board of a CallWatch, in the world's store. Uses a separate connection, because the world's
+// connection may be blocked in a wait; opens it on first use, because most worlds never need it.
 class StoreBoard : public CallBoard {
  public:
   StoreBoard(Environment environment, std::string prefix)
@@ -107,7 +139,7 @@ DepartureBoard departure_board(c10d::Store& store) {
                 try {
                   store.wait({kDecision}, limit);
                 } catch (const c10::DistStoreError&) {
-                  // The limit is over.
+                  // The limit has passed.
                 }
               }};
 }
@@ -117,8 +149,8 @@ bool is_of_communication(const std::exception& error) {
          dynamic_cast<const CommunicationError*>(&error) != nullptr;
 }
 
-// What a call says that failed: who was `absent`, as far as that is known, and the backend's
-// reason.
+// Builds the text of a failed call's error. `absent` describes the missing ranks, and is empty if
+// they are not known. `reason` is the backend's error.
 std::string failure_text(int rank, int size, const std::string& call, const char* cause,
                          const std::string& absent, const std::string& reason) {
   return "rank " + std::to_string(rank) + " of " + std::to_string(size) + ": " + call +
@@ -152,9 +184,7 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
     group->backend = device.is_cuda()
                          ? make_nccl_backend(group->store, environment, timeout + kBeforeWatchdog)
                          : make_cpu_backend(group->store, environment, timeout);
-    // Who is done at once must not break the connections that others are still making. NCCL makes
-    // its own without a time-out: none begins before all ranks are here, and none in a call that
-    // some ranks may not reach.
+    // See "Joining" above.
     if (device.is_cuda()) {
       await_all(*group->store, environment.world_size);
       group->backend->eagerConnectSingleDevice(device);
@@ -183,10 +213,10 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
 }
 
 void Communicator::Group::watched(const char* call, const Body& body) {
-  if (is_open) return body();  // A part of the call that is open.
+  if (is_open) return body();  // This is a part of the open call.
   if (queue != nullptr) queue->check();
   const std::string name = operation == nullptr ? call : std::string(operation) + " (" + call + ")";
-  RECORD_USER_SCOPE(name);  // For traces of the profiler.
+  RECORD_USER_SCOPE(name);  // Names the call in traces of the profiler.
   is_open = true;
   watch->begin(name);
   try {
@@ -198,7 +228,8 @@ void Communicator::Group::watched(const char* call, const Body& body) {
       throw;
     }
     watch->end();
-    if (queue != nullptr) queue->check();  // What gave the call up knows why.
+    // If the call was aborted by the watchdog, its error is the cause; NCCL's is a consequence.
+    if (queue != nullptr) queue->check();
     const bool is_lost = dynamic_cast<const PeerLost*>(&error) != nullptr;
     const std::string absent = watch->explain(watch->current(), is_lost ? 1 : 0);
     const std::string reason = error_text(error);
@@ -216,7 +247,8 @@ void Communicator::Group::watched(const char* call, const Body& body) {
   is_open = false;
 }
 
-// NCCL's host side waits without limit as well: for peers to connect to, in the first calls.
+// Runs `body` under the watchdog, because the host side of NCCL can block without a limit as well:
+// the first calls between two ranks connect them.
 void Communicator::Group::with_limit(const Body& body) {
   struct Return {
     ~Return() { *has_returned = true; }
@@ -250,7 +282,7 @@ void Communicator::Group::check_device(const at::Tensor& tensor) const {
                               ": move it with .to(accelerator.device())");
 }
 
-// All that the current stream has been given so far.
+// Gives everything that the current stream has been given so far to the watchdog, as one call.
 QueuedCalls::Done Communicator::Group::note_queued() {
   const auto event = std::make_shared<c10::Event>(device.type());
   event->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
@@ -261,7 +293,7 @@ QueuedCalls::Done Communicator::Group::note_queued() {
 
 void Communicator::Group::watch_queue() {
   QueuedCalls::Link link{
-      // A new thread is on the first GPU, whichever is this rank's.
+      // A new thread starts on GPU 0, regardless of this rank's device.
       .enter = [this] { c10::impl::VirtualGuardImpl(device.type()).setDevice(device); },
       .is_broken = [this] { return backend->getError() != c10d::ErrorType::SUCCESS; },
       .give_up = [this](const NumberedCall& call,
@@ -269,11 +301,12 @@ void Communicator::Group::watch_queue() {
   queue = std::make_unique<QueuedCalls>(std::move(link), QueuedCalls::Pace{.limit = timeout});
 }
 
+// Runs on the watchdog's thread.
 std::string Communicator::Group::give_up(const NumberedCall& call, const std::string& reason) {
   const std::string text =
       lost_peer(backend->getRank(), backend->getSize(), call.text, watch->explain(call), reason)
           .what();
-  // It may take long until the program makes a call that throws it.
+  // Logged now, because it may take long until the program makes a call that throws the error.
   std::cerr << "accel: " << text << std::endl;
   try {
     backend->abort();
@@ -283,9 +316,7 @@ std::string Communicator::Group::give_up(const NumberedCall& call, const std::st
   return text;
 }
 
-// NCCL tears a communicator down together with the other ranks, for which it waits without limit,
-// and one that is torn down alone may take along what others have still to receive from it. So the
-// ranks meet first, each with its own work done; one that fails does not wait.
+// See "Leaving" at the top of this file.
 void Communicator::Group::leave() {
   const DepartureBoard board = departure_board(*store);
   try {
@@ -298,7 +329,7 @@ void Communicator::Group::leave() {
     depart_alone(board);
     backend->abort();
   } catch (const CallGivenUp&) {
-    depart_alone(board);  // NCCL has been aborted.
+    depart_alone(board);  // The watchdog has aborted NCCL already.
   } catch (const std::exception& error) {
     std::cerr << "accel: NCCL did not end well: " << error_text(error) << std::endl;
   }

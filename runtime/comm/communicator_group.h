@@ -1,4 +1,5 @@
-// What a Communicator is made of; for its own sources, which find LibTorch here.
+// The parts of a Communicator, and how a call of it runs and fails. Private to the Communicator's
+// own sources, which get their LibTorch headers from here.
 #pragma once
 
 #include <ATen/ops/empty.h>
@@ -26,7 +27,7 @@
 
 namespace accel {
 
-// Destroyed in reverse order: what communicates goes before the store.
+// Members are destroyed in reverse order: threads and backends go before the store that they use.
 struct Communicator::Group {
   using Body = std::function<void()>;
 
@@ -34,26 +35,29 @@ struct Communicator::Group {
     if (queue != nullptr) leave();
   }
 
-  // Runs one call of this rank. Errors that are not of the communication come out as they are, and
-  // at once.
+  // Runs one call of this rank: numbers it, watches it, and gives errors of communication a text
+  // that names the call and the ranks that are missing. Errors not caused by communication are
+  // rethrown unchanged, without waiting for other ranks. A call inside of an open call is a part
+  // of that one.
   void watched(const char* call, const Body& body);
-  // The same until the result is there.
+  // Runs one call, and returns when its result is available.
   void run(const char* call, const Body& body);
-  // The same, but on a GPU until it is queued in the current stream.
+  // Runs one call, and on a GPU returns when it is queued on the current stream.
   void enqueue(const char* call, const Body& body);
 
-  // For a call whose work is waited for at once, which on the CPU spares it a thread. NCCL gives no
-  // work for such a call.
+  // Marks the options of a call whose work is waited for immediately. On the CPU such a call stays
+  // on this thread. On a GPU it is marked asynchronous all the same, because NCCL returns no work
+  // object for a synchronous call.
   template <typename Options>
   Options waited_for(Options options) const {
     options.asyncOp = device.is_cuda();
     return options;
   }
 
-  // Throws std::invalid_argument for a tensor that NCCL cannot reach.
+  // Throws std::invalid_argument if this is a GPU's communicator and `tensor` is on another device.
   void check_device(const at::Tensor& tensor) const;
 
-  // Makes the calls on a GPU give up in time.
+  // Starts the thread that aborts NCCL when a queued call exceeds the timeout.
   void watch_queue();
 
   const pid_t process = getpid();
@@ -63,11 +67,11 @@ struct Communicator::Group {
   c10::intrusive_ptr<c10d::ProcessGroup> process_group;
 
   std::unique_ptr<CallWatch> watch;
-  std::unique_ptr<QueuedCalls> queue;  // Of a GPU; null on the CPU.
+  std::unique_ptr<QueuedCalls> queue;  // The calls that the GPU has queued; null on the CPU.
   std::chrono::milliseconds timeout{};
-  const char* operation = nullptr;  // What the user called, if it is known.
-  const char* advice = "";          // What its error says to do if the ranks do not fit together.
-  bool is_open = false;
+  const char* operation = nullptr;  // What the user called; null if that is not known.
+  const char* advice = "";          // The end of an error's text if the ranks' calls differ.
+  bool is_open = false;             // True while a call runs.
 
  private:
   void with_limit(const Body& body);

@@ -1,3 +1,4 @@
+// The choice between shared memory and Gloo.
 #pragma once
 
 #include <chrono>
@@ -7,9 +8,11 @@
 
 namespace accel {
 
-// Collectives of CPU tensors, the same one on every rank: through shared memory if all ranks are on
-// one host, can map one another's memory and none has ACCEL_SHARED_MEMORY=0; else Gloo. Where ranks
-// of one host cannot share memory, rank 0 says why on standard error.
+// Makes the backend for collectives of CPU tensors, the same kind on every rank: shared memory
+// if all ranks are on one host, can map one another's memory, and none has
+// ACCEL_SHARED_MEMORY=0; otherwise Gloo. If ranks of one host cannot share memory, rank 0 logs
+// the reason to standard error. Throws what the store throws if a peer does not answer, and what
+// Gloo throws if it cannot connect.
 c10::intrusive_ptr<c10d::Backend> make_cpu_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                    const Environment& environment,
                                                    std::chrono::milliseconds timeout);

@@ -18,7 +18,7 @@ void depart_alone(const DepartureBoard& board) {
   try {
     board.decide(false);
   } catch (const std::exception&) {
-    // Then nobody waits on that board.
+    // Without the board no other rank can be waiting either.
   }
 }
 

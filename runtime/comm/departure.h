@@ -1,3 +1,10 @@
+// How the ranks of a world agree whether they all leave it in good order.
+//
+// The tear-down of NCCL is a collective, so a rank may begin it only if it knows that all others
+// will take part. Each rank that has finished its work arrives at the board, and waits for a
+// decision. The last one to arrive decides "together". A rank that fails, or whose wait exceeds the
+// limit, decides "alone". Only the first decision counts, and all ranks learn the same one, so no
+// rank begins a tear-down in which others do not take part.
 #pragma once
 
 #include <chrono>
@@ -6,19 +13,23 @@
 
 namespace accel {
 
-// What the ranks of a world share when they leave it. The functions throw std::exception if it
-// cannot be reached.
+// The state that the ranks of a world share when they leave it, in the world's store. The functions
+// throw std::exception if the store cannot be reached.
 struct DepartureBoard {
-  std::function<std::int64_t()> arrive;       // How many have arrived, with this one.
-  std::function<bool(bool together)> decide;  // What the first rank that decides says, for all.
-  std::function<void(std::chrono::milliseconds limit)> await_decision;  // Or the limit.
+  // Counts this rank as arrived, and returns the number of ranks that have arrived.
+  std::function<std::int64_t()> arrive;
+  // Proposes a decision, and returns the one that counts: that of the first rank that called this.
+  std::function<bool(bool together)> decide;
+  // Blocks until there is a decision, or for `limit`.
+  std::function<void(std::chrono::milliseconds limit)> await_decision;
 };
 
-// Whether all ranks of a world of `size` leave it together, which all learn alike. A rank that is
-// done with its work calls depart_together(), and waits for the others: until all have, one has
-// left alone, the board is gone or `limit` is over. One that fails calls depart_alone(), and nobody
-// waits for it.
+// Called by a rank that has finished its work. Returns true if all ranks of a world of `size` leave
+// it together. Waits until all have arrived, one has left alone, or `limit` has passed. Returns
+// false if the board cannot be reached.
 bool depart_together(const DepartureBoard& board, int size, std::chrono::milliseconds limit);
+
+// Called by a rank that fails, so that no other rank waits for it.
 void depart_alone(const DepartureBoard& board);
 
 }  // namespace accel

@@ -72,7 +72,7 @@ Reduction element_reduction(at::ScalarType dtype, const c10d::ReduceOp& operatio
     case at::kByte:
       return reduction_of<std::uint8_t>(operation, type);
     case at::kBool:
-      // As NCCL's. Gloo's bytes above 1 would be no bools.
+      // The sum is the maximum, as in NCCL. Gloo's sums are bytes above 1, which are not bools.
       return reduction_of<std::uint8_t>(
           operation == c10d::ReduceOp::SUM ? c10d::ReduceOp(c10d::ReduceOp::MAX) : operation, type);
     case at::kInt:

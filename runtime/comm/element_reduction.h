@@ -1,3 +1,4 @@
+// The arithmetic of an all-reduce, with Gloo's results.
 #pragma once
 
 #include "runtime/comm/gloo_backend.h"
@@ -5,8 +6,10 @@
 
 namespace accel {
 
-// What Gloo does with two elements of `dtype`, with its operands in its order. function is null
-// where Gloo has none, or where it is not needed here. The sum of bools is whether one is true.
+// Returns what Gloo does with two elements of `dtype`, with the operands in Gloo's order. The
+// sum of bools is the exception: it is true if any of them is, as in NCCL. A mean is summed
+// here, and divided by the caller. `function` is null for types and operations that shared
+// memory leaves to Gloo.
 Reduction element_reduction(at::ScalarType dtype, const c10d::ReduceOp& operation);
 
 }  // namespace accel

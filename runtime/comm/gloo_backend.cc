@@ -1,4 +1,5 @@
-// The only file that sees Gloo's headers, which come from Debian while the code is in LibTorch.
+// The only file that includes Gloo's headers. They come from Debian's package, while the code is in
+// LibTorch: their versions can differ, so their use is kept in one place.
 #include "runtime/comm/gloo_backend.h"
 
 #include <gloo/common/error.h>

@@ -1,3 +1,4 @@
+// Collectives over sockets.
 #pragma once
 
 #include <chrono>
@@ -8,15 +9,16 @@
 
 namespace accel {
 
-// Collectives of CPU tensors. Binds the interfaces in environment.gloo_interfaces if there are any,
-// else the address from which this machine reaches the store: never what the host name resolves to,
-// which on many machines is a loopback address that no other machine can reach. Connects to every
-// peer before it returns.
+// Makes Gloo's backend for collectives of CPU tensors. Binds the interfaces in
+// environment.gloo_interfaces; if that is empty, the address from which this machine reaches the
+// store. Never binds the address of the host name, because on many machines that is a loopback
+// address, which no other machine can reach. Connects to every peer before it returns. Throws what
+// the store or Gloo throws, and std::runtime_error if the store's host cannot be reached.
 c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                     const Environment& environment,
                                                     std::chrono::milliseconds timeout);
 
-// Whether Gloo threw `error`: a connection broke, or a peer did not answer in time.
+// Returns true if Gloo threw `error`: a connection broke, or a peer did not answer in time.
 bool is_gloo_error(const std::exception& error);
 
 }  // namespace accel

@@ -11,8 +11,8 @@
 namespace accel {
 namespace {
 
-// The kernel's choice of source address for a datagram socket connected to `peer`, or "" without a
-// route.
+// Returns the source address that the kernel chooses for a datagram socket connected to `peer`, or
+// an empty string if there is no route.
 std::string source_address(const addrinfo& peer) {
   const int fd = socket(peer.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return "";
@@ -34,7 +34,7 @@ std::string local_address_towards(const std::string& host) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* found = nullptr;
-  // The port plays no part in the choice of the route.
+  // Any port will do, because the route does not depend on it.
   if (const int error = getaddrinfo(host.c_str(), "9", &hints, &found); error != 0) {
     throw std::runtime_error("cannot resolve MASTER_ADDR " + host + ": " + gai_strerror(error));
   }

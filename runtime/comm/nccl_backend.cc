@@ -49,7 +49,7 @@ struct Plugin {
 };
 
 Plugin load_plugin() {
-  if (!may_have_gpu(gpu_signs())) return {};  // The CUDA libraries stay out.
+  if (!may_have_gpu(gpu_signs())) return {};
   const std::string path = find_library();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (library == nullptr)
@@ -74,7 +74,7 @@ void preload_cuda() noexcept {
   try {
     plugin();
   } catch (const std::exception&) {
-    // The next call tries again, and its error reaches somebody.
+    // The next call of plugin() tries again, and throws where the caller can handle it.
   }
 }
 

@@ -1,3 +1,8 @@
+// Collectives on GPUs, and the loading of the CUDA libraries on which they depend.
+//
+// A worker that uses no GPU must not map CUDA's libraries, which are large and slow to load. So
+// everything that needs them is in a shared object (runtime/nccl/plugin.h), which is loaded only if
+// this machine seems to have a GPU.
 #pragma once
 
 #include <chrono>
@@ -7,22 +12,26 @@
 
 namespace accel {
 
-// Loads the shared object with the CUDA and NCCL code, once, and never unloads it. Returns the
-// number of GPUs that this process sees; 0 where may_have_gpu() says no, in which case nothing is
-// loaded. Throws std::runtime_error if there is a driver but the shared object (ACCEL_NCCL_LIBRARY,
-// or libaccel_nccl.so beside the program or in its runfiles) is missing or broken. Call it before
-// the first use of a GPU. Thread-safe.
+// Loads the shared object with the CUDA and NCCL code on the first call, and never unloads it.
+// Returns the number of GPUs that this process sees. Returns 0 and loads nothing if may_have_gpu()
+// is false. Must be called before the first use of a GPU. Thread-safe.
+//
+// Throws std::runtime_error if the shared object is missing or cannot be loaded. It is the file
+// that ACCEL_NCCL_LIBRARY names, or else libaccel_nccl.so in the program's folder or runfiles.
 int load_cuda();
 
-// The loading alone, without errors: load_cuda() says them. For the start of a program: whatever
-// asks LibTorch about GPUs before, torch::manual_seed() included, makes it forget them for good.
+// Loads the shared object as load_cuda() does, and leaves errors to the next call of that. Call it
+// when the program starts: if anything asks LibTorch about GPUs before the load, which
+// torch::manual_seed() does, LibTorch finds none and keeps that answer.
 void preload_cuda() noexcept;
 
-// Makes a GPU, of the load_cuda() ones, that of the calling thread: what it makes on "cuda" is made
-// there, and no other GPU's memory is touched.
+// Makes GPU `index` the calling thread's device, so that "cuda" means this GPU and no memory of
+// another one is used. `index` is less than load_cuda(). Throws std::runtime_error if this machine
+// has no GPU.
 void use_gpu(int index);
 
-// Collectives of CUDA tensors on the GPU in use. Throws std::runtime_error without one.
+// Makes NCCL's backend for collectives of CUDA tensors on the calling thread's GPU. Throws
+// std::runtime_error if this machine has no GPU.
 c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                     const Environment& environment,
                                                     std::chrono::milliseconds timeout);

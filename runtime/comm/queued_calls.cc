@@ -1,3 +1,37 @@
+// The watchdog of queued collectives.
+//
+// The problem. On a GPU a collective returns when it is queued, not when it has happened. Its
+// kernel then waits on the device for the peers. If one never comes, because its process has
+// died or because it makes another call, the kernel waits forever, and so does everything behind
+// it in the stream. The host notices nothing until it reads a result, and then blocks in the
+// driver, where no timeout applies. NCCL's own watchdog ends such a process, without saying
+// which rank is missing.
+//
+// The approach. Each queued call leaves a function here that says whether the device has finished
+// it. A thread looks at the oldest unfinished one ten times a second. If it has exceeded its limit,
+// or the connection is broken, the thread aborts all calls, and from then on every check() throws:
+//
+// clang-format off
+//   add() ──▶ queued ──done()──▶ dropped
+//               │
+//               └─ over the limit,  ──▶ giving_up_ ──Link::give_up()──▶ error_ ──▶ check() throws,
+//                  or link broken       check() blocks                             for good
+// clang-format on
+//
+// The oldest unfinished call is the one that failed: a stream finishes calls in order, so all later
+// ones merely wait behind it. It also has the same number on all ranks, which makes it the call
+// about which the ranks can compare notes (call_watch.h).
+//
+// giving_up_ is set before the abort begins, because the abort makes the kernels end and so makes
+// unfinished calls look finished. A wait that sees its call finished therefore checks once more,
+// and throws rather than return a result that never arrived. error_ is set only after the abort,
+// since Link::give_up() takes seconds to find out which ranks are missing.
+//
+// A call may not be watched by the thread that made it, because that thread is the one that
+// blocks. It may not be watched by a callback in the stream either, because the stream is
+// what is stuck. CallQueue (call_queue.h) has a similar name and another purpose: it runs the
+// calls of a CPU backend, one after the other. Here the device runs them. docs/decisions/0021
+// has the alternatives.
 #include "runtime/comm/queued_calls.h"
 
 #include <exception>
@@ -8,6 +42,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// The time between two looks of wait_for(), which spins for this long first.
 constexpr std::chrono::microseconds kSpin{50};
 
 bool is_over(const QueuedCalls::Done& done) {
@@ -49,7 +84,7 @@ void QueuedCalls::wait_for(const Done& done) {
   const auto begun = Clock::now();
   while (true) {
     check();
-    if (done()) return check();  // What was given up looks done, too.
+    if (done()) return check();  // An aborted call looks finished as well.
     if (Clock::now() - begun > kSpin) std::this_thread::sleep_for(kSpin);
   }
 }
@@ -73,8 +108,7 @@ std::optional<std::string> QueuedCalls::trouble() const {
   return "the GPU did not finish it within " + std::to_string(pace_.limit.count()) + " ms";
 }
 
-// Looks now and then rather than being woken by each call, which would cost them a system call.
-// From the moment in which it gives up, nobody takes what the device lets go of for a result.
+// Polls instead of being woken by each call, because waking a thread costs the call a system call.
 void QueuedCalls::watch() {
   link_.enter();
   std::unique_lock lock(mutex_);

@@ -1,6 +1,6 @@
-// Calls that have returned although the device has yet to carry them out. A peer that stays away
-// from one blocks whoever looks at a result of the device next, without an error; a thread of its
-// own gives such a call up in time.
+// Watches the collectives that a device has queued but not finished, and aborts them in time. If a
+// peer never joins one, the next host read of a result would otherwise block forever, without an
+// error. The head of queued_calls.cc explains how.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace accel {
 
-// A call was given up: what the device computes from then on is worth nothing.
+// A queued call was aborted. Everything that the device has computed since is invalid.
 class CallGivenUp : public CommunicationError {
  public:
   using CommunicationError::CommunicationError;
@@ -26,21 +26,26 @@ class CallGivenUp : public CommunicationError {
 // Thread-safe.
 class QueuedCalls {
  public:
-  // Whether the device is done with a call. Called by any thread.
+  // Returns true if the device has finished a call. Must be thread-safe. Throws if the device
+  // itself has failed.
   using Done = std::function<bool()>;
 
-  // The communication, as the thread sees it.
+  // The connection to the other ranks. The watching thread calls these functions.
   struct Link {
-    std::function<void()> enter;      // Called first by the thread.
-    std::function<bool()> is_broken;  // Whether it has failed already.
-    // Makes the device let go of all calls, and returns what their error shall say. `call`: the
-    // oldest that it has not carried out, which is the same for all ranks that take part in it;
-    // `reason`: why.
+    // Prepares the thread, before it calls anything else.
+    std::function<void()> enter;
+    // Returns true if the connection has failed.
+    std::function<bool()> is_broken;
+    // Aborts all calls on the device, and returns the text of their error. `call` is the oldest
+    // unfinished call, which has the same number on all ranks that take part in it. `reason` says
+    // why it is aborted.
     std::function<std::string(const NumberedCall& call, const std::string& reason)> give_up;
   };
 
   struct Pace {
-    std::chrono::milliseconds limit;  // From add() on.
+    // How long a call may take, from its add() on.
+    std::chrono::milliseconds limit;
+    // The time between two looks of the thread.
     std::chrono::milliseconds look_every = std::chrono::milliseconds(100);
   };
 
@@ -49,17 +54,17 @@ class QueuedCalls {
   QueuedCalls(const QueuedCalls&) = delete;
   QueuedCalls& operator=(const QueuedCalls&) = delete;
 
-  // A call that has been queued just now. What `done` throws, which means that the device itself
-  // has failed, is left to whoever uses the device next.
+  // Adds a call that has just been queued. If `done` throws, the call counts as finished, because
+  // the next use of the device throws the same error.
   void add(NumberedCall call, Done done);
 
-  // Throws CallGivenUp if one was given up, from then on.
+  // Throws CallGivenUp if a call has been aborted, now or earlier.
   void check();
 
-  // Returns when `done`, or throws as check(). What `done` throws comes out.
+  // Blocks until `done` returns true. Throws what check() and `done` throw.
   void wait_for(const Done& done);
 
-  // Returns when all are done, or throws as check().
+  // Blocks until all calls have finished. Throws what check() throws.
   void wait_for_all();
 
  private:
@@ -77,9 +82,9 @@ class QueuedCalls {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
-  std::vector<Call> calls_;  // The oldest first.
-  bool giving_up_ = false;
-  std::optional<std::string> error_;  // There in the end if giving_up_.
+  std::vector<Call> calls_;           // The unfinished ones, oldest first.
+  bool giving_up_ = false;            // True from the decision to abort on, for good.
+  std::optional<std::string> error_;  // Set when the abort is complete.
   std::thread thread_;
 };
 

@@ -5,7 +5,8 @@
 namespace accel {
 namespace {
 
-// Gloo pipelines segments of at most this size (gloo/allreduce.h), at least two to a chunk.
+// Gloo pipelines each chunk in segments of at most this size (gloo/allreduce.h), and has at least
+// two segments per chunk.
 constexpr std::size_t kMaxSegmentBytes = 1024 * 1024;
 
 std::size_t divide_up(std::size_t value, std::size_t by) { return (value + by - 1) / by; }

@@ -1,4 +1,29 @@
-// The all-reduce of SharedMemoryExchange.
+// The all-reduce of SharedMemoryExchange, in the rounds that shared_memory_exchange.cc defines.
+//
+// There are two forms, because meetings of the ranks are what a small tensor costs, and additions
+// are what a large one costs.
+//
+// Small tensors take one meeting. Each rank publishes its whole tensor, waits for all, and adds up
+// everything itself. All ranks add in the same order, so they all get the same bits.
+//
+// Large tensors take two meetings, and share the additions. The tensor is divided into one chunk
+// per rank (ring_chunks.h). Each rank publishes its part of the chunks that the others finish, adds
+// up the chunk that it finishes itself, publishes that sum, and copies the sums of the others:
+//
+// clang-format off
+//   4 ranks           slot of rank 0     rank 1     rank 2     rank 3
+//   first half          . b0 c0 d0     a1 . c1 d1  a2 b2 . d2  a3 b3 c3 .
+//   second half         A b0 c0 d0     a1 B c1 d1  a2 b2 C d2  a3 b3 c3 D     A = a0 + a1 + a2 + a3
+// clang-format on
+//
+// A tensor that is larger than the slots goes through them in pieces, each of which holds a part of
+// every chunk, so that all ranks have work in every piece.
+//
+// try_all_reduce() exists for the caller's thread, which must not wait for a late peer. It waits
+// with all_reach(), which only observes: it throws nothing, and a peer that is gone looks like one
+// that is late. await() in shared_memory_exchange.cc, which does throw, then finds out in
+// finish_all_reduce(). The wait is split after give_first(), because the peers should have this
+// rank's data as early as possible.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -11,9 +36,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Up to this size every rank adds up everything, which costs one meeting of the ranks instead of
-// two. All ranks' bytes together count, because each rank reads them: beyond that the second
-// meeting is cheaper.
+// Returns the largest size for which every rank adds up everything. The bytes of all ranks together
+// count, because each rank reads them all: beyond that, a second meeting is cheaper.
 std::size_t at_once_bytes(int ranks) {
   constexpr std::size_t kMost = 128 << 10, kOfAllRanks = 512 << 10;
   return std::min(kMost, kOfAllRanks / static_cast<std::size_t>(ranks));
@@ -21,11 +45,12 @@ std::size_t at_once_bytes(int ranks) {
 
 }  // namespace
 
-// A large tensor goes through the slots in pieces, each of which holds a part of every chunk.
+// The division of a large tensor into pieces. All sizes are in bytes. begin() and length() describe
+// the part of the chunk of rank `owner` that is in a piece.
 struct SharedMemoryExchange::Pieces {
-  std::size_t bytes;  // Of the tensor.
-  std::size_t chunk;  // Bytes of every chunk but the last ones.
-  std::size_t step;   // Bytes of a chunk in one piece.
+  std::size_t bytes;  // The size of the tensor.
+  std::size_t chunk;  // The size of a full chunk.
+  std::size_t step;   // The size of a chunk's part in one piece.
 
   std::size_t count() const { return (chunk + step - 1) / step; }
   std::size_t begin(std::size_t piece, int owner) const {
@@ -121,7 +146,7 @@ void SharedMemoryExchange::add_at_once(std::byte* data, std::size_t elements,
   }
 }
 
-// First everybody hands out what the others finish, then what it has finished itself.
+// Publishes this rank's part of the chunks that other ranks finish.
 void SharedMemoryExchange::give_piece(const Pieces& pieces, std::size_t piece,
                                       const std::byte* data) {
   std::byte* const mine = begin_round();
@@ -159,7 +184,7 @@ void SharedMemoryExchange::reduce_piece(const Pieces& pieces, std::size_t piece,
   }
 }
 
-// The elements that `owner` finishes, from everybody's sources[rank].
+// Reduces elements of the chunk of rank `owner`: those at sources[rank] of every rank.
 void SharedMemoryExchange::reduce_range(const std::vector<const std::byte*>& sources, int owner,
                                         std::byte* out, std::size_t bytes,
                                         const Reduction& reduction) {
@@ -175,7 +200,8 @@ void SharedMemoryExchange::reduce_range(const std::vector<const std::byte*>& sou
   }
 }
 
-// Whether all ranks do before `until`; says nothing of those that are gone.
+// Returns true if the progress of all ranks reaches `target` before `until`. Does not check whether
+// they are alive.
 bool SharedMemoryExchange::all_reach(std::uint32_t target, Clock::time_point until) const {
   auto spin = spin_;
   for (int peer = 0; peer < world_size(); ++peer) {

@@ -20,19 +20,20 @@ using Tensors = std::vector<at::Tensor>;
 using WorkPtr = c10::intrusive_ptr<Work>;
 using Timeout = std::chrono::milliseconds;
 
-// Up to this size a call that finds its peers there takes no longer than handing it to another
-// thread.
+// Up to this size, a call whose peers have arrived takes no longer than handing it to
+// another thread would.
 constexpr std::size_t kSmallBytes = 128 << 10;
 
-// So long an asynchronous reduction waits for peers on its caller's thread, which may have better
-// things to do: longer than ranks that are equally fast come after one another.
+// How long an asynchronous reduction waits for its peers on the caller's thread. This is longer
+// than the time between the arrivals of equally fast ranks, and short enough that the caller can go
+// on with its backward pass if a peer is late.
 constexpr Timeout kPatience(2);
 
-// What a call does, on whatever thread. False if it would wait for long and may not: then it is
-// called once more, to go on.
+// Runs a call, on either thread. Returns false if the call would have to wait for long and
+// `may_wait` is false; it is then called once more, with true, and continues where it stopped.
 using Body = std::function<bool(bool may_wait)>;
 
-// A call and its outcome.
+// A call and its result.
 class ExchangeWork final : public Work {
  public:
   ExchangeWork(int rank, OpType type, Tensors outputs, Body body)
@@ -42,7 +43,7 @@ class ExchangeWork final : public Work {
         future_(c10::make_intrusive<c10::ivalue::Future>(
             c10::ListType::create(c10::TensorType::get()))) {}
 
-  // Whether it is over.
+  // Returns true if the call has ended. An exception ends it, too.
   bool run(bool may_wait) {
     try {
       if (!body_(may_wait)) return false;
@@ -53,7 +54,8 @@ class ExchangeWork final : public Work {
     return true;
   }
 
-  // Once it is: lets go of who waits.
+  // Wakes the threads that wait for the call, and runs its callbacks. Called once, after run()
+  // has returned true.
   void report() {
     finish(error_);
     error_ == nullptr ? future_->markCompleted(c10::IValue(outputs_)) : future_->setError(error_);
@@ -73,7 +75,7 @@ bool is_plain(const at::Tensor& tensor) {
   return tensor.device().is_cpu() && tensor.layout() == at::kStrided && !tensor.is_complex();
 }
 
-// The elements of `tensor` in one piece of memory: its own, or a copy that commit() writes back.
+// The elements of `tensor` in contiguous memory: its own, or a copy that commit() writes back.
 class Packed {
  public:
   explicit Packed(const at::Tensor& tensor) : tensor_(tensor), dense_(tensor.contiguous()) {}
@@ -97,7 +99,7 @@ class SharedMemoryBackend final : public c10d::Backend {
         timeout_(timeout),
         has_cores_(usable_cores() >= 2 * getSize()) {}
 
-  // Calls that nobody has waited for end with an error: their peers may never come.
+  // Ends calls that have not finished with an error, because their peers may never come.
   ~SharedMemoryBackend() override { exchange_.leave(); }
 
   const std::string getBackendName() const override { return "shared_memory"; }
@@ -260,10 +262,13 @@ class SharedMemoryBackend final : public c10d::Backend {
   void shutdown() override { exchange_.abort(); }
 
  private:
-  // On which thread a call begins, if no other is before it: see docs/decisions/0017.
+  // The thread on which a call begins if no other call is queued (docs/decisions/0017).
   enum class Start {
-    kHere,             // What the caller waits for at once.
-    kHereIfPeersCome,  // It goes on on the thread if they do not come soon.
+    // The caller's thread, because the caller waits for the call immediately, or the call is small.
+    kHere,
+    // The caller's thread; the backend's thread continues it if its peers do not come soon.
+    kHereIfPeersCome,
+    // The backend's thread.
     kOnThread,
   };
 
@@ -272,7 +277,7 @@ class SharedMemoryBackend final : public c10d::Backend {
     return !options.asyncOp || bytes <= kSmallBytes ? Start::kHere : Start::kOnThread;
   }
 
-  // Of a call that always waits for its peers.
+  // Makes the body of a call that always waits for its peers, even if it is asked not to.
   template <typename Function>
   static Body whole(Function function) {
     return [function = std::move(function)](bool) {
@@ -281,7 +286,7 @@ class SharedMemoryBackend final : public c10d::Backend {
     };
   }
 
-  // No call overtakes one before it. `body` throws what the work shall.
+  // Runs or queues a call, after all earlier ones. What `body` throws becomes the work's error.
   WorkPtr call(OpType type, Tensors outputs, Start start, Body body) {
     auto work =
         c10::make_intrusive<ExchangeWork>(getRank(), type, std::move(outputs), std::move(body));
@@ -298,7 +303,8 @@ class SharedMemoryBackend final : public c10d::Backend {
     return work;
   }
 
-  // Whether operations record a graph, for example.
+  // Makes `function` run in the state of the thread that made the call, such as its autograd mode:
+  // an in-place operation on a parameter must not be recorded only because another thread runs it.
   template <typename Function>
   static std::function<void()> with_state_of_this_thread(Function function) {
     return [state = at::ThreadLocalState(), function = std::move(function)] {
@@ -316,11 +322,11 @@ class SharedMemoryBackend final : public c10d::Backend {
     return *gloo_;
   }
 
-  SharedMemoryExchange exchange_;  // Used by calls alone, but for its end.
+  SharedMemoryExchange exchange_;  // Only used inside of calls, except for abort() and leave().
   const MakeBackend make_gloo_;
   const Timeout timeout_;
-  // One for a thread beside each rank. Else it would take its time from the rank's own, and the
-  // ranks from one another.
+  // True if there is a second core for each rank's thread. If not, the threads would take their
+  // time from the ranks' own.
   const bool has_cores_;
   c10::intrusive_ptr<c10d::Backend> gloo_;
   CallQueue calls_;

@@ -1,3 +1,50 @@
+// The protocol in which ranks exchange data through shared memory.
+//
+// The problem. Several processes must pass megabytes to one another many times a second, without a
+// server and without system calls when all are on time; they must never read a slot before it is
+// written or write it before it is read; and a process can be killed at any instruction, so nothing
+// may depend on a lock that its holder releases.
+//
+// The approach. Only a rank itself ever writes to its part of the segment: two slots of data, and
+// one word, its progress. All calls consist of rounds, which every rank counts alike, because all
+// ranks make the same calls. In round r, a rank
+//
+//   1. waits until the progress of every peer shows that it has published round r-1,
+//   2. writes its data to slot r mod 2,
+//   3. sets its progress to 2r-1, which publishes the data,
+//   4. waits for the progress of the peers whose data it needs, and reads their slots,
+//   5. in an all-reduce of a large tensor, writes results to its slot, sets its progress to 2r, and
+//      reads the peers' results when their progress is 2r as well.
+//
+// clang-format off
+//   round                 1         2         3         4
+//   slot                  1         0         1         0
+//   progress, published   1         3         5         7
+//   progress, results     2         4         6         8
+// clang-format on
+//
+// Why no slot is overwritten too early. Slot r mod 2 was last used in round r-2. A peer publishes
+// round r-1 only after it has read all that it needs of round r-2. Step 1 waits for exactly that.
+// One slot per rank would need a second wait in each round, until every peer has read it. With
+// two, the wait of step 1 is usually over before it begins, because a rank that has read its
+// peers' slots of round r-1 knows that they have published it. Only a root, which reads nothing,
+// can be a round ahead.
+//
+// Why no deadlock. A rank can publish round r once all ranks have published round r-1, and reads
+// only what is published in round r. So, by induction, every rank can finish every round.
+//
+// Calls that differ. Beside its data each rank publishes what it is doing (SharedCall). A rank
+// compares its peers' calls with its own before it reads their slots. So two ranks in different
+// calls both get an error that names both calls, instead of a mixture of their data. The root of a
+// broadcast reads no slot, so it compares in the next round.
+//
+// Death. A rank that waits spins for up to 100 µs, and then sleeps in the kernel until a peer
+// wakes it. Every 50 ms it looks at its peers: whether they have left or given up, which they
+// write down, and whether their processes are alive, which the kernel knows
+// (SharedMemorySegment). Data that a rank published before it died still counts, so the order of
+// these reads matters: see check_peers().
+//
+// docs/decisions/0017 has the reasons for shared memory as such.
 #include "runtime/comm/shared_memory_exchange.h"
 
 #include <algorithm>
@@ -10,7 +57,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// So soon a waiting rank sees that a peer is gone.
+// The time in which a waiting rank notices that a peer has gone.
 constexpr std::chrono::milliseconds kLookAtPeersEvery(50);
 
 std::string text_of(const SharedCall& call) {
@@ -35,7 +82,7 @@ SharedMemoryExchange::SharedMemoryExchange(std::unique_ptr<SharedMemorySegment> 
 
 SharedMemoryExchange::~SharedMemoryExchange() { depart(kLeft); }
 
-// The first reason counts.
+// Keeps the first reason: a rank that leaves after an error has given up.
 void SharedMemoryExchange::depart(Departure how) {
   std::uint32_t present = kPresent;
   segment_->mine().departure.compare_exchange_strong(present, how);
@@ -167,7 +214,11 @@ void SharedMemoryExchange::await(int rank, std::uint32_t target) {
   }
 }
 
-// What a rank did before it went counts: the reason is looked at before the progress.
+// Throws if a peer that has not reached `target` never will, or if the deadline has passed.
+//
+// Reads a peer's departure and life before its progress. In the other order, a peer that
+// published its data and left between the two reads would be reported as missing, although its
+// data is complete.
 void SharedMemoryExchange::check_peers(std::uint32_t target) const {
   std::string missing, gave_up;
   for (int peer = 0; peer < world_size(); ++peer) {
@@ -176,7 +227,8 @@ void SharedMemoryExchange::check_peers(std::uint32_t target) const {
     if (has_reached(segment_->area(peer).progress.value, target)) continue;
     const std::string name = "rank " + std::to_string(peer);
     if (departure == kLeft) throw PeerLost(in_this_call(name + " has left the world"));
-    // A rank that gave up, and may have ended since, did so because of another if there is one.
+    // A rank that gave up may have done so because of another rank, which is the better
+    // one to name.
     if (departure == kGaveUp && gave_up.empty()) gave_up = name;
     if (departure == kPresent && !lives) {
       throw PeerLost(in_this_call(name + " is gone: its process has ended"));
@@ -197,7 +249,8 @@ void SharedMemoryExchange::check_same_call(int rank) const {
       (theirs.element == call_.element ? "" : " with another element type or operation")));
 }
 
-// A root gives, and does not look at what the others do until they meet again.
+// Compares the calls of the round before this one, in which this rank was the root: a root does not
+// wait for its peers, so it could not compare them then.
 void SharedMemoryExchange::check_last_round(int rank) const {
   const std::uint32_t last = (round_ - 1) & 1;
   const SharedCall &mine = segment_->mine().calls[last], &theirs = segment_->area(rank).calls[last];

@@ -1,10 +1,5 @@
-// Collectives over a SharedMemorySegment, on plain memory.
-//
-// They go on in rounds, which every rank counts alike. In a round a rank writes to one of its two
-// slots, in turn, and sets its progress to the odd number of the round; its peers read. Where the
-// round has a second half, the rank then sets its progress to the even number. Who begins round r
-// has read all of round r-1, so a slot is written again in round r+1 only when every peer has begun
-// round r.
+// Collectives on plain memory, over a SharedMemorySegment. The head of shared_memory_exchange.cc
+// explains the protocol, that of shared_memory_all_reduce.cc the all-reduce, which is half of it.
 #pragma once
 
 #include <atomic>
@@ -20,74 +15,77 @@
 
 namespace accel {
 
-// out[i] = a[i] + b[i], or whatever is to be done with all ranks' elements; `out` may be `a`.
+// Computes out[i] = a[i] + b[i], or another reduction. `out` may be equal to `a`.
 using ReduceFunction = void (*)(void* out, const void* a, const void* b, std::size_t elements);
 
 struct Reduction {
   ReduceFunction function = nullptr;
   std::size_t element_size = 0;
-  std::uint32_t code = 0;  // The same on two ranks if and only if they do the same.
+  // Identifies the element type and the operation, so that ranks can compare theirs.
+  std::uint32_t code = 0;
 };
 
-// Every rank makes the same calls in the same order. A call throws CommunicationError if a peer
-// makes another call or does not take part within `timeout`, and PeerLost if it dies or leaves; the
-// text names the rank and the call. Every later call then throws too, on all ranks. Use it from one
-// thread at a time.
+// All ranks must make the same calls in the same order. A call throws CallsDiffer if a peer makes
+// another call, PeerLost if a peer dies or leaves, and CommunicationError if one does not take part
+// within `timeout`. The text names the rank and the call. After an error all later calls throw, on
+// all ranks, because their rounds no longer match.
+//
+// Used by one thread at a time, except for abort() and leave(), which are thread-safe.
 class SharedMemoryExchange {
  public:
   using Timeout = std::chrono::milliseconds;
-  enum Kind : std::uint32_t {
-    kAllReduce,
-    kBroadcast,
-    kAllGather,
-    kScatter,
-    kBarrier
-  };  // Of calls.
+  // The kind of a call.
+  enum Kind : std::uint32_t { kAllReduce, kBroadcast, kAllGather, kScatter, kBarrier };
 
   explicit SharedMemoryExchange(std::unique_ptr<SharedMemorySegment> segment);
-  ~SharedMemoryExchange();  // Leaves.
+  // Leaves the world.
+  ~SharedMemoryExchange();
 
   int rank() const { return segment_->rank(); }
   int world_size() const { return segment_->world_size(); }
 
-  // In place, element by element in the order of ring_chunks.h.
+  // Reduces in place. Each element is reduced in the order of ring_chunks.h.
   void all_reduce(void* data, std::size_t elements, const Reduction& reduction, Timeout timeout);
 
-  // The same if every peer takes part within `patience`. Else false: then finish_all_reduce(), with
-  // the same tensor, goes on with the call, on any thread and before any other call.
+  // Does the same if every peer takes part within `patience`, and returns true. Otherwise returns
+  // false, and the call remains open: finish_all_reduce() must be called with the same arguments,
+  // on any thread, before any other call is made.
   bool try_all_reduce(void* data, std::size_t elements, const Reduction& reduction, Timeout timeout,
                       Timeout patience);
   void finish_all_reduce(void* data, std::size_t elements, const Reduction& reduction);
 
-  // `bytes` from the root's `data` to everybody's.
+  // Copies the root's `data`, which has `bytes`, to the `data` of every other rank.
   void broadcast(void* data, std::size_t bytes, int root, Timeout timeout);
 
-  // `bytes` of every rank r to outs[r], which may be `mine` for this rank.
+  // Copies `mine` of each rank r, which has `bytes`, to outs[r] of every rank. outs[rank()]
+  // may be `mine`.
   void all_gather(const void* mine, const std::vector<void*>& outs, std::size_t bytes,
                   Timeout timeout);
 
-  // The root's slices[r] to rank r's `out`, `bytes` to each. Other ranks give no slices.
+  // Copies the root's slices[r], which has `bytes`, to `out` of rank r. `slices` is empty on
+  // the other ranks.
   void scatter(const std::vector<const void*>& slices, void* out, std::size_t bytes, int root,
                Timeout timeout);
 
   void barrier(Timeout timeout);
 
-  // Both end the call that is under way, if any, and all later ones, here and on the peers, who
-  // learn that this rank has given up, or that it has left. From any thread.
+  // End the running call, if any, and all later ones with an error, here and on the peers. Their
+  // errors say that this rank has given up, or that it has left.
   void abort();
   void leave();
 
  private:
-  // Of intermediate sums, which so stay in the first-level cache.
+  // The size of intermediate sums: small enough for the first-level cache.
   static constexpr std::size_t kBlockBytes = 8 << 10;
 
-  // What a rank's progress has reached when it has published its part of a round.
+  // The progress of a rank that has published its data of a round.
   static constexpr std::uint32_t begun(std::uint32_t round) { return 2 * round - 1; }
 
   enum Departure : std::uint32_t { kPresent, kLeft, kGaveUp };
   struct Pieces;
 
-  // A call, and a part of it: what `body` throws ends this rank's part in the world.
+  // Run a call, and the rest of one that try_all_reduce() has begun. If `body` throws a
+  // CommunicationError, this rank gives up: its later calls and its peers' calls fail.
   template <typename Body>
   void run(const SharedCall& call, Timeout timeout, Body&& body) {
     begin_call(call, timeout);
@@ -108,8 +106,8 @@ class SharedMemoryExchange {
   void note_failure(const CommunicationError& error);
   void depart(Departure how);
 
-  // An all-reduce: what this rank gives to the first round, for which it waits for no peer that has
-  // come to the round before; and the rest.
+  // The two parts of an all-reduce. give_first() publishes this rank's data of the first round, and
+  // waits only for peers that have not reached the round before. reduce_rest() does the rest.
   void give_first(const std::byte* data, std::size_t elements, const Reduction& reduction);
   void reduce_rest(std::byte* data, std::size_t elements, const Reduction& reduction);
   bool is_added_at_once(std::size_t bytes) const;
@@ -121,8 +119,10 @@ class SharedMemoryExchange {
   void reduce_range(const std::vector<const std::byte*>& sources, int owner, std::byte* out,
                     std::size_t bytes, const Reduction& reduction);
 
-  // A round: this rank's slot, free to be written; then what it wrote is there for its peers; then
-  // what a peer, or all of them, wrote is there for this rank. The same for the second half.
+  // The steps of a round, in this order. begin_round() returns this rank's slot when it may be
+  // overwritten. publish() makes its contents visible to the peers. await_published() returns when
+  // a peer has published its slot. publish_results() and await_all_results() are the same for a
+  // second half, in which ranks publish what they have computed from the first.
   std::byte* begin_round();
   void publish();
   void await_published(int rank);
@@ -142,18 +142,20 @@ class SharedMemoryExchange {
   const std::unique_ptr<SharedMemorySegment> segment_;
   const std::chrono::microseconds spin_;
   std::uint32_t round_ = 0;
-  bool has_unseen_peers_ = false;  // In the last round this rank did not look at their calls.
+  // True if this rank was the root of the last round, and so has not compared its call with its
+  // peers' calls yet.
+  bool has_unseen_peers_ = false;
   const std::unique_ptr<std::byte[]> scratch_;
   std::vector<const std::byte*> sources_;
 
-  // Of the call under way.
+  // The state of the running call.
   std::uint64_t number_ = 0;
   SharedCall call_;
   Timeout timeout_{};
   std::chrono::steady_clock::time_point deadline_;
-  bool has_given_ = false;  // In try_all_reduce().
+  bool has_given_ = false;  // True if try_all_reduce() has published this rank's data.
 
-  std::string failure_;  // Of the call that failed, once one has.
+  std::string failure_;  // The error of the call that failed; empty if none has.
   std::atomic<bool> aborted_ = false;
 };
 

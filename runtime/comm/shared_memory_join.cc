@@ -11,12 +11,13 @@ constexpr char kVerdictKey[] = "shared_memory/verdict";
 constexpr char kNone[] = "none";
 constexpr char kYes[] = "yes";
 constexpr char kNo[] = "no";
-// The answer of a rank that need not say why.
+// The answer of a rank that does not share memory for a reason that is no fault: it is on another
+// host, or not enabled.
 constexpr char kWithout[] = "without";
 
 std::string answer_key(int rank) { return "shared_memory/rank_" + std::to_string(rank); }
 
-// The running kernel's. Containers of one host have it in common.
+// Returns the id of the running kernel, which all containers of a host have in common.
 std::string boot_id() {
   std::string id;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
@@ -27,7 +28,8 @@ std::string reason_of(int rank, const std::exception& error) {
   return "rank " + std::to_string(rank) + ": " + error.what();
 }
 
-// Rank 0. Why a rank does not share its memory; empty if all do.
+// Reads the other ranks' answers, on rank 0. Sets `shared` to true if all of them map the segment.
+// Returns the first reason of a rank that failed to, or an empty string if there is none.
 std::string hear_answers(const SharedMemoryJoinOptions& options, const JoinStore& store,
                          const SharedMemorySegment& segment, bool& shared) {
   std::string obstacle;

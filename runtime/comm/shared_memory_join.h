@@ -1,4 +1,19 @@
-// How the ranks of a world agree to share memory, or not to: all of them, or none.
+// How the ranks of a world agree to share memory: either all of them do, or none.
+//
+// Host names do not tell whether two ranks can share memory: containers of one host have different
+// names, and different hosts can have the same. So the ranks try it, through the world's store:
+//
+// clang-format off
+//   rank 0                                         rank R
+//   creates a segment
+//   shared_memory/segment = BOOT_ID ADDRESS  ───▶  maps it, and writes back the secret that it
+//                                                  finds in the memory
+//   looks for the secret in the memory       ◀───  shared_memory/rank_R = yes
+//   shared_memory/verdict = yes              ───▶  uses the segment
+// clang-format on
+//
+// The secret proves that both map the same memory, not just equal files. If any rank cannot or does
+// not want to, rank 0's verdict is "no", and all ranks drop the segment. (docs/decisions/0017)
 #pragma once
 
 #include <functional>
@@ -9,7 +24,7 @@
 
 namespace accel {
 
-// A world's store. get() waits for the key, and throws if it does not come.
+// The world's store. get() blocks until the key is set, and throws if that takes too long.
 struct JoinStore {
   std::function<void(const std::string& key, const std::string& value)> set;
   std::function<std::string(const std::string& key)> get;
@@ -18,25 +33,25 @@ struct JoinStore {
 struct SharedMemoryJoinOptions {
   int rank = 0;
   int world_size = 0;
-  // False: this rank does not take part, so nobody does.
+  // If false, this rank does not take part, so no rank shares memory.
   bool enabled = true;
-  // Two of them for each rank; a multiple of 4096.
+  // The size of a slot, of which each rank has two. Must be a multiple of 4096.
   std::size_t slot_bytes = 1 << 20;
 };
 
 struct Joined {
-  // Null on all ranks alike: use something else.
+  // Null if the ranks do not share memory; then it is null on all of them.
   std::unique_ptr<SharedMemorySegment> segment;
-  // On rank 0, why not, where somebody should know: the ranks are on one host, and wanted to.
+  // The reason why ranks of one host could not share memory although all wanted to. Only set on
+  // rank 0. Empty if they do share memory, are on several hosts, or a rank was not enabled.
   std::string obstacle;
 };
 
-// More ranks than this do not try: they are not on one host.
+// The largest world that tries to share memory. Larger ones are assumed to have several hosts.
 constexpr int kMaxSharingRanks = 128;
 
-// Rank 0 makes a segment, the others map it and write into it what they have read; rank 0 sees
-// whether that has arrived, and its verdict counts for all. Three round trips to the store for each
-// rank at most. Throws what the store throws.
+// Negotiates a segment with the other ranks, all of which must call it. Takes at most three round
+// trips to the store per rank. Throws what the store throws.
 Joined join_shared_memory(const SharedMemoryJoinOptions& options, const JoinStore& store);
 
 }  // namespace accel

@@ -42,7 +42,8 @@ void check(bool good, const char* what) {
   if (!good) throw std::system_error(errno, std::generic_category(), what);
 }
 
-// posix_fallocate() beyond this limit would be a SIGXFSZ.
+// Returns true if this process may make a file of this size. If it may not, posix_fallocate() would
+// kill it with SIGXFSZ.
 bool is_file_size_allowed(std::size_t bytes) {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes <= limit.rlim_cur;
@@ -60,7 +61,7 @@ std::string random_name(std::array<std::uint8_t, 16>& cookie) {
   return name;
 }
 
-// One byte of the segment per rank is its place.
+// Describes a lock on the byte of the segment that has the rank's number as its offset.
 struct flock place_of(int rank) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -72,7 +73,8 @@ struct flock place_of(int rank) {
 
 Header& header_of(std::byte* memory) { return *reinterpret_cast<Header*>(memory); }
 
-// A segment of this layout whose size nobody can change any more: reading it cannot fault.
+// Reads and checks the header. Throws std::runtime_error if `fd` is not a segment of this layout,
+// or if it can still shrink, because reading it could then be a SIGBUS.
 Header read_header(int fd, int world_size) {
   Header header{};
   struct stat stat {};
@@ -117,7 +119,7 @@ std::unique_ptr<SharedMemorySegment> SharedMemorySegment::create(int world_size,
   check(fd.valid(), "memfd_create");
   errno = EFBIG;
   check(is_file_size_allowed(segment_bytes(world_size, slot_bytes)), "the file size limit");
-  // Now or never: a page that is missing later would be a SIGBUS.
+  // Allocates all pages now, because a page that is missing later would be a SIGBUS.
   errno = posix_fallocate(fd.get(), 0, static_cast<off_t>(segment_bytes(world_size, slot_bytes)));
   check(errno == 0, "posix_fallocate");
   check(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0, "sealing");
@@ -140,8 +142,8 @@ std::unique_ptr<SharedMemorySegment> SharedMemorySegment::attach(const std::stri
   if (!(std::istringstream(address) >> pid >> number >> name) || !name.starts_with(kNamePrefix)) {
     throw std::runtime_error("a malformed address of the segment: " + address);
   }
-  // In another pid namespace this may be a descriptor of any other process: only one that bears the
-  // random name is opened.
+  // In another pid namespace, `pid` can be any other process, and `number` any file of that. So the
+  // file is opened only if it has the random name.
   const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(number);
   std::error_code error;
   const std::filesystem::path found = std::filesystem::read_symlink(path, error);
@@ -158,7 +160,8 @@ std::unique_ptr<SharedMemorySegment> SharedMemorySegment::attach(const std::stri
   return segment;
 }
 
-// A lock of the process: the kernel drops it when the process ends or closes the descriptor.
+// Takes a record lock. The process holds it, not the descriptor's open file, so a forked child does
+// not keep it. The kernel releases it when the process ends or closes the descriptor.
 void SharedMemorySegment::take_place() {
   struct flock place = place_of(rank_);
   check(fcntl(fd_.get(), F_SETLK, &place) == 0, "locking the rank's place");

@@ -1,5 +1,16 @@
-// The memory that the ranks of one host share: anonymous (a memfd), so that it has no name that
-// could be left behind, and of a size that is fixed and allocated before anybody touches it.
+// The memory that the ranks of one host share.
+//
+// It is a memfd, so it has no name in a file system, and nothing is left behind when the ranks end,
+// however they end. Its size is sealed and its pages are allocated before it is used, because a
+// page that is missing later would be a SIGBUS (docs/decisions/0017).
+//
+// clang-format off
+//   | header | area of rank 0 | area of rank 1 | ... | rank 0: slot 0, slot 1 | rank 1: ... |
+//              a RankArea each                         slot_bytes each, page-aligned
+// clang-format on
+//
+// Each rank also holds a record lock on one byte of the memfd, so that its peers can see whether
+// its process lives.
 #pragma once
 
 #include <array>
@@ -14,34 +25,40 @@
 
 namespace accel {
 
-// What a rank does in a call, for its peers to compare with their own.
+// The call that a rank makes, for its peers to compare with their own.
 struct SharedCall {
   std::uint32_t kind = 0;
-  std::uint32_t element = 0;  // A code for element type and operation.
+  std::uint32_t element = 0;  // Identifies the element type and the operation of a reduction.
   std::uint64_t bytes = 0;
   std::int64_t root = 0;
   bool operator==(const SharedCall&) const = default;
 };
 
-// Written by one rank, read by all. A cache line of its own for what others wait for.
+// The state of one rank, which only that rank writes and all read. `progress` has a separate cache
+// line, because the peers poll it.
 struct alignas(64) RankArea {
   alignas(64) ProgressWord progress;
-  // 0 while the rank takes part.
+  // 0 while the rank takes part; otherwise SharedMemoryExchange's reason for its departure.
   std::atomic<std::uint32_t> departure;
-  // What the rank has read out of the segment, written back as a proof.
+  // A copy of the random bytes in the segment's header, which proves that the rank
+  // maps this memory.
   std::array<std::uint8_t, 16> proof;
+  // The calls of the rank's last two rounds, by the parity of the round.
   std::array<SharedCall, 2> calls;
 };
 
-// A mapping of the segment. Not thread-safe, but for what others may do with the atomics in it.
+// A mapping of the segment by one rank. Thread-safe only in the atomic members of the areas.
 class SharedMemorySegment {
  public:
-  // Takes rank 0's place. Each rank gets two slots of `slot_bytes`, a multiple of 4096. Throws
-  // std::system_error or std::runtime_error if there is not the memory.
+  // Creates the memory, and takes the lock of rank 0. Each rank gets two slots of `slot_bytes`,
+  // which must be a multiple of 4096. Throws std::system_error if there is not enough memory, or a
+  // limit of this process forbids it.
   static std::unique_ptr<SharedMemorySegment> create(int world_size, std::size_t slot_bytes);
 
-  // Maps what address() of another process of this host names, and takes the place of `rank`.
-  // Throws the same if this process cannot, or if what it finds is anything else.
+  // Maps the memory that another process of this host returned from address(), and takes
+  // the lock of `rank`. Throws std::system_error if this process cannot open it or the lock
+  // is held, and std::runtime_error if the address leads to anything other than a segment
+  // for `world_size` ranks.
   static std::unique_ptr<SharedMemorySegment> attach(const std::string& address, int rank,
                                                      int world_size);
 
@@ -49,7 +66,7 @@ class SharedMemorySegment {
   SharedMemorySegment(const SharedMemorySegment&) = delete;
   SharedMemorySegment& operator=(const SharedMemorySegment&) = delete;
 
-  // For attach(), as long as this object lives.
+  // Returns the address for attach(), valid as long as this object lives.
   std::string address() const;
 
   int rank() const { return rank_; }
@@ -60,11 +77,12 @@ class SharedMemorySegment {
   RankArea& mine() const { return area(rank_); }
   std::byte* slot(int rank, int which) const;
 
-  // Whether the process that took that rank's place lives; always true for this one's. The kernel
-  // takes the place away from a process that dies in whatever way, in whatever pid namespace.
+  // Returns true if the process that holds the lock of `rank` is alive. Always true for this
+  // rank. The kernel releases the lock when the process ends, however it ends and in
+  // whatever pid namespace.
   bool is_taken(int rank) const;
 
-  // Whether `rank` maps this very memory.
+  // Returns true if `rank` has mapped this memory.
   bool is_proven(int rank) const;
 
  private:

@@ -25,7 +25,7 @@ void pause_briefly() {
 #endif
 }
 
-// Not FUTEX_PRIVATE: the word is in memory of several processes.
+// Does not use FUTEX_PRIVATE, because several processes map the word.
 long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
            const timespec* timeout) {
   return syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
@@ -34,8 +34,9 @@ long futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
 }  // namespace
 
 void set_progress(ProgressWord& word, std::uint32_t value) {
-  // Sequentially consistent, as is the sleeper's count before it looks again: either it sees the
-  // new value, or we see that it sleeps.
+  // The store and the load are sequentially consistent, as are the sleeper's increment and second
+  // look in wait_progress(). So either the sleeper sees the new value, or this thread sees the
+  // sleeper. Otherwise a wake-up could be lost.
   word.value.store(value, std::memory_order_seq_cst);
   if (word.sleepers.load(std::memory_order_seq_cst) != 0) {
     futex(word.value, FUTEX_WAKE, INT_MAX, nullptr);

@@ -1,5 +1,5 @@
-// What the shared object with the CUDA and NCCL code exports. It is loaded with dlopen, so that a
-// CPU worker never maps the CUDA libraries.
+// The functions of the shared object with the CUDA and NCCL code, by the names under which dlsym()
+// finds them. It is loaded with dlopen(), so that a CPU worker never maps the CUDA libraries.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,16 @@ class Store;
 
 namespace accel {
 
-// GPUs that this process sees.
+// Returns the number of GPUs that this process sees.
 inline constexpr char kCountGpusSymbol[] = "accel_count_gpus";
 using CountGpus = int (*)();
 
-// Makes a GPU the one on which the calling thread works.
+// Makes GPU `index` the calling thread's device.
 inline constexpr char kUseGpuSymbol[] = "accel_use_gpu";
 using UseGpu = void (*)(int index);
 
-// A new ProcessGroupNCCL; the caller owns one reference. The timeout is in milliseconds.
+// Returns a new ProcessGroupNCCL, of which the caller owns one reference. The timeout
+// is in milliseconds.
 inline constexpr char kMakeNcclBackendSymbol[] = "accel_make_nccl_backend";
 using MakeNcclBackend = c10d::Backend* (*)(c10d::Store* store, int rank, int size,
                                            std::int64_t timeout);
