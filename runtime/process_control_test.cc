@@ -141,7 +141,6 @@ TEST(ProcessControlTest, ACallThatOneRankReplacesByAnotherNamesBoth) {
   });
 }
 
-// `debug` compares what is brought to gather(), unless it is on already, and never a backward pass.
 TEST(ProcessControlTest, AnErrorOfRanksThatDoNotFitAdvisesWhatHelps) {
   on_ranks(2, [&] {
     Accelerator accelerator({.timeout = std::chrono::seconds(20)});
@@ -155,6 +154,31 @@ TEST(ProcessControlTest, AnErrorOfRanksThatDoNotFitAdvisesWhatHelps) {
     EXPECT_THAT(error, HasSubstr("do not fit together"));
     EXPECT_THAT(error, HasSubstr(accelerator.is_main_process() ? "AcceleratorOptions::debug"
                                                                : "is a parameter frozen"));
+  });
+}
+
+// With `debug` both ranks begin with an all-gather of eight bytes: rank 0 sends the length of
+// the text that describes its gather(), rank 1 a digest of its parameters. Neither may be taken
+// for the other.
+TEST(ProcessControlTest, ADigestThatIsReadAsALengthIsAnErrorThatSaysWhatToDo) {
+  on_ranks(2, [&] {
+    Accelerator accelerator({.debug = true, .timeout = std::chrono::seconds(20)});
+    auto model = accelerator.prepare(torch::nn::Linear(2, 1));
+    accelerator.backward(model(torch::ones({1, 2})).sum());
+    const std::string error = error_of<CommunicationError>([&] {
+      if (accelerator.is_main_process()) return void(accelerator.gather(torch::zeros({3})));
+      accelerator.backward(model(torch::ones({1, 2})).sum());
+    });
+    EXPECT_THAT(error, Not(HasSubstr("AcceleratorOptions::debug")));  // It is on already.
+    if (accelerator.is_main_process()) {
+      EXPECT_THAT(error, AllOf(HasSubstr("rank 0 of 2: gather (all_gather) failed because the "
+                                         "ranks do not fit together: rank 1 sent no length"),
+                               HasSubstr("same accel methods in the same order")));
+    } else {
+      EXPECT_THAT(error, AllOf(HasSubstr("the comparison of parameters (broadcast) failed"),
+                               HasSubstr("rank 0 called gather (all_gather), which failed because "
+                                         "the ranks do not fit together, instead")));
+    }
   });
 }
 

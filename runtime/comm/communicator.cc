@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "runtime/comm/communicator_group.h"
+#include "runtime/comm/tagged_size.h"
 
 namespace accel {
 namespace {
@@ -156,28 +158,38 @@ void Communicator::enqueue_numbers(const std::vector<std::int64_t>& numbers) {
   enqueue_broadcast({on_device(at::tensor(numbers, at::kLong))});
 }
 
+// Returns the size in `number`, before memory is allocated for it. Throws CallsDiffer if it is
+// none: a peer in another call may have sent a number of the same length, such as a digest.
+std::size_t Communicator::received_size(const char* call, std::int64_t number, int sender) const {
+  if (const std::optional<std::size_t> size = untagged_size(number)) return *size;
+  group_->fail_differing(call, "rank " + std::to_string(sender) +
+                                   " sent no length, so it is in another call. All ranks must call "
+                                   "the same accel methods in the same order");
+}
+
 std::vector<std::string> Communicator::all_gather_bytes(const std::string& bytes) {
-  const std::vector<std::int64_t> sizes =
-      all_gather_number(static_cast<std::int64_t>(bytes.size()));
-  const std::int64_t largest = *std::max_element(sizes.begin(), sizes.end());
+  std::vector<std::size_t> sizes;
+  for (const std::int64_t number : all_gather_number(tagged_size(bytes.size()))) {
+    sizes.push_back(received_size("all_gather", number, static_cast<int>(sizes.size())));
+  }
+  const std::size_t largest = *std::max_element(sizes.begin(), sizes.end());
   std::string padded = bytes;
-  padded.resize(static_cast<std::size_t>(largest));
+  padded.resize(largest);
   const at::Tensor all = all_gather(on_device(tensor_of(padded))).cpu();
   std::vector<std::string> out;
   for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
-    const auto* start = reinterpret_cast<const char*>(all.const_data_ptr<std::uint8_t>()) +
-                        static_cast<std::int64_t>(rank) * largest;
-    out.emplace_back(start, static_cast<std::size_t>(sizes[rank]));
+    const auto* start =
+        reinterpret_cast<const char*>(all.const_data_ptr<std::uint8_t>()) + rank * largest;
+    out.emplace_back(start, sizes[rank]);
   }
   return out;
 }
 
 std::string Communicator::broadcast_bytes(const std::string& bytes, int from) {
-  const at::Tensor size =
-      on_device(at::full({1}, static_cast<std::int64_t>(bytes.size()), at::kLong));
+  const at::Tensor size = on_device(at::full({1}, tagged_size(bytes.size()), at::kLong));
   broadcast({size}, from);
   std::string shared = bytes;
-  shared.resize(static_cast<std::size_t>(size.item<std::int64_t>()));
+  shared.resize(received_size("broadcast", size.item<std::int64_t>(), from));
   const at::Tensor data = on_device(tensor_of(shared));
   broadcast({data}, from);
   const at::Tensor here = data.cpu();

@@ -101,6 +101,7 @@ class Communicator {
   explicit Communicator(std::unique_ptr<Group> group);
   void all_reduce(at::Tensor tensor, const c10d::AllreduceOptions& options);
   void broadcast_now(const std::vector<at::Tensor>& tensors, int from);
+  std::size_t received_size(const char* call, std::int64_t number, int sender) const;
   at::Tensor on_device(const at::Tensor& tensor) const;
 
   std::unique_ptr<Group> group_;

@@ -212,10 +212,15 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
   return std::shared_ptr<Communicator>(new Communicator(std::move(group)));
 }
 
+// Returns "gather (all_gather)", or "all_gather" if the user's call is not known.
+std::string Communicator::Group::name_of(const char* call) const {
+  return operation == nullptr ? call : std::string(operation) + " (" + call + ")";
+}
+
 void Communicator::Group::watched(const char* call, const Body& body) {
   if (is_open) return body();  // This is a part of the open call.
   if (queue != nullptr) queue->check();
-  const std::string name = operation == nullptr ? call : std::string(operation) + " (" + call + ")";
+  const std::string name = name_of(call);
   RECORD_USER_SCOPE(name);  // Names the call in traces of the profiler.
   is_open = true;
   watch->begin(name);
@@ -273,6 +278,14 @@ void Communicator::Group::enqueue(const char* call, const Body& body) {
     body();
     if (queue != nullptr) note_queued();
   });
+}
+
+// Leaves a note for the peers: they have ended this call as well, so they wait for this rank in
+// their next one. For the same reason the board cannot name the ranks that are missing.
+void Communicator::Group::fail_differing(const char* call, const std::string& reason) {
+  const std::string name = name_of(call);
+  watch->note_failure(name + ", which failed because the ranks do not fit together,");
+  throw differing_calls(backend->getRank(), backend->getSize(), name, "", reason, advice);
 }
 
 void Communicator::Group::check_device(const at::Tensor& tensor) const {

@@ -45,6 +45,10 @@ struct Communicator::Group {
   // Runs one call, and on a GPU returns when it is queued on the current stream.
   void enqueue(const char* call, const Body& body);
 
+  // Throws CallsDiffer for a call that has ended, because the data of a peer shows that it made
+  // another one. `call` is the collective that has received the data.
+  [[noreturn]] void fail_differing(const char* call, const std::string& reason);
+
   // Marks the options of a call whose work is waited for immediately. On the CPU such a call stays
   // on this thread. On a GPU it is marked asynchronous all the same, because NCCL returns no work
   // object for a synchronous call.
@@ -74,6 +78,7 @@ struct Communicator::Group {
   bool is_open = false;             // True while a call runs.
 
  private:
+  std::string name_of(const char* call) const;
   void with_limit(const Body& body);
   QueuedCalls::Done note_queued();
   std::string give_up(const NumberedCall& call, const std::string& reason);

@@ -3,8 +3,11 @@
 #include <torch/types.h>
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
+#include "accel/errors.h"
+#include "runtime/core/packed_strings.h"
 #include "runtime/process/process_control.h"
 #include "runtime/process/process_state.h"
 
@@ -112,20 +115,17 @@ Collectives::Tensors Collectives::pad_each(Tensors tensors, const PadOptions& op
 std::vector<std::string> Collectives::gather_object(const std::vector<std::string>& objects) const {
   if (!processes_.use_distributed()) return objects;
   const auto operation = processes_.begin_operation("gather_object");
-  // Puts its length in front of each object.
-  std::string mine;
-  for (const std::string& object : objects) {
-    const std::uint64_t length = object.size();
-    mine.append(reinterpret_cast<const char*>(&length), sizeof length).append(object);
-  }
+  const auto received =
+      processes_.state().communicator->all_gather_bytes(pack_strings(objects));
   std::vector<std::string> all;
-  for (const std::string& bytes : processes_.state().communicator->all_gather_bytes(mine)) {
-    for (std::size_t at = 0; at < bytes.size();) {
-      std::uint64_t length = 0;
-      std::copy_n(bytes.data() + at, sizeof length, reinterpret_cast<char*>(&length));
-      all.push_back(bytes.substr(at + sizeof length, length));
-      at += sizeof length + length;
+  for (std::size_t rank = 0; rank < received.size(); ++rank) {
+    auto theirs = unpack_strings(received[rank]);
+    if (!theirs) {
+      throw CallsDiffer("gather_object: rank " + std::to_string(rank) +
+                        " sent no list of objects, so it is in another call. All ranks must call "
+                        "the same accel methods in the same order");
     }
+    std::move(theirs->begin(), theirs->end(), std::back_inserter(all));
   }
   return all;
 }

@@ -1,0 +1,17 @@
+// Several strings in one, which ranks exchange: each with its length in front.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace accel {
+
+std::string pack_strings(const std::vector<std::string>& strings);
+
+// Returns the strings that a peer passed to pack_strings(), or nullopt if `bytes` is anything else,
+// such as the message of another call. Never allocates more than `bytes` needs.
+std::optional<std::vector<std::string>> unpack_strings(std::string_view bytes);
+
+}  // namespace accel
