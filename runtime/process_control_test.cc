@@ -120,7 +120,7 @@ TEST(ProcessControlTest, AWorldThatOneRankDoesNotJoinNamesIt) {
     if (std::getenv("RANK") == std::string("2")) return;
     EXPECT_THAT(error_of<CommunicationError>(
                     [] { Accelerator accelerator({.timeout = std::chrono::seconds(1)}); }),
-                AllOf(HasSubstr("joining the world"), HasSubstr("(rank 2 has not begun to)")));
+                AllOf(HasSubstr("joining the world"), HasSubstr("(rank 2 has not begun to join)")));
   });
 }
 
@@ -151,7 +151,7 @@ TEST(ProcessControlTest, AnErrorOfRanksThatDoNotFitAdvisesWhatHelps) {
       if (accelerator.is_main_process()) return void(accelerator.gather(torch::zeros({3})));
       accelerator.backward(model(torch::ones({1, 2})).sum());
     });
-    EXPECT_THAT(error, HasSubstr("do not fit together"));
+    EXPECT_THAT(error, HasSubstr("the ranks' calls do not match"));
     EXPECT_THAT(error, HasSubstr(accelerator.is_main_process() ? "AcceleratorOptions::debug"
                                                                : "is a parameter frozen"));
   });
@@ -172,12 +172,12 @@ TEST(ProcessControlTest, ADigestThatIsReadAsALengthIsAnErrorThatSaysWhatToDo) {
     EXPECT_THAT(error, Not(HasSubstr("AcceleratorOptions::debug")));  // It is on already.
     if (accelerator.is_main_process()) {
       EXPECT_THAT(error, AllOf(HasSubstr("rank 0 of 2: gather (all_gather) failed because the "
-                                         "ranks do not fit together: rank 1 sent no length"),
+                                         "ranks' calls do not match: rank 1 sent no length"),
                                HasSubstr("same accel methods in the same order")));
     } else {
       EXPECT_THAT(error, AllOf(HasSubstr("the comparison of parameters (broadcast) failed"),
                                HasSubstr("rank 0 called gather (all_gather), which failed because "
-                                         "the ranks do not fit together, instead")));
+                                         "the ranks' calls do not match, instead")));
     }
   });
 }

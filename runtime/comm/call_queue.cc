@@ -13,7 +13,7 @@ CallQueue::~CallQueue() {
   if (thread_.joinable()) thread_.join();
 }
 
-bool CallQueue::begin() {
+bool CallQueue::try_begin() {
   const std::lock_guard lock(mutex_);
   if (runs_ || !calls_.empty()) return false;
   runs_ = true;
@@ -30,7 +30,7 @@ void CallQueue::end() {
   if (goes_on) changed_.notify_one();
 }
 
-void CallQueue::go_on(std::function<void()> call, std::function<void()> report) {
+void CallQueue::continue_on_thread(std::function<void()> call, std::function<void()> report) {
   {
     const std::lock_guard lock(mutex_);
     calls_.push_front({std::move(call), std::move(report)});

@@ -27,15 +27,15 @@ class CallQueue {
 
   // Reserves the queue for a call that the caller runs itself, on its own thread. Returns false and
   // changes nothing if another call is queued or running. After true, the caller must call exactly
-  // one of: end(), when its call has ended; go_on(), to let the queue's thread run the rest of the
-  // call as add() does, but before all queued calls.
-  bool begin();
+  // one of: end(), when its call has ended; continue_on_thread(), to let the queue's thread run the
+  // rest of the call as add() does, but before all queued calls.
+  bool try_begin();
   void end();
-  void go_on(std::function<void()> call, std::function<void()> report);
+  void continue_on_thread(std::function<void()> call, std::function<void()> report);
 
   // Returns immediately. The queue's thread runs `call` after all earlier calls, and then `report`.
   // The call no longer occupies the queue when `report` runs, so that a thread which `report` wakes
-  // can begin() the next call itself. Neither function may throw.
+  // can try_begin() the next call itself. Neither function may throw.
   void add(std::function<void()> call, std::function<void()> report);
 
  private:
@@ -50,7 +50,7 @@ class CallQueue {
   std::deque<Queued> calls_;
   bool runs_ = false;  // True while a call runs, on either thread.
   bool stopped_ = false;
-  std::thread thread_;  // Started by the first add() or go_on().
+  std::thread thread_;  // Started by the first add() or continue_on_thread().
 };
 
 }  // namespace accel

@@ -11,7 +11,7 @@ namespace {
 
 const auto nothing = [] {};
 
-// A call that runs until it is let go, and says that it has begun.
+// A call that signals when it begins, and then runs until `let_go` is set.
 struct HeldCall {
   std::promise<void> begun, let_go;
   std::function<void()> body() {
@@ -40,7 +40,7 @@ TEST(CallQueueTest, CallsRunInOrderAndNoneOvertakes) {
     queue.add(held.body(), nothing);
     for (int i = 0; i < 100; ++i) queue.add([&order, i] { order.push_back(i); }, nothing);
     held.begun.get_future().wait();
-    EXPECT_FALSE(queue.begin());
+    EXPECT_FALSE(queue.try_begin());
     held.let_go.set_value();
   }
   ASSERT_EQ(order.size(), 100u);
@@ -51,39 +51,39 @@ TEST(CallQueueTest, ACallAddedDuringOneOnTheCallersThreadWaitsForIt) {
   bool ended = false;
   std::promise<bool> seen;
   CallQueue queue;
-  ASSERT_TRUE(queue.begin());
-  EXPECT_FALSE(queue.begin());
+  ASSERT_TRUE(queue.try_begin());
+  EXPECT_FALSE(queue.try_begin());
   queue.add([&] { seen.set_value(ended); }, nothing);
   ended = true;
   queue.end();
   EXPECT_TRUE(seen.get_future().get());
 }
 
-TEST(CallQueueTest, ACallThatGoesOnOnTheThreadStaysBeforeThoseAfterIt) {
+TEST(CallQueueTest, ACallThatContinuesOnTheThreadKeepsItsTurn) {
   std::vector<int> order;
   std::promise<void> last;
   CallQueue queue;
-  ASSERT_TRUE(queue.begin());
+  ASSERT_TRUE(queue.try_begin());
   queue.add([&] { order.push_back(2); }, [&] { last.set_value(); });
-  queue.go_on([&] { order.push_back(1); }, nothing);
+  queue.continue_on_thread([&] { order.push_back(1); }, nothing);
   last.get_future().wait();
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
-  EXPECT_TRUE(queue.begin());
+  EXPECT_TRUE(queue.try_begin());
   queue.end();
 }
 
-TEST(CallQueueTest, WhoHearsThatACallIsOverFindsTheQueueIdle) {
+TEST(CallQueueTest, TheQueueIsIdleWhenACallIsReported) {
   CallQueue queue;
   for (int i = 0; i < 200; ++i) {
     std::promise<void> over;
     queue.add(nothing, [&] { over.set_value(); });
     over.get_future().wait();
-    ASSERT_TRUE(queue.begin());
+    ASSERT_TRUE(queue.try_begin());
     queue.end();
   }
 }
 
-TEST(CallQueueTest, WhatACallHoldsIsLetGoOfWithIt) {
+TEST(CallQueueTest, ACallsFunctionsAreDestroyedWhenItEnds) {
   CallQueue queue;
   const auto held = std::make_shared<int>();
   std::promise<void> next;

@@ -24,7 +24,8 @@ std::map<int, std::string> parse_board(std::string_view lines) {
   return out;
 }
 
-std::string absentees(int size, const std::string& call, const std::map<int, std::string>& board) {
+std::string describe_missing_ranks(int size, const std::string& call,
+                                   const std::map<int, std::string>& board) {
   std::string text;
   for (int rank = 0; rank < size; ++rank) {
     const auto found = board.find(rank);
@@ -35,7 +36,7 @@ std::string absentees(int size, const std::string& call, const std::map<int, std
   return text;
 }
 
-CallWatch::CallWatch(int rank, int size, std::unique_ptr<CallBoard> board, Pace pace)
+CallWatch::CallWatch(int rank, int size, std::unique_ptr<KeyValueBoard> board, Pace pace)
     : rank_(rank), size_(size), pace_(pace), board_(std::move(board)), thread_([this] {
         watch();
       }) {}
@@ -110,7 +111,7 @@ std::string CallWatch::explain(const NumberedCall& call, int lost) {
     }
     if (board.size() >= static_cast<std::size_t>(size_ - lost) ||
         std::chrono::steady_clock::now() >= deadline) {
-      return absentees(size_, call.text, board);
+      return describe_missing_ranks(size_, call.text, board);
     }
     std::this_thread::sleep_for(pace_.grace / 25);
   }

@@ -39,9 +39,9 @@ struct NumberedCall {
 };
 
 // A key-value board that all ranks can write to and read while a collective of theirs blocks.
-class CallBoard {
+class KeyValueBoard {
  public:
-  virtual ~CallBoard() = default;
+  virtual ~KeyValueBoard() = default;
   // Appends `line` to the value of `key`. Throws std::exception if the board cannot be reached.
   virtual void append(const std::string& key, const std::string& line) = 0;
   // Returns all lines of `key`, in any order, or an empty string if there are none. Throws
@@ -55,7 +55,8 @@ std::map<int, std::string> parse_board(std::string_view lines);
 
 // Describes how the ranks of a world of `size` differ from `call`: "rank 2 has not called it; rank
 // 3 called reduce instead". Returns an empty string if all of them are in `call`.
-std::string absentees(int size, const std::string& call, const std::map<int, std::string>& board);
+std::string describe_missing_ranks(int size, const std::string& call,
+                                   const std::map<int, std::string>& board);
 
 // Numbers this rank's calls, and announces the long ones on the board. Only one call is
 // open at a time. begin(), end() and cancel() must be called from one thread; the other
@@ -70,8 +71,8 @@ class CallWatch {
     std::chrono::milliseconds grace = std::chrono::milliseconds(2500);
   };
 
-  CallWatch(int rank, int size, std::unique_ptr<CallBoard> board, Pace pace);
-  CallWatch(int rank, int size, std::unique_ptr<CallBoard> board)
+  CallWatch(int rank, int size, std::unique_ptr<KeyValueBoard> board, Pace pace);
+  CallWatch(int rank, int size, std::unique_ptr<KeyValueBoard> board)
       : CallWatch(rank, size, std::move(board), Pace()) {}
   ~CallWatch();
   CallWatch(const CallWatch&) = delete;
@@ -88,9 +89,9 @@ class CallWatch {
   NumberedCall current();
 
   // Explains why `call` failed: announces it, waits up to Pace::grace until the board has a line of
-  // every rank but the `lost` ones, which cannot write any more, and returns absentees(). Returns
-  // an empty string if the board cannot be reached. `call` may have ended, and others may have
-  // begun: a GPU fails long after the host has gone on.
+  // every rank but the `lost` ones, which cannot write any more, and returns
+  // describe_missing_ranks(). Returns an empty string if the board cannot be reached. `call` may
+  // have ended, and others may have begun: a GPU fails long after the host has gone on.
   std::string explain(const NumberedCall& call, int lost = 0);
 
   // Announces `text` as this rank's next call, because the rank is about to leave the world: an
@@ -103,7 +104,7 @@ class CallWatch {
 
   const int rank_, size_;
   const Pace pace_;
-  const std::unique_ptr<CallBoard> board_;
+  const std::unique_ptr<KeyValueBoard> board_;
   // Held while the board is accessed, which may take seconds; mutex_ is not held meanwhile.
   std::mutex board_mutex_;
 

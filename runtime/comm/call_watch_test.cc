@@ -24,7 +24,7 @@ struct Lines {
   }
 };
 
-struct FakeBoard : CallBoard {
+struct FakeBoard : KeyValueBoard {
   explicit FakeBoard(std::shared_ptr<Lines> lines) : lines(std::move(lines)) {}
   void append(const std::string& key, const std::string& line) override {
     const std::lock_guard lock(lines->mutex);
@@ -38,7 +38,7 @@ struct FakeBoard : CallBoard {
   std::shared_ptr<Lines> lines;
 };
 
-struct BrokenBoard : CallBoard {
+struct BrokenBoard : KeyValueBoard {
   void append(const std::string&, const std::string&) override { throw std::runtime_error("gone"); }
   std::string read(const std::string&) override { throw std::runtime_error("gone"); }
 };
@@ -50,9 +50,9 @@ TEST(CallWatchTest, TheBoardIsReadLineByLine) {
   EXPECT_THAT(parse_board("x\n7\n\n3 barrier"), ElementsAre(Pair(3, "barrier")));
 }
 
-TEST(CallWatchTest, NamesThoseThatAreElsewhere) {
-  EXPECT_EQ(absentees(2, "gather", {{0, "gather"}, {1, "gather"}}), "");
-  EXPECT_EQ(absentees(3, "gather", {{0, "gather"}, {2, "reduce"}}),
+TEST(CallWatchTest, NamesTheRanksThatAreMissing) {
+  EXPECT_EQ(describe_missing_ranks(2, "gather", {{0, "gather"}, {1, "gather"}}), "");
+  EXPECT_EQ(describe_missing_ranks(3, "gather", {{0, "gather"}, {2, "reduce"}}),
             "rank 1 has not called it; rank 2 called reduce instead");
 }
 
@@ -82,7 +82,7 @@ TEST(CallWatchTest, AFailedCallIsAnnouncedAtOnceAndExplained) {
   EXPECT_EQ(watch.explain(watch.current()), "rank 1 called reduce instead");
 }
 
-TEST(CallWatchTest, TheNextCallHasTheNumberOfOneThatFailedByItself) {
+TEST(CallWatchTest, ACancelledCallGivesItsNumberToTheNext) {
   auto lines = std::make_shared<Lines>();
   CallWatch watch(0, 2, std::make_unique<FakeBoard>(lines),
                   {.announce_after = milliseconds(1), .grace = milliseconds(0)});
@@ -104,7 +104,7 @@ TEST(CallWatchTest, ALostRankIsNotWaitedFor) {
   EXPECT_EQ(watch.explain(watch.current(), 1), "rank 1 has not called it");
 }
 
-TEST(CallWatchTest, AFailureOutsideOfCallsIsToldWithTheNextOne) {
+TEST(CallWatchTest, ANotedFailureIsNamedInThePeersNextError) {
   auto lines = std::make_shared<Lines>();
   CallWatch::Pace pace{.announce_after = milliseconds(60000), .grace = milliseconds(50)};
   CallWatch main(0, 2, std::make_unique<FakeBoard>(lines), pace);
@@ -115,7 +115,7 @@ TEST(CallWatchTest, AFailureOutsideOfCallsIsToldWithTheNextOne) {
             "rank 0 called on_main_process, which threw: disk full instead");
 }
 
-TEST(CallWatchTest, WithoutABoardNothingIsKnown) {
+TEST(CallWatchTest, IfTheBoardIsGoneNoRankIsNamed) {
   CallWatch watch(0, 2, std::make_unique<BrokenBoard>(), {.announce_after = milliseconds(1)});
   watch.begin("gather");
   EXPECT_EQ(watch.explain(watch.current()), "");

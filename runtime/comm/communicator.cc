@@ -15,9 +15,9 @@ namespace {
 constexpr std::size_t kBroadcastBytes = 25 << 20;
 
 constexpr char kBackwardAdvice[] =
-    ". In a backward pass they reduce the gradients of the parameters that require one and, of a "
-    "model in train(), broadcast the buffers: is a parameter frozen, or a model in eval(), on some "
-    "ranks only?";
+    ". A backward pass reduces the gradients of the parameters that require one, and broadcasts "
+    "the buffers of models in train(): is a parameter frozen, or a model in eval(), on some ranks "
+    "only?";
 
 at::Tensor tensor_of(const std::string& bytes) {
   at::Tensor tensor = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
@@ -27,7 +27,7 @@ at::Tensor tensor_of(const std::string& bytes) {
 
 // Returns a view of `tensor` as bytes if NCCL has no type for its elements: a copy needs no
 // arithmetic, so any type can be sent. Returns `tensor` itself otherwise.
-at::Tensor as_carried(const at::Tensor& tensor) {
+at::Tensor view_for_nccl(const at::Tensor& tensor) {
   if (!tensor.is_cuda() || !tensor.is_contiguous()) return tensor;
   switch (tensor.scalar_type()) {
     case at::kByte:
@@ -86,7 +86,7 @@ at::Tensor Communicator::all_gather(const at::Tensor& tensor) {
   std::vector<std::int64_t> shape = mine.sizes().vec();
   shape[0] *= size();
   const at::Tensor all = at::empty(shape, mine.options());
-  at::Tensor from = as_carried(mine), to = as_carried(all);
+  at::Tensor from = view_for_nccl(mine), to = view_for_nccl(all);
   group_->run("all_gather", [&] {
     group_->backend->_allgather_base(to, from, group_->waited_for(c10d::AllgatherOptions()))
         ->wait();
@@ -105,12 +105,12 @@ void Communicator::enqueue_broadcast(const std::vector<at::Tensor>& tensors, int
 }
 
 void Communicator::broadcast_now(const std::vector<at::Tensor>& tensors, int from) {
-  std::vector<at::Tensor> carried;
+  std::vector<at::Tensor> views;
   for (const at::Tensor& tensor : tensors) {
     group_->check_device(tensor);
-    carried.push_back(as_carried(tensor));
+    views.push_back(view_for_nccl(tensor));
   }
-  c10d::broadcast_coalesced(group_->process_group, carried, kBroadcastBytes, from);
+  c10d::broadcast_coalesced(group_->process_group, views, kBroadcastBytes, from);
 }
 
 // Copies without waiting for the device, which a blocking copy would do. `tensor` may change after
@@ -129,11 +129,11 @@ at::Tensor Communicator::enqueue_scatter(const std::vector<std::int64_t>& shape,
                                          at::ScalarType dtype,
                                          const std::vector<at::Tensor>& slices) {
   const at::Tensor mine = at::empty(shape, at::TensorOptions(group_->device).dtype(dtype));
-  std::vector<at::Tensor> outputs{as_carried(mine)};
+  std::vector<at::Tensor> outputs{view_for_nccl(mine)};
   std::vector<std::vector<at::Tensor>> inputs;
   if (rank() == 0) {
     std::vector<at::Tensor>& parts = inputs.emplace_back();
-    for (const at::Tensor& slice : slices) parts.push_back(as_carried(on_device(slice)));
+    for (const at::Tensor& slice : slices) parts.push_back(view_for_nccl(on_device(slice)));
   }
   group_->enqueue("scatter", [&] {
     group_->backend->scatter(outputs, inputs, group_->waited_for(c10d::ScatterOptions()))->wait();

@@ -22,8 +22,8 @@
 // receive. So the ranks agree first, over the store (departure.h):
 //
 //   - All ranks finish their own work and arrive: everyone shuts NCCL down together.
-//   - A rank fails, or does not arrive within a minute: everyone that has arrived aborts NCCL,
-//     alone.
+//   - A rank fails, or does not arrive within a minute: each rank that has arrived aborts NCCL by
+//     itself, without waiting for others.
 //
 // Shared memory and Gloo need no agreement: a peer that waits for this rank gets an error.
 #include "runtime/comm/communicator_group.h"
@@ -83,7 +83,7 @@ void await_all(c10d::Store& store, int world_size) {
 
 std::string joined_key(int rank) { return "joined_" + std::to_string(rank); }
 
-// Returns "rank 1, rank 3 has not begun to": the ranks that have not begun to join. Returns an
+// Returns "rank 1, rank 3 has not begun to join": the ranks that have not begun to join. Returns an
 // empty string if there are none, or if the store cannot be reached.
 std::string not_joined(c10d::Store& store, int world_size) {
   std::string missing;
@@ -95,12 +95,12 @@ std::string not_joined(c10d::Store& store, int world_size) {
   } catch (const std::exception&) {
     return "";
   }
-  return missing.empty() ? "" : missing + " has not begun to";
+  return missing.empty() ? "" : missing + " has not begun to join";
 }
 
 // The board of a CallWatch, in the world's store. Uses a separate connection, because the world's
 // connection may be blocked in a wait; opens it on first use, because most worlds never need it.
-class StoreBoard : public CallBoard {
+class StoreBoard : public KeyValueBoard {
  public:
   StoreBoard(Environment environment, std::string prefix)
       : environment_(std::move(environment)), prefix_(std::move(prefix)) {}
@@ -126,7 +126,7 @@ class StoreBoard : public CallBoard {
   c10::intrusive_ptr<c10d::Store> store_;
 };
 
-DepartureBoard departure_board(c10d::Store& store) {
+DepartureStore departure_store(c10d::Store& store) {
   static constexpr char kDecision[] = "departure";
   return {.arrive = [&store] { return store.add("leaving", 1); },
           .decide =
@@ -157,16 +157,17 @@ std::string failure_text(int rank, int size, const std::string& call, const char
          " failed because " + cause + (absent.empty() ? "" : " (" + absent + ")") + ": " + reason;
 }
 
-CommunicationError lost_peer(int rank, int size, const std::string& call, const std::string& absent,
-                             const std::string& reason) {
+CommunicationError lost_peer_error(int rank, int size, const std::string& call,
+                                   const std::string& absent, const std::string& reason) {
   return CommunicationError(failure_text(
       rank, size, call, "a peer is gone or did not take part in time", absent, reason));
 }
 
-CallsDiffer differing_calls(int rank, int size, const std::string& call, const std::string& absent,
-                            const std::string& reason, const char* advice) {
+CallsDiffer differing_calls_error(int rank, int size, const std::string& call,
+                                  const std::string& absent, const std::string& reason,
+                                  const char* advice) {
   return CallsDiffer(
-      failure_text(rank, size, call, "the ranks do not fit together", absent, reason) + advice);
+      failure_text(rank, size, call, "the ranks' calls do not match", absent, reason) + advice);
 }
 
 }  // namespace
@@ -192,7 +193,7 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
       group->backend->barrier()->wait();
     }
   } catch (const std::exception& error) {
-    throw lost_peer(
+    throw lost_peer_error(
         environment.rank, environment.world_size,
         "joining the world at " + environment.master_addr + ":" +
             std::to_string(environment.master_port),
@@ -240,9 +241,9 @@ void Communicator::Group::watched(const char* call, const Body& body) {
     const std::string reason = error_text(error);
     const int rank = backend->getRank(), size = backend->getSize();
     if (dynamic_cast<const CallsDiffer*>(&error) == nullptr) {
-      throw lost_peer(rank, size, name, absent, reason);
+      throw lost_peer_error(rank, size, name, absent, reason);
     }
-    throw differing_calls(rank, size, name, absent, reason, advice);
+    throw differing_calls_error(rank, size, name, absent, reason, advice);
   } catch (...) {
     is_open = false;
     watch->cancel();
@@ -284,8 +285,8 @@ void Communicator::Group::enqueue(const char* call, const Body& body) {
 // their next one. For the same reason the board cannot name the ranks that are missing.
 void Communicator::Group::fail_differing(const char* call, const std::string& reason) {
   const std::string name = name_of(call);
-  watch->note_failure(name + ", which failed because the ranks do not fit together,");
-  throw differing_calls(backend->getRank(), backend->getSize(), name, "", reason, advice);
+  watch->note_failure(name + ", which failed because the ranks' calls do not match,");
+  throw differing_calls_error(backend->getRank(), backend->getSize(), name, "", reason, advice);
 }
 
 void Communicator::Group::check_device(const at::Tensor& tensor) const {
@@ -316,35 +317,36 @@ void Communicator::Group::watch_queue() {
 
 // Runs on the watchdog's thread.
 std::string Communicator::Group::give_up(const NumberedCall& call, const std::string& reason) {
-  const std::string text =
-      lost_peer(backend->getRank(), backend->getSize(), call.text, watch->explain(call), reason)
-          .what();
+  const std::string text = lost_peer_error(backend->getRank(), backend->getSize(), call.text,
+                                           watch->explain(call), reason)
+                               .what();
   // Logged now, because it may take long until the program makes a call that throws the error.
   std::cerr << "accel: " << text << std::endl;
   try {
     backend->abort();
   } catch (const std::exception& error) {
-    std::cerr << "accel: NCCL cannot be aborted: " << error_text(error) << std::endl;
+    std::cerr << "accel: cannot abort NCCL: " << error_text(error) << std::endl;
   }
   return text;
 }
 
 // See "Leaving" at the top of this file.
 void Communicator::Group::leave() {
-  const DepartureBoard board = departure_board(*store);
+  const DepartureStore departure = departure_store(*store);
   try {
     bool together = false;
     if (std::uncaught_exceptions() == 0) {
       queue->wait_for_all();
-      together = depart_together(board, backend->getSize(), std::min(timeout, kLongestFarewell));
+      together =
+          depart_together(departure, backend->getSize(), std::min(timeout, kLongestFarewell));
     }
     if (together) return backend->shutdown();
-    depart_alone(board);
+    depart_alone(departure);
     backend->abort();
   } catch (const CallGivenUp&) {
-    depart_alone(board);  // The watchdog has aborted NCCL already.
+    depart_alone(departure);  // The watchdog has aborted NCCL already.
   } catch (const std::exception& error) {
-    std::cerr << "accel: NCCL did not end well: " << error_text(error) << std::endl;
+    std::cerr << "accel: cannot shut down NCCL: " << error_text(error) << std::endl;
   }
 }
 

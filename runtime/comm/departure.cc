@@ -4,21 +4,21 @@
 
 namespace accel {
 
-bool depart_together(const DepartureBoard& board, int size, std::chrono::milliseconds limit) {
+bool depart_together(const DepartureStore& store, int size, std::chrono::milliseconds limit) {
   try {
-    const bool is_last = board.arrive() == size;
-    if (!is_last) board.await_decision(limit);
-    return board.decide(is_last);
+    const bool is_last = store.arrive() == size;
+    if (!is_last) store.await_decision(limit);
+    return store.decide(is_last);
   } catch (const std::exception&) {
     return false;
   }
 }
 
-void depart_alone(const DepartureBoard& board) {
+void depart_alone(const DepartureStore& store) {
   try {
-    board.decide(false);
+    store.decide(false);
   } catch (const std::exception&) {
-    // Without the board no other rank can be waiting either.
+    // Without the store no other rank can be waiting either.
   }
 }
 

@@ -1,7 +1,7 @@
 // How the ranks of a world agree whether they all leave it in good order.
 //
 // The tear-down of NCCL is a collective, so a rank may begin it only if it knows that all others
-// will take part. Each rank that has finished its work arrives at the board, and waits for a
+// will take part. Each rank that has finished its work arrives in the store, and waits for a
 // decision. The last one to arrive decides "together". A rank that fails, or whose wait exceeds the
 // limit, decides "alone". Only the first decision counts, and all ranks learn the same one, so no
 // rank begins a tear-down in which others do not take part.
@@ -15,7 +15,7 @@ namespace accel {
 
 // The state that the ranks of a world share when they leave it, in the world's store. The functions
 // throw std::exception if the store cannot be reached.
-struct DepartureBoard {
+struct DepartureStore {
   // Counts this rank as arrived, and returns the number of ranks that have arrived.
   std::function<std::int64_t()> arrive;
   // Proposes a decision, and returns the one that counts: that of the first rank that called this.
@@ -26,10 +26,10 @@ struct DepartureBoard {
 
 // Called by a rank that has finished its work. Returns true if all ranks of a world of `size` leave
 // it together. Waits until all have arrived, one has left alone, or `limit` has passed. Returns
-// false if the board cannot be reached.
-bool depart_together(const DepartureBoard& board, int size, std::chrono::milliseconds limit);
+// false if the store cannot be reached.
+bool depart_together(const DepartureStore& store, int size, std::chrono::milliseconds limit);
 
 // Called by a rank that fails, so that no other rank waits for it.
-void depart_alone(const DepartureBoard& board);
+void depart_alone(const DepartureStore& store);
 
 }  // namespace accel

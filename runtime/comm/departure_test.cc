@@ -17,8 +17,8 @@ using ::testing::Each;
 
 constexpr std::chrono::hours kLong{1};
 
-struct Board {
-  DepartureBoard operator()() {
+struct FakeStore {
+  DepartureStore operator()() {
     return {.arrive =
                 [this] {
                   const std::lock_guard lock(mutex);
@@ -43,48 +43,49 @@ struct Board {
   std::optional<bool> decision;
 };
 
-std::vector<int> departures(Board& board, int ranks, int size) {
+std::vector<int> departures(FakeStore& store, int ranks, int size) {
   std::vector<int> together(static_cast<std::size_t>(ranks));
   std::vector<std::jthread> threads;
   for (int& result : together) {
-    threads.emplace_back([&] { result = depart_together(board(), size, kLong); });
+    threads.emplace_back([&] { result = depart_together(store(), size, kLong); });
   }
   threads.clear();
   return together;
 }
 
 TEST(DepartureTest, AllRanksLeaveTogether) {
-  Board board;
-  EXPECT_THAT(departures(board, 4, 4), Each(1));
+  FakeStore store;
+  EXPECT_THAT(departures(store, 4, 4), Each(1));
 }
 
 TEST(DepartureTest, NobodyWaitsForARankThatHasLeftAlone) {
-  Board board;
-  std::jthread failing([&] { depart_alone(board()); });
-  EXPECT_THAT(departures(board, 3, 4), Each(0));
+  FakeStore store;
+  std::jthread failing([&] { depart_alone(store()); });
+  EXPECT_THAT(departures(store, 3, 4), Each(0));
 }
 
 TEST(DepartureTest, ARankThatDoesNotComeIsNotWaitedForForever) {
-  Board board;
-  EXPECT_FALSE(depart_together(board(), 2, std::chrono::milliseconds(20)));
-  // It comes after all, and learns that the others have gone.
-  EXPECT_FALSE(depart_together(board(), 2, kLong));
+  FakeStore store;
+  EXPECT_FALSE(depart_together(store(), 2, std::chrono::milliseconds(20)));
+  // The last rank arrives after the decision, and learns that the others have left.
+  EXPECT_FALSE(depart_together(store(), 2, kLong));
 }
 
-TEST(DepartureTest, ARankWhoseTimeIsOverGoesWithTheOthersIfTheyHaveDecidedSo) {
-  Board board;
-  DepartureBoard late = board();
-  late.await_decision = [&](std::chrono::milliseconds) {  // Over, and then the last one comes.
-    EXPECT_TRUE(depart_together(board(), 2, kLong));
+TEST(DepartureTest, ARankThatTimesOutFollowsTheDecisionOfTheOthers) {
+  FakeStore store;
+  DepartureStore late = store();
+  // The limit passes, and then the last rank arrives.
+  late.await_decision = [&](std::chrono::milliseconds) {
+    EXPECT_TRUE(depart_together(store(), 2, kLong));
   };
   EXPECT_TRUE(depart_together(late, 2, std::chrono::milliseconds(0)));
 }
 
-TEST(DepartureTest, WithoutABoardEachLeavesAlone) {
+TEST(DepartureTest, IfTheStoreIsGoneEachRankLeavesAlone) {
   const auto gone = [](auto...) -> bool { throw std::runtime_error("closed"); };
-  const DepartureBoard board{.arrive = gone, .decide = gone, .await_decision = gone};
-  EXPECT_FALSE(depart_together(board, 2, kLong));
-  depart_alone(board);
+  const DepartureStore store{.arrive = gone, .decide = gone, .await_decision = gone};
+  EXPECT_FALSE(depart_together(store, 2, kLong));
+  depart_alone(store);
 }
 
 }  // namespace

@@ -12,13 +12,13 @@ struct Sum {
     return a + b;
   }
 };
-struct Least {
+struct Min {
   template <typename T>
   static T apply(T a, T b) {
     return std::min(a, b);
   }
 };
-struct Most {
+struct Max {
   template <typename T>
   static T apply(T a, T b) {
     return std::max(a, b);
@@ -34,7 +34,7 @@ void for_elements(void* out, const void* a, const void* b, std::size_t elements)
 }
 
 template <typename T>
-Reduction reduction_of(const c10d::ReduceOp& operation, std::uint32_t type) {
+ElementReduction reduction_of(const c10d::ReduceOp& operation, std::uint32_t type) {
   ReduceFunction function = nullptr;
   switch (operation) {
     case c10d::ReduceOp::SUM:
@@ -42,10 +42,10 @@ Reduction reduction_of(const c10d::ReduceOp& operation, std::uint32_t type) {
       function = for_elements<T, Sum>;
       break;
     case c10d::ReduceOp::MIN:
-      function = for_elements<T, Least>;
+      function = for_elements<T, Min>;
       break;
     case c10d::ReduceOp::MAX:
-      function = for_elements<T, Most>;
+      function = for_elements<T, Max>;
       break;
     default:
       break;
@@ -56,7 +56,7 @@ Reduction reduction_of(const c10d::ReduceOp& operation, std::uint32_t type) {
 
 }  // namespace
 
-Reduction element_reduction(at::ScalarType dtype, const c10d::ReduceOp& operation) {
+ElementReduction element_reduction(at::ScalarType dtype, const c10d::ReduceOp& operation) {
   const auto type = static_cast<std::uint32_t>(dtype);
   switch (dtype) {
     case at::kFloat:

@@ -10,6 +10,6 @@ namespace accel {
 // sum of bools is the exception: it is true if any of them is, as in NCCL. A mean is summed
 // here, and divided by the caller. `function` is null for types and operations that shared
 // memory leaves to Gloo.
-Reduction element_reduction(at::ScalarType dtype, const c10d::ReduceOp& operation);
+ElementReduction element_reduction(at::ScalarType dtype, const c10d::ReduceOp& operation);
 
 }  // namespace accel

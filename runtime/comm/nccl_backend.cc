@@ -53,7 +53,7 @@ Plugin load_plugin() {
   const std::string path = find_library();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (library == nullptr)
-    throw std::runtime_error(std::string("cannot load the CUDA part: ") + dlerror());
+    throw std::runtime_error(std::string("cannot load accel's CUDA library: ") + dlerror());
   Plugin plugin{reinterpret_cast<CountGpus>(dlsym(library, kCountGpusSymbol)),
                 reinterpret_cast<UseGpu>(dlsym(library, kUseGpuSymbol)),
                 reinterpret_cast<MakeNcclBackend>(dlsym(library, kMakeNcclBackendSymbol))};

@@ -29,8 +29,8 @@ TEST(NcclBackendTest, WithoutADriverNoCudaLibraryIsLoaded) {
   EXPECT_THROW(use_gpu(0), std::runtime_error);
 }
 
-// In a process of its own: the CUDA libraries are never unloaded.
-TEST(NcclBackendDeathTest, TheSharedObjectLoadsWithAllThatItNeeds) {
+// Runs in a separate process, because the CUDA libraries are never unloaded.
+TEST(NcclBackendDeathTest, TheSharedObjectLoadsWithAllItsLibraries) {
   const auto load_and_leave = [] {
     void* library = dlopen("runtime/nccl/libaccel_nccl.so", RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) std::fprintf(stderr, "%s\n", dlerror());

@@ -101,7 +101,7 @@ void QueuedCalls::drop_done() {
   std::erase_if(calls_, [](const Call& call) { return is_over(call.done); });
 }
 
-std::optional<std::string> QueuedCalls::trouble() const {
+std::optional<std::string> QueuedCalls::failure_reason() const {
   if (calls_.empty()) return std::nullopt;
   if (link_.is_broken()) return "the connection to a peer broke";
   if (Clock::now() - calls_.front().begun < pace_.limit) return std::nullopt;
@@ -114,7 +114,7 @@ void QueuedCalls::watch() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, pace_.look_every, [this] { return stopped_; })) {
     drop_done();
-    const std::optional<std::string> reason = trouble();
+    const std::optional<std::string> reason = failure_reason();
     if (!reason) continue;
     giving_up_ = true;
     const NumberedCall call = calls_.front().call;

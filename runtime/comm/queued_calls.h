@@ -75,7 +75,7 @@ class QueuedCalls {
   };
   void watch();
   void drop_done();
-  std::optional<std::string> trouble() const;
+  std::optional<std::string> failure_reason() const;
 
   const Link link_;
   const Pace pace_;

@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using ::testing::StrEq;
 
-// A device whose calls are done when it is told so, and when it lets go of them.
+// A device whose calls finish when `done` is set, which an abort does as well.
 struct Device {
   std::atomic<bool> done = false, broken = false;
   std::atomic<int> let_go = 0;
@@ -56,7 +56,7 @@ TEST(QueuedCallsTest, WaitsUntilTheDeviceIsDone) {
   EXPECT_EQ(device.let_go, 0);
 }
 
-TEST(QueuedCallsTest, ACallThatLastsTooLongIsAnErrorAndNoResult) {
+TEST(QueuedCallsTest, ACallThatExceedsItsLimitIsAnErrorForGood) {
   Device device;
   QueuedCalls calls(device.link(), kShort);
   calls.add(kCall, device.call());
@@ -64,14 +64,14 @@ TEST(QueuedCallsTest, ACallThatLastsTooLongIsAnErrorAndNoResult) {
   const std::string text =
       "gather: the GPU did not finish it within 20 ms: rank 1 has not called it";
   EXPECT_THAT(error_of<CommunicationError>(wait), StrEq(text));
-  // For good: what comes after it would be made of what never arrived.
+  // All later calls fail, because they would use data that never arrived.
   EXPECT_THAT(error_of<CommunicationError>([&] { calls.check(); }), StrEq(text));
   EXPECT_THAT(error_of<CommunicationError>([&] { calls.wait_for_all(); }), StrEq(text));
   EXPECT_EQ(device.let_go, 1);
 }
 
-// Ranks may have queued more calls after it, one more than another.
-TEST(QueuedCallsTest, TheOldestThatIsNotDoneIsTheOneThatFailed) {
+// Later calls may be queued behind the one that failed, and on some ranks more than on others.
+TEST(QueuedCallsTest, TheErrorNamesTheOldestUnfinishedCall) {
   Device device;
   QueuedCalls calls(device.link(), kShort);
   calls.add({.number = 1, .text = "reduce"}, [] { return true; });
@@ -81,8 +81,8 @@ TEST(QueuedCallsTest, TheOldestThatIsNotDoneIsTheOneThatFailed) {
               StrEq("backward: the GPU did not finish it within 20 ms: rank 1 has not called it"));
 }
 
-// As a program that waits for the device itself does, and not in one of our calls.
-TEST(QueuedCallsTest, TheDeviceIsFreedWithoutAnybodyWaitingHere) {
+// A program may wait for the device by itself, rather than in a method of QueuedCalls.
+TEST(QueuedCallsTest, TheDeviceIsFreedEvenIfNoThreadWaitsForIt) {
   Device device;
   QueuedCalls calls(device.link(), kShort);
   calls.add(kCall, device.call());
@@ -100,7 +100,7 @@ TEST(QueuedCallsTest, ABrokenConnectionIsNotWaitedFor) {
               StrEq("gather: the connection to a peer broke: rank 1 has not called it"));
 }
 
-TEST(QueuedCallsTest, AConnectionThatBreaksWithNothingQueuedIsLeftAlone) {
+TEST(QueuedCallsTest, ABrokenConnectionIsIgnoredWhileNothingIsQueued) {
   Device device;
   device.done = device.broken = true;
   QueuedCalls calls(device.link(), kShort);
@@ -110,13 +110,13 @@ TEST(QueuedCallsTest, AConnectionThatBreaksWithNothingQueuedIsLeftAlone) {
   EXPECT_EQ(device.let_go, 0);
 }
 
-TEST(QueuedCallsTest, WhatTheDeviceThrowsComesOutOfTheWaitForIt) {
+TEST(QueuedCallsTest, AWaitThrowsWhatTheDeviceThrows) {
   Device device;
   QueuedCalls calls(device.link(), kLong);
   const QueuedCalls::Done fails = []() -> bool { throw std::out_of_range("an assertion failed"); };
   calls.add(kCall, fails);
   EXPECT_THROW(calls.wait_for(fails), std::out_of_range);
-  calls.wait_for_all();  // It is no trouble of the communication.
+  calls.wait_for_all();  // An error of the device is not an error of the communication.
 }
 
 }  // namespace

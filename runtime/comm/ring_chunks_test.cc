@@ -5,7 +5,8 @@
 namespace accel {
 namespace {
 
-// That these are Gloo's borders is shown against Gloo itself in shared_memory_backend_test.cc.
+// These tests check the arithmetic. shared_memory_backend_test.cc shows that the result is Gloo's,
+// by comparison with Gloo itself.
 TEST(RingChunksTest, TwoSegmentsToAChunkAtLeast) {
   EXPECT_EQ(ring_chunk_elements(1, 4, 2), 2u);
   EXPECT_EQ(ring_chunk_elements(8, 4, 2), 4u);

@@ -22,7 +22,7 @@
 // try_all_reduce() exists for the caller's thread, which must not wait for a late peer. It waits
 // with all_reach(), which only observes: it throws nothing, and a peer that is gone looks like one
 // that is late. await() in shared_memory_exchange.cc, which does throw, then finds out in
-// finish_all_reduce(). The wait is split after give_first(), because the peers should have this
+// finish_all_reduce(). The wait is split after publish_first(), because the peers should have this
 // rank's data as early as possible.
 #include <algorithm>
 #include <cstring>
@@ -38,7 +38,7 @@ using Clock = std::chrono::steady_clock;
 
 // Returns the largest size for which every rank adds up everything. The bytes of all ranks together
 // count, because each rank reads them all: beyond that, a second meeting is cheaper.
-std::size_t at_once_bytes(int ranks) {
+std::size_t one_meeting_bytes(int ranks) {
   constexpr std::size_t kMost = 128 << 10, kOfAllRanks = 512 << 10;
   return std::min(kMost, kOfAllRanks / static_cast<std::size_t>(ranks));
 }
@@ -63,27 +63,27 @@ struct SharedMemoryExchange::Pieces {
   }
 };
 
-void SharedMemoryExchange::all_reduce(void* data, std::size_t elements, const Reduction& reduction,
-                                      Timeout timeout) {
+void SharedMemoryExchange::all_reduce(void* data, std::size_t elements,
+                                      const ElementReduction& reduction, Timeout timeout) {
   const std::size_t bytes = elements * reduction.element_size;
   if (bytes == 0) return;
   run({.kind = kAllReduce, .element = reduction.code, .bytes = bytes}, timeout, [&] {
-    give_first(static_cast<const std::byte*>(data), elements, reduction);
+    publish_first(static_cast<const std::byte*>(data), elements, reduction);
     reduce_rest(static_cast<std::byte*>(data), elements, reduction);
   });
 }
 
 bool SharedMemoryExchange::try_all_reduce(void* data, std::size_t elements,
-                                          const Reduction& reduction, Timeout timeout,
+                                          const ElementReduction& reduction, Timeout timeout,
                                           Timeout patience) {
   const std::size_t bytes = elements * reduction.element_size;
   if (bytes == 0) return true;
   bool is_over = false;
   run({.kind = kAllReduce, .element = reduction.code, .bytes = bytes}, timeout, [&] {
     const auto until = Clock::now() + patience;
-    has_given_ = all_reach(begun(round_), until);
-    if (!has_given_) return;
-    give_first(static_cast<const std::byte*>(data), elements, reduction);
+    has_published_first_ = all_reach(begun(round_), until);
+    if (!has_published_first_) return;
+    publish_first(static_cast<const std::byte*>(data), elements, reduction);
     if (!all_reach(begun(round_), until)) return;
     reduce_rest(static_cast<std::byte*>(data), elements, reduction);
     is_over = true;
@@ -92,19 +92,21 @@ bool SharedMemoryExchange::try_all_reduce(void* data, std::size_t elements,
 }
 
 void SharedMemoryExchange::finish_all_reduce(void* data, std::size_t elements,
-                                             const Reduction& reduction) {
-  go_on([&] {
-    if (!has_given_) give_first(static_cast<const std::byte*>(data), elements, reduction);
+                                             const ElementReduction& reduction) {
+  run_part([&] {
+    if (!has_published_first_) {
+      publish_first(static_cast<const std::byte*>(data), elements, reduction);
+    }
     reduce_rest(static_cast<std::byte*>(data), elements, reduction);
   });
 }
 
-bool SharedMemoryExchange::is_added_at_once(std::size_t bytes) const {
-  return bytes <= std::min(at_once_bytes(world_size()), segment_->slot_bytes());
+bool SharedMemoryExchange::takes_one_meeting(std::size_t bytes) const {
+  return bytes <= std::min(one_meeting_bytes(world_size()), segment_->slot_bytes());
 }
 
-SharedMemoryExchange::Pieces SharedMemoryExchange::pieces_of(std::size_t elements,
-                                                             const Reduction& reduction) const {
+SharedMemoryExchange::Pieces SharedMemoryExchange::pieces_of(
+    std::size_t elements, const ElementReduction& reduction) const {
   const std::size_t per_chunk = segment_->slot_bytes() / static_cast<std::size_t>(world_size());
   return {.bytes = elements * reduction.element_size,
           .chunk = reduction.element_size *
@@ -112,28 +114,28 @@ SharedMemoryExchange::Pieces SharedMemoryExchange::pieces_of(std::size_t element
           .step = per_chunk / 64 * 64};
 }
 
-void SharedMemoryExchange::give_first(const std::byte* data, std::size_t elements,
-                                      const Reduction& reduction) {
+void SharedMemoryExchange::publish_first(const std::byte* data, std::size_t elements,
+                                         const ElementReduction& reduction) {
   const std::size_t bytes = elements * reduction.element_size;
-  if (!is_added_at_once(bytes)) return give_piece(pieces_of(elements, reduction), 0, data);
+  if (!takes_one_meeting(bytes)) return publish_piece(pieces_of(elements, reduction), 0, data);
   std::memcpy(begin_round(), data, bytes);
   publish();
 }
 
 void SharedMemoryExchange::reduce_rest(std::byte* data, std::size_t elements,
-                                       const Reduction& reduction) {
-  if (is_added_at_once(elements * reduction.element_size)) {
-    return add_at_once(data, elements, reduction);
+                                       const ElementReduction& reduction) {
+  if (takes_one_meeting(elements * reduction.element_size)) {
+    return reduce_in_one_meeting(data, elements, reduction);
   }
   const Pieces pieces = pieces_of(elements, reduction);
   for (std::size_t piece = 0; piece < pieces.count(); ++piece) {
-    if (piece > 0) give_piece(pieces, piece, data);
+    if (piece > 0) publish_piece(pieces, piece, data);
     reduce_piece(pieces, piece, data, reduction);
   }
 }
 
-void SharedMemoryExchange::add_at_once(std::byte* data, std::size_t elements,
-                                       const Reduction& reduction) {
+void SharedMemoryExchange::reduce_in_one_meeting(std::byte* data, std::size_t elements,
+                                                 const ElementReduction& reduction) {
   await_all_published();
   const std::size_t bytes = elements * reduction.element_size;
   const std::size_t chunk =
@@ -147,8 +149,8 @@ void SharedMemoryExchange::add_at_once(std::byte* data, std::size_t elements,
 }
 
 // Publishes this rank's part of the chunks that other ranks finish.
-void SharedMemoryExchange::give_piece(const Pieces& pieces, std::size_t piece,
-                                      const std::byte* data) {
+void SharedMemoryExchange::publish_piece(const Pieces& pieces, std::size_t piece,
+                                         const std::byte* data) {
   std::byte* const mine = begin_round();
   for (int owner = 0; owner < world_size(); ++owner) {
     if (owner == rank()) continue;
@@ -159,7 +161,7 @@ void SharedMemoryExchange::give_piece(const Pieces& pieces, std::size_t piece,
 }
 
 void SharedMemoryExchange::reduce_piece(const Pieces& pieces, std::size_t piece, std::byte* data,
-                                        const Reduction& reduction) {
+                                        const ElementReduction& reduction) {
   const auto part_of = [&](int peer, int owner) {
     return slot(peer) + static_cast<std::size_t>(owner) * pieces.step;
   };
@@ -187,7 +189,7 @@ void SharedMemoryExchange::reduce_piece(const Pieces& pieces, std::size_t piece,
 // Reduces elements of the chunk of rank `owner`: those at sources[rank] of every rank.
 void SharedMemoryExchange::reduce_range(const std::vector<const std::byte*>& sources, int owner,
                                         std::byte* out, std::size_t bytes,
-                                        const Reduction& reduction) {
+                                        const ElementReduction& reduction) {
   const int ranks = world_size();
   for (std::size_t at = 0; at < bytes; at += kBlockBytes) {
     const std::size_t elements = std::min(kBlockBytes, bytes - at) / reduction.element_size;

@@ -105,9 +105,10 @@ class SharedMemoryBackend final : public c10d::Backend {
   const std::string getBackendName() const override { return "shared_memory"; }
 
   WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override {
-    const Reduction reduction = tensors.size() == 1 && is_plain(tensors[0])
-                                    ? element_reduction(tensors[0].scalar_type(), options.reduceOp)
-                                    : Reduction{};
+    const ElementReduction reduction =
+        tensors.size() == 1 && is_plain(tensors[0])
+            ? element_reduction(tensors[0].scalar_type(), options.reduceOp)
+            : ElementReduction{};
     if (reduction.function == nullptr) return gloo().allreduce(tensors, options);
     const bool is_mean = options.reduceOp == c10d::ReduceOp::AVG;
     auto body = [=, this, tensor = tensors[0], timeout = or_default(options.timeout),
@@ -157,10 +158,10 @@ class SharedMemoryBackend final : public c10d::Backend {
       for (const at::Tensor& output : to) theirs.emplace_back(output);
       std::vector<void*> outs;
       for (const Packed& one : theirs) {
-        TORCH_CHECK(one.bytes() == mine.bytes(), "an output of another size than the input");
+        TORCH_CHECK(one.bytes() == mine.bytes(), "the outputs must be as large as the input");
         outs.push_back(one.data());
       }
-      TORCH_CHECK(static_cast<int>(outs.size()) == getSize(), "not one output for each rank");
+      TORCH_CHECK(static_cast<int>(outs.size()) == getSize(), "there must be one output per rank");
       exchange_.all_gather(mine.data(), outs, mine.bytes(), timeout);
       for (const Packed& one : theirs) one.commit();
     };
@@ -176,7 +177,7 @@ class SharedMemoryBackend final : public c10d::Backend {
     auto body = [=, this, timeout = or_default(options.timeout)] {
       const Packed mine(input), all(output);
       TORCH_CHECK(all.bytes() == mine.bytes() * static_cast<std::size_t>(getSize()),
-                  "the output is not as large as all ranks' inputs");
+                  "the output must be as large as the inputs of all ranks");
       std::vector<void*> outs;
       for (int rank = 0; rank < getSize(); ++rank) {
         outs.push_back(static_cast<std::byte*>(all.data()) +
@@ -200,14 +201,14 @@ class SharedMemoryBackend final : public c10d::Backend {
       const Packed mine(output);
       std::vector<Packed> parts;
       std::vector<const void*> slices;
-      TORCH_CHECK(inputs.size() == (is_root ? 1 : 0), "the root alone gives tensors");
+      TORCH_CHECK(inputs.size() == (is_root ? 1 : 0), "only the root must pass tensors");
       for (const at::Tensor& part : is_root ? inputs[0] : Tensors()) parts.emplace_back(part);
       for (const Packed& part : parts) {
-        TORCH_CHECK(part.bytes() == mine.bytes(), "a part of another size than the output");
+        TORCH_CHECK(part.bytes() == mine.bytes(), "the parts must be as large as the output");
         slices.push_back(part.data());
       }
       TORCH_CHECK(!is_root || static_cast<int>(slices.size()) == getSize(),
-                  "not one part for each rank");
+                  "there must be one part per rank");
       exchange_.scatter(slices, mine.data(), mine.bytes(), root, timeout);
       mine.commit();
     };
@@ -290,7 +291,7 @@ class SharedMemoryBackend final : public c10d::Backend {
   WorkPtr call(OpType type, Tensors outputs, Start start, Body body) {
     auto work =
         c10::make_intrusive<ExchangeWork>(getRank(), type, std::move(outputs), std::move(body));
-    const bool here = start != Start::kOnThread && calls_.begin();
+    const bool here = start != Start::kOnThread && calls_.try_begin();
     if (here && work->run(/*may_wait=*/start == Start::kHere)) {
       calls_.end();
       work->report();
@@ -298,7 +299,7 @@ class SharedMemoryBackend final : public c10d::Backend {
     }
     auto rest = with_state_of_this_thread([work] { work->run(/*may_wait=*/true); });
     auto report = with_state_of_this_thread([work] { work->report(); });
-    here ? calls_.go_on(std::move(rest), std::move(report))
+    here ? calls_.continue_on_thread(std::move(rest), std::move(report))
          : calls_.add(std::move(rest), std::move(report));
     return work;
   }

@@ -14,16 +14,16 @@ using MakeBackend = std::function<c10::intrusive_ptr<c10d::Backend>()>;
 // Makes a backend for collectives of CPU tensors between the ranks that share `segment`. Its
 // results are equal to Gloo's bit for bit, except that the sum of bools is true if any of them is.
 //
-// all-reduce (sum, mean, minimum, maximum), broadcast, all-gather, scatter and barrier of dense
-// tensors go through the memory, in the order of the calls. All other calls go to the backend that
-// `make_gloo` returns. It is made at the first such call, which therefore all ranks must make. A
-// call whose options have no timeout gets `timeout`. Errors are CommunicationError, in the work's
+// all-reduce (sum, mean, minimum, maximum), broadcast, all-gather, scatter and barrier of dense,
+// real tensors go through the memory, in the order of the calls. All other calls go to the backend
+// that `make_gloo` returns. It is made at the first such call, which therefore all ranks must make.
+// A call whose options have no timeout gets `timeout`. Errors are CommunicationError, in the work's
 // wait() and in its future.
 //
 // A large asynchronous call does not wait for late peers on the caller's thread: a thread of the
 // backend runs it, and then the callbacks of its future. A callback must not wait for another
-// call of this backend, because it would wait for itself. The destructor ends unfinished calls
-// with an error.
+// call of this backend, which could only run on the same thread. The destructor ends unfinished
+// calls with an error.
 c10::intrusive_ptr<c10d::Backend> make_shared_memory_backend(
     std::unique_ptr<SharedMemorySegment> segment, MakeBackend make_gloo,
     std::chrono::milliseconds timeout);

@@ -1,4 +1,5 @@
-// Against Gloo itself, in the same processes and on the same tensors.
+// Compares the shared-memory backend with Gloo itself, in the same processes and on
+// the same tensors.
 #include "runtime/comm/shared_memory_backend.h"
 
 #include <gmock/gmock.h>
@@ -26,8 +27,9 @@ using BackendPtr = c10::intrusive_ptr<c10d::Backend>;
 
 constexpr std::chrono::milliseconds kTimeout(30000);
 
-// Both kinds over one store, each with keys of its own: the shared one makes a Gloo too, and one
-// Gloo that found the other's addresses would wait for it forever.
+// Both kinds of backend over one store. Each has a separate prefix, because the shared-memory
+// backend makes a Gloo backend as well, and two Gloo backends that found each other's addresses
+// would wait forever.
 struct Backends {
   Backends() {
     environment = read_environment();
@@ -49,7 +51,8 @@ struct Backends {
   BackendPtr shared, gloo;
 };
 
-// Different on every rank; magnitudes that make the order of additions matter.
+// Returns a tensor that differs between ranks. Its magnitudes differ so much that the order of
+// additions affects the sum.
 at::Tensor random_tensor(std::int64_t elements, at::ScalarType dtype) {
   if (!at::isFloatingType(dtype)) {
     return at::randint(0, dtype == at::kBool ? 2 : 100, {elements}, at::kLong).to(dtype);
@@ -81,7 +84,7 @@ void expect_equal_reduction(const Backends& backends, at::Tensor tensor,
       << static_cast<int>(operation) << ", rank " << backends.rank() << " of " << backends.size();
 }
 
-// Around the borders of Gloo's segments and chunks and of the slots' pieces.
+// Returns sizes around the borders of Gloo's segments, of its chunks, and of the slots' pieces.
 std::vector<std::int64_t> interesting_sizes(std::int64_t ranks) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t around :
@@ -93,7 +96,7 @@ std::vector<std::int64_t> interesting_sizes(std::int64_t ranks) {
   return sizes;
 }
 
-TEST(SharedMemoryBackendTest, SumsOfFloatsOfAnySizeAreGloos) {
+TEST(SharedMemoryBackendTest, FloatSumsOfAnySizeEqualGloos) {
   for (const int ranks : {2, 3, 4, 5, 8}) {
     on_ranks(ranks, [] {
       const Backends backends;
@@ -105,7 +108,7 @@ TEST(SharedMemoryBackendTest, SumsOfFloatsOfAnySizeAreGloos) {
   }
 }
 
-TEST(SharedMemoryBackendTest, EveryTypeAndOperationIsGloos) {
+TEST(SharedMemoryBackendTest, EveryTypeAndOperationEqualsGloos) {
   for (const int ranks : {2, 3, 5}) {
     on_ranks(ranks, [] {
       const Backends backends;
@@ -114,7 +117,8 @@ TEST(SharedMemoryBackendTest, EveryTypeAndOperationIsGloos) {
                                at::kByte, at::kBool, at::kInt, at::kLong}) {
         for (const auto operation : {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::MIN, ReduceOp::MAX}) {
           if (operation == ReduceOp::AVG && !at::isFloatingType(dtype)) continue;
-          if (operation == ReduceOp::SUM && dtype == at::kBool) continue;  // Gloo's are no bools.
+          // Gloo's sums of bools are not bools.
+          if (operation == ReduceOp::SUM && dtype == at::kBool) continue;
           for (const std::int64_t size : {1, 37, 40000, 150'001}) {
             expect_equal_reduction(backends, random_tensor(size, dtype), operation);
           }
@@ -124,7 +128,7 @@ TEST(SharedMemoryBackendTest, EveryTypeAndOperationIsGloos) {
   }
 }
 
-TEST(SharedMemoryBackendTest, TheSumOfBoolsIsWhetherOneIsTrue) {
+TEST(SharedMemoryBackendTest, TheSumOfBoolsIsTrueIfAnyIs) {
   const auto sum = [] {
     const auto communicator = Communicator::join(read_environment(), at::kCPU, kTimeout);
     at::Tensor mask = at::tensor({1, communicator->rank(), 0}, at::kInt).to(at::kBool);
@@ -141,7 +145,7 @@ TEST(SharedMemoryBackendTest, TheSumOfBoolsIsWhetherOneIsTrue) {
   });
 }
 
-TEST(SharedMemoryBackendTest, SpecialValuesAreGloos) {
+TEST(SharedMemoryBackendTest, SpecialValuesEqualGloos) {
   on_ranks(3, [] {
     const Backends backends;
     const bool first = backends.rank() == 0, last = backends.rank() == 2;
@@ -152,7 +156,7 @@ TEST(SharedMemoryBackendTest, SpecialValuesAreGloos) {
       tensor[2] = last ? NAN : 1.0;
       tensor[3] = -0.0;
       tensor[4] = first ? -0.0 : 0.0;
-      tensor[5] = 60000.0;  // Too much for half precision in the sum.
+      tensor[5] = 60000.0;  // The sum overflows half precision.
       tensor[6] = 1e-7 * backends.rank();
       tensor.slice(0, 10, 20) = tensor.slice(0, 0, 10);
       tensor.slice(0, 20, 30) = tensor.slice(0, 0, 10);
@@ -199,7 +203,7 @@ TEST(SharedMemoryBackendTest, CopiesOfAnyLayout) {
   });
 }
 
-TEST(SharedMemoryBackendTest, GlooDoesTheRest) {
+TEST(SharedMemoryBackendTest, OtherCallsGoToGloo) {
   on_ranks(2, [] {
     const Backends backends;
     at::Tensor product = at::full({3}, 2.0 + backends.rank());
@@ -236,14 +240,14 @@ TEST(SharedMemoryBackendTest, AFailureIsInTheWorkAndItsFuture) {
   });
 }
 
-// What rank 1 waits for comes after the call that waits for rank 1.
-TEST(SharedMemoryBackendTest, ALargeCallDoesNotHoldUpItsCaller) {
+// Rank 0 sets the key for which rank 1 waits after it has begun a call that needs rank 1.
+TEST(SharedMemoryBackendTest, ALargeCallDoesNotBlockItsCaller) {
   on_ranks(2, [] {
     const Backends backends;
     std::vector<at::Tensor> large{at::ones({1 << 20})}, small{at::full({3}, 2.0)};
     if (backends.rank() == 1) backends.store->wait({"rank 0 goes on"});
     const auto first = backends.shared->allreduce(large);
-    const auto second = backends.shared->allreduce(small);  // Does not overtake.
+    const auto second = backends.shared->allreduce(small);  // Must not overtake the first.
     if (backends.rank() == 0) {
       EXPECT_FALSE(first->isCompleted());
       EXPECT_FALSE(second->isCompleted());
@@ -269,8 +273,8 @@ TEST(SharedMemoryBackendTest, ACallThatIsWaitedForAtOnceWaitsForThoseBeforeIt) {
   });
 }
 
-// In the thread as in the caller: what is in place on a parameter must not be recorded.
-TEST(SharedMemoryBackendTest, AThreadCarriesOnInTheCallersMode) {
+// The division of a mean is an in-place operation on a parameter, which autograd must not record.
+TEST(SharedMemoryBackendTest, TheThreadRunsInTheCallersAutogradMode) {
   on_ranks(2, [] {
     const Backends backends;
     const at::NoGradGuard no_graph;
@@ -293,7 +297,7 @@ TEST(SharedMemoryBackendTest, AThreadCarriesOnInTheCallersMode) {
   });
 }
 
-TEST(SharedMemoryBackendTest, ALargeCallThatFailsSaysSoInItsFutureAndInThoseAfterIt) {
+TEST(SharedMemoryBackendTest, AFailedLargeCallFailsItsFutureAndLaterCalls) {
   on_ranks(2, [] {
     const Backends backends;
     backends.shared->barrier()->wait();
@@ -308,8 +312,8 @@ TEST(SharedMemoryBackendTest, ALargeCallThatFailsSaysSoInItsFutureAndInThoseAfte
   });
 }
 
-// Whether or not its peers ever come: rank 1 leaves when it hears that rank 0 has.
-TEST(SharedMemoryBackendTest, WhoLeavesDoesNotWaitForItsCalls) {
+// Rank 0 leaves with an unfinished call in which rank 1 does not take part before rank 0 has left.
+TEST(SharedMemoryBackendTest, ARankThatLeavesDoesNotWaitForItsCalls) {
   on_ranks(2, [] {
     std::vector<at::Tensor> large{at::ones({1 << 20})};
     auto backends = std::make_unique<Backends>();
@@ -344,7 +348,7 @@ bool maps_a_segment() {
   return text.find("/memfd:accel-") != std::string::npos;
 }
 
-TEST(SharedMemoryBackendTest, AWorldChoosesAlike) {
+TEST(SharedMemoryBackendTest, AllRanksOfAWorldChooseTheSameBackend) {
   const auto sum_in = [](bool shared) {
     const auto communicator = Communicator::join(read_environment(), at::kCPU, kTimeout);
     EXPECT_EQ(maps_a_segment(), shared);
@@ -354,19 +358,19 @@ TEST(SharedMemoryBackendTest, AWorldChoosesAlike) {
   };
   on_ranks(2, [&] { sum_in(true); });
   on_ranks(2, [&] { sum_in(false); }, {{"ACCEL_SHARED_MEMORY", "0"}});
-  // One rank's word is enough.
+  // It is enough if one rank disables shared memory.
   on_ranks(2, [&] {
     if (read_environment().rank == 1) setenv("ACCEL_SHARED_MEMORY", "0", 1);
     sum_in(false);
   });
 }
 
-// As a program does that starts another one by hand and comes to an end in the child.
+// A program may fork, for example to start another program, and run destructors in the child.
 TEST(SharedMemoryBackendTest, AForkedChildEndsWithoutItsParentsWorld) {
   on_ranks(2, [] {
     auto communicator = Communicator::join(read_environment(), at::kCPU, kTimeout);
     at::Tensor large = at::ones({1 << 20});
-    communicator->broadcast({large});  // Starts the thread.
+    communicator->broadcast({large});  // Starts the backend's thread.
     const pid_t child = fork();
     if (child == 0) {
       alarm(30);

@@ -5,9 +5,9 @@
 // written or write it before it is read; and a process can be killed at any instruction, so nothing
 // may depend on a lock that its holder releases.
 //
-// The approach. Only a rank itself ever writes to its part of the segment: two slots of data, and
-// one word, its progress. All calls consist of rounds, which every rank counts alike, because all
-// ranks make the same calls. In round r, a rank
+// The approach. Each rank has a part of the segment that its peers only read: two slots of data,
+// and one word, its progress. All calls consist of rounds, which every rank counts alike, because
+// all ranks make the same calls. In round r, a rank
 //
 //   1. waits until the progress of every peer shows that it has published round r-1,
 //   2. writes its data to slot r mod 2,
@@ -106,7 +106,7 @@ void SharedMemoryExchange::begin_call(const SharedCall& call, Timeout timeout) {
   if (!failure_.empty()) fail("an earlier call failed: " + failure_);
 }
 
-void SharedMemoryExchange::begin_part() const {
+void SharedMemoryExchange::check_not_aborted() const {
   if (aborted_) fail("it was aborted");
 }
 
@@ -223,19 +223,19 @@ void SharedMemoryExchange::check_peers(std::uint32_t target) const {
   std::string missing, gave_up;
   for (int peer = 0; peer < world_size(); ++peer) {
     const std::uint32_t departure = segment_->area(peer).departure;
-    const bool lives = segment_->is_taken(peer);
+    const bool lives = segment_->is_alive(peer);
     if (has_reached(segment_->area(peer).progress.value, target)) continue;
     const std::string name = "rank " + std::to_string(peer);
-    if (departure == kLeft) throw PeerLost(in_this_call(name + " has left the world"));
+    if (departure == kLeft) throw PeerLost(with_call(name + " has left the world"));
     // A rank that gave up may have done so because of another rank, which is the better
     // one to name.
     if (departure == kGaveUp && gave_up.empty()) gave_up = name;
     if (departure == kPresent && !lives) {
-      throw PeerLost(in_this_call(name + " is gone: its process has ended"));
+      throw PeerLost(with_call(name + " is gone: its process has ended"));
     }
     missing += (missing.empty() ? "" : ", ") + name;
   }
-  if (!gave_up.empty()) fail(gave_up + " has given up after an error of its own");
+  if (!gave_up.empty()) fail(gave_up + " gave up after an error");
   if (!missing.empty() && Clock::now() >= deadline_) {
     fail(missing + " did not take part within " + std::to_string(timeout_.count()) + " ms");
   }
@@ -244,7 +244,7 @@ void SharedMemoryExchange::check_peers(std::uint32_t target) const {
 void SharedMemoryExchange::check_same_call(int rank) const {
   const SharedCall& theirs = segment_->area(rank).calls[round_ & 1];
   if (theirs == call_) return;
-  throw CallsDiffer(in_this_call(
+  throw CallsDiffer(with_call(
       "rank " + std::to_string(rank) + " is in another call: " + text_of(theirs) +
       (theirs.element == call_.element ? "" : " with another element type or operation")));
 }
@@ -255,16 +255,16 @@ void SharedMemoryExchange::check_last_round(int rank) const {
   const std::uint32_t last = (round_ - 1) & 1;
   const SharedCall &mine = segment_->mine().calls[last], &theirs = segment_->area(rank).calls[last];
   if (theirs == mine) return;
-  throw CallsDiffer(in_this_call("before it, rank " + std::to_string(rank) + " was in " +
-                                 text_of(theirs) + ", and this one in " + text_of(mine)));
+  throw CallsDiffer(with_call("in the call before, rank " + std::to_string(rank) + " was in " +
+                              text_of(theirs) + ", and this rank in " + text_of(mine)));
 }
 
-std::string SharedMemoryExchange::in_this_call(const std::string& reason) const {
+std::string SharedMemoryExchange::with_call(const std::string& reason) const {
   return text_of(call_) + " (call " + std::to_string(number_) + "): " + reason;
 }
 
 void SharedMemoryExchange::fail(const std::string& reason) const {
-  throw CommunicationError(in_this_call(reason));
+  throw CommunicationError(with_call(reason));
 }
 
 }  // namespace accel

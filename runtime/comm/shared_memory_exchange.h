@@ -18,7 +18,7 @@ namespace accel {
 // Computes out[i] = a[i] + b[i], or another reduction. `out` may be equal to `a`.
 using ReduceFunction = void (*)(void* out, const void* a, const void* b, std::size_t elements);
 
-struct Reduction {
+struct ElementReduction {
   ReduceFunction function = nullptr;
   std::size_t element_size = 0;
   // Identifies the element type and the operation, so that ranks can compare theirs.
@@ -45,14 +45,15 @@ class SharedMemoryExchange {
   int world_size() const { return segment_->world_size(); }
 
   // Reduces in place. Each element is reduced in the order of ring_chunks.h.
-  void all_reduce(void* data, std::size_t elements, const Reduction& reduction, Timeout timeout);
+  void all_reduce(void* data, std::size_t elements, const ElementReduction& reduction,
+                  Timeout timeout);
 
   // Does the same if every peer takes part within `patience`, and returns true. Otherwise returns
   // false, and the call remains open: finish_all_reduce() must be called with the same arguments,
   // on any thread, before any other call is made.
-  bool try_all_reduce(void* data, std::size_t elements, const Reduction& reduction, Timeout timeout,
-                      Timeout patience);
-  void finish_all_reduce(void* data, std::size_t elements, const Reduction& reduction);
+  bool try_all_reduce(void* data, std::size_t elements, const ElementReduction& reduction,
+                      Timeout timeout, Timeout patience);
+  void finish_all_reduce(void* data, std::size_t elements, const ElementReduction& reduction);
 
   // Copies the root's `data`, which has `bytes`, to the `data` of every other rank.
   void broadcast(void* data, std::size_t bytes, int root, Timeout timeout);
@@ -89,12 +90,12 @@ class SharedMemoryExchange {
   template <typename Body>
   void run(const SharedCall& call, Timeout timeout, Body&& body) {
     begin_call(call, timeout);
-    go_on(body);
+    run_part(body);
   }
   template <typename Body>
-  void go_on(Body&& body) {
+  void run_part(Body&& body) {
     try {
-      begin_part();
+      check_not_aborted();
       body();
     } catch (const CommunicationError& error) {
       note_failure(error);
@@ -102,22 +103,24 @@ class SharedMemoryExchange {
     }
   }
   void begin_call(const SharedCall& call, Timeout timeout);
-  void begin_part() const;
+  void check_not_aborted() const;
   void note_failure(const CommunicationError& error);
   void depart(Departure how);
 
-  // The two parts of an all-reduce. give_first() publishes this rank's data of the first round, and
-  // waits only for peers that have not reached the round before. reduce_rest() does the rest.
-  void give_first(const std::byte* data, std::size_t elements, const Reduction& reduction);
-  void reduce_rest(std::byte* data, std::size_t elements, const Reduction& reduction);
-  bool is_added_at_once(std::size_t bytes) const;
-  Pieces pieces_of(std::size_t elements, const Reduction& reduction) const;
-  void give_piece(const Pieces& pieces, std::size_t piece, const std::byte* data);
+  // The two parts of an all-reduce. publish_first() publishes this rank's data of the first round,
+  // and waits only for peers that have not reached the round before. reduce_rest() does the rest.
+  void publish_first(const std::byte* data, std::size_t elements,
+                     const ElementReduction& reduction);
+  void reduce_rest(std::byte* data, std::size_t elements, const ElementReduction& reduction);
+  bool takes_one_meeting(std::size_t bytes) const;
+  Pieces pieces_of(std::size_t elements, const ElementReduction& reduction) const;
+  void publish_piece(const Pieces& pieces, std::size_t piece, const std::byte* data);
   void reduce_piece(const Pieces& pieces, std::size_t piece, std::byte* data,
-                    const Reduction& reduction);
-  void add_at_once(std::byte* data, std::size_t elements, const Reduction& reduction);
+                    const ElementReduction& reduction);
+  void reduce_in_one_meeting(std::byte* data, std::size_t elements,
+                             const ElementReduction& reduction);
   void reduce_range(const std::vector<const std::byte*>& sources, int owner, std::byte* out,
-                    std::size_t bytes, const Reduction& reduction);
+                    std::size_t bytes, const ElementReduction& reduction);
 
   // The steps of a round, in this order. begin_round() returns this rank's slot when it may be
   // overwritten. publish() makes its contents visible to the peers. await_published() returns when
@@ -136,7 +139,7 @@ class SharedMemoryExchange {
   void check_peers(std::uint32_t target) const;
   void check_same_call(int rank) const;
   void check_last_round(int rank) const;
-  std::string in_this_call(const std::string& reason) const;
+  std::string with_call(const std::string& reason) const;
   [[noreturn]] void fail(const std::string& reason) const;
 
   const std::unique_ptr<SharedMemorySegment> segment_;
@@ -153,7 +156,7 @@ class SharedMemoryExchange {
   SharedCall call_;
   Timeout timeout_{};
   std::chrono::steady_clock::time_point deadline_;
-  bool has_given_ = false;  // True if try_all_reduce() has published this rank's data.
+  bool has_published_first_ = false;  // True if try_all_reduce() has published this rank's data.
 
   std::string failure_;  // The error of the call that failed; empty if none has.
   std::atomic<bool> aborted_ = false;

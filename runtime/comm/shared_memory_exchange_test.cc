@@ -31,19 +31,20 @@ void add_floats(void* out, const void* a, const void* b, std::size_t elements) {
     static_cast<float*>(out)[i] = static_cast<const float*>(a)[i] + static_cast<const float*>(b)[i];
   }
 }
-constexpr Reduction kSum{.function = add_floats, .element_size = sizeof(float), .code = 1};
+constexpr ElementReduction kSum{.function = add_floats, .element_size = sizeof(float), .code = 1};
 
 using Body = std::function<void(SharedMemoryExchange&)>;
 
-// As the ranks of a world do before its first call: one that has not come yet would be taken for
-// one that has gone.
+// Waits until all ranks have mapped the segment, as the ranks of a world do before their first
+// call: a rank that has not taken its lock yet would be reported as dead.
 void await_others(const SharedMemorySegment& segment, int ranks) {
   for (int rank = 1; rank < ranks; ++rank) {
-    while (!segment.is_proven(rank)) usleep(100);
+    while (!segment.has_mapped(rank)) usleep(100);
   }
 }
 
-// Runs `body` as each of `ranks`; rank 0 is this process. Rank `dying` kills itself after it.
+// Runs `body` in one process per rank. Rank 0 is this process. Rank `dying` kills
+// itself after `body`.
 void on_forks(int ranks, const Body& body, int dying = -1) {
   auto segment = SharedMemorySegment::create(ranks, kSlot);
   const std::string address = segment->address();
@@ -53,9 +54,9 @@ void on_forks(int ranks, const Body& body, int dying = -1) {
     if (pids.back() != 0) continue;
     alarm(30);
     {
-      auto place = SharedMemorySegment::attach(address, rank, ranks);
-      await_others(*place, ranks);
-      SharedMemoryExchange exchange(std::move(place));
+      auto mapped = SharedMemorySegment::attach(address, rank, ranks);
+      await_others(*mapped, ranks);
+      SharedMemoryExchange exchange(std::move(mapped));
       body(exchange);
       if (rank == dying) kill(getpid(), SIGKILL);
     }
@@ -81,7 +82,7 @@ std::vector<float> random_floats(std::size_t elements, int rank, unsigned seed) 
   return out;
 }
 
-// What ring_chunks.h says, the plain way.
+// Computes the sum in the order that ring_chunks.h defines, one element after the other.
 std::vector<float> expected_sum(std::size_t elements, int ranks, unsigned seed) {
   std::vector<std::vector<float>> all;
   for (int rank = 0; rank < ranks; ++rank) all.push_back(random_floats(elements, rank, seed));
@@ -99,7 +100,7 @@ TEST(SharedMemoryExchangeTest, SumsInTheOrderOfTheRing) {
   for (const int ranks : {2, 3, 5, 8}) {
     on_forks(ranks, [&](SharedMemoryExchange& exchange) {
       unsigned seed = 0;
-      // Around the borders of chunks, slots, and of what is added at once.
+      // Sizes around the borders of chunks and slots, and around the largest size of one meeting.
       for (const std::size_t elements : {1, 2, 3, 4, 5, 7, 16, 17, 100, 2047, 2048, 2049, 4096,
                                          16384, 16385, 32768, 32769, 100003, 300000}) {
         std::vector<float> data = random_floats(elements, exchange.rank(), ++seed);
@@ -110,9 +111,10 @@ TEST(SharedMemoryExchangeTest, SumsInTheOrderOfTheRing) {
   }
 }
 
-// Rank 1 comes when rank 0 has lost its patience, which then goes on on another thread: in the
-// first round of the call, or before it, because rank 1 has not read what rank 0 wrote last.
-TEST(SharedMemoryExchangeTest, AnAllReduceGoesOnWhereItWasLeft) {
+// Rank 1 arrives after rank 0 has run out of patience, and rank 0 continues on another thread. Rank
+// 0 stops in the first round of the call, or, after a broadcast, before this round, because rank 1
+// has not begun the broadcast's round yet.
+TEST(SharedMemoryExchangeTest, AnAllReduceContinuesWhereItStopped) {
   auto* turn = static_cast<std::atomic<int>*>(
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   on_forks(2, [&](SharedMemoryExchange& exchange) {
@@ -172,8 +174,9 @@ TEST(SharedMemoryExchangeTest, GathersInRankOrder) {
   });
 }
 
-// Calls of every kind in a random order, ranks slow at random, more of them than cores: a slot that
-// is written too early, or read too late, shows.
+// Makes calls of every kind in a random order. There are more ranks than cores on most machines,
+// and they sleep at random, so that a slot which is overwritten too early or read too late shows up
+// as wrong data.
 TEST(SharedMemoryExchangeTest, RoundsOfAllKindsDoNotMix) {
   constexpr int kRanks = 5;
   on_forks(kRanks, [](SharedMemoryExchange& exchange) {
@@ -246,14 +249,15 @@ TEST(SharedMemoryExchangeTest, NamesRanksThatDoNotComeInTime) {
                             "within 200 ms"));
       EXPECT_EQ(write(gone_by[1], "..", 2), 2);
     } else {
-      // What rank 0 had handed out before it gave up is there; what it has not never comes.
+      // The data that rank 0 published before it gave up is valid, so the all-reduce may succeed.
+      // Rank 0 never takes part in the barrier.
       char byte = 0;
       EXPECT_EQ(read(gone_by[0], &byte, 1), 1);
       EXPECT_THAT(error_of<CommunicationError>([&] {
                     exchange.all_reduce(&value, 1, kSum, kLong);
                     exchange.barrier(kLong);
                   }),
-                  HasSubstr("rank 0 has given up after an error of its own"));
+                  HasSubstr("rank 0 gave up after an error"));
     }
   });
   close(gone_by[0]);
@@ -271,16 +275,17 @@ TEST(SharedMemoryExchangeTest, NamesARankInAnotherCall) {
   });
 }
 
-// Each takes itself for the root, and so waits for nobody.
+// Each rank is the root of its own broadcast, and a root does not wait for its peers.
 TEST(SharedMemoryExchangeTest, RootsThatDifferAreSeenInTheNextCall) {
   on_forks(2, [](SharedMemoryExchange& exchange) {
     int value = 7;
     exchange.broadcast(&value, sizeof value, exchange.rank(), kLong);
     const std::string mine = std::to_string(exchange.rank());
     const std::string other = std::to_string(1 - exchange.rank());
-    EXPECT_THAT(error_of<CommunicationError>([&] { exchange.barrier(kLong); }),
-                HasSubstr("before it, rank " + other + " was in broadcast of 4 bytes from rank " +
-                          other + ", and this one in broadcast of 4 bytes from rank " + mine));
+    EXPECT_THAT(
+        error_of<CommunicationError>([&] { exchange.barrier(kLong); }),
+        HasSubstr("in the call before, rank " + other + " was in broadcast of 4 bytes from rank " +
+                  other + ", and this rank in broadcast of 4 bytes from rank " + mine));
   });
 }
 

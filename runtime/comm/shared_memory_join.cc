@@ -13,7 +13,7 @@ constexpr char kYes[] = "yes";
 constexpr char kNo[] = "no";
 // The answer of a rank that does not share memory for a reason that is no fault: it is on another
 // host, or not enabled.
-constexpr char kWithout[] = "without";
+constexpr char kDeclined[] = "declined";
 
 std::string answer_key(int rank) { return "shared_memory/rank_" + std::to_string(rank); }
 
@@ -30,22 +30,22 @@ std::string reason_of(int rank, const std::exception& error) {
 
 // Reads the other ranks' answers, on rank 0. Sets `shared` to true if all of them map the segment.
 // Returns the first reason of a rank that failed to, or an empty string if there is none.
-std::string hear_answers(const SharedMemoryJoinOptions& options, const JoinStore& store,
+std::string read_answers(const SharedMemoryOptions& options, const JoinStore& store,
                          const SharedMemorySegment& segment, bool& shared) {
   std::string obstacle;
   shared = true;
   for (int rank = 1; rank < options.world_size; ++rank) {
     std::string answer = store.get(answer_key(rank));
-    if (answer == kYes && segment.is_proven(rank)) continue;
+    if (answer == kYes && segment.has_mapped(rank)) continue;
     shared = false;
-    if (answer == kWithout || !obstacle.empty()) continue;
+    if (answer == kDeclined || !obstacle.empty()) continue;
     obstacle = answer == kYes ? "rank " + std::to_string(rank) + " has mapped other memory"
                               : std::move(answer);
   }
   return obstacle;
 }
 
-Joined lead(const SharedMemoryJoinOptions& options, const JoinStore& store) {
+Joined lead(const SharedMemoryOptions& options, const JoinStore& store) {
   Joined out;
   try {
     if (options.enabled) {
@@ -60,18 +60,18 @@ Joined lead(const SharedMemoryJoinOptions& options, const JoinStore& store) {
   }
   store.set(kSegmentKey, boot_id() + ' ' + out.segment->address());
   bool shared = false;
-  out.obstacle = hear_answers(options, store, *out.segment, shared);
+  out.obstacle = read_answers(options, store, *out.segment, shared);
   if (!shared) out.segment.reset();
   store.set(kVerdictKey, shared ? kYes : kNo);
   return out;
 }
 
-Joined follow(const SharedMemoryJoinOptions& options, const JoinStore& store) {
+Joined follow(const SharedMemoryOptions& options, const JoinStore& store) {
   Joined out;
   const std::string offer = store.get(kSegmentKey);
   if (offer == kNone) return out;
   const std::size_t space = offer.find(' ');
-  std::string answer = kWithout;
+  std::string answer = kDeclined;
   try {
     if (options.enabled && space != std::string::npos && offer.substr(0, space) == boot_id()) {
       out.segment =
@@ -88,7 +88,7 @@ Joined follow(const SharedMemoryJoinOptions& options, const JoinStore& store) {
 
 }  // namespace
 
-Joined join_shared_memory(const SharedMemoryJoinOptions& options, const JoinStore& store) {
+Joined join_shared_memory(const SharedMemoryOptions& options, const JoinStore& store) {
   if (options.world_size > kMaxSharingRanks) return {};
   return options.rank == 0 ? lead(options, store) : follow(options, store);
 }

@@ -30,7 +30,7 @@ struct JoinStore {
   std::function<std::string(const std::string& key)> get;
 };
 
-struct SharedMemoryJoinOptions {
+struct SharedMemoryOptions {
   int rank = 0;
   int world_size = 0;
   // If false, this rank does not take part, so no rank shares memory.
@@ -42,8 +42,8 @@ struct SharedMemoryJoinOptions {
 struct Joined {
   // Null if the ranks do not share memory; then it is null on all of them.
   std::unique_ptr<SharedMemorySegment> segment;
-  // The reason why ranks of one host could not share memory although all wanted to. Only set on
-  // rank 0. Empty if they do share memory, are on several hosts, or a rank was not enabled.
+  // The reason of the first rank that failed to create or map the segment. Only set on rank 0.
+  // Empty if none failed: to be on another host, or not enabled, is not a failure.
   std::string obstacle;
 };
 
@@ -52,6 +52,6 @@ constexpr int kMaxSharingRanks = 128;
 
 // Negotiates a segment with the other ranks, all of which must call it. Takes at most three round
 // trips to the store per rank. Throws what the store throws.
-Joined join_shared_memory(const SharedMemoryJoinOptions& options, const JoinStore& store);
+Joined join_shared_memory(const SharedMemoryOptions& options, const JoinStore& store);
 
 }  // namespace accel

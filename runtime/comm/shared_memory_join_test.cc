@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A store of this process. `change` may alter what is read.
+// A store inside of this process. `change` may alter what a client reads.
 class LocalStore {
  public:
   JoinStore client(std::function<std::string(std::string key, std::string value)> change = {}) {
@@ -43,8 +43,9 @@ class LocalStore {
   std::map<std::string, std::string> values_;
 };
 
-// Each rank is a thread: what it maps is the same, though all have one process's place.
-std::vector<Joined> join_all(std::vector<SharedMemoryJoinOptions> ranks,
+// Runs each rank on a thread. All map the same memory, although they share the locks
+// of one process.
+std::vector<Joined> join_all(std::vector<SharedMemoryOptions> ranks,
                              std::vector<JoinStore> stores) {
   std::vector<Joined> out(ranks.size());
   std::vector<std::thread> threads;
@@ -68,17 +69,17 @@ int sharing(const std::vector<Joined>& joined) {
 TEST(SharedMemoryJoinTest, AllShareOneSegment) {
   LocalStore store;
   const auto joined =
-      join_all(std::vector<SharedMemoryJoinOptions>(4), std::vector<JoinStore>(4, store.client()));
+      join_all(std::vector<SharedMemoryOptions>(4), std::vector<JoinStore>(4, store.client()));
   ASSERT_EQ(sharing(joined), 4);
   EXPECT_EQ(joined[0].obstacle, "");
   joined[3].segment->slot(3, 1)[5] = std::byte{42};
   for (const Joined& one : joined) EXPECT_EQ(one.segment->slot(3, 1)[5], std::byte{42});
 }
 
-TEST(SharedMemoryJoinTest, OneThatDoesNotWantToEndsItForAllWithoutAWord) {
+TEST(SharedMemoryJoinTest, IfOneRankIsNotEnabledNoneSharesAndNoReasonIsGiven) {
   for (int unwilling = 0; unwilling < 3; ++unwilling) {
     LocalStore store;
-    std::vector<SharedMemoryJoinOptions> ranks(3);
+    std::vector<SharedMemoryOptions> ranks(3);
     ranks[unwilling].enabled = false;
     const auto joined = join_all(ranks, std::vector<JoinStore>(3, store.client()));
     EXPECT_EQ(sharing(joined), 0);
@@ -86,21 +87,21 @@ TEST(SharedMemoryJoinTest, OneThatDoesNotWantToEndsItForAllWithoutAWord) {
   }
 }
 
-TEST(SharedMemoryJoinTest, OneOnAnotherHostToo) {
+TEST(SharedMemoryJoinTest, IfOneRankIsOnAnotherHostNoneSharesAndNoReasonIsGiven) {
   LocalStore store;
   const auto elsewhere = store.client([](const std::string& key, std::string value) {
     if (key == "shared_memory/segment") value[0] = value[0] == '0' ? '1' : '0';
     return value;
   });
-  const auto joined = join_all(std::vector<SharedMemoryJoinOptions>(3),
-                               {store.client(), elsewhere, store.client()});
+  const auto joined =
+      join_all(std::vector<SharedMemoryOptions>(3), {store.client(), elsewhere, store.client()});
   EXPECT_EQ(sharing(joined), 0);
   EXPECT_EQ(joined[0].obstacle, "");
 }
 
-TEST(SharedMemoryJoinTest, OneThatCannotMapItIsNamed) {
+TEST(SharedMemoryJoinTest, ARankThatCannotMapTheSegmentIsNamed) {
   LocalStore store;
-  // Another pid namespace: the number is that of some other process, or of none.
+  // In another pid namespace the pid belongs to another process, or to none.
   const auto other_pid = store.client([](const std::string& key, std::string value) {
     if (key == "shared_memory/segment") {
       const std::size_t pid = value.find(' ') + 1;
@@ -108,13 +109,13 @@ TEST(SharedMemoryJoinTest, OneThatCannotMapItIsNamed) {
     }
     return value;
   });
-  const auto joined = join_all(std::vector<SharedMemoryJoinOptions>(3),
-                               {store.client(), store.client(), other_pid});
+  const auto joined =
+      join_all(std::vector<SharedMemoryOptions>(3), {store.client(), store.client(), other_pid});
   EXPECT_EQ(sharing(joined), 0);
   EXPECT_THAT(joined[0].obstacle, HasSubstr("rank 2: /proc/999999999"));
 }
 
-// It says yes but has mapped something else, as a copy of the memory would be.
+// Rank 1 answers yes, but has mapped another segment.
 TEST(SharedMemoryJoinTest, TheProofMustHaveArrived) {
   LocalStore store;
   const auto decoy = SharedMemorySegment::create(2, 1 << 20);
@@ -124,14 +125,14 @@ TEST(SharedMemoryJoinTest, TheProofMustHaveArrived) {
     }
     return value;
   });
-  const auto joined = join_all(std::vector<SharedMemoryJoinOptions>(2), {store.client(), deceived});
+  const auto joined = join_all(std::vector<SharedMemoryOptions>(2), {store.client(), deceived});
   EXPECT_EQ(sharing(joined), 0);
   EXPECT_EQ(joined[0].obstacle, "rank 1 has mapped other memory");
 }
 
-TEST(SharedMemoryJoinTest, WithoutMemoryAllGoWithout) {
+TEST(SharedMemoryJoinTest, IfRank0CannotAllocateMemoryNoneShares) {
   LocalStore store;
-  const std::vector<SharedMemoryJoinOptions> ranks(2);
+  const std::vector<SharedMemoryOptions> ranks(2);
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit small{.rlim_cur = 1 << 20, .rlim_max = before.rlim_max};
@@ -142,7 +143,7 @@ TEST(SharedMemoryJoinTest, WithoutMemoryAllGoWithout) {
   EXPECT_THAT(joined[0].obstacle, HasSubstr("rank 0: the file size limit"));
 }
 
-TEST(SharedMemoryJoinTest, ManyRanksDoNotTry) {
+TEST(SharedMemoryJoinTest, AWorldThatIsTooLargeDoesNotTry) {
   LocalStore store;
   EXPECT_EQ(
       join_shared_memory({.rank = 1, .world_size = kMaxSharingRanks + 1}, store.client()).segment,

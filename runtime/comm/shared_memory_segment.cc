@@ -62,7 +62,7 @@ std::string random_name(std::array<std::uint8_t, 16>& cookie) {
 }
 
 // Describes a lock on the byte of the segment that has the rank's number as its offset.
-struct flock place_of(int rank) {
+struct flock lock_of(int rank) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
@@ -84,7 +84,7 @@ Header read_header(int fd, int world_size) {
       header.world_size != static_cast<std::uint32_t>(world_size) ||
       header.slot_bytes > (std::size_t{1} << 40) ||
       static_cast<std::size_t>(stat.st_size) != segment_bytes(world_size, header.slot_bytes)) {
-    throw std::runtime_error("the segment is of another version of accel");
+    throw std::runtime_error("the shared memory was made by another version of accel");
   }
   return header;
 }
@@ -122,12 +122,13 @@ std::unique_ptr<SharedMemorySegment> SharedMemorySegment::create(int world_size,
   // Allocates all pages now, because a page that is missing later would be a SIGBUS.
   errno = posix_fallocate(fd.get(), 0, static_cast<off_t>(segment_bytes(world_size, slot_bytes)));
   check(errno == 0, "posix_fallocate");
-  check(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0, "sealing");
+  check(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0,
+        "cannot seal the shared memory");
   std::unique_ptr<SharedMemorySegment> segment(
       new SharedMemorySegment(std::move(fd), name, 0, world_size, slot_bytes));
   header_of(segment->memory_) = header;
   for (int rank = 0; rank < world_size; ++rank) new (&segment->area(rank)) RankArea{};
-  segment->take_place();
+  segment->take_lock();
   return segment;
 }
 
@@ -140,7 +141,7 @@ std::unique_ptr<SharedMemorySegment> SharedMemorySegment::attach(const std::stri
   int pid = 0, number = 0;
   std::string name;
   if (!(std::istringstream(address) >> pid >> number >> name) || !name.starts_with(kNamePrefix)) {
-    throw std::runtime_error("a malformed address of the segment: " + address);
+    throw std::runtime_error("malformed address of shared memory: " + address);
   }
   // In another pid namespace, `pid` can be any other process, and `number` any file of that. So the
   // file is opened only if it has the random name.
@@ -149,22 +150,23 @@ std::unique_ptr<SharedMemorySegment> SharedMemorySegment::attach(const std::stri
   const std::filesystem::path found = std::filesystem::read_symlink(path, error);
   if (error) throw std::system_error(error, path);
   if (found != "/memfd:" + name + " (deleted)") {
-    throw std::runtime_error(path + " is another file here (a pid namespace of its own?)");
+    throw std::runtime_error(path +
+                             " is a different file here (is this rank in another pid namespace?)");
   }
   UniqueFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
   check(fd.valid(), path.c_str());
   const Header header = read_header(fd.get(), world_size);
   std::unique_ptr<SharedMemorySegment> segment(
       new SharedMemorySegment(std::move(fd), name, rank, world_size, header.slot_bytes));
-  segment->take_place();
+  segment->take_lock();
   return segment;
 }
 
 // Takes a record lock. The process holds it, not the descriptor's open file, so a forked child does
 // not keep it. The kernel releases it when the process ends or closes the descriptor.
-void SharedMemorySegment::take_place() {
-  struct flock place = place_of(rank_);
-  check(fcntl(fd_.get(), F_SETLK, &place) == 0, "locking the rank's place");
+void SharedMemorySegment::take_lock() {
+  struct flock lock = lock_of(rank_);
+  check(fcntl(fd_.get(), F_SETLK, &lock) == 0, "cannot lock the rank's byte of the shared memory");
   mine().proof = header_of(memory_).cookie;
 }
 
@@ -177,13 +179,13 @@ std::byte* SharedMemorySegment::slot(int rank, int which) const {
          (2 * static_cast<std::size_t>(rank) + static_cast<std::size_t>(which)) * slot_bytes_;
 }
 
-bool SharedMemorySegment::is_taken(int rank) const {
+bool SharedMemorySegment::is_alive(int rank) const {
   if (rank == rank_) return true;
-  struct flock place = place_of(rank);
-  return fcntl(fd_.get(), F_GETLK, &place) == 0 && place.l_type != F_UNLCK;
+  struct flock lock = lock_of(rank);
+  return fcntl(fd_.get(), F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-bool SharedMemorySegment::is_proven(int rank) const {
+bool SharedMemorySegment::has_mapped(int rank) const {
   return area(rank).proof == header_of(memory_).cookie;
 }
 

@@ -34,8 +34,8 @@ struct SharedCall {
   bool operator==(const SharedCall&) const = default;
 };
 
-// The state of one rank, which only that rank writes and all read. `progress` has a separate cache
-// line, because the peers poll it.
+// The state of one rank, which that rank writes and all read. Its peers write only
+// progress.sleepers. `progress` has a separate cache line, because the peers poll it.
 struct alignas(64) RankArea {
   alignas(64) ProgressWord progress;
   // 0 while the rank takes part; otherwise SharedMemoryExchange's reason for its departure.
@@ -80,15 +80,15 @@ class SharedMemorySegment {
   // Returns true if the process that holds the lock of `rank` is alive. Always true for this
   // rank. The kernel releases the lock when the process ends, however it ends and in
   // whatever pid namespace.
-  bool is_taken(int rank) const;
+  bool is_alive(int rank) const;
 
   // Returns true if `rank` has mapped this memory.
-  bool is_proven(int rank) const;
+  bool has_mapped(int rank) const;
 
  private:
   SharedMemorySegment(UniqueFd fd, std::string name, int rank, int world_size,
                       std::size_t slot_bytes);
-  void take_place();
+  void take_lock();
 
   const UniqueFd fd_;
   const std::string name_;

@@ -59,7 +59,7 @@ std::unique_ptr<SharedMemorySegment> try_attach(const std::string& address, int 
 TEST(SharedMemorySegmentTest, APeerWritesWhatThisProcessReads) {
   const auto segment = SharedMemorySegment::create(3, kSlot);
   const std::string address = segment->address();
-  EXPECT_FALSE(segment->is_proven(2));
+  EXPECT_FALSE(segment->has_mapped(2));
   Child peer([&] {
     const auto mine = try_attach(address, 2, 3).release();
     if (mine == nullptr || mine->slot_bytes() != kSlot) return false;
@@ -68,10 +68,10 @@ TEST(SharedMemorySegmentTest, APeerWritesWhatThisProcessReads) {
     mine->mine().calls[1].bytes = 77;
     return true;
   });
-  EXPECT_TRUE(segment->is_proven(2));
-  EXPECT_FALSE(segment->is_proven(1));
+  EXPECT_TRUE(segment->has_mapped(2));
+  EXPECT_FALSE(segment->has_mapped(1));
   EXPECT_EQ(segment->area(2).calls[1].bytes, 77u);
-  // Neighbours' slots touch, and do not overlap.
+  // The slots of neighbours are adjacent, and do not overlap.
   EXPECT_EQ(segment->slot(1, 1)[kSlot - 1], std::byte{0});
   EXPECT_EQ(segment->slot(2, 0)[0], std::byte{1});
   EXPECT_EQ(segment->slot(2, 0)[kSlot - 1], std::byte{1});
@@ -79,19 +79,20 @@ TEST(SharedMemorySegmentTest, APeerWritesWhatThisProcessReads) {
   EXPECT_EQ(segment->slot(2, 1)[kSlot - 1], std::byte{2});
 }
 
-TEST(SharedMemorySegmentTest, AKilledProcessLosesItsPlace) {
+TEST(SharedMemorySegmentTest, AKilledProcessLosesItsLock) {
   const auto segment = SharedMemorySegment::create(2, kSlot);
   const std::string address = segment->address();
-  EXPECT_FALSE(segment->is_taken(1));
+  EXPECT_FALSE(segment->is_alive(1));
   Child peer([&] { return try_attach(address, 1, 2).release() != nullptr; });
-  EXPECT_TRUE(segment->is_taken(1));
-  // A child of this process holds the same descriptor, and neither its life nor its end matters.
+  EXPECT_TRUE(segment->is_alive(1));
+  // A child of this process inherits its descriptor. Neither its life nor its end
+  // affects the locks.
   Child bystander([] { return true; });
   peer.end();
-  EXPECT_FALSE(segment->is_taken(1));
+  EXPECT_FALSE(segment->is_alive(1));
 }
 
-TEST(SharedMemorySegmentTest, APlaceIsTakenOnce) {
+TEST(SharedMemorySegmentTest, ALockIsTakenOnce) {
   const auto segment = SharedMemorySegment::create(2, kSlot);
   const std::string address = segment->address();
   Child first([&] { return try_attach(address, 1, 2).release() != nullptr; });
@@ -103,22 +104,22 @@ TEST(SharedMemorySegmentTest, RefusesWhatIsNotTheSegment) {
   const std::string pid = std::to_string(getpid());
   const std::string address = segment->address();
   const std::string name = address.substr(address.rfind(' ') + 1);
-  // The file of another process under the same number, as in another pid namespace.
+  // Another file under the same pid and number, as a rank in another pid namespace would find.
   EXPECT_THROW(SharedMemorySegment::attach(pid + " 0 " + name, 1, 2), std::runtime_error);
   EXPECT_THROW(SharedMemorySegment::attach(pid + " 9999 " + name, 1, 2), std::system_error);
   EXPECT_THROW(SharedMemorySegment::attach("0 0 " + name, 1, 2), std::system_error);
   EXPECT_THROW(SharedMemorySegment::attach("", 1, 2), std::runtime_error);
   EXPECT_THROW(SharedMemorySegment::attach(pid + " 0 /etc/passwd", 1, 2), std::runtime_error);
-  // Of another world size.
+  // A segment for another world size.
   EXPECT_THROW(SharedMemorySegment::attach(address, 1, 3), std::runtime_error);
-  // Not sealed: its owner could cut it off under who reads it.
+  // A file that is not sealed: its owner could truncate it while a peer reads it.
   const int forged = memfd_create("accel-0", MFD_CLOEXEC);
   EXPECT_THROW(SharedMemorySegment::attach(pid + ' ' + std::to_string(forged) + " accel-0", 1, 2),
                std::runtime_error);
   close(forged);
 }
 
-TEST(SharedMemorySegmentTest, ALimitIsAnErrorAndNoSignal) {
+TEST(SharedMemorySegmentTest, AFileSizeLimitIsAnErrorAndNotASignal) {
   Child limited([] {
     const rlimit limit{.rlim_cur = kSlot, .rlim_max = kSlot};
     setrlimit(RLIMIT_FSIZE, &limit);

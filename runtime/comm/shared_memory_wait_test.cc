@@ -19,7 +19,7 @@ struct TwoWords {
   ProgressWord parent, child;
 };
 
-// In memory that a forked child shares.
+// Returns words in memory that a forked child shares.
 TwoWords* map_words() {
   void* memory =
       mmap(nullptr, sizeof(TwoWords), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -42,13 +42,13 @@ TEST(SharedMemoryWaitTest, ComparesAroundTheWrap) {
   EXPECT_FALSE(has_reached(0xfffffffe, 2));
 }
 
-TEST(SharedMemoryWaitTest, WhatIsThereIsNotWaitedFor) {
+TEST(SharedMemoryWaitTest, ReturnsImmediatelyIfTheTargetIsReached) {
   ProgressWord word;
   set_progress(word, 3);
   EXPECT_TRUE(wait_progress(word, 3, microseconds(0), std::chrono::hours(1)));
 }
 
-TEST(SharedMemoryWaitTest, SleepsWithoutBurningUntilTheTimeIsOver) {
+TEST(SharedMemoryWaitTest, SleepsWithoutUsingTheProcessor) {
   ProgressWord word;
   const auto begin = Clock::now();
   const milliseconds cpu = cpu_time();
@@ -58,7 +58,8 @@ TEST(SharedMemoryWaitTest, SleepsWithoutBurningUntilTheTimeIsOver) {
   EXPECT_EQ(word.sleepers.load(), 0u);
 }
 
-// With and without looking first: every hand-over either is seen or wakes the sleeper.
+// Two processes take turns, with and without spinning. If a wake-up were lost, the test would hang
+// until the wait times out.
 TEST(SharedMemoryWaitTest, ProcessesTakeTurns) {
   constexpr std::uint32_t kTurns = 2000;
   for (const microseconds spin : {microseconds(0), microseconds(20)}) {
