@@ -5,7 +5,7 @@
 // the same order, and it needs the two threads because both are too slow alone: a call that changes
 // threads costs time, and a call that waits for a late peer must not stop the backward pass that
 // made it (docs/decisions/0017). QueuedCalls (queued_calls.h) is not a second form of this: it
-// carries nothing out, but watches the calls that a GPU has queued by itself.
+// carries nothing out, but watches calls that a GPU carries out.
 #pragma once
 
 #include <condition_variable>

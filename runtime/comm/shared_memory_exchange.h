@@ -34,7 +34,7 @@ struct ElementReduction {
 class SharedMemoryExchange {
  public:
   using Timeout = std::chrono::milliseconds;
-  // The kind of a call.
+  // The values of SharedCall::kind.
   enum Kind : std::uint32_t { kAllReduce, kBroadcast, kAllGather, kScatter, kBarrier };
 
   explicit SharedMemoryExchange(std::unique_ptr<SharedMemorySegment> segment);
