@@ -8,13 +8,14 @@ import unittest
 
 from tests.docs import pages
 
-_SOURCES = ("accel", "agent", "bench", "cli", "common", "coordinator", "examples", "proto", "runtime", "tests", "tools")
-
 
 def read_sources():
+    """The text of every source file, by its path from the root."""
     texts = {}
-    for folder in _SOURCES:
-        for path in (pages.ROOT / folder).rglob("*"):
+    # A checkout also has Bazel's links into its output tree.
+    folders = [path for path in pages.ROOT.iterdir() if path.is_dir() and not path.is_symlink() and path.name[0] != "."]
+    for folder in folders:
+        for path in folder.rglob("*"):
             if path.suffix in (".cc", ".h", ".py", ".proto") and path.is_file():
                 texts[str(path.relative_to(pages.ROOT))] = path.read_text()
     return texts
