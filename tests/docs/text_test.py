@@ -27,6 +27,11 @@ def quoted(text):
     return re.findall(r"`([^`\n]+)`", text)
 
 
+def anchors(text):
+    """The anchors that GitHub gives to the headings of a page."""
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
 class Text(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -40,9 +45,14 @@ class Text(unittest.TestCase):
         self.assertEqual(wrong, [], what)
 
     def test_links_resolve(self):
-        self.each([(page, link, (pages.ROOT / page).parent.joinpath(link.partition("#")[0]).exists())
+        self.each([(page, link, self.resolves(page, *link.partition("#")[::2]))
                    for page, text in self.pages.items()
                    for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link], "links")
+
+    def resolves(self, page, path, anchor):
+        """Whether a link of `page` leads to a file or folder, and, if it names an anchor, to a heading of that page."""
+        target = (pages.ROOT / page).parent.joinpath(path).resolve() if path else pages.ROOT / page
+        return target.exists() and (not anchor or anchor in anchors(target.read_text()))
 
     def test_files_exist(self):
         tops = {path.name for path in pages.ROOT.iterdir()}
@@ -109,6 +119,44 @@ class Text(unittest.TestCase):
         numbers = sorted(int(re.match(r"docs/decisions/(\d{4})-", page).group(1)) for page in self.pages
                          if page.startswith("docs/decisions/"))
         self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
+
+
+class Failures(unittest.TestCase):
+    """docs/failures.md: each fault says what it must, cites a test, and can be read under pressure."""
+
+    MAX_WORDS = 25
+
+    def setUp(self):
+        text = pages.pages()["docs/failures.md"]
+        sections = re.split(r"^### ", re.sub(r"^## .*$", "", text, flags=re.M), flags=re.M)[1:]
+        self.faults = {section.partition("\n")[0]: section.partition("\n")[2] for section in sections}
+
+    def each(self, wrong):
+        self.assertGreater(len(self.faults), 120, "the test does not see the sections")
+        self.assertEqual([title for title, body in self.faults.items() if wrong(body)], [])
+
+    def test_each_says_what_happens_and_what_the_user_sees(self):
+        self.each(lambda body: re.findall(r"^- \*\*(What happens|What you see|Shown by)\.\*\*\s+\S", body, re.M)
+                  != ["What happens", "What you see", "Shown by"])
+
+    def test_each_cites_a_test(self):
+        def cites(body):
+            shown = body.partition("**Shown by.**")[2]
+            named = re.findall(r"`([\w/.-]+_test\.(?:cc|py)|tests/scenarios/\w+\.txt)(?::\w+)?`", shown)
+            # That each one exists is checked by the tests of Text.
+            return named or "a measurement by hand" in shown
+
+        self.each(lambda body: not cites(body))
+
+    def test_sentences_are_short(self):
+        def longest(body):
+            text = re.sub(r"```.*?```|^    .*$", "", body.partition("- **Shown by")[0], flags=re.M | re.S)
+            text = re.sub(r"\]\([^)]*\)", "]", text)
+            text = re.sub(r'`[^`]*`|"[^"]*"', "X", text)
+            sentences = re.split(r"(?<=[.:;])\s|\n\n|\n- ", text)
+            return max(len(sentence.split()) for sentence in sentences)
+
+        self.each(lambda body: longest(body) > self.MAX_WORDS)
 
 
 class Environment(unittest.TestCase):
