@@ -1,4 +1,5 @@
-// LogRelays over gRPC: one RelayLogs stream, and one thread, for each reader.
+// LogRelays over gRPC: one RelayLogs stream, and one thread, for each reader
+// (docs/decisions/0014).
 #pragma once
 
 #include <grpcpp/grpcpp.h>

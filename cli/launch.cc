@@ -62,7 +62,7 @@ std::string TemporaryFolder() {
   return tmp == nullptr || *tmp == '\0' ? "/tmp" : tmp;
 }
 
-// Where what the temporary folder refuses is kept.
+// Keeps the output that the temporary folder refuses (docs/decisions/0028).
 constexpr char kMemoryFolder[] = "/dev/shm";
 
 // The folder of this launch: in memory, if the temporary folder is full.

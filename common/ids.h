@@ -1,5 +1,5 @@
-// The names of things (design: identities). Distinct types, so that a node's id is never taken for
-// a job's.
+// The ids of jobs, nodes and generations. JobId and NodeId are distinct types, so that one cannot be
+// taken for the other.
 #pragma once
 
 #include <compare>

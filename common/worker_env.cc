@@ -111,6 +111,7 @@ EnvList GenerationEnv(const NodeWorld& world) {
   env.Lay(Defaults(world));
   env.Lay(world.user_env);
   if (!world.cpu) env.Lay(kEnvCudaVisibleDevices, JoinIds(world.gpu_ids));
+  // A single process gets no world (docs/decisions/0012).
   if (world.world_size > 1) LayWorld(world, &env);
   env.Lay(kEnvAccelJobId, world.job_id);
   env.Lay(kEnvAccelGeneration, std::to_string(world.generation));

@@ -1,6 +1,6 @@
 // Accepts connections for the gRPC server. gRPC 1.51 has an acceptor of its own, but it stops for
 // ever at the first accept() that finds no free descriptor. This one waits and goes on, and keeps
-// some descriptors free for everything else that the process does (decision 22).
+// some descriptors free for everything else that the process does (docs/decisions/0022).
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Writes the workers' output to disk from a thread of its own, so that a disk that is slow or hangs
-// holds up nothing else.
+// Writes the workers' output to disk from a dedicated thread, because a disk that is slow or hangs
+// must not delay anything else (docs/decisions/0027).
 #pragma once
 
 #include <cstddef>

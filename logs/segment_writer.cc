@@ -90,6 +90,7 @@ void SegmentWriter::CloseSegment() {
   has_first_ = true;
 }
 
+// The first segment and the newest ones are kept (docs/decisions/0006).
 void SegmentWriter::DeleteOldest() {
   // Their number is bounded too: a disk that is full now and then leaves many short ones.
   const auto most = static_cast<size_t>(limits_.stream_bytes / limits_.segment_bytes);

@@ -1,6 +1,6 @@
-// One end of the socket between an agent and a shim: frames in both directions, descriptors beside
-// them. A frame is 'A' 'S', the protocol's version, its type, the payload's length (32 bits,
-// little-endian), the payload.
+// One end of the inherited socket pair between an agent and a shim (docs/decisions/0002). Frames
+// travel in both directions, with descriptors attached. A frame is 'A' 'S', the protocol's version,
+// its type, the payload's length (32 bits, little-endian) and the payload.
 #pragma once
 
 #include <cstdint>

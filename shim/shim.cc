@@ -124,6 +124,7 @@ void Shim::Reap() {
     int status = 0;
     const pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED);
     if (pid == 0) return;
+    // ECHILD proves that no descendant is left (docs/decisions/0008).
     if (pid < 0) return generation_->NoChildLeft();
     if (WIFSTOPPED(status)) {
       generation_->Stopped(pid, WSTOPSIG(status));

@@ -1,4 +1,4 @@
-// Exit facts are exact: every exit code, every signal that ends a process (fault cases 1 and 2).
+// Exit facts are exact: every exit code and every signal that ends a process.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/stat.h>

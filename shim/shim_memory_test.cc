@@ -1,5 +1,5 @@
-// A worker that the kernel's out-of-memory killer struck is told from one that was killed
-// otherwise, by the control group's own count (fault case 3).
+// The cgroup's own counter tells a worker that the kernel's out-of-memory killer killed from a
+// worker that was killed otherwise.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>

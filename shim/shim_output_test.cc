@@ -1,4 +1,4 @@
-// Output of workers is complete, bounded on disk, and never in a worker's way (fault cases 22, 23).
+// Output of workers is complete and bounded on disk, and it never blocks a worker.
 #include <dirent.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,6 +1,5 @@
-// When a generation ends, however it ends, no process of it is left (design, invariant 7): fault
-// cases 5 to 8 and 10. Each case runs with control groups, where the system allows them, and
-// without.
+// When a generation ends, however it ends, no process of it is left (invariant 7). Each case runs
+// without cgroups and, where the system allows them, with cgroups.
 #include <gmock/gmock.h>
 #include <signal.h>
 

@@ -1,4 +1,5 @@
-// Between the shim's vocabulary (no protobuf there) and the coordinator's.
+// Translates between the coordinator's protobuf messages and the structs that the shim uses,
+// because the shim links no protobuf (docs/decisions/0001).
 #pragma once
 
 #include <string>

@@ -112,6 +112,7 @@ void NodeState::StopWhatIsNotDesired(std::vector<AgentAction>* actions) {
     if (Ended(local.observed)) continue;
     const auto found = wanted.find(id);
     if (found != wanted.end() && !found->second->stop()) continue;
+    // A generation that the coordinator does not list is stopped (docs/decisions/0004).
     const absl::Duration grace =
         found == wanted.end() ? local.orphan_grace : absl::Milliseconds(found->second->grace_ms());
     if (local.to_start.has_value()) {  // No shim knows of it.

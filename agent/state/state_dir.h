@@ -18,11 +18,11 @@ namespace accel {
 
 class StateDir {
  public:
-  // Makes the directory (0700) where it is missing. The lock travels to the shims through
-  // `lock_fd`: while one of a dead agent still ends its job, this waits, at most `patience`, and
-  // then kills it with all that descends from it. A copy of another node's directory gets a node id
-  // of its own. FAILED_PRECONDITION: another agent uses the directory; PERMISSION_DENIED, NOT_FOUND
-  // and the like: the path, with the reason.
+  // Makes the directory (0700) if it does not exist. Shims inherit the lock through `lock_fd`
+  // (docs/decisions/0003). While a shim of a dead agent still ends its job, this waits for it, at
+  // most `patience`, and then kills it with all of its descendants. A copy of another node's
+  // directory gets a new node id (docs/decisions/0026). FAILED_PRECONDITION: another agent uses the
+  // directory; PERMISSION_DENIED, NOT_FOUND and the like: the path, with the reason.
   static absl::StatusOr<StateDir> Open(const std::string& path, absl::Duration patience);
 
   const NodeId& node_id() const { return node_id_; }

@@ -1,5 +1,6 @@
-// All that the coordinator knows. Plain data: events change it through facts.h, the planner's
-// actions through perform.h, and nothing else does.
+// The whole state of the coordinator. Plain data: events change it through facts.h, the planner's
+// actions through perform.h, and nothing else does. Jobs and nodes are protobuf messages
+// (docs/decisions/0001).
 #pragma once
 
 #include <cstdint>

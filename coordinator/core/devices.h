@@ -1,5 +1,5 @@
-// Whether a job runs on GPUs. It is decided once, so that a job which lost its GPU node waits for
-// another one and does not go on, many times slower, where there is none.
+// Decides whether a job runs on GPUs. This is decided once (docs/decisions/0023), so that a job
+// that lost its GPU node waits for another one instead of continuing, many times slower, on CPUs.
 #pragma once
 
 #include "coordinator/core/cluster_state.h"

@@ -1,4 +1,4 @@
-// Names for jobs.
+// Names for jobs (docs/decisions/0009).
 //
 // Eight characters of Crockford's base 32 in lower case (no i, l, o, u), for example `a0x2k9fq`:
 // the moment of the submit in units of 1/1024 s since 2025, so ids sort by age, and a coordinator

@@ -1,5 +1,6 @@
 // Which nodes take work and fail to start it, for a reason of their own: no shim, no room on the
-// disk, no descriptors. Such a node, idle again at once, would take every job of the queue.
+// disk, no descriptors (docs/decisions/0024). Such a node is idle again immediately and would take
+// every job of the queue.
 //
 // After three failed starts in a row, of several jobs, it gets no work for ten seconds; then one
 // job as a trial, and if that fails too, none for twice as long, up to five minutes. One job that

@@ -1,6 +1,6 @@
-// Who is placed next. First come, first served, in two lines: jobs that need GPUs wait for each
-// other, and so do CPU jobs. A job that would not fit even if nothing else ran waits for nodes and
-// holds up nobody.
+// Decides which job is placed next. First come, first served, in two queues (docs/decisions/0011):
+// jobs that need GPUs wait for each other, and so do CPU jobs. A job that would not fit even if
+// nothing else ran waits for nodes and holds up nobody.
 #pragma once
 
 #include <vector>

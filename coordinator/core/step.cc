@@ -205,6 +205,7 @@ class World {
         break;
       case v1::TO_CANCELLED:
         end.to = v1::CANCELLED;
+        // No worker's exit stands for a cancel (docs/decisions/0010).
         end.exit_code = kCancelledExitCode;
         break;
       case v1::TO_RESTARTING:

@@ -20,9 +20,9 @@
 namespace accel::tcp_store {
 
 // Answers as PyTorch 2.11's own server does, time-outs included: those are the client's, which
-// cancels its wait. Two differences, both where that server misleads a waiter: a compare_set that
-// stores nothing wakes nobody, and a wait for several keys takes notice of a queue's elements that
-// were there before it began.
+// cancels its wait. Two differences (docs/decisions/0005), both where that server misleads a
+// waiter: a compare_set that stores nothing wakes nobody, and a wait for several keys takes notice
+// of a queue's elements that were there before it began.
 //
 // Not thread-safe.
 class StoreState {

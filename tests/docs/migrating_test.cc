@@ -1,6 +1,6 @@
-// The C++ of docs/migrating.md, which migrating_test.py compares with the regions below. Each raw
-// loop and its accelerated one train the same net on the same data: on one process they end with
-// the same parameters.
+// The C++ of docs/migrating.md, which migrating_page_test.py compares with the regions below. Each
+// raw loop and its accelerated one train the same net on the same data: on one process they end
+// with the same parameters.
 #include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
