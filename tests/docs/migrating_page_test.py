@@ -1,4 +1,4 @@
-"""docs/migrating.md: its C++ is what migrating_test.cc compiles and runs, and its table has every name of both Accelerators."""
+"""docs/migrating.md shows the C++ that migrating_test.cc compiles and runs, and lists every name of both Accelerators."""
 
 import ast
 import os
@@ -20,7 +20,7 @@ def blocks(text, language):
 
 
 def regions(source):
-    """What stands between `// [section: variant]` and `// [end]`; regions of one name are one."""
+    """The text between `// [section: variant]` and `// [end]`, by name. Regions with one name are joined."""
     found = {}
     for name, body in re.findall(r"^ *// \[([^\]]+: [^\]]+)\]\n(.*?)^ *// \[end\]$", source, re.M | re.S):
         found.setdefault(name, []).append(textwrap.dedent(body).strip("\n"))
@@ -28,7 +28,7 @@ def regions(source):
 
 
 def python_accelerator():
-    """The AST of the installed package's class."""
+    """The AST of the class in the installed package."""
     python = os.environ.get("ACCEL_PYTHON") or pathlib.Path(os.environ.get("ACCEL_TEST_HOME", "/root"), ".cache/accel/venv/bin/python")
     [file] = pathlib.Path(python).parent.parent.glob("lib/python3*/site-packages/accelerate/accelerator.py")
     return next(node for node in ast.parse(file.read_text()).body

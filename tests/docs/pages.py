@@ -18,7 +18,7 @@ def pages():
 
 
 class Command:
-    """One line of a block of commands. `exit_code`: what it says that it exits with, else 0."""
+    """One line of a block of commands. `exit_code` is the code in its comment ("exits with 2"), or 0."""
 
     def __init__(self, page, line, text):
         self.where = f"{page}:{line}"
@@ -37,7 +37,7 @@ class Command:
 
 
 def commands(name, text):
-    """All of a page: whatever stands in an indented block, and in fenced blocks what begins like a command."""
+    """The commands of a page: every line of an indented block, and each line of a fenced block that begins like a command."""
     found, fence = [], False
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):

@@ -1,4 +1,4 @@
-"""What comments and pages refer to exists in this repository: files, decisions, invariants."""
+"""Everything that comments and pages refer to exists in this repository: files, decisions, invariants."""
 
 import re
 import unittest

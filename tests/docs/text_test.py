@@ -1,4 +1,4 @@
-"""What the documentation names is there: links, files, functions, tests, scripts, targets, variables."""
+"""Everything that the pages name exists: links, files, functions, tests, scripts, targets, variables."""
 
 import os
 import re
@@ -22,7 +22,7 @@ def read_sources():
 
 
 def quoted(text):
-    """What stands in single backticks, outside of fenced blocks."""
+    """The texts in single backticks, outside fenced blocks."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
     return re.findall(r"`([^`\n]+)`", text)
 
@@ -39,7 +39,7 @@ class Text(unittest.TestCase):
         cls.sources = read_sources()
 
     def each(self, found, what):
-        """Checks (page, thing, whether it is right) triples, all of them; there must be some."""
+        """Checks that every (page, thing, is_right) triple is right, and that there is at least one."""
         wrong = [f"{page}: {thing}" for page, thing, right in found if not right]
         self.assertTrue(found, f"no {what} in any page: the test does not see them")
         self.assertEqual(wrong, [], what)
@@ -97,7 +97,7 @@ class Text(unittest.TestCase):
 
     def check_script(self, name):
         path = pages.ROOT / name
-        self.assertTrue(os.access(path, os.X_OK), f"{name} is no executable file")
+        self.assertTrue(os.access(path, os.X_OK), f"{name} is not an executable file")
         if "bash" in path.read_text().splitlines()[0]:
             subprocess.run(["bash", "-n", path], check=True)
 
@@ -122,7 +122,7 @@ class Text(unittest.TestCase):
 
 
 class Failures(unittest.TestCase):
-    """docs/failures.md: each fault says what it must, cites a test, and can be read under pressure."""
+    """docs/failures.md: each fault has all of its parts, cites a test, and is short enough to read under pressure."""
 
     MAX_WORDS = 25
 
@@ -168,7 +168,7 @@ class Environment(unittest.TestCase):
         documented = {row[0] for row in pages.table(self.page, "variable")}
         named = set(re.findall(r'kEnv\w+\[\] = "(\w+)"', self.sources["common/worker_env.h"]))
         self.assertGreater(len(named), 30)
-        # These are the user's, and accel only reads them.
+        # Only the user sets these; accel reads them.
         self.assertEqual(documented,
                          named - {"ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "ACCEL_SHARED_MEMORY", "ACCEL_NCCL_LIBRARY"})
 
@@ -177,7 +177,7 @@ class Environment(unittest.TestCase):
         for path, text in self.sources.items():
             if not path.endswith(("_test.cc", "_test.py", "_test_base.cc", "_test_folder.h")) and "testing/" not in path:
                 read |= set(re.findall(r'(?:getenv|environ\.get|envname)\("(\w+)"', text))
-        read -= {"TEST_TMPDIR", "ACCEL_TEST_HOME"}  # Of tests.
+        read -= {"TEST_TMPDIR", "ACCEL_TEST_HOME"}  # Used by tests.
         self.assertGreater(len(read), 5)
         self.assertEqual({name for name in read if f"`{name}`" not in self.page}, set())
 
