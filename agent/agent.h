@@ -1,6 +1,8 @@
 // The agent of one node: makes the node match what the coordinator wants.
 //
+// clang-format off
 //   observe ─▶ exchange ─▶ reconcile ─▶ act, and again
+// clang-format on
 //
 // One thread calls everything; tests call RunOnce() by hand.
 #pragma once

@@ -1,11 +1,13 @@
 // The life of one generation on one node, as the agent reports it:
 //
+// clang-format off
 //   (desired) ─▶ STARTING ─▶ RUNNING ─▶ STOPPING ─▶ ENDED
 //
 //   STARTING ─▶ RUNNING    every exec is done
 //   STARTING ─▶ STOPPING   told to stop, or a rank could not start
 //   RUNNING  ─▶ STOPPING   told to stop, or all workers have gone
 //   any      ─▶ ENDED      no process is left; nothing was started; the shim has died
+// clang-format on
 //
 // Nothing leads back, and ENDED is final: it stays until the coordinator lists the generation under
 // `forget`.

@@ -1,9 +1,11 @@
 // The phases of a job and the steps between them.
 //
+// clang-format off
 //   PENDING ─placed─▶ STARTING ─exec done on every rank─▶ RUNNING
 //      ▲                  │ deadline, failure, node loss,    │ all exit 0, failure,
 //      │                  ▼ cancel, vanished spare socket    ▼ node loss, cancel, time limit
 //      └─ RESTARTING ◀── STOPPING(next) ──▶ SUCCEEDED | FAILED | CANCELLED
+// clang-format on
 //
 // A job that holds no generation (PENDING, RESTARTING) is cancelled without STOPPING, and fails
 // without it if its time limit runs out in the queue or if it can never be placed.

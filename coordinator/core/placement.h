@@ -10,8 +10,7 @@
 // * With different numbers of processes per node the largest part chooses first if nothing else
 //   fits, so that a fit is found if there is one.
 // * A world of several processes consumes a spare store socket of machine rank 0: a node without
-// one
-//   takes another machine rank.
+//   one takes another machine rank.
 #pragma once
 
 #include <optional>

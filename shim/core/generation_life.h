@@ -1,5 +1,6 @@
 // What becomes of a generation in its shim, as a function: no process, no clock, no file.
 //
+// clang-format off
 //   kStarting ──exec done on every local rank──▶ kRunning
 //       │                                           │
 //       │ stop asked, or no worker runs (any more)  │
@@ -7,6 +8,7 @@
 //                          │ no process is left
 //                          ▼
 //                       kEnded
+// clang-format on
 #pragma once
 
 #include <optional>

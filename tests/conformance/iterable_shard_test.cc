@@ -2,8 +2,7 @@
 // what accel does instead:
 //   - the length is the number of batches that the process gets;
 //   - split_batches with a batch size that is no multiple of the number of processes is refused,
-//   also
-//     for batches of one sample, of which upstream loses every one.
+//     also for batches of one sample, of which upstream loses every one.
 #include "runtime/core/iterable_shard.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,31 @@
+"""Runs every check over the checkout; exits with 1 if one of them finds a fault. Notes are printed, and are no faults."""
+
+import sys
+
+from tools.checks import drawings, history, long_files, tree
+
+# Each looks at the files, and gives a line per fault.
+_CHECKS = (drawings,)
+
+
+def _print(kind, title, lines):
+    print(f"{kind}: {title}")
+    for line in lines:
+        print(f"  {line}")
+
+
+def main():
+    checkout = tree.checkout()
+    found = [(check.TITLE, check.faults(checkout)) for check in _CHECKS]
+    found.append((history.TITLE, history.faults(history.commits())))
+    for title, faults in found:
+        if faults:
+            _print("check", title, faults)
+    notes = long_files.notes(checkout)
+    if notes:
+        _print("note", long_files.TITLE, notes)
+    return 1 if any(faults for _, faults in found) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
