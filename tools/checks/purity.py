@@ -1,0 +1,104 @@
+"""A directory named `core` is pure: it decides from values, and only shells touch the world.
+
+Refused in a core, and in all of our own code that it includes, headers and what they declare alike: threads and locks, the
+clock, files, sockets, the environment, the terminal and logs, randomness, gRPC and LibTorch. A moment comes in as a value
+(`now`), and a generator as one that the caller has seeded: `std::mt19937` is a value that always counts up from its seed,
+so it is let through, and what draws a seed from the system (`std::random_device`, `absl::BitGen`) is not.
+"""
+
+import re
+
+from tools.checks.cpp import is_code
+from tools.checks.includes import companion, includes
+
+TITLE = "a core is not pure"
+
+# <arpa/inet.h> is not among them: it only converts addresses.
+_HEADERS = {
+    "threads": r"(thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|atomic|pthread\.h"
+               r"|absl/synchronization/.*)",
+    "the clock": r"(absl/time/clock\.h|sys/time\.h)",
+    "files": r"(fstream|filesystem|fcntl\.h|unistd\.h|dirent\.h|sys/(stat|mman|file|statvfs|inotify|uio)\.h)",
+    "sockets": r"(sys/(socket|un|epoll|select)\.h|poll\.h|netdb\.h|(netinet|net)/.*)",
+    "processes": r"(spawn\.h|sys/(wait|prctl|resource|syscall|signalfd|timerfd|eventfd)\.h)",
+    "the terminal": r"(iostream|syncstream|termios\.h)",
+    "logs": r"(spdlog/.*|absl/log/.*)",
+    "gRPC": r"(grpc|grpcpp)/.*",
+    "LibTorch": r"(torch|ATen|c10|caffe2)/.*",
+}
+_HEADERS = {what: re.compile(pattern + r"\Z") for what, pattern in _HEADERS.items()}
+
+# Names that need no header of their own, or share one with what is pure. A name in front of "(" is a call.
+_CALLS = {
+    "the clock": ("time", "gettimeofday", "clock_gettime", "localtime", "localtime_r", "sleep", "usleep", "nanosleep"),
+    "files": ("fopen", "freopen", "fread", "fwrite", "remove_all", "tmpfile", "mkstemp"),
+    "the environment": ("getenv", "secure_getenv", "setenv", "unsetenv", "putenv"),
+    "the terminal": ("printf", "vprintf", "fprintf", "vfprintf", "puts", "fputs", "putchar"),
+    "processes": ("kill", "fork", "system", "popen", "raise"),
+    "randomness": ("rand", "srand", "random", "getrandom", "getentropy", "arc4random"),
+}
+_CALLS = {name: what for what, names in _CALLS.items() for name in names}
+_NAMES = {
+    "system_clock": "the clock", "steady_clock": "the clock", "high_resolution_clock": "the clock",
+    "random_device": "randomness", "BitGen": "randomness", "InsecureBitGen": "randomness",
+    "environ": "the environment", "thread_local": "threads",
+}
+
+
+def is_core(path):
+    return "core" in path.split("/")[:-1] and not path.endswith("_test.cc")
+
+
+def _impure(tree, path):
+    """(line, what) of each thing in one file that touches the world."""
+    for line, header in includes(tree, path):
+        for what, pattern in _HEADERS.items():
+            if pattern.match(header):
+                yield line, f"{what} (<{header}>)"
+    code = [token for token in tree.tokens(path) if is_code(token)]
+    for before, token, after in zip([None] + code, code, code[1:] + [None]):
+        if token.kind != "name":
+            continue
+        if token.text in _NAMES:
+            yield token.line, f"{_NAMES[token.text]} ({token.text})"
+        elif token.text in _CALLS and after and after.text == "(" and _is_global(before):
+            yield token.line, f"{_CALLS[token.text]} ({token.text}())"
+        elif token.text == "Now" and before and before.text == "::":
+            yield token.line, "the clock (Now())"
+
+
+def _is_global(before):
+    """Whether a call is neither of a member nor a declaration: those have a "." or a type before the name."""
+    if before is None or before.text in (".", "->", "~", ">", "&", "*"):
+        return False
+    return before.kind != "name" or before.text in ("return", "else", "do", "co_return", "throw")
+
+
+def _reached(tree, path):
+    """Our own files that `path` depends on, itself included, each with the chain of includes that leads to it."""
+    chains, waiting = {path: [path]}, [path]
+    while waiting:
+        file = waiting.pop(0)
+        further = [header for _, header in includes(tree, file) if header in tree]
+        if file != path and companion(tree, file):
+            further.append(companion(tree, file))
+        for other in further:
+            if other not in chains:
+                chains[other] = chains[file] + [other]
+                waiting.append(other)
+    return chains
+
+
+def faults(tree):
+    found = {}
+    impure = {}
+    for path in filter(is_core, tree.paths(".cc", ".h", ".c")):
+        for file, chain in _reached(tree, path).items():
+            if file not in impure:
+                impure[file] = list(_impure(tree, file))
+            for line, what in impure[file]:
+                # One chain is enough to see it, the shortest.
+                if len(chain) < len(found.get((file, line, what), chain + [""])):
+                    found[file, line, what] = chain
+    return [f"{file}:{line}: {what}" + (f", through {' -> '.join(chain[:-1])}" if len(chain) > 1 else "")
+            for (file, line, what), chain in sorted(found.items())]
