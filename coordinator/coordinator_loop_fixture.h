@@ -11,6 +11,7 @@
 
 #include "common/status_matchers.h"
 #include "coordinator/coordinator_loop.h"
+#include "coordinator/observed_fixture.h"
 #include "coordinator/store/faulty_job_store.h"
 
 namespace accel::testing {
@@ -20,16 +21,6 @@ inline v1::JobSpec Spec() {
   spec.add_argv("train");
   spec.set_nodes(1);
   return spec;
-}
-
-inline v1::NodeObserved Observed(uint64_t sequence) {
-  v1::NodeObserved observed;
-  observed.set_node_id("id-a");
-  observed.set_name("a");
-  observed.set_incarnation("a-1");
-  observed.set_address("127.0.0.1");
-  observed.set_sequence(sequence);
-  return observed;
 }
 
 inline void AddGeneration(const std::string& job, int generation,
@@ -44,14 +35,14 @@ inline void AddGeneration(const std::string& job, int generation,
 }
 
 // What an agent was told.
-struct Agent {
+struct ConnectedAgent {
   std::vector<DesiredPtr> desired;
   std::optional<absl::Status> closed;
   std::unique_ptr<AgentSession> session;
 };
 
-inline std::shared_ptr<Agent> Connect(Coordinator* coordinator) {
-  auto agent = std::make_shared<Agent>();
+inline std::shared_ptr<ConnectedAgent> Connect(Coordinator* coordinator) {
+  auto agent = std::make_shared<ConnectedAgent>();
   AgentCallbacks callbacks;
   callbacks.on_desired = [agent](DesiredPtr desired) { agent->desired.push_back(desired); };
   callbacks.on_closed = [agent](absl::Status status) { agent->closed = status; };

@@ -14,6 +14,7 @@
 
 #include "common/grpc_status.h"
 #include "common/status_matchers.h"
+#include "coordinator/observed_fixture.h"
 #include "coordinator/server.h"
 #include "proto/service.grpc.pb.h"
 
@@ -29,16 +30,6 @@ inline std::unique_ptr<grpc::ClientContext> Call(const std::string& authorizatio
   return context;
 }
 inline std::unique_ptr<grpc::ClientContext> Call() { return Call(std::string("Bearer ") + kToken); }
-
-inline v1::NodeObserved Observed(uint64_t sequence) {
-  v1::NodeObserved observed;
-  observed.set_node_id("id-a");
-  observed.set_name("a");
-  observed.set_incarnation("a-1");
-  observed.set_address("127.0.0.1");
-  observed.set_sequence(sequence);
-  return observed;
-}
 
 class ServiceTest : public ::testing::Test {
  protected:

@@ -17,6 +17,8 @@
 namespace F = torch::nn::functional;
 using examples::Characters, examples::Windows, torch::data::Example;
 
+namespace {
+
 struct Flags {
   std::string project, text = "/usr/lib/bible.data";
   std::int64_t steps = 2000, save_every = 100, eval_every = 500, batch_size = 16;
@@ -169,6 +171,8 @@ void train(const Flags& flags) {
   });
   accelerator.end_training();
 }
+
+}  // namespace
 
 int main(int argc, char** argv) {
   try {

@@ -15,6 +15,8 @@
 
 namespace F = torch::nn::functional;
 
+namespace {
+
 struct NetImpl : torch::nn::Module {
   torch::Tensor forward(torch::Tensor x) {
     x = torch::relu(F::max_pool2d(conv1(x), F::MaxPool2dFuncOptions(2)));
@@ -109,6 +111,8 @@ void train(const Flags& flags) {
   }
   accelerator.end_training();
 }
+
+}  // namespace
 
 int main(int argc, char** argv) {
   try {

@@ -1,0 +1,20 @@
+// The report of node "a", which runs nothing. For tests.
+#pragma once
+
+#include <cstdint>
+
+#include "proto/node.pb.h"
+
+namespace accel::testing {
+
+inline v1::NodeObserved Observed(uint64_t sequence) {
+  v1::NodeObserved observed;
+  observed.set_node_id("id-a");
+  observed.set_name("a");
+  observed.set_incarnation("a-1");
+  observed.set_address("127.0.0.1");
+  observed.set_sequence(sequence);
+  return observed;
+}
+
+}  // namespace accel::testing

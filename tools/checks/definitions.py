@@ -1,0 +1,54 @@
+"""One definition per qualified name, over everything that is linked together.
+
+Two classes, functions or variables of one name in two files are undefined behaviour without a word from the compiler
+or, for what is inline, from the linker: one of them is used for both. A name in an anonymous namespace is its file's own.
+"""
+
+import re
+
+TITLE = "defined twice; what only one file uses belongs in its anonymous namespace"
+
+
+def _is_checked(declaration):
+    if declaration.is_local or not declaration.is_definition or declaration.name == "main":
+        return False
+    # gtest puts the suite into the name of what it defines.
+    if re.search(r"(^|::)[A-Z][A-Z_]+$", declaration.name) and declaration.kind == "function":
+        return False
+    return "(unnamed" not in declaration.name
+
+
+def _types(parameters):
+    """A parameter list without default values and without the parameters' names."""
+    types, depth = [""], 0
+    for word in parameters.split():
+        depth += (word in "(<[{") - (word in ")>]}")
+        if word == "," and depth == 0:
+            types.append("")
+        else:
+            types[-1] += " " + word
+    return tuple(re.sub(r"([\w>&*])\s+[A-Za-z_]\w*\s*\Z", r"\1", kind.partition(" = ")[0]).strip() for kind in types)
+
+
+def _signature(declaration):
+    return (declaration.kind, declaration.name, _types(declaration.parameters))
+
+
+def faults(tree):
+    first, classes, found = {}, set(), []
+    for path in tree.paths(".cc", ".h", ".c"):
+        for declaration in tree.declarations(path):
+            if declaration.kind == "class" and declaration.is_definition:
+                classes.add(declaration.name)
+    for path in tree.paths(".cc", ".h", ".c"):
+        for declaration in tree.declarations(path):
+            if not _is_checked(declaration):
+                continue
+            # A class's members are defined once if the class is; out-of-class definitions repeat no name.
+            scope = declaration.name.rpartition("::")[0]
+            if declaration.kind == "variable" and scope in classes:
+                continue
+            other = first.setdefault(_signature(declaration), (path, declaration.line))
+            if other[0] != path:
+                found.append(f"{declaration.name}: {other[0]}:{other[1]} and {path}:{declaration.line}")
+    return found
