@@ -15,6 +15,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "agent/fake_link.h"
+#include "common/simulated_clock.h"
 #include "common/status_matchers.h"
 #include "common/wake_fd.h"
 #include "shim/host/fake_shim_host.h"

@@ -25,8 +25,6 @@ std::shared_ptr<spdlog::logger>& Logger() {
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug:
-      return spdlog::level::debug;
     case LogLevel::kInfo:
       return spdlog::level::info;
     case LogLevel::kWarning:

@@ -10,7 +10,7 @@
 
 namespace accel {
 
-enum class LogLevel { kDebug, kInfo, kWarning, kError };
+enum class LogLevel { kInfo, kWarning, kError };
 
 // One `key=value` of a log line. Values are quoted where they need it.
 struct LogField {
@@ -24,9 +24,6 @@ void InitLog(absl::string_view program, LogLevel least);
 
 void Log(LogLevel level, absl::string_view message, std::initializer_list<LogField> fields = {});
 
-inline void LogDebug(absl::string_view message, std::initializer_list<LogField> fields = {}) {
-  Log(LogLevel::kDebug, message, fields);
-}
 inline void LogInfo(absl::string_view message, std::initializer_list<LogField> fields = {}) {
   Log(LogLevel::kInfo, message, fields);
 }

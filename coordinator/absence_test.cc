@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "common/simulated_clock.h"
 #include "common/status_matchers.h"
 #include "coordinator/coordinator_loop.h"
 #include "coordinator/store/faulty_job_store.h"

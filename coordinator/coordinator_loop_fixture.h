@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/simulated_clock.h"
 #include "common/status_matchers.h"
 #include "coordinator/coordinator_loop.h"
 #include "coordinator/observed_fixture.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/simulated_clock.h"
 #include "common/status_matchers.h"
 
 namespace accel {

@@ -8,7 +8,7 @@
 
 #include "agent/agent.h"
 #include "cli/local_link.h"
-#include "common/clock.h"
+#include "common/simulated_clock.h"
 #include "coordinator/coordinator_loop.h"
 #include "coordinator/store/memory_job_store.h"
 #include "shim/host/fake_shim_host.h"

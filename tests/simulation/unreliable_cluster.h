@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "agent/agent.h"
-#include "common/clock.h"
+#include "common/simulated_clock.h"
 #include "coordinator/coordinator_loop.h"
 #include "coordinator/store/memory_job_store.h"
 #include "tests/simulation/simulated_processes.h"

@@ -1,0 +1,109 @@
+"""Functions that no program reaches.
+
+By names: what the body of a reachable function names is reachable, and so is what is named outside of functions. A name that
+several functions share keeps all of them, so what is found is dead, but not all that is dead is found. Roots are main(),
+what a public header declares, what the pages for users show in code, what overrides another library's virtual function, and
+what macros name; tests are none.
+"""
+
+import collections
+import re
+
+from tools.checks.build_files import targets, test_files
+
+TITLE = "only tests call this, or nothing does"
+
+# Called by the language, or by templates that look for the name.
+_IMPLICIT = re.compile(r"~|operator|main\Z|begin\Z|end\Z|[A-Z][A-Z_0-9]+\Z|AbslHashValue|AbslStringify|to_json|from_json|swap\Z")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_SYMBOL = re.compile(r'\A"([A-Za-z_]\w*)"\Z')
+
+
+def _names(tokens):
+    return {token.text for token in tokens if token.kind == "name"}
+
+
+class _Functions:
+    """The functions of the tree, what each names, and what is named where no function is."""
+
+    def __init__(self, tree, paths):
+        self.named_by = collections.defaultdict(set)  # By a function's simple name.
+        self.roots = set()
+        self.declared = {}  # simple name -> where, of the first one
+        self.overrides = collections.defaultdict(list)  # simple name -> whether each declaration overrides
+        for path in paths:
+            self._take(tree, path)
+
+    def _take(self, tree, path):
+        inside = set()
+        declared = tree.declarations(path)
+        for found in declared:
+            name = found.simple_name
+            if found.kind != "function":
+                continue
+            names = _names(found.body)
+            before = {token.text for token in found.head[:found.name_at] if token.kind == "name"}
+            # The head names types and default arguments; not the function itself.
+            names |= before | _names(found.head[found.name_at + 1:])
+            self.named_by[name] |= names - {name}
+            self.declared.setdefault(name, f"{path}:{found.line}")
+            if found.name_at == 0 or found.head[found.name_at - 1].text != "::":  # In the class.
+                self.overrides[name].append(bool({"override", "final"} & names))
+            inside.update(id(token) for token in found.head + found.body)
+        for token in tree.tokens(path):
+            if token.kind == "directive":
+                if not token.text.lstrip().startswith("#include"):
+                    self.roots.update(_WORD.findall(token.text))
+            elif token.kind == "string":  # What dlsym() looks up.
+                self.roots.update(_SYMBOL.findall(token.text))
+            elif token.kind == "name" and id(token) not in inside:
+                self.roots.add(token.text)
+
+
+def _reachable(functions, roots):
+    reached, waiting = set(), list(roots)
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached.add(name)
+        waiting.extend(functions.named_by.get(name, ()))
+    return reached
+
+
+def _class_names(tree, paths):
+    return {found.simple_name.partition("<")[0] for path in paths for found in tree.declarations(path) if found.kind == "class"}
+
+
+def _public_names(tree, paths):
+    """What the headers for users of accel declare, and the members of the bases of their classes."""
+    declared = [found for target in targets(tree) if target.is_public and not target.is_test
+                for header in target.headers if header in tree for found in tree.declarations(header)]
+    public = {found.simple_name for found in declared}
+    classes = {found.simple_name: (path, found) for path in paths for found in tree.declarations(path) if found.kind == "class"}
+    waiting, seen = [found for found in declared if found.kind == "class"], set()
+    while waiting:
+        for name in _names(waiting.pop().head) & classes.keys() - seen:
+            seen.add(name)
+            path, base = classes[name]
+            waiting.append(base)
+            public |= {found.simple_name for found in tree.declarations(path) if found.name.startswith(base.name + "::")}
+    return public
+
+
+def _shown_in_pages(tree):
+    """The words in code blocks and in backticks; decision records are not for users."""
+    code = re.compile(r"^```.*?^```|`[^`\n]+`", re.M | re.S)
+    return {word for page in tree.paths(".md") if "/decisions/" not in page
+            for match in code.finditer(tree[page]) for word in _WORD.findall(match.group())}
+
+
+def faults(tree):
+    for_tests = test_files(tree)
+    paths = [path for path in tree.paths(".cc", ".h", ".c") if path not in for_tests]
+    functions = _Functions(tree, paths)
+    roots = {name for name in functions.declared if _IMPLICIT.match(name)} | functions.roots
+    roots |= {name for name, overrides in functions.overrides.items() if overrides and all(overrides)}
+    roots |= _class_names(tree, paths) | _public_names(tree, paths) | _shown_in_pages(tree)
+    reached = _reachable(functions, roots)
+    return sorted(f"{where}: {name}()" for name, where in functions.declared.items() if name not in reached)
