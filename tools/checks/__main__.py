@@ -2,10 +2,10 @@
 
 import sys
 
-from tools.checks import drawings, history, long_files, tree
+from tools.checks import dead_files, drawings, history, long_files, proto_fields, tree
 
 # Each looks at the files, and gives a line per fault.
-_CHECKS = (drawings,)
+_CHECKS = (dead_files, drawings, proto_fields)
 
 
 def _print(kind, title, lines):
