@@ -162,7 +162,7 @@ class Launch {
         signals_(signals),
         console_(console) {
     watch_ = coordinator_->WatchJob(
-        job_, 0, [seen = seen_](absl::StatusOr<JobPtr> job) { seen->Set(std::move(job)); });
+        job_, 0, [seen = seen_](absl::StatusOr<JobPtr> news) { seen->Set(std::move(news)); });
   }
 
   // The job in its final phase.

@@ -14,7 +14,7 @@ enum class LogLevel { kInfo, kWarning, kError };
 
 // One `key=value` of a log line. Values are quoted where they need it.
 struct LogField {
-  LogField(absl::string_view key, const absl::AlphaNum& value) : key(key), value(value.Piece()) {}
+  LogField(absl::string_view name, const absl::AlphaNum& text) : key(name), value(text.Piece()) {}
   absl::string_view key;
   std::string value;
 };

@@ -56,8 +56,8 @@ class PosixShimHost final : public ShimHost {
 
  private:
   struct Shim {
-    Shim(UniqueFd socket, pid_t pid, absl::Duration slack)
-        : channel(std::move(socket)), pid(pid), patience(slack) {}
+    Shim(UniqueFd socket, pid_t process, absl::Duration slack)
+        : channel(std::move(socket)), pid(process), patience(slack) {}
 
     Channel channel;
     const pid_t pid;
