@@ -243,7 +243,7 @@ def _function(head, scope, body, is_definition):
         if head[at].kind != "name":
             return None
         name = head[at].text
-        if name == "catch":  # Of a function that is one try block.
+        if name == "catch":  # A function that is one try block has one.
             return None
         if at and head[at - 1].text == "~":
             name = "~" + name

@@ -1,4 +1,4 @@
-"""Of which message type an expression of C++ is, as far as names tell.
+"""Tells which type of message a C++ expression has, as far as names say.
 
 A name stands for the types that it is declared with in its file, or anywhere in the tree if the file declares it with none;
 `auto` has the type of what it is set from. What cannot be told is None: it may be of any type.
