@@ -155,11 +155,6 @@ absl::Status Malformed(const char* what, size_t size) {
 
 }  // namespace
 
-FrameType TypeOf(const ShimCommand& command) {
-  constexpr FrameType kTypes[] = {FrameType::kStart, FrameType::kStop, FrameType::kEnd};
-  return kTypes[command.index()];
-}
-
 std::string EncodeCommand(const ShimCommand& command) {
   WireWriter out;
   if (const auto* start = std::get_if<GenerationStart>(&command)) WriteStart(*start, &out);

@@ -21,7 +21,6 @@ enum class FrameType : uint8_t { kStart = 1, kStop = 2, kEnd = 3, kReport = 4 };
 struct ShimEnd {};
 using ShimCommand = std::variant<GenerationStart, GenerationStop, ShimEnd>;
 
-FrameType TypeOf(const ShimCommand& command);
 std::string EncodeCommand(const ShimCommand& command);
 std::string EncodeReport(const GenerationReport& report);
 

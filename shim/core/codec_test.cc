@@ -115,12 +115,6 @@ TEST(CodecTest, ReportSurvives) {
   ExpectSame(report->failure, sent.failure);
 }
 
-TEST(CodecTest, TypesMatchTheirCommands) {
-  EXPECT_EQ(TypeOf(FullStart()), FrameType::kStart);
-  EXPECT_EQ(TypeOf(GenerationStop()), FrameType::kStop);
-  EXPECT_EQ(TypeOf(ShimEnd()), FrameType::kEnd);
-}
-
 TEST(CodecTest, TypesOfTheOtherDirectionAndUnknownOnesAreRefused) {
   EXPECT_FALSE(DecodeCommand(FrameType::kReport, EncodeReport(FullReport())).ok());
   EXPECT_FALSE(DecodeReport(FrameType::kStart, EncodeCommand(FullStart())).ok());
