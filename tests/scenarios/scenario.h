@@ -47,6 +47,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,11 @@
 #include "tests/scenarios/fake_node.h"
 
 namespace accel::testing {
+
+// Returns the line that would have held if `played`, a result of Scenario::Play(), reports an unmet
+// expectation. Returns nullopt for other errors, and for `all_over` and causes, because only a
+// person can say what to expect there.
+std::optional<std::string> LineThatHolds(const absl::Status& played);
 
 class Scenario {
  public:

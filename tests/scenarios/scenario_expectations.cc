@@ -1,12 +1,17 @@
 // What a scenario may expect, and what holds in every one.
 
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/types/optional.h"
 #include "common/job_phase.h"
 #include "coordinator/core/desired_state.h"
 #include "coordinator/core/job_state.h"
@@ -16,11 +21,31 @@
 namespace accel::testing {
 namespace {
 
+constexpr char kLineThatHolds[] = "accel/scenario/line";
+
 absl::Status Unmet(absl::string_view what, absl::string_view actual) {
   return absl::FailedPreconditionError(absl::StrCat("expected ", what, "; it is: ", actual));
 }
 
+// Keeps the first `begin` words in the line that holds; `holds` replaces the others.
+absl::Status Unmet(const std::vector<std::string>& words, size_t begin, absl::string_view actual,
+                   absl::string_view holds) {
+  absl::Status status = Unmet(Rest(words, begin), actual);
+  const std::string kept = absl::StrJoin(words.begin(), words.begin() + begin, " ");
+  status.SetPayload(kLineThatHolds, absl::Cord(absl::StrCat(kept, " ", holds)));
+  return status;
+}
+
+absl::Status Unmet(const std::vector<std::string>& words, size_t begin, absl::string_view actual) {
+  return Unmet(words, begin, actual, actual);
+}
+
 }  // namespace
+
+std::optional<std::string> LineThatHolds(const absl::Status& played) {
+  const absl::optional<absl::Cord> line = played.GetPayload(kLineThatHolds);
+  return line.has_value() ? std::optional(std::string(*line)) : std::nullopt;
+}
 
 absl::Status Scenario::Expect(const Words& words) {
   const v1::Job& job = state_.jobs.at(JobId(RealId(words.at(1)))).job;
@@ -36,18 +61,20 @@ absl::Status Scenario::Expect(const Words& words) {
   const auto number = numbers.find(name);
   if (number != numbers.end()) {
     if (number->second == Number(value)) return absl::OkStatus();
-    return Unmet(Rest(words, 1), absl::StrCat(number->second));
+    return Unmet(words, 2, absl::StrCat(number->second), absl::StrCat(name, "=", number->second));
   }
   if (absl::StartsWith(words[2], "cause~")) {
     const std::string cause = job.cause().ShortDebugString();
     const std::string part = Rest(words, 2).substr(6);
     return absl::StrContains(cause, part) ? absl::OkStatus() : Unmet(Rest(words, 1), cause);
   }
-  if (v1::JobPhase_Name(job.phase()) != words[2]) return Unmet(Rest(words, 1), actual);
-  if (words.size() > 4 && !absl::StrContains(job.reason(), Rest(words, 4))) {
-    return Unmet(Rest(words, 1), actual);
+  const bool has_text = words.size() > 4;
+  if (v1::JobPhase_Name(job.phase()) == words[2] &&
+      (!has_text || absl::StrContains(job.reason(), Rest(words, 4)))) {
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  const std::string text = has_text ? absl::StrCat(" ~ ", job.reason()) : "";
+  return Unmet(words, 2, actual, v1::JobPhase_Name(job.phase()) + text);
 }
 
 std::string Scenario::Summary(const v1::NodeDesired& desired) const {
@@ -72,7 +99,7 @@ std::string Scenario::Summary(const v1::NodeDesired& desired) const {
 absl::Status Scenario::ExpectDesired(const Words& words) {
   const NodeId id(Node(words.at(1)).observed().node_id());
   const std::string actual = Summary(BuildDesired(state_, id, {}, state_.revision));
-  return actual == Rest(words, 3) ? absl::OkStatus() : Unmet(Rest(words, 3), actual);
+  return actual == Rest(words, 3) ? absl::OkStatus() : Unmet(words, 3, actual);
 }
 
 absl::Status Scenario::ExpectEnv(const Words& words) {
@@ -90,10 +117,13 @@ absl::Status Scenario::ExpectEnv(const Words& words) {
     const auto [name, value] = Option(words.at(4));
     if (absl::EndsWith(name, "!")) {
       const auto found = env.find(name.substr(0, name.size() - 1));
-      return found == env.end() ? absl::OkStatus() : Unmet(words[4], found->second);
+      if (found == env.end()) return absl::OkStatus();
+      return Unmet(words, 4, found->second, absl::StrCat(found->first, "=", found->second));
     }
-    return env.count(name) != 0 && env[name] == value ? absl::OkStatus()
-                                                      : Unmet(words[4], env[name]);
+    const auto found = env.find(std::string(name));
+    if (found == env.end()) return Unmet(words, 4, "absent", absl::StrCat(name, "!"));
+    if (found->second == value) return absl::OkStatus();
+    return Unmet(words, 4, found->second, absl::StrCat(name, "=", found->second));
   }
   return absl::InvalidArgumentError(absl::StrCat(words[1], " is to start no ", words[2]));
 }
@@ -105,13 +135,13 @@ absl::Status Scenario::ExpectRefusal(const Words& words) {
     actual = absl::StrReplaceAll(actual, {{jobs_[i].value(), absl::StrCat("j", i + 1)}});
   }
   if (actual.empty()) actual = "nothing";
-  return actual == Rest(words, 3) ? absl::OkStatus() : Unmet(Rest(words, 3), actual);
+  return actual == Rest(words, 3) ? absl::OkStatus() : Unmet(words, 3, actual);
 }
 
 absl::Status Scenario::ExpectStaleCounts(const Words& words) {
   const std::string actual =
       absl::StrCat("sessions=", state_.stale.sessions, " generations=", state_.stale.generations);
-  return actual == Rest(words, 1) ? absl::OkStatus() : Unmet(Rest(words, 1), actual);
+  return actual == Rest(words, 1) ? absl::OkStatus() : Unmet(words, 1, actual);
 }
 
 absl::Status Scenario::ExpectAllOver(const Words& words) {

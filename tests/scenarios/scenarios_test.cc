@@ -55,5 +55,36 @@ TEST(Scenario, AnUnmetExpectationFails) {
   EXPECT_EQ(scenario.Play("dance").code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(Scenario, AnUnmetExpectationSaysWhichLineHolds) {
+  const auto holds = [](Scenario* scenario, const char* line) {
+    return LineThatHolds(scenario->Play(line)).value_or("nothing");
+  };
+  Scenario scenario;
+  ASSERT_TRUE(scenario.Play("node a gpus=1").ok());
+  ASSERT_TRUE(scenario.Play("submit nodes=2 ppn=1").ok());
+  EXPECT_EQ(holds(&scenario, "expect j1 RUNNING"), "expect j1 PENDING");
+  EXPECT_EQ(
+      holds(&scenario, "expect j1 RUNNING ~ ranks run").rfind("expect j1 PENDING ~ Needs 2", 0),
+      0u);
+  EXPECT_EQ(holds(&scenario, "expect j1 PENDING ~ Nothing").rfind("expect j1 PENDING ~ Needs 2", 0),
+            0u);
+  EXPECT_EQ(holds(&scenario, "expect j1 failures=3"), "expect j1 failures=0");
+  EXPECT_EQ(holds(&scenario, "desired a = j1.1 ranks 0-0"), "desired a = nothing");
+  EXPECT_EQ(holds(&scenario, "refuses a = all"), "refuses a = nothing");
+  EXPECT_EQ(holds(&scenario, "stale_counts sessions=1 generations=1"),
+            "stale_counts sessions=0 generations=0");
+  ASSERT_TRUE(scenario.Play("node b gpus=1").ok());
+  EXPECT_EQ(holds(&scenario, "env a j1.1 0 RANK=1"), "env a j1.1 0 RANK=0");
+  EXPECT_EQ(holds(&scenario, "env a j1.1 0 RANK!"), "env a j1.1 0 RANK=0");
+  EXPECT_EQ(holds(&scenario, "env a j1.1 0 NONE=1"), "env a j1.1 0 NONE!");
+  // What it says holds indeed.
+  EXPECT_TRUE(scenario.Play(holds(&scenario, "desired a = nothing")).ok());
+  EXPECT_TRUE(scenario.Play(holds(&scenario, "env a j1.1 0 RANK!")).ok());
+  // Lines for a person.
+  EXPECT_EQ(holds(&scenario, "expect j1 STARTING"), "nothing");
+  EXPECT_EQ(holds(&scenario, "all_over"), "nothing");
+  EXPECT_EQ(holds(&scenario, "dance"), "nothing");
+}
+
 }  // namespace
 }  // namespace accel::testing
