@@ -61,7 +61,7 @@ void Acceptor::Run() {
 Acceptor::Outcome Acceptor::AcceptOne(int listener) {
   UniqueFd fd(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!fd.valid()) {
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return Outcome::kNoneWaits;
+    if (errno == EAGAIN) return Outcome::kNoneWaits;
     if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) {
       return Outcome::kMayBeMore;  // This one has gone before it was accepted.
     }

@@ -163,10 +163,10 @@ void CoordinatorLoop::Answer(QueryEvent event) {
     watchers_.Watch(std::move(*watch));
   } else if (auto* unwatch = std::get_if<UnwatchEvent>(&event)) {
     watchers_.Unwatch(unwatch->watch);
-  } else if (auto* list = std::get_if<ListJobsEvent>(&event)) {
-    watchers_.List(std::move(*list));
-  } else if (auto* list = std::get_if<ListNodesEvent>(&event)) {
-    list->done(DescribeNodes(state_, watchers_.jobs(), options_.clock->Now()));
+  } else if (auto* jobs = std::get_if<ListJobsEvent>(&event)) {
+    watchers_.List(std::move(*jobs));
+  } else if (auto* nodes = std::get_if<ListNodesEvent>(&event)) {
+    nodes->done(DescribeNodes(state_, watchers_.jobs(), options_.clock->Now()));
   } else if (auto* read = std::get_if<ReadLogsEvent>(&event)) {
     Answer(std::move(*read));
   } else if (auto* end = std::get_if<EndReadLogsEvent>(&event)) {

@@ -25,7 +25,7 @@ struct Lines {
 };
 
 struct FakeBoard : KeyValueBoard {
-  explicit FakeBoard(std::shared_ptr<Lines> lines) : lines(std::move(lines)) {}
+  explicit FakeBoard(std::shared_ptr<Lines> shared) : lines(std::move(shared)) {}
   void append(const std::string& key, const std::string& line) override {
     const std::lock_guard lock(lines->mutex);
     lines->text[key] += line;

@@ -127,7 +127,9 @@ TEST(BatchSamplerShardTest, NoSampleOfAShortBatchInMidStreamIsLost) {
     const World world = world_of(options, inner);
     std::map<std::size_t, int> seen;
     for (const auto& rank : world.ranks) {
-      if (even) ASSERT_EQ(rank.size(), world.steps());
+      if (even) {
+        ASSERT_EQ(rank.size(), world.steps());
+      }
       for (const auto& batch : rank) {
         for (std::size_t index : batch.indices) ++seen[index];
       }

@@ -73,7 +73,9 @@ TEST(RoundShareTest, TogetherTheProcessesGetEachSampleOnceThenPadding) {
            ++options.process_index) {
         const auto share = round_share(options, rows, std::min(round, length));
         if (!share) continue;
-        if (options.even_batches) ASSERT_EQ(share->size(), round / options.num_processes);
+        if (options.even_batches) {
+          ASSERT_EQ(share->size(), round / options.num_processes);
+        }
         ++lengths[options.process_index];
         for (std::size_t sample : samples_of(*share, from)) together.push_back(sample);
       }
@@ -107,7 +109,9 @@ TEST(DispatchRoundsTest, OnlyTheLastRoundLeavesAProcessWithoutSamples) {
       });
       while (const auto round = rounds.next()) {
         seen += round->real_samples;
-        if (seen < length) ASSERT_FALSE(leaves_a_process_empty(options, round->real_samples)) << n;
+        if (seen < length) {
+          ASSERT_FALSE(leaves_a_process_empty(options, round->real_samples)) << n;
+        }
       }
       ASSERT_EQ(seen, length);
     }
@@ -160,7 +164,9 @@ TEST(DispatchRoundsTest, StreamsAreDispatchedAlike) {
       const auto share =
           dispatched_round(options, std::min(round, length - from), std::min(round, length));
       ASSERT_EQ(share.has_value(), expected.has_value());
-      if (share) ASSERT_EQ(samples_of(*share, from), expected->indices);
+      if (share) {
+        ASSERT_EQ(samples_of(*share, from), expected->indices);
+      }
     }
     ASSERT_FALSE(rounds.next());
   });
