@@ -10,7 +10,7 @@ class Target(NamedTuple):
     sources: tuple  # Paths from the root.
     headers: tuple
     is_test: bool    # A test, or for tests only.
-    is_public: bool  # By a visibility of its own: for users of accel.
+    is_public: bool  # For users of accel: in the folder accel, or public by a visibility of its own.
 
 
 def _strings(value):
@@ -36,7 +36,7 @@ def targets(tree):
             for_tests = "testonly" in arguments and ast.literal_eval(arguments["testonly"]) in (True, 1)
             found.append(Target(f"//{folder}:{arguments['name'].value}", rule, files("srcs"), files("hdrs"),
                                 rule.endswith("_test") or for_tests,
-                                "//visibility:public" in _strings(arguments.get("visibility", ast.List([])))))
+                                folder == "accel" or "//visibility:public" in _strings(arguments.get("visibility", ast.List([])))))
     return found
 
 

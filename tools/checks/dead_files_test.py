@@ -17,6 +17,8 @@ class DeadFiles(unittest.TestCase):
         public = _LIBRARY.replace('hdrs =', 'visibility = ["//visibility:public"], hdrs =')
         self.assertEqual(faults(Tree({"a/BUILD.bazel": public, "a/x.h": "", "a/x.cc": "", "a/x_test.cc": ""})), [])
 
+        self.assertEqual(faults(Tree({"accel/BUILD.bazel": _LIBRARY, "accel/x.h": "", "accel/x.cc": "", "accel/x_test.cc": ""})), [])
+
     def test_a_program_uses_its_own_header(self):
         self.assertEqual(faults(Tree({"a/BUILD.bazel": 'cc_binary(name = "p", srcs = ["p.cc", "p.h"])',
                                       "a/p.h": "", "a/p.cc": '#include "a/p.h"'})), [])
