@@ -76,12 +76,12 @@ def _class_names(tree, paths):
 
 
 def _public_names(tree, paths):
-    """What the headers for users of accel declare, and the members of the bases of their classes."""
+    """What the headers for users of accel declare, and the members of the classes that they derive from or hand out."""
     declared = [found for target in targets(tree) if target.is_public and not target.is_test
                 for header in target.headers if header in tree for found in tree.declarations(header)]
     public = {found.simple_name for found in declared}
     classes = {found.simple_name: (path, found) for path in paths for found in tree.declarations(path) if found.kind == "class"}
-    waiting, seen = [found for found in declared if found.kind == "class"], set()
+    waiting, seen = [found for found in declared if found.kind != "variable"], set()
     while waiting:
         for name in _names(waiting.pop().head) & classes.keys() - seen:
             seen.add(name)

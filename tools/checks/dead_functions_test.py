@@ -42,10 +42,11 @@ class DeadFunctions(unittest.TestCase):
                                x_H="class I { virtual void Do() = 0; };\nclass C : I { void Do() override {} };"),
                          ["a/x.h:1: Do()"])
 
-    def test_a_public_header_and_the_bases_of_its_classes(self):
+    def test_a_public_header_and_the_classes_that_it_shows(self):
         build = _BUILD + 'cc_library(name = "q", hdrs = ["q.h"], visibility = ["//visibility:public"])'
-        self.assertEqual(found(build=build, p="int main() { return 0; }", q_H="class Q : public Base { void Shown(); };",
-                               x_H="class Base { void Inherited(); };\nvoid Hidden();"), ["a/x.h:2: Hidden()"])
+        self.assertEqual(found(build=build, p="int main() { return 0; }", q_H="class Q : public Base { Access operator->(); Own own_; };",
+                               x_H="class Base { void Inherited(); };\nvoid Hidden();\nclass Access { void HandedOut(); };\n"
+                                   "class Own { void Kept(); };"), ["a/x.h:2: Hidden()", "a/x.h:4: Kept()"])
 
 
 if __name__ == "__main__":
