@@ -62,8 +62,8 @@ TEST(TrainingState, AnotherProgramIsRefusedWithWhatDiffers) {
     change(program);
     try {
       check_same_program(saved, program, "s");
-    } catch (const CheckpointError& error) {
-      return error.what();
+    } catch (const CheckpointError& thrown) {
+      return thrown.what();
     }
     return "nothing was thrown";
   };

@@ -316,7 +316,9 @@ TEST(DispatchTest, OneReaderExactResumeAndEarlyExit) {
         const Values whole = gathered(accelerator, loader);
         EXPECT_EQ(std::set<std::int64_t>(whole.begin(), whole.end()).size(), 23u);
         EXPECT_EQ(whole.size(), 23u);
-        if (!accelerator.is_main_process()) EXPECT_EQ(*dataset.read, 0u);
+        if (!accelerator.is_main_process()) {
+          EXPECT_EQ(*dataset.read, 0u);
+        }
         gathered(accelerator, loader, 1);
         const std::size_t seen = 2 * static_cast<std::size_t>(accelerator.num_processes());
         EXPECT_EQ(loader.state_dict(), (LoaderState{.epoch = 1, .seed = 11, .samples = seen}));

@@ -141,8 +141,12 @@ TEST(ReadAheadTest, SaysThatItWaitsForWhatWasTooLate) {
                       }},
                       1, std::chrono::milliseconds(in_time ? 600'000 : 1));
       if (in_time) go_on.set_value();
-      if (in_time) EXPECT_EQ(numbers.next(), 0);
-      if (!in_time) EXPECT_THROW(numbers.next(), std::runtime_error);
+      if (in_time) {
+        EXPECT_EQ(numbers.next(), 0);
+      }
+      if (!in_time) {
+        EXPECT_THROW(numbers.next(), std::runtime_error);
+      }
       if (!in_time) go_on.set_value();
     }
     const std::string said = testing::internal::GetCapturedStderr();

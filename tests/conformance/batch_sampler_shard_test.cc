@@ -93,7 +93,9 @@ void expect_nothing_lost(const json& params, const Batches& inner,
   for (std::size_t p = 0; p < n; ++p) {
     seen.merge(indices_of(ranks[p]));
     for (const IndexBatch& batch : ranks[p]) handed_out += batch.size();
-    if (params["even_batches"]) EXPECT_EQ(ranks[p].size(), ranks[0].size());
+    if (params["even_batches"]) {
+      EXPECT_EQ(ranks[p].size(), ranks[0].size());
+    }
     // Whole rounds are handed out untouched.
     for (std::size_t k = 0; k + 1 < ranks[p].size(); ++k) EXPECT_EQ(ranks[p][k], kept[k * n + p]);
   }
@@ -132,7 +134,9 @@ void expect_conforms(const json& one) {
     const std::size_t last = inner.empty() ? 0 : inner.back().size();
     const std::size_t length = shard_length(options_of(params, p), inner.size(), last);
     EXPECT_EQ(length, ranks[p].size());
-    if (comparable(one, "len")) EXPECT_EQ(length, one["expected"]["len"][p].get<std::size_t>());
+    if (comparable(one, "len")) {
+      EXPECT_EQ(length, one["expected"]["len"][p].get<std::size_t>());
+    }
   }
 }
 

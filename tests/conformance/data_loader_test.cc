@@ -288,17 +288,25 @@ void expect_gathered(Accelerator& accelerator, const json& one, Loader& plain) {
     metrics.insert(metrics.end(), got.metrics.begin(), got.metrics.end());
     if (other_steps) continue;
     const json& step = one["expected"]["steps"].at(k++);
-    if (!step["gather"].is_null()) EXPECT_EQ(got.all, doubles(step["gather"]));
+    if (!step["gather"].is_null()) {
+      EXPECT_EQ(got.all, doubles(step["gather"]));
+    }
     EXPECT_EQ(loader.end_of_dataloader(), step["end_of_dataloader"].get<bool>());
-    if (defect(one, "one value per rank")) EXPECT_EQ(got.metrics, got.all);
+    if (defect(one, "one value per rank")) {
+      EXPECT_EQ(got.metrics, got.all);
+    }
     if (one.contains("upstream_defect")) continue;
     EXPECT_EQ(got.metrics, numbers_of(data, step["gather_for_metrics"]));
     if (loader.end_of_dataloader() && step["remainder"] > 0) {
       EXPECT_EQ(loader.real_samples(), step["remainder"].get<std::size_t>());
     }
   }
-  if (!other_steps) EXPECT_EQ(k, one["expected"]["steps"].size());
-  if (defect(one, "without a single batch")) EXPECT_TRUE(metrics.empty());
+  if (!other_steps) {
+    EXPECT_EQ(k, one["expected"]["steps"].size());
+  }
+  if (defect(one, "without a single batch")) {
+    EXPECT_TRUE(metrics.empty());
+  }
   if (defect(one, "samples gathered") || defect(one, "skips n inner batches")) {
     const std::size_t step = params["batch_size"].get<std::size_t>() *
                              (params["split_batches"] ? 1 : params["num_processes"].get<int>());
