@@ -30,11 +30,11 @@ std::atomic<bool> one_lives = false;
 struct Profile::State {
   enum class Tracing { kOff, kPrepared, kOn };
 
-  State(ProfileOptions options, int rank, bool gpu)
-      : options(std::move(options)),
-        config(torch::profiler::impl::ProfilerState::KINETO, this->options.record_shapes,
-               this->options.profile_memory, /*with_stack=*/false, this->options.with_flops),
-        rank(rank) {
+  State(ProfileOptions asked, int process_index, bool gpu)
+      : options(std::move(asked)),
+        config(torch::profiler::impl::ProfilerState::KINETO, options.record_shapes,
+               options.profile_memory, /*with_stack=*/false, options.with_flops),
+        rank(process_index) {
     if (gpu) activities.insert(ActivityType::CUDA);
     if (one_lives.exchange(true)) {
       throw std::logic_error("a profile is running already: a process has one at a time");

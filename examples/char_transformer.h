@@ -22,8 +22,8 @@ struct TransformerOptions {
 
 // Causal self-attention of several heads.
 struct AttentionImpl : torch::nn::Module {
-  AttentionImpl(std::int64_t width, std::int64_t heads)
-      : heads(heads),
+  AttentionImpl(std::int64_t width, std::int64_t num_heads)
+      : heads(num_heads),
         project_in(register_module("project_in", torch::nn::Linear(width, 3 * width))),
         project_out(register_module("project_out", torch::nn::Linear(width, width))) {}
 

@@ -35,8 +35,8 @@ double Median(std::vector<double> values) {
 
 // One server and those who talk to it.
 struct Side {
-  Side(const std::string& name, const std::filesystem::path& program)
-      : name(name),
+  Side(const std::string& label, const std::filesystem::path& program)
+      : name(label),
         server(program.string()),
         idle_kib(server.ResidentKiB()),
         one(Connect(server.port(), 1)),

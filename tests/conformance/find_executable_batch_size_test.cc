@@ -56,7 +56,7 @@ void expect_same_search(const json& one) {
 }
 
 struct NoMemory : std::bad_alloc {
-  explicit NoMemory(std::string text) : text(std::move(text)) {}
+  explicit NoMemory(std::string message) : text(std::move(message)) {}
   const char* what() const noexcept override { return text.c_str(); }
   std::string text;
 };
