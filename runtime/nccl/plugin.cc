@@ -3,6 +3,14 @@
 #include <c10/cuda/CUDAFunctions.h>
 
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#include <type_traits>
+
+// The types that nccl_backend.cc casts the symbols to. A definition that differs does not compile.
+extern "C" {
+std::remove_pointer_t<accel::CountGpus> accel_count_gpus;
+std::remove_pointer_t<accel::UseGpu> accel_use_gpu;
+std::remove_pointer_t<accel::MakeNcclBackend> accel_make_nccl_backend;
+}
 
 extern "C" int accel_count_gpus() { return c10::cuda::device_count(); }
 
