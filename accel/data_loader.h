@@ -9,13 +9,13 @@
 //     for (auto& batch : loader) { ... }
 //   }
 //
-// Why a loader of its own? torch's loaders hide their dataset and sampler, and one that hides them
-// can neither be divided among processes nor continue in the middle of an epoch. This one must do
-// both, and without communication: all ranks know the same seed, so all draw the same order, and
-// each counts off the samples that are its own. The pieces, in the order in which a sample passes
-// them:
+// Why not torch's loaders? They hide their dataset and sampler, so they can neither be divided
+// among processes nor continue in the middle of an epoch. This loader must do both, and without
+// communication: all ranks know the same seed, so all draw the same order, and each picks the
+// samples that are its own. A sample passes these pieces, in this order:
+// clang-format off
 //
-//   sampler          draws the indices of an epoch from a random stream of its own
+//   sampler          draws the indices of an epoch from its own random stream
 //                    (runtime/data/sampler_rng.h, inner_batches.h)
 //   shard            picks the indices that this process reads, by pure arithmetic
 //                    (runtime/core/batch_sampler_shard.h; for streams, iterable_shard.h)
@@ -27,6 +27,7 @@
 //                    (runtime/data/device_transfer.h)
 //   loop             hands out one batch per step, always one batch ahead
 //                    (runtime/data/epoch_loop.h)
+// clang-format on
 //
 // How far an epoch is read is a single number, the samples that all processes have seen together.
 // It does not depend on how many processes there are or how large their batches are, so a

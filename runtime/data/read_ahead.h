@@ -68,6 +68,10 @@ class OrderedWorkers {
 // Threads that make results ahead of the caller, who takes them in the order of their jobs. An
 // exception is thrown at the place of the result that it prevented. next() is for one thread.
 // (docs/decisions/0019)
+//
+// The destructor takes no further job, and returns once each thread has finished its job. A job
+// that never ends blocks the caller for ever, because a thread cannot be ended from outside. If
+// next() has timed out before, this is logged to standard error.
 template <typename Job, typename Result>
 class ReadAhead {
  public:
@@ -82,10 +86,6 @@ class ReadAhead {
   ReadAhead(JobSource source, std::vector<Work> works, std::size_t capacity,
             std::optional<std::chrono::milliseconds> timeout = std::nullopt)
       : workers_(erased(std::move(source)), erased(std::move(works)), capacity, timeout) {}
-
-  // The destructor takes no further job, and returns once each thread has finished its job. A job
-  // that never ends blocks the caller for ever, because a thread cannot be ended from outside. If
-  // next() has timed out before, this is logged to standard error.
 
   // Returns the next result, or std::nullopt at the end. Throws what the source threw, or the work
   // on this job; std::runtime_error after the timeout, and then the next call waits again.
