@@ -58,7 +58,7 @@ def _precompiled_headers_impl(ctx):
     source = ctx.actions.declare_file(ctx.label.name + "_source.h")
     ctx.actions.write(source, "".join(["#include <%s>\n" % header for header in ctx.attr.headers]))
 
-    # What is included is an empty file. GCC takes instead of it the first file in the folder NAME.h.gch that was made with
+    # What is included is an empty file. GCC takes instead of it the first file in the folder <NAME>.h.gch that was made with
     # the options and macros of the compilation at hand; if none was, the empty file costs nothing.
     header = ctx.actions.declare_file(ctx.label.name + ".h")
     ctx.actions.write(header, "")

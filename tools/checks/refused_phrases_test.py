@@ -29,7 +29,7 @@ class RefusedPhrases(unittest.TestCase):
     def test_comments_literals_and_pages_of_each_language(self):
         for path, text in (("a.cc", "// Runs zig zag.\n"), ("a.h", "int x;  // Ye the node.\n"), ("a.c", "/* A\n zig zag */"),
                            ("a.cc", 'Log("tick" " tock");'), ("a.cc", 'R"(\ntick tock)"'), ("a.py", '"""Runs zig zag."""'),
-                           ("a.py", "x = 1  # Runs zig zag."), ("a.py", "x = f'zig zag {y}'"), ("a.proto", "// Ye the job.\n"),
+                           ("a.py", "x = 1  # Runs zig zag."), ("a.py", "x = f'zig zag {y}'"), ("x/a.proto", "// Ye the job.\n"),
                            ("b/BUILD.bazel", "# For it, zig zag.\n"), ("a.bzl", '"tick tock"'), ("a.sh", "# Ye the disk\nx"),
                            ("a.sh", 'echo "runs zig zag"'), ("tools/x", "#!/usr/bin/env bash\n# zig zag\n"),
                            ("docs/a.md", "It runs zig zag.\n")):
