@@ -19,10 +19,11 @@
 namespace accel {
 namespace {
 
-AcceleratorOptions in_force(AcceleratorOptions options, const ProcessState& process) {
-  const Environment& environment = process.environment;
+AcceleratorOptions in_force(AcceleratorOptions options, const runtime::ProcessState& process) {
+  const runtime::Environment& environment = process.environment;
   options.cpu = process.cpu;
-  options.mixed_precision = choose_precision(options.mixed_precision, environment.mixed_precision);
+  options.mixed_precision =
+      runtime::choose_precision(options.mixed_precision, environment.mixed_precision);
   options.gradient_accumulation.num_steps =
       environment.gradient_accumulation_steps.value_or(options.gradient_accumulation.num_steps);
   options.debug = options.debug || environment.debug;
@@ -34,7 +35,7 @@ AcceleratorOptions in_force(AcceleratorOptions options, const ProcessState& proc
 // In the order in which they need one another: the process's state goes last.
 struct Accelerator::Parts {
   explicit Parts(const AcceleratorOptions& given)
-      : process(ProcessState::acquire(given.cpu, given.timeout)),
+      : process(runtime::ProcessState::acquire(given.cpu, given.timeout)),
         options(in_force(given, *process)),
         processes(process, options.debug),
         collectives(processes),
@@ -46,22 +47,22 @@ struct Accelerator::Parts {
     checkpoints.run().set_scaler(step.scaler());
   }
 
-  std::shared_ptr<ProcessState> process;
+  std::shared_ptr<runtime::ProcessState> process;
   AcceleratorOptions options;
-  ProcessControl processes;
-  Collectives collectives;
-  TrackerSet trackers;
-  Checkpointer checkpoints;
-  TrainingStep step;
-  Preparation preparation;
+  runtime::ProcessControl processes;
+  runtime::Collectives collectives;
+  runtime::TrackerSet trackers;
+  runtime::Checkpointer checkpoints;
+  runtime::TrainingStep step;
+  runtime::Preparation preparation;
 };
 
 Accelerator::Accelerator(const AcceleratorOptions& options)
     : parts_(std::make_shared<Parts>(options)) {}
 
-const ProcessControl& Accelerator::processes() const { return parts_->processes; }
-const Collectives& Accelerator::collectives() const { return parts_->collectives; }
-Preparation& Accelerator::preparation() const { return parts_->preparation; }
+const runtime::ProcessControl& Accelerator::processes() const { return parts_->processes; }
+const runtime::Collectives& Accelerator::collectives() const { return parts_->collectives; }
+runtime::Preparation& Accelerator::preparation() const { return parts_->preparation; }
 
 const AcceleratorOptions& Accelerator::options() const { return parts_->options; }
 void Accelerator::set_even_batches(bool even) { parts_->options.even_batches = even; }
@@ -94,7 +95,8 @@ void Accelerator::free_memory() {
 
 // ---- The step ----
 
-AccumulationScope Accelerator::begin_batch(Modules modules, Strategies strategies) {
+runtime::AccumulationScope Accelerator::begin_batch(Modules modules,
+                                                    runtime::Strategies strategies) {
   return parts_->step.begin_batch(std::move(modules), std::move(strategies));
 }
 void Accelerator::backward(const at::Tensor& loss, const BackwardOptions& options) {
@@ -115,9 +117,9 @@ double Accelerator::clip_grad_norm_(const std::vector<at::Tensor>& parameters, d
 void Accelerator::clip_grad_value_(const std::vector<at::Tensor>& parameters, double clip_value) {
   parts_->step.clip_grad_value(parameters, clip_value);
 }
-AutocastScope Accelerator::autocast(const AutocastOptions& options) const {
+runtime::AutocastScope Accelerator::autocast(const AutocastOptions& options) const {
   const ForwardPrecision& precision = preparation().precision();
-  return AutocastScope(precision.device, precision.precision, options);
+  return runtime::AutocastScope(precision.device, precision.precision, options);
 }
 void Accelerator::unscale_gradients() { parts_->step.unscale(); }
 void Accelerator::unscale(const torch::optim::Optimizer& optimizer) {
@@ -133,7 +135,7 @@ void Accelerator::join_uneven_inputs(const std::function<void()>& body,
 
 Accelerator::StateDict Accelerator::state_dict_of(const torch::nn::Module& module) {
   StateDict state("Tensor");
-  for (auto& [name, tensor] : state_of(module)) state.insert(name, tensor);
+  for (auto& [name, tensor] : runtime::state_of(module)) state.insert(name, tensor);
   return state;
 }
 
@@ -143,21 +145,23 @@ void Accelerator::save_bytes(const std::string& path, const SaveOptions& options
     std::ostringstream out;
     write(out);
     const std::string bytes = std::move(out).str();
-    replace_durably(path, {bytes});
+    runtime::replace_durably(path, {bytes});
   };
   options.save_on_each_node ? (void)on_local_main_process(save) : (void)on_main_process(save);
 }
 
 void Accelerator::save_module(const torch::nn::Module& module, const std::string& folder,
-                              ByteSize max_size) const {
+                              runtime::ByteSize max_size) const {
   const auto operation = processes().begin_operation("save_model");
-  run_on_main_rank(*parts_->process, [&] { save_weights(module, folder, max_size); });
+  runtime::run_on_main_rank(*parts_->process,
+                            [&] { runtime::save_weights(module, folder, max_size); });
 }
 
 void Accelerator::load_module(torch::nn::Module& module, const std::string& path,
                               bool strict) const {
   const auto operation = processes().begin_operation("load_checkpoint_in_model");
-  run_on_every_rank(*parts_->process, [&] { WeightsLoad(module, path, strict).run(); });
+  runtime::run_on_every_rank(*parts_->process,
+                             [&] { runtime::WeightsLoad(module, path, strict).run(); });
 }
 
 void Accelerator::add_checkpointed(std::function<void(torch::serialize::OutputArchive&)> save,

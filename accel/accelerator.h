@@ -108,7 +108,7 @@ class Accelerator {
   // in a map, pair or tuple: consecutive parts, longer ones first. `apply_padding` repeats the last
   // item until all parts are as long. Throws std::invalid_argument if lengths differ.
   auto split_between_processes(const auto& value, bool apply_padding = false) const {
-    return split_between(num_processes(), process_index(), value, apply_padding);
+    return runtime::split_between(num_processes(), process_index(), value, apply_padding);
   }
 
   // A flag that any rank raises. check_trigger() returns whether one has, and lowers it everywhere.
@@ -139,7 +139,7 @@ class Accelerator {
   // Elementwise over the ranks, for tensors of one shape and dtype; the results are new tensors.
   // kNone copies. Throws std::invalid_argument for the mean of integers over several processes.
   // Collective: one all-reduce for each tensor.
-  auto reduce(const nested_tensors auto& value, Reduction reduction = torch::kSum) const {
+  auto reduce(const nested_tensors auto& value, runtime::Reduction reduction = torch::kSum) const {
     return collectives().reduce(value, reduction);
   }
   // Copies `from_process`'s tensors, of one shape and dtype on all ranks. Throws
@@ -180,7 +180,7 @@ class Accelerator {
                       prepare(std::forward<decltype(second)>(second)),
                       prepare(std::forward<decltype(rest)>(rest))...};
   }
-  auto prepare_model(const module_holder auto& model, const PrepareOptions& options = {}) {
+  auto prepare_model(const runtime::module_holder auto& model, const PrepareOptions& options = {}) {
     return preparation().prepare_model(model, options);
   }
   // Forgets what was prepared, and restarts the count of accumulation, for another training in the
@@ -216,17 +216,17 @@ class Accelerator {
   // of the window; step() and zero_grad() do nothing before it. At the end of a short window
   // gradients are scaled up, so that all its batches count alike. Further models in the same step
   // of a prepared loader are in the same batch.
-  [[nodiscard]] AccumulationScope accumulate(const auto&... models) {
-    return begin_batch({module_of(models.unwrap())...}, {models.strategy()...});
+  [[nodiscard]] runtime::AccumulationScope accumulate(const auto&... models) {
+    return begin_batch({runtime::module_of(models.unwrap())...}, {models.strategy()...});
   }
   // While the scope lives, backward() leaves this process's own gradients in the models.
-  [[nodiscard]] GradientSyncScope no_sync(const auto&... models) {
-    return {GradientSync::kOff, {models.strategy()...}};
+  [[nodiscard]] runtime::GradientSyncScope no_sync(const auto&... models) {
+    return {runtime::GradientSync::kOff, {models.strategy()...}};
   }
   // While the scope lives, backward() reduces the gradients of the models, and those that it left
   // there before, in spite of accumulate() and no_sync().
-  [[nodiscard]] GradientSyncScope trigger_sync_in_backward(const auto&... models) {
-    return {GradientSync::kForced, {models.strategy()...}};
+  [[nodiscard]] runtime::GradientSyncScope trigger_sync_in_backward(const auto&... models) {
+    return {runtime::GradientSync::kForced, {models.strategy()...}};
   }
 
   // Whether the last batch that was begun ends its window, so that optimizers step; true without
@@ -247,7 +247,7 @@ class Accelerator {
 
   // While the scope lives, this thread computes in mixed_precision(), for losses and other things
   // outside of prepared models.
-  [[nodiscard]] AutocastScope autocast(const AutocastOptions& options = {}) const;
+  [[nodiscard]] runtime::AutocastScope autocast(const AutocastOptions& options = {}) const;
   // In fp16: divide the gradients of all optimizers, or of one, by the loss scale, once after each
   // backward pass. step() and clipping do so by themselves. Throw as clipping does.
   void unscale_gradients();
@@ -272,28 +272,31 @@ class Accelerator {
 
   // The parameters and buffers of a prepared or plain model, by the names of Python's state dict
   // and in its order; tied ones under each name. They are the model's memory, without a graph.
-  auto get_state_dict(const auto& model) const { return state_dict_of(*any_module_of(model)); }
+  auto get_state_dict(const auto& model) const {
+    return state_dict_of(*runtime::any_module_of(model));
+  }
 
   // Saves what torch::save() takes, or a prepared model or optimizer, for torch::load(), from the
   // main process only; the others do not wait. `path` is durable when this returns, and holds the
   // old file or all of the new one. Needs accel/save.h.
   void save(const auto& object, const std::string& path, const SaveOptions& options = {}) const {
-    save_bytes(path, options, archive_writer(object));
+    save_bytes(path, options, runtime::archive_writer(object));
   }
 
   // Writes the weights of a prepared or plain model to `folder` as safetensors, in files of at most
   // `max_size` and an index, from the main process; durable when it returns. Tied tensors are
   // written once. Python's load_checkpoint_in_model() reads them. Throws std::invalid_argument for
   // a dtype that the format lacks, or if `folder` is a checkpoint. Collective: one broadcast.
-  void save_model(const auto& model, const std::string& folder, ByteSize max_size = "10GB") const {
-    save_module(*any_module_of(model), folder, max_size);
+  void save_model(const auto& model, const std::string& folder,
+                  runtime::ByteSize max_size = "10GB") const {
+    save_module(*runtime::any_module_of(model), folder, max_size);
   }
   // Reads such weights (a folder, an index or one file) into the parameters and buffers of the
   // model on every process. `strict`: both sides have the same names. If names or shapes do not
   // fit, nothing is loaded. Collective: one all-gather.
   void load_checkpoint_in_model(const auto& model, const std::string& path,
                                 bool strict = true) const {
-    load_module(*any_module_of(model), path, strict);
+    load_module(*runtime::any_module_of(model), path, strict);
   }
 
   // Adds to checkpoints an object, which must outlive the last save, with methods
@@ -360,16 +363,16 @@ class Accelerator {
   using StateDict = torch::OrderedDict<std::string, at::Tensor>;
   struct Parts;
 
-  const ProcessControl& processes() const;
-  const Collectives& collectives() const;
-  Preparation& preparation() const;
-  AccumulationScope begin_batch(Modules modules, Strategies strategies);
+  const runtime::ProcessControl& processes() const;
+  const runtime::Collectives& collectives() const;
+  runtime::Preparation& preparation() const;
+  runtime::AccumulationScope begin_batch(Modules modules, runtime::Strategies strategies);
   void unscale(const torch::optim::Optimizer& optimizer);
   static StateDict state_dict_of(const torch::nn::Module& module);
   void save_bytes(const std::string& path, const SaveOptions& options,
                   const std::function<void(std::ostream&)>& write) const;
   void save_module(const torch::nn::Module& module, const std::string& folder,
-                   ByteSize limit) const;
+                   runtime::ByteSize limit) const;
   void load_module(torch::nn::Module& module, const std::string& path, bool strict) const;
   void add_checkpointed(std::function<void(torch::serialize::OutputArchive&)> save,
                         std::function<void(torch::serialize::InputArchive&)> load);

@@ -28,7 +28,7 @@ class DataLoader;
 template <typename Batch>
 class AnyLoader : public LoaderEpochs {
  public:
-  using Iterator = LoaderIterator<Batch>;
+  using Iterator = runtime::LoaderIterator<Batch>;
 
   // Makes a holder without a loader, for members that are assigned later. Its methods throw
   // std::logic_error.
@@ -47,7 +47,9 @@ class AnyLoader : public LoaderEpochs {
   std::optional<std::size_t> known_size() const { return loader().known_size(); }
   bool is_prepared() const { return loader().is_prepared(); }
   // Called by Accelerator::prepare().
-  AnyLoader sharded(LoaderContext context) const { return loader().sharded(std::move(context)); }
+  AnyLoader sharded(runtime::LoaderContext context) const {
+    return loader().sharded(std::move(context));
+  }
   // See skip_first_batches().
   AnyLoader skipping(std::size_t steps) const { return loader().skipping(steps); }
 
@@ -58,7 +60,7 @@ class AnyLoader : public LoaderEpochs {
     virtual std::size_t size() const = 0;
     virtual std::optional<std::size_t> known_size() const = 0;
     virtual bool is_prepared() const = 0;
-    virtual AnyLoader sharded(LoaderContext context) const = 0;
+    virtual AnyLoader sharded(runtime::LoaderContext context) const = 0;
     virtual AnyLoader skipping(std::size_t steps) const = 0;
   };
   template <typename Loader>
@@ -68,7 +70,7 @@ class AnyLoader : public LoaderEpochs {
     std::size_t size() const override { return loader.size(); }
     std::optional<std::size_t> known_size() const override { return loader.known_size(); }
     bool is_prepared() const override { return loader.is_prepared(); }
-    AnyLoader sharded(LoaderContext context) const override {
+    AnyLoader sharded(runtime::LoaderContext context) const override {
       return loader.sharded(std::move(context));
     }
     AnyLoader skipping(std::size_t steps) const override { return loader.skipping(steps); }

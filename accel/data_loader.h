@@ -86,16 +86,17 @@ namespace accel {
 template <typename Dataset, typename Sampler>
 class DataLoader : public LoaderEpochs {
  public:
-  using Batch = typename BatchOf<Dataset>::type;
+  using Batch = typename runtime::BatchOf<Dataset>::type;
 
   // Makes a holder without a loader, for members that are assigned later. Its methods throw
   // std::logic_error.
   DataLoader() = default;
   DataLoader(Dataset dataset, Sampler sampler, torch::data::DataLoaderOptions options)
-      : source_(std::make_shared<DataSource<Dataset, Sampler>>(DataSource<Dataset, Sampler>{
-            std::move(dataset), std::move(sampler), read_options(options)})) {}
+      : source_(std::make_shared<runtime::DataSource<Dataset, Sampler>>(
+            runtime::DataSource<Dataset, Sampler>{std::move(dataset), std::move(sampler),
+                                                  read_options(options)})) {}
 
-  using Iterator = LoaderIterator<Batch>;
+  using Iterator = runtime::LoaderIterator<Batch>;
 
   // Begins an epoch. Throws std::logic_error within a loop over this loader, or over one with the
   // same dataset and sampler.
@@ -118,12 +119,12 @@ class DataLoader : public LoaderEpochs {
     if (context_.before_epoch) context_.before_epoch();
     auto running = sequence_->begin();
     source().loop = running;
-    const EpochStart start{.number = running->number,
-                           .samples = running->step.seen_samples,
-                           .steps = running->step.seen_samples > 0 ? 0 : skipped_steps_,
-                           .seed = sequence_->seed()};
-    return Iterator(std::make_shared<EpochLoop<Batch>>(open(start), context_.transfer,
-                                                       context_.loops, std::move(running)));
+    const runtime::EpochStart start{.number = running->number,
+                                    .samples = running->step.seen_samples,
+                                    .steps = running->step.seen_samples > 0 ? 0 : skipped_steps_,
+                                    .seed = sequence_->seed()};
+    return Iterator(std::make_shared<runtime::EpochLoop<Batch>>(
+        open(start), context_.transfer, context_.loops, std::move(running)));
   }
   std::default_sentinel_t end() { return {}; }
   // Returns the loader itself, so that LibTorch's loop `for (auto& batch : *loader)` compiles.
@@ -150,7 +151,7 @@ class DataLoader : public LoaderEpochs {
   bool is_prepared() const { return context_.prepared; }
 
   // Returns the share of this process. Called by Accelerator::prepare().
-  DataLoader sharded(LoaderContext context) const {
+  DataLoader sharded(runtime::LoaderContext context) const {
     if constexpr (std::derived_from<Sampler, torch::data::samplers::DistributedSampler<>>) {
       throw std::invalid_argument(
           "prepare() divides the samples among the ranks, and so does a DistributedSampler: give "
@@ -158,8 +159,8 @@ class DataLoader : public LoaderEpochs {
     }
     DataLoader loader(*this);
     loader.context_ = std::move(context);
-    loader.sequence_ = std::make_shared<EpochSequence>(loader.context_.seed);
-    check_shard_options(source().shard_options(loader.context_));
+    loader.sequence_ = std::make_shared<runtime::EpochSequence>(loader.context_.seed);
+    runtime::check_shard_options(source().shard_options(loader.context_));
     if (loader.dispatched() && !fixed_tensors<Batch>) {
       throw std::invalid_argument(
           "dispatch_batches needs batches that are tensors: map the dataset with "
@@ -176,7 +177,7 @@ class DataLoader : public LoaderEpochs {
   }
 
  private:
-  static ReadOptions read_options(const torch::data::DataLoaderOptions& options) {
+  static runtime::ReadOptions read_options(const torch::data::DataLoaderOptions& options) {
     const torch::data::FullDataLoaderOptions full(options);
     return {.batch_size = full.batch_size,
             .workers = full.workers,
@@ -185,44 +186,46 @@ class DataLoader : public LoaderEpochs {
             .drop_last = full.drop_last};
   }
 
-  using Local = std::conditional_t<stream_dataset<Dataset>, IterableStream<Dataset, Sampler>,
-                                   MapStream<Dataset, Sampler>>;
+  using Local = std::conditional_t<runtime::stream_dataset<Dataset>,
+                                   runtime::IterableStream<Dataset, Sampler>,
+                                   runtime::MapStream<Dataset, Sampler>>;
 
   bool dispatched() const {
     return context_.num_processes > 1 &&
-           context_.dispatch_batches.value_or(stream_dataset<Dataset> && fixed_tensors<Batch>);
+           context_.dispatch_batches.value_or(runtime::stream_dataset<Dataset> &&
+                                              fixed_tensors<Batch>);
   }
 
-  std::unique_ptr<BatchStream<Batch>> open(const EpochStart& start) const {
+  std::unique_ptr<runtime::BatchStream<Batch>> open(const runtime::EpochStart& start) const {
     if constexpr (fixed_tensors<Batch>) {
       if (dispatched()) {
-        typename DispatchedStream<Batch>::Open open_global;
+        typename runtime::DispatchedStream<Batch>::Open open_global;
         if (context_.process_index == 0) {
           open_global = [source = source_, context = context_, start] {
             return std::make_unique<Local>(source, context, start, /*dispatched=*/true);
           };
         }
-        return std::make_unique<DispatchedStream<Batch>>(std::move(open_global), context_,
-                                                         source().shard_options(context_));
+        return std::make_unique<runtime::DispatchedStream<Batch>>(std::move(open_global), context_,
+                                                                  source().shard_options(context_));
       }
     }
     return std::make_unique<Local>(source_, context_, start, /*dispatched=*/false);
   }
 
   std::size_t whole_size() const {
-    const ShardOptions options = source().shard_options(context_);
-    if constexpr (stream_dataset<Dataset>) {
-      return iterable_length(options, sample_count(), dispatched());
+    const runtime::ShardOptions options = source().shard_options(context_);
+    if constexpr (runtime::stream_dataset<Dataset>) {
+      return runtime::iterable_length(options, sample_count(), dispatched());
     } else {
       const auto [batches, last_batch_size] = count_batches();
-      return dispatched() ? dispatch_length(options, batches, last_batch_size)
-                          : shard_length(options, batches, last_batch_size);
+      return dispatched() ? runtime::dispatch_length(options, batches, last_batch_size)
+                          : runtime::shard_length(options, batches, last_batch_size);
     }
   }
 
   // Returns how many batches the sampler yields, and the size of the last one.
   std::pair<std::size_t, std::size_t> count_batches() const {
-    if constexpr (batch_sampler<Sampler>) {
+    if constexpr (runtime::batch_sampler<Sampler>) {
       const bool matters = !source().drop_last() && context_.num_processes > 1 &&
                            !source().even_batches(context_) &&
                            (context_.split_batches || dispatched());
@@ -252,7 +255,7 @@ class DataLoader : public LoaderEpochs {
     }
   }
 
-  DataSource<Dataset, Sampler>& source() const {
+  runtime::DataSource<Dataset, Sampler>& source() const {
     if (source_ == nullptr) {
       throw std::logic_error(
           "this loader is empty: assign what make_data_loader() or prepare() returns first");
@@ -260,8 +263,8 @@ class DataLoader : public LoaderEpochs {
     return *source_;
   }
 
-  std::shared_ptr<DataSource<Dataset, Sampler>> source_;
-  LoaderContext context_;
+  std::shared_ptr<runtime::DataSource<Dataset, Sampler>> source_;
+  runtime::LoaderContext context_;
   std::size_t skipped_steps_ = 0;
 };
 
@@ -301,9 +304,9 @@ requires(!Dataset::is_stateful && std::is_constructible_v<Sampler, std::size_t>)
 
 // For a dataset that ends by itself.
 template <typename Dataset, typename = void>
-requires(Dataset::is_stateful) DataLoader<Dataset, NoSampler> make_data_loader(
+requires(Dataset::is_stateful) DataLoader<Dataset, runtime::NoSampler> make_data_loader(
     Dataset dataset, torch::data::DataLoaderOptions options = {}) {
-  return DataLoader<Dataset, NoSampler>(std::move(dataset), NoSampler{}, options);
+  return DataLoader<Dataset, runtime::NoSampler>(std::move(dataset), runtime::NoSampler{}, options);
 }
 
 }  // namespace accel

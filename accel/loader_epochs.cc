@@ -16,8 +16,8 @@ std::size_t LoaderEpochs::real_samples() const {
   return running != nullptr ? running->step.real_samples : 0;
 }
 
-LoaderState LoaderEpochs::state_dict() const { return sequence_->state(); }
+runtime::LoaderState LoaderEpochs::state_dict() const { return sequence_->state(); }
 
-void LoaderEpochs::load_state_dict(const LoaderState& state) { sequence_->load(state); }
+void LoaderEpochs::load_state_dict(const runtime::LoaderState& state) { sequence_->load(state); }
 
 }  // namespace accel

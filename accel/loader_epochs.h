@@ -50,20 +50,21 @@ class LoaderEpochs {
   // samples that were seen are read and dropped.
   //
   // Both throw std::logic_error if the loader is not prepared.
-  LoaderState state_dict() const;
-  void load_state_dict(const LoaderState& state);
+  runtime::LoaderState state_dict() const;
+  void load_state_dict(const runtime::LoaderState& state);
 
   // Returns what checkpoints save of a prepared loader.
-  const std::shared_ptr<EpochSequence>& sequence() const { return sequence_; }
+  const std::shared_ptr<runtime::EpochSequence>& sequence() const { return sequence_; }
 
  protected:
   LoaderEpochs() = default;
-  explicit LoaderEpochs(std::shared_ptr<EpochSequence> sequence) : sequence_(std::move(sequence)) {}
+  explicit LoaderEpochs(std::shared_ptr<runtime::EpochSequence> sequence)
+      : sequence_(std::move(sequence)) {}
   ~LoaderEpochs() = default;
   LoaderEpochs(const LoaderEpochs&) = default;
   LoaderEpochs& operator=(const LoaderEpochs&) = default;
 
-  std::shared_ptr<EpochSequence> sequence_ = std::make_shared<EpochSequence>();
+  std::shared_ptr<runtime::EpochSequence> sequence_ = std::make_shared<runtime::EpochSequence>();
 };
 
 }  // namespace accel

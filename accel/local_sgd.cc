@@ -9,13 +9,14 @@
 namespace accel {
 
 LocalSgd::LocalSgd(const Accelerator& accelerator, std::shared_ptr<torch::nn::Module> module,
-                   const std::shared_ptr<ParallelStrategy>& strategy, int every_steps, bool enabled)
+                   const std::shared_ptr<runtime::ParallelStrategy>& strategy, int every_steps,
+                   bool enabled)
     : accelerator_(accelerator),
       module_(std::move(module)),
       enabled_(enabled && accelerator.use_distributed()),
       every_steps_(every_steps),
       exceptions_(std::uncaught_exceptions()),
-      local_gradients_(GradientSync::kOff, {enabled_ ? strategy : nullptr}) {
+      local_gradients_(runtime::GradientSync::kOff, {enabled_ ? strategy : nullptr}) {
   if (every_steps < 1) {
     throw std::invalid_argument("LocalSgd averages every " + std::to_string(every_steps) +
                                 " steps, which should be at least 1");

@@ -30,7 +30,8 @@ class LocalSgd {
   template <typename Holder>
   LocalSgd(const Accelerator& accelerator, const Model<Holder>& model, int every_steps,
            bool enabled = true)
-      : LocalSgd(accelerator, module_of(model.unwrap()), model.strategy(), every_steps, enabled) {}
+      : LocalSgd(accelerator, runtime::module_of(model.unwrap()), model.strategy(), every_steps,
+                 enabled) {}
   // Averages the parameters once more, unless an exception ends the scope. Collective. Throws as
   // step() does.
   ~LocalSgd() noexcept(false);
@@ -43,7 +44,8 @@ class LocalSgd {
 
  private:
   LocalSgd(const Accelerator& accelerator, std::shared_ptr<torch::nn::Module> module,
-           const std::shared_ptr<ParallelStrategy>& strategy, int every_steps, bool enabled);
+           const std::shared_ptr<runtime::ParallelStrategy>& strategy, int every_steps,
+           bool enabled);
   void average();
 
   const Accelerator accelerator_;
@@ -52,7 +54,7 @@ class LocalSgd {
   const int every_steps_;
   // How many exceptions were in flight at the constructor.
   const int exceptions_;
-  const GradientSyncScope local_gradients_;
+  const runtime::GradientSyncScope local_gradients_;
   std::int64_t steps_ = 0;
 };
 

@@ -52,7 +52,7 @@ Logger::Logger(std::string name, Level least, int rank, int world_size)
     : name_(std::move(name)), least_(least), rank_(rank), world_size_(world_size) {}
 
 Logger get_logger(std::string name, std::optional<Logger::Level> level) {
-  const Environment environment = read_environment();
+  const runtime::Environment environment = runtime::read_environment();
   return Logger(std::move(name), level ? *level : level_of_environment(), environment.rank,
                 environment.world_size);
 }
@@ -72,12 +72,12 @@ void Logger::log(Level level, std::string_view message, LogOptions options) cons
     if (rank_ == 0 || !options.main_process_only) write(level, message);
     return;
   }
-  const std::shared_ptr<ProcessState> state = ProcessState::find_living();
+  const std::shared_ptr<runtime::ProcessState> state = runtime::ProcessState::find_living();
   if (world_size_ > 1 && state == nullptr) {
     throw std::logic_error("in_order takes the ranks' world: make an accel::Accelerator first");
   }
-  const OperationScope operation(state == nullptr ? nullptr : state->communicator.get(),
-                                 "a log line in order");
+  const runtime::OperationScope operation(state == nullptr ? nullptr : state->communicator.get(),
+                                          "a log line in order");
   for (int rank = 0; rank < world_size_; ++rank) {
     if (rank == rank_) write(level, message);
     if (world_size_ > 1) state->communicator->barrier();

@@ -36,7 +36,8 @@ class Model {
   // No model yet, for members that are assigned later. Throws std::logic_error where it is used.
   Model() : module_(nullptr) {}
   // `strategy` is null where nothing has to be kept consistent.
-  Model(Holder module, std::shared_ptr<ParallelStrategy> strategy, ForwardPrecision precision = {})
+  Model(Holder module, std::shared_ptr<runtime::ParallelStrategy> strategy,
+        ForwardPrecision precision = {})
       : module_(std::move(module)), strategy_(std::move(strategy)), precision_(precision) {}
 
   template <typename... Args>
@@ -44,12 +45,12 @@ class Model {
     using Output = std::remove_cvref_t<decltype(module_->forward(std::forward<Args>(args)...))>;
     if (strategy_ != nullptr) strategy_->note_call();
     const auto forward = [&, this]() -> Output {
-      const AutocastScope autocast(precision_.device, precision_.precision);
+      const runtime::AutocastScope autocast(precision_.device, precision_.precision);
       return module().forward(std::forward<Args>(args)...);
     };
     if constexpr (std::copy_constructible<Output>) {
       if (precision_.precision != MixedPrecision::kNo) {
-        return map_tensors(forward(), to_fp32);
+        return map_tensors(forward(), runtime::to_fp32);
       }
     }
     return forward();
@@ -60,7 +61,7 @@ class Model {
   auto& operator*() { return module(); }
   const auto& operator*() const { return module(); }
   const Holder& unwrap() const { return module_; }
-  const std::shared_ptr<ParallelStrategy>& strategy() const { return strategy_; }
+  const std::shared_ptr<runtime::ParallelStrategy>& strategy() const { return strategy_; }
 
  private:
   auto& module() const {
@@ -75,7 +76,7 @@ class Model {
   }
 
   Holder module_;
-  std::shared_ptr<ParallelStrategy> strategy_;
+  std::shared_ptr<runtime::ParallelStrategy> strategy_;
   ForwardPrecision precision_;
 };
 

@@ -29,7 +29,7 @@ class Optimizer {
   // std::logic_error.
   Optimizer() = default;
   // Called by Accelerator::prepare().
-  Optimizer(std::shared_ptr<Optim> optimizer, OptimizerStep step)
+  Optimizer(std::shared_ptr<Optim> optimizer, runtime::OptimizerStep step)
       : optimizer_(std::move(optimizer)), step_(std::move(step)) {}
   // The same optimizer, as one of a base class.
   template <std::derived_from<Optim> Derived>
@@ -72,9 +72,9 @@ class Optimizer {
     step_.end();
   }
 
-  OptimizerAccess<Optim> operator->() const {
+  runtime::OptimizerAccess<Optim> operator->() const {
     expect_assigned();
-    return OptimizerAccess<Optim>(optimizer_.get());
+    return runtime::OptimizerAccess<Optim>(optimizer_.get());
   }
   Optim& operator*() const {
     expect_assigned();
@@ -107,7 +107,7 @@ class Optimizer {
   }
 
   std::shared_ptr<Optim> optimizer_;
-  OptimizerStep step_;
+  runtime::OptimizerStep step_;
 };
 
 // A prepared optimizer of any class. Every Optimizer<Optim> converts to it, so it is the type for

@@ -42,8 +42,9 @@ struct Profile::State {
   }
   ~State() { one_lives = false; }
 
-  ProfileAction action() const {
-    return options.schedule ? action_at(*options.schedule, step) : ProfileAction::kRecord;
+  runtime::ProfileAction action() const {
+    return options.schedule ? runtime::action_at(*options.schedule, step)
+                            : runtime::ProfileAction::kRecord;
   }
   void begin_step();
   void end_step();
@@ -77,12 +78,12 @@ void Profile::State::record() {
 
 void Profile::State::begin_step() {
   switch (action()) {
-    case ProfileAction::kNone:
+    case runtime::ProfileAction::kNone:
       return;
-    case ProfileAction::kWarmup:
+    case runtime::ProfileAction::kWarmup:
       return prepare();
-    case ProfileAction::kRecord:
-    case ProfileAction::kRecordAndSave:
+    case runtime::ProfileAction::kRecord:
+    case runtime::ProfileAction::kRecordAndSave:
       record();
   }
   if (!options.schedule) return;
@@ -92,7 +93,7 @@ void Profile::State::begin_step() {
 
 void Profile::State::end_step() {
   mark.reset();
-  if (action() == ProfileAction::kRecordAndSave) save();
+  if (action() == runtime::ProfileAction::kRecordAndSave) save();
   ++step;
 }
 
@@ -125,7 +126,7 @@ void Profile::State::save() {
 }
 
 Profile::Profile(ProfileOptions options, int rank, bool gpu) {
-  if (options.schedule) check_schedule(*options.schedule);
+  if (options.schedule) runtime::check_schedule(*options.schedule);
   state_ = std::make_unique<State>(std::move(options), rank, gpu);
   state_->begin_step();
 }

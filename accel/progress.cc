@@ -36,11 +36,11 @@ void ProgressMeter::step() {
 
 void ProgressMeter::show() {
   if (columns_ == 0) {
-    std::fputs((render_line(state_) + "\n").c_str(), stderr);
+    std::fputs((runtime::render_line(state_) + "\n").c_str(), stderr);
     return;
   }
   // Spaces overwrite what a longer bar left; the last column stays free so that no terminal wraps.
-  std::string bar = render_bar(state_, columns_ - 1);
+  std::string bar = runtime::render_bar(state_, columns_ - 1);
   bar.resize(static_cast<std::size_t>(columns_ - 1), ' ');
   std::fputs(("\r" + bar).c_str(), stderr);
   open_line_ = true;

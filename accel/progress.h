@@ -32,8 +32,8 @@ class ProgressMeter {
 
   const std::chrono::steady_clock::time_point begun_;
   const int columns_;  // 0 if standard error is not a terminal.
-  ProgressState state_;
-  ProgressThrottle throttle_;
+  runtime::ProgressState state_;
+  runtime::ProgressThrottle throttle_;
   bool open_line_ = false;
 };
 

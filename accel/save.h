@@ -10,7 +10,7 @@
 #include "accel/accelerator.h"
 #include "runtime/prepare/archive_writer.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Writes `object`, or the module or optimizer behind a prepared one, to `out` as torch::save()
 // does.
@@ -25,4 +25,4 @@ void write_archive(ArchiveTag, const Object& object, std::ostream& out) {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

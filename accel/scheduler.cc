@@ -30,21 +30,21 @@ void set_momentum(OptimizerOptions& options, double momentum) {
 
 }  // namespace
 
-struct Scheduler::State : CheckpointedScheduler {
+struct Scheduler::State : runtime::CheckpointedScheduler {
   State(std::shared_ptr<torch::optim::Optimizer> of, LrSchedule by)
       : optimizer(std::move(of)), schedule(std::move(by)), steps(schedule.total_steps) {}
 
   std::shared_ptr<torch::optim::Optimizer> optimizer;
   LrSchedule schedule;
-  ScheduleCounter steps;
+  runtime::ScheduleCounter steps;
   // The initial rate of each group.
   std::vector<double> initial = {};
-  SchedulerOptions options = {.step_with_optimizer = false};
-  std::shared_ptr<const Accumulation> accumulation = nullptr;  // Null before prepare().
-  std::shared_ptr<const GradScaler> scaler = nullptr;
+  runtime::SchedulerOptions options = {.step_with_optimizer = false};
+  std::shared_ptr<const runtime::Accumulation> accumulation = nullptr;  // Null before prepare().
+  std::shared_ptr<const runtime::GradScaler> scaler = nullptr;
 
-  SchedulerState state() const override { return steps.state(); }
-  void set_state(const SchedulerState& state) override {
+  runtime::SchedulerState state() const override { return steps.state(); }
+  void set_state(const runtime::SchedulerState& state) override {
     steps.set_state(state);
     apply();
   }
@@ -89,15 +89,15 @@ std::int64_t Scheduler::last_epoch() const { return state_->steps.last_epoch(); 
 
 std::int64_t Scheduler::step_count() const { return state_->steps.step_count(); }
 
-SchedulerState Scheduler::state() const { return state_->state(); }
+runtime::SchedulerState Scheduler::state() const { return state_->state(); }
 
-void Scheduler::set_state(const SchedulerState& state) { state_->set_state(state); }
+void Scheduler::set_state(const runtime::SchedulerState& state) { state_->set_state(state); }
 
-std::shared_ptr<CheckpointedScheduler> Scheduler::prepared() const { return state_; }
+std::shared_ptr<runtime::CheckpointedScheduler> Scheduler::prepared() const { return state_; }
 
-bool Scheduler::follow(const SchedulerOptions& options,
-                       std::shared_ptr<const Accumulation> accumulation,
-                       std::shared_ptr<const GradScaler> scaler) {
+bool Scheduler::follow(const runtime::SchedulerOptions& options,
+                       std::shared_ptr<const runtime::Accumulation> accumulation,
+                       std::shared_ptr<const runtime::GradScaler> scaler) {
   if (state_->accumulation != nullptr) return false;
   state_->options = options;
   state_->accumulation = std::move(accumulation);

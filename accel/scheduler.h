@@ -50,15 +50,16 @@ class Scheduler {
 
   // Both counts, for checkpoints. set_state() sets the rates too. It throws std::invalid_argument
   // for counts that this schedule cannot have.
-  SchedulerState state() const;
-  void set_state(const SchedulerState& state);
+  runtime::SchedulerState state() const;
+  void set_state(const runtime::SchedulerState& state);
   // Returns what checkpoints save.
-  std::shared_ptr<CheckpointedScheduler> prepared() const;
+  std::shared_ptr<runtime::CheckpointedScheduler> prepared() const;
 
   // Makes step() follow the optimizer. Called by Accelerator::prepare(). Does nothing and returns
   // false if the scheduler follows already.
-  bool follow(const SchedulerOptions& options, std::shared_ptr<const Accumulation> accumulation,
-              std::shared_ptr<const GradScaler> scaler);
+  bool follow(const runtime::SchedulerOptions& options,
+              std::shared_ptr<const runtime::Accumulation> accumulation,
+              std::shared_ptr<const runtime::GradScaler> scaler);
 
  private:
   struct State;
@@ -83,7 +84,8 @@ class TorchScheduler {
   // Makes a holder without a scheduler, for members that are assigned later. Its methods throw
   // std::logic_error.
   TorchScheduler() = default;
-  TorchScheduler(std::shared_ptr<Torch> scheduler, std::shared_ptr<AnyTorchScheduler> follower)
+  TorchScheduler(std::shared_ptr<Torch> scheduler,
+                 std::shared_ptr<runtime::AnyTorchScheduler> follower)
       : scheduler_(std::move(scheduler)), follower_(std::move(follower)) {}
 
   void step() {
@@ -107,7 +109,7 @@ class TorchScheduler {
   }
 
   std::shared_ptr<Torch> scheduler_;
-  std::shared_ptr<AnyTorchScheduler> follower_;
+  std::shared_ptr<runtime::AnyTorchScheduler> follower_;
 };
 
 }  // namespace accel

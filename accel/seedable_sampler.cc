@@ -18,7 +18,7 @@ SeedableRandomSampler::SeedableRandomSampler(std::size_t dataset_size, const Opt
 void SeedableRandomSampler::reset(std::optional<std::size_t> new_dataset_size) {
   dataset_size_ = new_dataset_size.value_or(dataset_size_);
   const at::Generator generator = at::detail::createCPUGenerator(options_.data_seed + epoch_);
-  order_ = draw_random_order(generator, dataset_size_, size(), options_.replacement);
+  order_ = runtime::draw_random_order(generator, dataset_size_, size(), options_.replacement);
   at_ = 0;
 }
 

@@ -6,6 +6,6 @@
 
 namespace accel {
 
-at::Generator transform_generator() { return ReadScope::generator(); }
+at::Generator transform_generator() { return runtime::ReadScope::generator(); }
 
 }  // namespace accel

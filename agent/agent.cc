@@ -12,12 +12,14 @@
 #include "common/status_macros.h"
 #include "logs/log_paths.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 // `own`: the directory that the job asked for, if any.
-std::string LogDir(const std::string& jobs_dir, const std::string& own, const GenerationId& id) {
-  return GenerationLogDir(JobLogDir(own.empty() ? jobs_dir : own, id.job.value()), id.generation);
+std::string LogDir(const std::string& jobs_dir, const std::string& own,
+                   const common::GenerationId& id) {
+  return logs::GenerationLogDir(logs::JobLogDir(own.empty() ? jobs_dir : own, id.job.value()),
+                                id.generation);
 }
 
 OutputPruner::Options In(const std::string& jobs_dir, OutputPruner::Options options) {
@@ -38,7 +40,7 @@ Agent::Agent(Options options, Dependencies dependencies)
 }
 
 absl::Status Agent::RunOnce() {
-  for (const ShimReport& report : with_.shims->TakeReports()) state_.Apply(report);
+  for (const shim::ShimReport& report : with_.shims->TakeReports()) state_.Apply(report);
   Exchange();
   const std::vector<AgentAction> actions = state_.Reconcile();
   TidyUp();
@@ -65,7 +67,7 @@ void Agent::Exchange() {
 void Agent::Relay() {
   std::vector<RelaySource> sources;
   for (const v1::LogReader& reader : state_.desired().log_readers()) {
-    const GenerationId id{JobId(reader.job_id()), reader.generation()};
+    const common::GenerationId id{common::JobId(reader.job_id()), reader.generation()};
     sources.push_back({.reader = reader,
                        .log_dir = LogDir(options_.jobs_dir, reader.log_dir(), id),
                        .complete = !state_.IsAlive(id)});
@@ -81,23 +83,25 @@ void Agent::Act(const std::vector<AgentAction>& actions) {
 }
 
 void Agent::Perform(const StartGenerationAction& action) {
-  const GenerationId id{JobId(action.desired.key().job_id()), action.desired.key().generation()};
-  LogInfo("start", {{"job", id.job.value()},
-                    {"generation", id.generation},
-                    {"workers", action.desired.workers_size()}});
+  const common::GenerationId id{common::JobId(action.desired.key().job_id()),
+                                action.desired.key().generation()};
+  common::LogInfo("start", {{"job", id.job.value()},
+                            {"generation", id.generation},
+                            {"workers", action.desired.workers_size()}});
   bool has_shim = !action.with_shim;
   const absl::Status started = Start(action, &has_shim);
   if (started.ok()) return;
-  LogError("not started",
-           {{"job", id.job.value()}, {"generation", id.generation}, {"why", started.ToString()}});
+  common::LogError(
+      "not started",
+      {{"job", id.job.value()}, {"generation", id.generation}, {"why", started.ToString()}});
   state_.StartFailed(id, started, has_shim);
 }
 
 absl::Status Agent::Start(const StartGenerationAction& action, bool* has_shim) {
   const v1::DesiredGeneration& desired = action.desired;
-  UniqueFd socket = with_.store_sockets->Take(desired.store_socket());
+  common::UniqueFd socket = with_.store_sockets->Take(desired.store_socket());
   // First what can be refused, then the shim: a start that is too large would leave it idle.
-  ACCEL_ASSIGN_OR_RETURN(GenerationStart start, ToStart(desired, options_.base_env));
+  ACCEL_ASSIGN_OR_RETURN(shim::GenerationStart start, ToStart(desired, options_.base_env));
   if (action.with_shim) {
     ACCEL_RETURN_IF_ERROR(with_.shims->StartShim(start.id.job));
     *has_shim = true;
@@ -108,19 +112,19 @@ absl::Status Agent::Start(const StartGenerationAction& action, bool* has_shim) {
 }
 
 void Agent::Perform(const StopGenerationAction& action) {
-  LogInfo("stop", {{"job", action.stop.id.job.value()},
-                   {"generation", action.stop.id.generation},
-                   {"grace", absl::FormatDuration(action.stop.grace)}});
+  common::LogInfo("stop", {{"job", action.stop.id.job.value()},
+                           {"generation", action.stop.id.generation},
+                           {"grace", absl::FormatDuration(action.stop.grace)}});
   const absl::Status stopped = with_.shims->StopGeneration(action.stop);
   // Without a shim there is nothing to stop: its end is reported by itself.
   if (!stopped.ok())
-    LogWarning("stop", {{"job", action.stop.id.job.value()}, {"why", stopped.ToString()}});
+    common::LogWarning("stop", {{"job", action.stop.id.job.value()}, {"why", stopped.ToString()}});
 }
 
 void Agent::Perform(const EndShimAction& action) { with_.shims->EndShim(action.job); }
 
 void Agent::TidyUp() {
-  std::set<JobId> jobs = state_.jobs();
+  std::set<common::JobId> jobs = state_.jobs();
   if (jobs == jobs_) return;
   jobs_ = std::move(jobs);
   pruner_.PruneJobs(jobs_);
@@ -129,7 +133,8 @@ void Agent::TidyUp() {
 void Agent::NoteRefusals() {
   if (state_.refused() == refusals_noted_) return;
   refusals_noted_ = state_.refused();
-  LogWarning("refused what an older state of the cluster wants", {{"so_far", refusals_noted_}});
+  common::LogWarning("refused what an older state of the cluster wants",
+                     {{"so_far", refusals_noted_}});
 }
 
 void Agent::ReportIfDue() {
@@ -161,4 +166,4 @@ absl::Status Agent::Run(int stop_fd) {
   return absl::OkStatus();
 }
 
-}  // namespace accel
+}  // namespace accel::agent

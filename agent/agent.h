@@ -20,7 +20,7 @@
 #include "common/clock.h"
 #include "shim/host/shim_host.h"
 
-namespace accel {
+namespace accel::agent {
 
 class Agent {
  public:
@@ -34,11 +34,11 @@ class Agent {
 
   // All outlive the agent.
   struct Dependencies {
-    ShimHost* shims = nullptr;
+    shim::ShimHost* shims = nullptr;
     CoordinatorLink* link = nullptr;
     StoreSockets* store_sockets = nullptr;
     LogRelays* relays = nullptr;
-    Clock* clock = nullptr;
+    common::Clock* clock = nullptr;
   };
 
   Agent(Options options, Dependencies dependencies);
@@ -73,7 +73,7 @@ class Agent {
   const Dependencies with_;
   NodeState state_;
   OutputPruner pruner_;
-  std::set<JobId> jobs_;  // That are here.
+  std::set<common::JobId> jobs_;  // That are here.
   int64_t refusals_noted_ = 0;
   uint64_t session_ = 0;
   uint64_t sequence_ = 0;
@@ -82,4 +82,4 @@ class Agent {
   absl::Time next_report_ = absl::InfinitePast();
 };
 
-}  // namespace accel
+}  // namespace accel::agent

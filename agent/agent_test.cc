@@ -20,7 +20,7 @@
 #include "common/wake_fd.h"
 #include "shim/host/fake_shim_host.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 using State = v1::ObservedGeneration;
@@ -82,10 +82,10 @@ class AgentTest : public ::testing::Test {
 
   const std::string jobs_dir_ = absl::StrCat(
       getenv("TEST_TMPDIR"), "/", ::testing::UnitTest::GetInstance()->current_test_info()->name());
-  FakeShimHost shims_;
+  shim::FakeShimHost shims_;
   FakeLink link_;
   FakeRelays relays_;
-  SimulatedClock clock_;
+  common::SimulatedClock clock_;
   StoreSockets sockets_{"127.0.0.1", 2};
   uint64_t version_ = 0;
   absl::Notification disk_answers_;  // A disk hangs until then, when something is deleted.
@@ -124,9 +124,9 @@ TEST_F(AgentTest, RunsAJobFromStartToForget) {
   ASSERT_EQ(shims_.starts().size(), 1u);
   EXPECT_EQ(shims_.starts()[0].log_dir, jobs_dir_ + "/a/gen_1");
   EXPECT_THAT(shims_.starts()[0].workers[0].env, Contains("HOME=/root"));
-  shims_.ExecDone(JobId("a"));
+  shims_.ExecDone(common::JobId("a"));
   EXPECT_EQ(Turn().generations(0).state(), State::RUNNING);
-  shims_.Exit(JobId("a"), 0, ExitFact{.code = 3}, {"why"});
+  shims_.Exit(common::JobId("a"), 0, shim::ExitFact{.code = 3}, {"why"});
   const v1::ObservedGeneration ended = Turn().generations(0);
   EXPECT_EQ(ended.state(), State::ENDED);
   EXPECT_EQ(ended.workers(0).exit().code(), 3);
@@ -134,7 +134,7 @@ TEST_F(AgentTest, RunsAJobFromStartToForget) {
   link_.Desire(Forget("a"));
   EXPECT_EQ(Turn().generations_size(), 0);
   Turn();
-  EXPECT_FALSE(shims_.has_shim(JobId("a")));
+  EXPECT_FALSE(shims_.has_shim(common::JobId("a")));
 }
 
 TEST_F(AgentTest, AStoreSocketIsGivenAwayOnceAndReplaced) {
@@ -166,14 +166,14 @@ TEST_F(AgentTest, AStartThatIsTooLargeNeedsNoShim) {
   const v1::NodeObserved observed = Turn();
   EXPECT_EQ(observed.generations(0).state(), State::ENDED);
   EXPECT_THAT(observed.generations(0).failure().message(), HasSubstr("--env"));
-  EXPECT_FALSE(shims_.has_shim(JobId("a")));
+  EXPECT_FALSE(shims_.has_shim(common::JobId("a")));
 }
 
 TEST_F(AgentTest, AJobThatComesBackWaitsForItsShimToLeave) {
   shims_.HoldLeaving(true);
   link_.Desire(Start("a"));
   Turn();
-  shims_.ExitAll(JobId("a"), ExitFact{.code = 3});
+  shims_.ExitAll(common::JobId("a"), shim::ExitFact{.code = 3});
   Turn();
   link_.Desire(Forget("a"));
   Turn();
@@ -185,7 +185,7 @@ TEST_F(AgentTest, AJobThatComesBackWaitsForItsShimToLeave) {
   shims_.HoldLeaving(false);
   Turn();
   ASSERT_EQ(shims_.starts().size(), 2u);
-  shims_.ExecDone(JobId("a"));
+  shims_.ExecDone(common::JobId("a"));
   EXPECT_EQ(Turn().generations(0).state(), State::RUNNING);
 }
 
@@ -207,7 +207,7 @@ TEST_F(AgentTest, EachFailedStartHasItsOwnReason) {
 TEST_F(AgentTest, AReportIsNoLargerThanTheLinkSays) {
   link_.Desire(Start("a"));
   Turn();
-  shims_.Exit(JobId("a"), 0, ExitFact{.code = 3},
+  shims_.Exit(common::JobId("a"), 0, shim::ExitFact{.code = 3},
               std::vector<std::string>(20, std::string(200, 'x')));
   EXPECT_EQ(Turn().generations(0).workers(0).last_lines_size(), 20);
   link_.SetMostReportBytes(100);
@@ -245,7 +245,7 @@ TEST_F(AgentTest, RelaysWhatIsReadAndKnowsWhenItIsComplete) {
   EXPECT_EQ(shims_.starts()[0].log_dir, "/mine/a/gen_1");
   EXPECT_EQ(relays_.sources[0].log_dir, "/mine/a/gen_1");
   EXPECT_FALSE(relays_.sources[0].complete);
-  shims_.ExitAll(JobId("a"), ExitFact{});
+  shims_.ExitAll(common::JobId("a"), shim::ExitFact{});
   Turn();
   EXPECT_TRUE(relays_.sources[0].complete);
   v1::NodeDesired forget = Forget("a");
@@ -281,7 +281,7 @@ TEST_F(AgentTest, HeartbeatsGoOnWhileADiskHangs) {
   }
   link_.Desire(Start("d"));
   Turn();
-  shims_.ExitAll(JobId("d"), ExitFact{});
+  shims_.ExitAll(common::JobId("d"), shim::ExitFact{});
   link_.Desire(Forget("d"));
   Turn();
   link_.Desire(Start("e"));
@@ -302,7 +302,7 @@ TEST_F(AgentTest, AJobThatEndsPushesOutTheOldestOutput) {
     std::filesystem::create_directories(jobs_dir_ + "/" + job);
   link_.Desire(Start("c"));
   Turn();
-  shims_.ExitAll(JobId("c"), ExitFact{});
+  shims_.ExitAll(common::JobId("c"), shim::ExitFact{});
   Turn();
   EXPECT_THAT(Children(jobs_dir_), ElementsAre("a", "b", "c"));
   link_.Desire(Forget("c"));
@@ -326,16 +326,16 @@ TEST_F(AgentTest, ANewGenerationPushesOutTheOldestOutput) {
 
 TEST_F(AgentTest, StopsWhereTheLinkIsGoneForEver) {
   link_.Fail(absl::AlreadyExistsError("another agent"));
-  WakeFd never;
+  common::WakeFd never;
   EXPECT_THAT(agent_.Run(never.get()),
               accel::testing::StatusIs(absl::StatusCode::kAlreadyExists, ::testing::_));
 }
 
 TEST_F(AgentTest, StopsWhenAsked) {
-  WakeFd stop;
+  common::WakeFd stop;
   stop.Wake();
   EXPECT_OK(agent_.Run(stop.get()));
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "common/worker_env.h"
 
-namespace accel {
+namespace accel::agent {
 
 std::vector<std::string> BaseEnv() {
   std::vector<std::string> env;
@@ -14,10 +14,10 @@ std::vector<std::string> BaseEnv() {
     const std::string pair = *variable;
     const std::string name = pair.substr(0, pair.find('='));
     if (name == "ACCEL_TOKEN" || name == "ACCEL_SHIM" || name == "ACCEL_COORDINATOR") continue;
-    if (name == kEnvAccelTerminal || IsRankVariable(name)) continue;
+    if (name == common::kEnvAccelTerminal || common::IsRankVariable(name)) continue;
     env.push_back(pair);
   }
   return env;
 }
 
-}  // namespace accel
+}  // namespace accel::agent

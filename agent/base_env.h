@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-namespace accel {
+namespace accel::agent {
 
 // This process's own, as NAME=VALUE, without what must not travel: the token, variables that tell a
 // process its rank (when the agent itself was started by a launcher), and settings of accel's own
 // programs.
 std::vector<std::string> BaseEnv();
 
-}  // namespace accel
+}  // namespace accel::agent

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 using ::testing::Contains;
@@ -30,4 +30,4 @@ TEST(BaseEnv, NeitherTheTokenNorAnothersRankTravel) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

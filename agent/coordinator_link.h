@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "proto/node.pb.h"
 
-namespace accel {
+namespace accel::agent {
 
 // Of a report, in bytes. The coordinator accepts 16 MiB.
 inline constexpr int64_t kMostReportBytes = 12 << 20;
@@ -38,4 +38,4 @@ class CoordinatorLink {
   virtual int wake_fd() const = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::agent

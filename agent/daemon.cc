@@ -33,7 +33,7 @@
 #include "process/sweep.h"
 #include "shim/host/posix_shim_host.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 constexpr size_t kMostNameBytes = 128;  // The coordinator refuses longer ones.
@@ -60,13 +60,14 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& coordinator) {
 }
 
 absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
-                                          const HostPort& coordinator, const NodeId& node_id) {
+                                          const common::HostPort& coordinator,
+                                          const common::NodeId& node_id) {
   std::string address = options.advertise;
   if (address.empty()) {
     ACCEL_ASSIGN_OR_RETURN(address, SourceAddressTo(coordinator.host, coordinator.port));
   }
-  ACCEL_RETURN_IF_ERROR(CheckLoopback(address));
-  if (!IsUtf8(options.name)) return absl::InvalidArgumentError("--name: it must be UTF-8");
+  ACCEL_RETURN_IF_ERROR(common::CheckLoopback(address));
+  if (!common::IsUtf8(options.name)) return absl::InvalidArgumentError("--name: it must be UTF-8");
   if (options.name.size() > kMostNameBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("--name: it has ", options.name.size(), " bytes; at most ", kMostNameBytes));
@@ -80,13 +81,14 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
 // directory is ours), and no control group held it. Its ranks are given out again once this agent
 // has reported, so nothing of them may be left by then.
 absl::Status EndLeftovers(const StateDir& state_dir) {
-  const std::string mark = absl::StrCat(kErrorFileVariable, "=", state_dir.jobs_dir(), "/");
-  const absl::Time give_up = SteadyClock()->Now() + kDeathPatience;
-  for (bool said = false; const int killed = KillMarked(mark); absl::SleepFor(kSweepPause)) {
+  const std::string mark = absl::StrCat(logs::kErrorFileVariable, "=", state_dir.jobs_dir(), "/");
+  const absl::Time give_up = common::SteadyClock()->Now() + kDeathPatience;
+  for (bool said = false; const int killed = process::KillMarked(mark);
+       absl::SleepFor(kSweepPause)) {
     if (!std::exchange(said, true)) {
-      LogWarning("ends processes that an earlier agent has left", {{"processes", killed}});
+      common::LogWarning("ends processes that an earlier agent has left", {{"processes", killed}});
     }
-    if (SteadyClock()->Now() < give_up) continue;
+    if (common::SteadyClock()->Now() < give_up) continue;
     return absl::FailedPreconditionError(
         absl::StrCat(killed, " processes that an earlier agent has left do not die; look for ",
                      mark, " in /proc/*/environ"));
@@ -97,31 +99,37 @@ absl::Status EndLeftovers(const StateDir& state_dir) {
 }  // namespace
 
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
-  ACCEL_ASSIGN_OR_RETURN(const HostPort coordinator, ParseHostPort(options.coordinator));
-  ACCEL_RETURN_IF_ERROR(CheckLoopback(coordinator.host));
-  ACCEL_ASSIGN_OR_RETURN(const std::string token, FindToken(options.token_file, /*make=*/true));
+  ACCEL_ASSIGN_OR_RETURN(const common::HostPort coordinator,
+                         common::ParseHostPort(options.coordinator));
+  ACCEL_RETURN_IF_ERROR(common::CheckLoopback(coordinator.host));
+  ACCEL_ASSIGN_OR_RETURN(const std::string token,
+                         common::FindToken(options.token_file, /*make=*/true));
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
   ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir,
                          StateDir::Open(options.state_dir, options.leftover_grace));
   ACCEL_ASSIGN_OR_RETURN(const v1::NodeObserved identity,
                          Identity(options, coordinator, state_dir.node_id()));
-  const CgroupSupport cgroups = ProbeCgroups(identity.node_id());
-  if (const int ended = EndEarlierGenerations(cgroups); ended > 0) {
-    LogWarning("ended what an earlier agent and its shims had left", {{"generations", ended}});
+  const process::CgroupSupport cgroups = process::ProbeCgroups(identity.node_id());
+  if (const int ended = process::EndEarlierGenerations(cgroups); ended > 0) {
+    common::LogWarning("ended what an earlier agent and its shims had left",
+                       {{"generations", ended}});
   }
   ACCEL_RETURN_IF_ERROR(EndLeftovers(state_dir));
 
-  LogInfo("agent starts", {{"node", identity.name()},
-                           {"id", identity.node_id()},
-                           {"coordinator", options.coordinator},
-                           {"gpus", identity.inventory().gpus_size()},
-                           {"cgroups", cgroups.description}});
-  if (geteuid() == 0) LogWarning("this agent runs as root, and so do the jobs that it starts");
+  common::LogInfo("agent starts", {{"node", identity.name()},
+                                   {"id", identity.node_id()},
+                                   {"coordinator", options.coordinator},
+                                   {"gpus", identity.inventory().gpus_size()},
+                                   {"cgroups", cgroups.description}});
+  if (geteuid() == 0)
+    common::LogWarning("this agent runs as root, and so do the jobs that it starts");
 
   const std::shared_ptr<grpc::Channel> channel = Connect(options.coordinator);
-  BecomeSubreaper();
-  PosixShimHost shims({.shim_path = shim, .cgroups = cgroups, .inherit_fd = state_dir.lock_fd()});
-  LiveToken live_token(token, [&] { return FindToken(options.token_file, /*make=*/false); });
+  process::BecomeSubreaper();
+  shim::PosixShimHost shims(
+      {.shim_path = shim, .cgroups = cgroups, .inherit_fd = state_dir.lock_fd()});
+  common::LiveToken live_token(
+      token, [&] { return common::FindToken(options.token_file, /*make=*/false); });
   GrpcLink link(channel, &live_token);
   GrpcLogRelays relays(channel, &live_token);
   StoreSockets store_sockets(identity.address(), options.store_sockets);
@@ -130,10 +138,10 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
                .link = &link,
                .store_sockets = &store_sockets,
                .relays = &relays,
-               .clock = SteadyClock()});
+               .clock = common::SteadyClock()});
   const absl::Status status = agent.Run(stop_fd);
-  LogInfo("agent stops", {{"why", status.ok() ? "asked to" : status.ToString()}});
+  common::LogInfo("agent stops", {{"why", status.ok() ? "asked to" : status.ToString()}});
   return status;
 }
 
-}  // namespace accel
+}  // namespace accel::agent

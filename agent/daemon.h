@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
-namespace accel {
+namespace accel::agent {
 
 struct AgentDaemonOptions {
   std::string coordinator;  // HOST:PORT
@@ -27,4 +27,4 @@ struct AgentDaemonOptions {
 // node over.
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd);
 
-}  // namespace accel
+}  // namespace accel::agent

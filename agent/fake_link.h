@@ -8,7 +8,7 @@
 #include "agent/coordinator_link.h"
 #include "common/wake_fd.h"
 
-namespace accel {
+namespace accel::agent {
 
 class FakeLink final : public CoordinatorLink {
  public:
@@ -43,7 +43,7 @@ class FakeLink final : public CoordinatorLink {
   int64_t most_report_bytes_ = kMostReportBytes;
   std::optional<v1::NodeDesired> desired_;
   absl::Status fatal_;
-  WakeFd wake_;
+  common::WakeFd wake_;
 };
 
-}  // namespace accel
+}  // namespace accel::agent

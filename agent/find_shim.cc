@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 namespace fs = std::filesystem;
@@ -58,4 +58,4 @@ absl::StatusOr<std::string> FindShim(const std::string& flag) {
       "; name it with --shim or ACCEL_SHIM"));
 }
 
-}  // namespace accel
+}  // namespace accel::agent

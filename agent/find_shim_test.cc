@@ -10,7 +10,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 using ::testing::AllOf;
@@ -46,4 +46,4 @@ TEST_F(FindShimTest, WhatIsNamedAndWrongIsNotPassedOver) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

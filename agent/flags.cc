@@ -8,7 +8,7 @@
 #include "absl/time/time.h"
 #include "common/version.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 constexpr char kFooter[] =
@@ -30,7 +30,7 @@ std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* op
   double leftover_grace = absl::ToDoubleSeconds(options->leftover_grace);
   CLI::App app("accel-agent: runs jobs on this node for a coordinator.");
   app.footer(kFooter);
-  app.set_version_flag("--version", std::string("accel-agent ") + kVersion);
+  app.set_version_flag("--version", std::string("accel-agent ") + common::kVersion);
   app.add_option("--coordinator", options->coordinator, "HOST:PORT of the coordinator")
       ->envname("ACCEL_COORDINATOR")
       ->required();
@@ -60,4 +60,4 @@ std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* op
   return std::nullopt;
 }
 
-}  // namespace accel
+}  // namespace accel::agent

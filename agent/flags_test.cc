@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 std::optional<int> Parse(std::vector<std::string> words, AgentDaemonOptions* options) {
@@ -40,4 +40,4 @@ TEST(AgentFlags, NonsenseIs2) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

@@ -10,7 +10,7 @@
 #include "common/grpc_status.h"
 #include "common/log.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
@@ -28,7 +28,7 @@ int64_t NextReportBytes(int64_t now, const absl::Status& why) {
   return absl::IsResourceExhausted(why) ? std::max(now / 2, kLeastReportBytes) : kMostReportBytes;
 }
 
-GrpcLink::GrpcLink(std::shared_ptr<grpc::Channel> channel, LiveToken* token)
+GrpcLink::GrpcLink(std::shared_ptr<grpc::Channel> channel, common::LiveToken* token)
     : channel_(std::move(channel)),
       stub_(v1::Coordinator::NewStub(channel_)),
       token_(token),
@@ -74,7 +74,7 @@ absl::Status GrpcLink::fatal() {
 
 // The reading thread: a session, a pause, the next session.
 void GrpcLink::Read() {
-  Backoff backoff(kFirstPause, kLongestPause);
+  common::Backoff backoff(kFirstPause, kLongestPause);
   while (true) {
     bool heard = false;
     const absl::Status why = RunSession(&heard);
@@ -90,17 +90,18 @@ void GrpcLink::Read() {
 }
 
 void GrpcLink::LogEnd(const absl::Status& why) {
-  LogThrottle& throttle = ends_.try_emplace(why.code(), kLogPause).first->second;
-  const auto left_out = throttle.Admit(SteadyClock()->Now());
+  common::LogThrottle& throttle = ends_.try_emplace(why.code(), kLogPause).first->second;
+  const auto left_out = throttle.Admit(common::SteadyClock()->Now());
   if (!left_out.has_value()) return;
   if (absl::IsResourceExhausted(why)) {
-    LogWarning("the coordinator has refused what this node sends; its next report is smaller",
-               {{"why", why.ToString()},
-                {"at_most_bytes", most_report_bytes()},
-                {"same_since_last_line", *left_out}});
+    common::LogWarning(
+        "the coordinator has refused what this node sends; its next report is smaller",
+        {{"why", why.ToString()},
+         {"at_most_bytes", most_report_bytes()},
+         {"same_since_last_line", *left_out}});
   } else {
-    LogWarning("no coordinator; trying again",
-               {{"why", why.ToString()}, {"same_since_last_line", *left_out}});
+    common::LogWarning("no coordinator; trying again",
+                       {{"why", why.ToString()}, {"same_since_last_line", *left_out}});
   }
 }
 
@@ -124,7 +125,7 @@ absl::Status GrpcLink::RunSession(bool* heard) {
   wake_.Wake();
   v1::NodeDesired desired;
   while (stream->Read(&desired)) {
-    if (!*heard) LogInfo("connected to the coordinator");
+    if (!*heard) common::LogInfo("connected to the coordinator");
     {
       absl::MutexLock lock(&mutex_);
       received_ = std::move(desired);
@@ -143,12 +144,12 @@ absl::Status GrpcLink::RunSession(bool* heard) {
   const grpc::Status status = stream->Finish();
   absl::MutexLock lock(&mutex_);
   context_ = nullptr;
-  return FromGrpc(status);
+  return common::FromGrpc(status);
 }
 
 void GrpcLink::NoteEnd(const absl::Status& why) {
   const bool replaced = absl::IsUnauthenticated(why) && token_->Refresh();
-  if (replaced) LogInfo("the token was replaced; trying the new one");
+  if (replaced) common::LogInfo("the token was replaced; trying the new one");
   {
     absl::MutexLock lock(&mutex_);
     const bool refused = absl::IsUnauthenticated(why) && !replaced && !was_connected_;
@@ -166,9 +167,9 @@ bool GrpcLink::Pause(absl::Duration pause) {
     stop_.WaitFor(pause);
     return !Stopping();
   }
-  const absl::Time end = SteadyClock()->Now() + pause;
+  const absl::Time end = common::SteadyClock()->Now() + pause;
   for (absl::Duration left = pause; left > absl::ZeroDuration() && !Stopping();
-       left = end - SteadyClock()->Now()) {
+       left = end - common::SteadyClock()->Now()) {
     const auto look_up =
         std::chrono::system_clock::now() + absl::ToChronoMicroseconds(std::min(left, kLook));
     if (channel_->WaitForConnected(look_up)) break;
@@ -203,4 +204,4 @@ void GrpcLink::Write() {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::agent

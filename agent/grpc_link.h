@@ -21,7 +21,7 @@
 #include "common/wakeup.h"
 #include "proto/service.grpc.pb.h"
 
-namespace accel {
+namespace accel::agent {
 
 // How large a report may be after a session that ended like this, when it could be `now` in that
 // one. RESOURCE_EXHAUSTED is what gRPC answers to a message beyond the receiver's bound: half as
@@ -33,7 +33,7 @@ int64_t NextReportBytes(int64_t now, const absl::Status& why);
 class GrpcLink final : public CoordinatorLink {
  public:
   // `token` must outlive the link, which has it read again when a coordinator refuses it.
-  GrpcLink(std::shared_ptr<grpc::Channel> channel, LiveToken* token);
+  GrpcLink(std::shared_ptr<grpc::Channel> channel, common::LiveToken* token);
   ~GrpcLink() override;
 
   uint64_t session() override;
@@ -58,10 +58,10 @@ class GrpcLink final : public CoordinatorLink {
 
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
-  LiveToken* const token_;
-  WakeFd wake_;
-  Wakeup stop_;
-  std::map<absl::StatusCode, LogThrottle> ends_;  // The reading thread's.
+  common::LiveToken* const token_;
+  common::WakeFd wake_;
+  common::Wakeup stop_;
+  std::map<absl::StatusCode, common::LogThrottle> ends_;  // The reading thread's.
 
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
@@ -80,4 +80,4 @@ class GrpcLink final : public CoordinatorLink {
   std::thread writer_;
 };
 
-}  // namespace accel
+}  // namespace accel::agent

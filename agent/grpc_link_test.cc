@@ -20,7 +20,7 @@
 #include "common/status_matchers.h"
 #include "proto/service.grpc.pb.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 using testing::StatusIs;
@@ -70,7 +70,7 @@ class FakeService final : public v1::Coordinator::Service {
   const std::vector<Session> sessions_;
   size_t next_ = 0;  // The link opens one stream at a time.
   std::vector<std::string> tokens_;
-  const ReservedPort port_;
+  const common::ReservedPort port_;
   std::unique_ptr<grpc::Server> server_;
 };
 
@@ -146,9 +146,9 @@ uint64_t Exchange(GrpcLink* link, uint64_t sequence) {
 }
 
 // A token that stays as it is.
-LiveToken* Token() {
-  static auto* const token =
-      new LiveToken(kToken, [] { return absl::StatusOr<std::string>(std::string(kToken)); });
+common::LiveToken* Token() {
+  static auto* const token = new common::LiveToken(
+      kToken, [] { return absl::StatusOr<std::string>(std::string(kToken)); });
   return token;
 }
 
@@ -170,7 +170,7 @@ TEST(GrpcLink, AStreamThatEndsIsANewSession) {
 }
 
 TEST(GrpcLink, WithoutACoordinatorNothingWaits) {
-  const ReservedPort nobody;
+  const common::ReservedPort nobody;
   auto whole_life = std::async(std::launch::async, [&] {
     GrpcLink link(ChannelTo(nobody.address()), Token());
     for (uint64_t i = 1; i <= 100; ++i) {
@@ -228,8 +228,8 @@ TEST(GrpcLink, ATokenThatWasGoodOnceIsTriedAgain) {
 TEST(GrpcLink, ATokenThatIsRefusedIsReadAgain) {
   FakeService service(
       {EchoOnce(grpc::Status::OK), Refuse(grpc::StatusCode::UNAUTHENTICATED), Echo});
-  LiveToken token(kToken,
-                  [] { return absl::StatusOr<std::string>("another-token-of-fair-length"); });
+  common::LiveToken token(
+      kToken, [] { return absl::StatusOr<std::string>("another-token-of-fair-length"); });
   GrpcLink link(ChannelTo(service.address()), &token);
   Exchange(&link, 1);
   Exchange(&link, 2);
@@ -275,4 +275,4 @@ TEST(GrpcLink, AnotherAgentOfThisNodeIsFatalAtAnyTime) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

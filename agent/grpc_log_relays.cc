@@ -14,7 +14,7 @@
 #include "logs/log_paths.h"
 #include "logs/log_reader.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 constexpr size_t kChunkBytes = 64 << 10;
@@ -68,9 +68,9 @@ class GrpcLogRelays::Relay {
 
   void SendAll(grpc::ClientWriter<v1::LogChunk>* stream) {
     const v1::LogReader& asked = source_.reader;
-    const std::string dir = RankLogDir(source_.log_dir, asked.rank());
-    LogReader out(dir, LogStream::kStdout, asked.stdout_offset());
-    LogReader err(dir, LogStream::kStderr, asked.stderr_offset());
+    const std::string dir = logs::RankLogDir(source_.log_dir, asked.rank());
+    logs::LogReader out(dir, logs::LogStream::kStdout, asked.stdout_offset());
+    logs::LogReader err(dir, logs::LogStream::kStderr, asked.stderr_offset());
     absl::Duration look = kFirstLook;
     while (true) {
       // Asked before reading: what was complete by then will have been read to its end.
@@ -91,10 +91,10 @@ class GrpcLogRelays::Relay {
   }
 
   // One piece of a stream, if there is any. False: the reader has gone.
-  bool Send(grpc::ClientWriter<v1::LogChunk>* stream, LogReader* reader, v1::LogStream kind,
+  bool Send(grpc::ClientWriter<v1::LogChunk>* stream, logs::LogReader* reader, v1::LogStream kind,
             bool* any) {
     std::string data(kChunkBytes, '\0');
-    const LogReader::Piece piece = reader->Read(data.data(), data.size());
+    const logs::LogReader::Piece piece = reader->Read(data.data(), data.size());
     if (piece.size == 0 && piece.gap == 0) return true;
     *any = true;
     data.resize(piece.size);
@@ -131,12 +131,12 @@ class GrpcLogRelays::Relay {
   absl::Mutex mutex_;
   bool complete_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  Wakeup wake_;
+  common::Wakeup wake_;
   std::atomic<bool> done_{false};
   std::thread thread_;
 };
 
-GrpcLogRelays::GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, const LiveToken* token)
+GrpcLogRelays::GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, const common::LiveToken* token)
     : stub_(v1::Coordinator::NewStub(std::move(channel))), token_(token) {}
 
 GrpcLogRelays::~GrpcLogRelays() = default;
@@ -162,4 +162,4 @@ void GrpcLogRelays::Set(const std::vector<RelaySource>& sources) {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::agent

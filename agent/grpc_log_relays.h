@@ -13,7 +13,7 @@
 #include "common/live_token.h"
 #include "proto/service.grpc.pb.h"
 
-namespace accel {
+namespace accel::agent {
 
 class GrpcLogRelays final : public LogRelays {
  public:
@@ -21,7 +21,7 @@ class GrpcLogRelays final : public LogRelays {
   static constexpr size_t kMaxRelays = 128;
 
   // `token` must outlive the relays.
-  GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, const LiveToken* token);
+  GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, const common::LiveToken* token);
   ~GrpcLogRelays() override;
 
   void Set(const std::vector<RelaySource>& sources) override;
@@ -30,9 +30,9 @@ class GrpcLogRelays final : public LogRelays {
   class Relay;
 
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
-  const LiveToken* const token_;
+  const common::LiveToken* const token_;
   // By reader id. Null: it has come to its end, and the reader is not gone yet.
   std::map<std::string, std::unique_ptr<Relay>> relays_;
 };
 
-}  // namespace accel
+}  // namespace accel::agent

@@ -16,7 +16,7 @@
 #include "logs/log_test_folder.h"
 #include "proto/service.grpc.pb.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 constexpr std::chrono::seconds kPatience(20);
@@ -92,7 +92,7 @@ class FakeService final : public v1::Coordinator::Service {
   std::unique_ptr<grpc::Server> server_;
 };
 
-class GrpcLogRelaysTest : public testing::LogTest {
+class GrpcLogRelaysTest : public logs::LogTest {
  protected:
   RelaySource Source(const std::string& reader_id, bool follow = false) const {
     RelaySource source;
@@ -103,13 +103,13 @@ class GrpcLogRelaysTest : public testing::LogTest {
   }
 
   FakeService service_;
-  const LiveToken token_{"token", [] { return absl::StatusOr<std::string>("token"); }};
+  const common::LiveToken token_{"token", [] { return absl::StatusOr<std::string>("token"); }};
   GrpcLogRelays relays_{service_.Channel(), &token_};
 };
 
 TEST_F(GrpcLogRelaysTest, SendsWhatIsThereAndSaysTheEnd) {
   WriteSegment(0, "out");
-  WriteSegment(0, "err", LogStream::kStderr);
+  WriteSegment(0, "err", logs::LogStream::kStderr);
   relays_.Set({Source("r")});
   ASSERT_TRUE(
       service_.Await([](const auto& heard) { return heard.contains("r") && heard.at("r").over; }));
@@ -169,4 +169,4 @@ TEST_F(GrpcLogRelaysTest, MoreReadersThanPlacesAreAllServed) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

@@ -10,10 +10,11 @@
 #include "common/status_macros.h"
 #include "common/version.h"
 
-namespace accel {
+namespace accel::agent {
 
-absl::StatusOr<v1::NodeObserved> MakeIdentity(const NodeId& node_id, const std::string& name,
-                                              const std::string& address, v1::Inventory inventory) {
+absl::StatusOr<v1::NodeObserved> MakeIdentity(const common::NodeId& node_id,
+                                              const std::string& name, const std::string& address,
+                                              v1::Inventory inventory) {
   char bytes[8];
   if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
     return absl::InternalError("the kernel gave no random bytes for the agent's incarnation");
@@ -24,10 +25,10 @@ absl::StatusOr<v1::NodeObserved> MakeIdentity(const NodeId& node_id, const std::
   identity.set_incarnation(absl::BytesToHexString(absl::string_view(bytes, sizeof(bytes))));
   identity.set_boot_id(BootId());
   identity.set_name(name);
-  identity.set_version(kVersion);
+  identity.set_version(common::kVersion);
   identity.set_address(address);
   *identity.mutable_inventory() = std::move(inventory);
   return identity;
 }
 
-}  // namespace accel
+}  // namespace accel::agent

@@ -7,11 +7,12 @@
 #include "common/ids.h"
 #include "proto/node.pb.h"
 
-namespace accel {
+namespace accel::agent {
 
 // The fixed part of NodeObserved, with a new incarnation. NOT_FOUND: no interface of this node has
 // `address`.
-absl::StatusOr<v1::NodeObserved> MakeIdentity(const NodeId& node_id, const std::string& name,
-                                              const std::string& address, v1::Inventory inventory);
+absl::StatusOr<v1::NodeObserved> MakeIdentity(const common::NodeId& node_id,
+                                              const std::string& name, const std::string& address,
+                                              v1::Inventory inventory);
 
-}  // namespace accel
+}  // namespace accel::agent

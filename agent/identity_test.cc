@@ -5,15 +5,15 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
 TEST(MakeIdentity, EachStartIsAnotherIncarnationOfTheSameNode) {
-  const auto first = MakeIdentity(NodeId("n"), "name", "127.0.0.1", v1::Inventory());
-  const auto second = MakeIdentity(NodeId("n"), "name", "127.0.0.1", v1::Inventory());
+  const auto first = MakeIdentity(common::NodeId("n"), "name", "127.0.0.1", v1::Inventory());
+  const auto second = MakeIdentity(common::NodeId("n"), "name", "127.0.0.1", v1::Inventory());
   ASSERT_OK(first);
   ASSERT_OK(second);
   EXPECT_EQ(first->node_id(), "n");
@@ -24,9 +24,9 @@ TEST(MakeIdentity, EachStartIsAnotherIncarnationOfTheSameNode) {
 }
 
 TEST(MakeIdentity, AnAddressOfAnotherMachineIsRefused) {
-  EXPECT_THAT(MakeIdentity(NodeId("n"), "name", "192.0.2.1", v1::Inventory()),
+  EXPECT_THAT(MakeIdentity(common::NodeId("n"), "name", "192.0.2.1", v1::Inventory()),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("192.0.2.1")));
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

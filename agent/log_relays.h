@@ -7,7 +7,7 @@
 
 #include "proto/node.pb.h"
 
-namespace accel {
+namespace accel::agent {
 
 // One reader, and where its rank's output lies on this node.
 struct RelaySource {
@@ -32,4 +32,4 @@ class NoLogRelays final : public LogRelays {
   void Set(const std::vector<RelaySource>&) override {}
 };
 
-}  // namespace accel
+}  // namespace accel::agent

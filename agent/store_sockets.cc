@@ -5,7 +5,7 @@
 #include "common/log.h"
 #include "rendezvous/listen_socket.h"
 
-namespace accel {
+namespace accel::agent {
 
 std::vector<v1::StoreSocket> StoreSockets::List() const {
   std::vector<v1::StoreSocket> list;
@@ -18,10 +18,10 @@ std::vector<v1::StoreSocket> StoreSockets::List() const {
   return list;
 }
 
-UniqueFd StoreSockets::Take(uint64_t id) {
+common::UniqueFd StoreSockets::Take(uint64_t id) {
   const auto found = sockets_.find(id);
-  if (found == sockets_.end()) return UniqueFd();
-  UniqueFd fd = std::move(found->second.fd);
+  if (found == sockets_.end()) return common::UniqueFd();
+  common::UniqueFd fd = std::move(found->second.fd);
   sockets_.erase(found);
   changed_ = true;
   return fd;
@@ -29,10 +29,10 @@ UniqueFd StoreSockets::Take(uint64_t id) {
 
 bool StoreSockets::Refill() {
   while (sockets_.size() < size_) {
-    absl::StatusOr<UniqueFd> fd = ListenOn(address_);
-    const absl::StatusOr<uint16_t> port = fd.ok() ? PortOf(*fd) : fd.status();
+    absl::StatusOr<common::UniqueFd> fd = rendezvous::ListenOn(address_);
+    const absl::StatusOr<uint16_t> port = fd.ok() ? rendezvous::PortOf(*fd) : fd.status();
     if (!port.ok()) {
-      LogError("no socket for a rendezvous store", {{"why", port.status().ToString()}});
+      common::LogError("no socket for a rendezvous store", {{"why", port.status().ToString()}});
       break;
     }
     sockets_[next_id_++] = {*std::move(fd), *port};
@@ -41,4 +41,4 @@ bool StoreSockets::Refill() {
   return std::exchange(changed_, false);
 }
 
-}  // namespace accel
+}  // namespace accel::agent

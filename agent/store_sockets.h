@@ -10,7 +10,7 @@
 #include "common/unique_fd.h"
 #include "proto/node.pb.h"
 
-namespace accel {
+namespace accel::agent {
 
 // Not thread-safe.
 class StoreSockets {
@@ -23,7 +23,7 @@ class StoreSockets {
   std::vector<v1::StoreSocket> List() const;
 
   // Invalid if there is none with this id (0 never is one).
-  UniqueFd Take(uint64_t id);
+  common::UniqueFd Take(uint64_t id);
 
   // Brings the pool back to its size. True if List() has changed since the last call. A node
   // without free ports or descriptors is logged and tries again at the next call.
@@ -31,7 +31,7 @@ class StoreSockets {
 
  private:
   struct Socket {
-    UniqueFd fd;
+    common::UniqueFd fd;
     int port;
   };
 
@@ -42,4 +42,4 @@ class StoreSockets {
   std::map<uint64_t, Socket> sockets_;
 };
 
-}  // namespace accel
+}  // namespace accel::agent

@@ -6,11 +6,11 @@
 
 #include <set>
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 bool Connects(int port) {
-  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const common::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<uint16_t>(port));
@@ -34,7 +34,7 @@ TEST(StoreSockets, EachIsTakenOnceAndReplacedUnderANewId) {
   StoreSockets sockets("127.0.0.1", 1);
   const v1::StoreSocket first = sockets.List().at(0);
   {
-    const UniqueFd taken = sockets.Take(first.id());
+    const common::UniqueFd taken = sockets.Take(first.id());
     EXPECT_TRUE(taken.valid());
     EXPECT_FALSE(sockets.Take(first.id()).valid());
     EXPECT_TRUE(Connects(first.port()));
@@ -57,4 +57,4 @@ TEST(StoreSockets, AnAddressOfAnotherMachineLeavesThePoolEmpty) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

@@ -4,7 +4,7 @@
 #include "cli/find_job.h"
 #include "common/job_phase.h"
 
-namespace accel {
+namespace accel::cli {
 
 int RunCancel(const std::vector<std::string>& args, const Console& console) {
   ConnectionFlags connection;
@@ -27,7 +27,7 @@ int RunCancel(const std::vector<std::string>& args, const Console& console) {
   if (!client.ok()) return Fail(console, client.status());
   const auto job = FindJob(**client, id);
   if (!job.ok()) return Fail(console, job.status());
-  if (IsFinal(job->phase())) {
+  if (common::IsFinal(job->phase())) {
     Say(console, absl::StrCat("job ", job->job_id(),
                               " has ended already: ", v1::JobPhase_Name(job->phase())));
     return 0;
@@ -36,4 +36,4 @@ int RunCancel(const std::vector<std::string>& args, const Console& console) {
   return cancelled.ok() ? 0 : Fail(console, cancelled);
 }
 
-}  // namespace accel
+}  // namespace accel::cli

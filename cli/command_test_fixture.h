@@ -12,7 +12,7 @@
 #include "cli/console.h"
 #include "cli/fake_coordinator.h"
 
-namespace accel {
+namespace accel::cli {
 
 class CommandTest : public ::testing::Test {
  protected:
@@ -45,4 +45,4 @@ class CommandTest : public ::testing::Test {
   FakeCoordinator coordinator_;
 };
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -7,7 +7,7 @@
 
 #include "cli/console.h"
 
-namespace accel {
+namespace accel::cli {
 
 int RunSubmit(const std::vector<std::string>& args, const Console& console);
 int RunStatus(const std::vector<std::string>& args, const Console& console);
@@ -15,4 +15,4 @@ int RunLogs(const std::vector<std::string>& args, const Console& console);
 int RunCancel(const std::vector<std::string>& args, const Console& console);
 int RunNodes(const std::vector<std::string>& args, const Console& console);
 
-}  // namespace accel
+}  // namespace accel::cli

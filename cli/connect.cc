@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/token.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 std::string AddressFrom(const ConnectionFlags& flags) {
@@ -20,7 +20,7 @@ std::string AddressFrom(const ConnectionFlags& flags) {
 
 absl::StatusOr<std::unique_ptr<CoordinatorClient>> ConnectToCoordinator(
     const ConnectionFlags& flags) {
-  const absl::StatusOr<std::string> token = FindToken(flags.token_file, /*make=*/false);
+  const absl::StatusOr<std::string> token = common::FindToken(flags.token_file, /*make=*/false);
   if (!token.ok()) {
     // Whatever is wrong with the token, it is not the usage of the command.
     return absl::FailedPreconditionError(token.status().message());
@@ -28,4 +28,4 @@ absl::StatusOr<std::unique_ptr<CoordinatorClient>> ConnectToCoordinator(
   return CoordinatorClient::Connect(AddressFrom(flags), *token);
 }
 
-}  // namespace accel
+}  // namespace accel::cli

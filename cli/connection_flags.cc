@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/loopback.h"
 
-namespace accel {
+namespace accel::cli {
 
 void AddConnectionFlags(FlagSet* flags, ConnectionFlags* to) {
   flags->Text("coordinator", "HOST:PORT",
@@ -26,7 +26,7 @@ absl::StatusOr<std::string> GrpcTarget(absl::string_view address) {
   const absl::string_view host = address.substr(0, colon);
   if (host == "localhost") return absl::StrCat("dns:///", address);
   if (host == "[::1]") return absl::StrCat("ipv6:", address);
-  if (host.find(':') == absl::string_view::npos && IsLoopback(std::string(host))) {
+  if (host.find(':') == absl::string_view::npos && common::IsLoopback(std::string(host))) {
     return absl::StrCat("ipv4:", address);
   }
   return absl::FailedPreconditionError(
@@ -35,4 +35,4 @@ absl::StatusOr<std::string> GrpcTarget(absl::string_view address) {
                    "(127.0.0.1, [::1], localhost)"));
 }
 
-}  // namespace accel
+}  // namespace accel::cli

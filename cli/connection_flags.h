@@ -7,7 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "cli/flags.h"
 
-namespace accel {
+namespace accel::cli {
 
 inline constexpr char kDefaultCoordinator[] = "127.0.0.1:7337";
 
@@ -22,4 +22,4 @@ void AddConnectionFlags(FlagSet* flags, ConnectionFlags* to);
 // of a call. INVALID_ARGUMENT: not HOST:PORT. FAILED_PRECONDITION: beyond loopback.
 absl::StatusOr<std::string> GrpcTarget(absl::string_view address);
 
-}  // namespace accel
+}  // namespace accel::cli

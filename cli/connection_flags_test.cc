@@ -5,7 +5,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -36,4 +36,4 @@ TEST(GrpcTarget, NeedsHostAndPort) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

@@ -4,7 +4,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/render/escape.h"
 
-namespace accel {
+namespace accel::cli {
 
 void Say(const Console& console, absl::string_view sentence) {
   std::string text = "accel: ";
@@ -29,4 +29,4 @@ std::optional<int> ParseOrExplain(FlagSet& flags, const std::vector<std::string>
   return 0;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

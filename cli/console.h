@@ -11,7 +11,7 @@
 #include "cli/exit_codes.h"
 #include "cli/flags.h"
 
-namespace accel {
+namespace accel::cli {
 
 struct Console {
   std::ostream& out;  // Results, for people or programs.
@@ -29,4 +29,4 @@ int Fail(const Console& console, const absl::Status& error);
 std::optional<int> ParseOrExplain(FlagSet& flags, const std::vector<std::string>& args,
                                   const Console& console);
 
-}  // namespace accel
+}  // namespace accel::cli

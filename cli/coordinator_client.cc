@@ -11,7 +11,7 @@
 #include "common/status_macros.h"
 #include "proto/service.grpc.pb.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr absl::Duration kCallDeadline = absl::Seconds(30);
@@ -153,7 +153,7 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
       default:
         break;
     }
-    return absl::Status(FromGrpc(status).code(), sentence);
+    return absl::Status(common::FromGrpc(status).code(), sentence);
   }
 
   const std::string address_;
@@ -171,4 +171,4 @@ absl::StatusOr<std::unique_ptr<CoordinatorClient>> CoordinatorClient::Connect(
       std::make_unique<GrpcCoordinatorClient>(address, target, token));
 }
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "proto/service.pb.h"
 
-namespace accel {
+namespace accel::cli {
 
 // Thread-safe. Nothing is sent before the first call. Every call can fail with
 //   UNAVAILABLE: the coordinator does not answer, or says that it cannot now; worth a retry.
@@ -45,4 +45,4 @@ class CoordinatorClient {
                                 const std::function<void(const v1::LogChunk&)>& on_chunk) = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -12,12 +12,12 @@
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 // Listens on a loopback port of the kernel's choice.
-std::pair<UniqueFd, int> Listen() {
-  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+std::pair<common::UniqueFd, int> Listen() {
+  common::UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -49,4 +49,4 @@ TEST(CoordinatorClientTest, AFarCoordinatorIsWaitedFor) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

@@ -7,7 +7,7 @@
 #include "cli/suggest.h"
 #include "common/version.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 std::string Overview(const std::vector<Command>& commands) {
@@ -55,7 +55,7 @@ int Dispatch(const std::vector<Command>& commands, const std::vector<std::string
     return 0;
   }
   if (name == "--version") {
-    console.out << "accel " << kVersion << "\n";
+    console.out << "accel " << common::kVersion << "\n";
     return 0;
   }
   for (const Command& command : commands) {
@@ -64,4 +64,4 @@ int Dispatch(const std::vector<Command>& commands, const std::vector<std::string
   return Unknown(commands, name, console);
 }
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -6,7 +6,7 @@
 
 #include "cli/console.h"
 
-namespace accel {
+namespace accel::cli {
 
 struct Command {
   std::string name;
@@ -19,4 +19,4 @@ struct Command {
 int Dispatch(const std::vector<Command>& commands, const std::vector<std::string>& words,
              const Console& console);
 
-}  // namespace accel
+}  // namespace accel::cli

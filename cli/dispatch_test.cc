@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_join.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -68,4 +68,4 @@ TEST(Dispatch, VersionIsOneLine) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

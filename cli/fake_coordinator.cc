@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 const grpc::Status kNoSuchJob(grpc::StatusCode::NOT_FOUND, "no such job");
@@ -85,4 +85,4 @@ grpc::Status FakeCoordinator::ReadLogs(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -14,7 +14,7 @@
 #include "common/reserved_port.h"
 #include "proto/service.grpc.pb.h"
 
-namespace accel {
+namespace accel::cli {
 
 class FakeCoordinator final : public v1::Coordinator::Service {
  public:
@@ -103,7 +103,7 @@ class FakeCoordinator final : public v1::Coordinator::Service {
                         grpc::ServerWriter<v1::LogChunk>* writer) override;
 
  private:
-  const ReservedPort port_;
+  const common::ReservedPort port_;
   std::unique_ptr<grpc::Server> server_;
   mutable absl::Mutex mutex_;
   int failing_submits_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -118,4 +118,4 @@ class FakeCoordinator final : public v1::Coordinator::Service {
   v1::ReadLogsRequest logs_read_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -7,7 +7,7 @@
 
 #include "cli/program.h"
 
-namespace accel {
+namespace accel::cli {
 
 // The copies that Get() gives out see later changes of the maps; they must not outlive this.
 struct FakeSurroundings {
@@ -28,4 +28,4 @@ struct FakeSurroundings {
   }
 };
 
-}  // namespace accel
+}  // namespace accel::cli

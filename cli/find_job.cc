@@ -10,7 +10,7 @@
 #include "cli/render/escape.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr size_t kMostNamed = 5;
@@ -43,4 +43,4 @@ absl::StatusOr<v1::Job> FindJob(CoordinatorClient& client, const std::string& id
   return OnlyMatch(all, id_or_prefix);
 }
 
-}  // namespace accel
+}  // namespace accel::cli

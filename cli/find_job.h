@@ -6,7 +6,7 @@
 #include "cli/coordinator_client.h"
 #include "proto/service.pb.h"
 
-namespace accel {
+namespace accel::cli {
 
 // The only job whose id begins with `prefix`. NOT_FOUND: none. FAILED_PRECONDITION: several, with
 // their ids.
@@ -15,4 +15,4 @@ absl::StatusOr<v1::Job> OnlyMatch(const v1::ListJobsResponse& jobs, absl::string
 // Asks for the id as it is, then for all jobs. Errors: the above, and of the call.
 absl::StatusOr<v1::Job> FindJob(CoordinatorClient& client, const std::string& id_or_prefix);
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -16,7 +16,7 @@
 #include "cli/wrap.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr size_t kHelpColumns = 100;
@@ -212,4 +212,4 @@ std::string FlagSet::Help() const {
   return help;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

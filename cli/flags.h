@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::cli {
 
 class FlagSet {
  public:
@@ -84,4 +84,4 @@ class FlagSet {
   bool help_requested_ = false;
 };
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -5,7 +5,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -196,4 +196,4 @@ The end.
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

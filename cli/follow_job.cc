@@ -10,7 +10,7 @@
 #include "common/clock.h"
 #include "common/job_phase.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr absl::Duration kTryDeadline = absl::Seconds(5);
@@ -36,7 +36,7 @@ class Patience {
       : longest_(longest),
         client_(client),
         console_(console),
-        give_up_at_(SteadyClock()->Now() + longest) {}
+        give_up_at_(common::SteadyClock()->Now() + longest) {}
 
   // Until it makes sense to try again: a coordinator that refuses gets its pause, and one that
   // cannot be reached is waited for. False: there is no patience left.
@@ -56,17 +56,17 @@ class Patience {
     if (said_) Say(console_, "the coordinator is back");
     said_ = false;
     backoff_.Reset();
-    give_up_at_ = SteadyClock()->Now() + longest_;
+    give_up_at_ = common::SteadyClock()->Now() + longest_;
   }
 
  private:
-  absl::Duration left() const { return give_up_at_ - SteadyClock()->Now(); }
+  absl::Duration left() const { return give_up_at_ - common::SteadyClock()->Now(); }
 
   const absl::Duration longest_;
   CoordinatorClient& client_;
   const Console& console_;
   absl::Time give_up_at_;
-  Backoff backoff_{kFirstPause, kLongestPause};
+  common::Backoff backoff_{kFirstPause, kLongestPause};
   bool said_ = false;
 };
 
@@ -96,9 +96,9 @@ absl::StatusOr<v1::Job> WaitForEnd(CoordinatorClient& client, const std::string&
       job = newer;
       tries.Renew();
       request.set_known_version(newer.version());
-      return !IsFinal(newer.phase());
+      return !common::IsFinal(newer.phase());
     });
-    if (IsFinal(job.phase())) return job;
+    if (common::IsFinal(job.phase())) return job;
     if (watched.ok()) watched = absl::UnavailableError("the coordinator has ended the watch");
     if (!IsWorthARetry(watched)) return watched;
     if (!tries.Pause(watched)) {
@@ -108,4 +108,4 @@ absl::StatusOr<v1::Job> WaitForEnd(CoordinatorClient& client, const std::string&
   }
 }
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -9,7 +9,7 @@
 #include "cli/coordinator_client.h"
 #include "proto/job.pb.h"
 
-namespace accel {
+namespace accel::cli {
 
 // The id of the job. While the coordinator does not answer, asks again with the same submit id, so
 // that there is one job however often it is asked for. Errors: of SubmitJob, or the last one after
@@ -22,4 +22,4 @@ absl::StatusOr<std::string> SubmitPatiently(CoordinatorClient& client, const v1:
 absl::StatusOr<v1::Job> WaitForEnd(CoordinatorClient& client, const std::string& job_id,
                                    absl::Duration patience, const Console& console);
 
-}  // namespace accel
+}  // namespace accel::cli

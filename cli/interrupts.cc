@@ -11,7 +11,7 @@
 
 #include "common/check.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 std::atomic<int> g_signals{-1};  // A handler reaches nothing but globals.
@@ -66,4 +66,4 @@ void Interrupts::Listen(const std::function<void(int)>& on_interrupt) {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::cli

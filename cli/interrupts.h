@@ -8,7 +8,7 @@
 
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::cli {
 
 // While it lives SIGINT and SIGTERM do not end the process; a signal that was ignored before
 // (nohup, a shell's background job) stays ignored. One at a time.
@@ -25,11 +25,11 @@ class Interrupts {
  private:
   void Listen(const std::function<void(int)>& on_interrupt);
 
-  UniqueFd signals_;
-  UniqueFd end_;
+  common::UniqueFd signals_;
+  common::UniqueFd end_;
   struct sigaction old_int_ {};
   struct sigaction old_term_ {};
   std::thread thread_;
 };
 
-}  // namespace accel
+}  // namespace accel::cli

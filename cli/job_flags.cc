@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr int kMaxProcessesPerNode = 1024;
@@ -127,4 +127,4 @@ absl::StatusOr<absl::Duration> ParseTimeLimit(absl::string_view text) {
   return limit;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

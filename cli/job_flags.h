@@ -11,7 +11,7 @@
 #include "cli/flags.h"
 #include "cli/program.h"
 
-namespace accel {
+namespace accel::cli {
 
 struct JobFlags {
   ProgramRequest program;
@@ -37,4 +37,4 @@ absl::StatusOr<std::vector<int>> ParseProcessesPerNode(absl::string_view text);
 // "90", "90s", "15m", "2h", "1d", "1h30m", "1:30:00" or "15:00"; longer than 0, in seconds.
 absl::StatusOr<absl::Duration> ParseTimeLimit(absl::string_view text);
 
-}  // namespace accel
+}  // namespace accel::cli

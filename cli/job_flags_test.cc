@@ -5,7 +5,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -101,4 +101,4 @@ TEST(ParseTimeLimit, RefusesTheRest) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

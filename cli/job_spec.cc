@@ -10,11 +10,12 @@
 #include "common/worker_env.h"
 #include "common/world_size.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr const char* kOverrides[] = {"OMP_NUM_THREADS", "GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME",
-                                      "TORCH_NCCL_ASYNC_ERROR_HANDLING", kEnvAccelSharedMemory};
+                                      "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+                                      common::kEnvAccelSharedMemory};
 constexpr const char* kPlaces[] = {"PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH",
                                    "LD_LIBRARY_PATH"};
 
@@ -43,8 +44,8 @@ absl::Status AddEnv(const std::string& text, const Surroundings& around, v1::Job
     return absl::InvalidArgumentError(
         absl::StrCat("--env \"", text, "\": it must be NAME=VALUE or NAME"));
   }
-  const EnvRights rights = {.cpu = spec->cpu(), .alone = HasOneProcess(*spec)};
-  if (const std::string set_by = SetByAccel(name, rights); !set_by.empty()) {
+  const common::EnvRights rights = {.cpu = spec->cpu(), .alone = common::HasOneProcess(*spec)};
+  if (const std::string set_by = common::SetByAccel(name, rights); !set_by.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("--env ", name, " cannot be chosen: ", set_by));
   }
   if (equals != std::string::npos) {
@@ -92,16 +93,16 @@ absl::StatusOr<v1::JobSpec> MakeSpec(const JobFlags& flags, const std::string& w
 
 absl::Status AddAllEnv(const std::vector<std::string>& texts, const Surroundings& around,
                        v1::JobSpec* spec) {
-  if (texts.size() > kMostUserVariables) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--env is given ", texts.size(), " times; at most ", kMostUserVariables));
+  if (texts.size() > common::kMostUserVariables) {
+    return absl::InvalidArgumentError(absl::StrCat("--env is given ", texts.size(),
+                                                   " times; at most ", common::kMostUserVariables));
   }
   for (const std::string& text : texts) ACCEL_RETURN_IF_ERROR(AddEnv(text, around, spec));
   return absl::OkStatus();
 }
 
 absl::Status CheckUtf8(absl::string_view what, absl::string_view text) {
-  if (IsUtf8(text)) return absl::OkStatus();
+  if (common::IsUtf8(text)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(EscapeControls(what), " is not UTF-8, and only that can be sent"));
 }
@@ -151,4 +152,4 @@ absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const Surro
   return spec;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

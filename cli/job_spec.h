@@ -13,7 +13,7 @@
 #include "cli/submit_flags.h"
 #include "proto/job.pb.h"
 
-namespace accel {
+namespace accel::cli {
 
 // INVALID_ARGUMENT: which flag, and why. The coordinator judges the rest.
 absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Surroundings& around);
@@ -21,4 +21,4 @@ absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Surro
 // As above. Terminal and standard input are left for the caller to say.
 absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const Surroundings& around);
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -8,7 +8,7 @@
 #include "cli/fake_surroundings.h"
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -209,4 +209,4 @@ TEST(MakeSubmitSpec, PassesTheErrorsOfItsParts) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

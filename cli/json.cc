@@ -5,7 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "common/check.h"
 
-namespace accel {
+namespace accel::cli {
 
 std::string ToJson(const google::protobuf::Message& message, bool pretty) {
   google::protobuf::util::JsonPrintOptions options;
@@ -19,4 +19,4 @@ std::string ToJson(const google::protobuf::Message& message, bool pretty) {
   return json;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -5,9 +5,9 @@
 
 #include <string>
 
-namespace accel {
+namespace accel::cli {
 
 // `pretty`: indented, several lines; otherwise one. The last line is not ended.
 std::string ToJson(const google::protobuf::Message& message, bool pretty);
 
-}  // namespace accel
+}  // namespace accel::cli

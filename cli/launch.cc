@@ -34,12 +34,12 @@
 #include "logs/log_paths.h"
 #include "process/cgroup.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 // SIGINT, SIGTERM and SIGHUP (unless nohup has it ignored) as a descriptor; blocked in all threads
 // to come.
-UniqueFd StopSignals() {
+common::UniqueFd StopSignals() {
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGINT);
@@ -48,7 +48,7 @@ UniqueFd StopSignals() {
   if (sigaction(SIGHUP, nullptr, &hup) == 0 && hup.sa_handler != SIG_IGN) sigaddset(&stop, SIGHUP);
   sigprocmask(SIG_BLOCK, &stop, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  return UniqueFd(signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
+  return common::UniqueFd(signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 void UnblockStopSignals() {
@@ -83,16 +83,16 @@ void EndDeadLaunches(const std::string& tmp, const Console& console) {
 
 // The job as its watcher last saw it.
 struct Seen {
-  WakeFd wake;
+  common::WakeFd wake;
   absl::Mutex mutex;
-  absl::StatusOr<JobPtr> job ABSL_GUARDED_BY(mutex) = JobPtr();
+  absl::StatusOr<coordinator::JobPtr> job ABSL_GUARDED_BY(mutex) = coordinator::JobPtr();
 
-  void Set(absl::StatusOr<JobPtr> changed) {
+  void Set(absl::StatusOr<coordinator::JobPtr> changed) {
     absl::MutexLock lock(&mutex);
     job = std::move(changed);
     wake.Wake();
   }
-  absl::StatusOr<JobPtr> Get() {
+  absl::StatusOr<coordinator::JobPtr> Get() {
     wake.Clear();
     absl::MutexLock lock(&mutex);
     return job;
@@ -131,13 +131,14 @@ void SayIfInputIsNotRead(const Console& console) {
       "(</dev/null says that this is meant)");
 }
 
-absl::StatusOr<JobId> Submit(Coordinator* coordinator, const v1::JobSpec& spec) {
+absl::StatusOr<common::JobId> Submit(coordinator::Coordinator* coordinator,
+                                     const v1::JobSpec& spec) {
   struct Answer {
-    WakeFd wake;
-    absl::StatusOr<JobId> job;
+    common::WakeFd wake;
+    absl::StatusOr<common::JobId> job;
   };
   const auto answer = std::make_shared<Answer>();
-  coordinator->SubmitJob("launch", spec, [answer](absl::StatusOr<JobId> job) {
+  coordinator->SubmitJob("launch", spec, [answer](absl::StatusOr<common::JobId> job) {
     answer->job = std::move(job);
     answer->wake.Wake();
   });
@@ -155,22 +156,24 @@ class Launch {
     std::string job_dir;
     std::string spill_dir;
   };
-  Launch(Coordinator* coordinator, JobId job, Output output, int signals, const Console& console)
+  Launch(coordinator::Coordinator* coordinator, common::JobId job, Output output, int signals,
+         const Console& console)
       : coordinator_(coordinator),
         job_(std::move(job)),
         output_(std::move(output)),
         signals_(signals),
         console_(console) {
     watch_ = coordinator_->WatchJob(
-        job_, 0, [seen = seen_](absl::StatusOr<JobPtr> news) { seen->Set(std::move(news)); });
+        job_, 0,
+        [seen = seen_](absl::StatusOr<coordinator::JobPtr> news) { seen->Set(std::move(news)); });
   }
 
   // The job in its final phase.
-  absl::StatusOr<JobPtr> Wait() {
+  absl::StatusOr<coordinator::JobPtr> Wait() {
     while (true) {
-      ACCEL_ASSIGN_OR_RETURN(JobPtr job, seen_->Get());
+      ACCEL_ASSIGN_OR_RETURN(coordinator::JobPtr job, seen_->Get());
       if (job != nullptr) Relay(*job);
-      if (job != nullptr && IsFinal(job->phase())) return job;
+      if (job != nullptr && common::IsFinal(job->phase())) return job;
       const bool may_lose = relay_ != nullptr && !loss_said_;
       pollfd fds[] = {{seen_->wake.get(), POLLIN, 0},
                       {signals_, POLLIN, 0},
@@ -201,9 +204,9 @@ class Launch {
     if (job.generations().empty()) return;
     if (relay_ == nullptr) {
       relay_ = std::make_unique<OutputRelay>(
-          output_.job_dir, WorldSize(*job.generations().rbegin()) > 1, output_.spill_dir);
+          output_.job_dir, common::WorldSize(*job.generations().rbegin()) > 1, output_.spill_dir);
     }
-    relay_->Update(IsFinal(job.phase()) ? Generations(job) : Generations(job) - 1);
+    relay_->Update(common::IsFinal(job.phase()) ? Generations(job) : Generations(job) - 1);
   }
 
   // Of both streams. Who reads no more goes before a disk that is full.
@@ -241,13 +244,13 @@ class Launch {
     coordinator_->CancelJob(job_, again, [](absl::Status) {});
   }
 
-  Coordinator* const coordinator_;
-  const JobId job_;
+  coordinator::Coordinator* const coordinator_;
+  const common::JobId job_;
   const Output output_;
   const int signals_;
   const Console& console_;
   const std::shared_ptr<Seen> seen_ = std::make_shared<Seen>();
-  std::unique_ptr<Subscription> watch_;
+  std::unique_ptr<coordinator::Subscription> watch_;
   std::unique_ptr<OutputRelay> relay_;
   int signal_ = 0;  // The first that asked for the end.
   bool loss_said_ = false;
@@ -257,17 +260,17 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(const Surroundings around, RealSurroundings());
   ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeLaunchSpec(flags, around));
   DescribeTerminal(&spec, flags.num_processes);
-  ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(flags.shim));
+  ACCEL_ASSIGN_OR_RETURN(const std::string shim, agent::FindShim(flags.shim));
   EndDeadLaunches(TemporaryFolder(), console);
   EndDeadLaunches(kMemoryFolder, console);
   ACCEL_ASSIGN_OR_RETURN(const std::unique_ptr<LaunchDir> dir, MakeLaunchDir());
   // Without one, what the folder refuses is dropped.
   const auto spill = LaunchDir::Make(kMemoryFolder);
   const std::string spill_dir = spill.ok() ? (*spill)->path() : "";
-  const UniqueFd signals = StopSignals();
+  const common::UniqueFd signals = StopSignals();
   // The relay holds two files of each worker open; workers get back what the user had.
-  const rlimit open_files = RaiseDescriptorLimit();
-  const CgroupSupport cgroups = ProbeCgroups();
+  const rlimit open_files = common::RaiseDescriptorLimit();
+  const process::CgroupSupport cgroups = process::ProbeCgroups();
   ACCEL_ASSIGN_OR_RETURN(std::unique_ptr<LocalCluster> cluster,
                          LocalCluster::Start({.shim_path = shim,
                                               .jobs_dir = dir->path(),
@@ -276,14 +279,15 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
                                               .inherit_fd = dir->lock_fd(),
                                               .spill_dir = spill_dir,
                                               .open_files = open_files}));
-  ACCEL_ASSIGN_OR_RETURN(const JobId id, Submit(cluster->coordinator(), spec));
+  ACCEL_ASSIGN_OR_RETURN(const common::JobId id, Submit(cluster->coordinator(), spec));
   const std::string output =
-      JobLogDir(spec.log_dir().empty() ? dir->path() : spec.log_dir(), id.value());
-  ACCEL_RETURN_IF_ERROR(dir->Note(absl::StrCat(kErrorFileVariable, "=", output, "/"), cgroups));
+      logs::JobLogDir(spec.log_dir().empty() ? dir->path() : spec.log_dir(), id.value());
+  ACCEL_RETURN_IF_ERROR(
+      dir->Note(absl::StrCat(logs::kErrorFileVariable, "=", output, "/"), cgroups));
   if (!spec.keep_stdin()) SayIfInputIsNotRead(console);
-  const std::string spilled = spill_dir.empty() ? "" : JobLogDir(spill_dir, id.value());
+  const std::string spilled = spill_dir.empty() ? "" : logs::JobLogDir(spill_dir, id.value());
   Launch launch(cluster->coordinator(), id, {output, spilled}, signals.get(), console);
-  ACCEL_ASSIGN_OR_RETURN(const JobPtr job, launch.Wait());
+  ACCEL_ASSIGN_OR_RETURN(const coordinator::JobPtr job, launch.Wait());
   cluster.reset();
   // Nothing of the job is left: a signal may now end this process at once, however slowly its
   // output is read.
@@ -296,7 +300,7 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
 }  // namespace
 
 int RunLaunch(const std::vector<std::string>& args, const Console& console) {
-  InitLog("accel", LogLevel::kWarning);
+  common::InitLog("accel", common::LogLevel::kWarning);
   // Arguments and variables may be any bytes here: the job never leaves this process.
   google::protobuf::SetLogHandler(nullptr);
   LaunchFlags flags;
@@ -307,4 +311,4 @@ int RunLaunch(const std::vector<std::string>& args, const Console& console) {
   return code.ok() ? *code : Fail(console, code.status());
 }
 
-}  // namespace accel
+}  // namespace accel::cli

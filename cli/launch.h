@@ -6,9 +6,9 @@
 
 #include "cli/console.h"
 
-namespace accel {
+namespace accel::cli {
 
 // Runs the job to its end, relays its output, and returns the exit code (docs/exit-codes.md).
 int RunLaunch(const std::vector<std::string>& args, const Console& console);
 
-}  // namespace accel
+}  // namespace accel::cli

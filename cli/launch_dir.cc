@@ -21,7 +21,7 @@
 #include "logs/log_paths.h"
 #include "process/marked_sweep.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr char kPrefix[] = "accel-launch-";
@@ -37,7 +37,7 @@ constexpr absl::Duration kPause = absl::Milliseconds(2);
 // What a launch has noted, joined by NULs, which no path contains.
 struct Record {
   std::string mark;
-  CgroupSupport cgroups;
+  process::CgroupSupport cgroups;
 };
 
 std::string ToText(const Record& record) {
@@ -51,7 +51,8 @@ Record FromText(absl::string_view text) {
   const std::vector<std::string> fields = absl::StrSplit(text, '\0');
   Record record;
   if (fields.size() != 5) return record;
-  if (absl::StartsWith(fields[1], absl::StrCat(kErrorFileVariable, "=/"))) record.mark = fields[1];
+  if (absl::StartsWith(fields[1], absl::StrCat(logs::kErrorFileVariable, "=/")))
+    record.mark = fields[1];
   if (absl::StartsWith(fields[2], "/sys/fs/cgroup/")) record.cgroups.base = fields[2];
   if (absl::StartsWith(fields[3], "/sys/fs/cgroup/")) record.cgroups.memory_base = fields[3];
   record.cgroups.instance = fields[4];
@@ -65,10 +66,10 @@ bool IsOwn(int fd, mode_t type) {
 }
 
 // The record of a folder whose user is dead, and who holds the lock now; nothing if it is not one.
-std::optional<std::pair<UniqueFd, Record>> TakeDead(const std::string& folder) {
-  const UniqueFd dir(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+std::optional<std::pair<common::UniqueFd, Record>> TakeDead(const std::string& folder) {
+  const common::UniqueFd dir(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!dir.valid() || !IsOwn(dir.get(), S_IFDIR)) return std::nullopt;
-  UniqueFd file(openat(dir.get(), kRecord, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  common::UniqueFd file(openat(dir.get(), kRecord, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid() || !IsOwn(file.get(), S_IFREG)) return std::nullopt;
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
   std::string text(kMostRecordBytes, '\0');
@@ -81,14 +82,14 @@ std::optional<std::pair<UniqueFd, Record>> TakeDead(const std::string& folder) {
 int End(const Record& record) {
   int processes = 0;
   if (!record.mark.empty()) {
-    const absl::Time give_up = SteadyClock()->Now() + kPatience;
-    while (const int killed = KillMarked(record.mark)) {
+    const absl::Time give_up = common::SteadyClock()->Now() + kPatience;
+    while (const int killed = process::KillMarked(record.mark)) {
       processes = std::max(processes, killed);
-      if (SteadyClock()->Now() > give_up) break;
+      if (common::SteadyClock()->Now() > give_up) break;
       absl::SleepFor(kPause);
     }
   }
-  EndEarlierGenerations(record.cgroups);
+  process::EndEarlierGenerations(record.cgroups);
   return processes;
 }
 
@@ -100,7 +101,7 @@ absl::StatusOr<std::unique_ptr<LaunchDir>> LaunchDir::Make(const std::string& tm
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot make a folder for output at ", path));
   }
   const std::string name = absl::StrCat(path, "/", kRecord);
-  UniqueFd record(open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  common::UniqueFd record(open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   const ssize_t size = sizeof(kLocked) - 1;
   if (!record.valid() || flock(record.get(), LOCK_EX) != 0 ||
       pwrite(record.get(), kLocked, size, 0) != size) {
@@ -112,7 +113,7 @@ absl::StatusOr<std::unique_ptr<LaunchDir>> LaunchDir::Make(const std::string& tm
   return std::unique_ptr<LaunchDir>(new LaunchDir(std::move(path), std::move(record)));
 }
 
-LaunchDir::LaunchDir(std::string path, UniqueFd record)
+LaunchDir::LaunchDir(std::string path, common::UniqueFd record)
     : path_(std::move(path)), record_(std::move(record)) {}
 
 LaunchDir::~LaunchDir() {
@@ -120,7 +121,7 @@ LaunchDir::~LaunchDir() {
   std::filesystem::remove_all(path_, error);
 }
 
-absl::Status LaunchDir::Note(const std::string& mark, const CgroupSupport& cgroups) {
+absl::Status LaunchDir::Note(const std::string& mark, const process::CgroupSupport& cgroups) {
   const std::string text = ToText({mark, cgroups});
   if (pwrite(record_.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) {
     return absl::OkStatus();
@@ -144,4 +145,4 @@ std::vector<DeadLaunch> SweepDeadLaunches(const std::string& tmp) {
   return ended;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

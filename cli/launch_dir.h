@@ -14,7 +14,7 @@
 #include "common/unique_fd.h"
 #include "process/cgroup.h"
 
-namespace accel {
+namespace accel::cli {
 
 class LaunchDir {
  public:
@@ -29,13 +29,13 @@ class LaunchDir {
 
   // Notes what is to be ended if this process cannot do it: the processes that have an environment
   // entry which begins with `mark`, and those in the control groups. Call it once.
-  absl::Status Note(const std::string& mark, const CgroupSupport& cgroups);
+  absl::Status Note(const std::string& mark, const process::CgroupSupport& cgroups);
 
  private:
-  LaunchDir(std::string path, UniqueFd record);
+  LaunchDir(std::string path, common::UniqueFd record);
 
   const std::string path_;
-  const UniqueFd record_;
+  const common::UniqueFd record_;
 };
 
 // What a dead launch had left.
@@ -48,4 +48,4 @@ struct DeadLaunch {
 // are locked, that belong to others or that have no record stay.
 std::vector<DeadLaunch> SweepDeadLaunches(const std::string& tmp);
 
-}  // namespace accel
+}  // namespace accel::cli

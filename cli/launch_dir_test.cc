@@ -15,7 +15,7 @@
 #include "common/check.h"
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -112,7 +112,7 @@ TEST_F(LaunchDirTest, OfALivingLaunchStays) {
 TEST_F(LaunchDirTest, StaysWhileItsShimLives) {
   const std::string path = KilledLaunch();
   // As a shim holds it: the same lock, beyond the death of the launch.
-  const UniqueFd shim(open(absl::StrCat(path, "/launch").c_str(), O_RDWR | O_CLOEXEC));
+  const common::UniqueFd shim(open(absl::StrCat(path, "/launch").c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(flock(shim.get(), LOCK_EX | LOCK_NB), 0);
   EXPECT_TRUE(SweepDeadLaunches(tmp_).empty());
   EXPECT_TRUE(fs::is_directory(path));
@@ -145,4 +145,4 @@ TEST_F(LaunchDirTest, ARecordFullOfNonsenseEndsNothing) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

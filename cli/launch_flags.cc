@@ -2,7 +2,7 @@
 
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::cli {
 
 FlagSet MakeLaunchFlagSet(LaunchFlags* to) {
   FlagSet flags("accel launch", "[flags] PROGRAM [args…]",
@@ -34,4 +34,4 @@ FlagSet MakeLaunchFlagSet(LaunchFlags* to) {
 
 absl::Status CheckLaunchFlags(const LaunchFlags& flags) { return CheckJobFlags(flags.job); }
 
-}  // namespace accel
+}  // namespace accel::cli

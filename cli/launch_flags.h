@@ -8,7 +8,7 @@
 #include "cli/flags.h"
 #include "cli/job_flags.h"
 
-namespace accel {
+namespace accel::cli {
 
 struct LaunchFlags {
   JobFlags job;
@@ -23,4 +23,4 @@ FlagSet MakeLaunchFlagSet(LaunchFlags* to);
 // INVALID_ARGUMENT: flags that contradict each other.
 absl::Status CheckLaunchFlags(const LaunchFlags& flags);
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr size_t kLongestLine = 64 << 10;
@@ -81,4 +81,4 @@ void LineRelay::Emit(Source source, absl::string_view line, char end, std::strin
   bar_of_ = source;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

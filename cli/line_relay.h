@@ -9,7 +9,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::cli {
 
 // Not thread-safe.
 class LineRelay {
@@ -50,4 +50,4 @@ class LineRelay {
   Source bar_of_;
 };
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr int kOut = 0;
@@ -82,4 +82,4 @@ TEST(LineRelay, AnEndlessLineIsBounded) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

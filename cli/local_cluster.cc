@@ -9,13 +9,13 @@
 #include "common/status_macros.h"
 #include "process/sweep.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr char kAddress[] = "127.0.0.1";
 
-Limits OneNode() {
-  Limits limits;
+coordinator::Limits OneNode() {
+  coordinator::Limits limits;
   limits.fixed_nodes = 1;
   // The node is a thread of this process: silence cannot mean that it is gone.
   limits.node_timeout = absl::Hours(1);
@@ -26,10 +26,11 @@ Limits OneNode() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LocalCluster>> LocalCluster::Start(const Options& options) {
-  BecomeSubreaper();
-  ACCEL_ASSIGN_OR_RETURN(v1::Inventory inventory, ProbeInventory(options.with_gpus));
+  process::BecomeSubreaper();
+  ACCEL_ASSIGN_OR_RETURN(v1::Inventory inventory, agent::ProbeInventory(options.with_gpus));
   ACCEL_ASSIGN_OR_RETURN(v1::NodeObserved identity,
-                         MakeIdentity(NodeId("local"), HostName(), kAddress, std::move(inventory)));
+                         agent::MakeIdentity(common::NodeId("local"), agent::HostName(), kAddress,
+                                             std::move(inventory)));
   return std::unique_ptr<LocalCluster>(new LocalCluster(options, std::move(identity)));
 }
 
@@ -50,24 +51,24 @@ LocalCluster::~LocalCluster() {
 }
 
 void LocalCluster::RunAgent(const Options& options, v1::NodeObserved identity) {
-  PosixShimHost shims({.shim_path = options.shim_path,
-                       .cgroups = options.cgroups,
-                       .inherit_fd = options.inherit_fd,
-                       .open_files = options.open_files,
-                       .spill_dir = options.spill_dir});
+  shim::PosixShimHost shims({.shim_path = options.shim_path,
+                             .cgroups = options.cgroups,
+                             .inherit_fd = options.inherit_fd,
+                             .open_files = options.open_files,
+                             .spill_dir = options.spill_dir});
   LocalLink link(&loop_);
-  StoreSockets store_sockets(kAddress, 1);
-  NoLogRelays relays;
-  Agent agent(
-      {.identity = std::move(identity), .base_env = BaseEnv(), .jobs_dir = options.jobs_dir},
+  agent::StoreSockets store_sockets(kAddress, 1);
+  agent::NoLogRelays relays;
+  agent::Agent agent(
+      {.identity = std::move(identity), .base_env = agent::BaseEnv(), .jobs_dir = options.jobs_dir},
       {.shims = &shims,
        .link = &link,
        .store_sockets = &store_sockets,
        .relays = &relays,
-       .clock = SteadyClock()});
+       .clock = common::SteadyClock()});
   // The link's end is the end of the cluster, which stop_ announces too.
   const absl::Status ended = agent.Run(stop_.get());
   static_cast<void>(ended);
 }
 
-}  // namespace accel
+}  // namespace accel::cli

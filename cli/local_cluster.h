@@ -18,7 +18,7 @@
 #include "process/cgroup.h"
 #include "shim/host/posix_shim_host.h"
 
-namespace accel {
+namespace accel::cli {
 
 class LocalCluster {
  public:
@@ -26,7 +26,7 @@ class LocalCluster {
     std::string shim_path;
     std::string jobs_dir;   // Output of jobs that name no place of their own.
     bool with_gpus = true;  // False: the driver is not asked.
-    CgroupSupport cgroups;
+    process::CgroupSupport cgroups;
     int inherit_fd = -1;    // Every shim holds it open as long as it lives (a lock); -1: none.
     std::string spill_dir;  // For output that the jobs' folders refuse; empty: it is dropped.
     std::optional<rlimit> open_files;  // RLIMIT_NOFILE of workers; none: this process's.
@@ -38,17 +38,17 @@ class LocalCluster {
   // Ends all jobs; returns once no process of them is left.
   ~LocalCluster();
 
-  Coordinator* coordinator() { return &loop_; }
+  coordinator::Coordinator* coordinator() { return &loop_; }
 
  private:
   explicit LocalCluster(const Options& options, v1::NodeObserved identity);
 
   void RunAgent(const Options& options, v1::NodeObserved identity);
 
-  MemoryJobStore store_;
-  CoordinatorLoop loop_;
-  WakeFd stop_;
+  coordinator::MemoryJobStore store_;
+  coordinator::CoordinatorLoop loop_;
+  common::WakeFd stop_;
   std::thread agent_;
 };
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -2,12 +2,12 @@
 
 #include <utility>
 
-namespace accel {
+namespace accel::cli {
 
-LocalLink::LocalLink(Coordinator* coordinator) : inbox_(std::make_shared<Inbox>()) {
+LocalLink::LocalLink(coordinator::Coordinator* coordinator) : inbox_(std::make_shared<Inbox>()) {
   session_ = coordinator->OpenAgentSession({
       .on_desired =
-          [inbox = inbox_](DesiredPtr desired) {
+          [inbox = inbox_](coordinator::DesiredPtr desired) {
             absl::MutexLock lock(&inbox->mutex);
             inbox->desired = std::move(desired);
             inbox->wake.Wake();
@@ -23,7 +23,7 @@ LocalLink::LocalLink(Coordinator* coordinator) : inbox_(std::make_shared<Inbox>(
 
 std::optional<v1::NodeDesired> LocalLink::TakeDesired() {
   inbox_->wake.Clear();
-  DesiredPtr desired;
+  coordinator::DesiredPtr desired;
   {
     absl::MutexLock lock(&inbox_->mutex);
     desired = std::exchange(inbox_->desired, nullptr);
@@ -37,4 +37,4 @@ absl::Status LocalLink::fatal() {
   return inbox_->closed;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -10,16 +10,16 @@
 #include "common/wake_fd.h"
 #include "coordinator/coordinator.h"
 
-namespace accel {
+namespace accel::cli {
 
-class LocalLink final : public CoordinatorLink {
+class LocalLink final : public agent::CoordinatorLink {
  public:
   // `coordinator` outlives the link.
-  explicit LocalLink(Coordinator* coordinator);
+  explicit LocalLink(coordinator::Coordinator* coordinator);
 
   uint64_t session() override { return 1; }
   void Report(v1::NodeObserved observed) override { session_->Report(std::move(observed)); }
-  int64_t most_report_bytes() override { return kMostReportBytes; }
+  int64_t most_report_bytes() override { return agent::kMostReportBytes; }
   std::optional<v1::NodeDesired> TakeDesired() override;
   absl::Status fatal() override;
   int wake_fd() const override { return inbox_->wake.get(); }
@@ -27,14 +27,14 @@ class LocalLink final : public CoordinatorLink {
  private:
   // Shared with the callbacks, which may outlive the link by a moment.
   struct Inbox {
-    WakeFd wake;
+    common::WakeFd wake;
     absl::Mutex mutex;
-    DesiredPtr desired ABSL_GUARDED_BY(mutex);
+    coordinator::DesiredPtr desired ABSL_GUARDED_BY(mutex);
     absl::Status closed ABSL_GUARDED_BY(mutex);
   };
 
   const std::shared_ptr<Inbox> inbox_;
-  std::unique_ptr<AgentSession> session_;
+  std::unique_ptr<coordinator::AgentSession> session_;
 };
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -9,7 +9,7 @@
 #include "common/job_phase.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 struct LogFlags {
@@ -80,7 +80,7 @@ absl::StatusOr<v1::Job> AwaitNext(CoordinatorClient& client, const std::string& 
   bool come = false;
   const absl::Status watched = client.WatchJob(request, [&](const v1::Job& newer) {
     job = newer;
-    come = NextGeneration(job, after) != 0 || IsFinal(job.phase());
+    come = NextGeneration(job, after) != 0 || common::IsFinal(job.phase());
     return !come;
   });
   if (come) return job;
@@ -146,4 +146,4 @@ int RunLogs(const std::vector<std::string>& args, const Console& console) {
   return *whole ? kExitOk : kExitError;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -3,7 +3,7 @@
 #include "cli/json.h"
 #include "cli/render/node_text.h"
 
-namespace accel {
+namespace accel::cli {
 
 int RunNodes(const std::vector<std::string>& args, const Console& console) {
   ConnectionFlags connection;
@@ -23,4 +23,4 @@ int RunNodes(const std::vector<std::string>& args, const Console& console) {
   return 0;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

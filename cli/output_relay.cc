@@ -11,7 +11,7 @@
 
 #include "logs/log_paths.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr size_t kTakeBytes = 256 << 10;
@@ -66,9 +66,10 @@ void OutputRelay::Run() {
 }
 
 void OutputRelay::RunGeneration(int generation) {
-  const std::string dir = GenerationLogDir(job_dir_, generation);
-  const std::string spill = spill_dir_.empty() ? "" : GenerationLogDir(spill_dir_, generation);
-  std::unique_ptr<LogFollower> follower;
+  const std::string dir = logs::GenerationLogDir(job_dir_, generation);
+  const std::string spill =
+      spill_dir_.empty() ? "" : logs::GenerationLogDir(spill_dir_, generation);
+  std::unique_ptr<logs::LogFollower> follower;
   LineRelay for_out({.prefix = prefix_, .terminal = isatty(STDOUT_FILENO) == 1});
   LineRelay for_err({.prefix = prefix_, .terminal = isatty(STDERR_FILENO) == 1});
   // Where both streams meet on one terminal, each must know what the other has left on the line.
@@ -78,10 +79,11 @@ void OutputRelay::RunGeneration(int generation) {
     // Asked before looking: what had ended by then is on disk.
     const bool ended = Ended(generation);
     if (follower == nullptr) {
-      if (auto opened = LogFollower::Open(dir, spill); opened.ok()) follower = *std::move(opened);
+      if (auto opened = logs::LogFollower::Open(dir, spill); opened.ok())
+        follower = *std::move(opened);
     }
     if (follower != nullptr) {
-      if (const std::vector<LogPiece> pieces = follower->Take(kTakeBytes); !pieces.empty()) {
+      if (const std::vector<logs::LogPiece> pieces = follower->Take(kTakeBytes); !pieces.empty()) {
         Write(pieces, out, err);
         continue;
       }
@@ -93,9 +95,9 @@ void OutputRelay::RunGeneration(int generation) {
   WriteAll(STDERR_FILENO, for_err.Flush());
 }
 
-void OutputRelay::Write(const std::vector<LogPiece>& pieces, LineRelay* out, LineRelay* err) {
-  for (const LogPiece& piece : pieces) {
-    const bool is_out = piece.stream == LogStream::kStdout;
+void OutputRelay::Write(const std::vector<logs::LogPiece>& pieces, LineRelay* out, LineRelay* err) {
+  for (const logs::LogPiece& piece : pieces) {
+    const bool is_out = piece.stream == logs::LogStream::kStdout;
     const int fd = is_out ? STDOUT_FILENO : STDERR_FILENO;
     WriteAll(fd, (is_out ? out : err)->Add(piece.rank, fd, piece.gap, piece.bytes));
   }
@@ -118,7 +120,7 @@ OutputLoss OutputRelay::loss(int fd) {
   return fd == STDOUT_FILENO ? out_loss_ : err_loss_;
 }
 
-void OutputRelay::Wait(const LogFollower* follower) {
+void OutputRelay::Wait(const logs::LogFollower* follower) {
   pollfd fds[] = {{wake_.get(), POLLIN, 0}, {follower == nullptr ? -1 : follower->fd(), POLLIN, 0}};
   poll(fds, 2, -1);
   if (fds[0].revents != 0) wake_.Clear();
@@ -134,4 +136,4 @@ bool OutputRelay::IsLast(int generation) {
   return draining_ && generation >= ended_;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -13,7 +13,7 @@
 #include "common/wake_fd.h"
 #include "logs/log_follower.h"
 
-namespace accel {
+namespace accel::cli {
 
 // What could not be written to a standard stream.
 struct OutputLoss {
@@ -43,18 +43,18 @@ class OutputRelay {
  private:
   void Run();
   void RunGeneration(int generation);
-  void Write(const std::vector<LogPiece>& pieces, LineRelay* out, LineRelay* err);
+  void Write(const std::vector<logs::LogPiece>& pieces, LineRelay* out, LineRelay* err);
   void WriteAll(int fd, absl::string_view bytes);
   // Waits for news of the job, and of the follower if there is one.
-  void Wait(const LogFollower* follower);
+  void Wait(const logs::LogFollower* follower);
   bool Ended(int generation);
   bool IsLast(int generation);
 
   const std::string job_dir_;
   const bool prefix_;
   const std::string spill_dir_;
-  WakeFd wake_;
-  WakeFd loss_;
+  common::WakeFd wake_;
+  common::WakeFd loss_;
   absl::Mutex mutex_;
   int ended_ ABSL_GUARDED_BY(mutex_) = 0;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
@@ -63,4 +63,4 @@ class OutputRelay {
   std::thread thread_;
 };
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -16,7 +16,7 @@
 #include "common/unique_fd.h"
 #include "logs/log_paths.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 using ::testing::internal::CaptureStderr;
@@ -30,10 +30,10 @@ class OutputRelayTest : public ::testing::Test {
       : job_dir_(absl::StrCat(std::getenv("TEST_TMPDIR"), "/",
                               ::testing::UnitTest::GetInstance()->current_test_info()->name())) {}
 
-  void Write(int generation, int rank, LogStream stream, const std::string& text) const {
-    const std::string dir = RankLogDir(GenerationLogDir(job_dir_, generation), rank);
+  void Write(int generation, int rank, logs::LogStream stream, const std::string& text) const {
+    const std::string dir = logs::RankLogDir(logs::GenerationLogDir(job_dir_, generation), rank);
     std::filesystem::create_directories(dir);
-    std::ofstream(dir + "/" + SegmentName(stream, 0), std::ios::app) << text;
+    std::ofstream(dir + "/" + logs::SegmentName(stream, 0), std::ios::app) << text;
   }
 
   const std::string job_dir_;
@@ -42,9 +42,9 @@ class OutputRelayTest : public ::testing::Test {
 TEST_F(OutputRelayTest, GenerationsComeInTheirOrderEachStreamToItsOwn) {
   CaptureStdout();
   CaptureStderr();
-  Write(1, 0, LogStream::kStdout, "first\n");
-  Write(1, 0, LogStream::kStderr, "why\n");
-  Write(2, 0, LogStream::kStdout, "second\nhalf");
+  Write(1, 0, logs::LogStream::kStdout, "first\n");
+  Write(1, 0, logs::LogStream::kStderr, "why\n");
+  Write(2, 0, logs::LogStream::kStdout, "second\nhalf");
   {
     OutputRelay relay(job_dir_, /*prefix=*/true);
     relay.Update(1);
@@ -56,7 +56,7 @@ TEST_F(OutputRelayTest, GenerationsComeInTheirOrderEachStreamToItsOwn) {
 
 TEST_F(OutputRelayTest, AGenerationThatNeverStartedIsPassedOver) {
   CaptureStdout();
-  Write(2, 0, LogStream::kStdout, "bytes as they are");
+  Write(2, 0, logs::LogStream::kStdout, "bytes as they are");
   {
     OutputRelay relay(job_dir_, /*prefix=*/false);
     relay.Drain(2);
@@ -66,12 +66,12 @@ TEST_F(OutputRelayTest, AGenerationThatNeverStartedIsPassedOver) {
 
 TEST_F(OutputRelayTest, WhatIsWrittenWhileItRelaysIsComplete) {
   CaptureStdout();
-  Write(1, 0, LogStream::kStdout, "a\n");
+  Write(1, 0, logs::LogStream::kStdout, "a\n");
   std::string expected = "[rank 0] a\n";
   {
     OutputRelay relay(job_dir_, /*prefix=*/true);
     for (int i = 0; i < 100; ++i) {
-      Write(1, 0, LogStream::kStdout, absl::StrCat(i, "\n"));
+      Write(1, 0, logs::LogStream::kStdout, absl::StrCat(i, "\n"));
       absl::StrAppend(&expected, "[rank 0] ", i, "\n");
       relay.Update(0);
     }
@@ -81,11 +81,11 @@ TEST_F(OutputRelayTest, WhatIsWrittenWhileItRelaysIsComplete) {
 }
 
 TEST_F(OutputRelayTest, WhatCannotBeWrittenIsCounted) {
-  Write(1, 0, LogStream::kStdout, "12345");
-  Write(1, 0, LogStream::kStderr, "");
+  Write(1, 0, logs::LogStream::kStdout, "12345");
+  Write(1, 0, logs::LogStream::kStderr, "");
   fflush(stdout);
-  const UniqueFd terminal(dup(STDOUT_FILENO));
-  ASSERT_EQ(dup2(UniqueFd(open("/dev/full", O_WRONLY | O_CLOEXEC)).get(), STDOUT_FILENO),
+  const common::UniqueFd terminal(dup(STDOUT_FILENO));
+  ASSERT_EQ(dup2(common::UniqueFd(open("/dev/full", O_WRONLY | O_CLOEXEC)).get(), STDOUT_FILENO),
             STDOUT_FILENO);
   OutputRelay relay(job_dir_, /*prefix=*/false);
   relay.Drain(1);
@@ -101,9 +101,9 @@ TEST_F(OutputRelayTest, ANonBlockingReaderLosesNothing) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
   const std::string text(1 << 20, 'x');  // Much more than a pipe holds.
-  Write(1, 0, LogStream::kStdout, text);
+  Write(1, 0, logs::LogStream::kStdout, text);
   fflush(stdout);
-  const UniqueFd terminal(dup(STDOUT_FILENO));
+  const common::UniqueFd terminal(dup(STDOUT_FILENO));
   dup2(ends[1], STDOUT_FILENO);
   close(ends[1]);
   size_t read_bytes = 0;
@@ -130,4 +130,4 @@ TEST_F(OutputRelayTest, ANonBlockingReaderLosesNothing) {
 TEST_F(OutputRelayTest, EndsWithoutADrain) { const OutputRelay relay(job_dir_, /*prefix=*/true); }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

@@ -6,7 +6,7 @@
 #include "absl/strings/strip.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 bool HasSlash(absl::string_view text) { return absl::StrContains(text, '/'); }
@@ -92,4 +92,4 @@ absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request, const Surr
   return program;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

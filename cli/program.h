@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::cli {
 
 enum class FileKind { kMissing, kFile, kExecutable, kDirectory };
 
@@ -53,4 +53,4 @@ struct Program {
 // checked: they may be on the nodes alone.
 absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request, const Surroundings& around);
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -6,7 +6,7 @@
 #include "cli/fake_surroundings.h"
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -162,4 +162,4 @@ TEST(RealSurroundings, SeeThisProcess) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "common/parse_text.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 using ::testing::HasSubstr;
@@ -18,7 +18,7 @@ using ::testing::StartsWith;
 class QueryTest : public CommandTest {
  protected:
   QueryTest() {
-    coordinator_.SetJobs(ParseText<v1::ListJobsResponse>(R"(
+    coordinator_.SetJobs(common::ParseText<v1::ListJobsResponse>(R"(
         jobs { job_id: "a0x2k9fq" phase: RUNNING spec { name: "mnist" nodes: 1 }
                generations { generation: 1 placements { processes: 1 } }
                generations { generation: 2 placements { processes: 2 } } }
@@ -76,7 +76,8 @@ TEST_F(QueryTest, JsonHasEveryField) {
 }
 
 TEST_F(QueryTest, NodesAreATable) {
-  coordinator_.SetNodes(ParseText<v1::ListNodesResponse>("nodes { name: 'a' connected: true }"));
+  coordinator_.SetNodes(
+      common::ParseText<v1::ListNodesResponse>("nodes { name: 'a' connected: true }"));
   const Result result = Invoke(RunNodes, {});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("\na     -        ready"));
@@ -122,14 +123,14 @@ TEST_F(QueryTest, LogsOfSeveralRanksAreLinesWithTheRank) {
 }
 
 TEST_F(QueryTest, AFollowerGoesOnThroughRestarts) {
-  coordinator_.SetJobs(ParseText<v1::ListJobsResponse>(
+  coordinator_.SetJobs(common::ParseText<v1::ListJobsResponse>(
       "jobs { job_id: 'a0' phase: RUNNING generations { generation: 1 } }"));
   coordinator_.SetLogs({Chunk(0, v1::STDOUT, "x\n")});
   const auto tell = [](std::string job) {
     return [=](const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>* writer, FakeCoordinator*) {
       writer->Write(
-          ParseText<v1::Job>("job_id: 'a0' phase: STOPPING generations { generation: 1 }"));
-      writer->Write(ParseText<v1::Job>(job));
+          common::ParseText<v1::Job>("job_id: 'a0' phase: STOPPING generations { generation: 1 }"));
+      writer->Write(common::ParseText<v1::Job>(job));
       return grpc::Status::OK;
     };
   };
@@ -199,4 +200,4 @@ TEST_F(QueryTest, WrongUsageIsNamed) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

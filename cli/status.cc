@@ -5,7 +5,7 @@
 #include "cli/json.h"
 #include "cli/render/job_text.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 int ShowAll(CoordinatorClient& client, bool json, const Console& console) {
@@ -42,4 +42,4 @@ int RunStatus(const std::vector<std::string>& args, const Console& console) {
   return job.empty() ? ShowAll(**client, json, console) : ShowOne(**client, job, json, console);
 }
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -11,7 +11,7 @@
 #include "cli/submit_flags.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 // Long enough for a coordinator to be started again, and short enough for somebody who waits.
@@ -67,4 +67,4 @@ int RunSubmit(const std::vector<std::string>& args, const Console& console) {
   return flags.wait ? Wait(**client, *job_id, flags.json, console) : 0;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

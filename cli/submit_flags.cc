@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr int kMaxNodes = 10'000;
@@ -71,4 +71,4 @@ absl::Status CheckSubmitFlags(const SubmitFlags& flags) {
   return absl::OkStatus();
 }
 
-}  // namespace accel
+}  // namespace accel::cli

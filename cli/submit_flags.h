@@ -10,7 +10,7 @@
 #include "cli/flags.h"
 #include "cli/job_flags.h"
 
-namespace accel {
+namespace accel::cli {
 
 struct SubmitFlags {
   JobFlags job;
@@ -30,4 +30,4 @@ FlagSet MakeSubmitFlagSet(SubmitFlags* to);
 // INVALID_ARGUMENT: flags that contradict each other.
 absl::Status CheckSubmitFlags(const SubmitFlags& flags);
 
-}  // namespace accel
+}  // namespace accel::cli

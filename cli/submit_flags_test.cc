@@ -6,7 +6,7 @@
 #include "cli/launch_flags.h"
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -70,4 +70,4 @@ TEST(LaunchFlags, HelpNamesEveryExitCode) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

@@ -16,7 +16,7 @@
 #include "common/parse_text.h"
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -38,7 +38,7 @@ class SubmitTest : public CommandTest {
   static FakeCoordinator::Watch Tell(std::vector<std::string> jobs,
                                      grpc::Status end = grpc::Status::OK) {
     return [=](const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>* writer, FakeCoordinator*) {
-      for (const std::string& job : jobs) writer->Write(ParseText<v1::Job>(job));
+      for (const std::string& job : jobs) writer->Write(common::ParseText<v1::Job>(job));
       return end;
     };
   }
@@ -223,13 +223,13 @@ TEST_F(SubmitTest, AJobThatTheCoordinatorHasForgottenIsAnError) {
 TEST_F(SubmitTest, CtrlCCancelsAndASecondOneKills) {
   coordinator_.OnWatch(
       {[](const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>* writer, FakeCoordinator* self) {
-        writer->Write(ParseText<v1::Job>("version: 1 phase: RUNNING"));
+        writer->Write(common::ParseText<v1::Job>("version: 1 phase: RUNNING"));
         ::kill(::getpid(), SIGINT);
         self->AwaitCancels(1);
         ::kill(::getpid(), SIGTERM);
         self->AwaitCancels(2);
-        writer->Write(
-            ParseText<v1::Job>("version: 2 phase: CANCELLED exit_code: 143 job_id: 'a0x2k9fq'"));
+        writer->Write(common::ParseText<v1::Job>(
+            "version: 2 phase: CANCELLED exit_code: 143 job_id: 'a0x2k9fq'"));
         return grpc::Status::OK;
       }});
   const Result result = Invoke(RunSubmit, {"--wait", "/bin/true"});
@@ -255,4 +255,4 @@ TEST_F(SubmitTest, SaysWhereNobodyAnswers) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 // Insertions, deletions and replacements that make one word of the other.
@@ -47,4 +47,4 @@ std::string Nearest(absl::string_view word, const std::vector<std::string>& know
   return "";
 }
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 TEST(Nearest, FindsASlipOfTheFinger) {
@@ -25,4 +25,4 @@ TEST(Nearest, IsSilentWhenNothingIsNear) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

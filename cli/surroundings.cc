@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/program.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 FileKind Probe(const std::string& path) {
@@ -48,4 +48,4 @@ absl::StatusOr<Surroundings> RealSurroundings() {
   return Surroundings{LogicalDirectory(cwd.string()), Env, Probe};
 }
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 TEST(Wrap, BreaksAtSpacesAndIndents) {
@@ -17,4 +17,4 @@ TEST(Wrap, KeepsLongWordsEmptyLinesAndIndentedLines) {
 TEST(Wrap, OfNothingIsNothing) { EXPECT_EQ(Wrap("", 80, 4), ""); }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

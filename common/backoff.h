@@ -5,7 +5,7 @@
 
 #include "absl/time/time.h"
 
-namespace accel {
+namespace accel::common {
 
 class Backoff {
  public:
@@ -30,4 +30,4 @@ class Backoff {
   std::minstd_rand random_;
 };
 
-}  // namespace accel
+}  // namespace accel::common

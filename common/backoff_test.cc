@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 TEST(Backoff, DoublesUpToTheLongestWithJitter) {
@@ -17,4 +17,4 @@ TEST(Backoff, DoublesUpToTheLongestWithJitter) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 class MonotonicClock final : public Clock {
@@ -21,4 +21,4 @@ Clock* SteadyClock() {
   return clock;
 }
 
-}  // namespace accel
+}  // namespace accel::common

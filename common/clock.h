@@ -3,7 +3,7 @@
 
 #include "absl/time/time.h"
 
-namespace accel {
+namespace accel::common {
 
 // Thread-safe.
 class Clock {
@@ -17,4 +17,4 @@ class Clock {
 // CLOCK_MONOTONIC. Lives for ever.
 Clock* SteadyClock();
 
-}  // namespace accel
+}  // namespace accel::common

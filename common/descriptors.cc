@@ -4,7 +4,7 @@
 
 #include "common/check.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 constexpr rlim_t kMost = 1 << 20;
@@ -27,4 +27,4 @@ rlimit RaiseDescriptorLimit() {
   return before;
 }
 
-}  // namespace accel
+}  // namespace accel::common

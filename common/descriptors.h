@@ -3,7 +3,7 @@
 
 #include <sys/resource.h>
 
-namespace accel {
+namespace accel::common {
 
 // The soft limit (RLIMIT_NOFILE). Never more than 2^20, which no program of accel needs.
 int DescriptorLimit();
@@ -14,4 +14,4 @@ int DescriptorLimit();
 // not be given descriptors above 1,023. Call it before there are other threads.
 rlimit RaiseDescriptorLimit();
 
-}  // namespace accel
+}  // namespace accel::common

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 TEST(Descriptors, TheSoftLimitIsRaisedToTheHardOne) {
@@ -17,4 +17,4 @@ TEST(Descriptors, TheSoftLimitIsRaisedToTheHardOne) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 std::string SignalName(int signal) {
@@ -55,4 +55,4 @@ std::string DescribeFailure(const v1::FailureCause& cause) {
   return absl::StrCat("its part on node ", node, " ", exit);
 }
 
-}  // namespace accel
+}  // namespace accel::common

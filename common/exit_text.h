@@ -6,7 +6,7 @@
 
 #include "proto/job.pb.h"
 
-namespace accel {
+namespace accel::common {
 
 // A predicate: "exited with code 3", "was killed by SIGSEGV (11) (core dumped)", "could not be
 // started: ..."
@@ -15,4 +15,4 @@ std::string DescribeExit(const v1::ExitRecord& exit);
 // One sentence without a full stop: "rank 1 on node a exited with code 3".
 std::string DescribeFailure(const v1::FailureCause& cause);
 
-}  // namespace accel
+}  // namespace accel::common

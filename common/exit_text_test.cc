@@ -6,7 +6,7 @@
 
 #include "common/parse_text.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 TEST(DescribeExit, EveryKind) {
@@ -49,4 +49,4 @@ TEST(DescribeFailure, NamesRankOrNodeOrJob) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 
-namespace accel {
+namespace accel::common {
 
 inline grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
@@ -18,4 +18,4 @@ inline absl::Status FromGrpc(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
-}  // namespace accel
+}  // namespace accel::common

@@ -3,7 +3,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-namespace accel {
+namespace accel::common {
 
 absl::StatusOr<HostPort> ParseHostPort(const std::string& text) {
   const size_t colon = text.rfind(':');
@@ -29,4 +29,4 @@ absl::StatusOr<HostPort> ParseHostPort(const std::string& text) {
   return parsed;
 }
 
-}  // namespace accel
+}  // namespace accel::common

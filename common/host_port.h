@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace accel {
+namespace accel::common {
 
 struct HostPort {
   std::string host;  // Without brackets.
@@ -15,4 +15,4 @@ struct HostPort {
 // INVALID_ARGUMENT: not of that form, with what is wrong.
 absl::StatusOr<HostPort> ParseHostPort(const std::string& text);
 
-}  // namespace accel
+}  // namespace accel::common

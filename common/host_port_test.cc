@@ -4,7 +4,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 TEST(HostPort, TakesNamesAndAddresses) {
@@ -22,4 +22,4 @@ TEST(HostPort, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

@@ -1,5 +1,5 @@
-// The ids of jobs, nodes and generations. JobId and NodeId are distinct types, so that one cannot be
-// taken for the other.
+// The ids of jobs, nodes and generations. JobId and NodeId are distinct types, so that one cannot
+// be taken for the other.
 #pragma once
 
 #include <compare>
@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace accel {
+namespace accel::common {
 
 template <typename Tag>
 class StringId {
@@ -44,4 +44,4 @@ struct GenerationId {
   auto operator<=>(const GenerationId&) const = default;
 };
 
-}  // namespace accel
+}  // namespace accel::common

@@ -4,11 +4,11 @@
 
 #include "proto/job.pb.h"
 
-namespace accel {
+namespace accel::common {
 
 // SUCCEEDED, FAILED, CANCELLED: nothing follows.
 inline bool IsFinal(v1::JobPhase phase) {
   return phase == v1::SUCCEEDED || phase == v1::FAILED || phase == v1::CANCELLED;
 }
 
-}  // namespace accel
+}  // namespace accel::common

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 TEST(IsFinal, EveryPhase) {
@@ -16,4 +16,4 @@ TEST(IsFinal, EveryPhase) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

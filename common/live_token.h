@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 
-namespace accel {
+namespace accel::common {
 
 class LiveToken {
  public:
@@ -38,4 +38,4 @@ class LiveToken {
   std::string token_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace accel
+}  // namespace accel::common

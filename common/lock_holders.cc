@@ -11,7 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 namespace fs = std::filesystem;
@@ -58,4 +58,4 @@ std::vector<pid_t> LockHolders(const std::string& path) {
   return holders;
 }
 
-}  // namespace accel
+}  // namespace accel::common

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-namespace accel {
+namespace accel::common {
 
 // The processes that hold open the locked file at `path` through the very opening that has the
 // lock, ascending. Those that have merely opened it, to wait for the lock, are not among them.
 // Processes of other users cannot be seen.
 std::vector<pid_t> LockHolders(const std::string& path);
 
-}  // namespace accel
+}  // namespace accel::common

@@ -12,7 +12,7 @@
 
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 using ::testing::ElementsAre;
@@ -43,4 +43,4 @@ TEST(LockHolders, AreThoseWhoShareTheOpenFileAndNobodyWhoWaits) {
 TEST(LockHolders, OfNoFileAreNone) { EXPECT_THAT(LockHolders("/no/such/file"), IsEmpty()); }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

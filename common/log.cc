@@ -9,7 +9,7 @@
 
 #include "common/utf8.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 std::shared_ptr<spdlog::logger>& Logger() {
@@ -71,4 +71,4 @@ void Log(LogLevel level, absl::string_view message, std::initializer_list<LogFie
   Logger()->log(ToSpdlog(level), "{}", line);
 }
 
-}  // namespace accel
+}  // namespace accel::common

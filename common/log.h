@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::common {
 
 enum class LogLevel { kInfo, kWarning, kError };
 
@@ -34,4 +34,4 @@ inline void LogError(absl::string_view message, std::initializer_list<LogField> 
   Log(LogLevel::kError, message, fields);
 }
 
-}  // namespace accel
+}  // namespace accel::common

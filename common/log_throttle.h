@@ -7,7 +7,7 @@
 
 #include "absl/time/time.h"
 
-namespace accel {
+namespace accel::common {
 
 // One kind of event. Not thread-safe.
 class LogThrottle {
@@ -31,4 +31,4 @@ class LogThrottle {
   int64_t left_out_ = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::common

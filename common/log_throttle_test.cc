@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 TEST(LogThrottle, TheFirstThenOneEachPauseWithTheCountBetween) {
@@ -17,4 +17,4 @@ TEST(LogThrottle, TheFirstThenOneEachPauseWithTheCountBetween) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace accel {
+namespace accel::common {
 
 bool IsLoopback(const std::string& host) {
   in_addr v4;
@@ -22,4 +22,4 @@ absl::Status CheckLoopback(const std::string& host) {
                    "only; use 127.0.0.1"));
 }
 
-}  // namespace accel
+}  // namespace accel::common

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 
-namespace accel {
+namespace accel::common {
 
 // `host` is a numeric address, without brackets, or a name; of names only localhost counts.
 bool IsLoopback(const std::string& host);
@@ -14,4 +14,4 @@ bool IsLoopback(const std::string& host);
 // serve.
 absl::Status CheckLoopback(const std::string& host);
 
-}  // namespace accel
+}  // namespace accel::common

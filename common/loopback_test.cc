@@ -4,7 +4,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 using ::testing::HasSubstr;
@@ -26,4 +26,4 @@ TEST(Loopback, IsNothingElse) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

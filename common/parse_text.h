@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace accel {
+namespace accel::common {
 
 // The message that the text format says. A text that is none fails the test.
 template <typename Message>
@@ -16,4 +16,4 @@ Message ParseText(const std::string& text) {
   return message;
 }
 
-}  // namespace accel
+}  // namespace accel::common

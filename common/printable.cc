@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/utf8.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 constexpr char kReplacement[] = "\xEF\xBF\xBD";  // U+FFFD
@@ -42,4 +42,4 @@ std::string Shortened(absl::string_view text, size_t most) {
   return absl::StrCat(text.substr(0, head), kGap, text.substr(tail));
 }
 
-}  // namespace accel
+}  // namespace accel::common

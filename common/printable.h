@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::common {
 
 // Valid UTF-8 for any input: invalid sequences become U+FFFD, control characters but the tab become
 // \xNN.
@@ -16,4 +16,4 @@ std::string Printable(absl::string_view bytes);
 // middle, in whose place stands " ... ".
 std::string Shortened(absl::string_view text, size_t most);
 
-}  // namespace accel
+}  // namespace accel::common

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 constexpr char kReplacement[] = "\xEF\xBF\xBD";
@@ -41,4 +41,4 @@ TEST(PrintableTest, InvalidSequencesAreReplaced) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

@@ -10,7 +10,7 @@
 #include "common/check.h"
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::common {
 
 // The port is bound and nobody listens on it, so connections are refused. A server that sets
 // SO_REUSEPORT, as gRPC's does, can listen on it beside this socket.
@@ -37,4 +37,4 @@ class ReservedPort {
   int port_ = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::common

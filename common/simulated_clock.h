@@ -6,7 +6,7 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 
-namespace accel {
+namespace accel::common {
 
 // Thread-safe.
 class SimulatedClock final : public Clock {
@@ -27,4 +27,4 @@ class SimulatedClock final : public Clock {
   absl::Time now_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace accel
+}  // namespace accel::common

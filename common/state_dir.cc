@@ -20,7 +20,7 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 constexpr absl::Duration kLockPause = absl::Milliseconds(20);
@@ -90,4 +90,4 @@ absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view 
   return fd;
 }
 
-}  // namespace accel
+}  // namespace accel::common

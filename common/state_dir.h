@@ -8,7 +8,7 @@
 #include "absl/time/time.h"
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::common {
 
 // Makes the folder (0700, its parents too) if it is missing, and takes it for this process: holds a
 // lock on DIR/DAEMON.lock, in which the process id is written, until the descriptor is closed or
@@ -18,4 +18,4 @@ namespace accel {
 absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view daemon,
                                       absl::Duration patience = absl::ZeroDuration());
 
-}  // namespace accel
+}  // namespace accel::common

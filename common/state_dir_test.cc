@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 using ::testing::HasSubstr;
@@ -52,4 +52,4 @@ TEST_F(StateDirTest, SaysWhatIsInTheWay) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

@@ -7,7 +7,7 @@
 
 #include "common/check.h"
 
-namespace accel {
+namespace accel::common {
 
 int StopSignalFd() {
   sigset_t stop;
@@ -28,4 +28,4 @@ int StopSignalFd() {
   return fd;
 }
 
-}  // namespace accel
+}  // namespace accel::common

@@ -1,7 +1,7 @@
 // SIGTERM and SIGINT as a descriptor.
 #pragma once
 
-namespace accel {
+namespace accel::common {
 
 // Blocks both signals in this thread and in those that it starts; the descriptor is readable once
 // one has come. SIGHUP (its user has logged out), SIGUSR1, SIGUSR2 and SIGPIPE do nothing from now
@@ -9,4 +9,4 @@ namespace accel {
 // the process.
 int StopSignalFd();
 
-}  // namespace accel
+}  // namespace accel::common

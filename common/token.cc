@@ -14,7 +14,7 @@
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 constexpr size_t kRandomBytes = 32;
@@ -148,4 +148,4 @@ bool SameToken(absl::string_view token, absl::string_view candidate) {
   return different == 0;
 }
 
-}  // namespace accel
+}  // namespace accel::common

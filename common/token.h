@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::common {
 
 // HOME/.config/accel/token, with HOME from the environment or else the user database.
 // FAILED_PRECONDITION: no home.
@@ -30,4 +30,4 @@ absl::StatusOr<std::string> FindToken(const std::string& flag, bool make);
 // Takes the same time for every candidate of this length.
 bool SameToken(absl::string_view token, absl::string_view candidate);
 
-}  // namespace accel
+}  // namespace accel::common

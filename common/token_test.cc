@@ -13,7 +13,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 using ::testing::HasSubstr;
@@ -105,4 +105,4 @@ TEST(SameToken, ComparesAll) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace accel {
+namespace accel::common {
 
 class UniqueFd {
  public:
@@ -30,4 +30,4 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-}  // namespace accel
+}  // namespace accel::common

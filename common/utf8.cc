@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 uint8_t Byte(absl::string_view text, size_t i) { return static_cast<uint8_t>(text[i]); }
@@ -51,4 +51,4 @@ bool IsUtf8(absl::string_view text) {
   return true;
 }
 
-}  // namespace accel
+}  // namespace accel::common

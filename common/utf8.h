@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::common {
 
 // The length of the well-formed character (Unicode table 3-7) that `text`, which is not empty,
 // begins with; 0 if it begins with none.
@@ -19,4 +19,4 @@ bool IsUtf8(absl::string_view text);
 // changes the direction of text, with which a name can pretend to be another.
 size_t ShownLength(absl::string_view text);
 
-}  // namespace accel
+}  // namespace accel::common

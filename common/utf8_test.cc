@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 TEST(Utf8, WellFormed) {
@@ -35,4 +35,4 @@ TEST(ShownLength, IsNothingForWhatATerminalObeys) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

@@ -9,7 +9,7 @@
 #include "common/check.h"
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::common {
 
 // Thread-safe; Wake() is safe in signal handlers too.
 class WakeFd {
@@ -34,4 +34,4 @@ class WakeFd {
   UniqueFd fd_;
 };
 
-}  // namespace accel
+}  // namespace accel::common

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace accel {
+namespace accel::common {
 
 void Wakeup::Notify() {
   {
@@ -23,4 +23,4 @@ void Wakeup::WaitFor(absl::Duration timeout) {
   notified_ = false;
 }
 
-}  // namespace accel
+}  // namespace accel::common

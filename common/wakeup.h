@@ -7,7 +7,7 @@
 
 #include "absl/time/time.h"
 
-namespace accel {
+namespace accel::common {
 
 class Wakeup {
  public:
@@ -24,4 +24,4 @@ class Wakeup {
   bool notified_ = false;
 };
 
-}  // namespace accel
+}  // namespace accel::common

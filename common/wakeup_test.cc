@@ -6,7 +6,7 @@
 
 #include "common/clock.h"
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 // Infinity and a lost notification would hang, so the bound is long and reaching it is the failure.
@@ -41,4 +41,4 @@ TEST(Wakeup, TimeEndsTheWaitAndNotSooner) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

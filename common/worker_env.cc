@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 constexpr std::string_view kPlace = "accel sets it for each process of the job";
@@ -149,4 +149,4 @@ std::string SetByAccel(std::string_view name, const EnvRights& rights) {
 
 bool IsRankVariable(std::string_view name) { return FindRankVariable(name) != nullptr; }
 
-}  // namespace accel
+}  // namespace accel::common

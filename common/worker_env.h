@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace accel {
+namespace accel::common {
 
 // torchrun's.
 inline constexpr char kEnvRank[] = "RANK";
@@ -118,4 +118,4 @@ std::string SetByAccel(std::string_view name, const EnvRights& rights);
 // workers.
 bool IsRankVariable(std::string_view name);
 
-}  // namespace accel
+}  // namespace accel::common

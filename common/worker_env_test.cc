@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace accel {
+namespace accel::common {
 namespace {
 
 using Env = std::map<std::string, std::string>;
@@ -200,4 +200,4 @@ TEST(WorkerEnv, ASingleProcessMayBringAWorldOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::common

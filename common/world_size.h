@@ -3,7 +3,7 @@
 
 #include "proto/job.pb.h"
 
-namespace accel {
+namespace accel::common {
 
 inline int WorldSize(const v1::GenerationRecord& generation) {
   int size = 0;
@@ -17,4 +17,4 @@ inline bool HasOneProcess(const v1::JobSpec& spec) {
   return spec.processes_per_node().empty() ? spec.cpu() : spec.processes_per_node(0) == 1;
 }
 
-}  // namespace accel
+}  // namespace accel::common

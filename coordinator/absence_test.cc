@@ -13,7 +13,7 @@
 #include "coordinator/coordinator_loop.h"
 #include "coordinator/store/faulty_job_store.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
@@ -66,7 +66,7 @@ class AbsenceTest : public ::testing::Test {
     v1::JobSpec spec;
     spec.add_argv("train");
     spec.set_nodes(1);
-    loop_->SubmitJob(submit_id, spec, [this](absl::StatusOr<JobId> job) {
+    loop_->SubmitJob(submit_id, spec, [this](absl::StatusOr<common::JobId> job) {
       if (job.ok() && !job_.has_value()) job_ = *job;
     });
     loop_->RunOnce();
@@ -114,11 +114,11 @@ class AbsenceTest : public ::testing::Test {
 
   Limits limits_;
   FaultyJobStore store_;
-  SimulatedClock clock_;
+  common::SimulatedClock clock_;
   std::unique_ptr<CoordinatorLoop> loop_;
   std::unique_ptr<AgentSession> agent_;
   DesiredPtr desired_;
-  std::optional<JobId> job_;
+  std::optional<common::JobId> job_;
   uint64_t sequence_ = 0;
 };
 
@@ -246,4 +246,4 @@ TEST_F(AbsenceTest, ACoordinatorThatHasJustStartedWaitsForItsNodes) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -12,7 +12,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 constexpr int kReserve = 64;
@@ -28,7 +28,8 @@ int FirstRefusedDescriptor(int limit) {
   return std::min(limit - std::min(kReserve, limit / 4), kMostConnections);
 }
 
-Acceptor::Acceptor(std::vector<UniqueFd> listeners, int first_refused, OnConnection on_connection)
+Acceptor::Acceptor(std::vector<common::UniqueFd> listeners, int first_refused,
+                   OnConnection on_connection)
     : listeners_(std::move(listeners)),
       first_refused_(first_refused),
       on_connection_(std::move(on_connection)),
@@ -41,7 +42,8 @@ Acceptor::~Acceptor() {
 
 void Acceptor::Run() {
   std::vector<pollfd> watched{{stop_.get(), POLLIN, 0}};
-  for (const UniqueFd& listener : listeners_) watched.push_back({listener.get(), POLLIN, 0});
+  for (const common::UniqueFd& listener : listeners_)
+    watched.push_back({listener.get(), POLLIN, 0});
   bool room = true;
   while (true) {
     // Without room, connections wait in the kernel, and only the end is listened for.
@@ -59,7 +61,7 @@ void Acceptor::Run() {
 }
 
 Acceptor::Outcome Acceptor::AcceptOne(int listener) {
-  UniqueFd fd(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  common::UniqueFd fd(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!fd.valid()) {
     if (errno == EAGAIN) return Outcome::kNoneWaits;
     if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) {
@@ -79,11 +81,11 @@ Acceptor::Outcome Acceptor::AcceptOne(int listener) {
 }
 
 void Acceptor::LogRefusal(const char* why) {
-  const auto others = refusals_.Admit(SteadyClock()->Now());
+  const auto others = refusals_.Admit(common::SteadyClock()->Now());
   if (!others.has_value()) return;
-  LogWarning(why, {{"open_at_most", first_refused_},
-                   {"others_since", *others},
-                   {"do", "raise the limit on open files (ulimit -Hn, LimitNOFILE)"}});
+  common::LogWarning(why, {{"open_at_most", first_refused_},
+                           {"others_since", *others},
+                           {"do", "raise the limit on open files (ulimit -Hn, LimitNOFILE)"}});
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -13,17 +13,17 @@
 #include "common/unique_fd.h"
 #include "common/wake_fd.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 class Acceptor {
  public:
-  using OnConnection = std::function<void(UniqueFd)>;
+  using OnConnection = std::function<void(common::UniqueFd)>;
 
   // Accepts on these non-blocking sockets in a thread of its own and hands over each connection,
   // also non-blocking, from that thread. accept() gives the lowest free number, so a connection
   // whose number is `first_refused` or more shows that all lower numbers are in use: it is closed
   // at once.
-  Acceptor(std::vector<UniqueFd> listeners, int first_refused, OnConnection on_connection);
+  Acceptor(std::vector<common::UniqueFd> listeners, int first_refused, OnConnection on_connection);
 
   // Nothing is handed over any more.
   ~Acceptor();
@@ -38,11 +38,11 @@ class Acceptor {
   Outcome AcceptOne(int listener);
   void LogRefusal(const char* why);
 
-  const std::vector<UniqueFd> listeners_;
+  const std::vector<common::UniqueFd> listeners_;
   const int first_refused_;
   const OnConnection on_connection_;
-  LogThrottle refusals_{absl::Seconds(10)};  // The thread's alone.
-  WakeFd stop_;
+  common::LogThrottle refusals_{absl::Seconds(10)};  // The thread's alone.
+  common::WakeFd stop_;
   std::thread thread_;
 };
 
@@ -50,4 +50,4 @@ class Acceptor {
 // some below the limit stay free for the store, for files and for who listens.
 int FirstRefusedDescriptor(int limit);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -17,14 +17,14 @@
 #include "common/status_matchers.h"
 #include "coordinator/listener.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-UniqueFd Connect(int port) {
-  UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+common::UniqueFd Connect(int port) {
+  common::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<in_port_t>(port));
@@ -48,7 +48,7 @@ class AcceptorTest : public ::testing::Test {
     ASSERT_OK(listener);
     port_ = listener->port;
     acceptor_ = std::make_unique<Acceptor>(std::move(listener->sockets), first_refused,
-                                           [this](UniqueFd fd) {
+                                           [this](common::UniqueFd fd) {
                                              absl::MutexLock lock(&mutex_);
                                              taken_.push_back(std::move(fd));
                                            });
@@ -74,13 +74,13 @@ class AcceptorTest : public ::testing::Test {
 
   int port_ = 0;
   absl::Mutex mutex_;
-  std::vector<UniqueFd> taken_ ABSL_GUARDED_BY(mutex_);
+  std::vector<common::UniqueFd> taken_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Acceptor> acceptor_;
 };
 
 TEST_F(AcceptorTest, HandsOverNonBlockingConnections) {
   Begin(1000);
-  const UniqueFd client = Connect(port_);
+  const common::UniqueFd client = Connect(port_);
   WaitForTaken(1);
   absl::MutexLock lock(&mutex_);
   EXPECT_NE(fcntl(taken_[0].get(), F_GETFL) & O_NONBLOCK, 0);
@@ -90,7 +90,7 @@ TEST_F(AcceptorTest, HandsOverNonBlockingConnections) {
 TEST_F(AcceptorTest, OverTheBoundAConnectionIsClosedAndLaterOnesAreServed) {
   constexpr int kBound = 100;
   Begin(kBound);
-  std::vector<UniqueFd> clients;
+  std::vector<common::UniqueFd> clients;
   // Both ends are in this process, so about half of the numbers below the bound are the server's.
   while (clients.empty() || !IsClosed(clients.back().get())) {
     ASSERT_LT(clients.size(), size_t{kBound});
@@ -103,7 +103,7 @@ TEST_F(AcceptorTest, OverTheBoundAConnectionIsClosedAndLaterOnesAreServed) {
   EXPECT_GT(taken(), 10u);
   clients.clear();
   CloseTaken();
-  const UniqueFd client = Connect(port_);
+  const common::UniqueFd client = Connect(port_);
   WaitForTaken(1);
   EXPECT_FALSE(IsClosed(client.get()));
 }
@@ -114,7 +114,7 @@ TEST_F(AcceptorTest, WithoutAnyFreeDescriptorConnectionsWaitAndAreServedLater) {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
   limit.rlim_cur = 200;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-  std::vector<UniqueFd> files;
+  std::vector<common::UniqueFd> files;
   do {
     files.emplace_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
   } while (files.back().valid());
@@ -122,7 +122,7 @@ TEST_F(AcceptorTest, WithoutAnyFreeDescriptorConnectionsWaitAndAreServedLater) {
   files.pop_back();
   files.pop_back();
   // The client has the last descriptor; the kernel completes the connection by itself.
-  const UniqueFd client = Connect(port_);
+  const common::UniqueFd client = Connect(port_);
   ASSERT_TRUE(client.valid());
   EXPECT_EQ(taken(), 0u);
   files.clear();
@@ -153,4 +153,4 @@ TEST(ListenerTest, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

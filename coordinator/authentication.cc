@@ -3,14 +3,14 @@
 #include "absl/strings/strip.h"
 #include "common/token.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 bool Authentication::Presents(const grpc::CallbackServerContext& context) const {
   const auto& metadata = context.client_metadata();
   if (metadata.count("authorization") != 1) return false;
   const grpc::string_ref value = metadata.find("authorization")->second;
   absl::string_view credential(value.data(), value.size());
-  return absl::ConsumePrefix(&credential, "Bearer ") && SameToken(token_, credential);
+  return absl::ConsumePrefix(&credential, "Bearer ") && common::SameToken(token_, credential);
 }
 
 grpc::Status Authentication::Check(const grpc::CallbackServerContext& context) {
@@ -22,4 +22,4 @@ grpc::Status Authentication::Check(const grpc::CallbackServerContext& context) {
       "~/.config/accel/token on both sides, or name it with --token_file or ACCEL_TOKEN");
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

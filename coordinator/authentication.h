@@ -8,7 +8,7 @@
 
 #include "coordinator/refusal_log.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // Thread-safe.
 class Authentication {
@@ -26,4 +26,4 @@ class Authentication {
   RefusalLog& log_;
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -17,7 +17,7 @@
 #include "proto/node.pb.h"
 #include "proto/service.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 using JobPtr = std::shared_ptr<const v1::Job>;
 using DesiredPtr = std::shared_ptr<const v1::NodeDesired>;
@@ -56,20 +56,21 @@ class Coordinator {
 
   // The same submit_id is the same job. Errors: see SubmitJob in proto/service.proto.
   virtual void SubmitJob(std::string submit_id, v1::JobSpec spec,
-                         absl::AnyInvocable<void(absl::StatusOr<JobId>)> done) = 0;
+                         absl::AnyInvocable<void(absl::StatusOr<common::JobId>)> done) = 0;
 
   // NOT_FOUND: no such job.
-  virtual void CancelJob(JobId job, bool at_once, absl::AnyInvocable<void(absl::Status)> done) = 0;
+  virtual void CancelJob(common::JobId job, bool at_once,
+                         absl::AnyInvocable<void(absl::Status)> done) = 0;
 
   // The job at once if it is newer than known_version or in a final phase, then each version (some
   // may be skipped). Nothing follows a final phase or an error. NOT_FOUND: no such job.
   // RESOURCE_EXHAUSTED: too many watchers.
   virtual std::unique_ptr<Subscription> WatchJob(
-      JobId job, uint64_t known_version,
+      common::JobId job, uint64_t known_version,
       absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change) = 0;
 
   // An empty id: all jobs, oldest first. NOT_FOUND: no such job.
-  virtual void ListJobs(JobId job,
+  virtual void ListJobs(common::JobId job,
                         absl::AnyInvocable<void(absl::StatusOr<std::vector<JobPtr>>)> done) = 0;
 
   virtual void ListNodes(absl::AnyInvocable<void(absl::StatusOr<v1::ListNodesResponse>)> done) = 0;
@@ -86,4 +87,4 @@ class Coordinator {
   virtual std::shared_ptr<LogPipe> FindLogPipe(const std::string& reader_id) = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -10,7 +10,7 @@
 #include "coordinator/core/presence.h"
 #include "coordinator/node_status.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
@@ -21,7 +21,7 @@ constexpr absl::Duration kLogPause = absl::Seconds(10);
 absl::Status Ending() { return absl::UnavailableError("the coordinator is ending"); }
 
 void Merge(Changes older, Changes* changes) {
-  for (const JobId& id : older.put) {
+  for (const common::JobId& id : older.put) {
     if (changes->erase.count(id) == 0) changes->put.insert(id);
   }
   changes->erase.merge(older.erase);
@@ -123,8 +123,9 @@ void CoordinatorLoop::NoteAbsence(absl::Duration away) {
   if (away <= absl::ZeroDuration()) return;
   const auto left_out = absences_.Admit(state_.listened_at);
   if (!left_out.has_value()) return;
-  LogWarning("was away (stopped, starved, or waiting for its store); nodes have time to come back",
-             {{"for", absl::FormatDuration(away)}, {"same_since_last_line", *left_out}});
+  common::LogWarning(
+      "was away (stopped, starved, or waiting for its store); nodes have time to come back",
+      {{"for", absl::FormatDuration(away)}, {"same_since_last_line", *left_out}});
 }
 
 void CoordinatorLoop::Apply(ChangeEvent event) {
@@ -142,8 +143,8 @@ void CoordinatorLoop::Apply(ChangeEvent event) {
 }
 
 void CoordinatorLoop::Apply(SubmitEvent event) {
-  absl::StatusOr<JobId> job = accel::SubmitJob(event.submit_id, std::move(event.spec),
-                                               options_.wall_clock(), &state_, &changes_);
+  absl::StatusOr<common::JobId> job = accel::coordinator::SubmitJob(
+      event.submit_id, std::move(event.spec), options_.wall_clock(), &state_, &changes_);
   if (!job.ok()) return event.done(std::move(job));
   acks_.push_back(
       [done = std::move(event.done), id = *std::move(job)](absl::Status status) mutable {
@@ -153,7 +154,7 @@ void CoordinatorLoop::Apply(SubmitEvent event) {
 }
 
 void CoordinatorLoop::Apply(CancelEvent event) {
-  const absl::Status status = accel::CancelJob(event.job, event.at_once, &state_);
+  const absl::Status status = accel::coordinator::CancelJob(event.job, event.at_once, &state_);
   if (!status.ok()) return event.done(status);
   acks_.push_back(std::move(event.done));
 }
@@ -170,14 +171,14 @@ void CoordinatorLoop::Answer(QueryEvent event) {
   } else if (auto* read = std::get_if<ReadLogsEvent>(&event)) {
     Answer(std::move(*read));
   } else if (auto* end = std::get_if<EndReadLogsEvent>(&event)) {
-    for (const NodeId& node : log_hub_.End(end->read)) changes_.nodes.insert(node);
+    for (const common::NodeId& node : log_hub_.End(end->read)) changes_.nodes.insert(node);
   }
 }
 
 void CoordinatorLoop::Answer(ReadLogsEvent event) {
-  const absl::StatusOr<JobPtr> job = watchers_.Find(JobId(event.request.job_id()));
+  const absl::StatusOr<JobPtr> job = watchers_.Find(common::JobId(event.request.job_id()));
   if (!job.ok()) return event.pipe->Fail(job.status());
-  const absl::StatusOr<std::vector<NodeId>> nodes =
+  const absl::StatusOr<std::vector<common::NodeId>> nodes =
       log_hub_.Begin(event.read, event.request, **job, state_, options_.clock->Now(), event.pipe);
   if (!nodes.ok()) return event.pipe->Fail(nodes.status());
   changes_.nodes.insert(nodes->begin(), nodes->end());
@@ -199,13 +200,13 @@ void CoordinatorLoop::PlanAndCommit(absl::Time now) {
 void CoordinatorLoop::NoteUnrest(const Plan& plan, absl::Time now) {
   const auto left_out = unrests_.Admit(now);
   if (!left_out.has_value()) return;
-  LogError("jobs do not come to rest, which is a defect of accel; will plan again",
-           {{"next", plan.reason}, {"same_since_last_line", *left_out}});
+  common::LogError("jobs do not come to rest, which is a defect of accel; will plan again",
+                   {{"next", plan.reason}, {"same_since_last_line", *left_out}});
 }
 
 void CoordinatorLoop::Commit() {
   JobBatch batch;
-  for (const JobId& id : changes_.put) {
+  for (const common::JobId& id : changes_.put) {
     batch.put.emplace_back(id, state_.jobs.at(id).job.SerializeAsString());
   }
   batch.erase.assign(changes_.erase.begin(), changes_.erase.end());
@@ -229,8 +230,8 @@ void CoordinatorLoop::Committed(absl::Status status) {
     backoff_ = std::clamp(backoff_ * 2, kFirstBackoff, kLongestBackoff);
     retry_at_ = options_.clock->Now() + backoff_;
     Merge(std::move(changes), &changes_);
-    LogError("jobs could not be stored; will try again",
-             {{"why", status.ToString()}, {"in", absl::FormatDuration(backoff_)}});
+    common::LogError("jobs could not be stored; will try again",
+                     {{"why", status.ToString()}, {"in", absl::FormatDuration(backoff_)}});
     status = absl::UnavailableError(
         absl::StrCat("not stored; retry with the same submit id (", status.message(), ")"));
   }
@@ -238,11 +239,11 @@ void CoordinatorLoop::Committed(absl::Status status) {
 }
 
 void CoordinatorLoop::Publish(const Changes& changes) {
-  for (const JobId& id : changes.erase) watchers_.Erase(id);
-  for (const JobId& id : changes.put) {
+  for (const common::JobId& id : changes.erase) watchers_.Erase(id);
+  for (const common::JobId& id : changes.put) {
     watchers_.Publish(std::make_shared<const v1::Job>(state_.jobs.at(id).job));
   }
-  for (const NodeId& node : changes.nodes) sessions_.Publish(node, &state_);
+  for (const common::NodeId& node : changes.nodes) sessions_.Publish(node, &state_);
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

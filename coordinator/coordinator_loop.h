@@ -27,13 +27,13 @@
 #include "coordinator/store/job_store.h"
 #include "coordinator/watchers.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 class CoordinatorLoop final : public Coordinator {
  public:
   struct Options {
-    JobStore* store = nullptr;     // Outlives the loop.
-    Clock* clock = SteadyClock();  // Monotonic; outlives the loop.
+    JobStore* store = nullptr;                     // Outlives the loop.
+    common::Clock* clock = common::SteadyClock();  // Monotonic; outlives the loop.
     std::function<absl::Time()> wall_clock =
         absl::Now;  // For ids, and for stamps that people read.
     Limits limits = {};
@@ -57,12 +57,13 @@ class CoordinatorLoop final : public Coordinator {
   absl::Time RunOnce();
 
   void SubmitJob(std::string submit_id, v1::JobSpec spec,
-                 absl::AnyInvocable<void(absl::StatusOr<JobId>)> done) override;
-  void CancelJob(JobId job, bool at_once, absl::AnyInvocable<void(absl::Status)> done) override;
+                 absl::AnyInvocable<void(absl::StatusOr<common::JobId>)> done) override;
+  void CancelJob(common::JobId job, bool at_once,
+                 absl::AnyInvocable<void(absl::Status)> done) override;
   std::unique_ptr<Subscription> WatchJob(
-      JobId job, uint64_t known_version,
+      common::JobId job, uint64_t known_version,
       absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change) override;
-  void ListJobs(JobId job,
+  void ListJobs(common::JobId job,
                 absl::AnyInvocable<void(absl::StatusOr<std::vector<JobPtr>>)> done) override;
   void ListNodes(absl::AnyInvocable<void(absl::StatusOr<v1::ListNodesResponse>)> done) override;
   std::unique_ptr<AgentSession> OpenAgentSession(AgentCallbacks callbacks) override;
@@ -108,8 +109,8 @@ class CoordinatorLoop final : public Coordinator {
   std::vector<Ack> acks_in_commit_;
   absl::Time retry_at_ = absl::InfinitePast();  // No commit before this.
   absl::Duration backoff_;
-  LogThrottle absences_;
-  LogThrottle unrests_;
+  common::LogThrottle absences_;
+  common::LogThrottle unrests_;
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

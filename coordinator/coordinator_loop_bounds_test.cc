@@ -8,10 +8,11 @@
 #include "coordinator/coordinator_loop_fixture.h"
 #include "coordinator/store/memory_job_store.h"
 
-namespace accel::testing {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::StatusIs;
 
 TEST_F(CoordinatorLoopTest, AnotherAgentWithTheSameIdIsRefusedAndTheFirstGoesOn) {
   const auto first = Connect(&loop_);
@@ -26,7 +27,7 @@ TEST_F(CoordinatorLoopTest, AnotherAgentWithTheSameIdIsRefusedAndTheFirstGoesOn)
   ASSERT_TRUE(copy->closed.has_value());
   EXPECT_THAT(*copy->closed,
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--state_dir")));
-  std::optional<absl::StatusOr<JobId>> job;
+  std::optional<absl::StatusOr<common::JobId>> job;
   Submit("one", &job);
   store_.Succeed();
   loop_.RunOnce();
@@ -43,7 +44,7 @@ TEST_F(CoordinatorLoopTest, ARepeatedSubmitAndALateWatcherHearTheEndOfAJobThatIs
   ASSERT_OK(loop.Load());
   std::vector<std::string> ids;
   const auto submit = [&] {
-    loop.SubmitJob("one", Spec(), [&ids](absl::StatusOr<JobId> job) {
+    loop.SubmitJob("one", Spec(), [&ids](absl::StatusOr<common::JobId> job) {
       ASSERT_OK(job);
       ids.push_back(job->value());
     });
@@ -52,13 +53,13 @@ TEST_F(CoordinatorLoopTest, ARepeatedSubmitAndALateWatcherHearTheEndOfAJobThatIs
   submit();
   std::vector<v1::JobPhase> early, late;
   const auto watch = [&](std::vector<v1::JobPhase>* seen) {
-    return loop.WatchJob(JobId(ids.at(0)), 0, [seen](absl::StatusOr<JobPtr> job) {
+    return loop.WatchJob(common::JobId(ids.at(0)), 0, [seen](absl::StatusOr<JobPtr> job) {
       ASSERT_OK(job);
       seen->push_back((*job)->phase());
     });
   };
   const auto first = watch(&early);
-  loop.CancelJob(JobId(ids.at(0)), false, [](absl::Status status) { EXPECT_OK(status); });
+  loop.CancelJob(common::JobId(ids.at(0)), false, [](absl::Status status) { EXPECT_OK(status); });
   loop.RunOnce();
   EXPECT_EQ(early, (std::vector<v1::JobPhase>{v1::PENDING, v1::CANCELLED}));
   const auto second = watch(&late);
@@ -72,7 +73,7 @@ TEST_F(CoordinatorLoopTest, NodesAreDescribedAsCommitted) {
   const auto agent = Connect(&loop_);
   agent->session->Report(Observed(1));
   loop_.RunOnce();
-  std::optional<absl::StatusOr<JobId>> job;
+  std::optional<absl::StatusOr<common::JobId>> job;
   Submit("one", &job);  // Placed, but not stored yet.
   std::vector<int> running;
   const auto ask = [&] {
@@ -92,8 +93,9 @@ TEST_F(CoordinatorLoopTest, NodesAreDescribedAsCommitted) {
 TEST_F(CoordinatorLoopTest, WatchersAreBoundedByWhatTheyMayHold) {
   v1::JobSpec large = Spec();
   for (int i = 0; i < 8; ++i) large.add_argv(std::string(100'000, 'x'));
-  std::optional<JobId> job;
-  loop_.SubmitJob("large", large, [&job](absl::StatusOr<JobId> id) { job = *std::move(id); });
+  std::optional<common::JobId> job;
+  loop_.SubmitJob("large", large,
+                  [&job](absl::StatusOr<common::JobId> id) { job = *std::move(id); });
   loop_.RunOnce();
   store_.Succeed();
   loop_.RunOnce();
@@ -118,4 +120,4 @@ TEST_F(CoordinatorLoopTest, WatchersAreBoundedByWhatTheyMayHold) {
 }
 
 }  // namespace
-}  // namespace accel::testing
+}  // namespace accel::coordinator

@@ -5,7 +5,7 @@
 
 #include "coordinator/coordinator_loop.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 // What a refused request is answered with.
@@ -48,13 +48,13 @@ class PostedSession final : public AgentSession {
 }  // namespace
 
 void CoordinatorLoop::SubmitJob(std::string submit_id, v1::JobSpec spec,
-                                absl::AnyInvocable<void(absl::StatusOr<JobId>)> done) {
+                                absl::AnyInvocable<void(absl::StatusOr<common::JobId>)> done) {
   ChangeEvent event(SubmitEvent{std::move(submit_id), std::move(spec), std::move(done)});
   const absl::Status posted = inbox_->Request(event);
   if (!posted.ok()) std::get<SubmitEvent>(event).done(posted);
 }
 
-void CoordinatorLoop::CancelJob(JobId job, bool at_once,
+void CoordinatorLoop::CancelJob(common::JobId job, bool at_once,
                                 absl::AnyInvocable<void(absl::Status)> done) {
   ChangeEvent event(CancelEvent{std::move(job), at_once, std::move(done)});
   const absl::Status posted = inbox_->Request(event);
@@ -62,7 +62,8 @@ void CoordinatorLoop::CancelJob(JobId job, bool at_once,
 }
 
 std::unique_ptr<Subscription> CoordinatorLoop::WatchJob(
-    JobId job, uint64_t known_version, absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change) {
+    common::JobId job, uint64_t known_version,
+    absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change) {
   const WatchId id = next_id_++;
   QueryEvent event(WatchEvent{id, std::move(job), known_version, std::move(on_change)});
   const absl::Status posted = inbox_->Request(event);
@@ -73,7 +74,7 @@ std::unique_ptr<Subscription> CoordinatorLoop::WatchJob(
   return std::make_unique<PostedWatch>(inbox_, id);
 }
 
-void CoordinatorLoop::ListJobs(JobId job,
+void CoordinatorLoop::ListJobs(common::JobId job,
                                absl::AnyInvocable<void(absl::StatusOr<std::vector<JobPtr>>)> done) {
   QueryEvent event(ListJobsEvent{std::move(job), std::move(done)});
   const absl::Status posted = inbox_->Request(event);
@@ -114,4 +115,4 @@ std::unique_ptr<AgentSession> CoordinatorLoop::OpenAgentSession(AgentCallbacks c
   return std::make_unique<PostedSession>(inbox_, id);
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

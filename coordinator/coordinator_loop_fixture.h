@@ -15,7 +15,7 @@
 #include "coordinator/observed_fixture.h"
 #include "coordinator/store/faulty_job_store.h"
 
-namespace accel::testing {
+namespace accel::coordinator {
 
 inline v1::JobSpec Spec() {
   v1::JobSpec spec;
@@ -64,14 +64,15 @@ class CoordinatorLoopTest : public ::testing::Test {
   }
 
   // Submits; the answer lands in *result.
-  void Submit(const std::string& submit_id, std::optional<absl::StatusOr<JobId>>* result) {
-    loop_.SubmitJob(submit_id, Spec(), [result](absl::StatusOr<JobId> job) { *result = job; });
+  void Submit(const std::string& submit_id, std::optional<absl::StatusOr<common::JobId>>* result) {
+    loop_.SubmitJob(submit_id, Spec(),
+                    [result](absl::StatusOr<common::JobId> job) { *result = job; });
     loop_.RunOnce();
   }
 
   FaultyJobStore store_;
-  SimulatedClock clock_;
+  common::SimulatedClock clock_;
   CoordinatorLoop loop_{Options()};
 };
 
-}  // namespace accel::testing
+}  // namespace accel::coordinator

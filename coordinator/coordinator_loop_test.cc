@@ -7,10 +7,11 @@
 #include "coordinator/coordinator_loop_fixture.h"
 #include "coordinator/store/memory_job_store.h"
 
-namespace accel::testing {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::StatusIs;
 
 TEST_F(CoordinatorLoopTest, AnswersAndPublishesOnlyWhatIsCommitted) {
   const auto agent = Connect(&loop_);
@@ -19,7 +20,7 @@ TEST_F(CoordinatorLoopTest, AnswersAndPublishesOnlyWhatIsCommitted) {
   ASSERT_EQ(agent->desired.size(), 1u);
   EXPECT_EQ(agent->desired[0]->generations_size(), 0);
 
-  std::optional<absl::StatusOr<JobId>> job;
+  std::optional<absl::StatusOr<common::JobId>> job;
   Submit("one", &job);
   ASSERT_TRUE(store_.pending().has_value());
   EXPECT_EQ(store_.pending()->put.size(), 1u);
@@ -37,7 +38,7 @@ TEST_F(CoordinatorLoopTest, AnswersAndPublishesOnlyWhatIsCommitted) {
 }
 
 TEST_F(CoordinatorLoopTest, WhatPilesUpSharesOneCommit) {
-  std::optional<absl::StatusOr<JobId>> first, second, third;
+  std::optional<absl::StatusOr<common::JobId>> first, second, third;
   Submit("one", &first);
   Submit("two", &second);
   Submit("three", &third);
@@ -57,7 +58,7 @@ TEST_F(CoordinatorLoopTest, WhatPilesUpSharesOneCommit) {
 TEST_F(CoordinatorLoopTest, AFailedCommitIsAnsweredAndTriedAgain) {
   const auto agent = Connect(&loop_);
   agent->session->Report(Observed(1));
-  std::optional<absl::StatusOr<JobId>> first, again;
+  std::optional<absl::StatusOr<common::JobId>> first, again;
   Submit("one", &first);
   store_.Fail(absl::InternalError("disk full"));
   const absl::Time retry_at = loop_.RunOnce();
@@ -85,7 +86,7 @@ TEST_F(CoordinatorLoopTest, AFailedCommitIsAnsweredAndTriedAgain) {
   store_.Succeed();
   loop_.RunOnce();
   EXPECT_EQ(agent->desired.size(), told + 1);
-  std::optional<absl::StatusOr<JobId>> third;
+  std::optional<absl::StatusOr<common::JobId>> third;
   Submit("one", &third);
   ASSERT_OK(*third);
   EXPECT_EQ((*third)->value(), agent->desired.back()->generations(0).key().job_id());
@@ -94,7 +95,7 @@ TEST_F(CoordinatorLoopTest, AFailedCommitIsAnsweredAndTriedAgain) {
 TEST_F(CoordinatorLoopTest, AGenerationIsForgottenOnlyOnceItsFactsAreCommitted) {
   const auto agent = Connect(&loop_);
   agent->session->Report(Observed(1));
-  std::optional<absl::StatusOr<JobId>> job;
+  std::optional<absl::StatusOr<common::JobId>> job;
   Submit("one", &job);
   store_.Succeed();
   loop_.RunOnce();
@@ -114,10 +115,10 @@ TEST_F(CoordinatorLoopTest, AGenerationIsForgottenOnlyOnceItsFactsAreCommitted) 
 }
 
 TEST_F(CoordinatorLoopTest, QuestionsAreAnsweredDuringACommitFromWhatIsCommitted) {
-  std::optional<absl::StatusOr<JobId>> job;
+  std::optional<absl::StatusOr<common::JobId>> job;
   Submit("one", &job);
   std::optional<absl::StatusOr<std::vector<JobPtr>>> listed;
-  loop_.ListJobs(JobId(), [&listed](auto jobs) { listed = std::move(jobs); });
+  loop_.ListJobs(common::JobId(), [&listed](auto jobs) { listed = std::move(jobs); });
   loop_.RunOnce();
   ASSERT_OK(*listed);
   EXPECT_TRUE((*listed)->empty());
@@ -126,13 +127,13 @@ TEST_F(CoordinatorLoopTest, QuestionsAreAnsweredDuringACommitFromWhatIsCommitted
   loop_.ListJobs(**job, [&listed](auto jobs) { listed = std::move(jobs); });
   loop_.RunOnce();
   ASSERT_EQ((*listed)->size(), 1u);
-  loop_.ListJobs(JobId("nope"), [&listed](auto jobs) { listed = std::move(jobs); });
+  loop_.ListJobs(common::JobId("nope"), [&listed](auto jobs) { listed = std::move(jobs); });
   loop_.RunOnce();
   EXPECT_THAT(*listed, StatusIs(absl::StatusCode::kNotFound, HasSubstr("nope")));
 }
 
 TEST_F(CoordinatorLoopTest, AWatcherSeesEachVersionUntilTheFinalOne) {
-  std::optional<absl::StatusOr<JobId>> job;
+  std::optional<absl::StatusOr<common::JobId>> job;
   Submit("one", &job);
   store_.Succeed();
   loop_.RunOnce();
@@ -142,8 +143,8 @@ TEST_F(CoordinatorLoopTest, AWatcherSeesEachVersionUntilTheFinalOne) {
     seen.push_back((*now)->phase());
   });
   std::optional<absl::StatusOr<JobPtr>> missing;
-  const auto no_watch =
-      loop_.WatchJob(JobId("nope"), 0, [&missing](absl::StatusOr<JobPtr> now) { missing = now; });
+  const auto no_watch = loop_.WatchJob(common::JobId("nope"), 0,
+                                       [&missing](absl::StatusOr<JobPtr> now) { missing = now; });
   loop_.RunOnce();
   EXPECT_THAT(*missing, StatusIs(absl::StatusCode::kNotFound, HasSubstr("nope")));
   EXPECT_EQ(seen, std::vector<v1::JobPhase>{v1::PENDING});
@@ -203,7 +204,7 @@ TEST_F(CoordinatorLoopTest, AnUnchangedDesiredStateIsNotSentAgain) {
 TEST_F(CoordinatorLoopTest, SaysWhenToCallAgain) {
   const auto agent = Connect(&loop_);
   agent->session->Report(Observed(1));
-  std::optional<absl::StatusOr<JobId>> job;
+  std::optional<absl::StatusOr<common::JobId>> job;
   Submit("one", &job);
   store_.Succeed();
   // The node's silence would be next. It looks for news meanwhile, to notice its own absences.
@@ -229,7 +230,7 @@ TEST_F(CoordinatorLoopTest, SaysWhenToCallAgain) {
 TEST_F(CoordinatorLoopTest, AnotherLoopTakesUpWhatIsStored) {
   const auto agent = Connect(&loop_);
   agent->session->Report(Observed(1));
-  std::optional<absl::StatusOr<JobId>> job;
+  std::optional<absl::StatusOr<common::JobId>> job;
   Submit("one", &job);
   store_.Succeed();
   loop_.RunOnce();
@@ -278,7 +279,7 @@ TEST(CoordinatorLoopThread, RunsAJobByItself) {
   session->Report(Observed(1));
   std::unique_ptr<Subscription> watch;
   absl::Notification watching;
-  loop.SubmitJob("one", Spec(), [&](absl::StatusOr<JobId> job) {
+  loop.SubmitJob("one", Spec(), [&](absl::StatusOr<common::JobId> job) {
     ASSERT_OK(job);
     watch = loop.WatchJob(*job, 0, [&ended](absl::StatusOr<JobPtr> now) {
       if (now.ok() && (*now)->phase() == v1::SUCCEEDED) ended.Notify();
@@ -289,9 +290,9 @@ TEST(CoordinatorLoopThread, RunsAJobByItself) {
   watching.WaitForNotification();
   loop.Stop();
   absl::Status refused;
-  loop.CancelJob(JobId("x"), false, [&refused](absl::Status status) { refused = status; });
+  loop.CancelJob(common::JobId("x"), false, [&refused](absl::Status status) { refused = status; });
   EXPECT_THAT(refused, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("ending")));
 }
 
 }  // namespace
-}  // namespace accel::testing
+}  // namespace accel::coordinator

@@ -7,7 +7,7 @@
 #include "common/host_port.h"
 #include "common/version.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 constexpr char kFooter[] =
@@ -36,10 +36,10 @@ std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
   double node_timeout = absl::ToDoubleSeconds(flags->node_timeout);
   CLI::App app("Registers nodes, queues jobs, and decides what runs where.", "accel-coordinator");
   app.footer(kFooter);
-  app.set_version_flag("--version", std::string("accel-coordinator ") + kVersion);
+  app.set_version_flag("--version", std::string("accel-coordinator ") + common::kVersion);
   app.add_option("--listen", flags->listen, "HOST:PORT to serve; port 0 picks one")
       ->check([](const std::string& text) {
-        return std::string(ParseHostPort(text).status().message());
+        return std::string(common::ParseHostPort(text).status().message());
       })
       ->capture_default_str();
   app.add_option("--state_dir,--state-dir", flags->state_dir,
@@ -61,4 +61,4 @@ std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
   return std::nullopt;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

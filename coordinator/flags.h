@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 struct CoordinatorFlags {
   std::string listen = "127.0.0.1:7337";
@@ -19,4 +19,4 @@ struct CoordinatorFlags {
 // command line.
 std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 std::optional<int> Parse(std::vector<std::string> arguments, CoordinatorFlags* flags) {
@@ -29,4 +29,4 @@ TEST(CoordinatorFlags, TheTimeoutOfNodesMakesSense) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

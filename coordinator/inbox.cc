@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 absl::Status Inbox::CheckRoom(size_t waiting) const {
   if (closed_) return absl::UnavailableError("the coordinator is ending");
@@ -104,4 +104,4 @@ void Inbox::Close() {
   closed_ = true;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

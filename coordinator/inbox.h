@@ -19,7 +19,7 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/core/cluster_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 using WatchId = uint64_t;
 using LogReadId = uint64_t;
@@ -28,10 +28,10 @@ using LogReadId = uint64_t;
 struct SubmitEvent {
   std::string submit_id;
   v1::JobSpec spec;
-  absl::AnyInvocable<void(absl::StatusOr<JobId>)> done;
+  absl::AnyInvocable<void(absl::StatusOr<common::JobId>)> done;
 };
 struct CancelEvent {
-  JobId job;
+  common::JobId job;
   bool at_once = false;
   absl::AnyInvocable<void(absl::Status)> done;
 };
@@ -57,7 +57,7 @@ using ChangeEvent =
 // Questions.
 struct WatchEvent {
   WatchId watch = 0;
-  JobId job;
+  common::JobId job;
   uint64_t known_version = 0;
   absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change;
 };
@@ -65,7 +65,7 @@ struct UnwatchEvent {
   WatchId watch = 0;
 };
 struct ListJobsEvent {
-  JobId job;
+  common::JobId job;
   absl::AnyInvocable<void(absl::StatusOr<std::vector<JobPtr>>)> done;
 };
 struct ListNodesEvent {
@@ -98,7 +98,7 @@ class Inbox {
     bool empty() const { return changes.empty() && queries.empty() && !committed.has_value(); }
   };
 
-  explicit Inbox(Clock* clock) : clock_(clock) {}
+  explicit Inbox(common::Clock* clock) : clock_(clock) {}
 
   // RESOURCE_EXHAUSTED: too many requests wait. UNAVAILABLE: closed. The event is then still the
   // caller's.
@@ -128,8 +128,8 @@ class Inbox {
  private:
   absl::Status CheckRoom(size_t waiting) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  Clock* const clock_;
-  Wakeup wakeup_;
+  common::Clock* const clock_;
+  common::Wakeup wakeup_;
   absl::Mutex mutex_;
   Contents contents_ ABSL_GUARDED_BY(mutex_);
   // Where in contents_.changes the waiting report of a session is.
@@ -138,4 +138,4 @@ class Inbox {
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -8,7 +8,7 @@
 #include "common/simulated_clock.h"
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
@@ -17,7 +17,7 @@ using testing::StatusIs;
 class InboxTest : public ::testing::Test {
  protected:
   absl::Status Cancel() {
-    ChangeEvent event(CancelEvent{JobId("j"), false, [](absl::Status) {}});
+    ChangeEvent event(CancelEvent{common::JobId("j"), false, [](absl::Status) {}});
     return inbox_.Request(event);
   }
   void Report(SessionId session, uint64_t sequence) {
@@ -26,7 +26,7 @@ class InboxTest : public ::testing::Test {
     inbox_.TellReport(session, observed);
   }
 
-  SimulatedClock clock_;
+  common::SimulatedClock clock_;
   Inbox inbox_{&clock_};
 };
 
@@ -94,4 +94,4 @@ TEST_F(InboxTest, ClosedMeansUnavailable) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // Thread-safe. Callbacks run outside the lock, on the thread whose call completed them.
 template <typename T>
@@ -79,4 +79,4 @@ class LatestBox {
   Ready waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

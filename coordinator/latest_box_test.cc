@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 // What a stream saw, in order: values, then the code with which it ended.
@@ -68,4 +68,4 @@ TEST(LatestBox, TheEndWakesWhoWaits) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -4,7 +4,7 @@
 #include "common/grpc_status.h"
 #include "coordinator/wire.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 void ListCall::Answer(const google::protobuf::Message& message) {
   const int64_t bytes = static_cast<int64_t>(message.ByteSizeLong());
@@ -18,11 +18,11 @@ void ListCall::Answer(const google::protobuf::Message& message) {
   Finish(grpc::Status::OK);
 }
 
-void ListCall::Fail(const absl::Status& status) { Finish(ToGrpc(status)); }
+void ListCall::Fail(const absl::Status& status) { Finish(common::ToGrpc(status)); }
 
 void ListCall::OnDone() {
   room_->Give(taken_);
   delete this;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

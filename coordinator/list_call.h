@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // The room for answers that are under way. Thread-safe.
 class AnswerRoom {
@@ -51,4 +51,4 @@ class ListCall final : public grpc::ServerUnaryReactor {
   int64_t taken_ = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

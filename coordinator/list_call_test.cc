@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 TEST(AnswerRoomTest, IsBoundedAndOneAnswerAloneAlwaysHasRoom) {
@@ -18,4 +18,4 @@ TEST(AnswerRoomTest, IsBoundedAndOneAnswerAloneAlwaysHasRoom) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -12,17 +12,17 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-absl::Status CannotListen(const HostPort& address, absl::string_view why) {
+absl::Status CannotListen(const common::HostPort& address, absl::string_view why) {
   return absl::UnavailableError(absl::StrCat("cannot listen on ", address.host, ":", address.port,
                                              " (", why, "); choose another address with --listen"));
 }
 
-absl::StatusOr<Addresses> Resolve(const HostPort& address) {
+absl::StatusOr<Addresses> Resolve(const common::HostPort& address) {
   addrinfo wish{};
   wish.ai_family = AF_UNSPEC;
   wish.ai_socktype = SOCK_STREAM;
@@ -48,8 +48,9 @@ int PortOf(int fd) {
 }
 
 // An invalid descriptor, and errno: it cannot.
-UniqueFd Listen(const addrinfo& address) {
-  UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+common::UniqueFd Listen(const addrinfo& address) {
+  common::UniqueFd fd(
+      socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!fd.valid()) return fd;
   const int on = 1;
   // A port whose last connections linger in TIME_WAIT is free; one with a listener is not.
@@ -61,18 +62,18 @@ UniqueFd Listen(const addrinfo& address) {
       listen(fd.get(), SOMAXCONN) == 0) {
     return fd;
   }
-  return UniqueFd();
+  return common::UniqueFd();
 }
 
 }  // namespace
 
-absl::StatusOr<Listener> ListenOn(const HostPort& address) {
+absl::StatusOr<Listener> ListenOn(const common::HostPort& address) {
   ACCEL_ASSIGN_OR_RETURN(const Addresses addresses, Resolve(address));
   Listener listener;
   int error = 0;
   for (addrinfo* each = addresses.get(); each != nullptr; each = each->ai_next) {
     if (listener.port != 0) SetPort(listener.port, each->ai_addr);
-    UniqueFd fd = Listen(*each);
+    common::UniqueFd fd = Listen(*each);
     if (!fd.valid()) {
       error = errno;
       // "localhost" may stand for ::1 on a machine without IPv6.
@@ -86,4 +87,4 @@ absl::StatusOr<Listener> ListenOn(const HostPort& address) {
   return listener;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

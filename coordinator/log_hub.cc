@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 const v1::GenerationRecord* FindGeneration(const v1::Job& job, int generation) {
@@ -31,7 +31,7 @@ std::string NewReaderId() {
 
 absl::Status CheckConnected(const v1::Placement& placement, const ClusterState& state,
                             absl::Time now) {
-  const auto node = state.nodes.find(NodeId(placement.node_id()));
+  const auto node = state.nodes.find(common::NodeId(placement.node_id()));
   if (node != state.nodes.end() && IsConnected(state, node->second, now)) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat("the output is on node ", placement.node_name(), ", which is not connected"));
@@ -39,10 +39,11 @@ absl::Status CheckConnected(const v1::Placement& placement, const ClusterState& 
 
 }  // namespace
 
-absl::StatusOr<std::vector<NodeId>> LogHub::Begin(LogReadId read,
-                                                  const v1::ReadLogsRequest& request,
-                                                  const v1::Job& job, const ClusterState& state,
-                                                  absl::Time now, std::shared_ptr<LogPipe> pipe) {
+absl::StatusOr<std::vector<common::NodeId>> LogHub::Begin(LogReadId read,
+                                                          const v1::ReadLogsRequest& request,
+                                                          const v1::Job& job,
+                                                          const ClusterState& state, absl::Time now,
+                                                          std::shared_ptr<LogPipe> pipe) {
   const v1::GenerationRecord* generation = FindGeneration(job, request.generation());
   if (generation == nullptr) {
     return absl::NotFoundError(
@@ -56,7 +57,7 @@ absl::StatusOr<std::vector<NodeId>> LogHub::Begin(LogReadId read,
          ++rank) {
       if (request.rank() >= 0 && rank != request.rank()) continue;
       if (absl::Status status = CheckConnected(placement, state, now); !status.ok()) return status;
-      Reader reader{read, NodeId(placement.node_id()), {}, pipe};
+      Reader reader{read, common::NodeId(placement.node_id()), {}, pipe};
       reader.wish.set_reader_id(NewReaderId());
       reader.wish.set_job_id(job.job_id());
       reader.wish.set_generation(generation->generation());
@@ -83,18 +84,18 @@ absl::StatusOr<std::vector<NodeId>> LogHub::Begin(LogReadId read,
                                                      kMostReaders, " at most; try again later"));
   }
   std::vector<v1::LogReader> relays;
-  std::set<NodeId> nodes;
+  std::set<common::NodeId> nodes;
   for (Reader& reader : readers) {
     relays.push_back(reader.wish);
     nodes.insert(reader.node);
     readers_.emplace(reader.wish.reader_id(), std::move(reader));
   }
   pipe->Expect(relays);
-  return std::vector<NodeId>(nodes.begin(), nodes.end());
+  return std::vector<common::NodeId>(nodes.begin(), nodes.end());
 }
 
-std::vector<NodeId> LogHub::End(LogReadId read) {
-  std::set<NodeId> nodes;
+std::vector<common::NodeId> LogHub::End(LogReadId read) {
+  std::set<common::NodeId> nodes;
   absl::MutexLock lock(&mutex_);
   for (auto reader = readers_.begin(); reader != readers_.end();) {
     if (reader->second.read == read) {
@@ -104,10 +105,10 @@ std::vector<NodeId> LogHub::End(LogReadId read) {
       ++reader;
     }
   }
-  return std::vector<NodeId>(nodes.begin(), nodes.end());
+  return std::vector<common::NodeId>(nodes.begin(), nodes.end());
 }
 
-void LogHub::LoseNode(const NodeId& node, const std::string& name) {
+void LogHub::LoseNode(const common::NodeId& node, const std::string& name) {
   std::vector<Reader> lost;
   {
     absl::MutexLock lock(&mutex_);
@@ -121,7 +122,7 @@ void LogHub::LoseNode(const NodeId& node, const std::string& name) {
   }
 }
 
-std::vector<v1::LogReader> LogHub::ReadersOn(const NodeId& node) const {
+std::vector<v1::LogReader> LogHub::ReadersOn(const common::NodeId& node) const {
   std::vector<v1::LogReader> wishes;
   absl::MutexLock lock(&mutex_);
   for (const auto& [id, reader] : readers_) {
@@ -147,4 +148,4 @@ void LogHub::Close() {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -14,7 +14,7 @@
 #include "coordinator/inbox.h"
 #include "coordinator/log_pipe.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // Thread-safe. All but FindPipe() is called by the loop.
 class LogHub {
@@ -24,18 +24,19 @@ class LogHub {
   // Begins a reading; returns the nodes whose desired state changes. NOT_FOUND: no such generation
   // or rank. UNAVAILABLE: its node is not connected. INVALID_ARGUMENT: more ranks than can be read
   // at once. RESOURCE_EXHAUSTED: too many are being read.
-  absl::StatusOr<std::vector<NodeId>> Begin(LogReadId read, const v1::ReadLogsRequest& request,
-                                            const v1::Job& job, const ClusterState& state,
-                                            absl::Time now, std::shared_ptr<LogPipe> pipe);
+  absl::StatusOr<std::vector<common::NodeId>> Begin(LogReadId read,
+                                                    const v1::ReadLogsRequest& request,
+                                                    const v1::Job& job, const ClusterState& state,
+                                                    absl::Time now, std::shared_ptr<LogPipe> pipe);
 
   // Ends it; returns the nodes whose desired state changes.
-  std::vector<NodeId> End(LogReadId read);
+  std::vector<common::NodeId> End(LogReadId read);
 
   // The node's stream is gone: what it has not begun to relay will not come.
-  void LoseNode(const NodeId& node, const std::string& name);
+  void LoseNode(const common::NodeId& node, const std::string& name);
 
   // Those that the node shall relay for.
-  std::vector<v1::LogReader> ReadersOn(const NodeId& node) const;
+  std::vector<v1::LogReader> ReadersOn(const common::NodeId& node) const;
 
   // Null: nobody reads under this id.
   std::shared_ptr<LogPipe> FindPipe(const std::string& reader_id) const;
@@ -46,7 +47,7 @@ class LogHub {
  private:
   struct Reader {
     LogReadId read = 0;
-    NodeId node;
+    common::NodeId node;
     v1::LogReader wish;
     std::shared_ptr<LogPipe> pipe;
   };
@@ -55,4 +56,4 @@ class LogHub {
   std::map<std::string, Reader> readers_ ABSL_GUARDED_BY(mutex_);  // By reader id.
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

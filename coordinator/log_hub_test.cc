@@ -6,7 +6,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
@@ -21,7 +21,7 @@ class LogHubTest : public ::testing::Test {
   }
 
   void Place(const std::string& node, int first_rank, int processes) {
-    NodeEntry& entry = state_.nodes[NodeId(node)];
+    NodeEntry& entry = state_.nodes[common::NodeId(node)];
     entry.session = 1;
     entry.last_heard = now_;
     v1::Placement* placement = job_.mutable_generations(0)->add_placements();
@@ -30,7 +30,7 @@ class LogHubTest : public ::testing::Test {
     placement->set_processes(processes);
   }
 
-  absl::StatusOr<std::vector<NodeId>> Begin(LogReadId read, int rank = -1) {
+  absl::StatusOr<std::vector<common::NodeId>> Begin(LogReadId read, int rank = -1) {
     v1::ReadLogsRequest request;
     request.set_rank(rank);
     return hub_.Begin(read, request, job_, state_, now_, std::make_shared<LogPipe>());
@@ -63,8 +63,8 @@ TEST_F(LogHubTest, EachNodeLearnsItsOwnReadersAlone) {
   Place("a", 0, 2);
   Place("b", 2, 1);
   ASSERT_OK(Begin(1));
-  const auto on_a = hub_.ReadersOn(NodeId("a"));
-  const auto on_b = hub_.ReadersOn(NodeId("b"));
+  const auto on_a = hub_.ReadersOn(common::NodeId("a"));
+  const auto on_b = hub_.ReadersOn(common::NodeId("b"));
   ASSERT_EQ(on_a.size(), 2u);
   ASSERT_EQ(on_b.size(), 1u);
   EXPECT_EQ(on_b[0].rank(), 2);
@@ -79,8 +79,8 @@ TEST_F(LogHubTest, ANodeIsToldWhereAJobsOutputLies) {
   job_.mutable_spec()->set_log_dir("/mine");
   Place("a", 0, 1);
   ASSERT_OK(Begin(1));
-  EXPECT_EQ(hub_.ReadersOn(NodeId("a"))[0].log_dir(), "/mine");
+  EXPECT_EQ(hub_.ReadersOn(common::NodeId("a"))[0].log_dir(), "/mine");
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

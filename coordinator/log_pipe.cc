@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace accel {
+namespace accel::coordinator {
 
 void LogPipe::Expect(const std::vector<v1::LogReader>& relays) {
   absl::MutexLock lock(&mutex_);
@@ -95,4 +95,4 @@ void LogPipe::Close(const std::string& reader_id, const std::string& why) {
   Push(std::move(last), [](bool) {});
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -15,7 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "proto/service.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // Thread-safe. Callbacks run outside the lock, on the thread whose call completed them.
 class LogPipe {
@@ -69,4 +69,4 @@ class LogPipe {
   Ready waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

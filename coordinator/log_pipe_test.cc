@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 v1::LogChunk Chunk(const std::string& id, const std::string& data, bool end = false) {
@@ -121,4 +121,4 @@ TEST_F(LogPipeTest, AReaderThatGoesAwayStopsTheRelays) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

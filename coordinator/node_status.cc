@@ -7,7 +7,7 @@
 
 #include "coordinator/core/job_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 // What generations hold of a node.
@@ -16,7 +16,7 @@ struct Held {
   std::set<int> gpus;
 };
 
-std::map<std::string, Held> HeldByNode(const std::map<JobId, JobPtr>& jobs) {
+std::map<std::string, Held> HeldByNode(const std::map<common::JobId, JobPtr>& jobs) {
   std::map<std::string, Held> held;
   for (const auto& [id, job] : jobs) {
     if (!HoldsNodes(job->phase())) continue;
@@ -50,8 +50,8 @@ v1::NodeStatus DescribeNode(const ClusterState& state, const NodeEntry& node, co
 
 }  // namespace
 
-v1::ListNodesResponse DescribeNodes(const ClusterState& state, const std::map<JobId, JobPtr>& jobs,
-                                    absl::Time now) {
+v1::ListNodesResponse DescribeNodes(const ClusterState& state,
+                                    const std::map<common::JobId, JobPtr>& jobs, absl::Time now) {
   std::map<std::string, Held> held = HeldByNode(jobs);
   v1::ListNodesResponse response;
   for (const auto& [id, node] : state.nodes) {
@@ -64,4 +64,4 @@ v1::ListNodesResponse DescribeNodes(const ClusterState& state, const std::map<Jo
   return response;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

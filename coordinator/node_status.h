@@ -8,10 +8,10 @@
 #include "coordinator/core/cluster_state.h"
 #include "proto/service.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // What the nodes say of themselves, and what of them the jobs hold, as these are committed.
-v1::ListNodesResponse DescribeNodes(const ClusterState& state, const std::map<JobId, JobPtr>& jobs,
-                                    absl::Time now);
+v1::ListNodesResponse DescribeNodes(const ClusterState& state,
+                                    const std::map<common::JobId, JobPtr>& jobs, absl::Time now);
 
-}  // namespace accel
+}  // namespace accel::coordinator

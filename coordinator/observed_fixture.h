@@ -5,7 +5,7 @@
 
 #include "proto/node.pb.h"
 
-namespace accel::testing {
+namespace accel::coordinator {
 
 inline v1::NodeObserved Observed(uint64_t sequence) {
   v1::NodeObserved observed;
@@ -17,4 +17,4 @@ inline v1::NodeObserved Observed(uint64_t sequence) {
   return observed;
 }
 
-}  // namespace accel::testing
+}  // namespace accel::coordinator

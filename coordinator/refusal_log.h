@@ -13,12 +13,12 @@
 #include "common/log.h"
 #include "common/log_throttle.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // Thread-safe.
 class RefusalLog {
  public:
-  explicit RefusalLog(Clock* clock) : clock_(clock) {}
+  explicit RefusalLog(common::Clock* clock) : clock_(clock) {}
 
   void Warn(absl::string_view what, const std::string& peer, const std::string& why) {
     std::optional<int64_t> others;
@@ -27,13 +27,13 @@ class RefusalLog {
       others = throttle_.Admit(clock_->Now());
     }
     if (!others.has_value()) return;
-    LogWarning(what, {{"peer", peer}, {"why", why}, {"others_since", *others}});
+    common::LogWarning(what, {{"peer", peer}, {"why", why}, {"others_since", *others}});
   }
 
  private:
-  Clock* const clock_;
+  common::Clock* const clock_;
   absl::Mutex mutex_;
-  LogThrottle throttle_ ABSL_GUARDED_BY(mutex_){absl::Seconds(1)};
+  common::LogThrottle throttle_ ABSL_GUARDED_BY(mutex_){absl::Seconds(1)};
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

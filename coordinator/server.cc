@@ -22,7 +22,7 @@
 #include "coordinator/service.h"
 #include "coordinator/store/memory_job_store.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 // What callers can make the server hold. The acceptor bounds the number of connections; the quota
@@ -77,7 +77,7 @@ class GrpcServer final : public Server {
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   }
 
-  absl::Status Begin(const HostPort& listen) {
+  absl::Status Begin(const common::HostPort& listen) {
     ACCEL_RETURN_IF_ERROR(loop_.Load());
     ACCEL_ASSIGN_OR_RETURN(Listener listener, ListenOn(listen));
     address_ = absl::StrCat(listen.host.find(':') == std::string::npos
@@ -93,8 +93,9 @@ class GrpcServer final : public Server {
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC cannot start a server");
     loop_.Start();
-    acceptor_.emplace(std::move(listener.sockets), FirstRefusedDescriptor(DescriptorLimit()),
-                      [this](UniqueFd fd) { HandOver(std::move(fd)); });
+    acceptor_.emplace(std::move(listener.sockets),
+                      FirstRefusedDescriptor(common::DescriptorLimit()),
+                      [this](common::UniqueFd fd) { HandOver(std::move(fd)); });
     return absl::OkStatus();
   }
 
@@ -110,7 +111,7 @@ class GrpcServer final : public Server {
     return loop;
   }
 
-  void HandOver(UniqueFd fd) {
+  void HandOver(common::UniqueFd fd) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
     connection.fd = fd.release();
     connections_->HandleNewConnection(&connection);
@@ -131,11 +132,11 @@ class GrpcServer final : public Server {
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   ACCEL_CHECK(!options.token.empty(), "whoever starts a server has found or made a token");
-  ACCEL_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(options.listen));
-  ACCEL_RETURN_IF_ERROR(CheckLoopback(address.host));
+  ACCEL_ASSIGN_OR_RETURN(const common::HostPort address, common::ParseHostPort(options.listen));
+  ACCEL_RETURN_IF_ERROR(common::CheckLoopback(address.host));
   auto server = std::make_unique<GrpcServer>(std::move(options));
   ACCEL_RETURN_IF_ERROR(server->Begin(address));
   return server;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -16,13 +16,13 @@
 #include "coordinator/core/cluster_state.h"
 #include "coordinator/store/job_store.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 struct ServerOptions {
   std::string listen = "127.0.0.1:7337";  // HOST:PORT; port 0 picks one.
   std::string token;                      // Of every call; not empty.
   Limits limits = {};
-  Clock* clock = SteadyClock();  // Outlives the server.
+  common::Clock* clock = common::SteadyClock();  // Outlives the server.
   // Null: jobs are kept in memory.
   std::unique_ptr<JobStore> store;
 };
@@ -44,4 +44,4 @@ class Server {
   virtual Coordinator* coordinator() = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -1,9 +1,10 @@
 #include "coordinator/service_fixture.h"
 
-namespace accel::testing {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::StatusIs;
 
 TEST(ServerTest, RefusesWhatItCannotServe) {
   ServerOptions options;
@@ -40,4 +41,4 @@ TEST(ServerTest, EndsWithCallsUnderWay) {
 }
 
 }  // namespace
-}  // namespace accel::testing
+}  // namespace accel::coordinator

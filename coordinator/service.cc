@@ -6,7 +6,7 @@
 #include "common/grpc_status.h"
 #include "coordinator/streams.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 // The spec's own bounds are tighter and name the field (coordinator/core/job_spec.h).
@@ -37,7 +37,7 @@ grpc::Status CoordinatorService::Admit(const grpc::CallbackServerContext& contex
                                        const grpc::ByteBuffer& bytes, const WireBounds& bounds,
                                        google::protobuf::Message* request) {
   if (grpc::Status refused = authentication_.Check(context); !refused.ok()) return refused;
-  return ToGrpc(Parse(bytes, bounds, request));
+  return common::ToGrpc(Parse(bytes, bounds, request));
 }
 
 grpc::ServerUnaryReactor* CoordinatorService::SubmitJob(grpc::CallbackServerContext* context,
@@ -48,11 +48,11 @@ grpc::ServerUnaryReactor* CoordinatorService::SubmitJob(grpc::CallbackServerCont
   if (!admitted.ok()) return Refuse(context, admitted);
   grpc::ServerUnaryReactor* call = context->DefaultReactor();
   coordinator_.SubmitJob(request.submit_id(), std::move(*request.mutable_spec()),
-                         [call, answer](absl::StatusOr<JobId> job) {
+                         [call, answer](absl::StatusOr<common::JobId> job) {
                            v1::SubmitJobResponse response;
                            if (job.ok()) response.set_job_id(job->value());
                            *answer = ToBytes(response);
-                           call->Finish(ToGrpc(job.status()));
+                           call->Finish(common::ToGrpc(job.status()));
                          });
   return call;
 }
@@ -65,7 +65,7 @@ grpc::ServerUnaryReactor* CoordinatorService::ListJobs(grpc::CallbackServerConte
   if (!admitted.ok()) return Refuse(context, admitted);
   auto* call = new ListCall(answer_room_, answer);
   const bool one = !request.job_id().empty();
-  coordinator_.ListJobs(JobId(request.job_id()),
+  coordinator_.ListJobs(common::JobId(request.job_id()),
                         [call, one](absl::StatusOr<std::vector<JobPtr>> jobs) {
                           if (!jobs.ok()) return call->Fail(jobs.status());
                           call->Answer(ListOf(*jobs, one));
@@ -89,8 +89,8 @@ grpc::ServerUnaryReactor* CoordinatorService::CancelJob(grpc::CallbackServerCont
   if (!admitted.ok()) return Refuse(context, admitted);
   grpc::ServerUnaryReactor* call = context->DefaultReactor();
   *answer = ToBytes(v1::CancelJobResponse());
-  coordinator_.CancelJob(JobId(request.job_id()), request.at_once(),
-                         [call](absl::Status status) { call->Finish(ToGrpc(status)); });
+  coordinator_.CancelJob(common::JobId(request.job_id()), request.at_once(),
+                         [call](absl::Status status) { call->Finish(common::ToGrpc(status)); });
   return call;
 }
 
@@ -133,4 +133,4 @@ grpc::ServerReadReactor<grpc::ByteBuffer>* CoordinatorService::RelayLogs(
   return NewRelayStream(&coordinator_, &log_, context->peer());
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -13,7 +13,7 @@
 #include "coordinator/wire.h"
 #include "proto/service.grpc.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // The service of bytes: with gRPC's own of messages, all that anybody sends would be parsed before
 // its token is looked at, and without any bound but its length.
@@ -69,4 +69,4 @@ class CoordinatorService final : public CoordinatorServiceOfBytes {
   const std::shared_ptr<AnswerRoom> answer_room_ = std::make_shared<AnswerRoom>();
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -18,7 +18,7 @@
 #include "coordinator/server.h"
 #include "proto/service.grpc.pb.h"
 
-namespace accel::testing {
+namespace accel::coordinator {
 
 inline constexpr char kToken[] = "0123456789abcdef-the-token";
 
@@ -55,7 +55,8 @@ class ServiceTest : public ::testing::Test {
     variable->set_name("A");
     v1::SubmitJobResponse response;
     const auto context = Call();
-    const absl::Status status = FromGrpc(stub_->SubmitJob(context.get(), request, &response));
+    const absl::Status status =
+        common::FromGrpc(stub_->SubmitJob(context.get(), request, &response));
     if (!status.ok()) return status;
     return response.job_id();
   }
@@ -74,7 +75,7 @@ class Agent {
 
   void Report(const v1::NodeObserved& observed) { ASSERT_TRUE(stream_->Write(observed)); }
   bool Read() { return stream_->Read(&desired); }
-  absl::Status Finish() { return FromGrpc(stream_->Finish()); }
+  absl::Status Finish() { return common::FromGrpc(stream_->Finish()); }
   void Leave() { stream_->WritesDone(); }
 
   v1::NodeDesired desired;
@@ -84,4 +85,4 @@ class Agent {
   std::unique_ptr<grpc::ClientReaderWriter<v1::NodeObserved, v1::NodeDesired>> stream_;
 };
 
-}  // namespace accel::testing
+}  // namespace accel::coordinator

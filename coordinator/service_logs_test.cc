@@ -7,10 +7,11 @@
 
 #include "coordinator/service_fixture.h"
 
-namespace accel::testing {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::StatusIs;
 
 class LogsTest : public ServiceTest {
  protected:
@@ -66,12 +67,12 @@ TEST_F(LogsTest, OutputComesThrough) {
   EXPECT_EQ(chunk.generation(), 1);
   ASSERT_TRUE(relay->Write(Chunk(wish.reader_id(), "two", true)));
   relay->WritesDone();
-  EXPECT_OK(FromGrpc(relay->Finish()));
+  EXPECT_OK(common::FromGrpc(relay->Finish()));
   ASSERT_TRUE(reader->Read(&chunk));
   EXPECT_EQ(chunk.data(), "two");
   EXPECT_TRUE(chunk.end());
   EXPECT_FALSE(reader->Read(&chunk));
-  EXPECT_OK(FromGrpc(reader->Finish()));
+  EXPECT_OK(common::FromGrpc(reader->Finish()));
   // Nobody reads any more.
   ASSERT_TRUE(agent_.Read());
   EXPECT_EQ(agent_.desired.log_readers_size(), 0);
@@ -112,7 +113,7 @@ TEST_F(LogsTest, ARelayThatBreaksIsShown) {
   EXPECT_TRUE(chunk.end());
   EXPECT_THAT(chunk.error(), HasSubstr("stopped relaying"));
   EXPECT_FALSE(reader->Read(&chunk));
-  EXPECT_OK(FromGrpc(reader->Finish()));
+  EXPECT_OK(common::FromGrpc(reader->Finish()));
 }
 
 TEST_F(LogsTest, SaysWhatIsNotThere) {
@@ -121,7 +122,7 @@ TEST_F(LogsTest, SaysWhatIsNotThere) {
     const auto reader = stub_->ReadLogs(context.get(), request);
     v1::LogChunk chunk;
     EXPECT_FALSE(reader->Read(&chunk));
-    return FromGrpc(reader->Finish());
+    return common::FromGrpc(reader->Finish());
   };
   EXPECT_THAT(ended(Request(7)), StatusIs(absl::StatusCode::kNotFound, HasSubstr("no rank 7")));
   v1::ReadLogsRequest request = Request(0);
@@ -139,7 +140,7 @@ TEST_F(LogsTest, SaysWhatIsNotThere) {
     const auto reader = stub_->ReadLogs(context.get(), Request(0));
     v1::LogChunk chunk;
     while (reader->Read(&chunk)) EXPECT_THAT(chunk.error(), HasSubstr("no longer connected"));
-    status = FromGrpc(reader->Finish());
+    status = common::FromGrpc(reader->Finish());
   }
   EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("node a")));
 }
@@ -168,7 +169,7 @@ TEST_F(LogsTest, ALargeChunkIsRefused) {
   v1::LogChunk chunk;
   ASSERT_TRUE(reader->Read(&chunk));
   ASSERT_TRUE(relay->Write(Chunk(id, std::string((64 << 10) + 1, 'x'), false)));
-  EXPECT_THAT(FromGrpc(relay->Finish()),
+  EXPECT_THAT(common::FromGrpc(relay->Finish()),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("at most 65536")));
   ASSERT_TRUE(reader->Read(&chunk));
   EXPECT_THAT(chunk.error(), HasSubstr("stopped relaying"));
@@ -179,9 +180,9 @@ TEST_F(LogsTest, AnUnknownRelayIsRefused) {
   const auto context = Call();
   const auto relay = stub_->RelayLogs(context.get(), &response);
   ASSERT_TRUE(relay->Write(Chunk("r99-0", "x", false)));
-  EXPECT_THAT(FromGrpc(relay->Finish()),
+  EXPECT_THAT(common::FromGrpc(relay->Finish()),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("nobody reads")));
 }
 
 }  // namespace
-}  // namespace accel::testing
+}  // namespace accel::coordinator

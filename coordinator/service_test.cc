@@ -9,10 +9,11 @@
 #include "absl/synchronization/notification.h"
 #include "coordinator/service_fixture.h"
 
-namespace accel::testing {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::StatusIs;
 
 class AnyMethodTest : public ServiceTest {
  protected:
@@ -32,7 +33,7 @@ class AnyMethodTest : public ServiceTest {
                         done.Notify();
                       });
     done.WaitForNotification();
-    return FromGrpc(status);
+    return common::FromGrpc(status);
   }
 
   static std::vector<std::string> Methods() {
@@ -116,18 +117,18 @@ TEST_F(ServiceTest, ListsJobsAndNodes) {
   const std::string job = Submit("one").value();
   v1::ListJobsRequest request;
   v1::ListJobsResponse response;
-  ASSERT_OK(FromGrpc(stub_->ListJobs(Call().get(), request, &response)));
+  ASSERT_OK(common::FromGrpc(stub_->ListJobs(Call().get(), request, &response)));
   ASSERT_EQ(response.jobs_size(), 1);
   EXPECT_EQ(response.jobs(0).job_id(), job);
   EXPECT_EQ(response.jobs(0).spec().env_size(), 0);
   request.set_job_id(job);
-  ASSERT_OK(FromGrpc(stub_->ListJobs(Call().get(), request, &response)));
+  ASSERT_OK(common::FromGrpc(stub_->ListJobs(Call().get(), request, &response)));
   EXPECT_EQ(response.jobs(0).spec().env_size(), 1);
   request.set_job_id("nope");
-  EXPECT_THAT(FromGrpc(stub_->ListJobs(Call().get(), request, &response)),
+  EXPECT_THAT(common::FromGrpc(stub_->ListJobs(Call().get(), request, &response)),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("nope")));
   v1::ListNodesResponse nodes;
-  ASSERT_OK(FromGrpc(stub_->ListNodes(Call().get(), {}, &nodes)));
+  ASSERT_OK(common::FromGrpc(stub_->ListNodes(Call().get(), {}, &nodes)));
   EXPECT_EQ(nodes.nodes_size(), 0);
 }
 
@@ -143,18 +144,18 @@ TEST_F(ServiceTest, AWatchEndsWithTheFinalPhase) {
   v1::CancelJobRequest cancel;
   cancel.set_job_id(job);
   v1::CancelJobResponse cancelled;
-  ASSERT_OK(FromGrpc(stub_->CancelJob(Call().get(), cancel, &cancelled)));
+  ASSERT_OK(common::FromGrpc(stub_->CancelJob(Call().get(), cancel, &cancelled)));
   ASSERT_TRUE(watch->Read(&seen));
   EXPECT_EQ(seen.phase(), v1::CANCELLED);
   EXPECT_EQ(seen.exit_code(), 143);
   EXPECT_FALSE(watch->Read(&seen));
-  EXPECT_OK(FromGrpc(watch->Finish()));
+  EXPECT_OK(common::FromGrpc(watch->Finish()));
 
   request.set_job_id("nope");
   const auto missing_context = Call();
   const auto missing = stub_->WatchJob(missing_context.get(), request);
   EXPECT_FALSE(missing->Read(&seen));
-  EXPECT_THAT(FromGrpc(missing->Finish()),
+  EXPECT_THAT(common::FromGrpc(missing->Finish()),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("nope")));
 }
 
@@ -192,7 +193,7 @@ TEST_F(ServiceTest, RunsAJobThroughAnAgent) {
   v1::ListJobsRequest list;
   list.set_job_id(job);
   v1::ListJobsResponse listed;
-  ASSERT_OK(FromGrpc(stub_->ListJobs(Call().get(), list, &listed)));
+  ASSERT_OK(common::FromGrpc(stub_->ListJobs(Call().get(), list, &listed)));
   EXPECT_EQ(listed.jobs(0).phase(), v1::SUCCEEDED);
   EXPECT_FALSE(listed.jobs(0).has_cause());
   EXPECT_FALSE(listed.jobs(0).generations(0).has_cause());
@@ -220,4 +221,4 @@ TEST_F(ServiceTest, AReportThatMakesNoSenseEndsTheStream) {
 }
 
 }  // namespace
-}  // namespace accel::testing
+}  // namespace accel::coordinator

@@ -9,7 +9,7 @@
 #include "coordinator/core/desired_state.h"
 #include "coordinator/core/facts.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 void Sessions::Open(SessionOpened opened) {
   if (sessions_.size() >= kMostSessions) {
@@ -27,7 +27,7 @@ void Sessions::Report(ReportEvent report, ClusterState* state, Changes* changes)
   }
   if (!report.refused.ok()) return End(report.session, report.refused, state);
   Session& session = found->second;
-  const NodeId node(report.observed.node_id());
+  const common::NodeId node(report.observed.node_id());
   if (!session.node.empty() && session.node != node) {
     return End(report.session, absl::InvalidArgumentError("node_id: changed within one stream"),
                state);
@@ -48,22 +48,22 @@ void Sessions::Report(ReportEvent report, ClusterState* state, Changes* changes)
   if (!taken.ok()) return End(report.session, taken, state);
   if (session.node.empty()) {
     session.node = node;
-    LogInfo("node connected", {{"node", name}, {"node_id", node.value()}});
+    common::LogInfo("node connected", {{"node", name}, {"node_id", node.value()}});
   }
 }
 
 void Sessions::NoteStale(absl::Time now, const ClusterState& state) {
   if (!stale_.Admit(now).has_value()) return;
-  LogWarning("refused what comes from the past",
-             {{"reports_of_older_streams", state.stale.sessions},
-              {"living_parts_of_older_generations", state.stale.generations}});
+  common::LogWarning("refused what comes from the past",
+                     {{"reports_of_older_streams", state.stale.sessions},
+                      {"living_parts_of_older_generations", state.stale.generations}});
 }
 
 void Sessions::Drop(SessionId session, ClusterState* state) {
   const auto found = sessions_.find(session);
   if (found == sessions_.end()) return;
   Leave(session, found->second.node, state);
-  LogInfo("agent's stream closed", {{"node_id", found->second.node.value()}});
+  common::LogInfo("agent's stream closed", {{"node_id", found->second.node.value()}});
   sessions_.erase(found);
 }
 
@@ -73,17 +73,18 @@ void Sessions::End(SessionId session, absl::Status why, ClusterState* state) {
   Session ended = std::move(found->second);
   sessions_.erase(found);
   Leave(session, ended.node, state);
-  LogWarning("agent's stream ended", {{"node_id", ended.node.value()}, {"why", why.ToString()}});
+  common::LogWarning("agent's stream ended",
+                     {{"node_id", ended.node.value()}, {"why", why.ToString()}});
   ended.callbacks.on_closed(std::move(why));
 }
 
-void Sessions::Leave(SessionId session, const NodeId& node, ClusterState* state) {
+void Sessions::Leave(SessionId session, const common::NodeId& node, ClusterState* state) {
   CloseSession(session, node, state);
   const auto entry = state->nodes.find(node);
   if (entry != state->nodes.end()) log_hub_.LoseNode(node, entry->second.observed.name());
 }
 
-void Sessions::Publish(const NodeId& node, ClusterState* state) {
+void Sessions::Publish(const common::NodeId& node, ClusterState* state) {
   const auto entry = state->nodes.find(node);
   if (entry == state->nodes.end()) return;
   const auto found = sessions_.find(entry->second.session);
@@ -103,4 +104,4 @@ void Sessions::Close() {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -10,7 +10,7 @@
 #include "coordinator/inbox.h"
 #include "coordinator/log_hub.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 class Sessions {
  public:
@@ -28,7 +28,7 @@ class Sessions {
 
   // Sends the node its desired state if it is connected and the state differs from what it was told
   // last.
-  void Publish(const NodeId& node, ClusterState* state);
+  void Publish(const common::NodeId& node, ClusterState* state);
 
   // Everybody hears UNAVAILABLE.
   void Close();
@@ -36,19 +36,19 @@ class Sessions {
  private:
   struct Session {
     AgentCallbacks callbacks;
-    NodeId node;            // Empty before the first report.
+    common::NodeId node;    // Empty before the first report.
     std::string signature;  // Of the desired state last sent; empty: none was.
   };
 
   void End(SessionId session, absl::Status why, ClusterState* state);
 
-  void Leave(SessionId session, const NodeId& node, ClusterState* state);
+  void Leave(SessionId session, const common::NodeId& node, ClusterState* state);
 
   void NoteStale(absl::Time now, const ClusterState& state);
 
   LogHub& log_hub_;
-  LogThrottle stale_{absl::Minutes(1)};
+  common::LogThrottle stale_{absl::Minutes(1)};
   std::map<SessionId, Session> sessions_;
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -12,7 +12,7 @@
 #include "coordinator/latest_box.h"
 #include "coordinator/wire.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 // 64 generations of 1,024 workers, and the results that wait to be forgotten.
@@ -42,7 +42,7 @@ class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  private:
   void Next() {
     source_->Pull([this](auto value, absl::Status end) {
-      if (!value.has_value()) return Finish(ToGrpc(end));
+      if (!value.has_value()) return Finish(common::ToGrpc(end));
       bytes_ = ToBytes(Get(*value));
       StartWrite(&bytes_);
     });
@@ -93,7 +93,7 @@ class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
  private:
   void Next() {
     desired_->Pull([this](std::optional<DesiredPtr> desired, absl::Status end) {
-      if (!desired.has_value()) return Finish(ToGrpc(end));
+      if (!desired.has_value()) return Finish(common::ToGrpc(end));
       writing_ = ToBytes(**desired);
       StartWrite(&writing_);
     });
@@ -121,7 +121,7 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
     bytes_.Clear();
     if (!taken.ok()) {
       log_.Warn("refused relayed output", peer_, taken.ToString());
-      return Finish(ToGrpc(taken));
+      return Finish(common::ToGrpc(taken));
     }
     pipe_->Push(std::move(chunk), [this](bool more) {
       if (!more) return Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the reader has gone"));
@@ -170,10 +170,10 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* NewWatchStream(Coordinator* coordina
                                                            const v1::WatchJobRequest& request) {
   auto box = std::make_shared<JobBox>();
   auto* stream = new WriteStream<JobBox>(box);
-  stream->Begin(coordinator->WatchJob(JobId(request.job_id()), request.known_version(),
+  stream->Begin(coordinator->WatchJob(common::JobId(request.job_id()), request.known_version(),
                                       [box](absl::StatusOr<JobPtr> job) {
                                         if (!job.ok()) return box->End(job.status());
-                                        const bool last = IsFinal((*job)->phase());
+                                        const bool last = common::IsFinal((*job)->phase());
                                         box->Put(*std::move(job));
                                         if (last) box->End(absl::OkStatus());
                                       }));
@@ -198,4 +198,4 @@ grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinat
   return new RelayStream(coordinator, log, peer);
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -12,7 +12,7 @@
 #include "coordinator/refusal_log.h"
 #include "proto/service.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewWatchStream(Coordinator* coordinator,
                                                            const v1::WatchJobRequest& request);
@@ -37,4 +37,4 @@ Reactor* NewRefusal(const grpc::Status& status) {
   return new Refusal(status);
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

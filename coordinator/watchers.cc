@@ -5,38 +5,38 @@
 #include "absl/strings/str_cat.h"
 #include "common/job_phase.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
-absl::Status NoSuchJob(const JobId& job) {
+absl::Status NoSuchJob(const common::JobId& job) {
   return absl::NotFoundError(absl::StrCat("there is no job ", job.value()));
 }
 
 }  // namespace
 
 void Watchers::Publish(JobPtr job) {
-  const JobId id(job->job_id());
+  const common::JobId id(job->job_id());
   jobs_[id] = job;
   TellAll(id, job);
 }
 
-void Watchers::Erase(const JobId& id) {
+void Watchers::Erase(const common::JobId& id) {
   jobs_.erase(id);
   if (by_job_.count(id) == 0) return;
   if (const JobPtr end = Look(id)) TellAll(id, end);
 }
 
-void Watchers::TellAll(const JobId& id, const JobPtr& job) {
+void Watchers::TellAll(const common::JobId& id, const JobPtr& job) {
   const auto found = by_job_.find(id);
   if (found == by_job_.end()) return;
   const std::set<WatchId> watching = found->second;
   for (WatchId watch : watching) {
     watchers_.at(watch).on_change(job);
-    if (IsFinal(job->phase())) Unwatch(watch);
+    if (common::IsFinal(job->phase())) Unwatch(watch);
   }
 }
 
-JobPtr Watchers::Look(const JobId& id) const {
+JobPtr Watchers::Look(const common::JobId& id) const {
   const auto job = jobs_.find(id);
   if (job != jobs_.end()) return job->second;
   const EndedJob* ended = ended_.Find(id);
@@ -46,7 +46,7 @@ JobPtr Watchers::Look(const JobId& id) const {
 void Watchers::Watch(WatchEvent watch) {
   const JobPtr job = Look(watch.job);
   if (job == nullptr) return watch.on_change(NoSuchJob(watch.job));
-  if (IsFinal(job->phase())) return watch.on_change(job);
+  if (common::IsFinal(job->phase())) return watch.on_change(job);
   if (watchers_.size() >= kMostWatchers) {
     return watch.on_change(absl::ResourceExhaustedError(
         absl::StrCat(kMostWatchers, " watchers are being served; try again later")));
@@ -85,7 +85,7 @@ void Watchers::List(ListJobsEvent list) const {
   list.done(std::move(listed));
 }
 
-absl::StatusOr<JobPtr> Watchers::Find(const JobId& job) const {
+absl::StatusOr<JobPtr> Watchers::Find(const common::JobId& job) const {
   const auto found = jobs_.find(job);
   if (found != jobs_.end()) return found->second;
   if (ended_.Find(job) == nullptr) return NoSuchJob(job);
@@ -100,4 +100,4 @@ void Watchers::Close() {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -11,7 +11,7 @@
 #include "coordinator/core/ended_jobs.h"
 #include "coordinator/inbox.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 class Watchers {
  public:
@@ -26,34 +26,34 @@ class Watchers {
   void Publish(JobPtr job);
   // The job has been erased. Who still watches it has not heard its end, because it ended just now
   // and many others with it: that is told.
-  void Erase(const JobId& job);
+  void Erase(const common::JobId& job);
 
   void Watch(WatchEvent watch);
   void Unwatch(WatchId watch);
   void List(ListJobsEvent list) const;
   // NOT_FOUND: no such job.
-  absl::StatusOr<JobPtr> Find(const JobId& job) const;
-  const std::map<JobId, JobPtr>& jobs() const { return jobs_; }
+  absl::StatusOr<JobPtr> Find(const common::JobId& job) const;
+  const std::map<common::JobId, JobPtr>& jobs() const { return jobs_; }
 
   // Everybody hears UNAVAILABLE.
   void Close();
 
  private:
   struct Watcher {
-    JobId job;
+    common::JobId job;
     int64_t bytes = 0;
     absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change;
   };
 
   // The job, or what is left to tell of it. Null: neither.
-  JobPtr Look(const JobId& job) const;
-  void TellAll(const JobId& id, const JobPtr& job);
+  JobPtr Look(const common::JobId& job) const;
+  void TellAll(const common::JobId& id, const JobPtr& job);
 
   const EndedJobs& ended_;
-  std::map<JobId, JobPtr> jobs_;
+  std::map<common::JobId, JobPtr> jobs_;
   std::map<WatchId, Watcher> watchers_;
-  std::map<JobId, std::set<WatchId>> by_job_;
+  std::map<common::JobId, std::set<WatchId>> by_job_;
   int64_t watched_bytes_ = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

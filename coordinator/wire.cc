@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 using google::protobuf::Descriptor;
@@ -107,4 +107,4 @@ grpc::ByteBuffer ToBytes(const google::protobuf::Message& message) {
   return bytes;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

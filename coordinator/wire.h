@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // What a message of one kind may have.
 struct WireBounds {
@@ -26,4 +26,4 @@ absl::Status Parse(const grpc::ByteBuffer& bytes, const WireBounds& bounds,
 
 grpc::ByteBuffer ToBytes(const google::protobuf::Message& message);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -7,7 +7,7 @@
 #include "common/status_matchers.h"
 #include "proto/service.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
@@ -89,4 +89,4 @@ TEST(WireTest, EveryCutAndChangedByteIsBorne) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::logs {
 namespace {
 
 constexpr size_t kPieceBytes = 64 << 10;
@@ -43,7 +43,7 @@ absl::Status LogFollower::Watch() {
 }
 
 absl::Status LogFollower::Poll() {
-  UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  common::UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   const itimerspec every = {{0, kPollNanoseconds}, {0, kPollNanoseconds}};
   if (!timer.valid() || timerfd_settime(timer.get(), 0, &every, nullptr) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("Cannot watch the log folder ", log_dir_));
@@ -126,4 +126,4 @@ std::vector<LogPiece> LogFollower::Take(size_t max_bytes) {
   return pieces;
 }
 
-}  // namespace accel
+}  // namespace accel::logs

@@ -14,7 +14,7 @@
 #include "logs/log_paths.h"
 #include "logs/log_reader.h"
 
-namespace accel {
+namespace accel::logs {
 
 struct LogPiece {
   int rank = 0;
@@ -63,7 +63,7 @@ class LogFollower {
 
   const std::string log_dir_;
   const std::string spill_dir_;
-  UniqueFd notice_;
+  common::UniqueFd notice_;
   bool polls_ = false;  // notice_ is a timer, not inotify.
   bool watches_all_ranks_ = true;
   std::map<int, int> rank_of_watch_;  // By inotify's watch descriptor.
@@ -72,4 +72,4 @@ class LogFollower {
   size_t next_stream_ = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::logs

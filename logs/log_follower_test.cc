@@ -9,10 +9,10 @@
 #include "logs/log_test_folder.h"
 #include "logs/segment_writer.h"
 
-namespace accel {
+namespace accel::logs {
 namespace {
 
-class LogFollowerTest : public testing::LogTest {
+class LogFollowerTest : public LogTest {
  protected:
   static bool Readable(const LogFollower& follower, int milliseconds) {
     pollfd wake = {follower.fd(), POLLIN, 0};
@@ -91,4 +91,4 @@ TEST_F(LogFollowerTest, GapsAreTold) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::logs

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
-namespace accel {
+namespace accel::logs {
 namespace {
 
 constexpr char kGenerationPrefix[] = "gen_";
@@ -108,4 +108,4 @@ std::vector<int> ListRanks(const std::string& log_dir) {
   return ranks;
 }
 
-}  // namespace accel
+}  // namespace accel::logs

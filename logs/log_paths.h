@@ -18,11 +18,11 @@
 #include "absl/strings/string_view.h"
 #include "common/worker_env.h"
 
-namespace accel {
+namespace accel::logs {
 
 // Names the worker's error file to the worker. All that descends from it inherits this, and so it
 // also tells whose state directory a process that was left behind belongs to.
-inline constexpr const char* kErrorFileVariable = kEnvElasticErrorFile;
+inline constexpr const char* kErrorFileVariable = common::kEnvElasticErrorFile;
 
 enum class LogStream { kStdout, kStderr };
 
@@ -49,4 +49,4 @@ std::vector<int> ListGenerations(const std::string& job_dir);
 // The ranks that have a folder in `log_dir`, ascending.
 std::vector<int> ListRanks(const std::string& log_dir);
 
-}  // namespace accel
+}  // namespace accel::logs

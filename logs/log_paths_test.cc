@@ -4,7 +4,7 @@
 
 #include "logs/log_test_folder.h"
 
-namespace accel {
+namespace accel::logs {
 namespace {
 
 using ::testing::ElementsAre;
@@ -34,7 +34,7 @@ TEST(LogPathsTest, OtherNamesAreNotOurs) {
   }
 }
 
-class LogPathsFolderTest : public testing::LogTest {};
+class LogPathsFolderTest : public LogTest {};
 
 TEST_F(LogPathsFolderTest, Lists) {
   MakeRank(10);
@@ -50,4 +50,4 @@ TEST_F(LogPathsFolderTest, Lists) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::logs

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace accel {
+namespace accel::logs {
 
 std::optional<int64_t> NextSegment(const std::vector<int64_t>& segments, int64_t current,
                                    int64_t offset) {
@@ -85,4 +85,4 @@ LogReader::Piece LogReader::Read(char* buffer, size_t size) {
   return piece;
 }
 
-}  // namespace accel
+}  // namespace accel::logs

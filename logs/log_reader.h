@@ -10,7 +10,7 @@
 #include "common/unique_fd.h"
 #include "logs/log_paths.h"
 
-namespace accel {
+namespace accel::logs {
 
 // Not thread-safe.
 class LogReader {
@@ -41,7 +41,7 @@ class LogReader {
   const LogStream stream_;
   int64_t offset_;
   const std::string spill_dir_;
-  UniqueFd file_;
+  common::UniqueFd file_;
   bool spilled_ = false;      // file_ is of spill_dir_.
   int64_t file_offset_ = -1;  // Of file_'s first byte in the stream; -1: none was opened.
 };
@@ -51,4 +51,4 @@ class LogReader {
 std::optional<int64_t> NextSegment(const std::vector<int64_t>& segments, int64_t current,
                                    int64_t offset);
 
-}  // namespace accel
+}  // namespace accel::logs

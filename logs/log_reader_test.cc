@@ -5,7 +5,7 @@
 #include "logs/log_test_folder.h"
 #include "logs/segment_writer.h"
 
-namespace accel {
+namespace accel::logs {
 namespace {
 
 TEST(NextSegmentTest, Table) {
@@ -24,7 +24,7 @@ TEST(NextSegmentTest, Table) {
   EXPECT_EQ(NextSegment(some, 44, 45), std::nullopt);
 }
 
-class LogReaderTest : public testing::LogTest {
+class LogReaderTest : public LogTest {
  protected:
   // Everything that is there, gaps as #N.
   std::string ReadAll(LogReader* reader, size_t size = 3) {
@@ -120,7 +120,7 @@ TEST_F(LogReaderTest, AccountsForEveryByteOfAWriter) {
   EXPECT_EQ(seen, writer.received());
 }
 
-class SpilledLogTest : public testing::LogTest {
+class SpilledLogTest : public LogTest {
  protected:
   SpilledLogTest() { MakeRank(7); }
   void Spill(int64_t offset, const std::string& text) {
@@ -163,4 +163,4 @@ TEST_F(SpilledLogTest, ASegmentThatStayedEmptyIsPassedOverForTheSpilledOne) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::logs

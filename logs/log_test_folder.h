@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "logs/log_paths.h"
 
-namespace accel::testing {
+namespace accel::logs {
 
 class LogTest : public ::testing::Test {
  protected:
@@ -40,4 +40,4 @@ class LogTest : public ::testing::Test {
   std::string log_dir_;
 };
 
-}  // namespace accel::testing
+}  // namespace accel::logs

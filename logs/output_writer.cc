@@ -12,18 +12,18 @@
 #include "logs/core/output_queue.h"
 #include "logs/segment_writer.h"
 
-namespace accel {
+namespace accel::logs {
 
 struct OutputWriter::Shared {
   explicit Shared(Options options) : patience(options.patience), queue(options.most_bytes) {}
 
   // Whether the write that is under way takes too long.
   bool Hangs() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-    return busy_since.has_value() && SteadyClock()->Now() >= *busy_since + patience;
+    return busy_since.has_value() && common::SteadyClock()->Now() >= *busy_since + patience;
   }
 
   const absl::Duration patience;
-  WakeFd wake;
+  common::WakeFd wake;
   mutable absl::Mutex mutex;
   absl::CondVar work;
   OutputQueue queue ABSL_GUARDED_BY(mutex);
@@ -60,7 +60,7 @@ void OutputWriter::Run(const std::shared_ptr<Shared>& shared) {
       }
       batch = *std::move(next);
       file = shared->files.at(batch.stream).get();
-      shared->busy_since = SteadyClock()->Now();
+      shared->busy_since = common::SteadyClock()->Now();
       if (shared->is_awaited) shared->wake.Wake();  // Only now is there a time for WakeAt().
     }
     file->Write(batch.bytes);
@@ -139,4 +139,4 @@ size_t OutputWriter::unwritten() const {
   return shared_->queue.bytes();
 }
 
-}  // namespace accel
+}  // namespace accel::logs

@@ -13,7 +13,7 @@
 #include "logs/core/log_limits.h"
 #include "logs/log_paths.h"
 
-namespace accel {
+namespace accel::logs {
 
 // Used by one thread, which is never made to wait. The writing thread is waited for by nobody: it
 // may be inside a system call that does not return, and ends with the process or when it has
@@ -69,4 +69,4 @@ class OutputWriter {
   const std::shared_ptr<Shared> shared_;  // With the thread.
 };
 
-}  // namespace accel
+}  // namespace accel::logs

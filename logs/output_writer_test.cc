@@ -13,7 +13,7 @@
 #include "common/unique_fd.h"
 #include "logs/log_test_folder.h"
 
-namespace accel {
+namespace accel::logs {
 namespace {
 
 using Room = OutputWriter::Room;
@@ -21,7 +21,7 @@ using Room = OutputWriter::Room;
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
 // A named pipe in place of a segment is a disk that hangs: to open it takes until the test reads.
-class OutputWriterTest : public testing::LogTest {
+class OutputWriterTest : public LogTest {
  protected:
   void MakeDiskHang() { ASSERT_EQ(mkfifo(SegmentPath(0).c_str(), 0600), 0); }
 
@@ -75,7 +75,7 @@ TEST_F(OutputWriterTest, AHangingDiskIsWaitedForAWhileAndNoLonger) {
   EXPECT_EQ(writer.unwritten(), 3u);
   writer.Drop(stream, 5);
   // The disk is back: what has waited is written, and the gap behind it is counted.
-  const UniqueFd disk(open(SegmentPath(0).c_str(), O_RDONLY));
+  const common::UniqueFd disk(open(SegmentPath(0).c_str(), O_RDONLY));
   char bytes[8] = {};
   EXPECT_EQ(read(disk.get(), bytes, sizeof(bytes)), 3);
   EXPECT_EQ(std::string(bytes), "abc");
@@ -111,8 +111,8 @@ TEST_F(OutputWriterTest, WhoWasToldToWaitJustBeforeAsksOnceMore) {
     ASSERT_LT(absl::Now(), until);
     ASSERT_EQ(writer.room(), Room::kWait);
   }
-  absl::SleepFor(writer.WakeAt() - SteadyClock()->Now());
-  EXPECT_LE(writer.WakeAt(), SteadyClock()->Now());
+  absl::SleepFor(writer.WakeAt() - common::SteadyClock()->Now());
+  EXPECT_LE(writer.WakeAt(), common::SteadyClock()->Now());
   EXPECT_EQ(writer.room(), Room::kDrop);
   EXPECT_EQ(writer.WakeAt(), absl::InfiniteFuture());
 }
@@ -124,4 +124,4 @@ TEST_F(OutputWriterTest, NobodyWaitsForAHangingDiskAtTheEnd) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::logs

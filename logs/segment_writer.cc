@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace accel {
+namespace accel::logs {
 namespace {
 
 // One write(2), of as many bytes as the file system takes; 0 on any error.
@@ -109,4 +109,4 @@ void SegmentWriter::Finish() {
   if (OpenSegment(false)) file_.reset();
 }
 
-}  // namespace accel
+}  // namespace accel::logs

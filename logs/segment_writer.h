@@ -10,7 +10,7 @@
 #include "logs/core/log_limits.h"
 #include "logs/log_paths.h"
 
-namespace accel {
+namespace accel::logs {
 
 // Not thread-safe. Makes its files when there is something to write; the folder must be there.
 class SegmentWriter {
@@ -52,8 +52,8 @@ class SegmentWriter {
   const LogStream stream_;
   const LogLimits limits_;
   const std::string spill_dir_;
-  UniqueFd file_;    // Of current_.
-  Segment current_;  // Open if file_ is.
+  common::UniqueFd file_;  // Of current_.
+  Segment current_;        // Open if file_ is.
   int64_t offset_ = 0;
   int64_t dropped_ = 0;
   bool dropped_last_ = false;
@@ -62,4 +62,4 @@ class SegmentWriter {
   int64_t kept_bytes_ = 0;      // Of all complete ones.
 };
 
-}  // namespace accel
+}  // namespace accel::logs

@@ -6,13 +6,13 @@
 
 #include "logs/log_test_folder.h"
 
-namespace accel {
+namespace accel::logs {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class SegmentWriterTest : public testing::LogTest {
+class SegmentWriterTest : public LogTest {
  protected:
   SegmentWriter Writer(LogLimits limits) {
     return SegmentWriter(rank_dir(), LogStream::kStdout, limits);
@@ -146,4 +146,4 @@ TEST_F(FullDiskTest, ManyShortSegmentsAreBoundedToo) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::logs

@@ -26,7 +26,7 @@
 #include "process/process_table.h"
 #include "process/spawn.h"
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 constexpr char kUnified[] = "/sys/fs/cgroup";
@@ -39,14 +39,14 @@ bool HasType(const char* path, uint64_t magic) {
 }
 
 std::string ReadSmallFile(int folder, const char* name) {
-  const UniqueFd file(openat(folder, name, O_RDONLY | O_CLOEXEC));
+  const common::UniqueFd file(openat(folder, name, O_RDONLY | O_CLOEXEC));
   char text[4096];
   const ssize_t size = file.valid() ? read(file.get(), text, sizeof(text)) : 0;
   return std::string(text, size > 0 ? static_cast<size_t>(size) : 0);
 }
 
 bool WriteSmallFile(int folder, const char* name, absl::string_view text) {
-  const UniqueFd file(openat(folder, name, O_WRONLY | O_CLOEXEC));
+  const common::UniqueFd file(openat(folder, name, O_WRONLY | O_CLOEXEC));
   return file.valid() &&
          write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
@@ -137,7 +137,7 @@ std::string FileName(std::string name) {
   return name;
 }
 
-std::string FolderName(const CgroupSupport& support, const GenerationId& id) {
+std::string FolderName(const CgroupSupport& support, const common::GenerationId& id) {
   return FileName(absl::StrCat(id.job.value(), "-", id.generation, "-", support.instance));
 }
 
@@ -148,8 +148,8 @@ int EndFolders(const std::string& base, const std::string& instance) {
     if (!absl::EndsWith(entry.path().filename().string(), FileName("-" + instance))) continue;
     Cgroup folder = Cgroup::Make(entry.path().string());
     folder.Kill();
-    const absl::Time give_up = SteadyClock()->Now() + absl::Seconds(2);
-    while (!folder.Remove() && SteadyClock()->Now() < give_up)
+    const absl::Time give_up = common::SteadyClock()->Now() + absl::Seconds(2);
+    while (!folder.Remove() && common::SteadyClock()->Now() < give_up)
       absl::SleepFor(absl::Milliseconds(2));
     ++count;
   }
@@ -158,11 +158,11 @@ int EndFolders(const std::string& base, const std::string& instance) {
 
 }  // namespace
 
-std::string CgroupSupport::PathFor(const GenerationId& id) const {
+std::string CgroupSupport::PathFor(const common::GenerationId& id) const {
   return base.empty() ? "" : absl::StrCat(base, "/", FolderName(*this, id));
 }
 
-std::string CgroupSupport::MemoryPathFor(const GenerationId& id) const {
+std::string CgroupSupport::MemoryPathFor(const common::GenerationId& id) const {
   return memory_base.empty() ? "" : absl::StrCat(memory_base, "/", FolderName(*this, id));
 }
 
@@ -253,4 +253,4 @@ bool Cgroup::Remove() {
   return true;
 }
 
-}  // namespace accel
+}  // namespace accel::process

@@ -11,7 +11,7 @@
 #include "common/ids.h"
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::process {
 
 struct CgroupSupport {
   std::string base;         // cgroup v2 folder for generations, with cgroup.kill. Empty: none.
@@ -23,8 +23,8 @@ struct CgroupSupport {
   std::string description;  // Which is used, or why none, for people.
 
   // The folder of a generation; empty if there is none to be had.
-  std::string PathFor(const GenerationId& id) const;
-  std::string MemoryPathFor(const GenerationId& id) const;
+  std::string PathFor(const common::GenerationId& id) const;
+  std::string MemoryPathFor(const common::GenerationId& id) const;
 };
 
 // Tries out, once, what this process may do: makes a folder and has a process born in it.
@@ -70,7 +70,7 @@ class Cgroup {
 
  private:
   std::string path_;
-  UniqueFd folder_;
+  common::UniqueFd folder_;
 };
 
-}  // namespace accel
+}  // namespace accel::process

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "process/spawn.h"
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 constexpr char kHybrid[] =
@@ -34,12 +34,12 @@ TEST(CountTest, FindsTheKey) {
 
 TEST(CgroupSupportTest, NamesAreOfOneFolderEach) {
   CgroupSupport support;
-  EXPECT_EQ(support.PathFor({JobId("job"), 1}), "");
+  EXPECT_EQ(support.PathFor({common::JobId("job"), 1}), "");
   support.base = "/base";
   support.instance = "7-8";
-  EXPECT_EQ(support.PathFor({JobId("job"), 12}), "/base/job-12-7-8");
-  EXPECT_EQ(support.PathFor({JobId("../a b"), 1}), "/base/.._a_b-1-7-8");
-  EXPECT_EQ(support.MemoryPathFor({JobId("job"), 12}), "");
+  EXPECT_EQ(support.PathFor({common::JobId("job"), 12}), "/base/job-12-7-8");
+  EXPECT_EQ(support.PathFor({common::JobId("../a b"), 1}), "/base/.._a_b-1-7-8");
+  EXPECT_EQ(support.MemoryPathFor({common::JobId("job"), 12}), "");
 }
 
 TEST(CgroupSupportTest, CanBeTurnedOff) {
@@ -78,7 +78,7 @@ TEST_F(RealCgroupTest, SaysWhetherItCountsOutOfMemoryKills) {
   }
   EXPECT_FALSE(absl::StrContains(support_.description, "not counted"));
   const bool v1 = !support_.memory_base.empty();
-  const GenerationId id = {JobId("cgroup-memory-test"), 1};
+  const common::GenerationId id = {common::JobId("cgroup-memory-test"), 1};
   const std::string path = v1 ? support_.MemoryPathFor(id) : support_.PathFor(id);
   Cgroup cgroup = Cgroup::Make(path);
   struct stat info;
@@ -94,7 +94,7 @@ TEST_F(RealCgroupTest, ProbeLeavesNothing) {
 }
 
 TEST_F(RealCgroupTest, ProcessesAreBornInsideAndKilledInside) {
-  const std::string path = support_.PathFor({JobId("cgroup-test"), 1});
+  const std::string path = support_.PathFor({common::JobId("cgroup-test"), 1});
   Cgroup cgroup = Cgroup::Make(path);
   ASSERT_GE(cgroup.fd(), 0);
   SpawnOptions options;
@@ -129,4 +129,4 @@ TEST_F(RealCgroupTest, ChildThatCannotBeBornInsideIsBornOutside) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::process

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "process/stop_and_kill.h"
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 bool HasMark(pid_t pid, absl::string_view mark) {
@@ -28,4 +28,4 @@ int KillMarked(absl::string_view mark) {
       [&](const ProcessEntry& entry, const StoppedProcesses&) { return HasMark(entry.pid, mark); });
 }
 
-}  // namespace accel
+}  // namespace accel::process

@@ -4,7 +4,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::process {
 
 // Kills every process but this one whose environment, as it was at its exec, has an entry that
 // begins with `mark` (NAME=VALUE...). All are stopped first, so that none forks its way out.
@@ -12,4 +12,4 @@ namespace accel {
 // Processes of other users, and those that have cleared their environment, are not seen.
 int KillMarked(absl::string_view mark);
 
-}  // namespace accel
+}  // namespace accel::process

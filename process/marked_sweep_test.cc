@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "process/spawn.h"
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 pid_t StartSleep(const std::string& variable) {
@@ -46,4 +46,4 @@ TEST(MarkedSweep, KillsWhatCarriesTheMarkAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::process

@@ -12,13 +12,13 @@
 #include "absl/strings/str_split.h"
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 constexpr char kMemory[] = "memory";
 
 std::string ReadList(const std::string& path) {
-  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const common::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   char text[4096];
   const ssize_t size = file.valid() ? read(file.get(), text, sizeof(text)) : 0;
   return std::string(text, size > 0 ? static_cast<size_t>(size) : 0);
@@ -40,7 +40,7 @@ std::string HandMemoryDown(const std::string& folder) {
     return absl::StrCat(folder, " has no memory controller");
   }
   constexpr absl::string_view kAdd = "+memory";
-  const UniqueFd file(open(control.c_str(), O_WRONLY | O_CLOEXEC));
+  const common::UniqueFd file(open(control.c_str(), O_WRONLY | O_CLOEXEC));
   const bool written = file.valid() && write(file.get(), kAdd.data(), kAdd.size()) ==
                                            static_cast<ssize_t>(kAdd.size());
   if (written) return "";
@@ -63,4 +63,4 @@ bool IsDelegated(const std::string& folder) {
   return false;
 }
 
-}  // namespace accel
+}  // namespace accel::process

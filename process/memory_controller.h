@@ -7,7 +7,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::process {
 
 // Whether a file that lists controllers, such as cgroup.controllers, has this one.
 bool HasController(absl::string_view text, absl::string_view controller);
@@ -25,4 +25,4 @@ std::vector<std::string> PlacesForGroups(const std::string& own, bool parent_is_
 // Whether systemd has left the group `folder` to a service (Delegate=).
 bool IsDelegated(const std::string& folder);
 
-}  // namespace accel
+}  // namespace accel::process

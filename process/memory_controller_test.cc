@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 using ::testing::ElementsAre;
@@ -75,4 +75,4 @@ TEST_F(HandMemoryDownTest, SaysWhatItMayNotDo) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::process

@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 constexpr int kStartTimeField = 22;  // Counted from 1, as proc(5) does.
@@ -41,7 +41,7 @@ std::optional<ProcessEntry> ParseProcessStat(absl::string_view text) {
 std::optional<ProcessEntry> ReadProcess(pid_t pid) {
   char path[32];
   std::snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-  const UniqueFd file(open(path, O_RDONLY | O_CLOEXEC));
+  const common::UniqueFd file(open(path, O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return std::nullopt;
   char text[1024];
   const ssize_t size = read(file.get(), text, sizeof(text));
@@ -66,4 +66,4 @@ std::vector<ProcessEntry> ReadProcessTable() {
   return table;
 }
 
-}  // namespace accel
+}  // namespace accel::process

@@ -10,7 +10,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::process {
 
 struct ProcessEntry {
   pid_t pid = 0;
@@ -33,4 +33,4 @@ void VisitProcesses(const std::function<void(const ProcessEntry&)>& visit);
 
 std::vector<ProcessEntry> ReadProcessTable();
 
-}  // namespace accel
+}  // namespace accel::process

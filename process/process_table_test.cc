@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 constexpr char kRest[] = "1 1 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 98765 0 0";
@@ -52,4 +52,4 @@ TEST(ReadProcessTableTest, HasThisProcess) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::process

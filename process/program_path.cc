@@ -8,7 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "common/printable.h"
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 constexpr char kDefaultPath[] = "/usr/local/bin:/usr/bin:/bin";
@@ -35,7 +35,9 @@ FileFacts Look(const std::string& path) {
 // Of a name or a PATH in a sentence, so that what follows it is still read.
 constexpr size_t kMostQuoted = 512;
 
-std::string Quoted(absl::string_view text) { return Shortened(Printable(text), kMostQuoted); }
+std::string Quoted(absl::string_view text) {
+  return common::Shortened(common::Printable(text), kMostQuoted);
+}
 
 ProgramPath NotExecutable(const std::string& full_path, bool folder) {
   const std::string path = Quoted(full_path);
@@ -79,4 +81,4 @@ ProgramPath FindProgram(const std::string& program, const std::string& workdir,
                        Quoted(path), ").")};
 }
 
-}  // namespace accel
+}  // namespace accel::process

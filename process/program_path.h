@@ -7,7 +7,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::process {
 
 // The exit codes with which shells report these two, and we too.
 constexpr int kNotFoundCode = 127;
@@ -27,4 +27,4 @@ ProgramPath FindProgram(const std::string& program, const std::string& workdir,
 // The value of `name` in `env`, or nullptr. The last one wins.
 const char* FindEnv(const std::vector<std::string>& env, absl::string_view name);
 
-}  // namespace accel
+}  // namespace accel::process

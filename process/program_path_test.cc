@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 using ::testing::HasSubstr;
@@ -82,4 +82,4 @@ TEST(FindEnvTest, LastOneWinsAndNamesAreWhole) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::process

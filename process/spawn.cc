@@ -33,7 +33,7 @@ accel_clone3_vfork:
 )");
 #endif
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 constexpr int kMostFds = 8;
@@ -184,4 +184,4 @@ SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored) {
   return result;
 }
 
-}  // namespace accel
+}  // namespace accel::process

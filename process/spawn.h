@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace accel {
+namespace accel::process {
 
 // The child's descriptor `target` is the caller's `source`.
 struct SpawnFd {
@@ -49,4 +49,4 @@ struct SpawnResult {
 // been executed, or with the exact reason why not; then no process is left. Thread-safe.
 SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored);
 
-}  // namespace accel
+}  // namespace accel::process

@@ -14,7 +14,7 @@
 
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 SpawnOptions Shell(const std::string& script) {
@@ -62,7 +62,7 @@ TEST(SpawnTest, SaysExactlyWhatFailed) {
   EXPECT_EQ(result.error.error, EBADF);
 
   options = Shell("exit 0");
-  const UniqueFd no_terminal(open("/dev/null", O_RDWR | O_CLOEXEC));
+  const common::UniqueFd no_terminal(open("/dev/null", O_RDWR | O_CLOEXEC));
   options.terminal_fd = no_terminal.get();
   result = Spawn(options, false);
   EXPECT_EQ(result.error.step, SpawnError::Step::kTerminal);
@@ -72,8 +72,8 @@ TEST(SpawnTest, SaysExactlyWhatFailed) {
 TEST(SpawnTest, DescriptorsMayTradePlaces) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  const UniqueFd reader(ends[0]), writer(ends[1]);
-  const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const common::UniqueFd reader(ends[0]), writer(ends[1]);
+  const common::UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   // Standard error's place is a source, too; nothing above the last target stays open.
   SpawnOptions options = Shell("echo x >&2; echo y; [ -e /proc/self/fd/4 ] && exit 9; exit 5");
   options.fds = {{null.get(), 0}, {2, 1}, {writer.get(), 2}, {0, 3}};
@@ -129,4 +129,4 @@ TEST(SpawnTest, ManyThreadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::process

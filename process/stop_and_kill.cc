@@ -8,7 +8,7 @@
 
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 // A storm of forks is smaller after every round. What a bounded number of rounds leaves, the
@@ -19,7 +19,7 @@ constexpr int kMostRounds = 50;
 
 bool SignalProcess(pid_t pid, uint64_t start_time_ticks, int signal) {
   // The descriptor pins the process; the start time says whether it is the one that was meant.
-  const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  const common::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd.valid() && errno == ESRCH) return false;
   const auto now = ReadProcess(pid);
   if (!now.has_value() || now->start_time_ticks != start_time_ticks) return false;
@@ -48,4 +48,4 @@ int StopAndKill(const std::function<bool(const ProcessEntry&, const StoppedProce
   return killed;
 }
 
-}  // namespace accel
+}  // namespace accel::process

@@ -9,7 +9,7 @@
 
 #include "process/process_table.h"
 
-namespace accel {
+namespace accel::process {
 
 // Sends `signal` to the process that had this start time; false if it is gone.
 bool SignalProcess(pid_t pid, uint64_t start_time_ticks, int signal);
@@ -22,4 +22,4 @@ using StoppedProcesses = std::map<pid_t, uint64_t>;  // By pid, the start time.
 // is left.
 int StopAndKill(const std::function<bool(const ProcessEntry&, const StoppedProcesses&)>& chosen);
 
-}  // namespace accel
+}  // namespace accel::process

@@ -8,7 +8,7 @@
 #include "process/process_table.h"
 #include "process/stop_and_kill.h"
 
-namespace accel {
+namespace accel::process {
 
 void BecomeSubreaper() {
   ACCEL_CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "every Linux since 3.4 has it");
@@ -38,4 +38,4 @@ bool EndOrphans(const std::function<bool(pid_t)>& excluded) {
   return none_left;
 }
 
-}  // namespace accel
+}  // namespace accel::process

@@ -7,7 +7,7 @@
 
 #include <functional>
 
-namespace accel {
+namespace accel::process {
 
 // From now on orphaned descendants become children of this process.
 void BecomeSubreaper();
@@ -23,4 +23,4 @@ int KillDescendants();
 // none is left; else call it again soon.
 bool EndOrphans(const std::function<bool(pid_t)>& excluded);
 
-}  // namespace accel
+}  // namespace accel::process

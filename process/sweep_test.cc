@@ -11,7 +11,7 @@
 #include "process/spawn.h"
 #include "process/stop_and_kill.h"
 
-namespace accel {
+namespace accel::process {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(20);
@@ -83,4 +83,4 @@ TEST_F(SweepTest, SignalsGoOnlyToTheProcessThatWasMeant) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::process

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace accel {
+namespace accel::rendezvous {
 namespace {
 
 // The kernel lowers it to net.core.somaxconn.
@@ -18,7 +18,7 @@ constexpr int kBacklog = 65535;
 
 }  // namespace
 
-absl::StatusOr<UniqueFd> ListenOn(const std::string& address, uint16_t port) {
+absl::StatusOr<common::UniqueFd> ListenOn(const std::string& address, uint16_t port) {
   sockaddr_storage storage = {};
   auto& ipv4 = reinterpret_cast<sockaddr_in&>(storage);
   auto& ipv6 = reinterpret_cast<sockaddr_in6&>(storage);
@@ -36,7 +36,7 @@ absl::StatusOr<UniqueFd> ListenOn(const std::string& address, uint16_t port) {
         absl::StrCat("\"", address, "\" is not a numeric IPv4 or IPv6 address"));
   }
   const std::string what = absl::StrCat("listening on ", address, " port ", port);
-  UniqueFd fd(socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  common::UniqueFd fd(socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return absl::ErrnoToStatus(errno, what);
   // A chosen port can be had again at once after its last owner. One that the kernel picks is to be
   // nobody else's, so there the option stays off.
@@ -52,7 +52,7 @@ absl::StatusOr<UniqueFd> ListenOn(const std::string& address, uint16_t port) {
   return fd;
 }
 
-absl::StatusOr<uint16_t> PortOf(const UniqueFd& socket) {
+absl::StatusOr<uint16_t> PortOf(const common::UniqueFd& socket) {
   sockaddr_storage storage = {};
   socklen_t length = sizeof(storage);
   if (getsockname(socket.get(), reinterpret_cast<sockaddr*>(&storage), &length) == 0) {
@@ -66,4 +66,4 @@ absl::StatusOr<uint16_t> PortOf(const UniqueFd& socket) {
   return absl::InvalidArgumentError(absl::StrCat("descriptor ", socket.get(), " is no TCP socket"));
 }
 
-}  // namespace accel
+}  // namespace accel::rendezvous

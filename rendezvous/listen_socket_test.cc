@@ -5,7 +5,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::rendezvous {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -53,8 +53,8 @@ TEST(ListenSocketTest, RefusesNamesAndForeignAddresses) {
 }
 
 TEST(ListenSocketTest, PortOfSomethingElse) {
-  EXPECT_THAT(PortOf(UniqueFd()), StatusIs(absl::StatusCode::kInvalidArgument, _));
+  EXPECT_THAT(PortOf(common::UniqueFd()), StatusIs(absl::StatusCode::kInvalidArgument, _));
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::rendezvous

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 namespace {
 
 constexpr std::array<uint8_t, 12> kMappedPrefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -64,4 +64,4 @@ bool PeerFilter::IsLoopback(const Address& address) {
   return std::memcmp(address.data(), &in6addr_loopback, address.size()) == 0;
 }
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 // Immutable. An IPv4 address and the same one mapped into IPv6 are one.
 class PeerFilter {
@@ -31,4 +31,4 @@ class PeerFilter {
   absl::flat_hash_set<Address> allowed_;
 };
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

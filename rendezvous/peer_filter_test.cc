@@ -5,7 +5,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -63,4 +63,4 @@ TEST(PeerFilterTest, RefusesNames) {
 }
 
 }  // namespace
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

@@ -15,7 +15,7 @@
 #include "rendezvous/listen_socket.h"
 #include "rendezvous/tcp_store_server.h"
 
-namespace accel {
+namespace accel::rendezvous {
 namespace {
 
 using std::chrono::microseconds;
@@ -271,4 +271,4 @@ TEST_F(RealClientTest, SixtyFourClientsAtATime) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::rendezvous

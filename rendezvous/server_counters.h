@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 // Written by the server's thread, readable from any.
 struct ServerCounters {
@@ -15,4 +15,4 @@ struct ServerCounters {
   std::atomic<uint64_t> closed_out_of_room{0};  // The memory limit was reached.
 };
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

@@ -7,7 +7,7 @@
 
 #include "rendezvous/core/reply_writer.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 namespace {
 
 constexpr size_t kScratchBytes = 64 << 10;
@@ -23,7 +23,7 @@ void Count(std::atomic<uint64_t>* counter) { counter->fetch_add(1, std::memory_o
 
 }  // namespace
 
-ServerLoop::Connection::Connection(UniqueFd socket, ServerLoop* loop)
+ServerLoop::Connection::Connection(common::UniqueFd socket, ServerLoop* loop)
     : fd(std::move(socket)),
       session(static_cast<ConnectionId>(fd.get()), &loop->limits_, &loop->budget_, &loop->state_),
       unsent(&loop->budget_) {}
@@ -89,8 +89,9 @@ void ServerLoop::Accept() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     sockaddr_storage peer;
     socklen_t length = sizeof(peer);
-    UniqueFd socket(accept4(options_.listen_socket.get(), reinterpret_cast<sockaddr*>(&peer),
-                            &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    common::UniqueFd socket(accept4(options_.listen_socket.get(),
+                                    reinterpret_cast<sockaddr*>(&peer), &length,
+                                    SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket.valid()) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       // Out of descriptors or memory: it waits in the backlog until one is free.
@@ -107,7 +108,7 @@ void ServerLoop::Accept() {
   }
 }
 
-void ServerLoop::Admit(UniqueFd socket) {
+void ServerLoop::Admit(common::UniqueFd socket) {
   const int fd = socket.get();
   if (!WatchFd(fd, kConnectionEvents).ok()) {
     Count(&counters_->refused_over_limit);
@@ -254,4 +255,4 @@ void ServerLoop::Bury() {
   doomed_.clear();
 }
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

@@ -17,7 +17,7 @@
 #include "rendezvous/peer_filter.h"
 #include "rendezvous/server_counters.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 // Everything runs on the thread that calls Run(). A connection's descriptor is its id.
 //
@@ -26,8 +26,8 @@ namespace accel::tcp_store {
 class ServerLoop {
  public:
   struct Options {
-    UniqueFd listen_socket;  // Listening, non-blocking.
-    UniqueFd wake;           // Readable: Run() is to return.
+    common::UniqueFd listen_socket;  // Listening, non-blocking.
+    common::UniqueFd wake;           // Readable: Run() is to return.
     PeerFilter peers;
     size_t memory_limit_bytes;
     size_t max_connections;
@@ -48,9 +48,9 @@ class ServerLoop {
 
  private:
   struct Connection {
-    Connection(UniqueFd socket, ServerLoop* loop);
+    Connection(common::UniqueFd socket, ServerLoop* loop);
 
-    UniqueFd fd;
+    common::UniqueFd fd;
     Session session;
     ByteBuffer unsent;
     size_t sent = 0;        // Of `unsent`.
@@ -64,7 +64,7 @@ class ServerLoop {
   int WaitMilliseconds() const;
   Connection* Find(int fd);
   void Accept();
-  void Admit(UniqueFd socket);
+  void Admit(common::UniqueFd socket);
   void OnEvent(Connection* connection, uint32_t events);
   void Read(Connection* connection);
   bool ReadOnce(Connection* connection);
@@ -81,7 +81,7 @@ class ServerLoop {
   const Options options_;
   const WireLimits limits_;
   ServerCounters* const counters_;
-  UniqueFd epoll_;
+  common::UniqueFd epoll_;
   MemoryBudget budget_;
   StoreState state_;
 
@@ -100,4 +100,4 @@ class ServerLoop {
   } backlog_ = Backlog::kEmpty;
 };
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

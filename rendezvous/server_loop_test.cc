@@ -11,7 +11,7 @@
 #include "rendezvous/listen_socket.h"
 #include "rendezvous/test_client.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 namespace {
 
 using testing::TestClient;
@@ -26,7 +26,7 @@ class ServerLoopTest : public ::testing::Test {
     wake_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     loop_ =
         std::make_unique<ServerLoop>(ServerLoop::Options{.listen_socket = std::move(*socket),
-                                                         .wake = UniqueFd(dup(wake_.get())),
+                                                         .wake = common::UniqueFd(dup(wake_.get())),
                                                          .peers = *PeerFilter::Make({"127.0.0.2"}),
                                                          .memory_limit_bytes = 1 << 20,
                                                          .max_connections = 1000},
@@ -35,7 +35,7 @@ class ServerLoopTest : public ::testing::Test {
   }
 
   uint16_t port_ = 0;
-  UniqueFd wake_;
+  common::UniqueFd wake_;
   ServerCounters counters_;
   std::unique_ptr<ServerLoop> loop_;
 };
@@ -63,4 +63,4 @@ TEST_F(ServerLoopTest, EndsWhenItIsWoken) {
 }
 
 }  // namespace
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

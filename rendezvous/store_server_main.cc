@@ -10,15 +10,15 @@
 #include "rendezvous/tcp_store_server.h"
 
 int main() {
-  auto socket = accel::ListenOn("127.0.0.1");
+  auto socket = accel::rendezvous::ListenOn("127.0.0.1");
   if (!socket.ok()) {
     std::fprintf(stderr, "%s\n", socket.status().ToString().c_str());
     return 1;
   }
-  const auto port = accel::PortOf(*socket);
-  accel::TcpStoreServer::Options options;
+  const auto port = accel::rendezvous::PortOf(*socket);
+  accel::rendezvous::TcpStoreServer::Options options;
   options.listen_socket = std::move(*socket);
-  auto server = accel::TcpStoreServer::Start(std::move(options));
+  auto server = accel::rendezvous::TcpStoreServer::Start(std::move(options));
   if (!server.ok()) {
     std::fprintf(stderr, "%s\n", server.status().ToString().c_str());
     return 1;

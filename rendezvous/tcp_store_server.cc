@@ -18,7 +18,7 @@
 #include "rendezvous/peer_filter.h"
 #include "rendezvous/server_loop.h"
 
-namespace accel {
+namespace accel::rendezvous {
 namespace {
 
 // The loop's frames are shallow and small.
@@ -55,7 +55,7 @@ absl::Status PrepareListenSocket(int fd) {
 }
 
 void* RunLoop(void* loop) {
-  static_cast<tcp_store::ServerLoop*>(loop)->Run();
+  static_cast<ServerLoop*>(loop)->Run();
   return nullptr;
 }
 
@@ -66,15 +66,15 @@ TcpStoreServer::~TcpStoreServer() { Stop(); }
 
 absl::StatusOr<std::unique_ptr<TcpStoreServer>> TcpStoreServer::Start(Options options) {
   ACCEL_RETURN_IF_ERROR(PrepareListenSocket(options.listen_socket.get()));
-  ACCEL_ASSIGN_OR_RETURN(auto peers, tcp_store::PeerFilter::Make(options.allowed_peers));
-  UniqueFd wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  UniqueFd loop_wake(fcntl(wake.get(), F_DUPFD_CLOEXEC, 0));
+  ACCEL_ASSIGN_OR_RETURN(auto peers, rendezvous::PeerFilter::Make(options.allowed_peers));
+  common::UniqueFd wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  common::UniqueFd loop_wake(fcntl(wake.get(), F_DUPFD_CLOEXEC, 0));
   if (!wake.valid() || !loop_wake.valid()) return absl::ErrnoToStatus(errno, "eventfd");
 
   std::unique_ptr<TcpStoreServer> server(new TcpStoreServer());
   server->wake_ = std::move(wake);
-  auto loop = std::make_unique<tcp_store::ServerLoop>(
-      tcp_store::ServerLoop::Options{
+  auto loop = std::make_unique<ServerLoop>(
+      ServerLoop::Options{
           .listen_socket = std::move(options.listen_socket),
           .wake = std::move(loop_wake),
           .peers = std::move(peers),
@@ -116,4 +116,4 @@ void TcpStoreServer::Stop() {
   loop_.reset();
 }
 
-}  // namespace accel
+}  // namespace accel::rendezvous

@@ -14,11 +14,9 @@
 #include "common/unique_fd.h"
 #include "rendezvous/server_counters.h"
 
-namespace accel {
+namespace accel::rendezvous {
 
-namespace tcp_store {
 class ServerLoop;
-}  // namespace tcp_store
 
 // Serves from a thread of its own, so that nothing else in the process delays it, from Start() to
 // Stop(); the content is lost then. The protocol knows no authentication: whoever may connect may
@@ -35,7 +33,7 @@ class TcpStoreServer {
  public:
   struct Options {
     // Bound and listening, as from ListenOn(). Made non-blocking.
-    UniqueFd listen_socket;
+    common::UniqueFd listen_socket;
     // Numeric IPv4 and IPv6 addresses that may connect; none: every loopback address, no other.
     std::vector<std::string> allowed_peers;
     // For keys, values, waits and buffers of all connections together. The connections themselves
@@ -57,16 +55,16 @@ class TcpStoreServer {
   // effect.
   void Stop();
 
-  const tcp_store::ServerCounters& counters() const { return counters_; }
+  const ServerCounters& counters() const { return counters_; }
 
  private:
   TcpStoreServer();
   absl::Status StartThread();
 
-  tcp_store::ServerCounters counters_;
-  std::unique_ptr<tcp_store::ServerLoop> loop_;  // Null when stopped.
-  UniqueFd wake_;
+  ServerCounters counters_;
+  std::unique_ptr<ServerLoop> loop_;  // Null when stopped.
+  common::UniqueFd wake_;
   pthread_t thread_;
 };
 
-}  // namespace accel
+}  // namespace accel::rendezvous

@@ -13,16 +13,16 @@
 #include "rendezvous/listen_socket.h"
 #include "rendezvous/test_client.h"
 
-namespace accel {
+namespace accel::rendezvous {
 namespace {
 
-using ::accel::tcp_store::QueryType;
-using ::accel::tcp_store::WaitResponse;
-using ::accel::tcp_store::testing::TestClient;
+using ::accel::rendezvous::QueryType;
+using ::accel::rendezvous::WaitResponse;
+using ::accel::rendezvous::testing::TestClient;
 using ::accel::testing::StatusIs;
 using ::testing::_;
 using ::testing::HasSubstr;
-namespace wire = ::accel::tcp_store::testing;
+namespace wire = ::accel::rendezvous::testing;
 
 const std::string kStop = wire::Raw(WaitResponse::kStopWaiting);
 
@@ -255,7 +255,7 @@ TEST_F(TcpStoreServerTest, AWakeUpComesBehindAnswersNotTakenYet) {
 }
 
 // A second descriptor of the server's end of `client`'s connection.
-UniqueFd DuplicateOfServersEnd(const TestClient& client) {
+common::UniqueFd DuplicateOfServersEnd(const TestClient& client) {
   sockaddr_in mine = {};
   socklen_t length = sizeof(mine);
   getsockname(client.fd(), reinterpret_cast<sockaddr*>(&mine), &length);
@@ -263,16 +263,17 @@ UniqueFd DuplicateOfServersEnd(const TestClient& client) {
     sockaddr_in peer = {};
     length = sizeof(peer);
     if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &length) != 0) continue;
-    if (peer.sin_family == AF_INET && peer.sin_port == mine.sin_port) return UniqueFd(dup(fd));
+    if (peer.sin_family == AF_INET && peer.sin_port == mine.sin_port)
+      return common::UniqueFd(dup(fd));
   }
-  return UniqueFd();
+  return common::UniqueFd();
 }
 
 // As when another thread starts a process, which holds all descriptors until its exec.
 TEST_F(TcpStoreServerTest, AClosedConnectionIsNotHeardOfWhoeverElseHoldsItsSocket) {
   Start();
   TestClient good = Client(), bad = Client();
-  const UniqueFd duplicate = DuplicateOfServersEnd(bad);
+  const common::UniqueFd duplicate = DuplicateOfServersEnd(bad);
   ASSERT_TRUE(duplicate.valid());
   bad.Send("\xff");
   while (server_->counters().closed_bad_request == 0) ASSERT_TRUE(Alive(&good));
@@ -293,7 +294,7 @@ TEST_F(TcpStoreServerTest, WithoutDescriptorsNewClientsWaitForOne) {
   std::vector<TestClient> clients(6);
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  const int next_free = UniqueFd(dup(0)).get();
+  const int next_free = common::UniqueFd(dup(0)).get();
   rlimit tight = before;
   tight.rlim_cur = static_cast<rlim_t>(next_free) + 2;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
@@ -310,4 +311,4 @@ TEST_F(TcpStoreServerTest, WithoutDescriptorsNewClientsWaitForOne) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::rendezvous

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "common/unique_fd.h"
 
-namespace accel::tcp_store::testing {
+namespace accel::rendezvous::testing {
 
 // Every call gives up after 20 seconds.
 class TestClient {
@@ -76,7 +76,7 @@ class TestClient {
   int fd() const { return fd_.get(); }
 
  private:
-  UniqueFd fd_;
+  common::UniqueFd fd_;
 };
 
-}  // namespace accel::tcp_store::testing
+}  // namespace accel::rendezvous::testing

@@ -12,7 +12,7 @@
 #include "accel/data_loader.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using torch::data::samplers::RandomSampler;
@@ -392,4 +392,4 @@ TEST(AcceleratorTest, ProgressCoversTheRangeAndEarlyExits) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -14,7 +14,7 @@
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // Everything that a model may return.
@@ -181,4 +181,4 @@ TEST(AutocastTest, AModelThatRanWithinItIsNot) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

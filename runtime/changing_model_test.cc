@@ -11,7 +11,7 @@
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::AllOf;
@@ -215,4 +215,4 @@ TEST(ChangingModelTest, RanksThatChangeDifferentThingsHearWhich) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -15,7 +15,7 @@
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -377,4 +377,4 @@ TEST(SaveState, FailsOnEveryRank) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -16,7 +16,7 @@
 #include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::ElementsAre;
@@ -321,4 +321,4 @@ TEST(ShardedLoaderTest, UnevenBatchesRepeatNothing) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

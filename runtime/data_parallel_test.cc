@@ -10,7 +10,7 @@
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace F = torch::nn::functional;
@@ -385,4 +385,4 @@ TEST(DataParallelTest, ModelsThatDifferAreRefused) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

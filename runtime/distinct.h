@@ -3,7 +3,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 
 // Returns `tensors` without repetitions, in their order. torch::nn::Module::parameters() lists a
 // parameter twice that is registered under two names or shared by two models; Python lists it once.
@@ -19,4 +19,4 @@ std::vector<Tensor> distinct(const std::vector<Tensor>& tensors) {
   return out;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

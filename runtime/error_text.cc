@@ -4,7 +4,7 @@
 
 #include <typeinfo>
 
-namespace accel {
+namespace accel::runtime {
 
 std::string error_text(const std::exception& error) {
   const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
@@ -33,4 +33,4 @@ void rethrow_without_backtrace() {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

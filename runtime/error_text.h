@@ -3,7 +3,7 @@
 #include <exception>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 
 // Return the text of an exception, without the backtrace that LibTorch's exceptions carry. For a
 // null pointer, return an empty text.
@@ -13,4 +13,4 @@ std::string error_text(const std::exception_ptr& error);
 // Call it in a handler. Rethrows the exception; a c10::Error itself loses its backtrace.
 [[noreturn]] void rethrow_without_backtrace();
 
-}  // namespace accel
+}  // namespace accel::runtime

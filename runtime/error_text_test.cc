@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::HasSubstr;
@@ -30,4 +30,4 @@ TEST(ErrorText, OfLibTorchHasNoBacktrace) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

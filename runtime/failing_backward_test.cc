@@ -7,11 +7,11 @@
 #include <string>
 
 #include "accel/accelerator.h"
-#include "runtime/core/batch_size_search.h"
+#include "accel/batch_size_search.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::AllOf;
@@ -240,4 +240,4 @@ TEST(FailedBackwardTest, OneThatARankMakesAgainIsOnePassToTheOthers) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -19,7 +19,7 @@
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -178,4 +178,4 @@ TEST(FailedSave, IsToldToEveryRankWithFileAndReason) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -8,7 +8,7 @@
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using torch::nn::Linear;
@@ -127,4 +127,4 @@ TEST(LastingPreparationTest, NothingIsLeftOfADeadAcceleratorsModelThatNobodyHold
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -14,7 +14,7 @@
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using testing::AllOf;
@@ -99,4 +99,4 @@ TEST(LateRankTest, AnExceptionInThePassDoesNotWaitForTheOthers) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

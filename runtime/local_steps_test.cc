@@ -11,7 +11,7 @@
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // y = w * x: the gradient of w is x.
@@ -330,4 +330,4 @@ TEST(JoinTest, RefusesWhatWouldHang) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

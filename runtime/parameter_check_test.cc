@@ -12,7 +12,7 @@
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using testing::AllOf;
@@ -287,4 +287,4 @@ TEST(ParameterCheckTest, AfterFreeMemoryTheNextTrainingCounts) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -11,7 +11,7 @@
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -313,4 +313,4 @@ TEST(LossScalerTest, ItsStateCountsTheRunningRound) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

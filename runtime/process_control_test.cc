@@ -18,7 +18,7 @@
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::AllOf;
@@ -282,4 +282,4 @@ TEST(ProcessControlTest, LoopsSynchronizeTheGeneratorsOfRngTypes) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

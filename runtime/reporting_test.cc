@@ -19,7 +19,7 @@
 #include "accel/profile.h"
 #include "runtime/testing/ranks.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -237,4 +237,4 @@ TEST(ProfileTest, ObserversSeeTheInputsOfOperators) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

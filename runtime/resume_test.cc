@@ -16,7 +16,7 @@
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -333,4 +333,4 @@ TEST(Hooks, PutFilesIntoACheckpointAndTakeThemBack) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

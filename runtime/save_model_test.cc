@@ -14,7 +14,7 @@
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -139,4 +139,4 @@ TEST(TorchSave, LibTorchSavesAndLoadsWhatIsPrepared) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

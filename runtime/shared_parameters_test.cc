@@ -8,7 +8,7 @@
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::HasSubstr;
@@ -115,4 +115,4 @@ TEST(SharedParametersTest, WhatWouldBeWrongIsRefused) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

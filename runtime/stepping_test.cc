@@ -14,7 +14,7 @@
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using testing::HasSubstr;
@@ -392,4 +392,4 @@ TEST(ArrowTest, ReachesAllButTheStep) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -12,7 +12,7 @@
 #include "common/check.h"
 #include "shim/core/wire.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 constexpr uint8_t kMagic[] = {'A', 'S'};
@@ -57,17 +57,17 @@ absl::StatusOr<ParsedHeader> ParseHeader(absl::string_view bytes) {
 
 }  // namespace
 
-std::pair<UniqueFd, UniqueFd> MakeChannelSockets() {
+std::pair<common::UniqueFd, common::UniqueFd> MakeChannelSockets() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return {};
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+  return {common::UniqueFd(ends[0]), common::UniqueFd(ends[1])};
 }
 
-Channel::Channel(UniqueFd socket) : socket_(std::move(socket)) {
+Channel::Channel(common::UniqueFd socket) : socket_(std::move(socket)) {
   fcntl(socket_.get(), F_SETFL, fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
 }
 
-void Channel::Send(FrameType type, absl::string_view payload, UniqueFd fd) {
+void Channel::Send(FrameType type, absl::string_view payload, common::UniqueFd fd) {
   ACCEL_CHECK(payload.size() <= kMostPayloadBytes, "whoever makes a message bounds it");
   std::string bytes = Header(type, payload.size());
   bytes.append(payload.data(), payload.size());
@@ -168,11 +168,11 @@ absl::Status Channel::Receive(std::vector<Frame>* frames) {
   return absl::OkStatus();
 }
 
-UniqueFd Channel::TakeFd() {
-  if (fds_.empty()) return UniqueFd();
-  UniqueFd fd = std::move(fds_.front());
+common::UniqueFd Channel::TakeFd() {
+  if (fds_.empty()) return common::UniqueFd();
+  common::UniqueFd fd = std::move(fds_.front());
   fds_.pop_front();
   return fd;
 }
 
-}  // namespace accel
+}  // namespace accel::shim

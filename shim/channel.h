@@ -14,7 +14,7 @@
 #include "common/unique_fd.h"
 #include "shim/core/codec.h"
 
-namespace accel {
+namespace accel::shim {
 
 constexpr size_t kFrameHeaderBytes = 8;
 constexpr size_t kMostWaitingFds = 4;
@@ -25,15 +25,15 @@ struct Frame {
 };
 
 // A pair of connected ends, close-on-exec. The first is for the agent.
-std::pair<UniqueFd, UniqueFd> MakeChannelSockets();
+std::pair<common::UniqueFd, common::UniqueFd> MakeChannelSockets();
 
 // Neither call blocks. Not thread-safe.
 class Channel {
  public:
-  explicit Channel(UniqueFd socket);
+  explicit Channel(common::UniqueFd socket);
 
   // Queues a frame, `fd` with it if it is valid, and sends what fits.
-  void Send(FrameType type, absl::string_view payload, UniqueFd fd = UniqueFd());
+  void Send(FrameType type, absl::string_view payload, common::UniqueFd fd = common::UniqueFd());
   void Flush();
   bool has_unsent() const { return !unsent_.empty(); }
 
@@ -43,7 +43,7 @@ class Channel {
   absl::Status Receive(std::vector<Frame>* frames);
 
   // The oldest descriptor that came along and was not taken; invalid if there is none.
-  UniqueFd TakeFd();
+  common::UniqueFd TakeFd();
 
   int fd() const { return socket_.get(); }
 
@@ -51,17 +51,17 @@ class Channel {
   struct Unsent {
     std::string bytes;
     size_t sent = 0;
-    UniqueFd fd;
+    common::UniqueFd fd;
   };
 
   // One recvmsg(2): bytes to the end of incoming_. Its return value.
   ssize_t ReceiveSome();
   absl::Status TakeFrames(std::vector<Frame>* frames);
 
-  UniqueFd socket_;
+  common::UniqueFd socket_;
   std::deque<Unsent> unsent_;
   std::string incoming_;
-  std::deque<UniqueFd> fds_;
+  std::deque<common::UniqueFd> fds_;
 };
 
-}  // namespace accel
+}  // namespace accel::shim

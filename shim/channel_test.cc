@@ -9,7 +9,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -25,7 +25,7 @@ class ChannelTest : public ::testing::Test {
               static_cast<ssize_t>(bytes.size()));
   }
 
-  std::pair<UniqueFd, UniqueFd> ends_;
+  std::pair<common::UniqueFd, common::UniqueFd> ends_;
   Channel receiver_;
   std::vector<Frame> frames_;
 };
@@ -73,10 +73,10 @@ TEST_F(ChannelTest, DescriptorsComeAlong) {
   Channel sender(std::move(ends_.first));
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  UniqueFd reader(ends[0]);
-  sender.Send(FrameType::kStart, "x", UniqueFd(ends[1]));
+  common::UniqueFd reader(ends[0]);
+  sender.Send(FrameType::kStart, "x", common::UniqueFd(ends[1]));
   ASSERT_OK(receiver_.Receive(&frames_));
-  UniqueFd writer = receiver_.TakeFd();
+  common::UniqueFd writer = receiver_.TakeFd();
   ASSERT_TRUE(writer.valid());
   EXPECT_EQ(fcntl(writer.get(), F_GETFD), FD_CLOEXEC);
   EXPECT_FALSE(receiver_.TakeFd().valid());
@@ -88,7 +88,7 @@ TEST_F(ChannelTest, DescriptorsComeAlong) {
 TEST_F(ChannelTest, TooManyDescriptorsAreRefused) {
   Channel sender(std::move(ends_.first));
   for (size_t i = 0; i <= kMostWaitingFds; ++i) {
-    sender.Send(FrameType::kEnd, "", UniqueFd(dup(STDERR_FILENO)));
+    sender.Send(FrameType::kEnd, "", common::UniqueFd(dup(STDERR_FILENO)));
   }
   EXPECT_THAT(receiver_.Receive(&frames_),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("descriptors")));
@@ -135,4 +135,4 @@ TEST_F(ChannelTest, SendingToNobodyIsNoError) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim

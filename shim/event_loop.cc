@@ -8,7 +8,7 @@
 
 #include "common/check.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 constexpr int kMostEvents = 64;
@@ -51,4 +51,4 @@ void EventLoop::RunOnce(absl::Duration at_most) {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::shim {
 
 // Not thread-safe. The functions must bear being called without a cause: a descriptor's number may
 // have passed on to another within one turn.
@@ -30,8 +30,8 @@ class EventLoop {
   int fd() const { return epoll_.get(); }
 
  private:
-  UniqueFd epoll_;
+  common::UniqueFd epoll_;
   std::map<int, std::shared_ptr<std::function<void()>>> ready_;
 };
 
-}  // namespace accel
+}  // namespace accel::shim

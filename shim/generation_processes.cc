@@ -15,7 +15,7 @@
 #include "process/sweep.h"
 #include "shim/start_checks.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 // Joining a v1 control group stops every fork on the machine for up to tens of milliseconds, so it
@@ -31,7 +31,7 @@ constexpr absl::string_view kPathName = "PATH";
 }  // namespace
 
 GenerationProcesses::GenerationProcesses(GenerationStart start, EventLoop* loop,
-                                         OutputWriter* output, Inherited inherited)
+                                         logs::OutputWriter* output, Inherited inherited)
     : start_(std::move(start)),
       loop_(loop),
       output_(output),
@@ -39,9 +39,9 @@ GenerationProcesses::GenerationProcesses(GenerationStart start, EventLoop* loop,
       null_(open("/dev/null", O_RDONLY | O_CLOEXEC)),
       sweep_pause_(kFirstSweepPause) {}
 
-void GenerationProcesses::Start(UniqueFd store_socket, const StoreStarter& start_store,
+void GenerationProcesses::Start(common::UniqueFd store_socket, const StoreStarter& start_store,
                                 absl::Time now) {
-  cgroup_ = Cgroup::Make(start_.cgroup);
+  cgroup_ = process::Cgroup::Make(start_.cgroup);
   WorkerContext context = {&start_, loop_, output_, cgroup_.fd(), null_.get(), -1, inherited_};
   if (start_.keep_stdin) {
     context.terminal_fd = terminal_.Borrow();
@@ -51,7 +51,7 @@ void GenerationProcesses::Start(UniqueFd store_socket, const StoreStarter& start
   for (const WorkerStart& worker : start_.workers) {
     workers_.push_back(std::make_unique<Worker>(worker, context));
   }
-  std::optional<ExitFact> failure = FindTooManyFiles(start_, DescriptorLimit());
+  std::optional<ExitFact> failure = FindTooManyFiles(start_, common::DescriptorLimit());
   if (!failure) failure = FindMissingPath(start_);
   if (!failure) failure = MakeLogDirs(start_);
   if (!failure) failure = StartStore(std::move(store_socket), start_store);
@@ -61,12 +61,12 @@ void GenerationProcesses::Start(UniqueFd store_socket, const StoreStarter& start
   if (!start_.memory_cgroup.empty()) join_memory_cgroup_at_ = now + kJoinMemoryCgroupAfter;
 }
 
-std::optional<ExitFact> GenerationProcesses::StartStore(UniqueFd socket,
+std::optional<ExitFact> GenerationProcesses::StartStore(common::UniqueFd socket,
                                                         const StoreStarter& start_store) {
   if (!start_.serves_store) return std::nullopt;
   if (!start_store) return NotStarted(1, "This accel-shim was built without a rendezvous store.");
   // What the workers' output needs is not for strangers who connect.
-  const uint64_t max_connections = DescriptorLimit() - FilesForOutput(start_);
+  const uint64_t max_connections = common::DescriptorLimit() - FilesForOutput(start_);
   auto store = start_store(std::move(socket), start_.store_peers, max_connections);
   if (!store.ok()) {
     return NotStarted(
@@ -77,15 +77,16 @@ std::optional<ExitFact> GenerationProcesses::StartStore(UniqueFd socket,
 }
 
 std::optional<ExitFact> GenerationProcesses::StartWorkers() {
-  std::map<std::string, ProgramPath> found;  // By the worker's PATH; usually all have the same.
+  std::map<std::string, process::ProgramPath>
+      found;  // By the worker's PATH; usually all have the same.
   for (size_t i = 0; i < workers_.size(); ++i) {
     const std::vector<std::string>& env = start_.workers[i].env;
-    const char* path = FindEnv(env, kPathName);
+    const char* path = process::FindEnv(env, kPathName);
     auto program = found.find(path == nullptr ? "" : path);
     if (program == found.end()) {
       program = found
                     .emplace(path == nullptr ? "" : path,
-                             FindProgram(start_.argv[0], start_.workdir, env))
+                             process::FindProgram(start_.argv[0], start_.workdir, env))
                     .first;
     }
     std::optional<ExitFact> failure;
@@ -154,7 +155,7 @@ bool GenerationProcesses::AllWorkersGone() const {
 void GenerationProcesses::KillAll(absl::Time now) {
   killed_ = true;
   cgroup_.Kill();
-  KillDescendants();
+  process::KillDescendants();
   sweep_at_ = now + sweep_pause_;
   sweep_pause_ = std::min(sweep_pause_ * 2, kLongestSweepPause);
 }
@@ -162,7 +163,7 @@ void GenerationProcesses::KillAll(absl::Time now) {
 void GenerationProcesses::Tick(absl::Time now) {
   if (now >= join_memory_cgroup_at_) {
     join_memory_cgroup_at_ = absl::InfiniteFuture();
-    memory_cgroup_ = Cgroup::Make(start_.memory_cgroup);
+    memory_cgroup_ = process::Cgroup::Make(start_.memory_cgroup);
     for (auto& worker : workers_) {
       if (worker->running()) memory_cgroup_.Add(worker->pid());
     }
@@ -201,4 +202,4 @@ GenerationReport GenerationProcesses::MakeReport() const {
   return report;
 }
 
-}  // namespace accel
+}  // namespace accel::shim

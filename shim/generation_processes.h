@@ -19,18 +19,18 @@
 #include "shim/terminal.h"
 #include "shim/worker.h"
 
-namespace accel {
+namespace accel::shim {
 
 // Not thread-safe. The caller reaps: it says which processes have ended, and when none is left.
 class GenerationProcesses {
  public:
-  GenerationProcesses(GenerationStart start, EventLoop* loop, OutputWriter* output,
+  GenerationProcesses(GenerationStart start, EventLoop* loop, logs::OutputWriter* output,
                       Inherited inherited);
   GenerationProcesses(const GenerationProcesses&) = delete;
 
   // Starts everything. What fails becomes part of the report. `store_socket` listens, if the start
   // asks for a store.
-  void Start(UniqueFd store_socket, const StoreStarter& start_store, absl::Time now);
+  void Start(common::UniqueFd store_socket, const StoreStarter& start_store, absl::Time now);
 
   // TERM to each worker's process group, KILL to all processes after `grace`.
   void Stop(absl::Time now, absl::Duration grace);
@@ -54,7 +54,7 @@ class GenerationProcesses {
   const GenerationStart& start() const { return start_; }
 
  private:
-  std::optional<ExitFact> StartStore(UniqueFd socket, const StoreStarter& start_store);
+  std::optional<ExitFact> StartStore(common::UniqueFd socket, const StoreStarter& start_store);
   std::optional<ExitFact> StartWorkers();
   void Fail(const ExitFact& why, absl::Time now);
   bool TakeOutOfMemory(int wait_status);
@@ -63,16 +63,16 @@ class GenerationProcesses {
 
   const GenerationStart start_;
   EventLoop* const loop_;
-  OutputWriter* const output_;
+  logs::OutputWriter* const output_;
   const Inherited inherited_;
   GenerationLife life_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::optional<ExitFact> failure_;
   std::unique_ptr<RendezvousStore> store_;  // Until *this ends: ranks elsewhere may live longer.
   TerminalLoan terminal_;
-  UniqueFd null_;
-  Cgroup cgroup_;
-  Cgroup memory_cgroup_;
+  common::UniqueFd null_;
+  process::Cgroup cgroup_;
+  process::Cgroup memory_cgroup_;
   int64_t out_of_memory_seen_ = 0;
   absl::Time join_memory_cgroup_at_ = absl::InfiniteFuture();
   absl::Time sweep_at_ = absl::InfiniteFuture();
@@ -81,4 +81,4 @@ class GenerationProcesses {
   bool changed_ = true;
 };
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "logs/log_paths.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 // Shared by all pipes: one thread drains them, and nothing stays in here between two calls.
@@ -22,36 +22,36 @@ constexpr size_t kLastBytes = 4096 + 40;
 
 }  // namespace
 
-OutputPipe::OutputPipe(OutputWriter* writer, const GenerationStart& start, int rank,
-                       LogStream stream)
+OutputPipe::OutputPipe(logs::OutputWriter* writer, const GenerationStart& start, int rank,
+                       logs::LogStream stream)
     : writer_(writer), start_(start), rank_(rank), stream_(stream), last_bytes_(kLastBytes) {}
 
-absl::StatusOr<UniqueFd> OutputPipe::Open() {
+absl::StatusOr<common::UniqueFd> OutputPipe::Open() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     return absl::ErrnoToStatus(errno, "Cannot make a pipe for a worker's output");
   }
   pipe_.reset(ends[0]);
   const std::string& spill_dir = start_.spill_dir;
-  number_ = writer_->Open(RankLogDir(start_.log_dir, rank_), stream_, start_.log_limits,
-                          spill_dir.empty() ? "" : RankLogDir(spill_dir, rank_));
+  number_ = writer_->Open(logs::RankLogDir(start_.log_dir, rank_), stream_, start_.log_limits,
+                          spill_dir.empty() ? "" : logs::RankLogDir(spill_dir, rank_));
   fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);
   fcntl(pipe_.get(), F_SETPIPE_SZ, static_cast<int>(kPipeBytes));  // As far as the system allows.
-  return UniqueFd(ends[1]);
+  return common::UniqueFd(ends[1]);
 }
 
 OutputPipe::Progress OutputPipe::Drain(size_t* most) {
   if (!pipe_.valid()) return Progress::kEnd;
   while (*most > 0) {
-    const OutputWriter::Room room = writer_->room();
-    if (room == OutputWriter::Room::kWait) return Progress::kNoRoom;
+    const logs::OutputWriter::Room room = writer_->room();
+    if (room == logs::OutputWriter::Room::kWait) return Progress::kNoRoom;
     const ssize_t size = read(pipe_.get(), buffer, std::min(sizeof(buffer), *most));
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return Progress::kEmpty;
     if (size == 0) return Progress::kEnd;
     const absl::string_view bytes(buffer, static_cast<size_t>(size));
     last_bytes_.Add(bytes);
-    if (room == OutputWriter::Room::kFree) {
+    if (room == logs::OutputWriter::Room::kFree) {
       writer_->Add(number_, bytes);
     } else {
       writer_->Drop(number_, bytes.size());
@@ -90,4 +90,4 @@ void OutputPipe::Close() {
   writer_->Close(number_);
 }
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -11,7 +11,7 @@
 #include "logs/output_writer.h"
 #include "shim/core/messages.h"
 
-namespace accel {
+namespace accel::shim {
 
 // A pipe holds at most this much: the bound of what a worker can have left behind in it.
 constexpr size_t kPipeBytes = 1 << 20;
@@ -20,11 +20,12 @@ constexpr size_t kPipeBytes = 1 << 20;
 class OutputPipe {
  public:
   // `writer` and `start` outlive it.
-  OutputPipe(OutputWriter* writer, const GenerationStart& start, int rank, LogStream stream);
+  OutputPipe(logs::OutputWriter* writer, const GenerationStart& start, int rank,
+             logs::LogStream stream);
 
   // Makes the pipe; returns the end for the worker, close-on-exec. RESOURCE_EXHAUSTED and the like:
   // no descriptor left.
-  absl::StatusOr<UniqueFd> Open();
+  absl::StatusOr<common::UniqueFd> Open();
 
   enum class Progress {
     kEmpty,   // Nothing is left in it for now.
@@ -52,16 +53,16 @@ class OutputPipe {
  private:
   bool TakeRest();
 
-  OutputWriter* const writer_;
+  logs::OutputWriter* const writer_;
   const GenerationStart& start_;
   const int rank_;
-  const LogStream stream_;
-  UniqueFd pipe_;
+  const logs::LogStream stream_;
+  common::UniqueFd pipe_;
   int number_ = -1;  // Of the stream, in the writer.
-  LastBytes last_bytes_;
+  logs::LastBytes last_bytes_;
   size_t rest_ = kPipeBytes;     // How much of it TakeRest() may still move.
   std::optional<int64_t> mark_;  // The stream's size once the rest was taken in.
   bool finishing_ = false;
 };
 
-}  // namespace accel
+}  // namespace accel::shim

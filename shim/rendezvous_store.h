@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::shim {
 
 // Serves until it is destroyed.
 class RendezvousStore {
@@ -21,6 +21,6 @@ class RendezvousStore {
 // Serves on a listening socket, for peers with these numeric addresses, as many connections as this
 // at a time.
 using StoreStarter = std::function<absl::StatusOr<std::unique_ptr<RendezvousStore>>(
-    UniqueFd listen_socket, const std::vector<std::string>& peers, size_t max_connections)>;
+    common::UniqueFd listen_socket, const std::vector<std::string>& peers, size_t max_connections)>;
 
-}  // namespace accel
+}  // namespace accel::shim

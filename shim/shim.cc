@@ -14,13 +14,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 // How long the last report may wait for an agent that does not read.
 constexpr absl::Duration kLastReportPatience = absl::Seconds(2);
 
-absl::Time Now() { return SteadyClock()->Now(); }
+absl::Time Now() { return common::SteadyClock()->Now(); }
 
 }  // namespace
 
@@ -79,7 +79,7 @@ void Shim::OnSignal() {
 }
 
 void Shim::Handle(GenerationStart start) {
-  UniqueFd store_socket = start.serves_store ? control_.TakeFd() : UniqueFd();
+  common::UniqueFd store_socket = start.serves_store ? control_.TakeFd() : common::UniqueFd();
   if (start.serves_store && !store_socket.valid()) {
     return Break(absl::InvalidArgumentError("A start came without its store's socket."));
   }
@@ -156,4 +156,4 @@ bool Shim::Done(absl::Time now) {
   return now >= leave_at_;
 }
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -14,11 +14,11 @@
 #include "shim/generation_processes.h"
 #include "shim/rendezvous_store.h"
 
-namespace accel {
+namespace accel::shim {
 
 struct ShimOptions {
-  UniqueFd control;          // The connected socket to the agent.
-  UniqueFd signals;          // A signalfd for SIGCHLD and SIGTERM, which are blocked.
+  common::UniqueFd control;  // The connected socket to the agent.
+  common::UniqueFd signals;  // A signalfd for SIGCHLD and SIGTERM, which are blocked.
   StoreStarter start_store;  // None: a start that asks for a store fails.
   Inherited inherited;
 };
@@ -55,9 +55,9 @@ class Shim {
   bool Done(absl::Time now);
 
   EventLoop loop_;
-  OutputWriter output_;
+  logs::OutputWriter output_;
   Channel control_;
-  UniqueFd signals_;
+  common::UniqueFd signals_;
   const StoreStarter start_store_;
   const Inherited inherited_;
   std::unique_ptr<GenerationProcesses> generation_;
@@ -68,4 +68,4 @@ class Shim {
   absl::Time leave_at_ = absl::InfiniteFuture();  // Even if the last report has not been read.
 };
 
-}  // namespace accel
+}  // namespace accel::shim

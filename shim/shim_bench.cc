@@ -20,7 +20,7 @@
 #include "process/sweep.h"
 #include "shim/host/posix_shim_host.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 using State = GenerationReport::State;
@@ -28,7 +28,7 @@ using State = GenerationReport::State;
 GenerationStart MakeStart(const std::string& folder, int generation,
                           std::vector<std::string> argv) {
   GenerationStart start;
-  start.id = {JobId("bench"), generation};
+  start.id = {common::JobId("bench"), generation};
   start.argv = std::move(argv);
   for (int rank = 0; rank < 2; ++rank) start.workers.push_back({rank, rank, {"PATH=/bin"}});
   start.log_dir = absl::StrCat(folder, "/", generation);
@@ -46,7 +46,7 @@ void AwaitState(PosixShimHost* host, State state) {
 }
 
 void AwaitShimEnd(PosixShimHost* host) {
-  host->EndShim(JobId("bench"));
+  host->EndShim(common::JobId("bench"));
   while (true) {
     for (const ShimReport& report : host->TakeReports()) {
       if (report.shim_ended) return;
@@ -66,14 +66,14 @@ void MeasureRoundTrips(PosixShimHost* host, const std::string& folder, const cha
   std::vector<double> cold, warm;
   int generation = 0;
   for (int i = 0; i < 50; ++i) {
-    absl::Time begin = SteadyClock()->Now();
-    ACCEL_CHECK(host->StartShim(JobId("bench")).ok(), "the shim's path is right");
+    absl::Time begin = common::SteadyClock()->Now();
+    ACCEL_CHECK(host->StartShim(common::JobId("bench")).ok(), "the shim's path is right");
     for (std::vector<double>* into : {&cold, &warm}) {
       const auto start = MakeStart(folder, ++generation, {"/bin/true"});
-      ACCEL_CHECK(host->StartGeneration(start, UniqueFd()).ok(), "the shim runs");
+      ACCEL_CHECK(host->StartGeneration(start, common::UniqueFd()).ok(), "the shim runs");
       AwaitState(host, State::kEnded);
-      into->push_back(absl::ToDoubleMilliseconds(SteadyClock()->Now() - begin));
-      begin = SteadyClock()->Now();
+      into->push_back(absl::ToDoubleMilliseconds(common::SteadyClock()->Now() - begin));
+      begin = common::SteadyClock()->Now();
     }
     AwaitShimEnd(host);
   }
@@ -82,7 +82,7 @@ void MeasureRoundTrips(PosixShimHost* host, const std::string& folder, const cha
 }
 
 void PrintMemory() {
-  for (const ProcessEntry& entry : ReadProcessTable()) {
+  for (const process::ProcessEntry& entry : process::ReadProcessTable()) {
     if (entry.parent != getpid()) continue;
     std::ifstream status(absl::StrCat("/proc/", entry.pid, "/status"));
     for (std::string line; std::getline(status, line);) {
@@ -96,55 +96,55 @@ void PrintMemory() {
 void MeasureFlood(PosixShimHost* host, const std::string& folder) {
   constexpr int kGeneration = 1000;
   const double gigabytes = 4;
-  ACCEL_CHECK(host->StartShim(JobId("bench")).ok(), "the shim's path is right");
+  ACCEL_CHECK(host->StartShim(common::JobId("bench")).ok(), "the shim's path is right");
   auto start = MakeStart(folder, kGeneration, {"/bin/sh", "-c", "yes | head -c 4000000000"});
   start.workers.resize(1);
-  const absl::Time begin = SteadyClock()->Now();
-  ACCEL_CHECK(host->StartGeneration(start, UniqueFd()).ok(), "the shim runs");
+  const absl::Time begin = common::SteadyClock()->Now();
+  ACCEL_CHECK(host->StartGeneration(start, common::UniqueFd()).ok(), "the shim runs");
   AwaitState(host, State::kEnded);
-  const double seconds = absl::ToDoubleSeconds(SteadyClock()->Now() - begin);
+  const double seconds = absl::ToDoubleSeconds(common::SteadyClock()->Now() - begin);
   std::printf("yes | head: %.2f GB/s\n", gigabytes / seconds);
   PrintMemory();
   start = MakeStart(folder, kGeneration + 1, {"yes"});
   start.workers.resize(1);
-  ACCEL_CHECK(host->StartGeneration(start, UniqueFd()).ok(), "the shim runs");
+  ACCEL_CHECK(host->StartGeneration(start, common::UniqueFd()).ok(), "the shim runs");
   AwaitState(host, State::kRunning);
-  const std::string rank_dir = RankLogDir(start.log_dir, 0);
-  const absl::Time flood = SteadyClock()->Now();
+  const std::string rank_dir = logs::RankLogDir(start.log_dir, 0);
+  const absl::Time flood = common::SteadyClock()->Now();
   usleep(3'000'000);
-  const auto segments = ListSegments(rank_dir, LogStream::kStdout);
+  const auto segments = logs::ListSegments(rank_dir, logs::LogStream::kStdout);
   std::printf("yes: %.2f GB/s\n", static_cast<double>(segments.back()) / 1e9 /
-                                      absl::ToDoubleSeconds(SteadyClock()->Now() - flood));
+                                      absl::ToDoubleSeconds(common::SteadyClock()->Now() - flood));
   AwaitShimEnd(host);
 }
 
 void MeasureIdleMemory(PosixShimHost* host, const std::string& folder) {
-  ACCEL_CHECK(host->StartShim(JobId("bench")).ok(), "the shim's path is right");
+  ACCEL_CHECK(host->StartShim(common::JobId("bench")).ok(), "the shim's path is right");
   auto start = MakeStart(folder, 2000, {"sleep", "60"});
-  ACCEL_CHECK(host->StartGeneration(start, UniqueFd()).ok(), "the shim runs");
+  ACCEL_CHECK(host->StartGeneration(start, common::UniqueFd()).ok(), "the shim runs");
   AwaitState(host, State::kRunning);
   PrintMemory();
   AwaitShimEnd(host);
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  accel::BecomeSubreaper();
-  const accel::CgroupSupport cgroups = accel::ProbeCgroups();
+  accel::process::BecomeSubreaper();
+  const accel::process::CgroupSupport cgroups = accel::process::ProbeCgroups();
   std::printf("cgroups: %s\n", cgroups.description.c_str());
   const std::string folder = argv[2];
   {
-    accel::PosixShimHost host({argv[1], {}});
-    accel::MeasureRoundTrips(&host, folder + "/without", "no cgroup");
+    accel::shim::PosixShimHost host({argv[1], {}});
+    accel::shim::MeasureRoundTrips(&host, folder + "/without", "no cgroup");
   }
   {
-    accel::PosixShimHost host({argv[1], cgroups});
-    accel::MeasureRoundTrips(&host, folder + "/with", "cgroup");
-    accel::MeasureIdleMemory(&host, folder);
-    accel::MeasureFlood(&host, folder);
+    accel::shim::PosixShimHost host({argv[1], cgroups});
+    accel::shim::MeasureRoundTrips(&host, folder + "/with", "cgroup");
+    accel::shim::MeasureIdleMemory(&host, folder);
+    accel::shim::MeasureFlood(&host, folder);
   }
   return 0;
 }

@@ -9,11 +9,10 @@
 #include "common/status_matchers.h"
 #include "shim/shim_test_base.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 using State = GenerationReport::State;
-using testing::ShimTest;
 
 // More workers than this at a time would only wait for each other.
 constexpr int kAtATime = 64;
@@ -70,13 +69,13 @@ TEST_F(ShimExitTest, AnotherWorkerIsLeftAloneWhenOneFails) {
   const auto start = Script("if [ $RANK = 0 ]; then exit 3; fi; read line < fifo; exit 0", 2);
   ASSERT_EQ(mkfifo(absl::StrCat(folder(), "/fifo").c_str(), 0600), 0);
   Start(start);
-  const ShimReport report = Await(JobId("job"), [](const ShimReport& seen) {
+  const ShimReport report = Await(common::JobId("job"), [](const ShimReport& seen) {
     return seen.generation && seen.generation->workers[0].exit.has_value();
   });
   EXPECT_EQ(report.generation->state, State::kRunning);
   EXPECT_FALSE(report.generation->workers[1].exit.has_value());
   ASSERT_OK(host().StopGeneration({start.id, absl::Seconds(20)}));
-  const auto ended = AwaitState(JobId("job"), State::kEnded);
+  const auto ended = AwaitState(common::JobId("job"), State::kEnded);
   EXPECT_EQ(ended.workers[1].exit->signal, SIGTERM);
 }
 
@@ -86,13 +85,13 @@ TEST_F(ShimExitTest, GenerationsFollowEachOtherInOneShim) {
     EXPECT_EQ(report.id.generation, i);
     EXPECT_EQ(report.workers[1].exit->code, 5);
   }
-  EndShim(JobId("job"));
+  EndShim(common::JobId("job"));
 }
 
 TEST_F(ShimExitTest, TwoJobsDoNotMeet) {
   auto one = Script("echo one; sleep 1000");
   auto two = Script("echo two; exit 4");
-  two.id.job = JobId("other");
+  two.id.job = common::JobId("other");
   Start(one);
   Start(two);
   const ShimReport ended = Await(two.id.job, [](const ShimReport& report) {
@@ -107,4 +106,4 @@ TEST_F(ShimExitTest, TwoJobsDoNotMeet) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim

@@ -10,14 +10,14 @@
 #include "absl/time/clock.h"
 #include "shim/shim_test_base.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 constexpr char kLimit[] = "33554432";
 
-class ShimMemoryTest : public testing::ShimTest {
+class ShimMemoryTest : public ShimTest {
  protected:
-  ShimMemoryTest() : ShimTest(ProbeCgroups()) {}
+  ShimMemoryTest() : ShimTest(process::ProbeCgroups()) {}
   void SetUp() override {
     if (!cgroups_.counts_oom_kills) {
       GTEST_SKIP() << "this machine counts no out-of-memory kills for us, so that nothing of it is "
@@ -43,7 +43,7 @@ class ShimMemoryTest : public testing::ShimTest {
   }
 
   std::string folder_;
-  const CgroupSupport cgroups_ = ProbeCgroups();
+  const process::CgroupSupport cgroups_ = process::ProbeCgroups();
 };
 
 TEST_F(ShimMemoryTest, KilledByTheKernel) {
@@ -67,4 +67,4 @@ TEST_F(ShimMemoryTest, KilledByAPerson) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim

@@ -15,20 +15,20 @@
 #include "logs/log_reader.h"
 #include "shim/shim_test_base.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 using State = GenerationReport::State;
 
-class ShimOutputTest : public testing::ShimTest {
+class ShimOutputTest : public ShimTest {
  protected:
   int64_t BytesOnDisk(const GenerationStart& start, int rank) {
     int64_t bytes = 0;
-    const std::string rank_dir = RankLogDir(start.log_dir, rank);
-    for (LogStream stream : {LogStream::kStdout, LogStream::kStderr}) {
-      for (int64_t offset : ListSegments(rank_dir, stream)) {
+    const std::string rank_dir = logs::RankLogDir(start.log_dir, rank);
+    for (logs::LogStream stream : {logs::LogStream::kStdout, logs::LogStream::kStderr}) {
+      for (int64_t offset : logs::ListSegments(rank_dir, stream)) {
         struct stat info;
-        stat(absl::StrCat(rank_dir, "/", SegmentName(stream, offset)).c_str(), &info);
+        stat(absl::StrCat(rank_dir, "/", logs::SegmentName(stream, offset)).c_str(), &info);
         bytes += info.st_size;
       }
     }
@@ -41,7 +41,7 @@ TEST_F(ShimOutputTest, StreamsOfAllRanksAreKeptApart) {
   RunToEnd(start);
   for (int rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(Output(start, rank), absl::StrCat("out ", rank, "\n"));
-    EXPECT_EQ(Output(start, rank, LogStream::kStderr), absl::StrCat("err ", rank, "\n"));
+    EXPECT_EQ(Output(start, rank, logs::LogStream::kStderr), absl::StrCat("err ", rank, "\n"));
   }
 }
 
@@ -49,11 +49,11 @@ TEST_F(ShimOutputTest, OutputIsCompleteWhenTheExitIsKnown) {
   // More than a pipe holds, so the worker ends only after most of it has been read.
   const auto start = Script("head -c 3000000 /dev/zero; exit 3");
   Start(start);
-  Await(JobId("job"), [](const ShimReport& report) {
+  Await(common::JobId("job"), [](const ShimReport& report) {
     return report.generation && report.generation->workers[0].exit.has_value();
   });
   EXPECT_EQ(Output(start).size(), 3'000'000u);
-  AwaitState(JobId("job"), State::kEnded);
+  AwaitState(common::JobId("job"), State::kEnded);
 }
 
 TEST_F(ShimOutputTest, FloodStaysBoundedAndKeepsItsBeginningAndItsEnd) {
@@ -76,7 +76,7 @@ TEST_F(ShimOutputTest, FloodOfOneWorkerLeavesTheOthersAndTheStopTheirTurn) {
   Start(start);
   AwaitOutput(start, 1, "here");
   ASSERT_OK(host().StopGeneration({start.id, absl::Seconds(20)}));
-  EXPECT_EQ(AwaitState(JobId("job"), State::kEnded).workers[0].exit->signal, SIGTERM);
+  EXPECT_EQ(AwaitState(common::JobId("job"), State::kEnded).workers[0].exit->signal, SIGTERM);
 }
 
 TEST_F(ShimOutputTest, LongLine) {
@@ -120,8 +120,10 @@ TEST_F(ShimOutputTest, WhatItsFolderRefusesGoesToTheOther) {
   start.log_limits = {5, 100};
   start.workers[0].env.push_back("LOGS=" + start.log_dir);
   EXPECT_EQ(RunToEnd(start).workers[0].exit->code, 3);
-  const std::string spill_dir = GenerationLogDir(JobLogDir(options.spill_dir, "job"), 1);
-  LogReader reader(RankLogDir(start.log_dir, 0), LogStream::kStdout, 5, RankLogDir(spill_dir, 0));
+  const std::string spill_dir =
+      logs::GenerationLogDir(logs::JobLogDir(options.spill_dir, "job"), 1);
+  logs::LogReader reader(logs::RankLogDir(start.log_dir, 0), logs::LogStream::kStdout, 5,
+                         logs::RankLogDir(spill_dir, 0));
   char bytes[16] = {};
   EXPECT_EQ(reader.Read(bytes, 5).gap, 0);
   EXPECT_EQ(reader.Read(bytes + 5, 5).size, 3u);
@@ -132,9 +134,9 @@ TEST_F(ShimOutputTest, WhatItsFolderRefusesGoesToTheOther) {
 class HangingDiskTest : public ShimOutputTest {
  protected:
   void MakeDiskHang(const GenerationStart& start) {
-    const std::string rank_dir = RankLogDir(start.log_dir, 0);
+    const std::string rank_dir = logs::RankLogDir(start.log_dir, 0);
     std::filesystem::create_directories(rank_dir);
-    segment_ = absl::StrCat(rank_dir, "/", SegmentName(LogStream::kStdout, 0));
+    segment_ = absl::StrCat(rank_dir, "/", logs::SegmentName(logs::LogStream::kStdout, 0));
     ASSERT_EQ(mkfifo(segment_.c_str(), 0600), 0);
   }
 
@@ -147,10 +149,10 @@ TEST_F(HangingDiskTest, AStopIsObeyedAndTheLastLinesAreKnown) {
   Start(start);
   while (access(absl::StrCat(folder(), "/said").c_str(), F_OK) != 0) usleep(1000);
   ASSERT_OK(host().StopGeneration({start.id, absl::Milliseconds(50)}));
-  const auto report = AwaitState(JobId("job"), State::kEnded);
+  const auto report = AwaitState(common::JobId("job"), State::kEnded);
   EXPECT_EQ(report.workers[0].exit->signal, SIGKILL);
   EXPECT_THAT(report.workers[0].last_lines, ::testing::ElementsAre("last words"));
-  EndShim(JobId("job"));
+  EndShim(common::JobId("job"));
 }
 
 TEST_F(HangingDiskTest, ItHoldsUpNoWorkerForEver) {
@@ -158,12 +160,12 @@ TEST_F(HangingDiskTest, ItHoldsUpNoWorkerForEver) {
   const auto start = Script("head -c 20000000 /dev/zero; touch said; exec sleep 1000");
   MakeDiskHang(start);
   Start(start);
-  const absl::Time until = absl::Now() + testing::kPatience;
+  const absl::Time until = absl::Now() + kPatience;
   while (access(absl::StrCat(folder(), "/said").c_str(), F_OK) != 0) {
     ASSERT_LT(absl::Now(), until);
     usleep(1000);
   }
-  EndShim(JobId("job"));
+  EndShim(common::JobId("job"));
 }
 
 TEST_F(HangingDiskTest, AResultWaitsForItsOutput) {
@@ -171,17 +173,17 @@ TEST_F(HangingDiskTest, AResultWaitsForItsOutput) {
   MakeDiskHang(start);
   Start(start);
   const absl::Time begin = absl::Now();
-  AwaitState(JobId("job"), State::kRunning);
+  AwaitState(common::JobId("job"), State::kRunning);
   while (!Living().empty()) usleep(1000);
   for (const ShimReport& report : host().TakeReports()) {
     const bool known = report.generation->workers[0].exit.has_value();
     // Only a machine that took so long for all this has waited enough.
     EXPECT_TRUE(!known || absl::Now() - begin > absl::Seconds(5));
   }
-  const UniqueFd disk(open(segment_.c_str(), O_RDONLY));
+  const common::UniqueFd disk(open(segment_.c_str(), O_RDONLY));
   char bytes[16] = {};
   EXPECT_EQ(read(disk.get(), bytes, sizeof(bytes)), 6);
-  const auto report = AwaitState(JobId("job"), State::kEnded);
+  const auto report = AwaitState(common::JobId("job"), State::kEnded);
   EXPECT_EQ(report.workers[0].exit->code, 3);
 }
 
@@ -193,4 +195,4 @@ TEST_F(ShimOutputTest, LogFolderThatVanishesDropsOutputAndNotTheWorker) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim

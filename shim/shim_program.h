@@ -1,7 +1,7 @@
 // How accel-shim is started.
 #pragma once
 
-namespace accel {
+namespace accel::shim {
 
 // The agent's socket is this descriptor of the shim.
 constexpr int kShimControlFd = 3;
@@ -23,4 +23,4 @@ Exit codes:
   4  the agent sent what is no command, and the job has been ended
 )";
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -17,7 +17,7 @@
 #include "shim/channel.h"
 #include "shim/shim_program.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -32,18 +32,18 @@ class ShimProtocolTest : public ::testing::Test {
     if (pid_ > 0) Finish();
   }
 
-  void Launch(std::vector<std::string> flags, UniqueFd control) {
+  void Launch(std::vector<std::string> flags, common::UniqueFd control) {
     int ends[2];
     ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
     errors_.reset(ends[0]);
-    const UniqueFd writer(ends[1]);
-    SpawnOptions options;
+    const common::UniqueFd writer(ends[1]);
+    process::SpawnOptions options;
     options.path = kShimPath;
     options.argv = {kShimPath};
     options.argv.insert(options.argv.end(), flags.begin(), flags.end());
     options.fds = {{0, 0}, {writer.get(), 1}, {writer.get(), 2}};
     if (control.valid()) options.fds.push_back({control.get(), kShimControlFd});
-    const SpawnResult result = Spawn(options, false);
+    const process::SpawnResult result = process::Spawn(options, false);
     ASSERT_TRUE(result.ok());
     pid_ = result.pid;
   }
@@ -62,7 +62,7 @@ class ShimProtocolTest : public ::testing::Test {
   // A start of `sleep`; its frame's bytes.
   static std::string StartFrame(int generation, bool serves_store) {
     GenerationStart start;
-    start.id = {JobId("job"), generation};
+    start.id = {common::JobId("job"), generation};
     start.argv = {"/bin/sleep", "1000"};
     start.workers.resize(1);
     start.serves_store = serves_store;
@@ -86,37 +86,37 @@ class ShimProtocolTest : public ::testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
 
-  UniqueFd agent_;
-  UniqueFd errors_;
+  common::UniqueFd agent_;
+  common::UniqueFd errors_;
   pid_t pid_ = 0;
   std::string printed_;
 };
 
 TEST_F(ShimProtocolTest, Help) {
-  Launch({"--help"}, UniqueFd());
+  Launch({"--help"}, common::UniqueFd());
   EXPECT_EQ(Finish(), 0);
   EXPECT_THAT(printed_, HasSubstr("Exit codes:"));
 }
 
 TEST_F(ShimProtocolTest, Version) {
-  Launch({"--version"}, UniqueFd());
+  Launch({"--version"}, common::UniqueFd());
   EXPECT_EQ(Finish(), 0);
   EXPECT_THAT(printed_, ::testing::MatchesRegex("[^\n]*[0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
 TEST_F(ShimProtocolTest, WrongFlag) {
-  Launch({"--frobnicate"}, UniqueFd());
+  Launch({"--frobnicate"}, common::UniqueFd());
   EXPECT_EQ(Finish(), 2);
   EXPECT_THAT(printed_, HasSubstr("--frobnicate"));
 }
 
 TEST_F(ShimProtocolTest, StartedByHand) {
-  Launch({}, UniqueFd());
+  Launch({}, common::UniqueFd());
   EXPECT_EQ(Finish(), 2);
 }
 
 TEST_F(ShimProtocolTest, ControlDescriptorThatIsNoSocket) {
-  Launch({kShimControlFlag}, UniqueFd(open("/dev/null", O_RDWR | O_CLOEXEC)));
+  Launch({kShimControlFlag}, common::UniqueFd(open("/dev/null", O_RDWR | O_CLOEXEC)));
   EXPECT_EQ(Finish(), 2);
 }
 
@@ -190,7 +190,7 @@ TEST_F(ShimProtocolTest, AgentThatDoesNotReadIsObeyedAllTheSame) {
   Channel channel(std::move(ours));
   constexpr int kWorkers = 200;
   GenerationStart start;
-  start.id = {JobId("job"), 1};
+  start.id = {common::JobId("job"), 1};
   start.argv = {"/bin/true"};
   start.workers.resize(kWorkers);
   for (int rank = 0; rank < kWorkers; ++rank) start.workers[rank].rank = rank;
@@ -220,4 +220,4 @@ TEST_F(ShimProtocolTest, AgentThatDoesNotReadIsObeyedAllTheSame) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim

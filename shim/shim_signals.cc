@@ -3,9 +3,9 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
-namespace accel {
+namespace accel::shim {
 
-UniqueFd TakeShimSignals() {
+common::UniqueFd TakeShimSignals() {
   for (int number : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTTOU, SIGTSTP}) {
     ::signal(number, SIG_IGN);
   }
@@ -14,7 +14,7 @@ UniqueFd TakeShimSignals() {
   sigaddset(&taken, SIGTERM);
   sigaddset(&taken, SIGCHLD);
   sigprocmask(SIG_BLOCK, &taken, nullptr);
-  return UniqueFd(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
+  return common::UniqueFd(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 bool HangupIsIgnored() {
@@ -22,4 +22,4 @@ bool HangupIsIgnored() {
   return sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -12,14 +12,14 @@
 #include "common/status_matchers.h"
 #include "shim/shim_test_base.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using State = GenerationReport::State;
 
-class ShimStartTest : public testing::ShimTest {
+class ShimStartTest : public ShimTest {
  protected:
   // Runs it and checks that nothing of it was ever started.
   ExitFact Refused(const GenerationStart& start) {
@@ -177,7 +177,7 @@ TEST_F(ShimStartTest, OneWorkerThatCannotStartEndsTheOthers) {
 
 TEST_F(ShimStartTest, ShimThatCannotBeStarted) {
   PosixShimHost host({"/no/such/accel-shim", {}});
-  const absl::Status status = host.StartShim(JobId("job"));
+  const absl::Status status = host.StartShim(common::JobId("job"));
   EXPECT_THAT(status, testing::StatusIs(absl::StatusCode::kInternal,
                                         HasSubstr("/no/such/accel-shim: No such file")));
 }
@@ -186,7 +186,7 @@ TEST_F(ShimStartTest, StoreThatThisShimDoesNotServe) {
   auto start = Script("exit 0");
   start.serves_store = true;
   ASSERT_OK(host().StartShim(start.id.job));
-  EXPECT_TRUE(absl::IsInvalidArgument(host().StartGeneration(start, UniqueFd())));
+  EXPECT_TRUE(absl::IsInvalidArgument(host().StartGeneration(start, common::UniqueFd())));
 }
 
 TEST_F(ShimStartTest, WorkersSeeTheirEnvironmentAndFolder) {
@@ -201,7 +201,7 @@ TEST_F(ShimStartTest, WorkersSeeTheirEnvironmentAndFolder) {
 
 TEST_F(ShimStartTest, WorkersInheritNothingButTheirThreeDescriptors) {
   // Neither the shim's nor the agent's, close-on-exec or not.
-  const UniqueFd leak(open("/dev/null", O_RDONLY));
+  const common::UniqueFd leak(open("/dev/null", O_RDONLY));
   const auto start = Command({"ls", "/proc/self/fd"}, 2);
   RunToEnd(start);
   for (int rank : {0, 1})
@@ -234,21 +234,21 @@ TEST_F(ShimStartTest, GenerationsAreNotStartedTwiceOrTooEarly) {
   auto start = Script("sleep 1000");
   Start(start);
   AwaitState(start.id.job, State::kRunning);
-  EXPECT_OK(host().StartGeneration(start, UniqueFd()));
+  EXPECT_OK(host().StartGeneration(start, common::UniqueFd()));
   const auto next = Script("exit 0");
-  EXPECT_TRUE(absl::IsFailedPrecondition(host().StartGeneration(next, UniqueFd())));
+  EXPECT_TRUE(absl::IsFailedPrecondition(host().StartGeneration(next, common::UniqueFd())));
   EXPECT_TRUE(absl::IsAlreadyExists(host().StartShim(start.id.job)));
-  start.id.job = JobId("unknown");
-  EXPECT_TRUE(absl::IsNotFound(host().StartGeneration(start, UniqueFd())));
-  host().EndShim(JobId("unknown"));
-  EndShim(JobId("job"));
+  start.id.job = common::JobId("unknown");
+  EXPECT_TRUE(absl::IsNotFound(host().StartGeneration(start, common::UniqueFd())));
+  host().EndShim(common::JobId("unknown"));
+  EndShim(common::JobId("job"));
 }
 
 TEST_F(ShimStartTest, StartThatIsTooLarge) {
   auto start = Script("exit 0");
   start.workers[0].env.push_back("HUGE=" + std::string(17 << 20, 'x'));
   ASSERT_OK(host().StartShim(start.id.job));
-  EXPECT_THAT(host().StartGeneration(start, UniqueFd()),
+  EXPECT_THAT(host().StartGeneration(start, common::UniqueFd()),
               testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("limit")));
 }
 
@@ -256,7 +256,7 @@ TEST_F(ShimStartTest, AShimThatWasToldToEndTakesNoStart) {
   const auto start = Script("exit 0");
   ASSERT_OK(host().StartShim(start.id.job));
   host().EndShim(start.id.job);
-  EXPECT_THAT(host().StartGeneration(start, UniqueFd()),
+  EXPECT_THAT(host().StartGeneration(start, common::UniqueFd()),
               testing::StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("told to end")));
   EndShim(start.id.job);
   EXPECT_EQ(RunToEnd(start).workers[0].exit->code, 0);
@@ -269,4 +269,4 @@ TEST_F(ShimStartTest, StartThatTheKernelFindsTooLarge) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim

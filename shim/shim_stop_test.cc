@@ -8,22 +8,22 @@
 #include "common/status_matchers.h"
 #include "shim/shim_test_base.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 using State = GenerationReport::State;
 
 enum class Means { kCgroups, kSweep };
 
-CgroupSupport Cgroups(Means means) {
-  return means == Means::kCgroups ? ProbeCgroups() : CgroupSupport();
+process::CgroupSupport Cgroups(Means means) {
+  return means == Means::kCgroups ? process::ProbeCgroups() : process::CgroupSupport();
 }
 
-class ShimStopTest : public testing::ShimTest, public ::testing::WithParamInterface<Means> {
+class ShimStopTest : public ShimTest, public ::testing::WithParamInterface<Means> {
  protected:
   ShimStopTest() : ShimTest(Cgroups(GetParam())) {}
   void SetUp() override {
-    const CgroupSupport cgroups = Cgroups(GetParam());
+    const process::CgroupSupport cgroups = Cgroups(GetParam());
     if (GetParam() == Means::kCgroups && cgroups.base.empty()) {
       GTEST_SKIP() << "no control groups: " << cgroups.description;
     }
@@ -166,7 +166,7 @@ TEST_P(ShimStopTest, KilledShimLeavesNothing) {
     return seen.generation && seen.generation->workers[1].exit.has_value();
   });
   AwaitLiving(5);
-  kill(testing::OnlyShimPid(), SIGKILL);
+  kill(OnlyShimPid(), SIGKILL);
   const ShimReport report =
       Await(start.id.job, [](const ShimReport& seen) { return seen.shim_ended; });
   EXPECT_THAT(Living(), ::testing::IsEmpty());
@@ -185,7 +185,7 @@ TEST_P(ShimStopTest, AShimThatStandsStillIsKilledSomeTimeAfterTheGrace) {
   Start(start);
   AwaitOutput(start, 0, "ready");
   AwaitLiving(3);
-  kill(testing::OnlyShimPid(), SIGSTOP);
+  kill(OnlyShimPid(), SIGSTOP);
   ASSERT_OK(host().StopGeneration({start.id, absl::Milliseconds(100)}));
   const ShimReport report =
       Await(start.id.job, [](const ShimReport& seen) { return seen.shim_ended; });
@@ -197,15 +197,15 @@ TEST_P(ShimStopTest, AShimThatStandsStillIsKilledSomeTimeAfterTheGrace) {
 TEST_P(ShimStopTest, AShimThatDoesNotExitIsKilled) {
   UseImpatientHost();
   RunToEnd(Script("exit 0"));
-  kill(testing::OnlyShimPid(), SIGSTOP);
-  EndShim(JobId("job"));
+  kill(OnlyShimPid(), SIGSTOP);
+  EndShim(common::JobId("job"));
 }
 
 TEST_P(ShimStopTest, TermToTheShimEndsTheJob) {
   const auto start = Script("trap 'exit 8' TERM; echo ready; while :; do sleep 0.01; done");
   Start(start);
   AwaitOutput(start, 0, "ready");
-  kill(testing::OnlyShimPid(), SIGTERM);
+  kill(OnlyShimPid(), SIGTERM);
   const ShimReport report =
       Await(start.id.job, [](const ShimReport& seen) { return seen.shim_ended; });
   EXPECT_EQ(report.generation->state, State::kEnded);
@@ -213,4 +213,4 @@ TEST_P(ShimStopTest, TermToTheShimEndsTheJob) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim

@@ -10,19 +10,19 @@
 #include "rendezvous/listen_socket.h"
 #include "shim/shim_test_base.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 using State = GenerationReport::State;
 
-class ShimStoreTest : public testing::ShimTest {
+class ShimStoreTest : public ShimTest {
  protected:
   // Starts `script` with a store, whose address stands in address_ then.
   GenerationStart StartWithStore(const std::string& script) {
     auto start = Script(script);
     start.serves_store = true;
     start.store_peers = {"127.0.0.1"};
-    auto listening = ListenOn("127.0.0.1");
+    auto listening = rendezvous::ListenOn("127.0.0.1");
     EXPECT_OK(listening);
     if (!listening.ok()) return start;
     socklen_t size = sizeof(address_);
@@ -33,8 +33,8 @@ class ShimStoreTest : public testing::ShimTest {
     return start;
   }
 
-  UniqueFd Connect() const {
-    UniqueFd client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  common::UniqueFd Connect() const {
+    common::UniqueFd client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const auto* where = reinterpret_cast<const sockaddr*>(&address_);
     if (connect(client.get(), where, sizeof(address_)) != 0) client.reset();
     return client;
@@ -64,7 +64,7 @@ class ShimStoreTest : public testing::ShimTest {
 TEST_F(ShimStoreTest, AnswersUntilItsShimEnds) {
   const GenerationStart start = StartWithStore("sleep 1000");
   AwaitState(start.id.job, State::kRunning);
-  const UniqueFd client = Connect();
+  const common::UniqueFd client = Connect();
   ASSERT_TRUE(client.valid());
   ExpectAnswer(client.get());
   ASSERT_OK(host().StopGeneration({start.id, absl::ZeroDuration()}));
@@ -77,7 +77,7 @@ TEST_F(ShimStoreTest, AnswersUntilItsShimEnds) {
 TEST_F(ShimStoreTest, OutlivesItsOwnRanksUntilTheNextGeneration) {
   const GenerationStart start = StartWithStore("exit 0");
   AwaitState(start.id.job, State::kEnded);
-  const UniqueFd client = Connect();
+  const common::UniqueFd client = Connect();
   ASSERT_TRUE(client.valid());
   ExpectAnswer(client.get());
   Start(Script("sleep 1000"));
@@ -86,7 +86,7 @@ TEST_F(ShimStoreTest, OutlivesItsOwnRanksUntilTheNextGeneration) {
 }
 
 TEST_F(ShimStoreTest, PeersThatAreNoAddresses) {
-  auto listening = ListenOn("127.0.0.1");
+  auto listening = rendezvous::ListenOn("127.0.0.1");
   ASSERT_OK(listening);
   auto start = Script("exit 0");
   start.serves_store = true;
@@ -100,4 +100,4 @@ TEST_F(ShimStoreTest, PeersThatAreNoAddresses) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim

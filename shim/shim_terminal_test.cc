@@ -17,7 +17,7 @@
 #include "process/sweep.h"
 #include "shim/host/posix_shim_host.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 // What the worker does; its standard output goes to its log.
@@ -28,16 +28,16 @@ constexpr char kScript[] =
 // Plays accel launch, in a process of its own, on that process's standard input. Exits with the
 // worker's code, or 100 and more.
 [[noreturn]] void Launch(const std::string& log_dir) {
-  BecomeSubreaper();
+  process::BecomeSubreaper();
   PosixShimHost host({"shim/accel-shim", {}});
   GenerationStart start;
-  start.id = {JobId("job"), 1};
+  start.id = {common::JobId("job"), 1};
   start.argv = {"/bin/sh", "-c", kScript};
   start.workers = {{0, 0, {"PATH=/usr/bin:/bin"}}};
   start.log_dir = log_dir;
   start.keep_stdin = true;
   if (!host.StartShim(start.id.job).ok()) _exit(100);
-  if (!host.StartGeneration(start, UniqueFd()).ok()) _exit(101);
+  if (!host.StartGeneration(start, common::UniqueFd()).ok()) _exit(101);
   while (true) {
     for (const ShimReport& report : host.TakeReports()) {
       if (report.generation->state != GenerationReport::State::kEnded) continue;
@@ -56,7 +56,7 @@ int WaitFor(pid_t pid) {
 }
 
 std::string Printed(const std::string& log_dir) {
-  LogReader reader(RankLogDir(log_dir, 0), LogStream::kStdout);
+  logs::LogReader reader(logs::RankLogDir(log_dir, 0), logs::LogStream::kStdout);
   char buffer[256];
   return std::string(buffer, reader.Read(buffer, sizeof(buffer)).size);
 }
@@ -101,4 +101,4 @@ TEST(ShimTerminalTest, PipeIsKept) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim

@@ -14,7 +14,7 @@
 #include "logs/log_reader.h"
 #include "process/sweep.h"
 
-namespace accel::testing {
+namespace accel::shim {
 namespace {
 
 constexpr char kShimPath[] = "shim/accel-shim";
@@ -35,9 +35,9 @@ bool HasInEnvironment(pid_t pid, const std::string& entry) {
 
 }  // namespace
 
-ShimTest::ShimTest(CgroupSupport cgroups) : folder_(MakeFolder()) {
+ShimTest::ShimTest(process::CgroupSupport cgroups) : folder_(MakeFolder()) {
   tag_ = absl::StrCat("ACCEL_SHIM_TEST=", folder_);
-  BecomeSubreaper();
+  process::BecomeSubreaper();
   PosixShimHost::Options options;
   options.cgroups = std::move(cgroups);
   MakeHost(std::move(options));
@@ -60,7 +60,7 @@ GenerationStart ShimTest::Script(const std::string& script, int workers) {
 
 GenerationStart ShimTest::Command(std::vector<std::string> argv, int workers) {
   GenerationStart start;
-  start.id = {JobId("job"), ++starts_};
+  start.id = {common::JobId("job"), ++starts_};
   start.argv = std::move(argv);
   start.workdir = folder_;
   for (int rank = 0; rank < workers; ++rank) {
@@ -75,10 +75,11 @@ GenerationStart ShimTest::Command(std::vector<std::string> argv, int workers) {
 void ShimTest::Start(const GenerationStart& start) {
   const absl::Status status = host_->StartShim(start.id.job);
   ASSERT_TRUE(status.ok() || absl::IsAlreadyExists(status)) << status;
-  ASSERT_OK(host_->StartGeneration(start, UniqueFd()));
+  ASSERT_OK(host_->StartGeneration(start, common::UniqueFd()));
 }
 
-ShimReport ShimTest::Await(const JobId& job, const std::function<bool(const ShimReport&)>& fits) {
+ShimReport ShimTest::Await(const common::JobId& job,
+                           const std::function<bool(const ShimReport&)>& fits) {
   const absl::Time until = absl::Now() + kPatience;
   while (absl::Now() < until) {
     for (ShimReport& report : host_->TakeReports()) last_[report.job] = std::move(report);
@@ -91,11 +92,12 @@ ShimReport ShimTest::Await(const JobId& job, const std::function<bool(const Shim
   return {};
 }
 
-GenerationReport ShimTest::AwaitState(const JobId& job, GenerationReport::State state) {
+GenerationReport ShimTest::AwaitState(const common::JobId& job, GenerationReport::State state) {
   const int newest = starts_;
   ShimReport report = Await(job, [&](const ShimReport& seen) {
     return seen.generation &&
-           (seen.generation->id.job != JobId("job") || seen.generation->id.generation == newest) &&
+           (seen.generation->id.job != common::JobId("job") ||
+            seen.generation->id.generation == newest) &&
            seen.generation->state >= state;
   });
   return report.generation.value_or(GenerationReport());
@@ -106,18 +108,18 @@ GenerationReport ShimTest::RunToEnd(const GenerationStart& start) {
   return AwaitState(start.id.job, GenerationReport::State::kEnded);
 }
 
-void ShimTest::EndShim(const JobId& job) {
+void ShimTest::EndShim(const common::JobId& job) {
   host_->EndShim(job);
   Await(job, [](const ShimReport& report) { return report.shim_ended; });
   last_.erase(job);
 }
 
-std::string ShimTest::Output(const GenerationStart& start, int rank, LogStream stream) {
-  LogReader reader(RankLogDir(start.log_dir, rank), stream);
+std::string ShimTest::Output(const GenerationStart& start, int rank, logs::LogStream stream) {
+  logs::LogReader reader(logs::RankLogDir(start.log_dir, rank), stream);
   std::string text;
   char buffer[1 << 16];
   while (true) {
-    const LogReader::Piece piece = reader.Read(buffer, sizeof(buffer));
+    const logs::LogReader::Piece piece = reader.Read(buffer, sizeof(buffer));
     if (piece.gap > 0) absl::StrAppend(&text, "#", piece.gap);
     text.append(buffer, piece.size);
     if (piece.size == 0) return text;
@@ -134,7 +136,7 @@ void ShimTest::AwaitOutput(const GenerationStart& start, int rank, const std::st
 
 std::vector<pid_t> ShimTest::Living() const {
   std::vector<pid_t> living;
-  for (const ProcessEntry& entry : ReadProcessTable()) {
+  for (const process::ProcessEntry& entry : process::ReadProcessTable()) {
     if (!entry.zombie() && HasInEnvironment(entry.pid, tag_)) living.push_back(entry.pid);
   }
   return living;
@@ -150,7 +152,7 @@ void ShimTest::AwaitLiving(size_t at_least) const {
 
 pid_t OnlyShimPid() {
   pid_t shim = 0;
-  for (const ProcessEntry& entry : ReadProcessTable()) {
+  for (const process::ProcessEntry& entry : process::ReadProcessTable()) {
     if (entry.parent != getpid() || entry.zombie()) continue;
     EXPECT_EQ(shim, 0) << "more than one child";
     shim = entry.pid;
@@ -158,4 +160,4 @@ pid_t OnlyShimPid() {
   return shim;
 }
 
-}  // namespace accel::testing
+}  // namespace accel::shim

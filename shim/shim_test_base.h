@@ -14,7 +14,7 @@
 #include "process/process_table.h"
 #include "shim/host/posix_shim_host.h"
 
-namespace accel::testing {
+namespace accel::shim {
 
 // What no test waits longer for.
 constexpr absl::Duration kPatience = absl::Seconds(30);
@@ -23,7 +23,7 @@ constexpr absl::Duration kPatience = absl::Seconds(30);
 // their environment carries a tag by which they are found, wherever they have gone.
 class ShimTest : public ::testing::Test {
  protected:
-  explicit ShimTest(CgroupSupport cgroups = {});
+  explicit ShimTest(process::CgroupSupport cgroups = {});
   ~ShimTest() override;
 
   // A start of `workers` times /bin/sh -c `script`, with every worker's rank in RANK.
@@ -33,16 +33,16 @@ class ShimTest : public ::testing::Test {
   // Starts the job's shim if it has none, and the generation.
   void Start(const GenerationStart& start);
   // Takes reports until one of `job` fits.
-  ShimReport Await(const JobId& job, const std::function<bool(const ShimReport&)>& fits);
-  GenerationReport AwaitState(const JobId& job, GenerationReport::State state);
+  ShimReport Await(const common::JobId& job, const std::function<bool(const ShimReport&)>& fits);
+  GenerationReport AwaitState(const common::JobId& job, GenerationReport::State state);
   // Start, and wait until it has ended.
   GenerationReport RunToEnd(const GenerationStart& start);
   // End of the shim itself.
-  void EndShim(const JobId& job);
+  void EndShim(const common::JobId& job);
 
   // All that a rank printed, with '#' and the number of bytes where some are missing.
   std::string Output(const GenerationStart& start, int rank = 0,
-                     LogStream stream = LogStream::kStdout);
+                     logs::LogStream stream = logs::LogStream::kStdout);
   // Waits until a rank has printed `text`.
   void AwaitOutput(const GenerationStart& start, int rank, const std::string& text);
 
@@ -61,10 +61,10 @@ class ShimTest : public ::testing::Test {
   std::string tag_;
   int starts_ = 0;
   std::unique_ptr<PosixShimHost> host_;
-  std::map<JobId, ShimReport> last_;
+  std::map<common::JobId, ShimReport> last_;
 };
 
 // The pid of the only shim among this process's children.
 pid_t OnlyShimPid();
 
-}  // namespace accel::testing
+}  // namespace accel::shim

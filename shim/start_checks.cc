@@ -13,7 +13,7 @@
 #include "logs/log_paths.h"
 #include "process/program_path.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 constexpr int kGeneralFailureCode = 1;
@@ -38,7 +38,7 @@ bool MakeFolders(const std::string& path) {
 // stat() has just failed, and errno says why.
 ExitFact Unreachable(const std::string& what) {
   const int code = PathErrorCode(errno);
-  if (code == kNotFoundCode) {
+  if (code == process::kNotFoundCode) {
     return NotStarted(code, absl::StrCat(what, " does not exist on this node."));
   }
   return NotStarted(code,
@@ -51,12 +51,12 @@ int PathErrorCode(int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
-      return kNotFoundCode;
+      return process::kNotFoundCode;
     case EACCES:
     case EPERM:
     case ELOOP:
     case ENAMETOOLONG:
-      return kNotExecutableCode;
+      return process::kNotExecutableCode;
     default:
       return kGeneralFailureCode;
   }
@@ -66,7 +66,7 @@ ExitFact NotStarted(int code, std::string message) {
   ExitFact fact;
   fact.kind = ExitFact::Kind::kNotStarted;
   fact.code = code;
-  fact.message = Shortened(Printable(message), kMostMessageBytes);
+  fact.message = common::Shortened(common::Printable(message), kMostMessageBytes);
   return fact;
 }
 
@@ -78,7 +78,7 @@ std::optional<ExitFact> FindTooManyFiles(const GenerationStart& start, uint64_t 
   const uint64_t connections = start.serves_store ? kConnectionsOfAWorker : 0;
   const uint64_t needed = FilesForOutput(start) + connections * start.workers.size();
   if (needed <= limit) return std::nullopt;
-  return NotStarted(kNotExecutableCode,
+  return NotStarted(process::kNotExecutableCode,
                     absl::StrCat(start.workers.size(), " workers need ", needed,
                                  " open files, and the limit of this node is ", limit,
                                  ". Raise it (ulimit -Hn, LimitNOFILE= of the agent's unit), or "
@@ -92,7 +92,7 @@ std::optional<ExitFact> FindMissingPath(const GenerationStart& start) {
     return Unreachable(absl::StrCat("The working directory ", workdir));
   }
   if (!workdir.empty() && !S_ISDIR(info.st_mode)) {
-    return NotStarted(kNotFoundCode,
+    return NotStarted(process::kNotFoundCode,
                       absl::StrCat("The working directory ", workdir, " is not a folder."));
   }
   for (const std::string& path : start.required_paths) {
@@ -108,11 +108,11 @@ std::optional<ExitFact> MakeLogDirs(const GenerationStart& start) {
   // First, so that who sees a rank's folder may look for the other; what cannot be made is not
   // used.
   for (const WorkerStart& worker : start.workers) {
-    if (!start.spill_dir.empty()) MakeFolders(RankLogDir(start.spill_dir, worker.rank));
+    if (!start.spill_dir.empty()) MakeFolders(logs::RankLogDir(start.spill_dir, worker.rank));
   }
   std::vector<std::string> folders = {start.log_dir};
   for (const WorkerStart& worker : start.workers) {
-    folders.push_back(RankLogDir(start.log_dir, worker.rank));
+    folders.push_back(logs::RankLogDir(start.log_dir, worker.rank));
   }
   for (const std::string& folder : folders) {
     if (MakeFolders(folder)) continue;
@@ -123,4 +123,4 @@ std::optional<ExitFact> MakeLogDirs(const GenerationStart& start) {
   return std::nullopt;
 }
 
-}  // namespace accel
+}  // namespace accel::shim

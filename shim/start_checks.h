@@ -8,7 +8,7 @@
 
 #include "shim/core/messages.h"
 
-namespace accel {
+namespace accel::shim {
 
 // A kNotStarted fact with this code and sentence: printable (printable.h), and cut in the middle to
 // 4 KiB.
@@ -34,4 +34,4 @@ std::optional<ExitFact> FindMissingPath(const GenerationStart& start);
 // be made, and why.
 std::optional<ExitFact> MakeLogDirs(const GenerationStart& start);
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -5,31 +5,31 @@
 #include "common/status_macros.h"
 #include "rendezvous/tcp_store_server.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 class TcpRendezvousStore final : public RendezvousStore {
  public:
-  explicit TcpRendezvousStore(std::unique_ptr<TcpStoreServer> server)
+  explicit TcpRendezvousStore(std::unique_ptr<rendezvous::TcpStoreServer> server)
       : server_(std::move(server)) {}
 
  private:
-  const std::unique_ptr<TcpStoreServer> server_;
+  const std::unique_ptr<rendezvous::TcpStoreServer> server_;
 };
 
 }  // namespace
 
 StoreStarter TcpRendezvousStores() {
-  return [](UniqueFd listen_socket, const std::vector<std::string>& peers,
+  return [](common::UniqueFd listen_socket, const std::vector<std::string>& peers,
             size_t max_connections) -> absl::StatusOr<std::unique_ptr<RendezvousStore>> {
-    TcpStoreServer::Options options;
+    rendezvous::TcpStoreServer::Options options;
     options.listen_socket = std::move(listen_socket);
     options.allowed_peers = peers;
     options.max_connections = max_connections;
-    ACCEL_ASSIGN_OR_RETURN(std::unique_ptr<TcpStoreServer> server,
-                           TcpStoreServer::Start(std::move(options)));
+    ACCEL_ASSIGN_OR_RETURN(std::unique_ptr<rendezvous::TcpStoreServer> server,
+                           rendezvous::TcpStoreServer::Start(std::move(options)));
     return std::make_unique<TcpRendezvousStore>(std::move(server));
   };
 }
 
-}  // namespace accel
+}  // namespace accel::shim

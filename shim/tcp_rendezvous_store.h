@@ -3,8 +3,8 @@
 
 #include "shim/rendezvous_store.h"
 
-namespace accel {
+namespace accel::shim {
 
 StoreStarter TcpRendezvousStores();
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-namespace accel {
+namespace accel::shim {
 
 int TerminalLoan::Borrow() {
   const pid_t foreground = tcgetpgrp(STDIN_FILENO);
@@ -16,4 +16,4 @@ void TerminalLoan::GiveBack() {
   owner_ = 0;
 }
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-namespace accel {
+namespace accel::shim {
 
 // Not thread-safe. SIGTTOU must be ignored in this process.
 class TerminalLoan {
@@ -23,4 +23,4 @@ class TerminalLoan {
   pid_t owner_ = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -16,36 +16,37 @@
 #include "process/spawn.h"
 #include "shim/start_checks.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 // Of one stream in one turn of the loop: a flood leaves time for all others.
 constexpr size_t kDrainPerTurn = 256 << 10;
 
-ExitFact WhyNotSpawned(const SpawnError& error, const std::string& path,
+ExitFact WhyNotSpawned(const process::SpawnError& error, const std::string& path,
                        const std::string& workdir) {
   const char* reason = strerror(error.error);
   switch (error.step) {
-    case SpawnError::Step::kFork:
+    case process::SpawnError::Step::kFork:
       return NotStarted(1, absl::StrCat("Cannot make a process for ", path, ": ", reason, "."));
-    case SpawnError::Step::kDescriptors:
-    case SpawnError::Step::kTerminal:
+    case process::SpawnError::Step::kDescriptors:
+    case process::SpawnError::Step::kTerminal:
       return NotStarted(
           1, absl::StrCat("Cannot set up the input and output of ", path, ": ", reason, "."));
-    case SpawnError::Step::kWorkdir:
+    case process::SpawnError::Step::kWorkdir:
       return NotStarted(
           PathErrorCode(error.error),
           absl::StrCat("Cannot enter the working directory ", workdir, ": ", reason, "."));
-    case SpawnError::Step::kExec:
+    case process::SpawnError::Step::kExec:
       break;
   }
   // The file was there and executable a moment ago.
   if (error.error == ENOENT) {
-    return NotStarted(kNotExecutableCode,
+    return NotStarted(process::kNotExecutableCode,
                       absl::StrCat("Cannot execute ", path,
                                    ": the interpreter that it names does not exist on this node."));
   }
-  return NotStarted(kNotExecutableCode, absl::StrCat("Cannot execute ", path, ": ", reason, "."));
+  return NotStarted(process::kNotExecutableCode,
+                    absl::StrCat("Cannot execute ", path, ": ", reason, "."));
 }
 
 }  // namespace
@@ -66,13 +67,13 @@ ExitFact ExitFactOf(int wait_status) {
 Worker::Worker(const WorkerStart& start, WorkerContext context)
     : start_(start),
       context_(context),
-      stdout_(context.output, *context.start, start.rank, LogStream::kStdout),
-      stderr_(context.output, *context.start, start.rank, LogStream::kStderr) {
+      stdout_(context.output, *context.start, start.rank, logs::LogStream::kStdout),
+      stderr_(context.output, *context.start, start.rank, logs::LogStream::kStderr) {
   report_.rank = start.rank;
   report_.local_rank = start.local_rank;
 }
 
-std::optional<ExitFact> Worker::OpenOutput(OutputPipe* pipe, UniqueFd* worker_end) {
+std::optional<ExitFact> Worker::OpenOutput(OutputPipe* pipe, common::UniqueFd* worker_end) {
   auto end = pipe->Open();
   if (!end.ok()) return NotStarted(1, absl::StrCat(end.status().message(), "."));
   *worker_end = std::move(*end);
@@ -80,25 +81,26 @@ std::optional<ExitFact> Worker::OpenOutput(OutputPipe* pipe, UniqueFd* worker_en
 }
 
 std::optional<ExitFact> Worker::Start(const std::string& path) {
-  UniqueFd out, err;
+  common::UniqueFd out, err;
   if (auto failure = OpenOutput(&stdout_, &out)) return failure;
   if (auto failure = OpenOutput(&stderr_, &err)) return failure;
-  SpawnOptions options;
+  process::SpawnOptions options;
   options.path = path;
   options.argv = context_.start->argv;
   options.env = start_.env;
-  options.env.push_back(
-      absl::StrCat(kErrorFileVariable, "=", WorkerErrorFile(context_.start->log_dir, start_.rank)));
+  options.env.push_back(absl::StrCat(logs::kErrorFileVariable, "=",
+                                     logs::WorkerErrorFile(context_.start->log_dir, start_.rank)));
   options.workdir = context_.start->workdir;
   options.fds = {{context_.stdin_fd, 0}, {out.get(), 1}, {err.get(), 2}};
   options.cgroup_fd = context_.cgroup_fd;
   options.terminal_fd = context_.terminal_fd;
   options.open_files = context_.inherited.open_files;
-  const SpawnResult spawned = Spawn(options, context_.inherited.keep_hangup_ignored);
+  const process::SpawnResult spawned =
+      process::Spawn(options, context_.inherited.keep_hangup_ignored);
   if (!spawned.ok()) return WhyNotSpawned(spawned.error, path, options.workdir);
   report_.pid = spawned.pid;
   // Not reaped yet, so it is there, be it as a zombie.
-  if (const auto entry = ReadProcess(spawned.pid)) {
+  if (const auto entry = process::ReadProcess(spawned.pid)) {
     report_.start_time_ticks = entry->start_time_ticks;
   }
   Watch(&stdout_);
@@ -127,7 +129,7 @@ void Worker::OnOutput(OutputPipe* pipe) {
 }
 
 bool Worker::Tick() {
-  if (!waiting_.empty() && context_.output->room() != OutputWriter::Room::kWait) {
+  if (!waiting_.empty() && context_.output->room() != logs::OutputWriter::Room::kWait) {
     for (OutputPipe* pipe : std::exchange(waiting_, {})) {
       if (pipe->fd() >= 0) Watch(pipe);
     }
@@ -138,8 +140,8 @@ bool Worker::Tick() {
   if (!stderr_.Settle() || !out_settled) return false;
   report_.exit = ended_;
   if (ended_->ok()) return true;
-  report_.last_lines = LastLinesOf(stderr_.last_bytes());
-  if (report_.last_lines.empty()) report_.last_lines = LastLinesOf(stdout_.last_bytes());
+  report_.last_lines = logs::LastLinesOf(stderr_.last_bytes());
+  if (report_.last_lines.empty()) report_.last_lines = logs::LastLinesOf(stdout_.last_bytes());
   return true;
 }
 
@@ -161,4 +163,4 @@ bool Worker::FinishOutput() {
   return finished && !running() && report_.exit.has_value();
 }
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -13,7 +13,7 @@
 #include "shim/event_loop.h"
 #include "shim/output_pipe.h"
 
-namespace accel {
+namespace accel::shim {
 
 // What workers find as the user had it, whatever the shim has changed for itself.
 struct Inherited {
@@ -25,7 +25,7 @@ struct Inherited {
 struct WorkerContext {
   const GenerationStart* start = nullptr;
   EventLoop* loop = nullptr;
-  OutputWriter* output = nullptr;
+  logs::OutputWriter* output = nullptr;
   int cgroup_fd = -1;
   int stdin_fd = -1;     // What a worker reads from.
   int terminal_fd = -1;  // Whose foreground the worker's group is to have; -1: none.
@@ -63,7 +63,7 @@ class Worker {
   const WorkerReport& report() const { return report_; }
 
  private:
-  std::optional<ExitFact> OpenOutput(OutputPipe* pipe, UniqueFd* worker_end);
+  std::optional<ExitFact> OpenOutput(OutputPipe* pipe, common::UniqueFd* worker_end);
   void Watch(OutputPipe* pipe);
   void OnOutput(OutputPipe* pipe);
 
@@ -79,4 +79,4 @@ class Worker {
 // The exit record of a wait status, without what only control groups know.
 ExitFact ExitFactOf(int wait_status);
 
-}  // namespace accel
+}  // namespace accel::shim

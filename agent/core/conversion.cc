@@ -7,20 +7,20 @@
 #include "absl/strings/str_cat.h"
 #include "common/printable.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 constexpr size_t kMostMessageBytes = 4096;
 
-v1::ExitRecord::Kind ToProto(ExitFact::Kind kind) {
+v1::ExitRecord::Kind ToProto(shim::ExitFact::Kind kind) {
   switch (kind) {
-    case ExitFact::Kind::kExited:
+    case shim::ExitFact::Kind::kExited:
       return v1::ExitRecord::EXITED;
-    case ExitFact::Kind::kSignalled:
+    case shim::ExitFact::Kind::kSignalled:
       return v1::ExitRecord::SIGNALLED;
-    case ExitFact::Kind::kNotStarted:
+    case shim::ExitFact::Kind::kNotStarted:
       return v1::ExitRecord::NOT_STARTED;
-    case ExitFact::Kind::kShimDied:
+    case shim::ExitFact::Kind::kShimDied:
       return v1::ExitRecord::SHIM_DIED;
   }
   return v1::ExitRecord::KIND_UNSPECIFIED;
@@ -50,27 +50,27 @@ std::map<std::string, std::string> Split(const std::vector<std::string>& pairs) 
 absl::Status TooLarge(size_t workers, size_t bytes_each) {
   return absl::InvalidArgumentError(absl::StrCat(
       "the environments of its ", workers, " workers have ", bytes_each, " bytes each, ",
-      workers * bytes_each, " together, and one start carries at most ", kMostPayloadBytes,
+      workers * bytes_each, " together, and one start carries at most ", shim::kMostPayloadBytes,
       ": pass large values in a file instead of --env, or run fewer processes on a node"));
 }
 
 }  // namespace
 
-GenerationState ToProto(GenerationReport::State state) {
+GenerationState ToProto(shim::GenerationReport::State state) {
   switch (state) {
-    case GenerationReport::State::kStarting:
+    case shim::GenerationReport::State::kStarting:
       return v1::ObservedGeneration::STARTING;
-    case GenerationReport::State::kRunning:
+    case shim::GenerationReport::State::kRunning:
       return v1::ObservedGeneration::RUNNING;
-    case GenerationReport::State::kStopping:
+    case shim::GenerationReport::State::kStopping:
       return v1::ObservedGeneration::STOPPING;
-    case GenerationReport::State::kEnded:
+    case shim::GenerationReport::State::kEnded:
       return v1::ObservedGeneration::ENDED;
   }
   return v1::ObservedGeneration::STATE_UNSPECIFIED;
 }
 
-v1::ExitRecord ToProto(const ExitFact& fact) {
+v1::ExitRecord ToProto(const shim::ExitFact& fact) {
   v1::ExitRecord record;
   record.set_kind(ToProto(fact.kind));
   record.set_code(fact.code);
@@ -78,15 +78,15 @@ v1::ExitRecord ToProto(const ExitFact& fact) {
   record.set_core_dumped(fact.core_dumped);
   record.set_out_of_memory(fact.out_of_memory);
   // It may quote a path, which is any bytes, and grows where they are made printable.
-  record.set_message(Shortened(Printable(fact.message), kMostMessageBytes));
+  record.set_message(common::Shortened(common::Printable(fact.message), kMostMessageBytes));
   return record;
 }
 
-void ToProto(const GenerationReport& report, v1::ObservedGeneration* observed) {
+void ToProto(const shim::GenerationReport& report, v1::ObservedGeneration* observed) {
   const v1::ObservedGeneration before = *observed;
   observed->set_state(ToProto(report.state));
   observed->clear_workers();
-  for (const WorkerReport& worker : report.workers) {
+  for (const shim::WorkerReport& worker : report.workers) {
     const v1::ObservedWorker* known = FindRank(before, worker.rank);
     v1::ObservedWorker* to = observed->add_workers();
     if (known != nullptr && known->has_exit()) {
@@ -105,10 +105,10 @@ void ToProto(const GenerationReport& report, v1::ObservedGeneration* observed) {
   }
 }
 
-absl::StatusOr<GenerationStart> ToStart(const v1::DesiredGeneration& desired,
-                                        const std::vector<std::string>& base_env) {
-  GenerationStart start;
-  start.id = {JobId(desired.key().job_id()), desired.key().generation()};
+absl::StatusOr<shim::GenerationStart> ToStart(const v1::DesiredGeneration& desired,
+                                              const std::vector<std::string>& base_env) {
+  shim::GenerationStart start;
+  start.id = {common::JobId(desired.key().job_id()), desired.key().generation()};
   start.argv.assign(desired.argv().begin(), desired.argv().end());
   start.workdir = desired.workdir();
   start.required_paths.assign(desired.required_paths().begin(), desired.required_paths().end());
@@ -122,17 +122,17 @@ absl::StatusOr<GenerationStart> ToStart(const v1::DesiredGeneration& desired,
   for (const v1::DesiredWorker& worker : desired.workers()) {
     std::map<std::string, std::string> env = shared;
     Lay(worker.env(), &env);
-    WorkerStart& to = start.workers.emplace_back();
+    shim::WorkerStart& to = start.workers.emplace_back();
     to.rank = worker.rank();
     to.local_rank = worker.local_rank();
     for (auto& [name, value] : env) {
       bytes += to.env.emplace_back(absl::StrCat(name, "=", value)).size();
     }
-    if (bytes > kMostPayloadBytes) {
+    if (bytes > shim::kMostPayloadBytes) {
       return TooLarge(desired.workers_size(), bytes / start.workers.size());
     }
   }
   return start;
 }
 
-}  // namespace accel
+}  // namespace accel::agent

@@ -7,7 +7,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -49,20 +49,21 @@ TEST(ToStart, MoreThanOneStartCarriesIsRefusedWithBothSizes) {
 }
 
 TEST(ToProto, KeepsEveryKindOfExit) {
-  using Kind = ExitFact::Kind;
-  EXPECT_EQ(ToProto(ExitFact{.kind = Kind::kExited, .code = 3}).code(), 3);
-  EXPECT_EQ(ToProto(ExitFact{.kind = Kind::kSignalled, .signal = 9}).kind(),
+  using Kind = shim::ExitFact::Kind;
+  EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kExited, .code = 3}).code(), 3);
+  EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kSignalled, .signal = 9}).kind(),
             v1::ExitRecord::SIGNALLED);
-  EXPECT_EQ(ToProto(ExitFact{.kind = Kind::kNotStarted}).kind(), v1::ExitRecord::NOT_STARTED);
-  EXPECT_EQ(ToProto(ExitFact{.kind = Kind::kShimDied}).kind(), v1::ExitRecord::SHIM_DIED);
-  EXPECT_EQ(ToProto(ExitFact{.message = "no \xFF"}).message(), "no \xEF\xBF\xBD");
+  EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kNotStarted}).kind(), v1::ExitRecord::NOT_STARTED);
+  EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kShimDied}).kind(), v1::ExitRecord::SHIM_DIED);
+  EXPECT_EQ(ToProto(shim::ExitFact{.message = "no \xFF"}).message(), "no \xEF\xBF\xBD");
 }
 
 TEST(ToProto, AMessageOfControlBytesKeepsItsBoundThoughEachBecomesFour) {
-  const v1::ExitRecord record = ToProto(ExitFact{.message = std::string(4096, '\x01') + " ends."});
+  const v1::ExitRecord record =
+      ToProto(shim::ExitFact{.message = std::string(4096, '\x01') + " ends."});
   EXPECT_LE(record.message().size(), 4096u);
   EXPECT_THAT(record.message(), EndsWith(" ends."));
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

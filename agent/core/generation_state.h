@@ -15,7 +15,7 @@
 
 #include "proto/node.pb.h"
 
-namespace accel {
+namespace accel::agent {
 
 using GenerationState = v1::ObservedGeneration::State;
 
@@ -34,4 +34,4 @@ constexpr bool IsLegalStep(GenerationState from, GenerationState to) {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::agent

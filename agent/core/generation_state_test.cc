@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 using State = v1::ObservedGeneration;
@@ -27,4 +27,4 @@ TEST(GenerationState, EveryPairOfStates) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

@@ -8,14 +8,16 @@
 #include "agent/core/generation_state.h"
 #include "agent/core/report_texts.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 // As shells report a command with too many arguments, and whatever a command cannot help.
 constexpr int kCannotExecuteCode = 126;
 constexpr int kNodeFailedCode = 1;
 
-GenerationId IdOf(const v1::GenerationKey& key) { return {JobId(key.job_id()), key.generation()}; }
+common::GenerationId IdOf(const v1::GenerationKey& key) {
+  return {common::JobId(key.job_id()), key.generation()};
+}
 
 bool Ended(const v1::ObservedGeneration& observed) {
   return observed.state() == v1::ObservedGeneration::ENDED;
@@ -43,7 +45,7 @@ void NodeState::SetDesired(v1::NodeDesired desired) {
 
 void NodeState::CountStaleStarts() {
   for (const v1::DesiredGeneration& each : desired_.generations()) {
-    const GenerationId id = IdOf(each.key());
+    const common::GenerationId id = IdOf(each.key());
     if (!each.stop() && !generations_.contains(id) && Newest(id.job) > id.generation) ++refused_;
   }
 }
@@ -57,7 +59,7 @@ void NodeState::ForgetWhatIsCommitted() {
   }
 }
 
-void NodeState::Apply(const ShimReport& report) {
+void NodeState::Apply(const shim::ShimReport& report) {
   if (report.shim_ended) {
     shims_.erase(report.job);
     leaving_shims_.erase(report.job);
@@ -83,12 +85,13 @@ void NodeState::BoundTexts() {
   ShortenTexts(bytes - kMostTextBytes, oldest_first);
 }
 
-void NodeState::StartFailed(const GenerationId& id, const absl::Status& why, bool has_shim) {
+void NodeState::StartFailed(const common::GenerationId& id, const absl::Status& why,
+                            bool has_shim) {
   if (!has_shim) shims_.erase(id.job);
   const auto found = generations_.find(id);
   if (found == generations_.end() || Ended(found->second.observed)) return;
-  ExitFact failure;
-  failure.kind = ExitFact::Kind::kNotStarted;
+  shim::ExitFact failure;
+  failure.kind = shim::ExitFact::Kind::kNotStarted;
   failure.code = absl::IsInvalidArgument(why) ? kCannotExecuteCode : kNodeFailedCode;
   failure.message = std::string(why.message());
   *found->second.observed.mutable_failure() = ToProto(failure);
@@ -106,7 +109,7 @@ std::vector<AgentAction> NodeState::Reconcile() {
 }
 
 void NodeState::StopWhatIsNotDesired(std::vector<AgentAction>* actions) {
-  std::map<GenerationId, const v1::DesiredGeneration*> wanted;
+  std::map<common::GenerationId, const v1::DesiredGeneration*> wanted;
   for (const v1::DesiredGeneration& each : desired_.generations()) wanted[IdOf(each.key())] = &each;
   for (auto& [id, local] : generations_) {
     if (Ended(local.observed)) continue;
@@ -131,7 +134,7 @@ void NodeState::StopWhatIsNotDesired(std::vector<AgentAction>* actions) {
 
 void NodeState::TakeInWhatIsDesired() {
   for (const v1::DesiredGeneration& desired : desired_.generations()) {
-    const GenerationId id = IdOf(desired.key());
+    const common::GenerationId id = IdOf(desired.key());
     if (generations_.contains(id)) continue;
     if (desired.stop()) {
       // The start never came this far: nothing of it is or will be here.
@@ -170,9 +173,9 @@ void NodeState::StartWhatCanBeStarted(std::vector<AgentAction>* actions) {
 }
 
 void NodeState::EndIdleShims(std::vector<AgentAction>* actions) {
-  std::set<JobId> busy = jobs();
+  std::set<common::JobId> busy = jobs();
   for (const v1::DesiredGeneration& each : desired_.generations())
-    busy.insert(JobId(each.key().job_id()));
+    busy.insert(common::JobId(each.key().job_id()));
   for (auto shim = shims_.begin(); shim != shims_.end();) {
     if (busy.contains(*shim)) {
       ++shim;
@@ -211,13 +214,13 @@ std::string NodeState::WhyNoNewWork() const {
                       " processes that the coordinator has not yet stored");
 }
 
-bool NodeState::IsAlive(const GenerationId& id) const {
+bool NodeState::IsAlive(const common::GenerationId& id) const {
   const auto found = generations_.find(id);
   return found != generations_.end() && !Ended(found->second.observed);
 }
 
-std::set<JobId> NodeState::jobs() const {
-  std::set<JobId> jobs;
+std::set<common::JobId> NodeState::jobs() const {
+  std::set<common::JobId> jobs;
   for (const auto& [id, local] : generations_) jobs.insert(id.job);
   return jobs;
 }
@@ -236,18 +239,18 @@ void NodeState::Step(Local* local, GenerationState to) {
   ++revision_;
 }
 
-bool NodeState::AnyIsAlive(const JobId& job) const {
+bool NodeState::AnyIsAlive(const common::JobId& job) const {
   return std::any_of(generations_.begin(), generations_.end(), [&](const auto& entry) {
     return entry.first.job == job && !Ended(entry.second.observed);
   });
 }
 
-std::optional<Generation> NodeState::Newest(const JobId& job) const {
-  std::optional<Generation> newest;
+std::optional<common::Generation> NodeState::Newest(const common::JobId& job) const {
+  std::optional<common::Generation> newest;
   for (const auto& [id, local] : generations_) {
     if (id.job == job) newest = std::max(newest.value_or(id.generation), id.generation);
   }
   return newest;
 }
 
-}  // namespace accel
+}  // namespace accel::agent

@@ -18,7 +18,7 @@
 #include "shim/core/messages.h"
 #include "shim/core/shim_report.h"
 
-namespace accel {
+namespace accel::agent {
 
 // Performed by the agent's shell, in order.
 struct StartGenerationAction {
@@ -26,10 +26,10 @@ struct StartGenerationAction {
   bool with_shim = false;  // The job has no shim yet: start one first.
 };
 struct StopGenerationAction {
-  GenerationStop stop;
+  shim::GenerationStop stop;
 };
 struct EndShimAction {
-  JobId job;
+  common::JobId job;
 };
 using AgentAction = std::variant<StartGenerationAction, StopGenerationAction, EndShimAction>;
 
@@ -57,12 +57,12 @@ class NodeState {
   // The coordinator's versions start anew with each session.
   void NewSession() { applied_version_ = 0; }
 
-  void Apply(const ShimReport& report);
+  void Apply(const shim::ShimReport& report);
 
   // The shell could not perform a start: the generation has ended on this node, with this reason.
   // INVALID_ARGUMENT is the job's own doing, anything else the node's. `has_shim`: whether the job
   // has a shim all the same, which then serves the next generation or is ended as any other.
-  void StartFailed(const GenerationId& id, const absl::Status& why, bool has_shim);
+  void StartFailed(const common::GenerationId& id, const absl::Status& why, bool has_shim);
 
   // What must be done now for the node to become what is desired. Marks it as done: a second call
   // returns nothing.
@@ -80,10 +80,10 @@ class NodeState {
   int64_t refused() const { return refused_; }
 
   // Whether a generation has not ended here.
-  bool IsAlive(const GenerationId& id) const;
+  bool IsAlive(const common::GenerationId& id) const;
 
   // Jobs that have a generation here, ended ones included.
-  std::set<JobId> jobs() const;
+  std::set<common::JobId> jobs() const;
 
  private:
   struct Local {
@@ -105,19 +105,19 @@ class NodeState {
   void Step(Local* local, GenerationState to);
   void BoundTexts();
   std::string WhyNoNewWork() const;
-  bool AnyIsAlive(const JobId& job) const;
-  std::optional<Generation> Newest(const JobId& job) const;
+  bool AnyIsAlive(const common::JobId& job) const;
+  std::optional<common::Generation> Newest(const common::JobId& job) const;
 
   v1::NodeObserved identity_;
   v1::NodeDesired desired_;
   bool has_desired_ = false;
   std::vector<v1::StoreSocket> store_sockets_;
-  std::map<GenerationId, Local> generations_;
-  std::set<JobId> shims_;          // Of jobs whose shim takes starts.
-  std::set<JobId> leaving_shims_;  // Told to end, and not yet gone.
+  std::map<common::GenerationId, Local> generations_;
+  std::set<common::JobId> shims_;          // Of jobs whose shim takes starts.
+  std::set<common::JobId> leaving_shims_;  // Told to end, and not yet gone.
   uint64_t applied_version_ = 0;
   uint64_t revision_ = 1;
   int64_t refused_ = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::agent

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 using ::testing::ElementsAre;
@@ -74,10 +74,11 @@ std::vector<std::string> Names(const std::vector<AgentAction>& actions) {
   return names;
 }
 
-ShimReport Report(const std::string& job, int generation, GenerationReport::State state) {
-  ShimReport report{.job = JobId(job)};
+shim::ShimReport Report(const std::string& job, int generation,
+                        shim::GenerationReport::State state) {
+  shim::ShimReport report{.job = common::JobId(job)};
   report.generation.emplace();
-  report.generation->id = {JobId(job), generation};
+  report.generation->id = {common::JobId(job), generation};
   report.generation->state = state;
   return report;
 }
@@ -89,7 +90,7 @@ NodeState Running() {
   AddStart(&desired, "a", 1);
   node.SetDesired(desired);
   node.Reconcile();
-  node.Apply(Report("a", 1, GenerationReport::State::kRunning));
+  node.Apply(Report("a", 1, shim::GenerationReport::State::kRunning));
   return node;
 }
 
@@ -161,7 +162,7 @@ TEST(NodeState, DoesNothingBeforeItHasHeardFromTheCoordinator) {
 
 TEST(NodeState, KeepsAnEndedGenerationUntilItIsForgotten) {
   NodeState node = Running();
-  node.Apply(Report("a", 1, GenerationReport::State::kEnded));
+  node.Apply(Report("a", 1, shim::GenerationReport::State::kEnded));
   node.SetDesired(Desired(2));
   EXPECT_THAT(node.Reconcile(), IsEmpty());
   EXPECT_EQ(node.Observed(kMostBytes).generations_size(), 1);
@@ -183,7 +184,7 @@ TEST(NodeState, NeverForgetsWhatStillRuns) {
 
 TEST(NodeState, KeepsTheShimForTheNextGeneration) {
   NodeState node = Running();
-  node.Apply(Report("a", 1, GenerationReport::State::kEnded));
+  node.Apply(Report("a", 1, shim::GenerationReport::State::kEnded));
   v1::NodeDesired desired = Desired(2);
   AddForget(&desired, "a", 1);
   AddStart(&desired, "a", 2);
@@ -197,13 +198,13 @@ TEST(NodeState, ANewGenerationWaitsForTheOldOne) {
   AddStart(&desired, "a", 2);
   node.SetDesired(desired);
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/1 5s"));
-  node.Apply(Report("a", 1, GenerationReport::State::kEnded));
+  node.Apply(Report("a", 1, shim::GenerationReport::State::kEnded));
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/2"));
 }
 
 TEST(NodeState, AKilledShimIsReplacedForTheNextGeneration) {
   NodeState node = Running();
-  ShimReport died = Report("a", 1, GenerationReport::State::kEnded);
+  shim::ShimReport died = Report("a", 1, shim::GenerationReport::State::kEnded);
   died.shim_ended = true;
   node.Apply(died);
   v1::NodeDesired desired = Desired(2);
@@ -226,7 +227,7 @@ TEST(NodeState, RefusesStaleCommandsAndCountsThem) {
   AddStart(&next, "a", 2);
   node.SetDesired(next);
   node.Reconcile();
-  node.Apply(Report("a", 1, GenerationReport::State::kEnded));
+  node.Apply(Report("a", 1, shim::GenerationReport::State::kEnded));
   node.Reconcile();
   v1::NodeDesired forgets = Desired(3);
   AddForget(&forgets, "a", 1);
@@ -248,10 +249,10 @@ TEST(NodeState, ANewSessionMayCountFromOneAgain) {
 
 TEST(NodeState, ExitRecordsAreWrittenOnce) {
   NodeState node = Running();
-  ShimReport report = Report("a", 1, GenerationReport::State::kRunning);
-  report.generation->workers = {{.rank = 3, .pid = 10, .exit = ExitFact{.code = 7}}};
+  shim::ShimReport report = Report("a", 1, shim::GenerationReport::State::kRunning);
+  report.generation->workers = {{.rank = 3, .pid = 10, .exit = shim::ExitFact{.code = 7}}};
   node.Apply(report);
-  report.generation->state = GenerationReport::State::kEnded;
+  report.generation->state = shim::GenerationReport::State::kEnded;
   report.generation->workers[0].exit->code = 9;
   node.Apply(report);
   EXPECT_EQ(node.Observed(kMostBytes).generations(0).workers(0).exit().code(), 7);
@@ -263,7 +264,7 @@ TEST(NodeState, AFailedStartEndsTheGenerationWithItsReason) {
   AddStart(&desired, "a", 1);
   node.SetDesired(desired);
   node.Reconcile();
-  node.StartFailed({JobId("a"), 1}, absl::InternalError("no shim"), /*has_shim=*/false);
+  node.StartFailed({common::JobId("a"), 1}, absl::InternalError("no shim"), /*has_shim=*/false);
   const v1::NodeObserved observed = node.Observed(kMostBytes);
   EXPECT_EQ(observed.generations(0).state(), State::ENDED);
   EXPECT_EQ(observed.generations(0).failure().kind(), v1::ExitRecord::NOT_STARTED);
@@ -277,13 +278,15 @@ TEST(NodeState, AFailedStartEndsTheGenerationWithItsReason) {
 
 TEST(NodeState, AShimThatRefusedAStartServesTheNextAndIsEnded) {
   NodeState node = Running();
-  node.StartFailed({JobId("a"), 1}, absl::InvalidArgumentError("too large"), /*has_shim=*/true);
+  node.StartFailed({common::JobId("a"), 1}, absl::InvalidArgumentError("too large"),
+                   /*has_shim=*/true);
   EXPECT_EQ(node.Observed(kMostBytes).generations(0).failure().code(), 126);
   v1::NodeDesired next = Desired(2);
   AddStart(&next, "a", 2);
   node.SetDesired(next);
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/2"));
-  node.StartFailed({JobId("a"), 2}, absl::InvalidArgumentError("too large"), /*has_shim=*/true);
+  node.StartFailed({common::JobId("a"), 2}, absl::InvalidArgumentError("too large"),
+                   /*has_shim=*/true);
   v1::NodeDesired forget = Desired(3);
   AddForget(&forget, "a", 1);
   AddForget(&forget, "a", 2);
@@ -294,7 +297,7 @@ TEST(NodeState, AShimThatRefusedAStartServesTheNextAndIsEnded) {
 // A node whose last shim of job "a" was told to end, and that was then given generation 2.
 NodeState Leaving() {
   NodeState node = Running();
-  node.Apply(Report("a", 1, GenerationReport::State::kEnded));
+  node.Apply(Report("a", 1, shim::GenerationReport::State::kEnded));
   v1::NodeDesired forget = Desired(2);
   AddForget(&forget, "a", 1);
   node.SetDesired(forget);
@@ -309,7 +312,7 @@ TEST(NodeState, AStartWaitsForAShimThatLeaves) {
   NodeState node = Leaving();
   EXPECT_THAT(node.Reconcile(), IsEmpty());
   EXPECT_EQ(node.Observed(kMostBytes).generations(0).state(), State::STARTING);
-  node.Apply({.job = JobId("a"), .generation = std::nullopt, .shim_ended = true});
+  node.Apply({.job = common::JobId("a"), .generation = std::nullopt, .shim_ended = true});
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/2 with shim"));
   EXPECT_THAT(node.Reconcile(), IsEmpty());
 }
@@ -322,7 +325,7 @@ TEST(NodeState, AStopOfAStartThatWaitsEndsItAtOnce) {
   node.SetDesired(stop);
   EXPECT_THAT(node.Reconcile(), IsEmpty());
   EXPECT_EQ(node.Observed(kMostBytes).generations(0).state(), State::ENDED);
-  node.Apply({.job = JobId("a"), .generation = std::nullopt, .shim_ended = true});
+  node.Apply({.job = common::JobId("a"), .generation = std::nullopt, .shim_ended = true});
   EXPECT_THAT(node.Reconcile(), IsEmpty());
 }
 
@@ -338,11 +341,12 @@ TEST(NodeState, RefusesWorkWhenTooManyResultsWait) {
 }
 
 // Generation 1 of a job whose ranks have all failed; 20 such lines are what a shim reports at most.
-ShimReport Failed(const std::string& job, int ranks, int lines) {
-  ShimReport report = Report(job, 1, GenerationReport::State::kEnded);
+shim::ShimReport Failed(const std::string& job, int ranks, int lines) {
+  shim::ShimReport report = Report(job, 1, shim::GenerationReport::State::kEnded);
   for (int rank = 0; rank < ranks; ++rank) {
-    WorkerReport worker = {.rank = rank, .pid = 1000000 + rank, .start_time_ticks = 1ull << 40};
-    worker.exit = ExitFact{.code = 3};
+    shim::WorkerReport worker = {
+        .rank = rank, .pid = 1000000 + rank, .start_time_ticks = 1ull << 40};
+    worker.exit = shim::ExitFact{.code = 3};
     worker.last_lines.assign(lines, std::string(204, 'x'));
     report.generation->workers.push_back(worker);
   }
@@ -386,4 +390,4 @@ TEST(NodeState, RefusesWorkWhenTooManyProcessesOfResultsWait) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

@@ -6,7 +6,7 @@
 
 #include "common/printable.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 constexpr char kNote[] = "(earlier lines are left out here: the node has too much to report)";
@@ -47,7 +47,7 @@ void ShortenTail(Keep keep, v1::ObservedWorker* worker) {
   if (keep > Keep::kLastLine) return worker->clear_last_lines();
   const int lines = worker->last_lines_size();
   if (TailBytes(*worker) <= kShortTailBytes) return;
-  std::string last = Shortened(worker->last_lines(lines - 1), kLineBytes);
+  std::string last = common::Shortened(worker->last_lines(lines - 1), kLineBytes);
   worker->clear_last_lines();
   worker->add_last_lines(kNote);
   worker->add_last_lines(std::move(last));
@@ -56,7 +56,7 @@ void ShortenTail(Keep keep, v1::ObservedWorker* worker) {
 void ShortenMessage(Keep keep, v1::ExitRecord* exit) {
   if (keep == Keep::kNothing) return exit->clear_message();
   exit->set_message(
-      Shortened(exit->message(), keep <= Keep::kLastLine ? kLineBytes : kFewWordsBytes));
+      common::Shortened(exit->message(), keep <= Keep::kLastLine ? kLineBytes : kFewWordsBytes));
 }
 
 void Shorten(Keep keep, v1::ObservedGeneration* generation) {
@@ -93,4 +93,4 @@ bool ShortenTexts(int64_t excess, const std::vector<v1::ObservedGeneration*>& ol
   return any;
 }
 
-}  // namespace accel
+}  // namespace accel::agent

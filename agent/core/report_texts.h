@@ -8,7 +8,7 @@
 
 #include "proto/node.pb.h"
 
-namespace accel {
+namespace accel::agent {
 
 // How many bytes a generation's texts take: no less than in a report, because many short texts
 // weigh more than their letters where the report is read.
@@ -21,4 +21,4 @@ int64_t TextBytes(const v1::ObservedGeneration& generation);
 // others; then there are no lines and a few words of why; then nothing.
 bool ShortenTexts(int64_t excess, const std::vector<v1::ObservedGeneration*>& oldest_first);
 
-}  // namespace accel
+}  // namespace accel::agent

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 using ::testing::ElementsAre;
@@ -94,4 +94,4 @@ TEST(ShortenTexts, ShortTailsStayWhole) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

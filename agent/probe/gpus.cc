@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 // The few entry points of NVML that are used, as its manual declares them.
@@ -116,4 +116,4 @@ std::vector<v1::Gpu> VisibleGpus(const std::vector<v1::Gpu>& all,
   return visible;
 }
 
-}  // namespace accel
+}  // namespace accel::agent

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "proto/node.pb.h"
 
-namespace accel {
+namespace accel::agent {
 
 // The GPUs of the node through NVML, loaded now; none where the driver's library is missing.
 // INTERNAL: the library is there but fails, with its error.
@@ -20,4 +20,4 @@ absl::StatusOr<std::vector<v1::Gpu>> ListGpus(const std::string& library = "libn
 std::vector<v1::Gpu> VisibleGpus(const std::vector<v1::Gpu>& all,
                                  const std::optional<std::string>& cuda_visible_devices);
 
-}  // namespace accel
+}  // namespace accel::agent

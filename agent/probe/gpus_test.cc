@@ -7,7 +7,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 using ::testing::ElementsAre;
@@ -58,4 +58,4 @@ TEST(VisibleGpus, FollowsCudasRules) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

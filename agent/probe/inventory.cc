@@ -10,7 +10,7 @@
 #include "agent/probe/gpus.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::agent {
 
 absl::StatusOr<v1::Inventory> ProbeInventory(bool with_gpus) {
   v1::Inventory inventory;
@@ -40,4 +40,4 @@ std::string HostName() {
   return name;
 }
 
-}  // namespace accel
+}  // namespace accel::agent

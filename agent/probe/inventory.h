@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "proto/node.pb.h"
 
-namespace accel {
+namespace accel::agent {
 
 // Processors this process may use, memory, and the GPUs that CUDA_VISIBLE_DEVICES leaves.
 // `with_gpus` false: the driver is not asked. INTERNAL: a driver that fails.
@@ -17,4 +17,4 @@ std::string BootId();
 
 std::string HostName();
 
-}  // namespace accel
+}  // namespace accel::agent

@@ -15,7 +15,7 @@
 #include "common/loopback.h"
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 struct FreeAddrInfo {
@@ -72,7 +72,7 @@ absl::StatusOr<std::string> SourceAddressTo(const std::string& host, const std::
   const std::unique_ptr<addrinfo, FreeAddrInfo> found(raw);
   int error = 0;
   for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
-    const UniqueFd fd(socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const common::UniqueFd fd(socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_storage own;
     socklen_t size = sizeof(own);
     char text[INET6_ADDRSTRLEN];
@@ -101,9 +101,9 @@ absl::StatusOr<std::string> InterfaceOf(const std::string& address) {
     if (SameNetwork(wanted, own, Bytes(each->ifa_netmask))) same_network = each->ifa_name;
   }
   // 127.0.0.2 is on the loopback interface, although that lists only 127.0.0.1.
-  if (!same_network.empty() && IsLoopback(address)) return same_network;
+  if (!same_network.empty() && common::IsLoopback(address)) return same_network;
   return absl::NotFoundError(
       absl::StrCat("no network interface of this node has the address ", address));
 }
 
-}  // namespace accel
+}  // namespace accel::agent

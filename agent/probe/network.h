@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace accel {
+namespace accel::agent {
 
 // The numeric address that this host would use to reach host:port, without sending anything.
 // UNAVAILABLE: no route; INVALID_ARGUMENT: the name does not resolve.
@@ -14,4 +14,4 @@ absl::StatusOr<std::string> SourceAddressTo(const std::string& host, const std::
 // The interface whose network holds this numeric address. NOT_FOUND: none.
 absl::StatusOr<std::string> InterfaceOf(const std::string& address);
 
-}  // namespace accel
+}  // namespace accel::agent

@@ -5,7 +5,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 using ::testing::_;
@@ -33,4 +33,4 @@ TEST(Network, LoopbackHasOneInterface) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

@@ -8,7 +8,7 @@
 #include "common/log.h"
 #include "logs/log_paths.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,13 +39,13 @@ OutputPruner::~OutputPruner() {
   thread_.join();
 }
 
-void OutputPruner::PruneJobs(std::set<JobId> live) {
+void OutputPruner::PruneJobs(std::set<common::JobId> live) {
   absl::MutexLock lock(&mutex_);
   live_ = std::move(live);
   work_.jobs = true;
 }
 
-void OutputPruner::PruneGenerations(const JobId& job, Generation newest) {
+void OutputPruner::PruneGenerations(const common::JobId& job, common::Generation newest) {
   absl::MutexLock lock(&mutex_);
   work_.newest[job] = newest;
 }
@@ -68,32 +68,32 @@ void OutputPruner::Run() {
 }
 
 void OutputPruner::PruneOldestJobs() {
-  std::vector<JobId> finished;
+  std::vector<common::JobId> finished;
   for (const fs::path& child : Children(options_.jobs_dir)) {
-    JobId job(child.filename().string());
+    common::JobId job(child.filename().string());
     if (!IsLive(job)) finished.push_back(std::move(job));
   }
   if (finished.size() <= options_.jobs_kept) return;
   // Job ids sort by the time of their submit.
   std::sort(finished.begin(), finished.end());
   finished.resize(finished.size() - options_.jobs_kept);
-  for (const JobId& job : finished) {
+  for (const common::JobId& job : finished) {
     if (!IsLive(job)) RemoveJob(job);  // It may have come back to this node in the meantime.
   }
 }
 
-void OutputPruner::RemoveJob(const JobId& job) {
-  const fs::path folder = JobLogDir(options_.jobs_dir, job.value());
+void OutputPruner::RemoveJob(const common::JobId& job) {
+  const fs::path folder = logs::JobLogDir(options_.jobs_dir, job.value());
   // Not the folder as a whole: the job may come back while this goes on, with another generation.
   for (const fs::path& child : Children(folder)) RemoveTree(child);
   Remove(folder);
 }
 
-void OutputPruner::PruneOldestGenerations(const JobId& job, Generation newest) {
-  const std::string folder = JobLogDir(options_.jobs_dir, job.value());
-  for (const Generation generation : ListGenerations(folder)) {
+void OutputPruner::PruneOldestGenerations(const common::JobId& job, common::Generation newest) {
+  const std::string folder = logs::JobLogDir(options_.jobs_dir, job.value());
+  for (const common::Generation generation : logs::ListGenerations(folder)) {
     if (generation > newest - options_.generations_kept) continue;
-    RemoveTree(GenerationLogDir(folder, generation));
+    RemoveTree(logs::GenerationLogDir(folder, generation));
   }
 }
 
@@ -115,9 +115,9 @@ void OutputPruner::Remove(const fs::path& path) {
   options_.remove(path, &error);
   // A folder in which something new has appeared is in use again.
   if (!error || error == std::errc::directory_not_empty) return;
-  if (const auto left_out = failures_.Admit(SteadyClock()->Now())) {
-    LogWarning("old output stays on the disk: it cannot be deleted",
-               {{"path", path.string()}, {"why", error.message()}, {"others", *left_out}});
+  if (const auto left_out = failures_.Admit(common::SteadyClock()->Now())) {
+    common::LogWarning("old output stays on the disk: it cannot be deleted",
+                       {{"path", path.string()}, {"why", error.message()}, {"others", *left_out}});
   }
 }
 
@@ -125,7 +125,7 @@ void OutputPruner::RemoveOne(const fs::path& path, std::error_code* error) {
   fs::remove(path, *error);
 }
 
-bool OutputPruner::IsLive(const JobId& job) {
+bool OutputPruner::IsLive(const common::JobId& job) {
   absl::MutexLock lock(&mutex_);
   return live_.contains(job);
 }
@@ -135,4 +135,4 @@ bool OutputPruner::Stopping() {
   return stopping_;
 }
 
-}  // namespace accel
+}  // namespace accel::agent

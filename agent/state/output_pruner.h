@@ -14,7 +14,7 @@
 #include "common/ids.h"
 #include "common/log_throttle.h"
 
-namespace accel {
+namespace accel::agent {
 
 // Deletes in a thread of its own, because an agent has a heartbeat to keep: hundreds of thousands
 // of files take seconds, and a disk that hangs takes for ever. What cannot be deleted is logged and
@@ -36,34 +36,34 @@ class OutputPruner {
   // Both return at once.
   //
   // The output of `live` jobs stays; of the others, the oldest lose theirs.
-  void PruneJobs(std::set<JobId> live);
+  void PruneJobs(std::set<common::JobId> live);
   // A job is about to write the output of generation `newest`; its oldest ones lose theirs.
-  void PruneGenerations(const JobId& job, Generation newest);
+  void PruneGenerations(const common::JobId& job, common::Generation newest);
 
  private:
   struct Work {
     bool jobs = false;
-    std::map<JobId, Generation> newest;
+    std::map<common::JobId, common::Generation> newest;
   };
 
   static void RemoveOne(const std::filesystem::path& path, std::error_code* error);
 
   void Run();
   void PruneOldestJobs();
-  void PruneOldestGenerations(const JobId& job, Generation newest);
-  void RemoveJob(const JobId& job);
+  void PruneOldestGenerations(const common::JobId& job, common::Generation newest);
+  void RemoveJob(const common::JobId& job);
   void RemoveTree(const std::filesystem::path& path);
   void Remove(const std::filesystem::path& path);
-  bool IsLive(const JobId& job);
+  bool IsLive(const common::JobId& job);
   bool Stopping();
 
   const Options options_;
-  LogThrottle failures_;  // The thread's.
+  common::LogThrottle failures_;  // The thread's.
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::set<JobId> live_ ABSL_GUARDED_BY(mutex_);
+  std::set<common::JobId> live_ ABSL_GUARDED_BY(mutex_);
   Work work_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 
-}  // namespace accel
+}  // namespace accel::agent

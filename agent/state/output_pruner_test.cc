@@ -11,7 +11,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,7 +53,7 @@ TEST_F(OutputPrunerTest, TheOldestFinishedJobsGo) {
   Make({"a/gen_1", "b/gen_1", "c/gen_1/rank_0", "d/gen_1"});
   std::ofstream(dir_ / "b/notes") << "of a user";
   OutputPruner pruner(Keep(1));
-  pruner.PruneJobs({JobId("a")});
+  pruner.PruneJobs({common::JobId("a")});
   AwaitCount(2);
   EXPECT_THAT(Children(), UnorderedElementsAre("a", "d"));
   pruner.PruneJobs({});
@@ -64,7 +64,7 @@ TEST_F(OutputPrunerTest, TheOldestFinishedJobsGo) {
 TEST_F(OutputPrunerTest, TheNewestGenerationsStayAndSoDoesWhatIsNoGeneration) {
   Make({"a/gen_1/rank_0", "a/gen_2", "a/gen_9", "a/gen_10", "a/notes"});
   OutputPruner pruner(Keep(1, 3));
-  pruner.PruneGenerations(JobId("a"), 11);
+  pruner.PruneGenerations(common::JobId("a"), 11);
   AwaitCount(3, "a");
   EXPECT_THAT(Children("a"), UnorderedElementsAre("gen_9", "gen_10", "notes"));
 }
@@ -92,7 +92,7 @@ TEST_F(OutputPrunerTest, AJobThatComesBackMeanwhileKeepsWhatItWrites) {
   pruner.PruneJobs({});
   hangs.WaitForNotification();  // In a/gen_1.
   Make({"a/gen_2", "b/gen_2"});
-  pruner.PruneJobs({JobId("a"), JobId("b")});
+  pruner.PruneJobs({common::JobId("a"), common::JobId("b")});
   goes_on.Notify();
   AwaitCount(1, "a");
   EXPECT_THAT(Children("a"), UnorderedElementsAre("gen_2"));
@@ -100,4 +100,4 @@ TEST_F(OutputPrunerTest, AJobThatComesBackMeanwhileKeepsWhatItWrites) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

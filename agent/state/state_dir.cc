@@ -23,7 +23,7 @@
 #include "common/status_macros.h"
 #include "process/stop_and_kill.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 constexpr char kDaemon[] = "agent";
@@ -36,7 +36,7 @@ absl::Status Failed(absl::string_view what, const std::string& path) {
 
 // A few bytes from the start of the file; empty where there is none.
 absl::StatusOr<std::string> ReadSmall(const std::string& path) {
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const common::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) {
     if (errno == ENOENT) return std::string();
     return Failed("open", path);
@@ -50,7 +50,7 @@ absl::StatusOr<std::string> ReadSmall(const std::string& path) {
 // Written to the side and renamed: a crash leaves the old content or the new, never half.
 absl::Status WriteSmall(const std::string& path, const std::string& content) {
   const std::string aside = path + ".new";
-  const UniqueFd fd(open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const common::UniqueFd fd(open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!fd.valid()) return Failed("create", aside);
   if (write(fd.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size()) ||
       fsync(fd.get()) != 0) {
@@ -59,7 +59,7 @@ absl::Status WriteSmall(const std::string& path, const std::string& content) {
   if (rename(aside.c_str(), path.c_str()) != 0) return Failed("rename to", path);
   // The new name is on the disk only once the folder is.
   const std::string folder = std::filesystem::path(path).parent_path();
-  const UniqueFd names(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const common::UniqueFd names(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!names.valid() || fsync(names.get()) != 0) return Failed("write", folder);
   return absl::OkStatus();
 }
@@ -74,7 +74,7 @@ absl::StatusOr<std::string> DrawId() {
 
 // The file has the id and the inode of the directory that the id was drawn for: a copy of it has
 // another inode, and must not pass for the same node.
-absl::StatusOr<NodeId> ReadOrMakeNodeId(const std::string& dir) {
+absl::StatusOr<common::NodeId> ReadOrMakeNodeId(const std::string& dir) {
   const std::string path = dir + "/node_id";
   struct stat info;
   if (stat(dir.c_str(), &info) != 0) return Failed("look at", dir);
@@ -82,17 +82,17 @@ absl::StatusOr<NodeId> ReadOrMakeNodeId(const std::string& dir) {
   ACCEL_ASSIGN_OR_RETURN(const std::string text, ReadSmall(path));
   auto [id, of_inode] =
       std::pair<std::string, std::string>(absl::StrSplit(text, absl::MaxSplits(' ', 1)));
-  if (!id.empty() && of_inode == inode) return NodeId(id);
+  if (!id.empty() && of_inode == inode) return common::NodeId(id);
   if (!id.empty() && !of_inode.empty()) {
-    LogWarning("the state directory is a copy, and so this node gets an id of its own",
-               {{"directory", dir}, {"id_of_the_original", id}});
+    common::LogWarning("the state directory is a copy, and so this node gets an id of its own",
+                       {{"directory", dir}, {"id_of_the_original", id}});
     id.clear();
   }
   if (id.empty()) {
     ACCEL_ASSIGN_OR_RETURN(id, DrawId());
   }
   ACCEL_RETURN_IF_ERROR(WriteSmall(path, absl::StrCat(id, " ", inode, "\n")));
-  return NodeId(id);
+  return common::NodeId(id);
 }
 
 bool IsIn(const std::vector<pid_t>& pids, pid_t pid) {
@@ -103,28 +103,29 @@ bool IsIn(const std::vector<pid_t>& pids, pid_t pid) {
 // lock since `earlier` was looked up, which no agent has that took it only now. False: the agent
 // lives, or nobody is to be seen.
 bool EndShimsOfADeadAgent(const std::string& lock_path, const std::vector<pid_t>& earlier) {
-  std::vector<pid_t> holders = LockHolders(lock_path);
+  std::vector<pid_t> holders = common::LockHolders(lock_path);
   const absl::StatusOr<std::string> text = ReadSmall(lock_path);
   pid_t agent = 0;
   if (!text.ok() || !absl::SimpleAtoi(*text, &agent) || IsIn(holders, agent)) return false;
   std::erase_if(holders, [&](pid_t pid) { return !IsIn(earlier, pid); });
   for (const pid_t pid : holders) {
-    LogWarning("ends a shim that a dead agent has left, and all that it has started",
-               {{"pid", pid}, {"agent", agent}});
+    common::LogWarning("ends a shim that a dead agent has left, and all that it has started",
+                       {{"pid", pid}, {"agent", agent}});
   }
-  StopAndKill([&](const ProcessEntry& entry, const StoppedProcesses& stopped) {
-    return IsIn(holders, entry.pid) || stopped.count(entry.parent) > 0;
-  });
+  process::StopAndKill(
+      [&](const process::ProcessEntry& entry, const process::StoppedProcesses& stopped) {
+        return IsIn(holders, entry.pid) || stopped.count(entry.parent) > 0;
+      });
   return !holders.empty();
 }
 
-absl::StatusOr<UniqueFd> TakeLock(const std::string& dir, absl::Duration patience) {
+absl::StatusOr<common::UniqueFd> TakeLock(const std::string& dir, absl::Duration patience) {
   const std::string path = absl::StrCat(dir, "/", kDaemon, ".lock");
-  const std::vector<pid_t> earlier = LockHolders(path);
-  absl::StatusOr<UniqueFd> lock = LockStateDir(dir, kDaemon, patience);
+  const std::vector<pid_t> earlier = common::LockHolders(path);
+  absl::StatusOr<common::UniqueFd> lock = common::LockStateDir(dir, kDaemon, patience);
   if (!absl::IsFailedPrecondition(lock.status())) return lock;
   if (!EndShimsOfADeadAgent(path, earlier)) return lock;
-  return LockStateDir(dir, kDaemon, kDeathPatience);
+  return common::LockStateDir(dir, kDaemon, kDeathPatience);
 }
 
 }  // namespace
@@ -132,12 +133,12 @@ absl::StatusOr<UniqueFd> TakeLock(const std::string& dir, absl::Duration patienc
 absl::StatusOr<StateDir> StateDir::Open(const std::string& path, absl::Duration patience) {
   std::error_code error;
   const std::string absolute = std::filesystem::absolute(path, error).string();
-  ACCEL_ASSIGN_OR_RETURN(UniqueFd lock, TakeLock(absolute, patience));
+  ACCEL_ASSIGN_OR_RETURN(common::UniqueFd lock, TakeLock(absolute, patience));
   if (mkdir((absolute + "/jobs").c_str(), 0700) != 0 && errno != EEXIST) {
     return Failed("create", absolute + "/jobs");
   }
-  ACCEL_ASSIGN_OR_RETURN(NodeId node_id, ReadOrMakeNodeId(absolute));
+  ACCEL_ASSIGN_OR_RETURN(common::NodeId node_id, ReadOrMakeNodeId(absolute));
   return StateDir(absolute, std::move(lock), std::move(node_id));
 }
 
-}  // namespace accel
+}  // namespace accel::agent

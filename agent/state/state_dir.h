@@ -14,7 +14,7 @@
 #include "common/ids.h"
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::agent {
 
 class StateDir {
  public:
@@ -25,19 +25,19 @@ class StateDir {
   // directory; PERMISSION_DENIED, NOT_FOUND and the like: the path, with the reason.
   static absl::StatusOr<StateDir> Open(const std::string& path, absl::Duration patience);
 
-  const NodeId& node_id() const { return node_id_; }
+  const common::NodeId& node_id() const { return node_id_; }
   int lock_fd() const { return lock_.get(); }
 
   // The default place for a generation's output.
   std::string jobs_dir() const { return path_ + "/jobs"; }
 
  private:
-  StateDir(std::string path, UniqueFd lock, NodeId node_id)
+  StateDir(std::string path, common::UniqueFd lock, common::NodeId node_id)
       : path_(std::move(path)), lock_(std::move(lock)), node_id_(std::move(node_id)) {}
 
   std::string path_;
-  UniqueFd lock_;
-  NodeId node_id_;
+  common::UniqueFd lock_;
+  common::NodeId node_id_;
 };
 
-}  // namespace accel
+}  // namespace accel::agent

@@ -17,7 +17,7 @@
 #include "common/unique_fd.h"
 #include "process/process_table.h"
 
-namespace accel {
+namespace accel::agent {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -32,7 +32,7 @@ std::string NewDir(const std::string& name) {
 
 TEST(StateDir, ANodeKeepsItsId) {
   const std::string path = NewDir("keeps");
-  NodeId first;
+  common::NodeId first;
   {
     absl::StatusOr<StateDir> dir = StateDir::Open(path, absl::ZeroDuration());
     ASSERT_OK(dir);
@@ -54,11 +54,11 @@ TEST(StateDir, TwoAgentsCannotShareIt) {
 
 TEST(StateDir, AShimThatStillLivesHoldsTheLock) {
   const std::string path = NewDir("shim");
-  UniqueFd of_a_shim;
+  common::UniqueFd of_a_shim;
   {
     absl::StatusOr<StateDir> dir = StateDir::Open(path, absl::ZeroDuration());
     ASSERT_OK(dir);
-    of_a_shim = UniqueFd(dup(dir->lock_fd()));
+    of_a_shim = common::UniqueFd(dup(dir->lock_fd()));
   }
   EXPECT_THAT(StateDir::Open(path, absl::ZeroDuration()),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("in use")));
@@ -67,7 +67,7 @@ TEST(StateDir, AShimThatStillLivesHoldsTheLock) {
 }
 
 bool IsAlive(pid_t pid) {
-  const auto entry = ReadProcess(pid);
+  const auto entry = process::ReadProcess(pid);
   return entry.has_value() && !entry->zombie();
 }
 
@@ -153,4 +153,4 @@ TEST(StateDir, SaysWhichPathItCannotMake) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::agent

@@ -23,7 +23,7 @@ ServerProcess::ServerProcess(const std::string& path) {
   int in[2], out[2];
   ACCEL_CHECK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0, "no pipe");
   stdin_.reset(in[1]);
-  UniqueFd child_in(in[0]), child_out(out[1]);
+  common::UniqueFd child_in(in[0]), child_out(out[1]);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);

@@ -31,7 +31,7 @@ class ServerProcess {
  private:
   pid_t pid_ = -1;
   uint16_t port_ = 0;
-  UniqueFd stdin_;
+  common::UniqueFd stdin_;
 };
 
 }  // namespace accel::bench

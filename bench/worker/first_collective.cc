@@ -52,8 +52,9 @@ double milliseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
 }
 
 [[noreturn]] void work(const std::string& crash_file, std::int64_t begun) {
-  const accel::Environment environment = accel::read_environment();
-  auto communicator = accel::Communicator::join(environment, c10::kCPU, std::chrono::minutes(1));
+  const accel::runtime::Environment environment = accel::runtime::read_environment();
+  auto communicator =
+      accel::runtime::Communicator::join(environment, c10::kCPU, std::chrono::minutes(1));
   at::Tensor one = at::ones({1});
   communicator->all_reduce_sum(one);
   const std::int64_t reduced = monotonic_ns();

@@ -6,7 +6,7 @@
 #include "cli/render/escape.h"
 #include "common/exit_text.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 // `job a0x2k9fq, "mnist"`; `after` closes the apposition where the sentence goes on.
@@ -27,7 +27,7 @@ std::string EndMessage(const v1::Job& job) {
                : absl::StrCat(NameJob(job, ","), " failed: ", EscapeControls(job.reason()));
   }
   const v1::FailureCause& cause = job.cause();
-  const std::string failure = DescribeFailure(cause);
+  const std::string failure = common::DescribeFailure(cause);
   // Generation 0: it was never placed.
   const std::string generation =
       cause.generation() == 0 ? "" : absl::StrCat("generation ", cause.generation(), " of ");
@@ -40,4 +40,4 @@ std::string EndMessage(const v1::Job& job) {
   return message;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

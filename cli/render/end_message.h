@@ -5,7 +5,7 @@
 
 #include "proto/job.pb.h"
 
-namespace accel {
+namespace accel::cli {
 
 // For a job in a final phase, what people should read on standard error after "accel: "; empty if
 // it succeeded. Several lines, the last one not ended:
@@ -16,4 +16,4 @@ namespace accel {
 //     | ...
 std::string EndMessage(const v1::Job& job);
 
-}  // namespace accel
+}  // namespace accel::cli

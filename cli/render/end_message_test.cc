@@ -4,11 +4,11 @@
 
 #include "common/parse_text.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 TEST(EndMessage, QuotesTheLastLines) {
-  const auto job = ParseText<v1::Job>(R"(
+  const auto job = common::ParseText<v1::Job>(R"(
       job_id: "a0x2k9fq" spec { name: "mnist" } phase: FAILED exit_code: 3
       cause {
         generation: 2 rank: 1 node_name: "n1" exit { kind: EXITED code: 3 }
@@ -23,7 +23,7 @@ its last lines:
 }
 
 TEST(EndMessage, WithoutLinesIsOneLine) {
-  const auto job = ParseText<v1::Job>(R"(
+  const auto job = common::ParseText<v1::Job>(R"(
       job_id: "a0" phase: FAILED
       cause { generation: 1 rank: 0 node_name: "n1" exit { kind: SIGNALLED signal: 15 } })");
   EXPECT_EQ(EndMessage(job),
@@ -31,7 +31,7 @@ TEST(EndMessage, WithoutLinesIsOneLine) {
 }
 
 TEST(EndMessage, GoesOnAfterASentence) {
-  const auto job = ParseText<v1::Job>(R"(
+  const auto job = common::ParseText<v1::Job>(R"(
       job_id: "a0" phase: FAILED
       cause { generation: 1 rank: -1 node_name: "n1"
               exit { kind: NOT_STARTED message: "/x does not exist." } })");
@@ -40,22 +40,23 @@ TEST(EndMessage, GoesOnAfterASentence) {
 }
 
 TEST(EndMessage, WithoutAGenerationNamesNone) {
-  const auto job = ParseText<v1::Job>(R"(
+  const auto job = common::ParseText<v1::Job>(R"(
       job_id: "a0" phase: FAILED cause { rank: -1 exit { kind: NOT_STARTED message: "No GPU." } })");
   EXPECT_EQ(EndMessage(job), "the job could not be started: No GPU (job a0)");
 }
 
 TEST(EndMessage, OtherEnds) {
-  EXPECT_EQ(EndMessage(ParseText<v1::Job>("job_id: 'a0' phase: SUCCEEDED")), "");
-  EXPECT_EQ(EndMessage(ParseText<v1::Job>("job_id: 'a0' phase: CANCELLED")),
+  EXPECT_EQ(EndMessage(common::ParseText<v1::Job>("job_id: 'a0' phase: SUCCEEDED")), "");
+  EXPECT_EQ(EndMessage(common::ParseText<v1::Job>("job_id: 'a0' phase: CANCELLED")),
             "job a0 was cancelled");
-  EXPECT_EQ(EndMessage(ParseText<v1::Job>("job_id: 'a0' spec { name: 'n' } phase: CANCELLED")),
-            "job a0, \"n\", was cancelled");
   EXPECT_EQ(
-      EndMessage(ParseText<v1::Job>("job_id: 'a0' phase: FAILED reason: 'No node has 9 GPUs'")),
-      "job a0 failed: No node has 9 GPUs");
-  EXPECT_EQ(EndMessage(ParseText<v1::Job>("job_id: 'a0' phase: FAILED")), "job a0 failed");
+      EndMessage(common::ParseText<v1::Job>("job_id: 'a0' spec { name: 'n' } phase: CANCELLED")),
+      "job a0, \"n\", was cancelled");
+  EXPECT_EQ(EndMessage(common::ParseText<v1::Job>(
+                "job_id: 'a0' phase: FAILED reason: 'No node has 9 GPUs'")),
+            "job a0 failed: No node has 9 GPUs");
+  EXPECT_EQ(EndMessage(common::ParseText<v1::Job>("job_id: 'a0' phase: FAILED")), "job a0 failed");
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/utf8.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 void AppendEscaped(unsigned char byte, std::string* out) {
@@ -30,7 +30,7 @@ std::string EscapeControls(absl::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const size_t length = ShownLength(text);
+    const size_t length = common::ShownLength(text);
     if (length == 0) AppendEscaped(static_cast<unsigned char>(text[0]), &out);
     out.append(text.data(), length);
     text.remove_prefix(std::max<size_t>(length, 1));
@@ -44,4 +44,4 @@ size_t DisplayWidth(absl::string_view text) {
   }));
 }
 
-}  // namespace accel
+}  // namespace accel::cli

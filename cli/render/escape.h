@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::cli {
 
 // What ShownLength() (common/utf8.h) lets nobody show, and bytes that are no UTF-8, become \n, \t,
 // \x1b...; all other text stays, and so does what was escaped before. Pure.
@@ -16,4 +16,4 @@ std::string EscapeControls(absl::string_view text);
 // scripts.
 size_t DisplayWidth(absl::string_view text);
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 TEST(EscapeControls, KeepsText) {
@@ -41,4 +41,4 @@ TEST(DisplayWidth, CountsCharacters) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

@@ -10,7 +10,7 @@
 #include "common/exit_text.h"
 #include "common/job_phase.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 absl::Time Moment(int64_t unix_ms) { return absl::FromUnixMillis(unix_ms); }
@@ -43,7 +43,7 @@ std::string RanFor(const v1::Job& job, absl::Time now) {
 }
 
 std::string ExitCode(const v1::Job& job) {
-  return IsFinal(job.phase()) ? absl::StrCat(job.exit_code()) : "";
+  return common::IsFinal(job.phase()) ? absl::StrCat(job.exit_code()) : "";
 }
 
 std::string ProcessesPerNode(const v1::JobSpec& spec) {
@@ -81,7 +81,7 @@ std::string RenderGeneration(const v1::GenerationRecord& generation, absl::Time 
   }
   text += nodes.Render();
   if (!generation.has_cause()) return text;
-  absl::StrAppend(&text, "  ", EscapeControls(DescribeFailure(generation.cause())), "\n");
+  absl::StrAppend(&text, "  ", EscapeControls(common::DescribeFailure(generation.cause())), "\n");
   for (const std::string& line : generation.cause().last_lines()) {
     absl::StrAppend(&text, "    | ", EscapeControls(line), "\n");
   }
@@ -121,7 +121,7 @@ std::string RenderJob(const v1::Job& job, absl::Time now) {
   facts.AddRow({"name", spec.name()});
   facts.AddRow({"phase", v1::JobPhase_Name(job.phase())});
   facts.AddRow({"reason", job.reason()});
-  if (IsFinal(job.phase())) facts.AddRow({"exit code", ExitCode(job)});
+  if (common::IsFinal(job.phase())) facts.AddRow({"exit code", ExitCode(job)});
   facts.AddRow({"command", absl::StrJoin(spec.argv(), " ")});
   facts.AddRow({"workdir", spec.workdir()});
   facts.AddRow({"nodes", absl::StrCat(spec.nodes())});
@@ -140,4 +140,4 @@ std::string RenderJob(const v1::Job& job, absl::Time now) {
   return text;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -6,7 +6,7 @@
 #include "absl/time/time.h"
 #include "proto/service.pb.h"
 
-namespace accel {
+namespace accel::cli {
 
 // One line per job, in the order given.
 std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now);
@@ -15,4 +15,4 @@ std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now);
 // nodes, exit code and cause.
 std::string RenderJob(const v1::Job& job, absl::Time now);
 
-}  // namespace accel
+}  // namespace accel::cli

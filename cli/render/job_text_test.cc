@@ -4,13 +4,13 @@
 
 #include "common/parse_text.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 const absl::Time kNow = absl::FromUnixSeconds(10'000);
 
 TEST(RenderJobs, Golden) {
-  const auto jobs = ParseText<v1::ListJobsResponse>(R"(
+  const auto jobs = common::ParseText<v1::ListJobsResponse>(R"(
       jobs {
         job_id: "a0x2k9fq" spec { name: "mnist" nodes: 2 } phase: FAILED exit_code: 3
         reason: "Rank 1 on node a exited with code 3" submitted_unix_ms: 9700000
@@ -48,7 +48,7 @@ TEST(RenderJobs, ALongReasonIsCutInTheListAlone) {
 TEST(RenderJobs, None) { EXPECT_EQ(RenderJobs({}, kNow), "no jobs\n"); }
 
 TEST(RenderJob, Golden) {
-  const auto job = ParseText<v1::Job>(R"(
+  const auto job = common::ParseText<v1::Job>(R"(
       job_id: "a0x2k9fq" phase: RUNNING reason: "All 7 ranks run" failures: 1
       spec {
         name: "mnist" argv: "/venv/bin/python" argv: "-u" argv: "/home/ann/train.py"
@@ -94,7 +94,8 @@ generation 2: 1 rank, for 4 min 47 s
 }
 
 TEST(RenderJob, BeforeItsFirstGenerationAndAfterItsEnd) {
-  auto job = ParseText<v1::Job>("job_id: 'a0' spec { nodes: 1 argv: 'true' } phase: PENDING");
+  auto job =
+      common::ParseText<v1::Job>("job_id: 'a0' spec { nodes: 1 argv: 'true' } phase: PENDING");
   const std::string pending = RenderJob(job, kNow);
   EXPECT_NE(pending.find("processes per node  one per GPU, or one\n"), std::string::npos)
       << pending;
@@ -107,4 +108,4 @@ TEST(RenderJob, BeforeItsFirstGenerationAndAfterItsEnd) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

@@ -5,7 +5,7 @@
 #include "cli/render/table.h"
 #include "cli/render/times.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 std::string State(const v1::NodeStatus& node) {
@@ -46,4 +46,4 @@ std::string RenderNodes(const v1::ListNodesResponse& nodes) {
   return table.Render();
 }
 
-}  // namespace accel
+}  // namespace accel::cli

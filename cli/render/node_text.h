@@ -5,9 +5,9 @@
 
 #include "proto/service.pb.h"
 
-namespace accel {
+namespace accel::cli {
 
 // One line per node, in the order given.
 std::string RenderNodes(const v1::ListNodesResponse& nodes);
 
-}  // namespace accel
+}  // namespace accel::cli

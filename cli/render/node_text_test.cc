@@ -4,11 +4,11 @@
 
 #include "common/parse_text.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 TEST(RenderNodes, Golden) {
-  const auto nodes = ParseText<v1::ListNodesResponse>(R"(
+  const auto nodes = common::ParseText<v1::ListNodesResponse>(R"(
       nodes {
         node_id: "n-1" name: "a" address: "127.0.0.1" version: "0.1.0" connected: true
         inventory { cpus: 64 memory_bytes: 540000000000
@@ -33,4 +33,4 @@ c       10.0.0.3   not connected         0        0 B     0  0.1.0    -         
 TEST(RenderNodes, None) { EXPECT_EQ(RenderNodes({}), "no nodes\n"); }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

@@ -8,7 +8,7 @@
 #include "common/check.h"
 #include "common/utf8.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr size_t kGap = 2;
@@ -23,7 +23,7 @@ std::string Cut(std::string cell, size_t widest) {
   if (widest == 0 || DisplayWidth(cell) <= widest) return cell;
   size_t end = 0;
   for (size_t shown = 1; shown < widest; ++shown) {
-    end += Utf8Length(absl::string_view(cell).substr(end));
+    end += common::Utf8Length(absl::string_view(cell).substr(end));
   }
   return absl::StrCat(cell.substr(0, end), "…");
 }
@@ -63,4 +63,4 @@ std::string Table::Render() const {
   return text;
 }
 
-}  // namespace accel
+}  // namespace accel::cli

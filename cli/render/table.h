@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace accel {
+namespace accel::cli {
 
 // Of reasons in a list: a line on a wide terminal. The one job or node shows them whole.
 inline constexpr size_t kWidestReason = 120;
@@ -34,4 +34,4 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace accel
+}  // namespace accel::cli

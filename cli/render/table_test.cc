@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 constexpr auto kRight = Table::Align::kRight;
@@ -45,4 +45,4 @@ TEST(Table, CutsWhatIsTooLong) {
 TEST(Table, WithoutRowsIsItsTitles) { EXPECT_EQ(Table({{"A"}, {"B", kRight}}).Render(), "A  B\n"); }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

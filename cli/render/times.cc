@@ -4,7 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 // "3 min 5 s": two units, the second one if it is not 0.
@@ -50,4 +50,4 @@ std::string BytesText(int64_t bytes) {
   return absl::StrFormat("%.1f %s", amount, unit);
 }
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 
-namespace accel {
+namespace accel::cli {
 
 // "0.4 s", "12 s", "3 min 5 s", "2 h 5 min", "3 d 4 h". Negative: "0 s".
 std::string DurationText(absl::Duration duration);
@@ -18,4 +18,4 @@ std::string AgoText(absl::Time then, absl::Time now);
 // "512 B", "2.0 GiB".
 std::string BytesText(int64_t bytes);
 
-}  // namespace accel
+}  // namespace accel::cli

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace accel {
+namespace accel::cli {
 namespace {
 
 TEST(DurationText, TwoUnitsAtMost) {
@@ -36,4 +36,4 @@ TEST(BytesText, InPowersOf1024) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::cli

@@ -11,11 +11,11 @@
 #include "common/ids.h"
 #include "proto/job.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // PENDING to STARTING.
 struct StartGeneration {
-  JobId job;
+  common::JobId job;
   std::vector<v1::Placement> placements;  // By machine rank.
   v1::Devices devices = v1::DEVICES_UNSPECIFIED;
   std::string master_addr;  // Empty, and 0: a world of one process.
@@ -25,13 +25,13 @@ struct StartGeneration {
 
 // STARTING to RUNNING.
 struct MarkRunning {
-  JobId job;
+  common::JobId job;
   std::string reason;
 };
 
 // STARTING or RUNNING to STOPPING.
 struct StopGeneration {
-  JobId job;
+  common::JobId job;
   v1::AfterStop next = v1::AFTER_STOP_UNSPECIFIED;
   absl::Duration grace;  // TERM to KILL.
   std::optional<v1::FailureCause> cause;
@@ -42,13 +42,14 @@ struct StopGeneration {
     kStart,    // Of max_start_failures.
   };
   Spends spends = Spends::kNothing;
-  std::vector<NodeId> could_not_start;  // Nodes that failed to start it, for a reason of theirs.
+  std::vector<common::NodeId>
+      could_not_start;  // Nodes that failed to start it, for a reason of theirs.
   std::string reason;
 };
 
 // STOPPING goes on under other terms: a cancel has come, or shall be quicker.
 struct ChangeStop {
-  JobId job;
+  common::JobId job;
   v1::AfterStop next = v1::AFTER_STOP_UNSPECIFIED;
   absl::Duration grace;
   std::string reason;
@@ -56,7 +57,7 @@ struct ChangeStop {
 
 // STOPPING to where `next` says: no process of the generation is left.
 struct EndGeneration {
-  JobId job;
+  common::JobId job;
   v1::JobPhase to = v1::JOB_PHASE_UNSPECIFIED;
   int exit_code = 0;
   std::vector<std::string> last_lines;  // Of the failed rank; empty: nothing new.
@@ -66,13 +67,13 @@ struct EndGeneration {
 
 // RESTARTING to PENDING.
 struct Requeue {
-  JobId job;
+  common::JobId job;
   std::string reason;
 };
 
 // PENDING or RESTARTING to a final phase.
 struct EndUnplaced {
-  JobId job;
+  common::JobId job;
   v1::JobPhase to = v1::JOB_PHASE_UNSPECIFIED;
   int exit_code = 0;
   std::optional<v1::FailureCause> cause;
@@ -81,17 +82,17 @@ struct EndUnplaced {
 
 // The phase stays; why it does is another reason.
 struct Explain {
-  JobId job;
+  common::JobId job;
   std::string reason;
 };
 
 // A finished job over the bound.
 struct DropJob {
-  JobId job;
+  common::JobId job;
   std::string reason;
 };
 
 using Action = std::variant<StartGeneration, MarkRunning, StopGeneration, ChangeStop, EndGeneration,
                             Requeue, EndUnplaced, Explain, DropJob>;
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -4,18 +4,18 @@
 
 #include "coordinator/core/job_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 absl::Duration Heartbeat(const Limits& limits) {
   return std::min(limits.longest_heartbeat, limits.node_timeout * 2 / 5);
 }
 
-JobEntry* FindJob(ClusterState* state, const JobId& id) {
+JobEntry* FindJob(ClusterState* state, const common::JobId& id) {
   const auto found = state->jobs.find(id);
   return found == state->jobs.end() ? nullptr : &found->second;
 }
 
-const JobEntry* FindJob(const ClusterState& state, const JobId& id) {
+const JobEntry* FindJob(const ClusterState& state, const common::JobId& id) {
   const auto found = state.jobs.find(id);
   return found == state.jobs.end() ? nullptr : &found->second;
 }
@@ -24,14 +24,14 @@ const v1::GenerationRecord* CurrentGeneration(const v1::Job& job) {
   return job.generations().empty() ? nullptr : &*job.generations().rbegin();
 }
 
-bool IsLive(const ClusterState& state, const JobId& job, Generation generation) {
+bool IsLive(const ClusterState& state, const common::JobId& job, common::Generation generation) {
   const JobEntry* entry = FindJob(state, job);
   if (entry == nullptr || !HoldsNodes(entry->job.phase())) return false;
   return CurrentGeneration(entry->job)->generation() == generation;
 }
 
-const v1::ObservedGeneration* FindObserved(const NodeEntry& node, const JobId& job,
-                                           Generation generation) {
+const v1::ObservedGeneration* FindObserved(const NodeEntry& node, const common::JobId& job,
+                                           common::Generation generation) {
   for (const v1::ObservedGeneration& part : node.observed.generations()) {
     if (part.generation() == generation && part.job_id() == job.value()) return &part;
   }
@@ -56,4 +56,4 @@ bool IsConnected(const ClusterState& state, const NodeEntry& node, absl::Time no
   return node.session != 0 && now < SilentFrom(state, node);
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -20,7 +20,7 @@
 #include "proto/job.pb.h"
 #include "proto/node.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // One stream of one agent. 0: none.
 using SessionId = uint64_t;
@@ -66,7 +66,7 @@ struct NodeEntry {
   absl::Time joined;  // When its present stream brought the first report.
   absl::Time last_heard;
   NodeHealth health;
-  std::set<JobId> jobs;  // Those whose current generation has a part here.
+  std::set<common::JobId> jobs;  // Those whose current generation has a part here.
   // Spare store sockets that a plan has used. The value is the revision from which on no desired
   // state wants it any more: an agent that has acted on it and still lists the socket never used
   // it, so it is free again.
@@ -90,7 +90,7 @@ struct JobEntry {
   int quick_failures = 0;                        // In a row: see restart_pause.h.
   absl::Time not_before = absl::InfinitePast();  // While RESTARTING.
   // Could not start the newest generations: others are preferred. Empty once one has started.
-  std::set<NodeId> avoid;
+  std::set<common::NodeId> avoid;
   // The first revisions whose desired states ask nodes to start, to stop, the current generation.
   uint64_t start_revision = 0;
   uint64_t stop_revision = 0;
@@ -117,13 +117,13 @@ struct ClusterState {
   // that an earlier coordinator can have sent.
   uint64_t revision = 0;
   JobIdIssuer ids;
-  std::map<NodeId, NodeEntry> nodes;
+  std::map<common::NodeId, NodeEntry> nodes;
   bool gpus_seen = false;  // Some node has reported one, also if that node is away now.
-  absl::flat_hash_map<std::string, NodeId> node_names;  // Who had the name last.
-  std::map<JobId, JobEntry> jobs;                       // Ids sort by age.
-  std::set<JobId> unfinished;
-  std::deque<JobId> finished;  // Oldest first.
-  absl::flat_hash_map<std::string, JobId> submits;
+  absl::flat_hash_map<std::string, common::NodeId> node_names;  // Who had the name last.
+  std::map<common::JobId, JobEntry> jobs;                       // Ids sort by age.
+  std::set<common::JobId> unfinished;
+  std::deque<common::JobId> finished;  // Oldest first.
+  absl::flat_hash_map<std::string, common::JobId> submits;
   EndedJobs ended;  // Those that were dropped from `jobs`.
   int64_t job_bytes = 0;
   int64_t report_bytes = 0;
@@ -132,26 +132,26 @@ struct ClusterState {
 
 // What became different and is not yet stored.
 struct Changes {
-  std::set<JobId> put;
-  std::set<JobId> erase;
-  std::set<NodeId> nodes;  // Whose desired state may be another.
+  std::set<common::JobId> put;
+  std::set<common::JobId> erase;
+  std::set<common::NodeId> nodes;  // Whose desired state may be another.
 
   bool durable() const { return !put.empty() || !erase.empty(); }
 };
 
 // Null: no such job.
-JobEntry* FindJob(ClusterState* state, const JobId& id);
-const JobEntry* FindJob(const ClusterState& state, const JobId& id);
+JobEntry* FindJob(ClusterState* state, const common::JobId& id);
+const JobEntry* FindJob(const ClusterState& state, const common::JobId& id);
 
 // The record of its newest generation; null before the first.
 const v1::GenerationRecord* CurrentGeneration(const v1::Job& job);
 
 // Whether this generation may have processes: it is its job's newest and the job's phase holds
 // nodes.
-bool IsLive(const ClusterState& state, const JobId& job, Generation generation);
+bool IsLive(const ClusterState& state, const common::JobId& job, common::Generation generation);
 
-const v1::ObservedGeneration* FindObserved(const NodeEntry& node, const JobId& job,
-                                           Generation generation);
+const v1::ObservedGeneration* FindObserved(const NodeEntry& node, const common::JobId& job,
+                                           common::Generation generation);
 
 // When the node will have been silent for too long. What its agent had sent over a stream from
 // before an absence of the coordinator may be the last of that stream: then the agent has time to
@@ -167,4 +167,4 @@ std::string WhyRefuses(const NodeEntry& node, absl::Time now);
 // It has a stream and speaks.
 bool IsConnected(const ClusterState& state, const NodeEntry& node, absl::Time now);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -10,14 +10,15 @@
 #include "common/world_size.h"
 #include "coordinator/core/job_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 // Calls fn(entry, machine rank) for each job with a part on the node that this incarnation can
 // still act on.
 template <typename Fn>
-void ForEachPart(const ClusterState& state, const NodeId& id, const NodeEntry& node, Fn fn) {
-  for (const JobId& job_id : node.jobs) {
+void ForEachPart(const ClusterState& state, const common::NodeId& id, const NodeEntry& node,
+                 Fn fn) {
+  for (const common::JobId& job_id : node.jobs) {
     const JobEntry& job = state.jobs.at(job_id);
     const v1::GenerationRecord& generation = *CurrentGeneration(job.job);
     for (int i = 0; i < generation.placements_size(); ++i) {
@@ -38,14 +39,14 @@ int64_t HeartbeatMillis(const ClusterState& state) {
 // Its facts are committed, or nobody waits for them.
 bool MayForget(const ClusterState& state, const v1::ObservedGeneration& part) {
   return part.state() == v1::ObservedGeneration::ENDED &&
-         !IsLive(state, JobId(part.job_id()), part.generation());
+         !IsLive(state, common::JobId(part.job_id()), part.generation());
 }
 
-NodeWorld WorldOf(const JobEntry& entry, const NodeEntry& node, int machine_rank) {
+common::NodeWorld WorldOf(const JobEntry& entry, const NodeEntry& node, int machine_rank) {
   const v1::Job& job = entry.job;
   const v1::GenerationRecord& generation = *CurrentGeneration(job);
   const v1::Placement& placement = generation.placements(machine_rank);
-  NodeWorld world;
+  common::NodeWorld world;
   world.job_id = job.job_id();
   world.generation = generation.generation();
   world.node_name = placement.node_name();
@@ -53,7 +54,7 @@ NodeWorld WorldOf(const JobEntry& entry, const NodeEntry& node, int machine_rank
   world.num_machines = generation.placements_size();
   world.first_rank = placement.first_rank();
   world.local_world_size = placement.processes();
-  world.world_size = WorldSize(generation);
+  world.world_size = common::WorldSize(generation);
   world.master_addr = generation.master_addr();
   world.master_port = generation.master_port();
   world.interface = node.observed.interface();
@@ -70,7 +71,7 @@ NodeWorld WorldOf(const JobEntry& entry, const NodeEntry& node, int machine_rank
   return world;
 }
 
-void AddEnv(EnvList list, google::protobuf::RepeatedPtrField<v1::EnvVar>* env) {
+void AddEnv(common::EnvList list, google::protobuf::RepeatedPtrField<v1::EnvVar>* env) {
   for (auto& [name, value] : list) {
     v1::EnvVar* variable = env->Add();
     variable->set_name(std::move(name));
@@ -85,7 +86,7 @@ void AddStorePeers(const v1::GenerationRecord& generation, v1::DesiredGeneration
   if (generation.placements_size() == 1) peers.insert(generation.master_addr());
   for (const v1::Placement& placement : generation.placements()) peers.insert(placement.address());
   // Connections to any loopback address come from the first one of its family.
-  if (std::any_of(peers.begin(), peers.end(), IsLoopback)) {
+  if (std::any_of(peers.begin(), peers.end(), common::IsLoopback)) {
     peers.insert({"127.0.0.1", "::1"});
     peers.erase("localhost");
   }
@@ -97,16 +98,16 @@ void FillStart(const Limits& limits, const JobEntry& entry, const NodeEntry& nod
   const v1::JobSpec& spec = entry.job.spec();
   const v1::GenerationRecord& generation = *CurrentGeneration(entry.job);
   const v1::Placement& placement = generation.placements(machine_rank);
-  const NodeWorld world = WorldOf(entry, node, machine_rank);
+  const common::NodeWorld world = WorldOf(entry, node, machine_rank);
   *desired->mutable_argv() = spec.argv();
   desired->set_workdir(spec.workdir());
   *desired->mutable_required_paths() = spec.required_paths();
-  AddEnv(GenerationEnv(world), desired->mutable_env());
+  AddEnv(common::GenerationEnv(world), desired->mutable_env());
   for (int local_rank = 0; local_rank < placement.processes(); ++local_rank) {
     v1::DesiredWorker* worker = desired->add_workers();
     worker->set_rank(placement.first_rank() + local_rank);
     worker->set_local_rank(local_rank);
-    AddEnv(RankEnv(world, local_rank), worker->mutable_env());
+    AddEnv(common::RankEnv(world, local_rank), worker->mutable_env());
   }
   desired->set_store_socket(placement.store_socket());
   if (placement.store_socket() != 0) AddStorePeers(generation, desired);
@@ -119,7 +120,7 @@ void FillStart(const Limits& limits, const JobEntry& entry, const NodeEntry& nod
 
 }  // namespace
 
-std::string DesiredSignature(const ClusterState& state, const NodeId& id,
+std::string DesiredSignature(const ClusterState& state, const common::NodeId& id,
                              const std::vector<v1::LogReader>& readers) {
   const NodeEntry& node = state.nodes.at(id);
   std::string signature = absl::StrCat(node.observed.incarnation(), "|", HeartbeatMillis(state));
@@ -140,7 +141,7 @@ std::string DesiredSignature(const ClusterState& state, const NodeId& id,
   return signature;
 }
 
-v1::NodeDesired BuildDesired(const ClusterState& state, const NodeId& id,
+v1::NodeDesired BuildDesired(const ClusterState& state, const common::NodeId& id,
                              const std::vector<v1::LogReader>& readers, uint64_t version) {
   const NodeEntry& node = state.nodes.at(id);
   v1::NodeDesired desired;
@@ -168,4 +169,4 @@ v1::NodeDesired BuildDesired(const ClusterState& state, const NodeId& id,
   return desired;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -6,15 +6,15 @@
 
 #include "coordinator/core/cluster_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // Short, and different whenever the desired state is (its version aside): so that an unchanged one,
 // which may be large, need not be built to be recognised.
-std::string DesiredSignature(const ClusterState& state, const NodeId& node,
+std::string DesiredSignature(const ClusterState& state, const common::NodeId& node,
                              const std::vector<v1::LogReader>& readers);
 
 // The whole desired state of a node that has been seen.
-v1::NodeDesired BuildDesired(const ClusterState& state, const NodeId& node,
+v1::NodeDesired BuildDesired(const ClusterState& state, const common::NodeId& node,
                              const std::vector<v1::LogReader>& readers, uint64_t version);
 
-}  // namespace accel
+}  // namespace accel::coordinator

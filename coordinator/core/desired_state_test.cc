@@ -8,14 +8,14 @@
 #include "coordinator/core/facts.h"
 #include "coordinator/core/planner.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 const absl::Time kNow = absl::UnixEpoch() + absl::Hours(1);
 
 ClusterState OneNode() {
   ClusterState state;
-  NodeEntry& node = state.nodes[NodeId("a")];
+  NodeEntry& node = state.nodes[common::NodeId("a")];
   node.session = 1;
   node.last_heard = kNow;
   node.observed.set_node_id("a");
@@ -30,21 +30,21 @@ TEST(Heartbeat, FollowsTheTimeoutOfNodes) {
        {absl::Milliseconds(500), absl::Seconds(1), absl::Seconds(2), absl::Seconds(5)}) {
     ClusterState state = OneNode();
     state.limits.node_timeout = timeout;
-    const v1::NodeDesired desired = BuildDesired(state, NodeId("a"), {}, 1);
+    const v1::NodeDesired desired = BuildDesired(state, common::NodeId("a"), {}, 1);
     EXPECT_LT(2 * absl::Milliseconds(desired.heartbeat_ms()), timeout);
     EXPECT_GE(desired.heartbeat_ms(), 200);
   }
   ClusterState patient = OneNode();
   patient.limits.node_timeout = absl::Hours(1);
-  EXPECT_EQ(BuildDesired(patient, NodeId("a"), {}, 1).heartbeat_ms(), 2000);
+  EXPECT_EQ(BuildDesired(patient, common::NodeId("a"), {}, 1).heartbeat_ms(), 2000);
 }
 
 TEST(Heartbeat, AnotherOneIsAnotherDesiredState) {
   ClusterState state = OneNode();
-  const std::string before = DesiredSignature(state, NodeId("a"), {});
-  EXPECT_EQ(DesiredSignature(state, NodeId("a"), {}), before);
+  const std::string before = DesiredSignature(state, common::NodeId("a"), {});
+  EXPECT_EQ(DesiredSignature(state, common::NodeId("a"), {}), before);
   state.limits.node_timeout = absl::Seconds(1);
-  EXPECT_NE(DesiredSignature(state, NodeId("a"), {}), before);
+  EXPECT_NE(DesiredSignature(state, common::NodeId("a"), {}), before);
 }
 
 // The peers of the store of a job that is placed on nodes of these addresses, one rank on each, two
@@ -73,7 +73,7 @@ std::vector<std::string> StorePeers(const std::vector<std::string>& addresses) {
   }
   PlanToRest(kNow, kNow, &state, &changes);
   const auto peers = [&state] {
-    const v1::NodeDesired desired = BuildDesired(state, NodeId("a"), {}, 1);
+    const v1::NodeDesired desired = BuildDesired(state, common::NodeId("a"), {}, 1);
     const auto& list = desired.generations(0).store_peers();
     return std::vector<std::string>(list.begin(), list.end());
   };
@@ -95,4 +95,4 @@ TEST(StorePeers, AreTheNodesAsTheyWerePlanned) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

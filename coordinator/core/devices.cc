@@ -1,6 +1,6 @@
 #include "coordinator/core/devices.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 v1::Devices DecideDevices(const v1::JobSpec& spec, const ClusterState& state) {
   if (spec.cpu()) return v1::ON_CPUS;
@@ -13,4 +13,4 @@ v1::Devices DevicesOf(const v1::Job& job, const ClusterState& state) {
   return DecideDevices(job.spec(), state) == v1::ON_GPUS ? v1::ON_GPUS : v1::ON_CPUS;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -4,7 +4,7 @@
 
 #include "coordinator/core/cluster_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // What the spec asks for: CPUs for `cpu`, GPUs if it names some; otherwise GPUs as soon as a node
 // with one has been seen. Unspecified: not decided yet.
@@ -13,4 +13,4 @@ v1::Devices DecideDevices(const v1::JobSpec& spec, const ClusterState& state);
 // What the job would be placed on now: as it was decided; if it was not, as it would be now.
 v1::Devices DevicesOf(const v1::Job& job, const ClusterState& state);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 // Of the record, its places in both indexes, and what the allocator adds.
@@ -17,7 +17,8 @@ const EndedJob* FindIn(const absl::flat_hash_map<absl::string_view, const EndedJ
 }  // namespace
 
 EndedJob EndOf(const v1::Job& job) {
-  return {JobId(job.job_id()), job.submit_id(), job.phase(), job.exit_code(), job.ended_unix_ms()};
+  return {common::JobId(job.job_id()), job.submit_id(), job.phase(), job.exit_code(),
+          job.ended_unix_ms()};
 }
 
 v1::Job ToJob(const EndedJob& ended) {
@@ -57,6 +58,8 @@ const EndedJob* EndedJobs::FindBySubmit(const std::string& submit_id) const {
   return FindIn(by_submit_, submit_id);
 }
 
-const EndedJob* EndedJobs::Find(const JobId& id) const { return FindIn(by_id_, id.value()); }
+const EndedJob* EndedJobs::Find(const common::JobId& id) const {
+  return FindIn(by_id_, id.value());
+}
 
-}  // namespace accel
+}  // namespace accel::coordinator

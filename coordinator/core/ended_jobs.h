@@ -13,10 +13,10 @@
 #include "common/ids.h"
 #include "proto/job.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 struct EndedJob {
-  JobId id;
+  common::JobId id;
   std::string submit_id;
   v1::JobPhase phase = v1::JOB_PHASE_UNSPECIFIED;  // Final.
   int exit_code = 0;
@@ -43,7 +43,7 @@ class EndedJobs {
 
   // Null: not known, or not any more.
   const EndedJob* FindBySubmit(const std::string& submit_id) const;
-  const EndedJob* Find(const JobId& id) const;
+  const EndedJob* Find(const common::JobId& id) const;
 
   size_t size() const { return jobs_.size(); }
 
@@ -62,4 +62,4 @@ class EndedJobs {
   absl::flat_hash_map<absl::string_view, const EndedJob*> by_submit_;
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -7,23 +7,24 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 constexpr absl::Time kStart = absl::UnixEpoch();
 constexpr int64_t kEnough = int64_t{64} << 20;
 
 EndedJob Job(int number) {
-  return {JobId(absl::StrCat("j", number)), absl::StrCat("submit-", number), v1::FAILED, number, 7};
+  return {common::JobId(absl::StrCat("j", number)), absl::StrCat("submit-", number), v1::FAILED,
+          number, 7};
 }
 
 TEST(EndedJobsTest, AreFoundByBothIds) {
   EndedJobs jobs;
   for (int i = 0; i < 1000; ++i) jobs.Add(Job(i), kStart, kEnough);
   const EndedJobs moved = std::move(jobs);
-  EXPECT_EQ(moved.Find(JobId("j5"))->exit_code, 5);
-  EXPECT_EQ(moved.FindBySubmit("submit-999")->id, JobId("j999"));
-  EXPECT_EQ(moved.Find(JobId("submit-5")), nullptr);
+  EXPECT_EQ(moved.Find(common::JobId("j5"))->exit_code, 5);
+  EXPECT_EQ(moved.FindBySubmit("submit-999")->id, common::JobId("j999"));
+  EXPECT_EQ(moved.Find(common::JobId("submit-5")), nullptr);
   EXPECT_EQ(moved.FindBySubmit("j5"), nullptr);
 }
 
@@ -31,9 +32,9 @@ TEST(EndedJobsTest, AreKeptForADayWhateverTheRate) {
   EndedJobs jobs;
   for (int i = 0; i < 100'000; ++i) jobs.Add(Job(i), kStart, kEnough);
   jobs.Add(Job(100'000), kStart + absl::Hours(23), kEnough);
-  EXPECT_NE(jobs.Find(JobId("j0")), nullptr);
+  EXPECT_NE(jobs.Find(common::JobId("j0")), nullptr);
   jobs.Add(Job(100'001), kStart + absl::Hours(25), kEnough);
-  EXPECT_EQ(jobs.Find(JobId("j0")), nullptr);
+  EXPECT_EQ(jobs.Find(common::JobId("j0")), nullptr);
   EXPECT_EQ(jobs.FindBySubmit("submit-99999"), nullptr);
   EXPECT_EQ(jobs.size(), 2u);
 }
@@ -43,9 +44,9 @@ TEST(EndedJobsTest, TheOldestGoAtTheBound) {
   for (int i = 0; i < 1000; ++i) jobs.Add(Job(i), kStart, 10'000);
   EXPECT_GT(jobs.size(), 30u);
   EXPECT_LT(jobs.size(), 40u);
-  EXPECT_EQ(jobs.Find(JobId("j900")), nullptr);
+  EXPECT_EQ(jobs.Find(common::JobId("j900")), nullptr);
   EXPECT_EQ(jobs.FindBySubmit("submit-900"), nullptr);
-  EXPECT_NE(jobs.Find(JobId("j999")), nullptr);
+  EXPECT_NE(jobs.Find(common::JobId("j999")), nullptr);
 }
 
 TEST(EndedJobsTest, WhatIsToldOfOne) {
@@ -66,4 +67,4 @@ TEST(EndedJobsTest, WhatIsToldOfOne) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -1,6 +1,6 @@
 #include "coordinator/core/exit_status.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 bool IsSuccess(const v1::ExitRecord& exit) {
   return exit.kind() == v1::ExitRecord::EXITED && exit.code() == 0;
@@ -20,4 +20,4 @@ int JobExitCode(const v1::ExitRecord& exit) {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -3,7 +3,7 @@
 
 #include "proto/job.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // The exit code of a job that was cancelled: as if SIGTERM had ended it.
 inline constexpr int kCancelledExitCode = 128 + 15;
@@ -23,4 +23,4 @@ bool IsSuccess(const v1::ExitRecord& exit);
 // Never 0.
 int JobExitCode(const v1::ExitRecord& exit);
 
-}  // namespace accel
+}  // namespace accel::coordinator

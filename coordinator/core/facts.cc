@@ -13,7 +13,7 @@
 #include "coordinator/core/job_state.h"
 #include "coordinator/core/report.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 constexpr size_t kMaxSubmitIdBytes = 128;
@@ -33,10 +33,10 @@ absl::Status CheckAgainst(const ClusterState& state, const v1::NodeObserved& rep
                                                    state.revision));
   }
   for (const v1::ObservedGeneration& part : report.generations()) {
-    const JobEntry* entry = FindJob(state, JobId(part.job_id()));
+    const JobEntry* entry = FindJob(state, common::JobId(part.job_id()));
     if (entry == nullptr) continue;
     const v1::GenerationRecord* current = CurrentGeneration(entry->job);
-    const Generation newest = current == nullptr ? 0 : current->generation();
+    const common::Generation newest = current == nullptr ? 0 : current->generation();
     if (part.generation() >= 1 && part.generation() <= newest) continue;
     return absl::InvalidArgumentError(absl::StrCat("generations: there is no generation ",
                                                    part.generation(), " of job ", part.job_id(),
@@ -83,9 +83,9 @@ absl::Status MakeRoomForNode(ClusterState* state) {
 }
 
 // The jobs that an earlier coordinator had placed on a node which this one sees for the first time.
-std::set<JobId> JobsOn(const ClusterState& state, const NodeId& node) {
-  std::set<JobId> jobs;
-  for (const JobId& id : state.unfinished) {
+std::set<common::JobId> JobsOn(const ClusterState& state, const common::NodeId& node) {
+  std::set<common::JobId> jobs;
+  for (const common::JobId& id : state.unfinished) {
     const v1::Job& job = state.jobs.at(id).job;
     if (!HoldsNodes(job.phase())) continue;
     for (const v1::Placement& placement : CurrentGeneration(job)->placements()) {
@@ -100,7 +100,7 @@ void TakeName(const v1::NodeObserved& report, const NodeEntry& node, ClusterStat
   if (former != state->node_names.end() && former->second.value() == report.node_id()) {
     state->node_names.erase(former);
   }
-  state->node_names[report.name()] = NodeId(report.node_id());
+  state->node_names[report.name()] = common::NodeId(report.node_id());
 }
 
 // The newest report takes the place of the one before.
@@ -121,7 +121,7 @@ absl::Status Keep(v1::NodeObserved report, ClusterState* state, NodeEntry* node)
 // The first report of a session, or one that breaks with what the session has said.
 absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& report, absl::Time now,
                                 ClusterState* state, SessionId* superseded) {
-  const NodeId id(report.node_id());
+  const common::NodeId id(report.node_id());
   auto found = state->nodes.find(id);
   if (found == state->nodes.end() || found->second.session < session) {
     ACCEL_RETURN_IF_ERROR(CheckIdentity(*state, report, now));
@@ -160,7 +160,7 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
 void CountStaleGenerations(const v1::NodeObserved& report, ClusterState* state) {
   for (const v1::ObservedGeneration& part : report.generations()) {
     if (part.state() == v1::ObservedGeneration::ENDED) continue;  // Until it is forgotten.
-    const JobEntry* entry = FindJob(*state, JobId(part.job_id()));
+    const JobEntry* entry = FindJob(*state, common::JobId(part.job_id()));
     const v1::GenerationRecord* current =
         entry == nullptr ? nullptr : CurrentGeneration(entry->job);
     if (current != nullptr && part.generation() < current->generation()) {
@@ -186,8 +186,8 @@ void SettleSockets(NodeEntry* node) {
 
 }  // namespace
 
-absl::StatusOr<JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec, absl::Time wall,
-                                ClusterState* state, Changes* changes) {
+absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec,
+                                        absl::Time wall, ClusterState* state, Changes* changes) {
   ACCEL_RETURN_IF_ERROR(CheckSubmitId(submit_id));
   const auto known = state->submits.find(submit_id);
   if (known != state->submits.end()) return known->second;
@@ -195,7 +195,7 @@ absl::StatusOr<JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec, 
   ACCEL_RETURN_IF_ERROR(ValidateJobSpec(spec));
   ACCEL_RETURN_IF_ERROR(CheckRoom(*state, spec));
 
-  const JobId id = state->ids.Next(wall);
+  const common::JobId id = state->ids.Next(wall);
   JobEntry& entry = state->jobs[id];
   CountBytes(ResidentBytes(spec), &entry, state);
   v1::Job& job = entry.job;
@@ -213,24 +213,24 @@ absl::StatusOr<JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec, 
   return id;
 }
 
-absl::Status CancelJob(const JobId& id, bool at_once, ClusterState* state) {
+absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* state) {
   JobEntry* entry = FindJob(state, id);
   if (entry == nullptr && state->ended.Find(id) != nullptr) return absl::OkStatus();
   if (entry == nullptr) return absl::NotFoundError(absl::StrCat("there is no job ", id.value()));
-  if (IsFinal(entry->job.phase())) return absl::OkStatus();
+  if (common::IsFinal(entry->job.phase())) return absl::OkStatus();
   entry->cancel = true;
   entry->cancel_at_once |= at_once;
   return absl::OkStatus();
 }
 
 void RestoreJob(v1::Job job, absl::Time now, ClusterState* state) {
-  const JobId id(job.job_id());
+  const common::JobId id(job.job_id());
   state->ids.Skip(id);
   state->submits[job.submit_id()] = id;
   JobEntry& entry = state->jobs[id];
   entry.job = std::move(job);
   RestoreBytes(&entry, state);
-  if (IsFinal(entry.job.phase())) {
+  if (common::IsFinal(entry.job.phase())) {
     state->finished.push_back(id);
     return;
   }
@@ -246,10 +246,11 @@ void RestoreJob(v1::Job job, absl::Time now, ClusterState* state) {
 }
 
 void SortFinished(ClusterState* state) {
-  std::stable_sort(
-      state->finished.begin(), state->finished.end(), [state](const JobId& a, const JobId& b) {
-        return state->jobs.at(a).job.ended_unix_ms() < state->jobs.at(b).job.ended_unix_ms();
-      });
+  std::stable_sort(state->finished.begin(), state->finished.end(),
+                   [state](const common::JobId& a, const common::JobId& b) {
+                     return state->jobs.at(a).job.ended_unix_ms() <
+                            state->jobs.at(b).job.ended_unix_ms();
+                   });
 }
 
 absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
@@ -264,7 +265,7 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
     return absl::OkStatus();
   }
   CountStaleGenerations(report, state);
-  const NodeId id(report.node_id());
+  const common::NodeId id(report.node_id());
   ACCEL_RETURN_IF_ERROR(Keep(std::move(report), state, node));
   node->last_heard = now;
   state->gpus_seen |= !node->observed.inventory().gpus().empty();
@@ -273,7 +274,7 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   return absl::OkStatus();
 }
 
-void CloseSession(SessionId session, const NodeId& node, ClusterState* state) {
+void CloseSession(SessionId session, const common::NodeId& node, ClusterState* state) {
   const auto found = state->nodes.find(node);
   if (found == state->nodes.end() || found->second.session != session) return;
   NodeEntry& entry = found->second;
@@ -289,4 +290,4 @@ void CloseSession(SessionId session, const NodeId& node, ClusterState* state) {
   entry.observed_bytes = bytes;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

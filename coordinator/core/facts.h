@@ -9,16 +9,16 @@
 #include "absl/time/time.h"
 #include "coordinator/core/cluster_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // A repeated submit_id returns the job that it made. `wall` is the moment of the submit.
 // INVALID_ARGUMENT: the spec or the submit id, with the field. RESOURCE_EXHAUSTED: a bound of the
 // queue.
-absl::StatusOr<JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec, absl::Time wall,
-                                ClusterState* state, Changes* changes);
+absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec,
+                                        absl::Time wall, ClusterState* state, Changes* changes);
 
 // Of a finished job it changes nothing. NOT_FOUND: no such job.
-absl::Status CancelJob(const JobId& id, bool at_once, ClusterState* state);
+absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* state);
 
 // Takes up a job that an earlier coordinator stored. Its generation, if it holds one, is asked for
 // anew.
@@ -39,6 +39,6 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
                      ClusterState* state, Changes* changes, SessionId* superseded);
 
 // The stream is gone. The node is lost only once it has been silent for too long.
-void CloseSession(SessionId session, const NodeId& node, ClusterState* state);
+void CloseSession(SessionId session, const common::NodeId& node, ClusterState* state);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -8,7 +8,7 @@
 
 #include "coordinator/core/exit_status.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 int Remoteness(const v1::ExitRecord& exit) {
@@ -109,4 +109,4 @@ std::vector<std::string> LastLinesOf(const v1::FailureCause& cause,
   return {};
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -6,7 +6,7 @@
 
 #include "coordinator/core/part.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // Bounds on what a cause keeps of a worker's output.
 inline constexpr int kMaxLastLines = 20;
@@ -22,4 +22,4 @@ std::optional<v1::FailureCause> FirstFailure(const v1::Job& job, const std::vect
 // The last lines of output of the rank that `cause` names, as known now; empty if there are none.
 std::vector<std::string> LastLinesOf(const v1::FailureCause& cause, const std::vector<Part>& parts);
 
-}  // namespace accel
+}  // namespace accel::coordinator

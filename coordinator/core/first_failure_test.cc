@@ -8,7 +8,7 @@
 #include "common/exit_text.h"
 #include "coordinator/core/exit_status.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 v1::ExitRecord Exited(int code) {
@@ -164,4 +164,4 @@ TEST(ExitStatus, ExitCodeOfTheJob) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 bool MayFollow(const ClusterState& state, const NodeEntry& holder, const v1::NodeObserved& report,
@@ -21,7 +21,7 @@ std::string Holder(const NodeEntry& holder, absl::Time now) {
 }
 
 absl::Status CheckId(const ClusterState& state, const v1::NodeObserved& report, absl::Time now) {
-  const auto holder = state.nodes.find(NodeId(report.node_id()));
+  const auto holder = state.nodes.find(common::NodeId(report.node_id()));
   if (holder == state.nodes.end() || MayFollow(state, holder->second, report, now)) {
     return absl::OkStatus();
   }
@@ -53,4 +53,4 @@ absl::Status CheckIdentity(const ClusterState& state, const v1::NodeObserved& re
   return CheckName(state, report, now);
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -6,7 +6,7 @@
 #include "absl/time/time.h"
 #include "coordinator/core/cluster_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // Whether the agent that sends the first report of a session may be the node that it says. The
 // same agent over a new stream always may. A new agent may at once if the stream of its predecessor
@@ -16,4 +16,4 @@ namespace accel {
 absl::Status CheckIdentity(const ClusterState& state, const v1::NodeObserved& report,
                            absl::Time now);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -7,7 +7,7 @@
 #include "common/status_matchers.h"
 #include "coordinator/core/facts.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::AllOf;
@@ -35,7 +35,7 @@ class IdentityTest : public ::testing::Test {
   }
 
   std::string Incarnation(const std::string& id = "id-a") {
-    return state_.nodes.at(NodeId(id)).observed.incarnation();
+    return state_.nodes.at(common::NodeId(id)).observed.incarnation();
   }
 
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
@@ -55,7 +55,7 @@ TEST_F(IdentityTest, ACopyOnAnotherMachineWaitsUntilTheFirstIsSilent) {
   EXPECT_EQ(superseded_, 0u);
   ASSERT_OK(Report({}, 1));
   // A break in the first one's connection is no chance for the copy.
-  CloseSession(1, NodeId("id-a"), &state_);
+  CloseSession(1, common::NodeId("id-a"), &state_);
   EXPECT_THAT(Report(copy, 3), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("alive")));
   ASSERT_OK(Report({}, 4));
   now_ += state_.limits.node_timeout;
@@ -73,7 +73,7 @@ TEST_F(IdentityTest, ACopyOnTheSameMachineWaitsWhileTheFirstIsConnected) {
 
 TEST_F(IdentityTest, ARestartedAgentGetsInAtOnce) {
   ASSERT_OK(Report({}, 1));
-  CloseSession(1, NodeId("id-a"), &state_);
+  CloseSession(1, common::NodeId("id-a"), &state_);
   EXPECT_OK(Report({.incarnation = "2"}, 2));
   EXPECT_EQ(Incarnation(), "2");
 }
@@ -102,10 +102,10 @@ TEST_F(IdentityTest, ANameThatIsGivenUpIsFree) {
   ASSERT_OK(Report({}, 1));
   EXPECT_THAT(Report({.name = "z"}, 1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("within one stream")));
-  CloseSession(1, NodeId("id-a"), &state_);
+  CloseSession(1, common::NodeId("id-a"), &state_);
   ASSERT_OK(Report({.name = "b", .incarnation = "2"}, 2));
   EXPECT_OK(Report({.node_id = "id-b", .name = "a", .incarnation = "9"}, 3));
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -1,6 +1,6 @@
 #include "coordinator/core/job_bytes.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 int64_t Twice(const google::protobuf::Message& message) {
@@ -46,4 +46,4 @@ void RestoreBytes(JobEntry* entry, ClusterState* state) {
   CountNewest(entry, state);
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

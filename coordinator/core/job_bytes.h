@@ -5,7 +5,7 @@
 
 #include "coordinator/core/cluster_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // Twice what the spec takes: the state has it, and so has the copy that is published.
 int64_t ResidentBytes(const v1::JobSpec& spec);
@@ -25,4 +25,4 @@ void DropOldestRecord(JobEntry* entry, ClusterState* state);
 // Counts all of a job that was not made here.
 void RestoreBytes(JobEntry* entry, ClusterState* state);
 
-}  // namespace accel
+}  // namespace accel::coordinator

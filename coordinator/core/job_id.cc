@@ -5,7 +5,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 constexpr absl::string_view kDigits = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -14,7 +14,7 @@ constexpr uint64_t kFirst = uint64_t{10} << (7 * 5);  // "a0000000"
 
 }  // namespace
 
-JobId JobIdIssuer::Next(absl::Time wall) {
+common::JobId JobIdIssuer::Next(absl::Time wall) {
   const int64_t ticks =
       (absl::ToUnixMicros(wall) - kEpochUnixSeconds * 1'000'000) * 1024 / 1'000'000;
   const uint64_t moment = kFirst + static_cast<uint64_t>(std::max<int64_t>(ticks, 0));
@@ -22,10 +22,10 @@ JobId JobIdIssuer::Next(absl::Time wall) {
   std::string text;
   for (uint64_t rest = last_; rest > 0; rest /= 32) text.push_back(kDigits[rest % 32]);
   std::reverse(text.begin(), text.end());
-  return JobId(std::move(text));
+  return common::JobId(std::move(text));
 }
 
-void JobIdIssuer::Skip(const JobId& known) {
+void JobIdIssuer::Skip(const common::JobId& known) {
   uint64_t value = 0;
   for (char c : known.value()) {
     const size_t digit = kDigits.find(c);
@@ -35,4 +35,4 @@ void JobIdIssuer::Skip(const JobId& known) {
   last_ = std::max(last_, value);
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -12,18 +12,18 @@
 #include "absl/time/time.h"
 #include "common/ids.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 class JobIdIssuer {
  public:
   // `wall` is the wall clock; ids rise even if it does not.
-  JobId Next(absl::Time wall);
+  common::JobId Next(absl::Time wall);
 
   // Ids issued from now on are greater than this one.
-  void Skip(const JobId& known);
+  void Skip(const common::JobId& known);
 
  private:
   uint64_t last_ = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 TEST(JobId, IsShortAndNoNumber) {
@@ -21,9 +21,9 @@ TEST(JobId, IsShortAndNoNumber) {
 TEST(JobId, SortsByAgeEvenIfTheClockDoesNotMove) {
   JobIdIssuer issuer;
   const absl::Time wall = absl::FromUnixSeconds(1'800'000'000);
-  JobId last = issuer.Next(wall);
+  common::JobId last = issuer.Next(wall);
   for (int i = 0; i < 2'000; ++i) {
-    const JobId next = issuer.Next(wall - absl::Seconds(i));
+    const common::JobId next = issuer.Next(wall - absl::Seconds(i));
     EXPECT_LT(last, next);
     last = next;
   }
@@ -32,18 +32,18 @@ TEST(JobId, SortsByAgeEvenIfTheClockDoesNotMove) {
 TEST(JobId, IsNewAfterAMemoryLoss) {
   const absl::Time wall = absl::FromUnixSeconds(1'800'000'000);
   JobIdIssuer before, after;
-  const JobId old = before.Next(wall);
+  const common::JobId old = before.Next(wall);
   EXPECT_LT(old, after.Next(wall + absl::Milliseconds(2)));
 }
 
 TEST(JobId, SkipsWhatIsKnown) {
   const absl::Time wall = absl::FromUnixSeconds(1'800'000'000);
   JobIdIssuer ahead, behind;
-  const JobId known = ahead.Next(wall + absl::Hours(1));
+  const common::JobId known = ahead.Next(wall + absl::Hours(1));
   behind.Skip(known);
-  behind.Skip(JobId("not an id"));
+  behind.Skip(common::JobId("not an id"));
   EXPECT_LT(known, behind.Next(wall));
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -11,7 +11,7 @@
 #include "common/worker_env.h"
 #include "common/world_size.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 constexpr size_t kMaxPathBytes = 4096;
@@ -78,18 +78,18 @@ absl::Status CheckProgram(const v1::JobSpec& spec) {
 }
 
 absl::Status CheckEnv(const v1::JobSpec& spec) {
-  if (spec.env_size() > kMostUserVariables) {
-    return Bad("env",
-               absl::StrCat("has ", spec.env_size(), " variables; at most ", kMostUserVariables));
+  if (spec.env_size() > common::kMostUserVariables) {
+    return Bad("env", absl::StrCat("has ", spec.env_size(), " variables; at most ",
+                                   common::kMostUserVariables));
   }
-  const EnvRights rights = {.cpu = spec.cpu(), .alone = HasOneProcess(spec)};
+  const common::EnvRights rights = {.cpu = spec.cpu(), .alone = common::HasOneProcess(spec)};
   int64_t bytes = 0;
   for (const v1::EnvVar& variable : spec.env()) {
     if (variable.name().empty() || variable.name().find('=') != std::string::npos ||
         HasNul(variable.name())) {
       return Bad("env", absl::StrCat(Quoted(variable.name()), " is not the name of a variable"));
     }
-    if (const std::string set_by = SetByAccel(variable.name(), rights); !set_by.empty()) {
+    if (const std::string set_by = common::SetByAccel(variable.name(), rights); !set_by.empty()) {
       return Bad("env", absl::StrCat(variable.name(), " cannot be chosen: ", set_by));
     }
     if (HasNul(variable.value())) {
@@ -158,4 +158,4 @@ absl::Status ValidateJobSpec(const v1::JobSpec& spec) {
   return CheckManner(spec);
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "proto/job.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 inline constexpr int64_t kMaxArgvBytes = 1 << 20;
 inline constexpr int kMaxArguments = 16'384;
@@ -18,4 +18,4 @@ inline constexpr int kMaxRestarts = 10'000;
 // INVALID_ARGUMENT, with the field first in the message.
 absl::Status ValidateJobSpec(const v1::JobSpec& spec);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
@@ -170,4 +170,4 @@ TEST(JobSpec, AMistakeIsQuotedWithoutEnd) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -5,7 +5,7 @@
 #include "common/check.h"
 #include "common/job_phase.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 using v1::JobPhase;
 
@@ -18,7 +18,7 @@ bool IsLegal(JobPhase from, JobPhase to) {
     case v1::RUNNING:
       return to == v1::STOPPING;
     case v1::STOPPING:
-      return to == v1::RESTARTING || IsFinal(to);
+      return to == v1::RESTARTING || common::IsFinal(to);
     case v1::RESTARTING:
       return to == v1::PENDING || to == v1::CANCELLED;
     default:
@@ -38,4 +38,4 @@ void Transition(v1::Job* job, JobPhase to, std::string reason) {
   if (to != v1::STOPPING) job->clear_next();
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

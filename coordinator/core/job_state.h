@@ -15,7 +15,7 @@
 
 #include "proto/job.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 bool IsLegal(v1::JobPhase from, v1::JobPhase to);
 
@@ -26,4 +26,4 @@ bool HoldsNodes(v1::JobPhase phase);
 // the version; `next` is cleared unless the job is STOPPING.
 void Transition(v1::Job* job, v1::JobPhase to, std::string reason);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 using Step = std::pair<v1::JobPhase, v1::JobPhase>;
@@ -74,4 +74,4 @@ TEST(JobState, WhichHoldNodes) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

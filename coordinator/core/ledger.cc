@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 void RemoveAll(const google::protobuf::RepeatedField<int>& gone, std::vector<int>* from) {
@@ -12,7 +12,7 @@ void RemoveAll(const google::protobuf::RepeatedField<int>& gone, std::vector<int
 }
 
 void TakeHeld(const ClusterState& state, NodeOffer* offer) {
-  for (const JobId& job : offer->entry->jobs) {
+  for (const common::JobId& job : offer->entry->jobs) {
     ++offer->generations;
     const v1::GenerationRecord* generation = CurrentGeneration(state.jobs.at(job).job);
     for (const v1::Placement& placement : generation->placements()) {
@@ -30,7 +30,7 @@ std::string WhyBusy(const ClusterState& state, const NodeOffer& offer) {
   const v1::NodeObserved& observed = offer.entry->observed;
   for (const v1::ObservedGeneration& part : observed.generations()) {
     if (part.state() == v1::ObservedGeneration::ENDED) continue;
-    if (IsLive(state, JobId(part.job_id()), part.generation())) continue;
+    if (IsLive(state, common::JobId(part.job_id()), part.generation())) continue;
     return absl::StrCat("node ", observed.name(), " is still ending generation ", part.generation(),
                         " of job ", part.job_id());
   }
@@ -51,7 +51,7 @@ std::string WhyOnTrial(const ClusterState& state, const NodeOffer& offer) {
   if (!IsOnTrial(offer.entry->health)) return "";
   const bool trying = std::any_of(
       offer.entry->jobs.begin(), offer.entry->jobs.end(),
-      [&state](const JobId& job) { return state.jobs.at(job).job.phase() != v1::RUNNING; });
+      [&state](const common::JobId& job) { return state.jobs.at(job).job.phase() != v1::RUNNING; });
   return trying ? OnTrial(offer) : "";
 }
 
@@ -121,4 +121,4 @@ const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, bool peers) {
   return nullptr;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

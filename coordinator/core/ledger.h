@@ -7,10 +7,10 @@
 
 #include "coordinator/core/cluster_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 struct NodeOffer {
-  NodeId id;
+  common::NodeId id;
   const NodeEntry* entry = nullptr;
   std::vector<int> gpus;       // All of the node's, ascending.
   std::vector<int> free_gpus;  // Those that no generation holds, ascending.
@@ -48,4 +48,4 @@ class Ledger {
 // must reach it too, so it listens on the address that the node advertises.
 const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, bool peers);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 constexpr int kMostFailedStarts = 3;
@@ -30,7 +30,7 @@ absl::Duration Exclusion(int before) {
 
 }  // namespace
 
-void NoteFailedStart(const JobId& job, absl::string_view reason, absl::Time now,
+void NoteFailedStart(const common::JobId& job, absl::string_view reason, absl::Time now,
                      NodeHealth* health) {
   health->several_jobs |= health->failed_starts > 0 && health->newest_job != job;
   ++health->failed_starts;
@@ -52,4 +52,4 @@ std::string WhyExcluded(const NodeHealth& health) {
                       health.newest_job.value(), ", because: ", health.newest_reason);
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

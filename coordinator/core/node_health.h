@@ -13,18 +13,18 @@
 #include "absl/time/time.h"
 #include "common/ids.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 struct NodeHealth {
   int failed_starts = 0;      // In a row.
-  JobId newest_job;           // Of the newest of them, with its reason.
+  common::JobId newest_job;   // Of the newest of them, with its reason.
   std::string newest_reason;  // Bounded.
   bool several_jobs = false;  // They were not all of one job, which could be the job's own fault.
   int exclusions = 0;         // In a row.
   absl::Time excluded_until = absl::InfinitePast();
 };
 
-void NoteFailedStart(const JobId& job, absl::string_view reason, absl::Time now,
+void NoteFailedStart(const common::JobId& job, absl::string_view reason, absl::Time now,
                      NodeHealth* health);
 
 // It gets no work before excluded_until.
@@ -36,4 +36,4 @@ bool IsOnTrial(const NodeHealth& health);
 // "its last 3 starts failed, the newest, of job x, because: ..."
 std::string WhyExcluded(const NodeHealth& health);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -6,7 +6,7 @@
 #include "coordinator/core/exit_status.h"
 #include "coordinator/core/job_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 Part::State FromObserved(v1::ObservedGeneration::State state) {
@@ -52,13 +52,13 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, const v1::Placem
                 absl::Time now) {
   Part part;
   part.placement = &placement;
-  const auto node = state.nodes.find(NodeId(placement.node_id()));
+  const auto node = state.nodes.find(common::NodeId(placement.node_id()));
   if (node == state.nodes.end()) {
     if (now >= SilentFrom(state)) Lose(&part, "it did not come back");
     return part;
   }
-  part.observed =
-      FindObserved(node->second, JobId(job.job.job_id()), CurrentGeneration(job.job)->generation());
+  part.observed = FindObserved(node->second, common::JobId(job.job.job_id()),
+                               CurrentGeneration(job.job)->generation());
   if (part.observed != nullptr) {
     part.state = FromObserved(part.observed->state());
     part.ended_well = EndedWell(part);
@@ -103,4 +103,4 @@ std::vector<const v1::ObservedWorker*> ExitedWorkers(const Part& part) {
   return exited;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -6,7 +6,7 @@
 
 #include "coordinator/core/cluster_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 struct Part {
   enum class State {
@@ -35,4 +35,4 @@ bool NodeCouldNotStart(const Part& part);
 // out.
 std::vector<const v1::ObservedWorker*> ExitedWorkers(const Part& part);
 
-}  // namespace accel
+}  // namespace accel::coordinator

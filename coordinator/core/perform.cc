@@ -6,7 +6,7 @@
 #include "coordinator/core/job_state.h"
 #include "coordinator/core/restart_pause.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 class Performer {
@@ -17,7 +17,7 @@ class Performer {
   void operator()(const StartGeneration& start) {
     JobEntry& entry = Entry(start.job);
     v1::Job& job = entry.job;
-    const Generation previous =
+    const common::Generation previous =
         job.generations().empty() ? 0 : CurrentGeneration(job)->generation();
     SettleNewest(&entry, &state_);
     while (job.generations_size() >= state_.limits.generation_records ||
@@ -31,7 +31,7 @@ class Performer {
     record->set_master_port(start.master_port);
     for (const v1::Placement& placement : start.placements) {
       *record->add_placements() = placement;
-      NodeEntry& node = state_.nodes.at(NodeId(placement.node_id()));
+      NodeEntry& node = state_.nodes.at(common::NodeId(placement.node_id()));
       node.jobs.insert(start.job);
       if (placement.store_socket() != 0) node.consumed_sockets[placement.store_socket()] = kInUse;
     }
@@ -57,7 +57,7 @@ class Performer {
     entry.avoid.clear();
     entry.job.set_start_failures(0);
     for (const v1::Placement& placement : CurrentGeneration(entry.job)->placements()) {
-      const auto node = state_.nodes.find(NodeId(placement.node_id()));
+      const auto node = state_.nodes.find(common::NodeId(placement.node_id()));
       if (node != state_.nodes.end()) node->second.health = NodeHealth{};
     }
     Transition(&entry.job, v1::RUNNING, running.reason);
@@ -106,7 +106,7 @@ class Performer {
     for (const v1::Placement& placement : record->placements()) Release(entry, placement);
     entry.not_before = now_ + end.pause;
     Transition(&job, end.to, end.reason);
-    if (IsFinal(end.to)) Finish(end.exit_code, &entry);
+    if (common::IsFinal(end.to)) Finish(end.exit_code, &entry);
   }
 
   void operator()(const Requeue& requeue) {
@@ -135,7 +135,7 @@ class Performer {
   }
 
  private:
-  JobEntry& Entry(const JobId& id) {
+  JobEntry& Entry(const common::JobId& id) {
     JobEntry* entry = FindJob(&state_, id);
     ACCEL_CHECK(entry != nullptr, "a plan names jobs of the state that it was made for");
     changes_.put.insert(id);
@@ -169,7 +169,7 @@ class Performer {
       entry->quick_failures =
           CountQuickFailure(state_.limits, entry->quick_failures, entry->started, now_);
     }
-    for (const NodeId& id : stop.could_not_start) {
+    for (const common::NodeId& id : stop.could_not_start) {
       entry->avoid.insert(id);
       const auto node = state_.nodes.find(id);
       if (node == state_.nodes.end()) continue;
@@ -185,13 +185,13 @@ class Performer {
 
   void TouchNodes(const v1::Job& job) {
     for (const v1::Placement& placement : CurrentGeneration(job)->placements()) {
-      changes_.nodes.insert(NodeId(placement.node_id()));
+      changes_.nodes.insert(common::NodeId(placement.node_id()));
     }
   }
 
   void Release(const JobEntry& entry, const v1::Placement& placement) {
-    const JobId job(entry.job.job_id());
-    const auto node = state_.nodes.find(NodeId(placement.node_id()));
+    const common::JobId job(entry.job.job_id());
+    const auto node = state_.nodes.find(common::NodeId(placement.node_id()));
     if (node == state_.nodes.end()) return;
     node->second.jobs.erase(job);
     if (node->second.observed.incarnation() != placement.incarnation()) return;
@@ -203,13 +203,13 @@ class Performer {
   // Whether a desired state that asks for the current generation may still be on its way to the
   // node.
   static bool MayStillStart(const JobEntry& entry, const NodeEntry& node) {
-    const JobId id(entry.job.job_id());
+    const common::JobId id(entry.job.job_id());
     return FindObserved(node, id, CurrentGeneration(entry.job)->generation()) == nullptr &&
            node.observed.applied_version() < entry.stop_revision;
   }
 
   void Finish(int exit_code, JobEntry* entry) {
-    const JobId id(entry->job.job_id());
+    const common::JobId id(entry->job.job_id());
     entry->job.set_exit_code(exit_code);
     entry->job.set_ended_unix_ms(wall_ms_);
     entry->end_by = absl::InfiniteFuture();
@@ -231,4 +231,4 @@ void Perform(const Action& action, absl::Time now, absl::Time wall, ClusterState
   std::visit(Performer(now, wall, state, changes), action);
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -5,11 +5,11 @@
 #include "coordinator/core/action.h"
 #include "coordinator/core/cluster_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // `now` is monotonic; `wall` stamps records for people. The action must come from a plan of this
 // very state.
 void Perform(const Action& action, absl::Time now, absl::Time wall, ClusterState* state,
              Changes* changes);
 
-}  // namespace accel
+}  // namespace accel::coordinator

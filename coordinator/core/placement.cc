@@ -7,7 +7,7 @@
 #include "common/check.h"
 #include "coordinator/core/job_spec.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 constexpr int kAllGpus = 0;  // As a need: one process for each GPU of the node.
@@ -24,7 +24,7 @@ enum class Fit {
 
 class Request {
  public:
-  Request(const v1::JobSpec& spec, v1::Devices devices, const std::set<NodeId>& avoid,
+  Request(const v1::JobSpec& spec, v1::Devices devices, const std::set<common::NodeId>& avoid,
           const Ledger& ledger)
       : spec_(spec), avoid_(avoid), ledger_(ledger), gpu_(devices == v1::ON_GPUS) {}
 
@@ -201,15 +201,15 @@ class Request {
   }
 
   const v1::JobSpec& spec_;
-  const std::set<NodeId>& avoid_;
+  const std::set<common::NodeId>& avoid_;
   const Ledger& ledger_;
   const bool gpu_;
 };
 
 }  // namespace
 
-PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices, const std::set<NodeId>& avoid,
-                        const Ledger& ledger) {
+PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices,
+                        const std::set<common::NodeId>& avoid, const Ledger& ledger) {
   using Wait = PlacementDecision::Wait;
   const Request request(spec, devices, avoid, ledger);
   std::optional<Match> match = request.FindMatch(Fit::kWithStore);
@@ -226,4 +226,4 @@ PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices, const std:
   return {std::nullopt, Wait::kNodes, request.WhyNever()};
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

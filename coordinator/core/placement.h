@@ -20,7 +20,7 @@
 
 #include "coordinator/core/ledger.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 struct Assignment {
   std::vector<v1::Placement> placements;
@@ -42,7 +42,7 @@ struct PlacementDecision {
 };
 
 // `avoid`: nodes that are taken only if there is no other way.
-PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices, const std::set<NodeId>& avoid,
-                        const Ledger& ledger);
+PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices,
+                        const std::set<common::NodeId>& avoid, const Ledger& ledger);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "coordinator/core/devices.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 const absl::Time kNow = absl::UnixEpoch() + absl::Hours(1);
@@ -26,7 +26,7 @@ ClusterState Cluster(const std::vector<FakeNode>& nodes) {
   ClusterState state;
   uint64_t socket_id = 100;
   for (const FakeNode& fake : nodes) {
-    NodeEntry& node = state.nodes[NodeId(fake.name)];
+    NodeEntry& node = state.nodes[common::NodeId(fake.name)];
     node.session = 1;
     node.last_heard = kNow;
     node.observed.set_node_id(fake.name);
@@ -177,7 +177,7 @@ TEST(Placement, NobodyWaitsForASpareSocketButTheJobItself) {
 
 TEST(Placement, ASocketMustBeReachable) {
   ClusterState state = Cluster({{"1"}, {"2", 0, 0}});
-  state.nodes[NodeId("1")].observed.mutable_store_sockets(0)->set_address("127.0.0.1");
+  state.nodes[common::NodeId("1")].observed.mutable_store_sockets(0)->set_address("127.0.0.1");
   EXPECT_EQ(Show(PlaceOn(state, Spec(2, {1}))), "(Waits for node 1 to open a spare store socket.)");
   EXPECT_EQ(Show(PlaceOn(state, Spec(1, {2}))), "1:0+2");
 }
@@ -228,10 +228,10 @@ TEST(Devices, AreDecidedOnce) {
 
 TEST(Placement, NodesThatCannotBeUsedAreNot) {
   ClusterState state = Cluster({{"a"}, {"b"}, {"c"}, {"d"}, {"e"}});
-  state.nodes[NodeId("a")].session = 0;
-  state.nodes[NodeId("b")].last_heard = kNow - absl::Seconds(5);
-  state.nodes[NodeId("c")].observed.set_refuses_work("the disk is full");
-  v1::ObservedGeneration* stray = state.nodes[NodeId("d")].observed.add_generations();
+  state.nodes[common::NodeId("a")].session = 0;
+  state.nodes[common::NodeId("b")].last_heard = kNow - absl::Seconds(5);
+  state.nodes[common::NodeId("c")].observed.set_refuses_work("the disk is full");
+  v1::ObservedGeneration* stray = state.nodes[common::NodeId("d")].observed.add_generations();
   stray->set_job_id("old");
   stray->set_generation(3);
   stray->set_state(v1::ObservedGeneration::STOPPING);
@@ -248,4 +248,4 @@ TEST(Placement, NodesThatCannotBeUsedAreNot) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -10,7 +10,7 @@
 #include "coordinator/core/queue.h"
 #include "coordinator/core/step.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 // The longest way through one job's life without an event from outside: from a restart through the
@@ -25,7 +25,7 @@ std::string Summary(const ClusterState& state, const Plan& plan) {
     return std::visit([](const auto& action) { return action.reason; }, plan.actions.front());
   }
   int waiting = 0;
-  for (const JobId& id : state.unfinished) {
+  for (const common::JobId& id : state.unfinished) {
     if (state.jobs.at(id).job.phase() == v1::PENDING) ++waiting;
   }
   return absl::StrCat(state.unfinished.size() - waiting, " jobs hold nodes, ", waiting,
@@ -37,8 +37,8 @@ std::string Summary(const ClusterState& state, const Plan& plan) {
 Plan MakePlan(const ClusterState& state, absl::Time now) {
   Plan plan;
   plan.wake_at = absl::InfiniteFuture();
-  std::vector<JobId> queue;
-  for (const JobId& id : state.unfinished) {
+  std::vector<common::JobId> queue;
+  for (const common::JobId& id : state.unfinished) {
     const JobEntry& job = state.jobs.at(id);
     if (std::optional<Action> step = NextStep(state, job, now, &plan.wake_at)) {
       plan.actions.push_back(*std::move(step));
@@ -71,4 +71,4 @@ Plan PlanToRest(absl::Time now, absl::Time wall, ClusterState* state, Changes* c
   return plan;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

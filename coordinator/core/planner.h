@@ -8,7 +8,7 @@
 #include "coordinator/core/action.h"
 #include "coordinator/core/cluster_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 struct Plan {
   std::vector<Action> actions;  // Performed by the caller, in this order.
@@ -25,4 +25,4 @@ Plan MakePlan(const ClusterState& state, absl::Time now);
 // plans again at wake_at.
 Plan PlanToRest(absl::Time now, absl::Time wall, ClusterState* state, Changes* changes);
 
-}  // namespace accel
+}  // namespace accel::coordinator

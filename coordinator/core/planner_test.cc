@@ -11,7 +11,7 @@
 #include "common/status_matchers.h"
 #include "coordinator/core/facts.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
@@ -19,7 +19,7 @@ using testing::StatusIs;
 
 class PlannerTest : public ::testing::Test {
  protected:
-  absl::StatusOr<JobId> Submit(int nodes = 1, size_t argument_bytes = 1) {
+  absl::StatusOr<common::JobId> Submit(int nodes = 1, size_t argument_bytes = 1) {
     v1::JobSpec spec;
     spec.add_argv(std::string(argument_bytes, 'x'));
     spec.set_nodes(nodes);
@@ -37,7 +37,7 @@ class PlannerTest : public ::testing::Test {
   }
 
   Plan Rest() { return PlanToRest(now_, now_, &state_, &changes_); }
-  const v1::Job& Job(const JobId& id) { return state_.jobs.at(id).job; }
+  const v1::Job& Job(const common::JobId& id) { return state_.jobs.at(id).job; }
 
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
   ClusterState state_;
@@ -101,7 +101,7 @@ TEST_F(PlannerTest, JobsAreCountedAsTheyAreInMemory) {
 
 TEST_F(PlannerTest, FinishedJobsMakeRoomForOthers) {
   state_.limits.max_job_bytes = 40'000;
-  std::vector<JobId> jobs;
+  std::vector<common::JobId> jobs;
   for (int i = 0; i < 10; ++i) {
     const auto job = Submit(1, 4'000);
     ASSERT_OK(job) << i;
@@ -115,7 +115,7 @@ TEST_F(PlannerTest, FinishedJobsMakeRoomForOthers) {
 }
 
 TEST_F(PlannerTest, RecordsOfGenerationsAreCountedAndMakeRoom) {
-  const auto fail = [this](const JobId& job, int generation, uint64_t sequence) {
+  const auto fail = [this](const common::JobId& job, int generation, uint64_t sequence) {
     v1::NodeObserved observed;
     observed.set_node_id("a");
     observed.set_name("a");
@@ -139,7 +139,7 @@ TEST_F(PlannerTest, RecordsOfGenerationsAreCountedAndMakeRoom) {
   spec.add_argv("x");
   spec.set_nodes(1);
   spec.set_max_restarts(100);
-  const JobId job = SubmitJob("s", spec, now_, &state_, &changes_).value();
+  const common::JobId job = SubmitJob("s", spec, now_, &state_, &changes_).value();
   Rest();
   for (int generation = 1; generation <= 20; ++generation) {
     fail(job, generation, 1 + generation);
@@ -177,15 +177,15 @@ TEST_F(PlannerTest, ReportsAreCountedAndForgottenWithTheirStreams) {
   observed.set_name("b");
   EXPECT_THAT(Observe(2, observed, now_, &state_, &changes_, &superseded_),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("bytes of nodes' reports")));
-  CloseSession(1, NodeId("a"), &state_);
+  CloseSession(1, common::NodeId("a"), &state_);
   EXPECT_LT(state_.report_bytes, 5'000);
-  EXPECT_EQ(state_.nodes.at(NodeId("a")).observed.name(), "a");
+  EXPECT_EQ(state_.nodes.at(common::NodeId("a")).observed.name(), "a");
   EXPECT_OK(Observe(3, observed, now_, &state_, &changes_, &superseded_));
 }
 
 TEST_F(PlannerTest, OnlyTheNewestFinishedJobsAreKept) {
   state_.limits.max_finished_jobs = 2;
-  std::vector<JobId> jobs;
+  std::vector<common::JobId> jobs;
   for (int i = 0; i < 4; ++i) {
     jobs.push_back(Submit().value());
     ASSERT_OK(CancelJob(jobs.back(), false, &state_));
@@ -193,12 +193,12 @@ TEST_F(PlannerTest, OnlyTheNewestFinishedJobsAreKept) {
   }
   EXPECT_EQ(state_.jobs.size(), 2u);
   EXPECT_EQ(state_.submits.size(), 2u);
-  EXPECT_EQ(changes_.erase, (std::set<JobId>{jobs[0], jobs[1]}));
-  EXPECT_EQ(changes_.put, (std::set<JobId>{jobs[2], jobs[3]}));
+  EXPECT_EQ(changes_.erase, (std::set<common::JobId>{jobs[0], jobs[1]}));
+  EXPECT_EQ(changes_.put, (std::set<common::JobId>{jobs[2], jobs[3]}));
   // Of the others their ends are remembered.
   EXPECT_OK(CancelJob(jobs[0], false, &state_));
   EXPECT_EQ(state_.ended.Find(jobs[0])->phase, v1::CANCELLED);
-  EXPECT_THAT(CancelJob(JobId("nope"), false, &state_),
+  EXPECT_THAT(CancelJob(common::JobId("nope"), false, &state_),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("nope")));
   int64_t bytes = 0;
   for (const auto& [id, entry] : state_.jobs) bytes += entry.bytes;
@@ -210,7 +210,7 @@ TEST_F(PlannerTest, ARepeatedSubmitIsTheSameJobHoweverManyHaveEndedSince) {
   v1::JobSpec spec;
   spec.add_argv("x");
   spec.set_nodes(1);
-  const JobId first = SubmitJob("first", spec, now_, &state_, &changes_).value();
+  const common::JobId first = SubmitJob("first", spec, now_, &state_, &changes_).value();
   ASSERT_OK(CancelJob(first, false, &state_));
   for (int i = 0; i < 1000; ++i) {
     ASSERT_OK(CancelJob(*Submit(), false, &state_));
@@ -226,9 +226,9 @@ TEST_F(PlannerTest, TheNodesAreBounded) {
   ASSERT_OK(Report("a", 1, 1));
   ASSERT_OK(Report("b", 2, 1));
   EXPECT_THAT(Report("c", 3, 1), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2")));
-  CloseSession(1, NodeId("a"), &state_);
+  CloseSession(1, common::NodeId("a"), &state_);
   EXPECT_OK(Report("c", 3, 1));
-  EXPECT_EQ(state_.nodes.count(NodeId("a")), 0u);
+  EXPECT_EQ(state_.nodes.count(common::NodeId("a")), 0u);
 }
 
 TEST_F(PlannerTest, ANodeRunsSoManyJobsAtOnce) {
@@ -236,14 +236,14 @@ TEST_F(PlannerTest, ANodeRunsSoManyJobsAtOnce) {
   ASSERT_OK(Report("a", 1, 1));
   ASSERT_OK(Submit());
   ASSERT_OK(Submit());
-  const JobId third = Submit().value();
+  const common::JobId third = Submit().value();
   Rest();
   EXPECT_EQ(Job(third).reason(), "Waits: node a runs 2 jobs, as many as it may.");
 }
 
 TEST_F(PlannerTest, AFixedClusterRefusesWhatCanNeverFit) {
   state_.limits.fixed_nodes = 1;
-  const JobId job = Submit(2).value();
+  const common::JobId job = Submit(2).value();
   Rest();
   EXPECT_EQ(Job(job).phase(), v1::PENDING);  // Its one node may still come.
   ASSERT_OK(Report("a", 1, 1));
@@ -260,12 +260,12 @@ TEST_F(PlannerTest, OldGenerationRecordsGo) {
   spec.add_argv("x");
   spec.set_nodes(1);
   spec.set_max_restarts(10);
-  const JobId job = SubmitJob("s", spec, now_, &state_, &changes_).value();
+  const common::JobId job = SubmitJob("s", spec, now_, &state_, &changes_).value();
   Rest();
   for (int i = 2; i <= 6; ++i) {
     // Each incarnation knows nothing of what its predecessor ran.
     now_ += absl::Minutes(1);
-    CloseSession(static_cast<SessionId>(i - 1), NodeId("a"), &state_);
+    CloseSession(static_cast<SessionId>(i - 1), common::NodeId("a"), &state_);
     ASSERT_OK(Report("a", static_cast<SessionId>(i), 1, absl::StrCat(i)));
     Rest();
   }
@@ -277,26 +277,26 @@ TEST_F(PlannerTest, OldGenerationRecordsGo) {
 // Invariant 5.
 TEST_F(PlannerTest, TheOneDoorRefusesThePast) {
   ASSERT_OK(Report("a", 1, 5, "old"));
-  CloseSession(1, NodeId("a"), &state_);
+  CloseSession(1, common::NodeId("a"), &state_);
   ASSERT_OK(Report("a", 2, 1, "new"));
   EXPECT_THAT(Report("a", 1, 6, "old"),
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("newer stream")));
   EXPECT_EQ(state_.stale.sessions, 1);
-  EXPECT_EQ(state_.nodes.at(NodeId("a")).observed.incarnation(), "new");
+  EXPECT_EQ(state_.nodes.at(common::NodeId("a")).observed.incarnation(), "new");
   ASSERT_OK(Report("a", 2, 1, "new"));  // Out of sequence: dropped.
   EXPECT_EQ(state_.stale.sessions, 2);
   EXPECT_THAT(Report("a", 2, 2, "third"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("changed within")));
   // The end of the old session does not end the new one.
-  CloseSession(1, NodeId("a"), &state_);
-  EXPECT_TRUE(IsConnected(state_, state_.nodes.at(NodeId("a")), now_));
+  CloseSession(1, common::NodeId("a"), &state_);
+  EXPECT_TRUE(IsConnected(state_, state_.nodes.at(common::NodeId("a")), now_));
 }
 
 class WildReports : public PlannerTest {
  protected:
   // A report of node a that no agent of ours would send.
-  absl::Status ReportWild(uint64_t applied_version, const JobId& job = JobId(),
-                          Generation generation = 0) {
+  absl::Status ReportWild(uint64_t applied_version, const common::JobId& job = common::JobId(),
+                          common::Generation generation = 0) {
     v1::NodeObserved observed;
     observed.set_node_id("a");
     observed.set_name("a");
@@ -326,26 +326,26 @@ TEST_F(WildReports, NobodyHasActedOnWhatWasNeverSent) {
 
 TEST_F(WildReports, NobodyHasAGenerationThatWasNeverPlanned) {
   ASSERT_OK(Report("a", 1, 1));
-  const JobId running = Submit().value();
-  const JobId waiting = Submit(3).value();
+  const common::JobId running = Submit().value();
+  const common::JobId waiting = Submit(3).value();
   Rest();
-  for (const Generation generation : {-1, 2, 200}) {
+  for (const common::Generation generation : {-1, 2, 200}) {
     EXPECT_THAT(ReportWild(0, running, generation),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(running.value())));
   }
   EXPECT_THAT(ReportWild(0, waiting, 1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(waiting.value())));
   // Of a job that this coordinator does not know it may have anything: it is told to stop it.
-  EXPECT_OK(ReportWild(0, JobId("unknown"), 7));
+  EXPECT_OK(ReportWild(0, common::JobId("unknown"), 7));
   EXPECT_EQ(Job(running).phase(), v1::STARTING);
 }
 
 // No input is known that leads here; should there be one, the coordinator goes on.
 TEST_F(WildReports, APlanThatNeverRestsIsPutOff) {
   ASSERT_OK(Report("a", 1, 1));
-  const JobId job = Submit().value();
-  for (Generation generation = 1; generation <= 200; ++generation) {
-    v1::ObservedGeneration* part = state_.nodes.at(NodeId("a")).observed.add_generations();
+  const common::JobId job = Submit().value();
+  for (common::Generation generation = 1; generation <= 200; ++generation) {
+    v1::ObservedGeneration* part = state_.nodes.at(common::NodeId("a")).observed.add_generations();
     part->set_job_id(job.value());
     part->set_generation(generation);
     part->set_state(v1::ObservedGeneration::ENDED);
@@ -358,4 +358,4 @@ TEST_F(WildReports, APlanThatNeverRestsIsPutOff) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -1,6 +1,6 @@
 #include "coordinator/core/presence.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 absl::Duration LongestWait(const Limits& limits) { return limits.node_timeout / 8; }
 
@@ -9,8 +9,8 @@ absl::Duration Listen(absl::Time now, ClusterState* state) {
   state->listened_at = now;
   if (gap <= 2 * LongestWait(state->limits)) return absl::ZeroDuration();
   state->present_since = now;
-  for (const JobId& id : state->unfinished) state->jobs.at(id).start_by += gap;
+  for (const common::JobId& id : state->unfinished) state->jobs.at(id).start_by += gap;
   return gap;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

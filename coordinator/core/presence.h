@@ -5,7 +5,7 @@
 #include "absl/time/time.h"
 #include "coordinator/core/cluster_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // How long the coordinator may wait at most before it looks for news again, so that a longer gap
 // shows that it was away.
@@ -16,4 +16,4 @@ absl::Duration LongestWait(const Limits& limits);
 // it counts as silent, and starts that were under way get the lost time back.
 absl::Duration Listen(absl::Time now, ClusterState* state);
 
-}  // namespace accel
+}  // namespace accel::coordinator

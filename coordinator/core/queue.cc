@@ -15,10 +15,10 @@
 #include "coordinator/core/placement.h"
 #include "coordinator/core/wording.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
-Action Start(const JobId& id, v1::Devices devices, Assignment assignment) {
+Action Start(const common::JobId& id, v1::Devices devices, Assignment assignment) {
   v1::GenerationRecord world;
   std::vector<std::string> names;
   for (const v1::Placement& placement : assignment.placements) {
@@ -36,7 +36,7 @@ Action Start(const JobId& id, v1::Devices devices, Assignment assignment) {
   return start;
 }
 
-Action Refuse(const JobId& id, const std::string& reason) {
+Action Refuse(const common::JobId& id, const std::string& reason) {
   v1::FailureCause cause;
   cause.set_rank(-1);
   cause.mutable_exit()->set_kind(v1::ExitRecord::NOT_STARTED);
@@ -47,7 +47,7 @@ Action Refuse(const JobId& id, const std::string& reason) {
 
 std::string WithLastFailure(const v1::Job& job, std::string reason) {
   if (!job.has_cause()) return reason;
-  return absl::StrCat(reason, " Last failure: ", DescribeFailure(job.cause()), ".");
+  return absl::StrCat(reason, " Last failure: ", common::DescribeFailure(job.cause()), ".");
 }
 
 // What Place() looks at.
@@ -58,7 +58,7 @@ std::string ShapeOf(const v1::JobSpec& spec, v1::Devices devices) {
 
 }  // namespace
 
-void PlanQueue(const ClusterState& state, const std::vector<JobId>& queue, absl::Time now,
+void PlanQueue(const ClusterState& state, const std::vector<common::JobId>& queue, absl::Time now,
                std::vector<Action>* actions, absl::Time* wake_at) {
   if (queue.empty()) return;
   Ledger ledger(state, now);
@@ -68,7 +68,7 @@ void PlanQueue(const ClusterState& state, const std::vector<JobId>& queue, absl:
   bool cpu_line_waits = false;
   // What was not placed: the nodes only fill up during a pass, so the answer stands.
   absl::flat_hash_map<std::string, PlacementDecision> refused;
-  for (const JobId& id : queue) {
+  for (const common::JobId& id : queue) {
     const v1::Job& job = state.jobs.at(id).job;
     const v1::Devices devices = DevicesOf(job, state);
     const bool gpu = devices == v1::ON_GPUS;
@@ -101,4 +101,4 @@ void PlanQueue(const ClusterState& state, const std::vector<JobId>& queue, absl:
   }
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -8,13 +8,13 @@
 #include "coordinator/core/action.h"
 #include "coordinator/core/cluster_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // `queue`: the PENDING jobs to be placed, oldest first. Appends a StartGeneration for each that is
 // placed, an Explain for each whose reason to wait is another one, and, in a cluster of fixed size,
 // an EndUnplaced for what never fits. Lowers *wake_at to when there may be more room without an
 // event.
-void PlanQueue(const ClusterState& state, const std::vector<JobId>& queue, absl::Time now,
+void PlanQueue(const ClusterState& state, const std::vector<common::JobId>& queue, absl::Time now,
                std::vector<Action>* actions, absl::Time* wake_at);
 
-}  // namespace accel
+}  // namespace accel::coordinator

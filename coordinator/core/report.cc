@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "common/status_macros.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 constexpr int kMaxIdBytes = 128;
@@ -95,4 +95,4 @@ void CutTexts(v1::NodeObserved* report) {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

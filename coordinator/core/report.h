@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "proto/node.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // How many a report may have of each. An agent holds 64 generations and keeps the results of 256.
 inline constexpr int kMaxReportedGenerations = 1024;
@@ -24,4 +24,4 @@ absl::Status CheckReport(const v1::NodeObserved& report);
 
 void CutTexts(v1::NodeObserved* report);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -7,7 +7,7 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
@@ -94,4 +94,4 @@ TEST(ReportTest, TextsAreCutBetweenCharacters) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

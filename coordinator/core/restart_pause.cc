@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace accel {
+namespace accel::coordinator {
 
 absl::Duration RestartPause(const Limits& limits, int quick_failures) {
   if (quick_failures <= 1) return absl::ZeroDuration();
@@ -15,4 +15,4 @@ int CountQuickFailure(const Limits& limits, int before, absl::Time started, absl
   return now - started >= limits.steady_after ? 1 : before + 1;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

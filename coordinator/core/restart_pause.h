@@ -4,7 +4,7 @@
 #include "absl/time/time.h"
 #include "coordinator/core/cluster_state.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // After this many failures in a row of generations that were soon over. After the first: none, so
 // that whoever lost a node is back at once. Then first_restart_pause, twice as long each time, up
@@ -15,4 +15,4 @@ absl::Duration RestartPause(const Limits& limits, int quick_failures);
 // generation that lasted for steady_after begins a new row.
 int CountQuickFailure(const Limits& limits, int before, absl::Time started, absl::Time now);
 
-}  // namespace accel
+}  // namespace accel::coordinator

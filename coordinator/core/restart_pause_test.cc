@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 TEST(RestartPause, DoublesUpToABound) {
@@ -26,4 +26,4 @@ TEST(RestartPause, AGenerationThatLastedBeginsANewRow) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -12,7 +12,7 @@
 #include "coordinator/core/restart_pause.h"
 #include "coordinator/core/wording.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 absl::Duration MillisOr(int64_t millis, absl::Duration otherwise) {
@@ -88,7 +88,7 @@ class World {
     if (job_.phase() != v1::STOPPING) wake_at = std::min(wake_at, entry_.end_by);
     for (const Part& part : parts_) {
       if (!HasProcesses(part)) continue;
-      const auto node = state_.nodes.find(NodeId(part.placement->node_id()));
+      const auto node = state_.nodes.find(common::NodeId(part.placement->node_id()));
       wake_at = std::min(wake_at, node == state_.nodes.end() ? SilentFrom(state_)
                                                              : SilentFrom(state_, node->second));
     }
@@ -232,14 +232,14 @@ class World {
   const ClusterState& state_;
   const JobEntry& entry_;
   const v1::Job& job_;
-  const JobId id_;
+  const common::JobId id_;
   const absl::Time now_;
   const std::vector<Part> parts_;
 };
 
 std::optional<Action> Unplaced(const JobEntry& entry, absl::Time now, absl::Time* wake_at) {
   const v1::Job& job = entry.job;
-  const JobId id(job.job_id());
+  const common::JobId id(job.job_id());
   if (entry.cancel) {
     return EndUnplaced{id, v1::CANCELLED, kCancelledExitCode, std::nullopt, "Cancelled."};
   }
@@ -272,4 +272,4 @@ std::optional<Action> NextStep(const ClusterState& state, const JobEntry& job, a
   return step;
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

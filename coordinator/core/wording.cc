@@ -5,7 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "common/exit_text.h"
 
-namespace accel {
+namespace accel::coordinator {
 namespace {
 
 constexpr size_t kMostNames = 3;
@@ -30,7 +30,7 @@ std::string DescribeWorld(const v1::GenerationRecord& generation) {
 }
 
 std::string DescribeFailureFirst(const v1::FailureCause& cause) {
-  std::string text = DescribeFailure(cause);
+  std::string text = common::DescribeFailure(cause);
   text[0] = absl::ascii_toupper(text[0]);
   return text;
 }
@@ -54,4 +54,4 @@ std::string WhyStopping(const v1::Job& job, v1::AfterStop next) {
   return "The spare store socket of the plan is gone";
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -8,7 +8,7 @@
 #include "absl/time/time.h"
 #include "proto/job.pb.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // "node a", "nodes a, b", "more than 3 nodes"
 std::string NameNodes(const std::vector<std::string>& names);
@@ -27,4 +27,4 @@ std::string DescribeRestart(const v1::Job& job, absl::Duration pause);
 // ranks have exited with code 0"...
 std::string WhyStopping(const v1::Job& job, v1::AfterStop next);
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -4,7 +4,7 @@
 
 #include "common/check.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 absl::StatusOr<std::vector<JobRecord>> FaultyJobStore::Load() {
   absl::MutexLock lock(&mutex_);
@@ -45,4 +45,4 @@ void FaultyJobStore::Finish(absl::Status status, bool store) {
   done(std::move(status));
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -7,7 +7,7 @@
 #include "absl/synchronization/mutex.h"
 #include "coordinator/store/memory_job_store.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // Each commit waits until the test finishes it. Thread-safe.
 class FaultyJobStore final : public JobStore {
@@ -35,4 +35,4 @@ class FaultyJobStore final : public JobStore {
   int commits_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

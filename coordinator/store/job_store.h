@@ -10,15 +10,15 @@
 #include "absl/status/statusor.h"
 #include "common/ids.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // A job's id and its serialized v1::Job: to a store it is bytes.
-using JobRecord = std::pair<JobId, std::string>;
+using JobRecord = std::pair<common::JobId, std::string>;
 
 // Stored as a whole or not at all.
 struct JobBatch {
-  std::vector<JobRecord> put;  // Each job once; replaces what was there.
-  std::vector<JobId> erase;    // May name what was never stored.
+  std::vector<JobRecord> put;        // Each job once; replaces what was there.
+  std::vector<common::JobId> erase;  // May name what was never stored.
 };
 
 // Load() and Commit() are called from one thread, the coordinator's loop.
@@ -36,4 +36,4 @@ class JobStore {
   virtual void Commit(JobBatch batch, absl::AnyInvocable<void(absl::Status)> done) = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace accel {
+namespace accel::coordinator {
 
 absl::StatusOr<std::vector<JobRecord>> MemoryJobStore::Load() {
   return std::vector<JobRecord>(records_.begin(), records_.end());
@@ -10,8 +10,8 @@ absl::StatusOr<std::vector<JobRecord>> MemoryJobStore::Load() {
 
 void MemoryJobStore::Commit(JobBatch batch, absl::AnyInvocable<void(absl::Status)> done) {
   for (JobRecord& record : batch.put) records_[record.first] = std::move(record.second);
-  for (const JobId& id : batch.erase) records_.erase(id);
+  for (const common::JobId& id : batch.erase) records_.erase(id);
   done(absl::OkStatus());
 }
 
-}  // namespace accel
+}  // namespace accel::coordinator

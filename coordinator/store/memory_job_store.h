@@ -5,7 +5,7 @@
 
 #include "coordinator/store/job_store.h"
 
-namespace accel {
+namespace accel::coordinator {
 
 // Not thread-safe beyond what JobStore asks for; done runs before Commit() returns.
 class MemoryJobStore final : public JobStore {
@@ -14,7 +14,7 @@ class MemoryJobStore final : public JobStore {
   void Commit(JobBatch batch, absl::AnyInvocable<void(absl::Status)> done) override;
 
  private:
-  std::map<JobId, std::string> records_;
+  std::map<common::JobId, std::string> records_;
 };
 
-}  // namespace accel
+}  // namespace accel::coordinator

@@ -1,6 +1,6 @@
 #include "logs/core/last_bytes.h"
 
-namespace accel {
+namespace accel::logs {
 
 void LastBytes::Add(absl::string_view bytes) {
   if (bytes.size() > most_) {
@@ -23,4 +23,4 @@ absl::string_view LastBytes::text() const {
   return end == absl::string_view::npos || next == absl::string_view::npos ? all : all.substr(next);
 }
 
-}  // namespace accel
+}  // namespace accel::logs

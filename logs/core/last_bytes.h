@@ -7,7 +7,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::logs {
 
 class LastBytes {
  public:
@@ -25,4 +25,4 @@ class LastBytes {
   std::string bytes_;
 };
 
-}  // namespace accel
+}  // namespace accel::logs

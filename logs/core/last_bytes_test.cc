@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::logs {
 namespace {
 
 TEST(LastBytesTest, KeepsAllThatFits) {
@@ -32,4 +32,4 @@ TEST(LastBytesTest, ALineWithoutItsBeginningGoesIfAnotherFollows) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::logs

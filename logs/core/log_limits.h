@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace accel {
+namespace accel::logs {
 
 // Bounds of one stream of one rank, each at least 1. The first segment and the newest ones stay;
 // the oldest between go, so that no more than `stream_bytes` are on disk (but never fewer than two
@@ -12,4 +12,4 @@ struct LogLimits {
   int64_t stream_bytes = 64 << 20;
 };
 
-}  // namespace accel
+}  // namespace accel::logs

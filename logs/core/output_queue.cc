@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace accel {
+namespace accel::logs {
 
 int OutputQueue::Open() {
   streams_[next_stream_];
@@ -65,4 +65,4 @@ bool OutputQueue::Handled(int id, int64_t size) const {
   return found == streams_.end() || found->second.handled >= size;
 }
 
-}  // namespace accel
+}  // namespace accel::logs

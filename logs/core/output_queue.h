@@ -11,7 +11,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::logs {
 
 // Not thread-safe.
 class OutputQueue {
@@ -67,4 +67,4 @@ class OutputQueue {
   std::string spare_;              // A batch's memory, for the next one.
 };
 
-}  // namespace accel
+}  // namespace accel::logs

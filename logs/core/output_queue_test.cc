@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace accel {
+namespace accel::logs {
 namespace {
 
 class OutputQueueTest : public ::testing::Test {
@@ -86,4 +86,4 @@ TEST_F(OutputQueueTest, AClosedStreamEndsBehindItsBytesAndIsForgotten) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::logs

@@ -6,7 +6,7 @@
 #include "absl/strings/str_split.h"
 #include "common/printable.h"
 
-namespace accel {
+namespace accel::logs {
 namespace {
 
 // The last `size` bytes without those that belong to the middle of a UTF-8 sequence.
@@ -25,7 +25,7 @@ std::vector<std::string> LastLinesOf(absl::string_view text, TailLimits limits) 
   std::vector<std::string> lines;
   size_t left = limits.bytes;
   for (auto line = all.rbegin(); line != all.rend() && lines.size() < limits.lines; ++line) {
-    std::string shown = Printable(*line);
+    std::string shown = common::Printable(*line);
     if (shown.size() > left && !lines.empty()) break;
     shown = EndOfLine(std::move(shown), left);
     left -= shown.size();
@@ -35,4 +35,4 @@ std::vector<std::string> LastLinesOf(absl::string_view text, TailLimits limits) 
   return lines;
 }
 
-}  // namespace accel
+}  // namespace accel::logs

@@ -7,7 +7,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::logs {
 
 struct TailLimits {
   size_t lines = 20;
@@ -18,4 +18,4 @@ struct TailLimits {
 // lines are left out. A line longer than the limit keeps its end.
 std::vector<std::string> LastLinesOf(absl::string_view text, TailLimits limits = {});
 
-}  // namespace accel
+}  // namespace accel::logs

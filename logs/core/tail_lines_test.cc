@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace accel {
+namespace accel::logs {
 namespace {
 
 using ::testing::ElementsAre;
@@ -24,4 +24,4 @@ TEST(LastLinesTest, Limits) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::logs

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 namespace {
 
 constexpr size_t kLeastCapacity = 48;
@@ -121,4 +121,4 @@ bool ByteBuffer::SetCapacity(size_t capacity) {
   return true;
 }
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

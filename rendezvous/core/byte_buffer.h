@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "rendezvous/core/memory_budget.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 // What cannot be charged or allocated is refused: the call returns false and the content is as it
 // was. Large buffers grow without a copy and go back to the system when freed. Not thread-safe.
@@ -49,4 +49,4 @@ class ByteBuffer {
   size_t capacity_ = 0;
 };
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

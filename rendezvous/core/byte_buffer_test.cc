@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 namespace {
 
 TEST(ByteBufferTest, AppendsAssignsAndRemoves) {
@@ -85,4 +85,4 @@ TEST(ByteBufferTest, GrowsThroughEverySizeWithoutLosingAByte) {
 }
 
 }  // namespace
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

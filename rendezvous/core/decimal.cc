@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/strip.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 std::optional<int64_t> ParseLeadingInt64(absl::string_view text) {
   text = absl::StripLeadingAsciiWhitespace(text);
@@ -18,4 +18,4 @@ std::optional<int64_t> ParseLeadingInt64(absl::string_view text) {
   return value;
 }
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 namespace {
 
 TEST(DecimalTest, ReadsAsStollDoes) {
@@ -27,4 +27,4 @@ TEST(DecimalTest, RefusesWhatStollThrowsFor) {
 }
 
 }  // namespace
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

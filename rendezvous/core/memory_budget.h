@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 // Not thread-safe.
 class MemoryBudget {
@@ -27,4 +27,4 @@ class MemoryBudget {
   size_t used_ = 0;
 };
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

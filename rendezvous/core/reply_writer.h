@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "rendezvous/core/byte_buffer.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 template <typename T>
 [[nodiscard]] bool AppendNumber(T value, ByteBuffer* out) {
@@ -19,4 +19,4 @@ template <typename T>
          AppendNumber<uint64_t>(bytes.size(), out) && out->Append(bytes);
 }
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

@@ -7,7 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "rendezvous/core/wire.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 // Walks over encoded strings that the parser has already found whole.
 class EncodedStrings {
@@ -39,4 +39,4 @@ struct Request {
   uint64_t list_length = 0;  // Keys in `list`.
 };
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

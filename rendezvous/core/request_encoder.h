@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "rendezvous/core/wire.h"
 
-namespace accel::tcp_store::testing {
+namespace accel::rendezvous::testing {
 
 template <typename T>
 std::string Raw(T value) {
@@ -80,4 +80,4 @@ inline std::vector<std::string> OneOfEach() {
           Query(QueryType::kListKeys)};
 }
 
-}  // namespace accel::tcp_store::testing
+}  // namespace accel::rendezvous::testing

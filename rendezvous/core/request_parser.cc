@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 namespace {
 
 enum Field : uint8_t { kEnd, kU32, kI64, kKey, kValue, kKeys, kPairs };
@@ -156,4 +156,4 @@ absl::Status RequestParser::InvalidField() const {
                                                  " at byte ", scanned_, " is over the limit"));
 }
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

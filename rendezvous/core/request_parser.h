@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "rendezvous/core/request.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 // Checked as soon as a length is read, before anything of that length is buffered. Keys and lists
 // have the limits of PyTorch's own server, values a higher one (its: 8 MiB).
@@ -66,4 +66,4 @@ class RequestParser {
   uint64_t refused_ = 0;  // The length or count that broke a limit.
 };
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

@@ -7,7 +7,7 @@
 #include "common/status_matchers.h"
 #include "rendezvous/core/request_encoder.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -171,4 +171,4 @@ TEST(RequestParserTest, RefusesARequestThatIsTooLongInAll) {
 }
 
 }  // namespace
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

@@ -7,7 +7,7 @@
 #include "common/status_macros.h"
 #include "rendezvous/core/reply_writer.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 namespace {
 
 constexpr size_t kLeastRead = 4096;
@@ -78,4 +78,4 @@ absl::Status Session::Handle(const Request& request, ByteBuffer* reply,
   return state_->Apply(id_, request, reply, woken);
 }
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

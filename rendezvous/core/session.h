@@ -12,7 +12,7 @@
 #include "rendezvous/core/request_parser.h"
 #include "rendezvous/core/store_state.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 // Holds bytes only while a request is half received. Not thread-safe.
 class Session {
@@ -47,4 +47,4 @@ class Session {
   ByteBuffer partial_;
 };
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

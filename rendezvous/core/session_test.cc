@@ -10,7 +10,7 @@
 #include "common/status_matchers.h"
 #include "rendezvous/core/request_encoder.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -192,4 +192,4 @@ TEST(SessionTest, NoiseIsRefusedOrWaitsForMore) {
 }
 
 }  // namespace
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

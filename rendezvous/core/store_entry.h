@@ -8,7 +8,7 @@
 #include "rendezvous/core/byte_buffer.h"
 #include "rendezvous/core/wait_list.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 // A key that has a value, is a queue, or is waited for; or several of these.
 struct StoreEntry {
@@ -27,4 +27,4 @@ struct StoreEntry {
   WaitList waits;
 };
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

@@ -10,7 +10,7 @@
 #include "rendezvous/core/decimal.h"
 #include "rendezvous/core/reply_writer.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 namespace {
 
 // Charged beside the bytes of keys and values: hash table slots, nodes, malloc's own.
@@ -301,4 +301,4 @@ void StoreState::EraseIfUnused(StoreEntry* entry) {
   entries_.erase(entries_.find(*entry->key));
 }
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

@@ -17,7 +17,7 @@
 #include "rendezvous/core/store_entry.h"
 #include "rendezvous/core/wait_list.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 // Answers as PyTorch 2.11's own server does, time-outs included: those are the client's, which
 // cancels its wait. Two differences (docs/decisions/0005), both where that server misleads a
@@ -86,4 +86,4 @@ class StoreState {
   absl::flat_hash_map<ConnectionId, std::unique_ptr<Wait>> waits_;
 };
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

@@ -8,7 +8,7 @@
 #include "rendezvous/core/request_encoder.h"
 #include "rendezvous/core/request_parser.h"
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -353,4 +353,4 @@ TEST_F(StoreStateTest, WakesAreReportedThoughALaterPartFails) {
 }
 
 }  // namespace
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 using ConnectionId = uint32_t;
 
@@ -51,4 +51,4 @@ class WaitList {
   WaitNode* last_ = nullptr;
 };
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

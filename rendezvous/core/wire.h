@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace accel::tcp_store {
+namespace accel::rendezvous {
 
 enum class QueryType : uint8_t {
   kValidate = 0,
@@ -34,4 +34,4 @@ inline constexpr uint32_t kValidationMagic = 0x3C85F7CE;
 enum class CheckResponse : uint8_t { kReady = 0, kNotReady = 1 };
 enum class WaitResponse : uint8_t { kStopWaiting = 0, kWaitCanceled = 1 };
 
-}  // namespace accel::tcp_store
+}  // namespace accel::rendezvous

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace accel {
+namespace accel::runtime {
 
 // Receives the bytes of a file part by part. Throws CheckpointError if they cannot be written.
 using ByteSink = std::function<void(std::string_view)>;
@@ -19,4 +19,4 @@ struct CheckpointFile {
   std::function<void(const ByteSink&)> write;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -11,7 +11,7 @@
 #include "runtime/checkpoint/retention.h"
 #include "runtime/checkpoint/verify.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -114,4 +114,4 @@ TEST_F(CheckpointLinksTest, AMountPointIsRefusedBeforeAnythingIsWritten) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

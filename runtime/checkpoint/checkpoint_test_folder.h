@@ -18,7 +18,7 @@
 #include "runtime/checkpoint/verify.h"
 #include "runtime/core/checkpoint_layout.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Each test starts with an empty folder `parent_`.
 class CheckpointFolderTest : public testing::Test {
@@ -67,4 +67,4 @@ class CheckpointFolderTest : public testing::Test {
   std::vector<std::string> skipped_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -13,7 +13,7 @@
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/error_text.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace fs = std::filesystem;
 
 Checkpointer::Checkpointer(std::shared_ptr<ProcessState> process, ProjectConfiguration project)
@@ -154,4 +154,4 @@ Checkpointer::Found Checkpointer::find_newest(bool required) {
   return found;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

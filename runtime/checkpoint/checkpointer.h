@@ -18,7 +18,7 @@
 #include "runtime/core/checkpoint_claim.h"
 #include "runtime/process/process_state.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Rank 0 copies its state and writes the copy in the background; the other ranks only send it the
 // states of their random number generators and the gradients of an open window. save(), load() and
@@ -89,4 +89,4 @@ class Checkpointer {
   std::future<void> writing_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 #include "runtime/checkpoint/durable_file.h"
 #include "runtime/checkpoint/file_reader.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace fs = std::filesystem;
 namespace {
 
@@ -39,4 +39,4 @@ void check_claim(const fs::path& parent, const Claim& mine) {
   if (!may_commit(current, mine)) throw taken_over(parent, *current, mine);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -10,7 +10,7 @@
 
 #include "runtime/core/checkpoint_claim.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Writes `claim` into `parent`, durably. From then on no earlier generation of this job, and no
 // other job, commits a checkpoint there. Creates `parent` if it does not exist. Throws
@@ -22,4 +22,4 @@ void claim_checkpoints(const std::filesystem::path& parent, const Claim& claim);
 // `mine` has claimed `parent`.
 void check_claim(const std::filesystem::path& parent, const Claim& mine);
 
-}  // namespace accel
+}  // namespace accel::runtime

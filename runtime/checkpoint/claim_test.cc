@@ -2,7 +2,7 @@
 
 #include "runtime/checkpoint/checkpoint_test_folder.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 class ClaimTest : public CheckpointFolderTest {};
@@ -23,4 +23,4 @@ TEST_F(ClaimTest, AnEarlierGenerationCannotCommit) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

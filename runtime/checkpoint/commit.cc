@@ -62,7 +62,7 @@
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/core/manifest.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace fs = std::filesystem;
 namespace {
 
@@ -155,4 +155,4 @@ void commit_checkpoint(const fs::path& given, const std::vector<CheckpointFile>&
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

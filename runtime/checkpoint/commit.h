@@ -9,7 +9,7 @@
 #include "runtime/checkpoint/checkpoint_file.h"
 #include "runtime/core/checkpoint_claim.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // What the manifest and the commit need to know besides the files.
 struct CommitOptions {
@@ -39,4 +39,4 @@ std::filesystem::path begin_checkpoint(const std::filesystem::path& folder);
 void commit_checkpoint(const std::filesystem::path& folder,
                        const std::vector<CheckpointFile>& files, const CommitOptions& options);
 
-}  // namespace accel
+}  // namespace accel::runtime

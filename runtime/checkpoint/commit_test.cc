@@ -13,7 +13,7 @@
 #include "runtime/checkpoint/retention.h"
 #include "runtime/testing/disk_faults.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -153,4 +153,4 @@ TEST_F(CommitTest, OnlyCheckpointsAndEmptyFoldersAreReplaced) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,7 +6,7 @@
 
 #include "runtime/core/training_state.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 std::string archive_of(const torch::optim::Optimizer& optimizer) {
@@ -66,4 +66,4 @@ void copy_progress(int from, RunState& run, const ProcessState& process) {
   set_progress(run, parse_training_state(text, "progress of rank " + std::to_string(from)));
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 #include "runtime/checkpoint/run_state.h"
 #include "runtime/process/process_state.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Copies the states of optimizers, schedulers, accumulation and loss scale in `run` from rank
 // `from`. They travel in the formats of a checkpoint. Collective: two broadcasts for each
@@ -15,4 +15,4 @@ namespace accel {
 // ranks have prepared different numbers of schedulers.
 void copy_progress(int from, RunState& run, const ProcessState& process);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -20,7 +20,7 @@
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/core/crc32c.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // Memory, offset and size of a direct write must be multiples of the disk's block size.
@@ -32,8 +32,8 @@ constexpr std::size_t kBlocks = kIoThreads + 2;
   throw CheckpointError(path.string() + ": cannot " + what + ": " + std::strerror(errno));
 }
 
-UniqueFd open_or_fail(const std::filesystem::path& path, int flags) {
-  UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC, 0666));
+common::UniqueFd open_or_fail(const std::filesystem::path& path, int flags) {
+  common::UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC, 0666));
   if (!fd.valid()) fail(path, "open");
   return fd;
 }
@@ -178,7 +178,7 @@ class DurableFile::Writers {
   }
 
   const std::filesystem::path path_;
-  const UniqueFd fd_;
+  const common::UniqueFd fd_;
   bool reserved_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -257,7 +257,7 @@ void replace_durably(const std::filesystem::path& path,
 }
 
 void sync_file(const std::filesystem::path& file) {
-  const UniqueFd fd = open_or_fail(file, O_RDONLY);
+  const common::UniqueFd fd = open_or_fail(file, O_RDONLY);
   if (::fsync(fd.get()) != 0) fail(file, "sync");
 }
 
@@ -276,8 +276,8 @@ void create_folders_durably(const std::filesystem::path& folder) {
 }
 
 void sync_folder(const std::filesystem::path& folder) {
-  const UniqueFd fd = open_or_fail(folder, O_RDONLY | O_DIRECTORY);
+  const common::UniqueFd fd = open_or_fail(folder, O_RDONLY | O_DIRECTORY);
   if (::fsync(fd.get()) != 0) fail(folder, "sync");
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -14,7 +14,7 @@
 
 #include "runtime/core/manifest.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Writes one file from its beginning to its end. Bypasses the page cache if the file system allows
 // it. The file is incomplete until finish() returns. Not thread-safe.
@@ -81,4 +81,4 @@ void create_folders_durably(const std::filesystem::path& folder);
 // Makes durable which names `folder` has: those that were created, renamed or removed in it.
 void sync_folder(const std::filesystem::path& folder);
 
-}  // namespace accel
+}  // namespace accel::runtime

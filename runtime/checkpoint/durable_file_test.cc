@@ -16,7 +16,7 @@
 #include "runtime/core/crc32c.h"
 #include "runtime/testing/disk_faults.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -178,4 +178,4 @@ TEST(ReadInParallel, AnnouncesEachNumberOnce) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -9,7 +9,7 @@
 #include "runtime/checkpoint/verify.h"
 #include "runtime/core/checkpoint_layout.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace fs = std::filesystem;
 namespace {
 
@@ -67,4 +67,4 @@ void carry_over_unlisted_files(const fs::path& folder, const fs::path& partial) 
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

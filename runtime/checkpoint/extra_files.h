@@ -15,7 +15,7 @@
 #include "runtime/checkpoint/checkpoint_file.h"
 #include "runtime/core/manifest.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Throws CheckpointError if an extra file in `partial` has the name of the manifest or of one of
 // `files`, which would overwrite it. Called before anything is written.
@@ -34,4 +34,4 @@ std::map<std::string, FileFacts> sync_extra_files(const std::filesystem::path& p
 void carry_over_unlisted_files(const std::filesystem::path& folder,
                                const std::filesystem::path& partial);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -13,7 +13,7 @@
 #include "runtime/checkpoint/parallel_io.h"
 #include "runtime/core/crc32c.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // Small enough to be in the CPU's cache still when the checksum is computed after the read.
@@ -88,4 +88,4 @@ std::string read_text(const std::filesystem::path& path, std::uint64_t max_size)
   return text;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -9,7 +9,7 @@
 #include "common/unique_fd.h"
 #include "runtime/core/manifest.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Reads any range of one file. Uses pread() and not a mapping, because a file that shrinks
 // while it is read is then an error and not a SIGBUS, and because pages that are read once need
@@ -30,7 +30,7 @@ class FileReader {
 
  private:
   std::filesystem::path file_;
-  UniqueFd fd_;
+  common::UniqueFd fd_;
   std::uint64_t size_ = 0;
 };
 
@@ -40,4 +40,4 @@ FileFacts facts_of(const std::filesystem::path& path);
 // Returns the text of a file. Throws DamageError if it has more than `max_size` bytes.
 std::string read_text(const std::filesystem::path& path, std::uint64_t max_size);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -5,7 +5,7 @@
 #include "accel/errors.h"
 #include "runtime/core/checkpoint_layout.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace fs = std::filesystem;
 
 fs::path resolved_folder(const fs::path& folder) {
@@ -32,4 +32,4 @@ std::vector<std::string> names_in(const fs::path& folder) try {
   throw CheckpointError(folder.string() + ": cannot be read: " + error.code().message());
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

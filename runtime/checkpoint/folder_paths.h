@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 
 // Returns the absolute path of `folder`; if it is a symbolic link, the path that the link leads to.
 // A link that leads nowhere is returned unchanged. All functions of this folder resolve the paths
@@ -20,4 +20,4 @@ std::filesystem::path partial_folder(const std::filesystem::path& folder);
 // if it cannot be read.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
-}  // namespace accel
+}  // namespace accel::runtime

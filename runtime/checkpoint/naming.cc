@@ -9,7 +9,7 @@
 #include "runtime/checkpoint/folder_paths.h"
 #include "runtime/core/checkpoint_layout.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace fs = std::filesystem;
 
 AutomaticNaming::AutomaticNaming(ProjectConfiguration project) : project_(std::move(project)) {
@@ -57,4 +57,4 @@ std::uint64_t AutomaticNaming::number_after(std::uint64_t saved_next) const {
   return std::max(saved_next, next_checkpoint_number(names_in(parent())));
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -9,7 +9,7 @@
 
 #include "accel/options.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Counts the automatic names of one process. All ranks hold the same number; only rank 0 looks at
 // the disk. Not thread-safe.
@@ -54,4 +54,4 @@ class AutomaticNaming {
   bool is_settled_ = false;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // How many pieces are announced ahead: 64 MiB in all. That is enough for a disk that reads 2 GB/s
@@ -47,4 +47,4 @@ void read_in_parallel(std::size_t count, const std::function<void(std::size_t)>&
   });
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <functional>
 
-namespace accel {
+namespace accel::runtime {
 
 // The number of bytes that are read or written at a time.
 inline constexpr std::size_t kIoBytes = 4 << 20;
@@ -23,4 +23,4 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& body
 void read_in_parallel(std::size_t count, const std::function<void(std::size_t)>& announce,
                       const std::function<void(std::size_t)>& body);
 
-}  // namespace accel
+}  // namespace accel::runtime

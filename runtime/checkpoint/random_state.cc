@@ -3,7 +3,7 @@
 #include "accel/errors.h"
 #include "runtime/process/generator_state.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr char kCpu[] = "torch_manual_seed", kCuda[] = "torch_cuda_manual_seed";
@@ -34,4 +34,4 @@ void restore_random_state(const std::filesystem::path& file, c10::Device device)
   if (device.is_cuda()) restore(kCuda, device);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,7 +6,7 @@
 
 #include "runtime/checkpoint/tensor_file.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Returns the states as one row of bytes. It has the same length on all ranks, so that
 // they can be gathered.
@@ -21,4 +21,4 @@ NamedTensors random_state_tensors(const torch::Tensor& row, c10::DeviceType devi
 // of the CPU's generator.
 void restore_random_state(const std::filesystem::path& file, c10::Device device);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -5,7 +5,7 @@
 #include "accel/errors.h"
 #include "runtime/checkpoint/durable_file.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,4 +44,4 @@ TEST(RandomState, ARowOfAGpuIsSplitIntoBothParts) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

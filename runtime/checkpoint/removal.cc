@@ -5,7 +5,7 @@
 
 #include "runtime/core/checkpoint_layout.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace fs = std::filesystem;
 
 void delete_checkpoint(const fs::path& folder) {
@@ -28,4 +28,4 @@ void delete_checkpoint_or_log(const fs::path& folder) {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

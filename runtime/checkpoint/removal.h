@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-namespace accel {
+namespace accel::runtime {
 
 // Deletes the manifest of `folder` first and then the rest: a folder without a manifest is
 // not a checkpoint, however much of it is left. Deletes only the link if `folder` is a
@@ -15,4 +15,4 @@ void delete_checkpoint(const std::filesystem::path& folder);
 // partial checkpoint first, so that a later save deletes what a crash leaves of it.
 void delete_checkpoint_or_log(const std::filesystem::path& folder);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -11,7 +11,7 @@
 #include "runtime/checkpoint/removal.h"
 #include "runtime/core/checkpoint_layout.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace fs = std::filesystem;
 namespace {
 
@@ -55,4 +55,4 @@ void finish_interrupted_exchange(const fs::path& folder) {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

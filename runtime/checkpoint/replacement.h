@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-namespace accel {
+namespace accel::runtime {
 
 // Renames `partial` to `folder`, which must not exist. Throws CheckpointError if it does or
 // if the system refuses.
@@ -22,4 +22,4 @@ void exchange_names(const std::filesystem::path& partial, const std::filesystem:
 // Throws CheckpointError, or std::filesystem::filesystem_error.
 void finish_interrupted_exchange(const std::filesystem::path& folder);
 
-}  // namespace accel
+}  // namespace accel::runtime

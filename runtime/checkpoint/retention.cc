@@ -13,7 +13,7 @@
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/core/checkpoint_retention.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace fs = std::filesystem;
 namespace {
 
@@ -59,4 +59,4 @@ void delete_old_checkpoints(const fs::path& written, std::optional<std::size_t> 
   std::cerr << "accel: could not delete old checkpoints: " << error.what() << std::endl;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <optional>
 
-namespace accel {
+namespace accel::runtime {
 
 // Deletes siblings of the checkpoint `written`: what crashed saves have left, then checkpoints with
 // files that are missing or of the wrong size, then the oldest, until `total_limit` (at least 1)
@@ -16,4 +16,4 @@ namespace accel {
 void delete_old_checkpoints(const std::filesystem::path& written,
                             std::optional<std::size_t> total_limit);
 
-}  // namespace accel
+}  // namespace accel::runtime

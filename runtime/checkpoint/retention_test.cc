@@ -6,7 +6,7 @@
 #include "runtime/checkpoint/checkpoint_test_folder.h"
 #include "runtime/testing/disk_faults.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -63,4 +63,4 @@ TEST_F(RetentionTest, TornCheckpointsAreDeletedFirst) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -10,7 +10,7 @@
 #include "runtime/checkpoint/window_gradients.h"
 #include "runtime/core/checkpoint_layout.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace fs = std::filesystem;
 namespace {
 
@@ -109,7 +109,7 @@ std::size_t RunState::expected_bytes() const {
     // Each copy starts on its own cache line of 64 bytes.
     for (const auto& [name, tensor] : state_of(*model)) bytes += tensor.nbytes() + 64;
   }
-  for (const auto& optimizer : optimizers_) bytes += accel::expected_bytes(*optimizer);
+  for (const auto& optimizer : optimizers_) bytes += accel::runtime::expected_bytes(*optimizer);
   return bytes;
 }
 
@@ -149,4 +149,4 @@ void RunState::restore_training_state(const TrainingState& saved) {
   if (scaler_ != nullptr && saved.loss_scale) scaler_->set_state(*saved.loss_scale);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -29,7 +29,7 @@
 #include "runtime/precision/grad_scaler.h"
 #include "runtime/process/process_state.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // An object of the program's that a checkpoint holds too.
 struct CheckpointedObject {
@@ -111,4 +111,4 @@ class RunState {
   std::shared_ptr<GradScaler> scaler_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

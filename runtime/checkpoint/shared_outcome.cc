@@ -7,7 +7,7 @@
 #include "accel/errors.h"
 #include "runtime/error_text.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 std::exception_ptr error_of(const std::function<void()>& body) {
@@ -48,4 +48,4 @@ void run_on_every_rank(const ProcessState& process, const std::function<void()>&
   if (error) std::rethrow_exception(error);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

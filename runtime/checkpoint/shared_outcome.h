@@ -6,7 +6,7 @@
 
 #include "runtime/process/process_state.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Runs `body` on rank 0. If it throws, rank 0 rethrows the exception, and the others throw
 // CheckpointError with its text. Collective: one broadcast, and another two if it fails.
@@ -17,4 +17,4 @@ void run_on_main_rank(const ProcessState& process, const std::function<void()>& 
 // and another two if it fails.
 void run_on_every_rank(const ProcessState& process, const std::function<void()>& body);
 
-}  // namespace accel
+}  // namespace accel::runtime

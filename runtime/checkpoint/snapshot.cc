@@ -18,7 +18,7 @@
 
 #include "accel/errors.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace optim = torch::optim;
@@ -263,4 +263,4 @@ void load_optimizer(const std::filesystem::path& file, c10::Device device,
   load_archive(file, device, [&](auto& archive) { load_alone(optimizer, archive); });
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -25,7 +25,7 @@ class InputArchive;
 class OutputArchive;
 }  // namespace torch::serialize
 
-namespace accel {
+namespace accel::runtime {
 
 // Returns about how many bytes of an optimizer's tensors will have to be copied once it has made
 // steps. Returns 0 for an optimizer that writes its archive itself.
@@ -83,4 +83,4 @@ void load_archive(const std::filesystem::path& file, c10::Device device,
 void load_optimizer(const std::filesystem::path& file, c10::Device device,
                     torch::optim::Optimizer& optimizer);
 
-}  // namespace accel
+}  // namespace accel::runtime

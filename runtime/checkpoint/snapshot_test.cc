@@ -7,7 +7,7 @@
 #include "accel/errors.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace optim = torch::optim;
@@ -163,4 +163,4 @@ TEST(LoadOptimizer, OtherClassesKeepTheStateThatTheyLoadInto) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

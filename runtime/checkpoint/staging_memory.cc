@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <utility>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // How many bytes are touched before the stop token is checked again.
@@ -50,4 +50,4 @@ char* StagingMemory::reserve(std::size_t size) {
   return memory_;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

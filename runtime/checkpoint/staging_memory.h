@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <thread>
 
-namespace accel {
+namespace accel::runtime {
 
 // The memory to which a save copies the state before it is written. It is kept from save to save,
 // because the first touch of fresh memory costs more than the copy, and uses huge pages if the
@@ -31,4 +31,4 @@ class StagingMemory {
   std::jthread toucher_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

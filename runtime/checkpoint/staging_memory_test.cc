@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr std::size_t kSize = 48 << 20;
@@ -40,4 +40,4 @@ TEST(StagingMemory, ReserveReturnsEnoughWhateverWasPrepared) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

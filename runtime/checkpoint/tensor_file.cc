@@ -8,7 +8,7 @@
 #include "accel/errors.h"
 #include "runtime/checkpoint/parallel_io.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace fs = std::filesystem;
 namespace {
 
@@ -191,4 +191,4 @@ void read_tensors(const std::vector<TensorRead>& reads) {
   convert_tensors(std::move(converted));
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

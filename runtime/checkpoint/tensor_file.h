@@ -13,7 +13,7 @@
 #include "runtime/checkpoint/file_reader.h"
 #include "runtime/core/safetensors.h"
 
-namespace accel {
+namespace accel::runtime {
 
 using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 
@@ -79,4 +79,4 @@ void check_shapes(const std::vector<TensorRead>& reads);
 // read or ends early.
 void read_tensors(const std::vector<TensorRead>& reads);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -9,7 +9,7 @@
 #include "runtime/checkpoint/replacement.h"
 #include "runtime/core/checkpoint_layout.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace fs = std::filesystem;
 
 Manifest read_manifest(const fs::path& folder) {
@@ -63,4 +63,4 @@ std::optional<FoundCheckpoint> newest_checkpoint(
   throw CheckpointError(parent.string() + ": cannot be read: " + error.what());
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

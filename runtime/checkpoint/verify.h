@@ -13,7 +13,7 @@
 
 #include "runtime/core/manifest.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Reads the manifest of `folder`, a resolved path, and none of the files that it lists. Throws
 // DamageError if there is no manifest or it is damaged; CheckpointError if it cannot be read or is
@@ -38,4 +38,4 @@ std::optional<FoundCheckpoint> newest_checkpoint(
     const std::filesystem::path& parent,
     const std::function<void(const std::string& reason)>& skipped);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -4,7 +4,7 @@
 
 #include "runtime/checkpoint/checkpoint_test_folder.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -81,4 +81,4 @@ TEST_F(VerifyTest, DamageIsNamedAndTheNewestGoodOneIsTaken) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

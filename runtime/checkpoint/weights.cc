@@ -11,7 +11,7 @@
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/core/manifest.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace fs = std::filesystem;
 namespace {
 
@@ -164,4 +164,4 @@ WeightsLoad::WeightsLoad(const torch::nn::Module& module, const fs::path& path, 
   check_shapes(reads_);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

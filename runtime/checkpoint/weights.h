@@ -9,7 +9,7 @@
 #include "runtime/checkpoint/tensor_file.h"
 #include "runtime/core/weight_shards.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Writes the module's weights into `folder`, durably: as model.safetensors or, if they exceed
 // `max_shard_size`, as several shards and their index. Deletes weight files of an earlier save that
@@ -38,4 +38,4 @@ class WeightsLoad {
   std::vector<TensorRead> reads_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -15,7 +15,7 @@
 #include "runtime/testing/disk_faults.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -108,4 +108,4 @@ TEST(SaveWeights, ACheckpointIsRefused) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

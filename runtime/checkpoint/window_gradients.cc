@@ -2,7 +2,7 @@
 
 #include <optional>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // The parameters that have gradients to save, each once.
@@ -57,4 +57,4 @@ void load_gradients(const torch::nn::Module& module, const std::filesystem::path
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

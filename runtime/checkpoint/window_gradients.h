@@ -11,7 +11,7 @@
 #include "runtime/checkpoint/tensor_file.h"
 #include "runtime/process/process_state.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Returns the mean over the ranks of each gradient of `module`, by the name of its
 // parameter. A rank that has no gradient of a parameter counts as zero; parameters without a
@@ -24,4 +24,4 @@ NamedTensors mean_gradients(const torch::nn::Module& module, const ProcessState&
 // the file cannot be read.
 void load_gradients(const torch::nn::Module& module, const std::filesystem::path& file);
 
-}  // namespace accel
+}  // namespace accel::runtime

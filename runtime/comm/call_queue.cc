@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace accel {
+namespace accel::runtime {
 
 CallQueue::~CallQueue() {
   {
@@ -69,4 +69,4 @@ void CallQueue::run() {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

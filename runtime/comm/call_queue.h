@@ -14,7 +14,7 @@
 #include <mutex>
 #include <thread>
 
-namespace accel {
+namespace accel::runtime {
 
 // Thread-safe. A call that waits for a later one never returns.
 class CallQueue {
@@ -53,4 +53,4 @@ class CallQueue {
   std::thread thread_;  // Started by the first add() or continue_on_thread().
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

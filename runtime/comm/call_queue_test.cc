@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 const auto nothing = [] {};
@@ -94,4 +94,4 @@ TEST(CallQueueTest, ACallsFunctionsAreDestroyedWhenItEnds) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

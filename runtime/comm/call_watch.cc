@@ -3,7 +3,7 @@
 #include <charconv>
 #include <exception>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 std::string key_of(std::uint64_t number) { return "call_" + std::to_string(number); }
@@ -125,4 +125,4 @@ void CallWatch::note_failure(const std::string& text) {
   announce(next);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -29,7 +29,7 @@
 #include <thread>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 
 // One call of this rank. A call has the same number on all ranks as long as they make the same
 // calls in the same order. The first has number 1.
@@ -118,4 +118,4 @@ class CallWatch {
   std::thread thread_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using std::chrono::milliseconds;
@@ -122,4 +122,4 @@ TEST(CallWatchTest, IfTheBoardIsGoneNoRankIsNamed) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

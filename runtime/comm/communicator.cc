@@ -9,7 +9,7 @@
 #include "runtime/comm/communicator_group.h"
 #include "runtime/comm/tagged_size.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr std::size_t kBroadcastBytes = 25 << 20;
@@ -234,4 +234,4 @@ const c10::intrusive_ptr<c10d::ProcessGroup>& Communicator::process_group() cons
   return group_->process_group;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -19,7 +19,7 @@ struct AllreduceOptions;
 class ProcessGroup;
 }  // namespace c10d
 
-namespace accel {
+namespace accel::runtime {
 
 // Every method is a collective unless its comment says otherwise: all ranks must call it, in the
 // same order, with tensors of the same shape and dtype on the communicator's device.
@@ -124,4 +124,4 @@ class OperationScope {
   const char* outer_advice_ = "";
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -42,7 +42,7 @@
 #include "runtime/comm/nccl_backend.h"
 #include "runtime/error_text.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // Added to the timeout of NCCL's own watchdog. That watchdog kills the process; ours, which throws
@@ -350,4 +350,4 @@ void Communicator::Group::leave() {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -25,7 +25,7 @@
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/queued_calls.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Members are destroyed in reverse order: threads and backends go before the store that they use.
 struct Communicator::Group {
@@ -85,4 +85,4 @@ struct Communicator::Group {
   void leave();
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

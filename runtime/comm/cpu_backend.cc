@@ -7,7 +7,7 @@
 #include "runtime/comm/shared_memory_backend.h"
 #include "runtime/comm/shared_memory_join.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 JoinStore join_store(const c10::intrusive_ptr<c10d::Store>& store) {
@@ -41,4 +41,4 @@ c10::intrusive_ptr<c10d::Backend> make_cpu_backend(const c10::intrusive_ptr<c10d
   return make_shared_memory_backend(std::move(joined.segment), make_gloo, timeout);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,7 +6,7 @@
 #include "runtime/comm/gloo_backend.h"
 #include "runtime/core/environment.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Makes the backend for collectives of CPU tensors, the same kind on every rank: shared memory
 // if all ranks are on one host, can map one another's memory, and none has
@@ -17,4 +17,4 @@ c10::intrusive_ptr<c10d::Backend> make_cpu_backend(const c10::intrusive_ptr<c10d
                                                    const Environment& environment,
                                                    std::chrono::milliseconds timeout);
 
-}  // namespace accel
+}  // namespace accel::runtime

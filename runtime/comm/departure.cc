@@ -2,7 +2,7 @@
 
 #include <exception>
 
-namespace accel {
+namespace accel::runtime {
 
 bool depart_together(const DepartureStore& store, int size, std::chrono::milliseconds limit) {
   try {
@@ -22,4 +22,4 @@ void depart_alone(const DepartureStore& store) {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

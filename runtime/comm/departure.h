@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace accel {
+namespace accel::runtime {
 
 // The state that the ranks of a world share when they leave it, in the world's store. The functions
 // throw std::exception if the store cannot be reached.
@@ -32,4 +32,4 @@ bool depart_together(const DepartureStore& store, int size, std::chrono::millise
 // Called by a rank that fails, so that no other rank waits for it.
 void depart_alone(const DepartureStore& store);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::Each;
@@ -89,4 +89,4 @@ TEST(DepartureTest, IfTheStoreIsGoneEachRankLeavesAlone) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

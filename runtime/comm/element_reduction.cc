@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 struct Sum {
@@ -84,4 +84,4 @@ ElementReduction element_reduction(at::ScalarType dtype, const c10d::ReduceOp& o
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

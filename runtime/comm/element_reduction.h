@@ -4,7 +4,7 @@
 #include "runtime/comm/gloo_backend.h"
 #include "runtime/comm/shared_memory_exchange.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Returns what Gloo does with two elements of `dtype`, with the operands in Gloo's order. The
 // sum of bools is the exception: it is true if any of them is, as in NCCL. A mean is summed
@@ -12,4 +12,4 @@ namespace accel {
 // memory leaves to Gloo.
 ElementReduction element_reduction(at::ScalarType dtype, const c10d::ReduceOp& operation);
 
-}  // namespace accel
+}  // namespace accel::runtime

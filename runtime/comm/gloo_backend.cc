@@ -9,7 +9,7 @@
 
 #include "runtime/comm/local_address.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Gloo = c10d::ProcessGroupGloo;
@@ -39,4 +39,4 @@ bool is_gloo_error(const std::exception& error) {
   return dynamic_cast<const gloo::Exception*>(&error) != nullptr;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

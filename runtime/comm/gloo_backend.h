@@ -7,7 +7,7 @@
 
 #include "runtime/core/environment.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Makes Gloo's backend for collectives of CPU tensors. Binds the interfaces in
 // environment.gloo_interfaces; if that is empty, the address from which this machine reaches the
@@ -21,4 +21,4 @@ c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10
 // Returns true if Gloo threw `error`: a connection broke, or a peer did not answer in time.
 bool is_gloo_error(const std::exception& error);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -8,7 +8,7 @@
 #include <memory>
 #include <stdexcept>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // Returns the source address that the kernel chooses for a datagram socket connected to `peer`, or
@@ -45,4 +45,4 @@ std::string local_address_towards(const std::string& host) {
   throw std::runtime_error("there is no route from this machine to MASTER_ADDR " + host);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,11 +3,11 @@
 
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 
 // Returns the numeric address of this machine from which packets to `host` would leave. Sends
 // nothing, except to resolve the name. Throws std::runtime_error if `host` does not resolve, or if
 // there is no route to it.
 std::string local_address_towards(const std::string& host);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 TEST(LocalAddressTest, LoopbackIsReachedFromLoopback) {
@@ -17,4 +17,4 @@ TEST(LocalAddressTest, RefusesANameThatDoesNotResolve) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -12,7 +12,7 @@
 #include "runtime/core/gpu_signs.h"
 #include "runtime/nccl/plugin.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr char kLibrary[] = "libaccel_nccl.so";
@@ -94,4 +94,4 @@ c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10
       plugin().make(store.get(), environment.rank, environment.world_size, timeout.count()));
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

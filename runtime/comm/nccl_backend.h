@@ -10,7 +10,7 @@
 #include "runtime/comm/gloo_backend.h"
 #include "runtime/core/environment.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Loads the shared object with the CUDA and NCCL code on the first call, and never unloads it.
 // Returns the number of GPUs that this process sees. Returns 0 and loads nothing if may_have_gpu()
@@ -36,4 +36,4 @@ c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10
                                                     const Environment& environment,
                                                     std::chrono::milliseconds timeout);
 
-}  // namespace accel
+}  // namespace accel::runtime

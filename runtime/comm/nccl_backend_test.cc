@@ -9,7 +9,7 @@
 
 #include "runtime/nccl/plugin.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 bool is_mapped(const std::string& library) {
@@ -44,4 +44,4 @@ TEST(NcclBackendDeathTest, TheSharedObjectLoadsWithAllItsLibraries) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -37,7 +37,7 @@
 #include <exception>
 #include <utility>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -127,4 +127,4 @@ void QueuedCalls::watch() {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -15,7 +15,7 @@
 #include "accel/errors.h"
 #include "runtime/comm/call_watch.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // A queued call was aborted. Everything that the device has computed since is invalid.
 class CallGivenUp : public CommunicationError {
@@ -88,4 +88,4 @@ class QueuedCalls {
   std::thread thread_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

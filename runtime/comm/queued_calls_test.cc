@@ -11,7 +11,7 @@
 #include "accel/errors.h"
 #include "runtime/testing/error_of.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using std::chrono::milliseconds;
@@ -120,4 +120,4 @@ TEST(QueuedCallsTest, AWaitThrowsWhatTheDeviceThrows) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

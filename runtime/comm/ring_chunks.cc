@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // Gloo pipelines each chunk in segments of at most this size (gloo/allreduce.h), and has at least
@@ -25,4 +25,4 @@ std::size_t ring_chunk_elements(std::size_t elements, std::size_t element_size, 
   return segments_per_rank * segment_elements;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

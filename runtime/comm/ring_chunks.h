@@ -15,10 +15,10 @@
 
 #include <cstddef>
 
-namespace accel {
+namespace accel::runtime {
 
 // Returns the length of a full chunk, in elements. `elements` and `element_size` (in bytes) must be
 // at least 1, and `world_size` at least 2.
 std::size_t ring_chunk_elements(std::size_t elements, std::size_t element_size, int world_size);
 
-}  // namespace accel
+}  // namespace accel::runtime

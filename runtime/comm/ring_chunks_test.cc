@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // These tests check the arithmetic. shared_memory_backend_test.cc shows that the result is Gloo's,
@@ -33,4 +33,4 @@ TEST(RingChunksTest, ChunksCoverTheTensor) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -31,7 +31,7 @@
 #include "runtime/comm/ring_chunks.h"
 #include "runtime/comm/shared_memory_exchange.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -217,4 +217,4 @@ bool SharedMemoryExchange::all_reach(std::uint32_t target, Clock::time_point unt
   return true;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -11,7 +11,7 @@
 #include "runtime/comm/shared_memory_exchange.h"
 #include "runtime/comm/shared_memory_wait.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using c10d::OpType;
@@ -342,4 +342,4 @@ c10::intrusive_ptr<c10d::Backend> make_shared_memory_backend(
                                                   timeout);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 #include "runtime/comm/gloo_backend.h"
 #include "runtime/comm/shared_memory_segment.h"
 
-namespace accel {
+namespace accel::runtime {
 
 using MakeBackend = std::function<c10::intrusive_ptr<c10d::Backend>()>;
 
@@ -28,4 +28,4 @@ c10::intrusive_ptr<c10d::Backend> make_shared_memory_backend(
     std::unique_ptr<SharedMemorySegment> segment, MakeBackend make_gloo,
     std::chrono::milliseconds timeout);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -18,7 +18,7 @@
 #include "runtime/comm/cpu_backend.h"
 #include "runtime/testing/ranks.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using c10d::ReduceOp;
@@ -386,4 +386,4 @@ TEST(SharedMemoryBackendTest, AForkedChildEndsWithoutItsParentsWorld) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

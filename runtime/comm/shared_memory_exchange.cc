@@ -52,7 +52,7 @@
 #include <iterator>
 #include <utility>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -267,4 +267,4 @@ void SharedMemoryExchange::fail(const std::string& reason) const {
   throw CommunicationError(with_call(reason));
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -13,7 +13,7 @@
 #include "accel/errors.h"
 #include "runtime/comm/shared_memory_segment.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Computes out[i] = a[i] + b[i], or another reduction. `out` may be equal to `a`.
 using ReduceFunction = void (*)(void* out, const void* a, const void* b, std::size_t elements);
@@ -162,4 +162,4 @@ class SharedMemoryExchange {
   std::atomic<bool> aborted_ = false;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -16,7 +16,7 @@
 #include "runtime/comm/ring_chunks.h"
 #include "runtime/testing/error_of.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using std::chrono::milliseconds;
@@ -300,4 +300,4 @@ TEST(SharedMemoryExchangeTest, AbortEndsTheCallsOfAll) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <utility>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr char kSegmentKey[] = "shared_memory/segment";
@@ -93,4 +93,4 @@ Joined join_shared_memory(const SharedMemoryOptions& options, const JoinStore& s
   return options.rank == 0 ? lead(options, store) : follow(options, store);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

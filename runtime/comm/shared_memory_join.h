@@ -22,7 +22,7 @@
 
 #include "runtime/comm/shared_memory_segment.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The world's store. get() blocks until the key is set, and throws if that takes too long.
 struct JoinStore {
@@ -54,4 +54,4 @@ constexpr int kMaxSharingRanks = 128;
 // trips to the store per rank. Throws what the store throws.
 Joined join_shared_memory(const SharedMemoryOptions& options, const JoinStore& store);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using testing::HasSubstr;
@@ -151,4 +151,4 @@ TEST(SharedMemoryJoinTest, AWorldThatIsTooLargeDoesNotTry) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

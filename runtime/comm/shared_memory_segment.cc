@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <system_error>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr std::size_t kPage = 4096;
@@ -91,8 +91,8 @@ Header read_header(int fd, int world_size) {
 
 }  // namespace
 
-SharedMemorySegment::SharedMemorySegment(UniqueFd fd, std::string name, int rank, int world_size,
-                                         std::size_t slot_bytes)
+SharedMemorySegment::SharedMemorySegment(common::UniqueFd fd, std::string name, int rank,
+                                         int world_size, std::size_t slot_bytes)
     : fd_(std::move(fd)),
       name_(std::move(name)),
       rank_(rank),
@@ -115,7 +115,7 @@ std::unique_ptr<SharedMemorySegment> SharedMemorySegment::create(int world_size,
                 .world_size = static_cast<std::uint32_t>(world_size),
                 .slot_bytes = slot_bytes};
   const std::string name = random_name(header.cookie);
-  UniqueFd fd(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  common::UniqueFd fd(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   check(fd.valid(), "memfd_create");
   errno = EFBIG;
   check(is_file_size_allowed(segment_bytes(world_size, slot_bytes)), "the file size limit");
@@ -153,7 +153,7 @@ std::unique_ptr<SharedMemorySegment> SharedMemorySegment::attach(const std::stri
     throw std::runtime_error(path +
                              " is a different file here (is this rank in another pid namespace?)");
   }
-  UniqueFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  common::UniqueFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
   check(fd.valid(), path.c_str());
   const Header header = read_header(fd.get(), world_size);
   std::unique_ptr<SharedMemorySegment> segment(
@@ -189,4 +189,4 @@ bool SharedMemorySegment::has_mapped(int rank) const {
   return area(rank).proof == header_of(memory_).cookie;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

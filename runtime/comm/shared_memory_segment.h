@@ -23,7 +23,7 @@
 #include "common/unique_fd.h"
 #include "runtime/comm/shared_memory_wait.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The call that a rank makes, for its peers to compare with their own.
 struct SharedCall {
@@ -86,11 +86,11 @@ class SharedMemorySegment {
   bool has_mapped(int rank) const;
 
  private:
-  SharedMemorySegment(UniqueFd fd, std::string name, int rank, int world_size,
+  SharedMemorySegment(common::UniqueFd fd, std::string name, int rank, int world_size,
                       std::size_t slot_bytes);
   void take_lock();
 
-  const UniqueFd fd_;
+  const common::UniqueFd fd_;
   const std::string name_;
   const int rank_;
   const int world_size_;
@@ -98,4 +98,4 @@ class SharedMemorySegment {
   std::byte* memory_ = nullptr;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

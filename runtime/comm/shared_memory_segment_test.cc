@@ -14,7 +14,7 @@
 #include <functional>
 #include <stdexcept>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr std::size_t kSlot = 8192;
@@ -133,4 +133,4 @@ TEST(SharedMemorySegmentTest, AFileSizeLimitIsAnErrorAndNotASignal) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -12,7 +12,7 @@
 #include <immintrin.h>
 #endif
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -74,4 +74,4 @@ std::chrono::microseconds spin_time(int ranks_on_host) {
   return std::chrono::microseconds(ranks_on_host <= usable_cores() ? 100 : 0);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace accel {
+namespace accel::runtime {
 
 // A counter in memory that several processes map. One process sets it, others wait for it. `value`
 // wraps around, so compare with has_reached(). The counters of two ranks never differ by 2^31 or
@@ -39,4 +39,4 @@ int usable_cores();
 // rank that spins takes the core from the rank for which it waits.
 std::chrono::microseconds spin_time(int ranks_on_host);
 
-}  // namespace accel
+}  // namespace accel::runtime

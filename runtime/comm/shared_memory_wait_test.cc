@@ -8,7 +8,7 @@
 
 #include <new>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using std::chrono::microseconds;
@@ -88,4 +88,4 @@ TEST(SharedMemoryWaitTest, MoreRanksThanCoresDoNotSpin) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr int kTagShift = 40;
@@ -26,4 +26,4 @@ std::optional<std::size_t> untagged_size(std::int64_t number) {
   return static_cast<std::size_t>(number) & kMaxTaggedSize;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

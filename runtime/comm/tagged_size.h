@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace accel {
+namespace accel::runtime {
 
 // The largest size that can be sent: 1 TiB less one byte.
 inline constexpr std::size_t kMaxTaggedSize = (std::size_t{1} << 40) - 1;
@@ -22,4 +22,4 @@ std::int64_t tagged_size(std::size_t bytes);
 // Returns the size that a peer passed to tagged_size(), or nullopt if `number` has no tag.
 std::optional<std::size_t> untagged_size(std::int64_t number);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 TEST(TaggedSizeTest, APeerReadsTheSizeThatWasSent) {
@@ -31,4 +31,4 @@ TEST(TaggedSizeTest, ASizeThatDoesNotFitIsRefused) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

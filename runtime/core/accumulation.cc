@@ -32,7 +32,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 
 Accumulation::Accumulation(const GradientAccumulation& options) : options_(options) {
   set_num_steps(options.num_steps);
@@ -95,4 +95,4 @@ void Accumulation::set_state(const AccumulationState& state) {
   batch_ = {};
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 
 #include "accel/options.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The part of an Accumulation that a checkpoint keeps.
 struct AccumulationState {
@@ -83,4 +83,4 @@ class Accumulation {
   AccumulatedBatch batch_;  // The current batch, with the models of all calls that share it.
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // Returns one letter per batch of `epochs` loops over `batches` batches: S where the optimizer
@@ -192,4 +192,4 @@ TEST(AccumulationTest, RefusesLessThanOneStep) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

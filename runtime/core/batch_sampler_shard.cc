@@ -48,7 +48,7 @@
 #include <string>
 #include <utility>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 std::size_t count_samples(const std::vector<IndexBatch>& batches) {
@@ -189,4 +189,4 @@ std::size_t shard_length(const ShardOptions& options, std::size_t inner_batches,
   return complete_rounds + (options.even_batches || options.process_index < rest ? 1 : 0);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 
 using IndexBatch = std::vector<std::size_t>;
 
@@ -97,4 +97,4 @@ class BatchSamplerShard {
 std::size_t shard_length(const ShardOptions& options, std::size_t inner_batches,
                          std::size_t last_batch_size);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Batches = std::vector<IndexBatch>;
@@ -180,4 +180,4 @@ TEST(BatchSamplerShardTest, RefusesContradictions) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace accel {
+namespace accel::runtime {
 
 std::string describe(const CallShape& call) {
   std::string text = call.operation;
@@ -42,4 +42,4 @@ std::optional<std::string> describe_mismatch(const std::vector<std::string>& cal
          differing + "\nOperations and input shapes:" + table;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

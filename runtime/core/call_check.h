@@ -10,7 +10,7 @@
 
 #include "accel/errors.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The collective that one rank is about to call, and the tensors that it brings.
 struct CallShape {
@@ -35,4 +35,4 @@ std::string describe(const CallShape& call);
 // lists the lines of all ranks.
 std::optional<std::string> describe_mismatch(const std::vector<std::string>& calls);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using testing::HasSubstr;
@@ -43,4 +43,4 @@ TEST(CallCheckTest, OnATieTheLowestRanksCallCountsAsUsual) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-namespace accel {
+namespace accel::runtime {
 
 std::string claim_text(const Claim& claim) {
   return claim.job + " " + std::to_string(claim.generation) + "\n";
@@ -23,4 +23,4 @@ bool may_commit(const std::optional<Claim>& current, const Claim& mine) {
   return !current || *current == mine;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

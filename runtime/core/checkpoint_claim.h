@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 
 // A job of the launcher, and the generation of it that saves.
 struct Claim {
@@ -38,4 +38,4 @@ bool may_claim(const std::optional<Claim>& current, const Claim& mine);
 // Returns true if the holder of `mine` may commit a checkpoint: nobody else has claimed the folder.
 bool may_commit(const std::optional<Claim>& current, const Claim& mine);
 
-}  // namespace accel
+}  // namespace accel::runtime

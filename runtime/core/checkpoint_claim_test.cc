@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 TEST(CheckpointClaim, IsReadAsItWasWritten) {
@@ -35,4 +35,4 @@ TEST(CheckpointClaim, OnlyTheHolderCommits) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

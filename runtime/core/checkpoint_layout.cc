@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr std::string_view kPrefix = "checkpoint_";
@@ -64,4 +64,4 @@ std::uint64_t next_checkpoint_number(const std::vector<std::string>& names) {
   return checkpoints.empty() ? 0 : *iteration_of(checkpoints.back()) + 1;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

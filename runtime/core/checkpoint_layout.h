@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 
 inline constexpr char kManifestFile[] = "manifest.json";
 inline constexpr char kTrainingStateFile[] = "training_state.json";
@@ -53,4 +53,4 @@ std::vector<std::string> checkpoints_with_suffix(const std::vector<std::string>&
 // (damaged ones included), or 0 if there is none. No number is used twice (docs/decisions/0016).
 std::uint64_t next_checkpoint_number(const std::vector<std::string>& names);
 
-}  // namespace accel
+}  // namespace accel::runtime

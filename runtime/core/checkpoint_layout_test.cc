@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::ElementsAre;
@@ -43,4 +43,4 @@ TEST(CheckpointLayout, TheNextNumberFollowsTheHighest) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

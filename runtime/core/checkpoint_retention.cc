@@ -4,7 +4,7 @@
 
 #include "runtime/core/checkpoint_layout.h"
 
-namespace accel {
+namespace accel::runtime {
 
 std::vector<std::string> checkpoints_to_delete(const std::vector<std::string>& names,
                                                const std::string& written,
@@ -19,4 +19,4 @@ std::vector<std::string> checkpoints_to_delete(const std::vector<std::string>& n
   return others;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 
 // Returns the checkpoints among `names` to delete so that `total_limit` (at least 1) remain: first
 // those in `incomplete`, then the oldest by number. `written`, the checkpoint that was saved last,
@@ -17,4 +17,4 @@ std::vector<std::string> checkpoints_to_delete(const std::vector<std::string>& n
                                                std::optional<std::size_t> total_limit,
                                                const std::set<std::string>& incomplete = {});
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::ElementsAre;
@@ -35,4 +35,4 @@ TEST(CheckpointRetention, TheCheckpointThatWasJustWrittenIsKept) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

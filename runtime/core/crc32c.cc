@@ -7,7 +7,7 @@
 #include <nmmintrin.h>
 #endif
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // The polynomial with its bits reversed: bit 31 is the coefficient of x^0.
@@ -83,4 +83,4 @@ std::uint32_t combine_crc32c(std::uint32_t first, std::uint32_t second, std::uin
   return multiply(factor, first) ^ second;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

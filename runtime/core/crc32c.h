@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace accel {
+namespace accel::runtime {
 
 // Returns the CRC-32C of some bytes followed by `data`, where `crc` is that of the former (0 if
 // there are none). Uses the processor's CRC instruction if there is one, at about 8 GB/s.
@@ -17,4 +17,4 @@ std::uint32_t combine_crc32c(std::uint32_t first, std::uint32_t second, std::uin
 // The same as extend_crc32c(), without the CRC instruction.
 std::uint32_t extend_crc32c_portably(std::uint32_t crc, const void* data, std::size_t size);
 
-}  // namespace accel
+}  // namespace accel::runtime

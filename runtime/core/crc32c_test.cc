@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 TEST(Crc32c, KnownValues) {  // RFC 3720, B.4.
@@ -34,4 +34,4 @@ TEST(Crc32c, BothImplementationsAgreeAndPartsCombine) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

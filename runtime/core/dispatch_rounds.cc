@@ -4,7 +4,7 @@
 
 #include "runtime/core/iterable_shard.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 std::size_t batches_per_round(const ShardOptions& options) {
@@ -60,4 +60,4 @@ std::size_t dispatch_length(const ShardOptions& options, std::size_t inner_batch
   return rounds - (dispatched_rows(options, samples) > 0 ? 0 : 1);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 
 #include "runtime/core/batch_sampler_shard.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Joins num_processes inner batches (one if batches are split) into a global batch, of which each
 // process gets an equal slice. A last global batch of fewer inner batches is dropped (drop_last);
@@ -38,4 +38,4 @@ class DispatchRounds {
 std::size_t dispatch_length(const ShardOptions& options, std::size_t inner_batches,
                             std::size_t last_batch_size);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -9,7 +9,7 @@
 
 #include "runtime/core/iterable_shard.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // Calls body(options, length) for every world of 1 to 4 processes with small batches, and every
@@ -190,4 +190,4 @@ TEST(RoundShareTest, RefusesABatchThatDoesNotDivide) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

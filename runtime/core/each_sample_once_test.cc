@@ -14,7 +14,7 @@
 #include "runtime/core/dispatch_rounds.h"
 #include "runtime/core/iterable_shard.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // How the samples come. Ragged batches have 1, 2, 3, 1, 2, ... samples; kRaggedSized declares a
@@ -292,4 +292,4 @@ TEST(EachSampleOnceTest, WhenAnotherWorldResumesInMidEpoch) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

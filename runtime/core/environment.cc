@@ -11,7 +11,7 @@
 
 #include "common/worker_env.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr int kMaxInt = std::numeric_limits<int>::max();
@@ -56,20 +56,20 @@ bool find_bool(const GetEnv& get, const char* name, bool otherwise = false) {
 }
 
 std::optional<MixedPrecision> find_mixed_precision(const GetEnv& get) {
-  const std::optional<std::string> precision = find(get, kEnvMixedPrecision);
+  const std::optional<std::string> precision = find(get, common::kEnvMixedPrecision);
   if (!precision) return std::nullopt;
   try {
     return precision_named(*precision);
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(std::string(kEnvMixedPrecision) + ": " + error.what());
+    throw std::invalid_argument(std::string(common::kEnvMixedPrecision) + ": " + error.what());
   }
 }
 
 // Returns true if the variables of a world are set, and false if none of them is. Throws if only
 // some are set: then the process would not know whom to wait for.
 bool has_world(const GetEnv& get) {
-  constexpr std::array<const char*, 4> kNames = {kEnvRank, kEnvWorldSize, kEnvLocalRank,
-                                                 kEnvLocalWorldSize};
+  constexpr std::array<const char*, 4> kNames = {common::kEnvRank, common::kEnvWorldSize,
+                                                 common::kEnvLocalRank, common::kEnvLocalWorldSize};
   std::string present, missing;
   for (const char* name : kNames) {
     std::string& list = find(get, name) ? present : missing;
@@ -84,23 +84,24 @@ bool has_world(const GetEnv& get) {
 }
 
 void parse_world(const GetEnv& get, Environment& out) {
-  out.world_size = parse_int(kEnvWorldSize, *find(get, kEnvWorldSize), 1, kMaxInt);
-  out.rank = parse_int(kEnvRank, *find(get, kEnvRank), 0, out.world_size - 1);
-  out.local_world_size =
-      parse_int(kEnvLocalWorldSize, *find(get, kEnvLocalWorldSize), 1, out.world_size);
-  out.local_rank = parse_int(kEnvLocalRank, *find(get, kEnvLocalRank), 0, out.local_world_size - 1);
-  out.restart_count = find_int(get, kEnvElasticRestartCount, 0, 0, kMaxInt);
-  out.launcher_serves_store = find(get, kEnvElasticUseAgentStore) == "True";
+  out.world_size = parse_int(common::kEnvWorldSize, *find(get, common::kEnvWorldSize), 1, kMaxInt);
+  out.rank = parse_int(common::kEnvRank, *find(get, common::kEnvRank), 0, out.world_size - 1);
+  out.local_world_size = parse_int(common::kEnvLocalWorldSize,
+                                   *find(get, common::kEnvLocalWorldSize), 1, out.world_size);
+  out.local_rank = parse_int(common::kEnvLocalRank, *find(get, common::kEnvLocalRank), 0,
+                             out.local_world_size - 1);
+  out.restart_count = find_int(get, common::kEnvElasticRestartCount, 0, 0, kMaxInt);
+  out.launcher_serves_store = find(get, common::kEnvElasticUseAgentStore) == "True";
   if (out.world_size == 1) return;
-  const std::optional<std::string> address = find(get, kEnvMasterAddr);
-  const std::optional<std::string> port = find(get, kEnvMasterPort);
+  const std::optional<std::string> address = find(get, common::kEnvMasterAddr);
+  const std::optional<std::string> port = find(get, common::kEnvMasterPort);
   if (!address || !port) {
-    throw std::invalid_argument(std::string(address ? kEnvMasterPort : kEnvMasterAddr) +
-                                " is missing for a world of " + std::to_string(out.world_size) +
-                                " processes");
+    throw std::invalid_argument(
+        std::string(address ? common::kEnvMasterPort : common::kEnvMasterAddr) +
+        " is missing for a world of " + std::to_string(out.world_size) + " processes");
   }
   out.master_addr = *address;
-  out.master_port = static_cast<std::uint16_t>(parse_int(kEnvMasterPort, *port, 1, 65535));
+  out.master_port = static_cast<std::uint16_t>(parse_int(common::kEnvMasterPort, *port, 1, 65535));
 }
 
 }  // namespace
@@ -109,16 +110,18 @@ Environment parse_environment(const GetEnv& get) {
   Environment out;
   out.mixed_precision = find_mixed_precision(get);
   if (has_world(get)) parse_world(get, out);
-  out.use_cpu = find_bool(get, kEnvUseCpu);
-  out.debug = find_bool(get, kEnvDebugMode);
-  if (const auto steps = find(get, kEnvGradientAccumulationSteps)) {
-    out.gradient_accumulation_steps = parse_int(kEnvGradientAccumulationSteps, *steps, 1, kMaxInt);
+  out.use_cpu = find_bool(get, common::kEnvUseCpu);
+  out.debug = find_bool(get, common::kEnvDebugMode);
+  if (const auto steps = find(get, common::kEnvGradientAccumulationSteps)) {
+    out.gradient_accumulation_steps =
+        parse_int(common::kEnvGradientAccumulationSteps, *steps, 1, kMaxInt);
   }
-  out.gloo_interfaces = find(get, kEnvGlooInterface).value_or("");
-  out.shared_memory = find_bool(get, kEnvAccelSharedMemory, true);
-  out.terminal_columns = find_int(get, kEnvAccelTerminal, 0, 1, 65535);
-  out.job_id = find(get, kEnvAccelJobId).value_or("");
-  out.generation = static_cast<std::uint64_t>(find_int(get, kEnvAccelGeneration, 0, 0, kMaxInt));
+  out.gloo_interfaces = find(get, common::kEnvGlooInterface).value_or("");
+  out.shared_memory = find_bool(get, common::kEnvAccelSharedMemory, true);
+  out.terminal_columns = find_int(get, common::kEnvAccelTerminal, 0, 1, 65535);
+  out.job_id = find(get, common::kEnvAccelJobId).value_or("");
+  out.generation =
+      static_cast<std::uint64_t>(find_int(get, common::kEnvAccelGeneration, 0, 0, kMaxInt));
   return out;
 }
 
@@ -130,4 +133,4 @@ Environment read_environment() {
   });
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

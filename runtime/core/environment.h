@@ -9,7 +9,7 @@
 
 #include "accel/options.h"
 
-namespace accel {
+namespace accel::runtime {
 
 struct Environment {
   // 0 <= rank < world_size, and 0 <= local_rank < local_world_size <= world_size.
@@ -61,4 +61,4 @@ Environment parse_environment(const GetEnv& get);
 // Calls parse_environment() with this process's environment.
 Environment read_environment();
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -8,7 +8,7 @@
 
 #include "runtime/core/mixed_precision.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
@@ -170,4 +170,4 @@ TEST(PrecisionChoice, TakesAPrecisionOrItsName) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace accel {
+namespace accel::runtime {
 
 std::shared_ptr<EpochProgress> EpochSequence::begin() {
   last_ = std::make_shared<EpochProgress>();
@@ -51,4 +51,4 @@ void EpochSequence::check_prepared() const {
   if (!seed_) throw std::logic_error("only a prepared loader has a state to save or to load");
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

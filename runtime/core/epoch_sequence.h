@@ -8,7 +8,7 @@
 
 #include "runtime/core/step_samples.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The part of a loader that a checkpoint keeps. It is enough to resume with any number of
 // processes and any batch size, because the order of an epoch depends on seed and epoch only. The
@@ -81,4 +81,4 @@ class EpochSequence {
   std::weak_ptr<EpochProgress> running_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 TEST(EpochSequenceTest, AStepCountsWhileItIsProcessed) {
@@ -77,4 +77,4 @@ TEST(EpochSequenceTest, WithoutASeedThereIsNoState) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

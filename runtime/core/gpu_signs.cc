@@ -1,6 +1,6 @@
 #include "runtime/core/gpu_signs.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // Returns true if the first entry is an index or looks like "GPU-..." or "MIG-...".
@@ -18,4 +18,4 @@ bool may_have_gpu(const GpuSigns& signs) {
   return signs.nvidia_device || (signs.wsl_device && signs.wsl_driver);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 
 struct GpuSigns {
   // /dev/nvidiactl exists: the control device of NVIDIA's driver for Linux.
@@ -21,4 +21,4 @@ struct GpuSigns {
 // ignores that list from the first entry on that names no device, so "" and "-1" hide every GPU.
 bool may_have_gpu(const GpuSigns& signs);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr const char* kAllGpus[] = {"0", "1,0", " 2", "GPU-8932f937", "MIG-f3a1", "0,-1", "00"};
@@ -33,4 +33,4 @@ TEST(GpuSignsTest, HidingEveryGpuMeansNone) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // Returns `count` samples of the first round, from the `at`-th on and from its beginning again
@@ -81,4 +81,4 @@ std::size_t iterable_length(const ShardOptions& options, std::size_t samples, bo
   return samples / round + (share ? 1 : 0);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

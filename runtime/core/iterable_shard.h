@@ -9,7 +9,7 @@
 
 #include "runtime/core/batch_sampler_shard.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The samples [begin, end) of a round, counted from the round's first sample.
 struct RowRange {
@@ -64,4 +64,4 @@ bool leaves_a_process_empty(const ShardOptions& options, std::size_t real_sample
 // Returns the number of batches that process_index gets from a stream of `samples` samples.
 std::size_t iterable_length(const ShardOptions& options, std::size_t samples, bool dispatched);
 
-}  // namespace accel
+}  // namespace accel::runtime

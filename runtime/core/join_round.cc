@@ -29,7 +29,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 
 std::int64_t announcement_of(const std::vector<AnnouncedModel>& models) {
   std::int64_t bits = 0;
@@ -61,4 +61,4 @@ JoinRound join_round(const std::vector<std::int64_t>& announced, std::size_t mod
   return round;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

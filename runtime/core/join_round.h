@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 
 // The part of one model in the backward pass that a rank is about to begin.
 struct AnnouncedModel {
@@ -33,4 +33,4 @@ struct JoinRound {
 // Throws std::logic_error, naming two ranks, if ranks that have batches begin different passes.
 JoinRound join_round(const std::vector<std::int64_t>& announced, std::size_t models);
 
-}  // namespace accel
+}  // namespace accel::runtime

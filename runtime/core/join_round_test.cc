@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 TEST(JoinRoundTest, IsOverWhenAllHaveEnded) {
@@ -31,4 +31,4 @@ TEST(JoinRoundTest, RefusesDifferentPasses) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 void expect(bool holds, const char* option, double value, const char* should) {
@@ -48,4 +48,4 @@ void DynamicLossScale::set_state(const LossScaleState& state) {
   state_ = state;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -8,7 +8,7 @@
 
 #include "accel/options.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The part of a loss scale that a checkpoint keeps.
 struct LossScaleState {
@@ -41,4 +41,4 @@ class DynamicLossScale {
   LossScaleState state_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // The states that torch.amp.GradScaler("cpu", ...) of PyTorch 2.11 had after each step, where the
@@ -122,4 +122,4 @@ TEST(DynamicLossScaleTest, RefusesOptionsOutOfRange) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

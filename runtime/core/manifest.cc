@@ -8,7 +8,7 @@
 #include "runtime/core/crc32c.h"
 #include "runtime/core/parse_json.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using json = nlohmann::json;
@@ -85,4 +85,4 @@ std::set<std::string> listed_names(const Manifest& manifest) {
   return names;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

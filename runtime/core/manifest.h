@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 
 struct FileFacts {
   std::uint64_t size = 0;  // Bytes.
@@ -47,4 +47,4 @@ std::optional<std::string> damage_of(const FileFacts& listed, const FileFacts& f
 // and the files and folders that it lists.
 std::set<std::string> listed_names(const Manifest& manifest);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -8,7 +8,7 @@
 #include "accel/errors.h"
 #include "runtime/core/crc32c.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 const Manifest kManifest{.iteration = 7,
@@ -78,4 +78,4 @@ TEST(Manifest, FilesOutsideTheFolderAreRefused) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -5,7 +5,7 @@
 
 #include "accel/options.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Returns the precision to compute in. fp16 or bf16 from the launcher overrides the program's
 // choice. kNo from the launcher counts as unspecified, because `accel launch` always sets the
@@ -15,4 +15,4 @@ constexpr MixedPrecision choose_precision(MixedPrecision program,
   return launcher.value_or(MixedPrecision::kNo) == MixedPrecision::kNo ? program : *launcher;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace accel {
+namespace accel::runtime {
 
 std::string pack_strings(const std::vector<std::string>& strings) {
   std::string out;
@@ -28,4 +28,4 @@ std::optional<std::vector<std::string>> unpack_strings(std::string_view bytes) {
   return out;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

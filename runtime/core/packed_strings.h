@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 
 std::string pack_strings(const std::vector<std::string>& strings);
 
@@ -14,4 +14,4 @@ std::string pack_strings(const std::vector<std::string>& strings);
 // such as the message of another call. Never allocates more than `bytes` needs.
 std::optional<std::vector<std::string>> unpack_strings(std::string_view bytes);
 
-}  // namespace accel
+}  // namespace accel::runtime

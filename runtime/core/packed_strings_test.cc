@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -24,4 +24,4 @@ TEST(PackedStringsTest, AnotherCallsMessageIsNotAList) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -17,7 +17,7 @@
 #include <cstring>
 #include <map>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr char kCauses[] =
@@ -103,4 +103,4 @@ std::string differing_parameter(const std::vector<std::string>& descriptions) {
   return text + "\n" + kCauses;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

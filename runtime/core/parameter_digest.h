@@ -11,7 +11,7 @@
 
 #include "accel/errors.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The digest of a parameter is the sum of digest_of_word() over its 8-byte words, modulo 2^64.
 // Words are in the machine's byte order, and the last one is filled up with zeros. A sum can be
@@ -57,4 +57,4 @@ std::string description_of(const ParameterDigest& parameter);
 // parameter at the first index where the ranks differ.
 std::string differing_parameter(const std::vector<std::string>& descriptions);
 
-}  // namespace accel
+}  // namespace accel::runtime

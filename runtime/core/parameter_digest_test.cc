@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using testing::AllOf;
@@ -97,4 +97,4 @@ TEST(ParameterDigestTest, TheErrorOfALargeWorldStaysReadable) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
@@ -31,4 +31,4 @@ TEST(ParseJson, BracketsInStringsDoNotNest) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 
 void check_schedule(const ProfileSchedule& schedule) {
   const struct {
@@ -33,4 +33,4 @@ ProfileAction action_at(const ProfileSchedule& schedule, std::int64_t step) {
   return step < cycle - 1 ? ProfileAction::kRecord : ProfileAction::kRecordAndSave;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -5,7 +5,7 @@
 
 #include "accel/options.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The profiler's task in one step.
 enum class ProfileAction {
@@ -21,4 +21,4 @@ void check_schedule(const ProfileSchedule& schedule);
 // Returns what to do in step `step` >= 0. Requires a schedule that check_schedule() accepts.
 ProfileAction action_at(const ProfileSchedule& schedule, std::int64_t step);
 
-}  // namespace accel
+}  // namespace accel::runtime

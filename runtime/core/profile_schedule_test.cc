@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 std::string actions(const ProfileSchedule& schedule) {
@@ -36,4 +36,4 @@ TEST(ProfileScheduleTest, RefusesNumbersOutOfRange) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

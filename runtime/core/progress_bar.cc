@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr std::size_t kMinBar = 5;
@@ -88,4 +88,4 @@ bool ProgressThrottle::due(const ProgressState& state) {
   return true;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

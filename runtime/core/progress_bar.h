@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 
 struct ProgressState {
   std::string label;
@@ -37,4 +37,4 @@ class ProgressThrottle {
   std::chrono::duration<double> next_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

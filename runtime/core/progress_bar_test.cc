@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Seconds = std::chrono::duration<double>;
@@ -58,4 +58,4 @@ TEST(ProgressThrottleTest, PrintsOftenOnATerminal) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <sstream>
 
-namespace accel {
+namespace accel::runtime {
 
 std::optional<std::string> rank_difference(const std::vector<std::string>& texts) {
   for (std::size_t rank = 1; rank < texts.size(); ++rank) {
@@ -23,4 +23,4 @@ std::optional<std::string> rank_difference(const std::vector<std::string>& texts
   return std::nullopt;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

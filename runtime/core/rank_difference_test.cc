@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 TEST(RankDifferenceTest, EqualTextsHaveNoDifference) {
@@ -23,4 +23,4 @@ TEST(RankDifferenceTest, OneTextMayHaveMoreLines) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -21,7 +21,7 @@
 #include <set>
 #include <unordered_map>
 
-namespace accel {
+namespace accel::runtime {
 
 std::vector<bool> sharing_models(const std::vector<std::vector<ParameterId>>& models) {
   std::vector<bool> sharing(models.size(), false);
@@ -64,4 +64,4 @@ std::vector<std::size_t> reached_models(const std::vector<std::vector<ParameterI
   return {chosen.begin(), chosen.end()};
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 
 // Identifies one parameter.
 using ParameterId = const void*;
@@ -23,4 +23,4 @@ std::vector<bool> sharing_models(const std::vector<std::vector<ParameterId>>& mo
 std::vector<std::size_t> reached_models(const std::vector<std::vector<ParameterId>>& models,
                                         const std::unordered_set<ParameterId>& reached);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::ElementsAre;
@@ -65,4 +65,4 @@ TEST(ReachedModelsTest, LeftOverParametersGoToTheModelReachedMostCompletely) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -8,7 +8,7 @@
 
 #include "runtime/core/step_samples.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The loops that are open now. The one that took a step last counts as the innermost one: a program
 // may keep an iterator over other data, such as an endless one, from step to step. Not thread-safe.
@@ -43,4 +43,4 @@ class RunningLoops {
   std::uint64_t steps_ = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

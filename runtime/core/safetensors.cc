@@ -8,7 +8,7 @@
 #include "accel/errors.h"
 #include "runtime/core/parse_json.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using json = nlohmann::json;
@@ -199,4 +199,4 @@ SafetensorsHeader parse_header(std::string_view text, std::uint64_t file_size,
   return header;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -9,7 +9,7 @@
 
 #include "accel/errors.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Dtype = SafetensorsDtype;
@@ -123,4 +123,4 @@ TEST(Safetensors, DeepNestingIsRefused) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

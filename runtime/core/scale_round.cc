@@ -25,7 +25,7 @@
 
 #include <algorithm>
 
-namespace accel {
+namespace accel::runtime {
 
 DynamicLossScale ScaleRound::after() const {
   DynamicLossScale after = scale_;
@@ -48,4 +48,4 @@ void ScaleRound::add_step(const void* optimizer, bool overflowed) {
   overflowed_ = overflowed_ || overflowed;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

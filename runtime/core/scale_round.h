@@ -6,7 +6,7 @@
 
 #include "runtime/core/loss_scale.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // A loss scale, and the steps since it last moved. Those steps are a round, which counts as one
 // step for the scale, however many optimizers take part. Inside accumulate(), a round ends with the
@@ -35,4 +35,4 @@ class ScaleRound {
   std::optional<std::uint64_t> batch_ = {};
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

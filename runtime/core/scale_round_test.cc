@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 const int kOne = 0, kTwo = 0;
@@ -47,4 +47,4 @@ TEST(ScaleRoundTest, EachFurtherStepOfAnOptimizerBeginsARound) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 
 void ScheduleCounter::step(const SchedulerOptions& options, bool sync_gradients,
                            bool step_was_skipped) {
@@ -41,4 +41,4 @@ void ScheduleCounter::set_state(const SchedulerState& state) {
   state_ = state;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 
 #include "accel/options.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // How a prepared scheduler follows its optimizer.
 struct SchedulerOptions {
@@ -59,4 +59,4 @@ class ScheduleCounter {
   SchedulerState state_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace accel {
+namespace accel::runtime {
 
 // The items [begin, end) of a sequence, followed by its last item `padding` times (0 or 1).
 struct Share {
@@ -25,4 +25,4 @@ inline Share share_of(std::size_t length, std::size_t num_processes, std::size_t
           .padding = pad && longer > 0 && !is_longer ? std::size_t{1} : 0};
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

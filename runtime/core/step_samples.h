@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace accel {
+namespace accel::runtime {
 
 // The samples of one step of a loader, on all processes together. If the batches of all processes
 // are concatenated in process order, the first real_samples of their padded_samples samples count,
@@ -16,4 +16,4 @@ struct StepSamples {
   std::size_t seen_samples = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

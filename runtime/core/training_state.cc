@@ -4,7 +4,7 @@
 
 #include "accel/errors.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using json = nlohmann::json;
@@ -130,4 +130,4 @@ void check_same_program(const TrainingState& saved, const TrainingState& program
       ": load it with the same gradient_accumulation.num_steps, and change it after a step");
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

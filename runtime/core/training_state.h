@@ -12,7 +12,7 @@
 #include "runtime/core/loss_scale.h"
 #include "runtime/core/schedule_counter.h"
 
-namespace accel {
+namespace accel::runtime {
 
 struct TrainingState {
   std::uint64_t next_iteration = 0;  // The number of the next automatically named checkpoint.
@@ -44,4 +44,4 @@ TrainingState parse_training_state(const std::string& text, const std::string& f
 void check_same_program(const TrainingState& saved, const TrainingState& program,
                         const std::string& file);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -8,7 +8,7 @@
 
 #include "accel/errors.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::HasSubstr;
@@ -92,4 +92,4 @@ TEST(TrainingState, BetweenWindowsNumStepsMayChange) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -24,7 +24,7 @@
 #include "accel/errors.h"
 #include "runtime/core/parse_json.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 std::uint64_t parse_size(const std::string& text) {
@@ -122,4 +122,4 @@ std::map<std::string, std::string> parse_index(const std::string& text, const st
   return files;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 
 // A number of bytes, made from an integer or from a text such as "500MB" or "1.5GB". The units are
 // KB, MB, GB and TB, powers of 1000, in upper or lower case. Throws std::invalid_argument for any
@@ -53,4 +53,4 @@ std::string index_json(const std::vector<WeightSize>& weights,
 // not name files elsewhere.
 std::map<std::string, std::string> parse_index(const std::string& json, const std::string& file);
 
-}  // namespace accel
+}  // namespace accel::runtime

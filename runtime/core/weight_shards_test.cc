@@ -7,7 +7,7 @@
 
 #include "accel/errors.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::ElementsAre;
@@ -84,4 +84,4 @@ TEST(Index, FilesOutsideTheFolderAreRefused) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 
 // The samples of a batch of a stream: rows of tensors (their first dimension) or elements of a
 // vector.
@@ -83,4 +83,4 @@ struct BatchRows<torch::data::Example<Data, torch::data::example::NoTarget>> {
   }
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,7 +6,7 @@
 
 #include "runtime/core/step_samples.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // A batch that was read, and the samples of its step.
 template <typename Batch>
@@ -38,4 +38,4 @@ struct EpochStart {
   std::optional<std::uint64_t> seed;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -15,7 +15,7 @@
 #include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::ElementsAre;
@@ -396,4 +396,4 @@ TEST(DispatchTest, AReaderThatCannotBeginIsAnErrorOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -13,7 +13,7 @@
 #include "runtime/data/inner_batches.h"
 #include "runtime/data/loader_context.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // A sampler that makes the batches itself. It has
 //   void reset();                                    called before each epoch
@@ -139,4 +139,4 @@ IndexSampler index_sampler(DataSource<Dataset, Sampler>& source) {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -2,7 +2,7 @@
 
 #include "runtime/data/libtorch.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Each kind of device registers its streams and events with c10, so CUDA need not be linked.
 using Streams = c10::impl::VirtualGuardImpl;
@@ -62,4 +62,4 @@ void DeviceTransfer::wait(const c10::Event& done) const {
   done.block(Streams(device_->type()).getStream(*device_));
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -11,7 +11,7 @@ struct Event;
 struct Stream;
 }  // namespace c10
 
-namespace accel {
+namespace accel::runtime {
 
 // Signals that a copy to the device is done. Null if the copy is known to be done.
 using CopyEvent = std::shared_ptr<c10::Event>;
@@ -83,4 +83,4 @@ class DeviceTransfer {
   std::shared_ptr<const c10::Stream> stream_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -26,7 +26,7 @@
 
 #include "accel/data_loader.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::ElementsAre;
@@ -295,4 +295,4 @@ TEST_F(DeviceTransferTest, ALoaderIsOneBatchAhead) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

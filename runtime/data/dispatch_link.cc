@@ -7,7 +7,7 @@
 
 #include "runtime/core/iterable_shard.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr std::int64_t kEnd = 0, kBatch = 1, kFailed = -1;
@@ -109,4 +109,4 @@ DispatchLink::Slice DispatchLink::scatter(const std::vector<at::Tensor>& tensors
   return slice;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

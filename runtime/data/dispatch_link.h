@@ -10,7 +10,7 @@
 #include "runtime/core/step_samples.h"
 #include "runtime/data/batch_stream.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // How rank 0 hands out the global batches that it reads for all. Not thread-safe.
 //
@@ -57,4 +57,4 @@ class DispatchLink {
   bool ended_ = false;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -4,7 +4,7 @@
 
 #include "runtime/data/dispatch_link.h"
 
-namespace accel {
+namespace accel::runtime {
 
 DispatchedTensors::DispatchedTensors(Reader reader, const LoaderContext& context,
                                      const ShardOptions& options)
@@ -47,4 +47,4 @@ void DispatchedTensors::notify_on_failure(const std::function<void()>& work) {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

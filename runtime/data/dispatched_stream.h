@@ -11,7 +11,7 @@
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/loader_context.h"
 
-namespace accel {
+namespace accel::runtime {
 
 class DispatchLink;
 
@@ -75,4 +75,4 @@ class DispatchedStream : public BatchStream<Batch> {
   DispatchedTensors tensors_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -1,6 +1,6 @@
 #include "runtime/data/epoch_loop.h"
 
-namespace accel {
+namespace accel::runtime {
 
 void LoopSteps::start() {
   read();
@@ -35,4 +35,4 @@ void LoopSteps::finish() {
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -13,7 +13,7 @@
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/device_transfer.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The steps of a loop, whatever its batches are. Not thread-safe.
 //
@@ -121,4 +121,4 @@ class LoaderIterator {
   std::shared_ptr<EpochLoop<Batch>> loop_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

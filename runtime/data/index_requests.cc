@@ -4,7 +4,7 @@
 
 #include "runtime/core/dispatch_rounds.h"
 
-namespace accel {
+namespace accel::runtime {
 
 IndexRequests::IndexRequests(IndexSampler sampler, const ShardOptions& options,
                              const EpochStart& start, bool dispatched, bool draw_all)
@@ -40,4 +40,4 @@ std::optional<IndexRequest> IndexRequests::next() {
                                   .seen_samples = seen_samples_}};
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

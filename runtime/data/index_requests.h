@@ -11,7 +11,7 @@
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/inner_batches.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The indices that this process reads in one step.
 struct IndexRequest {
@@ -41,4 +41,4 @@ class IndexRequests {
   std::size_t seen_samples_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace accel {
+namespace accel::runtime {
 
 InnerBatches::InnerBatches(IndexSampler sampler, const EpochStart& start)
     : sampler_(std::move(sampler)), rng_(start.seed) {
@@ -50,4 +50,4 @@ std::optional<IndexBatch> InnerBatches::draw() {
   return batch;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

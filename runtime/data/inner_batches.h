@@ -10,7 +10,7 @@
 #include "runtime/data/batch_stream.h"
 #include "runtime/data/sampler_rng.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // A sampler of indices, whatever its type. It outlives whoever has this.
 struct IndexSampler {
@@ -51,4 +51,4 @@ class InnerBatches {
   std::deque<IndexBatch> drawn_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

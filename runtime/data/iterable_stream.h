@@ -14,7 +14,7 @@
 #include "runtime/data/read_ahead.h"
 #include "runtime/data/transform_rng.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Reads a stream from its beginning to its end: this process's batches, or, `dispatched`, the
 // global ones that are divided afterwards. Skipped samples are read and dropped. The calling thread
@@ -166,4 +166,4 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
   std::optional<Reader> reader_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -9,7 +9,7 @@
 #include "runtime/core/running_loops.h"
 #include "runtime/data/device_transfer.h"
 
-namespace accel {
+namespace accel::runtime {
 
 class Communicator;
 
@@ -35,4 +35,4 @@ struct LoaderContext {
   std::function<void()> before_epoch = {};
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -12,7 +12,7 @@
 #include "runtime/testing/loops.h"
 #include "runtime/testing/ranks.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::ElementsAre;
@@ -258,4 +258,4 @@ TEST(StreamTest, AnEmptyBatchIsNotTheEnd) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

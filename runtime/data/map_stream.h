@@ -14,7 +14,7 @@
 #include "runtime/data/read_ahead.h"
 #include "runtime/data/transform_rng.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Reads a dataset whose samples have indices: this process's batches, or, `dispatched`, the global
 // ones that are divided afterwards. Skipped samples and those of other processes are not read. The
@@ -84,4 +84,4 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
   std::optional<Workers> workers_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

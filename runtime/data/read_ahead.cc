@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 
 OrderedWorkers::OrderedWorkers(JobSource source, std::vector<Work> works, std::size_t capacity,
                                std::optional<std::chrono::milliseconds> timeout)
@@ -106,4 +106,4 @@ void OrderedWorkers::put(std::size_t number, Slot slot) {
   if (is_due) ready_.notify_one();
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

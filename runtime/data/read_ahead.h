@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 
 // What ReadAhead does for any types of jobs and results.
 //
@@ -115,4 +115,4 @@ class ReadAhead {
   OrderedWorkers workers_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Numbers = ReadAhead<int, int>;
@@ -155,4 +155,4 @@ TEST(ReadAheadTest, SaysThatItWaitsForWhatWasTooLate) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -11,7 +11,7 @@
 #include "accel/data_loader.h"
 #include "runtime/testing/loops.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::ElementsAre;
@@ -304,4 +304,4 @@ TEST(SkipTest, OfAnEpochThatGoesOnPassesOverNothingMore) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -4,7 +4,7 @@
 
 #include "runtime/data/libtorch.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 at::Generator process_generator() { return at::detail::getDefaultCPUGenerator(); }
@@ -58,4 +58,4 @@ std::uint64_t draw_seed() {
 
 std::uint64_t initial_seed() { return process_generator().current_seed(); }
 
-}  // namespace accel
+}  // namespace accel::runtime

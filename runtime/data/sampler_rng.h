@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace accel {
+namespace accel::runtime {
 
 // The random numbers of a sampler. They are the same on every rank, and independent of what the
 // program draws. LibTorch's samplers draw from the process-wide CPU generator and nothing else, so
@@ -60,4 +60,4 @@ std::uint64_t draw_seed();
 // Returns the seed that the process-wide CPU generator was set to last.
 std::uint64_t initial_seed();
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,7 +6,7 @@
 
 #include "runtime/data/libtorch.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // SplitMix64, which turns neighbouring numbers into unrelated seeds.
@@ -56,4 +56,4 @@ at::Generator ReadScope::generator() {
   return reading != nullptr ? reading->generator() : at::detail::getDefaultCPUGenerator();
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -9,7 +9,7 @@ namespace at {
 struct Generator;
 }
 
-namespace accel {
+namespace accel::runtime {
 
 // The random numbers of a dataset's transforms. The seed of the loader, the epoch and the place in
 // the epoch determine them, so that they do not depend on which thread reads. Not thread-safe.
@@ -46,4 +46,4 @@ class ReadScope {
   TransformRng* const before_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

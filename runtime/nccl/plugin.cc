@@ -7,9 +7,9 @@
 
 // The types that nccl_backend.cc casts the symbols to. A definition that differs does not compile.
 extern "C" {
-std::remove_pointer_t<accel::CountGpus> accel_count_gpus;
-std::remove_pointer_t<accel::UseGpu> accel_use_gpu;
-std::remove_pointer_t<accel::MakeNcclBackend> accel_make_nccl_backend;
+std::remove_pointer_t<accel::runtime::CountGpus> accel_count_gpus;
+std::remove_pointer_t<accel::runtime::UseGpu> accel_use_gpu;
+std::remove_pointer_t<accel::runtime::MakeNcclBackend> accel_make_nccl_backend;
 }
 
 extern "C" int accel_count_gpus() { return c10::cuda::device_count(); }

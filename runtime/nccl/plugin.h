@@ -9,7 +9,7 @@ class Backend;
 class Store;
 }  // namespace c10d
 
-namespace accel {
+namespace accel::runtime {
 
 // Returns the number of GPUs that this process sees.
 inline constexpr char kCountGpusSymbol[] = "accel_count_gpus";
@@ -25,4 +25,4 @@ inline constexpr char kMakeNcclBackendSymbol[] = "accel_make_nccl_backend";
 using MakeNcclBackend = c10d::Backend* (*)(c10d::Store* store, int rank, int size,
                                            std::int64_t timeout);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,7 +6,7 @@
 
 #include "runtime/optim/libtorch.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // LibTorch's count of steps is a protected member, which only a derived class can name.
@@ -41,4 +41,4 @@ void AnyTorchScheduler::set_state(const SchedulerState& state) {
   StepCount::of(*scheduler_) = static_cast<unsigned>(count);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -13,7 +13,7 @@ namespace torch::optim {
 class LRScheduler;
 }
 
-namespace accel {
+namespace accel::runtime {
 
 // The part of a prepared LibTorch scheduler that does not depend on its class: it steps the
 // scheduler as the optimizers step. Not thread-safe.
@@ -46,4 +46,4 @@ class AnyTorchScheduler : public CheckpointedScheduler {
   ScheduleCounter steps_{std::nullopt};
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

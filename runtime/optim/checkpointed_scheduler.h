@@ -2,7 +2,7 @@
 
 #include "runtime/core/schedule_counter.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // A prepared scheduler as checkpoints see it, whether it is accel's or LibTorch's.
 class CheckpointedScheduler {
@@ -15,4 +15,4 @@ class CheckpointedScheduler {
   virtual void set_state(const SchedulerState& state) = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

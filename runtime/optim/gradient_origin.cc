@@ -10,7 +10,7 @@
 
 #include "runtime/optim/libtorch.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using torch::autograd::variable_list;
@@ -283,4 +283,4 @@ void BackwardPassScope::end(const std::vector<std::shared_ptr<ParallelStrategy>>
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -24,7 +24,7 @@ namespace torch::optim {
 class Optimizer;
 }
 
-namespace accel {
+namespace accel::runtime {
 
 // Ordered from harmless to harmful. A parameter keeps the most harmful origin of all gradients that
 // were added up in it.
@@ -145,4 +145,4 @@ class BackwardPassScope {
   const std::shared_ptr<GradientRegistry> registry_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

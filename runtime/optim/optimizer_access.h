@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace accel {
+namespace accel::runtime {
 
 // The members of torch::optim::Optimizer that `->` of a prepared optimizer reaches: all but those
 // that the prepared optimizer replaces. Members of a derived class are reached through
@@ -46,4 +46,4 @@ class OptimizerAccess {
   Optim* const optimizer_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include "runtime/comm/communicator.h"
 #include "runtime/parallel/libtorch.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using c10::ivalue::Future;
@@ -42,4 +42,4 @@ std::unique_ptr<c10d::CommHookInterface> make_comm_hook(CommHook hook,
                                                hook == CommHook::kFp16 ? at::kHalf : at::kBFloat16);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

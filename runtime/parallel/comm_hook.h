@@ -8,7 +8,7 @@ namespace c10d {
 class CommHookInterface;
 }
 
-namespace accel {
+namespace accel::runtime {
 
 class Communicator;
 
@@ -16,4 +16,4 @@ class Communicator;
 std::unique_ptr<c10d::CommHookInterface> make_comm_hook(CommHook hook,
                                                         const Communicator& communicator);
 
-}  // namespace accel
+}  // namespace accel::runtime

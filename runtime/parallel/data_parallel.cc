@@ -46,7 +46,7 @@
 #include "runtime/parallel/gradient_reducer.h"
 #include "runtime/parallel/model_tensors.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // The reasons to compare models. They stand in the errors of ranks that do not compare.
@@ -288,4 +288,4 @@ std::shared_ptr<ParallelStrategy> make_data_parallel(std::shared_ptr<torch::nn::
   return std::make_shared<DataParallel>(std::move(module), std::move(communicator));
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

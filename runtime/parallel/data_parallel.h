@@ -4,7 +4,7 @@
 
 #include "runtime/parallel/strategy.h"
 
-namespace accel {
+namespace accel::runtime {
 
 class Communicator;
 
@@ -17,4 +17,4 @@ class Communicator;
 std::shared_ptr<ParallelStrategy> make_data_parallel(std::shared_ptr<torch::nn::Module> module,
                                                      std::shared_ptr<Communicator> communicator);
 
-}  // namespace accel
+}  // namespace accel::runtime

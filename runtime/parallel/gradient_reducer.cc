@@ -8,7 +8,7 @@
 
 #include "runtime/parallel/comm_hook.h"
 
-namespace accel {
+namespace accel::runtime {
 
 class GradientReducer::Reducer : public c10d::Reducer {
  public:
@@ -126,4 +126,4 @@ void GradientReducer::release_views() {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

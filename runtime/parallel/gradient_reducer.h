@@ -9,7 +9,7 @@
 #include "runtime/comm/communicator.h"
 #include "runtime/parallel/model_tensors.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Averages the gradients of a fixed set of parameters over the ranks, in buckets and while a
 // backward pass goes on. Adds to LibTorch's Reducer that a pass may fail, and that gradients are no
@@ -56,4 +56,4 @@ class GradientReducer {
   std::unique_ptr<Reducer> reducer_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -8,7 +8,7 @@
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using ::testing::ElementsAre;
@@ -59,4 +59,4 @@ TEST(GradientReducerTest, BucketsBeginSmall) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

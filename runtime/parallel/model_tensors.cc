@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using torch::autograd::Node;
@@ -159,4 +159,4 @@ std::vector<std::string> ModelTensors::describe(bool with_checksums) const {
   return lines;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -8,7 +8,7 @@
 
 #include "runtime/parallel/libtorch.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // A parameter that requires a gradient.
 struct TrainedParameter {
@@ -75,4 +75,4 @@ class ModelTensors {
   std::vector<at::Tensor> parameters_, buffers_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -10,7 +10,7 @@
 
 #include "runtime/comm/communicator.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // How much is digested at a time, so that a GPU needs little memory besides the parameter. A
@@ -172,4 +172,4 @@ void ParameterCheck::compare(Communicator& communicator) const {
       place < parameters.size() ? description_of(parameters[place]) : "no further parameter")));
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -12,7 +12,7 @@
 #include "runtime/core/parameter_digest.h"
 #include "runtime/parallel/strategy.h"
 
-namespace accel {
+namespace accel::runtime {
 
 class Communicator;
 
@@ -69,4 +69,4 @@ class ParameterCheck {
   std::int64_t compared_ = -1;  // The pass before which was compared last.
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace accel {
+namespace accel::runtime {
 
 void PreparedModels::add(const std::shared_ptr<ParallelStrategy>& model, const void* owner) {
   auto known = std::find_if(models_.begin(), models_.end(),
@@ -45,4 +45,4 @@ std::shared_ptr<ParallelStrategy> PreparedModels::find(const torch::nn::Module& 
   return nullptr;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -5,7 +5,7 @@
 
 #include "runtime/parallel/strategy.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The models that the Accelerators of a process have prepared, whether or not the program keeps
 // what prepare() returned (docs/decisions/0025). Not thread-safe.
@@ -32,4 +32,4 @@ class PreparedModels {
   std::vector<Prepared> models_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -13,7 +13,7 @@ namespace torch::nn {
 class Module;
 }
 
-namespace accel {
+namespace accel::runtime {
 
 // What backward() does with a model's gradients while a GradientSyncScope lives.
 enum class GradientSync {
@@ -110,4 +110,4 @@ class ParallelStrategy {
 
 using Strategies = std::vector<std::shared_ptr<ParallelStrategy>>;
 
-}  // namespace accel
+}  // namespace accel::runtime

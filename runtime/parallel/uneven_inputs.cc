@@ -7,7 +7,7 @@
 #include "runtime/comm/communicator.h"
 #include "runtime/core/join_round.h"
 
-namespace accel {
+namespace accel::runtime {
 
 UnevenInputs::UnevenInputs(std::vector<std::shared_ptr<ParallelStrategy>> models,
                            std::shared_ptr<Communicator> communicator)
@@ -63,4 +63,4 @@ std::optional<int> UnevenInputs::finish() {
   return source;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 
 #include "runtime/parallel/strategy.h"
 
-namespace accel {
+namespace accel::runtime {
 
 class Communicator;
 
@@ -37,4 +37,4 @@ class UnevenInputs {
   const std::shared_ptr<Communicator> communicator_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

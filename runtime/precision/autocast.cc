@@ -3,7 +3,7 @@
 #include "runtime/precision/autocast_use.h"
 #include "runtime/precision/libtorch.h"
 
-namespace accel {
+namespace accel::runtime {
 
 namespace autocast = at::autocast;
 
@@ -38,4 +38,4 @@ at::Tensor to_fp32(const at::Tensor& tensor) {
   return reduced ? tensor.to(at::kFloat) : tensor;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -13,7 +13,7 @@ enum class DeviceType : std::int8_t;
 enum class ScalarType : std::int8_t;
 }  // namespace c10
 
-namespace accel {
+namespace accel::runtime {
 
 // While it lives, this thread's operations on `device` that LibTorch considers safe run in the
 // given precision, as under torch.autocast. The destructor restores the state before. Does nothing
@@ -40,4 +40,4 @@ class AutocastScope {
 // Converts an fp16 or bf16 tensor to fp32. Returns others, and undefined ones, unchanged.
 at::Tensor to_fp32(const at::Tensor& tensor);
 
-}  // namespace accel
+}  // namespace accel::runtime

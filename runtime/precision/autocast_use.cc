@@ -5,7 +5,7 @@
 
 #include "runtime/precision/libtorch.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using torch::autograd::Node;
@@ -88,4 +88,4 @@ std::vector<UsedLeaf> leaves_behind(const at::Tensor& loss) {
   return leaves;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

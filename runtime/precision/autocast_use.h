@@ -14,7 +14,7 @@ namespace c10 {
 struct TensorImpl;
 }
 
-namespace accel {
+namespace accel::runtime {
 
 // Begin and end the region of an AutocastScope in this thread. Up to 256 regions are remembered;
 // then the two oldest are merged, together with all operations between them.
@@ -32,4 +32,4 @@ struct UsedLeaf {
 // Returns each leaf once. Walks the whole graph.
 std::vector<UsedLeaf> leaves_behind(const at::Tensor& loss);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -8,7 +8,7 @@
 #include "runtime/distinct.h"
 #include "runtime/precision/libtorch.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using torch::optim::Optimizer;
@@ -205,4 +205,4 @@ void GradScaler::set_state(const LossScaleState& state) {
   for (Owned& owned : optimizers_) owned.unscaled = false;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -19,7 +19,7 @@ namespace torch::optim {
 class Optimizer;
 }
 
-namespace accel {
+namespace accel::runtime {
 
 // The backward pass for which a loss is scaled.
 struct ScaledPass {
@@ -94,4 +94,4 @@ class GradScaler {
   float scale_;                    // Of the last loss.
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -2,7 +2,7 @@
 
 #include <iosfwd>
 
-namespace accel {
+namespace accel::runtime {
 
 // The first argument of write_archive(), which accel/save.h defines: by it the call below finds
 // that function, although accel/accelerator.h does not include LibTorch's serialization.
@@ -18,4 +18,4 @@ auto archive_writer(const Object& object) {
   return [&object](std::ostream& out) { write_archive(ArchiveTag(), object, out); };
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -15,7 +15,7 @@
 #include "runtime/process/process_state.h"
 #include "runtime/step/training_step.h"
 
-namespace accel {
+namespace accel::runtime {
 
 Preparation::Preparation(std::shared_ptr<ProcessState> process, const ProcessControl& processes,
                          const AcceleratorOptions& options, TrainingStep& step, RunState& run)
@@ -127,4 +127,4 @@ std::function<void()> Preparation::generator_synchronization() const {
   };
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

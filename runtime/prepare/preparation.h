@@ -13,7 +13,7 @@
 #include "accel/scheduler.h"
 #include "runtime/prepare/prepare_traits.h"
 
-namespace accel {
+namespace accel::runtime {
 
 class DeviceTransfer;
 class EpochSequence;
@@ -100,4 +100,4 @@ class Preparation {
   const std::shared_ptr<const DeviceTransfer> transfer_;  // All loaders share its copy stream.
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

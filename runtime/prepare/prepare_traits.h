@@ -32,7 +32,7 @@ class Optimizer;
 class ReduceLROnPlateauScheduler;
 }  // namespace torch::optim
 
-namespace accel {
+namespace accel::runtime {
 
 template <typename Dataset, typename Sampler>
 class DataLoader;
@@ -160,4 +160,4 @@ constexpr void refuse_what_cannot_be_prepared() {
                 "give the loader a RandomSampler or a SequentialSampler");
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

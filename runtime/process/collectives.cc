@@ -11,7 +11,7 @@
 #include "runtime/process/process_control.h"
 #include "runtime/process/process_state.h"
 
-namespace accel {
+namespace accel::runtime {
 
 Collectives::Tensors Collectives::gather_each(Tensors tensors, const char* name) const {
   if (!processes_.use_distributed()) return tensors;
@@ -115,8 +115,7 @@ Collectives::Tensors Collectives::pad_each(Tensors tensors, const PadOptions& op
 std::vector<std::string> Collectives::gather_object(const std::vector<std::string>& objects) const {
   if (!processes_.use_distributed()) return objects;
   const auto operation = processes_.begin_operation("gather_object");
-  const auto received =
-      processes_.state().communicator->all_gather_bytes(pack_strings(objects));
+  const auto received = processes_.state().communicator->all_gather_bytes(pack_strings(objects));
   std::vector<std::string> all;
   for (std::size_t rank = 0; rank < received.size(); ++rank) {
     auto theirs = unpack_strings(received[rank]);
@@ -137,4 +136,4 @@ std::string Collectives::broadcast_object(const std::string& object, int from_pr
   return processes_.state().communicator->broadcast_bytes(object, from_process);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

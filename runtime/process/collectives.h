@@ -11,7 +11,7 @@
 #include "accel/nested.h"
 #include "accel/options.h"
 
-namespace accel {
+namespace accel::runtime {
 
 class ProcessControl;
 
@@ -67,4 +67,4 @@ class Collectives {
   const ProcessControl& processes_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,7 +6,7 @@
 
 #include "runtime/comm/communicator.h"
 
-namespace accel {
+namespace accel::runtime {
 
 at::Tensor generator_state(const c10::Device& device) {
   at::Generator generator = at::globalContext().defaultGenerator(device);
@@ -32,4 +32,4 @@ void synchronize_generators(Communicator& communicator, const c10::Device& devic
 
 void seed_generators(std::uint64_t seed) { at::manual_seed(seed); }
 
-}  // namespace accel
+}  // namespace accel::runtime

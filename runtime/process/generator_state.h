@@ -12,7 +12,7 @@ namespace c10 {
 struct Device;
 }
 
-namespace accel {
+namespace accel::runtime {
 
 class Communicator;
 
@@ -29,4 +29,4 @@ void synchronize_generators(Communicator& communicator, const c10::Device& devic
 // Seeds all generators.
 void seed_generators(std::uint64_t seed);
 
-}  // namespace accel
+}  // namespace accel::runtime

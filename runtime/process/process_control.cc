@@ -10,7 +10,7 @@
 #include "runtime/process/generator_state.h"
 #include "runtime/process/process_state.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 constexpr char kDebugAdvice[] =
@@ -105,4 +105,4 @@ void ProcessControl::synchronize_rng_states() const {
   synchronize_generators(*state_->communicator, device(), devices);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -13,7 +13,7 @@
 #include "accel/progress.h"
 #include "runtime/comm/communicator.h"
 
-namespace accel {
+namespace accel::runtime {
 
 struct ProcessState;
 
@@ -124,4 +124,4 @@ class ProcessControl {
   const bool debug_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

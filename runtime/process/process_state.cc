@@ -5,7 +5,7 @@
 
 #include "runtime/comm/nccl_backend.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 c10::Device choose_device(const Environment& environment, bool cpu) {
@@ -60,4 +60,4 @@ std::shared_ptr<ProcessState> ProcessState::find_living() {
   return living.lock();
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

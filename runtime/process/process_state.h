@@ -10,7 +10,7 @@
 #include "runtime/parallel/prepared_models.h"
 #include "runtime/step/open_batches.h"
 
-namespace accel {
+namespace accel::runtime {
 
 class UnevenInputs;
 
@@ -43,4 +43,4 @@ struct ProcessState {
   static std::shared_ptr<ProcessState> find_living();
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -17,7 +17,7 @@
 #include "accel/nested.h"
 #include "runtime/core/share.h"
 
-namespace accel {
+namespace accel::runtime {
 
 namespace split_internal {
 
@@ -107,4 +107,4 @@ T split_between(int num_processes, int process_index, const T& value, bool apply
   return part_of(value, share);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

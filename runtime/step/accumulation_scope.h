@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-namespace accel {
+namespace accel::runtime {
 
 class OpenBatch;
 
@@ -18,4 +18,4 @@ class AccumulationScope {
   std::shared_ptr<OpenBatch> batch_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,7 +6,7 @@
 
 #include "runtime/parallel/strategy.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Says what backward() does with the gradients of some models while it lives: see GradientSync.
 // Null models are ignored; scopes of one model may overlap, and kForced wins. It can be moved, so
@@ -44,4 +44,4 @@ class GradientSyncScope {
   Strategies models_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 #include "runtime/step/libtorch.h"
 #include "runtime/step/open_batches.h"
 
-namespace accel {
+namespace accel::runtime {
 
 void expect_own_batch(const at::Tensor& loss, const OpenBatches& batches,
                       const Accumulation& window) {
@@ -50,4 +50,4 @@ void expect_autocast(const at::Tensor& loss,
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -11,7 +11,7 @@ namespace torch::nn {
 class Module;
 }
 
-namespace accel {
+namespace accel::runtime {
 
 class Accumulation;
 class OpenBatches;
@@ -26,4 +26,4 @@ void expect_own_batch(const at::Tensor& loss, const OpenBatches& batches,
 void expect_autocast(const at::Tensor& loss,
                      const std::vector<std::shared_ptr<torch::nn::Module>>& models);
 
-}  // namespace accel
+}  // namespace accel::runtime

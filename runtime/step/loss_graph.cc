@@ -5,7 +5,7 @@
 #include "runtime/core/reached_models.h"
 #include "runtime/parallel/model_tensors.h"
 
-namespace accel {
+namespace accel::runtime {
 
 LossGraph::LossGraph(const at::Tensor& loss, const Strategies& prepared)
     : loss_(loss), prepared_(prepared) {
@@ -27,4 +27,4 @@ bool LossGraph::reaches(std::size_t i) const {
   return reached_ ? (*reached_)[i] : prepared_[i]->is_reached_from(loss_);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

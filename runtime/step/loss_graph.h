@@ -7,7 +7,7 @@
 
 #include "runtime/parallel/strategy.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The graph behind one loss, as of the constructor; both arguments outlive this. The constructor
 // lets the models follow what the program has changed, which may rebuild their reducers. Not
@@ -27,4 +27,4 @@ class LossGraph {
   std::optional<std::vector<bool>> reached_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

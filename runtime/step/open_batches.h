@@ -13,7 +13,7 @@ namespace torch::nn {
 class Module;
 }
 
-namespace accel {
+namespace accel::runtime {
 
 class OpenBatch {
  public:
@@ -67,4 +67,4 @@ class OpenBatches {
   std::vector<std::weak_ptr<OpenBatch>> batches_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -11,7 +11,7 @@ namespace torch::optim {
 class Optimizer;
 }
 
-namespace accel {
+namespace accel::runtime {
 
 // The end of a training step, as one prepared optimizer asks for it: whether the optimizer may
 // step, and that it has zeroed its gradients. A value; copies are about the same optimizer.
@@ -53,4 +53,4 @@ class OptimizerStep {
   std::shared_ptr<OptimizerGradients> gradients_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

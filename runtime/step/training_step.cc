@@ -43,7 +43,7 @@
 #include "runtime/step/loss_graph.h"
 #include "runtime/step/uneven_join.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 void add_parameters(const std::vector<at::Tensor>& more, std::vector<at::Tensor>& all) {
@@ -271,4 +271,4 @@ void TrainingStep::join_uneven_inputs(const std::function<void()>& body,
   if (last) copy_progress(*last, run_, *process_);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -15,7 +15,7 @@
 #include "runtime/step/accumulation_scope.h"
 #include "runtime/step/optimizer_step.h"
 
-namespace accel {
+namespace accel::runtime {
 
 class RunState;
 
@@ -90,4 +90,4 @@ class TrainingStep {
   ParameterCheck parameter_check_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -9,7 +9,7 @@
 #include "runtime/parallel/uneven_inputs.h"
 #include "runtime/process/process_state.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // Puts the whole process inside join_uneven_inputs() while it lives.
@@ -53,4 +53,4 @@ std::optional<int> run_uneven(ProcessState& process, const std::function<void()>
   return inputs->finish();
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

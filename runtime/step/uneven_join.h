@@ -6,7 +6,7 @@
 
 #include "accel/options.h"
 
-namespace accel {
+namespace accel::runtime {
 
 struct ProcessState;
 
@@ -16,4 +16,4 @@ struct ProcessState;
 std::optional<int> run_uneven(ProcessState& process, const std::function<void()>& body,
                               const JoinOptions& options);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -17,7 +17,7 @@
 
 #include "runtime/core/batch_sampler_shard.h"
 
-namespace accel {
+namespace accel::runtime {
 
 using Values = std::vector<std::int64_t>;
 
@@ -104,4 +104,4 @@ struct Bags {
   std::size_t count, at = 0, batches = 0;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

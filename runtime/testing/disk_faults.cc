@@ -15,7 +15,7 @@
 #include <iostream>
 #include <utility>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 DiskFaults faults;
@@ -91,32 +91,32 @@ int in_child(const std::function<void()>& body) {
   return status;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime
 
-using accel::admit;
-using accel::path_at;
-using accel::path_of;
-using accel::real;
+using accel::runtime::admit;
+using accel::runtime::path_at;
+using accel::runtime::path_of;
+using accel::runtime::real;
 
 extern "C" {
 
-#define ACCEL_OPEN(name)                               \
-  int name(const char* path, int flags, ...) {         \
-    va_list arguments;                                 \
-    va_start(arguments, flags);                        \
-    const auto mode = va_arg(arguments, mode_t);       \
-    va_end(arguments);                                 \
-    return accel::open_file(#name, path, flags, mode); \
+#define ACCEL_OPEN(name)                                        \
+  int name(const char* path, int flags, ...) {                  \
+    va_list arguments;                                          \
+    va_start(arguments, flags);                                 \
+    const auto mode = va_arg(arguments, mode_t);                \
+    va_end(arguments);                                          \
+    return accel::runtime::open_file(#name, path, flags, mode); \
   }
 ACCEL_OPEN(open)
 ACCEL_OPEN(open64)
 #undef ACCEL_OPEN
 
 ssize_t pwrite(int fd, const void* data, size_t size, off_t offset) {
-  return accel::pwrite_file("pwrite", fd, data, size, offset);
+  return accel::runtime::pwrite_file("pwrite", fd, data, size, offset);
 }
 ssize_t pwrite64(int fd, const void* data, size_t size, off64_t offset) {
-  return accel::pwrite_file("pwrite64", fd, data, size, offset);
+  return accel::runtime::pwrite_file("pwrite64", fd, data, size, offset);
 }
 int fallocate(int fd, int mode, off_t offset, off_t size) {
   if (!admit({"fallocate", path_of(fd)})) return -1;

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 
 struct DiskOperation {
   std::string name;        // Of the function, such as "pwrite".
@@ -30,4 +30,4 @@ void set_disk_faults(DiskFaults faults);
 // wait status. The caller has no other threads.
 int in_child(const std::function<void()>& body);
 
-}  // namespace accel
+}  // namespace accel::runtime

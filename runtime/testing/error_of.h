@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-namespace accel {
+namespace accel::runtime {
 
 // The text of the `Error` that `body` throws; others come out of it.
 template <typename Error = std::exception, typename Body>
@@ -17,4 +17,4 @@ std::string error_of(Body&& body) {
   return "nothing was thrown";
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

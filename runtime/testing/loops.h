@@ -7,7 +7,7 @@
 
 #include "runtime/testing/datasets.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Returns the samples that an epoch of `loader` yields.
 template <typename Loader>
@@ -30,4 +30,4 @@ inline torch::data::DataLoaderOptions with_workers(std::size_t workers) {
   return torch::data::DataLoaderOptions(2).workers(workers);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

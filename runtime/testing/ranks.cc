@@ -15,7 +15,7 @@
 
 extern char** environ;
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -109,4 +109,4 @@ bool on_ranks(int world_size, const std::function<void()>& body, const Variables
   return false;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

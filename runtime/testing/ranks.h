@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 
 using Variables = std::map<std::string, std::string>;
 
@@ -18,4 +18,4 @@ using Variables = std::map<std::string, std::string>;
 // Returns true in the calling process, when all ranks have ended, and false in a rank.
 bool on_ranks(int world_size, const std::function<void()>& body, const Variables& extra = {});
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 [[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
@@ -77,4 +77,4 @@ void AppendFile::append(std::string_view record) {
   }
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

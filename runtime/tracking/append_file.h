@@ -8,7 +8,7 @@
 
 #include "common/unique_fd.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // A file that grows by whole records. Each is handed to the system at once, so that a reader sees
 // it and a process that is killed afterwards has not lost it. Only one process may write it. Not
@@ -32,8 +32,8 @@ class AppendFile {
   void cut_torn_line();
 
   std::filesystem::path path_;
-  UniqueFd fd_;
+  common::UniqueFd fd_;
   std::optional<off_t> torn_at_;  // Where a record began of which a part could not be taken back.
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -89,4 +89,4 @@ TEST(AppendFileTest, WritesAllOfARecordOrNothing) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

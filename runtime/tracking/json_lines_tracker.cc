@@ -5,7 +5,7 @@
 
 #include "runtime/tracking/tracked_json.h"
 
-namespace accel {
+namespace accel::runtime {
 
 void JsonLinesTracker::store_init_configuration(const TrackedValues& config) {
   append("\"config\":" + to_json(config));
@@ -21,4 +21,4 @@ void JsonLinesTracker::append(const std::string& fields) {
   file_->append("{\"time\":" + to_json(TrackedValue(now.count())) + "," + fields + "}\n");
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

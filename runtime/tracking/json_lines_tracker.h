@@ -6,7 +6,7 @@
 #include "accel/tracker.h"
 #include "runtime/tracking/append_file.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // A file metrics.jsonl of one JSON object per line: {"time": SECONDS, "config": {...}} for each
 // start of the run, {"time": SECONDS, "step": N, "values": {...}} for each log(), without "step" if
@@ -28,4 +28,4 @@ class JsonLinesTracker : public Tracker {
   std::optional<AppendFile> file_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

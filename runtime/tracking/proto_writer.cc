@@ -4,7 +4,7 @@
 
 #include "common/utf8.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 enum WireType { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
@@ -46,7 +46,7 @@ ProtoWriter& ProtoWriter::add_double(int field, double value) {
 ProtoWriter& ProtoWriter::add_text(int field, std::string_view text) {
   std::string valid;
   while (!text.empty()) {
-    const std::size_t length = Utf8Length({text.data(), text.size()});
+    const std::size_t length = common::Utf8Length({text.data(), text.size()});
     valid += length == 0 ? "\xEF\xBF\xBD" : text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);
   }
@@ -60,4 +60,4 @@ ProtoWriter& ProtoWriter::add_bytes(int field, std::string_view bytes) {
   return *this;
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

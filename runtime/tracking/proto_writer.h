@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace accel {
+namespace accel::runtime {
 
 // Builds one message, field by field; the calls can be chained. Fields are numbered as in the
 // .proto file.
@@ -32,4 +32,4 @@ class ProtoWriter {
   std::string bytes_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

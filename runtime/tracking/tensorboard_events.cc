@@ -7,7 +7,7 @@
 #include "runtime/tracking/proto_writer.h"
 #include "runtime/tracking/tracked_json.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Message = ProtoWriter;
@@ -151,4 +151,4 @@ std::string end_record(WallTime now) {
   return record_of(event_at(now).add_message(kSummary, summary));
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -8,7 +8,7 @@
 
 #include "accel/tracker.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Seconds since 1970.
 using WallTime = double;
@@ -29,4 +29,4 @@ std::string values_record(WallTime now, const TrackedValues& values,
 std::string config_record(WallTime now, const TrackedValues& config);
 std::string end_record(WallTime now);
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -11,7 +11,7 @@
 #include "runtime/tracking/proto_writer.h"
 #include "runtime/tracking/tensorboard_tracker.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,4 +93,4 @@ TEST(ProtoWriterTest, WritesTheExamplesOfTheSpecification) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

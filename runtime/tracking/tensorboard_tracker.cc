@@ -12,7 +12,7 @@
 
 #include "runtime/tracking/tensorboard_events.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,4 +76,4 @@ void TensorBoardTracker::finish() {
   if (file_) file_->append(end_record(now()));
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

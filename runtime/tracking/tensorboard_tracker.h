@@ -6,7 +6,7 @@
 #include "accel/tracker.h"
 #include "runtime/tracking/append_file.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // Event files for TensorBoard. Each process writes a new file, events.out.tfevents.TIME.HOST.PID.N,
 // which TensorBoard reads after those that are there. The first logged step says where a restarted
@@ -28,4 +28,4 @@ class TensorBoardTracker : public Tracker {
   bool has_begun_ = false;  // The first step is written.
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 using Json = nlohmann::json;
@@ -36,4 +36,4 @@ std::string to_json(const TrackedValues& values) {
   return dump(object);
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -7,7 +7,7 @@
 #include "runtime/tracking/json_lines_tracker.h"
 #include "runtime/tracking/tensorboard_tracker.h"
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 // On processes that do not report.
@@ -113,4 +113,4 @@ Tracker& TrackerSet::get(const std::string& name) const {
                               (present.empty() ? "none at all" : present));
 }
 
-}  // namespace accel
+}  // namespace accel::runtime

@@ -9,7 +9,7 @@
 
 #include "accel/tracker.h"
 
-namespace accel {
+namespace accel::runtime {
 
 // The trackers of a run. What one of them throws never reaches the caller: the first failure of
 // each is said on standard error, the values of that call are lost to it, later calls are tried
@@ -44,4 +44,4 @@ class TrackerSet {
   std::vector<Entry> trackers_;
 };
 
-}  // namespace accel
+}  // namespace accel::runtime

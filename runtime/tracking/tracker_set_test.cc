@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-namespace accel {
+namespace accel::runtime {
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,4 +155,4 @@ TEST(TrackerSetTest, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::runtime

@@ -6,21 +6,21 @@
 #include "absl/strings/str_cat.h"
 #include "shim/core/wire.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 // The least that one element of each list takes: its fixed part, with empty strings.
 constexpr size_t kLeastWorkerStart = 12;
 constexpr size_t kLeastWorkerReport = 29;
 
-void WriteId(const GenerationId& id, WireWriter* out) {
+void WriteId(const common::GenerationId& id, WireWriter* out) {
   out->String(id.job.value());
   out->I32(id.generation);
 }
 
-GenerationId ReadId(WireReader* in) {
-  GenerationId id;
-  id.job = JobId(in->String());
+common::GenerationId ReadId(WireReader* in) {
+  common::GenerationId id;
+  id.job = common::JobId(in->String());
   id.generation = in->I32();
   if (id.generation < 1 || id.job.empty()) in->Fail();
   return id;
@@ -227,4 +227,4 @@ absl::StatusOr<GenerationReport> DecodeReport(FrameType type, absl::string_view 
   return report;
 }
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "shim/core/messages.h"
 
-namespace accel {
+namespace accel::shim {
 
 // Rises with every change to what the frames carry. A shim outlives its agent's upgrade, so either
 // side refuses what it does not speak instead of guessing.
@@ -29,4 +29,4 @@ std::string EncodeReport(const GenerationReport& report);
 absl::StatusOr<ShimCommand> DecodeCommand(FrameType type, absl::string_view payload);
 absl::StatusOr<GenerationReport> DecodeReport(FrameType type, absl::string_view payload);
 
-}  // namespace accel
+}  // namespace accel::shim

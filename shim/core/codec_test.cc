@@ -7,7 +7,7 @@
 #include "common/status_matchers.h"
 #include "shim/core/wire.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -15,7 +15,7 @@ using testing::StatusIs;
 
 GenerationStart FullStart() {
   GenerationStart start;
-  start.id = {JobId("job-1"), 3};
+  start.id = {common::JobId("job-1"), 3};
   start.argv = {"python", "-u", "train.py", ""};
   start.workdir = "/work";
   start.required_paths = {"/work", "/work/train.py"};
@@ -33,7 +33,7 @@ GenerationStart FullStart() {
 
 GenerationReport FullReport() {
   GenerationReport report;
-  report.id = {JobId("job-1"), 3};
+  report.id = {common::JobId("job-1"), 3};
   report.state = GenerationReport::State::kStopping;
   report.workers.resize(3);
   report.workers[1].rank = 5;
@@ -86,7 +86,7 @@ TEST(CodecTest, StartSurvives) {
 TEST(CodecTest, StopAndEndSurvive) {
   for (absl::Duration grace :
        {absl::ZeroDuration(), absl::Nanoseconds(1), absl::Hours(1), absl::InfiniteDuration()}) {
-    const GenerationStop sent = {{JobId("job"), 1}, grace};
+    const GenerationStop sent = {{common::JobId("job"), 1}, grace};
     const auto command = DecodeCommand(FrameType::kStop, EncodeCommand(sent));
     ASSERT_OK(command);
     EXPECT_EQ(std::get<GenerationStop>(*command).id, sent.id);
@@ -181,7 +181,8 @@ TEST(CodecTest, Contradictions) {
   EXPECT_THAT(refused([](auto* start) { start->argv[1] = std::string("a\0b", 3); }),
               HasSubstr("malformed"));
   EXPECT_THAT(refused([](auto* start) { start->id.generation = 0; }), HasSubstr("malformed"));
-  EXPECT_THAT(refused([](auto* start) { start->id.job = JobId(); }), HasSubstr("malformed"));
+  EXPECT_THAT(refused([](auto* start) { start->id.job = common::JobId(); }),
+              HasSubstr("malformed"));
   EXPECT_THAT(refused([](auto* start) { start->workers[0].rank = -1; }), HasSubstr("malformed"));
   EXPECT_THAT(refused([](auto* start) { start->orphan_grace = -absl::Seconds(1); }),
               HasSubstr("malformed"));
@@ -199,4 +200,4 @@ TEST(WireTest, LengthsBeyondWhatIsThereAllocateNothing) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace accel {
+namespace accel::shim {
 
 std::optional<GenerationLife::State> GenerationLife::Next(State state, Event event) {
   switch (state) {
@@ -43,4 +43,4 @@ absl::Time GenerationLife::kill_at() const {
   return state_ == State::kStopping ? kill_at_ : absl::InfiniteFuture();
 }
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -16,7 +16,7 @@
 #include "absl/time/time.h"
 #include "shim/core/messages.h"
 
-namespace accel {
+namespace accel::shim {
 
 class GenerationLife {
  public:
@@ -52,4 +52,4 @@ class GenerationLife {
   absl::Time kill_at_ = absl::InfiniteFuture();
 };
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 using State = GenerationLife::State;
@@ -89,4 +89,4 @@ TEST(GenerationLifeTest, InfiniteGraceNeverKills) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim

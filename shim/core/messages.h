@@ -14,7 +14,7 @@
 #include "common/ids.h"
 #include "logs/core/log_limits.h"
 
-namespace accel {
+namespace accel::shim {
 
 // In one start: as many as a job may have on a node.
 constexpr size_t kMostWorkers = 1024;
@@ -26,7 +26,7 @@ struct WorkerStart {
 };
 
 struct GenerationStart {
-  GenerationId id;
+  common::GenerationId id;
   std::vector<std::string> argv;  // argv[0] without a slash is looked up in the worker's PATH.
   std::string workdir;
   std::vector<std::string> required_paths;
@@ -42,11 +42,11 @@ struct GenerationStart {
   std::string memory_cgroup;
   bool keep_stdin = false;      // The only worker keeps the shim's standard input and its terminal.
   absl::Duration orphan_grace;  // TERM to KILL when the agent is gone.
-  LogLimits log_limits;
+  logs::LogLimits log_limits;
 };
 
 struct GenerationStop {
-  GenerationId id;
+  common::GenerationId id;
   absl::Duration
       grace;  // TERM to KILL; 0: KILL at once. A shorter grace replaces a longer one under way.
 };
@@ -76,7 +76,7 @@ struct WorkerReport {
 
 struct GenerationReport {
   enum class State { kStarting, kRunning, kStopping, kEnded };
-  GenerationId id;
+  common::GenerationId id;
   State state = State::kStarting;
   std::vector<WorkerReport> workers;
   std::optional<ExitFact> failure;  // Of the node's part as a whole.
@@ -85,4 +85,4 @@ struct GenerationReport {
 // Of a start or a report in its frame (channel.h): the environments of many workers fit.
 constexpr size_t kMostPayloadBytes = 16 << 20;
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -6,14 +6,14 @@
 #include "common/ids.h"
 #include "shim/core/messages.h"
 
-namespace accel {
+namespace accel::shim {
 
 struct ShimReport {
-  JobId job;
+  common::JobId job;
   // The newest state of its newest generation. When the shim was killed, the state is kEnded, every
   // worker without an exit record has kShimDied, and no process of the job is left on the node.
   std::optional<GenerationReport> generation;
   bool shim_ended = false;  // The shim process itself is gone; the last report of this job's shim.
 };
 
-}  // namespace accel
+}  // namespace accel::shim

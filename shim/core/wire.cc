@@ -1,6 +1,6 @@
 #include "shim/core/wire.h"
 
-namespace accel {
+namespace accel::shim {
 
 void WireWriter::Integer(uint64_t value, int size) {
   for (int i = 0; i < size; ++i) bytes_.push_back(static_cast<char>(value >> (8 * i)));
@@ -56,4 +56,4 @@ std::vector<std::string> WireReader::Strings() {
   return values;
 }
 
-}  // namespace accel
+}  // namespace accel::shim

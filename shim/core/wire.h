@@ -7,7 +7,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel {
+namespace accel::shim {
 
 class WireWriter {
  public:
@@ -58,4 +58,4 @@ class WireReader {
   bool ok_ = true;
 };
 
-}  // namespace accel
+}  // namespace accel::shim

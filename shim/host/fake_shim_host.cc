@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 using State = GenerationReport::State;
@@ -23,18 +23,18 @@ ExitFact Fact(ExitFact::Kind kind) {
 
 FakeShimHost::FakeShimHost() : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-void FakeShimHost::Changed(const JobId& job) {
+void FakeShimHost::Changed(const common::JobId& job) {
   shims_.at(job).changed = true;
   eventfd_write(wake_.get(), 1);
 }
 
-GenerationReport* FakeShimHost::Newest(const JobId& job) {
+GenerationReport* FakeShimHost::Newest(const common::JobId& job) {
   const auto found = shims_.find(job);
   ACCEL_CHECK(found != shims_.end() && found->second.newest, "the test started a generation");
   return &*found->second.newest;
 }
 
-absl::Status FakeShimHost::StartShim(const JobId& job) {
+absl::Status FakeShimHost::StartShim(const common::JobId& job) {
   if (!next_shim_.ok()) return std::exchange(next_shim_, absl::OkStatus());
   if (!shims_.emplace(job, Shim()).second) {
     return absl::AlreadyExistsError(absl::StrCat("Job ", job.value(), " has a shim."));
@@ -42,7 +42,8 @@ absl::Status FakeShimHost::StartShim(const JobId& job) {
   return absl::OkStatus();
 }
 
-absl::Status FakeShimHost::StartGeneration(const GenerationStart& start, UniqueFd store_socket) {
+absl::Status FakeShimHost::StartGeneration(const GenerationStart& start,
+                                           common::UniqueFd store_socket) {
   const auto found = shims_.find(start.id.job);
   if (found == shims_.end() || found->second.ended) {
     return absl::NotFoundError(absl::StrCat("Job ", start.id.job.value(), " has no shim."));
@@ -85,7 +86,7 @@ absl::Status FakeShimHost::StopGeneration(const GenerationStop& stop) {
   return absl::OkStatus();
 }
 
-void FakeShimHost::EndShim(const JobId& job) {
+void FakeShimHost::EndShim(const common::JobId& job) {
   const auto found = shims_.find(job);
   if (found == shims_.end() || found->second.ended || found->second.leaving) return;
   if (found->second.newest && found->second.newest->state != State::kEnded) {
@@ -123,19 +124,19 @@ std::vector<ShimReport> FakeShimHost::TakeReports() {
   return reports;
 }
 
-void FakeShimHost::ExecDone(const JobId& job) {
+void FakeShimHost::ExecDone(const common::JobId& job) {
   GenerationReport* newest = Newest(job);
   newest->state = State::kRunning;
   for (WorkerReport& worker : newest->workers) worker.pid = 1000 + worker.rank;
   Changed(job);
 }
 
-void FakeShimHost::FailToStart(const JobId& job, const ExitFact& why) {
+void FakeShimHost::FailToStart(const common::JobId& job, const ExitFact& why) {
   Newest(job)->failure = why;
   ExitAll(job, why);
 }
 
-void FakeShimHost::Exit(const JobId& job, int rank, const ExitFact& how,
+void FakeShimHost::Exit(const common::JobId& job, int rank, const ExitFact& how,
                         std::vector<std::string> last_lines) {
   GenerationReport* newest = Newest(job);
   bool any_runs = false;
@@ -150,12 +151,12 @@ void FakeShimHost::Exit(const JobId& job, int rank, const ExitFact& how,
   Changed(job);
 }
 
-void FakeShimHost::ExitAll(const JobId& job, const ExitFact& how) {
+void FakeShimHost::ExitAll(const common::JobId& job, const ExitFact& how) {
   const std::vector<WorkerReport> workers = Newest(job)->workers;
   for (const WorkerReport& worker : workers) Exit(job, worker.rank, how);
 }
 
-void FakeShimHost::KillShim(const JobId& job) {
+void FakeShimHost::KillShim(const common::JobId& job) {
   GenerationReport* newest = Newest(job);
   if (newest->state != State::kEnded) {
     newest->failure = Fact(ExitFact::Kind::kShimDied);
@@ -165,4 +166,4 @@ void FakeShimHost::KillShim(const JobId& job) {
   Changed(job);
 }
 
-}  // namespace accel
+}  // namespace accel::shim

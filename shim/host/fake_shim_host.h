@@ -9,7 +9,7 @@
 #include "common/unique_fd.h"
 #include "shim/host/shim_host.h"
 
-namespace accel {
+namespace accel::shim {
 
 // Not thread-safe. Generations report kStarting, and nothing happens, until the test calls one of
 // the functions at the end.
@@ -17,18 +17,19 @@ class FakeShimHost final : public ShimHost {
  public:
   FakeShimHost();
 
-  absl::Status StartShim(const JobId& job) override;
-  absl::Status StartGeneration(const GenerationStart& start, UniqueFd store_socket) override;
+  absl::Status StartShim(const common::JobId& job) override;
+  absl::Status StartGeneration(const GenerationStart& start,
+                               common::UniqueFd store_socket) override;
   absl::Status StopGeneration(const GenerationStop& stop) override;
   // Kills what runs. The shim is gone by the next TakeReports(), or later: see HoldLeaving().
-  void EndShim(const JobId& job) override;
+  void EndShim(const common::JobId& job) override;
   std::vector<ShimReport> TakeReports() override;
   int wake_fd() const override { return wake_.get(); }
 
   // Every start, and every stop of a live generation, in order.
   const std::vector<GenerationStart>& starts() const { return starts_; }
   const std::vector<GenerationStop>& stops() const { return stops_; }
-  bool has_shim(const JobId& job) const { return shims_.count(job) > 0; }
+  bool has_shim(const common::JobId& job) const { return shims_.count(job) > 0; }
 
   // The next StartShim fails with this.
   void FailNextShim(absl::Status status) { next_shim_ = std::move(status); }
@@ -38,12 +39,12 @@ class FakeShimHost final : public ShimHost {
 
   // What a shim would report; the job must have a generation. `Exit` of the last running worker
   // ends the generation.
-  void ExecDone(const JobId& job);
-  void FailToStart(const JobId& job, const ExitFact& why);
-  void Exit(const JobId& job, int rank, const ExitFact& how,
+  void ExecDone(const common::JobId& job);
+  void FailToStart(const common::JobId& job, const ExitFact& why);
+  void Exit(const common::JobId& job, int rank, const ExitFact& how,
             std::vector<std::string> last_lines = {});
-  void ExitAll(const JobId& job, const ExitFact& how);  // Of workers that run.
-  void KillShim(const JobId& job);
+  void ExitAll(const common::JobId& job, const ExitFact& how);  // Of workers that run.
+  void KillShim(const common::JobId& job);
 
  private:
   struct Shim {
@@ -53,15 +54,15 @@ class FakeShimHost final : public ShimHost {
     bool ended = false;
   };
 
-  GenerationReport* Newest(const JobId& job);
-  void Changed(const JobId& job);
+  GenerationReport* Newest(const common::JobId& job);
+  void Changed(const common::JobId& job);
 
-  UniqueFd wake_;
-  std::map<JobId, Shim> shims_;
+  common::UniqueFd wake_;
+  std::map<common::JobId, Shim> shims_;
   std::vector<GenerationStart> starts_;
   std::vector<GenerationStop> stops_;
   absl::Status next_shim_;
   bool hold_leaving_ = false;
 };
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -5,12 +5,12 @@
 
 #include "common/status_matchers.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 using State = GenerationReport::State;
 
-const JobId kJob("job");
+const common::JobId kJob("job");
 
 GenerationStart MakeStart(int generation) {
   GenerationStart start;
@@ -36,7 +36,7 @@ TEST(FakeShimHostTest, RunsAGeneration) {
   FakeShimHost host;
   ASSERT_OK(host.StartShim(kJob));
   EXPECT_FALSE(Readable(host));
-  ASSERT_OK(host.StartGeneration(MakeStart(1), UniqueFd()));
+  ASSERT_OK(host.StartGeneration(MakeStart(1), common::UniqueFd()));
   EXPECT_EQ(TakeOnly(&host).generation->state, State::kStarting);
   host.ExecDone(kJob);
   const ShimReport running = TakeOnly(&host);
@@ -55,7 +55,7 @@ TEST(FakeShimHostTest, RunsAGeneration) {
 TEST(FakeShimHostTest, RecordsStops) {
   FakeShimHost host;
   ASSERT_OK(host.StartShim(kJob));
-  ASSERT_OK(host.StartGeneration(MakeStart(1), UniqueFd()));
+  ASSERT_OK(host.StartGeneration(MakeStart(1), common::UniqueFd()));
   ASSERT_OK(host.StopGeneration({{kJob, 1}, absl::Seconds(5)}));
   EXPECT_EQ(TakeOnly(&host).generation->state, State::kStopping);
   EXPECT_EQ(host.stops().at(0).grace, absl::Seconds(5));
@@ -68,7 +68,7 @@ TEST(FakeShimHostTest, RecordsStops) {
 TEST(FakeShimHostTest, KilledShim) {
   FakeShimHost host;
   ASSERT_OK(host.StartShim(kJob));
-  ASSERT_OK(host.StartGeneration(MakeStart(1), UniqueFd()));
+  ASSERT_OK(host.StartGeneration(MakeStart(1), common::UniqueFd()));
   host.ExecDone(kJob);
   host.Exit(kJob, 2, ExitFact{ExitFact::Kind::kExited, 3, 0, false, false, ""});
   host.KillShim(kJob);
@@ -77,7 +77,7 @@ TEST(FakeShimHostTest, KilledShim) {
   EXPECT_EQ(report.generation->state, State::kEnded);
   EXPECT_EQ(report.generation->workers[0].exit->code, 3);
   EXPECT_EQ(report.generation->workers[1].exit->kind, ExitFact::Kind::kShimDied);
-  EXPECT_TRUE(absl::IsNotFound(host.StartGeneration(MakeStart(2), UniqueFd())));
+  EXPECT_TRUE(absl::IsNotFound(host.StartGeneration(MakeStart(2), common::UniqueFd())));
 }
 
 TEST(FakeShimHostTest, AShimThatLeavesTakesNoStart) {
@@ -87,7 +87,7 @@ TEST(FakeShimHostTest, AShimThatLeavesTakesNoStart) {
   host.EndShim(kJob);
   host.EndShim(kJob);
   EXPECT_FALSE(Readable(host));
-  EXPECT_TRUE(absl::IsFailedPrecondition(host.StartGeneration(MakeStart(1), UniqueFd())));
+  EXPECT_TRUE(absl::IsFailedPrecondition(host.StartGeneration(MakeStart(1), common::UniqueFd())));
   EXPECT_TRUE(absl::IsAlreadyExists(host.StartShim(kJob)));
   host.HoldLeaving(false);
   EXPECT_TRUE(TakeOnly(&host).shim_ended);
@@ -96,20 +96,20 @@ TEST(FakeShimHostTest, AShimThatLeavesTakesNoStart) {
 
 TEST(FakeShimHostTest, ErrorsOfTheRealOne) {
   FakeShimHost host;
-  EXPECT_TRUE(absl::IsNotFound(host.StartGeneration(MakeStart(1), UniqueFd())));
+  EXPECT_TRUE(absl::IsNotFound(host.StartGeneration(MakeStart(1), common::UniqueFd())));
   EXPECT_TRUE(absl::IsNotFound(host.StopGeneration({{kJob, 1}, absl::ZeroDuration()})));
   host.EndShim(kJob);
   host.FailNextShim(absl::InternalError("no shim"));
   EXPECT_TRUE(absl::IsInternal(host.StartShim(kJob)));
   ASSERT_OK(host.StartShim(kJob));
   EXPECT_TRUE(absl::IsAlreadyExists(host.StartShim(kJob)));
-  ASSERT_OK(host.StartGeneration(MakeStart(1), UniqueFd()));
-  ASSERT_OK(host.StartGeneration(MakeStart(1), UniqueFd()));
+  ASSERT_OK(host.StartGeneration(MakeStart(1), common::UniqueFd()));
+  ASSERT_OK(host.StartGeneration(MakeStart(1), common::UniqueFd()));
   EXPECT_EQ(host.starts().size(), 1u);
-  EXPECT_TRUE(absl::IsFailedPrecondition(host.StartGeneration(MakeStart(2), UniqueFd())));
+  EXPECT_TRUE(absl::IsFailedPrecondition(host.StartGeneration(MakeStart(2), common::UniqueFd())));
   host.FailToStart(kJob, ExitFact{ExitFact::Kind::kNotStarted, 127, 0, false, false, "gone"});
-  ASSERT_OK(host.StartGeneration(MakeStart(2), UniqueFd()));
+  ASSERT_OK(host.StartGeneration(MakeStart(2), common::UniqueFd()));
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim

@@ -22,7 +22,7 @@
 #include "process/sweep.h"
 #include "shim/shim_program.h"
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 constexpr absl::Duration kFirstSweepPause = absl::Milliseconds(1);
@@ -57,24 +57,24 @@ ExitFact ShimDied(const std::string& how) {
   return fact;
 }
 
-UniqueFd MakeTimer() {
-  return UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+common::UniqueFd MakeTimer() {
+  return common::UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
 }
 
-void Arm(const UniqueFd& timer, absl::Duration in) {
+void Arm(const common::UniqueFd& timer, absl::Duration in) {
   // A timer of zero would be switched off.
   const itimerspec once = {{0, 0}, absl::ToTimespec(std::max(in, absl::Nanoseconds(1)))};
   timerfd_settime(timer.get(), 0, &once, nullptr);
 }
 
-void ClearTimer(const UniqueFd& timer) {
+void ClearTimer(const common::UniqueFd& timer) {
   uint64_t expirations = 0;
   while (read(timer.get(), &expirations, sizeof(expirations)) > 0) continue;
 }
 
-SpawnResult SpawnShim(const PosixShimHost::Options& host, int control) {
-  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  SpawnOptions options;
+process::SpawnResult SpawnShim(const PosixShimHost::Options& host, int control) {
+  const common::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  process::SpawnOptions options;
   options.path = host.shim_path;
   options.argv = {host.shim_path, kShimControlFlag};
   options.open_files = host.open_files;
@@ -83,7 +83,7 @@ SpawnResult SpawnShim(const PosixShimHost::Options& host, int control) {
   }
   options.fds.push_back({control, kShimControlFd});
   if (host.inherit_fd >= 0) options.fds.push_back({host.inherit_fd, kShimControlFd + 1});
-  return Spawn(options, /*keep_hangup_ignored=*/true);
+  return process::Spawn(options, /*keep_hangup_ignored=*/true);
 }
 
 }  // namespace
@@ -97,13 +97,13 @@ PosixShimHost::PosixShimHost(Options options)
   loop_.Watch(sweep_timer_.get(), EPOLLIN, [this] { SweepLeftovers(); });
 }
 
-absl::Status PosixShimHost::StartShim(const JobId& job) {
+absl::Status PosixShimHost::StartShim(const common::JobId& job) {
   if (shims_.count(job) > 0) {
     return absl::AlreadyExistsError(absl::StrCat("Job ", job.value(), " has a shim."));
   }
   auto [ours, theirs] = MakeChannelSockets();
   if (!ours.valid()) return absl::ErrnoToStatus(errno, "Cannot make a socket for accel-shim");
-  const SpawnResult spawned = SpawnShim(options_, theirs.get());
+  const process::SpawnResult spawned = SpawnShim(options_, theirs.get());
   if (!spawned.ok()) {
     return absl::InternalError(absl::StrCat("Cannot start ", options_.shim_path, ": ",
                                             strerror(spawned.error.error), "."));
@@ -118,7 +118,7 @@ absl::Status PosixShimHost::StartShim(const JobId& job) {
   return absl::OkStatus();
 }
 
-PosixShimHost::Shim* PosixShimHost::FindRunning(const JobId& job) {
+PosixShimHost::Shim* PosixShimHost::FindRunning(const common::JobId& job) {
   const auto found = shims_.find(job);
   if (found == shims_.end() || found->second->phase != Shim::Phase::kRunning) return nullptr;
   return found->second.get();
@@ -129,7 +129,8 @@ void PosixShimHost::WatchChannel(Shim* shim) {
   loop_.Watch(shim->channel.fd(), EPOLLIN | room, [this, shim] { OnChannel(shim); });
 }
 
-absl::Status PosixShimHost::StartGeneration(const GenerationStart& start, UniqueFd store_socket) {
+absl::Status PosixShimHost::StartGeneration(const GenerationStart& start,
+                                            common::UniqueFd store_socket) {
   Shim* shim = FindRunning(start.id.job);
   if (shim == nullptr) {
     return absl::NotFoundError(absl::StrCat("Job ", start.id.job.value(), " has no shim."));
@@ -151,8 +152,8 @@ absl::Status PosixShimHost::StartGeneration(const GenerationStart& start, Unique
   if (filled.cgroup.empty()) filled.cgroup = options_.cgroups.PathFor(start.id);
   if (filled.memory_cgroup.empty()) filled.memory_cgroup = options_.cgroups.MemoryPathFor(start.id);
   if (!options_.spill_dir.empty()) {
-    filled.spill_dir =
-        GenerationLogDir(JobLogDir(options_.spill_dir, start.id.job.value()), start.id.generation);
+    filled.spill_dir = logs::GenerationLogDir(
+        logs::JobLogDir(options_.spill_dir, start.id.job.value()), start.id.generation);
   }
   const std::string payload = EncodeCommand(filled);
   if (payload.size() > kMostPayloadBytes) {
@@ -181,18 +182,18 @@ absl::Status PosixShimHost::StopGeneration(const GenerationStop& stop) {
   // Repeated stops cost nothing, however long the shim does not read.
   if (shim->stop_grace && *shim->stop_grace <= stop.grace) return absl::OkStatus();
   shim->stop_grace = stop.grace;
-  shim->patience.ToldToStop(SteadyClock()->Now(), stop.grace);
+  shim->patience.ToldToStop(common::SteadyClock()->Now(), stop.grace);
   ArmStandstillTimer();
   shim->channel.Send(FrameType::kStop, EncodeCommand(stop));
   WatchChannel(shim);
   return absl::OkStatus();
 }
 
-void PosixShimHost::EndShim(const JobId& job) {
+void PosixShimHost::EndShim(const common::JobId& job) {
   Shim* shim = FindRunning(job);
   if (shim == nullptr || shim->end_sent) return;
   shim->end_sent = true;
-  shim->patience.ToldToExit(SteadyClock()->Now());
+  shim->patience.ToldToExit(common::SteadyClock()->Now());
   ArmStandstillTimer();
   shim->channel.Send(FrameType::kEnd, EncodeCommand(ShimEnd()));
   WatchChannel(shim);
@@ -212,7 +213,7 @@ void PosixShimHost::OnChannel(Shim* shim) {
     shim->newest = *std::move(report);
     shim->changed = true;
     const bool ended = shim->newest->state == GenerationReport::State::kEnded;
-    ended ? shim->patience.Rest() : shim->patience.Heard(SteadyClock()->Now());
+    ended ? shim->patience.Rest() : shim->patience.Heard(common::SteadyClock()->Now());
   }
   ArmStandstillTimer();
   if (status.ok()) return WatchChannel(shim);
@@ -222,7 +223,8 @@ void PosixShimHost::OnChannel(Shim* shim) {
     if (!shim->pidfd.valid()) OnExit(shim);
     return;
   }
-  LogError("A shim does not speak our protocol", {{"pid", shim->pid}, {"why", status.message()}});
+  common::LogError("A shim does not speak our protocol",
+                   {{"pid", shim->pid}, {"why", status.message()}});
   if (shim->phase == Shim::Phase::kRunning) kill(shim->pid, SIGKILL);
 }
 
@@ -230,13 +232,14 @@ void PosixShimHost::LookForStandstill() {
   ClearTimer(standstill_timer_);
   for (auto& [job, shim] : shims_) {
     if (shim->phase != Shim::Phase::kRunning) continue;
-    const ShimPatience::Step step = shim->patience.Due(SteadyClock()->Now());
+    const ShimPatience::Step step = shim->patience.Due(common::SteadyClock()->Now());
     if (step == ShimPatience::Step::kTellAgain) {
       const GenerationStop again = {shim->newest->id, absl::ZeroDuration()};
       shim->channel.Send(FrameType::kStop, EncodeCommand(again));
       WatchChannel(shim.get());
     } else if (step == ShimPatience::Step::kKill) {
-      LogError("A shim stands still and is killed", {{"job", job.value()}, {"pid", shim->pid}});
+      common::LogError("A shim stands still and is killed",
+                       {{"job", job.value()}, {"pid", shim->pid}});
       shim->stood_still = true;
       kill(shim->pid, SIGKILL);
     }
@@ -250,7 +253,7 @@ void PosixShimHost::ArmStandstillTimer() {
     if (shim->phase == Shim::Phase::kRunning) wake_at = std::min(wake_at, shim->patience.wake_at());
   }
   if (wake_at != absl::InfiniteFuture()) {
-    Arm(standstill_timer_, wake_at - SteadyClock()->Now());
+    Arm(standstill_timer_, wake_at - common::SteadyClock()->Now());
   }
 }
 
@@ -290,10 +293,10 @@ void PosixShimHost::SweepLeftovers() {
 bool PosixShimHost::EndLeftovers(Shim* shim) {
   // A shim that reported the end of its generation has left nothing.
   if (!shim->newest || shim->newest->state == GenerationReport::State::kEnded) return true;
-  Cgroup cgroup = Cgroup::Make(shim->cgroup_path);
-  Cgroup memory_cgroup = Cgroup::Make(shim->memory_cgroup_path);
+  process::Cgroup cgroup = process::Cgroup::Make(shim->cgroup_path);
+  process::Cgroup memory_cgroup = process::Cgroup::Make(shim->memory_cgroup_path);
   cgroup.Kill();
-  const bool none_left = EndOrphans([this](pid_t pid) { return IsRunningShim(pid); });
+  const bool none_left = process::EndOrphans([this](pid_t pid) { return IsRunningShim(pid); });
   return none_left && cgroup.Remove() && memory_cgroup.Remove();
 }
 
@@ -336,12 +339,13 @@ PosixShimHost::~PosixShimHost() {
 }
 
 void PosixShimHost::AwaitShims(absl::Duration at_most) {
-  const absl::Time until = SteadyClock()->Now() + at_most;
+  const absl::Time until = common::SteadyClock()->Now() + at_most;
   const auto all_gone = [this] {
     return std::all_of(shims_.begin(), shims_.end(),
                        [](const auto& entry) { return entry.second->phase == Shim::Phase::kGone; });
   };
-  while (!all_gone() && SteadyClock()->Now() < until) loop_.RunOnce(until - SteadyClock()->Now());
+  while (!all_gone() && common::SteadyClock()->Now() < until)
+    loop_.RunOnce(until - common::SteadyClock()->Now());
 }
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -18,7 +18,7 @@
 #include "shim/host/shim_host.h"
 #include "shim/host/shim_patience.h"
 
-namespace accel {
+namespace accel::shim {
 
 // The process must be a subreaper (BecomeSubreaper() in process/sweep.h, before the first
 // shim), so that what a killed shim leaves behind comes to it. It must have no children of its own
@@ -27,7 +27,8 @@ class PosixShimHost final : public ShimHost {
  public:
   struct Options {
     std::string shim_path;  // accel-shim.
-    CgroupSupport cgroups;  // ProbeCgroups(). Starts that name no control group get theirs here.
+    process::CgroupSupport
+        cgroups;          // ProbeCgroups(). Starts that name no control group get theirs here.
     int inherit_fd = -1;  // Every shim holds this one open as long as it lives (a lock); -1: none.
     // RLIMIT_NOFILE of shims and workers; none: this process's.
     std::optional<rlimit> open_files = std::nullopt;
@@ -45,10 +46,11 @@ class PosixShimHost final : public ShimHost {
   // Waits for that, and kills what takes two seconds longer.
   ~PosixShimHost() override;
 
-  absl::Status StartShim(const JobId& job) override;
-  absl::Status StartGeneration(const GenerationStart& start, UniqueFd store_socket) override;
+  absl::Status StartShim(const common::JobId& job) override;
+  absl::Status StartGeneration(const GenerationStart& start,
+                               common::UniqueFd store_socket) override;
   absl::Status StopGeneration(const GenerationStop& stop) override;
-  void EndShim(const JobId& job) override;
+  void EndShim(const common::JobId& job) override;
   std::vector<ShimReport> TakeReports() override;
 
   // May be readable without there being a report: taking them does the work that waits, too.
@@ -56,12 +58,12 @@ class PosixShimHost final : public ShimHost {
 
  private:
   struct Shim {
-    Shim(UniqueFd socket, pid_t process, absl::Duration slack)
+    Shim(common::UniqueFd socket, pid_t process, absl::Duration slack)
         : channel(std::move(socket)), pid(process), patience(slack) {}
 
     Channel channel;
     const pid_t pid;
-    UniqueFd pidfd;
+    common::UniqueFd pidfd;
     // kLeftovers: the process is gone, what it may have left is being ended.
     enum class Phase { kRunning, kLeftovers, kGone } phase = Phase::kRunning;
     std::string end;  // How it ended, once it has: a sentence.
@@ -76,7 +78,7 @@ class PosixShimHost final : public ShimHost {
     bool changed = false;
   };
 
-  Shim* FindRunning(const JobId& job);
+  Shim* FindRunning(const common::JobId& job);
   void WatchChannel(Shim* shim);
   void OnChannel(Shim* shim);
   void OnExit(Shim* shim);
@@ -92,10 +94,10 @@ class PosixShimHost final : public ShimHost {
 
   const Options options_;
   EventLoop loop_;
-  UniqueFd standstill_timer_;
-  UniqueFd sweep_timer_;
+  common::UniqueFd standstill_timer_;
+  common::UniqueFd sweep_timer_;
   absl::Duration sweep_pause_;
-  std::map<JobId, std::unique_ptr<Shim>> shims_;
+  std::map<common::JobId, std::unique_ptr<Shim>> shims_;
 };
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace accel {
+namespace accel::shim {
 
 void ShimPatience::ToldToStop(absl::Time now, absl::Duration grace) {
   if (!told_again_ && !told_to_exit_) due_at_ = std::min(due_at_, now + grace + slack_);
@@ -33,4 +33,4 @@ ShimPatience::Step ShimPatience::Due(absl::Time now) {
   return kill ? Step::kKill : Step::kTellAgain;
 }
 
-}  // namespace accel
+}  // namespace accel::shim

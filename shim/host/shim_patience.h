@@ -9,7 +9,7 @@
 
 #include "absl/time/time.h"
 
-namespace accel {
+namespace accel::shim {
 
 class ShimPatience {
  public:
@@ -37,4 +37,4 @@ class ShimPatience {
   bool told_to_exit_ = false;
 };
 
-}  // namespace accel
+}  // namespace accel::shim

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace accel {
+namespace accel::shim {
 namespace {
 
 using Step = ShimPatience::Step;
@@ -85,4 +85,4 @@ TEST(ShimPatienceTest, OneThatDoesNotExitIsKilledWhateverItSays) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::shim

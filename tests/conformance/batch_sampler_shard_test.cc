@@ -16,15 +16,15 @@
 namespace accel {
 namespace {
 
-using Batches = std::vector<IndexBatch>;
+using Batches = std::vector<runtime::IndexBatch>;
 using nlohmann::json;
 
 // The batches of the inner sampler: given as such, or cut from a stream of indices.
 Batches inner_batches(const json& params) {
   if (params.contains("inner_batches")) return params["inner_batches"].get<Batches>();
-  IndexBatch stream;
+  runtime::IndexBatch stream;
   if (params.contains("indices")) {
-    stream = params["indices"].get<IndexBatch>();
+    stream = params["indices"].get<runtime::IndexBatch>();
   } else {
     for (std::size_t i = 0; i < params["length"]; ++i) stream.push_back(i);
   }
@@ -39,22 +39,22 @@ Batches inner_batches(const json& params) {
   return batches;
 }
 
-ShardOptions options_of(const json& params, std::size_t process_index) {
-  ShardOptions options{.num_processes = params["num_processes"],
-                       .process_index = process_index,
-                       .split_batches = params["split_batches"],
-                       .even_batches = params["even_batches"],
-                       .drop_last = params["drop_last"]};
+runtime::ShardOptions options_of(const json& params, std::size_t process_index) {
+  runtime::ShardOptions options{.num_processes = params["num_processes"],
+                                .process_index = process_index,
+                                .split_batches = params["split_batches"],
+                                .even_batches = params["even_batches"],
+                                .drop_last = params["drop_last"]};
   if (!params["batch_size"].is_null()) options.batch_size = params["batch_size"].get<std::size_t>();
   return options;
 }
 
-Batches shard(const ShardOptions& options, const Batches& inner) {
-  BatchSamplerShard sampler(options,
-                            [&, at = std::size_t{0}]() mutable -> std::optional<IndexBatch> {
-                              if (at == inner.size()) return std::nullopt;
-                              return inner[at++];
-                            });
+Batches shard(const runtime::ShardOptions& options, const Batches& inner) {
+  runtime::BatchSamplerShard sampler(
+      options, [&, at = std::size_t{0}]() mutable -> std::optional<runtime::IndexBatch> {
+        if (at == inner.size()) return std::nullopt;
+        return inner[at++];
+      });
   Batches out;
   while (auto batch = sampler.next()) out.push_back(std::move(batch->indices));
   return out;
@@ -69,7 +69,7 @@ std::vector<Batches> shard_all(const json& params, const Batches& inner) {
 
 std::set<std::size_t> indices_of(const Batches& batches) {
   std::set<std::size_t> indices;
-  for (const IndexBatch& batch : batches) indices.insert(batch.begin(), batch.end());
+  for (const runtime::IndexBatch& batch : batches) indices.insert(batch.begin(), batch.end());
   return indices;
 }
 
@@ -78,8 +78,9 @@ std::set<std::size_t> indices_of(const Batches& batches) {
 bool ragged(const json& params, const Batches& inner) {
   if (params["batch_size"].is_null() || inner.empty()) return false;
   const auto full = inner.end() - (params["drop_last"] ? 0 : 1);
-  return std::any_of(inner.begin(), full,
-                     [&](const IndexBatch& batch) { return batch.size() < params["batch_size"]; });
+  return std::any_of(inner.begin(), full, [&](const runtime::IndexBatch& batch) {
+    return batch.size() < params["batch_size"];
+  });
 }
 
 // What accel promises where upstream loses data or leaves the processes uneven.
@@ -92,7 +93,7 @@ void expect_nothing_lost(const json& params, const Batches& inner,
   std::size_t handed_out = 0;
   for (std::size_t p = 0; p < n; ++p) {
     seen.merge(indices_of(ranks[p]));
-    for (const IndexBatch& batch : ranks[p]) handed_out += batch.size();
+    for (const runtime::IndexBatch& batch : ranks[p]) handed_out += batch.size();
     if (params["even_batches"]) {
       EXPECT_EQ(ranks[p].size(), ranks[0].size());
     }
@@ -102,7 +103,7 @@ void expect_nothing_lost(const json& params, const Batches& inner,
   EXPECT_EQ(seen, indices_of(kept));
   if (params["even_batches"] && !params["drop_last"]) return;
   std::size_t once = 0;
-  for (const IndexBatch& batch : kept) once += batch.size();
+  for (const runtime::IndexBatch& batch : kept) once += batch.size();
   EXPECT_EQ(handed_out, once) << "an index is repeated";
 }
 
@@ -132,7 +133,7 @@ void expect_conforms(const json& one) {
   }
   for (std::size_t p = 0; p < ranks.size(); ++p) {
     const std::size_t last = inner.empty() ? 0 : inner.back().size();
-    const std::size_t length = shard_length(options_of(params, p), inner.size(), last);
+    const std::size_t length = runtime::shard_length(options_of(params, p), inner.size(), last);
     EXPECT_EQ(length, ranks[p].size());
     if (comparable(one, "len")) {
       EXPECT_EQ(length, one["expected"]["len"][p].get<std::size_t>());

@@ -125,7 +125,7 @@ Files our_state_files(const json& expected) {
   for (const std::string& name : our_files(expected)) {
     const fs::path file = name;
     if (!file.filename().string().starts_with("scheduler")) files.insert(name);
-    files.insert(file.parent_path() / kTrainingStateFile);
+    files.insert(file.parent_path() / runtime::kTrainingStateFile);
   }
   return files;
 }
@@ -162,9 +162,9 @@ void expect_same_model_files(const json& one) {
   auto model = accelerator.prepare(module);
   const fs::path folder = fresh_folder();
   for (const json& size : params["max_shard_size"]) {
-    accelerator.save_model(
-        model, folder,
-        size.is_string() ? ByteSize(size.get<std::string>()) : ByteSize(size.get<std::uint64_t>()));
+    accelerator.save_model(model, folder,
+                           size.is_string() ? runtime::ByteSize(size.get<std::string>())
+                                            : runtime::ByteSize(size.get<std::uint64_t>()));
   }
   if (!accelerator.is_main_process()) return;
   if (!one.contains("upstream_defect")) {
@@ -179,7 +179,7 @@ void expect_same_model_files(const json& one) {
   const json& last = params["max_shard_size"].back();
   accelerator.save_model(
       model, alone,
-      last.is_string() ? ByteSize(last.get<std::string>()) : last.get<std::uint64_t>());
+      last.is_string() ? runtime::ByteSize(last.get<std::string>()) : last.get<std::uint64_t>());
   EXPECT_EQ(files_in(folder), files_in(alone));
   for (const std::string& file : files_in(alone))
     EXPECT_EQ(read(folder / file), read(alone / file));
@@ -217,7 +217,7 @@ void expect_same_state_files(const json& one) {
   program.accelerator.wait_for_save();
   if (!program.accelerator.is_main_process()) return;
   Files files = files_in(folder);
-  EXPECT_EQ(files.erase(kManifestFile), 1u);
+  EXPECT_EQ(files.erase(runtime::kManifestFile), 1u);
   EXPECT_EQ(files, our_state_files(one["expected"]));
   if (!one.contains("upstream_defect")) expect_same_content(one["expected"], folder);
 }
@@ -241,7 +241,7 @@ void expect_same_rotation(const json& one) {
   }
   if (!program.accelerator.is_main_process()) return;
   Files files = files_in(folder);
-  std::erase_if(files, [](const auto& file) { return file.ends_with(kManifestFile); });
+  std::erase_if(files, [](const auto& file) { return file.ends_with(runtime::kManifestFile); });
   EXPECT_EQ(files, our_state_files(one["expected"]));
 }
 
@@ -266,7 +266,7 @@ void run_cases(int num_processes) {
 TEST(CheckpointLayoutConformance, EveryCaseOfOneProcess) { run_cases(1); }
 
 TEST(CheckpointLayoutConformance, EveryCaseOfTwoProcesses) {
-  on_ranks(2, [] { run_cases(2); });
+  runtime::on_ranks(2, [] { run_cases(2); });
 }
 
 TEST(CheckpointLayoutConformance, NoCaseHasMoreProcesses) {

@@ -31,7 +31,7 @@ void run_cases(const char* file, void (*expect)(const Accelerator&, const json&)
   std::set<int> worlds;
   for (const json& one : cases) worlds.insert(one["params"]["num_processes"].get<int>());
   for (const int world : worlds) {
-    on_ranks(world, [&] {
+    runtime::on_ranks(world, [&] {
       const Accelerator accelerator;
       for (const json& one : cases) {
         if (one["params"]["num_processes"] != world) continue;
@@ -149,10 +149,10 @@ void expect_gathers(const Accelerator& accelerator, const json& one) {
 TEST(CollectivesConformance, Gather) { run_cases("gather.json", expect_gathers); }
 
 void expect_reduces(const Accelerator& accelerator, const json& one) {
-  const std::map<std::string, Reduction> reductions{
+  const std::map<std::string, runtime::Reduction> reductions{
       {"sum", torch::kSum}, {"mean", torch::kMean}, {"max", torch::kMax}, {"none", torch::kNone}};
   const std::string name = one["params"]["kwargs"]["reduction"];
-  const Reduction reduction = reductions.at(name);
+  const runtime::Reduction reduction = reductions.at(name);
   const json& mine = one["params"]["inputs"][accelerator.process_index()];
   const json& expected = expected_of(accelerator, one);
   if (!one.contains("upstream_defect")) {

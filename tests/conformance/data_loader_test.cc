@@ -80,7 +80,7 @@ void expect_orders(const json& one) {
   if (params["kind"] == "torch_generator") {
     at::Generator generator = at::detail::createCPUGenerator(params["seed"].get<std::uint64_t>());
     for (std::size_t e = 0; e < epochs; ++e) {
-      EXPECT_EQ(draw_random_order(generator, length, length, false),
+      EXPECT_EQ(runtime::draw_random_order(generator, length, length, false),
                 one["expected"]["orders"][e].get<Indices>());
     }
     return;
@@ -112,13 +112,14 @@ std::pair<Batches, bool> pass(Loader& loader, std::optional<std::size_t> stop = 
 void expect_epochs(const json& one) {
   const json& params = one["params"];
   for (std::size_t p = 0; p < params["num_processes"]; ++p) {
-    auto loader = make_data_loader<RandomSampler>(Numbers(params["length"]), loader_options(params))
-                      .sharded({.prepared = true,
-                                .num_processes = params["num_processes"],
-                                .process_index = p,
-                                .split_batches = params["split_batches"],
-                                .even_batches = params["even_batches"],
-                                .seed = params["data_seed"].get<std::uint64_t>()});
+    auto loader =
+        make_data_loader<RandomSampler>(runtime::Numbers(params["length"]), loader_options(params))
+            .sharded({.prepared = true,
+                      .num_processes = params["num_processes"],
+                      .process_index = p,
+                      .split_batches = params["split_batches"],
+                      .even_batches = params["even_batches"],
+                      .seed = params["data_seed"].get<std::uint64_t>()});
     const auto expected = one["expected"]["epochs"][p].get<std::vector<Batches>>();
     std::optional<std::size_t> stop;
     if (!params["break_after"].is_null()) stop = params["break_after"].get<std::size_t>();
@@ -148,13 +149,13 @@ void with_loader(const json& one, const AcceleratorOptions& options, Check&& che
   const json& params = one["params"];
   Accelerator accelerator(options);
   if (params["dataset"] == "map") {
-    auto loader =
-        make_data_loader<SequentialSampler>(Numbers(params["length"]), loader_options(params));
+    auto loader = make_data_loader<SequentialSampler>(runtime::Numbers(params["length"]),
+                                                      loader_options(params));
     check(accelerator, one, loader);
   } else {
-    auto loader =
-        make_data_loader(NumberStream(params["length"], params["dataset"] == "sized_iterable"),
-                         loader_options(params));
+    auto loader = make_data_loader(
+        runtime::NumberStream(params["length"], params["dataset"] == "sized_iterable"),
+        loader_options(params));
     check(accelerator, one, loader);
   }
 }
@@ -166,7 +167,7 @@ void on_worlds(const char* file, Check&& check) {
   std::set<int> worlds;
   for (const json& one : cases) worlds.insert(one["params"]["num_processes"].get<int>());
   for (const int world_size : worlds) {
-    on_ranks(world_size, [&] {
+    runtime::on_ranks(world_size, [&] {
       Accelerator world;
       for (const json& one : cases) {
         if (one["params"]["num_processes"] != world_size) continue;
@@ -264,7 +265,8 @@ Gathered gather_case(Accelerator& accelerator, const std::string& data, const to
   }
   if (data == "objects") {
     std::vector<std::string> objects;
-    for (const std::int64_t value : values(x)) objects.push_back("s" + std::to_string(value));
+    for (const std::int64_t value : runtime::values(x))
+      objects.push_back("s" + std::to_string(value));
     return {doubles(accelerator.gather_for_metrics(objects)), {}};
   }
   return both(x);

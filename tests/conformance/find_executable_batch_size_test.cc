@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/core/batch_size_search.h"
+#include "accel/batch_size_search.h"
 #include "tests/conformance/golden.h"
 
 namespace accel {

@@ -22,16 +22,16 @@ struct Shard {
   std::size_t batches = 0;
 };
 
-Shard shard(const ShardOptions& options, std::size_t length) {
-  const std::size_t round = round_size(options);
+Shard shard(const runtime::ShardOptions& options, std::size_t length) {
+  const std::size_t round = runtime::round_size(options);
   Shard shard;
   for (std::size_t from = 0; from < length; from += round) {
     const auto share =
-        round_share(options, std::min(round, length - from), std::min(round, length));
+        runtime::round_share(options, std::min(round, length - from), std::min(round, length));
     if (!share) break;
     ++shard.batches;
     for (std::size_t i = share->own.begin; i < share->own.end; ++i) shard.items.push_back(from + i);
-    for (const RowRange& range : share->repeated) {
+    for (const runtime::RowRange& range : share->repeated) {
       for (std::size_t i = range.begin; i < range.end; ++i) shard.items.push_back(i);
     }
   }
@@ -41,25 +41,25 @@ Shard shard(const ShardOptions& options, std::size_t length) {
 void expect_conforms(const json& one) {
   const json& params = one["params"];
   const json& expected = one["expected"];
-  ShardOptions options{.num_processes = params["num_processes"],
-                       .batch_size = params["batch_size"].get<std::size_t>(),
-                       .split_batches = params["split_batches"],
-                       .drop_last = params["drop_last"]};
+  runtime::ShardOptions options{.num_processes = params["num_processes"],
+                                .batch_size = params["batch_size"].get<std::size_t>(),
+                                .split_batches = params["split_batches"],
+                                .drop_last = params["drop_last"]};
   const bool loses_data = one.contains("upstream_defect") && !one.contains("defect_fields");
   if (expected.contains("error") || loses_data) {
-    EXPECT_THROW(round_size(options), std::invalid_argument);
+    EXPECT_THROW(runtime::round_size(options), std::invalid_argument);
     return;
   }
   for (std::size_t p = 0; p < options.num_processes; ++p) {
     options.process_index = p;
     const Shard mine = shard(options, params["length"]);
     EXPECT_EQ(mine.items, expected["items"][p].get<std::vector<std::size_t>>());
-    const std::size_t length = iterable_length(options, params["length"], false);
+    const std::size_t length = runtime::iterable_length(options, params["length"], false);
     EXPECT_EQ(length, mine.batches);
     if (one.contains("defect_fields")) {
       EXPECT_EQ(one["defect_fields"], json::array({"len"})) << "a defect unknown to this test";
     } else {
-      const std::size_t per_batch = round_size(options) / options.num_processes;
+      const std::size_t per_batch = runtime::round_size(options) / options.num_processes;
       EXPECT_EQ(length * per_batch, expected["len"][p].get<std::size_t>());
     }
   }

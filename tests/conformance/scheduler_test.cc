@@ -32,12 +32,13 @@ void expect_conforms(const json& one) {
   const json &params = one["params"], &expected = one["expected"];
   ASSERT_FALSE(expected.contains("raised"));
   const LrSchedule schedule = schedule_of(params["scheduler"]);
-  Accumulation accumulation({.num_steps = params["gradient_accumulation_steps"]});
-  ScheduleCounter steps(schedule.total_steps);
-  const SchedulerOptions options{.step_with_optimizer = params["step_scheduler_with_optimizer"],
-                                 .split_batches = params["split_batches"],
-                                 .data_parallel_size = params["num_processes"],
-                                 .adjust_scheduler = params["adjust_scheduler"]};
+  runtime::Accumulation accumulation({.num_steps = params["gradient_accumulation_steps"]});
+  runtime::ScheduleCounter steps(schedule.total_steps);
+  const runtime::SchedulerOptions options{
+      .step_with_optimizer = params["step_scheduler_with_optimizer"],
+      .split_batches = params["split_batches"],
+      .data_parallel_size = params["num_processes"],
+      .adjust_scheduler = params["adjust_scheduler"]};
   const double lr = params["lr"];
   const auto skipped_at = params["skipped_at"].get<std::vector<int>>();
   const int batches = params["num_batches"];

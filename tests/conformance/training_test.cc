@@ -25,7 +25,7 @@ void run_cases(const char* file, void (*expect)(const json&), bool knows_defects
   std::set<int> worlds;
   for (const json& one : cases) worlds.insert(one["params"]["num_processes"].get<int>());
   for (const int world : worlds) {
-    on_ranks(world, [&] {
+    runtime::on_ranks(world, [&] {
       for (const json& one : cases) {
         if (one["params"]["num_processes"] != world) continue;
         SCOPED_TRACE(one["params"].dump());

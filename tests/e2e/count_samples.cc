@@ -29,9 +29,9 @@ struct Seen {
   void load(torch::serialize::InputArchive& archive) {
     torch::Tensor saved;
     archive.read("seen", saved);
-    numbers = accel::values(saved);
+    numbers = accel::runtime::values(saved);
   }
-  accel::Values numbers;
+  accel::runtime::Values numbers;
 };
 
 bool first_generation() {
@@ -48,7 +48,7 @@ void count(accel::Accelerator& accelerator, Loader plain, std::size_t kill_at) {
   std::size_t steps = 0;
   while (loader.epoch() < 2) {
     for (const torch::Tensor& batch : loader) {
-      for (std::int64_t number : accel::values(accelerator.gather_for_metrics(batch))) {
+      for (std::int64_t number : accel::runtime::values(accelerator.gather_for_metrics(batch))) {
         seen.numbers.push_back(number);
       }
       if (++steps % 3 == 0) accelerator.save_state();
@@ -72,12 +72,12 @@ void run(const std::vector<std::string>& arguments) {
        .project = {.project_dir = arguments.at(0), .automatic_checkpoint_naming = true}});
   const auto options = torch::data::DataLoaderOptions(4).workers(2);
   if (kind == "stream") {
-    count(accelerator, accel::make_data_loader(accel::StreamNumbers(kNumbers, 3), options),
+    count(accelerator, accel::make_data_loader(accel::runtime::StreamNumbers(kNumbers, 3), options),
           kill_at);
   } else {
     count(accelerator,
-          accel::make_data_loader<torch::data::samplers::RandomSampler>(accel::MapNumbers(kNumbers),
-                                                                        options),
+          accel::make_data_loader<torch::data::samplers::RandomSampler>(
+              accel::runtime::MapNumbers(kNumbers), options),
           kill_at);
   }
 }

@@ -40,9 +40,10 @@ bool train(const std::string& folder, std::int64_t killed_in) {
   accel::Accelerator accelerator(
       {.project = {.project_dir = folder, .automatic_checkpoint_naming = true, .total_limit = 2}});
   torch::nn::Linear net(1, 1);
-  auto [model, adam, loader] = accelerator.prepare(
-      net, torch::optim::Adam(net->parameters(), 0.01),
-      accel::make_data_loader<torch::data::samplers::RandomSampler>(accel::Numbers(kSamples), 4));
+  auto [model, adam, loader] =
+      accelerator.prepare(net, torch::optim::Adam(net->parameters(), 0.01),
+                          accel::make_data_loader<torch::data::samplers::RandomSampler>(
+                              accel::runtime::Numbers(kSamples), 4));
   Progress progress;
   accelerator.register_for_checkpointing(progress);
   const bool resumed = accelerator.resume_from_newest();

@@ -18,11 +18,11 @@ namespace accel {
 // after a minute is killed, and has failed.
 template <typename Body>
 void on_gpu_ranks(int world_size, const AcceleratorOptions& options, Body&& body) {
-  static const Variables one_gpu{{"CUDA_VISIBLE_DEVICES", "0"}, {"NCCL_SOCKET_IFNAME", "lo"},
-                                 {"NCCL_IB_DISABLE", "1"},      {"NCCL_MAX_CTAS", "1"},
-                                 {"NCCL_NET", "Socket"},        {"ACCELERATE_USE_CPU", "false"}};
-  if (load_cuda() == 0) GTEST_SKIP() << "no GPU on this machine";
-  on_ranks(
+  static const runtime::Variables one_gpu{
+      {"CUDA_VISIBLE_DEVICES", "0"}, {"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_IB_DISABLE", "1"},
+      {"NCCL_MAX_CTAS", "1"},        {"NCCL_NET", "Socket"},       {"ACCELERATE_USE_CPU", "false"}};
+  if (runtime::load_cuda() == 0) GTEST_SKIP() << "no GPU on this machine";
+  runtime::on_ranks(
       world_size,
       [&] {
         setenv("NCCL_HOSTID", std::getenv("RANK"), 1);

@@ -14,7 +14,7 @@ constexpr std::int64_t kWidth = 1 << 18;
 // Sample i is kWidth times the number i.
 struct WideNumbers : torch::data::datasets::BatchDataset<WideNumbers, torch::Tensor> {
   torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
-    const Values numbers(indices.begin(), indices.end());
+    const runtime::Values numbers(indices.begin(), indices.end());
     return torch::tensor(numbers, torch::kLong).view({-1, 1}).repeat({1, kWidth});
   }
   std::optional<std::size_t> size() const override { return 200; }
@@ -22,7 +22,7 @@ struct WideNumbers : torch::data::datasets::BatchDataset<WideNumbers, torch::Ten
 
 // If a copy were not waited for, or its memory given out again too soon, numbers would be wrong.
 TEST(GpuLoaderTest, BatchesAreWholeAlthoughTheyAreCopiedBesideTheComputation) {
-  if (load_cuda() == 0) GTEST_SKIP() << "no GPU on this machine";
+  if (runtime::load_cuda() == 0) GTEST_SKIP() << "no GPU on this machine";
   for (const bool ahead : {true, false}) {
     Accelerator accelerator({.pin_memory = ahead, .non_blocking = ahead});
     ASSERT_TRUE(accelerator.device().is_cuda());
@@ -37,10 +37,10 @@ TEST(GpuLoaderTest, BatchesAreWholeAlthoughTheyAreCopiedBesideTheComputation) {
         low.push_back(batch.amin(1));
         high.push_back(batch.amax(1));
       }
-      Values expected(200);
+      runtime::Values expected(200);
       std::iota(expected.begin(), expected.end(), 0);
-      EXPECT_EQ(values(torch::cat(low)), expected);
-      EXPECT_EQ(values(torch::cat(high)), expected);
+      EXPECT_EQ(runtime::values(torch::cat(low)), expected);
+      EXPECT_EQ(runtime::values(torch::cat(high)), expected);
     }
   }
 }
@@ -68,10 +68,10 @@ TEST(GpuLoaderTest, DispatchedBatchesAreWholeAndEachSampleComesOnce) {
         low.push_back(accelerator.gather_for_metrics(batch.amin(1)));
         high.push_back(accelerator.gather_for_metrics(batch.amax(1)));
       }
-      Values expected(200);
+      runtime::Values expected(200);
       std::iota(expected.begin(), expected.end(), 0);
       const auto sorted = [](const std::vector<torch::Tensor>& parts) {
-        return values(std::get<0>(torch::cat(parts).to(torch::kLong).sort()));
+        return runtime::values(std::get<0>(torch::cat(parts).to(torch::kLong).sort()));
       };
       EXPECT_EQ(sorted(low), expected);
       EXPECT_EQ(sorted(high), expected);

@@ -26,13 +26,13 @@ TEST(NcclTest, CollectivesOfTwoRanks) {
   on_gpu_ranks(2, {}, [](Accelerator& accelerator) {
     const std::int64_t rank = accelerator.process_index();
     const torch::Tensor row = torch::tensor({{rank, 10 + rank}}, accelerator.device());
-    EXPECT_THAT(values(accelerator.gather(row)), ElementsAre(0, 10, 1, 11));
-    EXPECT_THAT(values(accelerator.gather(row[0][0])), ElementsAre(0, 1));
-    EXPECT_THAT(values(accelerator.reduce(row)), ElementsAre(1, 21));
-    EXPECT_THAT(values(accelerator.reduce(row, torch::kMax)), ElementsAre(1, 11));
-    EXPECT_THAT(values(accelerator.broadcast(row, 1)), ElementsAre(1, 11));
+    EXPECT_THAT(runtime::values(accelerator.gather(row)), ElementsAre(0, 10, 1, 11));
+    EXPECT_THAT(runtime::values(accelerator.gather(row[0][0])), ElementsAre(0, 1));
+    EXPECT_THAT(runtime::values(accelerator.reduce(row)), ElementsAre(1, 21));
+    EXPECT_THAT(runtime::values(accelerator.reduce(row, torch::kMax)), ElementsAre(1, 11));
+    EXPECT_THAT(runtime::values(accelerator.broadcast(row, 1)), ElementsAre(1, 11));
     const torch::Tensor ragged = torch::ones({rank + 1}, row.options());
-    EXPECT_THAT(values(accelerator.gather(accelerator.pad_across_processes(ragged))),
+    EXPECT_THAT(runtime::values(accelerator.gather(accelerator.pad_across_processes(ragged))),
                 ElementsAre(1, 0, 1, 1));
     EXPECT_THAT(accelerator.gather_object({std::string(static_cast<std::size_t>(rank), 'x')}),
                 ElementsAre("", "x"));
@@ -68,15 +68,15 @@ TEST(NcclTest, CollectivesOfAnyTensor) {
         torch::equal(accelerator.reduce(flags, torch::kMax), (gathered == 1)[1].view({1, 2})));
 
     const torch::Tensor scalar = numbers[0][1];
-    EXPECT_THAT(values(accelerator.gather(scalar)), ElementsAre(10, 11));
+    EXPECT_THAT(runtime::values(accelerator.gather(scalar)), ElementsAre(10, 11));
     EXPECT_EQ(accelerator.reduce(scalar).item<std::int64_t>(), 21);
     EXPECT_EQ(accelerator.broadcast(scalar, 1).item<std::int64_t>(), 11);
     EXPECT_EQ(accelerator.reduce(scalar.to(torch::kFloat), torch::kMean).item<float>(), 10.5f);
 
     const torch::Tensor columns = torch::arange(6, numbers.options()).view({2, 3}).t() + rank;
     EXPECT_FALSE(columns.is_contiguous());
-    EXPECT_THAT(values(accelerator.reduce(columns)), ElementsAre(1, 7, 3, 9, 5, 11));
-    EXPECT_THAT(values(accelerator.broadcast(columns, 1)), ElementsAre(1, 4, 2, 5, 3, 6));
+    EXPECT_THAT(runtime::values(accelerator.reduce(columns)), ElementsAre(1, 7, 3, 9, 5, 11));
+    EXPECT_THAT(runtime::values(accelerator.broadcast(columns, 1)), ElementsAre(1, 4, 2, 5, 3, 6));
   });
 }
 
@@ -90,7 +90,7 @@ TEST(NcclTest, CollectivesOfEmptyTensors) {
     const torch::Tensor ragged =
         torch::ones({2 * rank, 1}, torch::TensorOptions(accelerator.device()).dtype(torch::kLong));
     const torch::Tensor padded = accelerator.pad_across_processes(ragged, {.pad_index = 7});
-    EXPECT_THAT(values(accelerator.gather(padded)), ElementsAre(7, 7, 1, 1));
+    EXPECT_THAT(runtime::values(accelerator.gather(padded)), ElementsAre(7, 7, 1, 1));
   });
 }
 

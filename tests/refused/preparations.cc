@@ -1,5 +1,6 @@
 // Programs that users write, right and wrong. See refused_test.py.
 
+#include <torch/data/dataloader.h>
 #include <torch/data/datasets/mnist.h>
 #include <torch/data/samplers/distributed.h>
 #include <torch/nn/modules/container/any.h>

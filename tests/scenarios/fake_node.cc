@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace accel::testing {
+namespace accel::scenarios {
 namespace {
 
 template <typename List, typename Predicate>
@@ -122,4 +122,4 @@ void FakeNode::Apply(const v1::NodeDesired& desired) {
   }
 }
 
-}  // namespace accel::testing
+}  // namespace accel::scenarios

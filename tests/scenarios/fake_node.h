@@ -7,7 +7,7 @@
 
 #include "proto/node.pb.h"
 
-namespace accel::testing {
+namespace accel::scenarios {
 
 class FakeNode {
  public:
@@ -49,4 +49,4 @@ class FakeNode {
   v1::NodeObserved observed_;
 };
 
-}  // namespace accel::testing
+}  // namespace accel::scenarios

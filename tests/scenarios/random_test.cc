@@ -14,7 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "tests/scenarios/scenario.h"
 
-namespace accel::testing {
+namespace accel::scenarios {
 namespace {
 
 class RandomSchedule {
@@ -116,4 +116,4 @@ TEST(RandomSchedules, KeepTheInvariants) {
 }
 
 }  // namespace
-}  // namespace accel::testing
+}  // namespace accel::scenarios

@@ -12,7 +12,7 @@
 #include "coordinator/core/presence.h"
 #include "tests/scenarios/words.h"
 
-namespace accel::testing {
+namespace accel::scenarios {
 namespace {
 
 v1::JobSpec ParseSpec(const std::vector<std::string>& words) {
@@ -80,12 +80,12 @@ v1::ObservedGeneration& Scenario::Part(const std::string& node, const std::strin
   return *part;
 }
 
-void Scenario::Plan() { PlanToRest(now_, now_, &state_, &changes_); }
+void Scenario::Plan() { coordinator::PlanToRest(now_, now_, &state_, &changes_); }
 
 absl::Status Scenario::Report(FakeNode* node) {
-  SessionId superseded = 0;
-  ACCEL_RETURN_IF_ERROR(
-      Observe(sessions_[node->name()], node->Report(), now_, &state_, &changes_, &superseded));
+  coordinator::SessionId superseded = 0;
+  ACCEL_RETURN_IF_ERROR(coordinator::Observe(sessions_[node->name()], node->Report(), now_, &state_,
+                                             &changes_, &superseded));
   Plan();
   return absl::OkStatus();
 }
@@ -106,8 +106,8 @@ absl::Status Scenario::AddNode(const Words& words) {
 }
 
 absl::Status Scenario::Submit(const Words& words) {
-  absl::StatusOr<JobId> job =
-      SubmitJob(absl::StrCat("submit-", jobs_.size()), ParseSpec(words), now_, &state_, &changes_);
+  absl::StatusOr<common::JobId> job = coordinator::SubmitJob(
+      absl::StrCat("submit-", jobs_.size()), ParseSpec(words), now_, &state_, &changes_);
   ACCEL_RETURN_IF_ERROR(job.status());
   jobs_.push_back(*std::move(job));
   Plan();
@@ -115,8 +115,8 @@ absl::Status Scenario::Submit(const Words& words) {
 }
 
 absl::Status Scenario::Cancel(const Words& words) {
-  ACCEL_RETURN_IF_ERROR(
-      CancelJob(JobId(RealId(words.at(1))), words.size() > 2 && words[2] == "at_once", &state_));
+  ACCEL_RETURN_IF_ERROR(coordinator::CancelJob(common::JobId(RealId(words.at(1))),
+                                               words.size() > 2 && words[2] == "at_once", &state_));
   Plan();
   return absl::OkStatus();
 }
@@ -133,7 +133,8 @@ std::vector<FakeNode*> Scenario::Nodes(const Words& words) {
 
 absl::Status Scenario::Sync(const Words& words) {
   for (FakeNode* node : Nodes(words)) {
-    node->Apply(BuildDesired(state_, NodeId(node->observed().node_id()), {}, ++state_.revision));
+    node->Apply(coordinator::BuildDesired(state_, common::NodeId(node->observed().node_id()), {},
+                                          ++state_.revision));
     ACCEL_RETURN_IF_ERROR(Report(node));
   }
   return absl::OkStatus();
@@ -141,8 +142,8 @@ absl::Status Scenario::Sync(const Words& words) {
 
 absl::Status Scenario::Work(const Words& words) {
   for (FakeNode* node : Nodes(words)) {
-    const v1::NodeDesired desired =
-        BuildDesired(state_, NodeId(node->observed().node_id()), {}, ++state_.revision);
+    const v1::NodeDesired desired = coordinator::BuildDesired(
+        state_, common::NodeId(node->observed().node_id()), {}, ++state_.revision);
     node->Work(desired);
     ACCEL_RETURN_IF_ERROR(Report(node));
     node->Apply(desired);
@@ -204,13 +205,13 @@ absl::Status Scenario::Vanish(const Words& words) {
 
 absl::Status Scenario::Link(const Words& words) {
   FakeNode& node = Node(words.at(1));
-  const NodeId id(node.observed().node_id());
+  const common::NodeId id(node.observed().node_id());
   if (words[0] == "mute" || words[0] == "unmute") {
     node.muted = words[0] == "mute";
     return absl::OkStatus();
   }
   if (words[0] == "disconnect") {
-    CloseSession(sessions_[words[1]], id, &state_);
+    coordinator::CloseSession(sessions_[words[1]], id, &state_);
     node.muted = true;
     Plan();
     return absl::OkStatus();
@@ -221,7 +222,7 @@ absl::Status Scenario::Link(const Words& words) {
   }
   if (words[0] == "restart") {
     // The kernel closes the connection of a process that ends.
-    CloseSession(sessions_[words[1]], id, &state_);
+    coordinator::CloseSession(sessions_[words[1]], id, &state_);
     node.Restart();
   }
   node.muted = false;
@@ -245,7 +246,7 @@ absl::Status Scenario::Advance(const Words& words) {
     const absl::Duration step = std::min(left, absl::Seconds(1));
     now_ += step;
     left -= step;
-    Listen(now_, &state_);
+    coordinator::Listen(now_, &state_);
     for (auto& [name, node] : nodes_) {
       if (!node->muted) ACCEL_RETURN_IF_ERROR(Report(node.get()));
     }
@@ -256,7 +257,7 @@ absl::Status Scenario::Advance(const Words& words) {
 
 absl::Status Scenario::Away(const Words& words) {
   now_ += ParseDuration(words.at(1));
-  Listen(now_, &state_);
+  coordinator::Listen(now_, &state_);
   Plan();
   return absl::OkStatus();
 }
@@ -303,4 +304,4 @@ absl::Status Scenario::Play(absl::string_view line) {
   return CheckInvariants();
 }
 
-}  // namespace accel::testing
+}  // namespace accel::scenarios

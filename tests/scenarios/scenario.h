@@ -57,7 +57,7 @@
 #include "coordinator/core/cluster_state.h"
 #include "tests/scenarios/fake_node.h"
 
-namespace accel::testing {
+namespace accel::scenarios {
 
 // Returns the line that would have held if `played`, a result of Scenario::Play(), reports an unmet
 // expectation. Returns nullopt for other errors, and for `all_over` and causes, because only a
@@ -112,13 +112,13 @@ class Scenario {
   std::string Summary(const v1::NodeDesired& desired) const;
 
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
-  ClusterState state_;
-  Changes changes_;
+  coordinator::ClusterState state_;
+  coordinator::Changes changes_;
   std::map<std::string, std::unique_ptr<FakeNode>> nodes_;
-  std::map<std::string, SessionId> sessions_;
-  SessionId next_session_ = 1;
-  std::vector<JobId> jobs_;
-  std::map<JobId, v1::JobPhase> final_phases_;
+  std::map<std::string, coordinator::SessionId> sessions_;
+  coordinator::SessionId next_session_ = 1;
+  std::vector<common::JobId> jobs_;
+  std::map<common::JobId, v1::JobPhase> final_phases_;
 };
 
-}  // namespace accel::testing
+}  // namespace accel::scenarios

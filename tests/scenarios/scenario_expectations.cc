@@ -18,7 +18,7 @@
 #include "tests/scenarios/scenario.h"
 #include "tests/scenarios/words.h"
 
-namespace accel::testing {
+namespace accel::scenarios {
 namespace {
 
 constexpr char kLineThatHolds[] = "accel/scenario/line";
@@ -48,10 +48,10 @@ std::optional<std::string> LineThatHolds(const absl::Status& played) {
 }
 
 absl::Status Scenario::Expect(const Words& words) {
-  const v1::Job& job = state_.jobs.at(JobId(RealId(words.at(1)))).job;
+  const v1::Job& job = state_.jobs.at(common::JobId(RealId(words.at(1)))).job;
   const std::string actual = absl::StrCat(v1::JobPhase_Name(job.phase()), ": ", job.reason());
   const auto [name, value] = Option(words.at(2));
-  const v1::GenerationRecord* generation = CurrentGeneration(job);
+  const v1::GenerationRecord* generation = coordinator::CurrentGeneration(job);
   const std::map<std::string, int> numbers = {
       {"exit", job.exit_code()},
       {"failures", job.failures()},
@@ -97,15 +97,15 @@ std::string Scenario::Summary(const v1::NodeDesired& desired) const {
 }
 
 absl::Status Scenario::ExpectDesired(const Words& words) {
-  const NodeId id(Node(words.at(1)).observed().node_id());
-  const std::string actual = Summary(BuildDesired(state_, id, {}, state_.revision));
+  const common::NodeId id(Node(words.at(1)).observed().node_id());
+  const std::string actual = Summary(coordinator::BuildDesired(state_, id, {}, state_.revision));
   return actual == Rest(words, 3) ? absl::OkStatus() : Unmet(words, 3, actual);
 }
 
 absl::Status Scenario::ExpectEnv(const Words& words) {
   const std::vector<std::string> names = Split(words.at(2), '.');
-  const NodeId id(Node(words.at(1)).observed().node_id());
-  const v1::NodeDesired desired = BuildDesired(state_, id, {}, state_.revision);
+  const common::NodeId id(Node(words.at(1)).observed().node_id());
+  const v1::NodeDesired desired = coordinator::BuildDesired(state_, id, {}, state_.revision);
   for (const v1::DesiredGeneration& generation : desired.generations()) {
     if (generation.key().job_id() != RealId(names.at(0))) continue;
     std::map<std::string, std::string> env;
@@ -129,8 +129,8 @@ absl::Status Scenario::ExpectEnv(const Words& words) {
 }
 
 absl::Status Scenario::ExpectRefusal(const Words& words) {
-  const NodeId id(Node(words.at(1)).observed().node_id());
-  std::string actual = WhyRefuses(state_.nodes.at(id), now_);
+  const common::NodeId id(Node(words.at(1)).observed().node_id());
+  std::string actual = coordinator::WhyRefuses(state_.nodes.at(id), now_);
   for (size_t i = 0; i < jobs_.size(); ++i) {
     actual = absl::StrReplaceAll(actual, {{jobs_[i].value(), absl::StrCat("j", i + 1)}});
   }
@@ -156,14 +156,15 @@ absl::Status Scenario::CheckInvariants() {
   for (const auto& [id, entry] : state_.jobs) {
     const v1::JobPhase phase = entry.job.phase();
     const auto [final, first] = final_phases_.emplace(id, phase);
-    if (IsFinal(final->second) && final->second != phase) return Unmet("one final phase", "two");
+    if (common::IsFinal(final->second) && final->second != phase)
+      return Unmet("one final phase", "two");
     final->second = phase;
     if (phase == v1::SUCCEEDED &&
         (entry.job.has_cause() || entry.job.generations().rbegin()->has_cause())) {
       return Unmet("a success without a cause", entry.job.ShortDebugString());
     }
-    if (!HoldsNodes(phase)) continue;
-    const v1::GenerationRecord& generation = *CurrentGeneration(entry.job);
+    if (!coordinator::HoldsNodes(phase)) continue;
+    const v1::GenerationRecord& generation = *coordinator::CurrentGeneration(entry.job);
     int next_rank = 0;
     for (const v1::Placement& placement : generation.placements()) {
       if (placement.first_rank() != next_rank) return Unmet("dense ranks", "a gap");
@@ -183,4 +184,4 @@ absl::Status Scenario::CheckInvariants() {
   return absl::OkStatus();
 }
 
-}  // namespace accel::testing
+}  // namespace accel::scenarios

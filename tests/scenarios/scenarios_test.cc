@@ -10,7 +10,7 @@
 
 #include "tests/scenarios/scenario.h"
 
-namespace accel::testing {
+namespace accel::scenarios {
 namespace {
 
 std::vector<std::string> ScenarioFiles() {
@@ -87,4 +87,4 @@ TEST(Scenario, AnUnmetExpectationSaysWhichLineHolds) {
 }
 
 }  // namespace
-}  // namespace accel::testing
+}  // namespace accel::scenarios

@@ -15,7 +15,7 @@
 
 #include "tests/scenarios/scenario.h"
 
-namespace accel::testing {
+namespace accel::scenarios {
 namespace {
 
 // The scenario's text with expectations that hold, or nothing if a line makes no sense or only a
@@ -62,7 +62,7 @@ bool UpdateAll(const std::filesystem::path& folder) {
 }
 
 }  // namespace
-}  // namespace accel::testing
+}  // namespace accel::scenarios
 
 int main() {
   const char* checkout = std::getenv("BUILD_WORKSPACE_DIRECTORY");
@@ -70,5 +70,5 @@ int main() {
     std::cerr << "run it by: bazel run //tests/scenarios:update\n";
     return 2;
   }
-  return accel::testing::UpdateAll(std::filesystem::path(checkout) / "tests/scenarios") ? 0 : 1;
+  return accel::scenarios::UpdateAll(std::filesystem::path(checkout) / "tests/scenarios") ? 0 : 1;
 }

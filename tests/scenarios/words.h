@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 
-namespace accel::testing {
+namespace accel::scenarios {
 
 inline std::vector<std::string> Split(absl::string_view text, char by) {
   return absl::StrSplit(text, by, absl::SkipEmpty());
@@ -44,4 +44,4 @@ inline std::string Rest(const std::vector<std::string>& words, size_t from) {
   return absl::StrJoin(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), " ");
 }
 
-}  // namespace accel::testing
+}  // namespace accel::scenarios

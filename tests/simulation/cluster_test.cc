@@ -8,13 +8,13 @@
 
 #include "tests/simulation/simulated_cluster.h"
 
-namespace accel {
+namespace accel::simulation {
 namespace {
 
 using ::testing::HasSubstr;
 
-ExitFact Code(int code) {
-  ExitFact fact;
+shim::ExitFact Code(int code) {
+  shim::ExitFact fact;
   fact.code = code;
   return fact;
 }
@@ -31,7 +31,7 @@ v1::JobSpec Spec(int nodes, std::vector<int> processes, int max_restarts = 0) {
   return spec;
 }
 
-std::map<std::string, std::string> EnvOf(const WorkerStart& worker) {
+std::map<std::string, std::string> EnvOf(const shim::WorkerStart& worker) {
   std::map<std::string, std::string> env;
   for (const std::string& pair : worker.env) {
     env[pair.substr(0, pair.find('='))] = pair.substr(pair.find('=') + 1);
@@ -41,7 +41,7 @@ std::map<std::string, std::string> EnvOf(const WorkerStart& worker) {
 
 TEST(Cluster, RunsAJobOnThreeNodesToItsEnd) {
   SimulatedCluster cluster(3);
-  const JobId job = cluster.Submit(Spec(3, {2}));
+  const common::JobId job = cluster.Submit(Spec(3, {2}));
   EXPECT_EQ(cluster.Get(job).phase(), v1::STARTING);
   cluster.ExecDone(job);
   EXPECT_EQ(cluster.Get(job).phase(), v1::RUNNING);
@@ -54,15 +54,15 @@ TEST(Cluster, RunsAJobOnThreeNodesToItsEnd) {
 // Invariant 3, with the whole environment in the first start (one round trip).
 TEST(Cluster, RanksAreDenseOverUnequalNodes) {
   SimulatedCluster cluster(2);
-  const JobId job = cluster.Submit(Spec(2, {3, 4}));
+  const common::JobId job = cluster.Submit(Spec(2, {3, 4}));
   std::set<std::string> ranks;
   std::set<std::string> masters;
   int stores = 0;
   for (int i = 0; i < 2; ++i) {
     ASSERT_EQ(cluster.node(i).shims().starts().size(), 1u);
-    const GenerationStart& start = cluster.node(i).shims().starts()[0];
+    const shim::GenerationStart& start = cluster.node(i).shims().starts()[0];
     stores += start.serves_store;
-    for (const WorkerStart& worker : start.workers) {
+    for (const shim::WorkerStart& worker : start.workers) {
       std::map<std::string, std::string> env = EnvOf(worker);
       EXPECT_EQ(env["WORLD_SIZE"], "7");
       EXPECT_EQ(env["GROUP_RANK"], std::to_string(i));
@@ -77,7 +77,7 @@ TEST(Cluster, RanksAreDenseOverUnequalNodes) {
 
 TEST(Cluster, AFailureEndsAllNodesBeforeTheNextGeneration) {
   SimulatedCluster cluster(2);
-  const JobId job = cluster.Submit(Spec(2, {1}, /*max_restarts=*/1));
+  const common::JobId job = cluster.Submit(Spec(2, {1}, /*max_restarts=*/1));
   cluster.ExecDone(job);
   cluster.node(1).shims().Exit(job, 1, Code(3));
   cluster.Settle();
@@ -85,8 +85,8 @@ TEST(Cluster, AFailureEndsAllNodesBeforeTheNextGeneration) {
   EXPECT_EQ(cluster.Get(job).phase(), v1::STOPPING);
   ASSERT_EQ(cluster.node(0).shims().stops().size(), 1u);
   EXPECT_EQ(cluster.node(0).shims().starts().size(), 1u);
-  ExitFact term;
-  term.kind = ExitFact::Kind::kSignalled;
+  shim::ExitFact term;
+  term.kind = shim::ExitFact::Kind::kSignalled;
   term.signal = 15;
   cluster.node(0).shims().Exit(job, 0, term);
   cluster.Settle();
@@ -102,7 +102,7 @@ TEST(Cluster, AFailureEndsAllNodesBeforeTheNextGeneration) {
 
 TEST(Cluster, AKilledShimIsTheJobsFailure) {
   SimulatedCluster cluster(1);
-  const JobId job = cluster.Submit(Spec(1, {2}));
+  const common::JobId job = cluster.Submit(Spec(1, {2}));
   cluster.ExecDone(job);
   cluster.node(0).shims().KillShim(job);
   const v1::Job failed = cluster.Get(job);
@@ -112,7 +112,7 @@ TEST(Cluster, AKilledShimIsTheJobsFailure) {
 
 TEST(Cluster, ASilentNodeIsGivenUpAndTheJobGoesOnElsewhere) {
   SimulatedCluster cluster(3);
-  const JobId job = cluster.Submit(Spec(2, {1}, /*max_restarts=*/1));
+  const common::JobId job = cluster.Submit(Spec(2, {1}, /*max_restarts=*/1));
   cluster.ExecDone(job);
   cluster.node(1).KillAgent();
   cluster.Advance(absl::Seconds(7));
@@ -129,7 +129,7 @@ TEST(Cluster, ASilentNodeIsGivenUpAndTheJobGoesOnElsewhere) {
 
 TEST(Cluster, ANewAgentThatKnowsNothingEndsTheWait) {
   SimulatedCluster cluster(1);
-  const JobId job = cluster.Submit(Spec(1, {1}, /*max_restarts=*/1));
+  const common::JobId job = cluster.Submit(Spec(1, {1}, /*max_restarts=*/1));
   cluster.ExecDone(job);
   cluster.node(0).KillAgent();
   cluster.node(0).StartAgent();
@@ -140,8 +140,8 @@ TEST(Cluster, ANewAgentThatKnowsNothingEndsTheWait) {
 
 TEST(Cluster, TwoJobsDoNotMeet) {
   SimulatedCluster cluster(1);
-  const JobId one = cluster.Submit(Spec(1, {2}));
-  const JobId two = cluster.Submit(Spec(1, {2}));
+  const common::JobId one = cluster.Submit(Spec(1, {2}));
+  const common::JobId two = cluster.Submit(Spec(1, {2}));
   const auto& starts = cluster.node(0).shims().starts();
   ASSERT_EQ(starts.size(), 2u);
   EXPECT_NE(EnvOf(starts[0].workers[0])["MASTER_PORT"], EnvOf(starts[1].workers[0])["MASTER_PORT"]);
@@ -154,7 +154,7 @@ TEST(Cluster, TwoJobsDoNotMeet) {
 
 TEST(Cluster, AJobThatDoesNotFitWaitsAndSaysWhy) {
   SimulatedCluster cluster(3);
-  const JobId job = cluster.Submit(Spec(4, {1}));
+  const common::JobId job = cluster.Submit(Spec(4, {1}));
   const v1::Job waiting = cluster.Get(job);
   EXPECT_EQ(waiting.phase(), v1::PENDING);
   EXPECT_THAT(waiting.reason(), HasSubstr("4"));
@@ -162,7 +162,7 @@ TEST(Cluster, AJobThatDoesNotFitWaitsAndSaysWhy) {
 
 TEST(Cluster, CancelReachesEveryNode) {
   SimulatedCluster cluster(3);
-  const JobId job = cluster.Submit(Spec(3, {1}));
+  const common::JobId job = cluster.Submit(Spec(3, {1}));
   cluster.ExecDone(job);
   cluster.coordinator().CancelJob(job, false, [](absl::Status) {});
   cluster.Settle();
@@ -175,4 +175,4 @@ TEST(Cluster, CancelReachesEveryNode) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::simulation

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 
-namespace accel {
+namespace accel::simulation {
 namespace {
 
 constexpr absl::Duration kStep = absl::Milliseconds(500);
@@ -14,7 +14,8 @@ constexpr int kMostTurns = 1000;
 
 }  // namespace
 
-SimulatedNode::SimulatedNode(std::string name, Coordinator* coordinator, Clock* clock)
+SimulatedNode::SimulatedNode(std::string name, coordinator::Coordinator* coordinator,
+                             common::Clock* clock)
     : name_(std::move(name)), coordinator_(coordinator), clock_(clock) {
   StartAgent();
 }
@@ -26,22 +27,22 @@ void SimulatedNode::StartAgent() {
   identity.set_incarnation(absl::StrCat(name_, "-", ++incarnation_));
   identity.set_address("127.0.0.1");
   identity.set_interface("lo");
-  shims_ = std::make_unique<FakeShimHost>();
-  sockets_ = std::make_unique<StoreSockets>("127.0.0.1", 2);
-  link_ = std::make_unique<LocalLink>(coordinator_);
-  agent_ = std::make_unique<Agent>(
-      Agent::Options{.identity = identity, .base_env = {}, .jobs_dir = "/jobs"},
-      Agent::Dependencies{.shims = shims_.get(),
-                          .link = link_.get(),
-                          .store_sockets = sockets_.get(),
-                          .relays = &relays_,
-                          .clock = clock_});
+  shims_ = std::make_unique<shim::FakeShimHost>();
+  sockets_ = std::make_unique<agent::StoreSockets>("127.0.0.1", 2);
+  link_ = std::make_unique<cli::LocalLink>(coordinator_);
+  agent_ = std::make_unique<agent::Agent>(
+      agent::Agent::Options{.identity = identity, .base_env = {}, .jobs_dir = "/jobs"},
+      agent::Agent::Dependencies{.shims = shims_.get(),
+                                 .link = link_.get(),
+                                 .store_sockets = sockets_.get(),
+                                 .relays = &relays_,
+                                 .clock = clock_});
 }
 
 void SimulatedNode::KillAgent() {
   agent_.reset();
   link_.reset();
-  shims_ = std::make_unique<FakeShimHost>();
+  shims_ = std::make_unique<shim::FakeShimHost>();
 }
 
 bool SimulatedNode::RunOnce() {
@@ -84,38 +85,38 @@ void SimulatedCluster::Advance(absl::Duration by) {
   }
 }
 
-JobId SimulatedCluster::Submit(const v1::JobSpec& spec) {
+common::JobId SimulatedCluster::Submit(const v1::JobSpec& spec) {
   static int next = 0;
-  absl::StatusOr<JobId> id = absl::UnknownError("no answer");
+  absl::StatusOr<common::JobId> id = absl::UnknownError("no answer");
   loop_.SubmitJob(absl::StrCat("submit-", ++next), spec,
-                  [&id](absl::StatusOr<JobId> job) { id = std::move(job); });
+                  [&id](absl::StatusOr<common::JobId> job) { id = std::move(job); });
   Settle();
   ACCEL_CHECK(id.ok(), "the test submits jobs that are in order");
   return *id;
 }
 
-v1::Job SimulatedCluster::Get(const JobId& job) {
+v1::Job SimulatedCluster::Get(const common::JobId& job) {
   Settle();
   v1::Job found;
-  loop_.ListJobs(job, [&found](absl::StatusOr<std::vector<JobPtr>> jobs) {
+  loop_.ListJobs(job, [&found](absl::StatusOr<std::vector<coordinator::JobPtr>> jobs) {
     if (jobs.ok() && !jobs->empty()) found = *jobs->front();
   });
   loop_.RunOnce();
   return found;
 }
 
-void SimulatedCluster::ExecDone(const JobId& job) {
+void SimulatedCluster::ExecDone(const common::JobId& job) {
   for (const auto& node : nodes_) {
     if (node->shims().has_shim(job)) node->shims().ExecDone(job);
   }
   Settle();
 }
 
-void SimulatedCluster::ExitAll(const JobId& job, const ExitFact& how) {
+void SimulatedCluster::ExitAll(const common::JobId& job, const shim::ExitFact& how) {
   for (const auto& node : nodes_) {
     if (node->shims().has_shim(job)) node->shims().ExitAll(job, how);
   }
   Settle();
 }
 
-}  // namespace accel
+}  // namespace accel::simulation

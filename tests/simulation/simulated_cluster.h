@@ -13,31 +13,31 @@
 #include "coordinator/store/memory_job_store.h"
 #include "shim/host/fake_shim_host.h"
 
-namespace accel {
+namespace accel::simulation {
 
 // One node, whose agent can be killed and started again.
 class SimulatedNode {
  public:
-  SimulatedNode(std::string name, Coordinator* coordinator, Clock* clock);
+  SimulatedNode(std::string name, coordinator::Coordinator* coordinator, common::Clock* clock);
 
   void StartAgent();
   // kill -9: the shims end their jobs, and nobody reports it.
   void KillAgent();
   bool RunOnce();  // True if it has said something.
 
-  FakeShimHost& shims() { return *shims_; }
+  shim::FakeShimHost& shims() { return *shims_; }
   const std::string& name() const { return name_; }
 
  private:
   const std::string name_;
-  Coordinator* const coordinator_;
-  Clock* const clock_;
+  coordinator::Coordinator* const coordinator_;
+  common::Clock* const clock_;
   int incarnation_ = 0;
-  std::unique_ptr<FakeShimHost> shims_;
-  std::unique_ptr<StoreSockets> sockets_;
-  std::unique_ptr<LocalLink> link_;
-  NoLogRelays relays_;
-  std::unique_ptr<Agent> agent_;
+  std::unique_ptr<shim::FakeShimHost> shims_;
+  std::unique_ptr<agent::StoreSockets> sockets_;
+  std::unique_ptr<cli::LocalLink> link_;
+  agent::NoLogRelays relays_;
+  std::unique_ptr<agent::Agent> agent_;
 };
 
 class SimulatedCluster {
@@ -49,20 +49,20 @@ class SimulatedCluster {
   // Settles, then lets time pass in steps of a heartbeat.
   void Advance(absl::Duration by);
 
-  JobId Submit(const v1::JobSpec& spec);
-  v1::Job Get(const JobId& job);
+  common::JobId Submit(const v1::JobSpec& spec);
+  v1::Job Get(const common::JobId& job);
   SimulatedNode& node(int index) { return *nodes_[index]; }
-  CoordinatorLoop& coordinator() { return loop_; }
+  coordinator::CoordinatorLoop& coordinator() { return loop_; }
 
   // Every exec of the job's generation is done, on all nodes that have a part of it.
-  void ExecDone(const JobId& job);
-  void ExitAll(const JobId& job, const ExitFact& how);
+  void ExecDone(const common::JobId& job);
+  void ExitAll(const common::JobId& job, const shim::ExitFact& how);
 
  private:
-  SimulatedClock clock_;
-  MemoryJobStore store_;
-  CoordinatorLoop loop_;
+  common::SimulatedClock clock_;
+  coordinator::MemoryJobStore store_;
+  coordinator::CoordinatorLoop loop_;
   std::vector<std::unique_ptr<SimulatedNode>> nodes_;
 };
 
-}  // namespace accel
+}  // namespace accel::simulation

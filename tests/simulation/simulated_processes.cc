@@ -8,17 +8,17 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
-namespace accel {
+namespace accel::simulation {
 namespace {
 
-ExitFact Signalled(int signal) {
-  ExitFact fact;
-  fact.kind = ExitFact::Kind::kSignalled;
+shim::ExitFact Signalled(int signal) {
+  shim::ExitFact fact;
+  fact.kind = shim::ExitFact::Kind::kSignalled;
   fact.signal = signal;
   return fact;
 }
 
-std::vector<int> GpusOf(const WorkerStart& worker) {
+std::vector<int> GpusOf(const shim::WorkerStart& worker) {
   std::vector<int> gpus;
   for (absl::string_view variable : worker.env) {
     if (!absl::ConsumePrefix(&variable, "CUDA_VISIBLE_DEVICES=")) continue;
@@ -32,13 +32,13 @@ std::vector<int> GpusOf(const WorkerStart& worker) {
 
 }  // namespace
 
-GenerationReport ReportOf(const SimulatedGeneration& generation) {
-  GenerationReport report;
+shim::GenerationReport ReportOf(const SimulatedGeneration& generation) {
+  shim::GenerationReport report;
   report.id = generation.id;
   report.state = generation.life.state();
   report.failure = generation.failure;
   for (const SimulatedWorker& worker : generation.workers) {
-    WorkerReport of_worker;
+    shim::WorkerReport of_worker;
     of_worker.rank = worker.rank;
     of_worker.local_rank = worker.local_rank;
     of_worker.pid = 1000 + worker.rank;
@@ -48,14 +48,14 @@ GenerationReport ReportOf(const SimulatedGeneration& generation) {
   return report;
 }
 
-ExitFact SimulatedProcesses::Failure() {
+shim::ExitFact SimulatedProcesses::Failure() {
   if (Chance() < 0.3) return Signalled(11);
-  ExitFact fact;
+  shim::ExitFact fact;
   fact.code = 3;
   return fact;
 }
 
-void SimulatedProcesses::Start(const GenerationStart& start, absl::Time now) {
+void SimulatedProcesses::Start(const shim::GenerationStart& start, absl::Time now) {
   SimulatedShim& shim = shims_[start.id.job];
   SimulatedGeneration& generation = shim.generation.emplace();
   generation.id = start.id;
@@ -63,11 +63,11 @@ void SimulatedProcesses::Start(const GenerationStart& start, absl::Time now) {
   generation.exec_at = now + UpTo(habits_->longest_start);
   if (Chance() < habits_->cannot_start) {
     generation.failure.emplace();
-    generation.failure->kind = ExitFact::Kind::kNotStarted;
+    generation.failure->kind = shim::ExitFact::Kind::kNotStarted;
     generation.failure->code = 127;
     generation.failure->message = "The program does not exist.";
   }
-  for (const WorkerStart& each : start.workers) {
+  for (const shim::WorkerStart& each : start.workers) {
     SimulatedWorker worker;
     worker.rank = each.rank;
     worker.local_rank = each.local_rank;
@@ -80,8 +80,8 @@ void SimulatedProcesses::Start(const GenerationStart& start, absl::Time now) {
   shim.changed = true;
   if (shim.leaves_at == absl::InfiniteFuture()) return;
   // Nobody reads the start any more.
-  ExitFact died;
-  died.kind = ExitFact::Kind::kShimDied;
+  shim::ExitFact died;
+  died.kind = shim::ExitFact::Kind::kShimDied;
   generation.failure = died;
   for (SimulatedWorker& worker : generation.workers) worker.exit = died;
   generation.life.WorkersGone(now);
@@ -96,15 +96,16 @@ void SimulatedProcesses::Stop(SimulatedGeneration* generation, absl::Time now,
   }
 }
 
-void SimulatedProcesses::End(const GenerationId& id, SimulatedWorker* worker, const ExitFact& how) {
+void SimulatedProcesses::End(const common::GenerationId& id, SimulatedWorker* worker,
+                             const shim::ExitFact& how) {
   worker->exit = how;
   ends_[id].emplace(worker->rank, how);
 }
 
 void SimulatedProcesses::RunGeneration(SimulatedShim* shim, absl::Time now) {
   SimulatedGeneration& generation = *shim->generation;
-  const GenerationReport before = ReportOf(generation);
-  if (before.state == GenerationReport::State::kStarting && now >= generation.exec_at) {
+  const shim::GenerationReport before = ReportOf(generation);
+  if (before.state == shim::GenerationReport::State::kStarting && now >= generation.exec_at) {
     if (generation.failure.has_value()) {
       for (SimulatedWorker& worker : generation.workers) worker.exit = *generation.failure;
     } else {
@@ -127,10 +128,10 @@ void SimulatedProcesses::RunGeneration(SimulatedShim* shim, absl::Time now) {
     generation.life.WorkersGone(now);
     generation.life.NothingLeft();
   }
-  const GenerationReport after = ReportOf(generation);
-  const auto exits = [](const GenerationReport& report) {
+  const shim::GenerationReport after = ReportOf(generation);
+  const auto exits = [](const shim::GenerationReport& report) {
     return std::count_if(report.workers.begin(), report.workers.end(),
-                         [](const WorkerReport& worker) { return worker.exit.has_value(); });
+                         [](const shim::WorkerReport& worker) { return worker.exit.has_value(); });
   };
   shim->changed |= before.state != after.state || exits(before) != exits(after);
 }
@@ -141,7 +142,7 @@ void SimulatedProcesses::Run(absl::Time now) {
     if (shim.generation.has_value()) RunGeneration(&shim, now);
     if (now >= shim.leaves_at && (!shim.generation.has_value() || !shim.generation->alive())) {
       left_.emplace_back(entry->first, shim.generation.has_value() ? ReportOf(*shim.generation)
-                                                                   : GenerationReport());
+                                                                   : shim::GenerationReport());
       entry = shims_.erase(entry);
     } else {
       ++entry;
@@ -156,15 +157,15 @@ void SimulatedProcesses::AgentGone(absl::Time now) {
   }
 }
 
-std::vector<std::pair<JobId, GenerationReport>> SimulatedProcesses::TakeLeft() {
+std::vector<std::pair<common::JobId, shim::GenerationReport>> SimulatedProcesses::TakeLeft() {
   return std::exchange(left_, {});
 }
 
-const ExitFact* SimulatedProcesses::EndOf(const GenerationId& id, int rank) const {
+const shim::ExitFact* SimulatedProcesses::EndOf(const common::GenerationId& id, int rank) const {
   const auto generation = ends_.find(id);
   if (generation == ends_.end()) return nullptr;
   const auto worker = generation->second.find(rank);
   return worker == generation->second.end() ? nullptr : &worker->second;
 }
 
-}  // namespace accel
+}  // namespace accel::simulation

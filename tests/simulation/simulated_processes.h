@@ -17,7 +17,7 @@
 #include "shim/core/generation_life.h"
 #include "shim/host/shim_host.h"
 
-namespace accel {
+namespace accel::simulation {
 
 // How the workers of one schedule behave.
 struct WorkerHabits {
@@ -34,20 +34,20 @@ struct SimulatedWorker {
   int local_rank = 0;
   std::vector<int> gpus;
   absl::Time ends_at;  // By itself.
-  ExitFact by_itself;
+  shim::ExitFact by_itself;
   absl::Time obeys_at = absl::InfiniteFuture();  // A TERM.
-  std::optional<ExitFact> exit;
+  std::optional<shim::ExitFact> exit;
 };
 
 struct SimulatedGeneration {
-  GenerationId id;
-  GenerationLife life;
+  common::GenerationId id;
+  shim::GenerationLife life;
   absl::Time exec_at;
-  std::optional<ExitFact> failure;  // The start fails with this at exec_at.
+  std::optional<shim::ExitFact> failure;  // The start fails with this at exec_at.
   std::vector<SimulatedWorker> workers;
   absl::Duration orphan_grace;
 
-  bool alive() const { return life.state() != GenerationReport::State::kEnded; }
+  bool alive() const { return life.state() != shim::GenerationReport::State::kEnded; }
 };
 
 // The process of one shim. It holds at most one living generation.
@@ -69,33 +69,33 @@ class SimulatedProcesses {
   void AgentGone(absl::Time now);
 
   bool empty() const { return shims_.empty(); }
-  std::map<JobId, SimulatedShim>& shims() { return shims_; }
-  const std::map<JobId, SimulatedShim>& shims() const { return shims_; }
+  std::map<common::JobId, SimulatedShim>& shims() { return shims_; }
+  const std::map<common::JobId, SimulatedShim>& shims() const { return shims_; }
 
   // Jobs whose shim has left since the last call.
-  std::vector<std::pair<JobId, GenerationReport>> TakeLeft();
+  std::vector<std::pair<common::JobId, shim::GenerationReport>> TakeLeft();
 
-  void Start(const GenerationStart& start, absl::Time now);
+  void Start(const shim::GenerationStart& start, absl::Time now);
   void Stop(SimulatedGeneration* generation, absl::Time now, absl::Duration grace);
 
   // A rank's true end, whoever has heard of it. Null: it has not ended, or never was here.
-  const ExitFact* EndOf(const GenerationId& id, int rank) const;
+  const shim::ExitFact* EndOf(const common::GenerationId& id, int rank) const;
 
  private:
   double Chance() { return std::uniform_real_distribution<double>(0, 1)(random_); }
   absl::Duration UpTo(absl::Duration longest) { return longest * Chance(); }
-  ExitFact Failure();
+  shim::ExitFact Failure();
   void RunGeneration(SimulatedShim* shim, absl::Time now);
-  void End(const GenerationId& id, SimulatedWorker* worker, const ExitFact& how);
+  void End(const common::GenerationId& id, SimulatedWorker* worker, const shim::ExitFact& how);
 
   std::mt19937 random_;
   const WorkerHabits* const habits_;
-  std::map<JobId, SimulatedShim> shims_;
-  std::vector<std::pair<JobId, GenerationReport>> left_;
-  std::map<GenerationId, std::map<int, ExitFact>> ends_;
+  std::map<common::JobId, SimulatedShim> shims_;
+  std::vector<std::pair<common::JobId, shim::GenerationReport>> left_;
+  std::map<common::GenerationId, std::map<int, shim::ExitFact>> ends_;
 };
 
 // What the generation's shim reports of it.
-GenerationReport ReportOf(const SimulatedGeneration& generation);
+shim::GenerationReport ReportOf(const SimulatedGeneration& generation);
 
-}  // namespace accel
+}  // namespace accel::simulation

@@ -6,24 +6,24 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace accel {
+namespace accel::simulation {
 namespace {
 
-using State = GenerationReport::State;
+using State = shim::GenerationReport::State;
 
 constexpr absl::Duration kLeaves = absl::Milliseconds(3);
 
-absl::Status NoShim(const JobId& job) {
+absl::Status NoShim(const common::JobId& job) {
   return absl::NotFoundError(absl::StrCat("Job ", job.value(), " has no shim."));
 }
 
 // The shim has left: a generation that had not ended died with it.
-GenerationReport AfterShim(GenerationReport report) {
+shim::GenerationReport AfterShim(shim::GenerationReport report) {
   if (report.state == State::kEnded) return report;
   report.state = State::kEnded;
   report.failure.emplace();
-  report.failure->kind = ExitFact::Kind::kShimDied;
-  for (WorkerReport& worker : report.workers) {
+  report.failure->kind = shim::ExitFact::Kind::kShimDied;
+  for (shim::WorkerReport& worker : report.workers) {
     if (!worker.exit.has_value()) worker.exit = report.failure;
   }
   return report;
@@ -31,22 +31,23 @@ GenerationReport AfterShim(GenerationReport report) {
 
 }  // namespace
 
-SimulatedShims::SimulatedShims(SimulatedProcesses* processes, Clock* clock)
+SimulatedShims::SimulatedShims(SimulatedProcesses* processes, common::Clock* clock)
     : processes_(processes), clock_(clock), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-SimulatedShim* SimulatedShims::Find(const JobId& job) {
+SimulatedShim* SimulatedShims::Find(const common::JobId& job) {
   const auto found = processes_->shims().find(job);
   return found == processes_->shims().end() ? nullptr : &found->second;
 }
 
-absl::Status SimulatedShims::StartShim(const JobId& job) {
+absl::Status SimulatedShims::StartShim(const common::JobId& job) {
   if (!processes_->shims().emplace(job, SimulatedShim()).second) {
     return absl::AlreadyExistsError(absl::StrCat("Job ", job.value(), " has a shim."));
   }
   return absl::OkStatus();
 }
 
-absl::Status SimulatedShims::StartGeneration(const GenerationStart& start, UniqueFd store_socket) {
+absl::Status SimulatedShims::StartGeneration(const shim::GenerationStart& start,
+                                             common::UniqueFd store_socket) {
   SimulatedShim* shim = Find(start.id.job);
   if (shim == nullptr) return NoShim(start.id.job);
   const std::optional<SimulatedGeneration>& newest = shim->generation;
@@ -61,7 +62,7 @@ absl::Status SimulatedShims::StartGeneration(const GenerationStart& start, Uniqu
   return absl::OkStatus();
 }
 
-absl::Status SimulatedShims::StopGeneration(const GenerationStop& stop) {
+absl::Status SimulatedShims::StopGeneration(const shim::GenerationStop& stop) {
   SimulatedShim* shim = Find(stop.id.job);
   if (shim == nullptr) return NoShim(stop.id.job);
   if (!shim->generation || shim->generation->id != stop.id) return absl::OkStatus();
@@ -70,7 +71,7 @@ absl::Status SimulatedShims::StopGeneration(const GenerationStop& stop) {
   return absl::OkStatus();
 }
 
-void SimulatedShims::EndShim(const JobId& job) {
+void SimulatedShims::EndShim(const common::JobId& job) {
   SimulatedShim* shim = Find(job);
   if (shim == nullptr || shim->leaves_at != absl::InfiniteFuture()) return;
   if (shim->generation) {
@@ -79,10 +80,10 @@ void SimulatedShims::EndShim(const JobId& job) {
   shim->leaves_at = clock_->Now() + kLeaves;
 }
 
-std::vector<ShimReport> SimulatedShims::TakeReports() {
-  std::vector<ShimReport> reports;
+std::vector<shim::ShimReport> SimulatedShims::TakeReports() {
+  std::vector<shim::ShimReport> reports;
   for (auto& [job, report] : processes_->TakeLeft()) {
-    ShimReport left{job, std::nullopt, /*shim_ended=*/true};
+    shim::ShimReport left{job, std::nullopt, /*shim_ended=*/true};
     if (!report.id.job.empty()) left.generation = AfterShim(std::move(report));
     reports.push_back(std::move(left));
   }
@@ -93,4 +94,4 @@ std::vector<ShimReport> SimulatedShims::TakeReports() {
   return reports;
 }
 
-}  // namespace accel
+}  // namespace accel::simulation

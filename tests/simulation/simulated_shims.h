@@ -9,26 +9,27 @@
 #include "shim/host/shim_host.h"
 #include "tests/simulation/simulated_processes.h"
 
-namespace accel {
+namespace accel::simulation {
 
-class SimulatedShims final : public ShimHost {
+class SimulatedShims final : public shim::ShimHost {
  public:
   // Both outlive this.
-  SimulatedShims(SimulatedProcesses* processes, Clock* clock);
+  SimulatedShims(SimulatedProcesses* processes, common::Clock* clock);
 
-  absl::Status StartShim(const JobId& job) override;
-  absl::Status StartGeneration(const GenerationStart& start, UniqueFd store_socket) override;
-  absl::Status StopGeneration(const GenerationStop& stop) override;
-  void EndShim(const JobId& job) override;
-  std::vector<ShimReport> TakeReports() override;
+  absl::Status StartShim(const common::JobId& job) override;
+  absl::Status StartGeneration(const shim::GenerationStart& start,
+                               common::UniqueFd store_socket) override;
+  absl::Status StopGeneration(const shim::GenerationStop& stop) override;
+  void EndShim(const common::JobId& job) override;
+  std::vector<shim::ShimReport> TakeReports() override;
   int wake_fd() const override { return wake_.get(); }
 
  private:
-  SimulatedShim* Find(const JobId& job);  // Null: there is none.
+  SimulatedShim* Find(const common::JobId& job);  // Null: there is none.
 
   SimulatedProcesses* const processes_;
-  Clock* const clock_;
-  UniqueFd wake_;
+  common::Clock* const clock_;
+  common::UniqueFd wake_;
 };
 
-}  // namespace accel
+}  // namespace accel::simulation

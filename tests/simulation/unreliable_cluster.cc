@@ -10,7 +10,7 @@
 #include "common/status_macros.h"
 #include "coordinator/core/job_state.h"
 
-namespace accel {
+namespace accel::simulation {
 namespace {
 
 constexpr absl::Duration kTurn = absl::Milliseconds(50);
@@ -20,14 +20,14 @@ constexpr absl::Duration kEndsLeftovers = absl::Seconds(30);
 
 absl::Status Broken(absl::string_view what) { return absl::FailedPreconditionError(what); }
 
-std::string Name(const GenerationId& id) {
+std::string Name(const common::GenerationId& id) {
   return absl::StrCat("generation ", id.generation, " of job ", id.job.value());
 }
 
 }  // namespace
 
 UnreliableNode::UnreliableNode(std::string name, int gpus, uint32_t seed, const Habits* habits,
-                               Coordinator* coordinator, Clock* clock)
+                               coordinator::Coordinator* coordinator, common::Clock* clock)
     : name_(std::move(name)),
       gpus_(gpus),
       habits_(habits),
@@ -50,15 +50,15 @@ void UnreliableNode::StartAgent() {
   identity.mutable_inventory()->set_cpus(8);
   for (int i = 0; i < gpus_; ++i) identity.mutable_inventory()->add_gpus()->set_index(i);
   shims_ = std::make_unique<SimulatedShims>(&processes_, clock_);
-  sockets_ = std::make_unique<StoreSockets>("127.0.0.1", 2);
+  sockets_ = std::make_unique<agent::StoreSockets>("127.0.0.1", 2);
   link_ = std::make_unique<UnreliableLink>(random_(), &habits_->network, coordinator_, clock_);
-  agent_ = std::make_unique<Agent>(
-      Agent::Options{.identity = identity, .base_env = {}, .jobs_dir = "/nonexistent"},
-      Agent::Dependencies{.shims = shims_.get(),
-                          .link = link_.get(),
-                          .store_sockets = sockets_.get(),
-                          .relays = &relays_,
-                          .clock = clock_});
+  agent_ = std::make_unique<agent::Agent>(
+      agent::Agent::Options{.identity = identity, .base_env = {}, .jobs_dir = "/nonexistent"},
+      agent::Agent::Dependencies{.shims = shims_.get(),
+                                 .link = link_.get(),
+                                 .store_sockets = sockets_.get(),
+                                 .relays = &relays_,
+                                 .clock = clock_});
 }
 
 void UnreliableNode::KillAgent() {
@@ -107,16 +107,17 @@ absl::Status UnreliableCluster::Run(absl::Duration time) {
 absl::Status UnreliableCluster::RunToTheEnd(absl::Duration longest) {
   for (absl::Duration passed; passed < longest; passed += absl::Seconds(1)) {
     ACCEL_RETURN_IF_ERROR(Run(absl::Seconds(1)));
-    const std::map<JobId, v1::Job> jobs = Jobs();
-    const bool over = std::all_of(jobs.begin(), jobs.end(),
-                                  [](const auto& entry) { return IsFinal(entry.second.phase()); });
+    const std::map<common::JobId, v1::Job> jobs = Jobs();
+    const bool over = std::all_of(jobs.begin(), jobs.end(), [](const auto& entry) {
+      return common::IsFinal(entry.second.phase());
+    });
     const bool empty = std::all_of(nodes_.begin(), nodes_.end(),
                                    [](const auto& node) { return node->processes().empty(); });
     if (over && empty) return absl::OkStatus();
   }
   std::vector<std::string> left;
   for (const auto& [id, job] : Jobs()) {
-    if (!IsFinal(job.phase())) {
+    if (!common::IsFinal(job.phase())) {
       left.push_back(
           absl::StrCat(id.value(), " is ", v1::JobPhase_Name(job.phase()), ": ", job.reason()));
     }
@@ -131,7 +132,7 @@ absl::Status UnreliableCluster::RunToTheEnd(absl::Duration longest) {
 
 void UnreliableCluster::Submit(v1::JobSpec spec) {
   loop_.SubmitJob(absl::StrCat("submit-", ++submits_), std::move(spec),
-                  [this](absl::StatusOr<JobId> job) {
+                  [this](absl::StatusOr<common::JobId> job) {
                     ACCEL_CHECK(job.ok(), "the schedule submits jobs that are in order");
                     jobs_.push_back(*std::move(job));
                   });
@@ -142,11 +143,11 @@ void UnreliableCluster::Cancel(int job, bool at_once) {
   loop_.CancelJob(jobs_[static_cast<size_t>(job)], at_once, [](absl::Status) {});
 }
 
-std::map<JobId, v1::Job> UnreliableCluster::Jobs() {
-  std::map<JobId, v1::Job> found;
-  loop_.ListJobs(JobId(), [&found](absl::StatusOr<std::vector<JobPtr>> jobs) {
+std::map<common::JobId, v1::Job> UnreliableCluster::Jobs() {
+  std::map<common::JobId, v1::Job> found;
+  loop_.ListJobs(common::JobId(), [&found](absl::StatusOr<std::vector<coordinator::JobPtr>> jobs) {
     if (!jobs.ok()) return;
-    for (const JobPtr& job : *jobs) found.emplace(job->job_id(), *job);
+    for (const coordinator::JobPtr& job : *jobs) found.emplace(job->job_id(), *job);
   });
   loop_.RunOnce();
   return found;
@@ -154,7 +155,7 @@ std::map<JobId, v1::Job> UnreliableCluster::Jobs() {
 
 void UnreliableCluster::NoteSilence() {
   for (const auto& node : nodes_) {
-    if (clock_.Now() >= node->link().last_heard() + Limits().node_timeout - kTurn) {
+    if (clock_.Now() >= node->link().last_heard() + coordinator::Limits().node_timeout - kTurn) {
       given_up_[node->name()] = clock_.Now();
     }
   }
@@ -167,11 +168,11 @@ bool UnreliableCluster::GivenUpSince(const std::string& node, absl::Time since) 
 }
 
 absl::Status UnreliableCluster::CheckGenerations() {
-  std::map<JobId, std::pair<Generation, std::string>> living;
+  std::map<common::JobId, std::pair<common::Generation, std::string>> living;
   for (const auto& node : nodes_) {
     for (const auto& [job, shim] : node->processes().shims()) {
       if (!shim.generation.has_value() || !shim.generation->alive()) continue;
-      const GenerationId& id = shim.generation->id;
+      const common::GenerationId& id = shim.generation->id;
       if (GivenUpSince(node->name(), placed_at_[id])) continue;
       const auto [other, first] = living.try_emplace(job, id.generation, node->name());
       if (first || other->second.first == id.generation) continue;
@@ -189,7 +190,7 @@ absl::Status UnreliableCluster::CheckGenerations() {
 }
 
 absl::Status UnreliableCluster::CheckGpus() const {
-  std::map<std::string, GenerationId> holders;
+  std::map<std::string, common::GenerationId> holders;
   for (const auto& node : nodes_) {
     for (const auto& [job, shim] : node->processes().shims()) {
       if (!shim.generation.has_value() || !shim.generation->alive()) continue;
@@ -211,7 +212,7 @@ absl::Status UnreliableCluster::CheckGpus() const {
 absl::Status UnreliableCluster::CheckLosses(const v1::Job& job) {
   for (const v1::GenerationRecord& generation : job.generations()) {
     if (generation.cause().exit().kind() != v1::ExitRecord::NODE_LOST) continue;
-    const GenerationId id{JobId(job.job_id()), generation.generation()};
+    const common::GenerationId id{common::JobId(job.job_id()), generation.generation()};
     for (const auto& node : nodes_) {
       if (node->name() != generation.cause().node_name()) continue;
       const absl::Time since = placed_at_[id];
@@ -233,20 +234,20 @@ absl::Status UnreliableCluster::CheckLosses(const v1::Job& job) {
 }
 
 absl::Status UnreliableCluster::CheckEnd(const v1::Job& job) {
-  const JobId id(job.job_id());
+  const common::JobId id(job.job_id());
   const auto [first, is_new] = ended_.emplace(id, job.phase());
   if (first->second != job.phase()) {
     return Broken(absl::StrCat(id.value(), " was ", v1::JobPhase_Name(first->second), " and is ",
                                v1::JobPhase_Name(job.phase())));
   }
   if (!is_new || job.phase() != v1::SUCCEEDED) return absl::OkStatus();
-  const v1::GenerationRecord& generation = *CurrentGeneration(job);
-  const GenerationId current{id, generation.generation()};
+  const v1::GenerationRecord& generation = *coordinator::CurrentGeneration(job);
+  const common::GenerationId current{id, generation.generation()};
   for (const v1::Placement& placement : generation.placements()) {
     for (int i = 0; i < placement.processes(); ++i) {
       const int rank = placement.first_rank() + i;
       const bool ended_well = std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-        const ExitFact* end = node->processes().EndOf(current, rank);
+        const shim::ExitFact* end = node->processes().EndOf(current, rank);
         return node->id() == placement.node_id() && end != nullptr && end->ok();
       });
       if (ended_well) continue;
@@ -264,11 +265,11 @@ absl::Status UnreliableCluster::CheckInvariants() {
         placed_at_.try_emplace({id, each.generation()}, clock_.Now());
       }
       ACCEL_RETURN_IF_ERROR(CheckLosses(job));
-      if (IsFinal(job.phase())) ACCEL_RETURN_IF_ERROR(CheckEnd(job));
+      if (common::IsFinal(job.phase())) ACCEL_RETURN_IF_ERROR(CheckEnd(job));
     }
   }
   ACCEL_RETURN_IF_ERROR(CheckGenerations());
   return CheckGpus();
 }
 
-}  // namespace accel
+}  // namespace accel::simulation

@@ -23,7 +23,7 @@
 #include "tests/simulation/simulated_shims.h"
 #include "tests/simulation/unreliable_link.h"
 
-namespace accel {
+namespace accel::simulation {
 
 // A host with an agent that can be killed, paused and cut off.
 class UnreliableNode {
@@ -34,7 +34,7 @@ class UnreliableNode {
   };
 
   UnreliableNode(std::string name, int gpus, uint32_t seed, const Habits* habits,
-                 Coordinator* coordinator, Clock* clock);
+                 coordinator::Coordinator* coordinator, common::Clock* clock);
 
   // One turn of everything on this host.
   void Run();
@@ -55,17 +55,17 @@ class UnreliableNode {
   const std::string name_;
   const int gpus_;
   const Habits* const habits_;
-  Coordinator* const coordinator_;
-  Clock* const clock_;
+  coordinator::Coordinator* const coordinator_;
+  common::Clock* const clock_;
   std::mt19937 random_;
   SimulatedProcesses processes_;
   int incarnation_ = 0;
   absl::Time paused_until_ = absl::InfinitePast();
   std::unique_ptr<UnreliableLink> link_;
   std::unique_ptr<SimulatedShims> shims_;
-  std::unique_ptr<StoreSockets> sockets_;
-  NoLogRelays relays_;
-  std::unique_ptr<Agent> agent_;
+  std::unique_ptr<agent::StoreSockets> sockets_;
+  agent::NoLogRelays relays_;
+  std::unique_ptr<agent::Agent> agent_;
 };
 
 class UnreliableCluster {
@@ -89,7 +89,7 @@ class UnreliableCluster {
 
  private:
   void Turn();
-  std::map<JobId, v1::Job> Jobs();
+  std::map<common::JobId, v1::Job> Jobs();
   absl::Status CheckInvariants();
   absl::Status CheckGenerations();
   absl::Status CheckGpus() const;
@@ -98,18 +98,18 @@ class UnreliableCluster {
   void NoteSilence();
   bool GivenUpSince(const std::string& node, absl::Time since);
 
-  SimulatedClock clock_;
-  MemoryJobStore store_;
-  CoordinatorLoop loop_;
+  common::SimulatedClock clock_;
+  coordinator::MemoryJobStore store_;
+  coordinator::CoordinatorLoop loop_;
   std::vector<std::unique_ptr<UnreliableNode>> nodes_;
-  std::vector<JobId> jobs_;
+  std::vector<common::JobId> jobs_;
   int submits_ = 0;
   absl::Time paused_until_ = absl::InfinitePast();
-  std::map<JobId, v1::JobPhase> ended_;
+  std::map<common::JobId, v1::JobPhase> ended_;
   // When a node was last silent for the whole time-out. What was placed on it before may have been
   // replaced, and may still live there.
   std::map<std::string, absl::Time> given_up_;
-  std::map<GenerationId, absl::Time> placed_at_;
+  std::map<common::GenerationId, absl::Time> placed_at_;
 };
 
-}  // namespace accel
+}  // namespace accel::simulation

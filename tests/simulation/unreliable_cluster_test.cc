@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-namespace accel {
+namespace accel::simulation {
 namespace {
 
 class RandomSchedule {
@@ -117,4 +117,4 @@ TEST(UnreliableCluster, KeepsTheInvariantsAndEndsEveryJob) {
 }
 
 }  // namespace
-}  // namespace accel
+}  // namespace accel::simulation

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace accel {
+namespace accel::simulation {
 namespace {
 
 constexpr absl::Duration kKeepalive = absl::Seconds(15);
@@ -12,8 +12,8 @@ constexpr absl::Duration kReconnect = absl::Seconds(1);
 
 }  // namespace
 
-UnreliableLink::UnreliableLink(uint32_t seed, const NetworkHabits* habits, Coordinator* coordinator,
-                               Clock* clock)
+UnreliableLink::UnreliableLink(uint32_t seed, const NetworkHabits* habits,
+                               coordinator::Coordinator* coordinator, common::Clock* clock)
     : random_(seed),
       habits_(habits),
       coordinator_(coordinator),
@@ -34,7 +34,7 @@ void UnreliableLink::Open() {
   ++number_;
   stream_->session = coordinator_->OpenAgentSession({
       .on_desired =
-          [this, weak = std::weak_ptr<Stream>(stream_)](DesiredPtr desired) {
+          [this, weak = std::weak_ptr<Stream>(stream_)](coordinator::DesiredPtr desired) {
             const std::shared_ptr<Stream> stream = weak.lock();
             if (stream == nullptr) return;
             const absl::Time earlier =
@@ -106,7 +106,7 @@ void UnreliableLink::Report(v1::NodeObserved observed) {
 
 std::optional<v1::NodeDesired> UnreliableLink::TakeDesired() {
   if (stream_ == nullptr || partition_) return std::nullopt;
-  DesiredPtr newest;
+  coordinator::DesiredPtr newest;
   while (!stream_->down.empty() && clock_->Now() >= stream_->down.front().first) {
     newest = std::move(stream_->down.front().second);
     stream_->down.pop_front();
@@ -124,4 +124,4 @@ absl::Status UnreliableLink::fatal() {
                                                                      : absl::OkStatus();
 }
 
-}  // namespace accel
+}  // namespace accel::simulation

@@ -20,7 +20,7 @@
 #include "common/unique_fd.h"
 #include "coordinator/coordinator.h"
 
-namespace accel {
+namespace accel::simulation {
 
 // Of one schedule; its faults end when all of it is zero.
 struct NetworkHabits {
@@ -29,11 +29,11 @@ struct NetworkHabits {
 };
 
 // Not thread-safe: the callbacks of `coordinator` come from the thread that calls its RunOnce().
-class UnreliableLink final : public CoordinatorLink {
+class UnreliableLink final : public agent::CoordinatorLink {
  public:
   // All of them outlive the link.
-  UnreliableLink(uint32_t seed, const NetworkHabits* habits, Coordinator* coordinator,
-                 Clock* clock);
+  UnreliableLink(uint32_t seed, const NetworkHabits* habits, coordinator::Coordinator* coordinator,
+                 common::Clock* clock);
 
   // Delivers what is due, and connects.
   void Run();
@@ -52,7 +52,7 @@ class UnreliableLink final : public CoordinatorLink {
   uint64_t session() override { return stream_ == nullptr ? 0 : number_; }
   void Report(v1::NodeObserved observed) override;
   std::optional<v1::NodeDesired> TakeDesired() override;
-  int64_t most_report_bytes() override { return kMostReportBytes; }
+  int64_t most_report_bytes() override { return agent::kMostReportBytes; }
   absl::Status fatal() override;
   int wake_fd() const override { return wake_.get(); }
 
@@ -61,9 +61,9 @@ class UnreliableLink final : public CoordinatorLink {
   using Queue = std::deque<std::pair<absl::Time, Message>>;
 
   struct Stream {
-    std::unique_ptr<AgentSession> session;
+    std::unique_ptr<coordinator::AgentSession> session;
     Queue<v1::NodeObserved> up;
-    Queue<DesiredPtr> down;
+    Queue<coordinator::DesiredPtr> down;
     uint64_t delivered = 0;                         // The highest sequence number.
     absl::Time closed_at = absl::InfiniteFuture();  // For the coordinator.
     absl::Status ended;                             // By the coordinator.
@@ -76,9 +76,9 @@ class UnreliableLink final : public CoordinatorLink {
 
   std::mt19937 random_;
   const NetworkHabits* const habits_;
-  Coordinator* const coordinator_;
-  Clock* const clock_;
-  UniqueFd wake_;
+  coordinator::Coordinator* const coordinator_;
+  common::Clock* const clock_;
+  common::UniqueFd wake_;
   uint64_t number_ = 0;
   std::shared_ptr<Stream> stream_;              // The agent's. Null: none.
   std::deque<std::shared_ptr<Stream>> broken_;  // The coordinator has not seen their end yet.
@@ -88,4 +88,4 @@ class UnreliableLink final : public CoordinatorLink {
   absl::Time last_heard_ = absl::InfinitePast();
 };
 
-}  // namespace accel
+}  // namespace accel::simulation

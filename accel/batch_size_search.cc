@@ -1,4 +1,4 @@
-#include "runtime/core/batch_size_search.h"
+#include "accel/batch_size_search.h"
 
 #include <algorithm>
 #include <iterator>
