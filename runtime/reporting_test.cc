@@ -18,6 +18,7 @@
 #include "accel/logger.h"
 #include "accel/profile.h"
 #include "runtime/testing/ranks.h"
+#include "runtime/testing/training.h"
 
 namespace accel::runtime {
 namespace {

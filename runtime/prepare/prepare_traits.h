@@ -32,12 +32,14 @@ class Optimizer;
 class ReduceLROnPlateauScheduler;
 }  // namespace torch::optim
 
-namespace accel::runtime {
-
+namespace accel {
 template <typename Dataset, typename Sampler>
 class DataLoader;
 template <typename Batch>
 class AnyLoader;
+}  // namespace accel
+
+namespace accel::runtime {
 
 template <typename T>
 inline constexpr bool accel_loader = false;
