@@ -20,8 +20,11 @@ def accel_cc_proto_library(name, srcs, deps = [], grpc = False, **kwargs):
         name = name + "_gen",
         srcs = srcs + [dep + "_protos" for dep in deps],
         outs = outs,
+        # To the compiler the headers are the system's: our warnings are for our own files.
         cmd = "protoc -I. --cpp_out=$(GENDIR) " + plugin +
-              " ".join(["$(location %s)" % src for src in srcs]),
+              " ".join(["$(location %s)" % src for src in srcs]) +
+              " && sed -i '1i #pragma GCC system_header' " +
+              " ".join(["$(location %s)" % out for out in outs if out.endswith(".h")]),
     )
     native.filegroup(name = name + "_protos", srcs = srcs + [dep + "_protos" for dep in deps])
     messages = [out for out in outs if ".grpc." not in out]
