@@ -59,7 +59,7 @@ void LogFollower::AddRanks() {
     const std::string rank_dir = RankLogDir(log_dir_, rank);
     const std::string spill_dir = spill_dir_.empty() ? "" : RankLogDir(spill_dir_, rank);
     watches_all_ranks_ &= WatchFolder(rank_dir, rank);
-    // There may be none: then nothing is spilled.
+    // If nothing of this rank was spilled, there is no such folder.
     if (access(spill_dir.c_str(), F_OK) == 0) watches_all_ranks_ &= WatchFolder(spill_dir, rank);
     for (LogStream stream : {LogStream::kStdout, LogStream::kStderr}) {
       streams_.push_back({rank, stream, LogReader(rank_dir, stream, 0, spill_dir)});
@@ -70,7 +70,7 @@ void LogFollower::AddRanks() {
 bool LogFollower::WatchFolder(const std::string& folder, int rank) {
   if (polls_) return false;
   const int watch = inotify_add_watch(notice_.get(), folder.c_str(), IN_CREATE | IN_MODIFY);
-  if (watch < 0) return false;  // The user's watches are used up.
+  if (watch < 0) return false;  // The user's limit of inotify watches is reached.
   rank_of_watch_[watch] = rank;
   return true;
 }
@@ -92,7 +92,7 @@ void LogFollower::TakeNotice() {
       if (rank != rank_of_watch_.end()) {
         MarkRank(rank->second);
       } else {
-        everything = true;  // A new rank, or the kernel's queue has overflowed.
+        everything = true;  // A new rank's folder, or an overflow of the kernel's event queue.
       }
       at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
     }

@@ -1,4 +1,4 @@
-// Follows the output of all ranks of one generation at once.
+// Follows the output of all ranks of one generation at the same time, for `accel launch`.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace accel::logs {
 struct LogPiece {
   int rank = 0;
   LogStream stream = LogStream::kStdout;
-  int64_t gap = 0;     // Bytes of the stream before this piece that have been dropped.
-  int64_t offset = 0;  // Of the first byte.
-  std::string bytes;   // Empty only when there is nothing to tell but a gap.
+  int64_t gap = 0;     // Bytes of the stream that were dropped before this piece.
+  int64_t offset = 0;  // Position of the first byte in the stream.
+  std::string bytes;   // Empty only if the piece reports nothing but a gap.
 };
 
 // Not thread-safe. Usage:
@@ -30,18 +30,18 @@ struct LogPiece {
 //   while (...) { wait until fd() is readable; while (auto pieces = Take(n); !pieces.empty()) ... }
 class LogFollower {
  public:
-  // Ranks that get a folder later are followed too. `spill_dir`, if not empty, has the segments
-  // that `log_dir` has refused; its ranks' folders are made before those of `log_dir`. NOT_FOUND:
-  // there is no such folder (yet).
+  // Opens the output in `log_dir`. Ranks whose folder appears later are followed too. `spill_dir`,
+  // if not empty, has the segments that `log_dir` could not take; a rank's folder there must be
+  // made before the one in `log_dir`. NOT_FOUND: `log_dir` does not exist (yet).
   static absl::StatusOr<std::unique_ptr<LogFollower>> Open(const std::string& log_dir,
                                                            const std::string& spill_dir = "");
 
-  // Readable when there may be something to take. By inotify; where the system grants none, by a
-  // timer of 50 ms.
+  // Readable when there may be something to take. Uses inotify, or a timer of 50 ms if the system
+  // grants no inotify instance or not enough watches.
   int fd() const { return notice_.get(); }
 
-  // About `max_bytes` of what is new, at most 64 KiB of a stream at a time and all streams in turn.
-  // Only an empty answer means that all has been read.
+  // Returns about `max_bytes` of new output, at most 64 KiB of one stream at a time, from all
+  // streams in turn. Only an empty result means that everything has been read.
   std::vector<LogPiece> Take(size_t max_bytes);
 
  private:
@@ -66,7 +66,7 @@ class LogFollower {
   common::UniqueFd notice_;
   bool polls_ = false;  // notice_ is a timer, not inotify.
   bool watches_all_ranks_ = true;
-  std::map<int, int> rank_of_watch_;  // By inotify's watch descriptor.
+  std::map<int, int> rank_of_watch_;  // Keyed by inotify's watch descriptor.
   std::set<int> ranks_;
   std::vector<Stream> streams_;
   size_t next_stream_ = 0;

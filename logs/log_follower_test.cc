@@ -19,7 +19,7 @@ class LogFollowerTest : public LogTest {
     return poll(&wake, 1, milliseconds) == 1;
   }
 
-  // Waits for news and takes all of it: bytes by rank and stream, gaps as #N.
+  // Waits for news and takes all of it. Returns the bytes of one rank's stream, with gaps as #N.
   static std::string TakeAll(LogFollower* follower, int rank, LogStream stream) {
     std::string text;
     std::vector<LogPiece> pieces;

@@ -20,7 +20,7 @@ constexpr char kStdoutPrefix[] = "stdout.";
 constexpr char kStderrPrefix[] = "stderr.";
 constexpr size_t kOffsetDigits = 20;
 
-// Digits only: no sign, no space, as SimpleAtoi would take them.
+// Accepts digits only, because SimpleAtoi() would also accept a sign and spaces.
 template <typename Int>
 std::optional<Int> ParseDigits(absl::string_view text) {
   Int value = 0;

@@ -1,13 +1,16 @@
-// The one place that knows how the output of workers lies on disk: BASE/JOB/gen_2, one folder for
-// each generation, and in it
+// The names and places of the workers' output on disk; no other file knows them. Each generation
+// has one folder, BASE/JOB/gen_2, and in it
 //
+// clang-format off
 //   LOG_DIR/rank_3/stdout.00000000000000000000   first segment of rank 3's standard output
-//   LOG_DIR/rank_3/stdout.00000000000004194304   the one that begins at this byte of the stream
+//   LOG_DIR/rank_3/stdout.00000000000004194304   the segment that starts at this byte of the stream
 //   LOG_DIR/rank_3/stderr.00000000000000000000
 //   LOG_DIR/rank_3/error.json                    written by the worker (torchelastic's error file)
+// clang-format on
 //
-// Offsets count every byte that the worker wrote. What lies between the end of one segment and the
-// beginning of the next has been dropped: a reader needs nothing but names and sizes to see it.
+// Offsets count every byte that the worker wrote. The bytes between the end of one segment
+// and the start of the next were dropped. A reader therefore sees gaps from names and
+// sizes alone (docs/decisions/0006).
 #pragma once
 
 #include <cstdint>
@@ -20,8 +23,9 @@
 
 namespace accel::logs {
 
-// Names the worker's error file to the worker. All that descends from it inherits this, and so it
-// also tells whose state directory a process that was left behind belongs to.
+// The variable that gives a worker the path of its error file. All descendants of the
+// worker inherit it. It therefore also shows to which state directory a process belongs
+// that was left behind.
 inline constexpr const char* kErrorFileVariable = common::kEnvElasticErrorFile;
 
 enum class LogStream { kStdout, kStderr };
@@ -32,7 +36,7 @@ std::string RankLogDir(absl::string_view log_dir, int rank);
 std::string WorkerErrorFile(absl::string_view log_dir, int rank);
 std::string SegmentName(LogStream stream, int64_t offset);
 
-// Nothing if the name is not one of ours.
+// Returns the rank, or nullopt if `name` is not the name of a rank's folder.
 std::optional<int> ParseRankDir(absl::string_view name);
 struct SegmentId {
   LogStream stream = LogStream::kStdout;
@@ -40,13 +44,14 @@ struct SegmentId {
 };
 std::optional<SegmentId> ParseSegmentName(absl::string_view name);
 
-// The offsets of a stream's segments, ascending. Empty if there are none, or no such folder.
+// Returns the offsets of a stream's segments, ascending. Empty if there are none, or if the
+// folder does not exist.
 std::vector<int64_t> ListSegments(const std::string& rank_dir, LogStream stream);
 
-// The generations that have a folder in `job_dir`, ascending.
+// Returns the generations that have a folder in `job_dir`, ascending.
 std::vector<int> ListGenerations(const std::string& job_dir);
 
-// The ranks that have a folder in `log_dir`, ascending.
+// Returns the ranks that have a folder in `log_dir`, ascending.
 std::vector<int> ListRanks(const std::string& log_dir);
 
 }  // namespace accel::logs

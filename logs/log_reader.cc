@@ -69,11 +69,13 @@ LogReader::Piece LogReader::Read(char* buffer, size_t size) {
     }
     const auto next = Next();
     if (!next.has_value()) break;
-    // The writer is done with a segment once there is a later one; what it wrote in between is
-    // here.
+    // The writer has finished a segment once a later one exists. It may have written more
+    // to this segment after ReadCurrent() found its end and before the later one appeared,
+    // so read once more.
     done = ReadCurrent(buffer, size);
     if (done > 0) break;
-    // It may be deleted before it is open: then the next round finds the one after it.
+    // The writer may delete the segment before it is opened. The next round then
+    // finds the one after it.
     if (!Open(rank_dir_, *next) && (spill_dir_.empty() || !Open(spill_dir_, *next))) continue;
     piece.gap += std::max<int64_t>(file_offset_ - offset_, 0);
     offset_ = std::max(offset_, file_offset_);

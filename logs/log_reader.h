@@ -1,5 +1,5 @@
-// Reads one stream of one rank by offset out of its segment files, while they are written or after.
-// Never holds up the writer.
+// Reads one stream of one rank from its segment files, by offset, during or after their writing. A
+// reader never delays the writer, because they share only the files.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,26 @@ namespace accel::logs {
 // Not thread-safe.
 class LogReader {
  public:
-  // Begins at byte `offset` of the stream. Nothing needs to exist yet. `spill_dir` as in
-  // segment_writer.h.
+  // Starts at byte `offset` of the stream. Neither the folder nor any file needs to exist yet.
+  // `spill_dir` is described in segment_writer.h.
   LogReader(std::string rank_dir, LogStream stream, int64_t offset = 0, std::string spill_dir = "");
 
   struct Piece {
-    int64_t gap = 0;     // Bytes before this piece that have been dropped.
-    int64_t offset = 0;  // Of the piece's first byte.
-    size_t size = 0;     // 0: nothing more for now.
+    int64_t gap = 0;     // Bytes that were dropped before this piece.
+    int64_t offset = 0;  // Position of the piece's first byte in the stream.
+    size_t size = 0;     // 0 if there is nothing more for now.
   };
 
   // Reads at most `size` bytes into `buffer`. A file that cannot be read counts as a gap.
   Piece Read(char* buffer, size_t size);
 
-  int64_t offset() const { return offset_; }  // Of the next byte.
+  int64_t offset() const { return offset_; }  // Position of the next byte.
 
  private:
   int64_t ReadCurrent(char* buffer, size_t size);
   bool Open(const std::string& folder, int64_t segment);
-  // Whether the stream goes on, without a gap, in a spilled segment; opens that.
+  // Opens the spilled segment that starts exactly at offset_, where the stream continues without a
+  // gap. Returns false if there is none.
   bool OpenSpilled();
   std::optional<int64_t> Next() const;
 
@@ -42,12 +43,14 @@ class LogReader {
   int64_t offset_;
   const std::string spill_dir_;
   common::UniqueFd file_;
-  bool spilled_ = false;      // file_ is of spill_dir_.
-  int64_t file_offset_ = -1;  // Of file_'s first byte in the stream; -1: none was opened.
+  bool spilled_ = false;  // file_ is in spill_dir_.
+  // Position of file_'s first byte in the stream. -1 if no file was opened.
+  int64_t file_offset_ = -1;
 };
 
-// Which of `segments` (ascending) to read next: after the one that begins at `current` (-1: none),
-// the next one; else the last that begins at or before `offset`, or else the first one.
+// Returns which of `segments` (ascending) to read next. If a segment is open, which starts at
+// `current`, it is the one after it. Otherwise (`current` is -1) it is the last one that starts at
+// or before `offset`, or the first one if all start later. nullopt if there is none.
 std::optional<int64_t> NextSegment(const std::vector<int64_t>& segments, int64_t current,
                                    int64_t offset);
 

@@ -12,13 +12,13 @@ TEST(NextSegmentTest, Table) {
   const std::vector<int64_t> none, some = {0, 40, 44};
   EXPECT_EQ(NextSegment(none, -1, 0), std::nullopt);
   EXPECT_EQ(NextSegment(none, 40, 44), std::nullopt);
-  // From an offset: the last segment that begins at or before it.
+  // With an offset: the last segment that starts at or before it.
   EXPECT_EQ(NextSegment(some, -1, 0), 0);
   EXPECT_EQ(NextSegment(some, -1, 39), 0);
   EXPECT_EQ(NextSegment(some, -1, 40), 40);
   EXPECT_EQ(NextSegment(some, -1, 1000), 44);
   EXPECT_EQ(NextSegment({40, 44}, -1, 10), 40);
-  // After a segment: the one behind it, wherever the offset stands.
+  // With a current segment: the one after it, regardless of the offset.
   EXPECT_EQ(NextSegment(some, 0, 4), 40);
   EXPECT_EQ(NextSegment(some, 4, 8), 40);
   EXPECT_EQ(NextSegment(some, 44, 45), std::nullopt);
@@ -26,7 +26,7 @@ TEST(NextSegmentTest, Table) {
 
 class LogReaderTest : public LogTest {
  protected:
-  // Everything that is there, gaps as #N.
+  // Reads everything that exists, with gaps as #N.
   std::string ReadAll(LogReader* reader, size_t size = 3) {
     std::string text;
     while (true) {
@@ -84,7 +84,7 @@ TEST_F(LogReaderTest, SegmentsDeletedWhileReading) {
   std::string buffer(6, '\0');
   EXPECT_EQ(reader.Read(buffer.data(), 6).size, 4u);
   EXPECT_EQ(reader.Read(buffer.data(), 2).size, 2u);
-  unlink(SegmentPath(4).c_str());  // It is open, and is read to its end.
+  unlink(SegmentPath(4).c_str());  // The reader has it open and reads it to its end.
   EXPECT_EQ(ReadAll(&reader), "ghijkl");
   WriteSegment(30, "x");
   unlink(SegmentPath(8).c_str());
@@ -105,7 +105,7 @@ TEST_F(LogReaderTest, AccountsForEveryByteOfAWriter) {
   int64_t seen = 0;
   for (int i = 0; i < 500; ++i) {
     writer.Write(std::string(static_cast<size_t>(i % 23), 'x'));
-    if (i % 10 != 0) continue;  // It falls behind by more than the files hold.
+    if (i % 10 != 0) continue;  // The reader falls behind by more than the files hold.
     char buffer[16];
     for (LogReader::Piece piece; (piece = reader.Read(buffer, 16)).size > 0;) {
       EXPECT_EQ(piece.offset, seen + piece.gap);
@@ -126,7 +126,7 @@ class SpilledLogTest : public LogTest {
   void Spill(int64_t offset, const std::string& text) {
     std::ofstream(absl::StrCat(rank_dir(7), "/", SegmentName(LogStream::kStdout, offset))) << text;
   }
-  // All that there is, with gaps as #N.
+  // Reads everything that exists, with gaps as #N.
   std::string Read() {
     std::string text;
     char buffer[16];
@@ -152,7 +152,7 @@ TEST_F(SpilledLogTest, TheSegmentsOfBothFoldersAreOneStream) {
 TEST_F(SpilledLogTest, ASegmentThatStayedEmptyIsPassedOverForTheSpilledOne) {
   WriteSegment(0, "ab");
   WriteSegment(2, "");
-  EXPECT_EQ(Read(), "ab");  // The empty one is open now.
+  EXPECT_EQ(Read(), "ab");  // The reader has opened the empty segment.
   unlink(SegmentPath(2).c_str());
   Spill(2, "cd");
   EXPECT_EQ(Read(), "cd");

@@ -1,4 +1,4 @@
-// A folder of one rank's output, for tests.
+// A temporary folder for one rank's output, for tests.
 #pragma once
 
 #include <gtest/gtest.h>

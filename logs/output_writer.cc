@@ -17,7 +17,7 @@ namespace accel::logs {
 struct OutputWriter::Shared {
   explicit Shared(Options options) : patience(options.patience), queue(options.most_bytes) {}
 
-  // Whether the write that is under way takes too long.
+  // Returns true if the current write takes longer than `patience`.
   bool Hangs() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     return busy_since.has_value() && common::SteadyClock()->Now() >= *busy_since + patience;
   }
@@ -27,7 +27,8 @@ struct OutputWriter::Shared {
   mutable absl::Mutex mutex;
   absl::CondVar work;
   OutputQueue queue ABSL_GUARDED_BY(mutex);
-  // By stream. Only the writing thread touches what they point to, or takes one out.
+  // Keyed by stream. Only the writing thread uses or erases the writers, so it may use one without
+  // holding the mutex.
   std::map<int, std::unique_ptr<SegmentWriter>> files ABSL_GUARDED_BY(mutex);
   std::optional<absl::Time> busy_since ABSL_GUARDED_BY(mutex);
   bool is_awaited ABSL_GUARDED_BY(mutex) = false;
@@ -61,7 +62,8 @@ void OutputWriter::Run(const std::shared_ptr<Shared>& shared) {
       batch = *std::move(next);
       file = shared->files.at(batch.stream).get();
       shared->busy_since = common::SteadyClock()->Now();
-      if (shared->is_awaited) shared->wake.Wake();  // Only now is there a time for WakeAt().
+      // WakeAt() has a time to return only from now on.
+      if (shared->is_awaited) shared->wake.Wake();
     }
     file->Write(batch.bytes);
     if (batch.dropped > 0) file->Drop(batch.dropped);
@@ -127,9 +129,10 @@ void OutputWriter::Clear() { shared_->wake.Clear(); }
 
 absl::Time OutputWriter::WakeAt() {
   absl::MutexLock lock(&shared_->mutex);
-  // A write that begins later wakes whoever waits.
+  // A write that starts later signals wake_fd(), and the caller then asks again.
   if (!shared_->is_awaited || !shared_->busy_since.has_value()) return absl::InfiniteFuture();
-  // The answer to wait may have been given just before the moment that has now passed.
+  // The caller may have been told to wait just before the time that has now passed. Clearing the
+  // flag returns this time once only, so that the caller does not spin.
   if (shared_->Hangs()) shared_->is_awaited = false;
   return *shared_->busy_since + shared_->patience;
 }

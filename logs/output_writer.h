@@ -15,50 +15,53 @@
 
 namespace accel::logs {
 
-// Used by one thread, which is never made to wait. The writing thread is waited for by nobody: it
-// may be inside a system call that does not return, and ends with the process or when it has
-// written all.
+// Used by one thread, and no call blocks. The destructor does not join the writing thread, because
+// that may be inside a system call that never returns. The thread ends once it has written
+// everything, or with the process.
 class OutputWriter {
  public:
   struct Options {
-    size_t most_bytes = 256 << 10;  // That wait in memory, of all streams.
-    // How long one write may take before the disk counts as hanging.
+    size_t most_bytes = 256 << 10;  // Maximum number of bytes in memory, over all streams.
+    // Time after which an unfinished write counts as a disk that hangs.
     absl::Duration patience = absl::Seconds(5);
   };
 
-  OutputWriter();  // With the defaults.
+  OutputWriter();  // Uses the default options.
   explicit OutputWriter(Options options);
   ~OutputWriter();
   OutputWriter(const OutputWriter&) = delete;
 
-  // A new stream, in a folder that is there (and one for what that refuses); its number.
+  // Adds a stream and returns its number. `rank_dir` must exist, and `spill_dir` too
+  // unless it is empty.
   int Open(std::string rank_dir, LogStream stream, LogLimits limits, std::string spill_dir = "");
 
-  // What to do with more output: add it; wait until wake_fd() says that there may be room; or drop
-  // it, since the disk hangs and no worker is to wait for that.
+  // Tells the caller what to do with more output: add it, wait until wake_fd() is readable, or drop
+  // it. Output is dropped while the disk hangs, because no worker may be blocked by the disk.
   enum class Room { kFree, kWait, kDrop };
   Room room();
   void Add(int stream, absl::string_view bytes);
   void Drop(int stream, size_t size);
-  // Nothing more will come; the stream's number means nothing from here on but to Handled().
+  // Marks the end of the stream. Afterwards its number is valid only for Handled() and Finished().
   void Close(int stream);
 
-  // What has come in of an open stream, dropped bytes included.
+  // Returns the number of bytes added to an open stream, dropped bytes included.
   int64_t received(int stream) const;
-  // Whether the first `size` bytes of a stream are on disk, or counted as dropped there. While the
-  // disk hangs: true, because nobody is to wait for that either.
+  // Returns true if the stream's first `size` bytes are on disk or are counted there as dropped.
+  // Also returns true while the disk hangs, because no caller may wait for it.
   bool Handled(int stream, int64_t size);
-  // The same of all of a closed stream, and of what tells its end on disk.
+  // Like Handled(), for all bytes of a closed stream and for the file that marks its end on disk.
   bool Finished(int stream) { return Handled(stream, std::numeric_limits<int64_t>::max()); }
 
-  // Readable after progress, if room() or Handled() has said that it takes some. Clear() it then.
+  // Readable after progress, if room() or Handled() has asked the caller to wait.
+  // Call Clear() then.
   int wake_fd() const;
   void Clear();
-  // When whoever was told to wait is to ask again, because the write that is under way then becomes
-  // a disk that hangs; never, if nobody waits. A moment that has passed is told once.
+  // Returns when a waiting caller must ask again, because the current write then counts as a disk
+  // that hangs. InfiniteFuture if no caller waits or no write is in progress. A time that has
+  // passed is returned only once.
   absl::Time WakeAt();
 
-  // Bytes that have come in and are not on disk.
+  // Returns the number of bytes that were added and are not on disk yet.
   size_t unwritten() const;
 
  private:
@@ -66,7 +69,7 @@ class OutputWriter {
 
   static void Run(const std::shared_ptr<Shared>& shared);
 
-  const std::shared_ptr<Shared> shared_;  // With the thread.
+  const std::shared_ptr<Shared> shared_;  // Shared with the thread.
 };
 
 }  // namespace accel::logs

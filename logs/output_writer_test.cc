@@ -20,12 +20,13 @@ using Room = OutputWriter::Room;
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
-// A named pipe in place of a segment is a disk that hangs: to open it takes until the test reads.
+// A named pipe in place of a segment behaves like a disk that hangs, because open(2) blocks until
+// the test opens it for reading.
 class OutputWriterTest : public LogTest {
  protected:
   void MakeDiskHang() { ASSERT_EQ(mkfifo(SegmentPath(0).c_str(), 0600), 0); }
 
-  // Waits as the loop of a shim does, until the first `size` bytes are handled.
+  // Waits as a shim's loop does, until the first `size` bytes are handled.
   static void AwaitHandled(OutputWriter* writer, int stream, int64_t size) {
     const absl::Time until = absl::Now() + kPatience;
     while (!writer->Handled(stream, size)) {
@@ -74,7 +75,7 @@ TEST_F(OutputWriterTest, AHangingDiskIsWaitedForAWhileAndNoLonger) {
   EXPECT_TRUE(writer.Handled(stream, 3)) << "nobody waits for it any more";
   EXPECT_EQ(writer.unwritten(), 3u);
   writer.Drop(stream, 5);
-  // The disk is back: what has waited is written, and the gap behind it is counted.
+  // The disk recovers: the waiting bytes are written, and the gap after them is counted.
   const common::UniqueFd disk(open(SegmentPath(0).c_str(), O_RDONLY));
   char bytes[8] = {};
   EXPECT_EQ(read(disk.get(), bytes, sizeof(bytes)), 3);
@@ -85,7 +86,8 @@ TEST_F(OutputWriterTest, AHangingDiskIsWaitedForAWhileAndNoLonger) {
   EXPECT_EQ(ReadSegment(8), "de");
 }
 
-// Whoever is told to wait is woken in time, also if the writing thread had not begun yet.
+// A caller that was told to wait is woken in time, even if the writing thread had not
+// started the write yet.
 TEST_F(OutputWriterTest, WhoWaitsLearnsWhenTheDiskHangs) {
   MakeDiskHang();
   for (int i = 0; i < 20; ++i) {
@@ -101,7 +103,7 @@ TEST_F(OutputWriterTest, WhoWaitsLearnsWhenTheDiskHangs) {
   }
 }
 
-// The moment may come between the answer and the wait.
+// The write may reach its time limit between the answer and the wait.
 TEST_F(OutputWriterTest, WhoWasToldToWaitJustBeforeAsksOnceMore) {
   MakeDiskHang();
   OutputWriter writer({.most_bytes = 3, .patience = absl::Milliseconds(200)});

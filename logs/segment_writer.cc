@@ -12,7 +12,7 @@
 namespace accel::logs {
 namespace {
 
-// One write(2), of as many bytes as the file system takes; 0 on any error.
+// Calls write(2) once. Returns how many bytes the file system took, or 0 on any error.
 size_t WriteSome(int file, absl::string_view bytes) {
   ssize_t done = -1;
   do {
@@ -36,7 +36,7 @@ std::string SegmentWriter::PathOf(const Segment& segment) const {
 }
 
 void SegmentWriter::Write(absl::string_view bytes) {
-  bool refused = false;  // By the rank's own folder, a moment ago.
+  bool refused = false;  // The rank's own folder has just failed to take bytes.
   while (!bytes.empty()) {
     if (file_.valid() && current_.size >= limits_.segment_bytes) CloseSegment();
     if (!file_.valid() && !OpenSegment(refused)) break;
@@ -57,7 +57,7 @@ void SegmentWriter::Write(absl::string_view bytes) {
 }
 
 void SegmentWriter::Drop(int64_t size) {
-  // The next bytes go into a segment of their own, so that the offsets show what is missing.
+  // The next bytes go into a new segment, so that the offsets show how many bytes are missing.
   CloseSegment();
   offset_ += size;
   dropped_ += size;
@@ -90,9 +90,10 @@ void SegmentWriter::CloseSegment() {
   has_first_ = true;
 }
 
-// The first segment and the newest ones are kept (docs/decisions/0006).
+// Keeps the first segment and the newest ones (docs/decisions/0006).
 void SegmentWriter::DeleteOldest() {
-  // Their number is bounded too: a disk that is full now and then leaves many short ones.
+  // The number of segments is bounded too, because a disk that is full from time to time
+  // leaves many short ones.
   const auto most = static_cast<size_t>(limits_.stream_bytes / limits_.segment_bytes);
   while (!middle_.empty() && (kept_bytes_ + limits_.segment_bytes > limits_.stream_bytes ||
                               middle_.size() + 2 > most)) {

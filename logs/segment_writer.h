@@ -1,4 +1,4 @@
-// Writes one stream of one rank into segment files (log_paths.h), bounded on disk.
+// Writes one stream of one rank into segment files (log_paths.h) and bounds their size on disk.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,26 @@
 
 namespace accel::logs {
 
-// Not thread-safe. Makes its files when there is something to write; the folder must be there.
+// Not thread-safe. Makes its files when there is something to write. The folder must exist.
 class SegmentWriter {
  public:
-  // `spill_dir`: where segments go that `rank_dir` refuses, such as a folder of another file
-  // system. Empty: nowhere.
+  // `spill_dir` takes the segments that cannot be written in `rank_dir`. It is typically a folder
+  // on another file system (docs/decisions/0028). If empty, those bytes are dropped.
   SegmentWriter(std::string rank_dir, LogStream stream, LogLimits limits,
                 std::string spill_dir = "");
   ~SegmentWriter() { Finish(); }
   SegmentWriter(const SegmentWriter&) = delete;
 
-  // Never fails, and waits for nothing but the file system: what cannot be written (disk full, an
-  // I/O error) is dropped and counted, and a reader sees it as a gap.
+  // Never fails, and blocks only on the file system. Bytes that cannot be written (disk full, I/O
+  // error) are dropped and counted, and a reader sees them as a gap.
   void Write(absl::string_view bytes);
 
-  // `size` bytes (at least 1) that came after those are not to be had any more: a gap.
+  // Counts `size` bytes (at least 1), which followed the bytes written so far and
+  // are lost, as a gap.
   void Drop(int64_t size);
 
-  // Nothing more will come. If the end of the stream was dropped, an empty segment says how much.
+  // Ends the stream. If its last bytes were dropped, writes an empty segment whose
+  // offset shows how many.
   void Finish();
 
   int64_t received() const { return offset_; }  // Dropped bytes included.
@@ -52,14 +54,14 @@ class SegmentWriter {
   const LogStream stream_;
   const LogLimits limits_;
   const std::string spill_dir_;
-  common::UniqueFd file_;  // Of current_.
-  Segment current_;        // Open if file_ is.
+  common::UniqueFd file_;  // The file of current_.
+  Segment current_;        // Valid while file_ is open.
   int64_t offset_ = 0;
   int64_t dropped_ = 0;
   bool dropped_last_ = false;
   bool has_first_ = false;
-  std::deque<Segment> middle_;  // Complete ones after the first, oldest first.
-  int64_t kept_bytes_ = 0;      // Of all complete ones.
+  std::deque<Segment> middle_;  // The complete segments after the first one, oldest first.
+  int64_t kept_bytes_ = 0;      // Size of all complete segments.
 };
 
 }  // namespace accel::logs

@@ -75,8 +75,7 @@ TEST_F(SegmentWriterTest, FolderThatIsGoneDropsAndCounts) {
   EXPECT_EQ(writer.dropped(), 4);
 }
 
-// A limit on the size of files is as good as a disk that is full: what fits is written, then
-// nothing.
+// A limit on the size of files stands for a full disk: the file takes what fits, and then nothing.
 class FullDiskTest : public SegmentWriterTest {
  protected:
   FullDiskTest() {
@@ -100,7 +99,7 @@ TEST_F(FullDiskTest, RecoversWithAGap) {
   writer.Write("jkl");
   writer.Write("mno");
   EXPECT_EQ(writer.received(), 15);
-  // "abc" fitted, "def" did not; "ghi" fitted into a new segment.
+  // "abc" fitted and "def" did not. "ghi" fitted into a new segment.
   EXPECT_EQ(writer.dropped(), 3);
   EXPECT_THAT(Segments(), ElementsAre(0, 6));
   EXPECT_EQ(ReadSegment(0), "abc");
@@ -119,14 +118,14 @@ TEST_F(FullDiskTest, NothingFitsAndTheEndSaysHowMuch) {
   EXPECT_EQ(ReadSegment(9), "");
 }
 
-// The limit on the size of files holds for both folders, so this one is made to refuse by its
-// absence.
+// The limit on the size of files holds for both folders, so here the first folder fails because
+// it does not exist.
 TEST_F(SegmentWriterTest, WhatAFolderRefusesGoesToTheOther) {
   MakeRank(7);
   SegmentWriter writer(rank_dir(), LogStream::kStdout, {4, 100}, rank_dir(7));
   writer.Write("ab");
   rename(rank_dir().c_str(), (rank_dir() + ".away").c_str());
-  writer.Write("cdefg");  // "cd" still goes into the open segment.
+  writer.Write("cdefg");  // "cd" still fits into the open segment.
   rename((rank_dir() + ".away").c_str(), rank_dir().c_str());
   writer.Write("hij");  // The spilled segment takes one more byte.
   EXPECT_THAT(Segments(), ElementsAre(0, 8));
@@ -139,7 +138,7 @@ TEST_F(FullDiskTest, ManyShortSegmentsAreBoundedToo) {
   auto writer = Writer({100, 1000});
   for (int i = 0; i < 200; ++i) {
     Limit(1);
-    writer.Write("xy");  // One byte fits, the other makes a gap.
+    writer.Write("xy");  // One byte fits. The other becomes a gap.
   }
   EXPECT_LE(Segments().size(), 10u);
   EXPECT_EQ(writer.dropped(), 200);

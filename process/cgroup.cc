@@ -55,7 +55,8 @@ bool MakeFolder(const std::string& path) {
   return mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
 }
 
-// Depth first: a control group's files cannot be removed, only its folders.
+// Removes depth first. The kernel allows only folders of a control group to be
+// removed, not its files.
 bool RemoveTree(const std::string& path) {
   if (rmdir(path.c_str()) == 0 || errno == ENOENT) return true;
   {
@@ -69,7 +70,8 @@ bool RemoveTree(const std::string& path) {
   return rmdir(path.c_str()) == 0;
 }
 
-// A process is born in a new folder; to execute "/" fails, so nothing ever runs.
+// Tries to have a process born in a new folder. Executing "/" fails, so no program ever runs.
+// Returns "" if `base` can be used, or else the reason.
 std::string TryOut(const std::string& base, const std::string& instance) {
   if (!MakeFolder(base)) return absl::StrCat("may not make ", base, ": ", strerror(errno));
   const std::string path = absl::StrCat(base, "/probe-", instance);
@@ -85,10 +87,10 @@ std::string TryOut(const std::string& base, const std::string& instance) {
   return can_kill ? "" : "the kernel has no cgroup.kill";
 }
 
-// Chooses the folder for generations: one whose groups count memory, if there is one.
+// Chooses the folder for generations, preferably one whose groups count memory.
 void ProbeUnified(const std::string& own, CgroupSupport* support) {
   const std::string parent = own.substr(0, own.rfind('/'));
-  std::string no_memory;  // Why not, of the first place that can be used.
+  std::string no_memory;  // Why the first usable place does not count memory.
   std::string obstacles;
   for (const std::string& place : PlacesForGroups(own, IsDelegated(parent))) {
     const std::string base = absl::StrCat(place, "/accel");
@@ -196,7 +198,7 @@ CgroupSupport ProbeCgroups(const std::string& instance) {
 int EndEarlierGenerations(const CgroupSupport& support) {
   if (support.base.empty()) return 0;
   const int count = EndFolders(support.base, support.instance);
-  // Those of v1 cannot kill, and are empty once the others are.
+  // v1 folders cannot kill. They are empty once the v2 folders are.
   if (!support.memory_base.empty()) EndFolders(support.memory_base, support.instance);
   return count;
 }

@@ -1,6 +1,6 @@
-// Control groups: what this node offers, and one generation's folder in it. They make ending a job
-// quick and count its out-of-memory kills; where they are missing or forbidden, the sweep
-// (sweep.h) ends jobs alone and no kill is put down to memory.
+// Control groups: what this node offers, and one generation's folder. They make ending a job fast,
+// and they count its out-of-memory kills. If they are missing or forbidden, the sweep (sweep.h)
+// alone ends jobs, and no kill is attributed to memory.
 #pragma once
 
 #include <cstdint>
@@ -14,58 +14,63 @@
 namespace accel::process {
 
 struct CgroupSupport {
-  std::string base;         // cgroup v2 folder for generations, with cgroup.kill. Empty: none.
-  std::string memory_base;  // cgroup v1 memory folder for generations. Empty: none.
-  // Whether a worker that the kernel killed for want of memory is told from one that was killed
-  // otherwise: v2 with the memory controller, or v1's.
+  // cgroup v2 folder for generations, with cgroup.kill. If empty, v2 is not usable.
+  std::string base;
+  std::string memory_base;  // cgroup v1 memory folder for generations. If empty, v1 is not usable.
+  // True if out-of-memory kills can be distinguished from other kills: v2 with the memory
+  // controller, or v1 memory.
   bool counts_oom_kills = false;
-  std::string instance;     // Ends the names of generations' folders; see ProbeCgroups().
-  std::string description;  // Which is used, or why none, for people.
+  std::string instance;     // Suffix of the generations' folder names; see ProbeCgroups().
+  std::string description;  // For logs: which hierarchies are used, or why none is.
 
-  // The folder of a generation; empty if there is none to be had.
+  // Returns the folder of a generation, or "" if there is no such hierarchy.
   std::string PathFor(const common::GenerationId& id) const;
   std::string MemoryPathFor(const common::GenerationId& id) const;
 };
 
-// Tries out, once, what this process may do: makes a folder and has a process born in it.
-// ACCEL_CGROUP=none in the environment turns control groups off. `instance` keeps apart the agents
-// of one node, which may issue the same job ids, and is the same for an agent that comes back.
-// Empty: one that nobody else has.
+// Finds out by trial what this process may do: makes a folder and has a process born in it.
+// ACCEL_CGROUP=none in the environment turns control groups off. `instance` distinguishes the
+// agents of one node, which may issue the same job ids, and must be the same after an agent's
+// restart. If empty, one is made from this process's pid and start time.
 CgroupSupport ProbeCgroups(const std::string& instance = "");
 
-// Ends whatever is left in folders of this instance: an earlier agent and its shims were killed
-// together. Nobody else may use the instance meanwhile. Returns the number of folders that were
-// there; gives up on one after two seconds.
+// Kills all processes in folders of this instance, which remain if an earlier agent and its shims
+// were killed together. No other process may use the instance meanwhile. Returns how many folders
+// existed. Gives up on a folder after two seconds.
 int EndEarlierGenerations(const CgroupSupport& support);
 
-// The path of this process in a hierarchy, out of the text of /proc/self/cgroup. `controller` is
-// empty for v2. Nothing if it is not listed.
+// Returns the path of this process in a hierarchy, from the text of /proc/self/cgroup. `controller`
+// is empty for v2. nullopt if the hierarchy is not listed.
 std::optional<std::string> CgroupPathIn(absl::string_view proc_self_cgroup,
                                         absl::string_view controller);
 
-// The count behind `key` in a file of lines "KEY NUMBER", such as memory.events.
+// Returns the number after `key` in a file of lines "KEY NUMBER", such as memory.events. nullopt if
+// there is no such line.
 std::optional<int64_t> CountIn(absl::string_view text, absl::string_view key);
 
 // One generation's folder, v2 or v1. Not thread-safe.
 class Cgroup {
  public:
-  Cgroup() = default;  // None: nothing below does anything, and it is always empty.
+  Cgroup() = default;  // Represents no folder: it is always empty, and no method has an effect.
 
-  // Makes the folder `path` if it is missing. None if `path` is empty or it cannot be made.
+  // Makes the folder `path` if it is missing. Returns Cgroup() if `path` is empty
+  // or cannot be made.
   static Cgroup Make(const std::string& path);
 
-  int fd() const { return folder_.get(); }  // For SpawnOptions::cgroup_fd; -1: none.
+  int fd() const { return folder_.get(); }  // For SpawnOptions::cgroup_fd. -1 without a folder.
 
-  // Moves a process into it. Slow, up to tens of milliseconds.
+  // Moves a process into the folder. Takes up to tens of milliseconds.
   void Add(int64_t pid);
 
-  // SIGKILL to everything inside and below, if the kernel has cgroup.kill.
+  // Sends SIGKILL to all processes in the folder and below it, if the kernel has cgroup.kill.
   void Kill();
 
-  // How often the kernel's out-of-memory killer has struck inside. 0 if nobody counts.
+  // Returns how many processes in the folder the kernel's out-of-memory killer has killed. 0 if the
+  // kernel does not count them here.
   int64_t OomKills() const;
 
-  // Removes the folder and those that workers made below. True once it is gone: nothing is inside.
+  // Removes the folder and those that workers made below it. Returns true once it is gone, which
+  // proves that no process is inside.
   bool Remove();
 
  private:

@@ -70,7 +70,7 @@ class RealCgroupTest : public ::testing::Test {
   const CgroupSupport support_ = ProbeCgroups();
 };
 
-// Whichever of the two counts here, or what keeps both from it.
+// Checks whichever hierarchy counts here, or else the reason why none does.
 TEST_F(RealCgroupTest, SaysWhetherItCountsOutOfMemoryKills) {
   if (!support_.counts_oom_kills) {
     EXPECT_TRUE(absl::EndsWith(support_.description, "; out-of-memory kills are not counted"));
@@ -121,7 +121,7 @@ TEST_F(RealCgroupTest, ChildThatCannotBeBornInsideIsBornOutside) {
   options.path = "/bin/true";
   options.argv = {"true"};
   options.fds = {{0, 0}, {1, 1}, {2, 2}};
-  options.cgroup_fd = STDERR_FILENO;  // No control group.
+  options.cgroup_fd = STDERR_FILENO;  // Not a control group.
   const SpawnResult result = Spawn(options, false);
   ASSERT_TRUE(result.ok());
   EXPECT_FALSE(result.in_cgroup);

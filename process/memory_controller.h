@@ -1,5 +1,6 @@
-// Control groups v2 count out-of-memory kills only where their parent hands the memory controller
-// down. Here it is handed down, as far as the kernel and the owner of the hierarchy allow.
+// Enables the memory controller for generations' control groups. A v2 group counts out-of-memory
+// kills only if its parent enables that controller for its children. This is done as far as the
+// kernel and the owner of the hierarchy allow.
 #pragma once
 
 #include <string>
@@ -9,20 +10,20 @@
 
 namespace accel::process {
 
-// Whether a file that lists controllers, such as cgroup.controllers, has this one.
+// Returns true if `text`, from a file such as cgroup.controllers, lists the controller.
 bool HasController(absl::string_view text, absl::string_view controller);
 
-// Makes the groups in `folder`, which is one itself, count memory. Empty once they do; otherwise
-// why they do not, for people. The kernel refuses a group that has processes of its own (EBUSY),
-// unless it is the root of all.
+// Enables the memory controller for the groups in `folder`, which is a group itself. Returns "" on
+// success or if it is enabled already, and otherwise the reason, for logs. Unless `folder` is the
+// root of the hierarchy, the kernel refuses if processes are directly in it (EBUSY).
 std::string HandMemoryDown(const std::string& folder);
 
-// Where a process in the group `own` may have groups for generations, best first: in its own group,
-// and beside it, if the parent has been delegated (systemd: DelegateSubgroup=), where no process is
-// in the way.
+// Returns where a process in the group `own` may make groups for generations, best first. The first
+// place is `own`. The second is its parent, where no process is in the way, if the parent has been
+// delegated (systemd: DelegateSubgroup=).
 std::vector<std::string> PlacesForGroups(const std::string& own, bool parent_is_delegated);
 
-// Whether systemd has left the group `folder` to a service (Delegate=).
+// Returns true if systemd has delegated the group `folder` to a service (Delegate=).
 bool IsDelegated(const std::string& folder);
 
 }  // namespace accel::process

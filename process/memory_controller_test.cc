@@ -29,7 +29,7 @@ TEST(PlacesForGroupsTest, BesideIsOnlyForADelegatedParent) {
               ElementsAre("/cg/a.service/agent", "/cg/a.service"));
 }
 
-// Files as the kernel shows them, in a folder of this test.
+// Files like the kernel's, in a folder of this test.
 class HandMemoryDownTest : public ::testing::Test {
  protected:
   HandMemoryDownTest() : folder_(absl::StrCat(getenv("TEST_TMPDIR"), "/cgroup.XXXXXX")) {

@@ -15,14 +15,15 @@
 namespace accel::process {
 namespace {
 
-constexpr int kStartTimeField = 22;  // Counted from 1, as proc(5) does.
+constexpr int kStartTimeField = 22;  // Counted from 1, as in proc(5).
 constexpr int kStateField = 3;
 constexpr int kParentField = 4;
 
 }  // namespace
 
 std::optional<ProcessEntry> ParseProcessStat(absl::string_view text) {
-  // PID (NAME) STATE PPID ...: the name may hold anything, parentheses and spaces too.
+  // PID (NAME) STATE PPID ...: NAME may contain anything, including parentheses and spaces. Its end
+  // is therefore searched from the right.
   const size_t open = text.find(" (");
   const size_t close = text.rfind(") ");
   if (open == text.npos || close == text.npos || close < open) return std::nullopt;

@@ -1,4 +1,4 @@
-// The kernel's list of processes.
+// The kernel's list of processes, read from /proc.
 #pragma once
 
 #include <sys/types.h>
@@ -15,20 +15,21 @@ namespace accel::process {
 struct ProcessEntry {
   pid_t pid = 0;
   pid_t parent = 0;
-  char state = 0;                 // As /proc shows it: R, S, T, Z...
-  uint64_t start_time_ticks = 0;  // With the pid and the boot id, this names the process for ever.
+  char state = 0;  // R, S, T, Z..., as in /proc.
+  // Identifies the process, together with the pid and the boot id, although pids are reused.
+  uint64_t start_time_ticks = 0;
 
   bool zombie() const { return state == 'Z' || state == 'X'; }
 };
 
-// Parses the text of /proc/PID/stat; nothing if it is not one.
+// Parses the text of /proc/PID/stat. nullopt if it is malformed.
 std::optional<ProcessEntry> ParseProcessStat(absl::string_view text);
 
-// Nothing if there is no such process.
+// nullopt if there is no such process.
 std::optional<ProcessEntry> ReadProcess(pid_t pid);
 
-// Calls `visit` with every process that /proc shows, each read just before, in rising order of
-// pids.
+// Calls `visit` with each process in /proc, in ascending order of pids. Each entry is read
+// immediately before its call.
 void VisitProcesses(const std::function<void(const ProcessEntry&)>& visit);
 
 std::vector<ProcessEntry> ReadProcessTable();

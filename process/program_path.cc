@@ -18,7 +18,7 @@ std::string Absolute(const std::string& path, const std::string& workdir) {
   return absl::StrCat(workdir, "/", path);
 }
 
-// Whether there is a file at all, and whether it may be executed.
+// The facts about a path that FindProgram() needs.
 struct FileFacts {
   bool exists = false;
   bool folder = false;
@@ -32,7 +32,7 @@ FileFacts Look(const std::string& path) {
   return {true, folder, !folder && access(path.c_str(), X_OK) == 0};
 }
 
-// Of a name or a PATH in a sentence, so that what follows it is still read.
+// Maximum length of a name or a PATH in a message, so that the text after it is still read.
 constexpr size_t kMostQuoted = 512;
 
 std::string Quoted(absl::string_view text) {
@@ -68,7 +68,7 @@ ProgramPath FindProgram(const std::string& program, const std::string& workdir,
   }
   const char* path = FindEnv(env, "PATH");
   if (path == nullptr) path = kDefaultPath;
-  std::string unusable;  // Found on the way, but not to be executed.
+  std::string unusable;  // The first file with this name in the PATH that may not be executed.
   for (absl::string_view folder : absl::StrSplit(path, ':')) {
     const std::string candidate = absl::StrCat(folder.empty() ? "." : folder, "/", program);
     const FileFacts facts = Look(Absolute(candidate, workdir));

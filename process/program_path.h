@@ -1,5 +1,5 @@
-// Finds the file that a command names, before anything is started, so that "not found" and "not
-// executable" are told apart from a failing program.
+// Finds the file that a command names before anything is started, so that "not found" and "not
+// executable" can be distinguished from a program that fails.
 #pragma once
 
 #include <string>
@@ -9,22 +9,22 @@
 
 namespace accel::process {
 
-// The exit codes with which shells report these two, and we too.
+// The exit codes that shells use for these two cases. accel reports the same ones.
 constexpr int kNotFoundCode = 127;
 constexpr int kNotExecutableCode = 126;
 
 struct ProgramPath {
-  std::string path;  // As execve takes it, after a change to the working directory.
-  int code = 0;      // 0: found. Otherwise kNotFoundCode or kNotExecutableCode...
-  std::string why;   // ...and a full sentence.
+  std::string path;  // As execve() takes it after changing to the working directory.
+  int code = 0;      // 0 if found. Otherwise kNotFoundCode or kNotExecutableCode.
+  std::string why;   // Why it was not found, as a full sentence.
 };
 
-// `program` with a slash is a path, relative to `workdir`; otherwise it is looked up in the PATH of
-// `env` (NAME=VALUE; without a PATH, in /usr/local/bin:/usr/bin:/bin).
+// Finds `program`. With a slash it is a path, relative to `workdir`. Otherwise it is searched in
+// the PATH of `env` (entries NAME=VALUE), or in /usr/local/bin:/usr/bin:/bin if `env` has no PATH.
 ProgramPath FindProgram(const std::string& program, const std::string& workdir,
                         const std::vector<std::string>& env);
 
-// The value of `name` in `env`, or nullptr. The last one wins.
+// Returns the value of `name` in `env`, or nullptr. The last of several entries counts.
 const char* FindEnv(const std::vector<std::string>& env, absl::string_view name);
 
 }  // namespace accel::process

@@ -15,9 +15,9 @@
 #include "common/check.h"
 
 #if defined(__x86_64__)
-// clone3 for a child that shares this thread's stack, which no C function may issue: by the time
-// the parent runs again, the child has overwritten the return address. As in every vfork, it waits
-// in a register instead.
+// Calls clone3 for a child that shares this thread's stack. No C function may do so: the child
+// overwrites the return address on the stack before the parent runs again. As in every vfork(), the
+// address is therefore kept in a register.
 extern "C" long accel_clone3_vfork(clone_args* args, size_t size) __attribute__((returns_twice));
 asm(R"(
   .pushsection .text
@@ -39,11 +39,12 @@ namespace {
 constexpr int kMostFds = 8;
 constexpr size_t kKernelSignalSetBytes = 8;
 
-// The child's frames lie on the parent's stack, in memory that the parent goes on with: an address
-// sanitizer must leave no marks there.
+// Runs on the parent's stack, in memory that the parent continues to use, so the address sanitizer
+// must not poison any of it.
 #define ACCEL_RUNS_IN_CHILD __attribute__((no_sanitize("address")))
 
-// Everything that the child needs, laid out before it exists: it must not allocate.
+// Everything that the child needs. It is prepared before the fork, because the child
+// must not allocate.
 struct ChildPlan {
   const char* path;
   char* const* argv;
@@ -52,7 +53,7 @@ struct ChildPlan {
   const SpawnFd* fds;
   int fd_count;
   int terminal_fd;
-  const rlimit* open_files;  // Null: as it is.
+  const rlimit* open_files;  // If null, the limit is left unchanged.
   bool keep_hangup_ignored;
   volatile SpawnError* error;  // In the parent's memory, which the child shares.
 };
@@ -67,9 +68,9 @@ ACCEL_RUNS_IN_CHILD void ResetSignals(bool keep_hangup_ignored) {
   struct sigaction hangup = {};
   const bool keep = keep_hangup_ignored && sigaction(SIGHUP, nullptr, &hangup) == 0 &&
                     hangup.sa_handler == SIG_IGN;
-  // The kernel's own call: glibc's leaves out the signals that it has reserved for itself, and they
-  // may be inherited as ignored like any other.
-  const char standard[64] = {};  // Longer than the kernel's struct; all zero is SIG_DFL.
+  // The system call is used directly, because glibc's sigaction() refuses the signals that glibc
+  // reserves for itself. Those may have been inherited as ignored too.
+  const char standard[64] = {};  // Longer than the kernel's struct. All bytes zero means SIG_DFL.
   for (int signal = 1; signal < NSIG; ++signal) {
     if (signal == SIGHUP && keep) continue;
     syscall(SYS_rt_sigaction, signal, standard, nullptr, kKernelSignalSetBytes);
@@ -77,7 +78,8 @@ ACCEL_RUNS_IN_CHILD void ResetSignals(bool keep_hangup_ignored) {
 }
 
 ACCEL_RUNS_IN_CHILD void PlaceDescriptors(const ChildPlan& plan) {
-  // First out of the way of every target, then into place.
+  // First each source is duplicated to a number above all targets, because a dup2() to its target
+  // could close a source that is still needed.
   int lifted[kMostFds];
   for (int i = 0; i < plan.fd_count; ++i) {
     lifted[i] = fcntl(plan.fds[i].source, F_DUPFD_CLOEXEC, kMostFds);
@@ -94,7 +96,7 @@ ACCEL_RUNS_IN_CHILD void PlaceDescriptors(const ChildPlan& plan) {
 [[noreturn]] ACCEL_RUNS_IN_CHILD void RunChild(const ChildPlan& plan) {
   setpgid(0, 0);
   ResetSignals(plan.keep_hangup_ignored);
-  // All signals are still blocked here, SIGTTOU among them, or this would stop the child.
+  // All signals are still blocked here, including SIGTTOU, which would otherwise stop the child.
   if (plan.terminal_fd >= 0 && tcsetpgrp(plan.terminal_fd, getpid()) != 0) {
     Fail(plan, SpawnError::Step::kTerminal);
   }
@@ -110,7 +112,7 @@ ACCEL_RUNS_IN_CHILD void PlaceDescriptors(const ChildPlan& plan) {
   Fail(plan, SpawnError::Step::kExec);
 }
 
-// Runs the child; the caller stands still until it has executed its program or died.
+// Runs the child. The calling thread is suspended until the child has executed its program or died.
 __attribute__((noinline)) pid_t PlainVfork(const ChildPlan& plan) {
   const pid_t pid = vfork();
   if (pid == 0) RunChild(plan);
@@ -169,7 +171,7 @@ SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored) {
                           .open_files = options.open_files ? &*options.open_files : nullptr,
                           .keep_hangup_ignored = keep_hangup_ignored,
                           .error = &error};
-  // No handler of the caller may run in the child, on memory that it shares.
+  // Blocks all signals, because a handler of the caller would run in the child on shared memory.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,5 +1,6 @@
-// Starts one process without copying this one: vfork semantics by clone3 where the kernel has it,
-// so the cost does not grow with the caller's memory, and several threads in the caller do no harm.
+// Starts a process without copying the caller. The child shares the caller's memory until
+// exec, as with vfork(), so the cost does not grow with that memory and other threads of the
+// caller do no harm.
 #pragma once
 
 #include <sys/resource.h>
@@ -11,25 +12,29 @@
 
 namespace accel::process {
 
-// The child's descriptor `target` is the caller's `source`.
+// The caller's descriptor `source` becomes the child's descriptor `target`.
 struct SpawnFd {
   int source = -1;
   int target = -1;
 };
 
 struct SpawnOptions {
-  std::string path;  // The file to execute, as execve takes it; relative ones start in `workdir`.
+  // The file to execute, as execve() takes it. A relative path is resolved in `workdir`.
+  std::string path;
   std::vector<std::string> argv;
-  std::vector<std::string> env;  // Complete, as NAME=VALUE.
-  std::string workdir;           // Empty: the caller's.
-  // Dense from 0: the child has these and nothing else, whatever the caller holds open.
+  std::vector<std::string> env;  // The complete environment, as NAME=VALUE.
+  std::string workdir;           // If empty, the caller's.
+  // All descriptors of the child, whatever else the caller has open. The targets must be 0, 1,
+  // 2... without gaps.
   std::vector<SpawnFd> fds;
-  int cgroup_fd = -1;    // A folder of cgroup v2 to start in; where that fails, it starts outside.
-  int terminal_fd = -1;  // The child's process group becomes the foreground group of this terminal.
-  std::optional<rlimit> open_files;  // The child's RLIMIT_NOFILE; none: the caller's.
+  // The cgroup v2 folder in which the child is born. If that fails, the child starts outside it.
+  int cgroup_fd = -1;
+  // A terminal whose foreground process group the child's group becomes, or -1.
+  int terminal_fd = -1;
+  std::optional<rlimit> open_files;  // The child's RLIMIT_NOFILE. If unset, the caller's.
 };
 
-// What failed on the way to the program, and the system's reason.
+// The step before exec that failed, and the system's reason.
 struct SpawnError {
   enum class Step { kFork, kDescriptors, kWorkdir, kTerminal, kExec };
   Step step = Step::kFork;
@@ -37,16 +42,17 @@ struct SpawnError {
 };
 
 struct SpawnResult {
-  pid_t pid = 0;           // 0: nothing runs; `error` says why.
-  bool in_cgroup = false;  // It was born in the folder `cgroup_fd`.
+  pid_t pid = 0;           // 0 if nothing runs; `error` has the reason.
+  bool in_cgroup = false;  // The child was born in the folder `cgroup_fd`.
   SpawnError error;
 
   bool ok() const { return error.error == 0; }
 };
 
-// The child leads a process group of its own, with every signal unblocked and at its default, but
-// an ignored SIGHUP stays ignored if `keep_hangup_ignored` (nohup). Returns once the program has
-// been executed, or with the exact reason why not; then no process is left. Thread-safe.
+// Starts a process that leads its own process group, with all signals unblocked and at their
+// default action. If `keep_hangup_ignored`, a SIGHUP that is ignored remains ignored (nohup).
+// Returns once the program has been executed, or with the exact reason of the failure, and then no
+// process is left. Thread-safe.
 SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored);
 
 }  // namespace accel::process

@@ -74,7 +74,7 @@ TEST(SpawnTest, DescriptorsMayTradePlaces) {
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const common::UniqueFd reader(ends[0]), writer(ends[1]);
   const common::UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  // Standard error's place is a source, too; nothing above the last target stays open.
+  // The place of standard error is a source too. No descriptor above the last target remains open.
   SpawnOptions options = Shell("echo x >&2; echo y; [ -e /proc/self/fd/4 ] && exit 9; exit 5");
   options.fds = {{null.get(), 0}, {2, 1}, {writer.get(), 2}, {0, 3}};
   const SpawnResult result = Spawn(options, false);

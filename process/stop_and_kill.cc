@@ -11,14 +11,15 @@
 namespace accel::process {
 namespace {
 
-// A storm of forks is smaller after every round. What a bounded number of rounds leaves, the
-// caller's next call meets.
+// Bounds the time of one call. Each round leaves fewer processes that can fork, and the caller's
+// next call handles any that are left.
 constexpr int kMostRounds = 50;
 
 }  // namespace
 
 bool SignalProcess(pid_t pid, uint64_t start_time_ticks, int signal) {
-  // The descriptor pins the process; the start time says whether it is the one that was meant.
+  // The pidfd pins the process, so its pid cannot be reused. The start time then shows whether it
+  // is the intended process.
   const common::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd.valid() && errno == ESRCH) return false;
   const auto now = ReadProcess(pid);
@@ -32,7 +33,8 @@ int StopAndKill(const std::function<bool(const ProcessEntry&, const StoppedProce
   bool found_new = true;
   for (int round = 0; round < kMostRounds && found_new; ++round) {
     found_new = false;
-    // Each is stopped as soon as it is seen: a storm of forks moves on within a millisecond.
+    // Stops each process as soon as it is seen, because a fork storm moves to new pids
+    // within a millisecond.
     VisitProcesses([&](const ProcessEntry& entry) {
       if (entry.pid == getpid() || entry.zombie() || stopped.count(entry.pid) > 0) return;
       if (!chosen(entry, stopped)) return;

@@ -1,4 +1,4 @@
-// Kills processes that would fork their way out of a sweep which kills one by one.
+// Kills processes that could escape by forking from a sweep that kills one process at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -11,15 +11,15 @@
 
 namespace accel::process {
 
-// Sends `signal` to the process that had this start time; false if it is gone.
+// Sends `signal` to the process with this pid and start time. Returns false if it no longer exists.
 bool SignalProcess(pid_t pid, uint64_t start_time_ticks, int signal);
 
-using StoppedProcesses = std::map<pid_t, uint64_t>;  // By pid, the start time.
+using StoppedProcesses = std::map<pid_t, uint64_t>;  // Start times, by pid.
 
-// Stops the processes that `chosen` picks, given those that were stopped before it, again until a
-// look at /proc shows no new one; then kills them. Never asks about this process, or about zombies.
-// Returns how many it has killed. Their death is the caller's to wait for; it calls again while any
-// is left.
+// Stops the processes for which `chosen` returns true, repeatedly until a scan of /proc shows no
+// new one, and then kills them. `chosen` also receives the processes stopped so far. It is never
+// called for this process or for zombies. Returns how many processes were killed. The caller waits
+// for their death, and calls again while any are left.
 int StopAndKill(const std::function<bool(const ProcessEntry&, const StoppedProcesses&)>& chosen);
 
 }  // namespace accel::process

@@ -15,7 +15,7 @@ void BecomeSubreaper() {
 }
 
 int KillDescendants(const std::function<bool(pid_t)>& excluded) {
-  // Those whose parents come later in the list are met in the next round.
+  // A descendant that /proc lists before its parent is found in the next round.
   return StopAndKill([&](const ProcessEntry& entry, const StoppedProcesses& stopped) {
     const bool descends = entry.parent == getpid() || stopped.count(entry.parent) > 0;
     return descends && !excluded(entry.pid);
@@ -31,7 +31,8 @@ bool EndOrphans(const std::function<bool(pid_t)>& excluded) {
   bool none_left = true;
   for (const ProcessEntry& entry : ReadProcessTable()) {
     if (entry.parent != getpid() || excluded(entry.pid)) continue;
-    // Even after this one is reaped its children may have come to us since the table was read.
+    // Reaping this child does not make the result true: its children may have become ours since
+    // the table was read.
     waitpid(entry.pid, nullptr, WNOHANG);
     none_left = false;
   }

@@ -1,6 +1,6 @@
-// Ends every descendant of this process, whatever it did to get away: setsid, double fork, stopped.
-// With PR_SET_CHILD_SUBREAPER set, a descendant whose parent dies becomes a child of this process,
-// so none is ever lost from sight.
+// Ends every descendant of this process, even after setsid(), a double fork, or SIGSTOP. With
+// PR_SET_CHILD_SUBREAPER, a descendant whose parent dies becomes a child of this process, so none
+// is ever lost (docs/decisions/0008).
 #pragma once
 
 #include <sys/types.h>
@@ -9,18 +9,18 @@
 
 namespace accel::process {
 
-// From now on orphaned descendants become children of this process.
+// Makes orphaned descendants children of this process from now on.
 void BecomeSubreaper();
 
-// Kills all descendants but those that `excluded` picks (and what descends from them), as
-// StopAndKill() does. Returns how many it has killed. Their death is the caller's to wait for; it
-// calls again while any is left. Call it from the thread that reaps.
+// Kills all descendants except those for which `excluded` returns true, and their descendants, as
+// StopAndKill() does. Returns how many were killed. The caller waits for their death, and calls
+// again while any are left. Must be called from the thread that reaps.
 int KillDescendants(const std::function<bool(pid_t)>& excluded);
 int KillDescendants();
 
-// One step of ending what a dead child left to this process, which is a subreaper: kills all
-// descendants but those that `excluded` picks, and reaps those children that have died. True if
-// none is left; else call it again soon.
+// Performs one step of ending the processes that a dead child has left to this process, which must
+// be a subreaper. Kills all descendants except those for which `excluded` returns true, and reaps
+// the children that have died. Returns true if none is left. Otherwise call it again soon.
 bool EndOrphans(const std::function<bool(pid_t)>& excluded);
 
 }  // namespace accel::process

@@ -16,8 +16,8 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(20);
 
-// Descendants come and go; this waits until there are at least so many children, adopted ones
-// included.
+// Waits until there are at least this many children, adopted ones included, because
+// descendants come and go.
 int CountChildren() {
   int children = 0;
   for (const ProcessEntry& entry : ReadProcessTable()) children += entry.parent == getpid();

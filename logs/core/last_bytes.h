@@ -1,5 +1,5 @@
-// The end of a stream, kept in memory: what a failed worker said last is known even where the disk
-// is full or hangs. Pure.
+// The newest bytes of one stream, kept in memory, because a report must have a failed worker's last
+// lines even if the disk is full or hangs. Pure. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ class LastBytes {
 
   void Add(absl::string_view bytes);
 
-  // At most `most` bytes, the newest. A line that has lost its beginning is left out if another
-  // follows it.
+  // Returns the newest bytes, at most `most`. A first line that is cut off is left out if
+  // another line follows it.
   absl::string_view text() const;
 
  private:
   const size_t most_;
-  bool cut_ = false;  // Something has been there before bytes_.
+  bool cut_ = false;  // Bytes before bytes_ were dropped.
   std::string bytes_;
 };
 

@@ -1,5 +1,6 @@
-// Output on its way from the workers' pipes to the disk: of all streams of a shim together, in a
-// bounded amount of memory, each stream's bytes in their order. Pure: no thread, no file.
+// The output that is on its way from the workers' pipes to the disk. It holds the bytes of all
+// streams of a shim in a bounded amount of memory, and keeps each stream's bytes in order. Pure:
+// no thread, no file.
 #pragma once
 
 #include <cstddef>
@@ -16,36 +17,39 @@ namespace accel::logs {
 // Not thread-safe.
 class OutputQueue {
  public:
-  // Has room while fewer than `most_bytes` wait or are being written.
+  // The queue has room while fewer than `most_bytes` are waiting or being written.
   explicit OutputQueue(size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // A new stream; its number, which no other stream will have.
+  // Adds a stream and returns its number, which no other stream will get.
   int Open();
 
   bool has_room() const { return bytes_ < most_bytes_; }
 
-  // The stream must be open. Add() may pass the bound by one piece, if there was room before it.
+  // Adds bytes to an open stream. Add() may exceed the bound by one piece, if there
+  // was room before it.
   void Add(int stream, absl::string_view bytes);
-  // In place of Add(), for bytes that are not kept. What comes after them is dropped too until the
-  // stream's next batch is taken.
+  // Called instead of Add() for `size` bytes that are not kept. Bytes that follow them are dropped
+  // too until the stream's next batch is taken, because a batch can have a gap only at its end.
   void Drop(int stream, int64_t size);
-  // Nothing more will come.
+  // Marks the end of the stream: no more bytes will be added.
   void Close(int stream);
 
   struct Batch {
     int stream = 0;
     std::string bytes;
-    int64_t dropped = 0;  // Behind these bytes.
-    bool last = false;    // The stream ends here.
+    int64_t dropped = 0;  // Number of bytes dropped after `bytes`.
+    bool last = false;    // The stream ends with this batch.
   };
-  // All that waits of one stream; the streams take turns. Nothing if none waits.
+  // Returns everything that is waiting in one stream, the streams in turn. nullopt if
+  // nothing is waiting.
   std::optional<Batch> Take();
-  // The batch that was taken last has been written. Before the next Take().
+  // Notes that the batch that was taken last has been written. Must be called
+  // before the next Take().
   void Done(Batch batch);
 
-  // What has come in of a stream, dropped bytes included.
+  // Returns the number of bytes added to the stream, dropped bytes included.
   int64_t received(int stream) const;
-  // Whether the first `size` bytes of it have been written or dropped.
+  // Returns true if the stream's first `size` bytes have been written or dropped.
   bool Handled(int stream, int64_t size) const;
   size_t bytes() const { return bytes_; }
 
@@ -62,9 +66,9 @@ class OutputQueue {
   const size_t most_bytes_;
   size_t bytes_ = 0;
   int next_stream_ = 0;
-  std::map<int, Stream> streams_;  // A stream is gone once its last batch is done.
-  std::deque<int> turns_;          // Those that have something to take.
-  std::string spare_;              // A batch's memory, for the next one.
+  std::map<int, Stream> streams_;  // A stream is erased once its last batch is done.
+  std::deque<int> turns_;          // The streams that have something to take.
+  std::string spare_;              // The memory of a finished batch, reused for the next one.
 };
 
 }  // namespace accel::logs

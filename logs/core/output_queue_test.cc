@@ -9,7 +9,8 @@ namespace {
 
 class OutputQueueTest : public ::testing::Test {
  protected:
-  // The next batch as text, done at once: its stream, its bytes, then what is dropped behind them.
+  // Takes the next batch, marks it done, and returns it as text: its stream, its bytes, and the
+  // number of bytes dropped after them.
   std::string Next() {
     auto batch = queue_.Take();
     if (!batch) return "";
@@ -53,7 +54,7 @@ TEST_F(OutputQueueTest, AGapIsOneAndNothingComesBeforeIt) {
   const int stream = queue_.Open();
   queue_.Add(stream, "ab");
   queue_.Drop(stream, 3);
-  queue_.Add(stream, "cd");  // It would stand where the gap begins.
+  queue_.Add(stream, "cd");  // Dropped, because its place is inside the gap.
   EXPECT_EQ(queue_.received(stream), 7);
   EXPECT_EQ(Next(), "0:ab#5");
   EXPECT_TRUE(queue_.Handled(stream, 7));

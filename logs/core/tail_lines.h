@@ -11,11 +11,11 @@ namespace accel::logs {
 
 struct TailLimits {
   size_t lines = 20;
-  size_t bytes = 4096;  // Of all lines together, as returned.
+  size_t bytes = 4096;  // All returned lines together.
 };
 
-// The last lines of `text`, oldest first, printable (printable.h). \n and \r both end a line; empty
-// lines are left out. A line longer than the limit keeps its end.
+// Returns the last lines of `text`, oldest first, in printable form (common/printable.h). \n and \r
+// both end a line, and empty lines are left out. A line longer than the limit keeps its end.
 std::vector<std::string> LastLinesOf(absl::string_view text, TailLimits limits = {});
 
 }  // namespace accel::logs

@@ -18,7 +18,7 @@ TEST(LastLinesTest, Limits) {
   EXPECT_THAT(LastLinesOf("a\nb\nc\nd\n", {2, 100}), ElementsAre("c", "d"));
   EXPECT_THAT(LastLinesOf("aaaa\nbbbb\ncccc\n", {9, 9}), ElementsAre("bbbb", "cccc"));
   EXPECT_THAT(LastLinesOf("aaaa\nbbbbcccc\n", {9, 5}), ElementsAre("bcccc"));
-  // Escapes count as what they become; no character is cut in two.
+  // An escape counts with the length that it is shown with. No UTF-8 character is cut.
   EXPECT_THAT(LastLinesOf("a\n\x01\x02\n", {9, 8}), ElementsAre("\\x01\\x02"));
   EXPECT_THAT(LastLinesOf("x\xC3\xA9y", {9, 2}), ElementsAre("y"));
 }
