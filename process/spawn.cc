@@ -1,3 +1,45 @@
+// How a process is started without a copy of this one.
+//
+// The problem: an agent starts shims while the threads of gRPC run, and a shim starts up to 1024
+// workers. fork() copies the page tables of the caller, which is slow for a large process. It also
+// copies locks that other threads hold at that moment. Besides, the caller must learn exactly why a
+// program could not start: a missing interpreter and a working directory that may not be entered
+// lead to different advice.
+//
+// Why not posix_spawn(): in the glibc of Debian 12 it can neither set the limit of open files nor
+// have the process born in a control group, and its error does not say which step failed.
+//
+// The approach is vfork(): the child runs in the caller's memory, on the calling thread's stack,
+// while that thread is suspended until the child executes its program or exits. This costs the same
+// for every size of caller. An error needs no pipe either: the child writes the step and errno
+// straight into the parent's variable. The price is strict rules for everything that runs in the
+// child (RunChild() and below):
+// - No allocation and no lock, because another thread may hold the allocator's lock. ChildPlan is
+//   therefore complete before the child exists.
+// - No signal handler of the caller, because it would run on memory that both share. All signals
+//   are blocked before, and unblocked in the child only after their actions have been reset.
+// - No return from the function that called vfork(), because its frame is the parent's.
+// - Only execve() or _exit() at the end.
+//
+// If a control group is given, the child is born in it (clone3 with CLONE_INTO_CGROUP). If it were
+// moved there later, its own children could be born outside before that. That glibc has no wrapper
+// for clone3, so there are a few lines of assembly for x86-64. If clone3 fails, and on other
+// processors, the child is born outside the group. The sweep finds it anyway (docs/decisions/0008).
+//
+// clang-format off
+//   this thread                              child
+//   ---------------------------------------  --------------------------------------------
+//   block all signals
+//   clone3 or vfork, suspended  ───────────▶ new process group; signals to their defaults
+//        │                                   foreground of the terminal, if asked for
+//        │                                   descriptors 0, 1, 2...; nothing else is kept
+//        │                                   working directory; limit of open files
+//        │                                   unblock all signals
+//   resumed  ◀────────────────────────────── execve, or step and errno, and _exit
+//   reap the child if it failed
+//   restore the signal mask
+// clang-format on
+
 #include "process/spawn.h"
 
 #include <fcntl.h>

@@ -17,7 +17,8 @@ namespace {
 
 constexpr uint8_t kMagic[] = {'A', 'S'};
 constexpr size_t kReceiveBytes = 16 << 10;
-constexpr int kMostReceives = 64;  // In one call, so that a flood of frames leaves time for others.
+// Maximum number of reads in one call, so that a flood of frames leaves time for other work.
+constexpr int kMostReceives = 64;
 
 std::string Header(FrameType type, size_t payload_size) {
   WireWriter header;
@@ -96,7 +97,7 @@ void Channel::Flush() {
     const ssize_t sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) return;
-    if (sent < 0) {  // The other side is gone; Receive() says so.
+    if (sent < 0) {  // The other side is gone. Receive() reports that.
       unsent_.clear();
       return;
     }
@@ -158,7 +159,8 @@ absl::Status Channel::Receive(std::vector<Frame>* frames) {
   for (int i = 0; i < kMostReceives; ++i) {
     const ssize_t size = ReceiveSome();
     if (size < 0 && errno == EAGAIN) return absl::OkStatus();
-    // A peer that died with unread bytes of ours leaves ECONNRESET: gone all the same.
+    // A peer that died without reading all of our bytes causes ECONNRESET, so any error here
+    // means that it is gone.
     if (size <= 0) return absl::UnavailableError("The other side is gone.");
     if (fds_.size() > kMostWaitingFds) {
       return absl::InvalidArgumentError("More descriptors arrived than any message carries.");

@@ -1,6 +1,6 @@
 // One end of the inherited socket pair between an agent and a shim (docs/decisions/0002). Frames
-// travel in both directions, with descriptors attached. A frame is 'A' 'S', the protocol's version,
-// its type, the payload's length (32 bits, little-endian) and the payload.
+// travel in both directions, and may have file descriptors attached. A frame consists of 'A' 'S',
+// the protocol's version, its type, the payload's length (32 bits, little-endian) and the payload.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +24,26 @@ struct Frame {
   std::string payload;
 };
 
-// A pair of connected ends, close-on-exec. The first is for the agent.
+// Returns a pair of connected ends, close-on-exec. The first is the agent's. Both are invalid if no
+// descriptor is left.
 std::pair<common::UniqueFd, common::UniqueFd> MakeChannelSockets();
 
-// Neither call blocks. Not thread-safe.
+// Not thread-safe. No call blocks.
 class Channel {
  public:
   explicit Channel(common::UniqueFd socket);
 
-  // Queues a frame, `fd` with it if it is valid, and sends what fits.
+  // Queues a frame, together with `fd` if that is valid, and sends as much as fits.
   void Send(FrameType type, absl::string_view payload, common::UniqueFd fd = common::UniqueFd());
   void Flush();
   bool has_unsent() const { return !unsent_.empty(); }
 
-  // Takes in what has arrived, whole frames into `frames`. INVALID_ARGUMENT: the other side does
-  // not speak our protocol; the channel is of no more use. UNAVAILABLE: end-of-file, the other side
-  // is gone (frames that came before it are delivered).
+  // Appends the whole frames that have arrived to `frames`. INVALID_ARGUMENT: the other side does
+  // not speak this protocol, and the channel can no longer be used. UNAVAILABLE: end-of-file,
+  // because the other side is gone; frames that arrived before it are delivered.
   absl::Status Receive(std::vector<Frame>* frames);
 
-  // The oldest descriptor that came along and was not taken; invalid if there is none.
+  // Returns the oldest descriptor that has arrived and was not taken. Invalid if there is none.
   common::UniqueFd TakeFd();
 
   int fd() const { return socket_.get(); }
@@ -54,7 +55,7 @@ class Channel {
     common::UniqueFd fd;
   };
 
-  // One recvmsg(2): bytes to the end of incoming_. Its return value.
+  // Calls recvmsg(2) once, appends the bytes to incoming_, and returns its result.
   ssize_t ReceiveSome();
   absl::Status TakeFrames(std::vector<Frame>* frames);
 

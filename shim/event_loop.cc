@@ -45,8 +45,9 @@ void EventLoop::RunOnce(absl::Duration at_most) {
   const int count = epoll_wait(epoll_.get(), events, kMostEvents, Milliseconds(at_most));
   for (int i = 0; i < count; ++i) {
     const auto found = ready_.find(events[i].data.fd);
-    if (found == ready_.end()) continue;  // Unwatched earlier in this turn.
-    const auto ready = found->second;     // It may unwatch itself.
+    if (found == ready_.end()) continue;  // An earlier function of this turn has unwatched it.
+    // A copy, because the function may unwatch its own descriptor.
+    const auto ready = found->second;
     (*ready)();
   }
 }

@@ -1,4 +1,4 @@
-// One epoll set with a function behind each descriptor.
+// An epoll set with a function for each descriptor.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,24 @@
 
 namespace accel::shim {
 
-// Not thread-safe. The functions must bear being called without a cause: a descriptor's number may
-// have passed on to another within one turn.
+// Not thread-safe. A function must tolerate a call although nothing is ready, because the number of
+// a closed descriptor may be reused within one turn.
 class EventLoop {
  public:
   EventLoop();
 
-  // Calls `ready` while `fd` has any of `events` (EPOLLIN...). Watching it again changes both.
+  // Calls `ready` whenever `fd` has any of `events` (EPOLLIN...). Watching `fd`
+  // again replaces both.
   void Watch(int fd, uint32_t events, std::function<void()> ready);
 
-  // Before `fd` is closed. Unknown ones are ignored.
+  // Must be called before `fd` is closed. Unknown descriptors are ignored.
   void Unwatch(int fd);
 
-  // One turn: waits until something is ready or `at_most` has passed, calls what is ready.
+  // Runs one turn: waits until a descriptor is ready or `at_most` has passed, and calls the
+  // functions of all ready ones.
   void RunOnce(absl::Duration at_most);
 
-  // Readable when something is ready.
+  // Readable if any watched descriptor is ready.
   int fd() const { return epoll_.get(); }
 
  private:

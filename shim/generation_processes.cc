@@ -1,3 +1,45 @@
+// How a generation is started and, above all, how it is ended.
+//
+// The problem: when a generation has ended, no process of it may be left (invariant 7), because the
+// next generation needs its GPUs and its ports. But workers start whatever they like: data loaders,
+// shells, daemons. A process may leave its group (setsid), lose its parent (double fork), ignore
+// SIGTERM, be stopped, or fork faster than it is killed.
+//
+// The obvious approaches fail:
+// - Killing each worker's process group misses every process that has left the group.
+// - A control group and cgroup.kill need rights that a container often lacks.
+// - A list of pids goes stale: a pid may belong to another program by the time it is killed.
+//
+// The approach: the shim is a subreaper, so a process that loses its parent becomes the shim's own
+// child. waitpid() therefore fails with ECHILD exactly when no descendant is left, and only this
+// proof ends a generation (docs/decisions/0008). Until then the shim sweeps: it stops all
+// descendants, so that none can fork, and kills them (process/sweep.h). A control group, if there
+// is one, only makes this faster, and also catches processes that are not descendants.
+//
+// clang-format off
+//   state      caused by                            what is done
+//   ---------  -----------------------------------  --------------------------------------------
+//   kStarting  Start()                              checks, log folders, store; spawns workers
+//   kRunning   every worker has executed            collects output
+//   kStopping  Stop(): someone asked, with a grace  SIGTERM and SIGCONT to each worker's group
+//              or the last worker has ended         nothing is left to wait for: no grace
+//              or a worker could not start          kills those that were started: no grace
+//              then, when the grace is over         KillAll(), repeated until ECHILD
+//   kEnded     NoChildLeft()                        control groups removed, output on disk
+// clang-format on
+//
+// Example: rank 0 exits with 1 while its detached child, which ignores SIGTERM, holds a GPU. Rank 1
+// still waits for rank 0. The coordinator asks for a stop with a grace of 30 s. Rank 1 ends on
+// SIGTERM. Now no worker is left, so the remaining grace is dropped: the sweep kills the child,
+// waitpid() reaps it and then fails with ECHILD, and the report says kEnded. Had rank 1 ignored
+// SIGTERM too, the sweep would have killed both after 30 s.
+//
+// Two facts in the report need care:
+// - A worker's exit is reported only once its output is on disk, because a reader that knows the
+//   exit code expects the last lines (worker.cc). A disk that hangs is not waited for.
+// - The kernel does not say which process an out-of-memory kill hit. Each counted kill therefore
+//   explains one SIGKILL, unless this shim itself has started killing (TakeOutOfMemory()).
+
 #include "shim/generation_processes.h"
 
 #include <fcntl.h>
@@ -18,11 +60,13 @@
 namespace accel::shim {
 namespace {
 
-// Joining a v1 control group stops every fork on the machine for up to tens of milliseconds, so it
-// waits until the start is over; only the counting of out-of-memory kills depends on it.
+// Joining a v1 control group stops every fork on the machine for up to tens of milliseconds.
+// It is therefore delayed until the start is over, because only the count of out-of-memory
+// kills depends on it.
 constexpr absl::Duration kJoinMemoryCgroupAfter = absl::Milliseconds(100);
 
-// Between two sweeps, while processes that were killed have not died yet.
+// The pause between two sweeps, while killed processes have not died yet. It doubles
+// up to the longest.
 constexpr absl::Duration kFirstSweepPause = absl::Milliseconds(5);
 constexpr absl::Duration kLongestSweepPause = absl::Milliseconds(500);
 
@@ -45,7 +89,8 @@ void GenerationProcesses::Start(common::UniqueFd store_socket, const StoreStarte
   WorkerContext context = {&start_, loop_, output_, cgroup_.fd(), null_.get(), -1, inherited_};
   if (start_.keep_stdin) {
     context.terminal_fd = terminal_.Borrow();
-    // In the background of a terminal, to read from it would stop the worker for good.
+    // Without the terminal's foreground, a worker that reads from it would be stopped
+    // and never continued.
     if (terminal_.lent() || !isatty(STDIN_FILENO)) context.stdin_fd = STDIN_FILENO;
   }
   for (const WorkerStart& worker : start_.workers) {
@@ -65,7 +110,8 @@ std::optional<ExitFact> GenerationProcesses::StartStore(common::UniqueFd socket,
                                                         const StoreStarter& start_store) {
   if (!start_.serves_store) return std::nullopt;
   if (!start_store) return NotStarted(1, "This accel-shim was built without a rendezvous store.");
-  // What the workers' output needs is not for strangers who connect.
+  // Descriptors that the workers' output needs are not available to connections, because any
+  // peer may open those.
   const uint64_t max_connections = common::DescriptorLimit() - FilesForOutput(start_);
   auto store = start_store(std::move(socket), start_.store_peers, max_connections);
   if (!store.ok()) {
@@ -78,7 +124,7 @@ std::optional<ExitFact> GenerationProcesses::StartStore(common::UniqueFd socket,
 
 std::optional<ExitFact> GenerationProcesses::StartWorkers() {
   std::map<std::string, process::ProgramPath>
-      found;  // By the worker's PATH; usually all have the same.
+      found;  // By the worker's PATH, because all workers usually have the same one.
   for (size_t i = 0; i < workers_.size(); ++i) {
     const std::vector<std::string>& env = start_.workers[i].env;
     const char* path = process::FindEnv(env, kPathName);
@@ -102,7 +148,7 @@ std::optional<ExitFact> GenerationProcesses::StartWorkers() {
 
 void GenerationProcesses::Fail(const ExitFact& why, absl::Time now) {
   failure_ = why;
-  // The sentence is said once, by the lowest rank: a report of many workers stays small.
+  // Only the lowest rank carries the message, so that a report of many workers remains small.
   ExitFact fact = why;
   for (auto& worker : workers_) {
     if (worker->running()) continue;
@@ -119,12 +165,12 @@ void GenerationProcesses::Stop(absl::Time now, absl::Duration grace) {
   if (!life_.StopAsked(now, grace)) return;
   for (auto& worker : workers_) {
     worker->Signal(SIGTERM);
-    worker->Signal(SIGCONT);  // Or those that are stopped would get it never.
+    worker->Signal(SIGCONT);  // A stopped process would otherwise never receive the SIGTERM.
   }
 }
 
 bool GenerationProcesses::TakeOutOfMemory(int wait_status) {
-  // Each kill of the kernel's explains one SIGKILL, if it was not ours.
+  // Each out-of-memory kill explains one SIGKILL that this shim did not send.
   if (killed_ || !WIFSIGNALED(wait_status) || WTERMSIG(wait_status) != SIGKILL) return false;
   if (cgroup_.OomKills() + memory_cgroup_.OomKills() <= out_of_memory_seen_) return false;
   ++out_of_memory_seen_;
@@ -143,7 +189,8 @@ void GenerationProcesses::Reaped(pid_t pid, int wait_status, absl::Time now) {
 }
 
 void GenerationProcesses::Stopped(pid_t pid, int signal) {
-  // Ctrl-Z reaches the worker alone, since the terminal is lent to it; nobody could wake it again.
+  // The terminal is lent to the worker, so Ctrl-Z reaches only the worker's group, and no shell
+  // could continue it.
   if (signal == SIGTSTP && terminal_.lent()) kill(-pid, SIGCONT);
 }
 
@@ -180,14 +227,16 @@ absl::Time GenerationProcesses::wake_at() const {
 
 void GenerationProcesses::NoChildLeft() {
   if (state() != GenerationLife::State::kStopping) return;
-  // Whoever is still inside is no descendant of ours, and is killed as well.
+  // A process that is still in the group is not a descendant (docs/decisions/0008).
+  // KillAll() kills it as well.
   if (!cgroup_.Remove() || !memory_cgroup_.Remove()) return;
   bool finished = true;
   for (auto& worker : workers_) {
     changed_ |= worker->Tick();
     finished &= worker->FinishOutput();
   }
-  if (!finished) return;  // The writer wakes the loop, and this is called again.
+  // The writer wakes the loop when it has made progress, and NoChildLeft() is called again.
+  if (!finished) return;
   join_memory_cgroup_at_ = absl::InfiniteFuture();
   life_.NothingLeft();
   changed_ = true;

@@ -1,5 +1,5 @@
-// One generation of a job in its shim: starts its workers, takes in their output, ends every
-// process of it.
+// The processes of one generation in its shim. Starts its workers, collects their output, and ends
+// every process of it.
 #pragma once
 
 #include <sys/types.h>
@@ -21,33 +21,34 @@
 
 namespace accel::shim {
 
-// Not thread-safe. The caller reaps: it says which processes have ended, and when none is left.
+// Not thread-safe. The caller reaps: it reports which processes have ended, and
+// when no child is left.
 class GenerationProcesses {
  public:
   GenerationProcesses(GenerationStart start, EventLoop* loop, logs::OutputWriter* output,
                       Inherited inherited);
   GenerationProcesses(const GenerationProcesses&) = delete;
 
-  // Starts everything. What fails becomes part of the report. `store_socket` listens, if the start
-  // asks for a store.
+  // Starts everything. A failure becomes part of the report. If the start asks for a store,
+  // `store_socket` must be a listening socket.
   void Start(common::UniqueFd store_socket, const StoreStarter& start_store, absl::Time now);
 
-  // TERM to each worker's process group, KILL to all processes after `grace`.
+  // Sends SIGTERM to each worker's process group, and SIGKILL to all processes after `grace`.
   void Stop(absl::Time now, absl::Duration grace);
 
-  // `pid`, a child of this process, has been reaped.
+  // Notes that `pid`, a child of this process, has been reaped.
   void Reaped(pid_t pid, int wait_status, absl::Time now);
-  // `pid` has been stopped by a signal.
+  // Notes that a signal has stopped `pid`.
   void Stopped(pid_t pid, int signal);
-  // This process has no child left.
+  // Notes that this process has no child left.
   void NoChildLeft();
 
-  // Does what is due; call it each turn, and no later than wake_at().
+  // Performs all work that is due. Must be called each turn, and no later than wake_at().
   void Tick(absl::Time now);
   absl::Time wake_at() const;
 
   GenerationReport MakeReport() const;
-  // Whether the report has changed since the last call.
+  // Returns true if the report has changed since the last call.
   bool TakeChanged() { return std::exchange(changed_, false); }
 
   GenerationLife::State state() const { return life_.state(); }
@@ -68,7 +69,8 @@ class GenerationProcesses {
   GenerationLife life_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::optional<ExitFact> failure_;
-  std::unique_ptr<RendezvousStore> store_;  // Until *this ends: ranks elsewhere may live longer.
+  // Lives as long as *this, because ranks on other nodes may outlive those of this node.
+  std::unique_ptr<RendezvousStore> store_;
   TerminalLoan terminal_;
   common::UniqueFd null_;
   process::Cgroup cgroup_;

@@ -1,4 +1,4 @@
-// accel-shim: parent of one job's workers on one node. Started by accel-agent and accel launch.
+// accel-shim: the parent of one job's workers on one node. accel-agent and accel launch start it.
 #include <fcntl.h>
 #include <sys/stat.h>
 

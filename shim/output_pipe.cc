@@ -14,10 +14,10 @@
 namespace accel::shim {
 namespace {
 
-// Shared by all pipes: one thread drains them, and nothing stays in here between two calls.
+// Shared by all pipes, because one thread drains them and no bytes remain in it between two calls.
 char buffer[64 << 10];
 
-// What a failure quotes (tail_lines.h), and the ends of its lines.
+// The bytes that a failure quotes (tail_lines.h), and room for the ends of its lines.
 constexpr size_t kLastBytes = 4096 + 40;
 
 }  // namespace
@@ -36,7 +36,8 @@ absl::StatusOr<common::UniqueFd> OutputPipe::Open() {
   number_ = writer_->Open(logs::RankLogDir(start_.log_dir, rank_), stream_, start_.log_limits,
                           spill_dir.empty() ? "" : logs::RankLogDir(spill_dir, rank_));
   fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);
-  fcntl(pipe_.get(), F_SETPIPE_SZ, static_cast<int>(kPipeBytes));  // As far as the system allows.
+  // As far as the system's limits allow.
+  fcntl(pipe_.get(), F_SETPIPE_SZ, static_cast<int>(kPipeBytes));
   return common::UniqueFd(ends[1]);
 }
 

@@ -1,4 +1,4 @@
-// The pipe that one stream of one worker writes into, as far as the OutputWriter.
+// The pipe that carries one stream of one worker to the OutputWriter.
 #pragma once
 
 #include <cstddef>
@@ -13,38 +13,38 @@
 
 namespace accel::shim {
 
-// A pipe holds at most this much: the bound of what a worker can have left behind in it.
+// Capacity of a pipe, and so the maximum that a worker can have left in it.
 constexpr size_t kPipeBytes = 1 << 20;
 
-// Nothing here blocks. Not thread-safe.
+// Not thread-safe. No call blocks.
 class OutputPipe {
  public:
-  // `writer` and `start` outlive it.
+  // `writer` and `start` must outlive it.
   OutputPipe(logs::OutputWriter* writer, const GenerationStart& start, int rank,
              logs::LogStream stream);
 
-  // Makes the pipe; returns the end for the worker, close-on-exec. RESOURCE_EXHAUSTED and the like:
-  // no descriptor left.
+  // Makes the pipe and returns the worker's end, close-on-exec. RESOURCE_EXHAUSTED and the like: no
+  // descriptor is left.
   absl::StatusOr<common::UniqueFd> Open();
 
   enum class Progress {
-    kEmpty,   // Nothing is left in it for now.
-    kMore,    // `most` bytes have been moved.
-    kNoRoom,  // The writer has no room; worth another try once it has made progress.
-    kEnd,     // Nobody holds the other end any more.
+    kEmpty,   // The pipe is empty for now.
+    kMore,    // `*most` bytes have been moved.
+    kNoRoom,  // The writer has no room. Try again once it has made progress.
+    kEnd,     // No process has the other end open any more.
   };
-  // Moves what is in the pipe, at most `*most` bytes, to the writer; lowers `*most` by as much.
+  // Moves bytes from the pipe to the writer, at most `*most`, and lowers `*most` by their number.
   Progress Drain(size_t* most);
 
-  // The worker has ended: takes in what it can have left in the pipe, over as many calls as that
-  // takes. True once this is on disk, or the disk hangs.
+  // Called once the worker has ended. Moves the bytes that it can have left in the pipe, over as
+  // many calls as that takes. Returns true once they are on disk, or if the disk hangs.
   bool Settle();
 
-  // All that could write into the pipe is gone: as Settle(), for what has come since, and closes
-  // it.
+  // Called once no process is left that could write into the pipe. Moves the bytes that arrived
+  // since Settle(), and closes the pipe. Returns true once they are on disk, or if the disk hangs.
   bool Finish();
 
-  // Closes it and leaves what is in it: whoever still writes into it writes to nobody.
+  // Closes the pipe and discards its content. Later writers receive SIGPIPE.
   void Close();
 
   absl::string_view last_bytes() const { return last_bytes_.text(); }
@@ -58,10 +58,10 @@ class OutputPipe {
   const int rank_;
   const logs::LogStream stream_;
   common::UniqueFd pipe_;
-  int number_ = -1;  // Of the stream, in the writer.
+  int number_ = -1;  // The stream's number in the writer.
   logs::LastBytes last_bytes_;
-  size_t rest_ = kPipeBytes;     // How much of it TakeRest() may still move.
-  std::optional<int64_t> mark_;  // The stream's size once the rest was taken in.
+  size_t rest_ = kPipeBytes;     // The number of bytes that TakeRest() may still move.
+  std::optional<int64_t> mark_;  // The stream's size once TakeRest() is done.
   bool finishing_ = false;
 };
 

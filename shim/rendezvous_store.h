@@ -1,4 +1,4 @@
-// The seam between the shim and the store that it holds for a generation.
+// The interface between the shim and the store that it serves for a generation.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ class RendezvousStore {
   virtual ~RendezvousStore() = default;
 };
 
-// Serves on a listening socket, for peers with these numeric addresses, as many connections as this
-// at a time.
+// Starts a store on a listening socket. It serves peers with these numeric addresses, and at most
+// `max_connections` connections at a time.
 using StoreStarter = std::function<absl::StatusOr<std::unique_ptr<RendezvousStore>>(
     common::UniqueFd listen_socket, const std::vector<std::string>& peers, size_t max_connections)>;
 

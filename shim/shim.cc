@@ -17,7 +17,7 @@
 namespace accel::shim {
 namespace {
 
-// How long the last report may wait for an agent that does not read.
+// Time that the last report may wait for an agent that does not read.
 constexpr absl::Duration kLastReportPatience = absl::Seconds(2);
 
 absl::Time Now() { return common::SteadyClock()->Now(); }
@@ -31,7 +31,7 @@ Shim::Shim(ShimOptions options)
       inherited_(options.inherited) {
   loop_.Watch(control_.fd(), EPOLLIN, [this] { OnControl(); });
   loop_.Watch(signals_.get(), EPOLLIN, [this] { OnSignal(); });
-  // Progress of the writer is looked at in each turn.
+  // Waking the loop is enough, because each turn looks at the writer's progress.
   loop_.Watch(output_.wake_fd(), EPOLLIN, [this] { output_.Clear(); });
 }
 
@@ -71,7 +71,7 @@ void Shim::OnControl() {
 }
 
 void Shim::OnSignal() {
-  // SIGCHLD has done its part by waking the loop.
+  // SIGCHLD is ignored here: it has woken the loop, which reaps in each turn.
   signalfd_siginfo info;
   while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGTERM) EndJob(kShimEnded);
@@ -138,7 +138,8 @@ void Shim::Report() {
   if (!generation_ || !control_open_) return;
   report_waits_ |= generation_->TakeChanged();
   control_.Flush();
-  // One report is under way at most: the next says all that this one does.
+  // At most one report is in progress, because a newer one replaces everything that
+  // an older one says.
   if (report_waits_ && !control_.has_unsent()) {
     control_.Send(FrameType::kReport, EncodeReport(generation_->MakeReport()));
     report_waits_ = false;

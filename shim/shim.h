@@ -17,27 +17,28 @@
 namespace accel::shim {
 
 struct ShimOptions {
-  common::UniqueFd control;  // The connected socket to the agent.
-  common::UniqueFd signals;  // A signalfd for SIGCHLD and SIGTERM, which are blocked.
-  StoreStarter start_store;  // None: a start that asks for a store fails.
+  common::UniqueFd control;  // The socket connected to the agent.
+  common::UniqueFd signals;  // A signalfd for SIGCHLD and SIGTERM, which must be blocked.
+  StoreStarter start_store;  // If null, a start that asks for a store fails.
   Inherited inherited;
 };
 
-// What accel-shim exits with.
+// The exit codes of accel-shim.
 enum ShimExit : int {
   kShimEnded = 0,          // Its agent or SIGTERM ended it.
   kShimFailed = 1,         // It could not start.
   kShimUsage = 2,          // Wrong flags, or started by hand.
   kShimAgentGone = 3,      // The agent was gone; the job has been ended.
-  kShimProtocolError = 4,  // The agent sent what is no command; the job has been ended.
+  kShimProtocolError = 4,  // The agent sent an invalid command; the job has been ended.
 };
 
-// Needs the whole process: it reaps every child, and kills every descendant when a generation ends.
+// Takes over the whole process: it reaps every child, and kills every descendant when
+// a generation ends.
 class Shim {
  public:
   explicit Shim(ShimOptions options);
 
-  // Serves until the job is over; returns the exit code. No process of the job is left then.
+  // Serves until the job is over, and returns the exit code. No process of the job is left then.
   int Run();
 
  private:
@@ -46,7 +47,7 @@ class Shim {
   void Handle(GenerationStart start);
   void Handle(const GenerationStop& stop);
   void Handle(ShimEnd);
-  // Ends the job as if the agent were gone, then this program.
+  // Ends the job with the orphan grace, and then this program.
   void EndJob(ShimExit exit);
   void CloseControl();
   void Break(const absl::Status& why);
@@ -62,10 +63,11 @@ class Shim {
   const Inherited inherited_;
   std::unique_ptr<GenerationProcesses> generation_;
   bool control_open_ = true;
-  bool awaits_room_ = false;                      // In the socket.
-  bool report_waits_ = false;                     // For that room; then the newest one goes.
-  std::optional<ShimExit> exit_;                  // Set once this program is to end.
-  absl::Time leave_at_ = absl::InfiniteFuture();  // Even if the last report has not been read.
+  bool awaits_room_ = false;      // The channel waits for room in the socket.
+  bool report_waits_ = false;     // A report waits for that room. The newest state will be sent.
+  std::optional<ShimExit> exit_;  // Set once this program must exit.
+  // When to exit even if the agent has not read the last report.
+  absl::Time leave_at_ = absl::InfiniteFuture();
 };
 
 }  // namespace accel::shim

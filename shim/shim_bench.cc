@@ -1,4 +1,4 @@
-// Measures the process layer: prints one figure per line.
+// Measures the process layer and prints one figure per line.
 //
 //   shim_bench PATH_OF_ACCEL_SHIM LOG_FOLDER
 #include <poll.h>

@@ -1,4 +1,4 @@
-// Exit facts are exact: every exit code and every signal that ends a process.
+// Exit facts are exact for every exit code and every signal that ends a process.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@ namespace {
 
 using State = GenerationReport::State;
 
-// More workers than this at a time would only wait for each other.
+// More concurrent workers than this would only wait for each other.
 constexpr int kAtATime = 64;
 
 class ShimExitTest : public ShimTest {};
@@ -35,11 +35,11 @@ TEST_F(ShimExitTest, ExitCodes) {
   }
 }
 
-// One worker per signal; those that do not end a process exit with code 7.
+// Starts one worker per signal. The workers whose signal does not end a process exit with code 7.
 TEST_F(ShimExitTest, Signals) {
   const std::set<int> harmless = {SIGCHLD, SIGCONT, SIGURG, SIGWINCH};
   const std::set<int> stops = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
-  const std::set<int> reserved = {32, 33};  // glibc's own.
+  const std::set<int> reserved = {32, 33};  // Reserved by glibc.
   const auto report =
       RunToEnd(Script("ulimit -c 0; case $RANK in 0) exit 0;; 19|20|21|22) exit 7;;"
                       " esac; kill -$RANK $$; exit 7",

@@ -1,5 +1,5 @@
-// The cgroup's own counter tells a worker that the kernel's out-of-memory killer killed from a
-// worker that was killed otherwise.
+// The control group's own counter distinguishes workers that the kernel's out-of-memory killer
+// killed from workers that were killed otherwise.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -26,8 +26,8 @@ class ShimMemoryTest : public ShimTest {
     }
   }
 
-  // The generation finds the control group that counts made, with a limit: of v1 where there is
-  // one, else of v2.
+  // Makes the generation's control group with a memory limit before the shim finds it: in v1 if
+  // there is one, and otherwise in v2.
   void Limit(GenerationStart* start) {
     const bool v1 = !cgroups_.memory_base.empty();
     folder_ = v1 ? cgroups_.MemoryPathFor(start->id) : cgroups_.PathFor(start->id);
@@ -36,7 +36,7 @@ class ShimMemoryTest : public ShimTest {
     std::ofstream(folder_ + (v1 ? "/memory.limit_in_bytes" : "/memory.max")) << kLimit;
   }
 
-  // What waits until the worker is inside.
+  // Returns a script that waits until the worker is inside the group, and then runs `command`.
   std::string WhenInside(const std::string& command) {
     return absl::StrCat("until grep -q \"^$$\\$\" ", folder_,
                         "/cgroup.procs; do sleep 0.01; done; ", command);

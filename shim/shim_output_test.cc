@@ -1,4 +1,4 @@
-// Output of workers is complete and bounded on disk, and it never blocks a worker.
+// The output of workers is complete and bounded on disk, and it never blocks a worker.
 #include <dirent.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -95,7 +95,8 @@ TEST_F(ShimOutputTest, BinaryOutputIsKeptAndQuotedSafely) {
 }
 
 TEST_F(ShimOutputTest, GrandchildThatHoldsThePipeIsHeardUntilTheEnd) {
-  // Rank 0 leaves a child that writes on; rank 1 ends the generation once it has read that.
+  // Rank 0 leaves a child that continues to write. Rank 1 ends the generation
+  // once it has read that.
   const auto start = Script(
       "if [ $RANK = 1 ]; then read x < fifo; exit 0; fi; (sleep 0.05; echo late; echo > fifo) &",
       2);
@@ -104,7 +105,7 @@ TEST_F(ShimOutputTest, GrandchildThatHoldsThePipeIsHeardUntilTheEnd) {
   EXPECT_EQ(Output(start), "late\n");
 }
 
-// What a worker says last is told although it cannot be written.
+// A worker's last lines are reported although they cannot be written.
 TEST_F(ShimOutputTest, LastLinesAreToldThoughTheDiskIsFull) {
   auto start = Script("echo working; rm -r \"$LOGS\"; echo No space left on device >&2; exit 1");
   start.workers[0].env.push_back("LOGS=" + start.log_dir);
@@ -130,7 +131,8 @@ TEST_F(ShimOutputTest, WhatItsFolderRefusesGoesToTheOther) {
   EXPECT_EQ(std::string(bytes), "refused\n");
 }
 
-// A named pipe in place of a segment is a disk that hangs: to open it takes until somebody reads.
+// A named pipe in place of a segment behaves like a disk that hangs, because open(2) blocks until
+// the test opens it for reading.
 class HangingDiskTest : public ShimOutputTest {
  protected:
   void MakeDiskHang(const GenerationStart& start) {
@@ -156,7 +158,7 @@ TEST_F(HangingDiskTest, AStopIsObeyedAndTheLastLinesAreKnown) {
 }
 
 TEST_F(HangingDiskTest, ItHoldsUpNoWorkerForEver) {
-  // Far more than all that lies between a worker and its disk holds.
+  // Far more than all buffers between a worker and its disk hold.
   const auto start = Script("head -c 20000000 /dev/zero; touch said; exec sleep 1000");
   MakeDiskHang(start);
   Start(start);
@@ -177,7 +179,8 @@ TEST_F(HangingDiskTest, AResultWaitsForItsOutput) {
   while (!Living().empty()) usleep(1000);
   for (const ShimReport& report : host().TakeReports()) {
     const bool known = report.generation->workers[0].exit.has_value();
-    // Only a machine that took so long for all this has waited enough.
+    // The exit may be known here only if the machine was so slow that the patience
+    // of 5 s has passed.
     EXPECT_TRUE(!known || absl::Now() - begin > absl::Seconds(5));
   }
   const common::UniqueFd disk(open(segment_.c_str(), O_RDONLY));

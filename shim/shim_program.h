@@ -1,9 +1,9 @@
-// How accel-shim is started.
+// The command line of accel-shim, for the programs that start it.
 #pragma once
 
 namespace accel::shim {
 
-// The agent's socket is this descriptor of the shim.
+// The shim's descriptor of the socket to its agent.
 constexpr int kShimControlFd = 3;
 constexpr char kShimControlFlag[] = "--control_fd=3";
 

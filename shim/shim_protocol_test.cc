@@ -1,4 +1,4 @@
-// accel-shim against agents that do not behave, and its command line.
+// Runs accel-shim with agents that misbehave, and tests its command line.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ using State = GenerationReport::State;
 
 constexpr char kShimPath[] = "shim/accel-shim";
 
-// One accel-shim, with this test as its agent.
+// One accel-shim whose agent is this test.
 class ShimProtocolTest : public ::testing::Test {
  protected:
   ~ShimProtocolTest() override {
@@ -59,7 +59,7 @@ class ShimProtocolTest : public ::testing::Test {
               static_cast<ssize_t>(bytes.size()));
   }
 
-  // A start of `sleep`; its frame's bytes.
+  // Returns the frame of a start of `sleep`.
   static std::string StartFrame(int generation, bool serves_store) {
     GenerationStart start;
     start.id = {common::JobId("job"), generation};
@@ -74,7 +74,7 @@ class ShimProtocolTest : public ::testing::Test {
     return frame + payload;
   }
 
-  // Waits for its end: exit code, and all that it printed.
+  // Waits until it exits. Returns its exit code, and keeps all that it printed in printed_.
   int Finish() {
     char buffer[4096];
     for (ssize_t size; (size = read(errors_.get(), buffer, sizeof(buffer))) > 0;) {
@@ -130,7 +130,7 @@ TEST_F(ShimProtocolTest, EndsWithItsAgent) {
 TEST_F(ShimProtocolTest, EndsOnTerm) {
   LaunchConnected();
   kill(pid_, SIGTERM);
-  // Too early, it dies of it: either way it ends.
+  // A SIGTERM that arrives before the shim blocks it kills the shim. It exits in both cases.
   const int code = Finish();
   EXPECT_TRUE(code == 0 || code == -SIGTERM) << code;
 }
@@ -141,7 +141,8 @@ TEST_F(ShimProtocolTest, OutlivesWhatTerminalsSend) {
   pollfd report = {agent_.get(), POLLIN, 0};
   ASSERT_EQ(poll(&report, 1, 20'000), 1);
   for (int signal : {SIGINT, SIGHUP, SIGQUIT, SIGTSTP, SIGPIPE}) kill(pid_, signal);
-  kill(pid_, SIGTERM);  // The last one to be seen, if any other does something.
+  // Sent last, so it is handled after the others, if any of those has an effect.
+  kill(pid_, SIGTERM);
   EXPECT_EQ(Finish(), 0);
 }
 
@@ -182,7 +183,7 @@ TEST_F(ShimProtocolTest, GenerationThatIsTooEarlyEndsTheJob) {
 }
 
 TEST_F(ShimProtocolTest, AgentThatDoesNotReadIsObeyedAllTheSame) {
-  // More reports than the socket holds: they do not pile up, and the newest gets through at last.
+  // More reports than the socket holds do not pile up, and the newest is delivered in the end.
   auto [ours, theirs] = MakeChannelSockets();
   const int least = 1;
   setsockopt(theirs.get(), SOL_SOCKET, SO_SNDBUF, &least, sizeof(least));

@@ -1,15 +1,17 @@
-// Which signals reach the shim, and how.
+// Which signals a shim receives, and how.
 #pragma once
 
 #include "common/unique_fd.h"
 
 namespace accel::shim {
 
-// SIGTERM and SIGCHLD go to the descriptor that is returned (invalid: none left). What a terminal
-// sends to everyone is ignored: the job ends by end-of-file on the control socket, never by that.
+// Blocks SIGTERM and SIGCHLD and returns a descriptor that receives them (invalid if none is left).
+// Ignores the signals that a terminal sends to all processes, because a shim ends its job when the
+// control socket closes.
 common::UniqueFd TakeShimSignals();
 
-// Whether SIGHUP is ignored now; asked before TakeShimSignals(), it tells of nohup.
+// Returns true if SIGHUP is ignored. Called before TakeShimSignals(), this tells whether nohup
+// started the program.
 bool HangupIsIgnored();
 
 }  // namespace accel::shim

@@ -1,4 +1,4 @@
-// What a worker is given at its start, and what a start that fails says.
+// What a worker inherits at its start, and what a failed start reports.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
@@ -21,7 +21,7 @@ using State = GenerationReport::State;
 
 class ShimStartTest : public ShimTest {
  protected:
-  // Runs it and checks that nothing of it was ever started.
+  // Runs it and checks that no process of it was ever started.
   ExitFact Refused(const GenerationStart& start) {
     const GenerationReport report = RunToEnd(start);
     EXPECT_TRUE(report.failure.has_value());
@@ -34,7 +34,7 @@ class ShimStartTest : public ShimTest {
     return failure;
   }
 
-  // For shims, and what they start.
+  // Sets the limit for shims and for the processes that they start.
   void LimitOpenFiles(rlimit limit) {
     PosixShimHost::Options options;
     options.open_files = limit;
@@ -63,7 +63,7 @@ TEST_F(ShimStartTest, ProgramThatIsNotInThePath) {
 }
 
 TEST_F(ShimStartTest, WhatIsSaidIsShortWhateverTheProgramIsCalled) {
-  // More than one frame would hold, if each worker's report said it.
+  // More than one frame would hold, if each worker's report had the message.
   const ExitFact failure = Refused(Command({std::string(120 << 10, '\x01')}, 200));
   EXPECT_EQ(failure.code, 127);
   EXPECT_LE(failure.message.size(), 4096u);
@@ -78,7 +78,7 @@ TEST_F(ShimStartTest, TheSentenceIsInTheReportOfTheFirstWorkerAlone) {
   EXPECT_EQ(report.workers[2].exit->code, 127);
 }
 
-// The shim takes as many files as it may, and gives each worker what the user had.
+// The shim raises its own limit of open files, and gives each worker the user's limit.
 TEST_F(ShimStartTest, MoreWorkersThanTheSoftLimitOfOpenFilesWouldAllow) {
   rlimit limit;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -98,7 +98,7 @@ TEST_F(ShimStartTest, MoreWorkersThanTheHardLimitOfOpenFilesAllows) {
             "-Hn, LimitNOFILE= of the agent's unit), or start fewer processes.");
 }
 
-// The node is fine: no other job is to suffer from it.
+// The node is healthy, so no other job may suffer.
 TEST_F(ShimStartTest, PathsThatCannotBeFollowedAreTheJobsOwnFailure) {
   const std::string loop = absl::StrCat(folder(), "/loop");
   ASSERT_EQ(symlink(loop.c_str(), loop.c_str()), 0);
@@ -200,12 +200,12 @@ TEST_F(ShimStartTest, WorkersSeeTheirEnvironmentAndFolder) {
 }
 
 TEST_F(ShimStartTest, WorkersInheritNothingButTheirThreeDescriptors) {
-  // Neither the shim's nor the agent's, close-on-exec or not.
+  // A worker has no descriptor of the shim or the agent, close-on-exec or not.
   const common::UniqueFd leak(open("/dev/null", O_RDONLY));
   const auto start = Command({"ls", "/proc/self/fd"}, 2);
   RunToEnd(start);
   for (int rank : {0, 1})
-    EXPECT_EQ(Output(start, rank), "0\n1\n2\n3\n");  // 3: ls reads the folder.
+    EXPECT_EQ(Output(start, rank), "0\n1\n2\n3\n");  // 3 is the folder that ls reads.
 }
 
 TEST_F(ShimStartTest, WorkersHaveDefaultSignals) {

@@ -1,5 +1,5 @@
-// When a generation ends, however it ends, no process of it is left (invariant 7). Each case runs
-// without cgroups and, where the system allows them, with cgroups.
+// When a generation ends, for whatever reason, no process of it is left (invariant 7). Each case
+// runs without cgroups and, if the system allows them, with cgroups.
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -121,7 +121,7 @@ TEST_P(ShimStopTest, StoppedEscapesDie) {
 }
 
 TEST_P(ShimStopTest, StormOfForksIsEmptied) {
-  // Each child starts the next before it ends: there is always one that a single look would miss.
+  // Each child starts the next one before it ends, so a single scan would always miss one.
   const auto start = Script(
       "f() { sleep 0.001; f & }; i=0;"
       "while [ $i -lt 40 ]; do f & setsid sleep 1000 & i=$((i+1)); done; wait; sleep 1000");

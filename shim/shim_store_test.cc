@@ -1,4 +1,4 @@
-// The shim serves the rendezvous store of its generation, until the whole generation is over.
+// The shim serves the rendezvous store of its generation until the whole generation is over.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -17,7 +17,7 @@ using State = GenerationReport::State;
 
 class ShimStoreTest : public ShimTest {
  protected:
-  // Starts `script` with a store, whose address stands in address_ then.
+  // Starts `script` with a store, and sets address_ to the store's address.
   GenerationStart StartWithStore(const std::string& script) {
     auto start = Script(script);
     start.serves_store = true;
@@ -41,7 +41,7 @@ class ShimStoreTest : public ShimTest {
   }
 
   static void ExpectAnswer(int client) {
-    // VALIDATE, then PING with a nonce: the store gives the nonce back.
+    // VALIDATE, then PING with a nonce, which the store returns.
     const char ping[] = "\x00\xCE\xF7\x85\x3C\x0D\x01\x02\x03\x04";
     ASSERT_EQ(write(client, ping, 10), 10);
     pollfd answer = {client, POLLIN, 0};

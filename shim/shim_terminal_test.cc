@@ -20,13 +20,13 @@
 namespace accel::shim {
 namespace {
 
-// What the worker does; its standard output goes to its log.
+// The worker's script. Its standard output goes to its log.
 constexpr char kScript[] =
     "read -r line; ps -o pid=,tpgid= $$ | (read -r pid tpgid;"
     "[ $pid = $tpgid ] && echo \"in front: $line\" || echo \"behind: $line\"); exit 3";
 
-// Plays accel launch, in a process of its own, on that process's standard input. Exits with the
-// worker's code, or 100 and more.
+// Acts as accel launch in its own process, with that process's standard input. Exits with the
+// worker's code, or with 100 and more on an error.
 [[noreturn]] void Launch(const std::string& log_dir) {
   process::BecomeSubreaper();
   PosixShimHost host({"shim/accel-shim", {}});
@@ -77,10 +77,10 @@ TEST(ShimTerminalTest, CtrlCReachesTheWorkerAlone) {
   int terminal = -1;
   const pid_t launcher = forkpty(&terminal, nullptr, nullptr, nullptr);
   if (launcher == 0) Launch(log_dir);
-  // Only once the worker has the foreground; Ctrl-Z in between changes nothing.
+  // Waits until the worker has the foreground. A Ctrl-Z before Ctrl-C has no effect.
   while (tcgetpgrp(terminal) <= 0 || tcgetpgrp(terminal) == launcher) usleep(1000);
   ASSERT_EQ(write(terminal, "\x1a\x03", 2), 2);
-  EXPECT_EQ(WaitFor(launcher), 0);  // Killed by a signal: its code is 0.
+  EXPECT_EQ(WaitFor(launcher), 0);  // 0, because the code of a worker that a signal killed is 0.
   close(terminal);
 }
 

@@ -1,4 +1,4 @@
-// Real shims with real workers, for tests.
+// The base of tests that run real shims with real workers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,42 +16,42 @@
 
 namespace accel::shim {
 
-// What no test waits longer for.
+// The longest that any test waits.
 constexpr absl::Duration kPatience = absl::Seconds(30);
 
-// One host in a folder of its own. After each test no process may be left that a worker started:
-// their environment carries a tag by which they are found, wherever they have gone.
+// One host in a temporary folder. After each test no process may be left that a worker started.
+// Such processes are found by a tag in their environment, wherever they have gone.
 class ShimTest : public ::testing::Test {
  protected:
   explicit ShimTest(process::CgroupSupport cgroups = {});
   ~ShimTest() override;
 
-  // A start of `workers` times /bin/sh -c `script`, with every worker's rank in RANK.
+  // Returns a start of `workers` times /bin/sh -c `script`, with every worker's rank in RANK.
   GenerationStart Script(const std::string& script, int workers = 1);
   GenerationStart Command(std::vector<std::string> argv, int workers = 1);
 
-  // Starts the job's shim if it has none, and the generation.
+  // Starts the generation, and first the job's shim if it has none.
   void Start(const GenerationStart& start);
-  // Takes reports until one of `job` fits.
+  // Takes reports until one of `job` satisfies `fits`.
   ShimReport Await(const common::JobId& job, const std::function<bool(const ShimReport&)>& fits);
   GenerationReport AwaitState(const common::JobId& job, GenerationReport::State state);
-  // Start, and wait until it has ended.
+  // Starts the generation and waits until it has ended.
   GenerationReport RunToEnd(const GenerationStart& start);
-  // End of the shim itself.
+  // Ends the shim itself.
   void EndShim(const common::JobId& job);
 
-  // All that a rank printed, with '#' and the number of bytes where some are missing.
+  // Returns all that a rank printed, with '#' and the number of bytes where some are missing.
   std::string Output(const GenerationStart& start, int rank = 0,
                      logs::LogStream stream = logs::LogStream::kStdout);
   // Waits until a rank has printed `text`.
   void AwaitOutput(const GenerationStart& start, int rank, const std::string& text);
 
-  // Living processes (zombies are none) that workers have started.
+  // Returns the living processes that workers have started. Zombies do not count.
   std::vector<pid_t> Living() const;
   void AwaitLiving(size_t at_least) const;
 
   PosixShimHost& host() { return *host_; }
-  // Another host, for the shims of which `options` hold. Before the first start.
+  // Replaces the host by one with `options`. Must be called before the first start.
   void MakeHost(PosixShimHost::Options options);
   void DestroyHost() { host_.reset(); }
   const std::string& folder() const { return folder_; }
@@ -64,7 +64,7 @@ class ShimTest : public ::testing::Test {
   std::map<common::JobId, ShimReport> last_;
 };
 
-// The pid of the only shim among this process's children.
+// Returns the pid of the only shim among this process's children.
 pid_t OnlyShimPid();
 
 }  // namespace accel::shim

@@ -19,14 +19,14 @@ namespace {
 constexpr int kGeneralFailureCode = 1;
 constexpr size_t kMostMessageBytes = 4096;
 
-// The shim's own: control socket, epoll, signals, wake-ups, control groups, what is open for a
-// moment.
+// The shim's own descriptors: control socket, epoll, signals, wake-ups, control groups, and files
+// that are open for a moment.
 constexpr uint64_t kOwnFiles = 64;
-// A pipe and a segment for each of two streams.
+// A pipe and a segment file for each of two streams.
 constexpr uint64_t kFilesOfAWorker = 4;
 constexpr uint64_t kConnectionsOfAWorker = 2;
 
-// mkdir -p. False with errno.
+// Works like mkdir -p. On failure returns false and sets errno.
 bool MakeFolders(const std::string& path) {
   if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return true;
   const size_t slash = path.rfind('/');
@@ -35,7 +35,7 @@ bool MakeFolders(const std::string& path) {
   return mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
 }
 
-// stat() has just failed, and errno says why.
+// Must be called directly after stat() has failed, because errno has the reason.
 ExitFact Unreachable(const std::string& what) {
   const int code = PathErrorCode(errno);
   if (code == process::kNotFoundCode) {
@@ -96,7 +96,7 @@ std::optional<ExitFact> FindMissingPath(const GenerationStart& start) {
                       absl::StrCat("The working directory ", workdir, " is not a folder."));
   }
   for (const std::string& path : start.required_paths) {
-    if (path == start.argv[0]) continue;  // The search for the program says more about it.
+    if (path == start.argv[0]) continue;  // The search for the program gives a more precise error.
     const bool relative = !absl::StartsWith(path, "/") && !workdir.empty();
     const std::string full = relative ? absl::StrCat(workdir, "/", path) : path;
     if (stat(full.c_str(), &info) != 0) return Unreachable(path);
@@ -105,8 +105,8 @@ std::optional<ExitFact> FindMissingPath(const GenerationStart& start) {
 }
 
 std::optional<ExitFact> MakeLogDirs(const GenerationStart& start) {
-  // First, so that who sees a rank's folder may look for the other; what cannot be made is not
-  // used.
+  // Spill folders are made first, because a reader that sees a rank's folder looks for its spill
+  // folder only then. Failures are ignored: what cannot be spilled is dropped.
   for (const WorkerStart& worker : start.workers) {
     if (!start.spill_dir.empty()) MakeFolders(logs::RankLogDir(start.spill_dir, worker.rank));
   }

@@ -1,4 +1,4 @@
-// What can keep a generation from starting, found before anything is started.
+// Finds reasons why a generation cannot start, before any process is started.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,28 @@
 
 namespace accel::shim {
 
-// A kNotStarted fact with this code and sentence: printable (printable.h), and cut in the middle to
-// 4 KiB.
+// Returns a kNotStarted fact. The message is made printable (common/printable.h) and shortened in
+// the middle to 4 KiB.
 ExitFact NotStarted(int code, std::string message);
 
-// The exit code of a start that met this errno on a path of the job's. 127: it is not there. 126:
-// it is no path that could be followed, or the job may not go there; as for 127, this is the job's
-// own failure. 1: the node cannot tell (its disk fails, a mount is stale).
+// Returns the exit code for a start that failed with this errno on one of the job's paths. 127: it
+// does not exist. 126: it cannot be followed, or the job has no permission. Both are the job's own
+// failure (docs/decisions/0024). 1: a failure of the node, such as a disk error or a stale mount.
 int PathErrorCode(int error);
 
-// Descriptors that the shim itself and the output of the start's workers take.
+// Returns how many descriptors the shim itself and the output of the start's workers need.
 uint64_t FilesForOutput(const GenerationStart& start);
 
-// Whether the shim can hold the pipes, the files and, if this start serves the store, two
-// connections to it for each of its workers. Nothing if `limit` descriptors suffice; otherwise 126,
-// because the node can start smaller jobs.
+// Checks that the shim can open the pipes, the files and, if this start serves the store, two
+// connections to it for each of its workers. Returns nullopt if `limit` descriptors are enough.
+// Otherwise the code is 126, because the node can start smaller jobs.
 std::optional<ExitFact> FindTooManyFiles(const GenerationStart& start, uint64_t limit);
 
-// The working directory, and the required paths. Nothing if all of them are there.
+// Checks the working directory and the required paths. Returns nullopt if all of them exist.
 std::optional<ExitFact> FindMissingPath(const GenerationStart& start);
 
-// Makes `log_dir`, with its parents, and a folder in it for every rank. The fact says what cannot
-// be made, and why.
+// Makes `log_dir`, with its parents, and a folder in it for every rank. If that fails, the returned
+// fact says which folder and why.
 std::optional<ExitFact> MakeLogDirs(const GenerationStart& start);
 
 }  // namespace accel::shim

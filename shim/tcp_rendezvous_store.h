@@ -1,4 +1,4 @@
-// The store that a generation's workers meet at: PyTorch's TCPStore protocol.
+// Stores with PyTorch's TCPStore protocol, at which a generation's workers meet.
 #pragma once
 
 #include "shim/rendezvous_store.h"

@@ -1,4 +1,4 @@
-// Lends the terminal to a worker that keeps standard input, as a shell does to its foreground job.
+// Lends the terminal to a worker that keeps standard input, as a shell does for its foreground job.
 #pragma once
 
 #include <sys/types.h>
@@ -10,11 +10,12 @@ class TerminalLoan {
  public:
   ~TerminalLoan() { GiveBack(); }
 
-  // The terminal on standard input, if it is one whose foreground belongs to the process group of
-  // this process's parent (accel launch); remembers that group. -1: there is nothing to lend.
+  // Returns the terminal on standard input if its foreground belongs to the process group
+  // of this process's parent (accel launch), and remembers that group. Returns -1 if there
+  // is no such terminal.
   int Borrow();
 
-  // Makes the parent's group the foreground group again.
+  // Makes the parent's group the foreground group again. Has no effect unless the terminal is lent.
   void GiveBack();
 
   bool lent() const { return owner_ > 0; }

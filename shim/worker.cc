@@ -19,7 +19,8 @@
 namespace accel::shim {
 namespace {
 
-// Of one stream in one turn of the loop: a flood leaves time for all others.
+// Maximum number of bytes of one stream in one turn of the loop, so that a flood leaves time
+// for all other work.
 constexpr size_t kDrainPerTurn = 256 << 10;
 
 ExitFact WhyNotSpawned(const process::SpawnError& error, const std::string& path,
@@ -39,7 +40,7 @@ ExitFact WhyNotSpawned(const process::SpawnError& error, const std::string& path
     case process::SpawnError::Step::kExec:
       break;
   }
-  // The file was there and executable a moment ago.
+  // The file existed and was executable a moment ago, so ENOENT is about its interpreter.
   if (error.error == ENOENT) {
     return NotStarted(process::kNotExecutableCode,
                       absl::StrCat("Cannot execute ", path,
@@ -99,7 +100,7 @@ std::optional<ExitFact> Worker::Start(const std::string& path) {
       process::Spawn(options, context_.inherited.keep_hangup_ignored);
   if (!spawned.ok()) return WhyNotSpawned(spawned.error, path, options.workdir);
   report_.pid = spawned.pid;
-  // Not reaped yet, so it is there, be it as a zombie.
+  // The child has not been reaped yet, so it has an entry, even if it is a zombie.
   if (const auto entry = process::ReadProcess(spawned.pid)) {
     report_.start_time_ticks = entry->start_time_ticks;
   }
@@ -135,7 +136,8 @@ bool Worker::Tick() {
     }
   }
   if (!ended_.has_value() || report_.exit.has_value()) return false;
-  // What it printed is on disk before its end is known, unless others still write.
+  // The end is reported only once the worker's output is on disk, or the disk hangs. A child that
+  // still writes does not delay it.
   const bool out_settled = stdout_.Settle();
   if (!stderr_.Settle() || !out_settled) return false;
   report_.exit = ended_;

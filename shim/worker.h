@@ -1,4 +1,4 @@
-// One worker of a generation: its start, its output, its end.
+// One worker of a generation: its start, its output and its end.
 #pragma once
 
 #include <sys/resource.h>
@@ -15,49 +15,51 @@
 
 namespace accel::shim {
 
-// What workers find as the user had it, whatever the shim has changed for itself.
+// Settings of the user that workers inherit although the shim has changed them for itself.
 struct Inherited {
-  bool keep_hangup_ignored = false;  // SIGHUP was ignored when the shim was started.
-  std::optional<rlimit> open_files;  // None: as the shim has it.
+  bool keep_hangup_ignored = false;  // SIGHUP was ignored when the shim started.
+  std::optional<rlimit> open_files;  // If unset, the shim's own limit.
 };
 
-// What all workers of a generation share.
+// The context that all workers of a generation share.
 struct WorkerContext {
   const GenerationStart* start = nullptr;
   EventLoop* loop = nullptr;
   logs::OutputWriter* output = nullptr;
   int cgroup_fd = -1;
-  int stdin_fd = -1;     // What a worker reads from.
-  int terminal_fd = -1;  // Whose foreground the worker's group is to have; -1: none.
+  int stdin_fd = -1;     // The worker's standard input.
+  int terminal_fd = -1;  // The terminal whose foreground the worker's group gets, or -1.
   Inherited inherited;
 };
 
-// Not thread-safe; one thread starts, signals and reaps.
+// Not thread-safe. One thread starts, signals and reaps workers.
 class Worker {
  public:
   Worker(const WorkerStart& start, WorkerContext context);
   ~Worker();
   Worker(const Worker&) = delete;
 
-  // Starts the program at `path`, an execve path. The fact says exactly why it did not start.
+  // Starts the program at `path`, as execve() takes it. On failure returns the exact reason.
   std::optional<ExitFact> Start(const std::string& path);
 
   bool running() const { return report_.pid > 0 && !ended_.has_value(); }
   pid_t pid() const { return static_cast<pid_t>(report_.pid); }
 
-  // To its process group, while it runs.
+  // Sends `signal` to its process group while it runs.
   void Signal(int signal) const;
 
-  // It has been reaped, with this wait status. The report says so once its output is on disk.
+  // Notes that it has been reaped with this wait status. The report has the exit once its
+  // output is on disk.
   void Reaped(int wait_status, bool out_of_memory);
-  // It never ran.
+  // Notes that it could not be started.
   void NeverStarted(const ExitFact& why) { report_.exit = why; }
 
-  // Goes on with its output where that had to wait. True if the report has changed.
+  // Continues with output that had to wait for room in the writer. Returns true if the
+  // report has changed.
   bool Tick();
 
-  // No process is left that could write: takes in the rest of its output and closes it. True once
-  // that is on disk; call it again until then.
+  // Called once no process is left that could write. Moves the rest of its output and closes its
+  // pipes. Returns true once the output is on disk; call it again until then.
   bool FinishOutput();
 
   const WorkerReport& report() const { return report_; }
@@ -71,12 +73,13 @@ class Worker {
   const WorkerContext context_;
   OutputPipe stdout_;
   OutputPipe stderr_;
-  std::vector<OutputPipe*> waiting_;  // For room in the writer; not watched meanwhile.
-  std::optional<ExitFact> ended_;     // Once it has been reaped.
+  // The pipes that wait for room in the writer. They are not watched meanwhile.
+  std::vector<OutputPipe*> waiting_;
+  std::optional<ExitFact> ended_;  // Set once it has been reaped.
   WorkerReport report_;
 };
 
-// The exit record of a wait status, without what only control groups know.
+// Returns the exit record for a wait status, without out_of_memory, which only control groups know.
 ExitFact ExitFactOf(int wait_status);
 
 }  // namespace accel::shim

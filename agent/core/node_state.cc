@@ -1,3 +1,47 @@
+// How an agent makes its node match what the coordinator wants.
+//
+// The problem: the coordinator must start and stop generations on nodes that it reaches only by
+// messages. A message may be delayed, may come from before a restart of either side, or may never
+// arrive. A lost stop leaves workers on GPUs that are given to another job. A repeated start runs
+// the same ranks twice.
+//
+// The obvious approach is commands, "start a/1", with acknowledgements and retries on both sides.
+// Each side then has to remember which commands the other has seen, across restarts of both.
+//
+// The approach: the coordinator sends its whole desired state for this node, and the agent its
+// whole observed state. Reconcile() compares the two and returns the actions that are missing.
+// Losing a message costs time but never correctness, because the next one says everything again.
+// Each generation goes through the states of generation_state.h once; nothing leads back.
+//
+// The rules of Reconcile(), in its order:
+// 1. A generation that runs here and is not desired is stopped, even if the coordinator does not
+//    mention it at all (docs/decisions/0004).
+// 2. A desired generation that is not here is taken in, unless an earlier one of its job still
+//    lives here, or a newer one has been here. The former waits; the latter is stale.
+// 3. A generation that was taken in is started, unless the job's last shim is still leaving.
+// 4. A shim whose job has no generation, here or desired, is ended.
+//
+// clang-format off
+//   desired           here          actions
+//   ----------------  ------------  -------------------------------------------------------
+//   a/1                             start a/1, with a new shim
+//   a/1               a/1 RUNNING
+//   a/1 stop, a/2     a/1 RUNNING   stop a/1; a/2 waits, because a/1 holds its GPUs
+//   a/2               a/1 ENDED     start a/2, in the same shim
+//   a/2, forget a/1   a/2 RUNNING   the result of a/1 is stored and no longer reported
+//                     a/2 RUNNING   stop a/2, with the grace of its failures
+//   forget a/2        a/2 ENDED     end the shim of job a
+// clang-format on
+//
+// Two numbers keep the past out (invariant 5). A desired state names the agent's incarnation, so
+// one that was meant for this node's previous agent is refused. Its version never falls within a
+// session, so an older state that arrives late is refused too.
+//
+// A result is reported until the coordinator lists it under `forget`, which it does once the result
+// is on its disk. While the coordinator is away, results pile up here. They are bounded
+// (invariant 8): their texts are shortened (report_texts.h), and a node with too many results says
+// in its report that it takes no new work. Exit codes are never dropped.
+
 #include "agent/core/node_state.h"
 
 #include <algorithm>

@@ -1,3 +1,43 @@
+// What a TCPStore holds, and how clients that wait for keys are woken.
+//
+// The problem: ranks meet by waiting for keys that other ranks set. With a thousand ranks, a
+// barrier is a thousand waits for one key, and one `set`. The obvious approach keeps a list of
+// waiting clients and, after each change, checks for each of them whether all of its keys exist.
+// That is quadratic, because each rank that arrives causes a check of all ranks that already wait.
+//
+// The approach: a wait is linked to exactly the keys that are missing. It has one node for each of
+// them, and each node is in the list of its key's entry. When a key becomes ready, its nodes are
+// unlinked and their waits count down. A wait that reaches zero is over. Setting a key therefore
+// costs only the waits for that key, and cancelling a wait costs only its own keys.
+//
+// clang-format off
+//   entries_                                   waits_
+//   "a"  value "1"
+//   "b"  waits ──▶ node ──▶ node               connection 1: {b}     keys_left 1
+//                   │        └───────────────▶ connection 2: {b, c}  keys_left 2
+//                   └────────────────────────▶ connection 1
+//   "c"  waits ──▶ node ─────────────────────▶ connection 2
+//
+//   set b     connection 1 is woken; connection 2 has keys_left 1
+//   delete b  changes nothing for connection 2: a key counts once it has been ready
+//   set c     connection 2 is woken
+// clang-format on
+//
+// Details that follow from PyTorch's protocol, which this store answers like PyTorch's own server,
+// with a few differences (docs/decisions/0005):
+// - A connection has at most one wait. A new one replaces it.
+// - There is no clock. The client measures its timeout and then sends kCancelWait, which may cross
+//   the wake-up on the way. It is therefore answered even if nothing waits.
+// - A queue with elements is a ready key. A push ends the wait of one client only, because only one
+//   can pop the element. Clients that still wait for other keys only count down.
+// - A missing key and an empty value are equal to `compare_set`.
+//
+// Memory is charged to a budget before it is allocated (invariant 8), with an estimate of what the
+// containers need on top. Otherwise many tiny keys would exceed the limit unnoticed. A request that
+// does not fit fails, and the connection that sent it is closed. Entries exist only while they have
+// a value, a queue or a waiting client. They are in a node_hash_map and the nodes in a vector that
+// is never resized, because both are linked by address.
+
 #include "rendezvous/core/store_state.h"
 
 #include <charconv>

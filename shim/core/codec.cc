@@ -9,7 +9,7 @@
 namespace accel::shim {
 namespace {
 
-// The least that one element of each list takes: its fixed part, with empty strings.
+// The minimum size of one element of each list: its fixed part, with empty strings.
 constexpr size_t kLeastWorkerStart = 12;
 constexpr size_t kLeastWorkerReport = 29;
 
@@ -30,7 +30,7 @@ void WriteDuration(absl::Duration duration, WireWriter* out) {
   out->I64(absl::ToInt64Nanoseconds(duration));
 }
 
-// Negative ones have no meaning here. The largest number is what an infinite duration became.
+// A negative duration is invalid. The largest number stands for an infinite duration.
 absl::Duration ReadDuration(WireReader* in) {
   const int64_t nanoseconds = in->I64();
   if (nanoseconds < 0) in->Fail();

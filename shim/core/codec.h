@@ -1,4 +1,4 @@
-// Messages of the shim as bytes: what a frame (channel.h) carries.
+// Encodes and decodes the shim's messages as the payloads of frames (channel.h).
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace accel::shim {
 
-// Rises with every change to what the frames carry. A shim outlives its agent's upgrade, so either
-// side refuses what it does not speak instead of guessing.
+// Incremented with every change to the payloads. The binary of one side may be replaced while the
+// other side runs, so each side rejects a version that it does not speak instead of guessing.
 constexpr uint8_t kProtocolVersion = 2;
 
 enum class FrameType : uint8_t { kStart = 1, kStop = 2, kEnd = 3, kReport = 4 };
 
-// The job is over: kill what is left, and exit.
+// The job is over: the shim kills what is left, and exits.
 struct ShimEnd {};
 using ShimCommand = std::variant<GenerationStart, GenerationStop, ShimEnd>;
 
 std::string EncodeCommand(const ShimCommand& command);
 std::string EncodeReport(const GenerationReport& report);
 
-// INVALID_ARGUMENT: the bytes are not exactly one such message, or one that contradicts itself (no
-// worker, no argv, limits below 1...).
+// Decode a payload. INVALID_ARGUMENT: the bytes are not exactly one such message, or the message
+// contradicts itself (no worker, no argv, limits below 1...).
 absl::StatusOr<ShimCommand> DecodeCommand(FrameType type, absl::string_view payload);
 absl::StatusOr<GenerationReport> DecodeReport(FrameType type, absl::string_view payload);
 

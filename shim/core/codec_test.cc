@@ -125,7 +125,7 @@ TEST(CodecTest, TypesOfTheOtherDirectionAndUnknownOnesAreRefused) {
 TEST(CodecTest, EveryTruncationIsRefused) {
   const std::string start = EncodeCommand(FullStart());
   for (size_t size = 0; size < start.size(); ++size) {
-    // A copy of exactly this size, so that the address sanitizer sees a read beyond it.
+    // A copy of exactly this size, so that the address sanitizer detects a read beyond it.
     const std::vector<char> cut(start.begin(), start.begin() + static_cast<ptrdiff_t>(size));
     EXPECT_FALSE(DecodeCommand(FrameType::kStart, {cut.data(), cut.size()}).ok()) << size;
   }
@@ -142,9 +142,9 @@ TEST(CodecTest, TrailingBytesAreRefused) {
   EXPECT_FALSE(DecodeReport(FrameType::kReport, EncodeReport(FullReport()) + '\0').ok());
 }
 
-// Whatever byte is changed: an error or some message, never a crash or a huge allocation. Nothing
-// is expected of the result, since most changes make another valid message: the test fails by the
-// end of its process, and under the sanitizers by any access beyond the bytes.
+// After a change of any byte the result is an error or some message, but never a crash or a huge
+// allocation. The test expects nothing of the result, because most changes yield another valid
+// message. It fails if the process dies, and under the sanitizers by any access beyond the bytes.
 TEST(CodecTest, EveryChangedByteIsBorne) {
   const std::string start = EncodeCommand(FullStart());
   const std::string report = EncodeReport(FullReport());

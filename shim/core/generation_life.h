@@ -1,4 +1,5 @@
-// What becomes of a generation in its shim, as a function: no process, no clock, no file.
+// The states of a generation in its shim, and when its remaining processes must be killed. Pure: no
+// process, no clock, no file. Not thread-safe.
 //
 // clang-format off
 //   kStarting ──exec done on every local rank──▶ kRunning
@@ -23,26 +24,27 @@ class GenerationLife {
   using State = GenerationReport::State;
   enum class Event { kExecDone, kStopAsked, kWorkersGone, kNothingLeft };
 
-  // Where `event` leads; nothing if it changes nothing in this state.
+  // Returns the state to which `event` leads, or nullopt if it changes nothing in this state.
   static std::optional<State> Next(State state, Event event);
 
-  // Every local rank has executed its program.
+  // Notes that every local rank has executed its program.
   void ExecDone() { Apply(Event::kExecDone); }
 
-  // Someone wants it ended, with `grace` between TERM and KILL. True if the workers are to have
-  // their TERM now: once, and not when the KILL is due at once. Of several graces the one that runs
-  // out first counts.
+  // Notes that the generation must end, with `grace` between SIGTERM and SIGKILL. Returns true if
+  // the caller must send SIGTERM now. That happens only once, and never if SIGKILL is due
+  // immediately. Of several graces, the one that ends first counts.
   bool StopAsked(absl::Time now, absl::Duration grace);
 
-  // No worker runs (any more); what they have left behind is to be killed.
+  // Notes that no worker is running (any more). All processes that workers have left behind are
+  // killed without a grace.
   void WorkersGone(absl::Time now);
 
-  // No process of it is left. Means nothing before it is stopping.
+  // Notes that no process of the generation is left. Has no effect before it is stopping.
   void NothingLeft() { Apply(Event::kNothingLeft); }
 
   State state() const { return state_; }
 
-  // While stopping: when everything left is to be killed. Otherwise never.
+  // Returns when all remaining processes must be killed. InfiniteFuture unless it is stopping.
   absl::Time kill_at() const;
 
  private:

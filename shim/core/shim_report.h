@@ -1,4 +1,4 @@
-// What a shim host tells its agent about one shim.
+// The report of a shim host to its agent about one shim.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,12 @@ namespace accel::shim {
 
 struct ShimReport {
   common::JobId job;
-  // The newest state of its newest generation. When the shim was killed, the state is kEnded, every
-  // worker without an exit record has kShimDied, and no process of the job is left on the node.
+  // The newest state of the shim's newest generation. If the shim was killed, the state is
+  // kEnded, every worker without an exit record has kShimDied, and no process of the job
+  // is left on the node.
   std::optional<GenerationReport> generation;
-  bool shim_ended = false;  // The shim process itself is gone; the last report of this job's shim.
+  // The shim process itself is gone. This is the last report of this job's shim.
+  bool shim_ended = false;
 };
 
 }  // namespace accel::shim

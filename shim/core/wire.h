@@ -1,4 +1,5 @@
-// The bytes of the shim's messages: little-endian integers; strings and lists behind their length.
+// The encoding of the shim's messages: little-endian integers, and a length before
+// each string and list.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,9 @@ class WireWriter {
   std::string bytes_;
 };
 
-// Reads what a WireWriter wrote. The first thing that does not fit ends it: everything after reads
-// as zero or empty, and ok() is false. Never reads beyond the end, never allocates more than is
-// there.
+// Reads what a WireWriter wrote. After the first field that does not fit, everything reads as zero
+// or empty, and ok() is false. Never reads beyond the end, and never allocates more than the number
+// of bytes that are left.
 class WireReader {
  public:
   explicit WireReader(absl::string_view bytes) : bytes_(bytes) {}
@@ -41,10 +42,11 @@ class WireReader {
   uint64_t U64() { return Integer(8); }
   int64_t I64() { return static_cast<int64_t>(Integer(8)); }
   bool Bool();
-  // Text for the kernel or for people: a NUL byte inside is refused.
+  // Reads text for the kernel or for people. Fails if it contains a NUL byte.
   std::string String();
   std::vector<std::string> Strings();
-  // The length of a list whose elements take at least `least_bytes` each.
+  // Reads the length of a list whose elements take at least `least_bytes` each. Fails if the
+  // remaining bytes cannot hold that many, so that no length is believed before allocating.
   size_t Length(size_t least_bytes);
 
   void Fail() { ok_ = false; }

@@ -1,4 +1,4 @@
-// A ShimHost without processes: records what it is told, reports what a test says.
+// A ShimHost without processes, for tests. Records all calls, and reports what the test sets.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace accel::shim {
 
-// Not thread-safe. Generations report kStarting, and nothing happens, until the test calls one of
+// Not thread-safe. Generations report kStarting, and nothing happens until the test calls one of
 // the functions at the end.
 class FakeShimHost final : public ShimHost {
  public:
@@ -21,7 +21,7 @@ class FakeShimHost final : public ShimHost {
   absl::Status StartGeneration(const GenerationStart& start,
                                common::UniqueFd store_socket) override;
   absl::Status StopGeneration(const GenerationStop& stop) override;
-  // Kills what runs. The shim is gone by the next TakeReports(), or later: see HoldLeaving().
+  // Kills what is running. The shim is gone by the next TakeReports(), or later; see HoldLeaving().
   void EndShim(const common::JobId& job) override;
   std::vector<ShimReport> TakeReports() override;
   int wake_fd() const override { return wake_.get(); }
@@ -31,19 +31,20 @@ class FakeShimHost final : public ShimHost {
   const std::vector<GenerationStop>& stops() const { return stops_; }
   bool has_shim(const common::JobId& job) const { return shims_.count(job) > 0; }
 
-  // The next StartShim fails with this.
+  // Makes the next StartShim() fail with this status.
   void FailNextShim(absl::Status status) { next_shim_ = std::move(status); }
 
-  // Whether shims that were told to end go on leaving, as real ones do for some milliseconds.
+  // If `hold`, shims that are asked to exit keep exiting until HoldLeaving(false). Real ones
+  // take some milliseconds.
   void HoldLeaving(bool hold);
 
-  // What a shim would report; the job must have a generation. `Exit` of the last running worker
-  // ends the generation.
+  // Changes the state that the shim reports. The job must have a generation. The `Exit` of the last
+  // running worker ends the generation.
   void ExecDone(const common::JobId& job);
   void FailToStart(const common::JobId& job, const ExitFact& why);
   void Exit(const common::JobId& job, int rank, const ExitFact& how,
             std::vector<std::string> last_lines = {});
-  void ExitAll(const common::JobId& job, const ExitFact& how);  // Of workers that run.
+  void ExitAll(const common::JobId& job, const ExitFact& how);  // Affects running workers only.
   void KillShim(const common::JobId& job);
 
  private:

@@ -29,7 +29,7 @@ constexpr absl::Duration kFirstSweepPause = absl::Milliseconds(1);
 constexpr absl::Duration kLongestSweepPause = absl::Milliseconds(100);
 constexpr absl::Duration kEndSlack = absl::Seconds(2);
 
-// How a shim ended, as a sentence.
+// Returns how a shim ended, as a sentence.
 std::string Ending(int wait_status, bool stood_still) {
   if (stood_still) return "accel-shim stood still and was killed.";
   if (WIFSIGNALED(wait_status)) {
@@ -62,7 +62,7 @@ common::UniqueFd MakeTimer() {
 }
 
 void Arm(const common::UniqueFd& timer, absl::Duration in) {
-  // A timer of zero would be switched off.
+  // A timer of zero would be disarmed.
   const itimerspec once = {{0, 0}, absl::ToTimespec(std::max(in, absl::Nanoseconds(1)))};
   timerfd_settime(timer.get(), 0, &once, nullptr);
 }
@@ -179,7 +179,8 @@ absl::Status PosixShimHost::StopGeneration(const GenerationStop& stop) {
     return absl::NotFoundError(absl::StrCat("Job ", stop.id.job.value(), " has no shim."));
   }
   if (!shim->newest || shim->newest->id != stop.id) return absl::OkStatus();
-  // Repeated stops cost nothing, however long the shim does not read.
+  // Repeated stops are not sent again, so they do not pile up in the channel of a shim
+  // that does not read.
   if (shim->stop_grace && *shim->stop_grace <= stop.grace) return absl::OkStatus();
   shim->stop_grace = stop.grace;
   shim->patience.ToldToStop(common::SteadyClock()->Now(), stop.grace);
@@ -209,7 +210,8 @@ void PosixShimHost::OnChannel(Shim* shim) {
       status = report.status();
       break;
     }
-    if (!shim->newest || report->id != shim->newest->id) continue;  // Of an earlier generation.
+    // A report of an earlier generation.
+    if (!shim->newest || report->id != shim->newest->id) continue;
     shim->newest = *std::move(report);
     shim->changed = true;
     const bool ended = shim->newest->state == GenerationReport::State::kEnded;
@@ -219,7 +221,8 @@ void PosixShimHost::OnChannel(Shim* shim) {
   if (status.ok()) return WatchChannel(shim);
   loop_.Unwatch(shim->channel.fd());
   if (absl::IsUnavailable(status)) {
-    // Its pidfd says the rest. On a kernel without: it closes the socket only by its end.
+    // The pidfd reports the exit. Without pidfd support in the kernel, the end-of-file does,
+    // because a shim closes the socket only by exiting.
     if (!shim->pidfd.valid()) OnExit(shim);
     return;
   }
@@ -269,7 +272,7 @@ void PosixShimHost::OnExit(Shim* shim) {
   if (shim->phase != Shim::Phase::kRunning || waitpid(shim->pid, &status, wait) <= 0) return;
   shim->phase = Shim::Phase::kLeftovers;
   loop_.Unwatch(shim->pidfd.get());
-  OnChannel(shim);  // What it said last.
+  OnChannel(shim);  // Takes the shim's last reports.
   loop_.Unwatch(shim->channel.fd());
   shim->end = Ending(status, shim->stood_still);
   sweep_pause_ = kFirstSweepPause;
@@ -291,7 +294,7 @@ void PosixShimHost::SweepLeftovers() {
 }
 
 bool PosixShimHost::EndLeftovers(Shim* shim) {
-  // A shim that reported the end of its generation has left nothing.
+  // A shim that reported the end of its generation has left no process.
   if (!shim->newest || shim->newest->state == GenerationReport::State::kEnded) return true;
   process::Cgroup cgroup = process::Cgroup::Make(shim->cgroup_path);
   process::Cgroup memory_cgroup = process::Cgroup::Make(shim->memory_cgroup_path);

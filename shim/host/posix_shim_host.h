@@ -1,4 +1,4 @@
-// The agent's shims as real processes on this node.
+// A ShimHost whose shims are real processes on this node.
 #pragma once
 
 #include <sys/resource.h>
@@ -20,30 +20,33 @@
 
 namespace accel::shim {
 
-// The process must be a subreaper (BecomeSubreaper() in process/sweep.h, before the first
-// shim), so that what a killed shim leaves behind comes to it. It must have no children of its own
-// beside its shims: whichever it has once a shim was killed, are taken for that shim's and killed.
+// This process must be a subreaper before the first shim starts (BecomeSubreaper() in
+// process/sweep.h), so that the processes that a killed shim leaves become its children. It must
+// have no other children than its shims, because any other child is taken for a process that a
+// killed shim has left, and is killed.
 class PosixShimHost final : public ShimHost {
  public:
   struct Options {
-    std::string shim_path;  // accel-shim.
-    process::CgroupSupport
-        cgroups;          // ProbeCgroups(). Starts that name no control group get theirs here.
-    int inherit_fd = -1;  // Every shim holds this one open as long as it lives (a lock); -1: none.
-    // RLIMIT_NOFILE of shims and workers; none: this process's.
+    std::string shim_path;  // Path of accel-shim.
+    // Result of ProbeCgroups(). Starts that name no control group get theirs from it.
+    process::CgroupSupport cgroups;
+    // A descriptor, such as that of a lock, that every shim inherits and keeps open
+    // (docs/decisions/0003). If -1, there is none.
+    int inherit_fd = -1;
+    // RLIMIT_NOFILE of shims and workers. If unset, this process's limit.
     std::optional<rlimit> open_files = std::nullopt;
-    // How long after the grace of a stop a shim that stands still is asked, and may take to answer,
-    // before it is killed (shim_patience.h).
+    // Time after the grace of a stop until an unresponsive shim is asked again, and time that its
+    // answer may take before it is killed (shim_patience.h).
     absl::Duration shim_slack = absl::Seconds(4);
-    // Folder on another file system for the output that the jobs' own folders refuse, such as one
-    // in memory; laid out as those are. Empty: that output is dropped.
+    // Folder on another file system, such as one in memory, for output that the jobs' own folders
+    // cannot take (docs/decisions/0028). It has the same layout. If empty, such output is dropped.
     std::string spill_dir = {};
   };
 
   explicit PosixShimHost(Options options);
 
-  // Leaves the shims as an agent that is gone does: they end their jobs with the orphan grace.
-  // Waits for that, and kills what takes two seconds longer.
+  // Closes the shims' channels as the death of an agent would, so they end their jobs with the
+  // orphan grace. Waits for that, and kills shims that take two seconds longer.
   ~PosixShimHost() override;
 
   absl::Status StartShim(const common::JobId& job) override;
@@ -53,7 +56,7 @@ class PosixShimHost final : public ShimHost {
   void EndShim(const common::JobId& job) override;
   std::vector<ShimReport> TakeReports() override;
 
-  // May be readable without there being a report: taking them does the work that waits, too.
+  // May be readable although there is no report, because TakeReports() also performs pending work.
   int wake_fd() const override { return loop_.fd(); }
 
  private:
@@ -64,13 +67,13 @@ class PosixShimHost final : public ShimHost {
     Channel channel;
     const pid_t pid;
     common::UniqueFd pidfd;
-    // kLeftovers: the process is gone, what it may have left is being ended.
+    // kLeftovers: the process is gone, and the processes that it may have left are being killed.
     enum class Phase { kRunning, kLeftovers, kGone } phase = Phase::kRunning;
-    std::string end;  // How it ended, once it has: a sentence.
+    std::string end;  // Once it has ended: how, as a sentence.
     std::optional<GenerationReport> newest;
-    std::optional<absl::Duration> stop_grace;  // Of the last stop that was sent.
+    std::optional<absl::Duration> stop_grace;  // The grace of the last stop that was sent.
     ShimPatience patience;
-    bool stood_still = false;  // And was killed for it.
+    bool stood_still = false;  // It was killed because it did not respond.
     absl::Duration orphan_grace;
     std::string cgroup_path;
     std::string memory_cgroup_path;
@@ -82,10 +85,11 @@ class PosixShimHost final : public ShimHost {
   void WatchChannel(Shim* shim);
   void OnChannel(Shim* shim);
   void OnExit(Shim* shim);
-  // Asks shims that seem to stand still, and kills those that do.
+  // Asks unresponsive shims again, and kills those that do not answer.
   void LookForStandstill();
   void ArmStandstillTimer();
-  // Ends what killed shims have left, as far as it goes at once; the timer comes back to it.
+  // Kills the processes that dead shims have left, as far as possible without waiting. A timer
+  // calls it again for the rest.
   void SweepLeftovers();
   bool EndLeftovers(Shim* shim);
   void Finish(Shim* shim);

@@ -1,4 +1,4 @@
-// The agent's door to the shims of its node. One shim for each job, for all its generations.
+// The agent's interface to the shims of its node. Each job has one shim, for all its generations.
 #pragma once
 
 #include <vector>
@@ -10,33 +10,33 @@
 
 namespace accel::shim {
 
-// Not thread-safe: one thread, the agent's loop, calls all of it. No call blocks for longer than a
-// spawn.
+// Not thread-safe: the thread of the agent's loop makes all calls. No call blocks for
+// longer than a spawn.
 class ShimHost {
  public:
   virtual ~ShimHost() = default;
 
-  // INTERNAL: the shim could not be started, with the path and the reason. ALREADY_EXISTS: the job
-  // has one.
+  // Starts a shim. INTERNAL: it could not be started; the message has the path and the reason.
+  // ALREADY_EXISTS: the job has one.
   virtual absl::Status StartShim(const common::JobId& job) = 0;
 
-  // Failures to start workers come back as a report. `store_socket` listens, if start.serves_store.
-  // NOT_FOUND: the job has no shim (any more). FAILED_PRECONDITION: its shim was told to end, or an
-  // earlier generation has not ended. INVALID_ARGUMENT: the start is too large, or lacks its
-  // socket. The shim stays as it is. Both calls may be repeated: a known generation is left as it
-  // is.
+  // Start and stop a generation. Failures to start workers are reported, not returned.
+  // `store_socket` must be a listening socket if start.serves_store. NOT_FOUND: the job has no shim
+  // (any more). FAILED_PRECONDITION: its shim is shutting down, or an earlier generation has not
+  // ended. INVALID_ARGUMENT: the start is too large, or lacks its socket. After an error the shim
+  // is unchanged. Both calls may be repeated: starting a known generation has no effect.
   virtual absl::Status StartGeneration(const GenerationStart& start,
                                        common::UniqueFd store_socket) = 0;
   virtual absl::Status StopGeneration(const GenerationStop& stop) = 0;
 
-  // The job is over: its shim kills what may be left and exits, which a report says when it is
-  // done; until then the job cannot have another. Unknown jobs are ignored.
+  // Ends the job: its shim kills all remaining processes and exits. A report tells when it is gone;
+  // until then the job cannot have another shim. Unknown jobs are ignored.
   virtual void EndShim(const common::JobId& job) = 0;
 
-  // What has changed since the last call; at most one report for each job.
+  // Returns the changes since the last call, with at most one report for each job.
   virtual std::vector<ShimReport> TakeReports() = 0;
 
-  // Readable when TakeReports() has something.
+  // Readable when TakeReports() has something to return.
   virtual int wake_fd() const = 0;
 };
 

@@ -52,7 +52,7 @@ TEST(ShimPatienceTest, OneThatAnswersIsLeftAloneAndAskedAgain) {
   EXPECT_EQ(patience.Due(patience.wake_at()), Step::kKill);
 }
 
-// The agent itself was away (SIGSTOP, a paused machine): that is not the shim's silence.
+// If the agent itself was suspended (SIGSTOP, a paused machine), the shim had no chance to answer.
 TEST(ShimPatienceTest, IsToldAgainHoweverLateThisProgramLooks) {
   ShimPatience patience(kSlack);
   patience.ToldToStop(kNow, absl::ZeroDuration());
