@@ -15,7 +15,8 @@
 namespace accel::agent {
 namespace {
 
-// `own`: the directory that the job asked for, if any.
+// Returns the folder of a generation's output. `own` is the directory that the job
+// asked for, if any.
 std::string LogDir(const std::string& jobs_dir, const std::string& own,
                    const common::GenerationId& id) {
   return logs::GenerationLogDir(logs::JobLogDir(own.empty() ? jobs_dir : own, id.job.value()),
@@ -100,7 +101,8 @@ void Agent::Perform(const StartGenerationAction& action) {
 absl::Status Agent::Start(const StartGenerationAction& action, bool* has_shim) {
   const v1::DesiredGeneration& desired = action.desired;
   common::UniqueFd socket = with_.store_sockets->Take(desired.store_socket());
-  // First what can be refused, then the shim: a start that is too large would leave it idle.
+  // Conversion comes first, because it can fail: a start that is too large would
+  // leave a new shim idle.
   ACCEL_ASSIGN_OR_RETURN(shim::GenerationStart start, ToStart(desired, options_.base_env));
   if (action.with_shim) {
     ACCEL_RETURN_IF_ERROR(with_.shims->StartShim(start.id.job));
@@ -116,7 +118,7 @@ void Agent::Perform(const StopGenerationAction& action) {
                            {"generation", action.stop.id.generation},
                            {"grace", absl::FormatDuration(action.stop.grace)}});
   const absl::Status stopped = with_.shims->StopGeneration(action.stop);
-  // Without a shim there is nothing to stop: its end is reported by itself.
+  // If the shim is gone there is nothing to stop, and its end is reported separately.
   if (!stopped.ok())
     common::LogWarning("stop", {{"job", action.stop.id.job.value()}, {"why", stopped.ToString()}});
 }

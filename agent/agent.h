@@ -4,7 +4,7 @@
 //   observe ─▶ exchange ─▶ reconcile ─▶ act, and again
 // clang-format on
 //
-// One thread calls everything; tests call RunOnce() by hand.
+// Not thread-safe: one thread makes all calls. Tests call RunOnce() directly.
 #pragma once
 
 #include <set>
@@ -26,13 +26,14 @@ class Agent {
  public:
   struct Options {
     v1::NodeObserved identity;          // See NodeState.
-    std::vector<std::string> base_env;  // What workers inherit, as NAME=VALUE.
-    std::string jobs_dir;               // Where output goes unless the job says otherwise.
-    OutputPruner::Options output = {};  // What is kept there; its jobs_dir is set to that.
-    absl::Duration heartbeat = absl::Seconds(1);  // Until the coordinator says otherwise.
+    std::vector<std::string> base_env;  // The environment that workers inherit, as NAME=VALUE.
+    std::string jobs_dir;               // Where output goes unless the job names another directory.
+    // How much output is kept in jobs_dir. The constructor sets its jobs_dir.
+    OutputPruner::Options output = {};
+    absl::Duration heartbeat = absl::Seconds(1);  // Until the coordinator sets another one.
   };
 
-  // All outlive the agent.
+  // All of them must outlive the agent.
   struct Dependencies {
     shim::ShimHost* shims = nullptr;
     CoordinatorLink* link = nullptr;
@@ -43,15 +44,15 @@ class Agent {
 
   Agent(Options options, Dependencies dependencies);
 
-  // One turn, without waiting. Returns why the agent cannot go on, as CoordinatorLink::fatal()
-  // does.
+  // Runs one turn without waiting. Returns the status of CoordinatorLink::fatal(): an error if the
+  // agent cannot continue.
   absl::Status RunOnce();
 
-  // Until there may be something to do: news, the next heartbeat, or `stop_fd` readable. Returns
-  // true on the last.
+  // Waits until there may be something to do: news, the next heartbeat, or `stop_fd` readable.
+  // Returns true if `stop_fd` is readable.
   bool Wait(int stop_fd);
 
-  // Turns until `stop_fd` is readable (OK) or the agent cannot go on.
+  // Runs turns until `stop_fd` is readable (OK) or the agent cannot continue.
   absl::Status Run(int stop_fd);
 
   const NodeState& state() const { return state_; }
@@ -64,7 +65,7 @@ class Agent {
   void Perform(const StopGenerationAction& action);
   void Perform(const EndShimAction& action);
   absl::Status Start(const StartGenerationAction& action, bool* has_shim);
-  // Tells the pruner which jobs are here.
+  // Passes the jobs of this node to the pruner.
   void TidyUp();
   void NoteRefusals();
   void ReportIfDue();
@@ -73,7 +74,7 @@ class Agent {
   const Dependencies with_;
   NodeState state_;
   OutputPruner pruner_;
-  std::set<common::JobId> jobs_;  // That are here.
+  std::set<common::JobId> jobs_;  // The jobs that have a generation on this node.
   int64_t refusals_noted_ = 0;
   uint64_t session_ = 0;
   uint64_t sequence_ = 0;

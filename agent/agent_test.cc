@@ -28,7 +28,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Remembers what the agent was asked to relay.
+// Records what the agent was asked to relay.
 class FakeRelays final : public LogRelays {
  public:
   void Set(const std::vector<RelaySource>& to) override { sources = to; }
@@ -67,7 +67,7 @@ class AgentTest : public ::testing::Test {
     if (!disk_answers_.HasBeenNotified()) disk_answers_.Notify();
   }
 
-  // A turn, and the state that the last report carries.
+  // Runs a turn and returns the last reported state.
   const v1::NodeObserved& Turn() {
     EXPECT_OK(agent_.RunOnce());
     return link_.reports.back();
@@ -88,7 +88,8 @@ class AgentTest : public ::testing::Test {
   common::SimulatedClock clock_;
   StoreSockets sockets_{"127.0.0.1", 2};
   uint64_t version_ = 0;
-  absl::Notification disk_answers_;  // A disk hangs until then, when something is deleted.
+  // A disk that hangs when something is deleted, until this is notified.
+  absl::Notification disk_answers_;
   Agent agent_{{.identity = Identity(),
                 .base_env = {"HOME=/root"},
                 .jobs_dir = jobs_dir_,
@@ -189,7 +190,7 @@ TEST_F(AgentTest, AJobThatComesBackWaitsForItsShimToLeave) {
   EXPECT_EQ(Turn().generations(0).state(), State::RUNNING);
 }
 
-// What went wrong for an earlier generation explains no later one.
+// The failure of one generation does not explain a later one.
 TEST_F(AgentTest, EachFailedStartHasItsOwnReason) {
   shims_.FailNextShim(absl::InternalError("no such file"));
   link_.Desire(Start("a"));
@@ -256,10 +257,10 @@ TEST_F(AgentTest, RelaysWhatIsReadAndKnowsWhenItIsComplete) {
   EXPECT_EQ(relays_.sources[0].log_dir, "/mine/a/gen_1") << "it has not moved";
 }
 
-// Names of what is in a folder.
+// Returns the names of a folder's entries.
 std::vector<std::string> Children(const std::string& dir) {
   std::vector<std::string> names;
-  std::error_code error;  // It may be going away.
+  std::error_code error;  // The folder may be disappearing.
   for (std::filesystem::directory_iterator entry(dir, error), end; !error && entry != end;
        entry.increment(error)) {
     names.push_back(entry->path().filename());

@@ -6,9 +6,9 @@
 
 namespace accel::agent {
 
-// This process's own, as NAME=VALUE, without what must not travel: the token, variables that tell a
-// process its rank (when the agent itself was started by a launcher), and settings of accel's own
-// programs.
+// Returns this process's environment as NAME=VALUE, without variables that workers must not get:
+// the token, the variables that give a process its rank (if a launcher started the agent), and
+// settings of accel's programs.
 std::vector<std::string> BaseEnv();
 
 }  // namespace accel::agent

@@ -1,4 +1,4 @@
-// The agent's way to its coordinator: over gRPC, or to one in the same process.
+// The interface between an agent and its coordinator, over gRPC or within one process.
 #pragma once
 
 #include <cstdint>
@@ -9,29 +9,32 @@
 
 namespace accel::agent {
 
-// Of a report, in bytes. The coordinator accepts 16 MiB.
+// Maximum size of a report in bytes. The coordinator accepts 16 MiB.
 inline constexpr int64_t kMostReportBytes = 12 << 20;
 
-// The agent's loop calls all of it from one thread; nothing blocks.
+// Not thread-safe: the thread of the agent's loop makes all calls. No call blocks.
 class CoordinatorLink {
  public:
   virtual ~CoordinatorLink() = default;
 
-  // 0: no session. Otherwise a number that rises with each new one: the agent then reports anew.
+  // Returns a number that increases with each new session, or 0 if there is no session. In a new
+  // session the agent reports its whole state again.
   virtual uint64_t session() = 0;
 
-  // Sends the whole state. Only the newest counts: an older one that is still waiting is replaced.
-  // Lost without a session.
+  // Sends the whole state. It replaces an older report that is still waiting to be sent. Discarded
+  // if there is no session.
   virtual void Report(v1::NodeObserved observed) = 0;
 
-  // How large a report may be, in bytes: less than before once the coordinator has refused one.
+  // Returns the maximum size of a report in bytes. It shrinks after the coordinator has rejected a
+  // report as too large.
   virtual int64_t most_report_bytes() = 0;
 
-  // The newest desired state that has come in since the last call.
+  // Returns the newest desired state that has arrived since the last call.
   virtual std::optional<v1::NodeDesired> TakeDesired() = 0;
 
-  // Why there will never be a session again. UNAUTHENTICATED: the token was refused by the first
-  // coordinator spoken to. ALREADY_EXISTS: another agent has taken this node over.
+  // Returns an error once there can never be a session again. UNAUTHENTICATED: the first
+  // coordinator that answered rejected the token. ALREADY_EXISTS: another agent has
+  // taken over this node.
   virtual absl::Status fatal() = 0;
 
   // Readable when session(), TakeDesired() or fatal() have news.

@@ -36,21 +36,22 @@
 namespace accel::agent {
 namespace {
 
-constexpr size_t kMostNameBytes = 128;  // The coordinator refuses longer ones.
-// How long processes that were killed may take to die.
+constexpr size_t kMostNameBytes = 128;  // The coordinator rejects longer names.
+// Time that killed processes may take to die.
 constexpr absl::Duration kDeathPatience = absl::Seconds(40);
 constexpr absl::Duration kSweepPause = absl::Milliseconds(5);
 
-// A desired state repeats the descriptions of the node's jobs: more than the coordinator keeps of
-// all jobs together (256 MiB) it cannot have.
+// A desired state repeats the descriptions of the node's jobs. The coordinator keeps at most 256
+// MiB for all jobs together, so no desired state reaches this limit.
 constexpr int kMostDesiredBytes = 512 << 20;
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& coordinator) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // How long one attempt may take: of a whole cluster that comes back, each waits for its turn.
+  // Timeout of one connection attempt. It is long because the agents of a whole cluster may
+  // reconnect at the same time.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
-  // The link's own back-off comes on top.
+  // The link adds its own back-off to this one.
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
@@ -77,9 +78,9 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
                       std::move(inventory));
 }
 
-// Ends what an earlier agent has left although neither it nor a shim of it runs any more (the state
-// directory is ours), and no control group held it. Its ranks are given out again once this agent
-// has reported, so nothing of them may be left by then.
+// Kills processes that an earlier agent has left, in the case that neither it nor its shims run any
+// more (this agent holds the state directory) and no control group contained them. Nothing of their
+// ranks may be left once this agent reports, because the coordinator then assigns them again.
 absl::Status EndLeftovers(const StateDir& state_dir) {
   const std::string mark = absl::StrCat(logs::kErrorFileVariable, "=", state_dir.jobs_dir(), "/");
   const absl::Time give_up = common::SteadyClock()->Now() + kDeathPatience;

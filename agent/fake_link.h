@@ -1,4 +1,4 @@
-// A CoordinatorLink that a test is the other end of.
+// A CoordinatorLink for tests. The test plays the coordinator.
 #pragma once
 
 #include <optional>

@@ -21,7 +21,7 @@ bool Executable(const fs::path& path) {
 }
 
 absl::StatusOr<std::string> Named(const std::string& path, absl::string_view by) {
-  std::error_code error;  // Without a working directory there is no absolute path.
+  std::error_code error;  // fs::absolute() fails if there is no working directory.
   const fs::path absolute = fs::absolute(path, error);
   if (!error && Executable(path)) return absolute.string();
   return absl::NotFoundError(
@@ -39,8 +39,9 @@ absl::StatusOr<std::string> FindShim(const std::string& flag) {
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   std::vector<fs::path> places = {
       self.parent_path() / "accel-shim",
-      self.parent_path().parent_path() / "shim/accel-shim",  // bazel-bin/cli/accel
-      self.parent_path() / "shim/accel-shim",                // bazel-bin/agent/accel-agent
+      // For bazel-bin/cli/accel and bazel-bin/agent/accel-agent.
+      self.parent_path().parent_path() / "shim/accel-shim",
+      self.parent_path() / "shim/accel-shim",
   };
   if (const char* runfiles = std::getenv("RUNFILES_DIR"); runfiles != nullptr) {
     places.push_back(fs::path(runfiles) / "accel/agent/shim/accel-shim");

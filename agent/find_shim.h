@@ -1,4 +1,4 @@
-// Where the shim's binary is.
+// Finds the shim's binary.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace accel::agent {
 
-// The first that is there: `flag`, ACCEL_SHIM, `accel-shim` beside this program, and its place in a
-// Bazel tree. A flag or variable that names no executable is an error, not passed over. NOT_FOUND:
-// the places that were looked at.
+// Returns the first of these that exists: `flag`, ACCEL_SHIM, `accel-shim` next to this program,
+// and its place in a Bazel tree. A flag or variable that names no executable file is an error and
+// is not skipped. NOT_FOUND: the message has the places that were tried.
 absl::StatusOr<std::string> FindShim(const std::string& flag);
 
 }  // namespace accel::agent

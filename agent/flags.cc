@@ -17,7 +17,7 @@ constexpr char kFooter[] =
 
 constexpr double kMostGrace = 86'400;
 
-// CLI::Range lets "nan" pass.
+// Checked here, because CLI::Range accepts "nan".
 std::string CheckGrace(const std::string& text) {
   double seconds = -1;
   if (absl::SimpleAtod(text, &seconds) && seconds >= 0 && seconds <= kMostGrace) return "";

@@ -7,8 +7,8 @@
 
 namespace accel::agent {
 
-// Prints help, version or a complaint, and then returns the exit code instead: 0, or 2 for a bad
-// command line.
+// Parses the command line into `options` and returns nullopt. If it prints help, the version or an
+// error instead, it returns the exit code: 0, or 2 for a bad command line.
 std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* options);
 
 }  // namespace accel::agent

@@ -15,11 +15,12 @@ namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
-// How long the end of a link may take that waits for a connection.
+// Time between two checks for the link's end while it waits for a connection.
 constexpr absl::Duration kLook = absl::Milliseconds(100);
-// Leaves no text in a report of many failures.
+// Small enough that a report of many failures has no text left.
 constexpr int64_t kLeastReportBytes = 64 << 10;
-// Between two lines about sessions that ended alike: a coordinator may be away for months.
+// Pause between two log lines about sessions that ended with the same code, because a coordinator
+// may be down for months.
 constexpr absl::Duration kLogPause = absl::Minutes(1);
 
 }  // namespace
@@ -72,7 +73,7 @@ absl::Status GrpcLink::fatal() {
   return fatal_;
 }
 
-// The reading thread: a session, a pause, the next session.
+// The reading thread: runs a session, pauses, and runs the next one.
 void GrpcLink::Read() {
   common::Backoff backoff(kFirstPause, kLongestPause);
   while (true) {
@@ -113,7 +114,7 @@ absl::Status GrpcLink::RunSession(bool* heard) {
     if (stopping_) return absl::CancelledError("the agent stops");
     context_ = &context;
   }
-  // Waits for the connection: no lock may be held, or the agent's loop would wait with it.
+  // Blocks until there is a connection. No lock may be held, or the agent's loop would block too.
   const std::unique_ptr<Stream> stream = stub_->Agent(&context);
   {
     absl::MutexLock lock(&mutex_);
@@ -159,9 +160,9 @@ void GrpcLink::NoteEnd(const absl::Status& why) {
   wake_.Wake();
 }
 
-// gRPC reads the sockets of a channel only while a thread waits in one of its calls, and else once
-// in 5 s. So a link without a connection pauses in such a call: it sees the connection the moment
-// it stands.
+// gRPC reads the sockets of a channel only while a thread is inside one of its calls, and otherwise
+// once in 5 s. A link without a connection therefore pauses inside such a call, so that it notices
+// the connection immediately.
 bool GrpcLink::Pause(absl::Duration pause) {
   if (channel_->GetState(false) == GRPC_CHANNEL_READY) {
     stop_.WaitFor(pause);
@@ -182,7 +183,7 @@ bool GrpcLink::Stopping() {
   return stopping_;
 }
 
-// The writing thread: the newest report, as soon as the last one is out.
+// The writing thread: sends the newest report as soon as the previous one has been sent.
 void GrpcLink::Write() {
   const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || (stream_ != nullptr && to_send_.has_value());
@@ -198,7 +199,7 @@ void GrpcLink::Write() {
       stream = stream_;
       writing_ = true;
     }
-    stream->Write(observed);  // A failure ends the reads too, and with them the session.
+    stream->Write(observed);  // A failure also ends the reads, and so the session.
     absl::MutexLock lock(&mutex_);
     writing_ = false;
   }

@@ -1,5 +1,5 @@
-// A CoordinatorLink over one gRPC stream that is opened again, with jittered back-off, whenever it
-// breaks.
+// A CoordinatorLink over one gRPC stream. The stream is reopened, with jittered back-off,
+// whenever it breaks.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -23,16 +23,16 @@
 
 namespace accel::agent {
 
-// How large a report may be after a session that ended like this, when it could be `now` in that
-// one. RESOURCE_EXHAUSTED is what gRPC answers to a message beyond the receiver's bound: half as
-// large, though not below 64 KiB. Any other end says nothing about sizes, and the next coordinator
-// may be another one: kMostReportBytes.
+// Returns the maximum size of a report after a session that ended with `why` and had the limit
+// `now`. gRPC answers a message over the receiver's limit with RESOURCE_EXHAUSTED, which halves the
+// limit, but not below 64 KiB. Any other end says nothing about sizes, and the next coordinator may
+// be another one, so the limit is kMostReportBytes again.
 int64_t NextReportBytes(int64_t now, const absl::Status& why);
 
-// Owns two threads: one opens streams and reads them, one writes.
+// Owns two threads: one opens streams and reads them, the other writes.
 class GrpcLink final : public CoordinatorLink {
  public:
-  // `token` must outlive the link, which has it read again when a coordinator refuses it.
+  // `token` must outlive the link. The link has it read again when a coordinator rejects it.
   GrpcLink(std::shared_ptr<grpc::Channel> channel, common::LiveToken* token);
   ~GrpcLink() override;
 
@@ -47,10 +47,11 @@ class GrpcLink final : public CoordinatorLink {
   using Stream = grpc::ClientReaderWriter<v1::NodeObserved, v1::NodeDesired>;
 
   void Read();
-  // `heard`: whether the coordinator said anything in it.
+  // Sets `heard` to true if the coordinator sent anything in the session.
   absl::Status RunSession(bool* heard);
   void Write();
-  // Ends early once a lost connection stands again. Returns false when the link is being destroyed.
+  // Waits for `pause`, or until a lost connection is restored. Returns false if the link
+  // is being destroyed.
   bool Pause(absl::Duration pause);
   bool Stopping();
   void NoteEnd(const absl::Status& why);
@@ -61,7 +62,7 @@ class GrpcLink final : public CoordinatorLink {
   common::LiveToken* const token_;
   common::WakeFd wake_;
   common::Wakeup stop_;
-  std::map<absl::StatusCode, common::LogThrottle> ends_;  // The reading thread's.
+  std::map<absl::StatusCode, common::LogThrottle> ends_;  // Used by the reading thread only.
 
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -29,10 +29,10 @@ constexpr char kToken[] = "0123456789abcdef-token";
 constexpr int kPatienceMs = 20'000;
 
 using ServerStream = grpc::ServerReaderWriter<v1::NodeDesired, v1::NodeObserved>;
-// One session as the coordinator has it; the result ends the stream.
+// The coordinator's side of one session. Its result ends the stream.
 using Session = std::function<grpc::Status(ServerStream*)>;
 
-// The n-th stream is served by the n-th session, later ones by the last.
+// Serves the n-th stream with the n-th session, and later ones with the last.
 class FakeService final : public v1::Coordinator::Service {
  public:
   explicit FakeService(std::vector<Session> sessions) : sessions_(std::move(sessions)) { Start(); }
@@ -47,13 +47,14 @@ class FakeService final : public v1::Coordinator::Service {
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
   }
-  // As if its process had ended: connections are closed, and new ones are refused.
+  // Acts as if the process had ended: connections are closed, and new ones are refused.
   void Stop() {
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
     server_ = nullptr;
   }
 
-  // What each stream came with. For after an exchange: the link opens one stream at a time.
+  // Returns the token of each stream. Call it after an exchange, because the link opens
+  // one stream at a time.
   const std::vector<std::string>& tokens() const { return tokens_; }
 
   grpc::Status Agent(grpc::ServerContext* context, ServerStream* stream) override {
@@ -85,7 +86,7 @@ grpc::Status Echo(ServerStream* stream) {
   return grpc::Status::OK;
 }
 
-// The same, once, and then the end.
+// Returns a session that does this once and then ends with `end`.
 Session EchoOnce(grpc::Status end) {
   return [end](ServerStream* stream) {
     v1::NodeObserved observed;
@@ -114,7 +115,8 @@ v1::NodeObserved Report(uint64_t sequence) {
   return observed;
 }
 
-// Waits for the link's news until `done` holds. Desired states on the way go to `desired`.
+// Waits for the link's news until `done` returns true. Stores a desired state that arrives
+// meanwhile in `desired`.
 bool Await(GrpcLink* link, const std::function<bool()>& done,
            std::optional<v1::NodeDesired>* desired = nullptr) {
   while (true) {
@@ -126,7 +128,8 @@ bool Await(GrpcLink* link, const std::function<bool()>& done,
   }
 }
 
-// Reports in each new session until a desired state with the report's number has come; its session.
+// Reports in each new session until a desired state with the report's number has arrived.
+// Returns its session.
 uint64_t Exchange(GrpcLink* link, uint64_t sequence) {
   std::optional<v1::NodeDesired> desired;
   uint64_t reported_in = 0;
@@ -145,7 +148,7 @@ uint64_t Exchange(GrpcLink* link, uint64_t sequence) {
   return reported_in;
 }
 
-// A token that stays as it is.
+// Returns a token that never changes.
 common::LiveToken* Token() {
   static auto* const token = new common::LiveToken(
       kToken, [] { return absl::StatusOr<std::string>(std::string(kToken)); });

@@ -18,11 +18,11 @@ namespace accel::agent {
 namespace {
 
 constexpr size_t kChunkBytes = 64 << 10;
-// How soon a follower sees new output: at first, and of a rank that has been quiet for seconds.
-// Looked at only while somebody reads.
+// The interval at which a relay looks for new output. It starts with the first and grows while the
+// rank prints nothing. There are no relays without readers.
 constexpr absl::Duration kFirstLook = absl::Milliseconds(50);
 constexpr absl::Duration kSlowestLook = absl::Milliseconds(400);
-constexpr double kSlowdown = 1.05;  // From one look to the next.
+constexpr double kSlowdown = 1.05;  // Growth of the interval from one look to the next.
 
 }  // namespace
 
@@ -44,7 +44,7 @@ class GrpcLogRelays::Relay {
     thread_.join();
   }
 
-  // It has sent all that it ever will.
+  // Returns true if it has sent everything that it ever will.
   bool done() const { return done_; }
 
   void SetComplete() {
@@ -62,7 +62,8 @@ class GrpcLogRelays::Relay {
         stub->RelayLogs(&context_, &response);
     SendAll(stream.get());
     stream->WritesDone();
-    stream->Finish();  // Whoever reads will have seen an end, or has gone: there is nobody to tell.
+    // The status is ignored: the reader has received the end or is gone, so no one could be told.
+    stream->Finish();
     done_ = true;
   }
 
@@ -73,7 +74,7 @@ class GrpcLogRelays::Relay {
     logs::LogReader err(dir, logs::LogStream::kStderr, asked.stderr_offset());
     absl::Duration look = kFirstLook;
     while (true) {
-      // Asked before reading: what was complete by then will have been read to its end.
+      // Checked before reading. Output that was complete by then is read to its end.
       const bool last = Complete() || !asked.follow();
       bool any = false;
       if (!Send(stream, &out, v1::STDOUT, &any) || !Send(stream, &err, v1::STDERR, &any)) return;
@@ -90,7 +91,7 @@ class GrpcLogRelays::Relay {
     stream->Write(end);
   }
 
-  // One piece of a stream, if there is any. False: the reader has gone.
+  // Sends one piece of a stream, if there is any. Returns false if the reader is gone.
   bool Send(grpc::ClientWriter<v1::LogChunk>* stream, logs::LogReader* reader, v1::LogStream kind,
             bool* any) {
     std::string data(kChunkBytes, '\0');
@@ -119,7 +120,7 @@ class GrpcLogRelays::Relay {
     return complete_;
   }
 
-  // True: the relay is to end.
+  // Returns true if the relay must end.
   bool Pause(absl::Duration look) {
     wake_.WaitFor(look);
     absl::MutexLock lock(&mutex_);

@@ -1,4 +1,4 @@
-// LogRelays over gRPC: one RelayLogs stream, and one thread, for each reader
+// LogRelays over gRPC, with one RelayLogs stream and one thread for each reader
 // (docs/decisions/0014).
 #pragma once
 
@@ -17,7 +17,8 @@ namespace accel::agent {
 
 class GrpcLogRelays final : public LogRelays {
  public:
-  // That run at once; further readers wait until one has come to its end (invariant 8).
+  // Maximum number of concurrent relays. Further readers wait until a relay has
+  // finished (invariant 8).
   static constexpr size_t kMaxRelays = 128;
 
   // `token` must outlive the relays.
@@ -31,7 +32,7 @@ class GrpcLogRelays final : public LogRelays {
 
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
   const common::LiveToken* const token_;
-  // By reader id. Null: it has come to its end, and the reader is not gone yet.
+  // Keyed by reader id. Null if the relay has finished and the reader is still listed.
   std::map<std::string, std::unique_ptr<Relay>> relays_;
 };
 

@@ -20,15 +20,15 @@ namespace accel::agent {
 namespace {
 
 constexpr std::chrono::seconds kPatience(20);
-// How often a loop of the agent comes round here; nothing depends on how often it is.
+// The interval of the simulated agent's loop. Nothing depends on its length.
 constexpr std::chrono::milliseconds kTurn(20);
 
-// What one reader was sent.
+// What one reader has received.
 struct Heard {
   std::string out;
   std::string err;
   int64_t gap = 0;
-  bool end = false;   // The relay has said so.
+  bool end = false;   // The relay has sent the end.
   bool over = false;  // Its stream has ended.
 };
 
@@ -66,7 +66,7 @@ class FakeService final : public v1::Coordinator::Service {
     return grpc::Status::OK;
   }
 
-  // Calls `turn` now and then until `done` holds of what was heard.
+  // Calls `turn` now and then until `done` returns true for what the readers have received.
   bool Await(
       const std::function<bool(const std::map<std::string, Heard>&)>& done,
       const std::function<void()>& turn = [] {}) {
@@ -87,7 +87,7 @@ class FakeService final : public v1::Coordinator::Service {
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, Heard> heard_;  // By reader id.
+  std::map<std::string, Heard> heard_;  // Keyed by reader id.
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };
@@ -135,7 +135,7 @@ TEST_F(GrpcLogRelaysTest, FollowsUntilTheGenerationIsComplete) {
 
 TEST_F(GrpcLogRelaysTest, AGapAtTheVeryEndIsTold) {
   WriteSegment(0, "12345");
-  WriteSegment(100, "");  // 95 bytes could not be written, and then came the end.
+  WriteSegment(100, "");  // 95 bytes could not be written before the end.
   relays_.Set({Source("r")});
   ASSERT_TRUE(
       service_.Await([](const auto& heard) { return heard.contains("r") && heard.at("r").over; }));
@@ -152,8 +152,8 @@ TEST_F(GrpcLogRelaysTest, AReaderThatIsGoneEndsItsRelay) {
   EXPECT_FALSE(service_.Of("r").end);
 }
 
-// Readers stay in the desired state until their whole reading is over: those that were served must
-// not keep the place of those that were not.
+// Readers remain in the desired state until their whole call is over. Readers that were served must
+// not keep the places of others.
 TEST_F(GrpcLogRelaysTest, MoreReadersThanPlacesAreAllServed) {
   WriteSegment(0, "x");
   std::vector<RelaySource> sources;

@@ -1,4 +1,4 @@
-// Who this agent is, for as long as it lives.
+// The identity of this agent, constant as long as it lives.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace accel::agent {
 
-// The fixed part of NodeObserved, with a new incarnation. NOT_FOUND: no interface of this node has
-// `address`.
+// Returns the constant fields of NodeObserved, with a new incarnation. NOT_FOUND: no interface of
+// this node has `address`.
 absl::StatusOr<v1::NodeObserved> MakeIdentity(const common::NodeId& node_id,
                                               const std::string& name, const std::string& address,
                                               v1::Inventory inventory);

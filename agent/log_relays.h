@@ -1,5 +1,5 @@
-// The output that somebody reads from afar: the agent sends what the desired state asks for, and
-// nothing else.
+// The interface that relays workers' output to remote readers. The agent sends only what the
+// desired state asks for.
 #pragma once
 
 #include <string>
@@ -9,24 +9,24 @@
 
 namespace accel::agent {
 
-// One reader, and where its rank's output lies on this node.
+// One reader, and where its rank's output is on this node.
 struct RelaySource {
   v1::LogReader reader;
-  std::string log_dir;    // Of the generation.
-  bool complete = false;  // The generation has ended here: nothing will be added.
+  std::string log_dir;    // The generation's folder.
+  bool complete = false;  // The generation has ended here, so no output will be added.
 };
 
-// The agent's loop calls it; nothing blocks.
+// Not thread-safe: the thread of the agent's loop makes all calls. No call blocks.
 class LogRelays {
  public:
   virtual ~LogRelays() = default;
 
-  // All that shall be relayed now: starts a relay for each new reader, ends those of readers that
-  // are gone.
+  // Sets everything that must be relayed now. Starts a relay for each new reader, and ends the
+  // relays of readers that are gone.
   virtual void Set(const std::vector<RelaySource>& sources) = 0;
 };
 
-// For a coordinator in the same process, whose user reads the files itself.
+// Relays nothing. For a coordinator in the same process, whose user reads the files directly.
 class NoLogRelays final : public LogRelays {
  public:
   void Set(const std::vector<RelaySource>&) override {}

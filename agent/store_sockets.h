@@ -1,5 +1,4 @@
-// The pool of sockets that already listen, so that a plan can name a store's address before any
-// worker starts.
+// A pool of listening sockets, so that a plan can name a store's address before any worker starts.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +14,18 @@ namespace accel::agent {
 // Not thread-safe.
 class StoreSockets {
  public:
-  // `size` sockets on `address`, each on a port that the kernel picks.
+  // Opens `size` sockets on `address`, each on a port that the kernel picks.
   StoreSockets(std::string address, size_t size) : address_(std::move(address)), size_(size) {
     Refill();
   }
 
   std::vector<v1::StoreSocket> List() const;
 
-  // Invalid if there is none with this id (0 never is one).
+  // Takes the socket with this id out of the pool. Invalid if there is none. 0 is never an id.
   common::UniqueFd Take(uint64_t id);
 
-  // Brings the pool back to its size. True if List() has changed since the last call. A node
-  // without free ports or descriptors is logged and tries again at the next call.
+  // Fills the pool up to its size. Returns true if List() has changed since the last call. If there
+  // are no free ports or descriptors, logs that and tries again at the next call.
   bool Refill();
 
  private:

@@ -52,7 +52,7 @@ TEST(StoreSockets, ZeroNamesNone) {
 }
 
 TEST(StoreSockets, AnAddressOfAnotherMachineLeavesThePoolEmpty) {
-  StoreSockets sockets("192.0.2.1", 2);  // Reserved for documentation.
+  StoreSockets sockets("192.0.2.1", 2);  // An address reserved for documentation.
   EXPECT_TRUE(sockets.List().empty());
 }
 

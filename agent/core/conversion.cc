@@ -77,7 +77,8 @@ v1::ExitRecord ToProto(const shim::ExitFact& fact) {
   record.set_signal(fact.signal);
   record.set_core_dumped(fact.core_dumped);
   record.set_out_of_memory(fact.out_of_memory);
-  // It may quote a path, which is any bytes, and grows where they are made printable.
+  // The message may quote a path, which can contain any bytes. Making it printable can lengthen it,
+  // so it is shortened again.
   record.set_message(common::Shortened(common::Printable(fact.message), kMostMessageBytes));
   return record;
 }

@@ -15,14 +15,14 @@ namespace accel::agent {
 GenerationState ToProto(shim::GenerationReport::State state);
 v1::ExitRecord ToProto(const shim::ExitFact& fact);
 
-// Overwrites state, workers and failure of `observed`; first exit records stay as they are (written
-// once).
+// Overwrites state, workers and failure of `observed`. An exit record or failure that is already
+// set is kept, because those are written only once.
 void ToProto(const shim::GenerationReport& report, v1::ObservedGeneration* observed);
 
-// What a desired generation asks of the shim. `base_env` is the agent's own environment as
-// NAME=VALUE; the desired variables are laid over it. Directories are the agent's to add.
-// INVALID_ARGUMENT: the environments of all workers are more than one start carries
-// (kMostPayloadBytes), with both sizes.
+// Returns the start that a desired generation needs, without its directories, which the agent adds.
+// `base_env` is the environment that workers inherit, as NAME=VALUE. The desired variables override
+// it. INVALID_ARGUMENT: the environments of all workers together exceed kMostPayloadBytes; the
+// message has both sizes.
 absl::StatusOr<shim::GenerationStart> ToStart(const v1::DesiredGeneration& desired,
                                               const std::vector<std::string>& base_env);
 

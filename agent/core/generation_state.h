@@ -1,4 +1,4 @@
-// The life of one generation on one node, as the agent reports it:
+// The states of one generation on one node, as the agent reports them:
 //
 // clang-format off
 //   (desired) ─▶ STARTING ─▶ RUNNING ─▶ STOPPING ─▶ ENDED
@@ -9,8 +9,8 @@
 //   any      ─▶ ENDED      no process is left; nothing was started; the shim has died
 // clang-format on
 //
-// Nothing leads back, and ENDED is final: it stays until the coordinator lists the generation under
-// `forget`.
+// No step leads back, and ENDED is final. The record is kept until the coordinator lists the
+// generation under `forget`.
 #pragma once
 
 #include "proto/node.pb.h"
@@ -19,7 +19,8 @@ namespace accel::agent {
 
 using GenerationState = v1::ObservedGeneration::State;
 
-// Whether a generation may go from one state straight to another. Staying is not a step.
+// Returns true if a generation may go from one state directly to the other. Remaining in a
+// state is not a step.
 constexpr bool IsLegalStep(GenerationState from, GenerationState to) {
   switch (from) {
     case v1::ObservedGeneration::STARTING:

@@ -55,7 +55,8 @@
 namespace accel::agent {
 namespace {
 
-// As shells report a command with too many arguments, and whatever a command cannot help.
+// The codes for the job's own failure (as shells report a command with too many arguments) and for
+// a failure of the node (docs/decisions/0024).
 constexpr int kCannotExecuteCode = 126;
 constexpr int kNodeFailedCode = 1;
 
@@ -75,7 +76,7 @@ void NodeState::SetStoreSockets(std::vector<v1::StoreSocket> sockets) {
 }
 
 void NodeState::SetDesired(v1::NodeDesired desired) {
-  // The one place where stale commands are refused (invariant 5).
+  // This is the only place where stale commands are refused (invariant 5).
   if (desired.incarnation() != identity_.incarnation() || desired.version() < applied_version_) {
     ++refused_;
     return;
@@ -121,7 +122,8 @@ void NodeState::Apply(const shim::ShimReport& report) {
 
 void NodeState::BoundTexts() {
   int64_t bytes = 0;
-  std::vector<v1::ObservedGeneration*> oldest_first;  // Job ids sort by the time of their submit.
+  // Job ids sort by the time of submission, so the map has the oldest job first.
+  std::vector<v1::ObservedGeneration*> oldest_first;
   for (auto& [id, local] : generations_) {
     bytes += TextBytes(local.observed);
     oldest_first.push_back(&local.observed);
@@ -162,7 +164,7 @@ void NodeState::StopWhatIsNotDesired(std::vector<AgentAction>* actions) {
     // A generation that the coordinator does not list is stopped (docs/decisions/0004).
     const absl::Duration grace =
         found == wanted.end() ? local.orphan_grace : absl::Milliseconds(found->second->grace_ms());
-    if (local.to_start.has_value()) {  // No shim knows of it.
+    if (local.to_start.has_value()) {  // No shim has received the start yet.
       local.to_start.reset();
       Step(&local, v1::ObservedGeneration::ENDED);
       continue;
@@ -181,11 +183,11 @@ void NodeState::TakeInWhatIsDesired() {
     const common::GenerationId id = IdOf(desired.key());
     if (generations_.contains(id)) continue;
     if (desired.stop()) {
-      // The start never came this far: nothing of it is or will be here.
+      // The start never arrived here, so no process of it exists or ever will.
       Insert(desired.key(), v1::ObservedGeneration::ENDED);
       continue;
     }
-    if (Newest(id.job) > id.generation) continue;  // Stale, and counted as it came.
+    if (Newest(id.job) > id.generation) continue;  // Stale. CountStaleStarts() has counted it.
     if (!AnyIsAlive(id.job)) TakeIn(desired);
   }
 }

@@ -1,5 +1,6 @@
-// What an agent knows: its node, the generations on it, and what the coordinator wants. Pure:
-// `now`, reports and desired states come in as values, what to do comes out as actions. One thread.
+// The state of an agent: its node, the generations on it, and what the coordinator wants.
+// Pure: reports and desired states come in as values, and the required work comes out as
+// actions. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,10 @@
 
 namespace accel::agent {
 
-// Performed by the agent's shell, in order.
+// The actions that Reconcile() returns. The Agent performs them in order.
 struct StartGenerationAction {
   v1::DesiredGeneration desired;
-  bool with_shim = false;  // The job has no shim yet: start one first.
+  bool with_shim = false;  // The job has no shim yet, so one must be started first.
 };
 struct StopGenerationAction {
   shim::GenerationStop stop;
@@ -35,54 +36,55 @@ using AgentAction = std::variant<StartGenerationAction, StopGenerationAction, En
 
 class NodeState {
  public:
-  // Ended generations that the coordinator has not yet forgotten, and workers of them; at this many
-  // of either the node takes no new work.
+  // Maximum number of ended generations that the coordinator has not told this node to forget, and
+  // of their workers. At either limit the node takes no new work (invariant 8).
   static constexpr int kMaxUnforgotten = 256;
   static constexpr int kMaxUnforgottenWorkers = 1 << 15;
 
-  // Of all texts of all generations together: see agent/core/report_texts.h.
+  // Maximum size of the texts of all generations together; see agent/core/report_texts.h.
   static constexpr int64_t kMostTextBytes = 4 << 20;
 
-  // `identity` has what does not change while the agent lives: ids, name, version, inventory,
-  // address.
+  // `identity` has the fields that are constant while the agent lives: ids, name,
+  // version, inventory, address.
   explicit NodeState(v1::NodeObserved identity) : identity_(std::move(identity)) {}
 
-  // The sockets that wait to become stores.
+  // Sets the listening sockets that are free to become stores.
   void SetStoreSockets(std::vector<v1::StoreSocket> sockets);
 
-  // Takes what the coordinator wants. Refused, and counted: another incarnation's, an older version
-  // than the last, and the start of an older generation than the job has here.
+  // Takes a new desired state. Refuses and counts one for another incarnation, and one with a lower
+  // version than the last. Also counts each start that is older than the job's newest generation
+  // here, which is never performed.
   void SetDesired(v1::NodeDesired desired);
 
-  // The coordinator's versions start anew with each session.
+  // The coordinator's versions start again with each session.
   void NewSession() { applied_version_ = 0; }
 
   void Apply(const shim::ShimReport& report);
 
-  // The shell could not perform a start: the generation has ended on this node, with this reason.
-  // INVALID_ARGUMENT is the job's own doing, anything else the node's. `has_shim`: whether the job
-  // has a shim all the same, which then serves the next generation or is ended as any other.
+  // Notes that a start could not be performed. The generation has then ended on this node for this
+  // reason. INVALID_ARGUMENT is the job's own failure, and any other code is the node's
+  // (docs/decisions/0024). `has_shim` tells whether the job has a shim nevertheless, which serves
+  // the next generation or is ended as usual.
   void StartFailed(const common::GenerationId& id, const absl::Status& why, bool has_shim);
 
-  // What must be done now for the node to become what is desired. Marks it as done: a second call
-  // returns nothing.
+  // Returns the actions that make the node match the desired state, and marks them as done. A
+  // second call therefore returns nothing.
   std::vector<AgentAction> Reconcile();
 
-  // The whole observed state. `sequence` is the shell's. Where it would be larger than
-  // `most_bytes`, its texts are shortened as far as it takes; what this object holds stays as it
-  // is.
+  // Returns the whole observed state, without `sequence`, which the Agent sets. If the state would
+  // exceed `most_bytes`, its texts are shortened in the result only.
   v1::NodeObserved Observed(int64_t most_bytes) const;
 
-  // Rises whenever Observed() would differ from before.
+  // Increases whenever the result of Observed() changes.
   uint64_t revision() const { return revision_; }
 
   const v1::NodeDesired& desired() const { return desired_; }
   int64_t refused() const { return refused_; }
 
-  // Whether a generation has not ended here.
+  // Returns true if the generation is here and has not ended.
   bool IsAlive(const common::GenerationId& id) const;
 
-  // Jobs that have a generation here, ended ones included.
+  // Returns the jobs that have a generation here, ended ones included.
   std::set<common::JobId> jobs() const;
 
  private:
@@ -90,7 +92,8 @@ class NodeState {
     v1::ObservedGeneration observed;
     absl::Duration orphan_grace;
     std::optional<absl::Duration> stop_sent;  // The grace of the last stop.
-    // Until the shell has been asked to start it. It waits while the job's last shim is leaving.
+    // Set until the start action has been returned. The start waits while the job's
+    // last shim is leaving.
     std::optional<v1::DesiredGeneration> to_start;
   };
 
@@ -113,8 +116,9 @@ class NodeState {
   bool has_desired_ = false;
   std::vector<v1::StoreSocket> store_sockets_;
   std::map<common::GenerationId, Local> generations_;
-  std::set<common::JobId> shims_;          // Of jobs whose shim takes starts.
-  std::set<common::JobId> leaving_shims_;  // Told to end, and not yet gone.
+  std::set<common::JobId> shims_;  // The jobs whose shim takes starts.
+  // The jobs whose shim was asked to exit and is not gone yet.
+  std::set<common::JobId> leaving_shims_;
   uint64_t applied_version_ = 0;
   uint64_t revision_ = 1;
   int64_t refused_ = 0;

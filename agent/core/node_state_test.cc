@@ -83,7 +83,7 @@ shim::ShimReport Report(const std::string& job, int generation,
   return report;
 }
 
-// A node on which generation 1 of job "a" runs.
+// Returns a node on which generation 1 of job "a" is running.
 NodeState Running() {
   NodeState node(Identity());
   v1::NodeDesired desired = Desired(1);
@@ -294,7 +294,7 @@ TEST(NodeState, AShimThatRefusedAStartServesTheNextAndIsEnded) {
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("end a"));
 }
 
-// A node whose last shim of job "a" was told to end, and that was then given generation 2.
+// Returns a node whose shim of job "a" was asked to exit, and which was then given generation 2.
 NodeState Leaving() {
   NodeState node = Running();
   node.Apply(Report("a", 1, shim::GenerationReport::State::kEnded));
@@ -340,7 +340,8 @@ TEST(NodeState, RefusesWorkWhenTooManyResultsWait) {
   EXPECT_THAT(node.Observed(kMostBytes).refuses_work(), testing::HasSubstr("256 results"));
 }
 
-// Generation 1 of a job whose ranks have all failed; 20 such lines are what a shim reports at most.
+// Returns generation 1 of a job whose ranks have all failed. A shim reports at most 20
+// such lines for each.
 shim::ShimReport Failed(const std::string& job, int ranks, int lines) {
   shim::ShimReport report = Report(job, 1, shim::GenerationReport::State::kEnded);
   for (int rank = 0; rank < ranks; ++rank) {
@@ -364,7 +365,7 @@ NodeState WithFailed(int generations, int ranks, int lines) {
   return node;
 }
 
-// Invariant 8: while the coordinator is away, nothing is forgotten.
+// Invariant 8: while the coordinator is down, nothing is forgotten.
 TEST(NodeState, WhatWaitsForTheCoordinatorIsBoundedAndKeepsEveryExitCode) {
   const NodeState node = WithFailed(64, 64, 20);
   for (const int64_t most : {16 << 20, 7 << 20, 1 << 20}) {

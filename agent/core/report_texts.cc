@@ -12,13 +12,13 @@ namespace {
 constexpr char kNote[] = "(earlier lines are left out here: the node has too much to report)";
 constexpr size_t kLineBytes = 256;
 constexpr size_t kFewWordsBytes = 64;
-// Of each text, for its place in the message and in the reader's memory.
+// Added for each text, because it takes space in the message and in the reader's memory.
 constexpr int64_t kTextOverhead = 32;
 
-// Such a tail stays as it is: the note and one line are no shorter.
+// Shorter tails are kept, because the note and one line would be no shorter.
 constexpr int64_t kShortTailBytes = sizeof(kNote) + kLineBytes + 2 * kTextOverhead;
 
-// How much may stay: see ShortenTexts().
+// How much text may be kept; see ShortenTexts().
 enum class Keep { kOneTail, kLastLine, kFewWords, kNothing };
 
 int64_t BytesOf(const std::string& text) {
@@ -35,7 +35,8 @@ int64_t TailBytes(const v1::ObservedWorker& worker) {
   return bytes;
 }
 
-// Whose last lines say most: of the ranks that failed by themselves, the lowest.
+// Returns the worker whose last lines say most: the lowest rank that failed by itself.
+// Null if there is none.
 const v1::ObservedWorker* LikelyOrigin(const v1::ObservedGeneration& generation) {
   for (const v1::ObservedWorker& worker : generation.workers()) {
     if (worker.exit().kind() == v1::ExitRecord::EXITED && worker.exit().code() != 0) return &worker;

@@ -1,6 +1,6 @@
-// Keeps a node's report within what the coordinator accepts. States, exit codes and signals are
-// always reported; the texts beside them (why something failed, and the last lines that workers
-// printed) are what can be shortened. All of a worker's output stays on the node's disk.
+// Keeps a node's report within the size that the coordinator accepts. States, exit codes and
+// signals are always reported. Only the texts are shortened: the reasons of failures, and the last
+// lines that workers printed. The whole output of a worker remains on the node's disk.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,17 @@
 
 namespace accel::agent {
 
-// How many bytes a generation's texts take: no less than in a report, because many short texts
-// weigh more than their letters where the report is read.
+// Returns the size of a generation's texts in bytes. This is at least their size in a report,
+// because each text counts with an overhead for its place in the reader's memory.
 int64_t TextBytes(const v1::ObservedGeneration& generation);
 
-// Makes texts shorter until they take `excess` of these bytes less, or none is left; returns
-// whether there was anything to do. Four times it goes through the generations in this order, the
-// oldest first, and stops as soon as it is enough. At first each worker keeps its last line and a
-// note, and the likely origin of the failure all its lines; then that one keeps no more than the
-// others; then there are no lines and a few words of why; then nothing.
+// Shortens texts until they are `excess` bytes smaller in total, or none is left. Returns true if
+// any text was shortened. It makes up to four passes over the generations, in the given order, and
+// stops as soon as enough is saved:
+// 1. Each worker keeps its last line and a note. The likely origin of the failure keeps all lines.
+// 2. The likely origin keeps no more than the others.
+// 3. No lines are kept, and only a few words of each reason.
+// 4. No text is kept.
 bool ShortenTexts(int64_t excess, const std::vector<v1::ObservedGeneration*>& oldest_first);
 
 }  // namespace accel::agent

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// A generation whose ranks have all failed, each with 20 lines of about 200 bytes.
+// Returns a generation whose ranks have all failed, each with 20 lines of about 200 bytes.
 v1::ObservedGeneration Failed(int ranks) {
   v1::ObservedGeneration generation;
   generation.set_job_id("job");
@@ -59,7 +59,7 @@ TEST(ShortenTexts, NothingTooMuchIsNothingToDo) {
 TEST(ShortenTexts, TheOldestGoFirstAndKeepTheirLastLineAndTheOriginAll) {
   std::vector<v1::ObservedGeneration> generations = {Failed(3), Failed(2)};
   EXPECT_TRUE(ShortenTexts(1, Pointers(&generations)));
-  // Rank 0 has exited with 0, so it is not where the failure began.
+  // Rank 0 has exited with 0, so it is not the origin of the failure.
   EXPECT_THAT(generations[0].workers(0).last_lines(), SizeIs(2));
   EXPECT_THAT(generations[0].workers(1).last_lines(), SizeIs(20));
   EXPECT_THAT(generations[0].workers(2).last_lines(),
@@ -69,7 +69,7 @@ TEST(ShortenTexts, TheOldestGoFirstAndKeepTheirLastLineAndTheOriginAll) {
   EXPECT_EQ(generations[1].failure().message().size(), 4096u);
 }
 
-// Every result that a node holds while the coordinator is away.
+// All results that a node can hold while the coordinator is down.
 TEST(ShortenTexts, SixtyFourGenerationsOfSixtyFourRanksFitAnywhere) {
   const std::vector<v1::ObservedGeneration> full(64, Failed(64));
   ASSERT_GT(BytesOfAll(full), 15 << 20);

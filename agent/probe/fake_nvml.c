@@ -1,4 +1,4 @@
-// Two GPUs that exist only here, behind NVML's own entry points.
+// A fake NVML library with two GPUs, for tests.
 #include <stdio.h>
 #include <string.h>
 

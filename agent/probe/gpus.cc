@@ -13,7 +13,7 @@
 namespace accel::agent {
 namespace {
 
-// The few entry points of NVML that are used, as its manual declares them.
+// The entry points of NVML that are used here, as declared in its manual.
 using Device = void*;
 struct Memory {
   uint64_t total, free, used;
@@ -87,7 +87,7 @@ const v1::Gpu* Find(const std::vector<v1::Gpu>& gpus, absl::string_view entry) {
 }  // namespace
 
 absl::StatusOr<std::vector<v1::Gpu>> ListGpus(const std::string& library) {
-  // Never unloaded: the driver keeps threads and exit handlers of its own.
+  // Never unloaded, because the driver keeps its own threads and exit handlers.
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return std::vector<v1::Gpu>();
   Nvml nvml;

@@ -1,4 +1,4 @@
-// What this node is, asked once at the start of the agent.
+// Facts about this node, collected once when the agent starts.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace accel::agent {
 
-// Processors this process may use, memory, and the GPUs that CUDA_VISIBLE_DEVICES leaves.
-// `with_gpus` false: the driver is not asked. INTERNAL: a driver that fails.
+// Returns the processors that this process may use, the memory, and the GPUs that
+// CUDA_VISIBLE_DEVICES leaves visible. If `with_gpus` is false, the driver is not asked.
+// INTERNAL: the driver fails.
 absl::StatusOr<v1::Inventory> ProbeInventory(bool with_gpus);
 
-// Tells one boot of the machine from the next.
+// Returns an id that is different after each boot of the machine.
 std::string BootId();
 
 std::string HostName();

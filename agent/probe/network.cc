@@ -25,7 +25,7 @@ struct FreeIfAddrs {
   void operator()(ifaddrs* info) const { freeifaddrs(info); }
 };
 
-// The bytes of an IPv4 or IPv6 address; empty for others.
+// Returns the bytes of an IPv4 or IPv6 address, or "" for other families.
 std::string Bytes(const sockaddr* address) {
   if (address == nullptr) return "";
   if (address->sa_family == AF_INET) {
@@ -76,7 +76,7 @@ absl::StatusOr<std::string> SourceAddressTo(const std::string& host, const std::
     sockaddr_storage own;
     socklen_t size = sizeof(own);
     char text[INET6_ADDRSTRLEN];
-    // Connecting a datagram socket picks the route and sends nothing.
+    // Connecting a datagram socket selects the route and sends nothing.
     if (fd.valid() && connect(fd.get(), each->ai_addr, each->ai_addrlen) == 0 &&
         getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0) {
       const std::string bytes = Bytes(reinterpret_cast<sockaddr*>(&own));
@@ -100,7 +100,7 @@ absl::StatusOr<std::string> InterfaceOf(const std::string& address) {
     if (!own.empty() && own == wanted) return std::string(each->ifa_name);
     if (SameNetwork(wanted, own, Bytes(each->ifa_netmask))) same_network = each->ifa_name;
   }
-  // 127.0.0.2 is on the loopback interface, although that lists only 127.0.0.1.
+  // 127.0.0.2 belongs to the loopback interface, although that lists only 127.0.0.1.
   if (!same_network.empty() && common::IsLoopback(address)) return same_network;
   return absl::NotFoundError(
       absl::StrCat("no network interface of this node has the address ", address));

@@ -1,4 +1,4 @@
-// Which address and interface other nodes reach this one by.
+// Finds the address and interface by which other nodes reach this one.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace accel::agent {
 
-// The numeric address that this host would use to reach host:port, without sending anything.
-// UNAVAILABLE: no route; INVALID_ARGUMENT: the name does not resolve.
+// Returns the numeric address that this host would use to reach host:port. Sends nothing.
+// UNAVAILABLE: there is no route. INVALID_ARGUMENT: the name does not resolve.
 absl::StatusOr<std::string> SourceAddressTo(const std::string& host, const std::string& port);
 
-// The interface whose network holds this numeric address. NOT_FOUND: none.
+// Returns the interface whose network contains this numeric address. NOT_FOUND: there is none.
 absl::StatusOr<std::string> InterfaceOf(const std::string& address);
 
 }  // namespace accel::agent

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr absl::Duration kLogPause = absl::Minutes(1);
 
-// What is in a folder now; nothing if it cannot be read.
+// Returns the entries of a folder. Empty if it cannot be read.
 std::vector<fs::path> Children(const fs::path& folder) {
   std::vector<fs::path> children;
   std::error_code error;
@@ -74,17 +74,18 @@ void OutputPruner::PruneOldestJobs() {
     if (!IsLive(job)) finished.push_back(std::move(job));
   }
   if (finished.size() <= options_.jobs_kept) return;
-  // Job ids sort by the time of their submit.
+  // Job ids sort by the time of submission.
   std::sort(finished.begin(), finished.end());
   finished.resize(finished.size() - options_.jobs_kept);
   for (const common::JobId& job : finished) {
-    if (!IsLive(job)) RemoveJob(job);  // It may have come back to this node in the meantime.
+    if (!IsLive(job)) RemoveJob(job);  // The job may have returned to this node in the meantime.
   }
 }
 
 void OutputPruner::RemoveJob(const common::JobId& job) {
   const fs::path folder = logs::JobLogDir(options_.jobs_dir, job.value());
-  // Not the folder as a whole: the job may come back while this goes on, with another generation.
+  // The folder is not removed as a whole, because the job may return meanwhile
+  // with another generation.
   for (const fs::path& child : Children(folder)) RemoveTree(child);
   Remove(folder);
 }
@@ -113,7 +114,7 @@ void OutputPruner::Remove(const fs::path& path) {
   if (Stopping()) return;
   std::error_code error;
   options_.remove(path, &error);
-  // A folder in which something new has appeared is in use again.
+  // A folder that has new entries is in use again, so it is kept.
   if (!error || error == std::errc::directory_not_empty) return;
   if (const auto left_out = failures_.Admit(common::SteadyClock()->Now())) {
     common::LogWarning("old output stays on the disk: it cannot be deleted",

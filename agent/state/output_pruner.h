@@ -1,4 +1,4 @@
-// Keeps the output of jobs within bounds on this node's disk (invariant 8).
+// Limits the output of jobs on this node's disk (invariant 8).
 #pragma once
 
 #include <filesystem>
@@ -16,28 +16,29 @@
 
 namespace accel::agent {
 
-// Deletes in a thread of its own, because an agent has a heartbeat to keep: hundreds of thousands
-// of files take seconds, and a disk that hangs takes for ever. What cannot be deleted is logged and
-// stays until the next time. Thread-safe.
+// Deletes in a dedicated thread, because the agent must send heartbeats: deleting hundreds of
+// thousands of files takes seconds, and a disk that hangs may never return. Failures are logged and
+// retried the next time. Thread-safe.
 class OutputPruner {
  public:
   struct Options {
     std::string jobs_dir;
-    size_t jobs_kept = 200;     // Of finished jobs, the newest keep their output.
-    int generations_kept = 32;  // Of one job, the newest.
+    size_t jobs_kept = 200;     // Number of newest finished jobs that keep their output.
+    int generations_kept = 32;  // Number of newest generations of a job that keep their output.
     // Removes a file or an empty folder, as std::filesystem::remove() does. Tests replace it.
     std::function<void(const std::filesystem::path&, std::error_code*)> remove = RemoveOne;
   };
 
   explicit OutputPruner(Options options);
-  // Leaves what is not deleted yet. Waits for the one call of `remove` that is under way.
+  // Abandons pending deletions. Waits for a call of `remove` that is in progress.
   ~OutputPruner();
 
-  // Both return at once.
+  // Neither call blocks.
   //
-  // The output of `live` jobs stays; of the others, the oldest lose theirs.
+  // Keeps the output of `live` jobs. Of the other jobs, the oldest lose their output.
   void PruneJobs(std::set<common::JobId> live);
-  // A job is about to write the output of generation `newest`; its oldest ones lose theirs.
+  // Called when a job is about to write the output of generation `newest`. Its oldest generations
+  // lose their output.
   void PruneGenerations(const common::JobId& job, common::Generation newest);
 
  private:
@@ -58,7 +59,7 @@ class OutputPruner {
   bool Stopping();
 
   const Options options_;
-  common::LogThrottle failures_;  // The thread's.
+  common::LogThrottle failures_;  // Used by the deleting thread only.
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<common::JobId> live_ ABSL_GUARDED_BY(mutex_);

@@ -25,7 +25,7 @@ class OutputPrunerTest : public ::testing::Test {
 
   std::vector<std::string> Children(const std::string& folder = "") const {
     std::vector<std::string> names;
-    std::error_code error;  // It may be going away.
+    std::error_code error;  // The folder may be disappearing.
     for (fs::directory_iterator entry(dir_ / folder, error), end; !error && entry != end;
          entry.increment(error)) {
       names.push_back(entry->path().filename());
@@ -33,7 +33,7 @@ class OutputPrunerTest : public ::testing::Test {
     return names;
   }
 
-  // Waits until so many things are left.
+  // Waits until this many entries are left.
   void AwaitCount(size_t count, const std::string& folder = "") const {
     const absl::Time give_up = absl::Now() + absl::Minutes(1);
     while (Children(folder).size() != count && absl::Now() < give_up) {
@@ -78,7 +78,7 @@ TEST_F(OutputPrunerTest, LinksAreDeletedAndNotFollowed) {
   EXPECT_THAT(Children("elsewhere"), UnorderedElementsAre("data"));
 }
 
-// A disk that hangs: nobody waits for it, and what comes meanwhile is kept.
+// No call waits for a disk that hangs, and output that is written meanwhile is kept.
 TEST_F(OutputPrunerTest, AJobThatComesBackMeanwhileKeepsWhatItWrites) {
   Make({"a/gen_1", "b/gen_1", "c/gen_1"});
   absl::Notification hangs, goes_on;
@@ -90,7 +90,7 @@ TEST_F(OutputPrunerTest, AJobThatComesBackMeanwhileKeepsWhatItWrites) {
   };
   OutputPruner pruner(options);
   pruner.PruneJobs({});
-  hangs.WaitForNotification();  // In a/gen_1.
+  hangs.WaitForNotification();  // The disk hangs in a/gen_1.
   Make({"a/gen_2", "b/gen_2"});
   pruner.PruneJobs({common::JobId("a"), common::JobId("b")});
   goes_on.Notify();

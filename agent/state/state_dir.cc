@@ -27,14 +27,14 @@ namespace accel::agent {
 namespace {
 
 constexpr char kDaemon[] = "agent";
-// Between a SIGKILL and the end of those that it was for.
+// Maximum time between a SIGKILL and the release of the lock by the killed processes.
 constexpr absl::Duration kDeathPatience = absl::Seconds(10);
 
 absl::Status Failed(absl::string_view what, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", what, " ", path));
 }
 
-// A few bytes from the start of the file; empty where there is none.
+// Returns the first bytes of the file, or "" if it does not exist.
 absl::StatusOr<std::string> ReadSmall(const std::string& path) {
   const common::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) {
@@ -47,7 +47,8 @@ absl::StatusOr<std::string> ReadSmall(const std::string& path) {
   return std::string(absl::StripAsciiWhitespace(absl::string_view(buffer, got)));
 }
 
-// Written to the side and renamed: a crash leaves the old content or the new, never half.
+// Writes a new file and renames it, so that after a crash the file has either the old
+// content or the new.
 absl::Status WriteSmall(const std::string& path, const std::string& content) {
   const std::string aside = path + ".new";
   const common::UniqueFd fd(open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -57,7 +58,7 @@ absl::Status WriteSmall(const std::string& path, const std::string& content) {
     return Failed("write", aside);
   }
   if (rename(aside.c_str(), path.c_str()) != 0) return Failed("rename to", path);
-  // The new name is on the disk only once the folder is.
+  // The new name is on disk only once the folder has been synced.
   const std::string folder = std::filesystem::path(path).parent_path();
   const common::UniqueFd names(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!names.valid() || fsync(names.get()) != 0) return Failed("write", folder);
@@ -72,8 +73,8 @@ absl::StatusOr<std::string> DrawId() {
   return absl::BytesToHexString(absl::string_view(bytes, sizeof(bytes)));
 }
 
-// The file has the id and the inode of the directory that the id was drawn for: a copy of it has
-// another inode, and must not pass for the same node.
+// The file has the id, and the inode of the directory for which the id was drawn. A copy of the
+// directory has another inode, and must not have the same id (docs/decisions/0026).
 absl::StatusOr<common::NodeId> ReadOrMakeNodeId(const std::string& dir) {
   const std::string path = dir + "/node_id";
   struct stat info;
@@ -99,9 +100,9 @@ bool IsIn(const std::vector<pid_t>& pids, pid_t pid) {
   return std::find(pids.begin(), pids.end(), pid) != pids.end();
 }
 
-// Ends the shims of an agent that is dead, with all that descends from them. They have held its
-// lock since `earlier` was looked up, which no agent has that took it only now. False: the agent
-// lives, or nobody is to be seen.
+// Kills the shims of a dead agent, with all of their descendants. Only processes that held the lock
+// already when `earlier` was read are killed, so an agent that has just taken the lock is spared.
+// Returns false if the agent is alive, or if no such process is found (docs/decisions/0003).
 bool EndShimsOfADeadAgent(const std::string& lock_path, const std::vector<pid_t>& earlier) {
   std::vector<pid_t> holders = common::LockHolders(lock_path);
   const absl::StatusOr<std::string> text = ReadSmall(lock_path);

@@ -1,9 +1,11 @@
 // The agent's directory on its node:
 //
+// clang-format off
 //   STATE_DIR/agent.lock                 held by the agent and by every shim that it started; the
 //                                        agent's pid is inside
-//   STATE_DIR/node_id                    who this node is, for ever, and the inode of STATE_DIR
+//   STATE_DIR/node_id                    the permanent id of this node, and the inode of STATE_DIR
 //   STATE_DIR/jobs/JOB/gen_N/rank_R/     output of workers
+// clang-format on
 #pragma once
 
 #include <string>
@@ -19,16 +21,16 @@ namespace accel::agent {
 class StateDir {
  public:
   // Makes the directory (0700) if it does not exist. Shims inherit the lock through `lock_fd`
-  // (docs/decisions/0003). While a shim of a dead agent still ends its job, this waits for it, at
-  // most `patience`, and then kills it with all of its descendants. A copy of another node's
+  // (docs/decisions/0003). If shims of a dead agent still end their jobs, waits for them for at
+  // most `patience`, and then kills them with all of their descendants. A copy of another node's
   // directory gets a new node id (docs/decisions/0026). FAILED_PRECONDITION: another agent uses the
-  // directory; PERMISSION_DENIED, NOT_FOUND and the like: the path, with the reason.
+  // directory. PERMISSION_DENIED, NOT_FOUND and the like: the message has the path and the reason.
   static absl::StatusOr<StateDir> Open(const std::string& path, absl::Duration patience);
 
   const common::NodeId& node_id() const { return node_id_; }
   int lock_fd() const { return lock_.get(); }
 
-  // The default place for a generation's output.
+  // Returns the default folder for the output of jobs.
   std::string jobs_dir() const { return path_ + "/jobs"; }
 
  private:

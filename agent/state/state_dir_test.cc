@@ -77,8 +77,8 @@ void AwaitDeath(pid_t pid) {
   EXPECT_FALSE(IsAlive(pid));
 }
 
-// An agent that dies and leaves a shim with a worker in a session of its own, both of which ignore
-// what is asked of them. The pids of the shim and of the worker.
+// Starts an agent that dies and leaves a shim, and a worker in a separate session. Both ignore
+// requests to stop. Returns the pids of the shim and of the worker.
 std::pair<pid_t, pid_t> LeaveAShim(const std::string& path) {
   int pids[2];
   EXPECT_EQ(pipe(pids), 0);
@@ -135,7 +135,7 @@ TEST(StateDir, ACopyIsAnotherNode) {
   EXPECT_EQ(id_of(moved), original) << "a directory that was renamed is the same one";
 }
 
-// Written by a version that did not write the inode.
+// A directory from a version that did not write the inode.
 TEST(StateDir, AnIdAloneIsTakenOver) {
   const std::string path = NewDir("old");
   std::filesystem::create_directories(path);
