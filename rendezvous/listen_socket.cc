@@ -13,7 +13,7 @@
 namespace accel::rendezvous {
 namespace {
 
-// The kernel lowers it to net.core.somaxconn.
+// The kernel lowers this to net.core.somaxconn.
 constexpr int kBacklog = 65535;
 
 }  // namespace
@@ -38,8 +38,8 @@ absl::StatusOr<common::UniqueFd> ListenOn(const std::string& address, uint16_t p
   const std::string what = absl::StrCat("listening on ", address, " port ", port);
   common::UniqueFd fd(socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return absl::ErrnoToStatus(errno, what);
-  // A chosen port can be had again at once after its last owner. One that the kernel picks is to be
-  // nobody else's, so there the option stays off.
+  // With this option, a chosen port can be reused immediately after its previous owner. The option
+  // is off for ports that the kernel picks, because those must not be shared with any other socket.
   const int reuse = port != 0;
   if (setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse)) != 0 ||
       bind(fd.get(), reinterpret_cast<const sockaddr*>(&storage), length) != 0 ||

@@ -49,7 +49,8 @@ TEST(ListenSocketTest, AChosenPortCanBeHadAgain) {
 TEST(ListenSocketTest, RefusesNamesAndForeignAddresses) {
   EXPECT_THAT(ListenOn("localhost"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("numeric")));
-  EXPECT_FALSE(ListenOn("192.0.2.1").ok());  // Documentation addresses: on no machine.
+  // An address reserved for documentation, which no machine has.
+  EXPECT_FALSE(ListenOn("192.0.2.1").ok());
 }
 
 TEST(ListenSocketTest, PortOfSomethingElse) {

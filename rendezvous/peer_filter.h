@@ -1,4 +1,4 @@
-// Which addresses may speak to a store.
+// The addresses that may connect to a store (invariant 10).
 #pragma once
 
 #include <sys/socket.h>
@@ -13,17 +13,18 @@
 
 namespace accel::rendezvous {
 
-// Immutable. An IPv4 address and the same one mapped into IPv6 are one.
+// Immutable, and so thread-safe. An IPv4 address and the same one mapped into IPv6 are equal.
 class PeerFilter {
  public:
-  // `addresses`: numeric, IPv4 or IPv6. None: every loopback address, nothing else.
-  // InvalidArgument: one of them is not numeric.
+  // Makes a filter for numeric IPv4 or IPv6 addresses. If `addresses` is empty, it allows every
+  // loopback address and no other. InvalidArgument: one of them is not numeric.
   static absl::StatusOr<PeerFilter> Make(const std::vector<std::string>& addresses);
 
   bool Allows(const sockaddr_storage& peer) const;
 
  private:
-  using Address = std::array<uint8_t, 16>;  // IPv6, or IPv4 mapped into it.
+  // An IPv6 address, or an IPv4 address mapped into IPv6.
+  using Address = std::array<uint8_t, 16>;
 
   PeerFilter() = default;
   static bool IsLoopback(const Address& address);

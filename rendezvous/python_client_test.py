@@ -7,7 +7,8 @@ import sys
 import threading
 import unittest
 
-# A client looks its peer's name up, for its log lines: not for long where nobody answers.
+# A client resolves its peer's name for its log lines. This bounds the delay where no
+# name server answers.
 os.environ["RES_OPTIONS"] = "timeout:1 attempts:1"
 
 import torch

@@ -1,4 +1,4 @@
-// LibTorch's own C++ client against our server.
+// Runs LibTorch's own C++ client against this server.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -33,7 +33,8 @@ Bytes ToBytes(const std::string& text) { return Bytes(text.begin(), text.end());
 class RealClientTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    // A client looks its peer's name up, for its log lines: not for long where nobody answers.
+    // A client resolves its peer's name for its log lines. This bounds the delay where no
+    // name server answers.
     setenv("RES_OPTIONS", "timeout:1 attempts:1", 1);
   }
   void SetUp() override {
@@ -119,7 +120,7 @@ TEST_F(RealClientTest, EveryMethodThroughAPrefix) {
 }
 
 TEST_F(RealClientTest, WorkersThatAnnounceThemselves) {
-  // As init_process_group does it for every rank when the agent holds the store.
+  // As init_process_group() does for every rank if the agent holds the store.
   for (int rank = 0; rank < 3; ++rank) {
     c10d::TCPStoreOptions options;
     options.port = port_;
@@ -141,8 +142,8 @@ TEST_F(RealClientTest, AWaitThatTimesOutThrowsAndTheClientGoesOn) {
   EXPECT_EQ(store->get_to_str("missing"), "no more");
 }
 
-// The wake-up and the cancellation cross each other on the way: the set comes later after each wait
-// that it ended, and earlier after each that timed out, down to before the wait.
+// Makes the wake-up and the cancellation cross. The set is moved later after each wait that it
+// ended, and earlier after each wait that timed out, down to before the wait.
 TEST_F(RealClientTest, WaitsThatEndAboutWhenTheyTimeOut) {
   const StorePtr waiter = Client(), setter = Client();
   static constexpr microseconds kLeast(50);

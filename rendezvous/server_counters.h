@@ -1,4 +1,4 @@
-// What a store server has seen, for logs and metrics.
+// Counters of a store server, for logs and metrics.
 #pragma once
 
 #include <atomic>
@@ -6,12 +6,13 @@
 
 namespace accel::rendezvous {
 
-// Written by the server's thread, readable from any.
+// Written by the server's thread. Any thread may read them.
 struct ServerCounters {
   std::atomic<uint64_t> accepted{0};
   std::atomic<uint64_t> refused_peers{0};       // The address is not allowed.
-  std::atomic<uint64_t> refused_over_limit{0};  // Too many connections.
-  std::atomic<uint64_t> closed_bad_request{0};  // Not the protocol, over a limit, or cut short.
+  std::atomic<uint64_t> refused_over_limit{0};  // There were too many connections.
+  // The bytes were not the protocol, exceeded a limit, or ended within a request.
+  std::atomic<uint64_t> closed_bad_request{0};
   std::atomic<uint64_t> closed_out_of_room{0};  // The memory limit was reached.
 };
 

@@ -11,9 +11,9 @@ namespace accel::rendezvous {
 namespace {
 
 constexpr size_t kScratchBytes = 64 << 10;
-// A reply buffer larger than this is given back after use.
+// A reply buffer that is larger than this is freed after use.
 constexpr size_t kKeptReplyBytes = 16 << 10;
-// Reads of one connection before the others have their turn.
+// Maximum number of reads from one connection before the others have their turn.
 constexpr int kReadsPerTurn = 16;
 constexpr int kEventsPerWait = 64;
 constexpr int kAcceptRetryMs = 100;
@@ -94,7 +94,7 @@ void ServerLoop::Accept() {
                                     SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket.valid()) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
-      // Out of descriptors or memory: it waits in the backlog until one is free.
+      // Without a free descriptor or memory, the connection waits in the backlog.
       backlog_ = errno == EAGAIN ? Backlog::kEmpty : Backlog::kStalled;
       return;
     }
@@ -135,7 +135,7 @@ void ServerLoop::Read(Connection* connection) {
   if (!std::exchange(connection->in_again, true)) again_.push_back(connection);
 }
 
-// Returns whether to read on.
+// Returns true if more should be read.
 bool ServerLoop::ReadOnce(Connection* connection) {
   const auto target = connection->session.ReadTarget(absl::MakeSpan(scratch_.get(), kScratchBytes));
   if (!target.ok()) {
@@ -160,7 +160,7 @@ bool ServerLoop::ReadOnce(Connection* connection) {
     Fail(connection, status);
     return false;
   }
-  // Less than asked for: nothing is left, and an event will tell when there is more.
+  // A short read means that nothing is left. An event will report more bytes.
   if (static_cast<size_t>(count) == target->size() || connection->ending) return true;
   connection->readable = false;
   return false;
@@ -204,8 +204,8 @@ void ServerLoop::Flush(Connection* connection) {
   connection->sent = 0;
 }
 
-// Sends until the socket takes no more (only then does an event follow). Returns how much it took;
-// dooms a connection that is broken.
+// Sends until everything is sent or the socket is full (only then does an event follow). Returns
+// the number of bytes sent. Dooms a connection that is broken.
 size_t ServerLoop::TrySend(Connection* connection, absl::string_view bytes) {
   size_t sent = 0;
   while (sent < bytes.size()) {
@@ -229,7 +229,8 @@ void ServerLoop::Fail(Connection* connection, const absl::Status& status) {
   Doom(connection);
 }
 
-// Its descriptor stays open until no event of this round can name it any more.
+// Marks the connection for destruction. Its descriptor remains open until no event of this turn can
+// refer to it any more.
 void ServerLoop::Doom(Connection* connection) {
   if (std::exchange(connection->doomed, true)) return;
   state_.Disconnect(static_cast<ConnectionId>(connection->fd.get()));
@@ -246,8 +247,8 @@ void ServerLoop::ReadAgain() {
 void ServerLoop::Bury() {
   for (Connection* connection : doomed_) {
     const int fd = connection->fd.get();
-    // To close it would not be enough: a process that another thread is starting holds a duplicate
-    // until its exec, and a socket stays in the epoll set as long as any descriptor of it is open.
+    // Closing is not enough. A process that another thread is starting has a duplicate until its
+    // exec, and a socket remains in the epoll set as long as any descriptor of it is open.
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
     connections_[fd].reset();
     --num_connections_;

@@ -19,15 +19,16 @@
 
 namespace accel::rendezvous {
 
-// Everything runs on the thread that calls Run(). A connection's descriptor is its id.
+// Not thread-safe: everything runs on the thread that calls Run(). A connection's
+// descriptor is its id.
 //
-// Sockets are watched edge-triggered, so that a served request costs epoll_wait, recv and send and
-// nothing else. A client that does not take its answers is not read from until it does.
+// Sockets are watched edge-triggered, so that a request costs only epoll_wait, recv and send. A
+// client that does not read its answers is not read from until it does.
 class ServerLoop {
  public:
   struct Options {
-    common::UniqueFd listen_socket;  // Listening, non-blocking.
-    common::UniqueFd wake;           // Readable: Run() is to return.
+    common::UniqueFd listen_socket;  // Must be listening and non-blocking.
+    common::UniqueFd wake;           // Run() returns once this is readable.
     PeerFilter peers;
     size_t memory_limit_bytes;
     size_t max_connections;
@@ -35,15 +36,16 @@ class ServerLoop {
 
   ServerLoop(Options options, ServerCounters* counters);
 
-  // An error of epoll at the start, otherwise OK.
+  // Starts to watch the sockets. Returns an error of epoll, or OK.
   absl::Status Watch();
-  // Serves until told to return. After Watch().
+  // Serves until `wake` is readable. Watch() must have been called.
   void Run();
-  // One turn of it: waits until something is to be done, and does a bounded part of it. False once
-  // Run() is to return.
+  // Runs one turn: waits until there is work, and performs a bounded part of it. Returns false if
+  // Run() must return.
   bool RunOnce();
 
-  // Connections taken in one turn: a flood of them leaves time for those that are being served.
+  // Maximum number of connections accepted in one turn, so that a flood of them leaves time for
+  // those that are being served.
   static constexpr int kAcceptsPerTurn = 64;
 
  private:
@@ -53,11 +55,11 @@ class ServerLoop {
     common::UniqueFd fd;
     Session session;
     ByteBuffer unsent;
-    size_t sent = 0;        // Of `unsent`.
-    bool readable = false;  // More may be there to read than has been read.
-    bool in_again = false;  // In again_.
-    bool ending = false;    // The peer has sent its last byte: read until end of file.
-    bool doomed = false;    // To be destroyed once the current events are dealt with.
+    size_t sent = 0;        // Number of bytes of `unsent` that have been sent.
+    bool readable = false;  // There may be more to read.
+    bool in_again = false;  // It is in again_.
+    bool ending = false;    // The peer has sent its last byte. Reads continue until end of file.
+    bool doomed = false;    // It is destroyed once the current events have been handled.
   };
 
   absl::Status WatchFd(int fd, uint32_t events);
@@ -85,18 +87,18 @@ class ServerLoop {
   MemoryBudget budget_;
   StoreState state_;
 
-  std::unique_ptr<char[]> scratch_;  // What arrives lands here; untouched pages cost nothing.
-  ByteBuffer reply_;                 // To the connection being read.
+  std::unique_ptr<char[]> scratch_;  // Buffer for received bytes. Untouched pages cost nothing.
+  ByteBuffer reply_;                 // The reply to the connection that is being read.
   std::vector<ConnectionId> woken_;
 
-  std::vector<std::unique_ptr<Connection>> connections_;  // By descriptor.
+  std::vector<std::unique_ptr<Connection>> connections_;  // Indexed by descriptor.
   size_t num_connections_ = 0;
-  std::vector<Connection*> again_;  // Had its turn, has more to read.
+  std::vector<Connection*> again_;  // Connections that have had their turn and have more to read.
   std::vector<Connection*> doomed_;
   enum class Backlog {
-    kEmpty,    // An event says when there is a connection again.
-    kMore,     // This turn's share has been taken.
-    kStalled,  // No descriptor or memory for the next connection: tried again after a while.
+    kEmpty,    // Empty. An event reports the next connection.
+    kMore,     // This turn's share has been accepted.
+    kStalled,  // No descriptor or memory for the next connection. It is tried again after a pause.
   } backlog_ = Backlog::kEmpty;
 };
 

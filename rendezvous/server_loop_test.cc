@@ -16,7 +16,7 @@ namespace {
 
 using testing::TestClient;
 
-// The loop, turn by turn, for clients of 127.0.0.2 alone.
+// Runs the loop turn by turn, for clients from 127.0.0.2 only.
 class ServerLoopTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
-// A store in a process of its own, for tests and benchmarks: listens on 127.0.0.1, prints its port
-// and serves until standard input ends.
+// A store as a separate process, for tests and benchmarks. It listens on 127.0.0.1, prints its
+// port, and serves until standard input ends.
 #include <unistd.h>
 
 #include <cstdio>

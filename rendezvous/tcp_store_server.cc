@@ -21,10 +21,10 @@
 namespace accel::rendezvous {
 namespace {
 
-// The loop's frames are shallow and small.
+// Enough, because the loop's call stack is shallow and its frames are small.
 constexpr size_t kStackBytes = 128 << 10;
 constexpr size_t kMostConnections = 65536;
-// Descriptors left to the rest of the process.
+// Number of descriptors left for the rest of the process.
 constexpr size_t kSpareDescriptors = 128;
 
 size_t DefaultMaxConnections() {
@@ -97,7 +97,7 @@ absl::Status TcpStoreServer::StartThread() {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStackBytes);
-  // Signals are for the process's other threads.
+  // The thread starts with all signals blocked, because the process's other threads handle them.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,5 +1,5 @@
-// A rendezvous store: PyTorch 2.11's TCPStore protocol, served to stock c10d::TCPStore and
-// torch.distributed.TCPStore clients.
+// A rendezvous store: PyTorch 2.11's TCPStore protocol, for unmodified c10d::TCPStore
+// and torch.distributed.TCPStore clients.
 #pragma once
 
 #include <pthread.h>
@@ -18,12 +18,12 @@ namespace accel::rendezvous {
 
 class ServerLoop;
 
-// Serves from a thread of its own, so that nothing else in the process delays it, from Start() to
-// Stop(); the content is lost then. The protocol knows no authentication: whoever may connect may
-// read and write everything. A client that breaks the protocol, passes a limit or finds the store
-// full loses its connection, and nobody else notices.
+// Serves from Start() to Stop() in a dedicated thread, so that nothing else in the process delays
+// it. Stop() discards the content. The protocol has no authentication: any client that may connect
+// can read and write everything (docs/decisions/0005). A client that breaks the protocol, exceeds a
+// limit or finds the store full loses its connection, which does not affect other clients.
 //
-// Start and Stop from one thread; counters from any.
+// Start() and Stop() must be called from one thread. Any thread may read the counters.
 //
 //   ACCEL_ASSIGN_OR_RETURN(UniqueFd socket, ListenOn("127.0.0.1"));
 //   TcpStoreServer::Options options;
@@ -32,27 +32,29 @@ class ServerLoop;
 class TcpStoreServer {
  public:
   struct Options {
-    // Bound and listening, as from ListenOn(). Made non-blocking.
+    // A bound and listening socket, as from ListenOn(). It is made non-blocking.
     common::UniqueFd listen_socket;
-    // Numeric IPv4 and IPv6 addresses that may connect; none: every loopback address, no other.
+    // Numeric IPv4 and IPv6 addresses that may connect. If empty, every loopback
+    // address and no other.
     std::vector<std::string> allowed_peers;
-    // For keys, values, waits and buffers of all connections together. The connections themselves
-    // come on top, with less than 500 bytes each.
+    // Maximum memory for keys, values, waits and buffers of all connections together. The
+    // connections themselves take less than 500 bytes each in addition.
     size_t memory_limit_bytes = size_t{256} << 20;
-    // 0: 65536, or nearly as many as RLIMIT_NOFILE allows the process.
+    // Maximum number of connections. If 0, it is 65536, or slightly less than
+    // RLIMIT_NOFILE if that is lower.
     size_t max_connections = 0;
   };
 
-  // InvalidArgument: listen_socket does not listen, or a peer is not a numeric address. Otherwise
-  // the code of the errno of the call that failed.
+  // Starts a server. InvalidArgument: listen_socket does not listen, or a peer is not a numeric
+  // address. Otherwise the code of the errno of the call that failed.
   static absl::StatusOr<std::unique_ptr<TcpStoreServer>> Start(Options options);
 
-  ~TcpStoreServer();  // Stops.
+  ~TcpStoreServer();  // Calls Stop().
   TcpStoreServer(const TcpStoreServer&) = delete;
   TcpStoreServer& operator=(const TcpStoreServer&) = delete;
 
-  // Closes every connection and the listening socket. Returns when the thread has ended; again: no
-  // effect.
+  // Closes every connection and the listening socket, and waits for the thread to end. Further
+  // calls have no effect.
   void Stop();
 
   const ServerCounters& counters() const { return counters_; }
@@ -62,7 +64,7 @@ class TcpStoreServer {
   absl::Status StartThread();
 
   ServerCounters counters_;
-  std::unique_ptr<ServerLoop> loop_;  // Null when stopped.
+  std::unique_ptr<ServerLoop> loop_;  // Null once stopped.
   common::UniqueFd wake_;
   pthread_t thread_;
 };

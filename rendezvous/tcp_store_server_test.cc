@@ -38,7 +38,7 @@ class TcpStoreServerTest : public ::testing::Test {
     server_ = std::move(*server);
   }
 
-  // Connected and known to be served.
+  // Returns a client that is connected and known to be served.
   TestClient Client() {
     TestClient client(port_);
     client.Send(wire::Validate());
@@ -71,7 +71,7 @@ TEST_F(TcpStoreServerTest, ClientsShareOneStore) {
   Start();
   TestClient one = Client(), other = Client();
   one.Send(wire::Set("k", "v"));
-  ASSERT_TRUE(Alive(&one));  // So the set is done.
+  ASSERT_TRUE(Alive(&one));  // The set has been performed.
   EXPECT_EQ(Ask(&other, wire::Get("k"), 9), wire::Encoded("v"));
   EXPECT_EQ(server_->counters().accepted, 2u);
 }
@@ -120,7 +120,7 @@ TEST_F(TcpStoreServerTest, ClosesWhatIsOverTheConnectionLimit) {
   EXPECT_TRUE(TestClient(port_).SeesEnd());
   EXPECT_EQ(server_->counters().refused_over_limit, 1u);
   EXPECT_TRUE(Alive(&one));
-  // A place that becomes free is given again.
+  // A place that becomes free can be used again.
   two.EndSending();
   EXPECT_TRUE(two.SeesEnd());
   Client();
@@ -200,7 +200,8 @@ TEST_F(TcpStoreServerTest, LargeValuesToAClientThatReadsLate) {
   constexpr int kGets = 4;
   for (int i = 0; i < kGets; ++i) slow.Send(wire::Get("k"));
   slow.Send(wire::Ping(1));
-  // Far more than the sockets hold: the server is stuck with this client, but with no other.
+  // Far more than the sockets hold. The server cannot make progress with this client, but
+  // serves all others.
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(Alive(&other));
   const std::string expected = wire::Encoded(value);
   for (int i = 0; i < kGets; ++i) ASSERT_EQ(slow.Receive(expected.size()), expected);
@@ -230,7 +231,7 @@ TEST_F(TcpStoreServerTest, OneSetWakesEveryWaiterAndDeadOnesAreForgotten) {
   for (int i = 0; i < 100; ++i) {
     waiters.push_back(Client());
     waiters.back().Send(wire::Wait({"k"}) + wire::Ping(3));
-    EXPECT_EQ(waiters.back().Receive(4), wire::Raw<uint32_t>(3));  // It waits now.
+    EXPECT_EQ(waiters.back().Receive(4), wire::Raw<uint32_t>(3));  // It is waiting now.
     dead.push_back(Client());
     dead.back().Send(wire::Wait({"k"}));
     dead.back().EndSending();
@@ -254,7 +255,7 @@ TEST_F(TcpStoreServerTest, AWakeUpComesBehindAnswersNotTakenYet) {
   EXPECT_TRUE(Alive(&waiter));
 }
 
-// A second descriptor of the server's end of `client`'s connection.
+// Returns a second descriptor of the server's end of `client`'s connection.
 common::UniqueFd DuplicateOfServersEnd(const TestClient& client) {
   sockaddr_in mine = {};
   socklen_t length = sizeof(mine);
@@ -269,7 +270,7 @@ common::UniqueFd DuplicateOfServersEnd(const TestClient& client) {
   return common::UniqueFd();
 }
 
-// As when another thread starts a process, which holds all descriptors until its exec.
+// As if another thread were starting a process, which holds all descriptors until its exec.
 TEST_F(TcpStoreServerTest, AClosedConnectionIsNotHeardOfWhoeverElseHoldsItsSocket) {
   Start();
   TestClient good = Client(), bad = Client();
@@ -277,12 +278,12 @@ TEST_F(TcpStoreServerTest, AClosedConnectionIsNotHeardOfWhoeverElseHoldsItsSocke
   ASSERT_TRUE(duplicate.valid());
   bad.Send("\xff");
   while (server_->counters().closed_bad_request == 0) ASSERT_TRUE(Alive(&good));
-  // Two more answers are of two more turns: the connection is gone by then.
+  // Two more answers take two more turns. The connection is gone by then.
   EXPECT_TRUE(Alive(&good));
   EXPECT_TRUE(Alive(&good));
-  TestClient next = Client();  // Perhaps under the number that the closed one had.
+  TestClient next = Client();  // It may have the descriptor number of the closed one.
   for (int i = 0; i < 100; ++i) {
-    bad.Send("\xff");  // Makes its socket readable, again and again.
+    bad.Send("\xff");  // Makes its socket readable again and again.
     EXPECT_TRUE(Alive(&good));
   }
   EXPECT_TRUE(Alive(&next));

@@ -1,4 +1,4 @@
-// A bare TCP client that speaks bytes, for tests of a server.
+// A TCP client that sends and receives raw bytes, for tests of a server.
 #pragma once
 
 #include <arpa/inet.h>
@@ -14,7 +14,7 @@
 
 namespace accel::rendezvous::testing {
 
-// Every call gives up after 20 seconds.
+// Not thread-safe. Every call gives up after 20 seconds.
 class TestClient {
  public:
   TestClient() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -32,7 +32,7 @@ class TestClient {
     return connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
   }
 
-  // From this loopback address instead of 127.0.0.1; before Connect().
+  // Binds to this loopback address instead of 127.0.0.1. Must be called before Connect().
   bool BindTo(const char* address) {
     sockaddr_in from = {};
     from.sin_family = AF_INET;
@@ -40,7 +40,7 @@ class TestClient {
            bind(fd_.get(), reinterpret_cast<sockaddr*>(&from), sizeof(from)) == 0;
   }
 
-  // False when the connection is broken.
+  // Returns false if the connection is broken.
   bool Send(absl::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t count = send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -50,7 +50,7 @@ class TestClient {
     return true;
   }
 
-  // `size` bytes, or fewer when the connection ends or nothing comes.
+  // Returns `size` bytes, or fewer if the connection ends or no more bytes arrive.
   std::string Receive(size_t size) {
     std::string bytes(size, '\0');
     size_t have = 0;
@@ -63,14 +63,14 @@ class TestClient {
     return bytes;
   }
 
-  // Whether the server ends the connection, without another byte.
+  // Returns true if the server closes the connection without sending another byte.
   bool SeesEnd() {
     char byte;
     const ssize_t count = recv(fd_.get(), &byte, 1, 0);
     return count == 0 || (count < 0 && errno == ECONNRESET);
   }
 
-  // Says that nothing more will come.
+  // Shuts down the sending direction.
   void EndSending() { shutdown(fd_.get(), SHUT_WR); }
   void Close() { fd_.reset(); }
   int fd() const { return fd_.get(); }

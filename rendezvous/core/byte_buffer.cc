@@ -11,10 +11,10 @@ namespace accel::rendezvous {
 namespace {
 
 constexpr size_t kLeastCapacity = 48;
-// Assign keeps memory up to this size whatever it holds.
+// Assign() keeps memory of up to this size, however small the new content is.
 constexpr size_t kSmall = 1024;
-// From here on memory comes from the system page by page and goes straight back to it: malloc, once
-// it has seen a few large blocks, keeps later ones.
+// From this size on, memory is mapped directly and returned to the system when freed. malloc would
+// keep such blocks after it has freed a few of them.
 constexpr size_t kLeastMapped = 256 << 10;
 constexpr size_t kPage = 4096;
 
@@ -24,7 +24,7 @@ char* Map(size_t bytes) {
   return OrNull(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
 }
 
-// The capacity that is really allocated for `capacity`.
+// Returns the capacity that is allocated for `capacity`.
 size_t Rounded(size_t capacity) {
   return capacity < kLeastMapped ? capacity : (capacity + kPage - 1) / kPage * kPage;
 }
@@ -37,7 +37,8 @@ void Release(char* data, size_t capacity) {
   }
 }
 
-// As realloc, which gives up nothing when it fails; `used` bytes are kept.
+// Works like realloc(): on failure it returns null and `data` remains valid. The first
+// `used` bytes are kept.
 char* Grow(char* data, size_t used, size_t before, size_t after) {
   if (after < kLeastMapped) return static_cast<char*>(std::realloc(data, after));
   if (before >= kLeastMapped) return OrNull(mremap(data, before, after, MREMAP_MAYMOVE));
@@ -90,7 +91,7 @@ bool ByteBuffer::Assign(absl::string_view bytes) {
 bool ByteBuffer::Reserve(size_t extra) {
   if (extra <= capacity_ - size_) return true;
   const size_t needed = size_ + extra;
-  // The generous size first; near the budget's end exactly what is needed may still fit.
+  // The generous size is tried first. Near the end of the budget, only the exact size may fit.
   return SetCapacity(std::max({needed, capacity_ + capacity_ / 2, kLeastCapacity})) ||
          SetCapacity(needed);
 }

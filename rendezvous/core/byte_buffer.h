@@ -1,4 +1,4 @@
-// Growable bytes, charged to a budget before they are allocated.
+// Growable bytes that are charged to a budget before they are allocated.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,12 @@
 
 namespace accel::rendezvous {
 
-// What cannot be charged or allocated is refused: the call returns false and the content is as it
-// was. Large buffers grow without a copy and go back to the system when freed. Not thread-safe.
+// Not thread-safe. If bytes cannot be charged or allocated, the call returns false and the
+// content is unchanged. Large buffers grow without copying, and return their memory to the
+// system when freed.
 class ByteBuffer {
  public:
-  // `budget` outlives the buffer.
+  // `budget` must outlive the buffer.
   explicit ByteBuffer(MemoryBudget* budget) : budget_(budget) {}
   ByteBuffer(ByteBuffer&& other) noexcept;
   ByteBuffer& operator=(ByteBuffer&& other) noexcept;
@@ -23,17 +24,18 @@ class ByteBuffer {
   size_t capacity() const { return capacity_; }
   bool empty() const { return size_ == 0; }
 
-  // `bytes` must not lie in this buffer.
+  // Appends `bytes`, which must not lie in this buffer.
   [[nodiscard]] bool Append(absl::string_view bytes);
 
-  // Replaces the content. Memory far larger than the new content needs is given back.
+  // Replaces the content. Returns memory to the system if it is far larger than the
+  // new content needs.
   [[nodiscard]] bool Assign(absl::string_view bytes);
 
-  // Makes room for `extra` bytes behind the content, at tail(). Grows by at least a half, so that
-  // many small steps cost no more than a few large ones.
+  // Makes room for `extra` bytes after the content, at tail(). Grows the memory by at least half,
+  // so that many small appends remain cheap.
   [[nodiscard]] bool Reserve(size_t extra);
   char* tail() { return data_ + size_; }
-  // Takes `written` bytes at tail() into the content.
+  // Adds the `written` bytes at tail() to the content.
   void Extend(size_t written) { size_ += written; }
 
   void RemovePrefix(size_t count);

@@ -1,4 +1,4 @@
-// The numbers that `add` keeps as text.
+// Parses the numbers that `add` keeps as text.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace accel::rendezvous {
 
-// Reads as std::stoll does, which PyTorch's server uses: leading space, a sign, then digits up to
-// the first other character. nullopt: no digits, or out of range.
+// Parses like std::stoll(), which PyTorch's server uses: leading space, a sign, then digits up to
+// the first other character. nullopt if there are no digits, or the number is out of range.
 std::optional<int64_t> ParseLeadingInt64(absl::string_view text);
 
 }  // namespace accel::rendezvous

@@ -1,4 +1,4 @@
-// One limit for everything that a store keeps: keys, values, waits, buffers.
+// One limit for everything that a store keeps: keys, values, waits and buffers (invariant 8).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  // False, with nothing charged, when the limit would be passed.
+  // Returns false and charges nothing if the limit would be exceeded.
   [[nodiscard]] bool TryCharge(size_t bytes) {
     if (bytes > limit_ - used_) return false;
     used_ += bytes;

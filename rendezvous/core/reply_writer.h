@@ -1,4 +1,5 @@
-// Encodes replies into a buffer. Each returns false, as ByteBuffer does, when there is no room.
+// Functions that encode replies into a buffer. Like ByteBuffer's, they return false
+// if there is no room.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ template <typename T>
 }
 
 [[nodiscard]] inline bool AppendString(absl::string_view bytes, ByteBuffer* out) {
-  // One reservation, so that a reply that does not fit costs nothing.
+  // Reserves all of it first, so that a reply that does not fit leaves nothing behind.
   return out->Reserve(sizeof(uint64_t) + bytes.size()) &&
          AppendNumber<uint64_t>(bytes.size(), out) && out->Append(bytes);
 }

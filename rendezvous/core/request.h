@@ -1,4 +1,4 @@
-// One decoded query. Views point into the bytes that were parsed.
+// One decoded query. Its views point into the bytes that were parsed.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace accel::rendezvous {
 
-// Walks over encoded strings that the parser has already found whole.
+// Iterates over encoded strings. The parser has already checked that all of them are complete.
 class EncodedStrings {
  public:
   EncodedStrings() = default;
@@ -30,13 +30,14 @@ class EncodedStrings {
 
 struct Request {
   QueryType type = QueryType::kPing;
-  int64_t number = 0;         // kValidate: magic; kPing: nonce; kAdd: what to add.
-  absl::string_view key;      // Of every query about one key or queue.
-  absl::string_view value;    // kSet, kAppend, kQueuePush; kCompareSet: the expected value.
-  absl::string_view desired;  // kCompareSet.
-  // kCheck, kWait, kMultiGet: keys; kMultiSet: keys and values by turns.
+  int64_t number = 0;     // kValidate: the magic number. kPing: the nonce. kAdd: the summand.
+  absl::string_view key;  // Set for every query about one key or queue.
+  // kSet, kAppend, kQueuePush: the value. kCompareSet: the expected value.
+  absl::string_view value;
+  absl::string_view desired;  // kCompareSet: the value to store.
+  // kCheck, kWait, kMultiGet: keys. kMultiSet: keys and values, alternating.
   EncodedStrings list;
-  uint64_t list_length = 0;  // Keys in `list`.
+  uint64_t list_length = 0;  // Number of keys in `list`.
 };
 
 }  // namespace accel::rendezvous

@@ -1,4 +1,4 @@
-// Queries as a client would send them. For tests.
+// Encodes queries as a client does. For tests.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline std::string Validate(uint32_t magic = kValidationMagic) {
 }
 inline std::string Ping(uint32_t nonce) { return Raw(QueryType::kPing) + Raw(nonce); }
 
-// The queries that carry nothing: kNumKeys, kCancelWait, kListKeys.
+// The queries without an argument: kNumKeys, kCancelWait, kListKeys.
 inline std::string Query(QueryType type) { return Raw(type); }
 // kGet, kDeleteKey, kQueuePop, kQueueLen.
 inline std::string Query(QueryType type, absl::string_view key) { return Raw(type) + Encoded(key); }
@@ -59,7 +59,7 @@ inline std::string MultiSet(const std::vector<std::pair<std::string, std::string
   return bytes;
 }
 
-// One well-formed query of every type that may follow validation.
+// Returns one well-formed query of every type that may follow validation.
 inline std::vector<std::string> OneOfEach() {
   return {Set("key", "value"),
           CompareSet("key", "value", "other"),

@@ -10,7 +10,7 @@ namespace {
 
 enum Field : uint8_t { kEnd, kU32, kI64, kKey, kValue, kKeys, kPairs };
 
-// What follows the type byte, by QueryType.
+// The fields after the type byte, indexed by QueryType.
 constexpr uint8_t kLayouts[kQueryTypes][4] = {
     {kU32, kEnd},                  // kValidate
     {kKey, kValue, kEnd},          // kSet

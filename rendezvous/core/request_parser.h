@@ -10,8 +10,9 @@
 
 namespace accel::rendezvous {
 
-// Checked as soon as a length is read, before anything of that length is buffered. Keys and lists
-// have the limits of PyTorch's own server, values a higher one (its: 8 MiB).
+// Limits that are checked as soon as a length has been read, before any byte of that length is
+// buffered. Keys and lists have the limits of PyTorch's own server. Values may be larger than there
+// (8 MiB), because programs store pickled objects (docs/decisions/0005).
 struct WireLimits {
   size_t max_key_bytes = size_t{8} << 10;
   size_t max_value_bytes = size_t{64} << 20;
@@ -19,20 +20,22 @@ struct WireLimits {
   size_t max_request_bytes = size_t{160} << 20;
 };
 
-// Remembers how far it came: however a query is cut, each byte of it is looked at a bounded number
-// of times. Not thread-safe.
+// Not thread-safe. Remembers how far it has parsed, so that each byte is read a bounded number of
+// times, regardless of how a query is split.
 class RequestParser {
  public:
-  // `limits` outlives the parser.
+  // `limits` must outlive the parser.
   explicit RequestParser(const WireLimits* limits) : limits_(limits) {}
 
-  // `bytes` starts where the current query starts, and from call to call only grows (it may move).
-  // Returns the length of the query, then decoded in `request`, and is ready for the next one; or
-  // 0 if it is not whole yet. InvalidArgument: not the protocol, or over a limit; the connection
-  // is of no use then.
+  // Parses the query at the start of `bytes`. From call to call, `bytes` must start at the
+  // same query and may only grow, but may move in memory. Returns 0 if the query is
+  // incomplete. Otherwise decodes it into `request`, returns its length, and is ready for the
+  // next query. InvalidArgument: it is not the protocol, or exceeds a limit; the connection
+  // can no longer be used.
   absl::StatusOr<size_t> Parse(absl::string_view bytes, Request* request);
 
-  // The query's bytes up to here are known to be missing: no use to call Parse with fewer.
+  // Minimum size of `bytes` for the next Parse(). With fewer bytes the query is
+  // known to be incomplete.
   size_t needed() const { return needed_; }
 
  private:
@@ -54,16 +57,16 @@ class RequestParser {
   const WireLimits* limits_;
   uint8_t type_ = 0;
   uint8_t field_ = 0;    // Index into the type's layout.
-  uint8_t strings_ = 0;  // Of strings_at_ in use.
+  uint8_t strings_ = 0;  // Number of strings_at_ in use.
   bool in_list_ = false;
-  size_t scanned_ = 0;  // Bytes of the query that are understood.
+  size_t scanned_ = 0;  // Number of bytes of the query that have been parsed.
   size_t needed_ = 1;
   int64_t number_ = 0;
   uint64_t list_length_ = 0;
-  uint64_t list_left_ = 0;  // Strings, not pairs.
+  uint64_t list_left_ = 0;  // Strings that are left, so two for each pair.
   Span list_;
   Span strings_at_[3];
-  uint64_t refused_ = 0;  // The length or count that broke a limit.
+  uint64_t refused_ = 0;  // The length or count that exceeded a limit.
 };
 
 }  // namespace accel::rendezvous

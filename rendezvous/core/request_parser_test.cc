@@ -50,7 +50,7 @@ TEST(RequestParserTest, DecodesEachKindOfField) {
   EXPECT_TRUE(ParseWhole(testing::Wait({})).list.done());
 }
 
-// What a decoded request says, apart from where its bytes lie.
+// Describes a decoded request, except where its bytes are.
 std::string Describe(const Request& request) {
   std::string text = std::to_string(static_cast<int>(request.type)) + " " +
                      std::to_string(request.number) + " " + std::string(request.key) + " " +
@@ -68,7 +68,7 @@ TEST(RequestParserTest, EveryCutGivesTheSameRequest) {
     for (size_t cut = 0; cut < query.size(); ++cut) {
       RequestParser parser(&limits);
       Request request;
-      // From a copy each time: the bytes may move between calls.
+      // Parses a copy each time, because the bytes may move between calls.
       const auto half = parser.Parse(std::string(query, 0, cut), &request);
       ASSERT_OK(half);
       EXPECT_EQ(*half, 0u);
@@ -114,7 +114,7 @@ TEST(RequestParserTest, AcceptsWhatIsExactlyAtTheLimits) {
   EXPECT_EQ(*parser.Parse(check, &request), check.size());
 }
 
-// Each refused at the length, before a byte of what it announces has come.
+// Each is rejected at its length, before a byte of the announced content has arrived.
 TEST(RequestParserTest, RefusesLengthsOverTheLimitsAtOnce) {
   const uint64_t kHuge = ~uint64_t{0};
   const auto query = [](QueryType type, uint64_t length) {
@@ -132,7 +132,7 @@ TEST(RequestParserTest, RefusesLengthsOverTheLimitsAtOnce) {
       query(QueryType::kCheck, 4),
       query(QueryType::kWait, kHuge),
       query(QueryType::kMultiGet, kHuge / 2),
-      query(QueryType::kMultiSet, kHuge / 2 + 2),  // Twice this overflows.
+      query(QueryType::kMultiSet, kHuge / 2 + 2),  // Doubling this overflows.
       query(QueryType::kWait, 2) + testing::Raw<uint64_t>(9),
       query(QueryType::kMultiSet, 1) + testing::Encoded("k") + testing::Raw<uint64_t>(17),
       query(QueryType::kMultiSet, 2) + testing::Encoded("k") + testing::Encoded("v") +
@@ -144,7 +144,7 @@ TEST(RequestParserTest, RefusesLengthsOverTheLimitsAtOnce) {
     EXPECT_THAT(parser.Parse(bytes, &request),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("over the limit")))
         << "of type " << int{bytes[0]};
-    // And where the length itself comes in two pieces.
+    // The same if the length itself arrives in two pieces.
     RequestParser again(&kSmallLimits);
     ASSERT_EQ(*again.Parse(absl::string_view(bytes).substr(0, bytes.size() - 1), &request), 0u);
     EXPECT_THAT(again.Parse(bytes, &request), StatusIs(absl::StatusCode::kInvalidArgument, _));
@@ -163,7 +163,7 @@ TEST(RequestParserTest, RefusesARequestThatIsTooLongInAll) {
       EXPECT_EQ(*length, 0u);
       EXPECT_LE(parser.needed(), kSmallLimits.max_request_bytes + sizeof(uint64_t));
     } else {
-      EXPECT_LT(size, bytes.size());  // Refused before the last byte was needed.
+      EXPECT_LT(size, bytes.size());  // Rejected before the last byte was needed.
       return;
     }
   }

@@ -17,7 +17,8 @@ constexpr size_t kUsualRead = 64 << 10;
 
 absl::StatusOr<absl::Span<char>> Session::ReadTarget(absl::Span<char> scratch) {
   if (partial_.empty()) return scratch;
-  // A client that announces much and sends little ties up little.
+  // Trusts a client only as far as it has sent, so that a large announced length alone
+  // reserves little memory.
   const size_t trusted = std::max(kUsualRead, partial_.size());
   const size_t missing = std::max(parser_.needed() - partial_.size(), kLeastRead);
   const size_t room = std::min(missing, trusted);
@@ -43,12 +44,12 @@ absl::Status Session::Receive(absl::string_view bytes, ByteBuffer* reply,
   return absl::OkStatus();
 }
 
-// Returns how many bytes the whole requests took.
+// Returns the number of bytes in the complete requests.
 absl::StatusOr<size_t> Session::ProcessWhole(absl::string_view bytes, ByteBuffer* reply,
                                              std::vector<ConnectionId>* woken) {
   size_t done = 0;
   while (done < bytes.size()) {
-    // Before validation a stranger may make the session hold five bytes, no more.
+    // Before validation, a client can make the session hold at most five bytes.
     if (!validated_ && bytes[done] != static_cast<char>(QueryType::kValidate)) {
       return absl::InvalidArgumentError("the first query is not a validation");
     }

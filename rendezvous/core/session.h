@@ -1,4 +1,5 @@
-// One client's side of the conversation: cuts what it sends into requests and has them answered.
+// The server's side of one client connection: splits the received bytes into
+// requests and answers them.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +15,25 @@
 
 namespace accel::rendezvous {
 
-// Holds bytes only while a request is half received. Not thread-safe.
+// Not thread-safe. Holds bytes only while a request is incomplete.
 class Session {
  public:
-  // The pointers outlive the session.
+  // The pointers must outlive the session.
   Session(ConnectionId id, const WireLimits* limits, MemoryBudget* budget, StoreState* state)
       : id_(id), budget_(budget), state_(state), parser_(limits), partial_(budget) {}
 
-  // Where to put what arrives next: `scratch`, or, behind a half request, the session's own memory,
-  // which grows only with what has really arrived. ResourceExhausted: the store is full.
+  // Returns where to store the next received bytes: `scratch`, or, after an incomplete request, the
+  // session's own memory. That memory grows only in proportion to the bytes received.
+  // ResourceExhausted: the store is full.
   absl::StatusOr<absl::Span<char>> ReadTarget(absl::Span<char> scratch);
 
-  // Takes `bytes`, which fill the front of the last ReadTarget, and carries out every request that
-  // is whole now. `reply` and `woken`: as in StoreState::Apply, whose errors come from here too.
-  // InvalidArgument: not the protocol. After an error the session takes nothing more.
+  // Takes `bytes`, which must be at the start of the last ReadTarget(), and performs all complete
+  // requests. `reply` and `woken` are those of StoreState::Apply(), whose errors are returned too.
+  // InvalidArgument: it is not the protocol. After an error, Receive() must not be called again.
   absl::Status Receive(absl::string_view bytes, ByteBuffer* reply,
                        std::vector<ConnectionId>* woken);
 
-  // Whether the client has begun a request and not ended it.
+  // Returns true if the client has sent a part of a request.
   bool mid_request() const { return !partial_.empty(); }
 
  private:

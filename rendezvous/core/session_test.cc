@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 constexpr WireLimits kLimits;
 
-// A store and one session with it.
+// A store with one session.
 class Conversation {
  public:
   explicit Conversation(size_t memory_limit = 1 << 20, const WireLimits* limits = &kLimits)
@@ -56,7 +56,7 @@ class Conversation {
   std::string replies_;
 };
 
-// With list_keys first, while there is no key: later the order of its answer is open.
+// Sends list_keys first, while there is no key, because later its answer may have any order.
 std::string WholeConversation() {
   std::string bytes = testing::Validate() + testing::Query(QueryType::kListKeys);
   std::vector<std::string> queries = testing::OneOfEach();
@@ -81,7 +81,7 @@ TEST(SessionTest, NothingBeforeValidation) {
   for (const std::string& query : testing::OneOfEach()) {
     Conversation conversation;
     EXPECT_THAT(conversation.Send(query, 1), StatusIs(absl::StatusCode::kInvalidArgument, _));
-    EXPECT_EQ(conversation.memory_used(), 0u);  // Refused by its first byte.
+    EXPECT_EQ(conversation.memory_used(), 0u);  // Rejected by its first byte.
   }
 }
 
@@ -140,8 +140,8 @@ TEST(SessionTest, ARequestThatDoesNotFitIsRefused) {
               StatusIs(absl::StatusCode::kResourceExhausted, _));
 }
 
-// Any bytes, from nearly right to noise: never more memory than the limit, and however they are
-// cut, the same answers and the same end.
+// For any bytes, from nearly correct to noise, the memory never exceeds the limit. Splitting the
+// bytes differently changes neither the answers nor the end.
 TEST(SessionTest, AnyBytesInAnyPieces) {
   constexpr size_t kMemoryLimit = 64 << 10;
   const WireLimits limits = {.max_key_bytes = 64,

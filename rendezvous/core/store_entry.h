@@ -1,4 +1,4 @@
-// All that a store knows of one key.
+// Everything that a store holds for one key.
 #pragma once
 
 #include <deque>
@@ -10,20 +10,20 @@
 
 namespace accel::rendezvous {
 
-// A key that has a value, is a queue, or is waited for; or several of these.
+// A key that has a value, is a queue, or is waited for. Several of these may be true.
 struct StoreEntry {
   using Queue = std::deque<ByteBuffer>;
 
   explicit StoreEntry(MemoryBudget* budget) : value(budget) {}
 
-  // What a wait for the key waits for.
+  // The condition that a wait for the key waits for.
   bool ready() const { return has_value || queue != nullptr; }
   bool unused() const { return !ready() && waits.empty(); }
 
   const std::string* key = nullptr;
   ByteBuffer value;
   bool has_value = false;
-  std::unique_ptr<Queue> queue;  // Null when empty.
+  std::unique_ptr<Queue> queue;  // Null if the queue is empty.
   WaitList waits;
 };
 

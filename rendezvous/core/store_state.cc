@@ -53,7 +53,8 @@
 namespace accel::rendezvous {
 namespace {
 
-// Charged beside the bytes of keys and values: hash table slots, nodes, malloc's own.
+// Estimated memory for hash table slots, nodes and malloc's own data. Charged in addition to the
+// bytes of keys and values.
 constexpr size_t kEntryOverhead = 192;
 constexpr size_t kQueueOverhead = 640;
 constexpr size_t kQueueElementOverhead = 48;
@@ -81,7 +82,7 @@ absl::Status StoreState::Apply(ConnectionId connection, const Request& request, 
     case QueryType::kCheck:
       return byte(AllReady(request.list) ? CheckResponse::kReady : CheckResponse::kNotReady);
     case QueryType::kWait:
-      CancelWait(connection);  // One wait per connection: a new one replaces the old.
+      CancelWait(connection);  // A connection has at most one wait, so a new one replaces it.
       if (AllReady(request.list)) return byte(WaitResponse::kStopWaiting);
       return BeginWait(connection, request.list);
     case QueryType::kCancelWait:
@@ -150,8 +151,8 @@ absl::Status StoreState::CompareSet(const Request& request, ByteBuffer* reply,
                                     std::vector<ConnectionId>* woken) {
   const auto it = entries_.find(request.key);
   if (it == entries_.end() || !it->second.has_value) {
-    // A missing key counts as empty. If something else was expected, that is what the protocol
-    // answers, though it is stored nowhere.
+    // A missing key counts as empty. If another value was expected, the protocol answers with that
+    // expected value, although it is not stored.
     if (!request.value.empty()) return OkUnlessFull(AppendString(request.value, reply));
     ACCEL_RETURN_IF_ERROR(Set(request.key, request.desired, woken));
     return OkUnlessFull(AppendString(request.desired, reply));
@@ -163,7 +164,7 @@ absl::Status StoreState::CompareSet(const Request& request, ByteBuffer* reply,
 
 absl::Status StoreState::Add(absl::string_view key, int64_t delta, ByteBuffer* reply,
                              std::vector<ConnectionId>* woken) {
-  uint64_t sum = static_cast<uint64_t>(delta);  // Unsigned: overflow wraps.
+  uint64_t sum = static_cast<uint64_t>(delta);  // Unsigned, so that overflow wraps.
   const auto it = entries_.find(key);
   if (it != entries_.end() && it->second.has_value) {
     const std::optional<int64_t> old = ParseLeadingInt64(it->second.value.view());
@@ -309,7 +310,8 @@ void StoreState::WakeOne(StoreEntry* entry, std::vector<ConnectionId>* woken) {
   }
 }
 
-// The first wait in the entry's list has this key now. Returns whether that was its last one.
+// Called when the entry's key is ready. Removes the first wait from the entry's list and returns
+// true if it was waiting for this key only, and so is over.
 bool StoreState::Satisfy(StoreEntry* entry, std::vector<ConnectionId>* woken) {
   WaitNode* node = entry->waits.first();
   Wait* wait = node->wait;

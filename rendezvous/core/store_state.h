@@ -1,4 +1,4 @@
-// What a TCPStore holds and how it answers; no socket, no thread, no clock.
+// The content of a TCPStore, and its answers to requests. Pure: no socket, no thread, no clock.
 #pragma once
 
 #include <cstddef>
@@ -19,31 +19,29 @@
 
 namespace accel::rendezvous {
 
-// Answers as PyTorch 2.11's own server does, time-outs included: those are the client's, which
-// cancels its wait. Two differences (docs/decisions/0005), both where that server misleads a
-// waiter: a compare_set that stores nothing wakes nobody, and a wait for several keys takes notice
-// of a queue's elements that were there before it began.
-//
-// Not thread-safe.
+// Not thread-safe. Answers as PyTorch 2.11's own server does. Timeouts are the client's, which
+// cancels its wait. Two answers differ (docs/decisions/0005), because that server misleads waiting
+// clients: a compare_set that stores nothing wakes no client, and a wait for several keys counts
+// queue elements that were pushed before it began.
 class StoreState {
  public:
-  // `budget` outlives the state, which is the only one to charge it for keys and waits and does not
-  // give that back when destroyed.
+  // `budget` must outlive the state. Only the state may charge it for keys and waits. The
+  // destructor does not release those charges.
   explicit StoreState(MemoryBudget* budget) : budget_(budget) {}
   StoreState(const StoreState&) = delete;
   StoreState& operator=(const StoreState&) = delete;
 
-  // Carries out one request (any but kValidate and kPing, which concern no key) of a connection.
-  // Appends the answer to `reply`, unless the request has none or is a wait that is not over yet.
-  // Appends to `woken` the connections, perhaps this one, whose wait is over: to each one
-  // WaitResponse::kStopWaiting is due, also if this call fails.
+  // Performs one request of a connection: any type except kValidate and kPing, which concern no
+  // key. Appends the answer to `reply`, unless the request has none or is a wait that is not over
+  // yet. Appends to `woken` the connections whose wait is over, which may include this one. The
+  // caller must send WaitResponse::kStopWaiting to each of them, even if this call fails.
   //
-  // On an error `reply` may end in half an answer; the connection is to be closed.
-  // ResourceExhausted: the store is full. InvalidArgument: add to a value that is no number.
+  // After an error `reply` may end with an incomplete answer, and the connection must be closed.
+  // ResourceExhausted: the store is full. InvalidArgument: an add to a value that is not a number.
   absl::Status Apply(ConnectionId connection, const Request& request, ByteBuffer* reply,
                      std::vector<ConnectionId>* woken);
 
-  // Forgets what the connection waits for.
+  // Cancels the wait of a connection, if there is one.
   void Disconnect(ConnectionId connection) { CancelWait(connection); }
 
   size_t num_keys() const { return num_keys_; }
@@ -82,7 +80,7 @@ class StoreState {
 
   MemoryBudget* budget_;
   absl::node_hash_map<std::string, StoreEntry> entries_;
-  size_t num_keys_ = 0;  // Entries with a value.
+  size_t num_keys_ = 0;  // Number of entries with a value.
   absl::flat_hash_map<ConnectionId, std::unique_ptr<Wait>> waits_;
 };
 

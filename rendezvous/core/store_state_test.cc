@@ -45,7 +45,7 @@ class StoreStateTest : public ::testing::Test {
     return status;
   }
 
-  // The answer of one that must succeed. Who was woken is in woken_.
+  // Returns the answer to a request that must succeed. Woken connections are in woken_.
   std::string Reply(ConnectionId connection, const std::string& query) {
     std::string reply;
     EXPECT_OK(Apply(connection, query, &reply));
@@ -104,7 +104,7 @@ TEST_F(StoreStateTest, CompareSet) {
   EXPECT_EQ(Reply(testing::CompareSet("k", "v1", "v2")), testing::Encoded("v2"));
   EXPECT_EQ(Reply(testing::CompareSet("k", "other", "v3")), testing::Encoded("v2"));
   EXPECT_EQ(Reply(testing::CompareSet("k", "", "v3")), testing::Encoded("v2"));
-  // Of a missing key the protocol answers the expected value, and stores nothing.
+  // For a missing key, the protocol answers with the expected value and stores nothing.
   EXPECT_EQ(Reply(testing::CompareSet("missing", "expected", "v")), testing::Encoded("expected"));
   EXPECT_EQ(Reply(Check({"missing"})), kNotReady);
   EXPECT_EQ(state_.num_keys(), 1u);
@@ -154,7 +154,7 @@ TEST_F(StoreStateTest, QueueIsFirstInFirstOut) {
   Reply(Push("q", "two"));
   EXPECT_EQ(Reply(testing::Query(QueryType::kQueueLen, "q")), Number(2));
   EXPECT_EQ(Reply(Check({"q"})), kReady);
-  // The length before the pop, and the element.
+  // The answer has the length before the pop, and the element.
   EXPECT_EQ(Reply(Pop("q")), Number(2) + testing::Encoded("one"));
   EXPECT_EQ(Reply(Pop("q")), Number(1) + testing::Encoded("two"));
   EXPECT_EQ(Reply(Pop("q")), Number(0));
@@ -239,7 +239,7 @@ TEST_F(StoreStateTest, ACanceledWaitIsOver) {
   EXPECT_EQ(state_.num_waits(), 0u);
   Reply(testing::MultiSet({{"a", "1"}, {"b", "1"}}));
   EXPECT_THAT(woken_, IsEmpty());
-  // Also when there is none: the wake-up may have crossed it on the way.
+  // The same if there is no wait, because the wake-up may have crossed the cancellation.
   EXPECT_EQ(Reply(2, testing::Query(QueryType::kCancelWait)), kCanceled);
 }
 
@@ -332,10 +332,11 @@ TEST_F(StoreStateTest, AFullStoreRefusesAndKeepsWhatItHas) {
     }
   }
   EXPECT_EQ(Reply(testing::Get("kept")), testing::Encoded("value"));
-  EXPECT_EQ(Reply(testing::Query(QueryType::kNumKeys)), Number(3));  // "small" came before "more".
+  // "small" was set before "more" failed.
+  EXPECT_EQ(Reply(testing::Query(QueryType::kNumKeys)), Number(3));
 }
 
-// Many tiny keys must not take more than the limit either.
+// Many tiny keys must not exceed the limit either.
 TEST_F(StoreStateTest, TinyKeysAreChargedWithWhatTheyReallyCost) {
   std::string reply;
   int keys = 0;

@@ -1,5 +1,5 @@
-// Connections that wait for keys, linked both by key and by connection, so that waking and
-// cancelling cost only what is woken or cancelled.
+// Connections that wait for keys. Waits are linked both by key and by connection, so that waking
+// and cancelling cost only as much as the affected waits.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,20 @@ struct Wait;
 // One key that one connection waits for.
 struct WaitNode {
   Wait* wait = nullptr;
-  StoreEntry* entry = nullptr;  // Whose list this node is in; null once that key was ready.
+  // The entry whose list contains this node. Null once that key was ready.
+  StoreEntry* entry = nullptr;
   WaitNode* previous = nullptr;
   WaitNode* next = nullptr;
 };
 
-// One wait of a connection: over when each of its keys has been ready once.
+// One wait of a connection. It is over when each of its keys has been ready once.
 struct Wait {
   ConnectionId connection = 0;
   size_t keys_left = 0;
-  std::vector<WaitNode> nodes;  // Never resized once linked.
+  std::vector<WaitNode> nodes;  // Never resized once linked, because nodes are linked by address.
 };
 
-// The waits for one key, first come first. Owns nothing.
+// The waits for one key, oldest first. Owns nothing.
 class WaitList {
  public:
   bool empty() const { return first_ == nullptr; }

@@ -1,5 +1,6 @@
-// The numbers of PyTorch 2.11's TCPStore protocol. Integers travel in host byte order; a string is
-// its length as uint64 and its bytes; a list is its length as uint64 and its elements.
+// The constants of PyTorch 2.11's TCPStore protocol. Integers are sent in host byte order. A
+// string is its length as uint64, followed by its bytes. A list is its length as uint64,
+// followed by its elements.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,7 @@ enum class QueryType : uint8_t {
 };
 inline constexpr int kQueryTypes = 18;
 
-// What the first query of a connection, kValidate, carries.
+// The number in kValidate, which is the first query of a connection.
 inline constexpr uint32_t kValidationMagic = 0x3C85F7CE;
 
 enum class CheckResponse : uint8_t { kReady = 0, kNotReady = 1 };
