@@ -135,8 +135,7 @@ void Agent::TidyUp() {
 void Agent::NoteRefusals() {
   if (state_.refused() == refusals_noted_) return;
   refusals_noted_ = state_.refused();
-  common::LogWarning("refused what an older state of the cluster wants",
-                     {{"so_far", refusals_noted_}});
+  common::LogWarning("refused stale commands of the coordinator", {{"so_far", refusals_noted_}});
 }
 
 void Agent::ReportIfDue() {

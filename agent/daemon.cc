@@ -68,7 +68,7 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
     ACCEL_ASSIGN_OR_RETURN(address, SourceAddressTo(coordinator.host, coordinator.port));
   }
   ACCEL_RETURN_IF_ERROR(common::CheckLoopback(address));
-  if (!common::IsUtf8(options.name)) return absl::InvalidArgumentError("--name: it must be UTF-8");
+  if (!common::IsUtf8(options.name)) return absl::InvalidArgumentError("--name: must be UTF-8");
   if (options.name.size() > kMostNameBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("--name: it has ", options.name.size(), " bytes; at most ", kMostNameBytes));
@@ -87,12 +87,12 @@ absl::Status EndLeftovers(const StateDir& state_dir) {
   for (bool said = false; const int killed = process::KillMarked(mark);
        absl::SleepFor(kSweepPause)) {
     if (!std::exchange(said, true)) {
-      common::LogWarning("ends processes that an earlier agent has left", {{"processes", killed}});
+      common::LogWarning("killing processes left by a previous agent", {{"processes", killed}});
     }
     if (common::SteadyClock()->Now() < give_up) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat(killed, " processes that an earlier agent has left do not die; look for ",
-                     mark, " in /proc/*/environ"));
+        absl::StrCat(killed, " processes left by a previous agent do not die; look for ", mark,
+                     " in /proc/*/environ"));
   }
   return absl::OkStatus();
 }
@@ -112,7 +112,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
                          Identity(options, coordinator, state_dir.node_id()));
   const process::CgroupSupport cgroups = process::ProbeCgroups(identity.node_id());
   if (const int ended = process::EndEarlierGenerations(cgroups); ended > 0) {
-    common::LogWarning("ended what an earlier agent and its shims had left",
+    common::LogWarning("killed processes left by a previous agent and its shims",
                        {{"generations", ended}});
   }
   ACCEL_RETURN_IF_ERROR(EndLeftovers(state_dir));

@@ -12,7 +12,7 @@ namespace accel::agent {
 namespace {
 
 constexpr char kFooter[] =
-    "Exit codes: 0 stopped by SIGTERM or SIGINT, after its jobs have ended; 1 cannot go on; 2 "
+    "Exit codes: 0 stopped by SIGTERM or SIGINT, after its jobs have ended; 1 cannot continue; 2 "
     "wrong usage.";
 
 constexpr double kMostGrace = 86'400;
@@ -35,16 +35,17 @@ std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* op
       ->envname("ACCEL_COORDINATOR")
       ->required();
   app.add_option("--state_dir,--state-dir", options->state_dir,
-                 "this agent's directory, made if it is missing")
+                 "this agent's directory, made if missing")
       ->required();
-  app.add_option("--name", options->name, "of this node; default: the host's name");
+  app.add_option("--name", options->name, "name of this node; default: the host's name");
   app.add_option(
       "--advertise", options->advertise,
-      "address that other nodes reach this one by; default: that of the route to the coordinator");
-  app.add_option("--token_file,--token-file", options->token_file,
-                 "default: ACCEL_TOKEN, then ~/.config/accel/token, made if it is missing");
+      "address by which other nodes reach this one; default: that of the route to the coordinator");
+  app.add_option(
+      "--token_file,--token-file", options->token_file,
+      "file with the token; default: ACCEL_TOKEN, then ~/.config/accel/token, made if missing");
   app.add_option("--shim", options->shim,
-                 "path of accel-shim; default: ACCEL_SHIM, then beside this program");
+                 "path of accel-shim; default: ACCEL_SHIM, then next to this program");
   app.add_option(
          "--leftover_grace,--leftover-grace", leftover_grace,
          "seconds in which jobs that an agent has left by its death may end before this one kills "

@@ -95,13 +95,12 @@ void GrpcLink::LogEnd(const absl::Status& why) {
   const auto left_out = throttle.Admit(common::SteadyClock()->Now());
   if (!left_out.has_value()) return;
   if (absl::IsResourceExhausted(why)) {
-    common::LogWarning(
-        "the coordinator has refused what this node sends; its next report is smaller",
-        {{"why", why.ToString()},
-         {"at_most_bytes", most_report_bytes()},
-         {"same_since_last_line", *left_out}});
+    common::LogWarning("the coordinator rejected this node's report; the next one is smaller",
+                       {{"why", why.ToString()},
+                        {"at_most_bytes", most_report_bytes()},
+                        {"same_since_last_line", *left_out}});
   } else {
-    common::LogWarning("no coordinator; trying again",
+    common::LogWarning("coordinator unreachable, retrying",
                        {{"why", why.ToString()}, {"same_since_last_line", *left_out}});
   }
 }
@@ -111,7 +110,7 @@ absl::Status GrpcLink::RunSession(bool* heard) {
   context.AddMetadata("authorization", absl::StrCat("Bearer ", token_->Get()));
   {
     absl::MutexLock lock(&mutex_);
-    if (stopping_) return absl::CancelledError("the agent stops");
+    if (stopping_) return absl::CancelledError("the agent is stopping");
     context_ = &context;
   }
   // Blocks until there is a connection. No lock may be held, or the agent's loop would block too.
@@ -150,7 +149,7 @@ absl::Status GrpcLink::RunSession(bool* heard) {
 
 void GrpcLink::NoteEnd(const absl::Status& why) {
   const bool replaced = absl::IsUnauthenticated(why) && token_->Refresh();
-  if (replaced) common::LogInfo("the token was replaced; trying the new one");
+  if (replaced) common::LogInfo("the token was replaced, retrying with the new one");
   {
     absl::MutexLock lock(&mutex_);
     const bool refused = absl::IsUnauthenticated(why) && !replaced && !was_connected_;

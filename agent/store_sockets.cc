@@ -32,7 +32,8 @@ bool StoreSockets::Refill() {
     absl::StatusOr<common::UniqueFd> fd = rendezvous::ListenOn(address_);
     const absl::StatusOr<uint16_t> port = fd.ok() ? rendezvous::PortOf(*fd) : fd.status();
     if (!port.ok()) {
-      common::LogError("no socket for a rendezvous store", {{"why", port.status().ToString()}});
+      common::LogError("could not open a socket for a rendezvous store, retrying",
+                       {{"why", port.status().ToString()}});
       break;
     }
     sockets_[next_id_++] = {*std::move(fd), *port};

@@ -44,7 +44,7 @@ std::string HandMemoryDown(const std::string& folder) {
   const bool written = file.valid() && write(file.get(), kAdd.data(), kAdd.size()) ==
                                            static_cast<ssize_t>(kAdd.size());
   if (written) return "";
-  if (errno == EBUSY) return absl::StrCat(folder, " has processes of its own");
+  if (errno == EBUSY) return absl::StrCat(folder, " contains processes");
   return absl::StrCat("may not write ", control, ": ", strerror(errno));
 }
 

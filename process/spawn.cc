@@ -198,7 +198,7 @@ SpawnResult Start(const ChildPlan& plan, int cgroup_fd) {
 }  // namespace
 
 SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored) {
-  ACCEL_CHECK(options.fds.size() <= kMostFds, "a child is given a handful of descriptors");
+  ACCEL_CHECK(options.fds.size() <= kMostFds, "a child gets at most kMostFds descriptors");
   const std::vector<char*> argv = Pointers(options.argv);
   const std::vector<char*> env = Pointers(options.env);
   volatile SpawnError error;

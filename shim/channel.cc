@@ -38,12 +38,13 @@ struct ParsedHeader {
 absl::StatusOr<ParsedHeader> ParseHeader(absl::string_view bytes) {
   WireReader in(bytes.substr(0, kFrameHeaderBytes));
   const bool magic = in.U8() == kMagic[0] && in.U8() == kMagic[1];
-  if (!magic) return absl::InvalidArgumentError("What arrived is no frame of accel's protocol.");
+  if (!magic)
+    return absl::InvalidArgumentError("The received bytes are not a frame of accel's protocol.");
   const int version = in.U8();
   if (version != kProtocolVersion) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("The other side speaks version ", version, " of the shim protocol, this one ",
-                     kProtocolVersion, ": accel-agent and accel-shim must be of one release."));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "The other side speaks version ", version, " of the shim protocol, this one ",
+        kProtocolVersion, ": install accel-agent and accel-shim of the same release."));
   }
   ParsedHeader header;
   header.type = static_cast<FrameType>(in.U8());
@@ -69,7 +70,7 @@ Channel::Channel(common::UniqueFd socket) : socket_(std::move(socket)) {
 }
 
 void Channel::Send(FrameType type, absl::string_view payload, common::UniqueFd fd) {
-  ACCEL_CHECK(payload.size() <= kMostPayloadBytes, "whoever makes a message bounds it");
+  ACCEL_CHECK(payload.size() <= kMostPayloadBytes, "senders bound their messages");
   std::string bytes = Header(type, payload.size());
   bytes.append(payload.data(), payload.size());
   unsent_.push_back({std::move(bytes), 0, std::move(fd)});

@@ -111,7 +111,7 @@ TEST_F(ChannelTest, EndOfFileWithinAFrame) {
 TEST_F(ChannelTest, OtherProtocols) {
   SendRaw("GET / HTTP/1.1\r\n");
   EXPECT_THAT(receiver_.Receive(&frames_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no frame")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a frame")));
 }
 
 TEST_F(ChannelTest, OtherVersions) {

@@ -23,7 +23,7 @@ int Milliseconds(absl::Duration at_most) {
 }  // namespace
 
 EventLoop::EventLoop() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
-  ACCEL_CHECK(epoll_.valid(), "a program that just started has a free descriptor");
+  ACCEL_CHECK(epoll_.valid(), "epoll needs a free descriptor");
 }
 
 void EventLoop::Watch(int fd, uint32_t events, std::function<void()> ready) {

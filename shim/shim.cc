@@ -86,8 +86,8 @@ void Shim::Handle(GenerationStart start) {
   if (generation_ && start.id.generation <= generation_->start().id.generation) return;
   if (generation_ && generation_->state() != GenerationLife::State::kEnded) {
     return Break(absl::InvalidArgumentError(
-        absl::StrCat("Generation ", start.id.generation, " was to start before generation ",
-                     generation_->start().id.generation, " had ended.")));
+        absl::StrCat("Generation ", start.id.generation, " must not start before generation ",
+                     generation_->start().id.generation, " has ended.")));
   }
   generation_ =
       std::make_unique<GenerationProcesses>(std::move(start), &loop_, &output_, inherited_);

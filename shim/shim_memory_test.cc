@@ -20,7 +20,7 @@ class ShimMemoryTest : public ShimTest {
   ShimMemoryTest() : ShimTest(process::ProbeCgroups()) {}
   void SetUp() override {
     if (!cgroups_.counts_oom_kills) {
-      GTEST_SKIP() << "this machine counts no out-of-memory kills for us, so that nothing of it is "
+      GTEST_SKIP() << "this machine does not count out-of-memory kills for us, so nothing is "
                       "tested here: "
                    << cgroups_.description;
     }

@@ -150,7 +150,8 @@ TEST_F(ShimProtocolTest, Garbage) {
   LaunchConnected();
   SendRaw("GET / HTTP/1.1\r\n\r\n");
   EXPECT_EQ(Finish(), 4);
-  EXPECT_EQ(printed_, "accel-shim: What arrived is no frame of accel's protocol. The job ends.\n");
+  EXPECT_EQ(printed_,
+            "accel-shim: The received bytes are not a frame of accel's protocol. The job ends.\n");
 }
 
 TEST_F(ShimProtocolTest, OtherVersion) {
@@ -179,7 +180,7 @@ TEST_F(ShimProtocolTest, GenerationThatIsTooEarlyEndsTheJob) {
   SendRaw(StartFrame(1, false));
   SendRaw(StartFrame(2, false));
   EXPECT_EQ(Finish(), 4);
-  EXPECT_THAT(printed_, HasSubstr("before generation 1 had ended"));
+  EXPECT_THAT(printed_, HasSubstr("before generation 1 has ended"));
 }
 
 TEST_F(ShimProtocolTest, AgentThatDoesNotReadIsObeyedAllTheSame) {

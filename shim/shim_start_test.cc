@@ -257,7 +257,7 @@ TEST_F(ShimStartTest, AShimThatWasToldToEndTakesNoStart) {
   ASSERT_OK(host().StartShim(start.id.job));
   host().EndShim(start.id.job);
   EXPECT_THAT(host().StartGeneration(start, common::UniqueFd()),
-              testing::StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("told to end")));
+              testing::StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("shutting down")));
   EndShim(start.id.job);
   EXPECT_EQ(RunToEnd(start).workers[0].exit->code, 0);
 }

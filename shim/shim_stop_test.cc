@@ -191,7 +191,7 @@ TEST_P(ShimStopTest, AShimThatStandsStillIsKilledSomeTimeAfterTheGrace) {
       Await(start.id.job, [](const ShimReport& seen) { return seen.shim_ended; });
   EXPECT_THAT(Living(), ::testing::IsEmpty());
   EXPECT_EQ(report.generation->state, State::kEnded);
-  EXPECT_EQ(report.generation->failure->message, "accel-shim stood still and was killed.");
+  EXPECT_EQ(report.generation->failure->message, "accel-shim did not respond and was killed.");
 }
 
 TEST_P(ShimStopTest, AShimThatDoesNotExitIsKilled) {

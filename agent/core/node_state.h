@@ -1,5 +1,5 @@
 // The state of an agent: its node, the generations on it, and what the coordinator wants.
-// Pure: reports and desired states come in as values, and the required work comes out as
+// Pure: reports and desired states come in as values, and the required work is returned as
 // actions. Not thread-safe.
 #pragma once
 

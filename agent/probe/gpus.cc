@@ -92,8 +92,8 @@ absl::StatusOr<std::vector<v1::Gpu>> ListGpus(const std::string& library) {
   if (handle == nullptr) return std::vector<v1::Gpu>();
   Nvml nvml;
   if (!LoadAll(handle, &nvml)) {
-    return absl::InternalError(
-        absl::StrCat(library, " lacks a function that every NVML has: is the driver whole?"));
+    return absl::InternalError(absl::StrCat(
+        library, " lacks a function that every NVML has: reinstall the NVIDIA driver"));
   }
   if (const int code = nvml.init(); code != 0) {
     return absl::InternalError(

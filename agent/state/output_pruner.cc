@@ -117,7 +117,7 @@ void OutputPruner::Remove(const fs::path& path) {
   // A folder that has new entries is in use again, so it is kept.
   if (!error || error == std::errc::directory_not_empty) return;
   if (const auto left_out = failures_.Admit(common::SteadyClock()->Now())) {
-    common::LogWarning("old output stays on the disk: it cannot be deleted",
+    common::LogWarning("could not delete old output",
                        {{"path", path.string()}, {"why", error.message()}, {"others", *left_out}});
   }
 }

@@ -85,7 +85,7 @@ absl::StatusOr<common::NodeId> ReadOrMakeNodeId(const std::string& dir) {
       std::pair<std::string, std::string>(absl::StrSplit(text, absl::MaxSplits(' ', 1)));
   if (!id.empty() && of_inode == inode) return common::NodeId(id);
   if (!id.empty() && !of_inode.empty()) {
-    common::LogWarning("the state directory is a copy, and so this node gets an id of its own",
+    common::LogWarning("the state directory is a copy, so this node gets a new id",
                        {{"directory", dir}, {"id_of_the_original", id}});
     id.clear();
   }
@@ -110,7 +110,7 @@ bool EndShimsOfADeadAgent(const std::string& lock_path, const std::vector<pid_t>
   if (!text.ok() || !absl::SimpleAtoi(*text, &agent) || IsIn(holders, agent)) return false;
   std::erase_if(holders, [&](pid_t pid) { return !IsIn(earlier, pid); });
   for (const pid_t pid : holders) {
-    common::LogWarning("ends a shim that a dead agent has left, and all that it has started",
+    common::LogWarning("killing a shim left by a dead agent, and its descendants",
                        {{"pid", pid}, {"agent", agent}});
   }
   process::StopAndKill(

@@ -33,7 +33,7 @@ absl::Status Session::Receive(absl::string_view bytes, ByteBuffer* reply,
     if (partial_.Append(bytes.substr(done))) return absl::OkStatus();
     return absl::ResourceExhaustedError("the store is full");
   }
-  ACCEL_CHECK(bytes.data() == partial_.tail(), "the bytes are not where ReadTarget wanted them");
+  ACCEL_CHECK(bytes.data() == partial_.tail(), "the bytes must be in the last ReadTarget()");
   partial_.Extend(bytes.size());
   ACCEL_ASSIGN_OR_RETURN(const size_t done, ProcessWhole(partial_.view(), reply, woken));
   if (done == partial_.size()) {

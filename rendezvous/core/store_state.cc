@@ -110,7 +110,7 @@ absl::Status StoreState::Apply(ConnectionId connection, const Request& request, 
     case QueryType::kPing:
       break;
   }
-  ACCEL_CHECK(false, "validate and ping are the connection's own business");
+  ACCEL_CHECK(false, "the session answers validate and ping itself");
 }
 
 absl::Status StoreState::Set(absl::string_view key, absl::string_view value,
@@ -169,7 +169,7 @@ absl::Status StoreState::Add(absl::string_view key, int64_t delta, ByteBuffer* r
   if (it != entries_.end() && it->second.has_value) {
     const std::optional<int64_t> old = ParseLeadingInt64(it->second.value.view());
     if (!old.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat("add to ", key, ", which is no number"));
+      return absl::InvalidArgumentError(absl::StrCat("add to ", key, ", which is not a number"));
     }
     sum += static_cast<uint64_t>(*old);
   }

@@ -101,7 +101,7 @@ absl::Status CheckStart(const GenerationStart& start) {
   if (start.argv.empty() || start.argv[0].empty()) contradiction = "no program";
   if (start.log_dir.empty()) contradiction = "no log folder";
   if (start.keep_stdin && start.workers.size() != 1) {
-    contradiction = "several workers and one standard input to keep";
+    contradiction = "standard input to keep for more than one worker";
   }
   if (start.log_limits.segment_bytes < 1 || start.log_limits.stream_bytes < 1) {
     contradiction = "log limits below 1";
@@ -183,7 +183,7 @@ absl::StatusOr<ShimCommand> DecodeCommand(FrameType type, absl::string_view payl
       break;
     default:
       return absl::InvalidArgumentError(
-          absl::StrCat("A frame of type ", static_cast<int>(type), " is no command to a shim."));
+          absl::StrCat("A frame of type ", static_cast<int>(type), " is not a command to a shim."));
   }
   if (!in.AtEnd()) return Malformed("command", payload.size());
   if (const auto* start = std::get_if<GenerationStart>(&command)) {
@@ -212,7 +212,7 @@ std::string EncodeReport(const GenerationReport& report) {
 absl::StatusOr<GenerationReport> DecodeReport(FrameType type, absl::string_view payload) {
   if (type != FrameType::kReport) {
     return absl::InvalidArgumentError(
-        absl::StrCat("A frame of type ", static_cast<int>(type), " is no report of a shim."));
+        absl::StrCat("A frame of type ", static_cast<int>(type), " is not a report of a shim."));
   }
   WireReader in(payload);
   GenerationReport report;

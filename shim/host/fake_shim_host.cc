@@ -50,7 +50,7 @@ absl::Status FakeShimHost::StartGeneration(const GenerationStart& start,
   }
   if (found->second.leaving) {
     return absl::FailedPreconditionError(
-        absl::StrCat("The shim of job ", start.id.job.value(), " was told to end."));
+        absl::StrCat("The shim of job ", start.id.job.value(), " is shutting down."));
   }
   std::optional<GenerationReport>& newest = found->second.newest;
   if (newest && start.id.generation <= newest->id.generation) return absl::OkStatus();

@@ -31,7 +31,7 @@ constexpr absl::Duration kEndSlack = absl::Seconds(2);
 
 // Returns how a shim ended, as a sentence.
 std::string Ending(int wait_status, bool stood_still) {
-  if (stood_still) return "accel-shim stood still and was killed.";
+  if (stood_still) return "accel-shim did not respond and was killed.";
   if (WIFSIGNALED(wait_status)) {
     return absl::StrCat("accel-shim was killed by signal ", WTERMSIG(wait_status), ".");
   }
@@ -137,7 +137,7 @@ absl::Status PosixShimHost::StartGeneration(const GenerationStart& start,
   }
   if (shim->end_sent) {
     return absl::FailedPreconditionError(
-        absl::StrCat("The shim of job ", start.id.job.value(), " was told to end."));
+        absl::StrCat("The shim of job ", start.id.job.value(), " is shutting down."));
   }
   if (shim->newest && start.id.generation <= shim->newest->id.generation) return absl::OkStatus();
   if (shim->newest && shim->newest->state != GenerationReport::State::kEnded) {
@@ -226,8 +226,7 @@ void PosixShimHost::OnChannel(Shim* shim) {
     if (!shim->pidfd.valid()) OnExit(shim);
     return;
   }
-  common::LogError("A shim does not speak our protocol",
-                   {{"pid", shim->pid}, {"why", status.message()}});
+  common::LogError("A shim sent an invalid frame", {{"pid", shim->pid}, {"why", status.message()}});
   if (shim->phase == Shim::Phase::kRunning) kill(shim->pid, SIGKILL);
 }
 
@@ -241,7 +240,7 @@ void PosixShimHost::LookForStandstill() {
       shim->channel.Send(FrameType::kStop, EncodeCommand(again));
       WatchChannel(shim.get());
     } else if (step == ShimPatience::Step::kKill) {
-      common::LogError("A shim stands still and is killed",
+      common::LogError("Killing a shim that does not respond",
                        {{"job", job.value()}, {"pid", shim->pid}});
       shim->stood_still = true;
       kill(shim->pid, SIGKILL);

@@ -149,7 +149,7 @@ class Daemons(cluster.ClusterTest):
         _, worker = self.running_job()
         self.coordinator.kill()
         self.coordinator.wait()
-        cluster.wait_until(lambda: "no coordinator" in self.log("n1"), 20, "the agent has noticed")
+        cluster.wait_until(lambda: "coordinator unreachable" in self.log("n1"), 20, "the agent has noticed")
         self.agents[0].terminate()
         self.assertEqual(self.agents[0].wait(timeout=20), 0)
         self.assertFalse(cluster.is_alive(worker))

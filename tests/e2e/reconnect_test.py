@@ -34,7 +34,7 @@ class Reconnect(cluster.ClusterTest):
     def test_an_agent_may_be_started_first(self):
         self.kill_coordinator()
         self.agents.append(self.start_agent("n2"))
-        cluster.wait_until(lambda: "no coordinator" in self.log("n2"), 20, "the agent looks for its coordinator")
+        cluster.wait_until(lambda: "coordinator unreachable" in self.log("n2"), 20, "the agent looks for its coordinator")
         self.start_coordinator_again()
         self.wait_for_nodes(2)
 
