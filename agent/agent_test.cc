@@ -170,7 +170,7 @@ TEST_F(AgentTest, AStartThatIsTooLargeNeedsNoShim) {
   EXPECT_FALSE(shims_.has_shim(common::JobId("a")));
 }
 
-TEST_F(AgentTest, AJobThatComesBackWaitsForItsShimToLeave) {
+TEST_F(AgentTest, AJobThatReturnsWaitsForItsOldShimToExit) {
   shims_.HoldLeaving(true);
   link_.Desire(Start("a"));
   Turn();
@@ -276,7 +276,7 @@ void AwaitCount(size_t count, const std::string& dir) {
   }
 }
 
-TEST_F(AgentTest, HeartbeatsGoOnWhileADiskHangs) {
+TEST_F(AgentTest, HeartbeatsContinueWhileADiskHangs) {
   for (const char* job : {"a", "b", "c", "d"}) {
     std::filesystem::create_directories(jobs_dir_ + "/" + job);
   }
@@ -325,7 +325,7 @@ TEST_F(AgentTest, ANewGenerationPushesOutTheOldestOutput) {
   EXPECT_THAT(Children(jobs_dir_ + "/a"), ElementsAre("gen_3"));  // The shim makes gen_4.
 }
 
-TEST_F(AgentTest, StopsWhereTheLinkIsGoneForEver) {
+TEST_F(AgentTest, StopsOnAFatalErrorOfTheLink) {
   link_.Fail(absl::AlreadyExistsError("another agent"));
   common::WakeFd never;
   EXPECT_THAT(agent_.Run(never.get()),

@@ -13,7 +13,7 @@ using ::testing::Each;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-TEST(BaseEnv, NeitherTheTokenNorAnothersRankTravel) {
+TEST(BaseEnv, HasNeitherTheTokenNorTheAgentsOwnRank) {
   for (const char* name : {"ACCEL_TOKEN", "ACCEL_SHIM", "ACCEL_COORDINATOR", "RANK", "LOCAL_RANK",
                            "WORLD_SIZE", "MASTER_PORT"}) {
     setenv(name, "1", /*overwrite=*/1);

@@ -37,7 +37,7 @@ TEST_F(FindShimTest, TheFlagComesFirst) {
   EXPECT_EQ(*FindShim(""), File("by_variable", true));
 }
 
-TEST_F(FindShimTest, WhatIsNamedAndWrongIsNotPassedOver) {
+TEST_F(FindShimTest, AWrongFlagOrVariableIsAnErrorAndNotSkipped) {
   const std::string plain = File("plain", false);
   EXPECT_THAT(FindShim(plain),
               StatusIs(absl::StatusCode::kNotFound, AllOf(HasSubstr("--shim"), HasSubstr(plain))));

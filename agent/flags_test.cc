@@ -15,7 +15,7 @@ std::optional<int> Parse(std::vector<std::string> words, AgentDaemonOptions* opt
   return ParseAgentFlags(static_cast<int>(argv.size()), argv.data(), options);
 }
 
-TEST(AgentFlags, AreTaken) {
+TEST(AgentFlags, SetTheOptions) {
   AgentDaemonOptions options;
   EXPECT_EQ(Parse({"--name", "n1", "--leftover-grace", "0.5"}, &options), std::nullopt);
   EXPECT_EQ(options.coordinator, "127.0.0.1:1");
@@ -30,7 +30,7 @@ TEST(AgentFlags, LeftoversHaveFortySecondsUnlessSaidOtherwise) {
   EXPECT_EQ(options.leftover_grace, absl::Seconds(40));
 }
 
-TEST(AgentFlags, NonsenseIs2) {
+TEST(AgentFlags, ABadCommandLineExitsWith2) {
   AgentDaemonOptions options;
   for (const char* grace : {"-1", "86401", "soon", "nan", "inf", ""}) {
     EXPECT_EQ(Parse({"--leftover_grace", grace}, &options), 2) << grace;

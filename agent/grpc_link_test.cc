@@ -172,7 +172,7 @@ TEST(GrpcLink, AStreamThatEndsIsANewSession) {
   EXPECT_GT(Exchange(&link, 2), first);
 }
 
-TEST(GrpcLink, WithoutACoordinatorNothingWaits) {
+TEST(GrpcLink, NoCallBlocksWithoutACoordinator) {
   const common::ReservedPort nobody;
   auto whole_life = std::async(std::launch::async, [&] {
     GrpcLink link(ChannelTo(nobody.address()), Token());
@@ -186,7 +186,7 @@ TEST(GrpcLink, WithoutACoordinatorNothingWaits) {
   ASSERT_EQ(whole_life.wait_for(std::chrono::milliseconds(kPatienceMs)), std::future_status::ready);
 }
 
-TEST(GrpcLink, ACoordinatorThatComesBackIsNoticed) {
+TEST(GrpcLink, ReconnectsToACoordinatorThatRestarts) {
   FakeService service({Echo});
   GrpcLink link(ChannelTo(service.address()), Token());
   uint64_t session = Exchange(&link, 1);
@@ -198,7 +198,7 @@ TEST(GrpcLink, ACoordinatorThatComesBackIsNoticed) {
   }
 }
 
-TEST(GrpcLink, AnUnansweredStreamDoesNotHoldUpTheEnd) {
+TEST(GrpcLink, AnUnansweredStreamDoesNotDelayTheDestructor) {
   std::promise<void> entered;
   FakeService service({[&](ServerStream* stream) {
     entered.set_value();
@@ -241,7 +241,7 @@ TEST(GrpcLink, ATokenThatIsRefusedIsReadAgain) {
             (std::vector<std::string>{old, old, "Bearer another-token-of-fair-length"}));
 }
 
-TEST(NextReportBytes, HalvesToABoundAndStartsAnewAfterAnyOtherEnd) {
+TEST(NextReportBytes, HalvesDownToABoundAndResetsAfterAnyOtherEnd) {
   const absl::Status too_large = absl::ResourceExhaustedError("larger than max");
   EXPECT_EQ(NextReportBytes(kMostReportBytes, too_large), kMostReportBytes / 2);
   EXPECT_EQ(NextReportBytes(70 << 10, too_large), 64 << 10);

@@ -107,7 +107,7 @@ class GrpcLogRelaysTest : public logs::LogTest {
   GrpcLogRelays relays_{service_.Channel(), &token_};
 };
 
-TEST_F(GrpcLogRelaysTest, SendsWhatIsThereAndSaysTheEnd) {
+TEST_F(GrpcLogRelaysTest, SendsExistingOutputAndThenTheEnd) {
   WriteSegment(0, "out");
   WriteSegment(0, "err", logs::LogStream::kStderr);
   relays_.Set({Source("r")});
@@ -133,7 +133,7 @@ TEST_F(GrpcLogRelaysTest, FollowsUntilTheGenerationIsComplete) {
   EXPECT_TRUE(service_.Of("r").end);
 }
 
-TEST_F(GrpcLogRelaysTest, AGapAtTheVeryEndIsTold) {
+TEST_F(GrpcLogRelaysTest, AGapAtTheEndOfAStreamIsSent) {
   WriteSegment(0, "12345");
   WriteSegment(100, "");  // 95 bytes could not be written before the end.
   relays_.Set({Source("r")});

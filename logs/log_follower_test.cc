@@ -82,7 +82,7 @@ TEST_F(LogFollowerTest, StreamsTakeTurns) {
             1u << 20);
 }
 
-TEST_F(LogFollowerTest, GapsAreTold) {
+TEST_F(LogFollowerTest, GapsAreReported) {
   SegmentWriter writer(rank_dir(), LogStream::kStdout, {4, 12});
   writer.Write("abcdefghijklmnop");
   auto follower = LogFollower::Open(log_dir_);

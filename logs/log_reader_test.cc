@@ -149,7 +149,7 @@ TEST_F(SpilledLogTest, TheSegmentsOfBothFoldersAreOneStream) {
   EXPECT_EQ(Read(), "abcdef#2ij");
 }
 
-TEST_F(SpilledLogTest, ASegmentThatStayedEmptyIsPassedOverForTheSpilledOne) {
+TEST_F(SpilledLogTest, AnEmptySegmentIsSkippedForTheSpilledOne) {
   WriteSegment(0, "ab");
   WriteSegment(2, "");
   EXPECT_EQ(Read(), "ab");  // The reader has opened the empty segment.

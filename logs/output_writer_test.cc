@@ -58,7 +58,7 @@ TEST_F(OutputWriterTest, WhatIsHandledIsOnDisk) {
   EXPECT_EQ(writer.unwritten(), 0u);
 }
 
-TEST_F(OutputWriterTest, AHangingDiskIsWaitedForAWhileAndNoLonger) {
+TEST_F(OutputWriterTest, WaitsForAHangingDiskOnlyUntilItsPatienceEnds) {
   MakeDiskHang();
   OutputWriter writer({.most_bytes = 3, .patience = absl::Milliseconds(200)});
   const int stream = writer.Open(rank_dir(), LogStream::kStdout, {4, 100});
@@ -88,7 +88,7 @@ TEST_F(OutputWriterTest, AHangingDiskIsWaitedForAWhileAndNoLonger) {
 
 // A caller that was told to wait is woken in time, even if the writing thread had not
 // started the write yet.
-TEST_F(OutputWriterTest, WhoWaitsLearnsWhenTheDiskHangs) {
+TEST_F(OutputWriterTest, AWaitingCallerIsWokenWhenTheDiskHangs) {
   MakeDiskHang();
   for (int i = 0; i < 20; ++i) {
     OutputWriter writer({.most_bytes = 3});
@@ -104,7 +104,7 @@ TEST_F(OutputWriterTest, WhoWaitsLearnsWhenTheDiskHangs) {
 }
 
 // The write may reach its time limit between the answer and the wait.
-TEST_F(OutputWriterTest, WhoWasToldToWaitJustBeforeAsksOnceMore) {
+TEST_F(OutputWriterTest, ACallerToldToWaitJustBeforeTheDeadlineIsWokenOnce) {
   MakeDiskHang();
   OutputWriter writer({.most_bytes = 3, .patience = absl::Milliseconds(200)});
   writer.Add(writer.Open(rank_dir(), LogStream::kStdout, {4, 100}), "abc");
@@ -119,7 +119,7 @@ TEST_F(OutputWriterTest, WhoWasToldToWaitJustBeforeAsksOnceMore) {
   EXPECT_EQ(writer.WakeAt(), absl::InfiniteFuture());
 }
 
-TEST_F(OutputWriterTest, NobodyWaitsForAHangingDiskAtTheEnd) {
+TEST_F(OutputWriterTest, TheDestructorDoesNotWaitForAHangingDisk) {
   MakeDiskHang();
   OutputWriter writer;
   writer.Add(writer.Open(rank_dir(), LogStream::kStdout, {4, 100}), "abc");

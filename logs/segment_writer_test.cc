@@ -37,7 +37,7 @@ TEST_F(SegmentWriterTest, SegmentsAreFullBeforeTheNextBegins) {
   EXPECT_EQ(writer.dropped(), 0);
 }
 
-TEST_F(SegmentWriterTest, FirstAndNewestStay) {
+TEST_F(SegmentWriterTest, KeepsTheFirstAndTheNewestSegments) {
   auto writer = Writer({4, 16});
   for (char c = 'a'; c <= 'z'; ++c) writer.Write(std::string(2, c));
   EXPECT_THAT(Segments(), ElementsAre(0, 40, 44, 48));
@@ -45,13 +45,13 @@ TEST_F(SegmentWriterTest, FirstAndNewestStay) {
   EXPECT_EQ(ReadSegment(48), "yyzz");
 }
 
-TEST_F(SegmentWriterTest, TwoSegmentsAreTheLeast) {
+TEST_F(SegmentWriterTest, KeepsAtLeastTwoSegments) {
   auto writer = Writer({4, 1});
   writer.Write("abcdefghijklmnop");
   EXPECT_THAT(Segments(), ElementsAre(0, 12));
 }
 
-TEST_F(SegmentWriterTest, WhatNeverComesIsAGap) {
+TEST_F(SegmentWriterTest, DroppedBytesAreAGap) {
   auto writer = Writer({10, 100});
   writer.Write("ab");
   writer.Drop(5);

@@ -32,7 +32,7 @@ TEST(CountTest, FindsTheKey) {
   EXPECT_EQ(CountIn("oom_kill x\n", "oom_kill"), std::nullopt);
 }
 
-TEST(CgroupSupportTest, NamesAreOfOneFolderEach) {
+TEST(CgroupSupportTest, EachGenerationHasASingleFolderName) {
   CgroupSupport support;
   EXPECT_EQ(support.PathFor({common::JobId("job"), 1}), "");
   support.base = "/base";

@@ -23,7 +23,7 @@ TEST(HasControllerTest, NamesAreWhole) {
   EXPECT_FALSE(HasController("", "memory"));
 }
 
-TEST(PlacesForGroupsTest, BesideIsOnlyForADelegatedParent) {
+TEST(PlacesForGroupsTest, TheParentIsAPlaceOnlyIfDelegated) {
   EXPECT_THAT(PlacesForGroups("/cg/a.service", false), ElementsAre("/cg/a.service"));
   EXPECT_THAT(PlacesForGroups("/cg/a.service/agent", true),
               ElementsAre("/cg/a.service/agent", "/cg/a.service"));
@@ -47,14 +47,14 @@ class HandMemoryDownTest : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(HandMemoryDownTest, AsksForMemoryAlone) {
+TEST_F(HandMemoryDownTest, EnablesOnlyTheMemoryController) {
   Write("cgroup.controllers", "cpu io memory pids\n");
   Write("cgroup.subtree_control", "");
   EXPECT_EQ(HandMemoryDown(folder_), "");
   EXPECT_EQ(Read("cgroup.subtree_control"), "+memory");
 }
 
-TEST_F(HandMemoryDownTest, LeavesAloneWhatIsSo) {
+TEST_F(HandMemoryDownTest, DoesNothingIfMemoryIsEnabled) {
   Write("cgroup.subtree_control", "cpu memory\n");
   EXPECT_EQ(HandMemoryDown(folder_), "");
   EXPECT_EQ(Read("cgroup.subtree_control"), "cpu memory\n");

@@ -28,7 +28,7 @@ TEST(ListenSocketTest, ListensOnAFreePort) {
   EXPECT_TRUE(fcntl(first->get(), F_GETFL) & O_NONBLOCK);
 }
 
-TEST(ListenSocketTest, ATakenPortIsSaidSo) {
+TEST(ListenSocketTest, APortInUseIsAlreadyExists) {
   const auto first = ListenOn("127.0.0.1");
   ASSERT_OK(first);
   const uint16_t port = *PortOf(*first);
@@ -36,7 +36,7 @@ TEST(ListenSocketTest, ATakenPortIsSaidSo) {
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr(std::to_string(port))));
 }
 
-TEST(ListenSocketTest, AChosenPortCanBeHadAgain) {
+TEST(ListenSocketTest, AChosenPortCanBeReusedImmediately) {
   auto first = ListenOn("127.0.0.1");
   ASSERT_OK(first);
   const uint16_t port = *PortOf(*first);
@@ -53,7 +53,7 @@ TEST(ListenSocketTest, RefusesNamesAndForeignAddresses) {
   EXPECT_FALSE(ListenOn("192.0.2.1").ok());
 }
 
-TEST(ListenSocketTest, PortOfSomethingElse) {
+TEST(ListenSocketTest, PortOfAnythingButATcpSocketIsAnError) {
   EXPECT_THAT(PortOf(common::UniqueFd()), StatusIs(absl::StatusCode::kInvalidArgument, _));
 }
 

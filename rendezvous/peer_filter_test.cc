@@ -24,7 +24,7 @@ sockaddr_storage Peer(const char* text) {
   return storage;
 }
 
-TEST(PeerFilterTest, WithoutAListOnlyLoopback) {
+TEST(PeerFilterTest, AnEmptyListAllowsOnlyLoopback) {
   const auto filter = PeerFilter::Make({});
   ASSERT_OK(filter);
   for (const char* peer : {"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"}) {
@@ -35,7 +35,7 @@ TEST(PeerFilterTest, WithoutAListOnlyLoopback) {
   }
 }
 
-TEST(PeerFilterTest, WithAListOnlyThose) {
+TEST(PeerFilterTest, AListAllowsOnlyItsAddresses) {
   const auto filter = PeerFilter::Make({"10.0.0.1", "fe80::1"});
   ASSERT_OK(filter);
   for (const char* peer : {"10.0.0.1", "::ffff:10.0.0.1", "fe80::1"}) {
@@ -46,7 +46,7 @@ TEST(PeerFilterTest, WithAListOnlyThose) {
   }
 }
 
-TEST(PeerFilterTest, OtherAddressFamiliesAreNobody) {
+TEST(PeerFilterTest, OtherAddressFamiliesAreRefused) {
   const auto filter = PeerFilter::Make({});
   ASSERT_OK(filter);
   sockaddr_storage unix_peer = {};

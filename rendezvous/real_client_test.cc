@@ -131,7 +131,7 @@ TEST_F(RealClientTest, WorkersThatAnnounceThemselves) {
   }
 }
 
-TEST_F(RealClientTest, AWaitThatTimesOutThrowsAndTheClientGoesOn) {
+TEST_F(RealClientTest, AWaitThatTimesOutThrowsAndTheClientRemainsUsable) {
   const StorePtr store = Client(kImpatient);
   EXPECT_THROW(store->get("missing"), c10::DistStoreError);
   EXPECT_THROW(store->wait({"missing", "too"}), c10::DistStoreError);

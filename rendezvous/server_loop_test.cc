@@ -57,7 +57,7 @@ TEST_F(ServerLoopTest, AFloodOfStrangersLeavesClientsTheirTurn) {
   for (TestClient& stranger : strangers) EXPECT_TRUE(stranger.SeesEnd());
 }
 
-TEST_F(ServerLoopTest, EndsWhenItIsWoken) {
+TEST_F(ServerLoopTest, RunReturnsWhenWoken) {
   eventfd_write(wake_.get(), 1);
   EXPECT_FALSE(loop_->RunOnce());
 }

@@ -126,7 +126,7 @@ TEST_F(TcpStoreServerTest, ClosesWhatIsOverTheConnectionLimit) {
   Client();
 }
 
-TEST_F(TcpStoreServerTest, BrokenRequestsCostOnlyTheirConnection) {
+TEST_F(TcpStoreServerTest, InvalidRequestsCloseOnlyTheirConnection) {
   Start();
   TestClient good = Client();
   const std::vector<std::string> broken = {
@@ -148,7 +148,7 @@ TEST_F(TcpStoreServerTest, BrokenRequestsCostOnlyTheirConnection) {
   EXPECT_TRUE(Alive(&good));
 }
 
-TEST_F(TcpStoreServerTest, AnAddToWhatIsNoNumberCostsOnlyItsConnection) {
+TEST_F(TcpStoreServerTest, AnAddToANonNumberClosesOnlyItsConnection) {
   Start();
   TestClient good = Client(), bad = Client();
   bad.Send(wire::Set("k", "text") + wire::Add("k", 1));
@@ -179,7 +179,7 @@ TEST_F(TcpStoreServerTest, ARequestByteByByte) {
   EXPECT_EQ(client.Receive(13), wire::Encoded("value"));
 }
 
-TEST_F(TcpStoreServerTest, WhatWasSentBeforeTheEndIsDone) {
+TEST_F(TcpStoreServerTest, RequestsSentBeforeTheEndArePerformed) {
   Start();
   TestClient reader = Client();
   TestClient client(port_);
@@ -242,7 +242,7 @@ TEST_F(TcpStoreServerTest, OneSetWakesEveryWaiterAndDeadOnesAreForgotten) {
   EXPECT_TRUE(Alive(&setter));
 }
 
-TEST_F(TcpStoreServerTest, AWakeUpComesBehindAnswersNotTakenYet) {
+TEST_F(TcpStoreServerTest, AWakeUpIsSentAfterPendingAnswers) {
   Start();
   TestClient waiter = Client(), setter = Client();
   const std::string value(9 << 20, 'v');
@@ -271,7 +271,7 @@ common::UniqueFd DuplicateOfServersEnd(const TestClient& client) {
 }
 
 // As if another thread were starting a process, which holds all descriptors until its exec.
-TEST_F(TcpStoreServerTest, AClosedConnectionIsNotHeardOfWhoeverElseHoldsItsSocket) {
+TEST_F(TcpStoreServerTest, AClosedConnectionHasNoEventsAlthoughItsSocketIsStillOpenElsewhere) {
   Start();
   TestClient good = Client(), bad = Client();
   const common::UniqueFd duplicate = DuplicateOfServersEnd(bad);

@@ -126,7 +126,7 @@ TEST_F(ChannelTest, FramesBeyondTheLimit) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("16777217")));
 }
 
-TEST_F(ChannelTest, SendingToNobodyIsNoError) {
+TEST_F(ChannelTest, SendingToAClosedPeerIsNotAnError) {
   Channel sender(std::move(ends_.first));
   { const Channel gone(std::move(receiver_)); }
   sender.Send(FrameType::kEnd, "");

@@ -94,7 +94,7 @@ TEST_F(ShimOutputTest, BinaryOutputIsKeptAndQuotedSafely) {
   EXPECT_THAT(report.workers[0].last_lines, ::testing::ElementsAre("a\\x00b\xEF\xBF\xBD\\x1b[31m"));
 }
 
-TEST_F(ShimOutputTest, GrandchildThatHoldsThePipeIsHeardUntilTheEnd) {
+TEST_F(ShimOutputTest, OutputOfAGrandchildIsCollectedUntilTheEnd) {
   // Rank 0 leaves a child that continues to write. Rank 1 ends the generation
   // once it has read that.
   const auto start = Script(
@@ -106,7 +106,7 @@ TEST_F(ShimOutputTest, GrandchildThatHoldsThePipeIsHeardUntilTheEnd) {
 }
 
 // A worker's last lines are reported although they cannot be written.
-TEST_F(ShimOutputTest, LastLinesAreToldThoughTheDiskIsFull) {
+TEST_F(ShimOutputTest, LastLinesAreReportedAlthoughTheDiskIsFull) {
   auto start = Script("echo working; rm -r \"$LOGS\"; echo No space left on device >&2; exit 1");
   start.workers[0].env.push_back("LOGS=" + start.log_dir);
   const auto report = RunToEnd(start);
@@ -157,7 +157,7 @@ TEST_F(HangingDiskTest, AStopIsObeyedAndTheLastLinesAreKnown) {
   EndShim(common::JobId("job"));
 }
 
-TEST_F(HangingDiskTest, ItHoldsUpNoWorkerForEver) {
+TEST_F(HangingDiskTest, WorkersContinueOnceTheDiskCountsAsHanging) {
   // Far more than all buffers between a worker and its disk hold.
   const auto start = Script("head -c 20000000 /dev/zero; touch said; exec sleep 1000");
   MakeDiskHang(start);

@@ -115,7 +115,7 @@ TEST_F(ShimProtocolTest, StartedByHand) {
   EXPECT_EQ(Finish(), 2);
 }
 
-TEST_F(ShimProtocolTest, ControlDescriptorThatIsNoSocket) {
+TEST_F(ShimProtocolTest, RefusesAControlDescriptorThatIsNotASocket) {
   Launch({kShimControlFlag}, common::UniqueFd(open("/dev/null", O_RDWR | O_CLOEXEC)));
   EXPECT_EQ(Finish(), 2);
 }
@@ -183,7 +183,7 @@ TEST_F(ShimProtocolTest, GenerationThatIsTooEarlyEndsTheJob) {
   EXPECT_THAT(printed_, HasSubstr("before generation 1 has ended"));
 }
 
-TEST_F(ShimProtocolTest, AgentThatDoesNotReadIsObeyedAllTheSame) {
+TEST_F(ShimProtocolTest, ObeysAnAgentThatDoesNotReadReports) {
   // More reports than the socket holds do not pile up, and the newest is delivered in the end.
   auto [ours, theirs] = MakeChannelSockets();
   const int least = 1;

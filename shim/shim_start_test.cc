@@ -62,7 +62,7 @@ TEST_F(ShimStartTest, ProgramThatIsNotInThePath) {
             "no-such-program was not found on this node in the job's PATH (/usr/bin:/bin).");
 }
 
-TEST_F(ShimStartTest, WhatIsSaidIsShortWhateverTheProgramIsCalled) {
+TEST_F(ShimStartTest, MessagesAreShortHoweverLongTheProgramsName) {
   // More than one frame would hold, if each worker's report had the message.
   const ExitFact failure = Refused(Command({std::string(120 << 10, '\x01')}, 200));
   EXPECT_EQ(failure.code, 127);
@@ -71,7 +71,7 @@ TEST_F(ShimStartTest, WhatIsSaidIsShortWhateverTheProgramIsCalled) {
   EXPECT_THAT(failure.message, HasSubstr(" was not found on this node in the job's PATH"));
 }
 
-TEST_F(ShimStartTest, TheSentenceIsInTheReportOfTheFirstWorkerAlone) {
+TEST_F(ShimStartTest, OnlyTheFirstWorkersReportHasTheMessage) {
   const GenerationReport report = RunToEnd(Command({"/no/such/program"}, 3));
   EXPECT_EQ(report.workers[0].exit->message, report.failure->message);
   EXPECT_EQ(report.workers[1].exit->message, "");
@@ -252,7 +252,7 @@ TEST_F(ShimStartTest, StartThatIsTooLarge) {
               testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("limit")));
 }
 
-TEST_F(ShimStartTest, AShimThatWasToldToEndTakesNoStart) {
+TEST_F(ShimStartTest, AShimThatIsShuttingDownTakesNoStart) {
   const auto start = Script("exit 0");
   ASSERT_OK(host().StartShim(start.id.job));
   host().EndShim(start.id.job);

@@ -179,7 +179,7 @@ TEST_P(ShimStopTest, KilledShimLeavesNothing) {
   EXPECT_EQ(report.generation->workers[1].exit->code, 3);
 }
 
-TEST_P(ShimStopTest, AShimThatStandsStillIsKilledSomeTimeAfterTheGrace) {
+TEST_P(ShimStopTest, AnUnresponsiveShimIsKilledSomeTimeAfterTheGrace) {
   UseImpatientHost();
   const auto start = Script("trap '' TERM; setsid sleep 1000 & echo ready; sleep 1000");
   Start(start);

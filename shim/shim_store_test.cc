@@ -85,7 +85,7 @@ TEST_F(ShimStoreTest, OutlivesItsOwnRanksUntilTheNextGeneration) {
   ExpectGone(client.get());
 }
 
-TEST_F(ShimStoreTest, PeersThatAreNoAddresses) {
+TEST_F(ShimStoreTest, RefusesPeersThatAreNotAddresses) {
   auto listening = rendezvous::ListenOn("127.0.0.1");
   ASSERT_OK(listening);
   auto start = Script("exit 0");

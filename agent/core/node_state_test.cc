@@ -94,7 +94,7 @@ NodeState Running() {
   return node;
 }
 
-TEST(NodeState, StartsOnceHoweverOftenItIsAsked) {
+TEST(NodeState, StartsOnceHoweverOftenTheStateIsRepeated) {
   NodeState node(Identity());
   v1::NodeDesired desired = Desired(1);
   AddStart(&desired, "a", 1);
@@ -149,13 +149,13 @@ TEST(NodeState, AStopOvertakingItsStartLeavesAnEndedGeneration) {
   EXPECT_THAT(node.Reconcile(), IsEmpty());
 }
 
-TEST(NodeState, StopsWhatNobodyAskedFor) {
+TEST(NodeState, StopsUnlistedGenerations) {
   NodeState node = Running();
   node.SetDesired(Desired(2));
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/1 5s"));
 }
 
-TEST(NodeState, DoesNothingBeforeItHasHeardFromTheCoordinator) {
+TEST(NodeState, DoesNothingBeforeTheFirstDesiredState) {
   NodeState node(Identity());
   EXPECT_THAT(node.Reconcile(), IsEmpty());
 }

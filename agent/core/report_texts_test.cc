@@ -42,7 +42,7 @@ std::vector<v1::ObservedGeneration*> Pointers(std::vector<v1::ObservedGeneration
   return pointers;
 }
 
-TEST(TextBytes, IsNoLessThanWhatTextsTakeInAMessage) {
+TEST(TextBytes, IsAtLeastTheSizeOfTheTextsInAMessage) {
   const v1::ObservedGeneration with = Failed(8);
   std::vector<v1::ObservedGeneration> without = {with};
   ShortenTexts(1 << 30, Pointers(&without));
@@ -50,7 +50,7 @@ TEST(TextBytes, IsNoLessThanWhatTextsTakeInAMessage) {
   EXPECT_GE(TextBytes(with), static_cast<int64_t>(with.ByteSizeLong() - without[0].ByteSizeLong()));
 }
 
-TEST(ShortenTexts, NothingTooMuchIsNothingToDo) {
+TEST(ShortenTexts, DoesNothingWithoutExcess) {
   std::vector<v1::ObservedGeneration> generations = {Failed(2)};
   EXPECT_FALSE(ShortenTexts(0, Pointers(&generations)));
   EXPECT_THAT(generations[0].workers(1).last_lines(), SizeIs(20));

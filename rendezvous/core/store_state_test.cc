@@ -90,7 +90,7 @@ TEST_F(StoreStateTest, AddCountsInDecimalText) {
   EXPECT_EQ(Reply(testing::Add("n", 0)), Number(42));
 }
 
-TEST_F(StoreStateTest, AddRefusesWhatIsNoNumber) {
+TEST_F(StoreStateTest, AddRefusesANonNumber) {
   Reply(testing::Set("n", "many"));
   std::string reply;
   EXPECT_THAT(Apply(1, testing::Add("n", 1), &reply),
@@ -142,7 +142,7 @@ TEST_F(StoreStateTest, MultiGetAnswersInOrder) {
   EXPECT_EQ(Reply(testing::KeysQuery(QueryType::kMultiGet, {})), "");
 }
 
-TEST_F(StoreStateTest, CheckWantsEveryKey) {
+TEST_F(StoreStateTest, CheckRequiresEveryKey) {
   Reply(testing::Set("a", ""));
   EXPECT_EQ(Reply(Check({"a"})), kReady);
   EXPECT_EQ(Reply(Check({"a", "b"})), kNotReady);
@@ -162,7 +162,7 @@ TEST_F(StoreStateTest, QueueIsFirstInFirstOut) {
   EXPECT_EQ(Reply(Check({"q"})), kNotReady);
 }
 
-TEST_F(StoreStateTest, AQueueIsNoKey) {
+TEST_F(StoreStateTest, AQueueIsNotCountedAsAKey) {
   Reply(Push("q", "element"));
   EXPECT_EQ(Reply(testing::Query(QueryType::kNumKeys)), Number(0));
   EXPECT_EQ(Reply(testing::Query(QueryType::kListKeys)), Number(0));
@@ -173,7 +173,7 @@ TEST_F(StoreStateTest, AQueueIsNoKey) {
   EXPECT_EQ(Reply(Pop("q")), Number(1) + testing::Encoded("element"));
 }
 
-TEST_F(StoreStateTest, WaitForWhatIsThereEndsAtOnce) {
+TEST_F(StoreStateTest, AWaitForReadyKeysEndsImmediately) {
   Reply(testing::Set("a", "1"));
   Reply(Push("q", "x"));
   EXPECT_EQ(Reply(testing::Wait({"a", "q"})), kStop);
@@ -226,7 +226,7 @@ TEST_F(StoreStateTest, DeletingAKeyThatOthersWaitForChangesNothing) {
   EXPECT_THAT(woken_, ElementsAre(2));
 }
 
-TEST_F(StoreStateTest, ACompareSetThatStoresNothingWakesNobody) {
+TEST_F(StoreStateTest, ACompareSetThatStoresNothingWakesNoClient) {
   Reply(2, testing::Wait({"k"}));
   Reply(testing::CompareSet("k", "expected", "v"));
   EXPECT_THAT(woken_, IsEmpty());
@@ -337,7 +337,7 @@ TEST_F(StoreStateTest, AFullStoreRefusesAndKeepsWhatItHas) {
 }
 
 // Many tiny keys must not exceed the limit either.
-TEST_F(StoreStateTest, TinyKeysAreChargedWithWhatTheyReallyCost) {
+TEST_F(StoreStateTest, TinyKeysAreChargedWithTheirOverhead) {
   std::string reply;
   int keys = 0;
   while (Apply(1, testing::Set(std::to_string(keys), ""), &reply).ok()) ++keys;
@@ -345,7 +345,7 @@ TEST_F(StoreStateTest, TinyKeysAreChargedWithWhatTheyReallyCost) {
   EXPECT_LT(keys, (1 << 20) / 100);
 }
 
-TEST_F(StoreStateTest, WakesAreReportedThoughALaterPartFails) {
+TEST_F(StoreStateTest, WokenConnectionsAreReportedAlthoughALaterPartFails) {
   Reply(2, testing::Wait({"a"}));
   std::string reply;
   EXPECT_FALSE(

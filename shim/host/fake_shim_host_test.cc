@@ -94,7 +94,7 @@ TEST(FakeShimHostTest, AShimThatLeavesTakesNoStart) {
   EXPECT_OK(host.StartShim(kJob));
 }
 
-TEST(FakeShimHostTest, ErrorsOfTheRealOne) {
+TEST(FakeShimHostTest, HasTheErrorsOfTheRealHost) {
   FakeShimHost host;
   EXPECT_TRUE(absl::IsNotFound(host.StartGeneration(MakeStart(1), common::UniqueFd())));
   EXPECT_TRUE(absl::IsNotFound(host.StopGeneration({{kJob, 1}, absl::ZeroDuration()})));

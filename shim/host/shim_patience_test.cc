@@ -53,28 +53,28 @@ TEST(ShimPatienceTest, OneThatAnswersIsLeftAloneAndAskedAgain) {
 }
 
 // If the agent itself was suspended (SIGSTOP, a paused machine), the shim had no chance to answer.
-TEST(ShimPatienceTest, IsToldAgainHoweverLateThisProgramLooks) {
+TEST(ShimPatienceTest, IsToldAgainHoweverLateTheAgentLooks) {
   ShimPatience patience(kSlack);
   patience.ToldToStop(kNow, absl::ZeroDuration());
   EXPECT_EQ(patience.Due(kNow + absl::Hours(9)), Step::kTellAgain);
   EXPECT_EQ(patience.wake_at(), kNow + absl::Hours(9) + kSlack);
 }
 
-TEST(ShimPatienceTest, NewsBeforeTheGraceIsOverChangeNothing) {
+TEST(ShimPatienceTest, ReportsBeforeTheEndOfTheGraceChangeNothing) {
   ShimPatience patience(kSlack);
   patience.ToldToStop(kNow, absl::Seconds(30));
   patience.Heard(kNow + absl::Seconds(20));
   EXPECT_EQ(patience.wake_at(), kNow + absl::Seconds(34));
 }
 
-TEST(ShimPatienceTest, AnEndedGenerationIsNotWaitedFor) {
+TEST(ShimPatienceTest, NothingIsDueForAnEndedGeneration) {
   ShimPatience patience(kSlack);
   patience.ToldToStop(kNow, absl::ZeroDuration());
   patience.Rest();
   EXPECT_EQ(patience.wake_at(), absl::InfiniteFuture());
 }
 
-TEST(ShimPatienceTest, OneThatDoesNotExitIsKilledWhateverItSays) {
+TEST(ShimPatienceTest, AShimThatDoesNotExitIsKilledAlthoughItReports) {
   ShimPatience patience(kSlack);
   patience.ToldToExit(kNow);
   patience.Heard(kNow);
