@@ -44,6 +44,7 @@ absl::Status Agent::RunOnce() {
   for (const shim::ShimReport& report : with_.shims->TakeReports()) state_.Apply(report);
   Exchange();
   const std::vector<AgentAction> actions = state_.Reconcile();
+  // The pruner must know that a job is live before the job's first output is written.
   TidyUp();
   Act(actions);
   Relay();

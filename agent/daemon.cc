@@ -78,9 +78,9 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
                       std::move(inventory));
 }
 
-// Kills processes that an earlier agent has left, in the case that neither it nor its shims run any
-// more (this agent holds the state directory) and no control group contained them. Nothing of their
-// ranks may be left once this agent reports, because the coordinator then assigns them again.
+// Kills processes that a previous agent has left and that no control group contained. That agent
+// and its shims are gone, because this agent holds the state directory. No process of their ranks
+// may be left once this agent reports, because the coordinator then assigns the ranks again.
 absl::Status EndLeftovers(const StateDir& state_dir) {
   const std::string mark = absl::StrCat(logs::kErrorFileVariable, "=", state_dir.jobs_dir(), "/");
   const absl::Time give_up = common::SteadyClock()->Now() + kDeathPatience;

@@ -1,5 +1,5 @@
-// LogRelays over gRPC, with one RelayLogs stream and one thread for each reader
-// (docs/decisions/0014).
+// LogRelays over gRPC. Each reader has its own RelayLogs stream and its own thread, because reads
+// and writes then simply block (docs/decisions/0014).
 #pragma once
 
 #include <grpcpp/grpcpp.h>

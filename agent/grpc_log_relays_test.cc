@@ -23,7 +23,7 @@ constexpr std::chrono::seconds kPatience(20);
 // The interval of the simulated agent's loop. Nothing depends on its length.
 constexpr std::chrono::milliseconds kTurn(20);
 
-// What one reader has received.
+// The output that one reader has received.
 struct Heard {
   std::string out;
   std::string err;

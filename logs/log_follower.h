@@ -64,7 +64,7 @@ class LogFollower {
   const std::string log_dir_;
   const std::string spill_dir_;
   common::UniqueFd notice_;
-  bool polls_ = false;  // notice_ is a timer, not inotify.
+  bool polls_ = false;  // notice_ is a timer instead of inotify.
   bool watches_all_ranks_ = true;
   std::map<int, int> rank_of_watch_;  // Keyed by inotify's watch descriptor.
   std::set<int> ranks_;

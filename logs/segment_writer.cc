@@ -43,6 +43,7 @@ void SegmentWriter::Write(absl::string_view bytes) {
     const auto room = static_cast<size_t>(limits_.segment_bytes - current_.size);
     const size_t done = WriteSome(file_.get(), bytes.substr(0, room));
     if (done == 0) {
+      // The rest goes to the spill folder, once. If that fails too, it is dropped.
       refused = !current_.spilled;
       CloseSegment();
       if (!refused || spill_dir_.empty()) break;

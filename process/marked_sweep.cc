@@ -15,7 +15,7 @@ namespace {
 
 bool HasMark(pid_t pid, absl::string_view mark) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/environ"), std::ios::binary);
-  // Empty for zombies and kernel threads. The kernel's limit for exec bounds its size.
+  // The text is empty for zombies and kernel threads. The kernel's limit for exec bounds its size.
   const std::string entries{std::istreambuf_iterator<char>(file), {}};
   return absl::StartsWith(entries, mark) ||
          absl::StrContains(entries, absl::StrCat(std::string(1, '\0'), mark));

@@ -1,6 +1,5 @@
-// Starts a process without copying the caller. The child shares the caller's memory until
-// exec, as with vfork(), so the cost does not grow with that memory and other threads of the
-// caller do no harm.
+// Starts a process without copying the caller. The child shares the caller's memory until exec, as
+// with vfork(), so the cost does not grow with that memory. Other threads of the caller do no harm.
 #pragma once
 
 #include <sys/resource.h>

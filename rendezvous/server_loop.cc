@@ -98,6 +98,7 @@ void ServerLoop::Accept() {
       backlog_ = errno == EAGAIN ? Backlog::kEmpty : Backlog::kStalled;
       return;
     }
+    // A refused peer's socket is closed at the end of this block, without a byte sent or read.
     if (!options_.peers.Allows(peer)) {
       Count(&counters_->refused_peers);
     } else if (num_connections_ >= options_.max_connections) {
@@ -154,6 +155,7 @@ bool ServerLoop::ReadOnce(Connection* connection) {
   }
   const absl::Status status = connection->session.Receive(
       absl::string_view(target->data(), static_cast<size_t>(count)), &reply_, &woken_);
+  // The answers go first, because this connection's own wait may be among those that are over.
   SendReply(connection);
   SendWakeUps();
   if (!status.ok()) {
@@ -247,8 +249,8 @@ void ServerLoop::ReadAgain() {
 void ServerLoop::Bury() {
   for (Connection* connection : doomed_) {
     const int fd = connection->fd.get();
-    // Closing is not enough. A process that another thread is starting has a duplicate until its
-    // exec, and a socket remains in the epoll set as long as any descriptor of it is open.
+    // Closing is not enough, because a socket remains in the epoll set as long as any descriptor of
+    // it is open. A process that another thread is starting has a duplicate until its exec.
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
     connections_[fd].reset();
     --num_connections_;

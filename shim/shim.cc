@@ -63,6 +63,7 @@ void Shim::OnControl() {
     if (!control_open_) return;
   }
   if (absl::IsUnavailable(status)) {
+    // The agent is gone, and jobs end with their agent (docs/decisions/0015).
     CloseControl();
     EndJob(kShimAgentGone);
   } else if (!status.ok()) {

@@ -1,4 +1,4 @@
-// What a worker inherits at its start, and what a failed start reports.
+// Tests what a worker inherits at its start, and what a failed start reports.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>

@@ -213,7 +213,7 @@ TEST(NodeState, AKilledShimIsReplacedForTheNextGeneration) {
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/2 with shim"));
 }
 
-// Invariant 5.
+// Invariant 5: a command from the past has no effect.
 TEST(NodeState, RefusesStaleCommandsAndCountsThem) {
   NodeState node = Running();
   v1::NodeDesired other = Desired(9);
@@ -329,7 +329,7 @@ TEST(NodeState, AStopOfAStartThatWaitsEndsItAtOnce) {
   EXPECT_THAT(node.Reconcile(), IsEmpty());
 }
 
-// Invariant 8.
+// Invariant 8: the results that wait for the coordinator are bounded.
 TEST(NodeState, RefusesWorkWhenTooManyResultsWait) {
   NodeState node(Identity());
   v1::NodeDesired desired = Desired(1);

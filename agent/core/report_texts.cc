@@ -18,7 +18,7 @@ constexpr int64_t kTextOverhead = 32;
 // Shorter tails are kept, because the note and one line would be no shorter.
 constexpr int64_t kShortTailBytes = sizeof(kNote) + kLineBytes + 2 * kTextOverhead;
 
-// How much text may be kept; see ShortenTexts().
+// The amount of text that is kept in each pass of ShortenTexts().
 enum class Keep { kOneTail, kLastLine, kFewWords, kNothing };
 
 int64_t BytesOf(const std::string& text) {

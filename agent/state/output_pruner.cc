@@ -100,6 +100,7 @@ void OutputPruner::PruneOldestGenerations(const common::JobId& job, common::Gene
 
 void OutputPruner::RemoveTree(const fs::path& path) {
   std::error_code error;
+  // A link to a folder is removed and not followed, because it may lead out of the jobs' folder.
   if (fs::is_directory(fs::symlink_status(path, error))) {
     for (fs::directory_iterator entry(path, error), end; !error && entry != end;
          entry.increment(error)) {

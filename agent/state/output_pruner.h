@@ -33,7 +33,7 @@ class OutputPruner {
   // Abandons pending deletions. Waits for a call of `remove` that is in progress.
   ~OutputPruner();
 
-  // Neither call blocks.
+  // The next two calls do not block.
   //
   // Keeps the output of `live` jobs. Of the other jobs, the oldest lose their output.
   void PruneJobs(std::set<common::JobId> live);

@@ -10,9 +10,8 @@ namespace accel::shim {
 
 struct ShimReport {
   common::JobId job;
-  // The newest state of the shim's newest generation. If the shim was killed, the state is
-  // kEnded, every worker without an exit record has kShimDied, and no process of the job
-  // is left on the node.
+  // The newest state of the shim's newest generation. If the shim was killed, the state is kEnded,
+  // and every worker without an exit record has kShimDied. No process of the job is left then.
   std::optional<GenerationReport> generation;
   // The shim process itself is gone. This is the last report of this job's shim.
   bool shim_ended = false;
