@@ -17,7 +17,7 @@ constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
 // Time between two checks for the link's end while it waits for a connection.
 constexpr absl::Duration kLook = absl::Milliseconds(100);
-// Small enough that a report of many failures has no text left.
+// A lower limit would not help, because a report of many failures has no texts left at this size.
 constexpr int64_t kLeastReportBytes = 64 << 10;
 // Pause between two log lines about sessions that ended with the same code, because a coordinator
 // may be down for months.

@@ -17,8 +17,8 @@ constexpr size_t kUsualRead = 64 << 10;
 
 absl::StatusOr<absl::Span<char>> Session::ReadTarget(absl::Span<char> scratch) {
   if (partial_.empty()) return scratch;
-  // Trusts a client only as far as it has sent, so that a large announced length alone
-  // reserves little memory.
+  // Reserves at most 64 KiB, or as much as the client has sent so far, because a large announced
+  // length alone must not reserve memory.
   const size_t trusted = std::max(kUsualRead, partial_.size());
   const size_t missing = std::max(parser_.needed() - partial_.size(), kLeastRead);
   const size_t room = std::min(missing, trusted);

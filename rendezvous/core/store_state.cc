@@ -13,10 +13,12 @@
 // clang-format off
 //   entries_                                   waits_
 //   "a"  value "1"
-//   "b"  waits ──▶ node ──▶ node               connection 1: {b}     keys_left 1
-//                   │        └───────────────▶ connection 2: {b, c}  keys_left 2
-//                   └────────────────────────▶ connection 1
-//   "c"  waits ──▶ node ─────────────────────▶ connection 2
+//   "b"  waits ──▶ node ──────▶ node           connection 1: {b}     keys_left 1
+//                   │            │             connection 2: {b, c}  keys_left 2
+//              connection 1  connection 2
+//   "c"  waits ──▶ node
+//                   │
+//              connection 2
 //
 //   set b     connection 1 is woken; connection 2 has keys_left 1
 //   delete b  changes nothing for connection 2: a key counts once it has been ready
