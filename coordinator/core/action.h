@@ -1,5 +1,5 @@
-// What a plan consists of. Each names the job that it changes and why, in a sentence for `accel
-// status`.
+// The actions of a plan: what MakePlan() proposes and Perform() carries out. Each action names the
+// job that it changes. Its `reason` is a sentence for `accel status`.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,10 @@ namespace accel::coordinator {
 // PENDING to STARTING.
 struct StartGeneration {
   common::JobId job;
-  std::vector<v1::Placement> placements;  // By machine rank.
+  std::vector<v1::Placement> placements;  // Indexed by machine rank.
   v1::Devices devices = v1::DEVICES_UNSPECIFIED;
-  std::string master_addr;  // Empty, and 0: a world of one process.
+  // If empty, and the port 0, the world has one process and needs no store (docs/decisions/0012).
+  std::string master_addr;
   int master_port = 0;
   std::string reason;
 };
@@ -33,21 +34,22 @@ struct MarkRunning {
 struct StopGeneration {
   common::JobId job;
   v1::AfterStop next = v1::AFTER_STOP_UNSPECIFIED;
-  absl::Duration grace;  // TERM to KILL.
-  std::optional<v1::FailureCause> cause;
+  absl::Duration grace;                   // Time from SIGTERM to SIGKILL.
+  std::optional<v1::FailureCause> cause;  // nullopt if the stop is no failure.
+  // The budget that this stop is counted against.
   enum class Spends {
     kNothing,
-    kRestart,  // Of max_restarts.
-    kReplan,   // Of max_replans.
-    kStart,    // Of max_start_failures.
+    kRestart,  // max_restarts of the job.
+    kReplan,   // Limits::max_replans.
+    kStart,    // Limits::max_start_failures.
   };
   Spends spends = Spends::kNothing;
-  std::vector<common::NodeId>
-      could_not_start;  // Nodes that failed to start it, for a reason of theirs.
+  // The nodes that could not start their part for a reason of their own (docs/decisions/0024).
+  std::vector<common::NodeId> could_not_start;
   std::string reason;
 };
 
-// STOPPING goes on under other terms: a cancel has come, or shall be quicker.
+// The job remains STOPPING, with another outcome or a shorter grace, because a cancel has arrived.
 struct ChangeStop {
   common::JobId job;
   v1::AfterStop next = v1::AFTER_STOP_UNSPECIFIED;
@@ -55,13 +57,15 @@ struct ChangeStop {
   std::string reason;
 };
 
-// STOPPING to where `next` says: no process of the generation is left.
+// STOPPING to the phase that Job.next names, because no process of the generation is left.
 struct EndGeneration {
   common::JobId job;
   v1::JobPhase to = v1::JOB_PHASE_UNSPECIFIED;
   int exit_code = 0;
-  std::vector<std::string> last_lines;  // Of the failed rank; empty: nothing new.
-  absl::Duration pause;                 // To RESTARTING: before the next generation.
+  // The last lines of output of the rank that failed first. If empty, the cause keeps the lines
+  // that it has.
+  std::vector<std::string> last_lines;
+  absl::Duration pause;  // Time to wait in RESTARTING before the job is queued again.
   std::string reason;
 };
 
@@ -71,7 +75,7 @@ struct Requeue {
   std::string reason;
 };
 
-// PENDING or RESTARTING to a final phase.
+// PENDING or RESTARTING to a final phase. The job holds no nodes, so nothing must be stopped first.
 struct EndUnplaced {
   common::JobId job;
   v1::JobPhase to = v1::JOB_PHASE_UNSPECIFIED;
@@ -80,13 +84,14 @@ struct EndUnplaced {
   std::string reason;
 };
 
-// The phase stays; why it does is another reason.
+// The phase remains. Only the reason for it changes.
 struct Explain {
   common::JobId job;
   std::string reason;
 };
 
-// A finished job over the bound.
+// Removes the oldest finished job, because finished jobs exceed their bounds. The job's end is kept
+// in ClusterState::ended.
 struct DropJob {
   common::JobId job;
   std::string reason;

@@ -1,6 +1,8 @@
-// The whole state of the coordinator. Plain data: events change it through facts.h, the planner's
-// actions through perform.h, and nothing else does. Jobs and nodes are protobuf messages
+// The whole state of the coordinator, as plain data. Jobs and nodes are protobuf messages
 // (docs/decisions/0001).
+//
+// Only two files change it: facts.h writes events from outside into it, and perform.h carries out
+// the planner's actions. Not thread-safe: CoordinatorLoop owns the state and is its only user.
 #pragma once
 
 #include <cstdint>
@@ -22,149 +24,160 @@
 
 namespace accel::coordinator {
 
-// One stream of one agent. 0: none.
+// The number of one agent's stream. Newer streams have higher numbers. 0 means no stream.
 using SessionId = uint64_t;
 
 struct Limits {
-  absl::Duration node_timeout = absl::Seconds(5);  // Silence after which a node counts as lost.
-  // What an agent may need to find back after its connection broke.
+  // A node that has been silent for this long counts as lost.
+  absl::Duration node_timeout = absl::Seconds(5);
+  // The longest time that an agent may need to reconnect after its connection broke.
   absl::Duration longest_reconnect = absl::Seconds(15);
   absl::Duration longest_heartbeat = absl::Seconds(2);  // See Heartbeat().
+  // A generation whose ranks have not all started by then fails, unless the job has a deadline of
+  // its own. The same holds for the two graces: each is the default of a field of JobSpec.
   absl::Duration start_deadline = absl::Seconds(60);
-  absl::Duration cancel_grace = absl::Seconds(30);  // Cancel and time limit.
+  absl::Duration cancel_grace = absl::Seconds(30);  // After a cancel or the time limit.
   absl::Duration failure_grace = absl::Seconds(5);
   int max_unfinished_jobs = 10'000;
   int max_finished_jobs = 1'000;  // The newest are kept.
-  // In memory, of all jobs together with their generations. Finished jobs have what half of it the
-  // others leave.
+  // Maximum memory of all jobs with their generations. A submit beyond it is rejected. Finished
+  // jobs are dropped, oldest first, while all jobs together take more than half of it.
   int64_t max_job_bytes = int64_t{512} << 20;
-  int64_t max_report_bytes = int64_t{1} << 30;   // In memory, of all nodes' newest reports.
-  int64_t max_ended_bytes = int64_t{256} << 20;  // What is remembered of jobs no longer kept.
+  int64_t max_report_bytes = int64_t{1} << 30;   // Maximum memory of all nodes' newest reports.
+  int64_t max_ended_bytes = int64_t{256} << 20;  // Maximum memory of ClusterState::ended.
   int max_nodes = 10'000;
-  int generations_per_node = 64;  // At once.
-  int max_replans = 100;          // Of one job.
-  // Of one job in a row: more spend its budget, for the fault may be its own.
+  int generations_per_node = 64;  // Maximum number of concurrent generations on a node.
+  int max_replans = 100;          // For one job.
+  // Maximum number of starts of one job in a row that may fail because of a node. Further ones
+  // spend a restart, because the fault may be the job's own (docs/decisions/0024).
   int max_start_failures = 10;
   // See restart_pause.h.
   absl::Duration first_restart_pause = absl::Seconds(1);
   absl::Duration longest_restart_pause = absl::Minutes(1);
   absl::Duration steady_after = absl::Seconds(10);
-  int generation_records = 32;  // Of one job, at least 1; the newest are kept.
-  // Above 0: the cluster has exactly this many nodes. Once they are connected, a job that does not
-  // fit fails at once instead of waiting for more.
+  int generation_records = 32;  // Records kept of one job, at least 1. The newest are kept.
+  // If above 0, the cluster has exactly this many nodes: `accel launch` sets 1. Once they are
+  // connected, a job that can never fit fails immediately instead of waiting for more nodes.
   int fixed_nodes = 0;
 };
 
-// How often a node reports at the least: twice within node_timeout, with room for one report that
-// is late.
+// Returns the longest time between two reports of a node. It fits twice into node_timeout, so that
+// one report may be late without the node counting as lost.
 absl::Duration Heartbeat(const Limits& limits);
 
 struct NodeEntry {
-  v1::NodeObserved observed;   // The newest of its newest incarnation.
-  int64_t observed_bytes = 0;  // In memory.
+  v1::NodeObserved observed;   // The newest report of the newest incarnation.
+  int64_t observed_bytes = 0;  // Memory that `observed` takes.
   SessionId session = 0;
-  absl::Time joined;  // When its present stream brought the first report.
-  absl::Time last_heard;
+  absl::Time joined;      // Time of the first report over the present stream.
+  absl::Time last_heard;  // Time of the newest report.
   NodeHealth health;
-  std::set<common::JobId> jobs;  // Those whose current generation has a part here.
-  // Spare store sockets that a plan has used. The value is the revision from which on no desired
-  // state wants it any more: an agent that has acted on it and still lists the socket never used
-  // it, so it is free again.
+  std::set<common::JobId> jobs;  // The jobs whose current generation has a part here.
+  // The spare store sockets that a plan has used, by socket id. The value is the first revision
+  // whose desired state no longer uses the socket, or kInUse. An agent that has acted on that
+  // revision and still lists the socket never used it, so the socket is free again.
   std::map<uint64_t, uint64_t> consumed_sockets;
-  // A generation was given up here though the agent may still start it: a desired state that asks
-  // for it may be under way. The node takes new work once it has acted on this revision or a later
-  // one, because these do not want that generation.
+  // Set when a generation was given up here while a desired state that asks for it may still be on
+  // its way. The node gets new work once it has acted on this revision or a later one, because
+  // these no longer ask for that generation.
   uint64_t settled_from = 0;
 };
 
+// The value of a consumed socket while a generation holds it.
 inline constexpr uint64_t kInUse = ~uint64_t{0};
 
 struct JobEntry {
   v1::Job job;
-  bool cancel = false;  // Asked for and not yet acted on.
-  bool cancel_at_once = false;
-  absl::Duration stop_grace;                     // While STOPPING: TERM to KILL.
-  absl::Time start_by = absl::InfiniteFuture();  // While STARTING.
-  absl::Time end_by = absl::InfiniteFuture();    // The job's time limit.
-  absl::Time started;                            // Its current generation.
-  int quick_failures = 0;                        // In a row: see restart_pause.h.
-  absl::Time not_before = absl::InfinitePast();  // While RESTARTING.
-  // Could not start the newest generations: others are preferred. Empty once one has started.
+  bool cancel = false;          // A client has asked for a cancel that was not yet acted on.
+  bool cancel_at_once = false;  // That cancel gives no grace.
+  absl::Duration stop_grace;    // While STOPPING: time from SIGTERM to SIGKILL.
+  absl::Time start_by = absl::InfiniteFuture();  // While STARTING: the start deadline.
+  absl::Time end_by = absl::InfiniteFuture();    // When the job's time limit runs out.
+  absl::Time started;                            // When its current generation was placed.
+  int quick_failures = 0;                        // Early failures in a row: see restart_pause.h.
+  absl::Time not_before = absl::InfinitePast();  // While RESTARTING: the end of the pause.
+  // The nodes that could not start the newest generations. Other nodes are preferred. Cleared once
+  // a generation has started.
   std::set<common::NodeId> avoid;
-  // The first revisions whose desired states ask nodes to start, to stop, the current generation.
+  // The first revision whose desired states ask the nodes to start the current generation, and the
+  // first that ask them to stop it.
   uint64_t start_revision = 0;
   uint64_t stop_revision = 0;
-  // In memory, as counted in ClusterState::job_bytes; of these, those of its newest generation and
-  // cause, which may still grow.
+  // The memory that the job takes, as counted in ClusterState::job_bytes. `newest_bytes` is the
+  // share of its newest generation and its cause, which may still grow.
   int64_t bytes = 0;
   int64_t newest_bytes = 0;
 };
 
-// What was refused because it came from a past world (invariant 5).
+// Counts of reports that were ignored because they are out of date (invariant 5).
 struct StaleCounts {
-  int64_t sessions =
-      0;  // Reports of a session that another has taken over from, or out of sequence.
-  int64_t generations = 0;  // Parts with processes of generations that are over.
+  // Reports that are out of sequence or came over a session that a newer one has replaced.
+  int64_t sessions = 0;
+  // Reported parts that still have processes of a generation that is over.
+  int64_t generations = 0;
   bool operator==(const StaleCounts&) const = default;
 };
 
 struct ClusterState {
   Limits limits;
-  // Since then the coordinator has listened to its nodes without a gap: see presence.h.
+  // Since this time the coordinator has listened to its nodes without a gap: see presence.h.
   absl::Time present_since;
-  absl::Time listened_at;  // The last time.
-  // Rises with everything that changes what nodes shall do; stamps desired states. Starts above all
-  // that an earlier coordinator can have sent.
+  absl::Time listened_at;  // When it listened last.
+  // The number of the newest desired state. It rises with each change of what nodes must do. It
+  // starts above every revision that an earlier coordinator can have sent.
   uint64_t revision = 0;
   JobIdIssuer ids;
   std::map<common::NodeId, NodeEntry> nodes;
-  bool gpus_seen = false;  // Some node has reported one, also if that node is away now.
-  absl::flat_hash_map<std::string, common::NodeId> node_names;  // Who had the name last.
-  std::map<common::JobId, JobEntry> jobs;                       // Ids sort by age.
+  // A node with a GPU has been seen since the coordinator started, connected now or not
+  // (docs/decisions/0023).
+  bool gpus_seen = false;
+  absl::flat_hash_map<std::string, common::NodeId> node_names;  // The last node with each name.
+  std::map<common::JobId, JobEntry> jobs;                       // Oldest first: ids sort by age.
   std::set<common::JobId> unfinished;
-  std::deque<common::JobId> finished;  // Oldest first.
-  absl::flat_hash_map<std::string, common::JobId> submits;
-  EndedJobs ended;  // Those that were dropped from `jobs`.
+  std::deque<common::JobId> finished;                       // Oldest first.
+  absl::flat_hash_map<std::string, common::JobId> submits;  // By submit id.
+  EndedJobs ended;  // The ends of jobs that were dropped from `jobs`.
   int64_t job_bytes = 0;
   int64_t report_bytes = 0;
   StaleCounts stale;
 };
 
-// What became different and is not yet stored.
+// The changes of the state that are not yet stored and published.
 struct Changes {
-  std::set<common::JobId> put;
-  std::set<common::JobId> erase;
-  std::set<common::NodeId> nodes;  // Whose desired state may be another.
+  std::set<common::JobId> put;     // Jobs to store.
+  std::set<common::JobId> erase;   // Jobs to remove from the store.
+  std::set<common::NodeId> nodes;  // Nodes whose desired state may have changed.
 
   bool durable() const { return !put.empty() || !erase.empty(); }
 };
 
-// Null: no such job.
+// Returns null if there is no such job.
 JobEntry* FindJob(ClusterState* state, const common::JobId& id);
 const JobEntry* FindJob(const ClusterState& state, const common::JobId& id);
 
-// The record of its newest generation; null before the first.
+// Returns the record of the job's newest generation, or null before the first one.
 const v1::GenerationRecord* CurrentGeneration(const v1::Job& job);
 
-// Whether this generation may have processes: it is its job's newest and the job's phase holds
-// nodes.
+// Returns true if this generation may have processes: it is the newest of its job, and the job's
+// phase holds nodes.
 bool IsLive(const ClusterState& state, const common::JobId& job, common::Generation generation);
 
+// Returns what the node reports of this generation, or null if it does not report it.
 const v1::ObservedGeneration* FindObserved(const NodeEntry& node, const common::JobId& job,
                                            common::Generation generation);
 
-// When the node will have been silent for too long. What its agent had sent over a stream from
-// before an absence of the coordinator may be the last of that stream: then the agent has time to
-// come back.
+// Returns when the node will have been silent for too long, if it sends nothing more. If its stream
+// is older than the coordinator's last absence, that stream may have broken meanwhile: the agent
+// then also gets longest_reconnect to come back.
 absl::Time SilentFrom(const ClusterState& state, const NodeEntry& node);
 
-// The same for a node that has not reported to this coordinator.
+// Returns the same for a node that has not yet reported to this coordinator.
 absl::Time SilentFrom(const ClusterState& state);
 
-// Why the node is to get no new work; empty: it is.
+// Returns why the node gets no new work, or an empty string if it may get some.
 std::string WhyRefuses(const NodeEntry& node, absl::Time now);
 
-// It has a stream and speaks.
+// Returns true if the node has a stream and has not been silent for too long.
 bool IsConnected(const ClusterState& state, const NodeEntry& node, absl::Time now);
 
 }  // namespace accel::coordinator

@@ -13,8 +13,8 @@
 namespace accel::coordinator {
 namespace {
 
-// Calls fn(entry, machine rank) for each job with a part on the node that this incarnation can
-// still act on.
+// Calls fn(entry, machine rank) for each job with a part on this node that was planned for the
+// node's present incarnation.
 template <typename Fn>
 void ForEachPart(const ClusterState& state, const common::NodeId& id, const NodeEntry& node,
                  Fn fn) {
@@ -24,8 +24,8 @@ void ForEachPart(const ClusterState& state, const common::NodeId& id, const Node
     for (int i = 0; i < generation.placements_size(); ++i) {
       const v1::Placement& placement = generation.placements(i);
       if (placement.node_id() != id.value()) continue;
-      // Planned for an agent that is gone: what its successor found of it is to end, which absence
-      // says.
+      // The part was planned for an earlier incarnation of the agent. If the new one still has the
+      // generation, it must stop it, which an unlisted generation means (docs/decisions/0004).
       if (placement.incarnation() != node.observed.incarnation()) continue;
       fn(job, i);
     }
@@ -36,7 +36,8 @@ int64_t HeartbeatMillis(const ClusterState& state) {
   return absl::ToInt64Milliseconds(Heartbeat(state.limits));
 }
 
-// Its facts are committed, or nobody waits for them.
+// Returns true if the agent may drop its record of this part. The part has ended and its job has
+// moved on, so its result is stored, or no job waits for it.
 bool MayForget(const ClusterState& state, const v1::ObservedGeneration& part) {
   return part.state() == v1::ObservedGeneration::ENDED &&
          !IsLive(state, common::JobId(part.job_id()), part.generation());
@@ -79,13 +80,14 @@ void AddEnv(common::EnvList list, google::protobuf::RepeatedPtrField<v1::EnvVar>
   }
 }
 
-// Where connections of the job's ranks to its store come from: as it was planned, so that the list
-// stays what it is while addresses change.
+// Adds the addresses from which the job's ranks connect to its store. They are those of the plan,
+// so the list remains the same while a node's address changes.
 void AddStorePeers(const v1::GenerationRecord& generation, v1::DesiredGeneration* desired) {
   std::set<std::string> peers;
   if (generation.placements_size() == 1) peers.insert(generation.master_addr());
   for (const v1::Placement& placement : generation.placements()) peers.insert(placement.address());
-  // Connections to any loopback address come from the first one of its family.
+  // The kernel uses the first loopback address of the family as the source of a connection to any
+  // loopback address.
   if (std::any_of(peers.begin(), peers.end(), common::IsLoopback)) {
     peers.insert({"127.0.0.1", "::1"});
     peers.erase("localhost");

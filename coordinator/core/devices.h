@@ -6,11 +6,13 @@
 
 namespace accel::coordinator {
 
-// What the spec asks for: CPUs for `cpu`, GPUs if it names some; otherwise GPUs as soon as a node
-// with one has been seen. Unspecified: not decided yet.
+// Returns the devices that the spec asks for: CPUs if `cpu` is set, GPUs if it names some, and
+// otherwise GPUs if a node with a GPU has been seen. If none has, returns DEVICES_UNSPECIFIED: the
+// first placement decides.
 v1::Devices DecideDevices(const v1::JobSpec& spec, const ClusterState& state);
 
-// What the job would be placed on now: as it was decided; if it was not, as it would be now.
+// Returns the devices that the job would be placed on now: those decided before, or else those that
+// a decision made now would give. Never DEVICES_UNSPECIFIED.
 v1::Devices DevicesOf(const v1::Job& job, const ClusterState& state);
 
 }  // namespace accel::coordinator

@@ -5,7 +5,7 @@
 namespace accel::coordinator {
 namespace {
 
-// Of the record, its places in both indexes, and what the allocator adds.
+// Approximate size of a record, its entries in both indexes, and the allocator's overhead.
 constexpr int64_t kRecordBytes = 256;
 
 const EndedJob* FindIn(const absl::flat_hash_map<absl::string_view, const EndedJob*>& index,

@@ -1,6 +1,6 @@
-// How jobs ended that are no longer kept. Whoever repeats a submit whose answer was lost gets the
-// job that it made, not another one, and whoever waits for a job hears its end, also when thousands
-// of jobs have ended meanwhile.
+// The ends of jobs that are no longer kept in full. Because of them, a client that repeats a submit
+// whose answer was lost gets the job that the submit made, not a second one. A client that waits
+// for a job gets its end, even if thousands of jobs have ended meanwhile. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,11 @@ struct EndedJob {
 
 EndedJob EndOf(const v1::Job& job);
 
-// What is left to tell of it: ids, phase, exit code, time of the end.
+// Returns a job with the fields that are still known: its ids, phase, exit code and time of the
+// end.
 v1::Job ToJob(const EndedJob& ended);
 
-// A record takes about 300 bytes.
+// A bounded list of ended jobs, indexed by job id and by submit id. A record takes about 300 bytes.
 class EndedJobs {
  public:
   static constexpr absl::Duration kKept = absl::Hours(24);
@@ -37,11 +38,11 @@ class EndedJobs {
   EndedJobs(EndedJobs&&) = default;
   EndedJobs& operator=(EndedJobs&&) = default;
 
-  // Each is kept for a day, unless all together have more than `most_bytes`: then the oldest go.
-  // `now` is monotonic.
+  // Adds a job. Drops the oldest jobs while all together take more than `most_bytes`, and those
+  // that are older than kKept. `now` is monotonic.
   void Add(EndedJob job, absl::Time now, int64_t most_bytes);
 
-  // Null: not known, or not any more.
+  // Return null if the job is unknown or was dropped.
   const EndedJob* FindBySubmit(const std::string& submit_id) const;
   const EndedJob* Find(const common::JobId& id) const;
 
@@ -57,7 +58,9 @@ class EndedJobs {
   void DropOldest();
 
   int64_t bytes_ = 0;
-  std::deque<Kept> jobs_;  // Oldest first. Grows and shrinks at its ends, so its elements stay.
+  // Oldest first. A deque that grows and shrinks only at its ends does not move its elements, so
+  // the indexes may point to them.
+  std::deque<Kept> jobs_;
   absl::flat_hash_map<absl::string_view, const EndedJob*> by_id_;
   absl::flat_hash_map<absl::string_view, const EndedJob*> by_submit_;
 };

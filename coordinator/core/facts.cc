@@ -24,8 +24,9 @@ absl::Status CheckSubmitId(const std::string& value) {
                                                  " characters, not ", value.size()));
 }
 
-// What no coordinator can have asked for is not true, and would be believed: a start would count as
-// forgotten, or a generation as ended, the moment it is planned.
+// Refuses a report about revisions and generations that no coordinator can have asked for. Part of
+// it would be believed later: with an applied_version that is too high, a start would count as
+// forgotten, or a generation as ended, as soon as it is planned.
 absl::Status CheckAgainst(const ClusterState& state, const v1::NodeObserved& report) {
   if (report.applied_version() > state.revision) {
     return absl::InvalidArgumentError(absl::StrCat("applied_version: ", report.applied_version(),
@@ -59,7 +60,7 @@ absl::Status CheckRoom(const ClusterState& state, const v1::JobSpec& spec) {
   return absl::OkStatus();
 }
 
-// A node that has been gone longest makes room for a new one.
+// Removes the node that has been gone longest and holds no job, if the cluster has max_nodes.
 absl::Status MakeRoomForNode(ClusterState* state) {
   if (static_cast<int>(state->nodes.size()) < state->limits.max_nodes) return absl::OkStatus();
   auto oldest = state->nodes.end();
@@ -82,7 +83,8 @@ absl::Status MakeRoomForNode(ClusterState* state) {
   return absl::OkStatus();
 }
 
-// The jobs that an earlier coordinator had placed on a node which this one sees for the first time.
+// Returns the jobs that an earlier coordinator had placed on `node`, which this coordinator sees
+// for the first time.
 std::set<common::JobId> JobsOn(const ClusterState& state, const common::NodeId& node) {
   std::set<common::JobId> jobs;
   for (const common::JobId& id : state.unfinished) {
@@ -103,7 +105,8 @@ void TakeName(const v1::NodeObserved& report, const NodeEntry& node, ClusterStat
   state->node_names[report.name()] = common::NodeId(report.node_id());
 }
 
-// The newest report takes the place of the one before.
+// Replaces the node's report by a newer one. A report that is not larger than the one before is
+// kept even over the bound, because refusing it would free no memory.
 absl::Status Keep(v1::NodeObserved report, ClusterState* state, NodeEntry* node) {
   const int64_t bytes = static_cast<int64_t>(report.SpaceUsedLong());
   const int64_t all = state->report_bytes - node->observed_bytes + bytes;
@@ -118,7 +121,8 @@ absl::Status Keep(v1::NodeObserved report, ClusterState* state, NodeEntry* node)
   return absl::OkStatus();
 }
 
-// The first report of a session, or one that breaks with what the session has said.
+// Returns the node that the report is about. Binds the session to it with the first report, and
+// refuses a later report that contradicts the first one. Errors are those of Observe().
 absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& report, absl::Time now,
                                 ClusterState* state, SessionId* superseded) {
   const common::NodeId id(report.node_id());
@@ -132,7 +136,7 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
     found->second.jobs = JobsOn(*state, id);
   }
   NodeEntry& node = found->second;
-  // Sessions are numbered as they are opened: a higher one is newer.
+  // Sessions are numbered in the order in which they are opened, so a higher number is newer.
   if (node.session > session) {
     ++state->stale.sessions;
     return absl::AlreadyExistsError(absl::StrCat("node ", report.name(), " (", id.value(),
@@ -159,7 +163,8 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
 
 void CountStaleGenerations(const v1::NodeObserved& report, ClusterState* state) {
   for (const v1::ObservedGeneration& part : report.generations()) {
-    if (part.state() == v1::ObservedGeneration::ENDED) continue;  // Until it is forgotten.
+    // An agent lists an ended generation until it is asked to forget it.
+    if (part.state() == v1::ObservedGeneration::ENDED) continue;
     const JobEntry* entry = FindJob(*state, common::JobId(part.job_id()));
     const v1::GenerationRecord* current =
         entry == nullptr ? nullptr : CurrentGeneration(entry->job);
@@ -169,8 +174,8 @@ void CountStaleGenerations(const v1::NodeObserved& report, ClusterState* state) 
   }
 }
 
-// Forgets the claims on sockets that the agent has used up, and those that it will never be asked
-// for again.
+// Drops the claims on sockets that the agent no longer lists, because it has used them, and on
+// those that it lists although it has acted on a revision that no longer uses them.
 void SettleSockets(NodeEntry* node) {
   std::map<uint64_t, uint64_t> kept;
   for (const v1::StoreSocket& socket : node->observed.store_sockets()) {
@@ -236,7 +241,7 @@ void RestoreJob(v1::Job job, absl::Time now, ClusterState* state) {
   }
   state->unfinished.insert(id);
   const v1::JobSpec& spec = entry.job.spec();
-  // Deadlines start again: the monotonic clock of the past means nothing here.
+  // Deadlines start again, because they were times of the earlier process's monotonic clock.
   if (entry.job.phase() == v1::STARTING) entry.start_by = now + state->limits.start_deadline;
   if (spec.time_limit_ms() > 0 && !entry.job.generations().empty()) {
     entry.end_by = now + absl::Milliseconds(spec.time_limit_ms());
@@ -280,10 +285,12 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
   NodeEntry& entry = found->second;
   entry.session = 0;
   if (!entry.jobs.empty()) return;
-  // What it ran matters to nobody any more; who it is, and was, does.
+  // No job needs the node's generations and sockets any more. Its id, name, boot and incarnation
+  // remain, because the identity of the next agent is compared with them.
   entry.observed.clear_generations();
   entry.observed.clear_store_sockets();
-  v1::NodeObserved kept = entry.observed;  // A copy has no more than it needs.
+  // Protobuf keeps the memory of cleared elements for reuse. A copy takes only what it needs.
+  v1::NodeObserved kept = entry.observed;
   entry.observed.Swap(&kept);
   const int64_t bytes = static_cast<int64_t>(entry.observed.SpaceUsedLong());
   state->report_bytes += bytes - entry.observed_bytes;

@@ -1,5 +1,5 @@
-// What comes in from outside, written into the state. Nothing here decides what follows: the
-// planner does.
+// Writes events from outside into the state: submits, cancels, restored jobs and nodes' reports.
+// Nothing here decides what follows from them, because that is the planner's task.
 #pragma once
 
 #include <string>
@@ -11,34 +11,42 @@
 
 namespace accel::coordinator {
 
-// A repeated submit_id returns the job that it made. `wall` is the moment of the submit.
-// INVALID_ARGUMENT: the spec or the submit id, with the field. RESOURCE_EXHAUSTED: a bound of the
-// queue.
+// Adds a PENDING job and returns its id. A repeated submit_id returns the job that it made the
+// first time, so that a client can repeat a submit whose answer was lost. `wall` is the time of the
+// submit.
+// INVALID_ARGUMENT: the spec or the submit id is invalid; the message names the field.
+// RESOURCE_EXHAUSTED: the queue or the memory for jobs is full.
 absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpec spec,
                                         absl::Time wall, ClusterState* state, Changes* changes);
 
-// Of a finished job it changes nothing. NOT_FOUND: no such job.
+// Asks for a job to be cancelled. The planner acts on it. `at_once`: the processes get no grace.
+// Has no effect on a finished job. NOT_FOUND: there is no such job.
 absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* state);
 
-// Takes up a job that an earlier coordinator stored. Its generation, if it holds one, is asked for
-// anew.
+// Adds a job that an earlier coordinator stored. If the job holds a generation, the desired states
+// of this coordinator ask for that generation again. Deadlines start again.
 void RestoreJob(v1::Job job, absl::Time now, ClusterState* state);
 
-// After all jobs are restored: brings the finished ones into the order in which they ended.
+// Sorts the finished jobs by the time of their end. Must be called after all jobs are restored.
 void SortFinished(ClusterState* state);
 
-// A report that came over this session. The first report of a session binds it to its node and
-// takes the node over from an older session, which *superseded then names (0: none). This is the
-// one place that refuses what is stamped with an older incarnation, session, sequence or
-// generation, and counts it. INVALID_ARGUMENT: the report contradicts itself, its session, or what
-// was ever asked for. ALREADY_EXISTS: a newer session has taken the node over. FAILED_PRECONDITION:
-// another agent that is alive has the node's id or name (identity.h). RESOURCE_EXHAUSTED: a bound,
-// which it names. After an error the session is to be closed. A report that is out of sequence is
-// OK and has no effect.
+// Replaces the newest report of a node by `report`, which came over this session. The first report
+// of a session binds the session to its node. The session takes the node over from an older one,
+// which *superseded then names (0 if there is none).
+//
+// This is the only place that refuses reports with an older incarnation, session, sequence or
+// generation, and counts them (invariant 5). A report that is out of sequence is OK and has no
+// effect. After an error the caller must close the session. Errors:
+//
+// * INVALID_ARGUMENT: the report contradicts itself, its session, or what was ever asked for.
+// * ALREADY_EXISTS: a newer session has taken the node over.
+// * FAILED_PRECONDITION: another agent that is alive has the node's id or name (identity.h).
+// * RESOURCE_EXHAUSTED: a bound is exceeded; the message names the bound.
 absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
                      ClusterState* state, Changes* changes, SessionId* superseded);
 
-// The stream is gone. The node is lost only once it has been silent for too long.
+// Notes that the stream is closed. The node counts as lost only once it has been silent for too
+// long, because most agents reconnect.
 void CloseSession(SessionId session, const common::NodeId& node, ClusterState* state);
 
 }  // namespace accel::coordinator

@@ -11,6 +11,8 @@
 namespace accel::coordinator {
 namespace {
 
+// Ranks a failure by how far it usually is from the origin. 0 is the origin itself. The header says
+// why.
 int Remoteness(const v1::ExitRecord& exit) {
   switch (exit.kind()) {
     case v1::ExitRecord::SHIM_DIED:
@@ -25,7 +27,7 @@ int Remoteness(const v1::ExitRecord& exit) {
   }
 }
 
-// Cuts at a character: a protobuf string must stay valid UTF-8.
+// Cuts between characters, because a protobuf string must be valid UTF-8.
 std::string Bounded(const std::string& text) {
   if (text.size() <= kMaxLastLineBytes) return text;
   size_t size = kMaxLastLineBytes;
@@ -42,11 +44,13 @@ std::vector<std::string> BoundedLines(const v1::ObservedWorker& worker) {
   return lines;
 }
 
+// Collects failures and keeps the one nearest to the origin.
 class Candidates {
  public:
   explicit Candidates(const v1::Job& job) : generation_(CurrentGeneration(job)->generation()) {}
 
-  // `order` breaks ties; `rank` is -1 for the part as a whole.
+  // Offers a failure. Of equally remote ones, the lowest `order` is kept. `rank` is -1 if the part
+  // failed as a whole.
   void Offer(const Part& part, int order, int rank, const v1::ExitRecord& exit,
              std::vector<std::string> lines = {}) {
     const auto key = std::make_pair(Remoteness(exit), order);

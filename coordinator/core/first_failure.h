@@ -1,4 +1,6 @@
-// Which failure of a generation is its cause.
+// Chooses which of the failures in a generation is its cause. When one rank fails, the others often
+// fail because of it: their collectives break, or the launcher kills them. `accel status` and the
+// job's exit code must name the first failure, not one that followed from it.
 #pragma once
 
 #include <optional>
@@ -8,18 +10,25 @@
 
 namespace accel::coordinator {
 
-// Bounds on what a cause keeps of a worker's output.
+// Maximum numbers of lines, and of bytes in a line, that a cause keeps of a worker's output.
 inline constexpr int kMaxLastLines = 20;
 inline constexpr int kMaxLastLineBytes = 4096;
 
-// The failure that the parts show, if any. Whoever sees one first keeps it (invariant 2), so this
-// is asked while none is known. Of several that came to light together, the likeliest origin: a
-// worker that failed by itself before one that was ended with its shim, before one killed by TERM
-// or KILL (often by the launcher, because another had failed; the out-of-memory killer's are
-// origins), before a lost node; then the lowest rank.
+// Returns the failure that the parts show, or nullopt if they show none. Called only while the
+// generation has no cause, because the cause that was seen first is kept (invariant 2).
+//
+// If several failures are seen together, returns the one that most likely came first:
+//
+// 1. A worker that failed by itself. A kill by the out-of-memory killer belongs here.
+// 2. A worker that ended because its shim died.
+// 3. A worker killed by SIGTERM or SIGKILL. The launcher often sent it because another rank failed.
+// 4. A lost node.
+//
+// Of equally likely ones, it returns that of the lowest rank.
 std::optional<v1::FailureCause> FirstFailure(const v1::Job& job, const std::vector<Part>& parts);
 
-// The last lines of output of the rank that `cause` names, as known now; empty if there are none.
+// Returns the last lines of output, as known now, of the rank that `cause` names. Returns an empty
+// list if there are none.
 std::vector<std::string> LastLinesOf(const v1::FailureCause& cause, const std::vector<Part>& parts);
 
 }  // namespace accel::coordinator

@@ -6,6 +6,7 @@
 namespace accel::coordinator {
 namespace {
 
+// Returns true if the agent that sends `report` may take the id or name that `holder` has.
 bool MayFollow(const ClusterState& state, const NodeEntry& holder, const v1::NodeObserved& report,
                absl::Time now) {
   if (holder.observed.incarnation() == report.incarnation()) return true;

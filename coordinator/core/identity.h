@@ -1,5 +1,6 @@
-// Which agent is a node. Node ids and names are unique, and what agents send is not: state
-// directories are copied with machine images, and names are given twice.
+// Decides which agent may be a node. Ids and names of nodes are unique in a cluster, but agents may
+// send duplicates: state directories are copied with machine images (docs/decisions/0026), and
+// operators give one name to two nodes.
 #pragma once
 
 #include "absl/status/status.h"
@@ -8,11 +9,13 @@
 
 namespace accel::coordinator {
 
-// Whether the agent that sends the first report of a session may be the node that it says. The
-// same agent over a new stream always may. A new agent may at once if the stream of its predecessor
-// is closed and both ran since the same boot of one machine: it was started again. Any other may
-// once its predecessor has been silent for node_timeout. FAILED_PRECONDITION: not now; says who
-// has the id or the name, and what to do.
+// Checks whether the agent that sends the first report of a session may have the id and the name in
+// it. The agent that had them before may always have them, over a new stream too. Another agent may
+// have them immediately if the former agent's stream is closed and both agents ran in the same boot
+// of one machine, because then the agent was restarted. Otherwise it may have them once the former
+// agent has been silent for too long (SilentFrom()).
+// FAILED_PRECONDITION: not now. The message says which agent has the id or the name, and what to
+// do.
 absl::Status CheckIdentity(const ClusterState& state, const v1::NodeObserved& report,
                            absl::Time now);
 

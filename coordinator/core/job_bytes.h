@@ -1,4 +1,8 @@
-// What jobs take in memory, counted while they change.
+// Counts the memory that jobs take. Every change of a job's size goes through these functions, so
+// ClusterState::job_bytes never has to be computed from scratch.
+//
+// The newest generation record and the cause are counted apart (JobEntry::newest_bytes), because
+// only they can still grow.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +11,24 @@
 
 namespace accel::coordinator {
 
-// Twice what the spec takes: the state has it, and so has the copy that is published.
+// Returns twice the memory that the spec takes, because the published copy of the job has it too.
 int64_t ResidentBytes(const v1::JobSpec& spec);
 
-// The job has so many bytes more, or fewer.
+// Adds `more` bytes to the count of the job, or subtracts them if `more` is negative.
 void CountBytes(int64_t more, JobEntry* entry, ClusterState* state);
 
-// After a change of its newest generation's record or of its cause.
+// Counts the newest record and the cause again. Must be called after each change of either.
 void CountNewest(JobEntry* entry, ClusterState* state);
 
-// Its newest record is about to be followed by another, and its cause is about to be cleared.
+// Makes the count of the newest record final, without the cause. Must be called before another
+// record is added and the cause is cleared.
 void SettleNewest(JobEntry* entry, ClusterState* state);
 
-// Drops the oldest record, which is not the newest.
+// Drops the oldest record. Its count must be final: either it is not the newest one, or
+// SettleNewest() was called.
 void DropOldestRecord(JobEntry* entry, ClusterState* state);
 
-// Counts all of a job that was not made here.
+// Counts a job that was restored from the store.
 void RestoreBytes(JobEntry* entry, ClusterState* state);
 
 }  // namespace accel::coordinator

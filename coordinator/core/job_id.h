@@ -1,10 +1,11 @@
-// Names for jobs (docs/decisions/0009).
+// Issues job ids (docs/decisions/0009).
 //
-// Eight characters of Crockford's base 32 in lower case (no i, l, o, u), for example `a0x2k9fq`:
-// the moment of the submit in units of 1/1024 s since 2025, so ids sort by age, and a coordinator
-// that has lost its memory does not give one out again (unless it was started within the seconds by
-// which more than 1024 submits a second ran ahead). The first character is a letter, so that no
-// tool takes an id for a number; from 2048 on ids have nine characters.
+// An id has eight characters of Crockford's base 32 in lower case (no i, l, o, u), for example
+// `a0x2k9fq`. It is the time of the submit in units of 1/1024 s since 2025, so ids sort by age. A
+// coordinator that has lost its memory therefore issues no id again. The exception: at more than
+// 1024 submits a second, ids run ahead of the clock, and the coordinator restarts before the clock
+// has caught up. The first character is a letter, so that no tool takes an id for a number. From
+// the year 2048 on, ids have nine characters.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,14 @@
 
 namespace accel::coordinator {
 
+// The source of ids of one coordinator. Not thread-safe.
 class JobIdIssuer {
  public:
-  // `wall` is the wall clock; ids rise even if it does not.
+  // Returns a new id for the time `wall`. Each id is greater than the one before, even if the wall
+  // clock was set back.
   common::JobId Next(absl::Time wall);
 
-  // Ids issued from now on are greater than this one.
+  // Makes sure that ids issued from now on are greater than `known`. Ignores text that is no id.
   void Skip(const common::JobId& known);
 
  private:

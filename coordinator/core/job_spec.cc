@@ -20,7 +20,7 @@ constexpr size_t kMaxNameBytes = 128;
 constexpr int kMaxGpuId = 1023;
 constexpr int kMaxTerminalColumns = 10'000;
 constexpr int64_t kMaxMillis = int64_t{10} * 366 * 24 * 3600 * 1000;
-// A job that is told to end holds its nodes for as long as its grace.
+// A day, because a job that is asked to stop may hold its nodes for as long as its grace.
 constexpr int64_t kMaxGraceMillis = int64_t{24} * 3600 * 1000;
 
 absl::Status Bad(absl::string_view field, absl::string_view why) {
@@ -37,7 +37,7 @@ absl::Status CheckGrace(absl::string_view field, int64_t ms) {
   return Bad(field, absl::StrCat("must be 0 to ", kMaxGraceMillis, ", which is a day, not ", ms));
 }
 
-// A name that is wrong may be of any length.
+// Quotes and bounds text from a client, because an invalid name may have any length.
 std::string Quoted(const std::string& text) {
   constexpr size_t kShown = 64;
   if (text.size() <= kShown) return absl::StrCat("\"", absl::Utf8SafeCHexEscape(text), "\"");
@@ -131,7 +131,7 @@ absl::Status CheckLife(const v1::JobSpec& spec) {
   ACCEL_RETURN_IF_ERROR(InRange("start_deadline_ms", spec.start_deadline_ms(), 0, kMaxMillis));
   ACCEL_RETURN_IF_ERROR(CheckGrace("stop_grace_ms", spec.stop_grace_ms()));
   ACCEL_RETURN_IF_ERROR(CheckGrace("failure_grace_ms", spec.failure_grace_ms()));
-  // Jobs end with their agent (docs/decisions/0015).
+  // END is the only value that agents implement (docs/decisions/0015).
   if (spec.on_agent_loss() != v1::ON_AGENT_LOSS_UNSPECIFIED && spec.on_agent_loss() != v1::END) {
     return Bad("on_agent_loss", "this version knows END only");
   }

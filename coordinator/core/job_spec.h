@@ -1,4 +1,4 @@
-// Whether what a client asks for makes sense. The only place that judges a JobSpec.
+// Validates a JobSpec. This is the only place that does: the planner and the agents rely on it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline constexpr int kMaxNodesPerJob = 10'000;
 inline constexpr int kMaxProcessesPerNode = 1024;
 inline constexpr int kMaxRestarts = 10'000;
 
-// INVALID_ARGUMENT, with the field first in the message.
+// Returns INVALID_ARGUMENT if a field is invalid. The message starts with the field's name.
 absl::Status ValidateJobSpec(const v1::JobSpec& spec);
 
 }  // namespace accel::coordinator

@@ -1,4 +1,4 @@
-// The phases of a job and the steps between them.
+// The phases of a job and the transitions between them. step.cc decides when a job takes one.
 //
 // clang-format off
 //   PENDING ─placed─▶ STARTING ─exec done on every rank─▶ RUNNING
@@ -7,8 +7,8 @@
 //      └─ RESTARTING ◀── STOPPING(next) ──▶ SUCCEEDED | FAILED | CANCELLED
 // clang-format on
 //
-// A job that holds no generation (PENDING, RESTARTING) is cancelled without STOPPING, and fails
-// without it if its time limit runs out in the queue or if it can never be placed.
+// A job in PENDING or RESTARTING has no processes, so it is cancelled without STOPPING. It also
+// fails without STOPPING if its time limit runs out in the queue or if it can never be placed.
 #pragma once
 
 #include <string>
@@ -17,13 +17,14 @@
 
 namespace accel::coordinator {
 
+// Returns true if a job in `from` may change to `to`.
 bool IsLegal(v1::JobPhase from, v1::JobPhase to);
 
-// STARTING, RUNNING, STOPPING: a generation holds nodes.
+// Returns true in the phases in which a generation holds nodes: STARTING, RUNNING, STOPPING.
 bool HoldsNodes(v1::JobPhase phase);
 
-// The one place that changes a job's phase. The step must be legal (checked). Sets the reason and
-// the version; `next` is cleared unless the job is STOPPING.
+// Changes the phase of a job, which no other function does. The transition must be legal (checked).
+// Sets the reason, raises the version, and clears `next` unless the job is now STOPPING.
 void Transition(v1::Job* job, v1::JobPhase to, std::string reason);
 
 }  // namespace accel::coordinator

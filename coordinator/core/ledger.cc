@@ -23,9 +23,9 @@ void TakeHeld(const ClusterState& state, NodeOffer* offer) {
   }
 }
 
-// A rank, and a GPU, is given out again only after its old holder is known to be gone (invariant
-// 4): a node that still has processes of a generation that is over, or may still start them,
-// waits until it has none.
+// A rank or a GPU is given to another process only after its former holder is known to be gone
+// (invariant 4). Therefore a node is busy while it has processes of a generation that is over, or
+// may still start them.
 std::string WhyBusy(const ClusterState& state, const NodeOffer& offer) {
   const v1::NodeObserved& observed = offer.entry->observed;
   for (const v1::ObservedGeneration& part : observed.generations()) {
@@ -46,7 +46,8 @@ std::string OnTrial(const NodeOffer& offer) {
                       " tries with another job whether it can start any");
 }
 
-// While a node has to show that it can start jobs again, one at a time may try.
+// A node that was excluded runs one job as a trial. It takes no other job until that one is
+// RUNNING.
 std::string WhyOnTrial(const ClusterState& state, const NodeOffer& offer) {
   if (!IsOnTrial(offer.entry->health)) return "";
   const bool trying = std::any_of(

@@ -1,4 +1,6 @@
-// What each connected node has to give, during one planning pass.
+// The free GPUs, sockets and places of each connected node during one pass of the planner. A pass
+// places several jobs, and the ledger subtracts what the earlier ones have taken, because the state
+// changes only after the pass. Not thread-safe.
 #pragma once
 
 #include <set>
@@ -9,32 +11,34 @@
 
 namespace accel::coordinator {
 
+// What one node has for jobs.
 struct NodeOffer {
   common::NodeId id;
   const NodeEntry* entry = nullptr;
-  std::vector<int> gpus;       // All of the node's, ascending.
-  std::vector<int> free_gpus;  // Those that no generation holds, ascending.
-  int generations = 0;         // That hold something here.
-  int ranks = 0;               // Of them all.
-  // Why the node takes nothing just now, as part of a sentence; empty: it does.
+  std::vector<int> gpus;       // The indexes of all GPUs of the node, ascending.
+  std::vector<int> free_gpus;  // The GPUs that no generation holds, ascending.
+  int generations = 0;         // The number of generations with a part here.
+  int ranks = 0;               // The number of their ranks here.
+  // Why the node takes no job at present, as part of a sentence. If empty, it takes jobs.
   std::string busy;
-  std::set<uint64_t> taken_sockets;  // By plans of this pass.
+  std::set<uint64_t> taken_sockets;  // The spare store sockets that this pass has used.
 };
 
+// The offers of all nodes that take work.
 class Ledger {
  public:
-  // Nodes that are not connected or refuse work are not in it. The state must outlive it.
+  // Leaves out nodes that are not connected or refuse work. `state` must outlive the ledger.
   Ledger(const ClusterState& state, absl::Time now);
 
-  // By name, then by id.
+  // Sorted by the node's name, then by its id.
   const std::vector<NodeOffer>& offers() const { return offers_; }
-  // Connected ones that refuse work, with why: for reasons.
+  // The connected nodes that refuse work, each with its reason, to be quoted in a job's reason.
   const std::vector<std::string>& refusals() const { return refusals_; }
 
-  // When a node may be offered again without an event.
+  // When a node that is left out may take work again without an event from outside.
   absl::Time changes_at() const { return changes_at_; }
 
-  // A generation with these parts has been planned.
+  // Subtracts what a generation with these parts takes.
   void Take(const std::vector<v1::Placement>& placements);
 
  private:
@@ -44,8 +48,9 @@ class Ledger {
   absl::Time changes_at_ = absl::InfiniteFuture();
 };
 
-// A spare store socket of the node that no plan has used; null: none. `peers`: ranks on other nodes
-// must reach it too, so it listens on the address that the node advertises.
+// Returns a spare store socket of the node that no plan has used, or null if there is none. If
+// `peers` is set, ranks on other nodes must reach it too, so it must listen on the address that the
+// node advertises.
 const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, bool peers);
 
 }  // namespace accel::coordinator

@@ -13,7 +13,7 @@ constexpr absl::Duration kFirstExclusion = absl::Seconds(10);
 constexpr absl::Duration kLongestExclusion = absl::Minutes(5);
 constexpr size_t kMostReasonBytes = 256;
 
-// Cuts at a character: the reason travels as a protobuf string, which must stay valid UTF-8.
+// Cuts between characters, because the reason becomes a protobuf string, which must be valid UTF-8.
 std::string Bounded(absl::string_view text) {
   text = absl::StripSuffix(text, ".");
   if (text.size() <= kMostReasonBytes) return std::string(text);
@@ -37,7 +37,8 @@ void NoteFailedStart(const common::JobId& job, absl::string_view reason, absl::T
   health->newest_job = job;
   health->newest_reason = Bounded(reason);
   if (health->failed_starts < kMostFailedStarts || !health->several_jobs) return;
-  // Starts that were under way together are one more proof, and no longer exclusion.
+  // Several starts that were in progress together may fail one after the other. They have one
+  // cause, so only the first lengthens the exclusion.
   if (IsExcluded(*health, now)) return;
   health->excluded_until = now + Exclusion(health->exclusions);
   ++health->exclusions;

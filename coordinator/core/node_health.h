@@ -1,10 +1,10 @@
-// Which nodes take work and fail to start it, for a reason of their own: no shim, no room on the
-// disk, no descriptors (docs/decisions/0024). Such a node is idle again immediately and would take
-// every job of the queue.
+// Detects nodes that take jobs and cannot start them for a reason of their own: no shim, no room on
+// the disk, no descriptors (docs/decisions/0024). Such a node is idle again immediately, so without
+// this it would take every job of the queue.
 //
-// After three failed starts in a row, of several jobs, it gets no work for ten seconds; then one
-// job as a trial, and if that fails too, none for twice as long, up to five minutes. One job that
-// starts, or a new stream of its agent, and nothing is held against it any more.
+// After three failed starts in a row, of more than one job, the node is excluded: it gets no work
+// for ten seconds. Then it gets one job as a trial. If that fails too, it is excluded for twice as
+// long, up to five minutes. A job that starts, or a new stream of its agent, clears the record.
 #pragma once
 
 #include <string>
@@ -16,24 +16,27 @@
 namespace accel::coordinator {
 
 struct NodeHealth {
-  int failed_starts = 0;      // In a row.
-  common::JobId newest_job;   // Of the newest of them, with its reason.
-  std::string newest_reason;  // Bounded.
-  bool several_jobs = false;  // They were not all of one job, which could be the job's own fault.
-  int exclusions = 0;         // In a row.
+  int failed_starts = 0;      // Failed starts in a row.
+  common::JobId newest_job;   // The job of the newest failed start.
+  std::string newest_reason;  // Why it failed, at most 256 bytes and an ellipsis.
+  // The failed starts were of more than one job. With one job, the fault could be the job's own.
+  bool several_jobs = false;
+  int exclusions = 0;  // Exclusions in a row.
   absl::Time excluded_until = absl::InfinitePast();
 };
 
+// Records that the node could not start its part of `job`. Excludes the node if that was too many.
 void NoteFailedStart(const common::JobId& job, absl::string_view reason, absl::Time now,
                      NodeHealth* health);
 
-// It gets no work before excluded_until.
+// Returns true if the node gets no work at `now`.
 bool IsExcluded(const NodeHealth& health, absl::Time now);
 
-// It has been excluded, and not started anything since: one job at a time may try.
+// Returns true if the node has been excluded and has not started a job since. It may then get one
+// job at a time, unless it is still excluded.
 bool IsOnTrial(const NodeHealth& health);
 
-// "its last 3 starts failed, the newest, of job x, because: ..."
+// Returns, for example, "its last 3 starts failed, the newest, of job x, because: ...".
 std::string WhyExcluded(const NodeHealth& health);
 
 }  // namespace accel::coordinator

@@ -34,10 +34,12 @@ void Lose(Part* part, std::string why) {
   part->loss = std::move(why);
 }
 
-// The node speaks, and does not list the generation.
+// Sets the state of a part that the node, which sends reports, does not list. The node may not yet
+// have acted on the desired state that starts the part. Then the part remains kAwaited.
 void JudgeMissing(const JobEntry& job, const NodeEntry& node, Part* part) {
   if (node.observed.incarnation() != part->placement->incarnation()) {
-    // Agents wait for the shims of their predecessor before they connect.
+    // The part has no process left: an agent connects only after the shims of the agent before it
+    // have ended (docs/decisions/0003, 0015).
     return Lose(part, "its agent was started anew");
   }
   const uint64_t acted_on = node.observed.applied_version();

@@ -1,4 +1,5 @@
-// What is known of a generation's part on one node.
+// The part of a generation on one node, as far as the coordinator knows it: from the node's newest
+// report, and from the node's silence.
 #pragma once
 
 #include <string>
@@ -14,25 +15,26 @@ struct Part {
     kStarting,
     kRunning,
     kStopping,
-    kEnded,  // No process of it is left, or none ever was.
-    kLost,   // Its node is gone, was started anew without it, or has forgotten it.
+    kEnded,  // The part has no process left, or never had one.
+    kLost,   // The node is gone, its agent was restarted without the part, or forgot the part.
   };
   State state = State::kAwaited;
   const v1::Placement* placement = nullptr;
-  const v1::ObservedGeneration* observed = nullptr;  // Null: the node reports none.
-  bool ended_well = false;                           // Every rank of it has exited with code 0.
-  std::string loss;                                  // kLost: why, to follow "node b was lost: ".
+  const v1::ObservedGeneration* observed = nullptr;  // Null if the node does not report the part.
+  bool ended_well = false;                           // Every rank has exited with code 0.
+  std::string loss;  // Why the part is kLost. Follows "node b was lost: ".
 };
 
-// The parts of the current generation, by machine rank. The job must hold nodes.
+// Returns the parts of the job's current generation, by machine rank. The job must hold nodes.
 std::vector<Part> LookAtParts(const ClusterState& state, const JobEntry& job, absl::Time now);
 
-// Its node could not start it, for a reason of the node's: no shim, no process, no descriptors, no
-// room. What the job lacks there (its program, its script: 127, 126) is the job's.
+// Returns true if the node could not start the part for a reason of its own: no shim, no process,
+// no descriptors, no room on the disk. A program or script that the node lacks (127, 126) is the
+// job's own failure (docs/decisions/0024).
 bool NodeCouldNotStart(const Part& part);
 
-// The exits that the part reports of its own ranks, by rank; ranks that it does not own are left
-// out.
+// Returns the workers of the part that have exited, sorted by rank. Leaves out ranks that the node
+// reports although they belong to other nodes.
 std::vector<const v1::ObservedWorker*> ExitedWorkers(const Part& part);
 
 }  // namespace accel::coordinator

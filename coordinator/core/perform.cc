@@ -9,6 +9,7 @@
 namespace accel::coordinator {
 namespace {
 
+// Carries out one action: a visitor with one function for each kind.
 class Performer {
  public:
   Performer(absl::Time now, absl::Time wall, ClusterState* state, Changes* changes)
@@ -74,7 +75,8 @@ class Performer {
       *Current(&job)->mutable_cause() = *stop.cause;
       CountNewest(&entry, &state_);
     }
-    // A cancel that came together with a failure is answered next.
+    // A cancel that arrived together with a failure remains pending. The next plan applies it to
+    // the job, which is then STOPPING.
     if (stop.next == v1::TO_CANCELLED) ForgetCancel(&entry);
     entry.start_by = absl::InfiniteFuture();
     SetGrace(stop.grace, &entry);
@@ -94,7 +96,7 @@ class Performer {
     v1::GenerationRecord* record = Current(&job);
     record->set_ended_unix_ms(wall_ms_);
     record->set_exit_code(end.exit_code);
-    // Only a failure has lines, and only then is there a cause to add them to.
+    // Lines are given only if the job has failed, so there is a cause to which they belong.
     if (!end.last_lines.empty()) {
       for (v1::FailureCause* cause : {job.mutable_cause(), record->mutable_cause()}) {
         cause->mutable_last_lines()->Assign(end.last_lines.begin(), end.last_lines.end());
@@ -200,8 +202,8 @@ class Performer {
     if (consumed != node->second.consumed_sockets.end()) consumed->second = state_.revision;
   }
 
-  // Whether a desired state that asks for the current generation may still be on its way to the
-  // node.
+  // Returns true if a desired state that asks for the current generation may still be on its way to
+  // the node.
   static bool MayStillStart(const JobEntry& entry, const NodeEntry& node) {
     const common::JobId id(entry.job.job_id());
     return FindObserved(node, id, CurrentGeneration(entry.job)->generation()) == nullptr &&

@@ -7,8 +7,9 @@
 
 namespace accel::coordinator {
 
-// `now` is monotonic; `wall` stamps records for people. The action must come from a plan of this
-// very state.
+// Carries out one action and notes in `changes` which jobs must be stored and which nodes may have
+// a new desired state. The action must come from a plan of exactly this state. `now` is monotonic.
+// `wall` is for the times in records that people read.
 void Perform(const Action& action, absl::Time now, absl::Time wall, ClusterState* state,
              Changes* changes);
 
