@@ -90,8 +90,8 @@ struct Explain {
   std::string reason;
 };
 
-// Removes the oldest finished job, because finished jobs exceed their bounds. The job's end is kept
-// in ClusterState::ended.
+// Removes the oldest finished job, because finished jobs exceed their bounds. The job's end is
+// kept in ClusterState::ended.
 struct DropJob {
   common::JobId job;
   std::string reason;

@@ -1,5 +1,5 @@
-// The whole state of the coordinator, as plain data. Jobs and nodes are protobuf messages
-// (docs/decisions/0001).
+// The whole state of the coordinator, as plain data. Jobs and nodes are
+// protobuf messages (docs/decisions/0001).
 //
 // Only two files change it: facts.h writes events from outside into it, and perform.h carries out
 // the planner's actions. Not thread-safe: CoordinatorLoop owns the state and is its only user.
@@ -128,8 +128,8 @@ struct ClusterState {
   uint64_t revision = 0;
   JobIdIssuer ids;
   std::map<common::NodeId, NodeEntry> nodes;
-  // A node with a GPU has been seen since the coordinator started, connected now or not
-  // (docs/decisions/0023).
+  // A node with a GPU has been seen since the coordinator started, connected now
+  // or not (docs/decisions/0023).
   bool gpus_seen = false;
   absl::flat_hash_map<std::string, common::NodeId> node_names;  // The last node with each name.
   std::map<common::JobId, JobEntry> jobs;                       // Oldest first: ids sort by age.

@@ -86,8 +86,8 @@ void AddStorePeers(const v1::GenerationRecord& generation, v1::DesiredGeneration
   std::set<std::string> peers;
   if (generation.placements_size() == 1) peers.insert(generation.master_addr());
   for (const v1::Placement& placement : generation.placements()) peers.insert(placement.address());
-  // The kernel uses the first loopback address of the family as the source of a connection to any
-  // loopback address.
+  // The kernel uses the first loopback address of the family as the source of a connection to
+  // any loopback address.
   if (std::any_of(peers.begin(), peers.end(), common::IsLoopback)) {
     peers.insert({"127.0.0.1", "::1"});
     peers.erase("localhost");

@@ -10,8 +10,8 @@
 
 namespace accel::coordinator {
 
-// Returns a short text that differs whenever the desired state differs in more than its version.
-// It tells an unchanged desired state from a new one without building it, because one can be large.
+// Returns a short text that differs whenever the desired state differs in more than its version. It
+// tells an unchanged desired state from a new one without building it, because one can be large.
 std::string DesiredSignature(const ClusterState& state, const common::NodeId& node,
                              const std::vector<v1::LogReader>& readers);
 

@@ -25,8 +25,8 @@ struct EndedJob {
 
 EndedJob EndOf(const v1::Job& job);
 
-// Returns a job with the fields that are still known: its ids, phase, exit code and time of the
-// end.
+// Returns a job with the fields that are still known: its ids, phase, exit code and time
+// of the end.
 v1::Job ToJob(const EndedJob& ended);
 
 // A bounded list of ended jobs, indexed by job id and by submit id. A record takes about 300 bytes.

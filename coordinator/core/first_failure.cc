@@ -11,8 +11,8 @@
 namespace accel::coordinator {
 namespace {
 
-// Ranks a failure by how far it usually is from the origin. 0 is the origin itself. The header says
-// why.
+// Ranks a failure by how far it usually is from the origin. 0 is the origin itself. The
+// header says why.
 int Remoteness(const v1::ExitRecord& exit) {
   switch (exit.kind()) {
     case v1::ExitRecord::SHIM_DIED:

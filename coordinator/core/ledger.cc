@@ -46,8 +46,8 @@ std::string OnTrial(const NodeOffer& offer) {
                       " tries with another job whether it can start any");
 }
 
-// A node that was excluded runs one job as a trial. It takes no other job until that one is
-// RUNNING.
+// A node that was excluded runs one job as a trial. It takes no other job until that
+// one is RUNNING.
 std::string WhyOnTrial(const ClusterState& state, const NodeOffer& offer) {
   if (!IsOnTrial(offer.entry->health)) return "";
   const bool trying = std::any_of(

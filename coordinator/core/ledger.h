@@ -49,8 +49,8 @@ class Ledger {
 };
 
 // Returns a spare store socket of the node that no plan has used, or null if there is none. If
-// `peers` is set, ranks on other nodes must reach it too, so it must listen on the address that the
-// node advertises.
+// `peers` is set, ranks on other nodes must reach it too, so it must listen on the address that
+// the node advertises.
 const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, bool peers);
 
 }  // namespace accel::coordinator

@@ -202,8 +202,8 @@ class Performer {
     if (consumed != node->second.consumed_sockets.end()) consumed->second = state_.revision;
   }
 
-  // Returns true if a desired state that asks for the current generation may still be on its way to
-  // the node.
+  // Returns true if a desired state that asks for the current generation may still be on its way
+  // to the node.
   static bool MayStillStart(const JobEntry& entry, const NodeEntry& node) {
     const common::JobId id(entry.job.job_id());
     return FindObserved(node, id, CurrentGeneration(entry.job)->generation()) == nullptr &&

@@ -1,3 +1,33 @@
+// The problem: a job has machine ranks 0..n-1, which need given numbers of processes. Find a
+// distinct node for each. A node is a candidate for a machine rank if it has enough free GPUs, and
+// for machine rank 0 also a spare store socket.
+//
+// In general this is bipartite matching. Here a greedy search is enough, because the candidates are
+// nested: a node that meets a need meets every smaller need. If each need, from the largest to the
+// smallest, takes any node that fits, it never takes a node that a later need could not replace. So
+// the search finds a fit whenever there is one. With cached positions it looks at each node once
+// for each distinct need.
+//
+// Two conditions go beyond a fit:
+//
+// * Preference. The preferred nodes should get the job, and the first by name machine rank 0. So
+//   the search lets the machine ranks choose in their own order, and largest first only if that
+//   fails. At the end it sorts the chosen nodes by name, if they still fit.
+// * The store socket. It concerns machine rank 0 alone and breaks the nesting. In rare cases a fit
+//   is missed because a larger need has taken the only node with a spare socket. This does no harm:
+//   agents open another spare socket in a moment, and the job waits for that (Wait::kSocket).
+//
+// If there is no fit, Place() searches again with weaker conditions (enum Fit) to learn what the
+// job waits for: a socket, other jobs, or other nodes.
+//
+// clang-format off
+// An example: the machine ranks 0, 1, 2 need 2, 4 and 2 GPUs. Node a has 4 free GPUs, b and c have
+// 2 each, and all have a spare socket.
+//
+//   in their own order    rank 0 takes a, rank 1 finds no node with 4        no fit
+//   largest need first    rank 1 takes a, rank 0 takes b, rank 2 takes c     b, a, c
+//   sorted by name        a, b, c puts b on rank 1, which needs 4            no fit, so b, a, c
+// clang-format on
 #include "coordinator/core/placement.h"
 
 #include <algorithm>
@@ -10,25 +40,27 @@
 namespace accel::coordinator {
 namespace {
 
-constexpr int kAllGpus = 0;  // As a need: one process for each GPU of the node.
+// A need of one process for each GPU of the node.
+constexpr int kAllGpus = 0;
 
-// By machine rank: every need is met by a node of its own.
+// A distinct node for each machine rank, indexed by machine rank.
 using Match = std::vector<const NodeOffer*>;
 
-// What a node must have to be chosen.
+// The conditions under which a node fits, from the weakest to the strongest.
 enum class Fit {
-  kIdle,       // Room for its part, if nothing else ran.
-  kNow,        // Room as it is now.
-  kWithStore,  // And machine rank 0 a spare store socket, if the world needs one.
+  kIdle,       // The node would have room if nothing else ran.
+  kNow,        // The node has room now.
+  kWithStore,  // Like kNow, and machine rank 0 has a spare store socket if the world needs one.
 };
 
+// The placement of one job.
 class Request {
  public:
   Request(const v1::JobSpec& spec, v1::Devices devices, const std::set<common::NodeId>& avoid,
           const Ledger& ledger)
       : spec_(spec), avoid_(avoid), ledger_(ledger), gpu_(devices == v1::ON_GPUS) {}
 
-  // Processes of each machine rank.
+  // Returns the number of processes that each machine rank needs, or kAllGpus.
   std::vector<int> Needs() const {
     std::vector<int> needs;
     for (int i = 0; i < spec_.nodes(); ++i) {
@@ -39,6 +71,7 @@ class Request {
     return needs;
   }
 
+  // Returns those of `gpus` that the job may use. If its spec names none, these are all.
   std::vector<int> Allowed(const std::vector<int>& gpus) const {
     if (spec_.gpu_ids().empty()) return gpus;
     std::vector<int> allowed;
@@ -49,8 +82,7 @@ class Request {
     return allowed;
   }
 
-  // The nodes of each machine rank. By machine rank if that works out, else the largest need first:
-  // nodes that can meet it can meet the smaller ones.
+  // Returns a node for each machine rank, or nullopt if no fit was found.
   std::optional<Match> FindMatch(Fit fit) const {
     const std::vector<int> needs = Needs();
     std::vector<int> order(needs.size());
@@ -65,6 +97,7 @@ class Request {
     return match.has_value() ? InOrderOfNames(*std::move(match), needs, fit) : match;
   }
 
+  // Explains why the job would not fit even if nothing else ran.
   std::string WhyNever() const {
     const size_t nodes = ledger_.offers().size();
     const std::string refusals =
@@ -92,6 +125,7 @@ class Request {
                         ". Ask for fewer processes, or for cpu to run without GPUs.");
   }
 
+  // Explains why a job that fits idle nodes does not fit now.
   std::string WhyNotNow() const {
     for (const NodeOffer& offer : ledger_.offers()) {
       if (!offer.busy.empty()) return absl::StrCat("Waits: ", offer.busy, ".");
@@ -99,6 +133,7 @@ class Request {
     return "Waits for GPUs that other jobs hold.";
   }
 
+  // Turns a match into ranks, GPUs and the address of the store. The match must be kWithStore.
   Assignment Assign(const Match& match) const {
     const std::vector<int> needs = Needs();
     Assignment assignment;
@@ -118,7 +153,7 @@ class Request {
       rank += processes;
     }
     if (rank == 1) return assignment;
-    // The store is reached where its socket listens, by ranks of the same node too.
+    // MASTER_ADDR is the address on which the socket listens. Ranks on the same node use it too.
     const v1::StoreSocket* socket = FindSpareSocket(*match.front(), /*peers=*/match.size() > 1);
     ACCEL_CHECK(socket != nullptr, "a match with a store has a spare socket on machine rank 0");
     assignment.master_addr = socket->address();
@@ -128,7 +163,7 @@ class Request {
   }
 
  private:
-  // Whether the node can be this machine rank, which needs so many processes.
+  // Returns true if the node can be machine rank `rank`, which needs `need` processes.
   bool Fits(const NodeOffer& offer, int rank, int need, Fit fit) const {
     const bool idle = fit == Fit::kIdle;
     if (!idle && !offer.busy.empty()) return false;
@@ -144,7 +179,8 @@ class Request {
     return (!peers && processes == 1) || FindSpareSocket(offer, peers) != nullptr;
   }
 
-  // All nodes, those first that are to be taken first.
+  // Returns all nodes, sorted by preference. The sort is stable, so equal nodes remain sorted by
+  // name, as in the ledger.
   Match ByPreference() const {
     Match nodes;
     for (const NodeOffer& offer : ledger_.offers()) nodes.push_back(&offer);
@@ -162,12 +198,15 @@ class Request {
     return std::max(1, offer.entry->observed.inventory().cpus());
   }
 
-  // Each machine rank in turn takes the first node that is left and fits.
+  // Gives each machine rank, in the given order, the first candidate that is left and fits. Returns
+  // nullopt if a machine rank finds none.
   std::optional<Match> Deal(const Match& candidates, const std::vector<int>& needs,
                             const std::vector<int>& order, Fit fit) const {
     Match match(needs.size(), nullptr);
     std::vector<bool> used(candidates.size(), false);
-    size_t first = 0;  // Every node before it is used, or does not fit a need of this size.
+    // Every candidate before this one is used, or does not fit a need of this size. It is reset
+    // when the need changes, and around machine rank 0, whose need for a socket no other rank has.
+    size_t first = 0;
     for (size_t i = 0; i < order.size(); ++i) {
       const int rank = order[i];
       const bool alike = i > 0 && order[i - 1] != 0 && needs[rank] == needs[order[i - 1]];
@@ -183,10 +222,12 @@ class Request {
     return match;
   }
 
-  // The same nodes by name, with the first that can be as machine rank 0, if they fit so.
+  // Returns the same nodes in the order of their names, except that the first of them that can be
+  // machine rank 0 comes first. Returns `match` unchanged if they do not fit in that order.
   Match InOrderOfNames(Match match, const std::vector<int>& needs, Fit fit) const {
     Match named = match;
-    // The ledger has them by name.
+    // The pointers point into the ledger's vector, which is sorted by name. So their order is that
+    // of the names.
     std::sort(named.begin(), named.end());
     for (size_t first = 0; first < named.size(); ++first) {
       if (!Fits(*named[first], 0, needs[0], fit)) continue;

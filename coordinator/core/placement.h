@@ -1,16 +1,24 @@
-// Which nodes, ranks and GPUs a job gets. The rules:
+// Decides which nodes, ranks and GPUs a job gets. A pure function of the job and the ledger.
 //
-// * Distinct nodes. Ranks are dense: 0, 1, 2... through the machine ranks (invariant 3).
-// * A job on GPUs takes the first nodes by name, and each local rank has a GPU of its own that
-//   belongs to no other job. A job on CPUs takes the nodes with the fewest ranks per CPU, then the
-//   first by name.
-// * Before both: nodes that have not just failed to start this job.
-// * The nodes that were chosen become machine ranks in the order of their names, where the needs of
-//   the machine ranks allow it.
-// * With different numbers of processes per node the largest part chooses first if nothing else
-//   fits, so that a fit is found if there is one.
-// * A world of several processes consumes a spare store socket of machine rank 0: a node without
-//   one takes another machine rank.
+// clang-format off
+// The rules, in order of precedence:
+//
+// 1. Each machine rank gets a node of its own. Ranks are dense: 0, 1, 2... through the machine
+//    ranks (invariant 3).
+// 2. On GPUs, each local rank has its own GPU, which belongs to no other job. CPU jobs hold nothing
+//    exclusively (docs/decisions/0011).
+// 3. In a world of several processes, machine rank 0 has a spare store socket, which the job uses
+//    up. A node without one can have any other machine rank.
+// 4. Nodes that recently could not start this job are taken last (docs/decisions/0024).
+// 5. Among the other nodes, a GPU job prefers the first by name, so that it fills one node after
+//    the other. A CPU job prefers the fewest ranks per CPU, then the first by name.
+// 6. If the machine ranks need different numbers of processes and rule 5 leads to no fit, the
+//    largest need chooses first.
+// 7. The chosen nodes become machine ranks in the order of their names, if their GPUs and sockets
+//    allow it.
+// clang-format on
+//
+// placement.cc explains the search.
 #pragma once
 
 #include <optional>
@@ -22,26 +30,27 @@
 
 namespace accel::coordinator {
 
+// The place of one generation.
 struct Assignment {
-  std::vector<v1::Placement> placements;
-  std::string master_addr;  // Empty: a world of one process.
+  std::vector<v1::Placement> placements;  // Indexed by machine rank.
+  std::string master_addr;                // If empty, the world has one process and no store.
   int master_port = 0;
 };
 
 struct PlacementDecision {
-  // What a job that is not placed waits for.
+  // What a job that is not placed waits for. The queue uses it to decide about the jobs behind it.
   enum class Wait {
-    kJobs,    // It would fit if nothing else ran: those after it wait too.
-    kSocket,  // A node opens another spare socket in a moment: nobody waits for it.
-    kNodes,   // It does not fit these nodes: nobody waits for it.
+    kJobs,    // Other jobs. It would fit if nothing else ran, so the jobs behind it wait too.
+    kSocket,  // A spare socket, which a node opens in a moment. The jobs behind it do not wait.
+    kNodes,   // Other nodes. It does not fit the connected ones, so the jobs behind it do not wait.
   };
-  std::optional<Assignment> assignment;
-  // Without an assignment:
+  std::optional<Assignment> assignment;  // nullopt if the job is not placed.
+  // Only if `assignment` is nullopt:
   Wait wait = Wait::kNodes;
   std::string reason;  // A sentence that says what is missing.
 };
 
-// `avoid`: nodes that are taken only if there is no other way.
+// Places a job. Nodes in `avoid` are taken only if the job does not fit otherwise.
 PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices,
                         const std::set<common::NodeId>& avoid, const Ledger& ledger);
 

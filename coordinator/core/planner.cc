@@ -13,11 +13,12 @@
 namespace accel::coordinator {
 namespace {
 
-// The longest way through one job's life without an event from outside: from a restart through the
-// queue to a refusal.
+// Maximum number of rounds until the jobs come to rest. It is above the longest path of one job
+// without an event from outside: from a restart through the queue to a refusal.
 constexpr int kMostRounds = 12;
 
-// A plan that does not come to rest is put off for so long: other work goes on meanwhile.
+// Delay before planning again if the jobs do not come to rest. The coordinator does its other work
+// in the meantime.
 constexpr absl::Duration kPutOff = absl::Milliseconds(100);
 
 std::string Summary(const ClusterState& state, const Plan& plan) {

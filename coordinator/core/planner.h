@@ -1,4 +1,8 @@
-// What the coordinator decides, as a function.
+// The decisions of the coordinator, as a function of its state and the time.
+//
+// The planner is level-triggered. It does not react to single events. Each time, it looks at the
+// whole state and proposes what is missing, so a lost or repeated event does no harm. It does no
+// I/O and reads no clock, so tests give it any state and time.
 #pragma once
 
 #include <string>
@@ -11,18 +15,19 @@
 namespace accel::coordinator {
 
 struct Plan {
-  std::vector<Action> actions;  // Performed by the caller, in this order.
-  std::string reason;           // Why these, or why none.
-  absl::Time wake_at;           // Plan again no later than this, even without an event.
+  std::vector<Action> actions;  // The caller performs them in this order.
+  std::string reason;           // The first action's reason, or a summary if there are no actions.
+  absl::Time wake_at;           // The caller plans again by then, even without an event.
 };
 
-// Same input, same plan. A job moves by at most one step in a plan, so after performing it the
-// caller plans again, until nothing is left to do: PlanToRest().
+// Returns the next actions. Equal arguments give equal plans. A plan changes the phase of a job
+// at most once, so after performing it the caller plans again, until the plan is empty.
+// PlanToRest() does this.
 Plan MakePlan(const ClusterState& state, absl::Time now);
 
-// Plans and performs until the plan is empty; returns that last plan. One that is not empty was not
-// performed: the jobs do not come to rest, which no known input leads to. The caller says so, and
-// plans again at wake_at.
+// Plans and performs until the plan is empty, and returns that last plan. If the number of rounds
+// exceeds a bound, returns a plan with actions that were not performed. No known input leads to
+// this. The caller then logs it and plans again at wake_at.
 Plan PlanToRest(absl::Time now, absl::Time wall, ClusterState* state, Changes* changes);
 
 }  // namespace accel::coordinator

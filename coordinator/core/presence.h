@@ -1,5 +1,6 @@
-// The coordinator's own presence. Time in which it was away (stopped, starved, waiting for a
-// commit, just started) is nobody's silence: the silence of its nodes counts from when it listens.
+// Detects when the coordinator itself was away: stopped, starved of CPU, waiting for a commit, or
+// not yet started. Reports that arrived meanwhile were not read, so a node must not count as silent
+// for that time. Without this, a coordinator that was stopped for a while would lose all its nodes.
 #pragma once
 
 #include "absl/time/time.h"
@@ -7,13 +8,14 @@
 
 namespace accel::coordinator {
 
-// How long the coordinator may wait at most before it looks for news again, so that a longer gap
-// shows that it was away.
+// Returns the longest time that the coordinator may wait before it calls Listen() again. A gap of
+// more than twice this shows that it was away.
 absl::Duration LongestWait(const Limits& limits);
 
-// The coordinator looks for news at this moment. Returns how long it was away until now; zero: it
-// was not. After an absence every node has a full node_timeout on top of longest_reconnect before
-// it counts as silent, and starts that were under way get the lost time back.
+// Notes that the coordinator reads its nodes' reports at `now`. Returns how long it was away until
+// now, or zero if it was not away. After an absence a node counts as silent only after
+// longest_reconnect plus node_timeout, unless it connects again before. Start deadlines are
+// extended by the absence.
 absl::Duration Listen(absl::Time now, ClusterState* state);
 
 }  // namespace accel::coordinator

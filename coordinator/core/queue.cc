@@ -50,7 +50,7 @@ std::string WithLastFailure(const v1::Job& job, std::string reason) {
   return absl::StrCat(reason, " Last failure: ", common::DescribeFailure(job.cause()), ".");
 }
 
-// What Place() looks at.
+// Returns a key of all fields of the job that Place() depends on, except `avoid`.
 std::string ShapeOf(const v1::JobSpec& spec, v1::Devices devices) {
   return absl::StrCat(spec.nodes(), "|", absl::StrJoin(spec.processes_per_node(), ","), "|",
                       devices, "|", absl::StrJoin(spec.gpu_ids(), ","));
@@ -66,7 +66,8 @@ void PlanQueue(const ClusterState& state, const std::vector<common::JobId>& queu
   const int nodes = static_cast<int>(ledger.offers().size());
   bool gpu_line_waits = false;
   bool cpu_line_waits = false;
-  // What was not placed: the nodes only fill up during a pass, so the answer stands.
+  // The decisions about jobs that were not placed, by shape. The nodes only fill up during a pass,
+  // so a shape that did not fit once does not fit later in the same pass.
   absl::flat_hash_map<std::string, PlacementDecision> refused;
   for (const common::JobId& id : queue) {
     const v1::Job& job = state.jobs.at(id).job;

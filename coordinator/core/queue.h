@@ -1,6 +1,7 @@
 // Decides which job is placed next. First come, first served, in two queues (docs/decisions/0011):
-// jobs that need GPUs wait for each other, and so do CPU jobs. A job that would not fit even if
-// nothing else ran waits for nodes and holds up nobody.
+// one of jobs that need GPUs and one of CPU jobs. A job that waits for other jobs to end blocks the
+// jobs behind it, so that small jobs cannot starve a large one. A job that would not fit even if
+// nothing else ran blocks no job.
 #pragma once
 
 #include <vector>
@@ -10,10 +11,10 @@
 
 namespace accel::coordinator {
 
-// `queue`: the PENDING jobs to be placed, oldest first. Appends a StartGeneration for each that is
-// placed, an Explain for each whose reason to wait is another one, and, in a cluster of fixed size,
-// an EndUnplaced for what never fits. Lowers *wake_at to when there may be more room without an
-// event.
+// Plans the PENDING jobs in `queue`, oldest first. Appends a StartGeneration for each job that is
+// placed, and an Explain for each job whose reason to wait has changed. In a cluster of fixed size
+// it appends an EndUnplaced for each job that can never fit. Lowers *wake_at to the time at which
+// there may be more room without an event.
 void PlanQueue(const ClusterState& state, const std::vector<common::JobId>& queue, absl::Time now,
                std::vector<Action>* actions, absl::Time* wake_at);
 

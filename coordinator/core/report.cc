@@ -38,7 +38,7 @@ absl::Status CheckInventory(const v1::Inventory& inventory) {
   return absl::OkStatus();
 }
 
-// Never inside a character: what is sent on must stay UTF-8.
+// Cuts between characters, because protobuf strings must be valid UTF-8 when they are sent.
 void Cut(size_t most, std::string* text) {
   if (text->size() <= most) return;
   size_t size = most;

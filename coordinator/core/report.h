@@ -1,5 +1,5 @@
-// A node's report, judged before anything of it is believed. What an agent sends is bounded here,
-// in the one place for it.
+// Validates a node's report and bounds its texts, before the coordinator uses any of it. This is
+// the only place that bounds what an agent sends.
 #pragma once
 
 #include "absl/status/status.h"
@@ -7,21 +7,22 @@
 
 namespace accel::coordinator {
 
-// How many a report may have of each. An agent holds 64 generations and keeps the results of 256.
+// Maximum numbers in one report. An agent runs at most 64 generations and keeps the results of 256.
 inline constexpr int kMaxReportedGenerations = 1024;
-inline constexpr int kMaxReportedWorkers = 1024;  // Of one generation.
+inline constexpr int kMaxReportedWorkers = 1024;  // In one generation.
 inline constexpr int kMaxReportedSockets = 1024;
 inline constexpr int kMaxReportedGpus = 1024;
-// Longer texts for people are cut, and of the last lines of a worker the newest are kept: a long
-// message is no reason to cut a node off.
+// Bounds of texts for people. A longer text is cut, and only the newest of a worker's last lines
+// are kept. The report is not rejected, because a long message is no reason to disconnect a node.
 inline constexpr int kMaxReportedLines = 64;
 inline constexpr int kMaxReportedTextBytes = 4096;
-inline constexpr int kMaxReportedTailBytes = 16 << 10;  // All last lines of one worker.
+inline constexpr int kMaxReportedTailBytes = 16 << 10;  // All last lines of one worker together.
 
-// INVALID_ARGUMENT: a name is missing or too long. RESOURCE_EXHAUSTED: too many of something. Each
-// names the field and its bound.
+// Checks the report. INVALID_ARGUMENT: a name is missing or too long. RESOURCE_EXHAUSTED: a list is
+// too long. Each message names the field, and the bound if one is exceeded.
 absl::Status CheckReport(const v1::NodeObserved& report);
 
+// Cuts the texts for people to the bounds above.
 void CutTexts(v1::NodeObserved* report);
 
 }  // namespace accel::coordinator

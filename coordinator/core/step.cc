@@ -1,3 +1,42 @@
+// The problem: while a generation runs, several things can become true between two looks at it.
+// Rank 3 exits with 1, its node goes silent, a client cancels the job, and the time limit runs out.
+// The job has one outcome, and it must not depend on which message was read first.
+//
+// The approach: no event handlers. Each look collects what is known of all parts (part.h) and tests
+// conditions in a fixed order. The first condition that holds decides. The order is the policy:
+//
+// clang-format off
+//    1. every part has started (only while STARTING)   RUNNING
+//    2. every rank has exited with 0                   succeed
+//    3. a spare store socket had vanished              replan: a race of ours, not the job's failure
+//    4. a part has failed or is lost                   restart, or fail if the budget is spent
+//    5. a client has cancelled the job                 cancel
+//    6. the time limit is over                         fail
+//    7. the start deadline is over (STARTING)          restart, or fail if the budget is spent
+// clang-format on
+//
+// * Success (2) comes before everything that ends a job, because a job whose work is done must not
+//   be reported as cancelled or out of time.
+// * A failure (4) comes before a cancel (5), so that the cause is recorded. The cancel then applies
+//   to the stop, below.
+// * A vanished socket (3) comes before a failure (4), because the part that could not start for
+//   that reason would otherwise count as failed.
+// * A failure (4) comes before the start deadline (7), because it says why ranks did not start.
+//
+// All outcomes but RUNNING lead through STOPPING, even success: the phase ends only when no node
+// has a process of the generation left, or the node is lost. Ranks and GPUs are free only then
+// (invariant 4). While STOPPING, the outcome is fixed in Job.next. Only a cancel changes it, from
+// restart to cancel, because a user who cancels a failing job does not want it back.
+//
+// A plan takes at most one step for each job. The caller performs it and looks again. An example: a
+// job without restarts is cancelled just after its rank 1 has exited with code 3.
+//
+// clang-format off
+//   look 1   RUNNING    4 holds: stop, next = fail, cause = rank 1, code 3
+//   look 2   STOPPING   a cancel is pending: next remains fail, the grace may become shorter
+//   look 3   STOPPING   node b still has processes: the reason in `accel status` says so
+//   look 4   STOPPING   no process is left: FAILED with exit code 3
+// clang-format on
 #include "coordinator/core/step.h"
 
 #include <algorithm>
@@ -43,6 +82,7 @@ std::vector<std::string> NodesWhere(const std::vector<Part>& parts, bool (*holds
   return names;
 }
 
+// A part that ended well counts as started: a short job may end before the node reports RUNNING.
 bool Started(const Part& part) { return part.state == Part::State::kRunning || part.ended_well; }
 bool NotStarted(const Part& part) { return !Started(part); }
 bool EndedWell(const Part& part) { return part.ended_well; }
@@ -53,7 +93,7 @@ bool HasProcesses(const Part& part) {
   return part.state != Part::State::kEnded && part.state != Part::State::kLost;
 }
 
-// One look at a job that holds nodes.
+// One look at a job that holds nodes: the parts of its generation, and the step that follows.
 class World {
  public:
   World(const ClusterState& state, const JobEntry& entry, absl::Time now)
@@ -82,7 +122,8 @@ class World {
     return starting ? Starting() : std::nullopt;
   }
 
-  // When time alone may change something.
+  // Returns when the passing of time alone may lead to a step: the start deadline, the time limit,
+  // or the silence of a node that still has processes.
   absl::Time WakeAt() const {
     absl::Time wake_at = entry_.start_by;
     if (job_.phase() != v1::STOPPING) wake_at = std::min(wake_at, entry_.end_by);
@@ -112,7 +153,7 @@ class World {
     return absl::StrCat(why, "; waiting for ", NameNodes(waiting), " to end its processes.");
   }
 
-  // The budget counts this failure too.
+  // Returns what follows a failure. `failures` does not yet include this one.
   v1::AfterStop AfterFailure() const {
     return job_.failures() < job_.spec().max_restarts() ? v1::TO_RESTARTING : v1::TO_FAILED;
   }
@@ -134,7 +175,8 @@ class World {
     return stop;
   }
 
-  // A start that failed because of a node spends no restart while the job may find another node.
+  // A start that failed because of a node spends no restart while the job may find
+  // another node (docs/decisions/0024).
   StopGeneration Failed(v1::FailureCause cause) const {
     StopGeneration stop = Fail(std::move(cause), AfterFailure(), FailureGrace());
     bool is_cause = false;
@@ -150,7 +192,8 @@ class World {
     return stop;
   }
 
-  // In a cluster of fixed size no other node will come, and somebody waits for the job.
+  // In a cluster of fixed size (`accel launch`) no other node will connect, and the user waits at
+  // the terminal for the result.
   bool MayTryElsewhere() const {
     return state_.limits.fixed_nodes == 0 &&
            job_.start_failures() < state_.limits.max_start_failures;
@@ -205,7 +248,7 @@ class World {
         break;
       case v1::TO_CANCELLED:
         end.to = v1::CANCELLED;
-        // No worker's exit stands for a cancel (docs/decisions/0010).
+        // A cancelled job has no worker's exit code to borrow (docs/decisions/0010).
         end.exit_code = kCancelledExitCode;
         break;
       case v1::TO_RESTARTING:
@@ -244,7 +287,8 @@ std::optional<Action> Unplaced(const JobEntry& entry, absl::Time now, absl::Time
     return EndUnplaced{id, v1::CANCELLED, kCancelledExitCode, std::nullopt, "Cancelled."};
   }
   if (job.phase() == v1::RESTARTING) {
-    // In the queue the time limit ends it.
+    // At its time limit the job is queued again, because PENDING is the phase in which the
+    // limit fails it.
     const absl::Time due = std::min(entry.not_before, entry.end_by);
     if (now >= due) return Requeue{id, job.reason()};
     *wake_at = std::min(*wake_at, due);

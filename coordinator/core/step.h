@@ -1,4 +1,5 @@
-// The next step of one job's life, as job_state.h draws it.
+// Decides the next transition of one job. job_state.h draws the phases. step.cc explains the order
+// of the decisions.
 #pragma once
 
 #include <optional>
@@ -8,8 +9,9 @@
 
 namespace accel::coordinator {
 
-// None: the job stays as it is; then *wake_at is lowered to the moment at which it may have to move
-// without an event. A PENDING job that is to be placed stays here: the queue decides about it.
+// Returns the next action for `job`, or nullopt if it remains as it is. In the latter case lowers
+// *wake_at to the time at which the job may need an action without an event. Returns nullopt for a
+// PENDING job that waits for a place, because the queue decides about it (queue.h).
 std::optional<Action> NextStep(const ClusterState& state, const JobEntry& job, absl::Time now,
                                absl::Time* wake_at);
 

@@ -1,5 +1,5 @@
-// The sentences of `accel status`. They hold nothing that changes by itself (no times, no counts
-// that tick), because a new reason is a new version of the job.
+// The sentences of `accel status`. They contain nothing that changes by itself, such as times or
+// running counts, because each new reason is a new version of the job, to be stored and published.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace accel::coordinator {
 
-// "node a", "nodes a, b", "more than 3 nodes"
+// Returns, for example, "node a", "nodes a, b" or "more than 3 nodes".
 std::string NameNodes(const std::vector<std::string>& names);
 
-// "2 processes on nodes a, b"
+// Returns, for example, "2 processes on nodes a, b".
 std::string DescribeWorld(const v1::GenerationRecord& generation);
 
-// "Rank 1 on node a exited with code 3"
+// Returns, for example, "Rank 1 on node a exited with code 3".
 std::string DescribeFailureFirst(const v1::FailureCause& cause);
 
-// "Rank 1 on node a exited with code 3; restart 2 of 5 after a pause of 1s." The cause is counted
-// already.
+// Returns, for example, "Rank 1 on node a exited with code 3; restart 2 of 5 after a pause of 1s."
+// The job's counts must already include this failure.
 std::string DescribeRestart(const v1::Job& job, absl::Duration pause);
 
-// Why the generation of a job that is STOPPING, with this `next`, is being ended: "Cancelled", "All
-// ranks have exited with code 0"...
+// Returns why a generation is stopped, if `next` follows: for example "Cancelled" or "All ranks
+// have exited with code 0".
 std::string WhyStopping(const v1::Job& job, v1::AfterStop next);
 
 }  // namespace accel::coordinator
