@@ -17,9 +17,9 @@ namespace {
 
 constexpr int kReserve = 64;
 constexpr int kMostConnections = 32'768;
-// Of one listener before the others have their turn.
+// Maximum number of connections accepted from one listener before the others get their turn.
 constexpr int kMostAtOnce = 64;
-// Until the next try where the machine, or this process, has no room for a connection.
+// Pause before the next accept() when the machine or this process has no free descriptor or memory.
 constexpr int kPauseMillis = 100;
 
 }  // namespace
@@ -46,7 +46,7 @@ void Acceptor::Run() {
     watched.push_back({listener.get(), POLLIN, 0});
   bool room = true;
   while (true) {
-    // Without room, connections wait in the kernel, and only the end is listened for.
+    // Without room, only the stop request is polled. Connections wait in the kernel's queue.
     poll(watched.data(), room ? watched.size() : 1, room ? -1 : kPauseMillis);
     if (watched[0].revents != 0) return;
     room = true;
@@ -65,7 +65,7 @@ Acceptor::Outcome Acceptor::AcceptOne(int listener) {
   if (!fd.valid()) {
     if (errno == EAGAIN) return Outcome::kNoneWaits;
     if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) {
-      return Outcome::kMayBeMore;  // This one has gone before it was accepted.
+      return Outcome::kMayBeMore;  // The client closed the connection before it was accepted.
     }
     LogRefusal("no room for another connection; the next waits");
     return Outcome::kNoRoom;

@@ -1,6 +1,6 @@
-// Accepts connections for the gRPC server. gRPC 1.51 has an acceptor of its own, but it stops for
-// ever at the first accept() that finds no free descriptor. This one waits and goes on, and keeps
-// some descriptors free for everything else that the process does (docs/decisions/0022).
+// Accepts connections for the gRPC server, instead of gRPC's own acceptor. That one stops forever
+// at the first accept() that finds no free descriptor (gRPC 1.51). This one waits and tries again.
+// It also keeps some descriptors free for the rest of the process (docs/decisions/0022).
 #pragma once
 
 #include <functional>
@@ -19,13 +19,13 @@ class Acceptor {
  public:
   using OnConnection = std::function<void(common::UniqueFd)>;
 
-  // Accepts on these non-blocking sockets in a thread of its own and hands over each connection,
-  // also non-blocking, from that thread. accept() gives the lowest free number, so a connection
-  // whose number is `first_refused` or more shows that all lower numbers are in use: it is closed
-  // at once.
+  // Accepts connections on these non-blocking sockets in a separate thread, and calls
+  // `on_connection` with each, also non-blocking, on that thread. A connection whose descriptor is
+  // `first_refused` or more is closed immediately: accept() returns the lowest free number, so all
+  // lower ones are in use.
   Acceptor(std::vector<common::UniqueFd> listeners, int first_refused, OnConnection on_connection);
 
-  // Nothing is handed over any more.
+  // Stops the thread. `on_connection` is not called after this.
   ~Acceptor();
 
   Acceptor(const Acceptor&) = delete;
@@ -41,13 +41,13 @@ class Acceptor {
   const std::vector<common::UniqueFd> listeners_;
   const int first_refused_;
   const OnConnection on_connection_;
-  common::LogThrottle refusals_{absl::Seconds(10)};  // The thread's alone.
+  common::LogThrottle refusals_{absl::Seconds(10)};  // Used only by the thread.
   common::WakeFd stop_;
   std::thread thread_;
 };
 
-// The number from which on connections are refused, where the process may have so many descriptors:
-// some below the limit stay free for the store, for files and for who listens.
+// Returns the lowest descriptor that is refused for a connection, if the process may open `limit`
+// descriptors. The ones above it remain free for the store, log files and gRPC.
 int FirstRefusedDescriptor(int limit);
 
 }  // namespace accel::coordinator

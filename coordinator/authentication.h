@@ -1,4 +1,4 @@
-// Who may call: everybody who sends `authorization: Bearer TOKEN`.
+// Authenticates calls: a caller must send the metadata `authorization: Bearer TOKEN`.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -13,10 +13,11 @@ namespace accel::coordinator {
 // Thread-safe.
 class Authentication {
  public:
-  // The log outlives this.
+  // `log` must outlive this object.
   Authentication(std::string token, RefusalLog* log) : token_(std::move(token)), log_(*log) {}
 
-  // UNAUTHENTICATED, with what to do.
+  // Returns OK if the call carries the token. Otherwise logs the refusal and returns
+  // UNAUTHENTICATED with a message that says what to do.
   grpc::Status Check(const grpc::CallbackServerContext& context);
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
 constexpr absl::Duration kLongestBackoff = absl::Seconds(5);
-// Between two lines about what may repeat.
+// Minimum time between two log lines about an event that may repeat.
 constexpr absl::Duration kLogPause = absl::Seconds(10);
 
 absl::Status Ending() { return absl::UnavailableError("the coordinator is ending"); }
@@ -37,7 +37,8 @@ CoordinatorLoop::CoordinatorLoop(Options options)
       unrests_(kLogPause) {
   state_.limits = options_.limits;
   state_.present_since = state_.listened_at = options_.clock->Now();
-  // Above every revision of an earlier coordinator: none changes its mind a million times a second.
+  // The start is above every revision of an earlier coordinator, because none makes a million
+  // revisions per second.
   state_.revision = static_cast<uint64_t>(absl::ToUnixMicros(options_.wall_clock()));
 }
 
@@ -98,8 +99,8 @@ void CoordinatorLoop::Run() {
 
 absl::Time CoordinatorLoop::RunOnce() {
   for (bool due = false;;) {
-    // The one look at the clock for what follows: what has not come in by then is judged as of
-    // then, and a pause of this process after it shows as a gap in the next turn.
+    // Reads the clock before the inbox. A report that arrives later is then never compared with a
+    // later time. If this process is paused after this line, the next turn sees the gap.
     const absl::Time now = options_.clock->Now();
     const bool listens = !committing_;
     Inbox::Contents contents = inbox_->Take(/*with_changes=*/listens);

@@ -1,13 +1,19 @@
-// The coordinator: take events, apply them to the state, plan, commit, publish. One thread does all
-// of it.
+// The coordinator as one loop on one thread: take events, apply them to the state, plan, commit to
+// the store, publish.
 //
+// Only committed state is published. So no client and no agent sees a decision that a crash could
+// undo, and a coordinator must load its jobs before it publishes (docs/decisions/0004). Changes
+// that arrive during a commit wait for it and share the next one. Queries are answered meanwhile.
+//
+// clang-format off
 //   MemoryJobStore store;
 //   CoordinatorLoop loop({.store = &store});
 //   ASSERT_OK(loop.Load());
-//   loop.Start();                 // Its own thread. Tests call RunOnce() by hand instead.
+//   loop.Start();                 // Starts the thread. Tests call RunOnce() instead.
 //   auto session = loop.OpenAgentSession({.on_desired = ..., .on_closed = ...});
 //   loop.SubmitJob("my-id", spec, [](absl::StatusOr<JobId> job) { ... });
 //   loop.Stop();
+// clang-format on
 #pragma once
 
 #include <atomic>
@@ -32,28 +38,29 @@ namespace accel::coordinator {
 class CoordinatorLoop final : public Coordinator {
  public:
   struct Options {
-    JobStore* store = nullptr;                     // Outlives the loop.
-    common::Clock* clock = common::SteadyClock();  // Monotonic; outlives the loop.
-    std::function<absl::Time()> wall_clock =
-        absl::Now;  // For ids, and for stamps that people read.
+    JobStore* store = nullptr;                     // Must outlive the loop.
+    common::Clock* clock = common::SteadyClock();  // Monotonic. Must outlive the loop.
+    // For job ids, and for times that people read.
+    std::function<absl::Time()> wall_clock = absl::Now;
     Limits limits = {};
   };
 
   explicit CoordinatorLoop(Options options);
-  ~CoordinatorLoop() override;  // Stops.
+  ~CoordinatorLoop() override;  // Calls Stop().
 
-  // Takes up what the store holds. Once, before anything else. DATA_LOSS: a record cannot be read.
+  // Loads the jobs in the store. Must be called once, before any other function. DATA_LOSS: a
+  // record cannot be read.
   absl::Status Load();
 
-  // Runs on a thread of its own until Stop().
+  // Runs the loop on a separate thread until Stop().
   void Start();
-  // Ends the thread, if any; everybody who waits or is connected hears UNAVAILABLE. Idempotent. Not
-  // from a callback.
+  // Stops the thread, if any. All pending requests, watchers, readers and sessions get UNAVAILABLE.
+  // Idempotent. Must not be called from a callback.
   void Stop();
 
-  // Handles all that has come in, until nothing is left to do. Returns when to call again, even if
-  // nothing comes; whoever calls much later was away, and that time is not held against the nodes.
-  // For tests, without Start().
+  // Handles all pending events, until there is nothing left to do. Returns when it must be called
+  // again, even without an event. A call that comes much later counts as an absence of the
+  // coordinator: see coordinator/core/presence.h. Tests call it instead of Start().
   absl::Time RunOnce();
 
   void SubmitJob(std::string submit_id, v1::JobSpec spec,
@@ -72,7 +79,8 @@ class CoordinatorLoop final : public Coordinator {
   std::shared_ptr<LogPipe> FindLogPipe(const std::string& reader_id) override;
 
  private:
-  // Runs once the changes that it stands for are committed, or have failed to be.
+  // Answers a request. Called once the changes that the request made are committed, or with an
+  // error if the commit failed.
   using Ack = absl::AnyInvocable<void(absl::Status)>;
 
   void Run();
@@ -91,19 +99,19 @@ class CoordinatorLoop final : public Coordinator {
 
   const Options options_;
   const std::shared_ptr<Inbox> inbox_;
-  std::atomic<uint64_t> next_id_{1};  // Of sessions and watches.
+  std::atomic<uint64_t> next_id_{1};  // The next id of a session, watch or reading.
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 
   LogHub log_hub_;
 
-  // The loop's thread alone.
+  // All members from here on are used only by the loop's thread.
   ClusterState state_;
   absl::Time wake_at_ = absl::InfiniteFuture();
   Sessions sessions_{&log_hub_};
   Watchers watchers_{&state_.ended};
-  Changes changes_;  // Not in a commit yet.
-  std::vector<Ack> acks_;
+  Changes changes_;        // The changes that are in no commit yet.
+  std::vector<Ack> acks_;  // The answers to the requests that made them.
   bool committing_ = false;
   Changes in_commit_;
   std::vector<Ack> acks_in_commit_;

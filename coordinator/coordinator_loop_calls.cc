@@ -1,5 +1,7 @@
-// The calls of other threads: they only post. A request that was refused has no end to tell of:
-// what is posted stays bounded by what is taken.
+// The functions that other threads call. Each only posts an event to the inbox.
+//
+// Destroying a subscription posts an event too, which the inbox never refuses. So that those events
+// remain bounded, a request that was refused returns a subscription that posts nothing.
 
 #include <utility>
 
@@ -8,7 +10,7 @@
 namespace accel::coordinator {
 namespace {
 
-// What a refused request is answered with.
+// The subscription of a refused request. It posts nothing.
 class Refused final : public AgentSession {
   void Report(v1::NodeObserved) override {}
 };

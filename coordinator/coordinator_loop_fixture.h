@@ -1,4 +1,5 @@
-// A coordinator's loop over a store and a clock that tests command, and agents by hand. For tests.
+// A fixture for tests: a coordinator's loop with a store and a clock that the test controls, and
+// agents whose reports the test sends.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ inline void AddGeneration(const std::string& job, int generation,
   worker->mutable_exit()->set_kind(v1::ExitRecord::EXITED);
 }
 
-// What an agent was told.
+// An agent and everything that it received from the coordinator.
 struct ConnectedAgent {
   std::vector<DesiredPtr> desired;
   std::optional<absl::Status> closed;
@@ -63,7 +64,7 @@ class CoordinatorLoopTest : public ::testing::Test {
     return options;
   }
 
-  // Submits; the answer lands in *result.
+  // Submits a job and runs the loop. The answer is stored in *result once it arrives.
   void Submit(const std::string& submit_id, std::optional<absl::StatusOr<common::JobId>>* result) {
     loop_.SubmitJob(submit_id, Spec(),
                     [result](absl::StatusOr<common::JobId> job) { *result = job; });

@@ -16,12 +16,12 @@ constexpr char kFooter[] =
     "Exit codes: 0 ended by a signal; 1 could not start (the reason is on standard error); 2 bad "
     "command line.";
 
-// Agents report more than twice within the timeout; a shorter one would take any busy moment of a
-// machine for the loss of a node.
+// Minimum timeout, in seconds. Agents report more than twice within it. With a shorter one, a node
+// that is busy for a moment would count as lost.
 constexpr double kLeastTimeout = 0.5;
 constexpr double kMostTimeout = 86'400;
 
-// CLI::Range lets "nan" pass.
+// Checks the range by itself, because CLI::Range accepts "nan".
 std::string CheckTimeout(const std::string& text) {
   double seconds = 0;
   if (absl::SimpleAtod(text, &seconds) && seconds >= kLeastTimeout && seconds <= kMostTimeout) {

@@ -8,6 +8,7 @@
 
 namespace accel::coordinator {
 
+// The values of the flags. `--help` describes them (flags.cc).
 struct CoordinatorFlags {
   std::string listen = "127.0.0.1:7337";
   std::string state_dir;
@@ -15,8 +16,8 @@ struct CoordinatorFlags {
   absl::Duration node_timeout = absl::Seconds(5);
 };
 
-// Prints help, version or a complaint, and then returns the exit code instead: 0, or 2 for a bad
-// command line.
+// Parses the command line into *flags and returns nullopt. If it asks for help or the version, or
+// is invalid, prints that instead and returns the exit code: 0, or 2 for an invalid command line.
 std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags);
 
 }  // namespace accel::coordinator

@@ -1,6 +1,6 @@
-// Where other threads leave work for the coordinator's loop. Changes wait while a commit is under
-// way (what they lead to could not be published anyhow, and they share the next commit); questions
-// about what is committed do not.
+// The queue of events from other threads to the coordinator's loop. It has two kinds. Changes are
+// not taken while a commit is in progress: their results could not be published before its end, and
+// together they need only one more commit. Queries read committed state and are always taken.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace accel::coordinator {
 using WatchId = uint64_t;
 using LogReadId = uint64_t;
 
-// Changes.
+// The changes.
 struct SubmitEvent {
   std::string submit_id;
   v1::JobSpec spec;
@@ -39,13 +39,13 @@ struct SessionOpened {
   SessionId session = 0;
   AgentCallbacks callbacks;
 };
-// The newest report of a session, with the moment at which it came in.
+// The newest report of a session and when it arrived.
 struct ReportEvent {
   SessionId session = 0;
   v1::NodeObserved observed;
   absl::Time at;
-  int64_t bytes = 0;  // In memory.
-  // There was no room for it: its session is to end with this.
+  int64_t bytes = 0;  // Memory that `observed` takes.
+  // If not OK, there was no room for the report. Its session must be ended with this status.
   absl::Status refused;
 };
 struct SessionClosed {
@@ -54,7 +54,7 @@ struct SessionClosed {
 using ChangeEvent =
     std::variant<SubmitEvent, CancelEvent, SessionOpened, ReportEvent, SessionClosed>;
 
-// Questions.
+// The queries.
 struct WatchEvent {
   WatchId watch = 0;
   common::JobId job;
@@ -85,44 +85,47 @@ using QueryEvent = std::variant<WatchEvent, UnwatchEvent, ListJobsEvent, ListNod
 // Thread-safe.
 class Inbox {
  public:
-  // Requests of clients that wait at once; more are refused.
+  // Maximum number of pending requests of each kind. Further requests are rejected.
   static constexpr size_t kMostRequests = 20'000;
-  // Of reports that wait, in memory.
+  // Maximum memory of all pending reports.
   static constexpr int64_t kMostReportBytes = int64_t{512} << 20;
 
   struct Contents {
     std::vector<ChangeEvent> changes;
     std::vector<QueryEvent> queries;
-    std::optional<absl::Status> committed;  // The end of the commit under way.
+    std::optional<absl::Status> committed;  // The result of a commit that has ended.
 
     bool empty() const { return changes.empty() && queries.empty() && !committed.has_value(); }
   };
 
   explicit Inbox(common::Clock* clock) : clock_(clock) {}
 
-  // RESOURCE_EXHAUSTED: too many requests wait. UNAVAILABLE: closed. The event is then still the
-  // caller's.
+  // Adds a request of a client or agent. RESOURCE_EXHAUSTED: too many requests are pending.
+  // UNAVAILABLE: the inbox is closed. After an error the caller still owns the event.
   absl::Status Request(ChangeEvent& event);
   absl::Status Request(QueryEvent& event);
 
-  // What the coordinator itself must hear is never refused; once closed it is dropped. There is at
-  // most one end for each request that was taken.
+  // Adds the end of a request, which is never refused, because the coordinator would otherwise keep
+  // the request forever. The number is bounded: each accepted request has at most one end. Dropped
+  // if the inbox is closed.
   void Tell(ChangeEvent event);
   void Tell(QueryEvent event);
-  // Replaces a report of the same session that still waits. Without room for it, the session's end
-  // is what waits.
+  // Adds a report. It replaces a pending report of the same session. If there is no room for it, an
+  // empty report with `refused` is added instead.
   void TellReport(SessionId session, v1::NodeObserved observed);
+  // Adds the result of the commit in progress.
   void TellCommitted(absl::Status status);
 
-  // Takes all that waits; changes only if asked for.
+  // Removes and returns all pending queries and the result of the commit, and, if `with_changes` is
+  // set, all pending changes.
   Contents Take(bool with_changes);
 
-  // Refuses and drops from now on.
+  // From now on, requests are refused and all other events are dropped.
   void Close();
 
-  // Until something comes in, or the timeout.
+  // Blocks until an event is added, Wake() is called, or the timeout has passed.
   void Wait(absl::Duration timeout) { wakeup_.WaitFor(timeout); }
-  // Ends the wait.
+  // Ends Wait().
   void Wake() { wakeup_.Notify(); }
 
  private:
@@ -132,7 +135,7 @@ class Inbox {
   common::Wakeup wakeup_;
   absl::Mutex mutex_;
   Contents contents_ ABSL_GUARDED_BY(mutex_);
-  // Where in contents_.changes the waiting report of a session is.
+  // The index in contents_.changes of each session's pending report.
   absl::flat_hash_map<SessionId, size_t> reports_ ABSL_GUARDED_BY(mutex_);
   int64_t report_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;

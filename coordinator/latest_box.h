@@ -1,5 +1,6 @@
-// Between the coordinator's loop, which tells, and one stream, which writes when it can: only the
-// newest value waits, so a slow reader costs one value of memory.
+// A queue of length one between the coordinator's loop, which puts values in, and one gRPC stream,
+// which writes them when it can. A new value replaces one that was not yet written, so a slow
+// reader costs the memory of one value.
 #pragma once
 
 #include <optional>
@@ -16,10 +17,10 @@ namespace accel::coordinator {
 template <typename T>
 class LatestBox {
  public:
-  // A value, or else the status with which the stream ends.
+  // Receives a value, or else nullopt and the status with which the stream ends.
   using Ready = absl::AnyInvocable<void(std::optional<T>, absl::Status)>;
 
-  // Replaces a value that still waits.
+  // Puts a value in. It replaces a value that was not yet pulled. Ignored after End().
   void Put(T value) {
     Ready ready;
     {
@@ -34,7 +35,7 @@ class LatestBox {
     ready(std::move(value), absl::OkStatus());
   }
 
-  // Nothing follows the value that waits. The first end counts.
+  // Ends the stream after a value that was not yet pulled. Only the first call has an effect.
   void End(absl::Status status) {
     Ready ready;
     {
@@ -47,7 +48,7 @@ class LatestBox {
     ready(std::nullopt, std::move(status));
   }
 
-  // Calls ready once, when there is something. One at a time.
+  // Calls `ready` once, when there is a value or the end. Only one call may be pending at a time.
   void Pull(Ready ready) {
     std::optional<T> value;
     absl::Status end;
@@ -63,7 +64,7 @@ class LatestBox {
     ready(std::move(value), std::move(end));
   }
 
-  // The stream is gone: what waits is dropped, and Pull() ends with CANCELLED.
+  // Notes that the stream is gone. Drops the value, if any, and ends with CANCELLED.
   void Cancel() {
     {
       absl::MutexLock lock(&mutex_);

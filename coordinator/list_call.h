@@ -1,5 +1,5 @@
-// A call whose answer may be large. A caller that does not read keeps its answer in memory, so what
-// all of these answers have together is bounded.
+// A unary call whose answer may be large. The answer remains in memory until the caller has read
+// it. Therefore the memory of all these answers together is bounded.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -15,12 +15,13 @@
 
 namespace accel::coordinator {
 
-// The room for answers that are under way. Thread-safe.
+// The bound on the memory of all answers that are being sent. Thread-safe.
 class AnswerRoom {
  public:
   static constexpr int64_t kMostBytes = int64_t{256} << 20;
 
-  // False: others have it. One answer alone always has room.
+  // Reserves room, or returns false if other answers have it. A single answer always has room, even
+  // if it is larger than the bound.
   bool Take(int64_t bytes) {
     const int64_t before = taken_.fetch_add(bytes);
     if (before == 0 || before + bytes <= kMostBytes) return true;
@@ -33,13 +34,13 @@ class AnswerRoom {
   std::atomic<int64_t> taken_{0};
 };
 
-// Deletes itself when gRPC is done with it.
+// One such call. It deletes itself when gRPC is done with it.
 class ListCall final : public grpc::ServerUnaryReactor {
  public:
   ListCall(std::shared_ptr<AnswerRoom> room, grpc::ByteBuffer* answer)
       : room_(std::move(room)), answer_(*answer) {}
 
-  // Ends the call. RESOURCE_EXHAUSTED instead, if there is no room for the answer.
+  // Each ends the call. Answer() fails it with RESOURCE_EXHAUSTED if there is no room.
   void Answer(const google::protobuf::Message& message);
   void Fail(const absl::Status& status);
 

@@ -47,13 +47,14 @@ int PortOf(int fd) {
                                          : reinterpret_cast<sockaddr_in*>(&own)->sin_port);
 }
 
-// An invalid descriptor, and errno: it cannot.
+// Returns a listening socket, or an invalid descriptor with the reason in errno.
 common::UniqueFd Listen(const addrinfo& address) {
   common::UniqueFd fd(
       socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!fd.valid()) return fd;
   const int on = 1;
-  // A port whose last connections linger in TIME_WAIT is free; one with a listener is not.
+  // With SO_REUSEADDR, a port with connections in TIME_WAIT can be bound, so that a coordinator can
+  // restart immediately. A port with a listener still cannot.
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (address.ai_family == AF_INET6) {
     setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));

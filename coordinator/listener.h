@@ -10,13 +10,14 @@
 namespace accel::coordinator {
 
 struct Listener {
-  std::vector<common::UniqueFd>
-      sockets;   // Non-blocking; one for each address of the host. Never empty.
-  int port = 0;  // The same for all of them.
+  // One non-blocking socket for each address of the host. Never empty.
+  std::vector<common::UniqueFd> sockets;
+  int port = 0;  // The port of all sockets.
 };
 
-// Listens on every address of the host that this machine has; port 0 picks a port. Another program
-// cannot share the port. UNAVAILABLE: the host has no address here, or the port is taken.
+// Listens on every address of `address.host` that this machine has. Port 0 picks a free port.
+// Another program cannot share the port. UNAVAILABLE: this machine has no such address, or the port
+// is in use.
 absl::StatusOr<Listener> ListenOn(const common::HostPort& address);
 
 }  // namespace accel::coordinator

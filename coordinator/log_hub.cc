@@ -20,8 +20,8 @@ const v1::GenerationRecord* FindGeneration(const v1::Job& job, int generation) {
   return nullptr;
 }
 
-// Only the node that is asked to relay under it learns it, and nobody can guess it: so what comes
-// under it comes from that node.
+// Returns a random id. Only the node that must relay receives it, and no other process can guess
+// it, so whatever is relayed under it comes from that node.
 std::string NewReaderId() {
   char bytes[16];
   ACCEL_CHECK(getrandom(bytes, sizeof(bytes), 0) == sizeof(bytes),

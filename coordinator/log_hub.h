@@ -1,5 +1,5 @@
-// Who reads which output just now: finds the pipe that a relay belongs to, and tells each node whom
-// it shall relay for.
+// The output that is being read at present. It knows which pipe a relay belongs to, and for which
+// readers each node must relay.
 #pragma once
 
 #include <map>
@@ -16,32 +16,34 @@
 
 namespace accel::coordinator {
 
-// Thread-safe. All but FindPipe() is called by the loop.
+// Thread-safe. Only the loop calls functions other than FindPipe().
 class LogHub {
  public:
-  static constexpr size_t kMostReaders = 4096;  // Ranks that are being read, over all clients.
+  // Maximum number of ranks whose output is being read, over all clients.
+  static constexpr size_t kMostReaders = 4096;
 
-  // Begins a reading; returns the nodes whose desired state changes. NOT_FOUND: no such generation
-  // or rank. UNAVAILABLE: its node is not connected. INVALID_ARGUMENT: more ranks than can be read
-  // at once. RESOURCE_EXHAUSTED: too many are being read.
+  // Starts a reading and returns the nodes whose desired state changes. NOT_FOUND: there is no
+  // such generation or rank. UNAVAILABLE: a node of it is not connected. INVALID_ARGUMENT: the
+  // generation has more ranks than can be read. RESOURCE_EXHAUSTED: too many ranks are being
+  // read at present.
   absl::StatusOr<std::vector<common::NodeId>> Begin(LogReadId read,
                                                     const v1::ReadLogsRequest& request,
                                                     const v1::Job& job, const ClusterState& state,
                                                     absl::Time now, std::shared_ptr<LogPipe> pipe);
 
-  // Ends it; returns the nodes whose desired state changes.
+  // Ends a reading and returns the nodes whose desired state changes.
   std::vector<common::NodeId> End(LogReadId read);
 
-  // The node's stream is gone: what it has not begun to relay will not come.
+  // Ends all relays of a node whose stream is gone. Each reader gets a last chunk with the reason.
   void LoseNode(const common::NodeId& node, const std::string& name);
 
-  // Those that the node shall relay for.
+  // Returns the readers for which the node must relay.
   std::vector<v1::LogReader> ReadersOn(const common::NodeId& node) const;
 
-  // Null: nobody reads under this id.
+  // Returns null if the id is unknown.
   std::shared_ptr<LogPipe> FindPipe(const std::string& reader_id) const;
 
-  // All readers hear UNAVAILABLE.
+  // Ends all readings with UNAVAILABLE.
   void Close();
 
  private:

@@ -1,6 +1,7 @@
-// Between the agents that relay the output of a job's ranks and the one client that reads it. A
-// relay reads its next chunk only when the client has taken the last one, so a slow client costs
-// one chunk for each rank, and stalls the relays alone: workers write to files.
+// The connection between the agents that relay the output of a job's ranks and the client that
+// reads it. A relay gets the permission to send its next chunk only when the client has taken the
+// last one. So a slow client costs the memory of one chunk for each rank. It delays only the
+// relays, not the workers, because workers write to files.
 #pragma once
 
 #include <deque>
@@ -20,33 +21,36 @@ namespace accel::coordinator {
 // Thread-safe. Callbacks run outside the lock, on the thread whose call completed them.
 class LogPipe {
  public:
-  // A chunk, or else the status with which the reading ends (OK: every relay has sent its last
-  // chunk).
+  // Receives a chunk, or else nullopt and the status with which the reading ends. The status is OK
+  // if every relay has sent its last chunk.
   using Ready = absl::AnyInvocable<void(std::optional<v1::LogChunk>, absl::Status)>;
-  // Whether the relay shall go on.
+  // Receives true if the client has taken the chunk, or false if the relay must stop.
   using Taken = absl::AnyInvocable<void(bool)>;
 
-  // What one chunk of output may have.
+  // Maximum size of the output in one chunk.
   static constexpr size_t kMostChunkBytes = 64 << 10;
 
-  // The coordinator's side. The pipe ends when each of these relays has; nothing is pulled out
-  // before this.
+  // For the coordinator: adds the relays of the reading, once. The reading ends once all of them
+  // have finished. Until this call no relay can be opened and Pull() waits.
   void Expect(const std::vector<v1::LogReader>& relays);
-  // The first end counts. What was pushed before is dropped.
+  // Ends the reading with `status` and drops the chunks that were not yet pulled. Only the first
+  // call has an effect.
   void Fail(absl::Status status);
 
-  // The client's side. One pull at a time.
+  // For the client: calls `ready` with the next chunk or the end. Only one call may be pending
+  // at a time.
   void Pull(Ready ready);
-  // The client has gone.
+  // For the client: notes that it has disconnected.
   void Cancel() { Fail(absl::CancelledError("the reader has gone")); }
 
-  // A relay's side. False: not expected, or there is such a relay already.
+  // For a relay: opens it. Returns false if the relay is not expected or was opened before.
   bool Open(const std::string& reader_id);
-  // One push at a time. A chunk that says `end` is the relay's last. The chunk's rank and
-  // generation are those that this relay was asked for, whatever it says.
+  // For a relay: sends a chunk. Only one call of each relay may be pending at a time. A chunk with
+  // `end` is the relay's last. Its rank and generation are set to those that this relay was asked
+  // for, because the agent's own values are not trusted.
   void Push(v1::LogChunk chunk, Taken taken);
-  // The relay's stream is gone. If it has not said `end`, the client is told with a last chunk of
-  // this rank.
+  // Notes that the relay's stream is gone. If it has not sent `end`, the client gets a last chunk
+  // of this rank with `why` as its error.
   void Close(const std::string& reader_id, const std::string& why);
 
  private:
@@ -61,7 +65,7 @@ class LogPipe {
 
   absl::Mutex mutex_;
   bool expecting_ ABSL_GUARDED_BY(mutex_) = false;
-  // By reader id.
+  // The relays by reader id: those not yet opened, and those that are open.
   std::map<std::string, v1::LogReader> unopened_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, v1::LogReader> open_ ABSL_GUARDED_BY(mutex_);
   std::deque<Entry> entries_ ABSL_GUARDED_BY(mutex_);

@@ -1,4 +1,4 @@
-// accel-coordinator: see flags.cc for its command line.
+// The program accel-coordinator. flags.cc describes its command line.
 
 #include <poll.h>
 

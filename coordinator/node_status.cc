@@ -10,7 +10,7 @@
 namespace accel::coordinator {
 namespace {
 
-// What generations hold of a node.
+// The generations and GPUs in use on one node.
 struct Held {
   std::vector<v1::GenerationKey> running;
   std::set<int> gpus;

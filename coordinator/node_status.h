@@ -1,4 +1,4 @@
-// What `accel nodes` shows.
+// The answer to `accel nodes`.
 #pragma once
 
 #include <map>
@@ -10,7 +10,8 @@
 
 namespace accel::coordinator {
 
-// What the nodes say of themselves, and what of them the jobs hold, as these are committed.
+// Returns what each node reports of itself, and what the committed `jobs` hold of it. Sorted by the
+// node's name, then by its id.
 v1::ListNodesResponse DescribeNodes(const ClusterState& state,
                                     const std::map<common::JobId, JobPtr>& jobs, absl::Time now);
 

@@ -1,4 +1,4 @@
-// The report of node "a", which runs nothing. For tests.
+// A report for tests: that of node "a", which runs nothing.
 #pragma once
 
 #include <cstdint>

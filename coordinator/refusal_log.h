@@ -1,5 +1,5 @@
-// Lines about what callers do wrong. They can do it as often as they like, so at most one line a
-// second is written, with the number of those that were left out.
+// Log lines about calls that were refused. Callers can cause any number of refusals, so at most one
+// line per second is logged, with the number of lines that were left out.
 #pragma once
 
 #include <cstdint>

@@ -25,16 +25,16 @@
 namespace accel::coordinator {
 namespace {
 
-// What callers can make the server hold. The acceptor bounds the number of connections; the quota
-// refuses and slows down what would exceed it. A connection that says nothing within the handshake
-// time is dropped, and so is one without a call within the idle time.
+// Bounds on the resources that callers can use. The acceptor bounds the number of connections. gRPC
+// slows down and refuses what would exceed the memory quota. A connection that sends nothing within
+// the handshake time is dropped, and so is one without a call within the idle time.
 constexpr size_t kMemoryQuota = size_t{512} << 20;
 constexpr int kMostMessageBytes = 16 << 20;
 constexpr int kMostMetadataBytes = 16 << 10;
 constexpr int kMostStreamsPerConnection = 2048;
 constexpr int kHandshakeMillis = 5'000;
 constexpr int kIdleMillis = 60'000;
-// A peer whose machine is gone is noticed within these two together.
+// A peer whose machine is gone is detected within the sum of these two.
 constexpr int kKeepaliveMillis = 10'000;
 constexpr int kKeepaliveTimeoutMillis = 5'000;
 constexpr int kLeastPingIntervalMillis = 1'000;
@@ -51,8 +51,8 @@ void SetLimits(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  // What a stream may have sent before anybody reads it stays at 64 KiB; left to itself, gRPC lets
-  // it grow to some MiB, and there is one for each rank whose output is read.
+  // Without its probe, gRPC keeps the receive window of a stream at 64 KiB. With it, the window
+  // grows to some MiB, and there is a stream for each rank whose output is read.
   builder->AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                               kLeastPingIntervalMillis);
@@ -70,9 +70,10 @@ class GrpcServer final : public Server {
         service_(&loop_, &authentication_, &refusals_) {}
 
   ~GrpcServer() override {
-    acceptor_.reset();  // gRPC would leak what it is handed from now on.
-    // The loop first: it ends what its callers wait for, so that the server's calls end by
-    // themselves.
+    // gRPC would leak connections that it receives while it shuts down.
+    acceptor_.reset();
+    // The loop stops before the server, because it answers all pending calls. The server then shuts
+    // down without waiting for them.
     loop_.Stop();
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   }

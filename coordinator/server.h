@@ -1,4 +1,4 @@
-// A whole coordinator: store, loop, and the gRPC server in front of them.
+// A complete coordinator: the store, the loop, and the gRPC server in front of them.
 //
 //   ServerOptions options;
 //   options.listen = "127.0.0.1:0";
@@ -20,27 +20,27 @@ namespace accel::coordinator {
 
 struct ServerOptions {
   std::string listen = "127.0.0.1:7337";  // HOST:PORT; port 0 picks one.
-  std::string token;                      // Of every call; not empty.
+  std::string token;                      // The token that every call must carry. Not empty.
   Limits limits = {};
-  common::Clock* clock = common::SteadyClock();  // Outlives the server.
-  // Null: jobs are kept in memory.
+  common::Clock* clock = common::SteadyClock();  // Must outlive the server.
+  // If null, jobs are kept in memory.
   std::unique_ptr<JobStore> store;
 };
 
 // Thread-safe.
 class Server {
  public:
-  // INVALID_ARGUMENT, FAILED_PRECONDITION: the address. UNAVAILABLE: cannot listen there.
-  // DATA_LOSS: the store.
+  // Starts a server. INVALID_ARGUMENT, FAILED_PRECONDITION: the address is invalid or not a
+  // loopback address. UNAVAILABLE: cannot listen there. DATA_LOSS: the store cannot be read.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
 
-  // Stops: calls under way end with UNAVAILABLE.
+  // Stops the server. Pending calls end with UNAVAILABLE.
   virtual ~Server() = default;
 
-  // HOST:PORT with the port that it really has.
+  // Returns HOST:PORT with the port in use, also if port 0 was asked for.
   virtual std::string address() const = 0;
 
-  // For who runs in the same process.
+  // Returns the coordinator for callers in the same process. The server owns it.
   virtual Coordinator* coordinator() = 0;
 };
 

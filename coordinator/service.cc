@@ -11,10 +11,11 @@ namespace {
 
 // The spec's own bounds are tighter and name the field (coordinator/core/job_spec.h).
 constexpr WireBounds kSubmitBounds{16 << 20, 65'536};
-// A job id and some numbers.
+// The bounds of all other requests, which have a job id and some numbers.
 constexpr WireBounds kQuestionBounds{4096, 64};
 
-// A list of all jobs leaves out what can be large and is shown for single jobs only.
+// Returns the answer to ListJobs. Unless `whole` is set, leaves out the environment, which can be
+// large and is shown for single jobs only.
 v1::ListJobsResponse ListOf(const std::vector<JobPtr>& jobs, bool whole) {
   v1::ListJobsResponse list;
   for (const JobPtr& job : jobs) {

@@ -1,5 +1,5 @@
-// The gRPC service. Each method checks the token, then size and form of what was sent, and posts;
-// the coordinator's loop does the work.
+// The gRPC service. Each method checks the token, then the size and form of the request, and passes
+// it to the coordinator, whose loop does the work.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -15,8 +15,8 @@
 
 namespace accel::coordinator {
 
-// The service of bytes: with gRPC's own of messages, all that anybody sends would be parsed before
-// its token is looked at, and without any bound but its length.
+// The service with raw bytes instead of messages. With messages, gRPC would parse a request before
+// its token is checked, and with no other bound than its length.
 // clang-format off
 using CoordinatorServiceOfBytes =
     v1::Coordinator::WithRawCallbackMethod_SubmitJob<
@@ -33,7 +33,7 @@ using CoordinatorServiceOfBytes =
 // Thread-safe.
 class CoordinatorService final : public CoordinatorServiceOfBytes {
  public:
-  // All of them outlive the service.
+  // The arguments must outlive the service.
   CoordinatorService(Coordinator* coordinator, Authentication* authentication, RefusalLog* log)
       : coordinator_(*coordinator), authentication_(*authentication), log_(*log) {}
 
@@ -59,7 +59,7 @@ class CoordinatorService final : public CoordinatorServiceOfBytes {
                                                        grpc::ByteBuffer* answer) override;
 
  private:
-  // The token first. UNAUTHENTICATED, or what Parse() says.
+  // Checks the token, then parses the request. Returns UNAUTHENTICATED, or an error of Parse().
   grpc::Status Admit(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
                      const WireBounds& bounds, google::protobuf::Message* request);
 

@@ -1,5 +1,5 @@
-// A coordinator's server on a port of its own, a client with the token, and an agent by hand. For
-// tests.
+// A fixture for tests: a coordinator's server on a free port, a client with the token, and agents
+// whose reports the test sends.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -22,7 +22,8 @@ namespace accel::coordinator {
 
 inline constexpr char kToken[] = "0123456789abcdef-the-token";
 
-// A call that nobody answers fails the test instead of hanging it.
+// Returns the context of a call. Its deadline makes a call without an answer fail the test instead
+// of blocking it.
 inline std::unique_ptr<grpc::ClientContext> Call(const std::string& authorization) {
   auto context = std::make_unique<grpc::ClientContext>();
   context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
@@ -37,7 +38,7 @@ class ServiceTest : public ::testing::Test {
     ServerOptions options;
     options.listen = "127.0.0.1:0";
     options.token = kToken;
-    // Agents of these tests send no heartbeat.
+    // The agents of these tests send no heartbeats.
     options.limits.node_timeout = absl::Hours(1);
     auto server = Server::Start(std::move(options));
     EXPECT_OK(server);
@@ -66,7 +67,7 @@ class ServiceTest : public ::testing::Test {
   std::unique_ptr<v1::Coordinator::Stub> stub_;
 };
 
-// An agent by hand.
+// An agent whose reports the test sends.
 class Agent {
  public:
   explicit Agent(v1::Coordinator::Stub* stub) : context_(Call()) {

@@ -1,4 +1,5 @@
-// The streams of agents, and what each was last told. One thread, the loop's, calls all of it.
+// The open streams of agents, and the desired state that each received last. Not thread-safe: only
+// the loop's thread uses it.
 #pragma once
 
 #include <map>
@@ -16,28 +17,30 @@ class Sessions {
  public:
   static constexpr size_t kMostSessions = 20'000;
 
-  // The hub outlives this.
+  // `log_hub` must outlive this object.
   explicit Sessions(LogHub* log_hub) : log_hub_(*log_hub) {}
 
-  // Over the bound the session is ended at once: RESOURCE_EXHAUSTED.
+  // Adds a session. If there are too many, ends it immediately with RESOURCE_EXHAUSTED.
   void Open(SessionOpened opened);
-  // Takes the report into the state; ends the session that it shows to be wrong or superseded.
+  // Writes the report into the state. Ends this session if the report is refused, and ends an older
+  // session of the node if this one has taken over.
   void Report(ReportEvent report, ClusterState* state, Changes* changes);
-  // The agent has gone.
+  // Removes a session that its agent has closed.
   void Drop(SessionId session, ClusterState* state);
 
-  // Sends the node its desired state if it is connected and the state differs from what it was told
-  // last.
+  // Sends the node its desired state if the node is connected and the desired state differs from
+  // the one that it received last.
   void Publish(const common::NodeId& node, ClusterState* state);
 
-  // Everybody hears UNAVAILABLE.
+  // Ends all sessions with UNAVAILABLE.
   void Close();
 
  private:
   struct Session {
     AgentCallbacks callbacks;
-    common::NodeId node;    // Empty before the first report.
-    std::string signature;  // Of the desired state last sent; empty: none was.
+    common::NodeId node;  // Empty before the first report.
+    // The signature of the desired state that was sent last. If empty, none was sent.
+    std::string signature;
   };
 
   void End(SessionId session, absl::Status why, ClusterState* state);

@@ -15,13 +15,13 @@
 namespace accel::coordinator {
 namespace {
 
-// 64 generations of 1,024 workers, and the results that wait to be forgotten.
+// Enough for 64 generations of 1,024 workers, and for results that the agent still keeps.
 constexpr WireBounds kReportBounds{16 << 20, 1'000'000};
 constexpr WireBounds kChunkBounds{LogPipe::kMostChunkBytes + 8192, 64};
 
-// Writes what a source has, one message at a time, and finishes with the status that it ends with.
-// A source has Pull(callback) and Cancel(), after which Pull() ends: so exactly one operation is
-// under way until Finish().
+// Writes the messages of a source, one at a time, and finishes with the status with which the
+// source ends. A source has Pull(callback), and Cancel(), after which Pull() returns the end. So
+// exactly one operation is in progress until Finish(), as gRPC requires.
 template <typename Source>
 class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
@@ -72,7 +72,7 @@ class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
   }
 
   void OnReadDone(bool ok) override {
-    if (!ok) return desired_->End(absl::OkStatus());  // The agent has no more to say.
+    if (!ok) return desired_->End(absl::OkStatus());  // The agent has closed its side.
     v1::NodeObserved observed;
     const absl::Status parsed = Parse(reading_, kReportBounds, &observed);
     reading_.Clear();
@@ -147,7 +147,7 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
     return absl::InvalidArgumentError("reader_id: changed within one stream");
   }
 
-  // The first chunk says who it is for.
+  // Opens the relay that the first chunk names. Returns false if no client reads under that id.
   bool Join(const std::string& reader_id) {
     std::shared_ptr<LogPipe> pipe = coordinator_->FindLogPipe(reader_id);
     if (pipe == nullptr || !pipe->Open(reader_id)) return false;

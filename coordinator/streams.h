@@ -1,6 +1,6 @@
-// The streams of the gRPC service: each turns what gRPC asks and what the coordinator tells into
-// calls on a box or a pipe, one operation at a time, without a thread of its own. Each deletes
-// itself when gRPC is done with it; the coordinator and the log outlive it.
+// The streaming calls of the gRPC service. Each connects gRPC's callbacks and those of the
+// coordinator through a LatestBox or a LogPipe, with one operation at a time and without a thread.
+// Each deletes itself when gRPC is done with it. The coordinator and the log must outlive them.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -26,7 +26,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* NewAgentStream(
 grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator, RefusalLog* log,
                                                           const std::string& peer);
 
-// A call that ends at once. Reactor is one of gRPC's server reactors.
+// Returns a call that ends immediately with `status`. Reactor is one of gRPC's server reactors.
 template <typename Reactor>
 Reactor* NewRefusal(const grpc::Status& status) {
   class Refusal final : public Reactor {

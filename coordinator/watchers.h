@@ -1,5 +1,5 @@
-// The committed jobs, and who wants to hear of each change. One thread, the loop's, calls all of
-// it.
+// The committed jobs, and the clients that watch them. Not thread-safe: only the loop's
+// thread uses it.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,27 @@ namespace accel::coordinator {
 class Watchers {
  public:
   static constexpr size_t kMostWatchers = 10'000;
-  // Of their jobs: a watcher that does not read keeps a version or two of its job in memory.
+  // Maximum size of all watched jobs together. It bounds memory, because a watcher that does not
+  // read keeps one or two versions of its job.
   static constexpr int64_t kMostWatchedBytes = int64_t{256} << 20;
 
-  // What is known of jobs that are not kept; outlives this.
+  // `ended` knows the ends of jobs that are no longer kept. It must outlive this object.
   explicit Watchers(const EndedJobs* ended) : ended_(*ended) {}
 
-  // The job has been committed like this. Tells its watchers.
+  // Replaces the committed version of the job and sends it to the job's watchers.
   void Publish(JobPtr job);
-  // The job has been erased. Who still watches it has not heard its end, because it ended just now
-  // and many others with it: that is told.
+  // Removes the job. Its remaining watchers have not received its end, because the job ended and
+  // was dropped within one commit. They get the end from `ended`.
   void Erase(const common::JobId& job);
 
   void Watch(WatchEvent watch);
   void Unwatch(WatchId watch);
   void List(ListJobsEvent list) const;
-  // NOT_FOUND: no such job.
+  // NOT_FOUND: there is no such job, or it is no longer kept.
   absl::StatusOr<JobPtr> Find(const common::JobId& job) const;
   const std::map<common::JobId, JobPtr>& jobs() const { return jobs_; }
 
-  // Everybody hears UNAVAILABLE.
+  // Ends all watches with UNAVAILABLE.
   void Close();
 
  private:
@@ -45,7 +46,7 @@ class Watchers {
     absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change;
   };
 
-  // The job, or what is left to tell of it. Null: neither.
+  // Returns the job, or the fields of it that are still known, or null if it is unknown.
   JobPtr Look(const common::JobId& job) const;
   void TellAll(const common::JobId& id, const JobPtr& job);
 

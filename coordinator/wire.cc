@@ -16,17 +16,19 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-// The schema has no recursion; this is deeper than any message of it.
+// Maximum depth of nested messages. The schema has no recursion and is less deep than this.
 constexpr int kMostDepth = 16;
 constexpr int kNumberBytesPerElement = 8;
 
+// Counts the elements of a serialized message without parsing it.
 class Counter {
  public:
   explicit Counter(size_t most) : most_(most) {}
 
   bool over() const { return count_ > most_; }
 
-  // Reads a message of this type up to the stream's limit. False: it is malformed, or has too much.
+  // Counts a message of this type up to the stream's limit. Returns false if the message is
+  // malformed or has more than `most` elements.
   bool Count(const Descriptor& type, int depth, CodedInputStream* in) {
     while (const uint32_t tag = in->ReadTag()) {
       const FieldDescriptor* field = type.FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
@@ -52,7 +54,7 @@ class Counter {
     if (field == nullptr || field->type() != FieldDescriptor::TYPE_MESSAGE) return in->Skip(length);
     if (depth == kMostDepth) return false;
     const CodedInputStream::Limit outer = in->PushLimit(length);
-    // A length beyond what is left would leave the outer limit in force.
+    // PushLimit() ignores a length that exceeds the outer limit, so such a length is refused here.
     if (in->BytesUntilLimit() != length) return false;
     if (!Count(*field->message_type(), depth + 1, in)) return false;
     in->PopLimit(outer);

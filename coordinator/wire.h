@@ -1,6 +1,6 @@
-// Between the bytes that callers send and messages. Parsing makes bytes larger: an empty submessage
-// has two bytes on the wire and a hundred in memory. So the elements of a message are counted
-// before it is parsed.
+// Converts between messages and the bytes that callers send. Parsing can multiply the size: an
+// empty submessage has two bytes on the wire and a hundred in memory. So the elements of a message
+// are counted and bounded before it is parsed.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -12,18 +12,19 @@
 
 namespace accel::coordinator {
 
-// What a message of one kind may have.
+// The maximum size of a message of one kind.
 struct WireBounds {
   size_t bytes;
-  // Strings, submessages, unknown fields, and each eight bytes of a list of numbers.
+  // Counts each string, submessage and unknown field, and each eight bytes of a list of numbers.
   size_t elements;
 };
 
-// RESOURCE_EXHAUSTED: a bound is exceeded, with its value. INVALID_ARGUMENT: these bytes are no
-// such message. The message is then empty.
+// Parses `bytes` into *message. RESOURCE_EXHAUSTED: a bound is exceeded; the error names it.
+// INVALID_ARGUMENT: these bytes are no such message. After an error *message is empty.
 absl::Status Parse(const grpc::ByteBuffer& bytes, const WireBounds& bounds,
                    google::protobuf::Message* message);
 
+// Serializes the message.
 grpc::ByteBuffer ToBytes(const google::protobuf::Message& message);
 
 }  // namespace accel::coordinator

@@ -1,4 +1,4 @@
-// A store that takes its time and fails, as told. For tests.
+// A store for tests. It delays each commit until the test ends it with success or an error.
 #pragma once
 
 #include <optional>
@@ -15,13 +15,13 @@ class FaultyJobStore final : public JobStore {
   absl::StatusOr<std::vector<JobRecord>> Load() override;
   void Commit(JobBatch batch, absl::AnyInvocable<void(absl::Status)> done) override;
 
-  // The commit under way, if any.
+  // Returns the commit in progress, or nullopt if there is none.
   std::optional<JobBatch> pending() const;
-  // How many commits were ever begun.
+  // Returns the number of commits that were ever started.
   int commits() const;
 
-  // Ends the commit under way. `stored`: whether an error leaves it stored all the same (the answer
-  // was lost).
+  // End the commit in progress. If `stored` is set, a failed commit is stored nevertheless, as if
+  // only its answer were lost.
   void Succeed();
   void Fail(absl::Status error, bool stored = false);
 

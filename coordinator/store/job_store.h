@@ -1,4 +1,4 @@
-// Where the coordinator's jobs outlive it.
+// The interface of the store from which a coordinator loads its jobs and to which it commits them.
 #pragma once
 
 #include <string>
@@ -12,27 +12,28 @@
 
 namespace accel::coordinator {
 
-// A job's id and its serialized v1::Job: to a store it is bytes.
+// A job's id and its serialized v1::Job, which a store does not interpret.
 using JobRecord = std::pair<common::JobId, std::string>;
 
-// Stored as a whole or not at all.
+// A set of changes, which is stored completely or not at all.
 struct JobBatch {
-  std::vector<JobRecord> put;        // Each job once; replaces what was there.
-  std::vector<common::JobId> erase;  // May name what was never stored.
+  std::vector<JobRecord> put;        // Jobs to add or replace. Names each job at most once.
+  std::vector<common::JobId> erase;  // Jobs to remove. May name jobs that were never stored.
 };
 
-// Load() and Commit() are called from one thread, the coordinator's loop.
+// Load() and Commit() are called from one thread, that of the coordinator's loop.
 class JobStore {
  public:
   virtual ~JobStore() = default;
 
-  // Everything stored, by id. Called once, before the first commit. DATA_LOSS: what is there cannot
-  // be read.
+  // Returns all stored jobs, sorted by id. Called once, before the first commit. DATA_LOSS: the
+  // stored data cannot be read.
   virtual absl::StatusOr<std::vector<JobRecord>> Load() = 0;
 
-  // Calls done exactly once, on any thread, possibly before this returns: OK when the batch
-  // survives a crash, else an error after which the batch is stored as a whole or not at all. At
-  // most one commit is under way. Never blocks for the disk.
+  // Stores a batch and calls `done` exactly once, on any thread, possibly before this returns.
+  // OK means that the batch survives a crash, as far as this store can. After an error the
+  // batch is stored completely or not at all. At most one commit may be in progress. Never
+  // blocks on the disk.
   virtual void Commit(JobBatch batch, absl::AnyInvocable<void(absl::Status)> done) = 0;
 };
 

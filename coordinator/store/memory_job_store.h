@@ -1,4 +1,5 @@
-// Keeps jobs as long as this object: for `accel launch` and tests.
+// A store in memory. Its jobs are lost with the process. At present every coordinator uses it,
+// unless ServerOptions names another store.
 #pragma once
 
 #include <map>
@@ -7,7 +8,7 @@
 
 namespace accel::coordinator {
 
-// Not thread-safe beyond what JobStore asks for; done runs before Commit() returns.
+// Not thread-safe, which JobStore does not require. `done` runs before Commit() returns.
 class MemoryJobStore final : public JobStore {
  public:
   absl::StatusOr<std::vector<JobRecord>> Load() override;
