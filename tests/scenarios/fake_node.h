@@ -1,4 +1,5 @@
-// A node as the coordinator sees it: does what its desired state says, when the scenario says so.
+// A fake node, as far as the coordinator sees it. It acts on its desired state when the
+// scenario says so.
 #pragma once
 
 #include <map>
@@ -9,32 +10,35 @@
 
 namespace accel::scenarios {
 
+// The state that the node reports. Not thread-safe.
 class FakeNode {
  public:
-  // The spare socket with id N listens on the node's address, as agents' do, and port 10000 + N.
+  // Makes a node with `sockets` spare store sockets. The socket with id N listens on the node's
+  // address, as with a real agent, and on port 10000 + N.
   FakeNode(std::string name, int gpus, int sockets, std::string address, int cpus);
 
   const std::string& name() const { return name_; }
   v1::NodeObserved& observed() { return observed_; }
-  bool muted = false;  // Sends no heartbeat.
+  bool muted = false;  // The node sends no heartbeats.
 
-  // The next report: a copy with a new sequence number.
+  // Returns the next report: a copy of the state with a new sequence number.
   v1::NodeObserved Report();
 
-  // Acts on a desired state: starts, forgets, and drops what it never started and is told to stop.
+  // Acts on a desired state: starts generations and forgets them. A generation that the node never
+  // started and must stop needs no action.
   void Apply(const v1::NodeDesired& desired);
 
-  // One step of everything that runs here: what is not wanted any more ends by SIGTERM, what starts
-  // runs, what runs ends with code 0.
+  // Advances every generation by one step: one that is no longer wanted ends by SIGTERM, one that
+  // is starting runs, and one that runs ends with code 0.
   void Work(const v1::NodeDesired& desired);
 
-  // The agent starts anew: another incarnation, nothing of the past.
+  // Restarts the agent, with a new incarnation and without generations.
   void Restart();
 
-  // Null: the node has no such generation.
+  // Returns null if the node has no such generation.
   v1::ObservedGeneration* Find(const std::string& job, int generation);
 
-  // Every spare socket that a plan wants from now on turns out to be gone.
+  // From now on, every spare socket that a plan uses no longer exists.
   bool sockets_vanish = false;
 
  private:

@@ -1,8 +1,9 @@
-// Random schedules over the pure core: whatever nodes and clients do, in whatever order, the
-// invariants that Scenario::CheckInvariants() names hold after every step, and once the faults stop
-// every job comes to its end by itself. A failure names the seed and prints the steps as a
-// scenario. What nodes really run, and messages that are lost, late or doubled: see
-// tests/simulation/unreliable_cluster_test.cc.
+// Random schedules over the pure core. Nodes and clients act in any order. The invariants of
+// Scenario::CheckInvariants() must hold after every step. Once the faults stop, every job must end
+// without help. A failure names the seed and prints the steps as a scenario.
+//
+// The processes that nodes really run, and messages that are lost, late or doubled, are
+// tested in tests/simulation/unreliable_cluster_test.cc.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ class RandomSchedule {
  public:
   explicit RandomSchedule(uint32_t seed) : random_(seed) {}
 
-  // False: an invariant broke.
+  // Plays `steps` random steps, then lets all jobs end. Fails if an invariant does not hold.
   ::testing::AssertionResult Play(int steps) {
     for (const char* node :
          {"node a gpus=2", "node b gpus=3", "node c", "node d address=10.0.0.4"}) {
@@ -46,7 +47,7 @@ class RandomSchedule {
     switch (Below(14)) {
       case 0:
         ++jobs_;
-        // Jobs that fit: two of the nodes have GPUs.
+        // All of these jobs fit, because two of the nodes have GPUs.
         return absl::StrCat("submit ", Pick({"nodes=1 cpu", "nodes=3 cpu", "nodes=1", "nodes=2"}),
                             Pick({" ppn=1", " ppn=2", ""}), " max_restarts=", Below(3),
                             Pick({" time_limit=30s", "", ""}));
@@ -77,15 +78,17 @@ class RandomSchedule {
     }
   }
 
-  // Steps that make no sense in this state (a rank that is not there) are no part of the schedule.
+  // Plays one step. Leaves steps that are invalid in this state, such as an exit of a rank
+  // that does not exist, out of the printed scenario. Returns false if an expectation or
+  // an invariant failed.
   bool Step(const std::string& step) {
     status_ = scenario_.Play(step);
     if (status_.code() != absl::StatusCode::kInvalidArgument) steps_.push_back(step);
     return status_.ok() || status_.code() != absl::StatusCode::kFailedPrecondition;
   }
 
-  // Every node is well again and works. No job is cancelled and no agent is started anew: each job
-  // must come to its end by what the coordinator does.
+  // Stops all faults and lets every node work. No job is cancelled and no agent is restarted, so
+  // each job must reach its end by what the coordinator does.
   bool Calm() {
     for (const char* node : {"a", "b", "c", "d"}) {
       if (!Step(absl::StrCat("vanish ", node, " no")) || !Step(absl::StrCat("reconnect ", node))) {

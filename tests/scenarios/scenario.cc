@@ -221,7 +221,7 @@ absl::Status Scenario::Link(const Words& words) {
     return Report(&node);
   }
   if (words[0] == "restart") {
-    // The kernel closes the connection of a process that ends.
+    // The agent's process ends, and the kernel closes its connection.
     coordinator::CloseSession(sessions_[words[1]], id, &state_);
     node.Restart();
   }

@@ -1,48 +1,52 @@
 // A scenario: a text file of steps, played on the coordinator's pure core with fake nodes and a
-// clock of its own. The steps:
+// simulated clock. A scenario reads as a story of what happens to a job, and runs in a millisecond.
+//
+// clang-format off
+// The steps:
 //
 //   node NAME [gpus=N] [sockets=N] [address=A] [cpus=N]
-//     A node connects. It keeps so many spare store sockets (2), and has so many CPUs (8).
+//     A node connects. The defaults: no GPU, 2 spare store sockets, 8 CPUs.
 //   submit [nodes=N] [ppn=K,L] [cpu] [gpu_ids=I,J] [max_restarts=N] [time_limit=D]
 //          [start_deadline=D]
 //     Jobs are called j1, j2... in the order of their submits.
 //   cancel JOB [at_once]
 //   sync NODE...
-//     The nodes ("all": every one) act on their desired states and report.
+//     The nodes, or all nodes if NODE is "all", act on their desired states and report.
 //   work NODE...
-//     The nodes act on their desired states, and all goes well there: what was told to stop ends,
-//     what starts runs, what runs ends with code 0.
+//     The nodes act on their desired states without a failure: a generation that must stop ends,
+//     one that is starting runs, and one that runs ends with code 0.
 //   run NODE JOB.GENERATION
 //     Every rank there has done its exec.
 //   exit NODE JOB.GENERATION RANK CODE|SIGn|OOM
-//     One rank ends; OOM: by the kernel's out-of-memory killer.
+//     One rank exits with a code, or ends by a signal or by the kernel's out-of-memory killer.
 //   fail NODE JOB.GENERATION TEXT
-//     The node's part could not be started: the node lacks the job's program.
+//     The node cannot start its part because it lacks the job's program.
 //   cannot_start NODE JOB.GENERATION TEXT
-//     The same, for a reason of the node's.
+//     The node cannot start its part for a reason of its own.
 //   end NODE JOB.GENERATION
-//     No process is left; ranks that still ran died by SIGTERM.
+//     No process of the part is left. Ranks that still ran were ended by SIGTERM.
 //   vanish NODE [no]
-//     Its spare sockets turn out to be gone from now on.
+//     From now on, spare sockets of the node no longer exist when a plan uses them ("no": they do).
 //   restart NODE, disconnect NODE, reconnect NODE, mute NODE, unmute NODE, refuse NODE TEXT
 //   stale NODE JOB.GENERATION
 //     The node reports a running generation that it was not asked for.
 //   advance DURATION
-//     In steps of a second, with a heartbeat of each node that is not muted.
+//     Time passes in steps of a second. Each node that is not muted sends a heartbeat in each step.
 //   away DURATION
-//     The coordinator stands still, and looks for news again before anything has come in.
+//     The coordinator is stopped for this long. It resumes before any report has arrived.
 //   expect JOB PHASE [~ TEXT]
-//     Its phase, and a part of its reason.
+//     The job is in this phase, and its reason contains TEXT.
 //   expect JOB exit=N, failures=N, replans=N, start_failures=N, generation=N or cause~TEXT
 //   desired NODE = TEXT
-//     The whole desired state in short: see Summary().
+//     The node's whole desired state, in the short form of Summary().
 //   env NODE JOB.GENERATION RANK NAME=VALUE
-//     The worker's environment; "NAME!" for a variable that is absent.
+//     The worker has this variable. "NAME!" says that it does not have the variable.
 //   refuses NODE = TEXT
-//     Why it gets no new work; "nothing": it does.
+//     Why the node gets no new work. "nothing" says that it gets work.
 //   stale_counts sessions=N generations=N
 //   all_over
 //     Every job is in a final phase.
+// clang-format on
 #pragma once
 
 #include <map>
@@ -68,12 +72,13 @@ class Scenario {
  public:
   Scenario();
 
-  // Plays one line. FAILED_PRECONDITION: an expectation does not hold, with what holds instead.
-  // INVALID_ARGUMENT: the line makes no sense.
+  // Plays one line. FAILED_PRECONDITION: an expectation does not hold; the message says what
+  // holds instead. INVALID_ARGUMENT: the line is invalid, or refers to a rank or node that
+  // does not exist.
   absl::Status Play(absl::string_view line);
 
-  // Checked after every step, whatever the scenario: ranks are dense and unique, no GPU and no
-  // spare socket has two holders, final phases stay.
+  // Checks what must hold after every step of every scenario: ranks are dense and unique, no GPU
+  // and no spare socket has two holders, a final phase never changes, and a success has no cause.
   absl::Status CheckInvariants();
 
  private:
@@ -101,7 +106,7 @@ class Scenario {
   absl::Status ExpectStaleCounts(const Words& words);
   absl::Status ExpectAllOver(const Words& words);
 
-  // The nodes that are named from the second word on; "all": every one.
+  // Returns the nodes that the words after the first one name, or all nodes if the second is "all".
   std::vector<FakeNode*> Nodes(const Words& words);
   FakeNode& Node(const std::string& name);
   v1::ObservedGeneration& Part(const std::string& node, const std::string& generation);

@@ -1,4 +1,4 @@
-// What a scenario may expect, and what holds in every one.
+// The expectations of scenarios, and the invariants that hold in every scenario.
 
 #include <map>
 #include <optional>
@@ -27,7 +27,8 @@ absl::Status Unmet(absl::string_view what, absl::string_view actual) {
   return absl::FailedPreconditionError(absl::StrCat("expected ", what, "; it is: ", actual));
 }
 
-// Keeps the first `begin` words in the line that holds; `holds` replaces the others.
+// Returns an unmet expectation with the line that would hold: the first `begin` words of this line,
+// followed by `holds`.
 absl::Status Unmet(const std::vector<std::string>& words, size_t begin, absl::string_view actual,
                    absl::string_view holds) {
   absl::Status status = Unmet(Rest(words, begin), actual);

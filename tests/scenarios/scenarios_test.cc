@@ -1,4 +1,4 @@
-// Plays every .txt file of this folder.
+// Plays every .txt file of this folder. scenario.h has the steps.
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Files, Scenarios, ::testing::ValuesIn(ScenarioFiles()),
                            return std::filesystem::path(info.param).stem().string();
                          });
 
-// A folder that was not found must not look like scenarios that passed.
+// If the folder were not found, no scenario would be played and the test would pass.
 TEST(ScenarioFiles, AreFound) { EXPECT_GE(ScenarioFiles().size(), 10u); }
 
 TEST(Scenario, AnUnmetExpectationFails) {
@@ -77,10 +77,10 @@ TEST(Scenario, AnUnmetExpectationSaysWhichLineHolds) {
   EXPECT_EQ(holds(&scenario, "env a j1.1 0 RANK=1"), "env a j1.1 0 RANK=0");
   EXPECT_EQ(holds(&scenario, "env a j1.1 0 RANK!"), "env a j1.1 0 RANK=0");
   EXPECT_EQ(holds(&scenario, "env a j1.1 0 NONE=1"), "env a j1.1 0 NONE!");
-  // What it says holds indeed.
+  // The suggested lines do hold.
   EXPECT_TRUE(scenario.Play(holds(&scenario, "desired a = nothing")).ok());
   EXPECT_TRUE(scenario.Play(holds(&scenario, "env a j1.1 0 RANK!")).ok());
-  // Lines for a person.
+  // A person must change these lines, so none is suggested.
   EXPECT_EQ(holds(&scenario, "expect j1 STARTING"), "nothing");
   EXPECT_EQ(holds(&scenario, "all_over"), "nothing");
   EXPECT_EQ(holds(&scenario, "dance"), "nothing");

@@ -2,7 +2,7 @@
 //
 //   bazel run //tests/scenarios:update
 //
-// What changed is for a person to judge: `git diff tests/scenarios`.
+// A person must then review the changes: `git diff tests/scenarios`.
 
 #include <cstdlib>
 #include <filesystem>
@@ -18,8 +18,8 @@
 namespace accel::scenarios {
 namespace {
 
-// The scenario's text with expectations that hold, or nothing if a line makes no sense or only a
-// person can say what should be there.
+// Returns the scenario's text with expectations that hold. Returns nullopt, and logs the line, if a
+// line is invalid or has an expectation that only a person can change.
 std::optional<std::string> Updated(const std::string& path, const std::string& text) {
   Scenario scenario;
   std::istringstream lines(text);
@@ -40,7 +40,7 @@ std::optional<std::string> Updated(const std::string& path, const std::string& t
   return updated;
 }
 
-// Whether all scenarios of `folder` hold now.
+// Updates all scenarios in `folder`. Returns true if all of them hold now.
 bool UpdateAll(const std::filesystem::path& folder) {
   bool all_hold = true;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {

@@ -1,4 +1,4 @@
-// Reading the lines of a scenario. What cannot be read throws std::invalid_argument, which
+// Parses the words of a scenario's line. Invalid words throw std::invalid_argument, which
 // Scenario::Play() turns into a status.
 #pragma once
 
@@ -35,7 +35,7 @@ inline absl::Duration ParseDuration(absl::string_view text) {
   return value;
 }
 
-// "nodes=2" gives {"nodes", "2"}; "cpu" gives {"cpu", ""}.
+// Splits at the first "=": "nodes=2" gives {"nodes", "2"}, and "cpu" gives {"cpu", ""}.
 inline std::pair<std::string, std::string> Option(absl::string_view word) {
   return absl::StrSplit(word, absl::MaxSplits('=', 1));
 }

@@ -1,4 +1,4 @@
-// One coordinator and three agents: the loops as they are, over fakes and simulated time.
+// One coordinator and several agents: the real loops, with fake shims and simulated time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST(Cluster, RunsAJobOnThreeNodesToItsEnd) {
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(cluster.node(i).shims().has_shim(job));
 }
 
-// Invariant 3, with the whole environment in the first start (one round trip).
+// Invariant 3. The first start carries the whole environment, so it takes one round trip.
 TEST(Cluster, RanksAreDenseOverUnequalNodes) {
   SimulatedCluster cluster(2);
   const common::JobId job = cluster.Submit(Spec(2, {3, 4}));
@@ -81,7 +81,7 @@ TEST(Cluster, AFailureEndsAllNodesBeforeTheNextGeneration) {
   cluster.ExecDone(job);
   cluster.node(1).shims().Exit(job, 1, Code(3));
   cluster.Settle();
-  // Invariant 4: rank 0 of the old generation still lives, so there is no new one.
+  // Invariant 4: rank 0 of the old generation still runs, so there is no new generation.
   EXPECT_EQ(cluster.Get(job).phase(), v1::STOPPING);
   ASSERT_EQ(cluster.node(0).shims().stops().size(), 1u);
   EXPECT_EQ(cluster.node(0).shims().starts().size(), 1u);

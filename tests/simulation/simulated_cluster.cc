@@ -9,7 +9,8 @@ namespace accel::simulation {
 namespace {
 
 constexpr absl::Duration kStep = absl::Milliseconds(500);
-// More turns than any exchange of this size can need: whoever goes on talking is broken.
+// Maximum number of turns. It is more than any exchange of this size needs, so a program that
+// exceeds it sends messages forever.
 constexpr int kMostTurns = 1000;
 
 }  // namespace
@@ -49,7 +50,8 @@ bool SimulatedNode::RunOnce() {
   if (agent_ == nullptr) return false;
   const uint64_t before = agent_->state().revision();
   const absl::Status status = agent_->RunOnce();
-  static_cast<void>(status);  // An agent that was replaced by a newer one has nothing more to say.
+  // Fails only if a newer agent has replaced this one, which tests expect.
+  static_cast<void>(status);
   return agent_->state().revision() != before;
 }
 

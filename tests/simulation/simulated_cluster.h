@@ -1,5 +1,6 @@
-// A coordinator and agents in one process, one thread and simulated time: the real loops, over
-// shims without processes.
+// A coordinator and agents in one process, on one thread and in simulated time. The loops are
+// the real ones. The shims are fakes without processes, and the network is perfect. For
+// faults see unreliable_cluster.h.
 #pragma once
 
 #include <memory>
@@ -15,15 +16,16 @@
 
 namespace accel::simulation {
 
-// One node, whose agent can be killed and started again.
+// A node whose agent can be killed and restarted.
 class SimulatedNode {
  public:
   SimulatedNode(std::string name, coordinator::Coordinator* coordinator, common::Clock* clock);
 
   void StartAgent();
-  // kill -9: the shims end their jobs, and nobody reports it.
+  // Kills the agent with SIGKILL. The shims end their jobs, which no agent reports.
   void KillAgent();
-  bool RunOnce();  // True if it has said something.
+  // Runs the agent's loop once. Returns true if its state has changed.
+  bool RunOnce();
 
   shim::FakeShimHost& shims() { return *shims_; }
   const std::string& name() const { return name_; }
@@ -44,9 +46,9 @@ class SimulatedCluster {
  public:
   explicit SimulatedCluster(int nodes);
 
-  // Lets coordinator and agents talk until nobody has anything to do at this moment.
+  // Runs the coordinator and the agents until none has anything to do at this time.
   void Settle();
-  // Settles, then lets time pass in steps of a heartbeat.
+  // Calls Settle(), then lets time pass in steps of a heartbeat.
   void Advance(absl::Duration by);
 
   common::JobId Submit(const v1::JobSpec& spec);
@@ -54,7 +56,8 @@ class SimulatedCluster {
   SimulatedNode& node(int index) { return *nodes_[index]; }
   coordinator::CoordinatorLoop& coordinator() { return loop_; }
 
-  // Every exec of the job's generation is done, on all nodes that have a part of it.
+  // Reports from all nodes with a part of the job's generation that its workers have
+  // done their exec.
   void ExecDone(const common::JobId& job);
   void ExitAll(const common::JobId& job, const shim::ExitFact& how);
 

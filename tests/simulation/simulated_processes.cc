@@ -79,7 +79,7 @@ void SimulatedProcesses::Start(const shim::GenerationStart& start, absl::Time no
   }
   shim.changed = true;
   if (shim.leaves_at == absl::InfiniteFuture()) return;
-  // Nobody reads the start any more.
+  // The shim is already exiting and does not read the request, so the generation dies with it.
   shim::ExitFact died;
   died.kind = shim::ExitFact::Kind::kShimDied;
   generation.failure = died;

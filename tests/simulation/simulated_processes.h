@@ -1,9 +1,11 @@
-// What really runs on one simulated host: shims and workers, whoever speaks for them.
+// The shims and workers that run on one simulated host.
 //
-// An agent dies, a network breaks, a coordinator errs: the processes here go on as real ones would.
-// So a test that looks at them sees what is true, not what the coordinator or an agent believes.
-// Workers take a while to start, end by themselves, obey TERM late or never, and fail; a seed
-// decides which.
+// They are separate from the agent and the coordinator. If an agent dies, the network breaks or the
+// coordinator makes a mistake, these processes continue as real ones would. A test that looks at
+// them therefore sees what is true, not what an agent reports or the coordinator assumes.
+//
+// Workers take time to start, end by themselves, obey SIGTERM late or never, and fail. A
+// seed decides which.
 #pragma once
 
 #include <map>
@@ -19,13 +21,13 @@
 
 namespace accel::simulation {
 
-// How the workers of one schedule behave.
+// The probabilities and times with which the workers of one schedule act.
 struct WorkerHabits {
   absl::Duration longest_start = absl::Milliseconds(300);
   absl::Duration longest_life = absl::Seconds(15);
-  double goes_on = 0.1;                            // Lives for a minute longer.
-  absl::Duration longest_term = absl::Seconds(8);  // From TERM to the end; some never obey.
-  double fails = 0.2;  // Exits with a code other than 0, or by a signal.
+  double goes_on = 0.1;                            // Probability to run for a minute longer.
+  absl::Duration longest_term = absl::Seconds(8);  // From SIGTERM to the end. Some never obey.
+  double fails = 0.2;  // Probability to exit with a code other than 0, or by a signal.
   double cannot_start = 0.03;
 };
 
@@ -33,9 +35,9 @@ struct SimulatedWorker {
   int rank = 0;
   int local_rank = 0;
   std::vector<int> gpus;
-  absl::Time ends_at;  // By itself.
-  shim::ExitFact by_itself;
-  absl::Time obeys_at = absl::InfiniteFuture();  // A TERM.
+  absl::Time ends_at;                            // When the worker ends by itself.
+  shim::ExitFact by_itself;                      // How it then ends.
+  absl::Time obeys_at = absl::InfiniteFuture();  // When it obeys a SIGTERM that it has received.
   std::optional<shim::ExitFact> exit;
 };
 
@@ -43,7 +45,7 @@ struct SimulatedGeneration {
   common::GenerationId id;
   shim::GenerationLife life;
   absl::Time exec_at;
-  std::optional<shim::ExitFact> failure;  // The start fails with this at exec_at.
+  std::optional<shim::ExitFact> failure;  // If set, the start fails with this at exec_at.
   std::vector<SimulatedWorker> workers;
   absl::Duration orphan_grace;
 
@@ -54,31 +56,33 @@ struct SimulatedGeneration {
 struct SimulatedShim {
   std::optional<SimulatedGeneration> generation;
   bool changed = false;
-  absl::Time leaves_at = absl::InfiniteFuture();  // It was told to end, and takes a moment.
+  absl::Time leaves_at = absl::InfiniteFuture();  // When a shim that was asked to stop exits.
 };
 
-// Not thread-safe.
+// The processes of one host. Not thread-safe.
 class SimulatedProcesses {
  public:
   SimulatedProcesses(uint32_t seed, const WorkerHabits* habits) : random_(seed), habits_(habits) {}
 
-  // Lets everything happen that is due.
+  // Carries out all events that are due at `now`.
   void Run(absl::Time now);
 
-  // The agent is gone: each shim ends its job with the grace that the job has for this, and leaves.
+  // Notes that the agent is gone. Each shim ends its job with the job's grace for this case,
+  // and then exits.
   void AgentGone(absl::Time now);
 
   bool empty() const { return shims_.empty(); }
   std::map<common::JobId, SimulatedShim>& shims() { return shims_; }
   const std::map<common::JobId, SimulatedShim>& shims() const { return shims_; }
 
-  // Jobs whose shim has left since the last call.
+  // Returns the jobs whose shim has exited since the last call.
   std::vector<std::pair<common::JobId, shim::GenerationReport>> TakeLeft();
 
   void Start(const shim::GenerationStart& start, absl::Time now);
   void Stop(SimulatedGeneration* generation, absl::Time now, absl::Duration grace);
 
-  // A rank's true end, whoever has heard of it. Null: it has not ended, or never was here.
+  // Returns how a rank ended, even if no agent has reported it. Returns null if the rank has not
+  // ended or never ran here.
   const shim::ExitFact* EndOf(const common::GenerationId& id, int rank) const;
 
  private:
@@ -95,7 +99,7 @@ class SimulatedProcesses {
   std::map<common::GenerationId, std::map<int, shim::ExitFact>> ends_;
 };
 
-// What the generation's shim reports of it.
+// Returns what the generation's shim reports.
 shim::GenerationReport ReportOf(const SimulatedGeneration& generation);
 
 }  // namespace accel::simulation

@@ -17,7 +17,7 @@ absl::Status NoShim(const common::JobId& job) {
   return absl::NotFoundError(absl::StrCat("Job ", job.value(), " has no shim."));
 }
 
-// The shim has left: a generation that had not ended died with it.
+// Returns the report after the shim has exited. A generation that had not ended died with it.
 shim::GenerationReport AfterShim(shim::GenerationReport report) {
   if (report.state == State::kEnded) return report;
   report.state = State::kEnded;

@@ -1,5 +1,6 @@
-// An agent's door to the simulated processes of its host. It behaves as PosixShimHost does: a shim
-// that was told to end takes a moment to leave, and what it is told in that moment is lost.
+// The interface through which an agent reaches the simulated processes of its host. It acts as
+// PosixShimHost does: a shim that was asked to stop takes a moment to exit, and requests that it
+// receives in that time are lost.
 #pragma once
 
 #include <vector>
@@ -13,7 +14,7 @@ namespace accel::simulation {
 
 class SimulatedShims final : public shim::ShimHost {
  public:
-  // Both outlive this.
+  // Both must outlive this object.
   SimulatedShims(SimulatedProcesses* processes, common::Clock* clock);
 
   absl::Status StartShim(const common::JobId& job) override;
@@ -25,7 +26,7 @@ class SimulatedShims final : public shim::ShimHost {
   int wake_fd() const override { return wake_.get(); }
 
  private:
-  SimulatedShim* Find(const common::JobId& job);  // Null: there is none.
+  SimulatedShim* Find(const common::JobId& job);  // Null if the job has no shim here.
 
   SimulatedProcesses* const processes_;
   common::Clock* const clock_;

@@ -14,8 +14,8 @@ namespace accel::simulation {
 namespace {
 
 constexpr absl::Duration kTurn = absl::Milliseconds(50);
-// A node that is heard again ends what is not wanted any more in this time: the grace of 5 s, and
-// the pauses of its agent.
+// Maximum time in which a node that is connected again ends generations that are no longer wanted:
+// the grace of 5 s, and the pauses of its agent.
 constexpr absl::Duration kEndsLeftovers = absl::Seconds(30);
 
 absl::Status Broken(absl::string_view what) { return absl::FailedPreconditionError(what); }
@@ -74,7 +74,7 @@ void UnreliableNode::Run() {
   if (agent_ == nullptr && processes_.empty()) StartAgent();
   if (agent_ == nullptr || clock_->Now() < paused_until_) return;
   link_->Run();
-  if (!agent_->RunOnce().ok()) KillAgent();  // As its supervisor would: a new one starts.
+  if (!agent_->RunOnce().ok()) KillAgent();  // A new agent starts, as a supervisor would do.
 }
 
 UnreliableCluster::UnreliableCluster(uint32_t seed, const UnreliableNode::Habits* habits)
@@ -194,7 +194,7 @@ absl::Status UnreliableCluster::CheckGpus() const {
   for (const auto& node : nodes_) {
     for (const auto& [job, shim] : node->processes().shims()) {
       if (!shim.generation.has_value() || !shim.generation->alive()) continue;
-      // All ranks of a node see all GPUs that the node's part of the generation holds.
+      // Every rank of a part sees all GPUs of the part, so the first rank is enough.
       for (int gpu : shim.generation->workers.front().gpus) {
         const auto [other, first] =
             holders.emplace(absl::StrCat(node->name(), "/", gpu), shim.generation->id);
@@ -207,8 +207,8 @@ absl::Status UnreliableCluster::CheckGpus() const {
   return absl::OkStatus();
 }
 
-// A node counts as lost only if the coordinator heard nothing from it for the whole time-out, or if
-// its agent died.
+// Checks that a node counts as lost only if the coordinator received nothing from it for the whole
+// timeout, or if its agent died.
 absl::Status UnreliableCluster::CheckLosses(const v1::Job& job) {
   for (const v1::GenerationRecord& generation : job.generations()) {
     if (generation.cause().exit().kind() != v1::ExitRecord::NODE_LOST) continue;

@@ -1,8 +1,9 @@
-// A coordinator and agents in simulated time, with processes that live on their own and a network
-// that cannot be trusted. A seed decides all of it, so that a failure can be played again.
+// A coordinator and agents in simulated time, with independent processes and an unreliable network.
+// A seed decides everything, so a failure can be reproduced.
 //
-// The loops, cores and decisions are the real ones. What is simulated: time, the network
-// (UnreliableLink) and processes (SimulatedProcesses).
+// Only time, the network (UnreliableLink) and processes (SimulatedProcesses) are simulated. The
+// loops and cores of the coordinator and the agents are the real ones. After each small step, the
+// processes that really run are compared with the invariants of docs/states.md.
 #pragma once
 
 #include <map>
@@ -25,7 +26,7 @@
 
 namespace accel::simulation {
 
-// A host with an agent that can be killed, paused and cut off.
+// A host with an agent that can be killed, paused and disconnected.
 class UnreliableNode {
  public:
   struct Habits {
@@ -36,11 +37,12 @@ class UnreliableNode {
   UnreliableNode(std::string name, int gpus, uint32_t seed, const Habits* habits,
                  coordinator::Coordinator* coordinator, common::Clock* clock);
 
-  // One turn of everything on this host.
+  // Runs the processes, the link and the agent of this host once.
   void Run();
 
   std::string incarnation() const { return absl::StrCat(name_, "-", incarnation_); }
-  void KillAgent();  // kill -9. A new one starts once its predecessor's shims have left.
+  // Kills the agent with SIGKILL. A new one starts once the shims of the old one have exited.
+  void KillAgent();
   void PauseAgent(absl::Time until) { paused_until_ = until; }
   UnreliableLink& link() { return *link_; }
   const UnreliableLink& link() const { return *link_; }
@@ -72,16 +74,16 @@ class UnreliableCluster {
  public:
   UnreliableCluster(uint32_t seed, const UnreliableNode::Habits* habits);
 
-  // Time passes, in small steps; the invariants are checked at each. FAILED_PRECONDITION: one does
-  // not hold, with what was seen instead.
+  // Lets time pass in small steps and checks the invariants after each. FAILED_PRECONDITION: an
+  // invariant does not hold; the message says what was found instead.
   absl::Status Run(absl::Duration time);
 
-  // Runs until every job is over and no process is left. DEADLINE_EXCEEDED: that took longer than
-  // `longest`, with what is not over.
+  // Runs until every job is in a final phase and no process is left. DEADLINE_EXCEEDED: that took
+  // longer than `longest`; the message says what has not ended.
   absl::Status RunToTheEnd(absl::Duration longest);
 
   void Submit(v1::JobSpec spec);
-  void Cancel(int job, bool at_once);  // The `job`-th that was submitted, if there is one.
+  void Cancel(int job, bool at_once);  // Cancels the `job`-th submitted job, if there is one.
   void PauseCoordinator(absl::Duration time) { paused_until_ = clock_.Now() + time; }
   UnreliableNode& node(int index) { return *nodes_[static_cast<size_t>(index)]; }
   int nodes() const { return static_cast<int>(nodes_.size()); }
@@ -106,8 +108,8 @@ class UnreliableCluster {
   int submits_ = 0;
   absl::Time paused_until_ = absl::InfinitePast();
   std::map<common::JobId, v1::JobPhase> ended_;
-  // When a node was last silent for the whole time-out. What was placed on it before may have been
-  // replaced, and may still live there.
+  // When each node was last silent for the whole timeout. Generations that were placed on it before
+  // may have been replaced elsewhere and may still have processes here.
   std::map<std::string, absl::Time> given_up_;
   std::map<common::GenerationId, absl::Time> placed_at_;
 };

@@ -1,8 +1,8 @@
-// Random schedules over the real loops: jobs come and are cancelled, workers fail, hang and ignore
-// TERM, agents die, agents and the coordinator stand still, messages are delayed, doubled and lost,
-// streams break, networks part. What the hosts really run must keep the invariants at each moment;
-// and once the faults stop, every job ends by itself. A failure names its seed and what was done
-// when.
+// Random schedules over the real loops. Jobs are submitted and cancelled. Workers fail, hang and
+// ignore SIGTERM. Agents die, and agents and the coordinator are paused. Messages are delayed,
+// doubled and lost, streams break, and the network is partitioned. The processes that really run
+// must satisfy the invariants at each moment. Once the faults stop, every job must end without
+// help. A failure names its seed, and each action with its time.
 
 #include "tests/simulation/unreliable_cluster.h"
 
@@ -93,7 +93,7 @@ class RandomSchedule {
     }
   }
 
-  // No more faults. Nobody cancels what is left, and no agent is started anew for it.
+  // Stops all faults. The remaining jobs are not cancelled, and no agent is restarted for them.
   absl::Status Calm() {
     Say("calm");
     habits_.network = {.longest_delay = absl::Milliseconds(10), .doubled = 0};

@@ -54,7 +54,7 @@ void UnreliableLink::Deliver(Stream* stream) {
     const v1::NodeObserved report = std::move(stream->up.front().second);
     stream->up.pop_front();
     const bool again = report.sequence() <= stream->delivered;
-    // Of what comes in one turn the coordinator looks at the last only: no old one hides a new one.
+    // The coordinator reads only the last report of a turn. A repeated one must not hide a new one.
     if (again && any) continue;
     any = true;
     if (!again && Chance(habits_->doubled)) {
@@ -111,7 +111,7 @@ std::optional<v1::NodeDesired> UnreliableLink::TakeDesired() {
     newest = std::move(stream_->down.front().second);
     stream_->down.pop_front();
     if (!Chance(habits_->doubled)) continue;
-    // An older one that comes again, on its own or behind a newer one.
+    // Delivers this message again later: alone, or as an old one behind newer ones.
     stream_->down.emplace_back(clock_->Now(), newest);
     break;
   }

@@ -1,10 +1,14 @@
-// An agent's way to its coordinator over a network that delays, doubles and loses.
+// The link of an agent to its coordinator over a network that delays, doubles and loses messages.
 //
-// The stream keeps what gRPC promises: messages of one stream arrive in order, and are lost only
-// together with their stream. Everything else goes wrong: each direction delays; a message that was
-// delivered comes again later; a stream breaks with what is under way; the coordinator learns of
-// the break late, so that messages of an old stream arrive after those of its successor; a
-// partition holds everything back.
+// The stream keeps what gRPC guarantees: messages of one stream arrive in order, and are lost only
+// together with their stream. The faults:
+//
+// * Each direction delays messages.
+// * A message that was delivered arrives again later.
+// * A stream breaks, with the messages that are on their way.
+// * The coordinator detects the break late, so messages of an old stream arrive after messages of
+//   the next one.
+// * A partition holds back all messages.
 #pragma once
 
 #include <cstdint>
@@ -22,31 +26,31 @@
 
 namespace accel::simulation {
 
-// Of one schedule; its faults end when all of it is zero.
+// The probabilities and times of the faults in one schedule. If all are zero, there are no faults.
 struct NetworkHabits {
   absl::Duration longest_delay = absl::Milliseconds(400);
   double doubled = 0.1;
 };
 
-// Not thread-safe: the callbacks of `coordinator` come from the thread that calls its RunOnce().
+// Not thread-safe. The callbacks of `coordinator` run on the thread that calls its RunOnce().
 class UnreliableLink final : public agent::CoordinatorLink {
  public:
-  // All of them outlive the link.
+  // The arguments must outlive the link.
   UnreliableLink(uint32_t seed, const NetworkHabits* habits, coordinator::Coordinator* coordinator,
                  common::Clock* clock);
 
-  // Delivers what is due, and connects.
+  // Delivers the messages that are due, and connects if there is no stream.
   void Run();
 
-  // The stream breaks. What is under way upwards may still arrive; the coordinator learns of the
-  // break after `unnoticed`.
+  // Breaks the stream. Messages on their way to the coordinator may still arrive. The coordinator
+  // detects the break after `unnoticed`.
   void Break(absl::Duration unnoticed);
 
-  // While it holds nothing passes. A stream breaks after as long a silence as gRPC's keepalive
-  // bears.
+  // Starts or ends a partition. During a partition no message passes, and a stream breaks after
+  // gRPC's keepalive timeout.
   void SetPartition(bool partition);
 
-  // When the coordinator got a report that it had not got before.
+  // Returns when the coordinator last received a report that was not a repeated one.
   absl::Time last_heard() const { return last_heard_; }
 
   uint64_t session() override { return stream_ == nullptr ? 0 : number_; }
@@ -64,9 +68,9 @@ class UnreliableLink final : public agent::CoordinatorLink {
     std::unique_ptr<coordinator::AgentSession> session;
     Queue<v1::NodeObserved> up;
     Queue<coordinator::DesiredPtr> down;
-    uint64_t delivered = 0;                         // The highest sequence number.
-    absl::Time closed_at = absl::InfiniteFuture();  // For the coordinator.
-    absl::Status ended;                             // By the coordinator.
+    uint64_t delivered = 0;                         // The highest sequence number delivered.
+    absl::Time closed_at = absl::InfiniteFuture();  // When the coordinator detects the break.
+    absl::Status ended;                             // How the coordinator ended the stream.
   };
 
   void Open();
@@ -80,8 +84,8 @@ class UnreliableLink final : public agent::CoordinatorLink {
   common::Clock* const clock_;
   common::UniqueFd wake_;
   uint64_t number_ = 0;
-  std::shared_ptr<Stream> stream_;              // The agent's. Null: none.
-  std::deque<std::shared_ptr<Stream>> broken_;  // The coordinator has not seen their end yet.
+  std::shared_ptr<Stream> stream_;              // The agent's stream. Null if there is none.
+  std::deque<std::shared_ptr<Stream>> broken_;  // The coordinator has not yet detected their end.
   absl::Time connect_at_ = absl::InfinitePast();
   bool partition_ = false;
   absl::Time silent_since_;
