@@ -1,5 +1,5 @@
-// Time in which the coordinator itself was away is nobody's silence. These tests drive the loop as
-// its own thread does: they call it when it asked to be called, or later.
+// A node does not count as silent for time in which the coordinator itself was away. These tests
+// drive the loop as its own thread does: they call it when it asked to be called, or later.
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ class AbsenceTest : public ::testing::Test {
     agent_ = loop_->OpenAgentSession(std::move(callbacks));
   }
 
-  // The agent's heartbeat, with the job in this state if there is one.
+  // Sends a heartbeat of the agent, with the job in this state if there is one.
   void Report(v1::ObservedGeneration::State state = v1::ObservedGeneration::RUNNING) {
     v1::NodeObserved observed;
     observed.set_node_id("id-a");
@@ -72,7 +72,7 @@ class AbsenceTest : public ::testing::Test {
     loop_->RunOnce();
   }
 
-  // Runs, and stores what is to be stored at once.
+  // Runs the loop and immediately finishes its commits. Returns when it must be called again.
   absl::Time Turn() {
     absl::Time wake_at = loop_->RunOnce();
     while (store_.pending().has_value()) {
@@ -93,7 +93,7 @@ class AbsenceTest : public ::testing::Test {
     ASSERT_EQ(Job().phase(), v1::RUNNING);
   }
 
-  // Time passes, and the coordinator is called whenever it asked to be.
+  // Lets time pass and calls the coordinator whenever it asked to be called.
   void Pass(absl::Duration time) {
     const absl::Time until = clock_.Now() + time;
     for (absl::Time next = Turn(); next < until; next = Turn()) {
@@ -137,12 +137,12 @@ TEST_F(AbsenceTest, APauseBetweenTurnsCostsNobodyHisNode) {
   clock_.Advance(absl::Seconds(30));
   Pass(kReconnect + kTimeout - absl::Milliseconds(10));
   EXPECT_EQ(Job().phase(), v1::RUNNING);
-  // From then on silence is silence.
+  // After this time, silence counts.
   Pass(absl::Milliseconds(20));
   EXPECT_EQ(Job().phase(), v1::FAILED);
 }
 
-// `accel launch` after Ctrl-Z: its node is silent after an hour.
+// As with `accel launch`, whose node timeout is an hour, when Ctrl-Z stops it for several hours.
 TEST_F(AbsenceTest, APauseOfSomeTimeoutsCostsNobodyHisNode) {
   limits_.node_timeout = absl::Hours(1);
   Begin();
@@ -177,7 +177,7 @@ TEST_F(AbsenceTest, ACommitThatTakesLongCostsNobodyHisNode) {
   for (int i = 0; i < 15; ++i) {
     loop_->RunOnce();
     clock_.Advance(absl::Seconds(2));
-    if (i < 14) Report();  // Heard, but not yet looked at.
+    if (i < 14) Report();  // Remains in the inbox during the commit.
   }
   Pass(absl::Seconds(1));
   EXPECT_EQ(Job().phase(), v1::RUNNING);
@@ -192,7 +192,7 @@ TEST_F(AbsenceTest, APauseDuringACommitCostsNobodyHisNode) {
   EXPECT_EQ(Job().phase(), v1::RUNNING);
 }
 
-// What an agent had sent before it gave the connection up is not the beginning of a new silence.
+// A report that an agent had sent before it closed the connection does not start its silence.
 TEST_F(AbsenceTest, AnAgentHasTimeToReconnect) {
   StartAJob();
   clock_.Advance(absl::Seconds(17));
@@ -205,7 +205,7 @@ TEST_F(AbsenceTest, AnAgentHasTimeToReconnect) {
   Report();
   Pass(absl::Seconds(4));
   EXPECT_EQ(Job().phase(), v1::RUNNING);
-  // It is back: its silence counts as ever.
+  // The agent has connected again, so its silence counts as usual.
   Pass(absl::Seconds(2));
   EXPECT_EQ(Job().phase(), v1::FAILED);
 }

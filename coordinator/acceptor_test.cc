@@ -34,7 +34,8 @@ common::UniqueFd Connect(int port) {
   return fd;
 }
 
-// Whether the peer closes it, or else hands it over, which `taken` counts.
+// Returns true if the peer closes the connection. Returns false if the acceptor hands it over,
+// which `taken` counts.
 bool IsClosed(int fd) {
   pollfd end{fd, POLLIN, 0};
   char byte;
@@ -91,7 +92,8 @@ TEST_F(AcceptorTest, OverTheBoundAConnectionIsClosedAndLaterOnesAreServed) {
   constexpr int kBound = 100;
   Begin(kBound);
   std::vector<common::UniqueFd> clients;
-  // Both ends are in this process, so about half of the numbers below the bound are the server's.
+  // Both ends of each connection are in this process, so the server has about half of the
+  // descriptors below the bound.
   while (clients.empty() || !IsClosed(clients.back().get())) {
     ASSERT_LT(clients.size(), size_t{kBound});
     const size_t before = taken();
@@ -121,7 +123,7 @@ TEST_F(AcceptorTest, WithoutAnyFreeDescriptorConnectionsWaitAndAreServedLater) {
   ASSERT_EQ(errno, EMFILE);
   files.pop_back();
   files.pop_back();
-  // The client has the last descriptor; the kernel completes the connection by itself.
+  // The client has the last free descriptor. The kernel completes the connection by itself.
   const common::UniqueFd client = Connect(port_);
   ASSERT_TRUE(client.valid());
   EXPECT_EQ(taken(), 0u);

@@ -1,4 +1,5 @@
-// What the loop holds for others is bounded, and what it no longer holds is not forgotten.
+// The loop bounds what it keeps for callers, and remembers the ends of jobs that it
+// no longer keeps.
 
 #include <memory>
 #include <optional>
@@ -37,7 +38,7 @@ TEST_F(CoordinatorLoopTest, AnotherAgentWithTheSameIdIsRefusedAndTheFirstGoesOn)
 
 TEST_F(CoordinatorLoopTest, ARepeatedSubmitAndALateWatcherHearTheEndOfAJobThatIsNotKept) {
   CoordinatorLoop::Options options = Options();
-  options.limits.max_finished_jobs = 0;  // A job is dropped in the very batch that ends it.
+  options.limits.max_finished_jobs = 0;  // A job is dropped in the same batch that ends it.
   MemoryJobStore store;
   options.store = &store;
   CoordinatorLoop loop(std::move(options));

@@ -67,7 +67,7 @@ TEST_F(CoordinatorLoopTest, AFailedCommitIsAnsweredAndTriedAgain) {
   EXPECT_FALSE(store_.pending().has_value());
   const size_t told = agent->desired.size();
 
-  // The retry of the client is the same job; nothing is published before the store has it.
+  // The client's retry returns the same job. It is published only once the store has it.
   Submit("one", &again);
   EXPECT_FALSE(again.has_value());
   EXPECT_GT(retry_at, clock_.Now());
@@ -77,7 +77,7 @@ TEST_F(CoordinatorLoopTest, AFailedCommitIsAnsweredAndTriedAgain) {
   EXPECT_EQ(store_.pending()->put.size(), 1u);
   EXPECT_EQ(agent->desired.size(), told);
 
-  // Fails again: the next try comes later.
+  // The commit fails again, so the next retry comes later.
   store_.Fail(absl::InternalError("disk full"));
   EXPECT_GT(loop_.RunOnce() - clock_.Now(), absl::Milliseconds(100));
   EXPECT_THAT(*again, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("disk full")));
@@ -156,7 +156,7 @@ TEST_F(CoordinatorLoopTest, AWatcherSeesEachVersionUntilTheFinalOne) {
   loop_.RunOnce();
   EXPECT_EQ(seen, (std::vector<v1::JobPhase>{v1::PENDING, v1::CANCELLED}));
 
-  // A late watcher of a finished job still gets it, even if it knows it.
+  // A late watcher of a finished job still receives the job, even if it has this version.
   std::vector<uint64_t> versions;
   const auto late = loop_.WatchJob(**job, 1'000, [&versions](absl::StatusOr<JobPtr> now) {
     versions.push_back((*now)->version());
@@ -175,7 +175,7 @@ TEST_F(CoordinatorLoopTest, ANewerStreamOfANodeEndsTheOlder) {
   ASSERT_TRUE(first->closed.has_value());
   EXPECT_THAT(*first->closed, StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("newer")));
   EXPECT_EQ(second->desired.size(), 1u);
-  // What the older one still says has no effect.
+  // Reports over the older session have no effect.
   first->session->Report(Observed(2));
   loop_.RunOnce();
   EXPECT_EQ(first->desired.size(), 1u);
@@ -207,7 +207,7 @@ TEST_F(CoordinatorLoopTest, SaysWhenToCallAgain) {
   std::optional<absl::StatusOr<common::JobId>> job;
   Submit("one", &job);
   store_.Succeed();
-  // The node's silence would be next. It looks for news meanwhile, to notice its own absences.
+  // The next event would be the node's silence. The loop wakes earlier, to detect its own absences.
   const absl::Time silent_from = clock_.Now() + absl::Seconds(5);
   int turns = 0;
   for (absl::Time next = loop_.RunOnce(); next < silent_from; next = loop_.RunOnce()) {
@@ -259,7 +259,7 @@ TEST(CoordinatorLoopThread, RunsAJobByItself) {
   CoordinatorLoop loop({.store = &store});
   ASSERT_OK(loop.Load());
   loop.Start();
-  // An agent that does at once what it is told.
+  // This agent acts immediately on its desired state.
   absl::Notification ended;
   std::unique_ptr<AgentSession> session;
   absl::Notification opened;

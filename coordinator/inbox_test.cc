@@ -33,7 +33,7 @@ class InboxTest : public ::testing::Test {
 TEST_F(InboxTest, RequestsAreBounded) {
   for (size_t i = 0; i < Inbox::kMostRequests; ++i) ASSERT_OK(Cancel());
   EXPECT_THAT(Cancel(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("try again")));
-  // The coordinator itself is still heard.
+  // Events that the coordinator itself needs are still accepted.
   inbox_.Tell(ChangeEvent(SessionClosed{1}));
   EXPECT_EQ(inbox_.Take(true).changes.size(), Inbox::kMostRequests + 1);
   EXPECT_OK(Cancel());
@@ -57,7 +57,7 @@ TEST_F(InboxTest, WaitingReportsAreBoundedTogether) {
   v1::NodeObserved large;
   large.set_name(std::string(int64_t{100} << 20, 'x'));
   for (SessionId session = 1; session <= 6; ++session) inbox_.TellReport(session, large);
-  // The newest of a session takes the place of the one before, not more.
+  // A newer report of the session takes no more room, because it replaces the one before.
   inbox_.TellReport(1, large);
   Report(7, 1);
   std::vector<SessionId> refused;

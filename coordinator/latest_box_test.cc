@@ -7,7 +7,7 @@
 namespace accel::coordinator {
 namespace {
 
-// What a stream saw, in order: values, then the code with which it ended.
+// The values that a stream received, in order, and then the code with which it ended.
 struct Seen {
   std::vector<int> values;
   std::vector<absl::StatusCode> ends;

@@ -68,13 +68,13 @@ TEST_F(LogHubTest, EachNodeLearnsItsOwnReadersAlone) {
   ASSERT_EQ(on_a.size(), 2u);
   ASSERT_EQ(on_b.size(), 1u);
   EXPECT_EQ(on_b[0].rank(), 2);
-  // Nothing of an id tells another.
+  // One id reveals nothing about another.
   EXPECT_NE(on_a[0].reader_id().substr(0, 16), on_a[1].reader_id().substr(0, 16));
   EXPECT_NE(on_a[0].reader_id().substr(0, 16), on_b[0].reader_id().substr(0, 16));
   EXPECT_NE(hub_.FindPipe(on_b[0].reader_id()), nullptr);
 }
 
-// It may have forgotten the job by then.
+// The node needs the folder, because it may have forgotten the job by then.
 TEST_F(LogHubTest, ANodeIsToldWhereAJobsOutputLies) {
   job_.mutable_spec()->set_log_dir("/mine");
   Place("a", 0, 1);

@@ -18,7 +18,7 @@ v1::LogChunk Chunk(const std::string& id, const std::string& data, bool end = fa
 
 class LogPipeTest : public ::testing::Test {
  protected:
-  // Relays of ranks 1, 2...
+  // Makes relays of ranks 1, 2...
   void Expect(const std::vector<std::string>& ids) {
     std::vector<v1::LogReader> relays;
     for (const std::string& id : ids) {
@@ -38,7 +38,7 @@ class LogPipeTest : public ::testing::Test {
       }
     });
   }
-  // Pushes; the answer goes to taken_.
+  // Pushes a chunk. The answer is added to taken_.
   void Push(v1::LogChunk chunk) {
     pipe_.Push(std::move(chunk), [this](bool more) { taken_.push_back(more); });
   }
@@ -72,7 +72,7 @@ TEST_F(LogPipeTest, EndsWhenEveryRelayHas) {
   Push(Chunk("a", "1", true));
   Pull();
   Pull();
-  EXPECT_TRUE(ends_.empty());  // b has not come yet.
+  EXPECT_TRUE(ends_.empty());  // The relay of b has not been opened yet.
   ASSERT_TRUE(pipe_.Open("b"));
   Push(Chunk("b", "2", true));
   EXPECT_TRUE(ends_.empty());

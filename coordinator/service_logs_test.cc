@@ -1,4 +1,4 @@
-// The way of a worker's output, from an agent's relay to a client, over real channels.
+// A worker's output on its way from an agent's relay to a client, over real channels.
 
 #include <memory>
 #include <set>
@@ -63,7 +63,7 @@ TEST_F(LogsTest, OutputComesThrough) {
   v1::LogChunk chunk;
   ASSERT_TRUE(reader->Read(&chunk));
   EXPECT_EQ(chunk.data(), "one");
-  EXPECT_EQ(chunk.rank(), 0);  // The rank that the relay was asked for, not the one that it says.
+  EXPECT_EQ(chunk.rank(), 0);  // The rank that the relay was asked for, not the one that it sent.
   EXPECT_EQ(chunk.generation(), 1);
   ASSERT_TRUE(relay->Write(Chunk(wish.reader_id(), "two", true)));
   relay->WritesDone();
@@ -73,7 +73,7 @@ TEST_F(LogsTest, OutputComesThrough) {
   EXPECT_TRUE(chunk.end());
   EXPECT_FALSE(reader->Read(&chunk));
   EXPECT_OK(common::FromGrpc(reader->Finish()));
-  // Nobody reads any more.
+  // The client has disconnected.
   ASSERT_TRUE(agent_.Read());
   EXPECT_EQ(agent_.desired.log_readers_size(), 0);
 }
@@ -133,7 +133,7 @@ TEST_F(LogsTest, SaysWhatIsNotThere) {
   agent_.Leave();
   EXPECT_FALSE(agent_.Read());
   EXPECT_OK(agent_.Finish());
-  // The stream is closed for the agent before the loop has heard of it.
+  // The agent sees the end of the stream before the loop does.
   absl::Status status;
   while (status.ok()) {
     const auto context = Call();

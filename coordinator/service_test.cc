@@ -1,4 +1,4 @@
-// The service over a real channel, on a port of its own.
+// The gRPC service over a real channel, on a free port.
 
 #include <grpcpp/generic/generic_stub.h>
 
@@ -17,7 +17,7 @@ using testing::StatusIs;
 
 class AnyMethodTest : public ServiceTest {
  protected:
-  // Calls any method by name with these bytes as its request; returns how it ends.
+  // Calls the method with this name with `bytes` as the request. Returns the status of the call.
   absl::Status CallByName(const std::string& method, const std::string& authorization,
                           const std::string& bytes) {
     grpc::GenericStub generic(channel_);
@@ -77,7 +77,7 @@ TEST_F(AnyMethodTest, TheTokenIsLookedAtBeforeTheMessage) {
 }
 
 TEST_F(AnyMethodTest, WhatWouldGrowInMemoryIsRefusedBeforeItDoes) {
-  // Each empty argument, and each empty generation, has two bytes here and many in memory.
+  // Each empty argument and each empty generation takes two bytes here and many in memory.
   v1::SubmitJobRequest submit;
   for (int i = 0; i < 1'000'000; ++i) submit.mutable_spec()->add_argv();
   v1::NodeObserved report = Observed(1);

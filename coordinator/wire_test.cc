@@ -45,7 +45,7 @@ TEST(WireTest, WhatIsWrittenIsRead) {
 }
 
 TEST(WireTest, ElementsAreCountedAtAnyDepth) {
-  // The name, the generations, and their workers.
+  // The elements are the name, the generations, and their workers.
   EXPECT_OK(ParseReport(Report(9, 10).SerializeAsString()));
   EXPECT_THAT(ParseReport(Report(9, 11).SerializeAsString()),
               StatusIs(absl::StatusCode::kResourceExhausted,
@@ -74,7 +74,7 @@ TEST(WireTest, BytesAreBounded) {
 TEST(WireTest, EveryCutAndChangedByteIsBorne) {
   const std::string good = Report(3, 3).SerializeAsString();
   for (size_t i = 0; i < good.size(); ++i) {
-    // What is cut inside an element cannot be parsed; between two it can.
+    // A message that is cut inside an element cannot be parsed. One that is cut between two can.
     v1::NodeObserved cut;
     EXPECT_EQ(ParseReport(good.substr(0, i)).ok(), cut.ParseFromString(good.substr(0, i))) << i;
     for (int byte = 0; byte < 256; ++byte) {

@@ -24,7 +24,7 @@ ClusterState OneNode() {
   return state;
 }
 
-// Agents report more than twice within the time after which they count as lost.
+// Agents report more than twice within the timeout after which they count as lost.
 TEST(Heartbeat, FollowsTheTimeoutOfNodes) {
   for (const absl::Duration timeout :
        {absl::Milliseconds(500), absl::Seconds(1), absl::Seconds(2), absl::Seconds(5)}) {
@@ -47,8 +47,8 @@ TEST(Heartbeat, AnotherOneIsAnotherDesiredState) {
   EXPECT_NE(DesiredSignature(state, common::NodeId("a"), {}), before);
 }
 
-// The peers of the store of a job that is placed on nodes of these addresses, one rank on each, two
-// if there is one node; and again after the addresses of the nodes have changed.
+// Returns the peers of the store of a job on nodes with these addresses. Each node has one rank, or
+// two if there is one node. Checks that the peers remain the same when the addresses change.
 std::vector<std::string> StorePeers(const std::vector<std::string>& addresses) {
   ClusterState state;
   Changes changes;
@@ -87,10 +87,10 @@ TEST(StorePeers, AreTheNodesAsTheyWerePlanned) {
   using List = std::vector<std::string>;
   EXPECT_EQ(StorePeers({"10.0.0.1"}), (List{"10.0.0.1"}));
   EXPECT_EQ(StorePeers({"10.0.0.1", "10.0.0.2"}), (List{"10.0.0.1", "10.0.0.2"}));
-  // A connection to any address of the loopback interface comes from the first one.
+  // A connection to any loopback address has the first loopback address as its source.
   EXPECT_EQ(StorePeers({"127.0.0.2"}), (List{"127.0.0.1", "127.0.0.2", "::1"}));
   EXPECT_EQ(StorePeers({"::1"}), (List{"127.0.0.1", "::1"}));
-  // Numbers alone: the store knows no names.
+  // The peers are numeric addresses, because the store resolves no names.
   EXPECT_EQ(StorePeers({"localhost"}), (List{"127.0.0.1", "::1"}));
 }
 

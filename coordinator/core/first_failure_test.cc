@@ -32,8 +32,8 @@ v1::ExitRecord Of(v1::ExitRecord::Kind kind, int code = 0) {
   return exit;
 }
 
-// Two nodes, a with ranks 0 and 1, b with 2 and 3, whose exits these are; KIND_UNSPECIFIED: it
-// runs.
+// Two nodes: a with ranks 0 and 1, b with ranks 2 and 3. The exits are those of the ranks.
+// KIND_UNSPECIFIED stands for a rank that still runs.
 class TwoNodes {
  public:
   explicit TwoNodes(const std::vector<v1::ExitRecord>& exits) {
@@ -68,7 +68,7 @@ TEST(FirstFailure, PrefersTheLikeliestOrigin) {
   const v1::ExitRecord running, good = Exited(0);
   const struct {
     std::vector<v1::ExitRecord> exits;
-    int rank;  // Expected; -1: none.
+    int rank;  // The expected rank, or -1 if no single rank failed.
   } cases[] = {
       {{running, running, running, running}, -1},
       {{good, running, good, good}, -1},
@@ -133,7 +133,7 @@ TEST(FirstFailure, KeepsABoundedPartOfTheOutput) {
   const auto cause = FirstFailure(world.job, world.parts);
   ASSERT_EQ(cause->last_lines_size(), kMaxLastLines);
   EXPECT_EQ(cause->last_lines(0), "81");
-  // Cut between characters.
+  // The text is cut between characters.
   EXPECT_EQ(cause->last_lines(kMaxLastLines - 1).size(), size_t{kMaxLastLineBytes} - 1);
   EXPECT_EQ(LastLinesOf(*cause, world.parts).size(), size_t{kMaxLastLines});
 }

@@ -54,7 +54,7 @@ TEST_F(IdentityTest, ACopyOnAnotherMachineWaitsUntilTheFirstIsSilent) {
                              HasSubstr("incarnation 1"), HasSubstr("--state_dir"))));
   EXPECT_EQ(superseded_, 0u);
   ASSERT_OK(Report({}, 1));
-  // A break in the first one's connection is no chance for the copy.
+  // The copy is refused even while the first agent's connection is broken.
   CloseSession(1, common::NodeId("id-a"), &state_);
   EXPECT_THAT(Report(copy, 3), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("alive")));
   ASSERT_OK(Report({}, 4));
@@ -92,7 +92,7 @@ TEST_F(IdentityTest, ANameIsOneLiveNodes) {
                        AllOf(HasSubstr("name"), HasSubstr("id-a"), HasSubstr("--name"))));
   EXPECT_EQ(state_.nodes.size(), 1u);
   EXPECT_OK(Report({.node_id = "id-b", .name = "b", .incarnation = "9"}, 3));
-  // The machine was installed anew: another id, the same name.
+  // The machine was reinstalled, so the agent has another id and the same name.
   now_ += state_.limits.node_timeout;
   EXPECT_OK(Report({.node_id = "id-c", .boot = "boot-2", .incarnation = "3"}, 4));
   EXPECT_THAT(Report({}, 5), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("id-c")));

@@ -71,7 +71,7 @@ TEST(JobSpec, AProcessAloneMayBringAWorldOfItsOwn) {
   v1::JobSpec alone = Good();
   alone.set_nodes(1);
   alone.clear_processes_per_node();
-  // One process for each GPU, which may be several.
+  // A job with one process for each GPU may have several processes.
   EXPECT_THAT(WithEnv(alone, "RANK"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("RANK")));
   alone.set_cpu(true);

@@ -11,7 +11,7 @@ namespace {
 
 using Step = std::pair<v1::JobPhase, v1::JobPhase>;
 
-// docs/states.md shows this table.
+// The legal transitions. docs/states.md shows this table.
 const std::set<Step>& LegalSteps() {
   static const auto* const steps = new std::set<Step>{
       {v1::PENDING, v1::STARTING},   {v1::PENDING, v1::FAILED},

@@ -48,7 +48,7 @@ ClusterState Cluster(const std::vector<FakeNode>& nodes) {
   return state;
 }
 
-// The job's first placement.
+// Returns the job's first placement.
 PlacementDecision PlaceOn(const ClusterState& state, const v1::JobSpec& spec,
                           const Ledger& ledger) {
   v1::Job job;
@@ -60,7 +60,8 @@ PlacementDecision PlaceOn(const ClusterState& state, const v1::JobSpec& spec) {
   return PlaceOn(state, spec, Ledger(state, kNow));
 }
 
-// "a:0+3[0,1,2] b:3+4": node, first rank, processes, GPUs; or the reason in brackets.
+// Returns, for example, "a:0+3[0,1,2] b:3+4": for each node its name, first rank, number of
+// processes and GPUs. Returns the reason in brackets if the job is not placed.
 std::string Show(const PlacementDecision& decision) {
   if (!decision.assignment.has_value()) return absl::StrCat("(", decision.reason, ")");
   std::vector<std::string> parts;
@@ -92,7 +93,7 @@ struct Case {
 
 TEST(Placement, Table) {
   const std::vector<Case> cases = {
-      // Number of processes: given, per GPU, or one.
+      // The number of processes is given, or one for each GPU, or one.
       {{{"a"}}, Spec(1, {}), "a:0+1"},
       {{{"a"}}, Spec(1, {4}), "a:0+4"},
       {{{"a", 2}}, Spec(1, {}), "a:0+2[0,1]"},
@@ -100,17 +101,17 @@ TEST(Placement, Table) {
       {{{"a", 4}}, Spec(1, {2}), "a:0+2[0,1]"},
       {{{"a", 4}}, Spec(1, {}, false, {1, 3}), "a:0+2[1,3]"},
       {{{"a", 4}}, Spec(1, {1}, false, {3, 1}), "a:0+1[1]"},
-      // Ranks: dense, by the names of the nodes.
+      // Ranks are dense, in the order of the nodes' names.
       {{{"c"}, {"a"}, {"b"}}, Spec(2, {2}), "a:0+2 b:2+2"},
       {{{"b"}, {"a"}}, Spec(2, {3, 4}), "a:0+3 b:3+4"},
       {{{"a", 2}, {"b", 3}}, Spec(2, {}), "a:0+2[0,1] b:2+3[0,1,2]"},
-      // Unequal needs on unequal nodes: the order of names gives way.
+      // With unequal needs on unequal nodes, a fit is worth more than the order of names.
       {{{"a", 4}, {"b", 1}}, Spec(2, {1, 4}), "b:0+1[0] a:1+4[0,1,2,3]"},
       {{{"a", 1}, {"b", 2}, {"c", 3}}, Spec(3, {3, 1, 2}), "c:0+3[0,1,2] a:3+1[0] b:4+2[0,1]"},
-      // GPU nodes first for who does not say cpu.
+      // A job without `cpu` goes to nodes with GPUs.
       {{{"a"}, {"b", 1}}, Spec(1, {}), "b:0+1[0]"},
       {{{"a"}, {"b", 1}}, Spec(1, {1}, true), "a:0+1"},
-      // What is missing.
+      // The reason says what is missing.
       {{{"a"}},
        Spec(1, {}, false, {0}),
        "(Needs 1 node with GPUs of those named in gpu_ids; fewer are connected. Ask for cpu to run "
@@ -191,12 +192,12 @@ TEST(Placement, CpuJobsGoWhereTheFewestRanksAreForEachCpu) {
     ledger.Take(decision.assignment->placements);
     return Show(decision);
   };
-  EXPECT_EQ(place(Spec(1, {1})), "a:0+1");  // All are idle: by name.
+  EXPECT_EQ(place(Spec(1, {1})), "a:0+1");  // All nodes are idle, so the name decides.
   EXPECT_EQ(place(Spec(1, {2})), "b:0+2");
   EXPECT_EQ(place(Spec(1, {1})), "c:0+1");
-  EXPECT_EQ(place(Spec(1, {1})), "d:0+1");  // Who does not say has one CPU.
-  EXPECT_EQ(place(Spec(1, {1})), "c:0+1");  // 1/2, 2/4, 1/8, 1/1.
-  // The two with the fewest, in the order of their names.
+  EXPECT_EQ(place(Spec(1, {1})), "d:0+1");  // A node that reports no CPUs counts as one with 1.
+  EXPECT_EQ(place(Spec(1, {1})), "c:0+1");  // Ranks per CPU: 1/2, 2/4, 1/8, 1/1.
+  // The two nodes with the fewest ranks per CPU, in the order of their names.
   EXPECT_EQ(place(Spec(2, {2})), "a:0+2 c:2+2");
   EXPECT_EQ(place(Spec(2, {1})), "b:0+1 c:1+1");
   EXPECT_EQ(place(Spec(3, {1})), "b:0+1 c:1+1 d:2+1");  // 3/2, 3/4, 5/8, 1/1.

@@ -1,5 +1,5 @@
-// What scenario files do not say well: bounds, determinism, and what a plan says of itself.
-// Behaviour is in tests/scenarios.
+// Tests what scenarios cannot express well: bounds, determinism, and the reason and wake-up time of
+// a plan. The planner's decisions are tested in tests/scenarios.
 
 #include "coordinator/core/planner.h"
 
@@ -147,10 +147,10 @@ TEST_F(PlannerTest, RecordsOfGenerationsAreCountedAndMakeRoom) {
     EXPECT_EQ(state_.job_bytes, state_.jobs.at(job).bytes);
     EXPECT_LT(state_.job_bytes, 400'000);
   }
-  // Fewer than 21, and than generation_records: each has 32 KB here.
+  // Fewer than the 21 that there were, and than generation_records, because each has 32 KB here.
   EXPECT_LT(Job(job).generations_size(), 12);
   EXPECT_GT(Job(job).generations_size(), 5);
-  // A copy that is counted anew, as after a restart, has the same.
+  // A copy whose bytes are counted from scratch, as after a restart, has the same count.
   ClusterState restored;
   v1::Job copy;
   copy.CopyFrom(Job(job));
@@ -195,7 +195,7 @@ TEST_F(PlannerTest, OnlyTheNewestFinishedJobsAreKept) {
   EXPECT_EQ(state_.submits.size(), 2u);
   EXPECT_EQ(changes_.erase, (std::set<common::JobId>{jobs[0], jobs[1]}));
   EXPECT_EQ(changes_.put, (std::set<common::JobId>{jobs[2], jobs[3]}));
-  // Of the others their ends are remembered.
+  // The ends of the dropped jobs are kept.
   EXPECT_OK(CancelJob(jobs[0], false, &state_));
   EXPECT_EQ(state_.ended.Find(jobs[0])->phase, v1::CANCELLED);
   EXPECT_THAT(CancelJob(common::JobId("nope"), false, &state_),
@@ -245,7 +245,7 @@ TEST_F(PlannerTest, AFixedClusterRefusesWhatCanNeverFit) {
   state_.limits.fixed_nodes = 1;
   const common::JobId job = Submit(2).value();
   Rest();
-  EXPECT_EQ(Job(job).phase(), v1::PENDING);  // Its one node may still come.
+  EXPECT_EQ(Job(job).phase(), v1::PENDING);  // The cluster's only node may still connect.
   ASSERT_OK(Report("a", 1, 1));
   Rest();
   EXPECT_EQ(Job(job).phase(), v1::FAILED);
@@ -263,7 +263,7 @@ TEST_F(PlannerTest, OldGenerationRecordsGo) {
   const common::JobId job = SubmitJob("s", spec, now_, &state_, &changes_).value();
   Rest();
   for (int i = 2; i <= 6; ++i) {
-    // Each incarnation knows nothing of what its predecessor ran.
+    // A new incarnation does not report what the one before it ran.
     now_ += absl::Minutes(1);
     CloseSession(static_cast<SessionId>(i - 1), common::NodeId("a"), &state_);
     ASSERT_OK(Report("a", static_cast<SessionId>(i), 1, absl::StrCat(i)));
@@ -283,7 +283,7 @@ TEST_F(PlannerTest, TheOneDoorRefusesThePast) {
               StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("newer stream")));
   EXPECT_EQ(state_.stale.sessions, 1);
   EXPECT_EQ(state_.nodes.at(common::NodeId("a")).observed.incarnation(), "new");
-  ASSERT_OK(Report("a", 2, 1, "new"));  // Out of sequence: dropped.
+  ASSERT_OK(Report("a", 2, 1, "new"));  // The report is out of sequence and is ignored.
   EXPECT_EQ(state_.stale.sessions, 2);
   EXPECT_THAT(Report("a", 2, 2, "third"),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("changed within")));
@@ -294,7 +294,7 @@ TEST_F(PlannerTest, TheOneDoorRefusesThePast) {
 
 class WildReports : public PlannerTest {
  protected:
-  // A report of node a that no agent of ours would send.
+  // Sends a report of node a that a correct agent would not send.
   absl::Status ReportWild(uint64_t applied_version, const common::JobId& job = common::JobId(),
                           common::Generation generation = 0) {
     v1::NodeObserved observed;
@@ -335,12 +335,13 @@ TEST_F(WildReports, NobodyHasAGenerationThatWasNeverPlanned) {
   }
   EXPECT_THAT(ReportWild(0, waiting, 1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(waiting.value())));
-  // Of a job that this coordinator does not know it may have anything: it is told to stop it.
+  // A node may have any generation of a job that this coordinator does not know. It will be asked
+  // to stop it.
   EXPECT_OK(ReportWild(0, common::JobId("unknown"), 7));
   EXPECT_EQ(Job(running).phase(), v1::STARTING);
 }
 
-// No input is known that leads here; should there be one, the coordinator goes on.
+// No known input leads to this. If one exists, the coordinator still works.
 TEST_F(WildReports, APlanThatNeverRestsIsPutOff) {
   ASSERT_OK(Report("a", 1, 1));
   const common::JobId job = Submit().value();

@@ -75,7 +75,7 @@ TEST(ReportTest, EachBoundIsNamed) {
 TEST(ReportTest, TextsAreCutBetweenCharacters) {
   v1::NodeObserved report = Report();
   v1::ObservedGeneration* generation = report.add_generations();
-  // 4,096 is inside the last "é" that begins before it.
+  // Byte 4,096 is inside an "é", so the text is cut before that character.
   generation->mutable_failure()->set_message("x" + std::string(5000, 'x').replace(4094, 2, "é"));
   v1::ObservedWorker* worker = generation->add_workers();
   worker->mutable_exit()->set_message("short");
