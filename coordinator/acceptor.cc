@@ -67,7 +67,7 @@ Acceptor::Outcome Acceptor::AcceptOne(int listener) {
     if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) {
       return Outcome::kMayBeMore;  // The client closed the connection before it was accepted.
     }
-    LogRefusal("no room for another connection; the next waits");
+    LogRefusal("no free descriptor or memory for another connection, retrying");
     return Outcome::kNoRoom;
   }
   if (fd.get() >= first_refused_) {

@@ -18,7 +18,7 @@ constexpr absl::Duration kLongestBackoff = absl::Seconds(5);
 // Minimum time between two log lines about an event that may repeat.
 constexpr absl::Duration kLogPause = absl::Seconds(10);
 
-absl::Status Ending() { return absl::UnavailableError("the coordinator is ending"); }
+absl::Status Ending() { return absl::UnavailableError("the coordinator is shutting down"); }
 
 void Merge(Changes older, Changes* changes) {
   for (const common::JobId& id : older.put) {
@@ -125,7 +125,7 @@ void CoordinatorLoop::NoteAbsence(absl::Duration away) {
   const auto left_out = absences_.Admit(state_.listened_at);
   if (!left_out.has_value()) return;
   common::LogWarning(
-      "was away (stopped, starved, or waiting for its store); nodes have time to come back",
+      "was away (stopped, starved of CPU, or waiting for its store); nodes get time to reconnect",
       {{"for", absl::FormatDuration(away)}, {"same_since_last_line", *left_out}});
 }
 
@@ -201,7 +201,7 @@ void CoordinatorLoop::PlanAndCommit(absl::Time now) {
 void CoordinatorLoop::NoteUnrest(const Plan& plan, absl::Time now) {
   const auto left_out = unrests_.Admit(now);
   if (!left_out.has_value()) return;
-  common::LogError("jobs do not come to rest, which is a defect of accel; will plan again",
+  common::LogError("planning does not end, which is a bug in accel; planning again later",
                    {{"next", plan.reason}, {"same_since_last_line", *left_out}});
 }
 
@@ -231,7 +231,7 @@ void CoordinatorLoop::Committed(absl::Status status) {
     backoff_ = std::clamp(backoff_ * 2, kFirstBackoff, kLongestBackoff);
     retry_at_ = options_.clock->Now() + backoff_;
     Merge(std::move(changes), &changes_);
-    common::LogError("jobs could not be stored; will try again",
+    common::LogError("could not store jobs, retrying",
                      {{"why", status.ToString()}, {"in", absl::FormatDuration(backoff_)}});
     status = absl::UnavailableError(
         absl::StrCat("not stored; retry with the same submit id (", status.message(), ")"));

@@ -11,10 +11,10 @@ namespace accel::coordinator {
 namespace {
 
 constexpr char kFooter[] =
-    "Prints 'listening on HOST:PORT' once it serves. SIGTERM and SIGINT end it; SIGHUP, "
-    "SIGUSR1 and SIGUSR2 do nothing.\n"
-    "Exit codes: 0 ended by a signal; 1 could not start (the reason is on standard error); 2 bad "
-    "command line.";
+    "Prints 'listening on HOST:PORT' once it accepts calls. SIGTERM and SIGINT shut it down; "
+    "SIGHUP, SIGUSR1 and SIGUSR2 are ignored.\n"
+    "Exit codes: 0 shut down by a signal; 1 could not start (the reason is logged to standard "
+    "error); 2 bad command line.";
 
 // Minimum timeout, in seconds. Agents report more than twice within it. With a shorter one, a node
 // that is busy for a moment would count as lost.
@@ -43,11 +43,11 @@ std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
       })
       ->capture_default_str();
   app.add_option("--state_dir,--state-dir", flags->state_dir,
-                 "Folder of this coordinator; made if it is missing")
+                 "Folder of this coordinator; created if it does not exist")
       ->required();
   app.add_option("--token_file,--token-file", flags->token_file,
                  "File with the token that every call must carry [ACCEL_TOKEN, else "
-                 "~/.config/accel/token, made if it is missing]");
+                 "~/.config/accel/token, created if it does not exist]");
   app.add_option("--node_timeout,--node-timeout", node_timeout,
                  "Seconds of silence after which a node counts as lost; at least 0.5")
       ->check(CheckTimeout)

@@ -8,10 +8,10 @@
 namespace accel::coordinator {
 
 absl::Status Inbox::CheckRoom(size_t waiting) const {
-  if (closed_) return absl::UnavailableError("the coordinator is ending");
+  if (closed_) return absl::UnavailableError("the coordinator is shutting down");
   if (waiting < kMostRequests) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrCat(kMostRequests, " requests wait for the coordinator; try again later"));
+      absl::StrCat(kMostRequests, " requests are pending, which is the maximum; try again later"));
 }
 
 absl::Status Inbox::Request(ChangeEvent& event) {
@@ -68,9 +68,9 @@ void Inbox::TellReport(SessionId session, v1::NodeObserved observed) {
     if (report_bytes_ + report.bytes > kMostReportBytes) {
       report.observed = v1::NodeObserved();
       report.bytes = 0;
-      report.refused = absl::ResourceExhaustedError(absl::StrCat(
-          "reports of ", report_bytes_, " bytes wait for the coordinator, and at most ",
-          kMostReportBytes, " may; try again later"));
+      report.refused = absl::ResourceExhaustedError(
+          absl::StrCat("pending reports take ", report_bytes_, " bytes, and the maximum is ",
+                       kMostReportBytes, "; try again later"));
     }
     report_bytes_ += report.bytes;
     place = std::move(report);

@@ -75,13 +75,13 @@ absl::StatusOr<std::vector<common::NodeId>> LogHub::Begin(LogReadId read,
     return absl::InvalidArgumentError(
         absl::StrCat("generation ", generation->generation(), " of job ", job.job_id(), " has ",
                      readers.size(), " ranks, and the output of at most ", kMostReaders,
-                     " can be read at once; choose one with --rank"));
+                     " can be read at the same time; choose one with --rank"));
   }
   absl::MutexLock lock(&mutex_);
   if (readers_.size() + readers.size() > kMostReaders) {
-    return absl::ResourceExhaustedError(absl::StrCat("the output of ", readers_.size(),
-                                                     " ranks is being read already, and of ",
-                                                     kMostReaders, " at most; try again later"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the output of ", readers_.size(), " ranks is already being read, and the maximum is ",
+        kMostReaders, "; try again later"));
   }
   std::vector<v1::LogReader> relays;
   std::set<common::NodeId> nodes;
@@ -144,7 +144,7 @@ void LogHub::Close() {
     readers.swap(readers_);
   }
   for (auto& [id, reader] : readers) {
-    reader.pipe->Fail(absl::UnavailableError("the coordinator is ending"));
+    reader.pipe->Fail(absl::UnavailableError("the coordinator is shutting down"));
   }
 }
 

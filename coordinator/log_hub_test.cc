@@ -46,15 +46,16 @@ TEST_F(LogHubTest, MoreRanksThanCanBeReadAtOnceIsSaidAsSuch) {
   for (int i = 0; i < 5; ++i) Place(std::string(1, static_cast<char>('a' + i)), i * 1000, 1000);
   EXPECT_THAT(Begin(1), StatusIs(absl::StatusCode::kInvalidArgument,
                                  HasSubstr("has 5000 ranks, and the output of at most 4096 can be "
-                                           "read at once; choose one with --rank")));
+                                           "read at the same time; choose one with --rank")));
   EXPECT_OK(Begin(2, 4321));
 }
 
 TEST_F(LogHubTest, ReadersAreBoundedTogetherAndMakeRoomWhenTheyEnd) {
   Place("a", 0, 1000);
   for (LogReadId read = 1; read <= 4; ++read) ASSERT_OK(Begin(read));
-  EXPECT_THAT(Begin(5), StatusIs(absl::StatusCode::kResourceExhausted,
-                                 HasSubstr("of 4000 ranks is being read already, and of 4096")));
+  EXPECT_THAT(Begin(5),
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("of 4000 ranks is already being read, and the maximum is 4096")));
   hub_.End(1);
   EXPECT_OK(Begin(6));
 }

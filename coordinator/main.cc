@@ -29,7 +29,7 @@ absl::Status Serve(const CoordinatorFlags& flags, int stop_fd) {
   pollfd stop{stop_fd, POLLIN, 0};
   while (poll(&stop, 1, -1) != 1) {
   }
-  common::LogInfo("told to end");
+  common::LogInfo("asked to stop, shutting down");
   return absl::OkStatus();
 }
 

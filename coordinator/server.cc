@@ -132,7 +132,7 @@ class GrpcServer final : public Server {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
-  ACCEL_CHECK(!options.token.empty(), "whoever starts a server has found or made a token");
+  ACCEL_CHECK(!options.token.empty(), "the caller of Server::Start() gives a token");
   ACCEL_ASSIGN_OR_RETURN(const common::HostPort address, common::ParseHostPort(options.listen));
   ACCEL_RETURN_IF_ERROR(common::CheckLoopback(address.host));
   auto server = std::make_unique<GrpcServer>(std::move(options));

@@ -181,7 +181,7 @@ TEST_F(LogsTest, AnUnknownRelayIsRefused) {
   const auto relay = stub_->RelayLogs(context.get(), &response);
   ASSERT_TRUE(relay->Write(Chunk("r99-0", "x", false)));
   EXPECT_THAT(common::FromGrpc(relay->Finish()),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nobody reads")));
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("no client reads")));
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace accel::coordinator {
 
 void Sessions::Open(SessionOpened opened) {
   if (sessions_.size() >= kMostSessions) {
-    return opened.callbacks.on_closed(absl::ResourceExhaustedError(
-        absl::StrCat(kMostSessions, " agents' streams are open; try again later")));
+    return opened.callbacks.on_closed(absl::ResourceExhaustedError(absl::StrCat(
+        kMostSessions, " agents' streams are open, which is the maximum; try again later")));
   }
   sessions_[opened.session].callbacks = std::move(opened.callbacks);
 }
@@ -54,9 +54,9 @@ void Sessions::Report(ReportEvent report, ClusterState* state, Changes* changes)
 
 void Sessions::NoteStale(absl::Time now, const ClusterState& state) {
   if (!stale_.Admit(now).has_value()) return;
-  common::LogWarning("refused what comes from the past",
+  common::LogWarning("ignored reports that are out of date",
                      {{"reports_of_older_streams", state.stale.sessions},
-                      {"living_parts_of_older_generations", state.stale.generations}});
+                      {"running_parts_of_older_generations", state.stale.generations}});
 }
 
 void Sessions::Drop(SessionId session, ClusterState* state) {
@@ -100,7 +100,7 @@ void Sessions::Publish(const common::NodeId& node, ClusterState* state) {
 
 void Sessions::Close() {
   for (auto& [id, session] : std::exchange(sessions_, {})) {
-    session.callbacks.on_closed(absl::UnavailableError("the coordinator is ending"));
+    session.callbacks.on_closed(absl::UnavailableError("the coordinator is shutting down"));
   }
 }
 

@@ -141,7 +141,7 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
           "data: has ", chunk->data().size(), " bytes; at most ", LogPipe::kMostChunkBytes));
     }
     if (pipe_ == nullptr && !Join(chunk->reader_id())) {
-      return absl::NotFoundError("nobody reads under this reader_id");
+      return absl::NotFoundError("no client reads under this reader_id");
     }
     if (chunk->reader_id() == reader_id_) return absl::OkStatus();
     return absl::InvalidArgumentError("reader_id: changed within one stream");

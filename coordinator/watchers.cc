@@ -48,14 +48,14 @@ void Watchers::Watch(WatchEvent watch) {
   if (job == nullptr) return watch.on_change(NoSuchJob(watch.job));
   if (common::IsFinal(job->phase())) return watch.on_change(job);
   if (watchers_.size() >= kMostWatchers) {
-    return watch.on_change(absl::ResourceExhaustedError(
-        absl::StrCat(kMostWatchers, " watchers are being served; try again later")));
+    return watch.on_change(absl::ResourceExhaustedError(absl::StrCat(
+        kMostWatchers, " watchers are connected, which is the maximum; try again later")));
   }
   const int64_t bytes = static_cast<int64_t>(job->ByteSizeLong());
   if (watched_bytes_ + bytes > kMostWatchedBytes) {
     return watch.on_change(absl::ResourceExhaustedError(
-        absl::StrCat("the jobs that are being watched have ", watched_bytes_,
-                     " bytes, and at most ", kMostWatchedBytes, "; try again later")));
+        absl::StrCat("the watched jobs take ", watched_bytes_, " bytes, and the maximum is ",
+                     kMostWatchedBytes, "; try again later")));
   }
   if (job->version() > watch.known_version) watch.on_change(job);
   watched_bytes_ += bytes;
@@ -96,7 +96,7 @@ absl::StatusOr<JobPtr> Watchers::Find(const common::JobId& job) const {
 void Watchers::Close() {
   by_job_.clear();
   for (auto& [id, watcher] : std::exchange(watchers_, {})) {
-    watcher.on_change(absl::UnavailableError("the coordinator is ending"));
+    watcher.on_change(absl::UnavailableError("the coordinator is shutting down"));
   }
 }
 

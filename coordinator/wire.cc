@@ -73,7 +73,7 @@ class Counter {
 absl::Status TooMuch(const google::protobuf::Message& message, size_t most,
                      absl::string_view of_what) {
   return absl::ResourceExhaustedError(absl::StrCat(
-      message.GetDescriptor()->name(), ": has more than ", most, " ", of_what, ", the most there"));
+      message.GetDescriptor()->name(), ": has more than ", most, " ", of_what, ", the maximum"));
 }
 
 }  // namespace
@@ -95,8 +95,9 @@ absl::Status Parse(const grpc::ByteBuffer& bytes, const WireBounds& bounds,
   if (well_formed && message->ParseFromArray(slice.begin(), size)) return absl::OkStatus();
   const std::string name = message->GetDescriptor()->name();
   message->Clear();
-  return absl::InvalidArgumentError(absl::StrCat(
-      name, ": these ", size, " bytes are no such message; do both sides have the same version?"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": these ", size,
+                   " bytes are not such a message; check that both sides have the same version"));
 }
 
 grpc::ByteBuffer ToBytes(const google::protobuf::Message& message) {

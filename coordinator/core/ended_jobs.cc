@@ -28,7 +28,8 @@ v1::Job ToJob(const EndedJob& ended) {
   job.set_phase(ended.phase);
   job.set_exit_code(ended.exit_code);
   job.set_ended_unix_ms(ended.ended_unix_ms);
-  job.set_reason("It ended so long ago that the coordinator knows no more of it than how.");
+  job.set_reason(
+      "Ended so long ago that only its phase, exit code and time of the end are still known.");
   return job;
 }
 

@@ -72,7 +72,7 @@ absl::Status MakeRoomForNode(ClusterState* state) {
   }
   if (oldest == state->nodes.end()) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the cluster has its ", state->limits.max_nodes, " nodes"));
+        absl::StrCat("the cluster already has its maximum of ", state->limits.max_nodes, " nodes"));
   }
   state->report_bytes -= oldest->second.observed_bytes;
   const auto name = state->node_names.find(oldest->second.observed.name());

@@ -97,7 +97,7 @@ std::optional<v1::FailureCause> FirstFailure(const v1::Job& job, const std::vect
     } else if (part.state == Part::State::kLost) {
       candidates.OfferLoss(part, part.loss);
     } else if (part.state == Part::State::kEnded && !failed) {
-      candidates.OfferLoss(part, "it ended its part without saying why");
+      candidates.OfferLoss(part, "it ended its part and reported no reason");
     }
   }
   return candidates.Take();

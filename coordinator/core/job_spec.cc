@@ -54,7 +54,7 @@ absl::Status CheckPath(absl::string_view field, const std::string& path) {
 }
 
 absl::Status CheckProgram(const v1::JobSpec& spec) {
-  if (spec.argv().empty() || spec.argv(0).empty()) return Bad("argv", "names no program");
+  if (spec.argv().empty() || spec.argv(0).empty()) return Bad("argv", "must name a program");
   if (spec.argv_size() > kMaxArguments) {
     return Bad("argv",
                absl::StrCat("has ", spec.argv_size(), " arguments; at most ", kMaxArguments));
@@ -115,12 +115,12 @@ absl::Status CheckShape(const v1::JobSpec& spec) {
     ACCEL_RETURN_IF_ERROR(InRange("processes_per_node", processes, 1, kMaxProcessesPerNode));
   }
   if (spec.cpu() && !spec.gpu_ids().empty()) {
-    return Bad("gpu_ids", "a job that uses no GPU (cpu) names none");
+    return Bad("gpu_ids", "must be empty for a job that uses no GPU (cpu)");
   }
   std::set<int> seen;
   for (int gpu : spec.gpu_ids()) {
     ACCEL_RETURN_IF_ERROR(InRange("gpu_ids", gpu, 0, kMaxGpuId));
-    if (!seen.insert(gpu).second) return Bad("gpu_ids", absl::StrCat(gpu, " is there twice"));
+    if (!seen.insert(gpu).second) return Bad("gpu_ids", absl::StrCat(gpu, " is listed twice"));
   }
   return absl::OkStatus();
 }
@@ -133,7 +133,7 @@ absl::Status CheckLife(const v1::JobSpec& spec) {
   ACCEL_RETURN_IF_ERROR(CheckGrace("failure_grace_ms", spec.failure_grace_ms()));
   // END is the only value that agents implement (docs/decisions/0015).
   if (spec.on_agent_loss() != v1::ON_AGENT_LOSS_UNSPECIFIED && spec.on_agent_loss() != v1::END) {
-    return Bad("on_agent_loss", "this version knows END only");
+    return Bad("on_agent_loss", "this version supports only END");
   }
   return absl::OkStatus();
 }

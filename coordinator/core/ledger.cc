@@ -36,14 +36,14 @@ std::string WhyBusy(const ClusterState& state, const NodeOffer& offer) {
   }
   if (observed.applied_version() < offer.entry->settled_from) {
     return absl::StrCat("node ", observed.name(),
-                        " has not yet answered what it was told after it was given up");
+                        " has not yet acted on the end of a generation that was given up there");
   }
   return "";
 }
 
 std::string OnTrial(const NodeOffer& offer) {
   return absl::StrCat("node ", offer.entry->observed.name(),
-                      " tries with another job whether it can start any");
+                      " is on trial with another job, because its last starts failed");
 }
 
 // A node that was excluded runs one job as a trial. It takes no other job until that
@@ -59,7 +59,7 @@ std::string WhyOnTrial(const ClusterState& state, const NodeOffer& offer) {
 std::string WhyFull(const NodeOffer& offer, int most) {
   if (offer.generations < most) return "";
   return absl::StrCat("node ", offer.entry->observed.name(), " runs ", offer.generations,
-                      " jobs, as many as it may");
+                      " jobs, its maximum");
 }
 
 bool ByName(const NodeOffer& a, const NodeOffer& b) {

@@ -40,13 +40,13 @@ void JudgeMissing(const JobEntry& job, const NodeEntry& node, Part* part) {
   if (node.observed.incarnation() != part->placement->incarnation()) {
     // The part has no process left: an agent connects only after the shims of the agent before it
     // have ended (docs/decisions/0003, 0015).
-    return Lose(part, "its agent was started anew");
+    return Lose(part, "its agent was restarted");
   }
   const uint64_t acted_on = node.observed.applied_version();
   if (job.job.phase() == v1::STOPPING && acted_on >= job.stop_revision) {
     part->state = Part::State::kEnded;
   } else if (job.job.phase() != v1::STOPPING && acted_on >= job.start_revision) {
-    Lose(part, "it does not know the generation any more");
+    Lose(part, "its agent no longer has the generation");
   }
 }
 

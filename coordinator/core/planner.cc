@@ -30,7 +30,7 @@ std::string Summary(const ClusterState& state, const Plan& plan) {
     if (state.jobs.at(id).job.phase() == v1::PENDING) ++waiting;
   }
   return absl::StrCat(state.unfinished.size() - waiting, " jobs hold nodes, ", waiting,
-                      " wait in the queue; nothing is to be done.");
+                      " wait in the queue; there is nothing to do.");
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST_F(PlannerTest, SameInputSamePlan) {
   EXPECT_EQ(std::get<StartGeneration>(first.actions[0]).reason,
             std::get<StartGeneration>(second.actions[0]).reason);
   EXPECT_EQ(first.reason, "Starting 1 process on node a; waiting for node a.");
-  EXPECT_EQ(Rest().reason, "1 jobs hold nodes, 1 wait in the queue; nothing is to be done.");
+  EXPECT_EQ(Rest().reason, "1 jobs hold nodes, 1 wait in the queue; there is nothing to do.");
 }
 
 TEST_F(PlannerTest, WakesForTheNextDeadline) {
@@ -238,7 +238,7 @@ TEST_F(PlannerTest, ANodeRunsSoManyJobsAtOnce) {
   ASSERT_OK(Submit());
   const common::JobId third = Submit().value();
   Rest();
-  EXPECT_EQ(Job(third).reason(), "Waits: node a runs 2 jobs, as many as it may.");
+  EXPECT_EQ(Job(third).reason(), "Waits: node a runs 2 jobs, its maximum.");
 }
 
 TEST_F(PlannerTest, AFixedClusterRefusesWhatCanNeverFit) {

@@ -42,7 +42,7 @@ std::string DescribeRestart(const v1::Job& job, absl::Duration pause) {
           : absl::StrCat("restart ", job.failures(), " of ", job.spec().max_restarts());
   const std::string when = pause > absl::ZeroDuration()
                                ? absl::StrCat(" after a pause of ", absl::FormatDuration(pause))
-                           : job.start_failures() > 0 ? " at once"
+                           : job.start_failures() > 0 ? " immediately"
                                                       : "";
   return absl::StrCat(DescribeFailureFirst(job.cause()), "; ", which, when, ".");
 }
