@@ -47,7 +47,7 @@ class Acceptor {
 };
 
 // Returns the lowest descriptor that is refused for a connection, if the process may open `limit`
-// descriptors. The ones above it remain free for the store, log files and gRPC.
+// descriptors. That one and those above it remain free for the store, log files and gRPC.
 int FirstRefusedDescriptor(int limit);
 
 }  // namespace accel::coordinator

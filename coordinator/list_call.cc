@@ -10,8 +10,8 @@ void ListCall::Answer(const google::protobuf::Message& message) {
   const int64_t bytes = static_cast<int64_t>(message.ByteSizeLong());
   if (!room_->Take(bytes)) {
     return Fail(absl::ResourceExhaustedError(
-        absl::StrCat("answers that other callers have not yet read take the maximum of ",
-                     AnswerRoom::kMostBytes, " bytes; try again later")));
+        absl::StrCat("answers that other callers have not yet read leave no room (at most ",
+                     AnswerRoom::kMostBytes, " bytes are kept); try again later")));
   }
   taken_ = bytes;
   answer_ = ToBytes(message);

@@ -33,8 +33,8 @@ struct Limits {
   // The longest time that an agent may need to reconnect after its connection broke.
   absl::Duration longest_reconnect = absl::Seconds(15);
   absl::Duration longest_heartbeat = absl::Seconds(2);  // See Heartbeat().
-  // A generation whose ranks have not all started by then fails, unless the job has a deadline of
-  // its own. The same holds for the two graces: each is the default of a field of JobSpec.
+  // The next three are defaults of fields of JobSpec. A generation fails if its ranks have not all
+  // started within start_deadline.
   absl::Duration start_deadline = absl::Seconds(60);
   absl::Duration cancel_grace = absl::Seconds(30);  // After a cancel or the time limit.
   absl::Duration failure_grace = absl::Seconds(5);
@@ -61,8 +61,8 @@ struct Limits {
   int fixed_nodes = 0;
 };
 
-// Returns the longest time between two reports of a node. It fits twice into node_timeout, so that
-// one report may be late without the node counting as lost.
+// Returns the longest time between two reports of a node. It fits more than twice into
+// node_timeout, so that one report may be late without the node counting as lost.
 absl::Duration Heartbeat(const Limits& limits);
 
 struct NodeEntry {

@@ -34,9 +34,10 @@ void SortFinished(ClusterState* state);
 // of a session binds the session to its node. The session takes the node over from an older one,
 // which *superseded then names (0 if there is none).
 //
-// This is the only place that refuses reports with an older incarnation, session, sequence or
-// generation, and counts them (invariant 5). A report that is out of sequence is OK and has no
-// effect. After an error the caller must close the session. Errors:
+// Refuses or ignores what has an older incarnation, session, sequence or generation, and counts it
+// (invariant 5). A report that is out of sequence is OK and has no effect. Reports of a closed
+// session never get here, because Sessions::Report() drops and counts them. After an error the
+// caller must close the session. Errors:
 //
 // * INVALID_ARGUMENT: the report contradicts itself, its session, or what was ever asked for.
 // * ALREADY_EXISTS: a newer session has taken the node over.

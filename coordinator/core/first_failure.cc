@@ -11,8 +11,7 @@
 namespace accel::coordinator {
 namespace {
 
-// Ranks a failure by how far it usually is from the origin. 0 is the origin itself. The
-// header says why.
+// Returns how far a failure usually is from the origin, where 0 is the origin. The header says why.
 int Remoteness(const v1::ExitRecord& exit) {
   switch (exit.kind()) {
     case v1::ExitRecord::SHIM_DIED:

@@ -8,7 +8,7 @@
 // clang-format off
 //    1. every part has started (only while STARTING)   RUNNING
 //    2. every rank has exited with 0                   succeed
-//    3. a spare store socket had vanished              replan: a race of ours, not the job's failure
+//    3. a spare store socket had vanished              plan again: this is no failure of the job
 //    4. a part has failed or is lost                   restart, or fail if the budget is spent
 //    5. a client has cancelled the job                 cancel
 //    6. the time limit is over                         fail
