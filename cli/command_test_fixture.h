@@ -1,4 +1,4 @@
-// Runs a command of accel in this process against a FakeCoordinator.
+// Test fixture that runs a command of accel in this process against a FakeCoordinator.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class CommandTest : public ::testing::Test {
     ::chmod(token_file_.c_str(), 0600);
   }
 
-  // With the flags that lead to the fake in front of `args`.
+  // Runs `command` with `args` after the flags that name the fake coordinator and its token.
   Result Invoke(int (*command)(const std::vector<std::string>&, const Console&),
                 std::vector<std::string> args) {
     args.insert(args.begin(),

@@ -1,5 +1,5 @@
-// The commands that talk to a coordinator. Each takes the words after its name and returns the exit
-// code of accel (docs/exit-codes.md).
+// The commands that talk to a coordinator. Each takes the arguments after its name and returns the
+// exit code of accel (docs/exit-codes.md).
 #pragma once
 
 #include <string>

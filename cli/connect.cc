@@ -22,7 +22,8 @@ absl::StatusOr<std::unique_ptr<CoordinatorClient>> ConnectToCoordinator(
     const ConnectionFlags& flags) {
   const absl::StatusOr<std::string> token = common::FindToken(flags.token_file, /*make=*/false);
   if (!token.ok()) {
-    // Whatever is wrong with the token, it is not the usage of the command.
+    // Any error about the token becomes FAILED_PRECONDITION, because INVALID_ARGUMENT would exit
+    // with 2, which means wrong usage.
     return absl::FailedPreconditionError(token.status().message());
   }
   return CoordinatorClient::Connect(AddressFrom(flags), *token);

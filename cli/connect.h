@@ -1,4 +1,4 @@
-// From flags and environment to the coordinator's client.
+// Connects a command to the coordinator that its flags or the environment name.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,9 @@
 
 namespace accel::cli {
 
-// FAILED_PRECONDITION: no usable token, or an address that is refused, with the remedy.
-// INVALID_ARGUMENT: the address is not HOST:PORT.
+// Returns a client for the coordinator; sends nothing yet. FAILED_PRECONDITION: there is no usable
+// token, or the address is beyond loopback; the message says what to do. INVALID_ARGUMENT: the
+// address is not HOST:PORT.
 absl::StatusOr<std::unique_ptr<CoordinatorClient>> ConnectToCoordinator(
     const ConnectionFlags& flags);
 

@@ -1,4 +1,5 @@
-// Where the coordinator is and what proves that one may talk to it.
+// The flags that all commands share: the coordinator's address and the token
+// that authenticates them.
 #pragma once
 
 #include <string>
@@ -12,14 +13,17 @@ namespace accel::cli {
 inline constexpr char kDefaultCoordinator[] = "127.0.0.1:7337";
 
 struct ConnectionFlags {
-  std::string coordinator;  // HOST:PORT; empty: ACCEL_COORDINATOR, then the default.
-  std::string token_file;   // Empty: ACCEL_TOKEN, then ~/.config/accel/token.
+  // HOST:PORT. If empty, the value of ACCEL_COORDINATOR, or else kDefaultCoordinator.
+  std::string coordinator;
+  // If empty, the value of ACCEL_TOKEN, or else the file ~/.config/accel/token.
+  std::string token_file;
 };
 
 void AddConnectionFlags(FlagSet* flags, ConnectionFlags* to);
 
-// HOST:PORT as gRPC names it: numeric addresses skip its resolver, which takes longer than the rest
-// of a call. INVALID_ARGUMENT: not HOST:PORT. FAILED_PRECONDITION: beyond loopback.
+// Returns HOST:PORT as a gRPC target. Numeric addresses become ipv4: or ipv6: targets because
+// gRPC's DNS resolver takes longer than the rest of a call. INVALID_ARGUMENT: not HOST:PORT.
+// FAILED_PRECONDITION: the host is beyond loopback.
 absl::StatusOr<std::string> GrpcTarget(absl::string_view address);
 
 }  // namespace accel::cli

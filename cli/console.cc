@@ -8,11 +8,12 @@ namespace accel::cli {
 
 void Say(const Console& console, absl::string_view sentence) {
   std::string text = "accel: ";
-  // Names and messages of others may be in it; line feeds are ours.
+  // The sentence may contain names and messages from outside, so control characters are escaped.
+  // Line feeds are ours.
   for (absl::string_view line : absl::StrSplit(sentence, '\n')) {
     absl::StrAppend(&text, EscapeControls(line), "\n");
   }
-  // In one piece: another thread may speak too.
+  // Written in one call, because another thread may write at the same time.
   console.err << text << std::flush;
 }
 

@@ -1,4 +1,4 @@
-// Where a command writes, and how it ends.
+// The output of a command: results, messages, and the exit code for an error.
 #pragma once
 
 #include <optional>
@@ -18,14 +18,15 @@ struct Console {
   std::ostream& err;  // Sentences, each after "accel: ".
 };
 
-// "accel: SENTENCE", on standard error. It may have several lines; whatever else a terminal would
-// obey is escaped.
+// Writes "accel: SENTENCE" to standard error. The sentence may have several lines. All other
+// control characters are escaped, because a terminal would obey them.
 void Say(const Console& console, absl::string_view sentence);
 
-// Says what went wrong; returns kExitUsage for INVALID_ARGUMENT, else kExitError.
+// Writes the error's message. Returns kExitUsage for INVALID_ARGUMENT, else kExitError.
 int Fail(const Console& console, const absl::Status& error);
 
-// Parses; the exit code if the command is over: --help was asked for, or the usage is wrong.
+// Parses `args`. Returns an exit code if the command is finished, because --help was given or the
+// usage is wrong; nullopt if the command should run.
 std::optional<int> ParseOrExplain(FlagSet& flags, const std::vector<std::string>& args,
                                   const Console& console);
 

@@ -15,23 +15,24 @@ namespace accel::cli {
 namespace {
 
 constexpr absl::Duration kCallDeadline = absl::Seconds(30);
-// gRPC's own pause between two attempts to connect; ours decide how often to call.
+// gRPC's own back-off between two attempts to connect. It is short because common::Backoff in
+// follow_job.cc already limits how often a call is made.
 constexpr int kFirstReconnectMs = 20;
 constexpr int kLongestReconnectMs = 500;
-// How long one attempt may take, which gRPC calls its least back-off. The other end may be several
-// hundred milliseconds away, behind a tunnel, on a machine that has much to do.
+// Time limit of one attempt to connect, which gRPC calls the minimum back-off. The coordinator may
+// be several hundred milliseconds away, behind a tunnel, on a busy machine.
 constexpr int kConnectTimeoutMs = 10'000;
-// `accel status --json` of thousands of jobs; gRPC's default of 4 MiB would refuse it.
+// Large enough for `accel status --json` with thousands of jobs. gRPC's default of 4 MiB is not.
 constexpr int kLargestMessage = 256 << 20;
 
 grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // A coordinator is never behind one.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // A coordinator is never behind a proxy.
   arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestReconnectMs);
-  // A watch lasts as long as a job: notice when the other side has vanished without a word.
+  // A watch lasts as long as its job. Keep-alives detect a peer that vanished without closing.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   arguments.SetMaxReceiveMessageSize(kLargestMessage);
@@ -47,8 +48,8 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
             grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), Arguments())),
         stub_(v1::Coordinator::NewStub(channel_)) {}
 
-  // gRPC reads the sockets of a channel only while a thread waits in one of its calls, such as this
-  // one, and else once in 5 s.
+  // WaitForConnected() is needed because gRPC reads a channel's sockets only while a thread waits
+  // in one of its calls, such as this one, and otherwise only every 5 s.
   void AwaitConnection(absl::Duration longest) override {
     channel_->WaitForConnected(std::chrono::system_clock::now() +
                                absl::ToChronoMilliseconds(longest));
@@ -132,7 +133,8 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     std::string sentence = status.error_message();
     switch (status.error_code()) {
       case grpc::StatusCode::UNAVAILABLE:
-        // Its own refusals come over a connection that stands; the rest is gRPC's jargon.
+        // The coordinator's own refusals arrive over an established connection and are kept.
+        // Without a connection the message is gRPC's jargon and is replaced.
         if (channel_->GetState(false) != GRPC_CHANNEL_READY) {
           sentence = absl::StrCat("cannot reach the coordinator at ", address_,
                                   "; does accel-coordinator run there? (--coordinator or "
@@ -148,7 +150,8 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
                                 absl::FormatDuration(deadline));
         break;
       case grpc::StatusCode::CANCELLED:
-        // Not by us: a server that shuts down answers so to what it has not begun.
+        // This client did not cancel the call: a server that shuts down answers pending
+        // calls this way.
         return absl::UnavailableError(absl::StrCat("the coordinator at ", address_, " is ending"));
       default:
         break;

@@ -1,4 +1,9 @@
-// One connection to the coordinator, as the CLI sees it: calls that block, and errors in sentences.
+// The CLI's connection to the coordinator: calls that block, and errors as sentences for people.
+// Thread-safe. Nothing is sent before the first call. Every call can fail with
+//   UNAVAILABLE: the coordinator does not answer, or reports a temporary failure; worth a retry.
+//   UNAUTHENTICATED: the coordinator refuses the token.
+//   DEADLINE_EXCEEDED: no answer before the deadline; the request may have taken effect.
+// and with the errors that proto/service.proto lists.
 #pragma once
 
 #include <functional>
@@ -19,28 +24,28 @@ namespace accel::cli {
 // and with what proto/service.proto says.
 class CoordinatorClient {
  public:
-  // `address` is HOST:PORT, `token` what the coordinator expects. Errors: see GrpcTarget().
+  // `address` is HOST:PORT; `token` is the cluster's token. Errors: see GrpcTarget().
   static absl::StatusOr<std::unique_ptr<CoordinatorClient>> Connect(const std::string& address,
                                                                     const std::string& token);
   virtual ~CoordinatorClient() = default;
 
-  // Connects, and returns once a connection stands, or after `longest`. A call that finds no
-  // connection fails at once; this is what to do between two calls that are to find one.
+  // Blocks until a connection is established, or until `longest` has passed. A call without a
+  // connection fails immediately, so use this before a retry.
   virtual void AwaitConnection(absl::Duration longest) = 0;
 
-  // The id of the job.
+  // Returns the id of the job.
   virtual absl::StatusOr<std::string> SubmitJob(const v1::SubmitJobRequest& request,
                                                 absl::Duration deadline) = 0;
-  // An empty id: all jobs.
+  // Returns the job with this id, or all jobs if `job_id` is empty.
   virtual absl::StatusOr<v1::ListJobsResponse> ListJobs(const std::string& job_id) = 0;
   virtual absl::Status CancelJob(const std::string& job_id, bool at_once) = 0;
   virtual absl::StatusOr<v1::ListNodesResponse> ListNodes() = 0;
 
-  // Each version of the job newer than known_version, until the stream ends or `on_job` returns
-  // false (OK). Has no deadline.
+  // Calls `on_job` with each version of the job newer than known_version, until the stream ends or
+  // `on_job` returns false, which returns OK. Has no deadline.
   virtual absl::Status WatchJob(const v1::WatchJobRequest& request,
                                 const std::function<bool(const v1::Job&)>& on_job) = 0;
-  // Each chunk, until the stream ends. Has no deadline.
+  // Calls `on_chunk` with each chunk until the stream ends. Has no deadline.
   virtual absl::Status ReadLogs(const v1::ReadLogsRequest& request,
                                 const std::function<void(const v1::LogChunk&)>& on_chunk) = 0;
 };

@@ -1,4 +1,4 @@
-// From `accel COMMAND …` to the command.
+// Dispatches `accel COMMAND …` to the function of the command.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ struct Command {
   int (*run)(const std::vector<std::string>& args, const Console& console);
 };
 
-// Runs the command that the first word names, with the words after it; knows --help, --version and
-// `help COMMAND` itself. Returns the exit code.
+// Runs the command that the first word names, with the words after it. Handles --help, --version
+// and `help COMMAND` itself. Returns the exit code.
 int Dispatch(const std::vector<Command>& commands, const std::vector<std::string>& words,
              const Console& console);
 

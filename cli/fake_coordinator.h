@@ -1,4 +1,4 @@
-// A coordinator on a loopback port that does what a test tells it. Thread-safe.
+// A coordinator on a loopback port that gives the answers a test has set. Thread-safe.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -20,7 +20,7 @@ class FakeCoordinator final : public v1::Coordinator::Service {
  public:
   static constexpr char kToken[] = "0123456789abcdef-token";
 
-  // One WatchJob call: writes jobs, returns how the stream ends.
+  // Serves one WatchJob call: writes jobs and returns the status that ends the stream.
   using Watch = std::function<grpc::Status(const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>*,
                                            FakeCoordinator*)>;
 
@@ -29,14 +29,14 @@ class FakeCoordinator final : public v1::Coordinator::Service {
 
   std::string address() const { return port_.address(); }
 
-  // After Stop(), at the same address.
+  // Starts the server. After Stop(), it listens at the same address again.
   void Start() {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address(), grpc::InsecureServerCredentials());
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
-  // Over this accepted connection too, which it takes.
+  // Also serves this accepted connection, and takes ownership of the descriptor.
   void Serve(int connection) { grpc::AddInsecureChannelFromFd(server_.get(), connection); }
   void Stop() {
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
@@ -48,7 +48,7 @@ class FakeCoordinator final : public v1::Coordinator::Service {
     failing_submits_ = times;
     submit_failure_ = std::move(with);
   }
-  // The n-th call gets the n-th; later ones the last.
+  // Sets how watches are served: the n-th call by the n-th element, later calls by the last one.
   void OnWatch(std::vector<Watch> watches) {
     absl::MutexLock lock(&mutex_);
     watches_ = std::move(watches);
@@ -82,7 +82,7 @@ class FakeCoordinator final : public v1::Coordinator::Service {
     absl::MutexLock lock(&mutex_);
     return logs_read_;
   }
-  // Waits for this many CancelJob calls.
+  // Blocks until this many CancelJob calls have arrived.
   void AwaitCancels(size_t count) {
     absl::MutexLock lock(&mutex_);
     const auto enough = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return cancels_.size() >= count; };

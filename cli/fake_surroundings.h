@@ -1,4 +1,4 @@
-// A machine made of values, for tests.
+// The surroundings of a process as plain values, for tests.
 #pragma once
 
 #include <map>
@@ -9,7 +9,8 @@
 
 namespace accel::cli {
 
-// The copies that Get() gives out see later changes of the maps; they must not outlive this.
+// What Get() returns reads the maps when it is called, so later changes are visible. It must not
+// outlive this object.
 struct FakeSurroundings {
   std::string cwd = "/home/ann";
   std::map<std::string, std::string> env;

@@ -1,4 +1,4 @@
-// The job that somebody means by an id or its beginning.
+// Finds the job that a user names by its id or the beginning of its id.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -8,11 +8,12 @@
 
 namespace accel::cli {
 
-// The only job whose id begins with `prefix`. NOT_FOUND: none. FAILED_PRECONDITION: several, with
-// their ids.
+// Returns the only job whose id begins with `prefix`. NOT_FOUND: there is none.
+// FAILED_PRECONDITION: there are several; the message lists their ids.
 absl::StatusOr<v1::Job> OnlyMatch(const v1::ListJobsResponse& jobs, absl::string_view prefix);
 
-// Asks for the id as it is, then for all jobs. Errors: the above, and of the call.
+// Asks the coordinator for that exact id, then for all jobs. INVALID_ARGUMENT: `id_or_prefix` is
+// empty. Otherwise the errors of OnlyMatch() and of CoordinatorClient::ListJobs().
 absl::StatusOr<v1::Job> FindJob(CoordinatorClient& client, const std::string& id_or_prefix);
 
 }  // namespace accel::cli

@@ -24,8 +24,8 @@ constexpr size_t kHelpIndent = 6;
 
 std::string Dashed(absl::string_view name) { return absl::StrReplaceAll(name, {{"_", "-"}}); }
 
-// CLI11 takes the next word for the value of `--name=`. No word of a command line holds a NUL, so
-// one stands for the empty value on the way through.
+// CLI11 takes the next argument as the value of `--name=`. No argument contains a NUL, so a NUL
+// stands for the empty value while CLI11 parses.
 constexpr char kEmptyValue[] = {'\0'};
 
 void MarkEmptyValues(std::vector<std::string>* args) {
@@ -107,7 +107,7 @@ absl::Status FlagSet::Parse(const std::vector<std::string>& args) {
 
 absl::Status FlagSet::ReadWithCli11(std::vector<std::string> args, std::vector<std::string>* rest) {
   CLI::App app;
-  app.set_help_flag();  // Ours has another layout.
+  app.set_help_flag();  // FlagSet::Help() has another layout.
   app.allow_extras();
   app.prefix_command(program_ != nullptr);
   std::vector<std::pair<const Flag*, CLI::Option*>> options;
@@ -123,7 +123,7 @@ absl::Status FlagSet::ReadWithCli11(std::vector<std::string> args, std::vector<s
   }
   const std::string last_word = args.empty() ? "" : args.back();
   MarkEmptyValues(&args);
-  std::reverse(args.begin(), args.end());  // As CLI11 wants them.
+  std::reverse(args.begin(), args.end());  // CLI11 expects the arguments in reverse order.
   try {
     app.parse(std::move(args));
   } catch (const CLI::ArgumentMismatch&) {  // Only at the end of the line can a value be missing.
@@ -153,7 +153,7 @@ absl::Status FlagSet::ReadValues(const Flag& flag, const std::vector<std::string
 }
 
 absl::Status FlagSet::TakeRest(std::vector<std::string> rest) {
-  // CLI11 leaves unknown flags in front, in the order in which they came.
+  // CLI11 leaves unknown flags and arguments in `rest`, in their original order.
   bool flags_ended = false;
   std::vector<std::string> words;
   for (std::string& word : rest) {

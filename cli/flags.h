@@ -1,11 +1,12 @@
-// The flags of one command, declared as data; parsed by CLI11.
+// The flags of one command, declared as data and parsed by CLI11.
 //
 //   FlagSet flags("accel nodes", "[flags]", "Lists the nodes of the cluster.");
 //   flags.Switch("json", "print JSON", &json);
 //   ACCEL_RETURN_IF_ERROR(flags.Parse(args));
 //
-// A name is written with `_` and understood with `-` as well; `--name value` and `--name=value` are
-// the same; the last of several values wins. Names are never abbreviated. Not thread-safe.
+// Names are declared with `_` and also accepted with `-`. `--name value` and
+// `--name=value` are equivalent. If a flag is repeated, the last value wins. Names cannot
+// be abbreviated. Not thread-safe.
 #pragma once
 
 #include <climits>
@@ -20,46 +21,49 @@ namespace accel::cli {
 
 class FlagSet {
  public:
-  // Takes the text of one value; its error says what the value should be, without naming the flag.
+  // Parses the text of one value. Its error says what the value should be, without naming the flag.
   using Reader = std::function<absl::Status(const std::string& value)>;
 
-  // `command` and `synopsis` make the usage line, `about` says what the command does.
+  // `command` and `synopsis` form the usage line; `about` says what the command does.
   FlagSet(std::string command, std::string synopsis, std::string about);
 
   // Each flag writes its result through a pointer, which must live as long as this set. `names` is
-  // the long name without dashes, and a letter after a comma if there is a short one: "module,m".
+  // the long name without dashes, optionally followed by a comma and a letter, such as "module,m".
   void Switch(std::string names, std::string help, bool* to);
   void Text(std::string names, std::string placeholder, std::string help, std::string* to);
   void Int(std::string names, std::string placeholder, std::string help, int* to, int least = 0,
            int most = INT_MAX);
-  // May be given several times.
+  // A flag that may be given several times. All values are kept.
   void Repeated(std::string names, std::string placeholder, std::string help,
                 std::vector<std::string>* to);
   void Value(std::string names, std::string placeholder, std::string help, Reader read);
 
-  // A word that is no flag; the usage line shows `name`. Without it Parse() fails if `required`.
+  // Declares a positional argument, which the usage line shows as `name`. Parse() fails if it is
+  // missing and `required`.
   void Argument(std::string name, bool required, std::string* to);
-  // The first word that is no flag, and everything after it, untouched. `--` before it is dropped.
+  // Collects the first word that is not a flag and everything after it, unchanged. A `--` before
+  // it is dropped.
   void Program(std::vector<std::string>* to);
-  // A paragraph at the end of the help.
+  // Sets the last paragraph of the help.
   void Footer(std::string text);
 
-  // INVALID_ARGUMENT: a sentence that names the flag and what to do. With --help or -h among the
-  // flags: OK, and help_requested().
+  // Parses and stores the values. INVALID_ARGUMENT: wrong usage; the message names the flag
+  // and what to do. If --help or -h is among the flags, returns OK without storing anything
+  // and sets help_requested().
   absl::Status Parse(const std::vector<std::string>& args);
   bool help_requested() const { return help_requested_; }
 
-  // Wrapped for a terminal of 100 columns.
+  // Returns the help text, wrapped at 100 columns.
   std::string Help() const;
 
  private:
   struct Flag {
     std::string name;
-    std::string letter;       // Empty: none.
-    std::string placeholder;  // Empty: a switch.
+    std::string letter;       // Empty if there is no short name.
+    std::string placeholder;  // Empty for a switch.
     std::string help;
     bool repeated = false;
-    Reader read;  // None: this is --help.
+    Reader read;  // Null only for --help.
   };
   struct Positional {
     std::string name;

@@ -24,12 +24,13 @@ std::string NewSubmitId() {
   return id;
 }
 
-// The coordinator may yet do what was asked, or has done it already.
+// Returns true if the coordinator may have carried out the request, or may do so later.
 bool IsWorthARetry(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
-// Waits between tries, until too long after the last sign of life; says once that it goes on.
+// Waits between attempts, until `longest` has passed since the coordinator last answered. Reports
+// the first failure of each outage.
 class Patience {
  public:
   Patience(absl::Duration longest, CoordinatorClient& client, const Console& console)
@@ -38,8 +39,8 @@ class Patience {
         console_(console),
         give_up_at_(common::SteadyClock()->Now() + longest) {}
 
-  // Until it makes sense to try again: a coordinator that refuses gets its pause, and one that
-  // cannot be reached is waited for. False: there is no patience left.
+  // Blocks until it makes sense to try again: for the back-off if the coordinator refused the call,
+  // and until a connection is established if it is unreachable. Returns false if the time is over.
   bool Pause(const absl::Status& why) {
     if (left() <= absl::ZeroDuration()) return false;
     if (!said_) {

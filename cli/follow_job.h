@@ -1,4 +1,4 @@
-// Submitting a job and following it to its end, through short absences of the coordinator.
+// Submits a job and follows it to its end, retrying while the coordinator is briefly unreachable.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace accel::cli {
 
-// The id of the job. While the coordinator does not answer, asks again with the same submit id, so
-// that there is one job however often it is asked for. Errors: of SubmitJob, or the last one after
-// `patience`.
+// Submits the job and returns its id. Retries with the same submit id while the coordinator does
+// not answer, so that repeated requests create one job only. Errors: those of SubmitJob, or the
+// last one once `patience` has passed.
 absl::StatusOr<std::string> SubmitPatiently(CoordinatorClient& client, const v1::JobSpec& spec,
                                             absl::Duration patience, const Console& console);
 
-// The job in its final phase. A watch that breaks is opened again. Errors: of WatchJob, or
-// UNAVAILABLE after `patience` without a word from the coordinator: the job may go on.
+// Returns the job in its final phase. A broken watch is opened again. Errors: those of WatchJob, or
+// UNAVAILABLE if the coordinator has been silent for `patience`; the job may still be running.
 absl::StatusOr<v1::Job> WaitForEnd(CoordinatorClient& client, const std::string& job_id,
                                    absl::Duration patience, const Console& console);
 

@@ -14,7 +14,7 @@
 namespace accel::cli {
 namespace {
 
-std::atomic<int> g_signals{-1};  // A handler reaches nothing but globals.
+std::atomic<int> g_signals{-1};  // A signal handler can use globals only.
 
 void Add(int fd) {
   const uint64_t one = 1;

@@ -1,4 +1,5 @@
-// Ctrl-C and SIGTERM as calls on a thread of their own, where everything is allowed.
+// Turns SIGINT (Ctrl-C) and SIGTERM into calls on a separate thread, where any function
+// may be called.
 #pragma once
 
 #include <signal.h>
@@ -10,12 +11,13 @@
 
 namespace accel::cli {
 
-// While it lives SIGINT and SIGTERM do not end the process; a signal that was ignored before
-// (nohup, a shell's background job) stays ignored. One at a time.
+// While an object of this class exists, SIGINT and SIGTERM do not end the process. A signal that
+// was ignored before (by nohup, or by a shell for a background job) is still ignored. Only one
+// object may exist at a time.
 class Interrupts {
  public:
-  // `on_interrupt` is told how many there have been, this one included. It is not called again once
-  // the destructor has begun, which waits for a call under way.
+  // Calls `on_interrupt` with the number of signals so far, this one included. The destructor waits
+  // for a call in progress. There are no calls after it.
   explicit Interrupts(std::function<void(int count)> on_interrupt);
   ~Interrupts();
 

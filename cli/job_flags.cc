@@ -30,7 +30,7 @@ absl::StatusOr<std::vector<int>> ParseList(absl::string_view text, int least, in
   return numbers;
 }
 
-// "1:30:00": hours, minutes and seconds; "15:00": minutes and seconds.
+// Parses "1:30:00" as hours, minutes and seconds, and "15:00" as minutes and seconds.
 bool ParseClock(absl::string_view text, absl::Duration* to) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
   if (parts.size() > 3) return false;
@@ -114,7 +114,7 @@ absl::StatusOr<std::vector<int>> ParseProcessesPerNode(absl::string_view text) {
 absl::StatusOr<absl::Duration> ParseTimeLimit(absl::string_view text) {
   absl::Duration limit;
   double days = 0;
-  // absl::ParseDuration knows h, m and s, but no days and no bare numbers.
+  // absl::ParseDuration() accepts h, m and s, but neither days nor bare numbers.
   const bool in_days =
       absl::EndsWith(text, "d") && absl::SimpleAtod(text.substr(0, text.size() - 1), &days);
   if (in_days) limit = absl::Hours(24) * days;

@@ -1,4 +1,4 @@
-// What `accel launch` and `accel submit` have in common, as plain values.
+// The flags that `accel launch` and `accel submit` share, as plain values.
 #pragma once
 
 #include <string>
@@ -15,26 +15,29 @@ namespace accel::cli {
 
 struct JobFlags {
   ProgramRequest program;
-  std::vector<std::string> env;  // NAME=VALUE, or NAME for the value that it has here.
+  // NAME=VALUE, or NAME to copy the variable from this process's environment.
+  std::vector<std::string> env;
   std::string mixed_precision = "no";
   bool cpu = false;
-  std::vector<int> gpu_ids;  // Empty: any.
+  std::vector<int> gpu_ids;  // If empty, any GPU.
   int max_restarts = 0;
   bool debug = false;
 };
 
-// `flags` must not outlive `to`.
+// Declares the flags, which write to `to`. `flags` must not outlive `to`.
 void AddJobFlags(FlagSet* flags, JobFlags* to);
 
-// INVALID_ARGUMENT: flags that contradict each other.
+// Checks combinations of flags. INVALID_ARGUMENT: flags that contradict each other.
 absl::Status CheckJobFlags(const JobFlags& flags);
 
-// The texts of single values; the error says what the value should be.
-// "all" (none named) or "0,1".
+// The parsers of single values return INVALID_ARGUMENT with what the value should be.
+
+// Parses "all", which returns an empty list, or ids such as "0,1".
 absl::StatusOr<std::vector<int>> ParseGpuIds(absl::string_view text);
-// "auto" (none named), "4" or "3,4".
+// Parses "auto", which returns an empty list, or numbers such as "4" or "3,4".
 absl::StatusOr<std::vector<int>> ParseProcessesPerNode(absl::string_view text);
-// "90", "90s", "15m", "2h", "1d", "1h30m", "1:30:00" or "15:00"; longer than 0, in seconds.
+// Parses "90" (seconds), "90s", "15m", "2h", "1d", "1h30m", "1:30:00" or "15:00". The limit is from
+// 1 second to 10 years.
 absl::StatusOr<absl::Duration> ParseTimeLimit(absl::string_view text);
 
 }  // namespace accel::cli

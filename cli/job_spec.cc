@@ -36,7 +36,7 @@ void Travel(const Names& names, const Surroundings& around, v1::JobSpec* spec) {
   }
 }
 
-// One --env.
+// Adds the variable of one --env.
 absl::Status AddEnv(const std::string& text, const Surroundings& around, v1::JobSpec* spec) {
   const size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
@@ -61,7 +61,8 @@ absl::Status AddEnv(const std::string& text, const Surroundings& around, v1::Job
   return absl::OkStatus();
 }
 
-// The program's own name, cut at a whole character where it is longer than a job's may be.
+// Returns the program's name. A name longer than 128 bytes, the limit for a job's name, is cut at
+// a character boundary.
 std::string NameOf(std::string program) {
   constexpr size_t kLongest = 128;
   constexpr absl::string_view kCut = "…";
@@ -107,7 +108,7 @@ absl::Status CheckUtf8(absl::string_view what, absl::string_view text) {
       absl::StrCat(EscapeControls(what), " is not UTF-8, and only that can be sent"));
 }
 
-// What travels must be UTF-8: no protobuf carries anything else.
+// Checks that everything that is sent is UTF-8, because a protobuf string can hold nothing else.
 absl::Status CheckUtf8(const v1::JobSpec& spec) {
   ACCEL_RETURN_IF_ERROR(CheckUtf8("--name", spec.name()));
   ACCEL_RETURN_IF_ERROR(CheckUtf8("--workdir", spec.workdir()));

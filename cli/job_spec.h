@@ -1,10 +1,12 @@
-// From flags to the job that the coordinator is asked for. Pure but for what `Surroundings`
-// answers.
+// Builds the JobSpec of a request from the flags. Pure, except for the calls to `Surroundings`.
 //
-// Variables that travel with a job, each if it is set: OMP_NUM_THREADS, GLOO_SOCKET_IFNAME,
-// NCCL_SOCKET_IFNAME and TORCH_NCCL_ASYNC_ERROR_HANDLING (the submitter's word against accel's
-// defaults); with `submit` also PATH, VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH and LD_LIBRARY_PATH (a
-// launched worker has the whole environment anyway); then --env. ACCEL_* never: accel sets those.
+// Environment variables that are sent with a job if they are set here:
+//   - OMP_NUM_THREADS, GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME, ACCEL_SHARED_MEMORY and
+//     TORCH_NCCL_ASYNC_ERROR_HANDLING, because the submitter's values win over accel's defaults;
+//   - with `submit` also PATH, VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH and LD_LIBRARY_PATH, which
+//     workers of `launch` inherit in any case;
+//   - those of --env, which win over the above.
+// Other ACCEL_* variables and those that give a process its rank are refused (common/worker_env.h).
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -15,10 +17,12 @@
 
 namespace accel::cli {
 
-// INVALID_ARGUMENT: which flag, and why. The coordinator judges the rest.
+// Returns the job for `accel submit`. INVALID_ARGUMENT: a flag is wrong; the message names it and
+// says why. The coordinator checks the rest.
 absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Surroundings& around);
 
-// As above. Terminal and standard input are left for the caller to say.
+// Returns the job for `accel launch`; errors as above. The caller sets
+// terminal_columns and keep_stdin.
 absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const Surroundings& around);
 
 }  // namespace accel::cli

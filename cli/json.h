@@ -1,4 +1,5 @@
-// Messages as JSON for programs: the field names of the .proto files, no field left out.
+// Prints protobuf messages as JSON for programs, with the field names of the .proto files and no
+// field left out.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -7,7 +8,8 @@
 
 namespace accel::cli {
 
-// `pretty`: indented, several lines; otherwise one. The last line is not ended.
+// If `pretty`, indents the JSON over several lines; otherwise returns one line. There is no line
+// feed at the end.
 std::string ToJson(const google::protobuf::Message& message, bool pretty);
 
 }  // namespace accel::cli

@@ -37,8 +37,8 @@
 namespace accel::cli {
 namespace {
 
-// SIGINT, SIGTERM and SIGHUP (unless nohup has it ignored) as a descriptor; blocked in all threads
-// to come.
+// Blocks SIGINT, SIGTERM and SIGHUP in this thread and all later ones, and returns a descriptor
+// that is readable when one arrives. SIGHUP is left alone if it is ignored (nohup).
 common::UniqueFd StopSignals() {
   sigset_t stop;
   sigemptyset(&stop);
@@ -62,10 +62,10 @@ std::string TemporaryFolder() {
   return tmp == nullptr || *tmp == '\0' ? "/tmp" : tmp;
 }
 
-// Keeps the output that the temporary folder refuses (docs/decisions/0028).
+// Folder in memory for the output that the temporary folder refuses (docs/decisions/0028).
 constexpr char kMemoryFolder[] = "/dev/shm";
 
-// The folder of this launch: in memory, if the temporary folder is full.
+// Makes the folder of this launch, in memory if the temporary folder is full.
 absl::StatusOr<std::unique_ptr<LaunchDir>> MakeLaunchDir() {
   auto dir = LaunchDir::Make(TemporaryFolder());
   if (dir.ok() || !absl::IsResourceExhausted(dir.status())) return dir;
@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<LaunchDir>> MakeLaunchDir() {
   return in_memory.ok() ? std::move(in_memory) : std::move(dir);
 }
 
-// Says what launches that were killed together with their shims had left, and is gone now.
+// Cleans up after launches that were killed together with their shims, and reports it.
 void EndDeadLaunches(const std::string& tmp, const Console& console) {
   for (const DeadLaunch& dead : SweepDeadLaunches(tmp)) {
     Say(console, absl::StrCat("an earlier launch was killed: ended ", dead.processes,
@@ -81,7 +81,7 @@ void EndDeadLaunches(const std::string& tmp, const Console& console) {
   }
 }
 
-// The job as its watcher last saw it.
+// The job as the coordinator last reported it. Set by the coordinator's thread, read by the launch.
 struct Seen {
   common::WakeFd wake;
   absl::Mutex mutex;
@@ -99,13 +99,13 @@ struct Seen {
   }
 };
 
-// The number of the newest generation; 0 before the first.
+// Returns the number of the newest generation, or 0 before the first.
 int Generations(const v1::Job& job) {
   return job.generations().empty() ? 0 : job.generations().rbegin()->generation();
 }
 
 void DescribeTerminal(v1::JobSpec* spec, int num_processes) {
-  // Progress bars go to standard error, behind the prefix that the relay puts before each line.
+  // Progress bars are written to standard error, after the prefix that the relay adds to each line.
   const int prefix = num_processes > 1 ? static_cast<int>(std::strlen("[rank 0] ")) : 0;
   winsize size = {};
   if (isatty(STDERR_FILENO) && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) {
@@ -114,8 +114,7 @@ void DescribeTerminal(v1::JobSpec* spec, int num_processes) {
   spec->set_keep_stdin(num_processes <= 1 && isatty(STDIN_FILENO));
 }
 
-// Whether somebody has given this process an input that no worker gets: a pipe or a file that has
-// something in it.
+// Returns true if standard input is a pipe or a file with unread data, which no worker receives.
 bool HasUnreadInput() {
   struct stat info;
   int waiting = 0;
@@ -148,10 +147,11 @@ absl::StatusOr<common::JobId> Submit(coordinator::Coordinator* coordinator,
   return answer->job;
 }
 
-// Follows one job to its end.
+// Follows one job to its end: relays its output and turns signals into cancellation.
 class Launch {
  public:
-  // Where the job's output will be, and what that refuses (empty: nowhere).
+  // The folder of the job's output, and the folder for output that the first refuses. If
+  // `spill_dir` is empty, such output is dropped.
   struct Output {
     std::string job_dir;
     std::string spill_dir;
@@ -168,7 +168,7 @@ class Launch {
         [seen = seen_](absl::StatusOr<coordinator::JobPtr> news) { seen->Set(std::move(news)); });
   }
 
-  // The job in its final phase.
+  // Blocks until the job has ended. Returns it in its final phase.
   absl::StatusOr<coordinator::JobPtr> Wait() {
     while (true) {
       ACCEL_ASSIGN_OR_RETURN(coordinator::JobPtr job, seen_->Get());
@@ -184,12 +184,12 @@ class Launch {
     }
   }
 
-  // All output is written when this returns, or lost. Call it once the job is over.
+  // Blocks until all output has been written or counted as lost. Call it once the job has ended.
   void DrainOutput(const v1::Job& job) {
     if (relay_ != nullptr) relay_->Drain(Generations(job));
   }
 
-  // What the launch exits with. Says how much output is lost.
+  // Returns the exit code of the launch. Reports how much output was lost.
   int ExitCode(const v1::Job& job) {
     if (job.phase() == v1::CANCELLED && signal_ != 0) return 128 + signal_;
     const OutputLoss loss = Loss();
@@ -209,7 +209,8 @@ class Launch {
     relay_->Update(common::IsFinal(job.phase()) ? Generations(job) : Generations(job) - 1);
   }
 
-  // Of both streams. Who reads no more goes before a disk that is full.
+  // Returns the loss of both streams. EPIPE wins over other errors, because a reader that is gone
+  // ends the job.
   OutputLoss Loss() {
     if (relay_ == nullptr) return {};
     OutputLoss out = relay_->loss(STDOUT_FILENO);
@@ -219,8 +220,8 @@ class Launch {
     return out;
   }
 
-  // Nobody reads the output any more: the end, as SIGPIPE is for any program. Whatever else it is
-  // (a full disk) may pass, and training goes on.
+  // Handles the first loss of output. EPIPE cancels the job, as SIGPIPE ends any program. Other
+  // errors, such as a full disk, may pass, so training continues.
   void OnLoss() {
     loss_said_ = true;
     const int error = Loss().error;
@@ -233,7 +234,7 @@ class Launch {
     coordinator_->CancelJob(job_, /*at_once=*/false, [](absl::Status) {});
   }
 
-  // The first asks workers to end, any further one kills them.
+  // The first signal cancels the job; any further one kills its workers.
   void OnSignal() {
     signalfd_siginfo info;
     if (read(signals_, &info, sizeof(info)) != sizeof(info)) return;
@@ -252,7 +253,7 @@ class Launch {
   const std::shared_ptr<Seen> seen_ = std::make_shared<Seen>();
   std::unique_ptr<coordinator::Subscription> watch_;
   std::unique_ptr<OutputRelay> relay_;
-  int signal_ = 0;  // The first that asked for the end.
+  int signal_ = 0;  // The first signal that asked for the end, or SIGPIPE. 0 if none.
   bool loss_said_ = false;
 };
 
@@ -264,11 +265,11 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   EndDeadLaunches(TemporaryFolder(), console);
   EndDeadLaunches(kMemoryFolder, console);
   ACCEL_ASSIGN_OR_RETURN(const std::unique_ptr<LaunchDir> dir, MakeLaunchDir());
-  // Without one, what the folder refuses is dropped.
+  // If this fails, output that the folder refuses is dropped.
   const auto spill = LaunchDir::Make(kMemoryFolder);
   const std::string spill_dir = spill.ok() ? (*spill)->path() : "";
   const common::UniqueFd signals = StopSignals();
-  // The relay holds two files of each worker open; workers get back what the user had.
+  // The relay holds two files of each worker open. Workers get the user's original limit back.
   const rlimit open_files = common::RaiseDescriptorLimit();
   const process::CgroupSupport cgroups = process::ProbeCgroups();
   ACCEL_ASSIGN_OR_RETURN(std::unique_ptr<LocalCluster> cluster,
@@ -289,8 +290,8 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   Launch launch(cluster->coordinator(), id, {output, spilled}, signals.get(), console);
   ACCEL_ASSIGN_OR_RETURN(const coordinator::JobPtr job, launch.Wait());
   cluster.reset();
-  // Nothing of the job is left: a signal may now end this process at once, however slowly its
-  // output is read.
+  // The job has no processes left, so a signal may now end this process immediately, even if the
+  // reader of its output is slow.
   UnblockStopSignals();
   launch.DrainOutput(*job);
   if (job->phase() == v1::FAILED) Say(console, EndMessage(*job));
@@ -301,7 +302,8 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
 
 int RunLaunch(const std::vector<std::string>& args, const Console& console) {
   common::InitLog("accel", common::LogLevel::kWarning);
-  // Arguments and variables may be any bytes here: the job never leaves this process.
+  // The job never leaves this process, so its arguments and variables may be any bytes. Protobuf
+  // would log an error about each one that is not UTF-8.
   google::protobuf::SetLogHandler(nullptr);
   LaunchFlags flags;
   FlagSet flag_set = MakeLaunchFlagSet(&flags);

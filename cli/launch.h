@@ -1,4 +1,4 @@
-// `accel launch`: a coordinator and an agent in this process, and one job on them.
+// `accel launch`: runs one job on a coordinator and an agent inside this process.
 #pragma once
 
 #include <string>

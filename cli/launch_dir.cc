@@ -26,15 +26,15 @@ namespace {
 
 constexpr char kPrefix[] = "accel-launch-";
 constexpr char kRecord[] = "launch";
-// Begins every record, once its folder is locked: an empty one belongs to a launch that is about to
-// lock it.
+// The first bytes of every record, written once its folder is locked. An empty record belongs to a
+// launch that has not locked it yet.
 constexpr char kLocked[] = "accel launch 1";
 constexpr size_t kMostRecordBytes = 64 << 10;
-// How long killed processes may take to be gone.
+// Maximum time to wait until killed processes are gone.
 constexpr absl::Duration kPatience = absl::Seconds(2);
 constexpr absl::Duration kPause = absl::Milliseconds(2);
 
-// What a launch has noted, joined by NULs, which no path contains.
+// What Note() wrote. The fields are joined by NULs, which no path contains.
 struct Record {
   std::string mark;
   process::CgroupSupport cgroups;
@@ -46,7 +46,8 @@ std::string ToText(const Record& record) {
                        absl::string_view("\0", 1));
 }
 
-// Nothing noted (it had not started anything) is a record without contents.
+// Parses a record. Returns an empty one if Note() was not called, because then the launch had
+// not started anything.
 Record FromText(absl::string_view text) {
   const std::vector<std::string> fields = absl::StrSplit(text, '\0');
   Record record;
@@ -65,7 +66,8 @@ bool IsOwn(int fd, mode_t type) {
   return fstat(fd, &info) == 0 && (info.st_mode & S_IFMT) == type && info.st_uid == geteuid();
 }
 
-// The record of a folder whose user is dead, and who holds the lock now; nothing if it is not one.
+// Locks the record of a dead launch and returns its descriptor and contents. Returns nullopt if the
+// launch is alive, or if `folder` was not made by a launch of this user.
 std::optional<std::pair<common::UniqueFd, Record>> TakeDead(const std::string& folder) {
   const common::UniqueFd dir(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!dir.valid() || !IsOwn(dir.get(), S_IFDIR)) return std::nullopt;

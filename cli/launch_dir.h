@@ -1,8 +1,9 @@
-// The folder of one `accel launch`, and the end of what launches that are dead have left.
+// The folder of one `accel launch`, and the cleanup after launches that died.
 //
-// A launch that is killed leaves its job to its shim, which ends it. Who kills both at once leaves
-// processes, control groups and the folder behind. The folder says what they are, and a lock on it
-// that its user is dead: the next launch of the same user ends them.
+// A launch that is killed leaves its job to its shim, which ends the job. If both are killed at the
+// same time, processes, control groups and the folder remain. A record in the folder says what they
+// are. A lock on the record shows whether its launch is alive. The next launch of the same user
+// kills what dead launches have left.
 #pragma once
 
 #include <memory>
@@ -18,17 +19,18 @@ namespace accel::cli {
 
 class LaunchDir {
  public:
-  // Makes `tmp`/accel-launch-XXXXXX and locks it. Errors: the file system's.
+  // Makes `tmp`/accel-launch-XXXXXX and locks its record. Errors: those of the file system.
   static absl::StatusOr<std::unique_ptr<LaunchDir>> Make(const std::string& tmp);
-  ~LaunchDir();  // Removes it.
+  ~LaunchDir();  // Removes the folder.
 
   const std::string& path() const { return path_; }
 
-  // The lock. Whoever is to end before this launch counts as dead holds it open.
+  // Returns the descriptor that has the lock. While any process holds it open, the launch counts as
+  // alive, so its shim inherits it.
   int lock_fd() const { return record_.get(); }
 
-  // Notes what is to be ended if this process cannot do it: the processes that have an environment
-  // entry which begins with `mark`, and those in the control groups. Call it once.
+  // Records what later launches must kill if this process dies first: the processes with an
+  // environment entry that begins with `mark`, and those in the control groups. Call it once.
   absl::Status Note(const std::string& mark, const process::CgroupSupport& cgroups);
 
  private:
@@ -38,14 +40,14 @@ class LaunchDir {
   const common::UniqueFd record_;
 };
 
-// What a dead launch had left.
+// What was cleaned up after one dead launch.
 struct DeadLaunch {
-  std::string path;   // Of its folder, which is gone.
-  int processes = 0;  // That were killed, at least.
+  std::string path;   // The folder, which has been removed.
+  int processes = 0;  // Minimum number of processes that were killed.
 };
 
-// Ends what dead launches of this user have left, and removes their folders in `tmp`. Folders that
-// are locked, that belong to others or that have no record stay.
+// Kills what dead launches of this user have left, and removes their folders in `tmp`. Skips
+// folders that are locked, belong to other users or have no record.
 std::vector<DeadLaunch> SweepDeadLaunches(const std::string& tmp);
 
 }  // namespace accel::cli

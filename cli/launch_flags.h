@@ -1,4 +1,4 @@
-// The command line of `accel launch`.
+// The flags of `accel launch`.
 #pragma once
 
 #include <string>
@@ -12,15 +12,16 @@ namespace accel::cli {
 
 struct LaunchFlags {
   JobFlags job;
-  int num_processes = 0;  // 0: one per GPU, or one.
-  std::string log_dir;    // Empty: the output is not kept.
-  std::string shim;       // Path of accel-shim; empty: ACCEL_SHIM, beside accel, Bazel's runfiles.
+  int num_processes = 0;  // If 0, one per GPU, or one if there is no GPU.
+  std::string log_dir;    // If empty, the output is not kept.
+  // Path of accel-shim. If empty, ACCEL_SHIM, then the folder of accel, then Bazel's runfiles.
+  std::string shim;
 };
 
-// The flags, bound to `to`, which must outlive the set.
+// Returns the flags, which write to `to`. `to` must outlive the set.
 FlagSet MakeLaunchFlagSet(LaunchFlags* to);
 
-// INVALID_ARGUMENT: flags that contradict each other.
+// Checks combinations of flags. INVALID_ARGUMENT: flags that contradict each other.
 absl::Status CheckLaunchFlags(const LaunchFlags& flags);
 
 }  // namespace accel::cli

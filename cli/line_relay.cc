@@ -39,7 +39,8 @@ std::string LineRelay::Add(int rank, int stream, int64_t gap, absl::string_view 
       Emit(source, line.text, '\n', &out);
       line = {};
     } else if (absl::ConsumePrefix(&bytes, "\r")) {
-      // Bars are drawn from the left: what comes before the first of them is an empty one.
+      // A progress bar begins with a carriage return, so the text before the first one is empty and
+      // is not shown.
       if (!line.text.empty()) Emit(source, line.text, '\r', &out);
       line.returned = true;
     } else if (line.text.size() >= kLongestLine) {
@@ -72,7 +73,7 @@ void LineRelay::Feed(Source source, absl::string_view line, std::string* out) {
 
 void LineRelay::Emit(Source source, absl::string_view line, char end, std::string* out) {
   const bool bar = end == '\r' && options_.terminal;
-  // A bar is drawn again by its own rank; before another rank's line it is wiped away.
+  // A rank redraws its own bar in place. Another rank's line first erases the bar.
   if (on_bar_ && (!bar || source != bar_of_)) out->append(kEraseLine);
   if (options_.prefix) absl::StrAppend(out, "[rank ", source.first, "] ");
   absl::StrAppend(out, line);

@@ -1,5 +1,5 @@
-// Joins the output of several ranks into one stream of whole lines, each with the rank it came
-// from. Pure.
+// Merges the output of several ranks into one stream of whole lines, each prefixed with
+// its rank. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,38 +15,39 @@ namespace accel::cli {
 class LineRelay {
  public:
   struct Options {
-    bool prefix = true;  // False: a single process, whose bytes pass as they are.
-    // A carriage return ends a line here; off a terminal it becomes a line feed.
+    bool prefix = true;  // False for a single process, whose bytes pass unchanged.
+    // The output is a terminal, so a carriage return is written as such and not as a line feed.
     bool terminal = false;
   };
 
   explicit LineRelay(Options options) : options_(options) {}
 
-  // What to write after `bytes` of this source have come in; `gap` of its bytes before them were
-  // dropped. Half lines wait for their end, but never more than 64 KiB of them. An empty line that
-  // a carriage return ends shows nothing.
+  // Returns the text to write after `bytes` have arrived from this rank and stream. `gap` is the
+  // number of bytes before them that were dropped. An unfinished line is held back until its end,
+  // up to 64 KiB. An empty line that ends in a carriage return is not shown.
   std::string Add(int rank, int stream, int64_t gap, absl::string_view bytes);
 
-  // The half lines that are left, at the end.
+  // Returns the unfinished lines. Call it at the end.
   std::string Flush();
 
  private:
   using Source = std::pair<int, int>;  // Rank, stream.
 
-  // What a source has begun to say.
+  // The unfinished line of one source.
   struct Line {
     std::string text;
-    // A carriage return has come, and the line was shown. If a line feed is next, both are its end.
+    // A carriage return has arrived, and the line was shown. A line feed that follows
+    // belongs to it.
     bool returned = false;
   };
 
   void Emit(Source source, absl::string_view line, char end, std::string* out);
-  // The line feed after a line that was shown at its carriage return.
+  // Handles the line feed after a line that was shown at its carriage return.
   void Feed(Source source, absl::string_view line, std::string* out);
 
   const Options options_;
   std::map<Source, Line> lines_;
-  bool on_bar_ = false;  // The last thing written ended in a carriage return.
+  bool on_bar_ = false;  // The last output ended in a carriage return, so a bar is shown.
   Source bar_of_;
 };
 

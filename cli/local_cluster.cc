@@ -17,7 +17,7 @@ constexpr char kAddress[] = "127.0.0.1";
 coordinator::Limits OneNode() {
   coordinator::Limits limits;
   limits.fixed_nodes = 1;
-  // The node is a thread of this process: silence cannot mean that it is gone.
+  // The node is a thread of this process, so silence cannot mean that the node is lost.
   limits.node_timeout = absl::Hours(1);
   limits.longest_heartbeat = absl::Minutes(1);
   return limits;
@@ -66,7 +66,7 @@ void LocalCluster::RunAgent(const Options& options, v1::NodeObserved identity) {
        .store_sockets = &store_sockets,
        .relays = &relays,
        .clock = common::SteadyClock()});
-  // The link's end is the end of the cluster, which stop_ announces too.
+  // The status is ignored: the link is lost only when the cluster ends, which stop_ also signals.
   const absl::Status ended = agent.Run(stop_.get());
   static_cast<void>(ended);
 }

@@ -1,5 +1,5 @@
-// A coordinator and the agent of one node inside this process, joined in memory: nobody else can
-// reach them.
+// A coordinator and the agent of one node inside this process, connected in memory. Other processes
+// cannot reach them.
 #pragma once
 
 #include <sys/resource.h>
@@ -24,18 +24,21 @@ class LocalCluster {
  public:
   struct Options {
     std::string shim_path;
-    std::string jobs_dir;   // Output of jobs that name no place of their own.
-    bool with_gpus = true;  // False: the driver is not asked.
+    std::string jobs_dir;   // Folder for the output of jobs that have no log_dir.
+    bool with_gpus = true;  // If false, the GPU driver is not queried.
     process::CgroupSupport cgroups;
-    int inherit_fd = -1;    // Every shim holds it open as long as it lives (a lock); -1: none.
-    std::string spill_dir;  // For output that the jobs' folders refuse; empty: it is dropped.
-    std::optional<rlimit> open_files;  // RLIMIT_NOFILE of workers; none: this process's.
+    // A descriptor with a lock that every shim holds open while it lives. -1 if there is none.
+    int inherit_fd = -1;
+    // Folder for output that the jobs' folders refuse. If empty, that output is dropped.
+    std::string spill_dir;
+    // RLIMIT_NOFILE of workers. If nullopt, that of this process.
+    std::optional<rlimit> open_files;
   };
 
-  // Makes this process a subreaper. INTERNAL: a GPU driver that fails.
+  // Starts both, and makes this process a subreaper. INTERNAL: the GPU driver fails.
   static absl::StatusOr<std::unique_ptr<LocalCluster>> Start(const Options& options);
 
-  // Ends all jobs; returns once no process of them is left.
+  // Ends all jobs. Blocks until none of their processes is left.
   ~LocalCluster();
 
   coordinator::Coordinator* coordinator() { return &loop_; }

@@ -14,7 +14,7 @@ namespace accel::cli {
 
 class LocalLink final : public agent::CoordinatorLink {
  public:
-  // `coordinator` outlives the link.
+  // `coordinator` must outlive the link.
   explicit LocalLink(coordinator::Coordinator* coordinator);
 
   uint64_t session() override { return 1; }
@@ -25,7 +25,8 @@ class LocalLink final : public agent::CoordinatorLink {
   int wake_fd() const override { return inbox_->wake.get(); }
 
  private:
-  // Shared with the callbacks, which may outlive the link by a moment.
+  // Shared with the callbacks, because a callback may still run for a moment after the
+  // link is gone.
   struct Inbox {
     common::WakeFd wake;
     absl::Mutex mutex;

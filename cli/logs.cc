@@ -20,7 +20,7 @@ struct LogFlags {
   bool follow = false;
 };
 
-// Writes chunks as they come, each stream to the one of its name.
+// Writes chunks as they arrive, to standard output or standard error according to their stream.
 class LogPrinter {
  public:
   LogPrinter(bool prefixed, const Console& console)
@@ -53,7 +53,7 @@ class LogPrinter {
   bool failed_ = false;
 };
 
-// Whether the generation that will be read has several ranks.
+// Returns true if the generation that will be read has several ranks.
 bool HasSeveralRanks(const v1::Job& job, int generation) {
   int ranks = 0;
   for (const v1::GenerationRecord& record : job.generations()) {
@@ -64,7 +64,7 @@ bool HasSeveralRanks(const v1::Job& job, int generation) {
   return ranks > 1;
 }
 
-// The first generation after this one, or 0.
+// Returns the number of the first generation after `after`, or 0 if there is none.
 int NextGeneration(const v1::Job& job, int after) {
   for (const v1::GenerationRecord& record : job.generations()) {
     if (record.generation() > after) return record.generation();
@@ -72,7 +72,7 @@ int NextGeneration(const v1::Job& job, int after) {
   return 0;
 }
 
-// Waits until the job has a generation after this one, or is over.
+// Blocks until the job has a generation after `after`, or has ended.
 absl::StatusOr<v1::Job> AwaitNext(CoordinatorClient& client, const std::string& job_id, int after) {
   v1::WatchJobRequest request;
   request.set_job_id(job_id);
@@ -87,7 +87,8 @@ absl::StatusOr<v1::Job> AwaitNext(CoordinatorClient& client, const std::string& 
   return watched.ok() ? absl::UnavailableError("the coordinator has ended the watch") : watched;
 }
 
-// One generation's output. False: a part of it could not be had, which is said.
+// Prints the output of one generation. Returns false if a part of it was not available,
+// which is reported.
 absl::StatusOr<bool> PrintGeneration(CoordinatorClient& client, const v1::Job& job,
                                      const v1::ReadLogsRequest& request, const Console& console) {
   LogPrinter printer(request.rank() < 0 && HasSeveralRanks(job, request.generation()), console);

@@ -16,14 +16,14 @@ namespace {
 
 constexpr size_t kTakeBytes = 256 << 10;
 
-// Writes all, or as much as there is room for; the rest is what is left in `bytes`. 0, or an errno.
+// Writes `bytes`, and removes from it what was written. Returns 0 if that was all, else an errno.
 int WriteWhole(int fd, absl::string_view* bytes) {
   while (!bytes->empty()) {
     const ssize_t written = write(fd, bytes->data(), bytes->size());
     if (written >= 0) {
       bytes->remove_prefix(written);
     } else if (errno == EAGAIN) {
-      // Another program has made the terminal or pipe that it shares with us non-blocking.
+      // Another program that shares the terminal or pipe has made it non-blocking.
       pollfd room = {fd, POLLOUT, 0};
       poll(&room, 1, -1);
     } else if (errno != EINTR) {
@@ -72,11 +72,13 @@ void OutputRelay::RunGeneration(int generation) {
   std::unique_ptr<logs::LogFollower> follower;
   LineRelay for_out({.prefix = prefix_, .terminal = isatty(STDOUT_FILENO) == 1});
   LineRelay for_err({.prefix = prefix_, .terminal = isatty(STDERR_FILENO) == 1});
-  // Where both streams meet on one terminal, each must know what the other has left on the line.
+  // If both streams go to one terminal, they share a relay, because each must know whether the
+  // other has left a bar on the line.
   LineRelay* const out = &for_out;
   LineRelay* const err = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) ? &for_out : &for_err;
   while (true) {
-    // Asked before looking: what had ended by then is on disk.
+    // Must be read before the follower: the output of a generation that had ended by then
+    // is on disk.
     const bool ended = Ended(generation);
     if (follower == nullptr) {
       if (auto opened = logs::LogFollower::Open(dir, spill); opened.ok())
@@ -103,8 +105,8 @@ void OutputRelay::Write(const std::vector<logs::LogPiece>& pieces, LineRelay* ou
   }
 }
 
-// What cannot be written is lost here and counted, and the next bytes are tried again: a disk may
-// have room by then. The files keep what they keep.
+// Output that cannot be written is lost and counted. The next bytes are tried again, because the
+// disk may have room by then. The job's log files are not affected.
 void OutputRelay::WriteAll(int fd, absl::string_view bytes) {
   const int error = WriteWhole(fd, &bytes);
   if (error == 0) return;

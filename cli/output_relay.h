@@ -1,5 +1,5 @@
-// Writes a job's output to this process's standard output and error as it comes, from a thread of
-// its own: a terminal that does not read holds up nobody else.
+// Writes a job's output to this process's standard output and error as it arrives. A separate
+// thread does so, because a terminal that does not read must block nothing else.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,31 @@
 
 namespace accel::cli {
 
-// What could not be written to a standard stream.
+// The output that could not be written to a standard stream.
 struct OutputLoss {
-  int error = 0;      // The first reason, an errno; 0: nothing is lost.
-  int64_t bytes = 0;  // Also what came after it and could not be written either.
+  int error = 0;      // The errno of the first failure, or 0 if nothing is lost.
+  int64_t bytes = 0;  // Total number of bytes lost since the first failure.
 };
 
 class OutputRelay {
  public:
-  // `job_dir`: the folder that has gen_1, gen_2... `prefix`: lines carry their rank. `spill_dir`:
-  // the same for the output that `job_dir` has refused; empty: there is none.
+  // `job_dir` is the folder that contains gen_1, gen_2 and so on. If `prefix`, lines begin
+  // with their rank. `spill_dir` is the folder for output that `job_dir` refused; empty if
+  // there is none.
   OutputRelay(std::string job_dir, bool prefix, std::string spill_dir = "");
   ~OutputRelay();
 
-  // The job has changed: `ended` generations have all their output on disk, and a new one may have
-  // begun.
+  // Reports progress of the job: the first `ended` generations have all their output on disk, and a
+  // new one may have started.
   void Update(int ended);
 
-  // Readable from the first loss on.
+  // Returns a descriptor that is readable once output has been lost.
   int loss_fd() const { return loss_.get(); }
-  // Of STDOUT_FILENO or STDERR_FILENO, up to now.
+  // Returns the loss of STDOUT_FILENO or STDERR_FILENO so far.
   OutputLoss loss(int fd);
 
-  // Returns when all output of the first `ended` generations, the last ones, has been written.
+  // Blocks until the output of all `ended` generations of the job has been written. There must be
+  // no later generations.
   void Drain(int ended);
 
  private:
@@ -45,7 +47,7 @@ class OutputRelay {
   void RunGeneration(int generation);
   void Write(const std::vector<logs::LogPiece>& pieces, LineRelay* out, LineRelay* err);
   void WriteAll(int fd, absl::string_view bytes);
-  // Waits for news of the job, and of the follower if there is one.
+  // Blocks until Update() or Drain() is called, or `follower`, if not null, has new output.
   void Wait(const logs::LogFollower* follower);
   bool Ended(int generation);
   bool IsLast(int generation);

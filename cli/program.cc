@@ -25,7 +25,8 @@ std::string ResolveExecutable(const std::string& word, const Surroundings& aroun
   if (const auto found = FindInPath(word, around)) return *found;
   const std::string here = AbsolutePath(word, around.cwd);
   const FileKind kind = around.probe(here);
-  // One that cannot be executed is named too: "not executable" says more than "not found".
+  // A file that cannot be executed is returned too, because the error "not executable" says more
+  // than "not found".
   return kind == FileKind::kExecutable || kind == FileKind::kFile ? here : word;
 }
 

@@ -14,10 +14,10 @@
 namespace accel::cli {
 namespace {
 
-// Long enough for a coordinator to be started again, and short enough for somebody who waits.
+// Long enough for a coordinator to restart, and short enough for a person who waits.
 constexpr absl::Duration kSubmitPatience = absl::Seconds(10);
 constexpr absl::Duration kWatchPatience = absl::Minutes(2);
-constexpr int kLeaveAfter = 3;  // Interrupts.
+constexpr int kLeaveAfter = 3;  // Number of interrupts.
 
 absl::StatusOr<v1::JobSpec> SpecFrom(const SubmitFlags& flags) {
   ACCEL_ASSIGN_OR_RETURN(const Surroundings around, RealSurroundings());

@@ -1,4 +1,4 @@
-// The command line of `accel submit`.
+// The flags of `accel submit`.
 #pragma once
 
 #include <string>
@@ -16,18 +16,18 @@ struct SubmitFlags {
   JobFlags job;
   ConnectionFlags connection;
   int nodes = 1;
-  std::vector<int> processes_per_node;  // Empty: one per GPU, or one.
-  std::string name;                     // Empty: the program's.
-  std::string workdir;                  // Empty: the current one.
-  absl::Duration time_limit;            // 0: none.
+  std::vector<int> processes_per_node;  // If empty, one per GPU, or one without GPUs.
+  std::string name;                     // If empty, the program's name.
+  std::string workdir;                  // If empty, the current directory.
+  absl::Duration time_limit;            // 0 if there is no limit.
   bool wait = false;
   bool json = false;
 };
 
-// The flags, bound to `to`, which must outlive the set.
+// Returns the flags, which write to `to`. `to` must outlive the set.
 FlagSet MakeSubmitFlagSet(SubmitFlags* to);
 
-// INVALID_ARGUMENT: flags that contradict each other.
+// Checks combinations of flags. INVALID_ARGUMENT: flags that contradict each other.
 absl::Status CheckSubmitFlags(const SubmitFlags& flags);
 
 }  // namespace accel::cli

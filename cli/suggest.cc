@@ -8,7 +8,7 @@
 namespace accel::cli {
 namespace {
 
-// Insertions, deletions and replacements that make one word of the other.
+// Returns the number of insertions, deletions and replacements that turn `a` into `b`.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -24,9 +24,9 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
   return row.back();
 }
 
-// Longer ones are no slip of the finger, and comparing them costs the product of the lengths.
+// Longer words are unlikely to be typos, and edit distance is quadratic in the length.
 constexpr size_t kMaxLetters = 64;
-constexpr size_t kFewestLetters = 3;  // Of an abbreviation.
+constexpr size_t kFewestLetters = 3;  // Minimum length of an abbreviation.
 
 }  // namespace
 

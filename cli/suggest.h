@@ -1,4 +1,4 @@
-// "Did you mean": the known word that is nearest to a mistyped one.
+// "Did you mean …": finds the known word that is nearest to a mistyped one.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace accel::cli {
 
-// The nearest, if at most a third of the letters have to change, else the first that `word` (3
-// letters or more) begins; empty: none. Pure.
+// Returns the nearest known word if at most a third of the letters must change. Otherwise
+// returns the first known word that begins with `word`, if that has 3 letters or more, or an
+// empty string. Pure.
 std::string Nearest(absl::string_view word, const std::vector<std::string>& known);
 
 }  // namespace accel::cli

@@ -1,4 +1,4 @@
-// The real world behind cli/program.h.
+// Reads the surroundings of cli/program.h from the operating system.
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,8 +24,8 @@ std::optional<std::string> Env(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// The shell's own name for the directory where it holds: people know it by that, and on the nodes
-// the symbolic links in it may lead elsewhere.
+// Returns the shell's name for the directory ($PWD) if it is valid. Users know the directory by
+// that name, and its symbolic links may lead elsewhere on the nodes.
 std::string LogicalDirectory(const std::string& physical) {
   const std::string named = Env("PWD").value_or("");
   struct stat a {

@@ -1,4 +1,4 @@
-// Running text for a terminal.
+// Wraps running text for a terminal.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 
 namespace accel::cli {
 
-// Breaks lines at spaces so that none is longer than `columns` (a longer word stays whole) and
-// indents each by `indent` spaces. Line ends in the text stay; lines that begin with a space are
-// kept as they are. No line end at the end. Pure.
+// Breaks lines at spaces so that none is longer than `columns`, and indents each by `indent`
+// spaces. A longer word is not broken. Line feeds in the text are kept, and so are lines that begin
+// with a space. The result has no line feed at the end. Pure.
 std::string Wrap(absl::string_view text, size_t columns, size_t indent);
 
 }  // namespace accel::cli

@@ -9,7 +9,7 @@
 namespace accel::cli {
 namespace {
 
-// `job a0x2k9fq, "mnist"`; `after` closes the apposition where the sentence goes on.
+// Returns `job a0x2k9fq, "mnist"`. `after` closes the apposition if the sentence continues.
 std::string NameJob(const v1::Job& job, absl::string_view after = "") {
   const std::string id = absl::StrCat("job ", EscapeControls(job.job_id()));
   if (job.spec().name().empty()) return id;
@@ -28,7 +28,7 @@ std::string EndMessage(const v1::Job& job) {
   }
   const v1::FailureCause& cause = job.cause();
   const std::string failure = common::DescribeFailure(cause);
-  // Generation 0: it was never placed.
+  // In generation 0 the job was never placed.
   const std::string generation =
       cause.generation() == 0 ? "" : absl::StrCat("generation ", cause.generation(), " of ");
   std::string message = absl::StrCat(EscapeControls(absl::StripSuffix(failure, ".")), " (",

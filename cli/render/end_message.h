@@ -1,4 +1,4 @@
-// How a job ended, for people. Pure. What others wrote is escaped.
+// Describes how a job ended, for people. Pure. Text from outside is escaped.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace accel::cli {
 
-// For a job in a final phase, what people should read on standard error after "accel: "; empty if
-// it succeeded. Several lines, the last one not ended:
+// Returns the message for a job in a final phase, which is written to standard error after "accel:
+// ". Empty if the job succeeded. May have several lines; the last one has no line feed:
 //
 //   rank 1 on node a exited with code 3 (generation 2 of job a0x2k9fq, "mnist")
 //   its last lines:

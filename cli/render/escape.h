@@ -1,4 +1,4 @@
-// Text that others wrote (job names, reasons, output of workers), made safe for a terminal.
+// Makes text from outside (job names, reasons, output of workers) safe to show on a terminal.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace accel::cli {
 
-// What ShownLength() (common/utf8.h) lets nobody show, and bytes that are no UTF-8, become \n, \t,
-// \x1b...; all other text stays, and so does what was escaped before. Pure.
+// Escapes the characters that ShownLength() (common/utf8.h) rejects, and bytes that are not UTF-8,
+// as \n, \t, \x1b and so on. Other text is kept, and escaped text is not escaped again. Pure.
 std::string EscapeControls(absl::string_view text);
 
-// The number of characters (code points), which is what a terminal shows of escaped text in most
-// scripts.
+// Returns the number of code points. In most scripts this is the width of escaped text
+// on a terminal.
 size_t DisplayWidth(absl::string_view text);
 
 }  // namespace accel::cli

@@ -21,7 +21,8 @@ int RanksOf(const v1::GenerationRecord& generation) {
   return ranks;
 }
 
-// Of the newest generation, else as asked for; empty if the nodes will decide.
+// Returns the number of ranks of the newest generation. Before the first, returns the number that
+// the job requests, or an empty string if the nodes will decide.
 std::string Ranks(const v1::Job& job) {
   if (!job.generations().empty()) return absl::StrCat(RanksOf(*job.generations().rbegin()));
   const v1::JobSpec& spec = job.spec();
@@ -61,7 +62,7 @@ std::string RankRange(const v1::Placement& placement) {
   return absl::StrCat("ranks ", first, " to ", first + placement.processes() - 1);
 }
 
-// "generation 2: 7 ranks, ran 12 s, exit code 3", then a line per node and the cause.
+// Renders "generation 2: 7 ranks, ran 12 s, exit code 3", then a line per node and the cause.
 std::string RenderGeneration(const v1::GenerationRecord& generation, absl::Time now) {
   const bool ended = generation.ended_unix_ms() != 0;
   std::string text = absl::StrCat("\ngeneration ", generation.generation(), ": ",

@@ -1,4 +1,4 @@
-// Jobs as people read them. Pure: `now` is a value; what others wrote is escaped.
+// Renders jobs for people. Pure: `now` is a parameter. Text from outside is escaped.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace accel::cli {
 
-// One line per job, in the order given.
+// Renders one line per job, in the given order.
 std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now);
 
-// All that people ask of one job: phase and reason, what was asked for, each generation with its
-// nodes, exit code and cause.
+// Renders one job in full: phase and reason, the request, and each generation with its nodes, exit
+// code and cause.
 std::string RenderJob(const v1::Job& job, absl::Time now);
 
 }  // namespace accel::cli

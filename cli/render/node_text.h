@@ -1,4 +1,4 @@
-// Nodes as people read them. Pure; what others wrote is escaped.
+// Renders nodes for people. Pure. Text from outside is escaped.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace accel::cli {
 
-// One line per node, in the order given.
+// Renders one line per node, in the given order.
 std::string RenderNodes(const v1::ListNodesResponse& nodes);
 
 }  // namespace accel::cli

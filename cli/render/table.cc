@@ -18,7 +18,7 @@ std::string Padded(const std::string& cell, size_t width, Table::Align align) {
   return align == Table::Align::kRight ? blanks + cell : cell + blanks;
 }
 
-// At most `widest` characters, the last of which says that there are more.
+// Returns at most `widest` characters of `cell`. If it is cut, the last one is an ellipsis.
 std::string Cut(std::string cell, size_t widest) {
   if (widest == 0 || DisplayWidth(cell) <= widest) return cell;
   size_t end = 0;

@@ -1,4 +1,4 @@
-// Tables for people: columns two spaces apart, no blanks at line ends.
+// Renders tables for people: columns two spaces apart, no spaces at line ends.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace accel::cli {
 
-// Of reasons in a list: a line on a wide terminal. The one job or node shows them whole.
+// Maximum width of a reason in a list, so that it fits on one line of a wide terminal. `accel
+// status JOB` shows the whole reason.
 inline constexpr size_t kWidestReason = 120;
 
 // Not thread-safe.
@@ -18,15 +19,16 @@ class Table {
   struct Column {
     std::string title;
     Align align = Align::kLeft;
-    size_t widest = 0;  // Longer cells are cut, which "…" shows; 0: none is.
+    size_t widest = 0;  // Longer cells are cut and end in "…". If 0, no cell is cut.
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // Controls in the cells are escaped; a row may end early, and an empty cell shows as "-".
+  // Adds a row. It may have fewer cells than there are columns. An empty cell is shown as "-".
+  // Control characters are escaped.
   void AddRow(std::vector<std::string> cells);
 
-  // A line per row, each ended; the titles first unless all are empty.
+  // Renders one line per row, each with a line feed. The titles come first unless all are empty.
   std::string Render() const;
 
  private:

@@ -7,7 +7,7 @@
 namespace accel::cli {
 namespace {
 
-// "3 min 5 s": two units, the second one if it is not 0.
+// Returns "3 min 5 s": two units, without the second one if it is 0.
 std::string TwoUnits(int64_t amount, int64_t per_unit, absl::string_view unit,
                      absl::string_view part) {
   const int64_t rest = amount % per_unit;
