@@ -9,12 +9,12 @@ namespace accel::common {
 
 class Backoff {
  public:
-  // Pauses grow from `first` to `longest`, doubling.
+  // The pause doubles from `first` up to `longest`.
   Backoff(absl::Duration first, absl::Duration longest)
       : first_(first), longest_(longest), next_(first), random_(std::random_device()()) {}
 
-  // The pause before the next try: between half of it and all of it, so that many clients spread
-  // out.
+  // Returns the pause before the next attempt: a random time between half of the current pause and
+  // all of it, so that the retries of many clients are spread out.
   absl::Duration Next() {
     const absl::Duration pause = next_ * std::uniform_real_distribution<double>(0.5, 1.0)(random_);
     next_ = std::min(next_ * 2, longest_);

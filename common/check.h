@@ -1,5 +1,5 @@
-// ACCEL_CHECK: for contradictions inside the program, never for input. Ends the process with the
-// reason.
+// ACCEL_CHECK aborts the process with a reason if a condition is false. Use it for contradictions
+// inside the program, never for input.
 #pragma once
 
 #include <cstdio>

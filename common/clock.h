@@ -1,4 +1,5 @@
-// The door to time. Everything that decides takes `now` as a value; only shells hold a Clock.
+// The interface to time. Code that decides takes `now` as a value; only shells hold
+// a Clock. Thread-safe.
 #pragma once
 
 #include "absl/time/time.h"
@@ -10,11 +11,12 @@ class Clock {
  public:
   virtual ~Clock() = default;
 
-  // Monotonic: never goes back, unaffected by changes of the wall clock. The epoch means nothing.
+  // Returns the monotonic time, which is unaffected by changes of the wall clock. Its epoch
+  // has no meaning.
   virtual absl::Time Now() = 0;
 };
 
-// CLOCK_MONOTONIC. Lives for ever.
+// Returns the clock that reads CLOCK_MONOTONIC. It is never destroyed.
 Clock* SteadyClock();
 
 }  // namespace accel::common

@@ -22,7 +22,7 @@ int DescriptorLimit() { return static_cast<int>(std::min(Get().rlim_cur, kMost))
 rlimit RaiseDescriptorLimit() {
   const rlimit before = Get();
   const rlimit raised{before.rlim_max, before.rlim_max};
-  // If it cannot be raised, the process goes on with what it has.
+  // If this fails, the process keeps its limit.
   setrlimit(RLIMIT_NOFILE, &raised);
   return before;
 }

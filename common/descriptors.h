@@ -1,17 +1,18 @@
-// How many file descriptors this process may have open.
+// The limit of open file descriptors of this process.
 #pragma once
 
 #include <sys/resource.h>
 
 namespace accel::common {
 
-// The soft limit (RLIMIT_NOFILE). Never more than 2^20, which no program of accel needs.
+// Returns the soft limit (RLIMIT_NOFILE), but at most 2^20, because no program of accel needs more.
 int DescriptorLimit();
 
-// Raises the soft limit to the hard one, because many systems start services with a soft limit of
-// 1,024 for the sake of programs that use select(2). Returns the limit as it was: programs that are
-// started from here get that back (SpawnOptions::open_files), because one that calls select(2) must
-// not be given descriptors above 1,023. Call it before there are other threads.
+// Raises the soft limit to the hard limit, because many systems start services with a soft limit
+// of 1,024 for programs that use select(2). Returns the previous limits. Give them to child
+// processes (SpawnOptions::open_files), because a program that calls select(2) cannot use
+// descriptors above 1,023. If the limit cannot be raised, it is left unchanged. Call it before
+// other threads are started.
 rlimit RaiseDescriptorLimit();
 
 }  // namespace accel::common

@@ -15,7 +15,7 @@ std::string SignalName(int signal) {
                          : absl::StrCat("SIG", name, " (", signal, ")");
 }
 
-// Messages may be sentences; what they become part of here is not at its end yet.
+// Appends the message without its full stop, because the text continues after it.
 std::string WithMessage(absl::string_view text, const v1::ExitRecord& exit) {
   if (exit.message().empty()) return std::string(text);
   return absl::StrCat(text, ": ", absl::StripSuffix(exit.message(), "."));

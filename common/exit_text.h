@@ -1,5 +1,6 @@
-// How processes ended, in words: one vocabulary for the coordinator's reasons and the CLI. Pure.
-// Messages of others go in as they are; who prints the words on a terminal escapes controls.
+// Describes in words how processes ended, for the coordinator's reasons and the CLI alike.
+// Pure. Messages from outside are inserted unchanged; whoever shows the text on a terminal must
+// escape control characters.
 #pragma once
 
 #include <string>
@@ -8,11 +9,11 @@
 
 namespace accel::common {
 
-// A predicate: "exited with code 3", "was killed by SIGSEGV (11) (core dumped)", "could not be
-// started: ..."
+// Returns a predicate: "exited with code 3", "was killed by SIGSEGV (11) (core dumped)", "could not
+// be started: ..."
 std::string DescribeExit(const v1::ExitRecord& exit);
 
-// One sentence without a full stop: "rank 1 on node a exited with code 3".
+// Returns one sentence without a full stop: "rank 1 on node a exited with code 3".
 std::string DescribeFailure(const v1::FailureCause& cause);
 
 }  // namespace accel::common

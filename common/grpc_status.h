@@ -1,4 +1,4 @@
-// The one mapping between absl::Status and grpc::Status. The codes are the same numbers in both.
+// Converts between absl::Status and grpc::Status. Both use the same numbers for the codes.
 #pragma once
 
 #include <grpcpp/support/status.h>

@@ -1,4 +1,4 @@
-// HOST:PORT, [IPV6]:PORT.
+// Parses addresses of the forms HOST:PORT and [IPV6]:PORT.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 namespace accel::common {
 
 struct HostPort {
-  std::string host;  // Without brackets.
-  std::string port;  // 0 to 65535, in digits.
+  std::string host;  // Without the brackets of an IPv6 address.
+  std::string port;  // A number from 0 to 65535.
 };
 
-// INVALID_ARGUMENT: not of that form, with what is wrong.
+// Parses `text`. INVALID_ARGUMENT: it has another form; the message says what is wrong.
 absl::StatusOr<HostPort> ParseHostPort(const std::string& text);
 
 }  // namespace accel::common

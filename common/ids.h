@@ -1,5 +1,5 @@
-// The ids of jobs, nodes and generations. JobId and NodeId are distinct types, so that one cannot
-// be taken for the other.
+// The ids of jobs, nodes and generations. JobId and NodeId are distinct types, so that ids of
+// different kinds cannot be confused.
 #pragma once
 
 #include <compare>
@@ -34,10 +34,10 @@ class StringId {
 using JobId = StringId<struct JobTag>;
 using NodeId = StringId<struct NodeTag>;
 
-// One number for each world that a job ever formed: 1, 2, 3...
+// The number of a world of a job: 1 for the first, 2 for the second, and so on.
 using Generation = int;
 
-// One world of one job.
+// Identifies one world of one job.
 struct GenerationId {
   JobId job;
   Generation generation = 0;

@@ -1,12 +1,12 @@
-// What every program must know of a job's phases. The coordinator alone steps between them
-// (coordinator/core/job_state.h).
+// Facts about the phases of a job that every program needs. Only the coordinator changes a
+// job's phase (coordinator/core/job_state.h).
 #pragma once
 
 #include "proto/job.pb.h"
 
 namespace accel::common {
 
-// SUCCEEDED, FAILED, CANCELLED: nothing follows.
+// Returns true for SUCCEEDED, FAILED and CANCELLED, which no other phase follows.
 inline bool IsFinal(v1::JobPhase phase) {
   return phase == v1::SUCCEEDED || phase == v1::FAILED || phase == v1::CANCELLED;
 }

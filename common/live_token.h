@@ -1,4 +1,4 @@
-// The token of a daemon whose user may replace it while the daemon runs. Thread-safe.
+// The token of a daemon, which the user may replace while the daemon runs. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace accel::common {
 
 class LiveToken {
  public:
-  // `read` finds the token of today, for example again in the file where `token` was.
+  // `read` returns the current token, for example by reading again the file that `token` came from.
   LiveToken(std::string token, std::function<absl::StatusOr<std::string>()> read)
       : read_(std::move(read)), token_(std::move(token)) {}
 
@@ -22,8 +22,8 @@ class LiveToken {
     return token_;
   }
 
-  // For who was refused with the old one. True if there is another now; what cannot be read leaves
-  // the old one.
+  // Reads the token again. Call it after the old token was refused. Returns true if the token has
+  // changed. If it cannot be read, keeps the old token and returns false.
   bool Refresh() {
     absl::StatusOr<std::string> token = read_();
     absl::MutexLock lock(&mutex_);

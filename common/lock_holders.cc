@@ -26,7 +26,8 @@ void VisitNumbers(const std::string& folder, Visit visit) {
   }
 }
 
-// The kernel lists the locks that an open file has in its fdinfo.
+// Returns true if this open file has a lock. The kernel lists the locks of an open file
+// in its fdinfo.
 bool HasLock(pid_t pid, int fd) {
   std::ifstream info(absl::StrCat("/proc/", pid, "/fdinfo/", fd));
   for (std::string line; std::getline(info, line);) {

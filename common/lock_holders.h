@@ -1,5 +1,5 @@
-// Who keeps a file locked. The process that flock(2) knows as the owner may be long gone: a lock
-// belongs to the open file, which children inherit.
+// Finds the processes that keep a file locked. The owner that flock(2) reports may have exited long
+// ago, because a lock belongs to the open file description, which children inherit.
 #pragma once
 
 #include <sys/types.h>
@@ -9,9 +9,9 @@
 
 namespace accel::common {
 
-// The processes that hold open the locked file at `path` through the very opening that has the
-// lock, ascending. Those that have merely opened it, to wait for the lock, are not among them.
-// Processes of other users cannot be seen.
+// Returns the ids of the processes that share the open file description with the lock on `path`, in
+// ascending order. Processes that opened the file separately, to wait for the lock, are not among
+// them. Processes of other users cannot be seen.
 std::vector<pid_t> LockHolders(const std::string& path);
 
 }  // namespace accel::common

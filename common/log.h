@@ -1,5 +1,5 @@
-// Structured logs on standard error. This header names no logging library, so that files which
-// include LibTorch's headers (with an fmt of their own) can log too. Thread-safe.
+// Writes structured logs to standard error. Thread-safe, except InitLog(). This header includes no
+// logging library, so that files that include LibTorch, which has its own fmt, can log too.
 #pragma once
 
 #include <initializer_list>
@@ -12,14 +12,15 @@ namespace accel::common {
 
 enum class LogLevel { kInfo, kWarning, kError };
 
-// One `key=value` of a log line. Values are quoted where they need it.
+// One `key=value` of a log line. A value is quoted if it needs to be.
 struct LogField {
   LogField(absl::string_view name, const absl::AlphaNum& text) : key(name), value(text.Piece()) {}
   absl::string_view key;
   std::string value;
 };
 
-// Sets the program's name, which starts every line, and the least level that is written.
+// Sets the program's name, which each line has after the time and level, and the lowest level
+// that is written.
 void InitLog(absl::string_view program, LogLevel least);
 
 void Log(LogLevel level, absl::string_view message, std::initializer_list<LogField> fields = {});

@@ -1,4 +1,4 @@
-// Keeps an event that may repeat for months from filling the log.
+// Limits how often a repeated event is logged, so that it cannot fill the log in months.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace accel::common {
 
-// One kind of event. Not thread-safe.
+// The throttle of one kind of event. Not thread-safe.
 class LogThrottle {
  public:
   explicit LogThrottle(absl::Duration pause) : pause_(pause) {}
 
-  // Whether this event is worth a line: the first is, then one each `pause`. The value is how many
-  // were left out since the last line. `now` is monotonic.
+  // Returns the number of events that were not logged since the last line if this event should be
+  // logged, or nullopt if it should not. The first event is logged, and then at most one per
+  // `pause`. `now` is monotonic.
   std::optional<int64_t> Admit(absl::Time now) {
     if (now < next_) {
       ++left_out_;

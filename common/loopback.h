@@ -1,4 +1,4 @@
-// Whether an address is of this machine alone.
+// Tells whether an address can be reached from this machine only.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace accel::common {
 
-// `host` is a numeric address, without brackets, or a name; of names only localhost counts.
+// Returns true for loopback addresses and "localhost". `host` is a numeric address without brackets
+// or a name. No other name is resolved, and each counts as beyond loopback.
 bool IsLoopback(const std::string& host);
 
-// As a refusal for people. FAILED_PRECONDITION: others could reach it, which this version does not
-// serve.
+// Returns OK for loopback. FAILED_PRECONDITION: other machines could reach `host`, which this
+// version does not support because its traffic is not encrypted.
 absl::Status CheckLoopback(const std::string& host);
 
 }  // namespace accel::common

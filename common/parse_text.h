@@ -1,4 +1,4 @@
-// Protobuf messages as tests write them.
+// Parses protobuf messages from text, for tests.
 #pragma once
 
 #include <google/protobuf/text_format.h>
@@ -8,7 +8,7 @@
 
 namespace accel::common {
 
-// The message that the text format says. A text that is none fails the test.
+// Returns the message that `text` has in protobuf's text format. Malformed text fails the test.
 template <typename Message>
 Message ParseText(const std::string& text) {
   Message message;

@@ -1,4 +1,4 @@
-// Makes bytes that a worker printed fit for a message, a terminal and a protobuf string.
+// Makes bytes that a worker printed safe for a message, a terminal and a protobuf string.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace accel::common {
 
-// Valid UTF-8 for any input: invalid sequences become U+FFFD, control characters but the tab become
-// \xNN.
+// Returns valid UTF-8 for any input. Invalid sequences become U+FFFD. Control characters, except
+// the tab, become \xNN.
 std::string Printable(absl::string_view bytes);
 
-// `text`, which is valid UTF-8, in at most `most` bytes (at least 16): a longer one loses its
-// middle, in whose place stands " ... ".
+// Returns `text`, which must be valid UTF-8, in at most `most` bytes (at least 16). The middle of a
+// longer text is replaced by " ... ".
 std::string Shortened(absl::string_view text, size_t most);
 
 }  // namespace accel::common

@@ -1,4 +1,6 @@
-// A loopback port that stays a test's own while the server of the test goes away and comes back.
+// A loopback port that remains reserved for a test while the test's server stops and starts again.
+// The port is bound but does not listen, so connections are refused. A server that sets
+// SO_REUSEPORT, as gRPC's does, can listen on it at the same time.
 #pragma once
 
 #include <netinet/in.h>

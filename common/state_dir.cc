@@ -27,7 +27,7 @@ constexpr absl::Duration kLockPause = absl::Milliseconds(20);
 
 absl::Status MakeDir(const std::string& dir) {
   std::error_code error;
-  // Only what is missing is made, so permissions are set on nothing that was there.
+  // Only a missing directory is created, so the permissions of an existing one are not changed.
   std::filesystem::path missing(dir);
   if (std::filesystem::is_directory(missing, error)) return absl::OkStatus();
   std::filesystem::create_directories(missing, error);
@@ -47,7 +47,8 @@ std::string ReadDaemon(int fd) {
       absl::StripAsciiWhitespace(absl::string_view(text, static_cast<size_t>(size))));
 }
 
-// Whom to name: the daemon that took the lock, if it has it still; else those who inherited it.
+// Returns the process to name in messages: the daemon that took the lock if it still holds it, or
+// else the processes that inherited it.
 std::string Holder(int fd, const std::string& path) {
   const std::string daemon = ReadDaemon(fd);
   std::vector<std::string> holders;

@@ -1,4 +1,4 @@
-// The folder in which one daemon keeps what must outlive it.
+// Locks the state directory, which keeps the data of one daemon across its restarts.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace accel::common {
 
-// Makes the folder (0700, its parents too) if it is missing, and takes it for this process: holds a
-// lock on DIR/DAEMON.lock, in which the process id is written, until the descriptor is closed or
-// the process ends; a child that inherits the descriptor holds it too. Waits at most `patience` for
-// whoever has it. FAILED_PRECONDITION: another process has it, with its id. Other errors: the
-// folder or file cannot be made.
+// Creates `dir` (mode 0700, with its parents) if it is missing, and locks DIR/DAEMON.lock for this
+// process, whose id is written to it. The lock is held until the descriptor is closed or the
+// process ends. A child that inherits the descriptor holds it too. Waits at most `patience` for
+// another holder. FAILED_PRECONDITION: another process holds the lock; the message has its id.
+// Other errors: the directory or the file cannot be created.
 absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view daemon,
                                       absl::Duration patience = absl::ZeroDuration());
 

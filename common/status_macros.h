@@ -1,5 +1,5 @@
-// ACCEL_RETURN_IF_ERROR and ACCEL_ASSIGN_OR_RETURN, with the meaning of the macros that newer
-// Abseil ships. Delete this file once Debian's Abseil has absl/status/status_macros.h.
+// ACCEL_RETURN_IF_ERROR and ACCEL_ASSIGN_OR_RETURN, which have the meaning of the macros in newer
+// versions of Abseil. Delete this file once Debian's Abseil has absl/status/status_macros.h.
 #pragma once
 
 #include "absl/status/status.h"

@@ -1,4 +1,4 @@
-// gtest for absl::Status: EXPECT_OK, ASSERT_OK, and StatusIs(code, message matcher).
+// Matchers of gtest for absl::Status: EXPECT_OK, ASSERT_OK, and StatusIs(code, message matcher).
 #pragma once
 
 #include <gmock/gmock.h>

@@ -15,7 +15,8 @@ int StopSignalFd() {
   sigaddset(&stop, SIGTERM);
   sigaddset(&stop, SIGINT);
   sigprocmask(SIG_BLOCK, &stop, nullptr);
-  // Blocked rather than ignored: what a process ignores, the programs that it starts ignore too.
+  // These signals are blocked rather than ignored, because programs that this process starts would
+  // inherit an ignored signal.
   sigset_t idle;
   sigemptyset(&idle);
   sigaddset(&idle, SIGHUP);

@@ -81,7 +81,7 @@ absl::Status WriteFile(const std::string& path, const std::string& text) {
   return absl::OkStatus();
 }
 
-// The file appears whole or not at all, and the first of several wins.
+// Creates the token file atomically. If several processes do so concurrently, the first one wins.
 absl::Status MakeTokenFile(const std::string& path) {
   ACCEL_RETURN_IF_ERROR(MakeFolders(path));
   ACCEL_ASSIGN_OR_RETURN(const std::string token, MakeRandomToken());

@@ -14,7 +14,8 @@ size_t Utf8Length(absl::string_view text) {
   if (lead < 0x80) return 1;
   const size_t length = lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
   if (length == 0 || text.size() < length) return 0;
-  // The second byte excludes overlong forms, surrogates, and what lies beyond U+10FFFF.
+  // The range of the second byte excludes overlong forms, surrogates, and code
+  // points above U+10FFFF.
   const uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   if (Byte(text, 1) < low || Byte(text, 1) > high) return 0;

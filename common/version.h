@@ -1,4 +1,4 @@
-// The one place that holds the version of accel.
+// The version of accel. It is defined here only.
 #pragma once
 
 namespace accel::common {

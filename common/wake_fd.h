@@ -19,8 +19,8 @@ class WakeFd {
   }
 
   int get() const { return fd_.get(); }
-  // An eventfd's counter cannot fill up by ones, and an empty one has nothing to clear: neither
-  // result matters.
+  // The results do not matter: a counter that grows by ones cannot overflow, and an empty one has
+  // nothing to clear.
   void Wake() {
     const uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(fd_.get(), &one, sizeof(one));

@@ -1,5 +1,5 @@
-// Wakes a loop that waits for events or for a moment, by the monotonic clock only (absl::CondVar
-// waits by the wall clock's deadline). Thread-safe.
+// Wakes a loop that waits for events or for a point in time. It uses the monotonic clock only,
+// because absl::CondVar waits until a deadline of the wall clock. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -11,11 +11,11 @@ namespace accel::common {
 
 class Wakeup {
  public:
-  // Ends the wait under way, or else the next one.
+  // Ends the current wait, or the next one if no thread is waiting.
   void Notify();
 
-  // Returns once notified, or after `timeout` (which may be infinite, and is over at once if not
-  // positive).
+  // Blocks until notified, or until `timeout` has passed. `timeout` may be infinite; if it is not
+  // positive, returns immediately.
   void WaitFor(absl::Duration timeout);
 
  private:

@@ -9,7 +9,7 @@
 namespace accel::common {
 namespace {
 
-// Infinity and a lost notification would hang, so the bound is long and reaching it is the failure.
+// An infinite wait or a lost notification would hang. Reaching this long bound is the failure.
 constexpr absl::Duration kLong = absl::Minutes(2);
 
 absl::Duration TimeOf(Wakeup* wakeup, absl::Duration timeout) {

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kPlace = "accel sets it for each process of the job";
 constexpr std::string_view kStore = "accel sets it to where the job's store listens";
 
-// What says which rank of which world a process is, and what sets it.
+// A variable that gives a process its rank or its world, and a clause that says what sets it.
 struct RankVariable {
   std::string_view name;
   std::string_view set_by;
@@ -39,7 +39,7 @@ const RankVariable* FindRankVariable(std::string_view name) {
   return found == std::end(kRankVariables) ? nullptr : found;
 }
 
-// Variables laid over each other: the last value of a name holds.
+// Merges lists of variables. The last value of a name wins.
 class Layers {
  public:
   void Lay(std::string_view name, std::string value) {
@@ -57,7 +57,7 @@ class Layers {
 
  private:
   EnvList env_;
-  std::unordered_map<std::string, size_t> places_;  // Of each name in env_.
+  std::unordered_map<std::string, size_t> places_;  // From each name to its index in env_.
 };
 
 EnvList Defaults(const NodeWorld& world) {
@@ -68,11 +68,11 @@ EnvList Defaults(const NodeWorld& world) {
       {kEnvDynamoFullgraph, "False"},
       {kEnvDynamoDynamic, "False"},
       {kEnvDynamoRegional, "False"},
-      // Never left out: Accelerate takes a CPU rank without it for a world of its own.
+      // Always set, because without it Accelerate treats each CPU rank as a separate world.
       {kEnvUseCpu, world.cpu ? "true" : "false"},
   };
   if (world.debug) env.emplace_back(kEnvDebugMode, "true");
-  // A job that holds no GPU shall not find one.
+  // A job without GPUs must not find one.
   if (world.cpu) env.emplace_back(kEnvCudaVisibleDevices, "");
   if (world.local_world_size > 1) env.emplace_back(kEnvOmpNumThreads, "1");
   if (world.world_size > 1) env.emplace_back(kEnvNcclAsyncErrorHandling, "1");

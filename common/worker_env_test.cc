@@ -11,7 +11,8 @@ namespace {
 
 using Env = std::map<std::string, std::string>;
 
-// As an agent lays it: the generation's, then the rank's. No name may come twice in one list.
+// Merges the lists as an agent does: the generation's, then the rank's. No name may occur twice
+// in one list.
 Env Lay(const NodeWorld& world, int local_rank) {
   Env env;
   for (const auto& [name, value] : GenerationEnv(world)) {
@@ -79,7 +80,8 @@ TEST(WorkerEnv, SeveralProcessesOnSeveralNodes) {
   EXPECT_EQ(Lay(SecondOfTwoNodes(), 2), expected);
 }
 
-// What torchrun (torch 2.11) sets for a worker, but for the two that worker_env.h names.
+// The variables that torchrun (torch 2.11) sets for a worker, except the two
+// that worker_env.h names.
 TEST(WorkerEnv, HasAllOfTorchrun) {
   const Env env = Lay(SecondOfTwoNodes(), 0);
   for (const char* name :
@@ -167,7 +169,8 @@ TEST(WorkerEnv, GpusAreIdentityOnlyWhereTheyAreHeld) {
   EXPECT_EQ(Lay(world, 0).at("CUDA_VISIBLE_DEVICES"), "0,1,2,3");
 }
 
-// What an agent must not do for minutes: the coordinator's loop waits for it.
+// Guards against quadratic time: the coordinator's loop would wait minutes for an agent that is
+// busy with this.
 TEST(WorkerEnv, ManyVariablesAreLaidInOnePass) {
   NodeWorld world = SecondOfTwoNodes();
   for (int i = 0; i < 300'000; ++i) world.user_env.emplace_back("V" + std::to_string(i), "x");
@@ -180,7 +183,8 @@ TEST(SetByAccel, SaysWhatSetsIt) {
   EXPECT_EQ(SetByAccel("OMP_NUM_THREADS", {}), "");
 }
 
-// Whatever a worker gets that its user can choose is a default, and what they cannot is said.
+// Every variable of a worker is either a default that the submitter can replace, or one
+// that SetByAccel() names.
 TEST(SetByAccel, HasAllThatTheUserCannotReplace) {
   NodeWorld world = SecondOfTwoNodes();
   world.cpu = false;

@@ -1,4 +1,4 @@
-// How many processes a generation has, over all its nodes, and whether a job can have several.
+// The number of processes of a generation or a job, over all nodes.
 #pragma once
 
 #include "proto/job.pb.h"
@@ -11,7 +11,7 @@ inline int WorldSize(const v1::GenerationRecord& generation) {
   return size;
 }
 
-// Whether every generation of the job has one process, wherever it is placed.
+// Returns true if every generation of the job has one process, wherever it is placed.
 inline bool HasOneProcess(const v1::JobSpec& spec) {
   if (spec.nodes() != 1) return false;
   return spec.processes_per_node().empty() ? spec.cpu() : spec.processes_per_node(0) == 1;
