@@ -15,7 +15,7 @@
 namespace accel::cli {
 namespace {
 
-// Listens on a loopback port of the kernel's choice.
+// Listens on a loopback port that the kernel chooses. Returns the socket and the port.
 std::pair<common::UniqueFd, int> Listen() {
   common::UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -29,7 +29,8 @@ std::pair<common::UniqueFd, int> Listen() {
   return {std::move(listener), ntohs(address.sin_port)};
 }
 
-// As behind a tunnel to another continent: connected at once, and nothing heard for a while.
+// Simulates a tunnel to another continent: the connection is accepted immediately, but no bytes
+// arrive for a while.
 TEST(CoordinatorClientTest, AFarCoordinatorIsWaitedFor) {
   constexpr int kWayMs = 400;
   FakeCoordinator coordinator;

@@ -6,7 +6,7 @@
 //   - with `submit` also PATH, VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH and LD_LIBRARY_PATH, which
 //     workers of `launch` inherit in any case;
 //   - those of --env, which win over the above.
-// Other ACCEL_* variables and those that give a process its rank are refused (common/worker_env.h).
+// --env cannot set the variables that accel itself sets; see SetByAccel() in common/worker_env.h.
 #pragma once
 
 #include "absl/status/statusor.h"

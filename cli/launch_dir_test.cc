@@ -28,7 +28,8 @@ class LaunchDirTest : public ::testing::Test {
     fs::create_directories(tmp_);
   }
 
-  // A process that has the mark, as a worker of the launch with this folder has.
+  // Starts a process that has the mark in its environment, as a worker of the launch
+  // with this folder.
   static pid_t StartWorker(const std::string& mark) {
     int started[2];
     ACCEL_CHECK(pipe2(started, O_CLOEXEC) == 0, "a test has descriptors left");
@@ -51,7 +52,7 @@ class LaunchDirTest : public ::testing::Test {
     return absl::StrCat("TORCHELASTIC_ERROR_FILE=", folder, "/job/");
   }
 
-  // A launch that is killed once it has noted what it starts; its folder.
+  // Starts a launch that is killed right after Note(). Returns its folder.
   std::string KilledLaunch() const {
     int pipe_fds[2];
     ACCEL_CHECK(pipe(pipe_fds) == 0, "a test has descriptors left");
@@ -111,7 +112,7 @@ TEST_F(LaunchDirTest, OfALivingLaunchStays) {
 
 TEST_F(LaunchDirTest, StaysWhileItsShimLives) {
   const std::string path = KilledLaunch();
-  // As a shim holds it: the same lock, beyond the death of the launch.
+  // A shim holds the same lock, also after the death of the launch.
   const common::UniqueFd shim(open(absl::StrCat(path, "/launch").c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(flock(shim.get(), LOCK_EX | LOCK_NB), 0);
   EXPECT_TRUE(SweepDeadLaunches(tmp_).empty());
@@ -119,8 +120,8 @@ TEST_F(LaunchDirTest, StaysWhileItsShimLives) {
 }
 
 TEST_F(LaunchDirTest, WhatIsNoLaunchsStays) {
-  fs::create_directories(tmp_ + "/accel-launch-bare");   // Of another version.
-  fs::create_directories(tmp_ + "/accel-launch-empty");  // About to be locked.
+  fs::create_directories(tmp_ + "/accel-launch-bare");   // Made by another version.
+  fs::create_directories(tmp_ + "/accel-launch-empty");  // Its launch has not locked it yet.
   std::ofstream(tmp_ + "/accel-launch-empty/launch") << "";
   fs::create_directories(tmp_ + "/target");
   std::ofstream(tmp_ + "/target/launch") << "accel launch 1";

@@ -55,7 +55,7 @@ TEST(LineRelay, OnATerminalTheSecondPieceMakesTheBarALine) {
   EXPECT_EQ(terminal.Add(0, kOut, 0, "\n"), "\n");
   EXPECT_EQ(terminal.Add(0, kOut, 0, "b\r"), "[rank 0] b\r");
   EXPECT_EQ(terminal.Add(1, kOut, 0, "x\n"), "\x1b[K[rank 1] x\n");
-  // The other rank has wiped it away.
+  // The other rank's line erased the bar, so the whole line is printed again.
   EXPECT_EQ(terminal.Add(0, kOut, 0, "\n"), "[rank 0] b\n");
 }
 

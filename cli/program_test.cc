@@ -60,7 +60,7 @@ TEST(ResolveProgram, PythonMayBeNamed) {
       {"/opt/python", "/opt/python"},
       {"./py/python", "/home/ann/py/python"},
       {"python3.11", "/usr/bin/python3.11"},
-      {"python9", "python9"},  // Perhaps the nodes have it.
+      {"python9", "python9"},  // The nodes may have it.
   };
   for (const auto& [asked, expected] : kCases) {
     EXPECT_EQ(ArgvOf({{"train.py"}, false, false, asked}, fake)[0], expected) << asked;
@@ -95,7 +95,7 @@ TEST(ResolveProgram, AnExecutableIsLookedUpInPathThenHere) {
       {"bin/train", "/home/ann/bin/train"},
       {"../train", "/home/ann/../train"},
       {"/opt/train", "/opt/train"},
-      {"notes", "/home/ann/notes"},  // Is there, so that the complaint is about its mode.
+      {"notes", "/home/ann/notes"},  // Exists, so that the error is about its mode.
       {"folder", "folder"},
       {"absent", "absent"},
   };

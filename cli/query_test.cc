@@ -1,4 +1,4 @@
-// status, logs, cancel and nodes.
+// Tests `accel status`, `logs`, `cancel` and `nodes` against a fake coordinator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ TEST_F(QueryTest, TheEnvironmentNamesCoordinatorAndToken) {
   std::ostringstream out, err;
   EXPECT_EQ(RunNodes({}, Console{out, err}), 0) << err.str();
   EXPECT_EQ(out.str(), "no nodes\n");
-  // A flag wins.
+  // A flag wins over the environment.
   EXPECT_EQ(RunNodes({"--coordinator", "nonsense"}, Console{out, err}), 2);
   ::unsetenv("ACCEL_COORDINATOR");
   ::unsetenv("ACCEL_TOKEN");

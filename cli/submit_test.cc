@@ -29,12 +29,12 @@ using ::testing::StartsWith;
 
 const grpc::Status kUnavailable(grpc::StatusCode::UNAVAILABLE, "the disk is full");
 
-// Much longer than anything takes that goes well.
+// Much longer than any successful call takes.
 constexpr absl::Duration kPatience = absl::Seconds(20);
 
 class SubmitTest : public CommandTest {
  protected:
-  // A watch that tells these versions of the job and ends.
+  // Returns a watch that sends these versions of the job and then ends with `end`.
   static FakeCoordinator::Watch Tell(std::vector<std::string> jobs,
                                      grpc::Status end = grpc::Status::OK) {
     return [=](const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>* writer, FakeCoordinator*) {
@@ -87,7 +87,7 @@ TEST_F(SubmitTest, GivesUpWhenItsPatienceEnds) {
               StatusIs(absl::StatusCode::kUnavailable, "the disk is full"));
 }
 
-// Holds what a command says, and tells when it has said something.
+// Collects the messages of a command, and notifies when there is one.
 class Ear : public std::stringbuf {
  public:
   void Await(const std::string& text) {

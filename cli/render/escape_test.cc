@@ -14,7 +14,7 @@ TEST(EscapeControls, DisarmsTerminalSequences) {
   EXPECT_EQ(EscapeControls(std::string("a\n\r\t\0\x7f", 6)), "a\\n\\r\\t\\x00\\x7f");
   EXPECT_EQ(EscapeControls("\xc2\x9b"
                            "31m"),
-            "\\xc2\\x9b31m");  // CSI in one character.
+            "\\xc2\\x9b31m");  // The C1 control CSI as one character.
 }
 
 TEST(EscapeControls, DisarmsWhatTurnsTextRound) {
