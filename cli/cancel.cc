@@ -12,16 +12,15 @@ int RunCancel(const std::vector<std::string>& args, const Console& console) {
   bool now = false;
   FlagSet flags(
       "accel cancel", "[flags] JOB",
-      "Ends a job: SIGTERM to its processes, SIGKILL after a grace of 30 s. Returns once "
-      "the coordinator knows; `accel status JOB` shows how far it is. JOB is an id or its "
-      "beginning.");
-  flags.Switch("now", "kill at once, also if it is being cancelled already", &now);
+      "Cancels a job: its processes get SIGTERM, and SIGKILL after a grace period of 30 s. Returns "
+      "once the coordinator has accepted the request; `accel status JOB` shows the progress. JOB "
+      "is an id or its beginning.");
+  flags.Switch("now", "kill the job immediately, even if it is already being cancelled", &now);
   AddConnectionFlags(&flags, &connection);
   flags.Argument("JOB", /*required=*/true, &id);
   flags.Footer(
-      "Exit codes: 0, also if the job has ended before; 2: wrong usage; 1: any other error, also "
-      "if "
-      "there is no such job.");
+      "Exit codes: 0, even if the job had already ended; 2: wrong usage; 1: any other error, for "
+      "example if there is no such job.");
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;
   const auto client = ConnectToCoordinator(connection);
   if (!client.ok()) return Fail(console, client.status());
@@ -29,7 +28,7 @@ int RunCancel(const std::vector<std::string>& args, const Console& console) {
   if (!job.ok()) return Fail(console, job.status());
   if (common::IsFinal(job->phase())) {
     Say(console, absl::StrCat("job ", job->job_id(),
-                              " has ended already: ", v1::JobPhase_Name(job->phase())));
+                              " has already ended: ", v1::JobPhase_Name(job->phase())));
     return 0;
   }
   const absl::Status cancelled = (*client)->CancelJob(job->job_id(), now);

@@ -29,10 +29,10 @@ absl::StatusOr<std::string> GrpcTarget(absl::string_view address) {
   if (host.find(':') == absl::string_view::npos && common::IsLoopback(std::string(host))) {
     return absl::StrCat("ipv4:", address);
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("the coordinator \"", address,
-                   "\" is not on this machine; for now accel talks to loopback addresses only "
-                   "(127.0.0.1, [::1], localhost)"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the coordinator \"", address,
+      "\" is not on this machine; this version of accel connects to loopback addresses only "
+      "(127.0.0.1, [::1], localhost)"));
 }
 
 }  // namespace accel::cli

@@ -136,14 +136,16 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
         // The coordinator's own refusals arrive over an established connection and are kept.
         // Without a connection the message is gRPC's jargon and is replaced.
         if (channel_->GetState(false) != GRPC_CHANNEL_READY) {
-          sentence = absl::StrCat("cannot reach the coordinator at ", address_,
-                                  "; does accel-coordinator run there? (--coordinator or "
-                                  "ACCEL_COORDINATOR names another)");
+          sentence =
+              absl::StrCat("cannot reach the coordinator at ", address_,
+                           "; is accel-coordinator running there? (choose another address with "
+                           "--coordinator or ACCEL_COORDINATOR)");
         }
         break;
       case grpc::StatusCode::UNAUTHENTICATED:
-        sentence = absl::StrCat("the coordinator at ", address_,
-                                " refuses this token; --token_file or ACCEL_TOKEN names another");
+        sentence = absl::StrCat(
+            "the coordinator at ", address_,
+            " refuses this token; choose another one with --token_file or ACCEL_TOKEN");
         break;
       case grpc::StatusCode::DEADLINE_EXCEEDED:
         sentence = absl::StrCat("the coordinator at ", address_, " has not answered for ",
@@ -152,7 +154,8 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
       case grpc::StatusCode::CANCELLED:
         // This client did not cancel the call: a server that shuts down answers pending
         // calls this way.
-        return absl::UnavailableError(absl::StrCat("the coordinator at ", address_, " is ending"));
+        return absl::UnavailableError(
+            absl::StrCat("the coordinator at ", address_, " is shutting down"));
       default:
         break;
     }

@@ -56,7 +56,7 @@ void FlagSet::Add(const std::string& names, std::string placeholder, std::string
 void FlagSet::Switch(std::string names, std::string help, bool* to) {
   Add(names, "", std::move(help), false, [to](const std::string& value) {
     if (absl::SimpleAtob(value, to)) return absl::OkStatus();
-    return absl::InvalidArgumentError("a switch is true or false");
+    return absl::InvalidArgumentError("it must be true or false");
   });
 }
 

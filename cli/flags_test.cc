@@ -88,7 +88,7 @@ TEST(Flags, ASwitchMayBeSetToFalse) {
   EXPECT_OK(ParseProgram({"--cpu=false", "train"}, &values));
   EXPECT_FALSE(values.cpu);
   EXPECT_THAT(ParseProgram({"--cpu=perhaps", "train"}, &values),
-              StatusIs(kInvalid, "--cpu \"perhaps\": a switch is true or false"));
+              StatusIs(kInvalid, "--cpu \"perhaps\": it must be true or false"));
 }
 
 TEST(Flags, AnEmptyValueIsNotTheNextWord) {

@@ -100,11 +100,11 @@ absl::StatusOr<v1::Job> WaitForEnd(CoordinatorClient& client, const std::string&
       return !common::IsFinal(newer.phase());
     });
     if (common::IsFinal(job.phase())) return job;
-    if (watched.ok()) watched = absl::UnavailableError("the coordinator has ended the watch");
+    if (watched.ok()) watched = absl::UnavailableError("the coordinator closed the watch");
     if (!IsWorthARetry(watched)) return watched;
     if (!tries.Pause(watched)) {
       return absl::UnavailableError(
-          absl::StrCat(watched.message(), "\naccel: job ", job_id, " may go on without us"));
+          absl::StrCat(watched.message(), "\naccel: job ", job_id, " may still be running"));
     }
   }
 }

@@ -40,8 +40,8 @@ void Catch(int signal, struct sigaction* old) {
 
 Interrupts::Interrupts(std::function<void(int count)> on_interrupt)
     : signals_(::eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)), end_(::eventfd(0, EFD_CLOEXEC)) {
-  ACCEL_CHECK(signals_.valid() && end_.valid(), "two descriptors are to be had");
-  ACCEL_CHECK(g_signals.exchange(signals_.get()) == -1, "one at a time");
+  ACCEL_CHECK(signals_.valid() && end_.valid(), "the process can open two more descriptors");
+  ACCEL_CHECK(g_signals.exchange(signals_.get()) == -1, "there is only one Interrupts at a time");
   Catch(SIGINT, &old_int_);
   Catch(SIGTERM, &old_term_);
   thread_ = std::thread([this, call = std::move(on_interrupt)] { Listen(call); });

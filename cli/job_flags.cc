@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<int>> ParseList(absl::string_view text, int least, in
     int number = 0;
     if (!absl::SimpleAtoi(part, &number) || number < least || number > most) {
       return absl::InvalidArgumentError(
-          absl::StrCat("\"", part, "\" is no number from ", least, " to ", most));
+          absl::StrCat("\"", part, "\" is not a number from ", least, " to ", most));
     }
     numbers.push_back(number);
   }
@@ -72,9 +72,10 @@ void AddJobFlags(FlagSet* flags, JobFlags* to) {
       "mixed_precision", "MODE", "no, fp16, bf16 or fp8 (default: no)",
       [to](const std::string& value) { return ReadMixedPrecision(value, &to->mixed_precision); });
   flags->Int("max_restarts", "N",
-             "after a failure start again, in a new generation, up to N times (default: 0)",
+             "restart the job after a failure, in a new generation, at most N times (default: 0)",
              &to->max_restarts, 0, kMaxRestarts);
-  flags->Switch("debug", "let collectives compare the shapes of their tensors first", &to->debug);
+  flags->Switch("debug", "compare the shapes of tensors across ranks before each collective",
+                &to->debug);
   flags->Switch("module,m", "PROGRAM is a Python module, as for python -m", &to->program.module);
   flags->Text("python", "PATH",
               "the interpreter for .py files and modules (default: the active environment's)",
@@ -83,8 +84,8 @@ void AddJobFlags(FlagSet* flags, JobFlags* to) {
                 &to->program.no_python);
   flags->Repeated(
       "env", "NAME[=VALUE]",
-      "set a variable for the workers; without a value the one that it has here; may be "
-      "given several times",
+      "set a variable for the workers; without =VALUE, copy it from this environment; may be given "
+      "several times",
       &to->env);
   flags->Program(&to->program.words);
 }

@@ -62,7 +62,7 @@ TEST(ParseGpuIds, ListsOrAll) {
   EXPECT_THAT(*ParseGpuIds("all"), IsEmpty());
   EXPECT_THAT(*ParseGpuIds("3"), ElementsAre(3));
   for (const char* bad : {"", "a", "0,", "-1", "0,,1", "1024"}) {
-    EXPECT_THAT(ParseGpuIds(bad), StatusIs(kInvalid, HasSubstr("is no number from 0 to 1023")));
+    EXPECT_THAT(ParseGpuIds(bad), StatusIs(kInvalid, HasSubstr("is not a number from 0 to 1023")));
   }
   EXPECT_THAT(ParseGpuIds("0,1,0"), StatusIs(kInvalid, "GPU 0 is named twice"));
 }
@@ -73,7 +73,7 @@ TEST(ParseProcessesPerNode, OneForAllOrOneEach) {
   EXPECT_THAT(*ParseProcessesPerNode("3,4"), ElementsAre(3, 4));
   for (const char* bad : {"", "0", "3,", "many", "1025"}) {
     EXPECT_THAT(ParseProcessesPerNode(bad),
-                StatusIs(kInvalid, HasSubstr("is no number from 1 to 1024")));
+                StatusIs(kInvalid, HasSubstr("is not a number from 1 to 1024")));
   }
 }
 

@@ -105,7 +105,7 @@ absl::Status AddAllEnv(const std::vector<std::string>& texts, const Surroundings
 absl::Status CheckUtf8(absl::string_view what, absl::string_view text) {
   if (common::IsUtf8(text)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(EscapeControls(what), " is not UTF-8, and only that can be sent"));
+      absl::StrCat(EscapeControls(what), " is not UTF-8; only UTF-8 can be sent"));
 }
 
 // Checks that everything that is sent is UTF-8, because a protobuf string can hold nothing else.

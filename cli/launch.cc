@@ -77,7 +77,7 @@ absl::StatusOr<std::unique_ptr<LaunchDir>> MakeLaunchDir() {
 void EndDeadLaunches(const std::string& tmp, const Console& console) {
   for (const DeadLaunch& dead : SweepDeadLaunches(tmp)) {
     Say(console, absl::StrCat("an earlier launch was killed: ended ", dead.processes,
-                              " processes that it had left, and removed ", dead.path));
+                              " of its processes and removed ", dead.path));
   }
 }
 
@@ -126,8 +126,8 @@ bool HasUnreadInput() {
 void SayIfInputIsNotRead(const Console& console) {
   if (!HasUnreadInput()) return;
   Say(console,
-      "workers do not get the standard input that is given here; they read its end "
-      "(</dev/null says that this is meant)");
+      "workers do not get the standard input of this command; they read end of file (add "
+      "</dev/null to avoid this message)");
 }
 
 absl::StatusOr<common::JobId> Submit(coordinator::Coordinator* coordinator,
@@ -230,7 +230,7 @@ class Launch {
       return;
     }
     if (signal_ == 0) signal_ = SIGPIPE;
-    Say(console_, "nobody reads the output any more: ending the workers");
+    Say(console_, "the reader of the output is gone: ending the workers");
     coordinator_->CancelJob(job_, /*at_once=*/false, [](absl::Status) {});
   }
 
@@ -241,7 +241,7 @@ class Launch {
     const bool again = signal_ != 0;
     if (!again) signal_ = static_cast<int>(info.ssi_signo);
     std::fprintf(stderr, "accel: %s: %s\n", strsignal(static_cast<int>(info.ssi_signo)),
-                 again ? "killing the workers" : "ending the workers; once more kills them");
+                 again ? "killing the workers" : "ending the workers; a second signal kills them");
     coordinator_->CancelJob(job_, again, [](absl::Status) {});
   }
 

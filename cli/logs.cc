@@ -84,7 +84,7 @@ absl::StatusOr<v1::Job> AwaitNext(CoordinatorClient& client, const std::string& 
     return !come;
   });
   if (come) return job;
-  return watched.ok() ? absl::UnavailableError("the coordinator has ended the watch") : watched;
+  return watched.ok() ? absl::UnavailableError("the coordinator closed the watch") : watched;
 }
 
 // Prints the output of one generation. Returns false if a part of it was not available,
@@ -124,21 +124,24 @@ absl::StatusOr<bool> PrintLogs(CoordinatorClient& client, const LogFlags& flags,
 
 int RunLogs(const std::vector<std::string>& args, const Console& console) {
   LogFlags flags;
-  FlagSet flag_set("accel logs", "[flags] JOB",
-                   "Prints what a job's processes have written, standard output to standard output "
-                   "and standard error to standard error. One rank's bytes come as they are; lines "
-                   "of several ranks begin with [rank R]. JOB is an id or its beginning.");
+  FlagSet flag_set(
+      "accel logs", "[flags] JOB",
+      "Prints the output of a job's processes, standard output to standard output and "
+      "standard error to standard error. The bytes of one rank are printed "
+      "unchanged; lines of several ranks begin with [rank R]. JOB is an id or its beginning.");
   flag_set.Int("rank", "R", "only this rank (default: all)", &flags.rank);
-  flag_set.Int("generation", "G", "of this generation (default: the newest)", &flags.generation, 1);
+  flag_set.Int("generation", "G", "output of this generation (default: the newest)",
+               &flags.generation, 1);
   flag_set.Switch(
       "follow,f",
-      "go on until the job ends, through its restarts; with --generation, until that one ends",
+      "continue until the job ends, through its restarts; with --generation, until that generation "
+      "ends",
       &flags.follow);
   AddConnectionFlags(&flag_set, &flags.connection);
   flag_set.Argument("JOB", /*required=*/true, &flags.job);
   flag_set.Footer(
-      "Exit codes: 0; 2: wrong usage; 1: any other error, also if there is no such job, generation "
-      "or rank, or if a part of the output could not be had.");
+      "Exit codes: 0; 2: wrong usage; 1: any other error, for example if there is no such job, "
+      "generation or rank, or if a part of the output is not available.");
   if (const auto over = ParseOrExplain(flag_set, args, console)) return *over;
   const auto client = ConnectToCoordinator(flags.connection);
   if (!client.ok()) return Fail(console, client.status());

@@ -10,10 +10,10 @@
 int main(int argc, char** argv) {
   const std::vector<accel::cli::Command> commands = {
       {"launch", "run a program on this machine, in the foreground", accel::cli::RunLaunch},
-      {"submit", "give a cluster's coordinator a job", accel::cli::RunSubmit},
+      {"submit", "submit a job to a cluster", accel::cli::RunSubmit},
       {"status", "list the jobs, or show one", accel::cli::RunStatus},
-      {"logs", "print what a job's processes have written", accel::cli::RunLogs},
-      {"cancel", "end a job", accel::cli::RunCancel},
+      {"logs", "print the output of a job's processes", accel::cli::RunLogs},
+      {"cancel", "cancel a job", accel::cli::RunCancel},
       {"nodes", "list the nodes of the cluster", accel::cli::RunNodes},
   };
   const accel::cli::Console console{std::cout, std::cerr};

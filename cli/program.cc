@@ -83,8 +83,8 @@ absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request, const Surr
     Require(program.argv[0], &program);
     Require(script, &program);
   } else if (!request.python.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("--python is of no use: ", first,
-                                                   " is no .py file and `--module` is not given"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--python has no effect: ", first, " is not a .py file and `--module` is not given"));
   } else {
     program.argv = {ResolveExecutable(first, around)};
     Require(program.argv[0], &program);

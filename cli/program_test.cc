@@ -136,7 +136,7 @@ TEST(ResolveProgram, RefusesContradictions) {
   EXPECT_THAT(ResolveProgram({{"x"}, false, true, "python3"}, around),
               StatusIs(kInvalid, "`--python` and `--no_python` cannot be used together"));
   EXPECT_THAT(ResolveProgram({{"./train"}, false, false, "python3"}, around),
-              StatusIs(kInvalid, HasSubstr("./train is no .py file")));
+              StatusIs(kInvalid, HasSubstr("./train is not a .py file")));
   EXPECT_THAT(ResolveProgram({}, around), StatusIs(kInvalid, "PROGRAM is missing"));
   EXPECT_THAT(ResolveProgram({{""}}, around), StatusIs(kInvalid, "PROGRAM is missing"));
   EXPECT_THAT(ResolveProgram({{}, true}, around), StatusIs(kInvalid, "MODULE is missing"));

@@ -176,7 +176,7 @@ TEST_F(QueryTest, CancelCancels) {
 TEST_F(QueryTest, CancelOfAFinishedJobChangesNothing) {
   const Result result = Invoke(RunCancel, {"a0x2k9fr"});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_EQ(result.err, "accel: job a0x2k9fr has ended already: SUCCEEDED\n");
+  EXPECT_EQ(result.err, "accel: job a0x2k9fr has already ended: SUCCEEDED\n");
   EXPECT_THAT(coordinator_.cancels(), IsEmpty());
 }
 

@@ -30,12 +30,12 @@ int RunStatus(const std::vector<std::string>& args, const Console& console) {
   bool json = false;
   FlagSet flags(
       "accel status", "[flags] [JOB]",
-      "Lists the jobs, or shows one: its phase and why, its generations with their nodes, "
+      "Lists the jobs, or shows one: its phase and reason, and its generations with their nodes, "
       "exit codes and causes. JOB is an id or its beginning.");
   flags.Switch("json", "print JSON: the message ListJobsResponse, or Job", &json);
   AddConnectionFlags(&flags, &connection);
   flags.Argument("JOB", /*required=*/false, &job);
-  flags.Footer("Exit codes: 0; 2: wrong usage; 1: any other error, also if there is no such job.");
+  flags.Footer("Exit codes: 0; 2: wrong usage; 1: any other error, such as an unknown job.");
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;
   const auto client = ConnectToCoordinator(connection);
   if (!client.ok()) return Fail(console, client.status());

@@ -27,11 +27,12 @@ absl::StatusOr<v1::JobSpec> SpecFrom(const SubmitFlags& flags) {
 void Cancel(CoordinatorClient& client, const std::string& job_id, int count,
             const Console& console) {
   if (count >= kLeaveAfter) {
-    Say(console, absl::StrCat("leaving job ", job_id, " as it is"));
+    Say(console, absl::StrCat("leaving job ", job_id, " alone"));
     ::_exit(128 + SIGINT);
   }
-  Say(console, count == 1 ? absl::StrCat("cancelling job ", job_id, "; once more kills it at once")
-                          : absl::StrCat("killing job ", job_id, "; once more leaves it alone"));
+  Say(console, count == 1
+                   ? absl::StrCat("cancelling job ", job_id, "; a second signal kills it")
+                   : absl::StrCat("killing job ", job_id, "; a third signal leaves it alone"));
   const absl::Status cancelled = client.CancelJob(job_id, /*at_once=*/count > 1);
   if (!cancelled.ok()) Say(console, cancelled.message());
 }

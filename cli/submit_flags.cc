@@ -9,18 +9,18 @@ namespace {
 constexpr int kMaxNodes = 10'000;
 
 constexpr char kFooter[] =
-    "A relative PROGRAM is taken from the current directory, also with --workdir. PATH, "
-    "VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH and LD_LIBRARY_PATH travel with the job. Paths must "
+    "A relative PROGRAM is resolved in the current directory, even with --workdir. PATH, "
+    "VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH and LD_LIBRARY_PATH are sent with the job. Paths must "
     "exist on the nodes; they need not exist here.\n\n"
-    "With --wait, Ctrl-C and SIGTERM cancel the job; a second one kills it at once; a third leaves "
-    "it alone and exits. SIGHUP ends accel alone: the job goes on.\n\n"
+    "With --wait, Ctrl-C and SIGTERM cancel the job; a second one kills it immediately; a third "
+    "one leaves it alone and exits. SIGHUP ends only accel: the job continues.\n\n"
     "Exit codes without --wait:\n"
-    "  0     the job is accepted\n"
-    "  2     wrong usage, or a job that the coordinator refuses\n"
+    "  0     the job was accepted\n"
+    "  2     wrong usage, or the coordinator refused the job\n"
     "  1     any other error: no answer from the coordinator, a wrong token…\n"
-    "Exit codes with --wait, besides these:\n"
+    "Exit codes with --wait, in addition to these:\n"
     "  0     the job succeeded\n"
-    "  N     of the first process that failed in the last generation\n"
+    "  N     exit code of the first process that failed in the last generation\n"
     "  128+N that process was killed by signal N; 143: the job was cancelled\n"
     "  124   the job ran into its time limit\n"
     "  126   PROGRAM cannot be executed on a node\n"
@@ -30,19 +30,21 @@ constexpr char kFooter[] =
 }  // namespace
 
 FlagSet MakeSubmitFlagSet(SubmitFlags* to) {
-  FlagSet flags("accel submit", "[flags] [--] PROGRAM [args…]",
-                "Gives the coordinator a job and prints the job's id as soon as it is accepted. "
-                "PROGRAM is an executable or a .py file; what follows it is PROGRAM's own.");
-  flags.Int("nodes", "N", "on how many nodes (default: 1)", &to->nodes, 1, kMaxNodes);
+  FlagSet flags(
+      "accel submit", "[flags] [--] PROGRAM [args…]",
+      "Submits a job to the coordinator and prints the job's id as soon as it is accepted. "
+      "PROGRAM is an executable or a .py file; the words after it are PROGRAM's "
+      "arguments.");
+  flags.Int("nodes", "N", "number of nodes (default: 1)", &to->nodes, 1, kMaxNodes);
   flags.Value("processes_per_node", "K|K,L,…|auto",
-              "how many processes on each node, or on the first, the second… (default: auto, one "
+              "number of processes on each node, or on the first, the second… (default: auto, one "
               "per GPU, or one)",
               [to](const std::string& value) -> absl::Status {
                 ACCEL_ASSIGN_OR_RETURN(to->processes_per_node, ParseProcessesPerNode(value));
                 return absl::OkStatus();
               });
-  flags.Text("name", "NAME", "what to call the job (default: the program's name)", &to->name);
-  flags.Text("workdir", "DIR", "where the workers start (default: the current directory)",
+  flags.Text("name", "NAME", "name of the job (default: the program's name)", &to->name);
+  flags.Text("workdir", "DIR", "working directory of the workers (default: the current directory)",
              &to->workdir);
   flags.Value("time_limit", "TIME",
               "end the job this long after its first start: 90 (seconds), 15m, 2h, 1d, 1:30:00",
@@ -51,10 +53,11 @@ FlagSet MakeSubmitFlagSet(SubmitFlags* to) {
                 return absl::OkStatus();
               });
   AddJobFlags(&flags, &to->job);
-  flags.Switch("wait", "wait for the end of the job and exit as it did", &to->wait);
-  flags.Switch("json",
-               "print {\"job_id\": …} on one line; with --wait then the finished job on another",
-               &to->json);
+  flags.Switch("wait", "wait until the job ends, and exit with its exit code", &to->wait);
+  flags.Switch(
+      "json",
+      "print {\"job_id\": …} on one line; with --wait, print the finished job on a second line",
+      &to->json);
   AddConnectionFlags(&flags, &to->connection);
   flags.Footer(kFooter);
   return flags;

@@ -39,7 +39,7 @@ std::string DescribeExit(const v1::ExitRecord& exit) {
     case v1::ExitRecord::TIMED_OUT:
       return WithMessage("ran out of time", exit);
     default:
-      return WithMessage("ended in a way that this accel does not know", exit);
+      return WithMessage("ended in a way that this version of accel does not know", exit);
   }
 }
 

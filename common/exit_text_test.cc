@@ -25,7 +25,7 @@ TEST(DescribeExit, EveryKind) {
       {"kind: NODE_LOST message: 'no word for 30 s'", "was lost: no word for 30 s"},
       {"kind: TIMED_OUT message: 'the time limit is 15 min'",
        "ran out of time: the time limit is 15 min"},
-      {"", "ended in a way that this accel does not know"},
+      {"", "ended in a way that this version of accel does not know"},
   };
   for (const auto& [record, text] : kCases) {
     EXPECT_EQ(DescribeExit(ParseText<v1::ExitRecord>(record)), text);

@@ -24,7 +24,7 @@ absl::StatusOr<HostPort> ParseHostPort(const std::string& text) {
   int port = -1;
   if (!absl::SimpleAtoi(parsed.port, &port) || port < 0 || port > 65535) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", parsed.port, "\" is no port: write a number from 0 to 65535"));
+        absl::StrCat("\"", parsed.port, "\" is not a port: write a number from 0 to 65535"));
   }
   return parsed;
 }

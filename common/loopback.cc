@@ -18,7 +18,7 @@ absl::Status CheckLoopback(const std::string& host) {
   if (IsLoopback(host)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("will not use ", host, ", which is beyond loopback",
-                   ": this version speaks without encryption and therefore serves this machine "
+                   ": this version does not encrypt its traffic and therefore serves this machine "
                    "only; use 127.0.0.1"));
 }
 

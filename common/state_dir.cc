@@ -36,7 +36,7 @@ absl::Status MakeDir(const std::string& dir) {
   }
   if (!error) return absl::OkStatus();
   return absl::UnavailableError(
-      absl::StrCat("cannot make the state directory ", dir, ": ", error.message()));
+      absl::StrCat("cannot create the state directory ", dir, ": ", error.message()));
 }
 
 std::string ReadDaemon(int fd) {
@@ -71,7 +71,7 @@ absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view 
     if (errno != EWOULDBLOCK) return absl::ErrnoToStatus(errno, absl::StrCat("cannot lock ", path));
     if (SteadyClock()->Now() < give_up) {
       if (!std::exchange(said, true)) {
-        LogWarning("waits for another process that has the state directory",
+        LogWarning("waiting for another process that holds the state directory",
                    {{"lock", path},
                     {"pid", Holder(fd.get(), path)},
                     {"at_most", absl::FormatDuration(patience)}});

@@ -30,14 +30,14 @@ absl::StatusOr<std::string> CheckToken(absl::string_view text, absl::string_view
   bool printable = true;
   for (unsigned char c : token) printable &= c > ' ' && c < 127;
   if (printable && token.size() >= kLeastLength && token.size() <= kMostLength) return token;
-  return absl::InvalidArgumentError(
-      absl::StrCat(where, " holds no token: ", kLeastLength, " to ", kMostLength,
-                   " printable characters are needed, without spaces"));
+  return absl::InvalidArgumentError(absl::StrCat(where, " does not contain a token: it must be ",
+                                                 kLeastLength, " to ", kMostLength,
+                                                 " printable characters without spaces"));
 }
 
 absl::Status CheckOwner(int fd, const std::string& path) {
   struct stat info;
-  if (fstat(fd, &info) != 0) return ErrnoStatus("cannot look at", path);
+  if (fstat(fd, &info) != 0) return ErrnoStatus("cannot stat", path);
   if (!S_ISREG(info.st_mode)) {
     return absl::FailedPreconditionError(absl::StrCat(path, " is not a plain file"));
   }
@@ -65,7 +65,7 @@ absl::Status MakeFolders(const std::string& path) {
        slash = path.find('/', slash + 1)) {
     const std::string folder = path.substr(0, slash);
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-      return ErrnoStatus("cannot make the folder", folder);
+      return ErrnoStatus("cannot create the folder", folder);
     }
   }
   return absl::OkStatus();
@@ -136,7 +136,7 @@ absl::StatusOr<std::string> FindToken(const std::string& flag, bool make) {
   if (!absl::IsNotFound(token.status())) return token;
   return absl::NotFoundError(
       absl::StrCat(token.status().message(),
-                   "; the first daemon makes it, or copy it from the coordinator's machine"));
+                   "; the first daemon creates it, or copy it from the coordinator's machine"));
 }
 
 bool SameToken(absl::string_view token, absl::string_view candidate) {

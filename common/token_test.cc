@@ -89,8 +89,8 @@ TEST_F(TokenTest, RefusesWhatIsNoToken) {
         std::string("0123456789\x01"
                     "abcdef"),
         std::string(5000, 'x')}) {
-    EXPECT_THAT(ReadToken(Write(text, 0600)),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("holds no token")));
+    EXPECT_THAT(ReadToken(Write(text, 0600)), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                       HasSubstr("does not contain a token")));
   }
   EXPECT_THAT(ReadToken(home_),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("plain file")));

@@ -139,12 +139,12 @@ std::string SetByAccel(std::string_view name, const EnvRights& rights) {
   if (const RankVariable* variable = FindRankVariable(name)) {
     return rights.alone ? "" : std::string(variable->set_by);
   }
-  if (name == kEnvElasticErrorFile) return "accel sets it to a file beside the process's output";
+  if (name == kEnvElasticErrorFile) return "accel sets it to a file next to the process's output";
   if (name == kEnvCudaVisibleDevices) {
     return rights.cpu ? "" : "accel sets it to the GPUs that the job holds (--gpu_ids)";
   }
   if (name == kEnvAccelSharedMemory || name == kEnvAccelNcclLibrary) return "";
-  return name.substr(0, 6) == "ACCEL_" ? "names that begin with ACCEL_ are accel's own" : "";
+  return name.substr(0, 6) == "ACCEL_" ? "names that begin with ACCEL_ are reserved for accel" : "";
 }
 
 bool IsRankVariable(std::string_view name) { return FindRankVariable(name) != nullptr; }

@@ -78,7 +78,7 @@ class Launch(cluster.Test):
         process, pids = self.launch_waiting("")
         os.kill(shim_of(pids[0]), signal.SIGSTOP)
         process.send_signal(signal.SIGINT)
-        self.assertIn(b"once more kills them", process.stderr.readline())
+        self.assertIn(b"a second signal kills them", process.stderr.readline())
         process.send_signal(signal.SIGINT)
         self.assertEqual(self.finish(process, 40).code, 130)
         self.assertEqual(self.leftovers(seconds=0), [])

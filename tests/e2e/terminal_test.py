@@ -105,7 +105,7 @@ class LaunchOnATerminal(cluster.Test):
         terminal.expect(b"ready")
         terminal.expect(b"ready")
         terminal.type(CTRL_C)
-        terminal.expect(b"once more kills")
+        terminal.expect(b"a second signal kills")
         terminal.type(CTRL_C)
         terminal.expect(b"killing")
         self.assertEqual(terminal.finish(), 130)
