@@ -18,8 +18,7 @@ FlagSet MakeLaunchFlagSet(LaunchFlags* to) {
   flags.Footer(
       "Ctrl-C, SIGTERM and SIGHUP end the job: its processes get SIGTERM, and SIGKILL after a "
       "grace period of 30 s. A second Ctrl-C kills them immediately. A single process on a "
-      "terminal "
-      "owns the terminal, as a debugger needs: Ctrl-C then reaches only that process.\n\n"
+      "terminal owns it, as a debugger needs: Ctrl-C then reaches only that process.\n\n"
       "Exit codes:\n"
       "  0     every process exited with 0\n"
       "  N     exit code of the first process that failed in the last generation\n"

@@ -1,5 +1,5 @@
-// Describes in words how processes ended, for the coordinator's reasons and the CLI alike.
-// Pure. Messages from outside are inserted unchanged; whoever shows the text on a terminal must
+// Describes in words how processes ended, for the coordinator's reasons and the CLI alike. Pure.
+// Messages from outside are inserted unchanged, so code that shows the text on a terminal must
 // escape control characters.
 #pragma once
 
