@@ -18,9 +18,10 @@ def _run(worker, mode, path):
 
 
 def save(pairs):
-    """Columns: one memcpy of the same bytes into memory that was touched before; how long save_state() holds the
-    training up, in the first save of a process (which touches its own copy's memory for the first time) and in the
-    next; seconds until wait_for_save() returns, from the call; a direct write of as many bytes to the same folder."""
+    """Columns: one memcpy of the same bytes into memory that was touched before; how long save_state() blocks
+    training, in the first save of a process (which touches the memory of its copy for the first time) and in the
+    next one; seconds from the call of save_state() until wait_for_save() returns; a direct write of as many bytes to
+    the same folder."""
     results = []
     with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=DISK) as folder:
         target = pathlib.Path(folder) / "checkpoint"

@@ -1,4 +1,4 @@
-"""From the command to the first collective, and from a worker's death to the first one after it."""
+"""Times from the command to the first collective, and from a worker's death to the first collective after it."""
 
 import pathlib
 import re
@@ -35,7 +35,8 @@ def restart(pairs):
 
 
 def _recovery(command):
-    """The worker's own clock: rank 1 notes the time and kills itself; after the restart rank 0 says how long ago."""
+    """Uses the workers' clock: rank 1 records the time and kills itself; after the restart rank 0 prints the
+    time since then."""
     with tempfile.TemporaryDirectory(prefix="accel-bench-") as folder:
         _, out = harness.wall([*command, "--crash", pathlib.Path(folder) / "time"])
     return float(re.search(r"first all-reduce ([0-9.]+) ms", out).group(1)) / 1000

@@ -12,7 +12,7 @@ GOALS = {64: 0.5, 512: 0.75, 1024: 0.92}
 
 
 def compare(pairs):
-    """Beside Python's Accelerate over Gloo, and beside the same program with shared memory switched off."""
+    """Compares with Python's Accelerate over Gloo, and with the same program with shared memory switched off."""
     return [_compare(pairs, *size) for size in SIZES]
 
 
@@ -27,7 +27,7 @@ def _compare(pairs, width, batch, steps):
 
 
 def _accel(shared_memory, transport, *arguments):
-    """A step over this transport; an error if the workers say that they used another."""
+    """Times a step over this transport. Raises an error if the workers report another transport."""
     return _step(["--env", f"ACCEL_SHARED_MEMORY={shared_memory}", WORKER], *arguments, transports=[transport] * 2)
 
 

@@ -10,7 +10,7 @@ PYTHON_WORKER = harness.ROOT / "bench/workers/first_step.py"
 
 
 def _until_step(*command):
-    """The worker says when its step was done, on the same clock."""
+    """Times from exec to the end of the step, which the worker reports on the same clock."""
     begin = time.monotonic_ns()
     _, out = harness.wall(command)
     return (int(re.search(r"\d{6,}", out).group()) - begin) / 1e9

@@ -1,4 +1,4 @@
-"""What every benchmark here needs: interleaved pairs, raw rows, medians and ratios."""
+"""The parts that all benchmarks share: interleaved pairs, raw rows, medians and ratios."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ TORCHRUN = [VENV / "torchrun", "--monitor_interval", "0.1"]
 
 
 def wall(command, env=None, expect=0, timeout=120):
-    """Seconds that a command takes, from spawn to exit; its standard output too."""
+    """Returns the seconds that a command takes, from spawn to exit, and its standard output."""
     begin = time.monotonic()
     done = subprocess.run([str(part) for part in command], env={**os.environ, **(env or {})}, capture_output=True,
                           timeout=timeout, stdin=subprocess.DEVNULL)
@@ -28,7 +28,7 @@ def wall(command, env=None, expect=0, timeout=120):
 
 
 class Benchmark:
-    """Rows of one comparison. `goal` says what must be reached, for the reader of the output."""
+    """The rows of one comparison. `goal` tells the reader of the output what must be reached."""
 
     def __init__(self, name, unit, goal):
         self.name, self.unit, self.goal = name, unit, goal
@@ -59,7 +59,7 @@ class Benchmark:
 
 
 class Cluster:
-    """A coordinator and agents on loopback, ended with the `with` block."""
+    """A coordinator and agents on loopback, which are stopped at the end of the `with` block."""
 
     def __init__(self, agents=1):
         self._agents = agents
@@ -101,7 +101,7 @@ class Cluster:
 
 
 def children(pid):
-    """Pids of all descendants of a process."""
+    """Returns the pids of all descendants of a process."""
     parents = {}
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -123,14 +123,15 @@ def name_of(pid):
 
 
 def resident_mb(pid):
-    """Proportional set size: shared pages are counted once, divided among those who share them."""
+    """Returns the resident and the proportional set size. The latter counts a shared page once, divided
+    among its users."""
     text = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
     return (int(re.search(r"^Rss:\s+(\d+)", text, re.M).group(1)) / 1024,
             int(re.search(r"^Pss:\s+(\d+)", text, re.M).group(1)) / 1024)
 
 
 def cpu_seconds(pid):
-    """User and system time so far, from the scheduler's nanoseconds where it has them."""
+    """Returns the user and system time so far, from the scheduler's nanoseconds where it has them."""
     total = 0
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         total += int((task / "schedstat").read_text().split()[0])

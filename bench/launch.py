@@ -4,7 +4,7 @@ from bench import harness
 
 
 def cold(pairs):
-    """`accel launch` with nothing running before, beside torchrun."""
+    """Compares `accel launch`, with no daemon running, with torchrun."""
     bench = harness.Benchmark("launch of 2 x /bin/true, nothing running before", "s",
                               "<= 0.060 s and >= 20 times faster than torchrun")
     accel = [harness.ACCEL, "launch", "--cpu", "--num_processes", "2", "/bin/true"]
@@ -17,7 +17,7 @@ def cold(pairs):
 
 
 def submit(pairs):
-    """The same through a running coordinator and agent."""
+    """Times the same through a running coordinator and agent."""
     bench = harness.Benchmark("submit --wait of 2 x /bin/true, daemons running", "s",
                               "<= 0.020 s (srun -n2 /bin/true: 0.126 s, quoted)")
     with harness.Cluster() as cluster:

@@ -16,7 +16,7 @@ def _epoch(command, *arguments):
 
 
 def _rate(command, kind, workers, *arguments):
-    """Samples per second; an error if the loader had other workers than it was asked for."""
+    """Returns samples per second. Raises an error if the loader had other workers than requested."""
     epoch = _epoch(command, kind, workers, *arguments)
     asked = (workers, "persistent" in arguments)
     if (epoch["helpers"], epoch.get("kept", False)) != asked:

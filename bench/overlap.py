@@ -1,4 +1,4 @@
-"""One step of two ranks, one late with its first gradient, the other with its last: one delay, or the sum of both."""
+"""Times a step of two ranks, one late with its first gradient, the other with its last: one delay or the sum of both."""
 
 import re
 

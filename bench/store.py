@@ -1,4 +1,4 @@
-"""The rendezvous store beside torch's own server: bench/store/store_bench, whose clients are LibTorch's."""
+"""Compares the rendezvous store with torch's own server: bench/store/store_bench, whose clients are LibTorch's."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""What it costs to watch 8 sleeping workers for a minute."""
+"""Measures the cost of supervising 8 sleeping workers for a minute."""
 
 import os
 import subprocess

@@ -37,7 +37,8 @@ ServerProcess::ServerProcess(const std::string& path) {
   }
   FILE* lines = fdopen(out[0], "r");
   int port = 0;
-  // Ours is not to keep the pipe open when the server ends without a word.
+  // The parent's copy must be closed, because it would keep the pipe open if the server
+  // exits without output.
   child_out.reset();
   ACCEL_CHECK(std::fscanf(lines, "%d", &port) == 1, "the server printed no port");
   std::fclose(lines);

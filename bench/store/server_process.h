@@ -1,5 +1,5 @@
 // A store server in a child process: a program that prints its port and serves until its standard
-// input ends.
+// input is closed.
 #pragma once
 
 #include <sys/types.h>
@@ -13,19 +13,20 @@ namespace accel::bench {
 
 class ServerProcess {
  public:
-  // Ends the program with a message if the server does not start: a benchmark has no use then.
+  // Starts the server. Aborts the benchmark with a message if the server does not start.
   explicit ServerProcess(const std::string& path);
-  ~ServerProcess();  // Ends the server and waits for it.
+  ~ServerProcess();  // Stops the server and waits until it has exited.
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
   uint16_t port() const { return port_; }
 
-  // User and system time of all its threads so far, in seconds, to the nanosecond.
+  // Returns the user and system time of all its threads so far, in seconds,
+  // with nanosecond resolution.
   double CpuSeconds() const;
   int64_t ResidentKiB() const;
 
-  // Keeps all its threads on one CPU; on any, if negative.
+  // Pins all its threads to one CPU, or unpins them if `cpu` is negative.
   void Pin(int cpu) const;
 
  private:

@@ -1,10 +1,11 @@
-// Ours against PyTorch's own TCPStore server, each in a process of its own, with LibTorch's C++
-// clients in this one. One run, pairs in turn, the first place alternating.
+// Compares accel's store server with PyTorch's own TCPStore server. Each runs in a separate
+// process; the clients, LibTorch's C++ ones, run in this process. The servers are measured in
+// pairs, and the one that goes first alternates.
 //
 //   store_bench [--pairs N] [--json FILE]
 //
-// Prints every raw row, then medians and the ratio ours / torch. About 4 s for each pair. Wants two
-// CPUs.
+// Prints every raw row, then medians and the ratio ours / torch. Takes about 4 s per pair and
+// needs two CPUs.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +34,7 @@ double Median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-// One server and those who talk to it.
+// One server and its clients.
 struct Side {
   Side(const std::string& label, const std::filesystem::path& program)
       : name(label),
@@ -49,7 +50,7 @@ struct Side {
   int keys_woken = 0;
 };
 
-// By metric, then by side, one value for each pair.
+// The measured values by metric and then by side, one value for each pair.
 class Results {
  public:
   void Add(const std::string& metric, const std::string& side, double value) {
@@ -116,8 +117,8 @@ void MeasureWakes(Side* side, Results* results) {
 }
 
 void MeasureAll(Side* side, Results* results) {
-  // Left to the scheduler, one client and its server end up now on one CPU and now on two, and that
-  // alone decides the rate: so both are measured.
+  // Both placements are measured, because the scheduler puts one client and its server sometimes on
+  // one CPU and sometimes on two, and that alone decides the rate.
   MeasureSetAndGet("set_get_1_two_cpus", side, side->one, kRoundsOfOne, 0, 1, results);
   MeasureSetAndGet("set_get_1_one_cpu", side, side->one, kRoundsOfOne, 0, 0, results);
   MeasureSetAndGet("set_get_64", side, side->many, kRoundsOfMany, -1, -1, results);
@@ -137,10 +138,10 @@ int Main(int argc, char** argv) {
       return 2;
     }
   }
-  // Each client asks the name service for the name of its peer's address, for its log lines. That
-  // is not to take long where there is none.
+  // Each client looks up the name of its peer's address, for its log lines. Without a name service
+  // that must not take long.
   setenv("RES_OPTIONS", "timeout:1 attempts:1", 1);
-  // Bazel puts every program at its package's place below one folder.
+  // Bazel puts every program into the folder of its package, below one root.
   const auto root = std::filesystem::canonical("/proc/self/exe").parent_path() / "../..";
   Side ours("ours", root / "rendezvous/store_server");
   Side torch("torch", root / "bench/store/torch_server");

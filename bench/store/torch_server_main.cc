@@ -1,5 +1,5 @@
-// PyTorch's own server (libuv) alone in a process, with the manners of
-// agent/tcp_store:store_server.
+// Runs PyTorch's own server (libuv) in a process. Like rendezvous:store_server, it prints its port
+// and serves until its standard input is closed.
 #include <unistd.h>
 
 #include <cstdio>

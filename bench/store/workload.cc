@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kValueBytes = 100;
-// For the last waiter's request to have reached the server.
+// Time for the last waiter's request to reach the server.
 constexpr auto kSettle = std::chrono::milliseconds(20);
 
 void PinThisThread(int cpu) {

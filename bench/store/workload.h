@@ -1,4 +1,4 @@
-// What the clients do. They are LibTorch's own.
+// The workload of the benchmark's clients, which are LibTorch's own.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@ namespace accel::bench {
 
 using Clients = std::vector<c10::intrusive_ptr<c10d::TCPStore>>;
 
-// `count` clients of the server at 127.0.0.1:`port`, connected.
+// Connects `count` clients to the server at 127.0.0.1:`port`.
 Clients Connect(uint16_t port, int count);
 
-// Each client, on a thread of its own, sets and gets 100 bytes of a key of its own, `rounds` times.
-// Seconds from the common start to the end of the last one. `cpu`: where the threads run; anywhere,
-// if negative.
+// Every client, each in a separate thread, sets and gets 100 bytes under its own key `rounds`
+// times. Returns the seconds from the common start to the end of the last client. The threads run
+// on `cpu`, or on any CPU if it is negative.
 double SetAndGet(const Clients& clients, int rounds, int cpu);
 
-// Every waiter, on a thread of its own, waits for `key`; then the setter sets it. Milliseconds from
-// before the set until the last waiter is back.
+// Every waiter, each in a separate thread, waits for `key`, and then the setter sets it. Returns
+// the milliseconds from just before the set until the last waiter has returned.
 double WakeAll(const Clients& waiters, c10d::TCPStore* setter, const std::string& key);
 
 }  // namespace accel::bench

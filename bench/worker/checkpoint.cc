@@ -1,4 +1,4 @@
-// Saves and loads 1 GiB of state, and measures what bounds that: a memory copy of the same bytes
+// Saves and loads 1 GiB of state, and measures the limits of both: a memory copy of the same bytes,
 // and direct writes to the same disk.
 //
 //   checkpoint save FOLDER   only parameters
@@ -25,7 +25,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kWidth = 2048;  // Of square matrices of 16 MiB.
+constexpr std::int64_t kWidth = 2048;  // Width of square matrices of 16 MiB.
 constexpr int kMatrices = 64;
 
 template <typename Body>
@@ -43,7 +43,7 @@ struct Matrices : torch::nn::Module {
   }
 };
 
-// Of memory that has been touched already.
+// Returns the seconds of copying `tensors` into memory that has been touched before.
 double memory_copy(const std::vector<torch::Tensor>& tensors) {
   std::vector<std::vector<char>> targets;
   for (const torch::Tensor& tensor : tensors) targets.emplace_back(tensor.nbytes(), 1);
@@ -54,7 +54,8 @@ double memory_copy(const std::vector<torch::Tensor>& tensors) {
   });
 }
 
-// Of a new file with room reserved, 4 MiB at a time, four of them under way.
+// Returns the seconds of writing a new file with reserved space, in blocks of 4 MiB, four of
+// them in flight.
 double direct_write(const std::string& path, std::size_t bytes) {
   constexpr std::size_t kBlock = 4 << 20;
   const double taken = seconds([&] {
@@ -87,7 +88,8 @@ void save(const std::string& folder, bool with_adam) {
        .project = {.project_dir = folder + ".none", .automatic_checkpoint_naming = true}});
   const auto net = std::make_shared<Matrices>(with_adam ? kMatrices / 3 : kMatrices);
   const auto model = accelerator.prepare(net);
-  if (!with_adam) accelerator.resume_from_newest();  // There is nothing, but saves will come.
+  // Finds no checkpoint, but announces that saves will follow.
+  if (!with_adam) accelerator.resume_from_newest();
   std::vector<torch::Tensor> state = net->parameters();
   if (with_adam) {
     auto adam = accelerator.prepare(torch::optim::Adam(net->parameters(), 0.001));
@@ -97,7 +99,7 @@ void save(const std::string& folder, bool with_adam) {
     }
     adam.step();
     adam.zero_grad();
-    // Twice more of the same sizes.
+    // Adds two more tensors of the same size per parameter, as Adam's two moments.
     for (int i = 0; i < 2; ++i) {
       for (const torch::Tensor& parameter : net->parameters()) state.push_back(parameter);
     }

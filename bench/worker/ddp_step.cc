@@ -1,10 +1,10 @@
-// Data parallel training steps of a small perceptron, timed: what bench/workers/ddp_step.py does.
+// Times data parallel training steps of a small perceptron; the peer of bench/workers/ddp_step.py.
 //
 //   ddp_step WIDTH BATCH STEPS
 //
-// Every rank makes 20 steps to warm up and then STEPS more on its own fixed batch. Each rank prints
-// a digest of its parameters' bits afterwards, and what its gradients went through; rank 0 prints
-// the median of the steps in microseconds.
+// Every rank makes 20 warm-up steps and then STEPS more on its own fixed batch. Afterwards each
+// rank prints a digest of its parameters' bits, and the transport of its gradients. Rank 0 prints
+// the median time of a step in microseconds.
 #include <torch/nn/functional/loss.h>
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/container/sequential.h>
@@ -31,7 +31,7 @@ torch::nn::Sequential make_net(std::int64_t width) {
                                torch::nn::ReLU(), Linear(width, 10));
 }
 
-// Of the bits, so that parameters which differ anywhere differ here.
+// Computed from the bits, so that any difference between parameters changes the digest.
 std::size_t digest_of(const torch::nn::Module& module) {
   std::string bits;
   for (const torch::Tensor& parameter : module.parameters()) {
@@ -46,8 +46,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// From the kernel's list of what this process has mapped, not from a setting: whoever compares two
-// settings learns here whether they differ.
+// Read from the kernel's list of this process's mappings and not from a setting, because a
+// comparison of two settings must know that they really differ.
 const char* transport() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {

@@ -1,12 +1,11 @@
-// A worker that joins its world, all-reduces one float and exits: what launching and restarting are
-// timed with.
+// A worker that joins its world, all-reduces one float and exits. The benchmarks of launching and
+// restarting run it.
 //
 //   first_collective [--crash FILE]
 //
 // With --crash, rank 1 of the first generation (TORCHELASTIC_RESTART_COUNT=0) writes the monotonic
-// time in nanoseconds to FILE after the collective and kills itself; rank 0 of a later one prints
-// how many milliseconds after that its main() began, and how many after that its first all-reduce
-// was done.
+// time in nanoseconds to FILE after the collective, and kills itself. Rank 0 of a later generation
+// prints how many milliseconds after that its main() began and its first all-reduce was finished.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones.h>
 #include <signal.h>
@@ -44,8 +43,8 @@ std::int64_t read_time(const std::string& file) {
 
 double milliseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
 
-// Leaves at once: LibTorch's static destructors take 90 ms, Gloo's threads 20 ms, and neither is
-// measured.
+// Exits without destructors, because LibTorch's static destructors take 90 ms and Gloo's threads 20
+// ms, and neither is to measure.
 [[noreturn]] void leave() {
   std::fflush(stdout);
   std::_Exit(0);
@@ -67,7 +66,7 @@ double milliseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
       write_time(crash_file, monotonic_ns());
       kill(getpid(), SIGKILL);
     }
-    // Fails when the peer is gone, as training would.
+    // Fails once the peer is gone, as training would.
     for (;;) communicator->all_reduce_sum(one);
   }
   if (environment.rank == 0) {

@@ -1,6 +1,6 @@
-// One training step with everything in it - Accelerator, prepare(), a loader, forward, backward, an
-// optimizer step - and the monotonic time in nanoseconds when it was done, printed by rank 0: what
-// the way from exec to there is timed with.
+// Makes one complete training step (Accelerator, prepare(), a loader, forward, backward and an
+// optimizer step). Rank 0 prints the monotonic time in nanoseconds when it was finished. The
+// benchmark measures the time from exec to that moment.
 #include <time.h>
 
 #include <cstdio>

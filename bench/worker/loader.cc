@@ -1,11 +1,11 @@
-// An epoch of a prepared data loader, timed: what bench/loader.py compares.
+// Times an epoch of a prepared data loader, for bench/loader.py.
 //
-//   loader tensors WORKERS          20,000 samples of 784 floats that are in memory
+//   loader tensors WORKERS          20,000 samples of 784 floats in memory
 //   loader png WORKERS FOLDER       20,000 images FOLDER/0.png, ... of 28 x 28 grey pixels
-//   loader decode FOLDER            these read and decoded in one thread, without a loader
+//   loader decode FOLDER            reads and decodes these images in one thread, without a loader
 //
-// Prints a line of JSON. An epoch before, which is not timed, fills the caches; the threads that it
-// has beside the main one are counted.
+// Prints a line of JSON. The epoch before it, which is not timed, fills the caches. In that epoch
+// the threads other than the main one are counted.
 #include <png.h>
 #include <sys/resource.h>
 
@@ -27,7 +27,7 @@ constexpr std::int64_t kSamples = 20'000, kPixels = 28 * 28;
 
 using Image = std::array<png_byte, kPixels>;
 
-// Throws std::runtime_error if it is no PNG file of 28 x 28 pixels.
+// Reads and decodes an image. Throws std::runtime_error if the file is not a PNG of 28 x 28 pixels.
 void decode(const std::string& file, Image& image) {
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
@@ -67,8 +67,8 @@ std::int64_t count_threads() {
   return std::distance(begin(tasks), end(tasks));
 }
 
-// Runs `epoch` twice and prints how long the second time took. The first time it is given a number
-// to set: how many threads work for it.
+// Runs `epoch` twice and prints how long the second run took. The first run gets a pointer through
+// which it returns its number of worker threads.
 template <typename Epoch>
 void measure(Epoch&& epoch) {
   std::int64_t helpers = 0;

@@ -1,11 +1,11 @@
-// Backward passes of two ranks that are late in different places: how long a step takes that should
-// cost one delay, and costs two where a rank that waits for the other cannot go on computing.
+// Times backward passes of two ranks that are late in different places. A step should take one
+// delay. It takes two if a rank that waits for the other cannot continue to compute.
 //
 //   overlap DELAY_MS STEPS
 //
-// 64 MiB of gradients in three buckets. Rank 0 is late with its last gradient, rank 1 with its
-// first. Rank 0 prints the median of its steps in milliseconds, and what the ranks communicate
-// over.
+// There are 64 MiB of gradients in three buckets. Rank 0 is late with its last gradient, rank 1
+// with its first. Rank 0 prints the median of its steps in milliseconds, and the transport
+// between the ranks.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -31,7 +31,7 @@ struct Net : torch::nn::Module {
     }
   }
 
-  // The gradient of `late_layer` comes after `delay`.
+  // The gradient of `late_layer` is ready only after `delay`.
   torch::Tensor forward(torch::Tensor x) {
     for (std::size_t i = 0; i < layers.size(); ++i) {
       x = layers[i](x);
@@ -62,7 +62,7 @@ void train(std::chrono::milliseconds delay, int steps) {
   const torch::Tensor x = torch::randn({1, kWidth});
   std::vector<double> times;
   for (int step = -1; step < steps; ++step) {
-    if (step == 0) net->delay = delay;  // The first pass is the one that buckets are learnt from.
+    if (step == 0) net->delay = delay;  // Buckets are derived from the first pass.
     accelerator.wait_for_everyone();
     const auto begin = std::chrono::steady_clock::now();
     accelerator.backward(model(x).sum());

@@ -1,9 +1,9 @@
-// A dataset whose samples are tensors in memory, and LibTorch, for the workers here.
+// A dataset whose samples are tensors in memory. It also includes LibTorch for the workers here.
 #pragma once
 
 #include <torch/torch.h>
 
-// Sample i is row i of [samples, width] floats, and a class of 10.
+// Sample i is row i of a tensor [samples, width] of floats, with one of 10 classes.
 class ReadySamples : public torch::data::datasets::Dataset<ReadySamples> {
  public:
   ReadySamples(std::int64_t samples, std::int64_t width)

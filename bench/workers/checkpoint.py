@@ -1,4 +1,4 @@
-"""bench/worker/checkpoint.cc, with Accelerate and safetensors."""
+"""The peer of bench/worker/checkpoint.cc, with Accelerate and safetensors."""
 
 import os
 import pathlib

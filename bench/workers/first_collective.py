@@ -1,6 +1,6 @@
 """The peer of bench/worker/first_collective.cc, for torchrun: joins, all-reduces one float, exits.
 
-With `--crash FILE`, in the first generation nobody joins: rank 1 writes the time to FILE and kills itself; in the next one
+With `--crash FILE`, no rank of the first generation joins: rank 1 writes the time to FILE and kills itself; in the next
 rank 0 prints how long ago that was. (first_collective.cc kills itself after a collective. Under torchrun 2.11 with its
 default, static rendezvous the next generation then did not meet within 120 s.)
 """

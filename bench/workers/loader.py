@@ -73,7 +73,7 @@ def load(dataset, workers, persistent):
         dataset, batch_size=64, num_workers=workers, persistent_workers=persistent))
 
     def epoch():
-        """Returns how many worker processes it has."""
+        """Returns the number of worker processes."""
         samples = helpers = 0
         for images, _ in loader:
             if samples == 0:
@@ -82,7 +82,7 @@ def load(dataset, workers, persistent):
         assert samples == SAMPLES
         return helpers
 
-    # Whether they outlive an epoch.
+    # Reports whether the workers outlive an epoch.
     measure(epoch, lambda: len(multiprocessing.active_children()) > 0)
 
 
