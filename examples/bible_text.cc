@@ -12,9 +12,9 @@
 namespace examples {
 namespace {
 
-// The file is a magic text, then big-endian numbers: the size of a window of the text, how many
-// windows there are, and where each one begins. A window is compressed for itself, by the LZW of
-// compress(1) without its header.
+// The file starts with a magic text, followed by big-endian numbers: the size of a window of the
+// text, the number of windows, and the offset of each. Each window is compressed separately by the
+// LZW of compress(1), without its header.
 constexpr std::string_view kMagic = "EC02Compressed Data File";
 constexpr std::size_t kHeader = 0x54;
 constexpr std::uint32_t kMaxWindows = 1 << 16;
@@ -30,8 +30,8 @@ std::uint32_t number_at(std::string_view file, std::size_t offset) {
   return number;
 }
 
-// Codes of 9 bits, later of up to 16, from the low end of each byte. They come in groups of eight:
-// where the width changes, what is left of a group is skipped.
+// Reads codes of 9 bits, later of up to 16, from the low end of each byte. Codes come in groups of
+// eight. When the width changes, the rest of a group is skipped.
 class CodeReader {
  public:
   explicit CodeReader(std::string_view bytes) : bytes_(bytes) {}
@@ -68,18 +68,18 @@ void expand(std::string_view window, std::size_t size, std::string& text) {
   CodeReader codes(window);
   std::uint32_t free = kFirst, previous = kNone;
   const std::size_t end = text.size() + size;
-  std::string backwards;  // What a code stands for.
+  std::string backwards;  // The text of a code, reversed.
   while (codes.has_next() && text.size() < end) {
     if (codes.width() < 16 && free >= 1u << codes.width()) codes.set_width(codes.width() + 1);
     if (!codes.has_next()) break;
     const std::uint32_t code = codes.next();
     if (code == kClear) {
       codes.set_width(9);
-      free = kFirst - 1;  // The next code makes an entry that nobody uses.
+      free = kFirst - 1;  // The next code adds an entry that is never used.
       continue;
     }
     if (code > free || (previous == kNone && code >= 256)) fail_as_damaged();
-    // A code that is only just being made begins with what the one before it began with.
+    // A code that is not complete yet begins with the first character of the code before it.
     const bool is_new = code == free;
     const char first_of_previous = backwards.empty() ? '\0' : backwards.back();
     backwards.assign(is_new ? 1 : 0, first_of_previous);

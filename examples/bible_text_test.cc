@@ -19,7 +19,8 @@ std::string write(const std::string& bytes) {
   return path;
 }
 
-// The size and checksum of what gzip(1), which knows compress(1)'s format, makes of the windows.
+// The expected size and checksum are those of gzip(1)'s output for the windows. gzip can
+// read compress(1)'s format.
 TEST(BibleTextTest, IsWhatGzipReads) {
   const std::string text = read_bible(kInstalled);
   EXPECT_EQ(text.size(), 4404475u);
@@ -41,10 +42,10 @@ TEST(BibleTextTest, DamagedFilesAreRefusedOrShort) {
   for (const std::size_t size : {30u, 90u, 200u, 400u, 100'000u}) {
     EXPECT_THROW(read_bible(write(whole.substr(0, size))), std::runtime_error) << size;
   }
-  // Flipped bytes give wrong text or an error, but nothing worse.
+  // Flipped bytes give wrong text or an error, but no crash.
   for (std::size_t at = 0x54; at < 4000; at += 7) {
     std::string flipped = whole.substr(0, 30'000);
-    flipped[0x5b] = 1;  // One window.
+    flipped[0x5b] = 1;  // There is one window.
     flipped[at] = static_cast<char>(flipped[at] ^ 0x55);
     try {
       EXPECT_LE(read_bible(write(flipped)).size(), 1u << 26);

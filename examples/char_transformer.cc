@@ -1,5 +1,5 @@
 // Trains a small transformer to write like the King James Bible, character by character, on one
-// process or many; killed and started again, it goes on from its last checkpoint:
+// process or many. If it is killed and started again, it resumes from its last checkpoint:
 //
 //   char_transformer --project DIR [--steps N] [--text FILE] ...
 //   accel launch --cpu --num_processes 2 --max_restarts 3 char_transformer --project DIR
@@ -50,7 +50,7 @@ Flags parse(int argc, char** argv) {
   return flags;
 }
 
-// How far training is; a part of each checkpoint.
+// The progress of training, which is a part of each checkpoint.
 struct Progress {
   void save(torch::serialize::OutputArchive& archive) const {
     archive.write("step", torch::IValue(step));
@@ -71,7 +71,7 @@ torch::Tensor loss_of(Model& model, const Example<>& batch,
   return F::cross_entropy(model(batch.data).transpose(1, 2), batch.target, options);
 }
 
-// The mean over all windows of the loader, in nats per character.
+// Returns the mean loss over all windows of the loader, in nats per character.
 double evaluate(accel::Accelerator& accelerator, Model& model, Loader& loader) {
   torch::NoGradGuard no_grad;
   model->eval();
@@ -87,7 +87,7 @@ double evaluate(accel::Accelerator& accelerator, Model& model, Loader& loader) {
   return sum / static_cast<double>(windows);
 }
 
-// Writes on from `text`, for as long as the context is.
+// Continues `text` by as many characters as the context has.
 std::string write_on(Model& model, const Characters& characters, std::string text,
                      std::int64_t context) {
   torch::NoGradGuard no_grad;
@@ -101,7 +101,7 @@ std::string write_on(Model& model, const Characters& characters, std::string tex
   return text;
 }
 
-// From where `progress` is to the last step.
+// Trains from `progress` to the last step.
 void run(accel::Accelerator& accelerator, const Flags& flags, Progress& progress, Model model,
          accel::OptimizerRef optimizer, accel::Scheduler scheduler, Loader loader,
          Loader test_loader) {

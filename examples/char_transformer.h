@@ -1,5 +1,6 @@
-// What char_transformer trains, and on what: a small GPT over characters, a decoder of pre-norm
-// blocks whose head is tied to the embedding; and a text as windows of characters.
+// The model and the dataset of char_transformer. The model is a small GPT over characters: a
+// decoder of pre-norm blocks whose head is tied to the embedding. The dataset is a text as
+// windows of characters.
 #pragma once
 
 #include <torch/torch.h>
@@ -20,7 +21,7 @@ struct TransformerOptions {
   std::int64_t blocks = 2;
 };
 
-// Causal self-attention of several heads.
+// Causal self-attention with several heads.
 struct AttentionImpl : torch::nn::Module {
   AttentionImpl(std::int64_t width, std::int64_t num_heads)
       : heads(num_heads),
@@ -28,7 +29,7 @@ struct AttentionImpl : torch::nn::Module {
         project_out(register_module("project_out", torch::nn::Linear(width, width))) {}
 
   torch::Tensor forward(const torch::Tensor& x) {  // [batch, time, width]
-    // [batch, time, 3 * width] to three of [batch, heads, time, width / heads].
+    // Splits [batch, time, 3 * width] into three of [batch, heads, time, width / heads].
     const auto parts = project_in(x).unflatten(2, {3, heads, -1}).permute({2, 0, 3, 1, 4}).unbind();
     const auto mixed = torch::scaled_dot_product_attention(parts[0], parts[1], parts[2], {}, 0.0,
                                                            /*is_causal=*/true);
@@ -78,8 +79,8 @@ struct TransformerImpl : torch::nn::Module {
     }
   }
 
-  // Indices of characters [batch, time], time <= context, to the next one's logits [batch, time,
-  // vocabulary].
+  // Maps indices of characters [batch, time], time <= context, to the logits of the next character
+  // [batch, time, vocabulary].
   torch::Tensor forward(const torch::Tensor& indices) {
     const auto places = torch::arange(indices.size(1), indices.options());
     const auto x = blocks->forward(characters(indices) + positions(places));
@@ -111,11 +112,11 @@ struct Characters {
   }
 
   std::string alphabet;
-  std::vector<std::int64_t> table;  // From a byte to its place in the alphabet.
+  std::vector<std::int64_t> table;  // From each byte to its index in the alphabet.
   torch::Tensor indices;
 };
 
-// Windows of a text, one behind the other, each with the same shifted by one character.
+// Consecutive windows of a text. The target of a window is the window shifted by one character.
 class Windows : public torch::data::datasets::Dataset<Windows> {
  public:
   Windows(torch::Tensor indices, std::int64_t context) : indices_(indices), context_(context) {}

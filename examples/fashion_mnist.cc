@@ -3,7 +3,7 @@
 //   fashion_mnist [--epochs N] [--batch_size N] [--data FOLDER] ...
 //   accel launch --cpu --num_processes 2 fashion_mnist
 //
-// With --project DIR it saves a checkpoint after each epoch, and starts from the newest one.
+// With --project DIR it saves a checkpoint after each epoch and resumes from the newest one.
 #include <CLI/CLI.hpp>
 #include <iomanip>
 #include <iostream>
@@ -85,7 +85,7 @@ void train(const Flags& flags) {
   Net net;
   auto adam = std::make_shared<torch::optim::Adam>(net->parameters(), flags.lr);
   auto train_set = accel::make_data_loader(dataset(true), flags.batch_size);
-  // In batches of one process: prepare() makes it fit however many there are.
+  // Counted in batches of one process. prepare() adapts it to the number of processes.
   const std::size_t steps = flags.epochs * train_set.size() / flags.accumulate;
   auto [model, optimizer, scheduler, train_loader, test_loader] = accelerator.prepare(
       net, adam, accel::Scheduler(adam, accel::linear_schedule(steps / 10, steps)), train_set,

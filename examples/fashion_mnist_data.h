@@ -11,8 +11,7 @@
 
 namespace examples {
 
-// The bytes behind the header of a gzipped IDX file of unsigned bytes, as a tensor of the file's
-// shape.
+// Returns the data of a gzipped IDX file of unsigned bytes as a tensor of the file's shape.
 inline torch::Tensor read_idx(const std::string& path) {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   if (!file)
