@@ -1,4 +1,4 @@
-"""A coordinator that stands still for a while: its own absence is nobody's silence, so no job is lost."""
+"""A coordinator that is stopped for a while does not count its own absence as silence of the nodes, so no job is lost."""
 
 import signal
 import time
@@ -10,11 +10,11 @@ class Absence(cluster.ClusterTest):
     AGENTS = 4
 
     def start_coordinator(self):
-        # Every pause below is many times what counts as silence.
+        # Every pause below is many times longer than this timeout.
         super().start_coordinator("--node_timeout", "1")
 
     def start_jobs(self):
-        """A job over all nodes, and one on each; they run until `go` exists."""
+        """Starts a job over all nodes and one on each. They run until the file `go` exists."""
         worker = self.script("touch up.$ACCEL_JOB_ID.$RANK; while [ ! -e go ]; do sleep 0.05; done")
         jobs = [self.start(cluster.ACCEL, "submit", "--wait", "--cpu", "--nodes", count, worker)
                 for count in (self.AGENTS, *[1] * self.AGENTS)]
@@ -30,7 +30,7 @@ class Absence(cluster.ClusterTest):
     def check(self, seconds):
         jobs = self.start_jobs()
         self.absent(seconds)
-        # The clients may have lost their connections; what they started must not show it.
+        # The clients may have lost their connections, which must have no effect on their jobs.
         self.path("go").touch()
         for job in jobs:
             result = self.finish(job, 60)
@@ -41,7 +41,7 @@ class Absence(cluster.ClusterTest):
     def test_seven_seconds(self):
         self.check(7)
 
-    # By then the agents have given their connections up (keepalive: 10 s and 5 s), and must find back.
+    # By then the agents have closed their connections (keep-alive: 10 s and 5 s) and must reconnect.
     def test_seventeen_seconds(self):
         self.check(17)
 

@@ -1,4 +1,4 @@
-"""Agents that advertise another address than 127.0.0.1: jobs of several processes reach their store there."""
+"""Agents that advertise an address other than 127.0.0.1: jobs of several processes reach their store there."""
 
 import pathlib
 import sys
@@ -6,8 +6,8 @@ import unittest
 
 from tests.e2e import cluster
 
-# Says hello to the rendezvous store in its own protocol (VALIDATE, PING) and wants its answer. The store ends with the ranks
-# of its node, so each waits until all have been answered.
+# Greets the rendezvous store in its own protocol (VALIDATE, PING) and expects its answer. The store ends with the ranks
+# of its node, so each rank waits until all have been answered.
 WORKER = """
 import os, pathlib, socket, struct, time
 with socket.create_connection((os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])), timeout=20) as store:

@@ -1,4 +1,4 @@
-"""A node that cannot start anything: no job fails for it, and the operator sees why it gets no work."""
+"""A node that cannot start anything: no job fails because of it, and the operator sees why it gets no work."""
 
 import json
 import pathlib
@@ -16,7 +16,7 @@ class BrokenNode(cluster.ClusterTest):
     def test_a_node_whose_shim_is_gone(self):
         shim = self.path("shim-of-n1")
         shutil.copy(cluster.SHIM, shim)
-        # The first by name: idle again at once, it would be given every job.
+        # This node is the first by name. It is idle again immediately, so every job would be placed on it.
         self.start_agent("n1", env={"ACCEL_SHIM": str(shim)})
         self.start_agent("n2")
         self.wait_for_nodes(2)
@@ -29,7 +29,7 @@ class BrokenNode(cluster.ClusterTest):
         self.assertIn("takes no new work", self.accel("nodes").out)
         reason = self.node("n1")["refuses_work"]
         self.assertRegex(reason, "its last 3 starts failed, the newest, of job .*, because: .*shim")
-        # Repaired, it is tried again by and by, and then used as ever.
+        # Once repaired, the node is tried again after a while, and then used as before.
         gone.rename(shim)
         cluster.wait_until(lambda: not self.node("n1")["refuses_work"], 60, "it is tried again")
         self.assertEqual(self.submit("--nodes", 2, "/bin/true").code, 0)

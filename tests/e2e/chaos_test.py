@@ -1,4 +1,5 @@
-"""Random kills of workers, shims and agents: each job ends once and as its budget says, and nothing is left or leaks.
+"""Random kills of workers, shims and agents: each job ends once, as its restart budget says, and nothing is
+left or leaked.
 
 ACCEL_CHAOS_SEED repeats a run's choices.
 """
@@ -12,13 +13,13 @@ import time
 
 from tests.e2e import cluster
 
-SECONDS = 20  # Of each storm.
+SECONDS = 20  # Duration of each storm.
 MOST_KILLS = 3
-# Each daemon's own growth over the whole run; a leak of a few KB per job is more.
+# Maximum growth of each daemon over the whole run. A leak of a few KB per job exceeds it.
 MOST_GROWTH_KB = 8 << 10
 QUIET_JOBS = 60
 
-# Every rank says that it is up, leaves an escape behind, and waits to be told to end.
+# Every rank reports that it is up, leaves a detached process behind, and waits until it is asked to stop.
 WORKER = """
 setsid sleep 1000 &
 echo "$$ $PPID" > new.$RANK.$ACCEL_GENERATION.$1
@@ -39,7 +40,7 @@ def descriptors(pid):
 
 
 def kill_if_there(pid):
-    """SIGKILL to a process that may have ended: the kernel wakes a stopped process group that is orphaned."""
+    """Sends SIGKILL to a process that may have ended, because the kernel wakes an orphaned stopped process group."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
 
@@ -60,10 +61,10 @@ class KillLoop(cluster.ClusterTest):
             raise AssertionError(f"ACCEL_CHAOS_SEED={seed} repeats this") from error
 
     def storm(self):
-        # Or the two classes of this file would be one.
+        # Otherwise the two classes of this file would test the same.
         self.assertEqual("turned off by ACCEL_CGROUP=none" in self.log("n1"), bool(self.CGROUPS))
         self.worker = self.script(WORKER)
-        self.finish_job(self.submit("--nodes", 2, "/bin/true"))  # What is made once is made now.
+        self.finish_job(self.submit("--nodes", 2, "/bin/true"))  # Allocates what is allocated only once.
         self.idle_descriptors = {daemon: descriptors(process.pid) for daemon, process in self.daemons().items()}
         memory = resident_kb(self.coordinator.pid)
         end = time.monotonic() + SECONDS
@@ -92,7 +93,7 @@ class KillLoop(cluster.ClusterTest):
         self.check_end(result, number, kills, enough)
 
     def wait_for_world(self, number, ranks, done):
-        """The newest generation once that many of its ranks are up: their (pid, parent)."""
+        """Returns (pid, parent) of the ranks of the newest generation, once that many are up."""
         def found():
             files = [file.name.split(".") for file in pathlib.Path(self.dir).glob(f"up.{number}.*")]
             newest = max((int(name[2]) for name in files), default=0)
@@ -103,7 +104,7 @@ class KillLoop(cluster.ClusterTest):
                             for file in pathlib.Path(self.dir).glob(f"up.{number}.{generation}.*")]
 
     def kill_one(self, number, done):
-        # In the middle of a start, or in a world that runs.
+        # Hits either the middle of a start or a running world.
         generation, ranks = self.wait_for_world(number, self.random.choice([1, 4]), done)
         done.add(generation)
         worker, shim = self.random.choice(ranks)
@@ -117,7 +118,7 @@ class KillLoop(cluster.ClusterTest):
         else:
             parent = cluster.parent_of(shim)
             [which] = [i for i, agent in enumerate(self.agents) if agent.pid == parent]
-            os.kill(shim, signal.SIGSTOP)  # Or it would end the job when its agent is gone.
+            os.kill(shim, signal.SIGSTOP)  # Otherwise it would end the job when its agent is gone.
             self.restart_agent(which, before=lambda: kill_if_there(shim))
 
     def restart_agent(self, which, before=lambda: None):
@@ -130,7 +131,7 @@ class KillLoop(cluster.ClusterTest):
         job = self.finish_job(result)
         self.assertEqual(job["phase"], "SUCCEEDED" if succeeds else "FAILED", job)
         self.assertEqual(job["exit_code"], result.code)
-        # One generation for each failure, and for each start that met a store socket that had died with its agent.
+        # There is one generation for each failure, and one for each start that got a store socket whose agent had died.
         self.assertEqual(job["failures"] + job["replans"], kills, job)
         self.assertEqual(len(job["generations"]), kills + succeeds, job)
         self.assertEqual(self.leftovers(0, f"ROUND={self.tag}.{number}."), [], f"left by round {number}")
@@ -152,7 +153,7 @@ class KillLoop(cluster.ClusterTest):
                                f"{name} closes what it opened, {self.idle_descriptors[name]} are open when idle")
 
     def calm(self):
-        """Many small jobs after the storm change no daemon's size."""
+        """Runs many small jobs after the storm, which must not change any daemon's size."""
         for name, process in self.daemons().items():
             self.assertIsNone(process.poll(), name)
         before = {name: resident_kb(process.pid) for name, process in self.daemons().items()}
@@ -165,7 +166,7 @@ class KillLoop(cluster.ClusterTest):
 
 
 class KillLoopWithoutCgroups(KillLoop):
-    """The same where the kernel gives no control groups."""
+    """The same without control groups."""
 
     CGROUPS = {"ACCEL_CGROUP": "none"}
 

@@ -1,7 +1,7 @@
-"""Runs accel's real binaries for end-to-end tests: each process bounded in time, and nothing left behind.
+"""Runs accel's real binaries for end-to-end tests. Each process has a time limit, and nothing is left behind.
 
-Every process that a test starts carries ACCEL_TEST_TAG in its environment; `leftovers()` finds what still has it, however
-it has escaped (setsid, double fork).
+Every process that a test starts has ACCEL_TEST_TAG in its environment. `leftovers()` finds the processes that still
+have it, even if they have escaped (setsid, double fork).
 """
 
 import json
@@ -23,12 +23,12 @@ SHIM = str(_ROOT / "shim/accel-shim")
 
 
 def runfile(path):
-    """The absolute path of a file of this workspace that the test depends on."""
+    """Returns the absolute path of a file of this workspace that the test depends on."""
     return str(_ROOT / path)
 
 
 def wait_until(condition, seconds, what):
-    """Returns the first true value of condition(); fails after so many seconds."""
+    """Returns the first true value of condition(). Fails after this many seconds."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -36,11 +36,11 @@ def wait_until(condition, seconds, what):
             return value
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds} s: {what}")
-        time.sleep(0.005)  # The pace of looking, not a wait for something to be over.
+        time.sleep(0.005)  # The polling interval, not a wait for a fixed time.
 
 
 def is_alive(pid):
-    """Whether a process runs; a zombie does not."""
+    """Returns true if a process runs; false for a zombie."""
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -54,7 +54,7 @@ def parent_of(pid):
 
 
 class Result:
-    """How a command ended."""
+    """The result of a command."""
 
     def __init__(self, code, out, err, seconds):
         self.code, self.out, self.err, self.seconds = code, out, err, seconds
@@ -64,7 +64,7 @@ class Result:
 
 
 class Test(unittest.TestCase):
-    """A test with its own token, directories and tag."""
+    """A test with its own token, directories and process tag."""
 
     def setUp(self):
         self.tag = uuid.uuid4().hex
@@ -89,7 +89,8 @@ class Test(unittest.TestCase):
         self.assertEqual(left, [], "processes were left behind")
 
     def leftovers(self, seconds=3, variable=None):
-        """Pids that still carry this test's tag (or another NAME=VALUE) after at most so many seconds of waiting for none."""
+        """Waits at most this many seconds until no process has this test's tag (or another NAME=VALUE) in its
+        environment. Returns the pids that still do."""
         needle = (variable or f"ACCEL_TEST_TAG={self.tag}").encode()
 
         def tagged():
@@ -112,7 +113,7 @@ class Test(unittest.TestCase):
         return found
 
     def start(self, *command, env=None, stdin=subprocess.DEVNULL, **options):
-        """Starts a command, to be killed at the end of the test at the latest."""
+        """Starts a command, which is killed at the end of the test at the latest."""
         process = subprocess.Popen(
             [str(part) for part in command],
             env={**self.env, **(env or {})},
@@ -126,13 +127,13 @@ class Test(unittest.TestCase):
         return process
 
     def finish(self, process, seconds=60):
-        """Waits for a started command; what takes longer fails the test."""
+        """Waits for a started command. The test fails if it takes longer."""
         begin = time.monotonic()
         try:
             out, err = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             process.kill()
-            # Its descendants may hold the pipes that are read here.
+            # Its descendants may hold open the pipes that are read here.
             for pid in self.leftovers(seconds=0):
                 os.kill(pid, signal.SIGKILL)
             out, err = process.communicate()
@@ -152,7 +153,7 @@ class Test(unittest.TestCase):
         return self.accel("launch", "--cpu", *arguments, seconds=seconds, **options)
 
     def script(self, text, name="script.sh", shell="/bin/bash"):
-        """An executable file with this text."""
+        """Creates an executable file with this text."""
         path = pathlib.Path(self.dir) / name
         path.write_text(f"#!{shell}\n{text}\n")
         path.chmod(0o755)
@@ -167,13 +168,13 @@ class Test(unittest.TestCase):
         return pathlib.Path(self.dir) / name
 
     def wait_for_file(self, name, seconds=30):
-        """The text of a file of this test, once it has some."""
+        """Returns the text of a file of this test, once it is not empty."""
         path = self.path(name)
         return wait_until(lambda: path.exists() and path.read_text(), seconds, f"a text in {name}")
 
 
 class ClusterTest(Test):
-    """A test with a coordinator and agents of its own."""
+    """A test with its own coordinator and agents."""
 
     AGENTS = 1
 
@@ -216,7 +217,7 @@ class ClusterTest(Test):
         return self.accel("submit", "--wait", "--cpu", *arguments, seconds=seconds, **options)
 
     def jobs(self, *arguments):
-        """What `accel status --json` says: of all jobs, or of one."""
+        """Returns the output of `accel status --json`, for all jobs or for one."""
         status = json.loads(self.accel("status", *arguments, "--json").out)
         return status["jobs"] if "jobs" in status else [status]
 

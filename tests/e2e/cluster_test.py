@@ -9,7 +9,7 @@ import socket
 from tests.e2e import cluster
 
 
-# As /proc/net/tcp* writes 127.0.0.1, ::ffff:127.0.0.1 and ::1.
+# 127.0.0.1, ::ffff:127.0.0.1 and ::1 in the notation of /proc/net/tcp*.
 LOOPBACK = ("0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000")
 
 
@@ -104,7 +104,7 @@ class OneAgent(cluster.ClusterTest):
                    self.script("echo $$ > pid.$RANK; exec sleep 600")).out.split()
         pids = [int(self.wait_for_file(f"pid.{rank}")) for rank in range(2)]
         shim = int(open(f"/proc/{pids[0]}/stat").read().rpartition(")")[2].split()[1])
-        # Stopped first, so that neither sees the other die.
+        # Both are stopped first, so that neither sees the other die.
         for pid in (shim, self.agents[0].pid):
             os.kill(pid, signal.SIGSTOP)
         for pid in (shim, self.agents[0].pid):
@@ -158,7 +158,7 @@ class TwoAgents(cluster.ClusterTest):
                 squatter.bind(("127.0.0.1", port))
                 squatter.listen()
             except OSError:
-                pass  # Somebody else squats there already, which serves as well.
+                pass  # Another process holds the port already, which serves as well.
             sockets.append(squatter)
         self.assertEqual(self.submit("--nodes", 2, self.script("exit 0")).code, 0)
         self.assertEqual(self.launch("--num_processes", 2, self.script("exit 0")).code, 0)
@@ -183,12 +183,13 @@ class Shutdown(cluster.ClusterTest):
         result = self.run_command(cluster.COORDINATOR, "--listen", "0.0.0.0:0", "--state_dir", self.path("other"))
         self.assertNotEqual(result.code, 0)
         self.assertIn("this machine only", result.err)
-        # A store is open while a job of several processes runs: its port is one of those that are looked at.
+        # The store of a job of several processes is open while the job runs, so its port is among those
+        # that are checked.
         self.accel("submit", "--cpu", "--processes_per_node", 2,
                    self.script("echo $$ $MASTER_PORT > job.$RANK; while :; do sleep 0.1; done"))
         worker, store = map(int, self.wait_for_file("job.0").split())
         seen = {}
-        # A shim has an environment of its own, and no tag in it.
+        # A shim does not inherit the environment, so it has no tag in it.
         for pid in [*self.leftovers(seconds=0), cluster.parent_of(worker)]:
             for address, port in listening_sockets(pid):
                 seen[port] = address
@@ -198,7 +199,8 @@ class Shutdown(cluster.ClusterTest):
 
 
 def listening_sockets(pid):
-    """The addresses, in hexadecimal as /proc/net/tcp* has them, and ports that a process listens on, if it still runs."""
+    """Returns the addresses (in the hexadecimal notation of /proc/net/tcp*) and ports that a process listens on,
+    if it runs."""
     inodes = set()
     for fd in pathlib.Path(f"/proc/{pid}/fd").glob("*"):
         try:

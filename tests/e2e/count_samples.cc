@@ -1,10 +1,11 @@
-// Loops over 101 numbers for two epochs, and keeps in its checkpoints which of them it has seen:
+// Iterates over 101 numbers for two epochs, and records in its checkpoints which of them
+// it has seen:
 //
 //   count_samples FOLDER map|dispatched|stream [--kill_at STEP]
 //
 // A checkpoint is saved every third step, and the newest one is loaded at the start. With
-// --kill_at, the last rank kills itself after so many steps of its generation 0, while the
-// checkpoint may still be on its way to the disk. At the end rank 0 prints all that was seen.
+// --kill_at, the last rank of generation 0 kills itself after that many steps, possibly while a
+// checkpoint is still being written. At the end rank 0 prints everything that was seen.
 #include <signal.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::size_t kNumbers = 101;
 
-// What the checkpoint keeps.
+// The state that the checkpoint contains.
 struct Seen {
   void save(torch::serialize::OutputArchive& archive) const {
     archive.write("seen", torch::tensor(numbers, torch::kLong));

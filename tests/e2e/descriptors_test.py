@@ -1,4 +1,4 @@
-"""A coordinator that has few descriptors, and more callers than that."""
+"""A coordinator with fewer descriptors than callers."""
 
 import os
 import resource
@@ -30,7 +30,7 @@ class FewDescriptors(cluster.ClusterTest):
         return len(os.listdir(f"/proc/{self.coordinator.pid}/fd"))
 
     def connect(self, count):
-        """So many connections that say nothing. The kernel accepts them even if the coordinator does not."""
+        """Opens this many connections that send nothing. The kernel accepts them even if the coordinator does not."""
         host, _, port = self.env["ACCEL_COORDINATOR"].rpartition(":")
         connections = []
         for _ in range(count):
@@ -45,7 +45,7 @@ class FewDescriptors(cluster.ClusterTest):
         cluster.wait_until(lambda: self.path("up").exists(), 20, "the job runs")
         before = self.open_descriptors()
         flood = self.connect(2 * LIMIT)
-        # Some are held, and the first that is over the bound has been closed or waits in the kernel.
+        # Some connections are held open. The first one over the limit has been closed or waits in the kernel.
         cluster.wait_until(lambda: self.open_descriptors() > LIMIT / 2, 20, "the coordinator is flooded")
         cluster.wait_until(lambda: any(is_closed(connection) for connection in flood), 20, "a connection is refused")
         for connection in flood:

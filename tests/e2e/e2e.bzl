@@ -1,4 +1,4 @@
-"""End-to-end tests: Python's standard library driving the real binaries."""
+"""End-to-end tests: Python tests, with only the standard library, that run the real binaries."""
 
 _BINARIES = [
     "//agent:accel-agent",
@@ -8,7 +8,7 @@ _BINARIES = [
 ]
 
 def e2e_test(name, timeout = "moderate", data = [], deps = [], tags = []):
-    """A test in name.py. It runs outside the sandbox: control groups are read-only inside."""
+    """Declares the test in name.py. It runs outside the sandbox, because control groups are read-only inside."""
     native.py_test(
         name = name,
         srcs = [name + ".py"],

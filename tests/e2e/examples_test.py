@@ -1,4 +1,4 @@
-"""The examples, on their real data: they learn, and a run that is killed goes on from its checkpoint."""
+"""The examples on their real data: they learn, and a run that is killed resumes from its checkpoint."""
 
 import json
 import os
@@ -14,7 +14,7 @@ FASHION_MNIST = cluster.runfile("examples/fashion_mnist")
 
 class CharTransformer(cluster.Test):
     def worker(self, rank):
-        """The pid of a rank of this test."""
+        """Returns the pid of a rank of this test."""
         needles = (f"ACCEL_TEST_TAG={self.tag}".encode(), f"\0RANK={rank}\0".encode())
         for entry in pathlib.Path("/proc").iterdir():
             try:
@@ -38,7 +38,8 @@ class CharTransformer(cluster.Test):
         self.assertGreaterEqual(resumed, 60, result)
         self.assertEqual(resumed % 20, 0)
         self.assertIn("And God said, ", result.out)
-        # Characters by their frequency alone cost 2.9 nats each, and 1 of 73 at random 4.3.
+        # A model that knows only the frequency of characters has a loss of 2.9 nats each; a random choice of
+        # 73 has 4.3.
         loss = float(re.search(r"step 300: test loss ([0-9.]+)", result.out).group(1))
         self.assertLess(loss, 2.45, result)
 
@@ -65,7 +66,7 @@ class FashionMnist(cluster.Test):
     def test_accumulates_in_bf16_and_resumes(self):
         first = self.accuracy(self.train("--epochs", 1), 1)
         self.assertGreater(first, 0.8)
-        # Another number of epochs: the schedule is longer, and training goes on.
+        # With more epochs the schedule is longer and training continues.
         result = self.train("--epochs", 2)
         self.assertIn("resumed after epoch 1", result.out)
         self.assertNotIn("epoch 1: test", result.out)

@@ -46,7 +46,7 @@ class Environment(cluster.Test):
 
     def test_workers_inherit_no_descriptors(self):
         result = self.launch("--num_processes", 2, "/bin/ls", "/proc/self/fd")
-        # ls itself holds the folder that it lists as 3.
+        # Descriptor 3 is the folder that ls lists.
         self.assertEqual(sorted(result.out.splitlines()), [f"[rank {rank}] {fd}" for rank in range(2) for fd in range(4)])
 
 
@@ -58,7 +58,7 @@ class Output(cluster.Test):
             self.assertIn(f"[rank {rank}] err {rank}", result.err)
 
     def launch_with_little_room(self, prepare, *command):
-        """`accel launch` with a file system of 1 MiB as its temporary folder, in a mount namespace of its own."""
+        """Runs `accel launch` in its own mount namespace, with a file system of 1 MiB as its temporary folder."""
         if subprocess.run(["unshare", "-rm", "true"], stderr=subprocess.DEVNULL).returncode != 0:
             self.skipTest("this user may not make a mount namespace, so no small file system can be had")
         small = self.path("small")
@@ -79,7 +79,7 @@ class Output(cluster.Test):
         self.assertEqual(result.out, "".join(f"{i}\n" for i in range(10000000, 10600001)))
 
     def test_more_ranks_than_the_soft_limit_of_open_files(self):
-        # Two pipes and two files of each: the shim and the launch take what the hard limit allows.
+        # Each rank needs two pipes and two files. The shim and the launch raise their limits to the hard limit.
         limited = self.script("ulimit -Sn 64; exec \"$@\"", name="limited.sh")
         result = self.run_command(limited, cluster.ACCEL, "launch", "--cpu", "--num_processes", 100,
                                   self.script("echo limit $(ulimit -n)"))
@@ -91,7 +91,7 @@ class Output(cluster.Test):
         self.assertEqual(result.out, "no newline")
 
     def test_a_gigabyte_is_bounded_on_disk(self):
-        # The reader of the terminal is slow on purpose: it reads nothing until the worker has ended.
+        # The reader is slow on purpose: it reads nothing until the worker has ended.
         logs = self.path("logs")
         script = self.script("head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo the end; touch done")
         read, write = os.pipe()
@@ -108,7 +108,7 @@ class Output(cluster.Test):
         self.assertTrue(tail.endswith(b"the end\n"), tail[-100:])
 
     def test_a_reader_that_leaves_ends_the_launch(self):
-        # As any program is by SIGPIPE: `train | head` must not go on for ever.
+        # SIGPIPE ends any program that writes to a closed pipe. `train | head` must end too.
         for shown in ("", "2>&1 >/dev/null"):
             worker = self.script("trap 'touch ended; exit 0' TERM\nwhile :; do echo y; echo y >&2; done")
             result = self.run_command("/bin/bash", "-c", f"{cluster.ACCEL} launch --cpu {worker} {shown} | head -2; "

@@ -1,4 +1,4 @@
-"""End-to-end tests: what one job, or a copy of a folder, can do to a node and to the other jobs on it."""
+"""What one job, or a copy of a state directory, can do to a node and to the other jobs on it."""
 
 import os
 import pathlib
@@ -9,14 +9,14 @@ from tests.e2e import cluster
 
 
 def children_of(pid):
-    """The living children of a process, zombies excluded."""
+    """Returns the living children of a process, without zombies."""
     return [int(entry.name) for entry in pathlib.Path("/proc").iterdir()
             if entry.name.isdigit() and cluster.is_alive(entry.name) and cluster.parent_of(entry.name) == pid]
 
 
 class Node(cluster.ClusterTest):
     def long_job(self):
-        """A job that runs until the test ends; its id and the pid of its worker."""
+        """Starts a job that runs until the test ends. Returns its id and the pid of its worker."""
         job = self.accel("submit", "--cpu", "--name", "neighbour", self.script("echo $$ > pid; exec sleep 600")).out.split()[0]
         return job, int(self.wait_for_file("pid"))
 
@@ -48,8 +48,8 @@ class Bounds(Node):
 
 class Restarts(Node):
     def test_a_storm_of_restarts_costs_no_generation_its_shim(self):
-        # The first restart has no pause. More jobs that restart together than the node has store sockets lose their shims
-        # while they wait for one, and soon need new ones.
+        # The first restart has no pause. If more jobs restart at the same time than the node has store sockets, they
+        # lose their shims while they wait for a socket, and soon need new ones.
         script = self.script("exit 3")
         submits = [self.start(cluster.ACCEL, "submit", "--cpu", "--processes_per_node", 2, "--max_restarts", 1, script)
                    for _ in range(60)]
@@ -79,7 +79,7 @@ class Folders(Node):
         [shim] = children_of(self.agents[0].pid)
         self.agents[0].kill()
         self.agents[0].wait()
-        os.kill(shim, signal.SIGSTOP)  # It holds the lock, and will not end what ignores SIGTERM.
+        os.kill(shim, signal.SIGSTOP)  # It holds the lock, and cannot end the worker, which ignores SIGTERM.
         self.agents[0] = self.start_agent("n1", flags=("--leftover_grace", 0.5))
         self.assertEqual(self.finish(waiting, 60).code, 1)
         self.assertFalse(cluster.is_alive(worker))

@@ -1,4 +1,4 @@
-"""What operators and watchers meet: logs that follow, limits, daemons that stop, start again, or are not there."""
+"""What operators and followers of jobs see: logs, limits, and daemons that stop, restart or are missing."""
 
 import signal
 import socket
@@ -12,7 +12,7 @@ class Following(cluster.ClusterTest):
     def test_a_follower_sees_lines_as_they_come_and_the_end(self):
         script = self.script("echo first of $RANK; while [ ! -e go ]; do sleep 0.02; done; echo last of $RANK; echo bad >&2")
         job = self.accel("submit", "--cpu", "--nodes", 2, script).out.split()[0]
-        # Whoever follows a job that is not placed yet is told so.
+        # A follower of a job that is not placed yet is informed of that.
         cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 20, "the job runs")
         follower = self.start(cluster.ACCEL, "logs", "--follow", job)
         seen = sorted(follower.stdout.readline().decode() for _ in range(2))
@@ -121,7 +121,7 @@ class Daemons(cluster.ClusterTest):
         self.wait_for_nodes(1)
 
     def test_a_coordinator_started_anew_stops_what_it_does_not_know(self):
-        # State is in memory: jobs of the earlier one are unknown.
+        # The state is in memory, so jobs of the earlier coordinator are unknown.
         for how in (signal.SIGKILL, signal.SIGTERM):
             with self.subTest(signal=how):
                 waiting, worker = self.running_job()
@@ -169,7 +169,7 @@ class Daemons(cluster.ClusterTest):
         self.assertIn("--name", self.log("other"))
         self.assertTrue(cluster.is_alive(worker))
         self.assertEqual(self.accel("nodes", "--json").out.count('"connected": true'), 1)
-        # Once the first is gone for good, the name is free.
+        # Once the first node is gone for good, the name is free.
         self.agents[0].kill()
         cluster.wait_until(lambda: "connected to the coordinator" in self.log("other"), 60, "the second one has the name")
         self.finish(waiting, 30)

@@ -1,12 +1,12 @@
-"""A coordinator that goes away and comes back is found by whoever waits for it."""
+"""Clients and agents find a coordinator again that went away and came back."""
 
 from tests.e2e import cluster
 
 
 class Reconnect(cluster.ClusterTest):
     def start(self, *command, env=None, **options):
-        # gRPC looks after a channel that no thread waits for once in 5 s. Here it never does, so that whoever relies on it
-        # waits for ever.
+        # gRPC handles a channel that no thread waits for only every 5 s. Here it never does, so a caller that relied on
+        # it would wait indefinitely.
         never = {"GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS": "0"}
         return super().start(*command, env={**never, **(env or {})}, **options)
 
@@ -18,7 +18,7 @@ class Reconnect(cluster.ClusterTest):
         self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
 
     def wait_for_line(self, process, text):
-        """Reads standard error of a process up to the line that contains the text."""
+        """Reads the standard error of a process up to the line that contains `text`."""
         for line in process.stderr:
             if text in line.decode():
                 return
@@ -53,7 +53,8 @@ class Reconnect(cluster.ClusterTest):
         self.wait_for_line(submit, "trying again for 2m")
         self.start_coordinator_again()
         result = self.finish(submit, 30)
-        # State is in memory: the job is unknown to the new one, which is how this one tells that it was heard.
+        # The state is in memory, so the new coordinator does not know the job. Its answer shows that the
+        # client reached it.
         self.assertEqual(result.code, 1, result)
         self.assertIn("there is no job", result.err)
 

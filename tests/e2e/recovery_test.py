@@ -1,4 +1,4 @@
-"""A program that resumes from its newest checkpoint is killed, and goes on by itself."""
+"""A program that resumes from its newest checkpoint is killed and continues without help."""
 
 import re
 
@@ -16,11 +16,12 @@ class Launch(cluster.Test):
         return [int(batch) for batch in re.findall(r"after batch (\d+)", result.out)]
 
     def test_a_killed_rank_costs_the_batches_since_the_last_save_and_no_sample(self):
-        # In its first epoch, as its second one begins, and in the last batch of all (8 batches make an epoch).
+        # Killed in the first epoch, at the start of the second one, and in the last batch of all (an epoch
+        # has 8 batches).
         for killed_in in (5, 9, 24):
             begun = self.train(killed_in)
             self.assertEqual(begun[0], 0)
-            # The save of three batches before may have been under way.
+            # The save of three batches before may not have been finished.
             last_save = (killed_in - 1) // 3 * 3
             self.assertIn(begun[1], (last_save, max(0, last_save - 3)), begun)
 

@@ -1,4 +1,4 @@
-"""A loop over a data loader that is killed in mid-epoch and goes on: each sample once, whoever goes on."""
+"""A loop over a data loader is killed in mid-epoch and resumed: it sees each sample once, with any number of processes."""
 
 import re
 
@@ -16,11 +16,11 @@ class Resume(cluster.Test):
             self.assertEqual(result.code, 0, result)
         else:
             self.assertNotEqual(result.code, 0, result)
-        line = re.sub(r"^\[rank.*?\]", "", result.out)  # Where there are several, launch says whose line it is.
+        line = re.sub(r"^\[rank.*?\]", "", result.out)  # With several ranks, launch prefixes each line with the rank.
         return [int(number) for number in line.split()]
 
     def expect_two_epochs(self, kind, seen):
-        """Each number once in each epoch. A stream's are 100 more in the second one."""
+        """Returns each number once per epoch. Those of a stream are 100 higher in the second epoch."""
         first, second = sorted(seen[:NUMBERS]), sorted(seen[NUMBERS:])
         self.assertEqual(first, list(range(NUMBERS)))
         self.assertEqual(second, [number + (100 if kind == "stream" else 0) for number in first])
@@ -28,7 +28,8 @@ class Resume(cluster.Test):
     def expect_exact_resume(self, kind):
         whole = self.count(2, "whole", kind)
         self.expect_two_epochs(kind, whole)
-        # In the first epoch, then in the second, then to the end: each time with another number of processes.
+        # Killed in the first epoch, then in the second, then run to the end, each time with another
+        # number of processes.
         self.assertEqual(self.count(2, "killed", kind, "--kill_at", 7, code=1), [])
         self.assertTrue(any(self.path("killed/checkpoints").iterdir()))
         self.assertEqual(self.count(3, "killed", kind, "--kill_at", 9, code=1), [])

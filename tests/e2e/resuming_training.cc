@@ -1,9 +1,9 @@
-// Trains on numbered samples, saves now and then, and goes on from the newest checkpoint by itself:
+// Trains on numbered samples, saves at intervals, and resumes from the newest checkpoint:
 //
 //   accel launch --cpu --num_processes 2 --max_restarts 1 resuming_training FOLDER BATCH
 //
-// In the first generation the last rank kills itself in that batch, from 1. In the end every sample
-// must have had its effect on the state once in each epoch, and rank 0 says so.
+// In the first generation the last rank kills itself in batch BATCH, counted from 1. In the end
+// every sample must have contributed to the state exactly once per epoch, and rank 0 reports that.
 #include <signal.h>
 
 #include <cstdlib>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kSamples = 58;
 constexpr std::int64_t kEpochs = 3;
 
-// How often each sample was seen in each epoch, and how many batches there were.
+// How often each sample was seen in each epoch, and the number of batches.
 struct Progress {
   void save(torch::serialize::OutputArchive& archive) const {
     archive.write("seen", seen);

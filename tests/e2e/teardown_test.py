@@ -1,4 +1,4 @@
-"""Who dies with whom: nothing of a job survives it, however it ends (invariant 7)."""
+"""Which processes end with which: nothing of a job survives it, however it ends (invariant 7)."""
 
 import os
 import pathlib
@@ -7,7 +7,7 @@ import time
 
 from tests.e2e import cluster
 
-# A worker that leaves processes behind in every way there is: a new session, a double fork, a stopped one.
+# A worker that leaves processes behind in every possible way: a new session, a double fork, a stopped one.
 ESCAPES = """
 setsid sleep 1000 &
 ( ( sleep 1001 & ) & )
@@ -17,7 +17,7 @@ sleep 1003 & kill -STOP $!
 
 
 def shim_of(pid):
-    """The shim that is a worker's parent."""
+    """Returns the shim that is a worker's parent."""
     return cluster.parent_of(pid)
 
 
@@ -25,7 +25,7 @@ class Launch(cluster.Test):
     CGROUPS = {}
 
     def launch_waiting(self, text, *flags, processes=2, stdin=None):
-        """Starts a launch whose workers write their pids; returns it and the pids."""
+        """Starts a launch whose workers write their pids. Returns the launch and the pids."""
         script = self.script(f"{text}\necho $$ > pid.${{RANK:-0}}.new; mv pid.${{RANK:-0}}.new pid.${{RANK:-0}}\n"
                              "while :; do sleep 0.1; done")
         process = self.start(cluster.ACCEL, "launch", "--cpu", "--num_processes", processes, *flags, script,
@@ -33,7 +33,7 @@ class Launch(cluster.Test):
         return process, [int(self.wait_for_file(f"pid.{rank}")) for rank in range(processes)]
 
     def test_it_is_the_setting_that_it_says(self):
-        """Or the two classes of this file would be one."""
+        """Otherwise the two classes of this file would test the same."""
         mine = pathlib.Path("/proc/self/cgroup").read_text()
         workers = self.launch("cat", "/proc/self/cgroup", env=self.CGROUPS).out
         if not self.CGROUPS and workers == mine:
@@ -84,7 +84,7 @@ class Launch(cluster.Test):
         self.assertEqual(self.leftovers(seconds=0), [])
 
     def test_a_worker_that_ignores_term_is_killed_after_the_grace(self):
-        # Another rank has failed: the grace is 5 s.
+        # Another rank has failed, so the grace period is 5 s.
         script = self.script("if [ $RANK = 0 ]; then while [ ! -e stubborn ]; do sleep 0.02; done; exit 6; fi\n"
                              "trap '' TERM; touch stubborn; while :; do sleep 0.1; done")
         result = self.launch("--num_processes", 2, script, env=self.CGROUPS)
@@ -117,14 +117,14 @@ class Launch(cluster.Test):
         for flags in ((), ("--log_dir", self.path("logs"))):
             process, pids = self.launch_waiting("setsid sleep 1000 &", *flags)
             shim = shim_of(pids[0])
-            # Stopped first, so that neither sees the other die.
+            # Both are stopped first, so that neither sees the other die.
             for how in (signal.SIGSTOP, signal.SIGKILL):
                 for pid in (shim, process.pid):
                     os.kill(pid, how)
             process.wait()
             self.assertTrue(all(cluster.is_alive(pid) for pid in pids))
             self.assertEqual(len(list(self.path(".").glob("accel-launch-*"))), 1)
-            # Another that lives keeps what it has.
+            # A launch that is alive keeps what it has.
             script = self.script("touch up; while [ ! -e go ]; do sleep 0.02; done", name="living.sh")
             living = self.start(cluster.ACCEL, "launch", "--cpu", script, env=self.CGROUPS)
             cluster.wait_until(lambda: self.path("up").exists(), 20, "it runs")
@@ -155,7 +155,7 @@ class Launch(cluster.Test):
 
 
 class LaunchWithoutCgroups(Launch):
-    """The same where the kernel gives no control groups."""
+    """The same without control groups."""
 
     CGROUPS = {"ACCEL_CGROUP": "none"}
 

@@ -15,7 +15,7 @@ CTRL_C, CTRL_D, CTRL_Z = b"\x03", b"\x04", b"\x1a"
 
 
 class Terminal:
-    """A command as the foreground job of a terminal of its own."""
+    """A command that runs as the foreground job of its own terminal."""
 
     def __init__(self, test, *command):
         self.test, self.out = test, b""
@@ -30,7 +30,8 @@ class Terminal:
         os.write(self.fd, keys)
 
     def read(self, until):
-        """Reads on until the output has these bytes, or to its end if there is no more; False: it has ended."""
+        """Reads until the output contains these bytes, or to its end if none are given. Returns false if the
+        output has ended."""
         deadline = time.monotonic() + 20
         while until is None or until not in self.out:
             if not select.select([self.fd], [], [], max(deadline - time.monotonic(), 0))[0]:
@@ -38,17 +39,17 @@ class Terminal:
                 self.test.fail(f"not within 20 s: {until!r} in {self.out!r}")
             try:
                 self.out += os.read(self.fd, 1 << 16)
-            except OSError:  # EIO: nobody has the other side open.
+            except OSError:  # EIO: no process has the other side open.
                 return False
         return True
 
     def expect(self, text):
-        """Waits for a text, which is then behind us."""
+        """Waits for a text, and skips the output up to its end."""
         self.test.assertTrue(self.read(text), f"no {text!r} in {self.out!r}")
         self.out = self.out.partition(text)[2]
 
     def finish(self):
-        """The exit code."""
+        """Returns the exit code."""
         self.read(None)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
@@ -122,7 +123,7 @@ fi""")
         terminal.read(b"beside")
         self.path("line").touch()
         self.assertEqual(terminal.finish(), 0)
-        # What a screen shows: each \r goes back, and what comes then is written over what was there.
+        # Computes what a screen shows: each \r returns to the start of the line, and later text overwrites it.
         lines = [line.rpartition(b"\r")[2] for line in terminal.out.replace(b"\r\n", b"\n").split(b"\n")]
         shown = [line.replace(b"\x1b[K", b"") for line in lines if line]
         self.assertIn(b"[rank 1] beside ", shown)

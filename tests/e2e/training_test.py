@@ -14,15 +14,15 @@ DDP_STEP = cluster.runfile("bench/worker/ddp_step")
 FIRST_COLLECTIVE = cluster.runfile("bench/worker/first_collective")
 PLAIN = cluster.runfile("examples/python/ddp.py")
 ACCELERATE = cluster.runfile("examples/python/train_accelerate.py")
-# What `accelerate test` does: the script out of the installed package, and its sentence once that has passed.
+# Does what `accelerate test` does: runs the script of the installed package, and prints a sentence once it has passed.
 _SUCCESS = "Test is a success! You are ready for your distributed training!"
 UPSTREAM = f"""
 import runpy
 runpy.run_module("accelerate.test_utils.scripts.test_script", run_name="__main__")
 print("{_SUCCESS}", flush=True)
 """
-# A thread of Gloo that lets go of a tensor of Python's at the moment when the interpreter ends aborts the process, under
-# torchrun too and whatever the program does (PyTorch 2.11; its pull request 179291 was given up).
+# A Gloo thread that releases a Python tensor while the interpreter exits aborts the process, under torchrun too and
+# whatever the program does (PyTorch 2.11; its pull request 179291 was abandoned).
 _GLOO_AT_EXIT = "terminate called without an active exception"
 
 
@@ -44,19 +44,19 @@ class Launch(cluster.Test):
         for processes in (2, 3):
             digests = set()
             for shared_memory, transport in ((1, "shared memory"), (0, "sockets")):
-                # 21 steps of a model whose gradients fill two buckets.
+                # Runs 21 steps of a model whose gradients fill two buckets.
                 result = self.launch("--num_processes", processes, "--env", f"ACCEL_SHARED_MEMORY={shared_memory}", DDP_STEP,
                                      512, 4, 1, seconds=120)
                 self.assertEqual(result.code, 0, result)
                 found = re.findall(r"parameters ([0-9a-f]+)", result.out)
                 self.assertEqual(len(found), processes, result)
-                # Or it would compare one of them with itself.
+                # Otherwise the test would compare a transport with itself.
                 self.assertEqual(re.findall(r"transport (.+)", result.out), [transport] * processes, result)
                 digests.update(found)
             self.assertEqual(len(digests), 1, f"{processes} processes: {digests}")
 
     def test_fashion_mnist_learns_and_counts(self):
-        # One epoch, so that CI stays quick; tools/quickstart trains to the end.
+        # Trains for one epoch, so that CI is quick; tools/quickstart trains to the end.
         result = self.launch("--num_processes", 2, FASHION_MNIST, "--epochs", 1, seconds=280)
         self.assertEqual(result.code, 0, result)
         accuracy, samples = re.search(r"test accuracy (0\.\d+) \((\d+) samples\)", result.out).groups()
@@ -72,7 +72,7 @@ class Launch(cluster.Test):
                 squatter.bind(("127.0.0.1", port))
                 squatter.listen()
             except OSError:
-                pass  # Somebody else squats there already, which serves as well.
+                pass  # Another process holds the port already, which serves as well.
             squatters.append(squatter)
         result = self.launch("--num_processes", 2, "--python", PYTHON, PLAIN, seconds=120)
         for squatter in squatters:
@@ -86,7 +86,7 @@ class Launch(cluster.Test):
     def test_upstreams_own_test_script(self):
         script = self.python(UPSTREAM)
         result = self.launch("--num_processes", 2, "--python", PYTHON, script, seconds=280)
-        # Upstream sometimes aborts at interpreter exit, after it has passed (under torchrun too).
+        # The upstream script sometimes aborts at interpreter exit, after it has passed (under torchrun too).
         self.assertEqual(result.out.count(_SUCCESS), 2, result)
         self.assertIn("Training yielded the same results", result.out)
 
