@@ -1,4 +1,4 @@
-"""A binary that runs on any node: everything but glibc linked statically."""
+"""A binary that runs on any node, because everything except glibc is linked statically."""
 
 def accel_daemon(name, linkopts = [], **kwargs):
     native.cc_binary(
@@ -6,8 +6,8 @@ def accel_daemon(name, linkopts = [], **kwargs):
         linkopts = linkopts + [
             "-static-libgcc",
             "-Wl,--gc-sections",
-            # Bazel links through gcc and names -lstdc++ itself, at the end, where -static-libstdc++ does not reach:
-            # with the whole archive in front that one is not needed any more. What nobody calls is collected.
+            # Bazel links with gcc and adds -lstdc++ itself at the end, where -static-libstdc++ has no effect. With the
+            # whole archive before it, that one is not needed any more. --gc-sections removes what is not called.
             "-Wl,--whole-archive",
             "-l:libstdc++.a",
             "-Wl,--no-whole-archive",

@@ -1,13 +1,13 @@
-"""Prints the functions longer than a number of lines: function_lengths.py MOST FILE...
+"""Prints the functions that are longer than a number of lines: function_lengths.py MOST FILE...
 
-Reads code as clang-format lays it out: a definition's body opens with a line that ends in "{" and closes with a line
-that holds "}" at the same indentation as the definition's first line.
+Expects code as clang-format formats it: a definition's body opens with a line that ends in "{" and closes with a line
+that has "}" at the same indentation as the definition's first line.
 """
 
 import re
 import sys
 
-# A definition at namespace level or in a class, not a namespace, type, array or control statement.
+# A definition at namespace level or in a class; not a namespace, type, array or control statement.
 _CONTROL = re.compile(r"\s*(namespace|class|struct|enum|union|extern|if|for|while|switch|do|else|case|return|using|try|\}|#)\b")
 _OPENS = re.compile(r"^ {0,6}[\w~:<>,*&\[\] =\"()-].*\)[^;=]*\{$")
 
@@ -23,7 +23,7 @@ def long_functions(path, most):
     for number, line in enumerate(lines):
         if not _OPENS.match(line):
             continue
-        # A definition whose parameters or initializers wrap begins after the line that ended what stood before it.
+        # A definition whose parameters or initializers wrap begins after the line that ended the code before it.
         start = number
         while start > 0 and not _ENDS.search(lines[start - 1]):
             start -= 1

@@ -1,20 +1,20 @@
-# Sourced by the other tools: what a person reads of them. Each step is a line, and then how long it took; what a step
-# prints is kept from the terminal unless it fails.
+# The output of the other tools, which source this file. Each step prints a line, and then how long it took. The output
+# of a step is hidden unless the step fails.
 
-# step TEXT: says what begins.
+# step TEXT: prints what begins.
 step() {
   step_began=$SECONDS
   printf '== %s\n' "$1"
 }
 
-# step_done [TEXT]: says how it ended, and after how long.
+# step_done [TEXT]: prints how the step ended, and how long it took.
 step_done() {
   local took=$((SECONDS - step_began)) text
   if ((took < 60)); then text="$took s"; else text="$((took / 60)) min $((took % 60)) s"; fi
   printf '   %s after %s\n' "${1:-done}" "$text"
 }
 
-# quietly COMMAND...: its output is shown only if it fails, and then all of it.
+# quietly COMMAND...: runs a command and shows its output, all of it, only if it fails.
 quietly() {
   local log
   log=$(mktemp)
@@ -28,8 +28,8 @@ quietly() {
   fi
 }
 
-# run_bazel build|test ARGUMENTS...: errors whole, and a count that moves on a terminal; elsewhere a line a minute.
-# Actions are cached outside the checkout too, so that a second clone builds in seconds.
+# run_bazel build|test ARGUMENTS...: runs Bazel and shows whole errors. Progress is a live count on a terminal, and one
+# line a minute elsewhere. Actions are cached outside of the checkout too, so that a second clone builds in seconds.
 run_bazel() {
   local command=$1 progress=(--curses=no --show_progress_rate_limit=60)
   shift

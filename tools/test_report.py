@@ -1,4 +1,4 @@
-"""What a person reads after `bazel test`: the whole output of each test that failed, and how many there were of each kind.
+"""Prints the result of `bazel test` for people: the whole output of each test that failed, and the count of each outcome.
 
     test_report.py FILE      of --build_event_json_file
 """
@@ -9,7 +9,8 @@ import sys
 
 
 def read(file):
-    """The labels of tests that passed, those that failed with the logs of their failed runs, and what could not be built."""
+    """Returns the labels of tests that passed, those that failed with the logs of their failed runs, and
+    those not built."""
     passed, failed, unbuilt = [], {}, []
     for line in pathlib.Path(file).read_text().splitlines():
         event = json.loads(line)

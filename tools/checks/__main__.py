@@ -1,10 +1,11 @@
-"""Runs every check over the checkout; exits with 1 if one of them finds a fault. Notes are printed, and are no faults."""
+"""Runs every check over the checkout, and exits with 1 if any of them finds a fault. Notes are printed, but
+are not faults."""
 
 import sys
 
 from tools.checks import dead_files, drawings, history, long_files, proto_fields, tree
 
-# Each looks at the files, and gives a line per fault.
+# Each check reads the files and returns one line per fault.
 _CHECKS = (dead_files, drawings, proto_fields)
 
 

@@ -1,4 +1,4 @@
-"""What the BUILD files say of C and C++ sources: the target that each belongs to."""
+"""Reads from the BUILD files which target each C and C++ source belongs to."""
 
 import ast
 from typing import NamedTuple
@@ -7,14 +7,14 @@ from typing import NamedTuple
 class Target(NamedTuple):
     label: str
     rule: str
-    sources: tuple  # Paths from the root.
+    sources: tuple  # Paths from the root of the tree.
     headers: tuple
-    is_test: bool    # A test, or for tests only.
-    is_public: bool  # For users of accel: in the folder accel, or public by a visibility of its own.
+    is_test: bool  # A test, or only for tests.
+    is_public: bool  # For users of accel: in the folder accel/, or with public visibility.
 
 
 def _strings(value):
-    """The literals in a list; those in the branches of a select() too."""
+    """Returns the literals in a list, including those in the branches of a select()."""
     return [node.value for node in ast.walk(value) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
 
@@ -41,7 +41,7 @@ def targets(tree):
 
 
 def test_files(tree):
-    """The sources that only tests are made of: those of tests, and of what is for tests only."""
+    """Returns the sources that only tests use: those of tests, and of testonly targets."""
     for_tests, for_others = set(), set()
     for target in targets(tree):
         (for_tests if target.is_test else for_others).update(target.sources + target.headers)
@@ -50,12 +50,13 @@ def test_files(tree):
 
 
 def named_in_build_files(tree):
-    """(folder, string) of each literal in a BUILD file: what a loop or a macro makes a file's name from is among them."""
+    """Returns (folder, string) for each literal in a BUILD file. This includes the literals from which a loop or a
+    macro makes a file's name."""
     found = set()
     for path in tree.paths("/BUILD.bazel", "/BUILD"):
         folder = path.rpartition("/")[0]
         for text in _strings(ast.parse(tree[path])):
-            # "sub/file.cc" is a file of the folder sub.
+            # "sub/file.cc" belongs to the folder sub.
             inner, _, name = text.rpartition("/")
             found.add((f"{folder}/{inner}".rstrip("/"), name))
     return found

@@ -1,4 +1,4 @@
-"""Splits C and C++ into tokens: exact for comments, literals and directives, which is what greps get wrong."""
+"""Splits C and C++ into tokens. Unlike a grep, it is exact for comments, literals and directives."""
 
 import re
 from typing import NamedTuple
@@ -27,7 +27,7 @@ def tokens(text):
     line = 1
     for match in _TOKEN.finditer(text):
         kind, piece = match.lastgroup, match.group()
-        # The last group to match is the innermost for all kinds but raw strings.
+        # The last group that matched is the innermost one for all kinds except raw strings.
         if kind == "delimiter":
             kind = "raw"
         if kind != "space":

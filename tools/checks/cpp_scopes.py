@@ -1,7 +1,8 @@
-"""Finds what C and C++ code declares at namespace and class level: enough of the grammar for code that compiles.
+"""Finds the declarations of C and C++ code at namespace and class level. It knows enough of the grammar for
+code that compiles.
 
-A reader of heads: what stands between two of ";", "{" and "}" is a head, and its tokens tell whether a brace opens a
-namespace, a class, a function's body or an initializer. Bodies are skipped; their tokens are kept with the function.
+The text between two of ";", "{" and "}" is a head. The tokens of a head tell whether a brace opens a namespace, a
+class, a function's body or an initializer. Bodies are skipped, but their tokens are kept with the function.
 """
 
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 from tools.checks.cpp import is_code
 
 _CLASS_KEYS = ("class", "struct", "union", "enum")
-# Words whose parentheses are no parameters.
+# Words whose parentheses do not contain parameters.
 _NO_PARAMETERS = ("alignas", "decltype", "explicit", "noexcept", "__attribute__", "requires")
 
 
@@ -18,10 +19,10 @@ class Declaration(NamedTuple):
     name: str           # Qualified: "accel::Job::Start".
     line: int
     is_definition: bool
-    is_local: bool      # In an anonymous namespace, or static at namespace level: no other file sees it.
+    is_local: bool  # In an anonymous namespace, or static at namespace level, so that other files do not see it.
     parameters: str     # A function's parameter list as written, with single spaces.
     head: tuple         # The tokens of the head.
-    name_at: int        # Where in `head` the simple name is.
+    name_at: int  # Index of the simple name in `head`.
     body: tuple         # A function's tokens between its braces, with its initializers.
 
     @property
@@ -85,7 +86,7 @@ def declarations(tokens):
 
 
 def _matching(code, at):
-    """The index of the bracket that closes the one at `at`."""
+    """Returns the index of the bracket that closes the one at `at`."""
     pairs = {"{": "}", "(": ")", "[": "]"}
     opened, closing = code[at].text, pairs[code[at].text]
     depth = 0
@@ -104,7 +105,7 @@ def _unclosed(head):
 
 
 def _top(head):
-    """The indices of the head's tokens outside of parentheses, brackets and template arguments."""
+    """Returns the indices of the head's tokens outside of parentheses, brackets and template arguments."""
     found, depth, angles = [], 0, 0
     for index, token in enumerate(head):
         text = token.text
@@ -130,7 +131,7 @@ def _top(head):
 
 
 def _parameters_at(head, top):
-    """The index of the parenthesis that opens a function's parameters, or None."""
+    """Returns the index of the parenthesis that opens a function's parameters, or None."""
     for index in top:
         if head[index].text == "=" and "operator" not in (token.text for token in head[max(0, index - 2):index]):
             return None
@@ -172,7 +173,7 @@ def _opens(head):
     parameters = _parameters_at(head, top)
     if parameters is None:
         return "initializer"
-    # A constructor's initializers: the brace after a name or a template argument belongs to a member.
+    # In a constructor's initializers, the brace after a name or a template argument belongs to a member.
     after = [index for index in top if index > parameters]
     if any(head[index].text == ":" for index in after) and (head[-1].kind == "name" or head[-1].text == ">"):
         return "initializer"
@@ -216,7 +217,7 @@ def _class(head, scope):
 
 
 def _plain(head, scope):
-    """A head that ends in ";": a function's declaration, a variable, or neither."""
+    """Parses a head that ends in ";": a function's declaration, a variable, or neither."""
     if not head or head[0].text in ("using", "typedef", "friend", "static_assert", "namespace", "return"):
         return None
     if head[0].text in _CLASS_KEYS and all(token.kind == "name" or token.text == ":" for token in head):
@@ -243,7 +244,7 @@ def _function(head, scope, body, is_definition):
         if head[at].kind != "name":
             return None
         name = head[at].text
-        if name == "catch":  # A function that is one try block has one.
+        if name == "catch":  # The body of the function is one try block.
             return None
         if at and head[at - 1].text == "~":
             name = "~" + name
@@ -264,7 +265,7 @@ def _function(head, scope, body, is_definition):
 
 
 def _variable(head, top, scope):
-    """A variable: the name before "=", "{", "[" or the end."""
+    """Parses a variable: its name is before "=", "{", "[" or the end."""
     end = next((index for index in top if head[index].text in ("=", "{", "[", ":") and index), len(head))
     if end < 2 or head[end - 1].kind != "name":
         return None

@@ -1,4 +1,4 @@
-"""Sources that no target names, and headers that nothing includes but the source beside them and tests."""
+"""Finds sources in no target, and headers that no file includes except their own source file and tests."""
 
 import pathlib
 
@@ -27,7 +27,8 @@ def faults(tree):
         if not {(str(file.parent), file.name), (str(file.parent), file.stem)} & named:
             found.append(f"{path}: in no target")
     for header in tree.paths(".h"):
-        # The source beside a header uses it if it is a program, and only defines it if it is part of a library.
+        # The source file of a header uses it if it belongs to a program, and only defines it if it belongs
+        # to a library.
         users = included_by.get(header, set()) - ({companion(tree, header)} - programs)
         if header not in for_tests:
             users -= for_tests

@@ -1,9 +1,9 @@
-"""Functions that no program reaches.
+"""Finds functions that no program reaches.
 
-By names: what the body of a reachable function names is reachable, and so is what is named outside of functions. A name that
-several functions share keeps all of them, so what is found is dead, but not all that is dead is found. Roots are main(),
-what a public header declares, what the pages for users show in code, what overrides another library's virtual function, and
-what macros name; tests are none.
+Works by names: everything that the body of a reachable function names is reachable, and so is everything that is named
+outside of functions. A name that several functions share keeps all of them, so each finding is dead, but not all dead
+functions are found. The roots are main(), the declarations of public headers, the code on the pages for users,
+overrides of another library's virtual functions, and the names in macros. Tests are not roots.
 """
 
 import collections
@@ -13,7 +13,7 @@ from tools.checks.build_files import targets, test_files
 
 TITLE = "only tests call this, or nothing does"
 
-# Called by the language, or by templates that look for the name.
+# Names that the language calls, or that templates look up.
 _IMPLICIT = re.compile(r"~|operator|main\Z|begin\Z|end\Z|[A-Z][A-Z_0-9]+\Z|AbslHashValue|AbslStringify|to_json|from_json|swap\Z")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SYMBOL = re.compile(r'\A"([A-Za-z_]\w*)"\Z')
@@ -24,7 +24,7 @@ def _names(tokens):
 
 
 class _Functions:
-    """The functions of the tree, what each names, and what is named where no function is."""
+    """The functions of the tree, the names that each uses, and the names that are used outside of functions."""
 
     def __init__(self, tree, paths):
         self.named_by = collections.defaultdict(set)  # By a function's simple name.
@@ -43,18 +43,18 @@ class _Functions:
                 continue
             names = _names(found.body)
             before = {token.text for token in found.head[:found.name_at] if token.kind == "name"}
-            # The head names types and default arguments; not the function itself.
+            # The head names types and default arguments. The function's own name does not count.
             names |= before | _names(found.head[found.name_at + 1:])
             self.named_by[name] |= names - {name}
             self.declared.setdefault(name, f"{path}:{found.line}")
-            if found.name_at == 0 or found.head[found.name_at - 1].text != "::":  # In the class.
+            if found.name_at == 0 or found.head[found.name_at - 1].text != "::":  # Declared in the class.
                 self.overrides[name].append(bool({"override", "final"} & names))
             inside.update(id(token) for token in found.head + found.body)
         for token in tree.tokens(path):
             if token.kind == "directive":
                 if not token.text.lstrip().startswith("#include"):
                     self.roots.update(_WORD.findall(token.text))
-            elif token.kind == "string":  # What dlsym() looks up.
+            elif token.kind == "string":  # Names that dlsym() looks up.
                 self.roots.update(_SYMBOL.findall(token.text))
             elif token.kind == "name" and id(token) not in inside:
                 self.roots.add(token.text)
@@ -76,7 +76,7 @@ def _class_names(tree, paths):
 
 
 def _public_names(tree, paths):
-    """What the headers for users of accel declare, and the members of the classes that they derive from or hand out."""
+    """Returns the declarations of the public headers, and the members of the classes that they derive from or return."""
     declared = [found for target in targets(tree) if target.is_public and not target.is_test
                 for header in target.headers if header in tree for found in tree.declarations(header)]
     public = {found.simple_name for found in declared}
@@ -92,7 +92,7 @@ def _public_names(tree, paths):
 
 
 def _shown_in_pages(tree):
-    """The words in code blocks and in backticks; decision records are not for users."""
+    """Returns the words in code blocks and backticks. Decision records are skipped, because they are not for users."""
     code = re.compile(r"^```.*?^```|`[^`\n]+`", re.M | re.S)
     return {word for page in tree.paths(".md") if "/decisions/" not in page
             for match in code.finditer(tree[page]) for word in _WORD.findall(match.group())}

@@ -1,7 +1,8 @@
-"""One definition per qualified name, over everything that is linked together.
+"""Checks that each qualified name has one definition, over everything that is linked together.
 
-Two classes, functions or variables of one name in two files are undefined behaviour without a word from the compiler
-or, for what is inline, from the linker: one of them is used for both. A name in an anonymous namespace is its file's own.
+Two classes, functions or variables with the same name in two files are undefined behaviour. The compiler does not
+report it, and for inline definitions neither does the linker: one of them is used for both. A name in an anonymous
+namespace belongs to its file only.
 """
 
 import re
@@ -12,14 +13,14 @@ TITLE = "defined twice; what only one file uses belongs in its anonymous namespa
 def _is_checked(declaration):
     if declaration.is_local or not declaration.is_definition or declaration.name == "main":
         return False
-    # gtest puts the suite into the name of what it defines.
+    # The names that gtest defines contain the suite.
     if re.search(r"(^|::)[A-Z][A-Z_]+$", declaration.name) and declaration.kind == "function":
         return False
     return "(unnamed" not in declaration.name
 
 
 def _types(parameters):
-    """A parameter list without default values and without the parameters' names."""
+    """Returns a parameter list without default values and parameter names."""
     types, depth = [""], 0
     for word in parameters.split():
         depth += (word in "(<[{") - (word in ")>]}")
@@ -44,7 +45,7 @@ def faults(tree):
         for declaration in tree.declarations(path):
             if not _is_checked(declaration):
                 continue
-            # A class's members are defined once if the class is; out-of-class definitions repeat no name.
+            # A class's members are defined once if the class is. Definitions outside of the class repeat no name.
             scope = declaration.name.rpartition("::")[0]
             if declaration.kind == "variable" and scope in classes:
                 continue

@@ -1,13 +1,13 @@
-"""Drawings and lists in C++ comments survive clang-format.
+"""Checks that drawings and lists in C++ comments survive clang-format.
 
-It reflows a comment that is too long, and a drawing is rubble afterwards. So a drawing stands between
-`// clang-format off` and `// clang-format on`, and so does whatever is drawn with lines or arrows. A list may be
-reflowed, but where the tool breaks one of its lines the rest comes to stand outside of the indentation: that is refused.
+clang-format reflows comments that are too long, which destroys a drawing. So drawings, and everything else with lines
+or arrows, must stand between `// clang-format off` and `// clang-format on`. A list may be reflowed, but not so that
+the rest of a broken line loses the indentation of its item.
 """
 
 import re
 
-# Box drawing, block elements, geometric shapes, and arrows of characters: ->, =>, -->, <--.
+# Box drawing, block elements, geometric shapes, and arrows made of characters: ->, =>, -->, <--.
 _DRAWN = re.compile(r"[\u2190-\u21ff\u2500-\u25ff]|--+>|<--+|==+>|\+--|--\+")
 _ITEM = re.compile(r"//( +)([*-]|\d+\.) +\S")
 
@@ -15,7 +15,7 @@ TITLE = "a drawing or list that clang-format breaks, or has broken; put it betwe
 
 
 def _comment_lines(tree, path):
-    """(line, text) of each line of each // comment outside of clang-format off."""
+    """Returns (line, text) for each line of each // comment outside of clang-format off."""
     is_off = False
     for token in tree.tokens(path):
         if token.kind != "comment":
@@ -32,7 +32,7 @@ def _indentation(text):
 
 
 def _broken_lists(lines):
-    """The line of each continuation that has lost the indentation of its item, next to one that has kept it."""
+    """Returns the lines of continuations that have lost the indentation of their item, next to one that has kept it."""
     indentation, lost = None, None
     for (line, text), before in zip(lines, [None] + lines):
         if before is None or before[0] + 1 != line:

@@ -1,10 +1,10 @@
-"""Commits that are worth reading: a subject of at most 72 characters that says what is now true, and a body that says why."""
+"""Checks commits: the subject has at most 72 characters and says what is now true, and the body says why."""
 
 import re
 import subprocess
 from typing import NamedTuple
 
-# The last commit before the rule.
+# The last commit before this rule.
 BEGINS_AFTER = "4655dde"
 TITLE = "a commit without a short subject, or without a body that says why"
 
@@ -18,7 +18,8 @@ class Commit(NamedTuple):
 
 
 def commits(folder="."):
-    """The commits after BEGINS_AFTER, newest first, merges aside. None in a clone that does not reach back so far."""
+    """Returns the commits after BEGINS_AFTER, newest first, without merges. Empty in a clone that does
+    not contain BEGINS_AFTER."""
     known = subprocess.run(["git", "merge-base", "--is-ancestor", BEGINS_AFTER, "HEAD"], cwd=folder, capture_output=True)
     if known.returncode != 0:
         return []

@@ -1,4 +1,4 @@
-"""The #include lines of C and C++ files."""
+"""Reads the #include lines of C and C++ files."""
 
 import re
 
@@ -6,7 +6,7 @@ _INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]+(?:"([^"]+)"|<([^>]+)>)')
 
 
 def includes(tree, path):
-    """(line, what is included) of each #include in a file."""
+    """Returns (line, included file) for each #include in a file."""
     for token in tree.tokens(path):
         match = token.kind == "directive" and _INCLUDE.match(token.text)
         if match:
@@ -14,6 +14,6 @@ def includes(tree, path):
 
 
 def companion(tree, header):
-    """The .cc that defines what a header declares, or None."""
+    """Returns the .cc file that defines what a header declares, or None."""
     source = header.removesuffix(".h") + ".cc"
     return source if header.endswith(".h") and source in tree else None

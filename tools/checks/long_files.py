@@ -1,4 +1,4 @@
-"""Files that are nearly full. A note and no fault: at this size a reader looks for a second idea to move out."""
+"""Lists files that are nearly full. This is a note and not a fault: at this size, look for a second idea to move out."""
 
 TITLE = "350 lines and more; look for an idea that belongs in a file of its own"
 

@@ -1,6 +1,6 @@
-"""What people read in the tree, piece by piece: comments, string literals and pages.
+"""Returns the text that people read in the tree, piece by piece: comments, string literals and pages.
 
-A piece is a list of (line, text). Lines of comments keep their markers.
+A piece is a list of (line, text). The lines of comments keep their markers.
 """
 
 import io
@@ -11,7 +11,8 @@ _STRING = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'', re.S)
 
 
 def _blocks(comments):
-    """Comments on successive lines are one piece; comments beside code are too, each line by itself is read as well."""
+    """Joins comments on successive lines into one piece. Trailing comments on successive lines are read both
+    joined and separately."""
     block = []
     for line, text in comments:
         if block and line != block[-1][0] + 1:

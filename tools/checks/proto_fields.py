@@ -1,7 +1,7 @@
-"""Fields of messages that only one side knows: written and never read, read and never written, or neither.
+"""Finds fields of messages that only one side uses: written and never read, read and never written, or neither.
 
-Tests do not count. What a program prints whole as JSON is read by people. A field that is kept for later says so in its
-comment: "Reserved for ...".
+Tests do not count. A message that a program prints as JSON counts as read, because people read it. The comment of a
+field that is kept for later says so: "Reserved for ...".
 """
 
 from tools.checks.build_files import test_files
@@ -14,7 +14,7 @@ _PRINTERS = ("ToJson", "MessageToJsonString")
 
 
 def _uses(types, path):
-    """(field, whether read, whether written) of each access in a file."""
+    """Returns (field, whether it is read, whether it is written) for each access in a file."""
     code = types.code(path)
     for index in range(1, len(code) - 1):
         if code[index].kind == "name" and code[index + 1].text == "(" and code[index - 1].text in (".", "->"):
@@ -26,7 +26,7 @@ def _uses(types, path):
 
 
 def _printed(types, paths):
-    """The messages that are printed whole."""
+    """Returns the messages that are printed as a whole."""
     for path in paths:
         code = types.code(path)
         for index, token in enumerate(code[:-1]):

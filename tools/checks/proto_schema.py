@@ -1,4 +1,4 @@
-"""The messages and fields of the .proto files."""
+"""Reads the messages and fields of the .proto files."""
 
 import re
 from typing import NamedTuple
@@ -13,7 +13,7 @@ class Field(NamedTuple):
     type: str
     path: str
     line: int
-    comment: str  # Beside it, or the lines above it that follow no other field.
+    comment: str  # The trailing comment, or the comment lines directly above the field.
 
 
 def fields(tree):

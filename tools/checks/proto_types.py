@@ -1,21 +1,21 @@
-"""Tells which type of message a C++ expression has, as far as names say.
+"""Determines the message type of a C++ expression, as far as names allow.
 
-A name stands for the types that it is declared with in its file, or anywhere in the tree if the file declares it with none;
-`auto` has the type of what it is set from. What cannot be told is None: it may be of any type.
+A name has the types that it is declared with in its file, or anywhere in the tree if its file does not declare it.
+`auto` has the type of its initializer. None means that the type is unknown, so that it may be any type.
 """
 
 import collections
 
 from tools.checks.cpp import is_code
 
-# Calls that hand out the message that their object holds, or that they are given.
+# Calls that return the message that their object or their argument holds.
 _OF_OBJECT = {"at", "back", "begin", "front", "get", "rbegin", "value"}
 _OF_ARGUMENT = {"move", "CHECK_NOTNULL"}
 _BETWEEN = {"const", "&", "*", ">"}
 
 
 def opening(code, closes):
-    """The index of the bracket that the one at `closes` closes, or -1."""
+    """Returns the index of the bracket that the one at `closes` closes, or -1."""
     pairs = {")": "(", "]": "[", "}": "{"}
     depth = 0
     for index in range(closes, -1, -1):
@@ -29,7 +29,7 @@ def opening(code, closes):
 
 
 def accessor_field(name):
-    """Of "mutable_job" ("mutable_", "job"); without a prefix ("", name)."""
+    """Splits "mutable_job" into ("mutable_", "job"). Without a prefix, returns ("", name)."""
     for prefix in ("set_allocated_", "mutable_", "set_", "add_", "has_", "clear_"):
         if name.startswith(prefix):
             return prefix, name.removeprefix(prefix)
@@ -55,7 +55,7 @@ class Types:
         return self._code[path]
 
     def _declared(self, code):
-        """name -> types, of what is declared as `v1::Type name`, also inside of template arguments."""
+        """Returns name -> types for declarations of the form `v1::Type name`, also inside of template arguments."""
         names = collections.defaultdict(set)
         for index in range(len(code) - 3):
             if code[index].text == "v1" and code[index + 1].text == "::" and code[index + 2].text in self._messages:
@@ -88,7 +88,7 @@ class Types:
 
     @staticmethod
     def _end(code, index):
-        """The last token of the expression that begins at `index`."""
+        """Returns the last token of the expression that begins at `index`."""
         depth = 0
         while index < len(code):
             text = code[index].text
@@ -102,7 +102,7 @@ class Types:
         return len(code) - 1
 
     def of(self, path, last):
-        """The types of the expression that ends at the index `last`, or None."""
+        """Returns the types of the expression that ends at the index `last`, or None."""
         code = self._code[path]
         token = code[last]
         if token.text == "]":
@@ -138,7 +138,7 @@ class Types:
         return self._named(path, callee.text)
 
     def fields(self, path, at):
-        """The fields that the accessor at the index `at` may be of."""
+        """Returns the fields to which the accessor at the index `at` may belong."""
         candidates = self._fields.get(accessor_field(self._code[path][at].text)[1], ())
         if not candidates:
             return []

@@ -1,9 +1,10 @@
-"""A directory named `core` is pure: it decides from values, and only shells touch the world.
+"""Checks that directories named `core` are pure: they decide from values, and only shells touch the world.
 
-Refused in a core, and in all of our own code that it includes, headers and what they declare alike: threads and locks, the
-clock, files, sockets, the environment, the terminal and logs, randomness, gRPC and LibTorch. A moment comes in as a value
-(`now`), and a generator as one that the caller has seeded: `std::mt19937` is a value that always counts up from its seed,
-so it is let through, and what draws a seed from the system (`std::random_device`, `absl::BitGen`) is not.
+The following is refused in a core, and in all our own code that it includes, headers and their definitions alike:
+threads and locks, the clock, files, sockets, the environment, the terminal and logs, randomness, gRPC and LibTorch. The
+current time is passed in as a value (`now`), and a random generator is passed in with a seed. `std::mt19937` is
+allowed, because its values depend only on its seed. `std::random_device` and `absl::BitGen` are refused, because they
+draw a seed from the system.
 """
 
 import re
@@ -13,7 +14,8 @@ from tools.checks.includes import companion, includes
 
 TITLE = "a core is not pure"
 
-# Not among them: <arpa/inet.h>, which only converts addresses, and <sys/mman.h>, which without a file is memory.
+# <arpa/inet.h> is not listed, because it only converts addresses, and neither is <sys/mman.h>, because without a file
+# it is memory.
 _HEADERS = {
     "threads": r"(thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|stop_token|atomic|pthread\.h"
                r"|absl/synchronization/.*)",
@@ -28,7 +30,7 @@ _HEADERS = {
 }
 _HEADERS = {what: re.compile(pattern + r"\Z") for what, pattern in _HEADERS.items()}
 
-# Names that need no header of their own, or share one with what is pure. A name in front of "(" is a call.
+# Names that need no header, or share one with pure names. A name before "(" is a call.
 _CALLS = {
     "the clock": ("time", "gettimeofday", "clock_gettime", "localtime", "localtime_r", "sleep", "usleep", "nanosleep"),
     "files": ("fopen", "freopen", "fread", "fwrite", "remove_all", "tmpfile", "mkstemp"),
@@ -50,7 +52,7 @@ def is_core(path):
 
 
 def _impure(tree, path):
-    """(line, what) of each thing in one file that touches the world."""
+    """Returns (line, description) for each use of the world in one file."""
     for line, header in includes(tree, path):
         for what, pattern in _HEADERS.items():
             if pattern.match(header):
@@ -68,14 +70,15 @@ def _impure(tree, path):
 
 
 def _is_global(before):
-    """Whether a call is neither of a member nor a declaration: those have a "." or a type before the name."""
+    """Returns true if a call is neither a member's, which has a "." before the name, nor a declaration, which has
+    a type there."""
     if before is None or before.text in (".", "->", "~", ">", "&", "*"):
         return False
     return before.kind != "name" or before.text in ("return", "else", "do", "co_return", "throw")
 
 
 def _reached(tree, path):
-    """Our own files that `path` depends on, itself included, each with the chain of includes that leads to it."""
+    """Returns our own files that `path` depends on, itself included, each with the chain of includes that leads to it."""
     chains, waiting = {path: [path]}, [path]
     while waiting:
         file = waiting.pop(0)
@@ -97,7 +100,7 @@ def faults(tree):
             if file not in impure:
                 impure[file] = list(_impure(tree, file))
             for line, what in impure[file]:
-                # One chain is enough to see it, the shortest.
+                # One chain is enough for the report, the shortest.
                 if len(chain) < len(found.get((file, line, what), chain + [""])):
                     found[file, line, what] = chain
     return [f"{file}:{line}: {what}" + (f", through {' -> '.join(chain[:-1])}" if len(chain) > 1 else "")

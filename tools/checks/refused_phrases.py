@@ -1,7 +1,8 @@
-"""Phrases that docs/style.md refuses, in comments, string literals and pages.
+"""Finds the phrases that docs/style.md refuses in comments, string literals and pages.
 
-The page's block under "Refused phrases" has a regular expression a line. Each is looked for in every line, and in the text
-of a whole comment, because a phrase may begin on one line and end on the next. The page itself shows what it refuses.
+The page's block under "Refused phrases" has one regular expression per line. Each is searched in every line, and in the
+text of a whole comment, because a phrase may begin on one line and end on the next. The page itself is skipped, because
+it shows what it refuses.
 """
 
 import bisect
@@ -22,7 +23,7 @@ def phrases(page):
 
 
 def _whole(piece):
-    """The piece as one text without markers, and where in it each of its lines begins."""
+    """Returns the piece as one text without markers, and the offset in it at which each line begins."""
     text, starts = "", []
     for _, line in piece:
         starts.append(len(text))
@@ -31,7 +32,7 @@ def _whole(piece):
 
 
 def _found(piece, refused):
-    """(line, phrase) of each refused phrase in a piece, once."""
+    """Returns (line, phrase) for each refused phrase in a piece, without duplicates."""
     text, starts = _whole(piece)
     found = set()
     for expression in refused:

@@ -1,4 +1,4 @@
-"""The files that the checks look at, from the checkout or, in a test, from a dictionary."""
+"""The files that the checks read, from the checkout or, in a test, from a dictionary."""
 
 import functools
 import os
@@ -9,13 +9,13 @@ from tools.checks import cpp
 
 class Tree:
     def __init__(self, files):
-        """`files`: the text of each file by its path from the root."""
+        """`files` has the text of each file by its path from the root."""
         self._files = files
         self._tokens = {}
         self._declarations = {}
 
     def paths(self, *suffixes):
-        """The paths that end in one of `suffixes`, sorted. Without any: all paths."""
+        """Returns the paths that end in one of `suffixes`, sorted. Without suffixes, returns all paths."""
         return sorted(path for path in self._files if not suffixes or path.endswith(suffixes))
 
     def __contains__(self, path):
@@ -25,13 +25,14 @@ class Tree:
         return self._files[path]
 
     def tokens(self, path):
-        """The tokens of a C or C++ file; the list is shared, so nobody may change it."""
+        """Returns the tokens of a C or C++ file. The list is shared and must not be changed."""
         if path not in self._tokens:
             self._tokens[path] = cpp.tokens(self[path])
         return self._tokens[path]
 
     def declarations(self, path):
-        """What a C or C++ file declares outside of functions, in order; the list is shared."""
+        """Returns the declarations of a C or C++ file outside of functions, in order. The list is shared and must
+        not be changed."""
         from tools.checks import cpp_scopes
         if path not in self._declarations:
             self._declarations[path] = list(cpp_scopes.declarations(self.tokens(path)))
@@ -40,7 +41,7 @@ class Tree:
 
 @functools.cache
 def checkout():
-    """The tracked files of the checkout that this file lies in. Files that are not text are left out."""
+    """Returns the tracked files of the checkout that contains this file. Files that are not text are skipped."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, check=True, capture_output=True, text=True)
     files = {}
