@@ -1,4 +1,4 @@
-"""Runs the commands of the documentation, unchanged, on a coordinator and two agents."""
+"""Runs the commands of the documentation, unchanged, against a coordinator and two agents."""
 
 import json
 import pathlib
@@ -9,7 +9,7 @@ import subprocess
 from tests.docs import pages
 from tests.e2e import cluster
 
-# Stand-ins for the pages' programs, because the test is about the commands.
+# Replacements for the programs on the pages, because this test is about the commands.
 _TRAIN = "#!/bin/sh\necho rank ${RANK:-0} of ${WORLD_SIZE:-1}\n"
 _TRAIN_PY = "import os\nprint('rank', os.environ.get('RANK', 0), 'of', os.environ.get('WORLD_SIZE', 1))\n"
 
@@ -59,7 +59,7 @@ class Documentation(cluster.ClusterTest):
         return json.loads(self.accel("status", self.job, "--json").out)["phase"] in ("SUCCEEDED", "FAILED", "CANCELLED")
 
     def run_daemon(self, text):
-        """A daemon serves until SIGTERM, and then exits with 0."""
+        """Checks that a daemon serves until SIGTERM, and then exits with 0."""
         is_agent = text.startswith("accel-agent")
         address = self.env["ACCEL_COORDINATOR"] if is_agent else "127.0.0.1:0"
         self.assertIn("127.0.0.1:7337", text)

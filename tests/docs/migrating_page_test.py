@@ -1,4 +1,5 @@
-"""docs/migrating.md shows the C++ that migrating_test.cc compiles and runs, and lists every name of both Accelerators."""
+"""Checks that docs/migrating.md shows the C++ that migrating_test.cc compiles and runs, and every name
+of both Accelerators."""
 
 import ast
 import os
@@ -20,7 +21,7 @@ def blocks(text, language):
 
 
 def regions(source):
-    """The text between `// [section: variant]` and `// [end]`, by name. Regions with one name are joined."""
+    """Returns the text between `// [section: variant]` and `// [end]`, by name. Regions with the same name are joined."""
     found = {}
     for name, body in re.findall(r"^ *// \[([^\]]+: [^\]]+)\]\n(.*?)^ *// \[end\]$", source, re.M | re.S):
         found.setdefault(name, []).append(textwrap.dedent(body).strip("\n"))
@@ -28,7 +29,7 @@ def regions(source):
 
 
 def python_accelerator():
-    """The AST of the class in the installed package."""
+    """Returns the AST of the class in the installed package."""
     python = os.environ.get("ACCEL_PYTHON") or pathlib.Path(os.environ.get("ACCEL_TEST_HOME", "/root"), ".cache/accel/venv/bin/python")
     [file] = pathlib.Path(python).parent.parent.glob("lib/python3*/site-packages/accelerate/accelerator.py")
     return next(node for node in ast.parse(file.read_text()).body
@@ -40,7 +41,7 @@ def read(path):
 
 
 def methods(header, name):
-    """The public methods that a class of a header declares."""
+    """Returns the public methods that a class of a header declares."""
     body = re.search(rf"^class {name}\b[^;]*?{{\n public:\n(.*?)^(?: protected:| private:|}};)", header, re.M | re.S).group(1)
     body = re.sub(r"//.*", "", body)
     body = re.sub(r"requires\(.*?\) (?=auto)", "", body, flags=re.S)
@@ -57,7 +58,7 @@ class Migrating(unittest.TestCase):
         self.page = pages.pages()[_PAGE]
 
     def names(self, title):
-        """The table's first and second column, each cell's names."""
+        """Returns the names in the first and second column of the table, one list per cell."""
         rows = pages.table(self.page, title)
         self.assertGreater(len(rows), 10)
         return [[set(re.findall(r"\w+(?:\.\w+)*", cell)) for cell in row[:2]] for row in rows]

@@ -1,6 +1,6 @@
-// The C++ of docs/migrating.md, which migrating_page_test.py compares with the regions below. Each
-// raw loop and its accelerated one train the same net on the same data: on one process they end
-// with the same parameters.
+// The C++ code of docs/migrating.md. migrating_page_test.py compares the page with the regions
+// below. Each raw loop and its accelerated version train the same net on the same data. On one
+// process they must end with the same parameters.
 #include <ATen/autocast_mode.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -17,7 +17,7 @@ namespace {
 
 namespace F = torch::nn::functional;
 
-// 64 points in 4 dimensions, of 3 classes.
+// 64 points in 4 dimensions, in 3 classes.
 class Points : public torch::data::datasets::Dataset<Points> {
  public:
   Points() {

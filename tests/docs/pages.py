@@ -1,10 +1,10 @@
-"""The documentation as data: pages, the commands in them, tables."""
+"""Reads the documentation as data: pages, the commands in them, tables."""
 
 import os
 import pathlib
 import re
 
-# The checkout: the runfiles of a page are links into it.
+# The checkout. The runfiles of a page are links into it.
 ROOT = pathlib.Path(os.path.realpath(pathlib.Path(os.environ["TEST_SRCDIR"]) / "accel/README.md")).parent
 
 _RUN = r"(?:[A-Z_]+=\S+ )*(?:accel |accel-coordinator |accel-agent |accel-shim |bazel-bin/)"
@@ -12,7 +12,7 @@ _LOOKED_AT = r"(?:bazel |tools/|bench/run|\.ci/run)"
 
 
 def pages():
-    """Every page, by its path from the root."""
+    """Returns every page, by its path from the root."""
     found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     return {str(page.relative_to(ROOT)): page.read_text() for page in sorted(found)}
 
@@ -37,7 +37,8 @@ class Command:
 
 
 def commands(name, text):
-    """The commands of a page: every line of an indented block, and each line of a fenced block that begins like a command."""
+    """Returns the commands of a page: every line of an indented block, and each line of a fenced block that
+    begins like one."""
     found, fence = [], False
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
@@ -52,7 +53,7 @@ def commands(name, text):
 
 
 def table(text, title):
-    """The rows below the first table line whose first cell is `title`, as lists of cells without backticks."""
+    """Returns the rows below the first table line whose first cell is `title`, as lists of cells without backticks."""
     rows, inside = [], False
     for line in text.splitlines():
         cells = [cell.strip().replace("`", "") for cell in line.strip("|").split(" | ")] if line.startswith("|") else None

@@ -1,4 +1,4 @@
-"""Everything that comments and pages refer to exists in this repository: files, decisions, invariants."""
+"""Checks that everything that comments and pages refer to exists in this repository: files, decisions, invariants."""
 
 import re
 import unittest
@@ -8,15 +8,15 @@ from tests.docs import pages
 _C_LIKE = (".h", ".cc", ".c", ".proto")
 _HASH_LIKE = (".py", ".bazel", ".bzl", ".sh", ".txt", ".yml", ".yaml")
 
-# Documents that readers of this repository do not have.
+# Names of documents that readers of this repository do not have.
 _OUTSIDE = r"\bfault cases?\b|\bdesign:|\(design\b|\bdesign\.md\b|\bdefect U\d+\b"
 
 
 def tree():
-    """The text of every file of the checkout, by its path from the root."""
+    """Returns the text of every file of the checkout, by its path from the root."""
     texts = {}
     for top in pages.ROOT.iterdir():
-        # Bazel's links lead into its output tree.
+        # Skips Bazel's links, which lead into its output tree.
         if top.is_symlink() or top.name[0] == ".":
             continue
         for path in top.rglob("*") if top.is_dir() else [top]:
@@ -29,7 +29,7 @@ def tree():
 
 
 def comments(path, text):
-    """The comments of a source file, the docstrings of Python among them, or a whole page."""
+    """Returns the comments of a source file, including Python's docstrings, or a whole page."""
     if path.endswith(".md"):
         return text
     if path.endswith(_C_LIKE):
@@ -43,7 +43,7 @@ def comments(path, text):
 
 
 def joined(text):
-    """Comment text as running text, so that a reference that goes over a line's end is one."""
+    """Joins the lines of a comment, so that a reference that spans two lines is found."""
     return re.sub(r"\s*\n\s*(?://|#)?\s*", " ", text)
 
 
@@ -57,14 +57,15 @@ class References(unittest.TestCase):
                          if path.startswith("docs/decisions/")}
 
     def check(self, pattern, exists, at_least):
-        """Each match of `pattern` in the prose leads somewhere; the test sees at least so many of them."""
+        """Checks that each match of `pattern` in the prose leads somewhere, and that there are at least
+        this many matches."""
         found = [(path, match) for path, text in self.prose.items() for match in re.findall(pattern, text)]
         self.assertGreaterEqual(len(found), at_least, "the test does not see them")
         self.assertEqual([f"{path}: {match}" for path, match in found if not exists(match, path)], [])
 
     def test_files_of_the_tree_exist(self):
         def exists(name, path):
-            # Pages have placeholders, such as cli/NAME.cc; text_test.py looks at what they quote.
+            # Pages have placeholders, such as cli/NAME.cc. text_test.py checks what pages quote.
             return path.endswith(".md") or name in self.files or "NAME" in name
 
         tops = "|".join(sorted(re.escape(folder) for folder in self.folders))
@@ -85,7 +86,7 @@ class References(unittest.TestCase):
         self.check(r"\binvariants? (\d+)", lambda number, _: number in numbers, 8)
 
     def test_no_document_outside_the_repository_is_cited(self):
-        # This file has the words that it looks for.
+        # This file is skipped, because it contains the words that it searches for.
         self.assertEqual([f"{path}: {match}" for path, text in self.prose.items() for match in re.findall(_OUTSIDE, text)
                           if not path.endswith("references_test.py")], [])
 

@@ -1,4 +1,4 @@
-"""Everything that the pages name exists: links, files, functions, tests, scripts, targets, variables."""
+"""Checks that everything that the pages name exists: links, files, functions, tests, scripts, targets, variables."""
 
 import os
 import re
@@ -10,9 +10,9 @@ from tests.docs import pages
 
 
 def read_sources():
-    """The text of every source file, by its path from the root."""
+    """Returns the text of every source file, by its path from the root."""
     texts = {}
-    # A checkout also has Bazel's links into its output tree.
+    # Skips Bazel's links, which lead into its output tree.
     folders = [path for path in pages.ROOT.iterdir() if path.is_dir() and not path.is_symlink() and path.name[0] != "."]
     for folder in folders:
         for path in folder.rglob("*"):
@@ -22,13 +22,13 @@ def read_sources():
 
 
 def quoted(text):
-    """The texts in single backticks, outside fenced blocks."""
+    """Returns the texts in single backticks, outside of fenced blocks."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
     return re.findall(r"`([^`\n]+)`", text)
 
 
 def anchors(text):
-    """The anchors that GitHub gives to the headings of a page."""
+    """Returns the anchors that GitHub gives to the headings of a page."""
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", text, re.M)}
 
 
@@ -50,7 +50,8 @@ class Text(unittest.TestCase):
                    for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link], "links")
 
     def resolves(self, page, path, anchor):
-        """Whether a link of `page` leads to a file or folder, and, if it names an anchor, to a heading of that page."""
+        """Returns true if a link of `page` leads to a file or folder and, if it names an anchor, to a heading
+        of that page."""
         target = (pages.ROOT / page).parent.joinpath(path).resolve() if path else pages.ROOT / page
         return target.exists() and (not anchor or anchor in anchors(target.read_text()))
 
@@ -122,7 +123,7 @@ class Text(unittest.TestCase):
 
 
 class Failures(unittest.TestCase):
-    """docs/failures.md: each fault has all of its parts, cites a test, and is short enough to read under pressure."""
+    """Checks docs/failures.md: each fault has all its parts, cites a test, and is short enough to read under pressure."""
 
     MAX_WORDS = 25
 
@@ -143,7 +144,7 @@ class Failures(unittest.TestCase):
         def cites(body):
             shown = body.partition("**Shown by.**")[2]
             named = re.findall(r"`([\w/.-]+_test\.(?:cc|py)|tests/scenarios/\w+\.txt)(?::\w+)?`", shown)
-            # That each one exists is checked by the tests of Text.
+            # The tests of Text check that each one exists.
             return named or "a measurement by hand" in shown
 
         self.each(lambda body: not cites(body))
@@ -168,7 +169,7 @@ class Environment(unittest.TestCase):
         documented = {row[0] for row in pages.table(self.page, "variable")}
         named = set(re.findall(r'kEnv\w+\[\] = "(\w+)"', self.sources["common/worker_env.h"]))
         self.assertGreater(len(named), 30)
-        # Only the user sets these; accel reads them.
+        # Only the user sets these. accel reads them.
         self.assertEqual(documented,
                          named - {"ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "ACCEL_SHARED_MEMORY", "ACCEL_NCCL_LIBRARY"})
 
