@@ -1,4 +1,4 @@
-"""Headers that GCC parses once for all files that depend on them."""
+"""Headers that GCC parses only once for all files that depend on them (docs/decisions/0030)."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
@@ -14,12 +14,12 @@ def _compile(ctx, toolchain, features, source, output, copts):
         user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + copts + [
             "-x",
             "c++-header",
-            # Kept in the output, for -fpch-deps.
+            # Recorded in the output, as -fpch-deps needs it.
             "-MD",
             "-MF",
             "/dev/null",
         ],
-        # As fastbuild and dbg compile everything.
+        # fastbuild and dbg compile everything with PIC.
         use_pic = True,
         quote_include_directories = context.quote_includes,
         include_directories = context.includes,
@@ -47,7 +47,7 @@ def _compile(ctx, toolchain, features, source, output, copts):
 def _precompiled_headers_impl(ctx):
     toolchain = find_cpp_toolchain(ctx)
     if "clang" in toolchain.compiler_executable:
-        # It knows no -fpch-deps.
+        # clang has no -fpch-deps.
         return [CcInfo()]
     features = cc_common.configure_features(
         ctx = ctx,
@@ -58,8 +58,8 @@ def _precompiled_headers_impl(ctx):
     source = ctx.actions.declare_file(ctx.label.name + "_source.h")
     ctx.actions.write(source, "".join(["#include <%s>\n" % header for header in ctx.attr.headers]))
 
-    # What is included is an empty file. GCC takes instead of it the first file in the folder <NAME>.h.gch that was made with
-    # the options and macros of the compilation at hand; if none was, the empty file costs nothing.
+    # Files include an empty header. Instead of it, GCC takes the first file in the folder <NAME>.h.gch that was made
+    # with the options and macros of the current compilation. If there is none, the empty header costs nothing.
     header = ctx.actions.declare_file(ctx.label.name + ".h")
     ctx.actions.write(header, "")
     precompiled = []
@@ -68,9 +68,10 @@ def _precompiled_headers_impl(ctx):
         _compile(ctx, toolchain, features, source, output, copts)
         precompiled.append(output)
 
-    # Of a compilation's options, a dependency decides only macros and folders. So the option that includes the header is
-    # in a file, which the compiler puts in place of the argument @FILE: `-isystem FOLDER -include HEADER`. With -fpch-deps the
-    # dependencies that the compiler lists are those of a plain compilation; without it Bazel would miss that a header changed.
+    # A dependency can add only macros and folders to the options of a compilation. So the option that includes the
+    # header is in a file, which the compiler substitutes for the argument @FILE: `-isystem FOLDER -include HEADER`.
+    # With -fpch-deps the compiler lists the same dependencies as a plain compilation. Without it, Bazel would miss a
+    # change of a header.
     options = ctx.actions.declare_file(ctx.label.name + ".options")
     ctx.actions.write(options, "%s\n-include\n%s\n-fpch-deps\n" % (header.dirname, header.path))
     return [CcInfo(compilation_context = cc_common.create_compilation_context(
@@ -78,7 +79,7 @@ def _precompiled_headers_impl(ctx):
         system_includes = depset(["@" + options.path]),
     ))]
 
-# Whatever depends on this, directly or not, is compiled with the headers already parsed.
+# A target that depends on this, directly or not, is compiled with the headers already parsed.
 precompiled_headers = rule(
     implementation = _precompiled_headers_impl,
     attrs = {
