@@ -1,3 +1,23 @@
+// `accel launch` is a whole cluster in one process: a coordinator, the agent of one node, and a
+// client that follows one job. They are connected in memory (cli/local_cluster.h), so a job behaves
+// as under `accel submit`, because the same code decides about it. Nothing listens on the network,
+// except the job's store on loopback.
+//
+// clang-format off
+//   main thread    waits for the job, for signals and for lost output
+//   coordinator    decides, and calls back with each version of the job
+//   agent          starts and stops generations
+//   output relay   copies the output from files to standard output and error
+//   accel-shim     a process per generation: starts the workers, writes their output to files
+// clang-format on
+//
+// The output goes through files (docs/decisions/0006). A pipe from the workers to the terminal
+// would be simpler, but a terminal that does not read would then block training.
+//
+// Signals are blocked in all threads and read from a descriptor, because a handler may not cancel a
+// job. The first signal cancels the job, a second one kills its workers, and this process exits
+// only when none is left. If it is killed itself, the shim ends the job. If both are killed, the
+// next launch cleans up (cli/launch_dir.h).
 #include "cli/launch.h"
 
 #include <google/protobuf/stubs/logging.h>

@@ -210,8 +210,9 @@ TEST_F(SubmitTest, AWatchThatStaysBrokenIsGivenUp) {
   const auto client = CoordinatorClient::Connect(coordinator_.address(), FakeCoordinator::kToken);
   ASSERT_OK(client);
   std::ostringstream out, err;
-  EXPECT_THAT(WaitForEnd(**client, "a0x2k9fq", absl::Milliseconds(50), Console{out, err}),
-              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("job a0x2k9fq may go on")));
+  EXPECT_THAT(
+      WaitForEnd(**client, "a0x2k9fq", absl::Milliseconds(50), Console{out, err}),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("job a0x2k9fq may still be running")));
 }
 
 TEST_F(SubmitTest, AJobThatTheCoordinatorHasForgottenIsAnError) {

@@ -14,8 +14,6 @@
 
 namespace accel::common {
 
-// The port is bound and nobody listens on it, so connections are refused. A server that sets
-// SO_REUSEPORT, as gRPC's does, can listen on it beside this socket.
 class ReservedPort {
  public:
   ReservedPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {

@@ -24,7 +24,7 @@ inline torch::Tensor read_idx(const std::string& path) {
   unsigned char magic[4];
   read(magic, sizeof magic);
   if (magic[0] != 0 || magic[1] != 0 || magic[2] != 8 || magic[3] < 1 || magic[3] > 3) {
-    throw std::runtime_error(path + " is no IDX file of unsigned bytes");
+    throw std::runtime_error(path + " is not an IDX file of unsigned bytes");
   }
   std::vector<std::int64_t> shape;
   std::int64_t count = 1;
