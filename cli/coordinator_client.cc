@@ -48,8 +48,8 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
             grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), Arguments())),
         stub_(v1::Coordinator::NewStub(channel_)) {}
 
-  // WaitForConnected() is needed because gRPC reads a channel's sockets only while a thread waits
-  // in one of its calls, such as this one, and otherwise only every 5 s.
+  // gRPC reads a channel's sockets only while a thread waits in one of its calls, such as this one.
+  // Otherwise it does so only every 5 s.
   void AwaitConnection(absl::Duration longest) override {
     channel_->WaitForConnected(std::chrono::system_clock::now() +
                                absl::ToChronoMilliseconds(longest));

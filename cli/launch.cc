@@ -8,7 +8,7 @@
 //   coordinator    decides, and calls back with each version of the job
 //   agent          starts and stops generations
 //   output relay   copies the output from files to standard output and error
-//   accel-shim     a process per generation: starts the workers, writes their output to files
+//   accel-shim     a process: starts and reaps the workers, writes their output to files
 // clang-format on
 //
 // The output goes through files (docs/decisions/0006). A pipe from the workers to the terminal

@@ -15,8 +15,8 @@ size_t Utf8Length(absl::string_view text);
 bool IsUtf8(absl::string_view text);
 
 // Returns the same, but 0 also for a character that must not be shown, because a terminal obeys it:
-// a control (U+0000 to U+001F, U+007F to U+009F), a line or paragraph separator, or one that
-// changes the direction of text, with which one name can be made to look like another.
+// controls (U+0000 to U+001F, U+007F to U+009F), line and paragraph separators, and characters that
+// change the direction of text. The latter can make one name look like another.
 size_t ShownLength(absl::string_view text);
 
 }  // namespace accel::common

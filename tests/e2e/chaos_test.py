@@ -61,7 +61,7 @@ class KillLoop(cluster.ClusterTest):
             raise AssertionError(f"ACCEL_CHAOS_SEED={seed} repeats this") from error
 
     def storm(self):
-        # Otherwise the two classes of this file would test the same.
+        # Otherwise the two classes of this file would test the same setting.
         self.assertEqual("turned off by ACCEL_CGROUP=none" in self.log("n1"), bool(self.CGROUPS))
         self.worker = self.script(WORKER)
         self.finish_job(self.submit("--nodes", 2, "/bin/true"))  # Allocates what is allocated only once.

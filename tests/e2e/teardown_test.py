@@ -33,7 +33,7 @@ class Launch(cluster.Test):
         return process, [int(self.wait_for_file(f"pid.{rank}")) for rank in range(processes)]
 
     def test_it_is_the_setting_that_it_says(self):
-        """Otherwise the two classes of this file would test the same."""
+        """Otherwise the two classes of this file would test the same setting."""
         mine = pathlib.Path("/proc/self/cgroup").read_text()
         workers = self.launch("cat", "/proc/self/cgroup", env=self.CGROUPS).out
         if not self.CGROUPS and workers == mine:

@@ -9,7 +9,7 @@ class Target(NamedTuple):
     rule: str
     sources: tuple  # Paths from the root of the tree.
     headers: tuple
-    is_test: bool  # A test, or only for tests.
+    is_test: bool    # A test, or only for tests.
     is_public: bool  # For users of accel: in the folder accel/, or with public visibility.
 
 

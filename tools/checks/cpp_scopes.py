@@ -19,10 +19,10 @@ class Declaration(NamedTuple):
     name: str           # Qualified: "accel::Job::Start".
     line: int
     is_definition: bool
-    is_local: bool  # In an anonymous namespace, or static at namespace level, so that other files do not see it.
+    is_local: bool      # In an anonymous namespace, or static at namespace level, so that other files do not see it.
     parameters: str     # A function's parameter list as written, with single spaces.
     head: tuple         # The tokens of the head.
-    name_at: int  # Index of the simple name in `head`.
+    name_at: int        # Index of the simple name in `head`.
     body: tuple         # A function's tokens between its braces, with its initializers.
 
     @property
