@@ -21,7 +21,7 @@ absl::Status Parse(const std::vector<std::string>& args, JobFlags* to) {
   return flags.Parse(args);
 }
 
-TEST(JobFlags, AllOfThem) {
+TEST(JobFlags, ReadsEveryFlag) {
   JobFlags flags;
   ASSERT_OK(Parse({"--gpu-ids", "2,0", "--mixed-precision", "bf16", "--max-restarts=3", "--debug",
                    "-m", "--python", "py", "--env", "A", "--env", "B=2", "pkg.mod", "--cpu"},
@@ -58,7 +58,7 @@ TEST(JobFlags, CpuAndGpuIdsContradictEachOther) {
   EXPECT_OK(CheckJobFlags(flags));
 }
 
-TEST(ParseGpuIds, ListsOrAll) {
+TEST(ParseGpuIds, TakesListsAndAll) {
   EXPECT_THAT(*ParseGpuIds("all"), IsEmpty());
   EXPECT_THAT(*ParseGpuIds("3"), ElementsAre(3));
   for (const char* bad : {"", "a", "0,", "-1", "0,,1", "1024"}) {
@@ -67,7 +67,7 @@ TEST(ParseGpuIds, ListsOrAll) {
   EXPECT_THAT(ParseGpuIds("0,1,0"), StatusIs(kInvalid, "GPU 0 is named twice"));
 }
 
-TEST(ParseProcessesPerNode, OneForAllOrOneEach) {
+TEST(ParseProcessesPerNode, TakesOneNumberOrOnePerNode) {
   EXPECT_THAT(*ParseProcessesPerNode("auto"), IsEmpty());
   EXPECT_THAT(*ParseProcessesPerNode("4"), ElementsAre(4));
   EXPECT_THAT(*ParseProcessesPerNode("3,4"), ElementsAre(3, 4));
@@ -77,7 +77,7 @@ TEST(ParseProcessesPerNode, OneForAllOrOneEach) {
   }
 }
 
-TEST(ParseTimeLimit, AsPeopleWriteIt) {
+TEST(ParseTimeLimit, TakesSecondsUnitsAndClockTimes) {
   const std::pair<const char*, absl::Duration> kCases[] = {
       {"90", absl::Seconds(90)},       {"90s", absl::Seconds(90)},   {"15m", absl::Minutes(15)},
       {"2h", absl::Hours(2)},          {"1h30m", absl::Minutes(90)}, {"1.5h", absl::Minutes(90)},
@@ -91,7 +91,7 @@ TEST(ParseTimeLimit, AsPeopleWriteIt) {
   }
 }
 
-TEST(ParseTimeLimit, RefusesTheRest) {
+TEST(ParseTimeLimit, RefusesOtherTexts) {
   for (const char* bad : {"", "soon", "1:60", "1:2:3:4", ":30", "1:", "5 m", "90x", "d"}) {
     EXPECT_THAT(ParseTimeLimit(bad), StatusIs(kInvalid, HasSubstr("it must look like"))) << bad;
   }

@@ -46,7 +46,7 @@ std::string Text(const absl::StatusOr<v1::JobSpec>& spec) {
   return text;
 }
 
-TEST(MakeSubmitSpec, Whole) {
+TEST(MakeSubmitSpec, FillsEveryField) {
   const SubmitFlags flags =
       Submit({"--nodes", "2", "--processes_per_node", "3,4", "--gpu_ids", "0,1", "--max_restarts",
               "5", "--time_limit", "2m", "--mixed_precision", "bf16", "--debug", "--env", "B=x=y",
@@ -100,7 +100,7 @@ TEST(MakeSubmitSpec, NameAndWorkdirMayBeGiven) {
   EXPECT_EQ(spec->argv(0), "/home/ann/train");
 }
 
-TEST(MakeSubmitSpec, WhatNoProtobufCarriesIsRefused) {
+TEST(MakeSubmitSpec, TextThatIsNotUtf8IsRefused) {
   EXPECT_THAT(MakeSubmitSpec(Submit({"/bin/true", "a\xFF"}), Machine().Get()),
               StatusIs(kInvalid, HasSubstr("the argument a\\xff is not UTF-8")));
   EXPECT_THAT(MakeSubmitSpec(Submit({"--env", "X=\xFF", "/bin/true"}), Machine().Get()),
@@ -108,7 +108,7 @@ TEST(MakeSubmitSpec, WhatNoProtobufCarriesIsRefused) {
   EXPECT_OK(MakeLaunchSpec(Launch({"/bin/true", "a\xFF"}), Machine().Get()));
 }
 
-TEST(MakeLaunchSpec, Whole) {
+TEST(MakeLaunchSpec, FillsEveryField) {
   const LaunchFlags flags =
       Launch({"--num_processes", "2", "--cpu", "--log_dir", "logs", "true", "--cpu"});
   EXPECT_EQ(Text(MakeLaunchSpec(flags, Machine().Get())), R"(name: "true"
@@ -136,7 +136,7 @@ TEST(MakeLaunchSpec, LeavesTheNumberOfProcessesToTheNode) {
   EXPECT_EQ(spec->processes_per_node_size(), 0);
 }
 
-TEST(Env, ALaterOneWinsInPlace) {
+TEST(Env, ALaterValueWins) {
   const auto spec =
       MakeSubmitSpec(Submit({"--env", "OMP_NUM_THREADS=8", "--env", "A=1", "--env", "A=2", "true"}),
                      Machine().Get());
@@ -171,7 +171,7 @@ TEST(Env, WhatAccelSetsCannotBeChosen) {
               ::testing::Not(HasSubstr("secret")));
 }
 
-TEST(Env, TheUsersOfAccelsVariablesTravel) {
+TEST(Env, VariablesOfAccelThatUsersMaySetAreSent) {
   const auto spec = MakeLaunchSpec(Launch({"--num_processes", "2", "--env", "ACCEL_SHARED_MEMORY=0",
                                            "--env", "ACCEL_NCCL_LIBRARY=/x", "true"}),
                                    Machine().Get());
@@ -179,7 +179,7 @@ TEST(Env, TheUsersOfAccelsVariablesTravel) {
   EXPECT_THAT(Text(spec), HasSubstr("ACCEL_NCCL_LIBRARY"));
 }
 
-TEST(Env, IsBounded) {
+TEST(Env, HasABoundedNumberOfVariables) {
   std::vector<std::string> words;
   for (int i = 0; i < 4097; ++i) words.insert(words.end(), {"--env", absl::StrCat("V", i, "=")});
   words.push_back("true");
@@ -187,14 +187,14 @@ TEST(Env, IsBounded) {
               StatusIs(kInvalid, HasSubstr("4097 times; at most 4096")));
 }
 
-TEST(Name, OfALongProgramIsCut) {
+TEST(Name, IsCutForALongProgram) {
   const auto spec =
       MakeLaunchSpec(Launch({"/bin/" + std::string(124, 'x') + "äöü"}), Machine().Get());
   ASSERT_OK(spec);
   EXPECT_EQ(spec->name(), std::string(124, 'x') + "…");
 }
 
-TEST(Env, RefusesWhatIsNoVariable) {
+TEST(Env, RefusesTextWithoutAName) {
   for (const char* text : {"=x", ""}) {
     EXPECT_THAT(MakeLaunchSpec(Launch({"--env", text, "true"}), Machine().Get()),
                 StatusIs(kInvalid, HasSubstr("it must be NAME=VALUE or NAME")));

@@ -74,7 +74,7 @@ class LaunchDirTest : public ::testing::Test {
   const std::string tmp_;
 };
 
-TEST_F(LaunchDirTest, IsGoneWithItsLaunch) {
+TEST_F(LaunchDirTest, IsRemovedWithItsLaunch) {
   std::string path;
   {
     const auto dir = LaunchDir::Make(tmp_);
@@ -85,7 +85,7 @@ TEST_F(LaunchDirTest, IsGoneWithItsLaunch) {
   EXPECT_FALSE(fs::exists(path));
 }
 
-TEST_F(LaunchDirTest, OfADeadLaunchIsSweptWithItsProcesses) {
+TEST_F(LaunchDirTest, IsSweptWithTheProcessesOfADeadLaunch) {
   const std::string path = KilledLaunch();
   const pid_t worker = StartWorker(MarkOf(path));
   const pid_t stranger = StartWorker(MarkOf(path + "-of-another"));
@@ -102,7 +102,7 @@ TEST_F(LaunchDirTest, OfADeadLaunchIsSweptWithItsProcesses) {
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
 }
 
-TEST_F(LaunchDirTest, OfALivingLaunchStays) {
+TEST_F(LaunchDirTest, IsKeptWhileItsLaunchLives) {
   const auto dir = LaunchDir::Make(tmp_);
   ASSERT_OK(dir);
   ASSERT_OK((*dir)->Note(MarkOf((*dir)->path()), {}));
@@ -110,7 +110,7 @@ TEST_F(LaunchDirTest, OfALivingLaunchStays) {
   EXPECT_TRUE(fs::is_directory((*dir)->path()));
 }
 
-TEST_F(LaunchDirTest, StaysWhileItsShimLives) {
+TEST_F(LaunchDirTest, IsKeptWhileItsShimLives) {
   const std::string path = KilledLaunch();
   // A shim holds the same lock, also after the death of the launch.
   const common::UniqueFd shim(open(absl::StrCat(path, "/launch").c_str(), O_RDWR | O_CLOEXEC));
@@ -119,7 +119,7 @@ TEST_F(LaunchDirTest, StaysWhileItsShimLives) {
   EXPECT_TRUE(fs::is_directory(path));
 }
 
-TEST_F(LaunchDirTest, WhatIsNoLaunchsStays) {
+TEST_F(LaunchDirTest, FoldersOfOthersAreKept) {
   fs::create_directories(tmp_ + "/accel-launch-bare");   // Made by another version.
   fs::create_directories(tmp_ + "/accel-launch-empty");  // Its launch has not locked it yet.
   std::ofstream(tmp_ + "/accel-launch-empty/launch") << "";

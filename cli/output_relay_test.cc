@@ -39,7 +39,7 @@ class OutputRelayTest : public ::testing::Test {
   const std::string job_dir_;
 };
 
-TEST_F(OutputRelayTest, GenerationsComeInTheirOrderEachStreamToItsOwn) {
+TEST_F(OutputRelayTest, GenerationsAreWrittenInOrderEachStreamToItsOwn) {
   CaptureStdout();
   CaptureStderr();
   Write(1, 0, logs::LogStream::kStdout, "first\n");
@@ -54,7 +54,7 @@ TEST_F(OutputRelayTest, GenerationsComeInTheirOrderEachStreamToItsOwn) {
   EXPECT_EQ(GetCapturedStderr(), "[rank 0] why\n");
 }
 
-TEST_F(OutputRelayTest, AGenerationThatNeverStartedIsPassedOver) {
+TEST_F(OutputRelayTest, AGenerationThatNeverStartedIsSkipped) {
   CaptureStdout();
   Write(2, 0, logs::LogStream::kStdout, "bytes as they are");
   {

@@ -142,7 +142,7 @@ TEST(ResolveProgram, RefusesContradictions) {
   EXPECT_THAT(ResolveProgram({{}, true}, around), StatusIs(kInvalid, "MODULE is missing"));
 }
 
-TEST(AbsolutePath, StaysWithinTheText) {
+TEST(AbsolutePath, JoinsPathsAsText) {
   EXPECT_EQ(AbsolutePath("a", "/"), "/a");
   EXPECT_EQ(AbsolutePath(".", "/w"), "/w");
   EXPECT_EQ(AbsolutePath("./", "/w"), "/w");

@@ -122,7 +122,7 @@ TEST_F(QueryTest, LogsOfSeveralRanksAreLinesWithTheRank) {
   EXPECT_THAT(result.out, StartsWith("ontwo\n"));
 }
 
-TEST_F(QueryTest, AFollowerGoesOnThroughRestarts) {
+TEST_F(QueryTest, AFollowerContinuesThroughRestarts) {
   coordinator_.SetJobs(common::ParseText<v1::ListJobsResponse>(
       "jobs { job_id: 'a0' phase: RUNNING generations { generation: 1 } }"));
   coordinator_.SetLogs({Chunk(0, v1::STDOUT, "x\n")});
@@ -161,7 +161,7 @@ TEST_F(QueryTest, LogsSayWhatIsMissing) {
   EXPECT_EQ(result.err, "accel: rank 1: node b is not connected\n");
 }
 
-TEST_F(QueryTest, CancelCancels) {
+TEST_F(QueryTest, CancelSendsOneRequest) {
   Result result = Invoke(RunCancel, {"b"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   result = Invoke(RunCancel, {"--now", "b1"});

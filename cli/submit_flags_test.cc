@@ -20,7 +20,7 @@ absl::Status Parse(const std::vector<std::string>& args, SubmitFlags* to) {
   return parsed.ok() ? CheckSubmitFlags(*to) : parsed;
 }
 
-TEST(SubmitFlags, AllOfThem) {
+TEST(SubmitFlags, ReadsEveryFlag) {
   SubmitFlags flags;
   ASSERT_OK(
       Parse({"--nodes",       "2",           "--processes-per-node", "3,4", "--name", "mnist",
@@ -49,7 +49,7 @@ TEST(SubmitFlags, ProcessesPerNodeFitTheNodes) {
   EXPECT_THAT(Parse({"--nodes", "0", "x"}, &flags), StatusIs(kInvalid, HasSubstr("--nodes \"0\"")));
 }
 
-TEST(LaunchFlags, AllOfThem) {
+TEST(LaunchFlags, ReadsEveryFlag) {
   LaunchFlags flags;
   ASSERT_OK(MakeLaunchFlagSet(&flags).Parse({"--num-processes", "2", "--log-dir", "logs", "--shim",
                                              "/s", "--cpu", "train.py", "--num_processes", "9"}));

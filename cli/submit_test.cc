@@ -245,7 +245,7 @@ TEST_F(SubmitTest, CtrlCCancelsAndASecondOneKills) {
   EXPECT_EQ(cancels[0].job_id(), "a0x2k9fq");
 }
 
-TEST_F(SubmitTest, SaysWhereNobodyAnswers) {
+TEST_F(SubmitTest, NamesTheAddressThatDoesNotAnswer) {
   const std::string address = coordinator_.address();
   coordinator_.Stop();
   const auto client = CoordinatorClient::Connect(address, FakeCoordinator::kToken);

@@ -5,7 +5,7 @@
 namespace accel::cli {
 namespace {
 
-TEST(Nearest, FindsASlipOfTheFinger) {
+TEST(Nearest, FindsATypo) {
   const std::vector<std::string> known = {"launch", "submit", "status", "logs", "cancel", "nodes"};
   EXPECT_EQ(Nearest("sumbit", known), "submit");
   EXPECT_EQ(Nearest("lanch", known), "launch");
@@ -18,7 +18,7 @@ TEST(Nearest, FindsWhatAnAbbreviationBegins) {
   EXPECT_EQ(Nearest("la", {"launching"}), "");
 }
 
-TEST(Nearest, IsSilentWhenNothingIsNear) {
+TEST(Nearest, IsEmptyIfNoWordIsNear) {
   EXPECT_EQ(Nearest("train", {"launch", "submit"}), "");
   EXPECT_EQ(Nearest("", {"launch"}), "");
   EXPECT_EQ(Nearest(std::string(10'000, 'x'), {std::string(10'000, 'x')}), "");

@@ -14,7 +14,7 @@ TEST(Wrap, KeepsLongWordsEmptyLinesAndIndentedLines) {
             " a\n\n abcdefghijkl\n b\n   kept   as it is");
 }
 
-TEST(Wrap, OfNothingIsNothing) { EXPECT_EQ(Wrap("", 80, 4), ""); }
+TEST(Wrap, EmptyTextIsEmpty) { EXPECT_EQ(Wrap("", 80, 4), ""); }
 
 }  // namespace
 }  // namespace accel::cli

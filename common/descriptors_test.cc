@@ -6,7 +6,7 @@
 namespace accel::common {
 namespace {
 
-TEST(Descriptors, TheSoftLimitIsRaisedToTheHardOne) {
+TEST(Descriptors, TheSoftLimitIsRaisedToTheHardLimit) {
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
   const rlimit small{100, 200};

@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(LockHolders, AreThoseWhoShareTheOpenFileAndNobodyWhoWaits) {
+TEST(LockHolders, ShareTheOpenFileAndDoNotWait) {
   const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/lock";
   UniqueFd locked(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   ASSERT_TRUE(locked.valid());
@@ -40,7 +40,7 @@ TEST(LockHolders, AreThoseWhoShareTheOpenFileAndNobodyWhoWaits) {
   EXPECT_THAT(LockHolders(path), IsEmpty());
 }
 
-TEST(LockHolders, OfNoFileAreNone) { EXPECT_THAT(LockHolders("/no/such/file"), IsEmpty()); }
+TEST(LockHolders, OfAMissingFileAreEmpty) { EXPECT_THAT(LockHolders("/no/such/file"), IsEmpty()); }
 
 }  // namespace
 }  // namespace accel::common

@@ -16,7 +16,7 @@ TEST(Loopback, IsThisMachine) {
   }
 }
 
-TEST(Loopback, IsNothingElse) {
+TEST(Loopback, ExcludesAllOtherAddresses) {
   for (const char* host : {"0.0.0.0", "10.0.0.1", "::", "127.evil.example", "127.0.0", "node7",
                            "2001:db8::1", "128.0.0.1", ""}) {
     EXPECT_THAT(CheckLoopback(host),

@@ -76,14 +76,14 @@ TEST_F(TokenTest, FlagThenEnvironmentThenFile) {
   EXPECT_EQ(*FindToken(Write("from-the-named-file\n", 0600), false), "from-the-named-file");
 }
 
-TEST_F(TokenTest, RefusesWhatOthersCanRead) {
+TEST_F(TokenTest, RefusesFilesThatOthersCanRead) {
   for (mode_t mode : {0644, 0640, 0604, 0620}) {
     EXPECT_THAT(ReadToken(Write("0123456789abcdef", mode)),
                 StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("chmod 600")));
   }
 }
 
-TEST_F(TokenTest, RefusesWhatIsNoToken) {
+TEST_F(TokenTest, RefusesTextThatIsNotAToken) {
   for (const std::string& text :
        {std::string(), std::string("short"), std::string("0123456789 abcdef"),
         std::string("0123456789\x01"

@@ -23,7 +23,7 @@ TEST(Utf8, Malformed) {
   }
 }
 
-TEST(ShownLength, IsNothingForWhatATerminalObeys) {
+TEST(ShownLength, IsZeroForCharactersThatATerminalObeys) {
   for (const char* text : {"a", " ", "ö", "値", "😀", "\u00a0", "\u2026", "\u061b", "\u2065"}) {
     EXPECT_EQ(ShownLength(text), Utf8Length(text)) << text;
     EXPECT_GT(ShownLength(text), 0u) << text;

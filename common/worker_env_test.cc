@@ -107,7 +107,7 @@ TEST(WorkerEnv, AWorldOfOneHasNoRank) {
   EXPECT_EQ(env.at("ACCELERATE_USE_CPU"), "true");
 }
 
-TEST(WorkerEnv, GpusAndManner) {
+TEST(WorkerEnv, SetsGpusPrecisionAndDebugMode) {
   NodeWorld world = SecondOfTwoNodes();
   world.cpu = false;
   world.gpu_ids = {1, 3, 4, 6};
@@ -185,7 +185,7 @@ TEST(SetByAccel, SaysWhatSetsIt) {
 
 // Every variable of a worker is either a default that the submitter can replace, or one
 // that SetByAccel() names.
-TEST(SetByAccel, HasAllThatTheUserCannotReplace) {
+TEST(SetByAccel, NamesEveryVariableThatTheUserCannotReplace) {
   NodeWorld world = SecondOfTwoNodes();
   world.cpu = false;
   world.gpu_ids = {1};
@@ -197,7 +197,7 @@ TEST(SetByAccel, HasAllThatTheUserCannotReplace) {
   }
 }
 
-TEST(WorkerEnv, ASingleProcessMayBringAWorldOfItsOwn) {
+TEST(WorkerEnv, ASingleProcessMayDefineItsOwnWorld) {
   NodeWorld world;
   world.user_env = {{"RANK", "0"}, {"MASTER_ADDR", "localhost"}};
   EXPECT_EQ(Lay(world, 0).at("RANK"), "0");

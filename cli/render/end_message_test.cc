@@ -30,7 +30,7 @@ TEST(EndMessage, WithoutLinesIsOneLine) {
             "rank 0 on node n1 was killed by SIGTERM (15) (generation 1 of job a0)");
 }
 
-TEST(EndMessage, GoesOnAfterASentence) {
+TEST(EndMessage, DropsTheFullStopOfAMessage) {
   const auto job = common::ParseText<v1::Job>(R"(
       job_id: "a0" phase: FAILED
       cause { generation: 1 rank: -1 node_name: "n1"
@@ -45,7 +45,7 @@ TEST(EndMessage, WithoutAGenerationNamesNone) {
   EXPECT_EQ(EndMessage(job), "the job could not be started: No GPU (job a0)");
 }
 
-TEST(EndMessage, OtherEnds) {
+TEST(EndMessage, SuccessIsEmptyAndOtherEndsAreNamed) {
   EXPECT_EQ(EndMessage(common::ParseText<v1::Job>("job_id: 'a0' phase: SUCCEEDED")), "");
   EXPECT_EQ(EndMessage(common::ParseText<v1::Job>("job_id: 'a0' phase: CANCELLED")),
             "job a0 was cancelled");

@@ -9,7 +9,7 @@ TEST(EscapeControls, KeepsText) {
   EXPECT_EQ(EscapeControls("loss 0.3 \\ [x] größer 値 😀"), "loss 0.3 \\ [x] größer 値 😀");
 }
 
-TEST(EscapeControls, DisarmsTerminalSequences) {
+TEST(EscapeControls, EscapesTerminalSequences) {
   EXPECT_EQ(EscapeControls("\x1b[31mred\x1b[0m"), "\\x1b[31mred\\x1b[0m");
   EXPECT_EQ(EscapeControls(std::string("a\n\r\t\0\x7f", 6)), "a\\n\\r\\t\\x00\\x7f");
   EXPECT_EQ(EscapeControls("\xc2\x9b"
@@ -17,12 +17,12 @@ TEST(EscapeControls, DisarmsTerminalSequences) {
             "\\xc2\\x9b31m");  // The C1 control CSI as one character.
 }
 
-TEST(EscapeControls, DisarmsWhatTurnsTextRound) {
+TEST(EscapeControls, EscapesCharactersThatTurnTextRound) {
   EXPECT_EQ(EscapeControls("job\u202egpj.x"), "job\\xe2\\x80\\xaegpj.x");
   EXPECT_EQ(EscapeControls(EscapeControls("\u202e")), EscapeControls("\u202e"));
 }
 
-TEST(EscapeControls, ShowsBytesThatAreNoUtf8) {
+TEST(EscapeControls, EscapesBytesThatAreNotUtf8) {
   EXPECT_EQ(EscapeControls("a\xff"
                            "b"),
             "a\\xffb");

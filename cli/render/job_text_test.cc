@@ -45,7 +45,7 @@ TEST(RenderJobs, ALongReasonIsCutInTheListAlone) {
   EXPECT_NE(RenderJob(*job, kNow).find("xxx at all\n"), std::string::npos);
 }
 
-TEST(RenderJobs, None) { EXPECT_EQ(RenderJobs({}, kNow), "no jobs\n"); }
+TEST(RenderJobs, SaysThatThereAreNoJobs) { EXPECT_EQ(RenderJobs({}, kNow), "no jobs\n"); }
 
 TEST(RenderJob, Golden) {
   const auto job = common::ParseText<v1::Job>(R"(

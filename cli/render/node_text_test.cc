@@ -30,7 +30,7 @@ c       10.0.0.3   not connected         0        0 B     0  0.1.0    -         
 )");
 }
 
-TEST(RenderNodes, None) { EXPECT_EQ(RenderNodes({}), "no nodes\n"); }
+TEST(RenderNodes, SaysThatThereAreNoNodes) { EXPECT_EQ(RenderNodes({}), "no nodes\n"); }
 
 }  // namespace
 }  // namespace accel::cli
