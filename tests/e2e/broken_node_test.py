@@ -34,7 +34,7 @@ class BrokenNode(cluster.ClusterTest):
         cluster.wait_until(lambda: not self.node("n1")["refuses_work"], 60, "it is tried again")
         self.assertEqual(self.submit("--nodes", 2, "/bin/true").code, 0)
 
-    def test_a_program_that_is_nowhere_fails_as_ever(self):
+    def test_a_program_that_exists_nowhere_fails_as_usual(self):
         self.start_agent("n1")
         self.start_agent("n2")
         self.wait_for_nodes(2)

@@ -179,7 +179,7 @@ class Shutdown(cluster.ClusterTest):
         self.coordinator.send_signal(signal.SIGTERM)
         self.assertEqual(self.coordinator.wait(timeout=20), 0)
 
-    def test_nobody_listens_beyond_loopback(self):
+    def test_no_process_listens_beyond_loopback(self):
         result = self.run_command(cluster.COORDINATOR, "--listen", "0.0.0.0:0", "--state_dir", self.path("other"))
         self.assertNotEqual(result.code, 0)
         self.assertIn("this machine only", result.err)

@@ -25,7 +25,7 @@ class CharTransformer(cluster.Test):
                 pass
         return None
 
-    def test_learns_and_goes_on_after_kill_9(self):
+    def test_learns_and_resumes_after_kill_9(self):
         project = self.path("project")
         launch = self.start(cluster.ACCEL, "launch", "--cpu", "--num_processes", 2, "--max_restarts", 1, CHAR_TRANSFORMER,
                             "--project", project, "--steps", 300, "--save_every", 20, "--eval_every", 150)

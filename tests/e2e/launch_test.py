@@ -34,7 +34,7 @@ class Environment(cluster.Test):
         for absent in ("RANK", "WORLD_SIZE", "MASTER_PORT", "TORCHELASTIC_USE_AGENT_STORE", "OMP_NUM_THREADS"):
             self.assertNotIn(absent, names)
 
-    def test_a_users_thread_count_stays(self):
+    def test_a_users_thread_count_is_kept(self):
         result = self.launch("--num_processes", 2, self.script("echo threads $OMP_NUM_THREADS"),
                              env={"OMP_NUM_THREADS": "3"})
         self.assertEqual(result.out.count("threads 3"), 2, result)
@@ -86,7 +86,7 @@ class Output(cluster.Test):
         self.assertEqual(result.code, 0, result.err)
         self.assertEqual(sorted(result.out.splitlines()), sorted(f"[rank {rank}] limit 64" for rank in range(100)))
 
-    def test_a_single_process_prints_as_it_is(self):
+    def test_a_single_process_prints_unchanged_bytes(self):
         result = self.launch(self.script("printf 'no newline'"))
         self.assertEqual(result.out, "no newline")
 
@@ -123,7 +123,7 @@ class Output(cluster.Test):
         self.assertEqual(result.code, 1, result)
         self.assertIn("3 bytes of output are lost: No space left on device", result.err)
 
-    def test_training_goes_on_where_output_cannot_be_written(self):
+    def test_training_continues_if_output_cannot_be_written(self):
         script = self.script("echo hi; while [ ! -e go ]; do sleep 0.02; done; exit 5")
         with open("/dev/full", "wb") as full:
             process = self.start(cluster.ACCEL, "launch", "--cpu", script, stdout=full)
@@ -131,7 +131,7 @@ class Output(cluster.Test):
         self.path("go").touch()
         self.assertEqual(self.finish(process).code, 5)
 
-    def test_input_that_nobody_gets_is_said(self):
+    def test_input_that_no_worker_gets_is_reported(self):
         self.script("")
         for given in ("echo x | ", "< script.sh "):
             result = self.run_command("/bin/bash", "-c", f"{given} {cluster.ACCEL} launch --cpu cat")

@@ -26,7 +26,7 @@ class Following(cluster.ClusterTest):
         again = self.accel("logs", "-f", job, "--rank", 1)
         self.assertEqual((again.code, again.out, again.err), (0, "first of 1\nlast of 1\n", "bad\n"))
 
-    def test_a_follower_goes_on_through_restarts(self):
+    def test_a_follower_continues_through_restarts(self):
         script = self.script("echo generation $ACCEL_GENERATION; while [ ! -e go ]; do sleep 0.02; done; exit 1")
         job = self.accel("submit", "--cpu", "--max_restarts", 2, script).out.split()[0]
         cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 20, "the job runs")
@@ -37,7 +37,7 @@ class Following(cluster.ClusterTest):
         self.assertEqual((result.code, result.out), (0, "generation 2\ngeneration 3\n"), result)
         self.assertIn("generation 3", result.err)
 
-    def test_a_follower_hears_which_rank_is_lost(self):
+    def test_a_follower_is_informed_which_rank_is_lost(self):
         script = self.script("echo up; exec sleep 600")
         job = self.accel("submit", "--cpu", "--nodes", 2, script).out.split()[0]
         cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 20, "the job runs")
@@ -120,7 +120,7 @@ class Daemons(cluster.ClusterTest):
         self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
         self.wait_for_nodes(1)
 
-    def test_a_coordinator_started_anew_stops_what_it_does_not_know(self):
+    def test_a_restarted_coordinator_stops_jobs_that_it_does_not_know(self):
         # The state is in memory, so jobs of the earlier coordinator are unknown.
         for how in (signal.SIGKILL, signal.SIGTERM):
             with self.subTest(signal=how):
@@ -190,7 +190,7 @@ class Absent(cluster.Test):
             free.bind(("127.0.0.1", 0))
             return "127.0.0.1:%d" % free.getsockname()[1]
 
-    def test_no_coordinator_is_said_at_once(self):
+    def test_a_missing_coordinator_is_reported_immediately(self):
         self.env.update(ACCEL_COORDINATOR=self.free_address(), ACCEL_TOKEN="0123456789abcdef")
         for command, seconds in ((["nodes"], 5), (["status"], 5), (["logs", "x"], 5), (["submit", "/bin/true"], 15)):
             result = self.accel(*command)

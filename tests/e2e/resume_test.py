@@ -44,7 +44,7 @@ class Resume(cluster.Test):
     def test_stream(self):
         self.expect_exact_resume("stream")
 
-    def test_a_restarted_generation_goes_on_by_itself(self):
+    def test_a_restarted_generation_resumes_by_itself(self):
         whole = self.count(3, "whole", "map")
         self.assertEqual(self.count(3, "restarted", "map", "--kill_at", 5, restarts=1), whole)
 

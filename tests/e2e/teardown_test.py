@@ -32,7 +32,7 @@ class Launch(cluster.Test):
                              env=self.CGROUPS)
         return process, [int(self.wait_for_file(f"pid.{rank}")) for rank in range(processes)]
 
-    def test_it_is_the_setting_that_it_says(self):
+    def test_control_groups_are_as_the_class_says(self):
         """Otherwise the two classes of this file would test the same setting."""
         mine = pathlib.Path("/proc/self/cgroup").read_text()
         workers = self.launch("cat", "/proc/self/cgroup", env=self.CGROUPS).out
@@ -140,7 +140,7 @@ class Launch(cluster.Test):
             for name in ("up", "go", "pid.0", "pid.1"):
                 self.path(name).unlink()
 
-    def test_kill_9_of_the_shim_leaves_nothing_and_is_said(self):
+    def test_kill_9_of_the_shim_leaves_nothing_and_is_reported(self):
         process, pids = self.launch_waiting(ESCAPES)
         os.kill(shim_of(pids[0]), signal.SIGKILL)
         result = self.finish(process, 20)
@@ -161,7 +161,7 @@ class LaunchWithoutCgroups(Launch):
 
 
 class TwoJobs(cluster.Test):
-    def test_two_jobs_do_not_meet(self):
+    def test_two_jobs_do_not_affect_each_other(self):
         script = self.script('echo "$MASTER_PORT" > port.$1.$RANK; touch here.$1.$RANK\n'
                              'while [ $(ls here.* | wc -l) -lt 4 ]; do sleep 0.02; done; exit $1')
         first = self.start(cluster.ACCEL, "launch", "--cpu", "--num_processes", 2, script, 0)

@@ -112,7 +112,7 @@ class LaunchOnATerminal(cluster.Test):
         self.assertEqual(terminal.finish(), 130)
         self.assertEqual(self.leftovers(0), [])
 
-    def test_a_progress_bar_stays_a_bar_beside_another_rank(self):
+    def test_a_progress_bar_is_kept_next_to_another_rank(self):
         terminal = self.terminal(2, r"""
 if [ $RANK = 0 ]; then
   printf '\rbar 1/2' >&2; touch bar; while [ ! -e line ]; do sleep 0.01; done; printf '\rbar 2/2\n' >&2

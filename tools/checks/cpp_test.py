@@ -19,7 +19,7 @@ class Tokens(unittest.TestCase):
     def test_a_digit_separator_opens_no_character(self):
         self.assertEqual(kinds("1'000 + 'a'"), [("number", "1'000"), ("mark", "+"), ("char", "'a'")])
 
-    def test_a_directive_goes_on_after_a_backslash(self):
+    def test_a_directive_continues_after_a_backslash(self):
         self.assertEqual(kinds("#define A \\\n  b\nc"), [("directive", "#define A \\\n  b"), ("name", "c")])
 
     def test_lines_are_counted_through_literals_of_several(self):
@@ -49,7 +49,7 @@ class Declarations(unittest.TestCase):
                 ("variable", "a::b::C::E::z", True, False), ("class", "a::b::F", True, True),
                 ("function", "a::b::C::Other", True, False), ("function", "G", False, False)])
 
-    def test_what_is_no_function(self):
+    def test_code_that_is_not_a_function(self):
         self.assertEqual(self.declared("""
             inline constexpr int kA[] = {1, 2};
             constexpr int kB = f(3);

@@ -11,7 +11,7 @@ class Drawings(unittest.TestCase):
             self.assertEqual(faults(Tree({"a.h": f"// clang-format off\n{drawing}\n// clang-format on\n"})), [])
             self.assertEqual(len(faults(Tree({"a.h": f"// clang-format off\n// clang-format on\n{drawing}\n"}))), 1)
 
-    def test_code_is_no_drawing(self):
+    def test_code_is_not_a_drawing(self):
         self.assertEqual(faults(Tree({"a.cc": '// Calls p->x, then y: 1 -> 2.\nwhile (x --> 0) puts("─▶ -->");'})), [])
 
     def test_a_list_that_lost_its_indentation(self):

@@ -55,7 +55,7 @@ class ProtoFields(unittest.TestCase):
     def test_printed_whole(self):
         self.assertEqual(found(_ALL.replace("+ job.b()", "") + "void P(const v1::Job& job) { ToJson(job, true); }"), [])
 
-    def test_a_reservation_is_said_at_the_field(self):
+    def test_a_reservation_is_in_the_comment_of_the_field(self):
         unread = _ALL.replace("+ job.b()", "")
         for comment in ("  int32 b = 2;  // Reserved for later.\n", "  // Reserved for\n  // later.\n  int32 b = 2;\n",
                         "  int32 b = 2;  // Of it. Reserved for later.\n"):

@@ -38,7 +38,7 @@ class RefusedPhrases(unittest.TestCase):
     def test_names_the_place_once(self):
         self.assertEqual(found("a.cc", "int x;\n// Runs. It goes tick\n// tock here.\n"), ["a.cc:2: tick tock"])
 
-    def test_each_line_beside_code_is_a_beginning(self):
+    def test_each_trailing_comment_is_a_beginning(self):
         self.assertEqual(found("a.h", "int a;  // Ye the first.\nint b;  // Ye the second.\n"),
                          ["a.h:1: Ye the", "a.h:2: Ye the"])
 
