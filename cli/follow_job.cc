@@ -39,8 +39,8 @@ class Patience {
         console_(console),
         give_up_at_(common::SteadyClock()->Now() + longest) {}
 
-  // Blocks until it makes sense to try again: for the back-off if the coordinator refused the call,
-  // and until a connection is established if it is unreachable. Returns false if the time is over.
+  // Sleeps for the back-off, and then blocks until a connection to the coordinator is established.
+  // Returns false if the time is over.
   bool Pause(const absl::Status& why) {
     if (left() <= absl::ZeroDuration()) return false;
     if (!said_) {

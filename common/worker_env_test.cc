@@ -169,8 +169,7 @@ TEST(WorkerEnv, GpusAreIdentityOnlyWhereTheyAreHeld) {
   EXPECT_EQ(Lay(world, 0).at("CUDA_VISIBLE_DEVICES"), "0,1,2,3");
 }
 
-// Guards against quadratic time: the coordinator's loop would wait minutes for an agent that is
-// busy with this.
+// Guards against quadratic time, which would keep the agent silent for minutes.
 TEST(WorkerEnv, ManyVariablesAreLaidInOnePass) {
   NodeWorld world = SecondOfTwoNodes();
   for (int i = 0; i < 300'000; ++i) world.user_env.emplace_back("V" + std::to_string(i), "x");

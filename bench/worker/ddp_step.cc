@@ -31,7 +31,7 @@ torch::nn::Sequential make_net(std::int64_t width) {
                                torch::nn::ReLU(), Linear(width, 10));
 }
 
-// Computed from the bits, so that any difference between parameters changes the digest.
+// Returns a digest of the parameters' bits, so that any difference between parameters changes it.
 std::size_t digest_of(const torch::nn::Module& module) {
   std::string bits;
   for (const torch::Tensor& parameter : module.parameters()) {
@@ -46,8 +46,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Read from the kernel's list of this process's mappings and not from a setting, because a
-// comparison of two settings must know that they really differ.
+// Returns the transport between the ranks. Reads the kernel's list of this process's mappings and
+// not a setting, because a comparison of two settings must show that they really differ.
 const char* transport() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
