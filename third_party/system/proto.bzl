@@ -20,7 +20,7 @@ def accel_cc_proto_library(name, srcs, deps = [], grpc = False, **kwargs):
         name = name + "_gen",
         srcs = srcs + [dep + "_protos" for dep in deps],
         outs = outs,
-        # To the compiler the headers are the system's: our warnings are for our own files.
+        # The headers count as system headers, because our warnings are only for our own files.
         cmd = "protoc -I. --cpp_out=$(GENDIR) " + plugin +
               " ".join(["$(location %s)" % src for src in srcs]) +
               " && sed -i '1i #pragma GCC system_header' " +
