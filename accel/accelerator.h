@@ -48,10 +48,9 @@
 namespace accel {
 
 // A holder: copies are the same Accelerator, and all Accelerators of a process share one world. Use
-// it from one thread. Methods marked "collective" are called by all ranks in the same order. They
-// throw CommunicationError, which names the ranks that are missing, if a peer stays away longer
-// than AcceleratorOptions::timeout or, on the CPU, is lost; on a GPU NCCL's watchdog may end this
-// process instead.
+// it from one thread. All ranks call methods marked "collective" in the same order. These throw
+// CommunicationError, which names the missing ranks, if a peer is lost or takes no part within
+// AcceleratorOptions::timeout. On a GPU, NCCL's watchdog may end this process instead.
 class Accelerator {
  public:
   // Takes rank, world size and addresses from the environment (accel's or torchrun's; without
@@ -60,8 +59,8 @@ class Accelerator {
   // std::runtime_error if there is a GPU but the CUDA part cannot be loaded.
   explicit Accelerator(const AcceleratorOptions& options = {});
 
-  const AcceleratorOptions& options() const;  // In force: the environment overrides what was given.
-  void set_even_batches(bool even);           // For loaders that are prepared from now on.
+  const AcceleratorOptions& options() const;  // After the environment's overrides.
+  void set_even_batches(bool even);           // Affects loaders that are prepared later.
   const std::string& project_dir() const;
   const std::string& logging_dir() const;
   MixedPrecision mixed_precision() const { return options().mixed_precision; }
@@ -76,86 +75,85 @@ class Accelerator {
   bool use_distributed() const { return num_processes() > 1; }
   c10::Device device() const { return processes().device(); }
 
-  // Returns when every rank has called it. Collective: one barrier.
+  // Blocks until every rank has called it. Collective: one barrier.
   void wait_for_everyone() const { processes().wait_for_everyone(); }
 
-  // Call `body` on the main process (of the job; of each machine) and then on the others, as for a
-  // data set that the first one downloads. Return what `body` returns. If it throws on a first
-  // process, the others throw std::runtime_error with that text and do not begin. Collective: two
-  // all-gathers.
+  // Call `body` on the main process (of the job; of each machine), then on the others, for example
+  // to download data once. Return its result. If it throws on a first process, the others throw
+  // std::runtime_error with that text instead of calling it. Collective: two all-gathers.
   auto main_process_first(auto&& body) const { return processes().main_first(body); }
   auto local_main_process_first(auto&& body) const { return processes().local_main_first(body); }
-  // Call `body` on one process only. The others do not wait; for them a result is std::nullopt. If
-  // `body` throws and this process leaves, the others' next collective names it and the text.
+  // Call `body` on one process only. The others return immediately, with std::nullopt for a result.
+  // If `body` throws and its process leaves, the others' next collective throws with rank and text.
   auto on_main_process(auto&& body) const { return processes().on_main(body); }
   auto on_local_main_process(auto&& body) const { return processes().on_local_main(body); }
   auto on_last_process(auto&& body) const { return processes().on_last(body); }
   auto on_process(int index, auto&& body) const { return processes().on(index, body); }
   auto on_local_process(int index, auto&& body) const { return processes().on_local(index, body); }
 
-  // Prints the arguments and a line end to standard output, on each machine's main process.
+  // Prints the arguments and a newline to standard output, on each machine's main process.
   void print(const auto&... args) const {
     if (is_local_main_process()) ((std::cout << ... << args) << std::endl);
   }
-  // Shows progress through `range`, which outlives the loop, on standard error of each machine's
-  // main process: a bar, or in a log file a line every 30 s. A range without a size is only
-  // counted.
+  // Shows progress through `range`, which outlives the loop, on each machine's main process's
+  // standard error: a bar on a terminal, else a line every 30 s. If it has no size, only a count.
   auto progress(auto& range, std::string label = "") const {
     return processes().progress(range, std::move(label));
   }
 
-  // Returns this process's part of a tensor's rows, a vector's items, or of several of one length
-  // in a map, pair or tuple: consecutive parts, longer ones first. `apply_padding` repeats the last
-  // item until all parts are as long. Throws std::invalid_argument if lengths differ.
+  // Returns this process's consecutive part of a tensor's rows or a vector's items, or of each one
+  // in a map, pair or tuple. Parts differ by at most one item, and longer ones come first.
+  // `apply_padding` repeats the last item so that all parts are equally long. Throws
+  // std::invalid_argument if the lengths of the values differ.
   auto split_between_processes(const auto& value, bool apply_padding = false) const {
     return runtime::split_between(num_processes(), process_index(), value, apply_padding);
   }
 
-  // A flag that any rank raises. check_trigger() returns whether one has, and lowers it everywhere.
-  // Collective: the check, one all-gather.
+  // A flag that any rank can set. check_trigger() returns whether a rank has, and clears it on all.
+  // Collective: check_trigger(), one all-gather.
   void set_trigger() { processes().set_trigger(); }
   bool check_trigger() { return processes().check_trigger(); }
 
-  // Seeds torch's generators of the CPU and all GPUs; `device_specific` adds process_index().
+  // Seeds torch's generators of the CPU and all GPUs. `device_specific` adds process_index().
   void set_seed(std::uint64_t seed, bool device_specific = false) const;
-  // Copies rank 0's generators of the CPU and of device() to every rank. Collective: one broadcast.
+  // Copies rank 0's generators (CPU and device()) to all ranks. Collective: one broadcast.
   void synchronize_rng_states() const { processes().synchronize_rng_states(); }
 
   // ---- Collectives ------------------------------------------------------------------------------
-  // Take a tensor or a structure of tensors (accel/nested.h), built alike on all ranks, and return
-  // the same type. With AcceleratorOptions::debug they throw DistributedOperationError, with a
-  // table of what each rank brings, where the ranks do not fit together.
+  // Take a tensor or a structure of tensors (accel/nested.h), with the same structure on all ranks,
+  // and return the same type. With AcceleratorOptions::debug they throw DistributedOperationError,
+  // with a table of what each rank brings, if the ranks' arguments do not match.
 
-  // [d0, ...] on each rank gives [N * d0, ...] in rank order; 0-dim gives [N]. The shape is the
-  // same on all ranks. One process: unchanged. Collective: one all-gather for each tensor.
+  // Concatenates the ranks' tensors in rank order: N ranks with [d0, ...] get
+  // [N * d0, ...], with 0-dim [N]. Shapes must be equal on all ranks. One process gets `value`
+  // unchanged. Collective: one all-gather for each tensor.
   auto gather(const nested_tensors auto& value) const { return collectives().gather(value); }
-  // gather() without the samples that even_batches repeated at the end of the loader that is being
-  // iterated. Cuts only tensors with one row per sample; batches that differ in size, as a batch
-  // sampler's, keep what pad_across_processes() added. Several values give a tuple. Of strings:
-  // gather_object(), cut likewise if they are one per sample.
+  // As gather(), without the samples that even_batches repeated at the end of the current loop's
+  // loader. Cuts only tensors with one row per sample: if batches differ in size, as a batch
+  // sampler's may, rows of pad_across_processes() remain. Returns a tuple for several values.
+  // Gathers strings as gather_object() does, and cuts them if there is one per sample.
   auto gather_for_metrics(const auto&... values) const {
     return collectives().gather_for_metrics(values...);
   }
-  // Elementwise over the ranks, for tensors of one shape and dtype; the results are new tensors.
-  // kNone copies. Throws std::invalid_argument for the mean of integers over several processes.
-  // Collective: one all-reduce for each tensor.
+  // Reduces elementwise over the ranks (torch::kSum, kMean, kMax; kNone copies) into new tensors. A
+  // tensor must have the same shape and dtype on all ranks. Throws std::invalid_argument for the
+  // mean of integers over several processes. Collective: one all-reduce for each tensor.
   auto reduce(const nested_tensors auto& value, runtime::Reduction reduction = torch::kSum) const {
     return collectives().reduce(value, reduction);
   }
-  // Copies `from_process`'s tensors, of one shape and dtype on all ranks. Throws
-  // std::invalid_argument if there is no such process. Collective: one broadcast per 25 MiB of a
-  // dtype.
+  // Returns `from_process`'s tensors; shapes and dtypes are equal on all ranks. Throws
+  // std::invalid_argument for an unknown process. Collective: one broadcast per 25 MiB.
   auto broadcast(const nested_tensors auto& value, int from_process = 0) const {
     return collectives().broadcast(value, from_process);
   }
-  // Pads each tensor in one dimension to the longest of all ranks; one without that dimension is
-  // unchanged. Collective: one all-reduce in all.
+  // Pads each tensor in one dimension to the largest size of all ranks. Leaves tensors without that
+  // dimension unchanged. Collective: one all-reduce for all tensors together.
   auto pad_across_processes(const nested_tensors auto& value,
                             const PadOptions& options = {}) const {
     return collectives().pad(value, options);
   }
-  // All ranks' objects, any bytes and any number of them, in rank order (two all-gathers);
-  // `from_process`'s object, which throws as broadcast() does (two broadcasts).
+  // The first returns all ranks' objects (any number, any bytes) in rank order: two all-gathers.
+  // The second returns `from_process`'s object and throws as broadcast() does: two broadcasts.
   std::vector<std::string> gather_object(const std::vector<std::string>& objects) const;
   std::string broadcast_object(const std::string& object, int from_process = 0) const;
 
@@ -163,14 +161,13 @@ class Accelerator {
 
   // Prepares modules (a TORCH_MODULE holder or a shared_ptr), optimizers (an rvalue, or a
   // shared_ptr), Schedulers, LibTorch's schedulers (of a prepared optimizer) and loaders of
-  // make_data_loader(). Returns one object alone, several as a tuple in the order given. A module
-  // is moved to the device, its parameters and buffers become rank 0's, and backward() reduces its
-  // gradients until free_memory() and as long as the result is kept. A loader yields this process's
-  // share. Other objects, and prepared ones, are returned unchanged.
+  // make_data_loader(). Returns one object, or a tuple in the order given. A module is moved to the
+  // device and gets rank 0's parameters and buffers. backward() reduces its gradients until
+  // free_memory(), and as long as the result is kept after that. A prepared loader yields this
+  // process's share. Other objects, and prepared ones, are returned unchanged.
   //
-  // Collective, one object after the other: for a module one all-gather, and one broadcast per 25
-  // MiB of a dtype; for a loader one broadcast; for others nothing. Throws std::invalid_argument if
-  // the ranks' modules differ.
+  // Collective, object by object: for a module one all-gather, and one broadcast per 25 MiB of a
+  // dtype; for a loader one broadcast. Throws std::invalid_argument if the ranks' modules differ.
   template <typename T>
   auto prepare(T&& object) {
     return preparation().prepare(std::forward<T>(object));
@@ -183,10 +180,10 @@ class Accelerator {
   auto prepare_model(const runtime::module_holder auto& model, const PrepareOptions& options = {}) {
     return preparation().prepare_model(model, options);
   }
-  // Forgets what was prepared, and restarts the count of accumulation, for another training in the
-  // same process. Prepared objects die with their last holder.
+  // Forgets what was prepared and restarts the window of accumulation, for another training in the
+  // same process. Prepared objects are destroyed with their last holder.
   void free_memory();
-  // Returns `loader`, whose loops skip their first `steps` batches.
+  // Returns the same loader, but its loops skip their first `steps` batches.
   auto skip_first_batches(const auto& loader, std::size_t steps) const {
     return loader.skipping(steps);
   }
@@ -198,12 +195,12 @@ class Accelerator {
   // Makes the backward pass from a scalar `loss`, divided by the accumulation steps, and scaled in
   // fp16. Gradients of prepared models are then the mean over all ranks; they add up until they are
   // zeroed. Collective for the models that the loss depends on. Throws std::runtime_error that
-  // names parameters which took no part, if find_unused_parameters is off; CommunicationError if a
-  // peer is lost; std::logic_error if a prepared model ran outside of autocast. After an error,
-  // zero the gradients before the next call.
+  // names the parameters without a gradient, unless find_unused_parameters is set;
+  // CommunicationError if a peer is lost; std::logic_error if a prepared model ran outside of
+  // autocast. After an error, zero the gradients before the next call.
   void backward(const at::Tensor& loss, const BackwardOptions& options = {});
 
-  // Begins a batch of gradient accumulation, which lasts as long as the returned scope:
+  // Begins a batch of gradient accumulation. The batch lasts as long as the returned scope:
   //
   //   for (auto& batch : loader) {
   //     auto step = accelerator.accumulate(model);
@@ -212,151 +209,149 @@ class Accelerator {
   //     optimizer.zero_grad();
   //   }
   //
-  // backward() divides the loss by the batches of the window, and reduces gradients only at the end
-  // of the window; step() and zero_grad() do nothing before it. At the end of a short window
-  // gradients are scaled up, so that all its batches count alike. Further models in the same step
-  // of a prepared loader are in the same batch.
+  // backward() divides the loss by the number of batches in the window, and reduces gradients only
+  // in its last batch. Until then step() and zero_grad() do nothing. At the end of a short window
+  // gradients are scaled up, so that each of its batches has the same weight. A further call for
+  // other models in the same step of a prepared loader belongs to the same batch.
   [[nodiscard]] runtime::AccumulationScope accumulate(const auto&... models) {
     return begin_batch({runtime::module_of(models.unwrap())...}, {models.strategy()...});
   }
-  // While the scope lives, backward() leaves this process's own gradients in the models.
+  // While the scope lives, backward() leaves this process's gradients in the models, unreduced.
   [[nodiscard]] runtime::GradientSyncScope no_sync(const auto&... models) {
     return {runtime::GradientSync::kOff, {models.strategy()...}};
   }
-  // While the scope lives, backward() reduces the gradients of the models, and those that it left
-  // there before, in spite of accumulate() and no_sync().
+  // While the scope lives, backward() reduces the gradients of the models, including those that it
+  // left unreduced, despite accumulate() and no_sync().
   [[nodiscard]] runtime::GradientSyncScope trigger_sync_in_backward(const auto&... models) {
     return {runtime::GradientSync::kForced, {models.strategy()...}};
   }
 
-  // Whether the last batch that was begun ends its window, so that optimizers step; true without
-  // accumulate(). Set it before backward(), which reduces if it is true; the next batch resets it.
-  // After backward() it is too late: step() throws std::logic_error for gradients not reduced.
+  // Returns true if the current batch ends its window, so that optimizers step; also without
+  // accumulate(). Set it before backward(), which reduces if it is true: if it is set later, step()
+  // throws std::logic_error, because gradients are not reduced. The next batch resets it.
   bool sync_gradients() const;
   void set_sync_gradients(bool sync);
   int gradient_accumulation_steps() const;
-  void set_gradient_accumulation_steps(int steps);  // At least 1; from the next batch on.
+  void set_gradient_accumulation_steps(int steps);  // >= 1; from the next batch on.
 
-  // Scale the gradients of `parameters` down to a total norm, or clip them to +-clip_value, after
-  // backward(). The first returns the norm before; it is not finite where fp16 gradients
-  // overflowed. In fp16 they first unscale the gradients of these parameters' optimizers, and throw
-  // std::logic_error unless sync_gradients().
+  // Scale the gradients of `parameters` down to a total norm, or clip each element to +-clip_value.
+  // The first returns the norm before; it is not finite if fp16 gradients overflowed. In fp16 both
+  // first unscale, and throw std::logic_error unless sync_gradients().
   double clip_grad_norm_(const std::vector<at::Tensor>& parameters, double max_norm,
                          double norm_type = 2);
   void clip_grad_value_(const std::vector<at::Tensor>& parameters, double clip_value);
 
-  // While the scope lives, this thread computes in mixed_precision(), for losses and other things
-  // outside of prepared models.
+  // While the scope lives, this thread computes in mixed_precision(). Calls of prepared models need
+  // no scope; losses and other computations outside of them do.
   [[nodiscard]] runtime::AutocastScope autocast(const AutocastOptions& options = {}) const;
-  // In fp16: divide the gradients of all optimizers, or of one, by the loss scale, once after each
+  // In fp16, divide the gradients of all optimizers, or of one, by the loss scale, once after each
   // backward pass. step() and clipping do so by themselves. Throw as clipping does.
   void unscale_gradients();
   template <typename Optim>
   void unscale_gradients(const Optimizer<Optim>& optimizer) {
     unscale(*optimizer);
   }
-  // Whether the last step of any optimizer was skipped because gradients had overflowed.
+  // Returns true if any optimizer skipped its last step because gradients had overflowed.
   bool optimizer_step_was_skipped() const;
 
-  // Runs `body`, a training loop in which processes may have different numbers of batches. Those
-  // that have ended take part in the others' backward passes with gradients of zero, so gradients
-  // are means over all processes throughout. At the end parameters, buffers, the state of prepared
-  // optimizers, the steps of schedulers and accumulation and the loss scale become those of a
-  // process that ended last. A loss may depend on one prepared model; other collectives throw
-  // std::logic_error meanwhile. Throws std::invalid_argument for a static_graph, and what `body`
+  // Runs `body`, a training loop in which processes may have different numbers of batches. A
+  // process that has ended takes part in the others' backward passes with gradients of zero, so
+  // gradients remain means over all processes. At the end all processes get the parameters,
+  // buffers, state of prepared optimizers, steps of schedulers and accumulation, and loss scale of
+  // one that ended last. A loss may depend on one prepared model only; other collectives throw
+  // std::logic_error in `body`. Throws std::invalid_argument for a static_graph, and what `body`
   // throws. Collective: one all-gather before each backward pass, broadcasts at the end.
   void join_uneven_inputs(const std::function<void()>& body, const JoinOptions& options = {});
 
-  // ---- Saving and loading, which throw CheckpointError: docs/life-of-a-checkpoint.md
-  // -------------
+  // ---- Saving and loading (CheckpointError on failure): docs/life-of-a-checkpoint.md ------------
 
-  // The parameters and buffers of a prepared or plain model, by the names of Python's state dict
-  // and in its order; tied ones under each name. They are the model's memory, without a graph.
+  // Returns a model's parameters and buffers in the order and with the names of Python's state
+  // dict; tied ones under each name. They share the model's memory and have no graph.
   auto get_state_dict(const auto& model) const {
     return state_dict_of(*runtime::any_module_of(model));
   }
 
-  // Saves what torch::save() takes, or a prepared model or optimizer, for torch::load(), from the
-  // main process only; the others do not wait. `path` is durable when this returns, and holds the
-  // old file or all of the new one. Needs accel/save.h.
+  // Saves what torch::save() takes, or a prepared model or optimizer, for torch::load(). Only the
+  // main process writes; the others return immediately. `path` is durable when this returns; after
+  // a crash it is the old file or the new one, never a mixture. Needs accel/save.h.
   void save(const auto& object, const std::string& path, const SaveOptions& options = {}) const {
     save_bytes(path, options, runtime::archive_writer(object));
   }
 
-  // Writes the weights of a prepared or plain model to `folder` as safetensors, in files of at most
-  // `max_size` and an index, from the main process; durable when it returns. Tied tensors are
-  // written once. Python's load_checkpoint_in_model() reads them. Throws std::invalid_argument for
-  // a dtype that the format lacks, or if `folder` is a checkpoint. Collective: one broadcast.
+  // Writes the weights of a prepared or plain model to `folder`, on the main process: safetensors
+  // files of at most `max_size`, and an index. They are durable when this returns. Tied tensors are
+  // written once. Python's load_checkpoint_in_model() can read them. Throws std::invalid_argument
+  // for a dtype that the format lacks, or if `folder` is a checkpoint. Collective: one broadcast.
   void save_model(const auto& model, const std::string& folder,
                   runtime::ByteSize max_size = "10GB") const {
     save_module(*runtime::any_module_of(model), folder, max_size);
   }
-  // Reads such weights (a folder, an index or one file) into the parameters and buffers of the
-  // model on every process. `strict`: both sides have the same names. If names or shapes do not
-  // fit, nothing is loaded. Collective: one all-gather.
+  // Reads such weights (a folder, an index or one file) into the model's parameters and buffers, on
+  // every process. If `strict`, file and model must have the same names. If names or shapes do not
+  // match, nothing is loaded. Collective: one all-gather.
   void load_checkpoint_in_model(const auto& model, const std::string& path,
                                 bool strict = true) const {
     load_module(*runtime::any_module_of(model), path, strict);
   }
 
-  // Adds to checkpoints an object, which must outlive the last save, with methods
+  // Adds an object to checkpoints. It must outlive the last save, and has
   // save(torch::serialize::OutputArchive&) and load(torch::serialize::InputArchive&). The main
-  // process's is saved, every process loads it.
+  // process's object is saved, and every process loads it.
   void register_for_checkpointing(auto& object) {
     add_checkpointed([&object](auto& archive) { object.save(archive); },
                      [&object](auto& archive) { object.load(archive); });
   }
-  // A hook is called on every process with the folder, which they share, that is being written or
-  // is about to be read. It may put files of its own names there, which are part of the checkpoint,
-  // or read them. Register the same ones on all ranks; if one throws, all ranks fail.
+  // A hook is called on every process, with the shared folder that is being written or is about to
+  // be read. It may write files there under new names, which become part of the checkpoint, or read
+  // them. Register the same hooks on all ranks. If one throws, the save or load fails on all ranks.
   void register_save_state_pre_hook(CheckpointHook hook);
   void register_load_state_pre_hook(CheckpointHook hook);
 
   // Saves a training run: prepared models, optimizers, schedulers and loaders (epoch, order,
   // samples seen), the open window of accumulation with its gradients, registered objects, and all
-  // random number generators. Call it between step() and the next backward(). Without a folder:
-  // project_dir/checkpoints/checkpoint_N. A symbolic link stands for its target.
+  // random number generators. Call it between step() and the next backward(). If `folder` is empty,
+  // it is project_dir/checkpoints/checkpoint_N. A symbolic link stands for its target.
   //
-  // Returns once the state is copied, into memory that is kept for the next save; the checkpoint is
-  // then written in the background, and gets its name when it is durable. Throws on all ranks what
-  // the save before it failed with; ParametersDiffer if the ranks have trained apart;
+  // Returns when the state is copied into memory that is kept for the next save. The checkpoint is
+  // then written in the background, and gets its name when it is durable. Throws, on all ranks: the
+  // error of the previous save; ParametersDiffer if the ranks have trained apart;
   // std::invalid_argument if the folder is a mount point, or exists and is no checkpoint.
   // Collective: two broadcasts, two all-gathers; one more for hooks; one broadcast for the first N
   // of a run that has loaded nothing; in a window two all-reduces per model and one per parameter.
   void save_state(const std::string& folder = "");
-  void wait_for_save();  // Returns when the last save_state() is durable. One broadcast.
+  void wait_for_save();  // Blocks until the last save_state() is durable. One broadcast.
 
   // Loads a checkpoint of any number of processes into the same objects, prepared and registered in
-  // the same order. The next loop over a loader yields the rest of the saved epoch. Without a
-  // folder: the newest complete one of project_dir; damaged ones are skipped and named on standard
-  // error, and the next automatic name follows the last one. Throws if there is none, it does not
-  // fit, or all are damaged. Collective: two broadcasts, one all-gather; one more for hooks.
+  // the same order. The next loop over a loader yields the rest of the saved epoch. If `folder` is
+  // empty, loads the newest complete checkpoint of project_dir: damaged ones are skipped and logged
+  // to standard error, and the next automatic name follows the last one. Throws if none exists or
+  // fits, or all are damaged. Collective: two broadcasts, one all-gather; one more for hooks.
   void load_state(const std::string& folder = "");
-  // load_state() if there is a checkpoint, good or damaged; returns whether there was. With it
-  // before `for (std::size_t epoch : loader.epochs(10))`, a restarted program resumes. Also
-  // prepares the memory of the first save, in the background.
+  // Calls load_state() if there is a checkpoint, good or damaged, and returns whether there was
+  // one. A program that calls this before `for (std::size_t epoch : loader.epochs(10))` resumes
+  // after a restart. Also allocates the memory of the first save, in the background.
   bool resume_from_newest();
 
-  // The N of the next checkpoint that save_state() names. The first save of a run that has loaded
-  // nothing takes a higher one if another run's are in the way. One that was set, alike on all
-  // processes, must not exist.
+  // The N of the next checkpoint that save_state() names. If a run has loaded nothing, its first
+  // save skips the numbers of another run's checkpoints. If N is set, it must be the same on all
+  // processes, and checkpoint_N must not exist.
   std::uint64_t save_iteration() const;
   void set_save_iteration(std::uint64_t iteration);
 
   // ---- Reporting --------------------------------------------------------------------------------
 
   // Starts the trackers of log_with on the main process, with files in logging_dir/project_name,
-  // and ends an earlier run. Throws std::invalid_argument if a tracker needs a folder and there is
-  // none; errors of the disk are logged and do not stop training.
+  // and ends an earlier run. Throws std::invalid_argument if a tracker needs a folder and none is
+  // set. Disk errors are logged and do not stop training.
   void init_trackers(const std::string& project_name, const TrackedValues& config = {});
-  // accelerator.log({{"loss", loss.item<double>()}, {"epoch", epoch}}, step); throws
+  // Logs values: accelerator.log({{"loss", loss.item<double>()}, {"epoch", epoch}}, step). Throws
   // std::logic_error before init_trackers(), if there are trackers.
   void log(const TrackedValues& values, std::optional<std::int64_t> step = std::nullopt);
-  // Throws std::invalid_argument for a name that log_with lacks.
+  // Throws std::invalid_argument if log_with has no tracker of this name.
   Tracker& get_tracker(const std::string& name) const;
-  // Records the operators of a scope on this process: see accel/profile.h.
+  // Records the operators that run on this process while the scope lives: see accel/profile.h.
   [[nodiscard]] Profile profile(ProfileOptions options = {}) const;
-  void end_training();  // wait_for_save(), and the trackers end. Collective: one broadcast.
+  void end_training();  // Waits for the save, ends trackers. One broadcast.
 
  private:
   using Modules = std::vector<std::shared_ptr<torch::nn::Module>>;

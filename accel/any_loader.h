@@ -17,14 +17,14 @@ namespace accel {
 template <typename Dataset, typename Sampler>
 class DataLoader;
 
-// A data loader of batches of one type, whatever its dataset and sampler are. A DataLoader converts
-// to it, so it is the type for members and function parameters:
+// A data loader that yields batches of one type, regardless of the types of its dataset and
+// sampler. A DataLoader converts to it, so it is the type for members and function parameters:
 //
 //   void train(accel::AnyLoader<torch::data::Example<>> loader);
 //   train(accelerator.prepare(accel::make_data_loader(dataset, 64)));
 //
-// It is the same loader as the one that it was made from, as a copy of that is. All methods do what
-// those of DataLoader do. Not thread-safe.
+// Like a copy of a DataLoader, it is the same loader. Its methods do the same as
+// DataLoader's. Not thread-safe.
 template <typename Batch>
 class AnyLoader : public LoaderEpochs {
  public:

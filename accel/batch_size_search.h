@@ -23,9 +23,9 @@ struct BatchSizeOptions {
   std::function<std::int64_t(std::int64_t)> reduce_batch_size;
 };
 
-// Wraps a function whose first argument is the batch size. Whenever the function runs out of
-// memory, it is called again with a smaller size. The next call of the wrapper begins with the size
-// that fitted. Not thread-safe.
+// Wraps a function whose first argument is the batch size. If the function runs out of memory, the
+// wrapper calls it again with a smaller size. The next call of the wrapper starts with the size
+// that succeeded. Not thread-safe.
 //
 //   auto train = accel::find_executable_batch_size([&](std::int64_t batch_size) { ... });
 //   train();
@@ -35,9 +35,9 @@ class BatchSizeSearch {
   BatchSizeSearch(Function function, BatchSizeOptions options)
       : function_(std::move(function)), options_(std::move(options)) {}
 
-  // Returns what the function returns. Throws std::runtime_error if the size reaches 0,
-  // std::logic_error if reduce_batch_size does not return a smaller size, and what the function
-  // throws for other reasons.
+  // Returns what the function returns. Throws std::runtime_error if the size reaches 0, and
+  // std::logic_error if reduce_batch_size does not return a smaller size. Rethrows other errors of
+  // the function unchanged.
   template <typename... Args>
   auto operator()(const Args&... args) {
     while (true) {
@@ -49,7 +49,8 @@ class BatchSizeSearch {
       } catch (const std::exception& error) {
         if (!should_reduce_batch_size(error)) throw;
       }
-      // Outside of the handler, because the exception keeps memory of the failed call alive there.
+      // After the handler, because the exception keeps memory of the failed call alive
+      // until it ends.
       reduce();
     }
   }

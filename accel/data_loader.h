@@ -10,9 +10,9 @@
 //   }
 //
 // Why not torch's loaders? They hide their dataset and sampler, so they can neither be divided
-// among processes nor continue in the middle of an epoch. This loader must do both, and without
-// communication: all ranks know the same seed, so all draw the same order, and each picks the
-// samples that are its own. A sample passes these pieces, in this order:
+// among processes nor resume in the middle of an epoch. This loader does both without
+// communication: all ranks have the same seed, so all draw the same order, and each picks its own
+// share of the samples. A sample passes through these pieces, in this order:
 // clang-format off
 //
 //   sampler          draws the indices of an epoch from its own random stream
@@ -29,10 +29,10 @@
 //                    (runtime/data/epoch_loop.h)
 // clang-format on
 //
-// How far an epoch is read is a single number, the samples that all processes have seen together.
-// It does not depend on how many processes there are or how large their batches are, so a
-// checkpoint that holds epoch, seed and this number can be continued with another number of
-// processes (runtime/core/epoch_sequence.h).
+// The position in an epoch is a single number: how many samples all processes together
+// have seen. It does not depend on the number of processes or on the batch size. A
+// checkpoint with epoch, seed and this number can therefore be resumed with another number
+// of processes (runtime/core/epoch_sequence.h).
 #pragma once
 
 #include <torch/data/dataloader_options.h>
@@ -64,25 +64,26 @@
 
 namespace accel {
 
-// A holder, like LibTorch's modules: copies are the same loader. What prepare() makes of a loader
-// has the same dataset and sampler; only one of these can be in a loop at a time. Not thread-safe.
+// A holder, like LibTorch's modules: copies are the same loader. A prepared loader shares the
+// dataset and sampler of the one that prepare() was given; only one of these can be in a loop at a
+// time. Not thread-safe.
 //
-// Before prepare(), a loader yields every batch. After it, the share of this process, on the
-// device; batch_size then counts per process, or over all processes with split_batches. If the
-// sampler shuffles, each epoch has another order, which is the same on all ranks. Batches come in
-// the order of the sampler, whatever DataLoaderOptions::enforce_ordering says.
+// Before prepare(), a loader yields every batch. A prepared loader yields this process's share, on
+// the device; batch_size is then per process, or the sum over all processes with split_batches. If
+// the sampler shuffles, each epoch has another order, which is the same on all ranks. Batches
+// always come in the sampler's order: DataLoaderOptions::enforce_ordering is ignored.
 //
 // A dataset whose samples have indices is read through a sampler of indices, or through one that
-// makes the batches itself (batch_sampler in runtime/data/data_source.h). Each process reads its
-// own share only.
+// makes the batches itself (batch_sampler in runtime/data/data_source.h). Each process reads
+// only its share.
 //
 // A stream is a dataset that is asked for a number of samples: torch's StatefulDataset, or a
 // StreamDataset with a StreamSampler. A StatefulDataset ends an epoch with std::nullopt; an empty
-// batch does not end it. Each process reads all of a stream and keeps its share; or, with
-// dispatch_batches, rank 0 reads alone.
+// batch does not end it. Each process reads the whole stream and keeps its share. With
+// dispatch_batches, only rank 0 reads.
 //
-// The loop's own thread reads, or DataLoaderOptions::workers threads read ahead of it. Only one
-// thread reads a stream.
+// If DataLoaderOptions::workers is 0, the thread of the loop reads. Otherwise that many threads
+// read ahead of it, but only one reads a stream.
 template <typename Dataset, typename Sampler>
 class DataLoader : public LoaderEpochs {
  public:
@@ -98,18 +99,18 @@ class DataLoader : public LoaderEpochs {
 
   using Iterator = runtime::LoaderIterator<Batch>;
 
-  // Begins an epoch. Throws std::logic_error within a loop over this loader, or over one with the
+  // Begins an epoch. Throws std::logic_error inside a loop over this loader, or over one with the
   // same dataset and sampler.
   //
-  // This and each step throw what the dataset or the sampler threw for the batch that is due, which
-  // ends the epoch; std::invalid_argument if worker threads need copies of a dataset that cannot be
-  // copied; and std::runtime_error after DataLoaderOptions::timeout. The timeout is thrown only
-  // once the reads under way have returned. A read that never returns blocks the program, which
-  // then logs a line to standard error.
+  // This and each step of the loop throw the exception of the dataset or sampler for the batch that
+  // is due, which ends the epoch; std::invalid_argument if worker threads need copies of a dataset
+  // that cannot be copied; and std::runtime_error after DataLoaderOptions::timeout. The timeout is
+  // thrown only when the pending reads have returned. A read that never returns blocks the program,
+  // which then logs a line to standard error.
   //
-  // Collective with AcceleratorOptions::rng_types: one broadcast. With dispatch_batches each step
-  // is collective too. What rank 0 could not read, and a lost peer, is then a CommunicationError on
-  // the other ranks.
+  // With AcceleratorOptions::rng_types, begin() is collective: one broadcast. With dispatch_batches
+  // each step is collective too. A failed read of rank 0, or a lost peer, is then a
+  // CommunicationError on the other ranks.
   Iterator begin() {
     if (const auto loop = source().loop.lock(); loop != nullptr && !loop->done) {
       throw std::logic_error(
@@ -130,10 +131,10 @@ class DataLoader : public LoaderEpochs {
   // Returns the loader itself, so that LibTorch's loop `for (auto& batch : *loader)` compiles.
   DataLoader& operator*() { return *this; }
 
-  // Returns the number of batches that this process gets in a whole epoch, not counting those of
-  // skip_first_batches(). If the sampler has a size(), that counts; otherwise the sampler is
+  // Returns the number of batches that this process gets in a whole epoch, without those that
+  // skip_first_batches() skips. Uses the sampler's size() if it has one; otherwise the sampler is
   // assumed to yield each sample of the dataset once. Throws std::logic_error if neither has a
-  // size, or if the number depends on the size of the last batch and only the sampler knows that.
+  // size, or if the number depends on the size of a batch sampler's last batch.
   std::size_t size() const {
     const std::size_t batches = whole_size();
     return batches - std::min(batches, skipped_steps_);
@@ -268,10 +269,11 @@ class DataLoader : public LoaderEpochs {
   std::size_t skipped_steps_ = 0;
 };
 
-// Returns the same loader, but its loops skip their first `steps` batches. The skipped batches of a
-// dataset with indices are not read; those of a stream are read and dropped. `loader` counts the
-// epochs of both. A loop that continues an epoch of a checkpoint skips what was seen and nothing
-// more, so a program that skips the seen steps itself, as programs for Python do, is right too.
+// Returns the same loader, but its loops skip their first `steps` batches. Skipped batches of a
+// dataset with indices are not read; those of a stream are read and dropped. Both loaders share
+// one count of epochs. A loop that resumes an epoch from a checkpoint skips only the samples
+// that were seen. A program that skips the seen steps itself, as Python programs do, is
+// therefore correct too.
 template <typename Dataset, typename Sampler>
 DataLoader<Dataset, Sampler> skip_first_batches(const DataLoader<Dataset, Sampler>& loader,
                                                 std::size_t steps) {
@@ -282,11 +284,11 @@ AnyLoader<Batch> skip_first_batches(const AnyLoader<Batch>& loader, std::size_t 
   return loader.skipping(steps);
 }
 
-// Returns a loader, as torch::data::make_data_loader() does. Takes any dataset and sampler of
-// torch::data, or a batch sampler.
+// Returns a loader for any dataset and sampler of torch::data, or for a batch sampler; the
+// arguments are those of torch::data::make_data_loader().
 //
-// These functions are constrained so that overload resolution prefers them to torch's own. It finds
-// those too, by their argument of type torch::data::DataLoaderOptions.
+// These functions are constrained so that overload resolution prefers them to torch's own, which it
+// finds by argument-dependent lookup of torch::data::DataLoaderOptions.
 template <typename Dataset, typename Sampler>
 requires std::move_constructible<Dataset> DataLoader<Dataset, Sampler> make_data_loader(
     Dataset dataset, Sampler sampler, torch::data::DataLoaderOptions options) {
@@ -302,7 +304,7 @@ requires(!Dataset::is_stateful && std::is_constructible_v<Sampler, std::size_t>)
   return DataLoader<Dataset, Sampler>(std::move(dataset), Sampler(*size), options);
 }
 
-// For a dataset that ends by itself.
+// The same for a StatefulDataset, which needs no sampler.
 template <typename Dataset, typename = void>
 requires(Dataset::is_stateful) DataLoader<Dataset, runtime::NoSampler> make_data_loader(
     Dataset dataset, torch::data::DataLoaderOptions options = {}) {
