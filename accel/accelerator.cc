@@ -32,7 +32,8 @@ AcceleratorOptions in_force(AcceleratorOptions options, const runtime::ProcessSt
 
 }  // namespace
 
-// In the order in which they need one another: the process's state goes last.
+// The members are in the order of their dependencies: later ones refer to earlier ones, so the
+// process's state is destroyed last.
 struct Accelerator::Parts {
   explicit Parts(const AcceleratorOptions& given)
       : process(runtime::ProcessState::acquire(given.cpu, given.timeout)),

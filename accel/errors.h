@@ -1,34 +1,34 @@
 // The errors of accel that a program may want to catch by their class. Others are the standard
 // library's: std::invalid_argument for an argument or option that is out of range, std::logic_error
-// for a call in the wrong place, std::runtime_error for what fails outside of the program.
+// for a call in the wrong state, and std::runtime_error for failures outside of the program.
 #pragma once
 
 #include <stdexcept>
 
 namespace accel {
 
-// A call that needs all ranks failed: a peer is gone, or did not take part within the timeout, or
-// takes part in another call. The text says which rank saw it in which call, and which ranks have
-// not reached that call or are in another one.
+// A collective call failed: a peer is gone, did not take part within the timeout, or is in another
+// call. The text has the rank and the call that failed, and the ranks that have not reached that
+// call or are in another one.
 class CommunicationError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The peer will not come any more: its process has ended, or it has left the world.
+// The peer cannot take part any more: its process has ended, or it has left the world.
 class PeerLost : public CommunicationError {
  public:
   using CommunicationError::CommunicationError;
 };
 
-// The peers are there, but make another call or bring another amount.
+// The peers are alive, but make another call or bring another amount of data.
 class CallsDiffer : public CommunicationError {
  public:
   using CommunicationError::CommunicationError;
 };
 
-// With AcceleratorOptions::debug: some ranks bring something else to a collective than others, or
-// call another one. The text has a table of what each rank brings.
+// Thrown with AcceleratorOptions::debug if the ranks bring different things to a collective, or
+// call different ones. The text has a table of what each rank brings.
 class DistributedOperationError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -47,9 +47,9 @@ class CheckpointError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A CheckpointError that every later reading will meet as well: something is torn, corrupt or
-// missing. Not thrown for an error of the system, which may pass, nor for a checkpoint of another
-// version, which another program can read.
+// A CheckpointError that is permanent: a file is torn, corrupt or missing, so every later read
+// fails as well. Not thrown for a system error, which may be temporary, nor for a checkpoint of
+// another version, which another program can read.
 class DamageError : public CheckpointError {
  public:
   using CheckpointError::CheckpointError;

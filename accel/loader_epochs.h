@@ -10,7 +10,7 @@
 
 namespace accel {
 
-// The epochs of a loader, and what checkpoints keep of them: methods that every data loader has.
+// The base class of all data loaders: counts their epochs, and saves and restores their position.
 //
 // Each loop over a loader is an epoch. The loop after one that was left early is the next epoch.
 // Not thread-safe.
@@ -20,13 +20,13 @@ class LoaderEpochs {
   // epoch 0. The number and the seed determine the order of the samples.
   std::size_t epoch() const;
 
-  // Returns the epochs that are left of `count`, for the outer loop of a training. They begin with
-  // epoch(), which after load_state() is the epoch that was saved.
+  // Returns the epoch numbers from epoch() to `count` - 1, for the outer loop of a training. After
+  // load_state(), epoch() is the epoch that was saved.
   auto epochs(std::size_t count) const { return std::views::iota(std::min(epoch(), count), count); }
 
-  // Makes the next loop this epoch, from its first sample. But if load_state_dict() or load_state()
-  // has said that the next loop continues this epoch, it does so. So a program may call this before
-  // each loop.
+  // Makes the next loop this epoch, from its first sample. If load_state_dict() or load_state()
+  // has put the next loop inside this epoch, it resumes there, so a program may call this
+  // before each loop.
   void set_epoch(std::size_t epoch);
 
   // Returns true while the last batch of the running epoch is being processed.
@@ -36,24 +36,25 @@ class LoaderEpochs {
   // 0 outside of a loop.
   std::size_t real_samples() const;
 
-  // How far a prepared loader is. state_dict() returns the same on all ranks, within a loop and
-  // between loops. Within a loop, the current batch counts as seen. After a loop that was left by
-  // break or an exception, it returns the place where the loop was left, until the next loop
-  // begins: what is saved then continues inside that epoch. A program that leaves epochs early on
-  // purpose, for example after a number of steps, calls set_epoch(epoch()) before it saves.
+  // The position of a prepared loader. state_dict() returns the same on all ranks, within a loop
+  // and between loops. Within a loop, the current batch counts as seen. After a loop that was
+  // left by break or an exception, state_dict() returns the position where it was left, until
+  // the next loop begins; a checkpoint saved then resumes inside that epoch. A program that
+  // leaves epochs early on purpose, for example after a number of steps, calls
+  // set_epoch(epoch()) before it saves.
   //
   // After load_state_dict(), on every rank, the next loop yields the rest of that epoch, each
   // sample once, with any number of processes and any batch size. The loops after it are whole
-  // epochs. For this the program makes the same dataset and the same sampler again. The order of a
-  // sampler must depend on nothing but set_epoch() and the process-wide CPU generator, which is
-  // seeded for each epoch. A stream must yield the samples of an epoch in the same order again; the
+  // epochs. For this the program must make the same dataset and sampler again. The order of a
+  // sampler must depend only on set_epoch() and the process-wide CPU generator, which is seeded for
+  // each epoch. A stream must yield the samples of an epoch in the same order again, because the
   // samples that were seen are read and dropped.
   //
   // Both throw std::logic_error if the loader is not prepared.
   runtime::LoaderState state_dict() const;
   void load_state_dict(const runtime::LoaderState& state);
 
-  // Returns what checkpoints save of a prepared loader.
+  // Returns the object that checkpoints save and restore for a prepared loader.
   const std::shared_ptr<runtime::EpochSequence>& sequence() const { return sequence_; }
 
  protected:

@@ -1,5 +1,5 @@
-// Local SGD: each process steps on its own gradients, and every few steps the parameters are
-// averaged.
+// Local SGD: each process steps on its own gradients, and every few steps the processes average
+// their parameters. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ namespace accel {
 // In fp16 a process may skip a step that others make.
 class LocalSgd {
  public:
-  // Does nothing if `enabled` is false, or for one process. Throws std::invalid_argument if
-  // `every_steps` is less than 1.
+  // The scope does nothing if `enabled` is false, or for one process. Throws std::invalid_argument
+  // if `every_steps` is less than 1.
   template <typename Holder>
   LocalSgd(const Accelerator& accelerator, const Model<Holder>& model, int every_steps,
            bool enabled = true)
       : LocalSgd(accelerator, runtime::module_of(model.unwrap()), model.strategy(), every_steps,
                  enabled) {}
-  // Averages the parameters once more, unless an exception ends the scope. Collective. Throws as
-  // step() does.
+  // Averages the parameters once more, unless an exception ends the scope. Collective.
+  // Throws as step().
   ~LocalSgd() noexcept(false);
   LocalSgd(const LocalSgd&) = delete;
   LocalSgd& operator=(const LocalSgd&) = delete;
@@ -52,7 +52,8 @@ class LocalSgd {
   const std::shared_ptr<torch::nn::Module> module_;
   const bool enabled_;
   const int every_steps_;
-  // How many exceptions were in flight at the constructor.
+  // The number of exceptions in flight at construction. The destructor compares, because it must
+  // not communicate while an exception unwinds the stack: the other ranks are elsewhere.
   const int exceptions_;
   const runtime::GradientSyncScope local_gradients_;
   std::int64_t steps_ = 0;

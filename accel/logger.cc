@@ -57,7 +57,7 @@ Logger get_logger(std::string name, std::optional<Logger::Level> level) {
                 environment.world_size);
 }
 
-// Writes the line in one piece, so that lines of several processes on one pipe or file do not mix.
+// Writes the line by one call, so that lines of several processes on one pipe or file do not mix.
 void Logger::write(Level level, std::string_view message) const {
   std::string line =
       time_now() + " " + kLevelNames.at(static_cast<std::size_t>(level)) + " " + name_;

@@ -14,13 +14,13 @@ namespace accel {
 
 struct LogOptions {
   bool main_process_only = true;
-  // Every rank logs, one after the other, in spite of main_process_only. Collective: a barrier per
-  // rank.
+  // If true, every rank logs, one after the other, regardless of main_process_only. Collective: a
+  // barrier per rank.
   bool in_order = false;
 };
 
-// Writes lines "TIME LEVEL NAME [rank R] MESSAGE" to standard error, in local time. Each line is
-// written at once and in one piece. In a world of one the rank is left out. A value. Thread-safe,
+// Writes lines "TIME LEVEL NAME [rank R] MESSAGE" to standard error, in local time. Each line
+// is one unbuffered write. In a world of one the rank is omitted. A value type. Thread-safe,
 // except with in_order.
 class Logger {
  public:
@@ -32,12 +32,12 @@ class Logger {
   void error(std::string_view message, LogOptions options = {}) const;
   void critical(std::string_view message, LogOptions options = {}) const;
 
-  // Writes nothing below the least level, and makes no barrier then, because the least level is the
-  // same on all ranks. With in_order, throws std::logic_error if the process has no Accelerator
-  // yet, and CommunicationError.
+  // Does nothing below the least level: no write and, because the level must be the same on all
+  // ranks, no barrier. With in_order, throws std::logic_error if the process has no Accelerator
+  // yet, and CommunicationError if a peer is lost.
   void log(Level level, std::string_view message, LogOptions options = {}) const;
 
-  // Writes this warning once per process, however often and by whichever logger it is called.
+  // Writes this warning once per process, even if several loggers are called with it.
   void warning_once(std::string_view message, LogOptions options = {}) const;
 
   bool is_enabled_for(Level level) const { return level >= least_; }
@@ -53,9 +53,9 @@ class Logger {
   int world_size_;
 };
 
-// Returns a logger of this name. Its least level is `level`, else ACCELERATE_LOG_LEVEL (debug,
-// info, warning, error or critical, in any case), else info. Throws std::invalid_argument for
-// another text, or a bad environment.
+// Returns a logger with this name. Its least level is `level` if given, otherwise that of
+// ACCELERATE_LOG_LEVEL (debug, info, warning, error or critical; case is ignored), otherwise info.
+// Throws std::invalid_argument for any other ACCELERATE_LOG_LEVEL, or a bad environment.
 Logger get_logger(std::string name, std::optional<Logger::Level> level = std::nullopt);
 
 }  // namespace accel

@@ -15,8 +15,8 @@ void check(bool holds, const std::string& otherwise) {
   if (!holds) throw std::invalid_argument(otherwise);
 }
 
-// Returns a schedule whose factor rises to 1 over the warm-up, and then is decay(progress), where
-// progress goes from 0 to 1 over the remaining steps and beyond 1 after them.
+// Returns a schedule whose factor rises to 1 over the warm-up and then is decay(progress). The
+// progress rises from 0 to 1 over the remaining steps, and exceeds 1 after them.
 LrSchedule with_warmup(std::int64_t warmup_steps, std::int64_t total_steps,
                        std::function<double(double progress)> decay) {
   check(0 <= warmup_steps && warmup_steps <= total_steps,
@@ -55,8 +55,8 @@ std::vector<Phase> phases_of(const OneCycle& o) {
   return phases;
 }
 
-// Returns the phase that contains `step`, and the share of that phase that has passed. The last
-// phase never ends: after its last step the share exceeds 1.
+// Returns the phase that contains `step`, and the completed share of that phase. The last phase
+// never ends: after its last step the share exceeds 1.
 std::pair<Phase, double> phase_at(const std::vector<Phase>& phases, std::int64_t step) {
   const auto at = static_cast<double>(step);
   double start = 0;

@@ -1,4 +1,5 @@
-// Learning rate schedules: rate and momentum as functions of the number of steps.
+// Learning rate schedules: rate and momentum as functions of the number of steps. Schedules
+// have no state.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +8,14 @@
 
 namespace accel {
 
-// A learning rate, and a momentum where it has one, for each step of a training.
+// A learning rate, and optionally a momentum, for each step of a training.
 struct LrSchedule {
-  // Returns the learning rate after `step` >= 0 steps, for a parameter group whose rate was
-  // `initial` at first.
+  // Returns the learning rate after `step` >= 0 steps, for a parameter group whose initial
+  // rate was `initial`.
   std::function<double(double initial, std::int64_t step)> rate;
   // Returns SGD's momentum, or Adam's beta1. If empty, the schedule leaves it unchanged.
   std::function<double(std::int64_t step)> momentum = {};
-  // The length of the schedule in steps. nullopt if it never ends.
+  // Length of the schedule in steps. nullopt if it never ends.
   std::optional<std::int64_t> total_steps = {};
 };
 
@@ -26,11 +27,11 @@ LrSchedule lambda_schedule(std::function<double(std::int64_t step)> factor);
 LrSchedule step_schedule(std::int64_t step_size, double gamma = 0.1);
 
 // Returns a schedule that rises linearly from 0 to the initial rate over `warmup_steps`, then falls
-// linearly to 0 at `total_steps`, and stays there. Throws std::invalid_argument if warmup_steps is
+// linearly to 0 at `total_steps` and remains 0. Throws std::invalid_argument if warmup_steps is
 // negative or exceeds total_steps.
 LrSchedule linear_schedule(std::int64_t warmup_steps, std::int64_t total_steps);
 
-// The same as linear_schedule(), but falls along `cycles` periods of a cosine. The default, half a
+// As linear_schedule(), but the rate falls along `cycles` periods of a cosine. The default, half a
 // period, ends at 0. After `total_steps` the cosine continues, so the rate rises again.
 LrSchedule cosine_schedule(std::int64_t warmup_steps, std::int64_t total_steps,
                            double cycles = 0.5);
@@ -51,11 +52,12 @@ struct OneCycle {
   double max_momentum = 0.95;
   double div_factor = 25;
   double final_div_factor = 1e4;
-  // If true, the rate falls to where it began in as many steps as it rose, and then to the final
+  // If true, the rate falls to its first value in as many steps as it rose, and then to the final
   // rate. If false, it falls to the final rate in one phase.
   bool three_phase = false;
 };
-// Returns the schedule. Throws std::invalid_argument, naming the option that is out of range.
+// Returns the schedule. Throws std::invalid_argument with the name of an option that is
+// out of range.
 LrSchedule one_cycle_schedule(const OneCycle& options);
 
 }  // namespace accel

@@ -18,24 +18,25 @@ class OutputArchive;
 
 namespace accel {
 
-// What a prepared model computes in, and where.
+// The device and precision that a prepared model computes in.
 struct ForwardPrecision {
   c10::DeviceType device{};
   MixedPrecision precision = MixedPrecision::kNo;
 };
 
-// A prepared model: a holder of a module, called like the module itself; `->` reaches it. Copies
-// are the same model. `Holder` is what prepare() was given: a TORCH_MODULE holder or a shared_ptr
-// to a module.
+// A prepared model: a holder of a module. It is called like the module, and `->` gives access to
+// the module's members. Copies are the same model. `Holder` is the type that prepare() was given: a
+// TORCH_MODULE holder or a shared_ptr to a module. Not thread-safe.
 //
-// In mixed precision a call runs under autocast, and fp16 or bf16 tensors in what it returns, as
-// accel/nested.h finds them, become fp32. `->forward()` is the module's own.
+// In mixed precision, `model(x)` runs under autocast and converts fp16 and bf16 tensors in the
+// result (see accel/nested.h) to fp32. `model->forward(x)` does neither.
 template <typename Holder>
 class Model {
  public:
-  // No model yet, for members that are assigned later. Throws std::logic_error where it is used.
+  // Makes a holder without a module, for members that are assigned later. Calls, `->` and
+  // `*` throw std::logic_error.
   Model() : module_(nullptr) {}
-  // `strategy` is null where nothing has to be kept consistent.
+  // Called by Accelerator::prepare(). `strategy` is null for one process and in evaluation mode.
   Model(Holder module, std::shared_ptr<runtime::ParallelStrategy> strategy,
         ForwardPrecision precision = {})
       : module_(std::move(module)), strategy_(std::move(strategy)), precision_(precision) {}
@@ -80,7 +81,8 @@ class Model {
   ForwardPrecision precision_;
 };
 
-// The module alone, so that torch::save(model, file) and torch::load(model, file) work.
+// Archives hold the module alone. They make torch::save(model, file) and
+// torch::load(model, file) work.
 template <typename Holder>
 torch::serialize::OutputArchive& operator<<(torch::serialize::OutputArchive& archive,
                                             const Model<Holder>& model) {

@@ -1,4 +1,4 @@
-// Tensors inside other values: the one walk over them, for collectives, models and data loaders.
+// The walk over the tensors inside other values, for collectives, models and data loaders.
 //
 // The walk finds tensors, at any depth, in
 //   - containers: std::vector, std::array, std::deque, maps (in their values) and other ranges
@@ -7,10 +7,10 @@
 //   - types with a const member `map_tensors(f)` that returns a copy of the object in which each
 //     tensor `t` is replaced by `f(t)`
 // It visits them in the order of the container or of the declaration; in a std::map, in the order
-// of the keys. Everything else is left alone.
+// of the keys. Other values are ignored.
 //
-// This header includes no more of LibTorch than the tensor, because every program's translation
-// units include it. So it recognises an Example by its members.
+// This header includes only LibTorch's tensor, because every file of every program includes it. It
+// therefore recognises an Example by its members.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -29,9 +29,9 @@ namespace accel {
 
 namespace nested_internal {
 
-// What a member map_tensors() is called with. One type, whatever the caller's function is: a
-// map_tensors() that calls accel::map_tensors() for values of its own type would otherwise be
-// instantiated for ever new types.
+// The function type with which a member map_tensors() is called. It is one type for all callers:
+// otherwise a map_tensors() that calls accel::map_tensors() for values of its own type would be
+// instantiated without end, each time with a new type.
 using Replace = std::function<at::Tensor(const at::Tensor&)>;
 
 template <typename T>
@@ -66,8 +66,8 @@ concept unordered = requires {
   typename T::hasher;
 };
 
-// A range whose elements can hold tensors. The elements must be objects in memory, which those of
-// c10::List, say, are not.
+// A range whose elements can hold tensors. The elements must be objects in memory; those of
+// c10::List, for example, are not.
 template <typename T>
 concept range =
     std::ranges::range<T> && std::is_lvalue_reference_v<std::ranges::range_reference_t<T>> &&
@@ -105,11 +105,14 @@ void visit(T& value, F& f) {
   }
 }
 
-// What is known of the tensors of a type.
+// The facts about the tensors in a type that are known at compile time.
 struct Contents {
-  bool only_tensors = false;  // It holds nothing else.
-  bool same_order = true;     // Equal values yield their tensors in the same order.
-  std::optional<std::size_t> count = std::nullopt;  // How many there are, if the type says so.
+  // True if the type holds nothing else.
+  bool only_tensors = false;
+  // True if equal values yield their tensors in the same order.
+  bool same_order = true;
+  // The number of tensors. nullopt if values of the type differ in it.
+  std::optional<std::size_t> count = std::nullopt;
 };
 
 constexpr Contents both(const Contents& a, const Contents& b) {
@@ -164,22 +167,23 @@ constexpr Contents contents() {
 template <typename T>
 concept nested_tensors = nested_internal::contents<T>()
 .only_tensors&& nested_internal::contents<T>().same_order;
-// Such a type that is more than a tensor.
+// A type of nested_tensors other than a tensor itself.
 template <typename T>
 concept tensor_structure = nested_tensors<T> && !std::same_as<T, at::Tensor>;
-// Such a type whose values all have the same number of tensors, for example a pair of tensors.
+// A type of nested_tensors whose values all have the same number of tensors, for example a
+// pair of tensors.
 template <typename T>
 concept fixed_tensors = nested_tensors<T> && nested_internal::contents<T>()
 .count.has_value() && std::default_initializable<T>;
 
-// Calls `f` with each tensor of `value`, undefined ones included. `f` takes a reference and may
-// assign to it; in a const value, a const reference.
+// Calls `f` with each tensor of `value`, including undefined ones. `f` takes a reference and may
+// assign to it. If `value` is const, `f` takes a const reference.
 template <typename T, typename F>
 void for_each_tensor(T& value, F&& f) {
   nested_internal::visit(value, f);
 }
 
-// Returns `value` with `f(tensor)` in the place of each tensor.
+// Returns a copy of `value` in which `f(tensor)` replaces each tensor.
 template <typename T, typename F>
 T map_tensors(T value, F&& f) {
   for_each_tensor(value, [&f](at::Tensor& tensor) { tensor = f(std::as_const(tensor)); });
@@ -194,7 +198,8 @@ std::vector<at::Tensor> tensors_of(const T& value) {
   return all;
 }
 
-// Returns `value` with `tensors` in the place of its own, which are as many.
+// Returns a copy of `value` in which `tensors` replace its own, in the order of the walk. The
+// number of tensors must be the same.
 template <typename T>
 T with_tensors(T value, const std::vector<at::Tensor>& tensors) {
   auto next = tensors.begin();

@@ -18,10 +18,10 @@ class OutputArchive;
 
 namespace accel {
 
-// A prepared optimizer: a holder of any torch::optim optimizer. Copies are the same optimizer. `->`
-// reaches its parameter groups, its state and so on. `*` is the torch::optim optimizer, whose own
-// step() and zero_grad() bypass gradient accumulation, the loss scale and the checks. Not
-// thread-safe.
+// A prepared optimizer: a holder of any torch::optim optimizer. Copies are the same optimizer.
+// `->` gives access to its parameter groups, state and so on. `*` is the torch::optim
+// optimizer; its own step() and zero_grad() bypass gradient accumulation, the loss scale and
+// the checks. Not thread-safe.
 template <typename Optim>
 class Optimizer {
  public:
@@ -31,17 +31,17 @@ class Optimizer {
   // Called by Accelerator::prepare().
   Optimizer(std::shared_ptr<Optim> optimizer, runtime::OptimizerStep step)
       : optimizer_(std::move(optimizer)), step_(std::move(step)) {}
-  // The same optimizer, as one of a base class.
+  // Converts to a holder of a base class. It is the same optimizer.
   template <std::derived_from<Optim> Derived>
   requires(!std::same_as<Derived, Optim>) Optimizer(const Optimizer<Derived>& other)
       : optimizer_(other.optimizer_), step_(other.step_) {}
 
   // Makes a step, as the optimizer's own step() does, with or without a closure. Does nothing and
-  // returns an undefined tensor while gradients are accumulated; in fp16 also if a gradient is
-  // infinite or not a number.
+  // returns an undefined tensor while gradients are accumulated, and in fp16 if a gradient is
+  // infinite or NaN.
   //
   // Throws std::logic_error for a closure in fp16, because it would run after the gradients are
-  // unscaled; and for gradients that are not fit for a step, for example those of loss.backward()
+  // unscaled; and for gradients that must not be stepped on, for example those of loss.backward()
   // with several processes (see OptimizerGradients::expect_ready()).
   template <typename... Args>
   auto step(Args&&... args) {
@@ -60,7 +60,7 @@ class Optimizer {
     return optimizer_->step(std::forward<Args>(args)...);
   }
 
-  // Returns whether the last step() at the end of a window of accumulation was skipped because
+  // Returns true if the last step() at the end of a window of accumulation was skipped because
   // gradients had overflowed.
   bool step_was_skipped() const { return step_.scales_losses() && step_.was_skipped(*optimizer_); }
 
@@ -86,8 +86,8 @@ class Optimizer {
   template <typename Other>
   friend class Optimizer;
 
-  // Returns `closure` with the check of the gradients after it, because an optimizer steps on the
-  // gradients that its closure leaves.
+  // Returns a closure that calls `closure` and then checks the gradients, because the optimizer
+  // steps on the gradients that its closure leaves.
   auto checked(typename Optim::LossClosure closure) const {
     if (closure == nullptr) {
       step_.expect_ready();
@@ -111,8 +111,8 @@ class Optimizer {
 };
 
 // A prepared optimizer of any class. Every Optimizer<Optim> converts to it, so it is the type for
-// members and function parameters. step() takes an optional closure; the classes' own settings are
-// behind `->`, as LibTorch has them.
+// members and function parameters. step() takes an optional closure. The settings of each class are
+// reached by `->`, as in LibTorch.
 using OptimizerRef = Optimizer<torch::optim::Optimizer>;
 
 // Archives hold the torch::optim optimizer alone. They make torch::save(optimizer, file) and

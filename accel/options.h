@@ -1,9 +1,11 @@
-// Every option of an Accelerator and of its methods, on one page. Needs nothing of LibTorch.
+// All options of an Accelerator and of its methods, on one page. Includes nothing of LibTorch.
 //
 //   accel::Accelerator accelerator({.gradient_accumulation = {.num_steps = 4},
 //                                   .mixed_precision = "bf16"});
 //
-// AcceleratorOptions comes last, because it holds the others.
+// Aggregates, to be made with designated initializers. AcceleratorOptions follows the groups of
+// options that it holds; the options of methods come after it. Values out of range are rejected
+// where they are used, by std::invalid_argument with the option's name.
 #pragma once
 
 #include <chrono>
@@ -21,24 +23,25 @@
 
 namespace accel {
 
-// When the gradients of several batches, added up, make one optimizer step.
+// How the gradients of several batches are added up for one optimizer step.
 struct GradientAccumulation {
   // Batches per optimizer step, at least 1.
   int num_steps = 1;
-  // Calls of a scheduler's step() while gradients are added up count in its step_count().
+  // If true, calls of a scheduler's step() while gradients are accumulated count in
+  // its step_count().
   bool adjust_scheduler = true;
-  // The last batch of a prepared loader ends the window, however short the window is.
+  // If true, the last batch of a prepared loader ends the window, however short the window is.
   bool sync_with_dataloader = true;
-  // Reduce gradients in every backward pass. This communicates more, but no process ever holds
-  // gradients that it has alone.
+  // If true, every backward pass reduces gradients. This communicates more, but no process ever
+  // holds unreduced gradients.
   bool sync_each_batch = false;
-  // Divide the loss by num_steps in a short last window too, as Accelerate does. The batches of
-  // that window then count less than others. False: every window is the mean of its batches.
+  // If true, the loss is divided by num_steps also in a short last window, as in Accelerate, so the
+  // batches of that window have less weight. If false, every window is the mean of its batches.
   bool full_window_scaling = false;
 };
 
-// The precision that prepared models compute in. Their parameters, gradients and outputs stay fp32.
-// kFp16 needs its losses scaled, which backward() and prepared optimizers do.
+// The precision that prepared models compute in. Their parameters, gradients and outputs remain
+// fp32. With kFp16, backward() scales losses and prepared optimizers unscale the gradients.
 enum class MixedPrecision { kNo, kFp16, kBf16 };
 
 // Returns the precision of this name: "no", "fp16" or "bf16", as in Python's Accelerate and in
@@ -52,7 +55,7 @@ inline MixedPrecision precision_named(std::string_view name) {
                               (name == "fp8" ? ": C++ programs have no fp8" : ""));
 }
 
-// An option that is a MixedPrecision or the name of one.
+// A MixedPrecision, given as such or by its name.
 class PrecisionChoice {
  public:
   constexpr PrecisionChoice(MixedPrecision precision) : precision_(precision) {}
@@ -60,8 +63,8 @@ class PrecisionChoice {
   PrecisionChoice(const char* name) : precision_(precision_named(name)) {}
   PrecisionChoice(const std::string& name) : precision_(precision_named(name)) {}
 
-  // Refuses any other type with a sentence. Without this constructor the compiler would only say
-  // that no constructor takes the braces around all options.
+  // Rejects any other type with a readable compiler error. Without this constructor, the compiler
+  // would only say that no constructor takes the braces around all options.
   template <typename Other>
   requires(!std::convertible_to<Other, std::string_view>) PrecisionChoice(Other) {
     static_assert(std::same_as<Other, MixedPrecision>,
@@ -74,8 +77,8 @@ class PrecisionChoice {
   MixedPrecision precision_ = MixedPrecision::kNo;
 };
 
-// How the factor moves by which losses are multiplied in fp16, so that small gradients do not
-// vanish. The same as the arguments of torch.amp.GradScaler.
+// How the loss scale changes: the factor by which losses are multiplied in fp16, so that small
+// gradients do not become 0. The same as the arguments of torch.amp.GradScaler.
 struct LossScalingOptions {
   double init_scale = 65536;            // Positive and finite.
   double growth_factor = 2;             // Above 1.
@@ -85,20 +88,23 @@ struct LossScalingOptions {
 
 // A region of Accelerator::autocast().
 struct AutocastOptions {
-  // False: a region of full precision inside an autocast region.
+  // If false, the scope is a region of full precision inside an autocast region.
   bool enabled = true;
-  // Whether a parameter is cast once for the whole outermost region. Unset: as around the region.
+  // If true, each parameter is cast once for the whole outermost region. If unset, the value of the
+  // enclosing region is kept.
   std::optional<bool> cache_enabled;
 };
 
 // Which random number generators get rank 0's state when a loop over a prepared loader begins.
-// Samplers need neither: prepare() seeds them alike on all ranks, which costs a loop nothing.
+// Samplers need neither, because prepare() seeds them alike on all ranks, without communication
+// in the loop.
 struct RngTypes {
   bool torch = false;  // LibTorch's generator of the CPU.
   bool cuda = false;   // LibTorch's generator of the device, if that is a GPU.
 };
 
-// The dtype in which gradients travel between the processes. They are fp32 again on arrival.
+// The dtype in which gradients are sent between the processes. The receiver converts them back to
+// the dtype of the parameters.
 enum class CommHook {
   kNone,
   kFp16,  // Half of the bytes; gradients beyond 65504 overflow.
@@ -107,169 +113,181 @@ enum class CommHook {
 
 // How gradients are reduced over the processes; as in Python's DistributedDataParallel.
 struct DataParallelOptions {
-  // True: parameters that take no part in a loss are allowed, at the price of one walk over the
-  // graph and one small all-reduce for each backward pass. On some ranks a loss may then even
-  // depend on no prepared model, if the model was called. False: such parameters are an error.
+  // If true, a loss may leave out parameters, at the price of one walk over the graph and one small
+  // all-reduce for each backward pass. On some ranks a loss may then even depend on no prepared
+  // model, if the model was called. If false, a parameter that gets no gradient is an error.
   bool find_unused_parameters = false;
-  // Promises that every backward pass uses the same parameters as often as the first pass did,
-  // which may be several times or not at all. Later passes then need no search. The first pass
-  // reduces when it is over, also under accumulate() and no_sync().
+  // Promises that every backward pass uses each parameter as often as the first pass did, which may
+  // be several times or never. Later passes then need no search for unused parameters. The first
+  // pass reduces at its end, even under accumulate() and no_sync().
   bool static_graph = false;
-  // MiB that are reduced at once; at least 1.
+  // Size of a bucket, the gradients that are reduced by one call, in MiB; at least 1.
   int bucket_cap_mb = 25;
-  // Gradients are the memory that is reduced. False: they are copies of it.
+  // If true, gradients are views of the buckets. If false, they are copied to and from the buckets.
   bool gradient_as_bucket_view = true;
-  // The buffers of a model in training mode follow rank 0's after each backward pass.
+  // If true, each backward pass copies rank 0's buffers to all ranks, for models in training mode.
   bool broadcast_buffers = true;
   CommHook comm_hook = CommHook::kNone;
 };
 
 // When the ranks compare digests of their parameters. They throw ParametersDiffer if they have
-// trained apart.
+// trained apart (docs/decisions/0029).
 struct ParameterCheckOptions {
-  // With AcceleratorOptions::debug: compare before the second backward pass that reduces gradients,
-  // and then before every pass of this number, which is about as often as optimizers step. 0:
-  // never.
+  // With AcceleratorOptions::debug, the ranks compare before the second backward pass that reduces
+  // gradients, and then every `every_steps` such passes, about as many optimizer steps. If 0, they
+  // do not. Must not be negative.
   int every_steps = 100;
-  // Compare in each save_state(), before anything is written.
+  // If true, each save_state() compares before anything is written.
   bool at_save = true;
 };
 
-// Where save_state() puts checkpoints that it names by itself, and where trackers write.
+// Where save_state() writes checkpoints that it names by itself, and where trackers write.
 struct ProjectConfiguration {
   std::string project_dir;
-  // The folder of the trackers. If empty, project_dir.
+  // The folder of the trackers. If empty, they use project_dir.
   std::string logging_dir = "";
-  // save_state() without a folder writes project_dir/checkpoints/checkpoint_N, N = 0, 1, ...
+  // If true, save_state() without a folder writes project_dir/checkpoints/checkpoint_N, N =
+  // 0, 1, ...
   bool automatic_checkpoint_naming = false;
-  // How many of those are kept; at least 1. When a new one is complete, incomplete ones are deleted
-  // and then the oldest. Folders without accel's manifest do not count, and are never deleted.
+  // Maximum number of those that are kept; at least 1. If unset, all are kept. When a new one is
+  // complete, incomplete ones are deleted first and then the oldest. Folders without accel's
+  // manifest do not count, and are never deleted.
   std::optional<std::size_t> total_limit = std::nullopt;
-  // The first N.
+  // The N of the first checkpoint.
   std::uint64_t iteration = 0;
 
   const std::string& log_folder() const { return logging_dir.empty() ? project_dir : logging_dir; }
 };
 
-// What a schedule's lengths are counted in.
+// The unit in which the lengths of a schedule are counted.
 enum class SchedulerUnit {
-  // Batches of one process, as Accelerate does: an optimizer step of N data-parallel processes is N
-  // steps of the schedule, or one if the processes split each batch. A schedule made for one
+  // Batches of one process, as in Accelerate: an optimizer step of N data-parallel processes is N
+  // steps of the schedule, or one step if the processes split each batch. A schedule for one
   // process then fits any number of them.
   kBatches,
-  // Optimizer steps, however many processes share one.
+  // Optimizer steps, regardless of the number of processes.
   kOptimizerSteps,
 };
 
 struct AcceleratorOptions {
-  // Stay on the CPU even where there is a GPU. `accel launch --cpu` does the same for a whole job.
+  // If true, uses the CPU even if there is a GPU. `accel launch --cpu` does the same for
+  // a whole job.
   bool cpu = false;
-  // prepare() moves models, and prepared loaders move their batches, to the device. False: they
-  // stay where they are; only batches that rank 0 reads for all ranks arrive on the device.
+  // If true, prepare() moves models, and prepared loaders move their batches, to the device.
+  // If false, neither is moved, except that batches which rank 0 reads for all ranks arrive
+  // on the device.
   bool device_placement = true;
-  // The batch_size of a prepared loader counts over all processes instead of per process.
+  // If true, the batch_size of a prepared loader is the sum over all processes instead of that
+  // of each process.
   bool split_batches = false;
-  // Every process gets the same number of equal batches. The first samples are repeated to fill the
-  // last batch.
+  // If true, every process gets the same number of equal batches. The first samples are repeated to
+  // fill the last batch.
   bool even_batches = true;
-  // Rank 0 reads prepared loaders for all ranks and scatters each process's samples. The last batch
-  // is then divided instead of filled up. Unset: only for streams whose batches are tensors.
+  // If true, rank 0 reads prepared loaders for all ranks and scatters each process's samples. The
+  // last batch is then divided instead of filled. If unset, rank 0 does so only for streams whose
+  // batches are tensors.
   std::optional<bool> dispatch_batches = {};
-  // Prepared loaders shuffle epoch e with the seed e + data_seed, so that the order is that of
-  // Python's SeedableRandomSampler. Without data_seed they take the initial seed of rank 0's CPU
+  // If true, prepared loaders shuffle epoch e with the seed e + data_seed, in the order of
+  // Python's SeedableRandomSampler. If data_seed is unset, it is the initial seed of rank 0's CPU
   // generator. data_seed alone implies use_seedable_sampler. With neither, prepare() draws a seed
   // from that generator.
   bool use_seedable_sampler = false;
   std::optional<std::uint64_t> data_seed = {};
-  // With any of them, to begin a loop over a prepared loader is collective (one broadcast), and is
+  // If any is set, beginning a loop over a prepared loader is collective (one broadcast), and is
   // not allowed inside join_uneven_inputs().
   RngTypes rng_types = {};
-  // If the device is a GPU, prepared loaders bring batches to it through pinned memory, and copy
-  // them in a stream of their own while the batch before is processed.
+  // If the device is a GPU, prepared loaders copy batches through pinned memory (pin_memory), in a
+  // separate stream and while the previous batch is processed (non_blocking).
   bool pin_memory = true;
   bool non_blocking = true;
   // ACCELERATE_GRADIENT_ACCUMULATION_STEPS overrides num_steps.
   GradientAccumulation gradient_accumulation = {};
-  // The precision that prepared models compute in: MixedPrecision::kBf16, or "bf16". An
-  // ACCELERATE_MIXED_PRECISION of fp16 or bf16, which `accel launch --mixed_precision` sets,
-  // overrides it.
+  // The precision that prepared models compute in: for example MixedPrecision::kBf16, or "bf16". If
+  // ACCELERATE_MIXED_PRECISION is fp16 or bf16 (`accel launch --mixed_precision` sets it), that
+  // overrides this option.
   PrecisionChoice mixed_precision = MixedPrecision::kNo;
-  // For fp16.
+  // Used in fp16 only.
   LossScalingOptions loss_scaling = {};
-  // Whether schedulers follow the optimizer, and what their lengths are counted in.
+  // If true, a prepared scheduler steps only when the optimizer has stepped, and
+  // counts in scheduler_unit.
   bool step_scheduler_with_optimizer = true;
   SchedulerUnit scheduler_unit = SchedulerUnit::kBatches;
   DataParallelOptions data_parallel = {};
   ProjectConfiguration project = {};
-  // The trackers that init_trackers() starts: "tensorboard", "jsonl", and any accel::Tracker.
+  // The trackers that init_trackers() starts: "tensorboard", "jsonl" or objects of
+  // your own classes.
   std::vector<TrackerChoice> log_with = {};
-  // Compare what the ranks bring to each collective first, which costs two more collectives, and
-  // throw DistributedOperationError instead of hanging. ACCELERATE_DEBUG_MODE turns it on too.
+  // If true, the ranks compare their arguments before each collective, which costs two more
+  // collectives, and throw DistributedOperationError instead of hanging. ACCELERATE_DEBUG_MODE
+  // turns it on too.
   bool debug = false;
   ParameterCheckOptions parameter_check = {};
-  // How long to wait for a peer when the world is joined, and in each collective.
+  // Maximum time to wait for a peer when the world is joined, and in each collective.
   std::chrono::milliseconds timeout = std::chrono::minutes(30);
 };
 
 // Options of Accelerator's methods.
 
 struct PrepareOptions {
-  // False: the model stays on its device. Unset: AcceleratorOptions::device_placement.
+  // If false, the model is not moved. If unset, AcceleratorOptions::device_placement decides.
   std::optional<bool> device_placement = {};
-  // The model makes forward passes only: nothing keeps it consistent over the processes, and
-  // nothing about it is collective.
+  // If true, the model makes forward passes only: it is not kept consistent over the processes, and
+  // preparing it is not collective.
   bool evaluation_mode = false;
 };
 
-// As in torch::Tensor::backward().
+// The options of torch::Tensor::backward().
 struct BackwardOptions {
   bool retain_graph = false;  // For a second pass through the same graph.
-  // For derivatives of the gradients; retains the graph too. Reduced gradients have no graph:
-  // backward() throws std::invalid_argument for a loss of a prepared model of several processes.
+  // For derivatives of the gradients; retains the graph too. With several processes,
+  // backward() throws std::invalid_argument for a loss of a prepared model, because reduced
+  // gradients have no graph.
   bool create_graph = false;
 };
 
 struct JoinOptions {
-  // Replaces AcceleratorOptions::even_batches in the loops over prepared loaders that begin inside
-  // join_uneven_inputs(). False: no sample is repeated. Streams, and loaders that rank 0 reads for
-  // all ranks, are as before.
+  // Replaces AcceleratorOptions::even_batches in loops over prepared loaders that begin inside
+  // join_uneven_inputs(). If false, no sample is repeated. Does not affect streams, or loaders that
+  // rank 0 reads for all ranks.
   std::optional<bool> even_batches = {};
 };
 
 struct PadOptions {
-  std::int64_t dim = 0;  // Negative: from the last.
-  double pad_index = 0;  // The value that is filled in.
+  std::int64_t dim = 0;  // If negative, counts from the last.
+  double pad_index = 0;  // The value of the padding.
   bool pad_first = false;
 };
 
 struct SaveOptions {
-  // Save from the main process of each machine, for disks that machines do not share.
+  // If true, the main process of each machine saves, for disks that machines do not share.
   bool save_on_each_node = false;
 };
 
-// A hook of save_state() or load_state(). `folder` is the checkpoint's.
+// A hook of save_state() or load_state(). `folder` is the folder of the checkpoint.
 using CheckpointHook = std::function<void(const std::string& folder)>;
 
-// The steps of a loop that are profiled; as in torch.profiler.schedule(). Skips `skip_first` steps;
-// then, in cycles, waits, lets the profiler warm up without keeping what it sees, and records.
+// The steps of a loop that are profiled, as in torch.profiler.schedule(). The first `skip_first`
+// steps are skipped. Each cycle then has `wait` steps that are not profiled, `warmup` steps whose
+// events are discarded, and `active` steps that are recorded.
 struct ProfileSchedule {
   std::int64_t wait = 0;
   std::int64_t warmup = 0;
   std::int64_t active = 1;  // At least 1.
-  std::int64_t repeat = 0;  // Cycles. If 0, until the profile ends.
+  std::int64_t repeat = 0;  // Number of cycles. If 0, until the profile ends.
   std::int64_t skip_first = 0;
 };
 
 struct ProfileOptions {
-  // The folder of profile_RANK.json, and of profile_RANK_CYCLE.json for cycles after the first.
+  // The folder of the traces: profile_RANK.json, and profile_RANK_CYCLE.json for cycles
+  // after the first.
   std::string output_trace_dir = ".";
-  // Without one, everything up to the end of the scope is recorded.
+  // If unset, everything up to the end of the scope is recorded.
   std::optional<ProfileSchedule> schedule = std::nullopt;
-  // Called with each trace once it is complete.
+  // Called with the path of each trace when it is complete. May be empty.
   std::function<void(const std::string& path)> on_trace_ready = nullptr;
-  bool record_shapes = false;   // Of the operators' inputs.
+  bool record_shapes = false;   // Shapes of the operators' inputs.
   bool profile_memory = false;  // Each allocation.
-  bool with_flops = false;      // Estimates for matrix products and convolutions.
+  bool with_flops = false;      // Estimates, for matrix products and convolutions.
 };
 
 }  // namespace accel

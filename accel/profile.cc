@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 namespace profiler = torch::autograd::profiler;
 using torch::profiler::impl::ActivityType;
 
-// LibTorch records one trace at a time; a second profiler would corrupt the trace of the first.
+// True while a Profile exists. LibTorch records one trace at a time, and a second profiler would
+// corrupt the trace of the first.
 std::atomic<bool> one_lives = false;
 
 }  // namespace
@@ -60,7 +61,7 @@ struct Profile::State {
   std::int64_t step = 0;
   std::int64_t cycle = 0;
   Tracing tracing = Tracing::kOff;
-  std::optional<at::RecordFunction> mark;  // The step, as an event in the trace.
+  std::optional<at::RecordFunction> mark;  // The current step, as an event.
 };
 
 void Profile::State::prepare() {
@@ -104,10 +105,11 @@ fs::path Profile::State::next_path() {
          ("profile_" + std::to_string(rank) + suffix + ".json");
 }
 
-// A trace gets its name only when it is complete.
+// Writes to a partial file first, so that a file with the trace's name is always complete.
 void Profile::State::save() {
   mark.reset();
-  // Waits for the GPU, because kernels that are still queued would be missing from the trace.
+  // Waits for the GPU, because kernels that are still queued would otherwise be missing
+  // from the trace.
   if (activities.contains(ActivityType::CUDA)) {
     at::accelerator::synchronizeDevice(at::accelerator::getDeviceIndex());
   }

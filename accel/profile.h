@@ -1,4 +1,5 @@
-// Accelerator::profile(): records the operators of a loop, as a Chrome trace per rank.
+// Accelerator::profile(): records the operators of a loop, as a Chrome trace per
+// rank. Not thread-safe.
 //
 //   auto profile = accelerator.profile({.output_trace_dir = "traces",
 //                                       .schedule = {{.wait = 1, .warmup = 1, .active = 3}}});
@@ -14,14 +15,15 @@
 
 namespace accel {
 
-// A scope of LibTorch's profiler; a process has one at a time. Use it in the thread that made it.
-// Operators of other threads are recorded if LibTorch passes its thread-local state to them, as the
-// backward pass does. Failure to write a trace is logged to standard error and does not stop
-// training.
+// A scope of LibTorch's profiler. A process can have one at a time. Use it in the thread
+// that made it. Operators of other threads are recorded if LibTorch passes its thread-local
+// state to them, as the backward pass does. A failure to write a trace is logged to standard
+// error. Training continues.
 class Profile {
  public:
-  // `rank` is part of the files' names. `gpu`: record kernels too. Throws std::invalid_argument for
-  // a schedule out of range, std::logic_error if another Profile lives.
+  // `rank` is part of the files' names. If `gpu`, kernels are recorded too. Throws
+  // std::invalid_argument for a schedule out of range, and std::logic_error if
+  // another Profile exists.
   Profile(ProfileOptions options, int rank, bool gpu);
   // Writes the trace that is being recorded.
   ~Profile();

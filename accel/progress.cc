@@ -39,7 +39,8 @@ void ProgressMeter::show() {
     std::fputs((runtime::render_line(state_) + "\n").c_str(), stderr);
     return;
   }
-  // Spaces overwrite what a longer bar left; the last column stays free so that no terminal wraps.
+  // Spaces overwrite the rest of a longer bar. The last column is left free so that
+  // no terminal wraps.
   std::string bar = runtime::render_bar(state_, columns_ - 1);
   bar.resize(static_cast<std::size_t>(columns_ - 1), ' ');
   std::fputs(("\r" + bar).c_str(), stderr);

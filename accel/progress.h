@@ -12,15 +12,16 @@
 
 namespace accel {
 
-// Shows progress on standard error: on a terminal a bar that is redrawn, in a log file a line now
-// and then. Not thread-safe.
+// Shows progress on standard error: on a terminal a bar that is redrawn, in a log file a line every
+// 30 s. Not thread-safe.
 class ProgressMeter {
  public:
-  // `columns`: the width of a terminal that standard error leads to through a pipe. If 0, finds out
-  // whether standard error is a terminal, and its width.
+  // `columns` is the width of the terminal to which a pipe forwards standard error. If 0, the meter
+  // checks whether standard error itself is a terminal, and its width. `total` is the number of
+  // steps; std::nullopt if unknown.
   ProgressMeter(std::string label, std::optional<std::size_t> total, int columns);
-  // Moves the cursor to a new line, also if the loop was left early. Without a total, shows the
-  // final count.
+  // Moves the cursor to a new line, even if the loop was left early. If there is no total, shows
+  // the final count.
   ~ProgressMeter();
   ProgressMeter(const ProgressMeter&) = delete;
   ProgressMeter& operator=(const ProgressMeter&) = delete;
@@ -50,11 +51,11 @@ std::optional<std::size_t> length_of(const Range& range) {
 }
 
 // Iterates over a range and steps the meter at each increment. The range has begin() and end(), and
-// outlives this.
+// must outlive this object.
 template <typename Range>
 class ProgressRange {
  public:
-  // `meter` may be null; then this is the range alone.
+  // If `meter` is null, no progress is shown.
   ProgressRange(Range& range, std::unique_ptr<ProgressMeter> meter)
       : range_(range), meter_(std::move(meter)) {}
 

@@ -1,5 +1,5 @@
-// For Accelerator::save(), which saves what torch::save() takes. It stands apart from
-// accel/accelerator.h because LibTorch's serialization takes seconds to compile.
+// Programs that call Accelerator::save() include this header. It is not part of
+// accel/accelerator.h, because LibTorch's serialization takes seconds to compile.
 #pragma once
 
 #include <torch/optim/optimizer.h>
@@ -12,8 +12,8 @@
 
 namespace accel::runtime {
 
-// Writes `object`, or the module or optimizer behind a prepared one, to `out` as torch::save()
-// does.
+// Writes `object` to `out` as torch::save() does. Writes a prepared model or optimizer as the
+// module or optimizer that it holds.
 template <typename Object>
 void write_archive(ArchiveTag, const Object& object, std::ostream& out) {
   if constexpr (requires { object.unwrap(); }) {

@@ -51,7 +51,7 @@ struct Scheduler::State : runtime::CheckpointedScheduler {
 
   void apply() {
     auto& groups = optimizer->param_groups();
-    // The program may have added groups since.
+    // The program may have added groups since the last call.
     for (std::size_t i = initial.size(); i < groups.size(); ++i) {
       initial.push_back(groups[i].options().get_lr());
     }

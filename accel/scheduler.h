@@ -26,12 +26,12 @@ namespace accel {
 //
 //   accel::Scheduler scheduler(optimizer, accel::linear_schedule(100, 1000));
 //
-// After prepare(), the program calls step() once per batch. It does nothing while gradients are
-// accumulated, or if the step of this optimizer was skipped. SchedulerUnit says what else it
-// counts.
+// After prepare(), the program calls step() once per batch. step() does nothing while gradients are
+// accumulated, or if the step of this optimizer was skipped. SchedulerUnit says by how much it
+// advances the schedule.
 class Scheduler {
  public:
-  // Sets the rates of step 0. Throws std::invalid_argument if the schedule has a momentum and the
+  // Sets the rates for step 0. Throws std::invalid_argument if the schedule has a momentum and the
   // optimizer has none.
   Scheduler(std::shared_ptr<torch::optim::Optimizer> optimizer, LrSchedule schedule);
   // The same for a prepared optimizer.
@@ -44,19 +44,20 @@ class Scheduler {
 
   // Returns one rate per parameter group.
   std::vector<double> get_last_lr() const;
-  // Return how many steps the schedule has made, and how many calls of step() were counted.
+  // Return the number of steps that the schedule has made, and the number of calls of step()
+  // that were counted.
   std::int64_t last_epoch() const;
   std::int64_t step_count() const;
 
-  // Both counts, for checkpoints. set_state() sets the rates too. It throws std::invalid_argument
+  // Both counts, for checkpoints. set_state() also sets the rates. It throws std::invalid_argument
   // for counts that this schedule cannot have.
   runtime::SchedulerState state() const;
   void set_state(const runtime::SchedulerState& state);
-  // Returns what checkpoints save.
+  // Returns the object that checkpoints save and restore.
   std::shared_ptr<runtime::CheckpointedScheduler> prepared() const;
 
-  // Makes step() follow the optimizer. Called by Accelerator::prepare(). Does nothing and returns
-  // false if the scheduler follows already.
+  // Makes step() follow the optimizer. Called by Accelerator::prepare(). Returns false and does
+  // nothing if the scheduler already follows it.
   bool follow(const runtime::SchedulerOptions& options,
               std::shared_ptr<const runtime::Accumulation> accumulation,
               std::shared_ptr<const runtime::GradScaler> scaler);
@@ -67,17 +68,17 @@ class Scheduler {
 };
 
 // A prepared scheduler of torch::optim, for example StepLR: a holder; `*` is the scheduler itself.
-// Not thread-safe. Its step() follows the optimizers as accel::Scheduler's does. LibTorch's
-// schedulers keep a reference to their optimizer, so make one with the prepared optimizer, which
-// outlives it:
+// Not thread-safe. Its step() follows the optimizers, like that of accel::Scheduler. LibTorch's
+// schedulers keep a reference to their optimizer, so make them with the prepared optimizer, which
+// must outlive them:
 //
 //   torch::optim::StepLR step_lr(*optimizer, 30);
 //   auto scheduler = accelerator.prepare(step_lr);
 //
-// A checkpoint holds how often the scheduler has stepped. The learning rates, from which it
-// continues, are saved with the optimizer. If your own class keeps more, give that to
-// register_for_checkpointing(). LibTorch's schedulers do not tell which optimizer is theirs, so a
-// skipped step of any optimizer holds all of them back.
+// A checkpoint holds the number of steps of the scheduler. The learning rates, from which it
+// continues, are saved with the optimizer. If your own class has more state, give it to
+// register_for_checkpointing(). LibTorch's schedulers do not expose their optimizer, so if any
+// optimizer skips its step, all of them skip theirs.
 template <typename Torch>
 class TorchScheduler {
  public:
@@ -99,7 +100,7 @@ class TorchScheduler {
   }
   // LibTorch's own step(), the only member that `->` could reach, would bypass gradient
   // accumulation and skipped steps.
-  Torch* operator->() const = delete;  // Write scheduler.step() instead of scheduler->step().
+  Torch* operator->() const = delete;  // Write scheduler.step().
 
  private:
   void expect_assigned() const {

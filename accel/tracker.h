@@ -1,5 +1,5 @@
-// Trackers: where a run's numbers go. For AcceleratorOptions::log_with,
-// Accelerator::init_trackers() and Accelerator::log(). Needs nothing of LibTorch.
+// Trackers, the destinations of a run's values: used by AcceleratorOptions::log_with,
+// Accelerator::init_trackers() and Accelerator::log(). Includes nothing of LibTorch.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@
 
 namespace accel {
 
-// A number, a truth value or a text.
+// A number, a boolean or a string.
 class TrackedValue {
  public:
   using Variant = std::variant<bool, std::int64_t, double, std::string>;
@@ -32,13 +32,13 @@ class TrackedValue {
   Variant value_;
 };
 
-// What a run reports: values by name.
+// The values that a run reports, by name.
 using TrackedValues = std::map<std::string, TrackedValue>;
 
-// A destination of a run's values: TensorBoard, a file, or a service through a class of the user's.
-// Called on the main process only, from the training thread, in the order of the methods below. An
-// exception of a method loses the values of that call and does not reach the training loop
-// (docs/decisions/0020).
+// A destination of a run's values: TensorBoard, a file, or a service through a class of
+// your own. Called on the main process only, from the training thread, in the order of the
+// methods below. If a method throws, the values of that call are lost, and the training
+// loop continues (docs/decisions/0020).
 class Tracker {
  public:
   virtual ~Tracker() = default;
@@ -54,7 +54,7 @@ class Tracker {
   virtual void finish() = 0;
 };
 
-// One of the trackers that a run reports to: "tensorboard", "jsonl", or an object of one's own.
+// A tracker that a run reports to: "tensorboard", "jsonl", or an object of your own class.
 class TrackerChoice {
  public:
   TrackerChoice(const char* name) : choice_(std::string(name)) {}
