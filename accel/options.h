@@ -208,8 +208,8 @@ struct AcceleratorOptions {
   PrecisionChoice mixed_precision = MixedPrecision::kNo;
   // Used in fp16 only.
   LossScalingOptions loss_scaling = {};
-  // If true, a prepared scheduler steps only when the optimizer has stepped, and
-  // counts in scheduler_unit.
+  // If true, a prepared schedule moves only when the optimizer steps, by scheduler_unit. If false,
+  // each call of step() is one step of the schedule.
   bool step_scheduler_with_optimizer = true;
   SchedulerUnit scheduler_unit = SchedulerUnit::kBatches;
   DataParallelOptions data_parallel = {};

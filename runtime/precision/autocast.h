@@ -15,9 +15,10 @@ enum class ScalarType : std::int8_t;
 
 namespace accel::runtime {
 
-// While it lives, this thread's operations on `device` that LibTorch considers safe run in the
-// given precision, as under torch.autocast. The destructor restores the state before. Does nothing
-// with kNo. Scopes nest, and must end in reverse order.
+// While the scope lives, this thread's operations on `device` run in the given precision if
+// LibTorch considers that safe, as under torch.autocast. The destructor restores the previous
+// state. With kNo the scope does nothing. Scopes nest, and must end in reverse order, in the thread
+// that began them.
 class AutocastScope {
  public:
   AutocastScope(c10::DeviceType device, MixedPrecision precision,
@@ -34,10 +35,10 @@ class AutocastScope {
   };
 
   c10::DeviceType device_;
-  std::optional<Before> before_;  // std::nullopt with kNo.
+  std::optional<Before> before_;  // nullopt with kNo.
 };
 
-// Converts an fp16 or bf16 tensor to fp32. Returns others, and undefined ones, unchanged.
+// Converts an fp16 or bf16 tensor to fp32. Returns any other or undefined tensor unchanged.
 at::Tensor to_fp32(const at::Tensor& tensor);
 
 }  // namespace accel::runtime

@@ -10,7 +10,7 @@ namespace {
 
 using torch::autograd::Node;
 
-// The operations of one thread with sequence numbers [first, end).
+// The operations of one thread whose sequence numbers are in [first, end).
 struct Region {
   std::uint64_t first, end;
 };
@@ -18,12 +18,12 @@ struct Region {
 constexpr std::size_t kRemembered = 256;
 thread_local std::deque<Region> regions;  // In ascending order, disjoint.
 thread_local int open_scopes = 0;
-thread_local std::uint64_t open_since = 0;  // Where the outermost open scope began.
+thread_local std::uint64_t open_since = 0;  // First number of the outermost scope.
 
 bool ran_in_autocast(const Node& node) {
   if (node.thread_id() != at::RecordFunction::currentThreadId()) return true;
   for (std::uint32_t i = 0; i < node.num_inputs(); ++i) {
-    // An input of the node in the backward pass is an output of the forward pass.
+    // A node's input in the backward pass is its operation's output in the forward pass.
     const auto& output = node.input_metadata(i);
     if (output.is_nested_tensor()) continue;
     const auto dtype = c10::typeMetaToScalarType(output.options().dtype());
@@ -37,7 +37,7 @@ bool ran_in_autocast(const Node& node) {
 }
 
 const c10::TensorImpl* leaf_of(const Node* node) {
-  // Only these nodes have this number, so others need no dynamic_cast.
+  // Only nodes that accumulate gradients have this number, so other nodes need no dynamic_cast.
   if (node->sequence_nr() != UINT64_MAX) return nullptr;
   const auto* accumulator = dynamic_cast<const torch::autograd::AccumulateGrad*>(node);
   return accumulator == nullptr ? nullptr : accumulator->variable.unsafeGetTensorImpl();

@@ -1,8 +1,10 @@
-// Finds parameters that a loss has used only outside of autocast, as model->forward() uses them.
+// Finds parameters that a loss uses only outside of autocast, as after model->forward(x). Each
+// thread has its own state.
 //
 // Autocast leaves no mark in the graph. But LibTorch gives every operation of a thread a sequence
-// number, and the graph's nodes have these numbers. So each AutocastScope records the numbers at
-// its begin and end, and leaves_behind() asks of each node in which region its number lies.
+// number, and stores it in the operation's node of the graph. So each AutocastScope records the
+// numbers at which it begins and ends, and leaves_behind() checks for each node whether its number
+// lies between them.
 #pragma once
 
 #include <vector>
@@ -16,15 +18,15 @@ struct TensorImpl;
 
 namespace accel::runtime {
 
-// Begin and end the region of an AutocastScope in this thread. Up to 256 regions are remembered;
-// then the two oldest are merged, together with all operations between them.
+// Begin and end the region of an AutocastScope in this thread. Up to 256 regions are kept. Beyond
+// that the two oldest are merged, and all operations between them count as inside.
 void enter_autocast();
 void leave_autocast();
 
-// A leaf that the backward pass of a loss reaches, such as a parameter.
+// A leaf, such as a parameter, that the backward pass of a loss reaches.
 struct UsedLeaf {
   const c10::TensorImpl* leaf;
-  // Whether an operation on it ran inside an AutocastScope, ran in fp16 or bf16, or ran in another
+  // True if an operation on the leaf ran inside an AutocastScope, in fp16 or bf16, or in another
   // thread, whose regions are not known here.
   bool in_autocast;
 };

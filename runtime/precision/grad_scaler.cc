@@ -22,11 +22,11 @@ std::vector<at::Tensor> parameters_of(const Optimizer& optimizer) {
   return distinct(parameters);
 }
 
-// Gradients that one kernel can take.
+// Gradients that one kernel can unscale together.
 struct Batch {
   at::Device device;
   at::ScalarType dtype;
-  bool unscaled;  // Already, by another optimizer of the same parameters.
+  bool unscaled;  // By another optimizer of the parameters.
   std::vector<at::Tensor> gradients;
 };
 
@@ -81,10 +81,12 @@ at::Tensor GradScaler::scale(const at::Tensor& loss, const ScaledPass& pass) {
   }
   const float before = shared_.scale();
   (pass.is_own ? own() : shared_).begin_loss(pass.batch);
-  // What this process has found out goes for the scale that it was found out at.
+  // This process's own scale was derived from the previous shared scale, so it starts again from
+  // the new one.
   if (shared_.scale() != before) own_.reset();
   bring_gradients_to(pass.is_own ? own().scale() : shared_.scale());
-  // A tensor and not a number, with which an fp16 loss would stay fp16 and overflow.
+  // The scale is a tensor of fp32, because an fp16 loss times a plain number remains fp16
+  // and would overflow.
   return loss.mul(at::full({}, scale_, loss.options().dtype(at::kFloat)));
 }
 
@@ -93,9 +95,9 @@ ScaleRound& GradScaler::own() {
   return *own_;
 }
 
-// From the scale of the last loss, or from none.
+// Multiplies gradients from the scale of the last loss, or from 1 if they are unscaled, to `scale`.
 void GradScaler::bring_gradients_to(float scale) {
-  // Once each, though several optimizers may have the same parameter.
+  // Each gradient is multiplied once, although several optimizers may have its parameter.
   Tensors unscaled = unscaled_parameters(), done;
   for (Owned& owned : optimizers_) {
     owned.unscaled = false;
@@ -147,7 +149,7 @@ void GradScaler::unscale(Owned& owned) {
         batch.gradients, overflows.back(), at::full({}, batch.unscaled ? 1 : inverse, options));
   }
   owned.unscaled = true;
-  // Reading waits for the device, once all of its work is queued.
+  // item() blocks on the device, so it is called only after all checks are queued.
   owned.overflowed = std::any_of(overflows.begin(), overflows.end(),
                                  [](const at::Tensor& found) { return found.item<float>() != 0; });
   const bool is_reduced = owned.gradients == nullptr || owned.gradients->are_reduced();

@@ -1,5 +1,5 @@
-// Loss scaling, as torch.amp.GradScaler: small fp16 gradients do not vanish, and a step whose
-// gradients overflowed is skipped.
+// Loss scaling, as torch.amp.GradScaler does it: small fp16 gradients do not become 0, and a step
+// whose gradients overflowed is skipped (docs/decisions/0018).
 #pragma once
 
 #include <cstdint>
@@ -21,53 +21,57 @@ class Optimizer;
 
 namespace accel::runtime {
 
-// The backward pass for which a loss is scaled.
+// The backward pass that a loss is scaled for.
 struct ScaledPass {
-  // Its gradients are never reduced: each process scales as its own overflows have it.
+  // True if its gradients are never reduced. The scale then depends on this process's
+  // overflows only.
   bool is_own = false;
-  // The batch of accumulate() that it belongs to, in which all optimizers have one scale.
+  // The number of its batch of accumulate(), in which all optimizers have the same scale. nullopt
+  // outside of accumulate().
   std::optional<std::uint64_t> batch = {};
 };
 
-// One for all optimizers of an Accelerator. Between two losses the gradients of every optimizer
-// have the scale of the last one, or none if they were unscaled since: where the scale moves,
-// gradients that are still to be used are brought to the new one.
+// The scaler of all optimizers of an Accelerator. Between two losses, the gradients of every
+// optimizer have the scale of the last loss, or are unscaled. When the scale changes, existing
+// gradients are multiplied, so that they have the new scale as well and later gradients can be
+// added to them.
 //
-// Steps on gradients that are reduced move the scale that all processes have; others move one of
-// this process, for passes that are its own. Not thread-safe.
+// There are two scales. Steps on reduced gradients change the one that all processes share. Steps
+// on gradients of this process alone change its own one, which applies to passes that are never
+// reduced. Not thread-safe.
 class GradScaler {
  public:
   explicit GradScaler(const LossScalingOptions& options);
 
-  // `gradients` is null if they are always reduced.
+  // Adds an optimizer, once. If its gradients are always reduced, `gradients` is null.
   void add(const std::shared_ptr<torch::optim::Optimizer>& optimizer,
            std::shared_ptr<const OptimizerGradients> gradients = nullptr);
-  // Forgets all optimizers; the scale stays.
+  // Forgets all optimizers, but not the scale.
   void clear() { optimizers_.clear(); }
 
-  // `loss`, scaled. Moves the scale if a round has ended. Throws std::logic_error if there is no
-  // optimizer that would unscale its gradients.
+  // Returns the scaled loss. Changes the scale if a round has ended. Throws std::logic_error if
+  // there is no optimizer that would unscale the gradients.
   at::Tensor scale(const at::Tensor& loss, const ScaledPass& pass);
 
-  // Divides the gradients of an added optimizer, of all, or of those that own one of `parameters`
-  // by their scale, in place; once after each loss. Throws std::invalid_argument for fp16
-  // gradients.
+  // Divide gradients by their scale, in place: those of one added optimizer, of all, or of each
+  // optimizer that has one of `parameters`. Further calls before the next loss do nothing. Throw
+  // std::invalid_argument for fp16 gradients.
   void unscale(const torch::optim::Optimizer& optimizer);
   void unscale_all();
   void unscale_owners(const std::vector<at::Tensor>& parameters);
 
-  // unscale(), and whether all gradients are finite, so that the optimizer may step.
+  // Calls unscale(). Returns true if all gradients are finite, so that the optimizer may step.
   bool may_step(const torch::optim::Optimizer& optimizer);
-  // Whether it did not, when it was to step last.
+  // Return true if may_step() was last false for the optimizer, or for any optimizer.
   bool step_was_skipped(const torch::optim::Optimizer& optimizer) const;
   bool any_step_was_skipped() const;
 
-  // Brings all gradients to the scale that state() has, as a checkpoint of them needs it.
+  // Brings all gradients to the scale of state(), because a checkpoint saves both.
   void settle();
 
-  // Where the scale of all processes is once this round has ended.
+  // Returns the scale that all processes will share when the current round has ended.
   LossScaleState state() const;
-  // Ends all rounds. Gradients are taken to have this scale.
+  // Ends all rounds and sets the scale. Assumes that gradients have this scale.
   void set_state(const LossScaleState& state);
 
  private:
@@ -75,23 +79,26 @@ class GradScaler {
     std::weak_ptr<torch::optim::Optimizer> living;
     const torch::optim::Optimizer* optimizer;
     std::shared_ptr<const OptimizerGradients> gradients;
-    // Since the last loss.
+    // Since the last loss: gradients were unscaled, and some were not finite.
     bool unscaled = false;
     bool overflowed = false;
-    // In the last step.
+    // Whether the last step was skipped.
     bool skipped = false;
   };
   Owned& of(const torch::optim::Optimizer& optimizer);
   void unscale(Owned& owned);
   void bring_gradients_to(float scale);
-  // Those whose gradients were unscaled since the last loss, by any of their optimizers.
+  // Returns the parameters whose gradients any optimizer has unscaled since the last loss.
   std::unordered_set<const void*> unscaled_parameters() const;
   ScaleRound& own();
 
   std::vector<Owned> optimizers_;
+  // The scale that all processes share.
   ScaleRound shared_;
-  std::optional<ScaleRound> own_;  // Where it has gone apart.
-  float scale_;                    // Of the last loss.
+  // This process's own scale. nullopt while it has no pass that is never reduced.
+  std::optional<ScaleRound> own_;
+  // The scale of the last loss.
+  float scale_;
 };
 
 }  // namespace accel::runtime

@@ -1,4 +1,4 @@
-// What the sources of this folder include of LibTorch.
+// LibTorch's headers for the sources of this folder.
 #pragma once
 
 #include <ATen/SequenceNumber.h>

@@ -4,12 +4,12 @@
 
 namespace accel::runtime {
 
-// The first argument of write_archive(), which accel/save.h defines: by it the call below finds
-// that function, although accel/accelerator.h does not include LibTorch's serialization.
+// The first argument of write_archive(), which accel/save.h defines. Argument-dependent lookup of
+// this type lets the call below find that function, although this header does not declare it.
 struct ArchiveTag {};
 
-// Returns a function that writes `object`, which outlives it, to a std::ostream as torch::save()
-// does.
+// Returns a function that writes `object` to a std::ostream as torch::save() does. `object` must
+// outlive the function.
 template <typename Object>
 auto archive_writer(const Object& object) {
   static_assert(

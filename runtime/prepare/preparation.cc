@@ -40,7 +40,8 @@ std::shared_ptr<ParallelStrategy> Preparation::parallelize(
   strategy->prepare(options_.data_parallel);
   process_->models.add(strategy, &run_);
   step_.add_model(strategy);
-  // Whoever holds the model holds the world in which it is reduced (docs/decisions/0025).
+  // The returned pointer also keeps the process's world alive, because the model reduces its
+  // gradients in it (docs/decisions/0025).
   struct Held {
     std::shared_ptr<ProcessState> process;
     std::shared_ptr<ParallelStrategy> strategy;
@@ -61,7 +62,7 @@ void Preparation::bind(Scheduler& scheduler) {
   }
 }
 
-// Returns the same follower for a scheduler, however often it is prepared.
+// Returns the same follower for a scheduler that is prepared again.
 std::shared_ptr<AnyTorchScheduler> Preparation::follower_of(
     const std::shared_ptr<torch::optim::LRScheduler>& scheduler) {
   for (const auto& prepared : run_.schedulers()) {
@@ -82,7 +83,8 @@ SchedulerOptions Preparation::scheduler_options() const {
           .adjust_scheduler = options_.gradient_accumulation.adjust_scheduler};
 }
 
-// Every rank draws a seed, so that their generators stay in step, and rank 0's counts.
+// Every rank draws a seed, so that their generators remain in the same state. Rank 0's
+// seed is used.
 std::shared_ptr<const LoaderContext> Preparation::bind_loader() {
   const bool seedable = options_.use_seedable_sampler || options_.data_seed;
   auto seed = static_cast<std::int64_t>(seedable ? options_.data_seed.value_or(initial_seed())
@@ -100,7 +102,7 @@ std::shared_ptr<const LoaderContext> Preparation::bind_loader() {
                     .dispatch_batches = options_.dispatch_batches,
                     .seed = static_cast<std::uint64_t>(seed),
                     .transfer = transfer_,
-                    .loops = {process_, process_->loaders.get()},  // Holds the world as well.
+                    .loops = {process_, process_->loaders.get()},  // Keeps the world alive.
                     .communicator = process_->communicator,
                     .before_epoch = generator_synchronization()});
 }
@@ -109,7 +111,8 @@ void Preparation::add_loader(const std::shared_ptr<EpochSequence>& epochs) {
   run_.add_loader(epochs);
 }
 
-// Returns what begins an epoch of a prepared loader; empty without any of rng_types.
+// Returns the function that each epoch of a prepared loader begins with. Empty if no
+// rng_types are set.
 std::function<void()> Preparation::generator_synchronization() const {
   std::vector<c10::Device> devices;
   if (options_.rng_types.torch) devices.push_back(c10::kCPU);

@@ -1,4 +1,5 @@
-// Accelerator::prepare(): makes modules, optimizers, schedulers and loaders ready for the world.
+// Accelerator::prepare(): makes modules, optimizers, schedulers and loaders ready for
+// several processes.
 #pragma once
 
 #include <concepts>
@@ -23,15 +24,15 @@ class TrainingStep;
 struct LoaderContext;
 struct ProcessState;
 
-// The part of an Accelerator that prepares objects. It tells the others about them: the step, which
-// reduces their gradients, and checkpoints. Not thread-safe.
+// The part of an Accelerator that prepares objects. It registers them with the step, which reduces
+// their gradients, and with checkpoints. Not thread-safe.
 class Preparation {
  public:
-  // All but `process` outlive this.
+  // The references must outlive this object.
   Preparation(std::shared_ptr<ProcessState> process, const ProcessControl& processes,
               const AcceleratorOptions& options, TrainingStep& step, RunState& run);
 
-  // Collective as Accelerator::prepare() says.
+  // Does what Accelerator::prepare() says. Collective for modules and loaders.
   template <typename T>
   auto prepare(T&& object) {
     using Object = std::remove_cvref_t<T>;

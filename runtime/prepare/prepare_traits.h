@@ -1,5 +1,5 @@
-// What Accelerator::prepare() can be given. Only names of LibTorch: the object's own header brings
-// what it needs.
+// Classifies the arguments of Accelerator::prepare(). Declares the classes of LibTorch and does not
+// include them, because a program that has such an object has included its header.
 #pragma once
 
 #include <concepts>
@@ -89,7 +89,7 @@ std::shared_ptr<torch::nn::Module> any_module_of(const Holder& model) {
   }
 }
 
-// A smart pointer to something of class `Base`.
+// A smart pointer to an object of class `Base`, which a std::shared_ptr can take over.
 template <typename T, typename Base>
 concept pointer_to = requires {
   typename T::element_type;
@@ -123,9 +123,9 @@ const Pointer& not_null(const Pointer& pointer) {
   return pointer;
 }
 
-// Refuses, at compile time and in a sentence, objects that prepare() would otherwise return
-// unchanged as if they needed no preparation; the ranks would then silently train apart. `T` is as
-// prepare() deduces it.
+// Rejects, by readable compiler errors, objects that prepare() would otherwise return unchanged,
+// as if they needed no preparation. The ranks would then silently train apart. `T` is the type
+// that prepare() deduces.
 template <typename T>
 constexpr void refuse_what_cannot_be_prepared() {
   using Object = std::remove_cvref_t<T>;

@@ -65,7 +65,7 @@ Collectives::Tensors Collectives::reduce_each(Tensors tensors, Reduction reducti
   return tensors;
 }
 
-// All ranks would wait for a process that does not exist.
+// Without this check, all ranks would wait for a process that does not exist.
 void Collectives::check_process(const char* operation, int process) const {
   if (0 <= process && process < processes_.num_processes()) return;
   throw std::invalid_argument(

@@ -19,11 +19,11 @@ class ProcessControl;
 using Reduction = std::variant<torch::enumtype::kSum, torch::enumtype::kMean, torch::enumtype::kMax,
                                torch::enumtype::kNone>;
 
-// The part of an Accelerator that exchanges data between the processes; Accelerator says what each
-// method does. Not thread-safe.
+// The part of an Accelerator that exchanges data between the processes. accel/accelerator.h
+// documents the methods. Not thread-safe.
 class Collectives {
  public:
-  // `processes` outlives this.
+  // `processes` must outlive this object.
   explicit Collectives(const ProcessControl& processes) : processes_(processes) {}
 
   template <nested_tensors T>

@@ -1,5 +1,5 @@
-// LibTorch's process-wide random number generators: one of the CPU, and one of each GPU. Not
-// thread-safe, except for reading and setting one generator's state.
+// LibTorch's process-wide random number generators: one for the CPU, and one for each GPU. Reading
+// or setting the state of one generator is thread-safe; the other functions are not.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ namespace accel::runtime {
 
 class Communicator;
 
-// Returns the state of a device's generator, as bytes on the CPU that share no memory.
+// Returns a copy of the state of a device's generator, as bytes on the CPU.
 at::Tensor generator_state(const c10::Device& device);
-// Sets it. Throws c10::Error for bytes that are not the state of such a generator.
+// Sets the state. Throws c10::Error for bytes that are not the state of such a generator.
 void set_generator_state(const c10::Device& device, const at::Tensor& state);
 
 // Copies the states of rank 0's generators of `devices`, at least one, to every rank. `device` is
-// the communicator's. Collective: one broadcast.
+// the device of the communicator. Collective: one broadcast.
 void synchronize_generators(Communicator& communicator, const c10::Device& device,
                             const std::vector<c10::Device>& devices);
 
-// Seeds all generators.
+// Seeds the generators of all devices.
 void seed_generators(std::uint64_t seed);
 
 }  // namespace accel::runtime

@@ -33,7 +33,7 @@ std::unique_ptr<ProgressMeter> ProcessControl::progress_meter(
                                          state_->environment.terminal_columns);
 }
 
-// The comparison is itself a collective, so that a rank which calls something else gets an error
+// The comparison is a collective too, so that a rank that calls another operation gets an error
 // instead of hanging.
 OperationScope ProcessControl::begin_operation(const char* operation,
                                                const std::vector<at::Tensor>& tensors,

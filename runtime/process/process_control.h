@@ -1,4 +1,4 @@
-// Which process this is, and the order in which the processes of a job act.
+// The identity of this process among the processes of a job, and the order in which they act.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace accel::runtime {
 
 struct ProcessState;
 
-// The part of an Accelerator that knows nothing of training; Accelerator says what each method
-// does. Not thread-safe.
+// The part of an Accelerator that is independent of training. accel/accelerator.h documents the
+// methods. Not thread-safe.
 class ProcessControl {
  public:
   ProcessControl(std::shared_ptr<ProcessState> state, bool debug);
@@ -36,10 +36,11 @@ class ProcessControl {
   void set_seed(std::uint64_t seed, bool device_specific) const;
   void synchronize_rng_states() const;
 
-  // While the returned scope lives, errors of the communicator name `operation`, a literal. In
-  // debug mode all ranks first compare what they bring. Throws DistributedOperationError if they
-  // differ other than in `free_dimension`; std::logic_error inside join_uneven_inputs(), where
-  // ranks that have ended would not take part.
+  // While the returned scope lives, errors of the communicator name `operation`, which must be a
+  // literal. In debug mode all ranks first compare the operation and the shapes and dtypes of
+  // `tensors`. Throws DistributedOperationError if these differ, except in the size of
+  // `free_dimension`; and std::logic_error inside join_uneven_inputs(), where ranks that have ended
+  // would not take part.
   [[nodiscard]] OperationScope begin_operation(
       const char* operation, const std::vector<at::Tensor>& tensors = {},
       std::optional<std::int64_t> free_dimension = {}) const;
@@ -74,7 +75,7 @@ class ProcessControl {
   std::unique_ptr<ProgressMeter> progress_meter(std::string label,
                                                 std::optional<std::size_t> total) const;
 
-  // Calls `body` on the processes for which `first` holds, and then on the others.
+  // Calls `body` on the processes with `first`, and then on the others.
   template <typename Body>
   auto call_first(const char* operation, bool first, Body& body) const {
     if (!first) await_first(operation, nullptr);
@@ -96,7 +97,7 @@ class ProcessControl {
     }
   }
 
-  // Calls `body` if it is this process's turn.
+  // Calls `body` if `mine`. Returns its result, or nullopt on the other processes.
   template <typename Body>
   auto call_if(bool mine, const char* operation, Body& body) const {
     const auto attempt = [&] {
@@ -114,10 +115,10 @@ class ProcessControl {
     }
   }
 
-  // Exchanges how the first processes ended: returns when all of them have, and throws if one
-  // failed, unless this process brings an `error` itself.
+  // Blocks until `body` has returned or thrown on the first processes, and exchanges their errors.
+  // Throws if one failed, unless this process passes an `error` itself.
   void await_first(const char* operation, std::exception_ptr error) const;
-  // Gives the error to the error texts of the other ranks.
+  // Publishes the error, for the error texts of the other ranks (docs/decisions/0021).
   void note_failure(const char* operation, std::exception_ptr error) const;
 
   const std::shared_ptr<ProcessState> state_;

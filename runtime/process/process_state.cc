@@ -13,13 +13,14 @@ c10::Device choose_device(const Environment& environment, bool cpu) {
   const int gpus = load_cuda();
   if (gpus == 0) return c10::kCPU;
   const int index = environment.local_rank % gpus;
-  // Before anything allocates memory on GPU 0, which every process would else share.
+  // Selects the GPU before the first allocation, because that would otherwise take memory of GPU 0
+  // in every process.
   use_gpu(index);
   return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
 }
 
 // Loads the CUDA part before main(), because a program may ask LibTorch about GPUs before it makes
-// an Accelerator. A program that the environment keeps on the CPU does not pay for it.
+// an Accelerator. It is not loaded if the environment asks for the CPU.
 [[maybe_unused]] const bool preloaded = [] {
   try {
     if (!read_environment().use_cpu) preload_cuda();

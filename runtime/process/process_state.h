@@ -14,32 +14,32 @@ namespace accel::runtime {
 
 class UnevenInputs;
 
-// The state that all Accelerators of a process share. It lives as long as an Accelerator or a
-// prepared object does, so that nothing distributed is left for static destruction. Not
-// thread-safe, except where a method says so.
+// The state that all Accelerators of a process share. It lives as long as any Accelerator or
+// prepared object, so that the world is left before static destruction. Not thread-safe, except
+// where a method says so.
 struct ProcessState {
   Environment environment;
-  // Whether the first Accelerator asked for the CPU.
+  // True if the first Accelerator or the environment asked for the CPU.
   bool cpu = false;
   c10::Device device{c10::kCPU};
   std::shared_ptr<Communicator> communicator;  // Null for one process.
   std::shared_ptr<RunningLoops> loaders = std::make_shared<RunningLoops>();
-  // set_trigger() was called, and check_trigger() has not seen it yet.
+  // True between set_trigger() on this rank and the next check_trigger().
   bool triggered = false;
-  // They refer to the communicator, so they stand after it and are destroyed before it.
+  // The models refer to the communicator, so they are declared after it and destroyed before it.
   PreparedModels models;
 
-  // How gradients came to the parameters of prepared optimizers.
+  // The origins of the gradients of prepared optimizers.
   std::shared_ptr<GradientRegistry> gradients = std::make_shared<GradientRegistry>();
   OpenBatches open_batches;  // Begun by accumulate().
 
-  std::shared_ptr<UnevenInputs> uneven_inputs;  // Inside of join_uneven_inputs(), else null.
+  std::shared_ptr<UnevenInputs> uneven_inputs;  // Null outside of join_uneven_inputs().
 
-  // Returns the living state, or makes one from the environment: chooses the device and joins the
-  // world. Throws std::invalid_argument for a bad environment, or if the living state was made with
-  // another `cpu`; and what Communicator::join() throws. Thread-safe.
+  // Returns the existing state, or makes one from the environment: chooses the device and joins the
+  // world. Throws std::invalid_argument for a bad environment, or if the existing state was made
+  // with another `cpu`; and what Communicator::join() throws. Thread-safe.
   static std::shared_ptr<ProcessState> acquire(bool cpu, std::chrono::milliseconds timeout);
-  // Returns the living state, or null. Thread-safe.
+  // Returns the existing state, or null. Thread-safe.
   static std::shared_ptr<ProcessState> find_living();
 };
 

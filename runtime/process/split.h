@@ -1,8 +1,9 @@
-// The values that Accelerator::split_between_processes() divides: a tensor (its rows), a
-// std::vector (its items), or a map, std::pair, std::tuple or std::array of these. All sequences in
-// a value have the same length and are split at the same places.
+// Accelerator::split_between_processes(). It divides a tensor (its rows), a std::vector (its
+// items), or a map, std::pair, std::tuple or std::array of these. All sequences in a value must
+// have the same length, and are split at the same positions.
 //
-// The walk is not the one of accel/nested.h, because here a vector is divided and not entered.
+// It does not use the walk of accel/nested.h, because that enters a vector, and here a
+// vector is divided.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@ inline constexpr bool is_vector = false;
 template <typename T>
 inline constexpr bool is_vector<std::vector<T>> = true;
 
-// Calls `f(sequence)` for each tensor and each vector.
+// Calls `f(sequence)` for each tensor and each vector in `value`.
 template <typename T, typename F>
 void visit_sequences(const T& value, F&& f) {
   if constexpr (nested_internal::map<T>) {
@@ -43,22 +44,23 @@ void visit_sequences(const T& value, F&& f) {
 
 }  // namespace split_internal
 
-// Returns the rows of `value` that `share` names. If the share is padded, the last row is repeated.
+// Returns the rows of `value` that `share` selects. If the share is padded, the last
+// row is repeated.
 inline at::Tensor part_of(const at::Tensor& value, const Share& share) {
   const auto begin = static_cast<std::int64_t>(share.begin);
   const auto end = static_cast<std::int64_t>(share.end);
   const at::Tensor part = value.slice(0, begin, end);
   if (share.padding == 0 || value.size(0) == 0) return part;
   std::vector<std::int64_t> shape = value.sizes().vec();
-  shape[0] = end - begin + 1;  // A share is padded by one row at most.
+  shape[0] = end - begin + 1;  // At most one row is padding.
   at::Tensor padded = value.new_empty(shape);
   padded.slice(0, 0, end - begin).copy_(part);
   padded.slice(0, end - begin).copy_(value.slice(0, -1));
   return padded;
 }
 
-// Returns the part of each sequence in `value` that `share` names. If the share is padded, the last
-// item is repeated.
+// Returns a copy of `value` with the part of each sequence that `share` selects. If the share is
+// padded, the last item is repeated.
 template <typename T>
 T part_of(const T& value, const Share& share) {
   if constexpr (nested_internal::map<T>) {

@@ -1,4 +1,4 @@
-// What the sources of the step include of LibTorch.
+// LibTorch's headers for the sources of this folder.
 #pragma once
 
 #include <torch/nn/module.h>

@@ -13,7 +13,8 @@ def _compiler_messages_impl(ctx):
         inputs = depset([ctx.file.src], transitive = [compilation.headers]),
         outputs = [messages],
         arguments = [arguments],
-        # Its exit status says nothing: a compiler that is missing fails too. The test reads the messages.
+        # The exit status is ignored, because a missing compiler fails too. The test
+        # reads the messages.
         command = "g++ -std=c++20 -fsyntax-only -fmax-errors=0 -fdiagnostics-color=never \"$@\" >%s 2>&1 || true" %
                   messages.path,
         mnemonic = "CompilerMessages",
