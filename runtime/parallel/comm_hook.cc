@@ -17,7 +17,7 @@ class CompressedAllReduce final
 
   c10::intrusive_ptr<Future> runHook(c10d::GradBucket& bucket) override {
     const at::Tensor gradients = bucket.getBuffer();
-    // Divides before the sum, so that the sum does not overflow.
+    // Divides before the sum, because the sum could overflow the smaller dtype.
     std::vector<at::Tensor> compressed{gradients.to(dtype_).div_(state_->getSize())};
     return state_->allreduce(compressed)
         ->getFuture()

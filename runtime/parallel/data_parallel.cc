@@ -1,10 +1,11 @@
 // Data parallel training of one model: every rank has a copy, and all copies make the same steps.
 //
-// LibTorch's c10d::Reducer does the main work: it hooks the nodes that add up gradients, and
-// all-reduces them in buckets while the backward pass goes on. It is made for a fixed set of
-// parameters, as Python's DistributedDataParallel has it, whose module must not change. A C++
-// program has no wrapper that could forbid changes: it holds the module itself, and freezes layers,
-// loads weights, calls to(), or adds parts as it likes. So this class follows the module:
+// LibTorch's c10d::Reducer does the main work: it hooks the nodes that add up gradients,
+// and all-reduces them in buckets while the backward pass runs. It is made for a fixed set
+// of parameters, because the module of Python's DistributedDataParallel must not change. A
+// C++ program has no wrapper that could forbid changes. It holds the module itself, and may
+// freeze layers, load weights, call to() or add parts at any time. So this class follows
+// the module (docs/decisions/0025):
 //
 // - Each backward pass begins with follow_changes(). ModelTensors compares the module with what it
 //   was (0.2 us per parameter), and if the set of trained parameters differs, the reducer is
@@ -49,7 +50,7 @@
 namespace accel::runtime {
 namespace {
 
-// The reasons to compare models. They stand in the errors of ranks that do not compare.
+// The reasons to compare models. They appear in the errors of ranks that do not compare.
 constexpr char kFirst[] = "the first backward";
 constexpr char kFrozen[] = "backward, before which parameters were frozen or unfrozen,";
 constexpr char kReplaced[] =
@@ -59,9 +60,9 @@ constexpr char kShared[] =
     "backward, before which another model with the same parameters was prepared or freed,";
 constexpr char kFailed[] = "backward, after one that failed,";
 
-// Returns the same memory without the graph. Graphs that are still alive have saved some of these
-// tensors; a write through detach() would raise the tensors' version, and their backward pass would
-// fail.
+// Returns tensors of the same memory with separate version counters. A living graph may have saved
+// some of the originals. A write through detach() would increment their version, and the backward
+// pass of that graph would fail.
 std::vector<at::Tensor> memory_of(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> memory;
   for (const at::Tensor& tensor : tensors) memory.push_back(tensor.variable_data());
@@ -93,7 +94,7 @@ class DataParallel final : public ParallelStrategy {
   }
 
   void follow_changes() override {
-    // The call was for a pass of this rank alone.
+    // The call of the model was for a pass that is not reduced.
     if (keeps_gradients_local()) was_called_ = false;
     const ModelChange change = tensors_.follow();
     if (change != ModelChange::kNone) make_reducer();
@@ -167,13 +168,13 @@ class DataParallel final : public ParallelStrategy {
 
   void set_leader(int rank) override { leader_ = rank; }
 
-  // Runs the hooks of a pass.
+  // Makes a backward pass with gradients of zero, which runs the reducer's hooks.
   void shadow_backward(bool with_buffers) override {
     const at::AutoGradMode with_graph(true);
     std::vector<at::Tensor> kept, outputs, zeros;
     for (const TrainedParameter& parameter : tensors_.trained()) {
       const at::Tensor& tensor = parameter.tensor;
-      // Gradients may be the reducer's memory, which the pass overwrites.
+      // Cloned, because gradients may be the reducer's memory, which the pass overwrites.
       kept.push_back(tensor.grad().defined() ? tensor.grad().clone() : at::Tensor());
       tensor.mutable_grad() = at::Tensor();
       outputs.push_back(parameter.sparse ? nothing_of(parameter) : tensor.view_as(tensor));
@@ -195,8 +196,8 @@ class DataParallel final : public ParallelStrategy {
   }
 
  private:
-  // Returns no elements of the parameter, so that its gradient is zero. Of an embedding table it is
-  // a lookup of no index, so that the gradient is sparse as well.
+  // Returns a tensor of no elements of the parameter, whose gradient is therefore zero. If the
+  // gradient must be sparse, it is an embedding lookup of no index.
   static at::Tensor nothing_of(const TrainedParameter& parameter) {
     const at::Tensor& tensor = parameter.tensor;
     if (!parameter.sparse) return tensor.reshape({-1}).narrow(0, 0, 0);
@@ -205,9 +206,9 @@ class DataParallel final : public ParallelStrategy {
                          /*sparse=*/true);
   }
 
-  // The reducers of both models read the same gradient, and each leaves the mean. Two cases would
-  // be wrong: a sparse gradient is divided in place, so the second reducer would divide it again,
-  // and a static graph would count the passes of the other model.
+  // The reducers of both models read the same gradient, and each leaves the mean, which is correct.
+  // It would be wrong in two cases. A sparse gradient is divided in place, so the second reducer
+  // would divide it again. A static graph would count the passes of the other model.
   void check_may_share() const {
     bool sparse = false;
     for (const TrainedParameter& one : tensors_.trained()) sparse = sparse || one.sparse;
@@ -219,7 +220,8 @@ class DataParallel final : public ParallelStrategy {
         ": prepare one module that has both as its parts");
   }
 
-  // Makes a reducer for the parameters that require a gradient now; none if there are none.
+  // Makes a reducer for the parameters that currently require a gradient, or none if
+  // there are none.
   void make_reducer() {
     reducer_ = nullptr;  // Removes its hooks before another one adds hooks.
     if (tensors_.trained().empty()) return;
@@ -227,7 +229,7 @@ class DataParallel final : public ParallelStrategy {
     // A gradient can be a view of one reducer's memory only.
     options.gradient_as_bucket_view = options_.gradient_as_bucket_view && !shares_parameters_;
     reducer_ = std::make_unique<GradientReducer>(tensors_.trained(), communicator_, options);
-    // The reducer learns a static graph from the first pass, which is therefore reduced.
+    // The reducer learns a static graph from the first pass, which must therefore be reduced.
     if (reducer_->learns_graph() && !std::exchange(forces_first_pass_, true))
       count_scopes(GradientSync::kForced, 1);
   }

@@ -14,12 +14,13 @@ class GradientReducer::Reducer : public c10d::Reducer {
  public:
   using c10d::Reducer::Reducer;
 
-  // Does what reset_state() does, which cannot be called: it also forgets the order of the buckets,
-  // so that this rank alone would learn it again, and it needs a map of used parameters, which may
-  // not exist.
+  // Resets the flags of a pass. reset_state() of the base class is not used, because it also
+  // forgets the order of the buckets, which this rank alone would then learn again, and because it
+  // needs a map of used parameters, which may not exist (docs/decisions/0025).
   bool cancel_pass() {
     const bool sent = expect_autograd_hooks_ && next_bucket_ > 0;
-    // Waits for the buckets that were sent, because their memory is in use until they return.
+    // Waits for the buckets that were sent, because their memory is in use until
+    // their all-reduce ends.
     for (std::size_t i = 0; sent && i < next_bucket_; ++i) buckets_[i].future_work->wait();
     const std::lock_guard lock(mutex_);
     expect_autograd_hooks_ = require_finalize_ = first_autograd_hook_called_ = false;
@@ -48,8 +49,8 @@ GradientReducer::GradientReducer(std::vector<TrainedParameter> parameters,
 
 GradientReducer::~GradientReducer() = default;
 
-// Buckets are in the order in which gradients become ready, about the reverse of the parameters'.
-// The first one is small, so that communication starts early.
+// Buckets are in the reverse order of the parameters, which is about the order in which gradients
+// become ready. The first one is small, so that communication starts early.
 std::unique_ptr<GradientReducer::Reducer> GradientReducer::make() const {
   const std::int64_t cap = std::int64_t{options_.bucket_cap_mb} << 20;
   const std::int64_t first = std::min<std::int64_t>(c10d::kDefaultFirstBucketBytes, cap);
@@ -64,7 +65,7 @@ std::unique_ptr<GradientReducer::Reducer> GradientReducer::make() const {
   auto [buckets, limits] = c10d::compute_bucket_assignment_by_size(
       tensors, {static_cast<std::size_t>(first), static_cast<std::size_t>(cap)}, sparse);
   std::reverse(buckets.begin(), buckets.end());
-  // Without a list of limits, the buckets of the second pass have `first` and then `cap`.
+  // With an empty list, the limits of rebuilt buckets are `first` and then `cap`.
   auto reducer = std::make_unique<Reducer>(
       tensors, buckets, communicator_->process_group(), sparse, cap,
       options_.find_unused_parameters, options_.gradient_as_bucket_view, names, first,
@@ -92,7 +93,7 @@ bool GradientReducer::end_pass() {
   try {
     reducer_->check_finalized();
   } catch (const c10::Error&) {
-    // It does not communicate, and throws for this reason only.
+    // check_finalized() does not communicate, and throws only if parameters got no gradient.
     return false;
   }
   release_views();
@@ -117,8 +118,9 @@ std::vector<std::size_t> GradientReducer::bucket_bytes() const {
   return bytes;
 }
 
-// Gradients are views of the buckets, and LibTorch's zero_grad() refuses to detach a view in place.
-// Detached tensors that share the bucket's memory avoid the copy.
+// The reducer's gradients are views of the buckets, and LibTorch's zero_grad() cannot detach a
+// view in place. So each is replaced by a detached tensor that shares the bucket's memory,
+// without a copy.
 void GradientReducer::release_views() {
   for (const TrainedParameter& parameter : parameters_) {
     at::Tensor& gradient = parameter.tensor.mutable_grad();

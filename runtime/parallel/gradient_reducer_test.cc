@@ -23,8 +23,8 @@ torch::nn::Sequential layers(int count) {
   return net;
 }
 
-// In MiB, of the third pass, whose order was learned in the first. Each pass leaves the mean of all
-// ranks' gradients.
+// Returns the sizes of the buckets in the third pass, in MiB; their order was learned in the first.
+// Expects that each pass leaves the mean of all ranks' gradients.
 std::vector<std::size_t> buckets_of(int layer_count) {
   const auto communicator =
       Communicator::join(read_environment(), at::kCPU, std::chrono::seconds(60));
@@ -50,8 +50,8 @@ std::vector<std::size_t> buckets_of(int layer_count) {
   return mebibytes;
 }
 
-// The first is small, so that communication begins early, and models of a few MiB have more than
-// one, so that it overlaps with the rest of the pass.
+// The first bucket is small, so that communication begins early. Models of a few MiB have several
+// buckets, so that communication overlaps with the rest of the pass.
 TEST(GradientReducerTest, BucketsBeginSmall) {
   on_ranks(2, [] { EXPECT_THAT(buckets_of(2), ElementsAre(1, 1)); });
   on_ranks(3, [] { EXPECT_THAT(buckets_of(8), ElementsAre(1, 7)); });

@@ -43,7 +43,7 @@ std::unordered_set<const void*> with_sparse_gradients(const torch::nn::Module& m
   return out;
 }
 
-// Returns the sum of the values read as integers, so that a NaN counts like any other value.
+// Returns the sum of the values' bits, read as integers, so that a NaN counts like any other value.
 at::Tensor sum_of_bits(const at::Tensor& tensor) {
   const auto of_size = [](std::size_t bytes) {
     return bytes == 1 ? at::kByte : bytes == 2 ? at::kShort : bytes == 4 ? at::kInt : at::kLong;

@@ -14,13 +14,13 @@ namespace accel::runtime {
 struct TrainedParameter {
   std::string name;
   at::Tensor tensor;
-  // The node that adds up its gradient. Every graph that the parameter is part of ends there.
+  // The node that adds up its gradient. Every graph that contains the parameter ends in this node.
   std::shared_ptr<torch::autograd::Node> accumulator;
-  // Whether its gradient is sparse. Only the module knows that, not the tensor.
+  // True if its gradient is sparse. Only the module has this information, not the tensor.
   bool sparse = false;
 };
 
-// What a program has done to a model. Later values include earlier ones.
+// What a program has changed in a model. Later values include earlier ones.
 enum class ModelChange {
   kNone,
   kFrozen,    // Parameters were frozen or unfrozen.
@@ -30,8 +30,8 @@ enum class ModelChange {
 // Returns all nodes of the graph behind `loss`.
 std::unordered_set<const void*> nodes_behind(const at::Tensor& loss);
 
-// The parameters and buffers of a module. A program may change them at any time, and LibTorch does
-// not say when; follow() looks. Not thread-safe.
+// The parameters and buffers of a module. A program may change them at any time without a
+// notification by LibTorch, so follow() compares. Not thread-safe.
 class ModelTensors {
  public:
   explicit ModelTensors(std::shared_ptr<torch::nn::Module> module);
@@ -40,14 +40,15 @@ class ModelTensors {
   // Takes about 0.2 us per parameter.
   ModelChange follow();
 
-  // Each tensor once, even if the module has it under several names, in the order of the names.
+  // Return each tensor once, even if the module has it under several names, in the order
+  // of the names.
   const std::vector<TrainedParameter>& trained() const { return trained_; }
   const std::vector<at::Tensor>& parameters() const { return parameters_; }
   const std::vector<at::Tensor>& buffers() const { return buffers_; }
 
-  // Whether the graph behind `loss` ends in a parameter that requires a gradient.
+  // Returns true if the graph behind `loss` ends in a parameter that requires a gradient.
   bool is_reached_from(const at::Tensor& loss) const;
-  // Returns the names of the trained() parameters in which it does not end.
+  // Returns the names of the trained() parameters in which the graph behind `loss` does not end.
   std::vector<std::string> not_reached_from(const at::Tensor& loss) const;
 
   // Returns a line for each parameter and buffer by name, including names of the same tensor. If
@@ -58,7 +59,7 @@ class ModelTensors {
   const std::shared_ptr<torch::nn::Module>& module() const { return module_; }
 
  private:
-  // A parameter as it was at the last look, by its place among the module's names.
+  // A parameter at the last comparison, by its position among the module's names.
   struct Seen {
     const void* tensor;
     bool requires_grad;
@@ -71,7 +72,7 @@ class ModelTensors {
   std::vector<Seen> seen_parameters_;
   std::vector<const void*> seen_buffers_;
   std::vector<TrainedParameter> trained_;
-  std::unordered_set<const void*> accumulators_;  // Of trained_.
+  std::unordered_set<const void*> accumulators_;  // Those in trained_.
   std::vector<at::Tensor> parameters_, buffers_;
 };
 

@@ -13,8 +13,8 @@
 namespace accel::runtime {
 namespace {
 
-// How much is digested at a time, so that a GPU needs little memory besides the parameter. A
-// multiple of a word.
+// Size of the pieces that are digested one after another, so that a GPU needs little memory in
+// addition to the parameter. A multiple of kWordBytes.
 constexpr std::int64_t kPieceBytes = 32 << 20;
 constexpr std::int64_t kWordBytes = sizeof(std::uint64_t);
 

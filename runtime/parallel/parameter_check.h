@@ -1,4 +1,4 @@
-// Detects ranks that have trained apart, whatever the cause (docs/decisions/0029).
+// Detects ranks that have trained apart, regardless of the cause (docs/decisions/0029).
 #pragma once
 
 #include <torch/nn/module.h>
@@ -16,34 +16,34 @@ namespace accel::runtime {
 
 class Communicator;
 
-// Computes digest_of() the tensor's elements, in their order, on its device. Returns a 0-dim tensor
-// there.
+// Computes digest_of() of the tensor's elements, in their order, on its device. Returns a 0-dim
+// tensor on that device.
 at::Tensor digest_on_device(const at::Tensor& tensor);
 
-// Compares the parameters of prepared models, and those of prepared optimizers that no such model
-// has. Skips a model that its ranks may be training apart on purpose: one in no_sync() or LocalSgd.
+// Compares the parameters of prepared models, and the parameters that only prepared optimizers
+// have. Skips a model in no_sync() or LocalSgd, because its ranks may train apart on purpose.
 //
 // compare() is collective: one all-gather of a number. If the ranks differ, it makes a few more
-// calls and throws ParametersDiffer on all of them. It reads each parameter once, and on a GPU
-// waits for the result. Not thread-safe.
+// collective calls and throws ParametersDiffer on all of them. It reads each parameter once, and
+// blocks until a GPU has the result. Not thread-safe.
 class ParameterCheck {
  public:
-  // `debug`: compare also at every options.every_steps-th pass. Throws std::invalid_argument if
-  // that is negative.
+  // If `debug`, every options.every_steps-th pass compares too. Throws std::invalid_argument if
+  // that number is negative.
   ParameterCheck(const ParameterCheckOptions& options, bool debug);
 
-  // Adds what is prepared, in the same order on all ranks. `strategy` may be null.
+  // Add prepared objects, in the same order on all ranks. `strategy` may be null.
   void add_model(std::shared_ptr<torch::nn::Module> module,
                  const std::shared_ptr<ParallelStrategy>& strategy);
   void add_optimizer(std::shared_ptr<torch::optim::Optimizer> optimizer);
   // Forgets all models and optimizers.
   void clear();
 
-  // Call compare() where it is due: before each backward pass that reduces gradients, and in each
-  // save.
+  // begin_pass() and begin_save() call compare() if it is due. Call begin_pass() before each
+  // backward pass that reduces gradients, and begin_save() in each save.
   void begin_pass(Communicator& communicator);
-  // Counts a pass that has succeeded. A pass that fails on this rank alone and is made again is one
-  // pass for the others.
+  // Counts a pass that has succeeded. Failed passes do not count, because a pass that fails on this
+  // rank alone and is repeated is one pass for the others.
   void end_pass() { ++passes_; }
   void begin_save(Communicator& communicator) const;
 
@@ -66,7 +66,7 @@ class ParameterCheck {
   std::vector<Model> models_;
   std::vector<std::shared_ptr<torch::optim::Optimizer>> optimizers_;
   std::int64_t passes_ = 0;     // Passes that have ended.
-  std::int64_t compared_ = -1;  // The pass before which was compared last.
+  std::int64_t compared_ = -1;  // passes_ at the last comparison.
 };
 
 }  // namespace accel::runtime

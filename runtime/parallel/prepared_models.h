@@ -7,12 +7,13 @@
 
 namespace accel::runtime {
 
-// The models that the Accelerators of a process have prepared, whether or not the program keeps
-// what prepare() returned (docs/decisions/0025). Not thread-safe.
+// The models that the Accelerators of a process have prepared, even if the program has dropped the
+// results of prepare() (docs/decisions/0025). Not thread-safe.
 class PreparedModels {
  public:
-  // Adds a model that `owner`, which stands for an Accelerator, has prepared. It stays prepared
-  // until every owner has released it and nobody holds it, or until nobody else holds its module.
+  // Adds a model that the Accelerator identified by `owner` has prepared. It remains prepared until
+  // every owner has released it and no other pointer to it is left, or until no other pointer to
+  // its module is left.
   void add(const std::shared_ptr<ParallelStrategy>& model, const void* owner);
   void release(const void* owner);
 

@@ -1,4 +1,5 @@
-// How the copies or shards of one prepared model are kept consistent over the processes.
+// The interface that keeps the copies or shards of one prepared model consistent over
+// the processes.
 #pragma once
 
 #include <memory>
@@ -17,16 +18,17 @@ namespace accel::runtime {
 
 // What backward() does with a model's gradients while a GradientSyncScope lives.
 enum class GradientSync {
-  // It leaves this process's own gradients in the model, and optimizers may step on them: no_sync()
-  // and LocalSgd.
+  // It leaves this process's own gradients in the model, and optimizers may step on them. Used by
+  // no_sync() and LocalSgd.
   kOff,
-  // The same in a batch that does not end its window of accumulation. Optimizers do not step.
+  // It does the same, in a batch that does not end its window of accumulation. Optimizers
+  // do not step.
   kOffUntilWindowEnds,
-  // It reduces them, in spite of the two above.
+  // It reduces them, even if one of the two above holds as well.
   kForced,
 };
 
-// Not thread-safe. Methods marked "collective" are called on all ranks in the same order; the
+// Not thread-safe. Methods marked "collective" must be called on all ranks in the same order. The
 // others do not communicate.
 class ParallelStrategy {
  public:
@@ -34,72 +36,75 @@ class ParallelStrategy {
 
   virtual const std::shared_ptr<torch::nn::Module>& module() const = 0;
 
-  // Makes parameters and buffers rank 0's, for a model that is prepared for the first time or
-  // again, and uses these options from now on. Collective: one all-gather and one broadcast. Throws
+  // Copies rank 0's parameters and buffers to all ranks, and uses these options from now on. Called
+  // each time that the model is prepared. Collective: one all-gather and one broadcast. Throws
   // std::invalid_argument if the ranks' models differ in more than their values.
   virtual void prepare(const DataParallelOptions& options) = 0;
 
-  // Notices what the program has done to the model since the last backward pass (frozen, loaded,
-  // cast, extended), and may rebuild the reducer. Call it before each backward pass, also one that
+  // Detects what the program has changed in the model since the last backward pass (frozen, loaded,
+  // cast, extended), and may rebuild the reducer. Call it before each backward pass, even if that
   // is not reduced.
   virtual void follow_changes() = 0;
 
-  // Whether the backward pass from `loss` reaches a parameter of this model that requires a
-  // gradient. Walks the graph until it does.
+  // Returns true if the backward pass from `loss` reaches a parameter of this model that requires a
+  // gradient. Walks the graph up to the first such parameter.
   virtual bool is_reached_from(const at::Tensor& loss) const = 0;
 
-  // Returns the nodes that stand for the parameters which require a gradient in every graph.
+  // Returns the node of each parameter that requires a gradient. Every graph with the
+  // parameter has it.
   virtual std::vector<const void*> trained() const = 0;
-  // Whether another prepared model has some of these too, so that a pass may reduce them twice. May
-  // rebuild the reducer.
+  // Tells the strategy whether another prepared model has some of these parameters too, so that a
+  // pass may reduce them twice. May rebuild the reducer.
   virtual void set_shares_parameters(bool shares) = 0;
 
-  // Says that the model is called.
+  // Records a call of the model. See nothing().
   virtual void note_call() = 0;
-  // Returns zero, as a tensor that depends on this model, for a loss that depends on nothing of a
-  // model that was called; so this rank takes part in the others' pass. This happens, for instance,
-  // if no sample of this rank goes to any expert. Returns an undefined tensor if the model was not
-  // called with a graph since its last pass, or if all parameters must take part in each loss.
+  // Returns a zero that depends on this model. If a model was called, but the loss does not depend
+  // on it, the caller adds the zero to the loss, so that this rank takes part in the others' pass.
+  // This happens, for example, if no sample of this rank goes to any expert. Returns an undefined
+  // tensor if the model was not called with a graph since its last pass, or if each loss must
+  // depend on all parameters.
   virtual at::Tensor nothing() = 0;
 
-  // The methods from here on are collective.
+  // The methods from here on are collective, except where a comment says otherwise.
 
-  // Compares the ranks' models if a change was noticed, or a pass has failed halfway: one
-  // all-gather. Throws std::runtime_error if they have come to differ; CommunicationError, also on
-  // the other ranks, if only some ranks compare; std::invalid_argument if the model cannot share
+  // Compares the ranks' models if a change was detected, or a pass has failed halfway: one
+  // all-gather. Throws std::runtime_error if the models differ; CommunicationError, on all
+  // ranks, if only some of them compare; std::invalid_argument if the model cannot share
   // parameters with another one.
   virtual void agree_on_changes() = 0;
 
-  // Begins the backward pass from `loss`: from now on gradients are reduced as they become ready.
+  // Begins the backward pass from `loss`, in which gradients are reduced as they become ready.
   virtual void before_backward(const at::Tensor& loss) = 0;
 
-  // Ends it: the gradients are complete on every rank. Throws std::runtime_error if they cannot be.
+  // Ends the pass. The gradients are then complete on every rank. Throws std::runtime_error if the
+  // loss did not depend on all parameters, and unused ones are not allowed.
   virtual void after_backward(const at::Tensor& loss) = 0;
 
-  // Ends a pass that failed, so that the next pass is as if it had not been, except for the
-  // gradients, which must be zeroed. Not collective, but waits for what this rank has sent.
+  // Ends a pass that failed, so that it does not affect the next pass. The gradients must then be
+  // zeroed. Not collective, but waits for the buckets that this rank has sent.
   virtual void cancel_backward() = 0;
 
-  // For UnevenInputs. Whether a broadcast of the buffers follows each backward pass, and the rank
-  // that they come from; 0 by default.
+  // For UnevenInputs, not collective. broadcasts_buffers() returns true if each backward pass
+  // broadcasts buffers. set_leader() sets the rank that they come from, by default 0.
   virtual bool broadcasts_buffers() const = 0;
   virtual void set_leader(int rank) = 0;
-  // Communicates what one backward pass of the other ranks does, with gradients of zero. Leaves
-  // this rank's gradients unchanged.
+  // Makes the same collective calls as one backward pass of the other ranks, with gradients of
+  // zero. Leaves this rank's gradients unchanged.
   virtual void shadow_backward(bool broadcast_buffers) = 0;
-  // Copies that rank's parameters and buffers to all ranks. One broadcast.
+  // Copies the parameters and buffers of `rank` to all ranks. One broadcast.
   virtual void copy_from(int rank) = 0;
 
-  // Counts the GradientSyncScopes that hold for this model; `change` is 1 or -1.
+  // Counts the GradientSyncScopes of this model. `change` is 1 or -1. Not collective.
   void count_scopes(GradientSync sync, int change) { scopes_[static_cast<int>(sync)] += change; }
 
-  // Whether backward passes leave this process's own gradients in the model, without the collective
-  // calls above.
+  // Returns true if backward passes leave this process's own gradients in the model, without the
+  // collective calls above.
   bool keeps_gradients_local() const {
     return scopes(GradientSync::kOff) + scopes(GradientSync::kOffUntilWindowEnds) > 0 &&
            scopes(GradientSync::kForced) == 0;
   }
-  // Whether ranks may step on gradients of their own.
+  // Returns true if ranks may step on unreduced gradients.
   bool may_train_apart() const { return scopes(GradientSync::kOff) > 0; }
 
  private:

@@ -11,23 +11,23 @@ namespace accel::runtime {
 
 class Communicator;
 
-// A scope in which ranks may make different numbers of backward passes. A rank that has ended takes
-// part in the others' passes, with gradients of zero, until all have ended. Not thread-safe.
+// Lets ranks make different numbers of backward passes. A rank that has ended takes part in the
+// others' passes, with gradients of zero, until all have ended. Not thread-safe.
 class UnevenInputs {
  public:
-  // `models` may take part, and are the same on all ranks. Throws std::invalid_argument if there
-  // are more than kMaxJoinedModels.
+  // `models` are those that a pass may reduce; they are the same on all ranks. Throws
+  // std::invalid_argument if there are more than kMaxJoinedModels.
   UnevenInputs(std::vector<std::shared_ptr<ParallelStrategy>> models,
                std::shared_ptr<Communicator> communicator);
 
-  // Call it before a backward pass that reduces this model. Collective: one all-gather. Throws
-  // std::logic_error if the ranks are about to make different passes.
+  // Announces a backward pass that reduces `model`; call it before each. Collective: one
+  // all-gather. Throws std::logic_error if the ranks are about to make different passes.
   void announce(ParallelStrategy& model);
 
-  // Call it when this rank has ended. Takes part in the others' passes until all have ended. Then
-  // parameters and buffers become those of a rank that ended last, which is returned; std::nullopt
-  // if all ended together. Collective: the cost of announce() and of the passes, one all-gather,
-  // and a broadcast.
+  // Takes part in the others' passes until all ranks have ended. Call it when this rank has ended.
+  // Then copies the parameters and buffers of a rank that ended last to all ranks. Returns that
+  // rank, or std::nullopt if all ended together. Collective: the calls of announce() and of the
+  // passes, one all-gather, and a broadcast.
   std::optional<int> finish();
 
  private:

@@ -7,7 +7,7 @@ namespace accel::runtime {
 
 class OpenBatch;
 
-// What Accelerator::accumulate() returns. The batch lasts as long as this lives.
+// The result of Accelerator::accumulate(). The batch ends when the scope is destroyed.
 class AccumulationScope {
  public:
   explicit AccumulationScope(std::shared_ptr<OpenBatch> batch) : batch_(std::move(batch)) {}

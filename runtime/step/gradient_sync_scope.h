@@ -8,15 +8,15 @@
 
 namespace accel::runtime {
 
-// Says what backward() does with the gradients of some models while it lives: see GradientSync.
-// Null models are ignored; scopes of one model may overlap, and kForced wins. It can be moved, so
-// that a scope may depend on a condition:
+// Determines what backward() does with the gradients of some models while the scope lives: see
+// GradientSync. Null models are ignored. Scopes of one model may overlap, and kForced wins. A scope
+// can be moved, so it may depend on a condition:
 //
 //   accel::GradientSyncScope scope;
 //   if (!last_batch) scope = accelerator.no_sync(model);
 class GradientSyncScope {
  public:
-  // A scope of no models, which does nothing.
+  // Makes a scope of no models, which does nothing.
   GradientSyncScope() = default;
   GradientSyncScope(GradientSync sync, Strategies models)
       : sync_(sync), models_(std::move(models)) {
@@ -25,7 +25,7 @@ class GradientSyncScope {
   ~GradientSyncScope() { count(-1); }
   GradientSyncScope(GradientSyncScope&& other) noexcept
       : sync_(other.sync_), models_(std::exchange(other.models_, {})) {}
-  // Ends what this scope held before.
+  // Ends the previous scope of this object.
   GradientSyncScope& operator=(GradientSyncScope&& other) noexcept {
     GradientSyncScope taken(std::move(other));
     std::swap(sync_, taken.sync_);

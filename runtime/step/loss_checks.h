@@ -1,4 +1,4 @@
-// What backward() refuses of a loss before it begins.
+// Checks of a loss before backward() begins.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,13 @@ namespace accel::runtime {
 class Accumulation;
 class OpenBatches;
 
-// Throws std::logic_error if the loss is of a model whose batch another Accelerator has begun: the
-// loss would be divided by the steps of `window`, while the optimizers follow the other one.
+// Throws std::logic_error if the loss is of a model whose batch another Accelerator has begun. The
+// loss would be divided by the steps of `window`, but the optimizers follow the other one's window.
 void expect_own_batch(const at::Tensor& loss, const OpenBatches& batches,
                       const Accumulation& window);
 
 // Throws std::logic_error if one of `models` has computed in full precision, because it was called
-// without its prepared holder. Nothing else would tell.
+// without its prepared holder. Otherwise the user would get a slower training without any error.
 void expect_autocast(const at::Tensor& loss,
                      const std::vector<std::shared_ptr<torch::nn::Module>>& models);
 

@@ -1,4 +1,4 @@
-// Which prepared models a loss depends on.
+// Finds the prepared models that a loss depends on (docs/decisions/0025).
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,21 @@
 
 namespace accel::runtime {
 
-// The graph behind one loss, as of the constructor; both arguments outlive this. The constructor
-// lets the models follow what the program has changed, which may rebuild their reducers. Not
-// thread-safe.
+// The graph behind one loss at construction. The constructor lets the models follow the
+// program's changes, which may rebuild their reducers. Both arguments must outlive this
+// object. Not thread-safe.
 class LossGraph {
  public:
   LossGraph(const at::Tensor& loss, const Strategies& prepared);
 
-  // Whether the backward pass is one of prepared[i].
+  // Returns true if the backward pass belongs to prepared[i].
   bool reaches(std::size_t i) const;
 
  private:
   const at::Tensor& loss_;
   const Strategies& prepared_;
-  // By index, if models have parameters in common. A parameter does not tell then which of its
-  // models was called; the other parameters in the graph do.
+  // By index; set only if models have parameters in common. Such a parameter does not show which of
+  // its models was called, so the other parameters in the graph decide.
   std::optional<std::vector<bool>> reached_;
 };
 

@@ -1,4 +1,4 @@
-// The batches that accumulate() has begun, and whose scopes still live.
+// The batches that accumulate() has begun and whose scopes still live.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@ namespace accel::runtime {
 
 class OpenBatch {
  public:
-  // `modules` are the models that accumulate() was given. In those of `local`, backward() leaves
-  // this process's own gradients.
+  // `modules` are the models that accumulate() was given. backward() does not reduce the gradients
+  // of the models in `local`.
   OpenBatch(std::shared_ptr<const Accumulation> accumulation,
             std::vector<std::shared_ptr<torch::nn::Module>> modules, Strategies local)
       : accumulation_(std::move(accumulation)),
@@ -28,7 +28,7 @@ class OpenBatch {
   const Accumulation* accumulation() const { return accumulation_.get(); }
   const std::vector<std::shared_ptr<torch::nn::Module>>& modules() const { return modules_; }
 
-  // From now on backward() reduces the gradients of all models.
+  // Makes backward() reduce the gradients of all models from now on.
   void reduce() { local_.reset(); }
 
  private:
@@ -37,14 +37,14 @@ class OpenBatch {
   std::optional<GradientSyncScope> local_;
 };
 
-// Those of a process. Not thread-safe.
+// The open batches of a process. Not thread-safe.
 class OpenBatches {
  public:
   void add(const std::shared_ptr<OpenBatch>& batch) {
     std::erase_if(batches_, [](const auto& open) { return open.expired(); });
     batches_.push_back(batch);
   }
-  // The batches of one Accelerator, and those of the others.
+  // Return the batches of the Accelerator with this window, and those of all others.
   std::vector<std::shared_ptr<OpenBatch>> of(const Accumulation& accumulation) const {
     return selected(accumulation, true);
   }

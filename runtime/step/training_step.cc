@@ -1,21 +1,22 @@
-// How gradients come to be what an optimizer may step on.
+// How gradients become what an optimizer steps on: the mean over all ranks.
 //
-// A prepared model has a copy on every rank. The copies stay equal because every optimizer step is
-// made on the same gradients: the mean over all ranks. Three things stand between a program and
-// that mean, and this file is where they meet.
+// A prepared model has a copy on every rank. The copies remain equal because every optimizer step
+// is made on the same gradients. Three things stand between a program and that mean, and this file
+// brings them together.
 //
-// - Accumulation. In a window of N batches only the last backward pass needs to reduce: a sum of
-//   means is the mean of sums. begin_batch() asks the window (core/accumulation.h) whether the
-//   batch ends it. If not, a GradientSyncScope marks the models, and models_to_reduce() leaves out
-//   the models that are marked. Nothing else keeps gradients from being reduced.
-// - Precision. In fp16 the loss is multiplied by a scale before the pass and the gradients are
+// clang-format off
+// - Accumulation. In a window of N batches only the last backward pass needs to reduce, because a
+//   sum of means is the mean of sums. begin_batch() asks the window (core/accumulation.h) whether
+//   the batch ends it. If not, a GradientSyncScope marks the models, and models_to_reduce() leaves
+//   out the marked ones. Nothing else keeps gradients from being reduced.
+// - Precision. In fp16 the loss is multiplied by a scale before the pass, and the gradients are
 //   divided by it before the step (docs/decisions/0018). Gradients that are added up must have one
 //   scale, so a batch takes the scale that the end of its window will have.
 // - Ranks that differ. A rank may have changed its model, have no path from its loss to the model,
-// or
-//   have run out of batches. Reducing is collective, so a rank that stays away leaves the others
-//   waiting. agree() and touch_called_models() settle all of this before the pass begins; after
-//   that every rank makes the same calls.
+//   or have run out of batches. Reducing is collective, so a rank that does not take part leaves
+//   the others waiting. agree() and touch_called_models() settle all of this before the pass
+//   begins. After that every rank makes the same calls.
+// clang-format on
 //
 // An example, with a window of two batches on two ranks:
 //
@@ -26,8 +27,8 @@
 //                                 all-reduced while the pass runs
 // clang-format on
 //
-// A pass that throws leaves gradients that are neither: BackwardPassScope marks them
-// (gradient_origin.h), and the optimizer refuses to step until they are zeroed.
+// A pass that throws leaves gradients that are neither local nor reduced. BackwardPassScope marks
+// them (optim/gradient_origin.h), and the optimizer refuses to step until they are zeroed.
 #include "runtime/step/training_step.h"
 
 #include <stdexcept>
@@ -50,8 +51,8 @@ void add_parameters(const std::vector<at::Tensor>& more, std::vector<at::Tensor>
   all.insert(all.end(), more.begin(), more.end());
 }
 
-// Makes the pass while the models reduce their gradients. If it fails, the models can make another
-// one.
+// Makes the pass while the models reduce their gradients. If the pass fails, the models can
+// make another one.
 void reduce_during(const std::function<void()>& pass, const Strategies& models,
                    const at::Tensor& loss) {
   try {
@@ -72,7 +73,8 @@ TrainingStep::TrainingStep(std::shared_ptr<ProcessState> process, const Accelera
       run_(run),
       precision_(options.mixed_precision),
       static_graph_(options.data_parallel.static_graph),
-      // Optimizers hold the window, and with it the world, as everything does that is prepared.
+      // The deleter holds the process. Optimizers hold the window, so they keep the world alive, as
+      // all prepared objects do (docs/decisions/0025).
       window_(new Accumulation(options.gradient_accumulation),
               [process = process_](Accumulation* window) { delete window; }),
       parameter_check_(options.parameter_check, options.debug) {
@@ -88,7 +90,7 @@ void TrainingStep::add_model(const std::shared_ptr<ParallelStrategy>& strategy) 
 OptimizerStep TrainingStep::add_optimizer(
     const std::shared_ptr<torch::optim::Optimizer>& optimizer) {
   parameter_check_.add_optimizer(optimizer);
-  // With one process and no scale, any gradients are good to step on.
+  // With one process and no scale, every gradient may be stepped on.
   if (!is_distributed() && scaler_ == nullptr) return {window_, nullptr, nullptr};
   auto gradients = std::make_shared<OptimizerGradients>(
       optimizer, process_->gradients,
@@ -114,7 +116,8 @@ AccumulationScope TrainingStep::begin_batch(Modules modules, Strategies strategi
   for (const auto& module : modules) begun.models.push_back(module.get());
   window_->begin(begun);
   if (const double scale = window_->earlier_scale(); scale != 1) {
-    // Losses are divided alike for all models, whichever are named here.
+    // Losses of all models have the same divisor, so the gradients of all models are scaled, not
+    // only of those in `modules`.
     std::vector<at::Tensor> parameters;
     for (const auto& module : modules) add_parameters(module->parameters(), parameters);
     for (const auto& optimizer : run_.optimizers()) {
@@ -127,7 +130,7 @@ AccumulationScope TrainingStep::begin_batch(Modules modules, Strategies strategi
     }
   }
   if (window_->reduces()) strategies.clear();
-  // Marks the strategies that are left: models_to_reduce() leaves them out.
+  // Marks the remaining strategies, so that models_to_reduce() leaves them out.
   auto batch = std::make_shared<OpenBatch>(window_, std::move(modules), std::move(strategies));
   process_->open_batches.add(batch);
   return AccumulationScope(std::move(batch));
@@ -144,7 +147,8 @@ void TrainingStep::check_loss(const at::Tensor& loss) const {
   if (precision_ != MixedPrecision::kNo) expect_autocast(loss, run_.models());
 }
 
-// The gradients of a model that is marked by accumulate(), no_sync() or LocalSgd stay local.
+// Returns the models that the loss depends on, except those whose gradients accumulate(), no_sync()
+// or LocalSgd keeps local.
 Strategies TrainingStep::models_to_reduce(const at::Tensor& loss) const {
   const Strategies prepared = process_->models.all();
   const LossGraph graph(loss, prepared);
@@ -156,9 +160,9 @@ Strategies TrainingStep::models_to_reduce(const at::Tensor& loss) const {
   return reduced;
 }
 
-// A rank whose loss depends on nothing of the model that it has called would leave the others alone
-// in their pass. Adds the models that were called to `reduced`, and returns a loss that depends on
-// them.
+// If a rank has called a model, but its loss does not depend on it, the other ranks would wait for
+// it in their pass. Adds the models that were called to `reduced`, and returns a loss that depends
+// on them with a gradient of zero.
 at::Tensor TrainingStep::touch_called_models(const at::Tensor& loss, Strategies& reduced) const {
   at::Tensor with = loss;
   for (const auto& model : process_->models.all()) {
@@ -170,7 +174,7 @@ at::Tensor TrainingStep::touch_called_models(const at::Tensor& loss, Strategies&
   return with;
 }
 
-// Settles before the pass what could make the ranks differ in it.
+// Before the pass, makes sure that all ranks will reduce the same gradients.
 void TrainingStep::agree(const Strategies& reduced) {
   if (process_->uneven_inputs != nullptr && !reduced.empty()) {
     if (reduced.size() > 1) {
@@ -181,8 +185,8 @@ void TrainingStep::agree(const Strategies& reduced) {
   for (const auto& model : reduced) model->agree_on_changes();
 }
 
-// A batch that does not end its window is reduced at the end of the window: it takes the scale that
-// the end will have.
+// The gradients of a batch inside a window are reduced at the end of the window, so its loss gets
+// the scale that the end will have.
 at::Tensor TrainingStep::scale(const at::Tensor& loss, bool is_reduced) {
   if (scaler_ == nullptr) return loss;
   const bool is_open = !process_->open_batches.of(*window_).empty();
@@ -203,7 +207,8 @@ void TrainingStep::backward(const at::Tensor& users_loss, const BackwardOptions&
         "one, and give backward() the loss that is made of them; or use no_sync()");
   }
   agree(reduced);
-  // Ranks that have ended would not take part in the check, and would not count it.
+  // Not inside join_uneven_inputs(): ranks that have ended would not take part in the check, and
+  // would not count the pass.
   const bool is_checked = !reduced.empty() && process_->uneven_inputs == nullptr;
   if (is_checked) parameter_check_.begin_pass(*process_->communicator);
   BackwardPassScope gradients(process_->gradients);

@@ -19,49 +19,51 @@ namespace accel::runtime {
 
 class RunState;
 
-// The methods are the life of a step, in the order in which a program causes them. The program may
-// leave out begin_batch(), and everything that begin_batch() decides is then as for a window of one
-// batch. Accelerator says what each method throws. Not thread-safe.
+// The methods are in the order in which a program causes them in a step. Without begin_batch(), the
+// step is a window of one batch. accel/accelerator.h says what each method throws. Not thread-safe.
 //
-// docs/life-of-a-step.md tells the same with the functions that are called below.
+// docs/life-of-a-step.md follows a step through the functions that are called below.
 class TrainingStep {
  public:
   using Modules = std::vector<std::shared_ptr<torch::nn::Module>>;
 
-  // `run` has the models, optimizers and schedulers of the Accelerator, and outlives this.
+  // `run` has the models, optimizers and schedulers of the Accelerator, and must
+  // outlive this object.
   TrainingStep(std::shared_ptr<ProcessState> process, const AcceleratorOptions& options,
                RunState& run);
 
-  // Adds what the steps to come are about. The result is what a prepared optimizer asks in its own
-  // step(); it keeps the process's world alive.
+  // Add a model or an optimizer to the steps. A prepared optimizer asks the returned OptimizerStep
+  // in its own step(). The OptimizerStep keeps the process's world alive.
   void add_model(const std::shared_ptr<ParallelStrategy>& strategy);
   OptimizerStep add_optimizer(const std::shared_ptr<torch::optim::Optimizer>& optimizer);
-  // Forgets all of these, and the open window.
+  // Forgets all models and optimizers, and the open window.
   void clear();
 
-  // 1. A batch begins: the window of accumulation counts it, and decides whether the batch ends the
-  // window. If it does not, backward() keeps the gradients of the models local while the scope
-  // lives. If it ends a short window, the gradients so far are scaled up.
+  // Step 1: begins a batch. The window of accumulation counts it, and decides whether the batch
+  // ends the window. If it does not, backward() keeps the gradients of the models local while the
+  // scope lives. If the batch ends a short window, existing gradients are scaled up.
   [[nodiscard]] AccumulationScope begin_batch(Modules modules, Strategies strategies);
   bool sync_gradients() const { return window_->sync_gradients(); }
   void set_sync_gradients(bool sync);
 
-  // 2. The backward pass, and 3. the reduction of gradients, which runs while the pass goes on.
+  // Steps 2 and 3: make the backward pass, and reduce gradients while it runs.
   void backward(const at::Tensor& loss, const BackwardOptions& options);
 
-  // 4. In fp16: the gradients of all optimizers, of one, or of those that have these parameters are
-  // divided by the scale of the loss, once after each backward pass.
+  // Step 4. In fp16 all of these divide gradients by the scale of the loss, once after each
+  // backward pass: those of all optimizers, of one, or of those that have `parameters`.
   void unscale();
   void unscale(const torch::optim::Optimizer& optimizer);
   double clip_grad_norm(const std::vector<at::Tensor>& parameters, double max_norm,
                         double norm_type);
   void clip_grad_value(const std::vector<at::Tensor>& parameters, double clip_value);
 
-  // 5. and 6. The optimizer may step or not, and zeroes its gradients: OptimizerStep.
+  // Steps 5 and 6, the optimizer's step() and zero_grad(), are in OptimizerStep.
+
+  // Returns true if any optimizer skipped its last step.
   bool was_skipped() const { return scaler_ != nullptr && scaler_->any_step_was_skipped(); }
 
-  // Between two steps. Brings gradients and scale to the state that a checkpoint needs, and
-  // compares the ranks' parameters.
+  // Call it between two steps, before a save. Brings gradients and scale to the state that a
+  // checkpoint needs, and compares the ranks' parameters.
   void prepare_save();
 
   // Runs `body`, in which ranks may have different numbers of batches.
@@ -78,7 +80,8 @@ class TrainingStep {
   at::Tensor touch_called_models(const at::Tensor& loss, Strategies& reduced) const;
   void agree(const Strategies& reduced);
   at::Tensor scale(const at::Tensor& loss, bool is_reduced);
-  // The scaler, where gradients can be unscaled; null without one.
+  // Returns the scaler, or null without fp16. Throws std::logic_error if gradients cannot be
+  // unscaled now, because their window has not ended.
   GradScaler* unscaling() const;
 
   const std::shared_ptr<ProcessState> process_;

@@ -12,7 +12,7 @@
 namespace accel::runtime {
 namespace {
 
-// Puts the whole process inside join_uneven_inputs() while it lives.
+// The process is inside join_uneven_inputs() while the scope lives.
 class JoinScope {
  public:
   JoinScope(ProcessState& process, std::shared_ptr<UnevenInputs> inputs, const JoinOptions& options)
@@ -48,7 +48,8 @@ std::optional<int> run_uneven(ProcessState& process, const std::function<void()>
                                        std::string(error.what()) + "',");
     throw;
   }
-  // The passes of the other ranks add nothing to this rank's gradients, so they count as reduced.
+  // Passes made for the other ranks add nothing to this rank's gradients, so these still
+  // count as reduced.
   const BackwardPassScope shadows(process.gradients, GradientOrigin::kReduced);
   return inputs->finish();
 }
