@@ -1,4 +1,4 @@
-// One process: what prepare() makes of its arguments, and that nothing is changed without a world.
+// One process: prepare() wraps its arguments, and training gives the same results as without accel.
 #include "accel/accelerator.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ TEST(AcceleratorTest, IsOneProcessWithoutALauncher) {
   accelerator.wait_for_everyone();
 }
 
-// A class of a user's, with members that are assigned later.
+// A class of a program, with members that are assigned later.
 struct Trainer {
   Model<torch::nn::Linear> model;
   Optimizer<torch::optim::SGD> optimizer;
@@ -102,7 +102,7 @@ TEST(AcceleratorTest, PreparesInTheOrderGivenAndOnce) {
   EXPECT_EQ(pass(loader), pass(loader));
 }
 
-// On the meta device, from which nothing can be moved.
+// A module on the meta device, from which tensors cannot be moved.
 struct Placeless : torch::nn::Module {
   torch::Tensor w = register_parameter("w", torch::zeros({2}, torch::kMeta));
   torch::Tensor forward(const torch::Tensor& x) { return w * x; }
@@ -263,7 +263,7 @@ TEST(AcceleratorTest, SchedulersFollowTheOptimizer) {
   EXPECT_THAT(scheduler.get_last_lr(), testing::ElementsAre(0.1));
 }
 
-// LibTorch's StepLR first falls at the step after step_size ones.
+// LibTorch's StepLR reduces the rate first at step step_size + 1.
 TEST(AcceleratorTest, LibTorchsSchedulersFollowTheOptimizerToo) {
   Accelerator accelerator({.gradient_accumulation = {.num_steps = 2}});
   torch::nn::Linear net(1, 1);
@@ -315,7 +315,7 @@ TEST(AcceleratorTest, ClipsGradients) {
   Accelerator accelerator;
   torch::Tensor parameter = torch::zeros(2, torch::requires_grad());
   parameter.mutable_grad() = torch::tensor({3.0f, -4.0f});
-  // Listed twice, as a tied parameter is: it counts once.
+  // Listed twice, as a tied parameter is, but it must count once.
   EXPECT_FLOAT_EQ(accelerator.clip_grad_norm_({parameter, parameter}, 1), 5);
   EXPECT_NEAR(parameter.grad()[1].item<float>(), -0.8, 1e-6);
   accelerator.clip_grad_value_({parameter}, 0.7);

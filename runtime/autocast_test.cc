@@ -17,7 +17,7 @@
 namespace accel::runtime {
 namespace {
 
-// Everything that a model may return.
+// All types that a model may return.
 struct Outputs : torch::nn::Module {
   using Nested = std::tuple<torch::Tensor, std::optional<std::vector<torch::Tensor>>,
                             std::map<std::string, std::pair<torch::Tensor, int>>>;
@@ -103,7 +103,8 @@ TEST(AutocastTest, ScopesNestAndRestoreWhatWasBefore) {
   at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
 }
 
-// Within a scope a parameter is cast once; after the outermost one its new values must count.
+// Within a scope a parameter is cast once. After the outermost scope, its new values must
+// be cast again.
 TEST(AutocastTest, TheNextForwardPassSeesTheStep) {
   Accelerator accelerator({.mixed_precision = MixedPrecision::kBf16});
   torch::nn::Linear net(torch::nn::LinearOptions(1, 1).bias(false));
@@ -120,7 +121,8 @@ TEST(AutocastTest, TheNextForwardPassSeesTheStep) {
 
 using Net = torch::nn::Linear;
 
-// Whether backward() takes the loss that `loss_of` makes of a model in bf16, and of its module.
+// Returns the error of backward() for the loss that `loss_of` computes from a model in bf16 and its
+// module, or "nothing was thrown".
 std::string refusal(const std::function<torch::Tensor(Accelerator&, Model<Net>&, Net&)>& loss_of) {
   Accelerator accelerator({.mixed_precision = MixedPrecision::kBf16});
   Net net(2, 1);
@@ -158,7 +160,7 @@ TEST(AutocastTest, AModelThatRanWithinItIsNot) {
                 return net(kOnes).sum();
               }),
               taken);
-  EXPECT_THAT(refusal([](auto&, auto& model, auto& net) {  // A penalty uses the weights directly.
+  EXPECT_THAT(refusal([](auto&, auto& model, auto& net) {  // A penalty on the weights.
                 return model(kOnes).sum() + net->weight.square().sum();
               }),
               taken);
@@ -168,7 +170,7 @@ TEST(AutocastTest, AModelThatRanWithinItIsNot) {
                 return y.square().sum();
               }),
               taken);
-  EXPECT_THAT(refusal([](auto&, auto& model, auto&) {  // Longer ago than calls are remembered.
+  EXPECT_THAT(refusal([](auto&, auto& model, auto&) {  // Older than the kept regions.
                 const torch::Tensor first = model(kOnes).sum();
                 for (int i = 0; i < 1000; ++i) model(kOnes);
                 return first;

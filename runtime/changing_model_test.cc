@@ -1,4 +1,4 @@
-// Prepared models that a program changes, or leaves out, on the way.
+// Prepared models that a program changes, or does not use, during training.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST(ChangingModelTest, SparseGradientsAreReduced) {
   });
 }
 
-// As torch::load() does, buffers may come to lie elsewhere.
+// Buffers may get other memory, for example by torch::load().
 TEST(ChangingModelTest, BuffersAreFollowedWhereverTheyLie) {
   on_ranks(2, [] {
     Accelerator accelerator;
@@ -75,7 +75,7 @@ TEST(ChangingModelTest, BuffersAreFollowedWhereverTheyLie) {
   });
 }
 
-// Nothing stays behind for the passes that the processes make by themselves.
+// A pass that one process makes alone must not affect later ones.
 TEST(ChangingModelTest, ALossOfSomethingElseLeavesTheModelAlone) {
   on_ranks(2, [] {
     Accelerator accelerator;
@@ -89,8 +89,8 @@ TEST(ChangingModelTest, ALossOfSomethingElseLeavesTheModelAlone) {
   });
 }
 
-// Rank 0's input is 1, rank 1's is 3: the gradient of the last layer's weight is 2 * its input's
-// factor if it was reduced.
+// Rank 0's input is 1, and rank 1's is 3. If the gradients of the last layer's weight were reduced,
+// they are therefore 2 times the factor of its input.
 template <typename Net>
 void backward(Accelerator& accelerator, Net& net) {
   net->zero_grad();
@@ -110,7 +110,7 @@ torch::nn::Sequential two_layers() {
   return torch::nn::Sequential(torch::nn::Linear(1, 2), torch::nn::Linear(2, 1));
 }
 
-// Which gives a parameter another node of the graph that adds up its gradient.
+// torch::load() gives a parameter another node that adds up its gradient.
 TEST(ChangingModelTest, AModelThatIsLoadedOnTheWayIsReduced) {
   on_ranks(2, [] {
     for (const bool static_graph : {false, true}) {
@@ -169,7 +169,7 @@ TEST(ChangingModelTest, PartsThatAreAddedAreReduced) {
     net->push_back(torch::nn::Linear(1, 1));
     backward(accelerator, model);
     expect_reduced(accelerator, *net);
-    // With weights of each rank's own they would train apart.
+    // With different weights on each rank, they would train apart.
     torch::manual_seed(accelerator.process_index());
     net->push_back(torch::nn::Linear(1, 1));
     EXPECT_THAT([&] { backward(accelerator, model); },
@@ -182,7 +182,7 @@ TEST(ChangingModelTest, PartsThatAreAddedAreReduced) {
   });
 }
 
-// Else the ranks would wait for one another in different calls, or mix gradients up.
+// Without this check the ranks would wait for one another in different calls, or mix up gradients.
 TEST(ChangingModelTest, WhatOneRankAloneChangesIsNamedOnAll) {
   const auto expect_cause = [](const std::string& cause, const auto& change) {
     on_ranks(2, [&] {

@@ -10,7 +10,8 @@ namespace accel::runtime {
 std::string error_text(const std::exception& error);
 std::string error_text(const std::exception_ptr& error);
 
-// Call it in a handler. Rethrows the exception; a c10::Error itself loses its backtrace.
+// Rethrows the current exception; call it in a handler. If it is exactly a c10::Error, its
+// backtrace is removed.
 [[noreturn]] void rethrow_without_backtrace();
 
 }  // namespace accel::runtime

@@ -19,8 +19,7 @@ using CountGpus = int (*)();
 inline constexpr char kUseGpuSymbol[] = "accel_use_gpu";
 using UseGpu = void (*)(int index);
 
-// Returns a new ProcessGroupNCCL, of which the caller owns one reference. The timeout
-// is in milliseconds.
+// Returns a new ProcessGroupNCCL. The caller owns one reference. The timeout is in milliseconds.
 inline constexpr char kMakeNcclBackendSymbol[] = "accel_make_nccl_backend";
 using MakeNcclBackend = c10d::Backend* (*)(c10d::Store* store, int rank, int size,
                                            std::int64_t timeout);

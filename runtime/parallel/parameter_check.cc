@@ -92,8 +92,7 @@ void ParameterCheck::clear() {
   optimizers_.clear();
 }
 
-// The first comparison comes before the second pass: then the first step has been made, in which
-// most mistakes show.
+// The first comparison is before the second pass, because most mistakes show after the first step.
 void ParameterCheck::begin_pass(Communicator& communicator) {
   if (!debug_ || options_.every_steps == 0) return;
   const bool is_due = passes_ % options_.every_steps == 1 % options_.every_steps;
@@ -135,7 +134,7 @@ std::vector<ParameterCheck::Parameter> ParameterCheck::parameters() const {
 
 std::vector<ParameterDigest> ParameterCheck::digests() const {
   std::vector<ParameterDigest> out;
-  std::vector<std::size_t> elsewhere;  // Those not on the CPU, whose digests are read together.
+  std::vector<std::size_t> elsewhere;  // Not on the CPU; read together.
   std::vector<at::Tensor> sums;
   for (const Parameter& parameter : parameters()) {
     out.push_back({.text = parameter.text});

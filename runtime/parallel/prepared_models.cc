@@ -23,7 +23,8 @@ void PreparedModels::release(const void* owner) {
 
 void PreparedModels::forget_dead() {
   for (Prepared& one : models_) {
-    // An owner that was destroyed has not called release().
+    // An Accelerator may be destroyed without release(), so references are counted
+    // instead of owners.
     const bool is_held =
         one.owned != nullptr && (one.owned.use_count() > 1 || one.owned->module().use_count() > 1);
     if (!is_held) one.owned = nullptr;

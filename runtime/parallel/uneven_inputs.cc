@@ -53,7 +53,7 @@ std::optional<int> UnevenInputs::finish() {
         if (round.models[i].takes_part) models_[i]->shadow_backward(round.models[i].buffers);
       }
     };
-    communicator_->run_call("backward", pass);  // The same name as on the other ranks.
+    communicator_->run_call("backward", pass);  // Named as on the other ranks.
   }
   const auto last = gather(ended_last ? 1 : 0);
   for (const auto& model : models_) model->set_leader(0);

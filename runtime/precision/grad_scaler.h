@@ -95,7 +95,7 @@ class GradScaler {
   std::vector<Owned> optimizers_;
   // The scale that all processes share.
   ScaleRound shared_;
-  // This process's own scale. nullopt while it has no pass that is never reduced.
+  // This process's own scale. nullopt until it is first used after a change of shared_.
   std::optional<ScaleRound> own_;
   // The scale of the last loss.
   float scale_;

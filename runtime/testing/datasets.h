@@ -1,4 +1,4 @@
-// Datasets of numbers. Includes all of LibTorch that tests of data loaders need.
+// Datasets of numbers for tests of data loaders. Includes what these tests need of LibTorch.
 #pragma once
 
 #include <torch/data.h>
@@ -36,7 +36,7 @@ struct Numbers : torch::data::datasets::BatchDataset<Numbers, torch::Tensor> {
   std::size_t count;
 };
 
-// The same, as a stream.
+// The same numbers, as a stream.
 struct NumberStream : torch::data::datasets::StatefulDataset<NumberStream, torch::Tensor> {
   explicit NumberStream(std::size_t numbers, bool has_size = true)
       : count(numbers), sized(has_size) {}
@@ -55,7 +55,7 @@ struct NumberStream : torch::data::datasets::StatefulDataset<NumberStream, torch
   bool sized;
 };
 
-// The same as Numbers, but counts the samples that are read, and fails at sample `fails_at`.
+// As Numbers, but counts the samples that are read, and throws at sample `fails_at`.
 struct MapNumbers : torch::data::datasets::BatchDataset<MapNumbers, torch::Tensor> {
   explicit MapNumbers(std::size_t size) : count(size) {}
   torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
@@ -70,8 +70,8 @@ struct MapNumbers : torch::data::datasets::BatchDataset<MapNumbers, torch::Tenso
   std::shared_ptr<std::atomic<std::size_t>> read = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
-// A stream of `size` numbers from 100 * epoch on. It returns at most `piece` at once and fails
-// after `fails_after` of them.
+// A stream of `size` numbers that starts at 100 * epoch. Each call returns at most `piece` of them.
+// It throws after `fails_after` numbers.
 struct StreamNumbers : torch::data::datasets::StatefulDataset<StreamNumbers, torch::Tensor> {
   explicit StreamNumbers(std::size_t size, std::size_t most = 1000) : count(size), piece(most) {}
   std::optional<torch::Tensor> get_batch(std::size_t size) override {

@@ -36,8 +36,8 @@ std::string path_at(int folder, const char* path) {
   return path[0] == '/' || folder == AT_FDCWD ? path : path_of(folder) + "/" + path;
 }
 
-// Whether the operation is to be carried out; else it has failed, and errno says why. `half`: what
-// is left of it when the process is killed in it.
+// Returns true if the caller must carry out the operation. If false, the operation has failed, and
+// errno is set. `half` does the part of the operation that is done when the process is killed.
 bool admit(const DiskOperation& operation, const std::function<void()>& half = nullptr) {
   if (faults.under.empty() || !operation.path.starts_with(faults.under)) return true;
   if (++operations == faults.kill_at) {

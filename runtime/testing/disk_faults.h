@@ -1,5 +1,6 @@
-// Disks that fail, and processes that die while they write. A program that links this has its own
-// open(), write(), rename() and so on in the place of libc's, for itself and all its libraries.
+// Simulates disks that fail and processes that die while they write. A program that links this
+// library gets its own open(), pwrite(), rename() and so on, which replace those of libc for the
+// program and all its libraries. Not thread-safe.
 #pragma once
 
 #include <functional>
@@ -8,26 +9,33 @@
 namespace accel::runtime {
 
 struct DiskOperation {
-  std::string name;        // Of the function, such as "pwrite".
-  std::string path;        // What it changes; of a rename, the new name.
-  unsigned flags = 0;      // Of open() and renameat2().
-  bool is_direct = false;  // A write around the page cache.
+  // The name of the function, such as "pwrite".
+  std::string name;
+  // The file or folder that it changes. For a rename, the new name.
+  std::string path;
+  // The flags of open() and renameat2().
+  unsigned flags = 0;
+  // True for a write with O_DIRECT.
+  bool is_direct = false;
 };
 
 struct DiskFaults {
-  std::string under;  // Only operations on what begins with this path count.
-  // SIGKILL in this one of the operations that change the disk, from 1: a write is half done, of
-  // anything else nothing.
+  // Only operations on paths with this prefix count. If empty, none do.
+  std::string under;
+  // The number, from 1, of the operation in which the process kills itself (SIGKILL). Only
+  // operations that change the disk count. A write is then half done, any other operation not at
+  // all. If 0, none.
   int kill_at = 0;
-  // The errno that an operation fails with; 0: none.
+  // Returns the errno that an operation fails with, or 0 if it succeeds.
   std::function<int(const DiskOperation&)> error = nullptr;
 };
 
-// From now on, in this process. Not while other threads use the disk.
+// Sets the faults of this process and restarts the count of operations. No other thread may be
+// using the disk.
 void set_disk_faults(DiskFaults faults);
 
-// Runs `body` in a child of this process, which ends with _exit(0), or 1 if it throws. Returns its
-// wait status. The caller has no other threads.
+// Runs `body` in a child process, which ends with _exit(0), or _exit(1) if `body` throws. Returns
+// the wait status of the child. The caller must not have other threads, because it forks.
 int in_child(const std::function<void()>& body);
 
 }  // namespace accel::runtime

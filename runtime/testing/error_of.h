@@ -6,7 +6,7 @@
 
 namespace accel::runtime {
 
-// The text of the `Error` that `body` throws; others come out of it.
+// Returns the text of the `Error` that `body` throws. Other exceptions are not caught.
 template <typename Error = std::exception, typename Body>
 std::string error_of(Body&& body) {
   try {

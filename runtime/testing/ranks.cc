@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// In a rank: which of the test's calls it was started for.
+// The variable that tells a rank for which of the test's calls of on_ranks() it was started.
 constexpr char kCall[] = "ACCEL_TEST_CALL";
 
 std::string test_name() {
@@ -34,7 +34,7 @@ pid_t spawn(const Variables& variables) {
     const std::string text = *entry;
     all[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
   }
-  // Bazel's own records are the parent's.
+  // Only the parent writes Bazel's records.
   for (const char* name : {"XML_OUTPUT_FILE", "TEST_SHARD_INDEX", "TEST_TOTAL_SHARDS",
                            "TESTBRIDGE_TEST_ONLY", "TEST_PREMATURE_EXIT_FILE"}) {
     all.erase(name);
@@ -52,7 +52,7 @@ pid_t spawn(const Variables& variables) {
   return pid;
 }
 
-// The exit status of `pid`, which is killed at the deadline.
+// Returns the wait status of `pid`, which is killed at the deadline.
 int wait_until(pid_t pid, Clock::time_point deadline) {
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());

@@ -1,5 +1,4 @@
-// What tests of trainings include of LibTorch, once for all of them: layers, optimizers, autocast,
-// derivatives, and datasets.
+// LibTorch's headers for tests that train: layers, optimizers, autocast, derivatives and datasets.
 #pragma once
 
 #include <ATen/autocast_mode.h>

@@ -10,19 +10,19 @@
 
 namespace accel::runtime {
 
-// A file that grows by whole records. Each is handed to the system at once, so that a reader sees
-// it and a process that is killed afterwards has not lost it. Only one process may write it. Not
-// thread-safe.
+// A file that grows by whole records. Each record is written immediately and without a buffer, so
+// readers see it, and a process that is killed afterwards does not lose it (docs/decisions/0020).
+// Only one process may write the file. Not thread-safe.
 class AppendFile {
  public:
-  // Makes the file, and throws std::filesystem::filesystem_error if it is there already, as all
-  // that follow throw it for an error of the disk.
+  // Makes the file. Throws std::filesystem::filesystem_error if it already exists. All methods
+  // throw that for disk errors.
   static AppendFile create(const std::filesystem::path& path);
-  // Opens or makes a file of lines. A last line without its end, which a machine that crashed or a
-  // full disk has left, is cut off.
+  // Opens or makes a file of lines. Cuts off an incomplete last line, which a machine's crash or a
+  // full disk can leave.
   static AppendFile open_lines(const std::filesystem::path& path);
 
-  // All of `record` or nothing.
+  // Appends the whole record. If that fails, removes the part that was written and throws.
   void append(std::string_view record);
 
   const std::filesystem::path& path() const { return path_; }
@@ -33,7 +33,7 @@ class AppendFile {
 
   std::filesystem::path path_;
   common::UniqueFd fd_;
-  std::optional<off_t> torn_at_;  // Where a record began of which a part could not be taken back.
+  std::optional<off_t> torn_at_;  // Start of a partial record that could not be removed.
 };
 
 }  // namespace accel::runtime

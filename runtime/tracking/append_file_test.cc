@@ -33,7 +33,7 @@ TEST(AppendFileTest, MakesItsFolderAndAppends) {
   const fs::path path = fresh_path("folder") / "inner" / "lines";
   AppendFile file = AppendFile::open_lines(path);
   file.append("one\n");
-  EXPECT_EQ(read(path), "one\n");  // At once, without a flush.
+  EXPECT_EQ(read(path), "one\n");  // Immediately, without a flush.
   AppendFile::open_lines(path).append("two\n");
   EXPECT_EQ(read(path), "one\ntwo\n");
 }
@@ -45,7 +45,7 @@ TEST(AppendFileTest, CreatesNoFileTwice) {
 }
 
 TEST(AppendFileTest, CutsATornLastLine) {
-  const std::string torn(10'000, 'x');  // Longer than the pieces that are looked at.
+  const std::string torn(10'000, 'x');  // Longer than a piece that is read.
   const struct {
     std::string before, after;
   } cases[] = {{"", ""},
@@ -64,7 +64,8 @@ TEST(AppendFileTest, CutsATornLastLine) {
   }
 }
 
-// A full disk takes a part of a record: the limit of the process's file size does the same.
+// A full disk accepts only a part of a record. A limit on the process's file size has
+// the same effect.
 TEST(AppendFileTest, WritesAllOfARecordOrNothing) {
   const fs::path path = fresh_path("full");
   AppendFile file = AppendFile::open_lines(path);

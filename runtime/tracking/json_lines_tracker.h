@@ -8,9 +8,10 @@
 
 namespace accel::runtime {
 
-// A file metrics.jsonl of one JSON object per line: {"time": SECONDS, "config": {...}} for each
-// start of the run, {"time": SECONDS, "step": N, "values": {...}} for each log(), without "step" if
-// none was given. A restarted run goes on in the same file, where the last line of a step counts.
+// Writes a file metrics.jsonl with one JSON object per line: {"time": SECONDS, "config": {...}} for
+// each start of the run, {"time": SECONDS, "step": N, "values": {...}} for each log(), without
+// "step" if none was given. A restarted run appends to the same file, and the last line of a step
+// is the valid one.
 class JsonLinesTracker : public Tracker {
  public:
   explicit JsonLinesTracker(const std::filesystem::path& folder)

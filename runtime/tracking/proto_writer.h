@@ -1,5 +1,5 @@
-// Protocol buffers' wire format, as far as event files need it. LibTorch carries a protobuf library
-// of its own, so that the runtime can have none.
+// The part of protobuf's wire format that event files need. The runtime cannot link the protobuf
+// library, because LibTorch exports its own copy of it (docs/decisions/0020).
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ class ProtoWriter {
   ProtoWriter& add_integer(int field, std::int64_t value);  // int32, int64, enum, bool
   ProtoWriter& add_float(int field, float value);
   ProtoWriter& add_double(int field, double value);
-  // string: what is not UTF-8, which no parser would take, becomes U+FFFD.
+  // string. Bytes that are not UTF-8 are replaced by U+FFFD, because parsers would reject them.
   ProtoWriter& add_text(int field, std::string_view text);
-  // bytes, and messages inside.
+  // bytes and nested messages.
   ProtoWriter& add_bytes(int field, std::string_view bytes);
   ProtoWriter& add_message(int field, const ProtoWriter& message) {
     return add_bytes(field, message.bytes());

@@ -16,8 +16,8 @@ void add_little_endian(std::string& bytes, std::uint64_t value, int size) {
   for (int i = 0; i < size; ++i) bytes.push_back(static_cast<char>(value >> (8 * i)));
 }
 
-// TFRecord's checksum: rotated and shifted, so that checksums of data that holds checksums stay
-// sound.
+// TFRecord's checksum. It is a rotated CRC plus a constant, because the CRC of data that contains
+// its own CRC is weak.
 std::uint32_t masked_crc(std::string_view bytes) {
   const std::uint32_t crc = extend_crc32c(0, bytes.data(), bytes.size());
   return (crc >> 15 | crc << 17) + 0xa282ead8u;
@@ -32,7 +32,7 @@ std::string record_of(const Message& event) {
   return record;
 }
 
-// tensorflow.Event, and its fields below.
+// A tensorflow.Event.
 Message event_at(WallTime now, std::int64_t step = 0) {
   Message event;
   event.add_double(1, now);
@@ -93,7 +93,7 @@ Message protobuf_value(const TrackedValue& value) {
   return writer.message;
 }
 
-// A value under the HPARAMS tab's name for it, with HParamsPluginData in its metadata.
+// A value for the HPARAMS tab, with HParamsPluginData in its metadata.
 Message hparams(std::string_view tag, int field, const Message& info) {
   Message data;
   data.add_integer(1, 0);

@@ -1,4 +1,4 @@
-// Event files, read by TensorBoard's own Python package.
+// Event files are read by TensorBoard's own Python package.
 #include <gtest/gtest.h>
 #include <pwd.h>
 #include <unistd.h>
@@ -70,7 +70,7 @@ TEST(TensorBoardTest, ReadsTheFilesOfARestartedRun) {
         {{"rate", 0.1}, {"name", "a|b"}, {"nesterov", true}, {"batch", 64}});
     first.log({{"note", "gr\u00fc\u00df dich \xfc"}}, std::nullopt);
     for (int step = 0; step < 5; ++step) first.log({{"train/loss", 4 - step}}, step);
-  }  // As if killed: without finish(), and within a second of the next.
+  }  // As if killed: no finish(). The next starts within a second.
   TensorBoardTracker second(folder);
   second.store_init_configuration({});
   second.log({{"train/loss", 0.5}, {"exact", true}}, 3);

@@ -23,7 +23,7 @@ WallTime now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// The time in the name of the newest event file of `folder`, or 0.
+// Returns the time in the name of the newest event file in `folder`, or 0 if there is none.
 std::int64_t newest_time(const fs::path& folder) {
   std::int64_t newest = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -36,8 +36,9 @@ std::int64_t newest_time(const fs::path& folder) {
   return newest;
 }
 
-// TensorBoard reads a folder's files in the order of their names, and never goes back: a file that
-// is made in the same second, or after the clock was set back, must come behind as well.
+// Returns a name that sorts after all existing ones, because TensorBoard reads a folder's files in
+// the order of their names and never goes back. The time alone is not enough: a file may be made in
+// the same second, or after the clock was set back.
 fs::path next_file(const fs::path& folder) {
   fs::create_directories(folder);
   const std::int64_t time = std::max(static_cast<std::int64_t>(now()), newest_time(folder) + 1);

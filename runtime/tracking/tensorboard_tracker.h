@@ -8,9 +8,10 @@
 
 namespace accel::runtime {
 
-// Event files for TensorBoard. Each process writes a new file, events.out.tfevents.TIME.HOST.PID.N,
-// which TensorBoard reads after those that are there. The first logged step says where a restarted
-// run went on: TensorBoard drops what earlier files have from there on.
+// Writes event files for TensorBoard. Each process writes a new file,
+// events.out.tfevents.TIME.HOST.PID.N, which TensorBoard reads after the existing ones. The first
+// logged step tells TensorBoard where a restarted run has resumed: it discards the values of
+// earlier files from there on (docs/decisions/0020).
 class TensorBoardTracker : public Tracker {
  public:
   explicit TensorBoardTracker(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -25,7 +26,7 @@ class TensorBoardTracker : public Tracker {
 
   const std::filesystem::path folder_;
   std::optional<AppendFile> file_;
-  bool has_begun_ = false;  // The first step is written.
+  bool has_begun_ = false;  // True once a step was logged.
 };
 
 }  // namespace accel::runtime

@@ -6,8 +6,9 @@
 
 namespace accel::runtime {
 
-// Strict JSON without line ends. Floating-point numbers read back as the same number; those that
-// JSON lacks are the texts "NaN", "Infinity" and "-Infinity". What is not UTF-8 becomes U+FFFD.
+// Return strict JSON without line ends. Finite floating-point numbers are parsed to the same
+// number; JSON has no others, so these become the strings "NaN", "Infinity" and "-Infinity". Bytes
+// that are not UTF-8 are replaced by U+FFFD.
 std::string to_json(const TrackedValue& value);
 std::string to_json(const TrackedValues& values);
 

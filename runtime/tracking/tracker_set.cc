@@ -10,7 +10,7 @@
 namespace accel::runtime {
 namespace {
 
-// On processes that do not report.
+// Stands for a tracker on processes that do not report.
 class SilentTracker : public Tracker {
  public:
   explicit SilentTracker(std::string name) : name_(std::move(name)) {}
@@ -74,7 +74,7 @@ void TrackerSet::start(const std::filesystem::path& folder, const TrackedValues&
   finish();
   for (Entry& entry : trackers_) {
     entry.failures = 0;
-    // A mistake of the program is one on every process.
+    // Checked on every process, so that a mistake of the program is an error on all of them.
     require_folder(entry.choice, folder);
     if (writes_) {
       entry.tracker = make_tracker(entry.choice, folder);

@@ -11,23 +11,24 @@
 
 namespace accel::runtime {
 
-// The trackers of a run. What one of them throws never reaches the caller: the first failure of
-// each is said on standard error, the values of that call are lost to it, later calls are tried
-// again, and finish() says how many were lost. Not thread-safe.
+// The trackers of a run. Their exceptions never reach the caller. If a tracker throws, it loses the
+// values of that call; later calls are made again. The first failure of each tracker is logged to
+// standard error, and finish() logs how many calls failed (docs/decisions/0020). Not thread-safe.
 class TrackerSet {
  public:
-  // `writes`: whether this is the process that reports. On the others every method does nothing.
-  // Throws std::invalid_argument for a name that is none of the above, or for twice the same.
+  // `writes` is true on the process that reports. On the others no method writes anything. Throws
+  // std::invalid_argument for an unknown name, or if two trackers have one name.
   TrackerSet(const std::vector<TrackerChoice>& choices, bool writes);
 
-  // Begins a run whose files are in `folder`. Throws std::invalid_argument if they need one and it
-  // is empty.
+  // Begins a run with files in `folder`. Throws std::invalid_argument if a tracker needs a folder
+  // and it is empty.
   void start(const std::filesystem::path& folder, const TrackedValues& config);
   // Throws std::logic_error if there are trackers and no run has begun.
   void log(const TrackedValues& values, std::optional<std::int64_t> step);
   void finish();
 
-  // Throws std::invalid_argument that names those that there are; std::logic_error as log().
+  // Returns the tracker. Throws std::invalid_argument, which lists the existing names, if there is
+  // none; std::logic_error as log() does.
   Tracker& get(const std::string& name) const;
 
  private:

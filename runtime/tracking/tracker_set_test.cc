@@ -17,7 +17,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Remembers what was called, and fails while told to.
+// Records its calls, and throws while `fails` is set.
 class RecordingTracker : public Tracker {
  public:
   std::string name() const override { return "recording"; }
@@ -114,7 +114,8 @@ TEST(TrackerSetTest, JsonLinesKeepEveryValueAndGoOnAfterARestart) {
   first.start(folder, {{"rate", 0.1}, {"name", "a \"b\"\n"}, {"nesterov", true}, {"batch", 64u}});
   const double exact = 0.1 + 0.2, infinity = std::numeric_limits<double>::infinity();
   first.log({{"loss", exact}, {"nan", std::nan("")}, {"low", -infinity}, {"text\xff", "x"}}, 7);
-  std::ofstream(folder / "metrics.jsonl", std::ios::app) << "{\"time\":17";  // Killed in mid-write.
+  std::ofstream(folder / "metrics.jsonl", std::ios::app)
+      << "{\"time\":17";  // Killed during a write.
   TrackerSet second({"jsonl"}, true);
   second.start(folder, {});
   second.log({{"loss", 1}}, std::nullopt);
@@ -151,7 +152,7 @@ TEST(TrackerSetTest, MistakesAreNamed) {
   EXPECT_THAT(error_of([&] { trackers.start("", {}); }), HasSubstr("project_dir"));
   EXPECT_THAT(error_of([&] { trackers.get("tensorboard"); }), HasSubstr("there is jsonl"));
   TrackerSet none({}, true);
-  none.log({{"loss", 1}}, 1);  // Nobody to report to.
+  none.log({{"loss", 1}}, 1);  // No tracker, no error.
 }
 
 }  // namespace
