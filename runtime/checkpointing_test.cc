@@ -1,4 +1,5 @@
-// Saving and loading through the Accelerator. The folder on the disk has tests of its own.
+// Saving and loading through the Accelerator. runtime/checkpoint has separate tests of the
+// folder on disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +42,7 @@ struct Progress {
   std::int64_t step = 0;
 };
 
-// A run whose every step depends on weights, moments, learning rate, progress and random numbers.
+// A run in which each step depends on weights, moments, learning rate, progress and random numbers.
 struct Training {
   explicit Training(const fs::path& folder = "",
                     std::optional<std::size_t> total_limit = std::nullopt)
@@ -86,7 +87,7 @@ TEST(SaveState, ARunGoesOnAsIfItHadNotStopped) {
   Training first;
   first.train(5);
   first.accelerator.save_state(folder);
-  // While it is written, training changes what was saved.
+  // Training changes the saved tensors while they are being written.
   first.train(5);
   const torch::Tensor after_ten = first.weights();
   first.accelerator.wait_for_save();
@@ -118,17 +119,17 @@ TEST(SaveState, TheNewestGoodOneIsTakenAndNumbersGoOn) {
               HasSubstr("optimizer.bin: it is torn"));
   EXPECT_TRUE(run.accelerator.resume_from_newest());
   EXPECT_EQ(run.progress.step, 2);
-  // What was passed over is not in the way.
+  // The skipped checkpoint does not block the next save.
   run.accelerator.save_state();
   run.accelerator.wait_for_save();
   EXPECT_TRUE(fs::exists(folder / "checkpoints/checkpoint_3/manifest.json"));
-  // Nor is what follows an older one that was chosen.
+  // Neither do checkpoints that are newer than the loaded one.
   run.accelerator.load_state(folder / "checkpoints/checkpoint_1");
   run.accelerator.save_state(folder / "named");
   run.accelerator.save_state();
   run.accelerator.wait_for_save();
   EXPECT_TRUE(fs::exists(folder / "checkpoints/checkpoint_4/manifest.json"));
-  // A name of one's own takes no number.
+  // A checkpoint with a given name takes no number.
   Training fresh(folder);
   fresh.accelerator.load_state(folder / "named");
   fresh.accelerator.save_state();
@@ -144,7 +145,8 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-// Without accel's manifest they are another program's: they stay, and have their numbers.
+// Folders without accel's manifest belong to another program: they are kept, and their numbers
+// are not used.
 TEST(SaveState, ComesAfterFoldersThatAreNoCheckpointsOfIts) {
   const fs::path folder = fresh_folder();
   for (int i = 0; i < 2; ++i) fs::create_directories(folder / "checkpoints" / checkpoint_name(i));
@@ -160,7 +162,7 @@ TEST(SaveState, ComesAfterFoldersThatAreNoCheckpointsOfIts) {
   Training again(folder, 1);
   EXPECT_TRUE(again.accelerator.resume_from_newest());
   EXPECT_EQ(again.progress.step, 2);
-  // What is damaged is no reason to begin anew.
+  // A damaged checkpoint is no reason to start from scratch.
   fs::resize_file(folder / "checkpoints/checkpoint_3/optimizer.bin", 10);
   EXPECT_THAT(error_of([&] { again.accelerator.resume_from_newest(); }),
               HasSubstr("damaged (checkpoint_3): move them away"));
@@ -186,14 +188,15 @@ TEST(SaveState, OfAFreshRunComesAfterThoseOfAnother) {
       EXPECT_THAT(names_in(parent), ElementsAre(next));
       run.accelerator.wait_for_everyone();
     }
-    // What another run has put there meanwhile is not overwritten.
+    // A folder that another run has made meanwhile is not overwritten.
     if (run.accelerator.is_main_process()) fs::create_directories(parent / "checkpoint_5");
     EXPECT_THAT(error_of([&] { run.accelerator.save_state(); }), HasSubstr("already exists"));
     run.accelerator.wait_for_everyone();
   });
 }
 
-// Each is trained on with what the other has saved, while the save is still being written.
+// Trains one optimizer further while its state is being saved, loads the state into another one,
+// and expects that both make the same steps.
 template <typename Optim, typename Options>
 void expect_optimizer_goes_on(const Options& options) {
   const fs::path folder = fresh_folder();
@@ -264,7 +267,7 @@ TEST(LoadState, AnotherKindOfOptimizerIsRefused) {
               HasSubstr("optimizer 0 was torch::optim::Adam and is torch::optim::SGD here"));
 }
 
-// The second of two models has other shapes: the first keeps its weights.
+// The second of two models has other shapes, so the first must keep its weights.
 TEST(LoadState, NoWeightIsLoadedUnlessAllFit) {
   const fs::path folder = fresh_folder();
   const auto set_up = [](Accelerator& accelerator, std::int64_t width) {
@@ -283,7 +286,7 @@ TEST(LoadState, NoWeightIsLoadedUnlessAllFit) {
   EXPECT_TRUE(torch::equal(first->weight, before));
 }
 
-// Every rank's random numbers are saved; what three ranks load is what two have saved.
+// The random states of all ranks are saved. Two ranks save, and three load.
 TEST(SaveState, OfTwoProcessesLoadsInThreeAndInOne) {
   const fs::path folder = fs::path(testing::TempDir()) / "two_to_three";
   const auto expected = [&](int rank) { return folder / ("next_" + std::to_string(rank)); };
@@ -363,7 +366,7 @@ TEST(Save, WritesOnTheMainProcessWhatTorchLoads) {
   });
 }
 
-// A failure on the rank that writes reaches all of them.
+// A failure on the rank that writes is thrown on all ranks.
 TEST(SaveState, FailsOnEveryRank) {
   on_ranks(2, [] {
     const fs::path folder = fs::path(testing::TempDir()) / "precious";

@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 
 std::vector<std::int64_t> first_numbers(std::int64_t count) { return values(torch::arange(count)); }
 
-// All samples of one pass, as gather_for_metrics() gives them.
+// Returns all samples of one epoch, as gather_for_metrics() returns them.
 template <typename Loader>
 std::vector<std::int64_t> gathered(Accelerator& accelerator, Loader& loader) {
   std::vector<std::int64_t> all;
@@ -72,7 +72,7 @@ TEST(CollectivesTest, StructuresOfTensors) {
   });
 }
 
-// What a data loader moves, gather() takes too.
+// gather() takes the same containers that a data loader moves.
 TEST(CollectivesTest, ContainersOfTensors) {
   static_assert(nested_tensors<std::array<torch::Tensor, 2>>);
   static_assert(nested_tensors<std::map<int, std::deque<torch::data::TensorExample>>>);
@@ -187,7 +187,7 @@ TEST(CollectivesTest, FurtherAcceleratorsShareTheWorld) {
   });
 }
 
-// A port that was free a moment ago.
+// Returns a port that was free a moment ago.
 std::int64_t free_port() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -264,7 +264,7 @@ TEST(ShardedLoaderTest, KnowsItsLengthAndItsLastBatch) {
     for (const torch::Tensor& batch : loader) {
       EXPECT_EQ(batch.size(0), 3);
       EXPECT_EQ(loader.end_of_dataloader(), ++step == 4);
-      // A number per rank is no row per sample: it is never cut.
+      // One number per rank is not one row per sample, so it is never cut.
       EXPECT_EQ(accelerator.gather_for_metrics(torch::tensor(1.0)).size(0), 2);
     }
     EXPECT_EQ(step, 4u);

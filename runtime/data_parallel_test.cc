@@ -45,7 +45,7 @@ std::string file_of(int world_size, int rank) {
          std::to_string(rank);
 }
 
-// 20 steps over a shuffled loader, more than one epoch, of a global batch of 12.
+// Makes 20 steps over a shuffled loader, more than one epoch, with a global batch of 12.
 void train_twenty_steps() {
   Accelerator accelerator;
   const int world_size = accelerator.num_processes();
@@ -120,7 +120,7 @@ TEST(DataParallelTest, ParametersAndBuffersAreRankZerosAndStayEqual) {
   });
 }
 
-// y = w * x with one weight: rank p's gradient is its x.
+// y = w * x with one weight, so each rank's gradient is its x.
 struct Weight : torch::nn::Module {
   explicit Weight(int count = 1) {
     for (int i = 0; i < count; ++i) register_parameter("w" + std::to_string(i), torch::ones({1}));
@@ -189,7 +189,7 @@ TEST(DataParallelTest, UnusedParametersCanBeAllowed) {
     auto model = accelerator.prepare(weights);
     for (int step = 0; step < 3; ++step) {
       weights->zero_grad();
-      // Rank 0 uses the first, rank 1 the second, nobody the third.
+      // Rank 0 uses the first, rank 1 the second, no rank the third.
       const int used = accelerator.process_index();
       accelerator.backward(weights->parameters()[static_cast<std::size_t>(used)].sum() * 4);
       EXPECT_FLOAT_EQ(gradient(*weights, 0), 2);
@@ -199,7 +199,7 @@ TEST(DataParallelTest, UnusedParametersCanBeAllowed) {
   });
 }
 
-// As where none of its samples goes to any expert.
+// For example, none of a rank's samples goes to any expert.
 TEST(DataParallelTest, ALossThatDependsOnNothingOfACalledModelTakesPart) {
   on_ranks(2, [] {
     Accelerator accelerator({.data_parallel = {.find_unused_parameters = true}});
@@ -214,7 +214,7 @@ TEST(DataParallelTest, ALossThatDependsOnNothingOfACalledModelTakesPart) {
       EXPECT_FLOAT_EQ(gradient(*weights), 2);
       EXPECT_FALSE(weights->parameters()[1].grad().defined());
     }
-    // Without a call it is something of this rank's own.
+    // If the model was not called, this rank's pass is independent of the other rank.
     if (accelerator.is_main_process()) accelerator.backward(other.sum());
     EXPECT_EQ(other.grad().item<float>(), accelerator.is_main_process() ? 3 : 2);
   });
@@ -235,7 +235,7 @@ TEST(DataParallelTest, AModuleThatIsPreparedAgainIsTheSameModel) {
 TEST(DataParallelTest, EvaluationModeKeepsNothingConsistent) {
   on_ranks(2, [] {
     Accelerator accelerator;
-    if (!accelerator.is_main_process()) return;  // Nothing in it waits for the others.
+    if (!accelerator.is_main_process()) return;  // It does not wait for others.
     auto weight = std::make_shared<Weight>();
     auto model = accelerator.prepare_model(weight, {.evaluation_mode = true});
     accelerator.backward(model(torch::full({1}, 3.0)));
@@ -262,7 +262,7 @@ TEST(DataParallelTest, ASyncCanBeForced) {
   });
 }
 
-// As upstream's test of its hooks: within 1e-2 of plain fp32.
+// As in PyTorch's test of its hooks, results are within 1e-2 of fp32.
 TEST(DataParallelTest, HooksCompressGradientsOnTheWay) {
   on_ranks(2, [] {
     const auto gradients = [](const DataParallelOptions& options) {
@@ -270,7 +270,7 @@ TEST(DataParallelTest, HooksCompressGradientsOnTheWay) {
       torch::manual_seed(1);
       auto model = accelerator.prepare(make_net());
       torch::manual_seed(accelerator.process_index());
-      // The second pass runs with the buckets that the first one led to.
+      // The second pass uses buckets in the order of the first one.
       for (int pass = 0; pass < 2; ++pass) {
         model->zero_grad();
         accelerator.backward(model(torch::randn({4, 1, 8, 8})).square().mean());
@@ -302,7 +302,7 @@ TEST(DataParallelTest, AStaticGraphMayLeaveParametersOut) {
     const float mine = accelerator.is_main_process() ? 1 : 3;
     for (int step = 0; step < 4; ++step) {
       weights->zero_grad();
-      // The first is used twice, the second never.
+      // The first weight is used twice, the second never.
       accelerator.backward(model(torch::full({1}, mine)) + model(torch::full({1}, mine)));
       EXPECT_FLOAT_EQ(gradient(*weights), 4);
     }

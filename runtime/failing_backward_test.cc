@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::ThrowsMessage;
 
-// Whose backward pass can run out of memory between the gradients of its two layers.
+// A net whose backward pass can run out of memory between the gradients of its two layers.
 struct Net : torch::nn::Module {
   explicit Net(std::int64_t width = 2)
       : first(register_module("first", torch::nn::Linear(1, width))),
@@ -51,7 +51,7 @@ TEST(FailingBackwardTest, TheNextPassIsAsIfItHadNotBeen) {
           DataParallelOptions{.gradient_as_bucket_view = false},
           DataParallelOptions{.comm_hook = CommHook::kBf16}}) {
       Accelerator accelerator({.data_parallel = options});
-      // Layers of more than 1 MiB, so that one is sent before the other is there.
+      // Layers of more than 1 MiB, so that one gradient is sent before the other exists.
       auto net = std::make_shared<Net>(300'000);
       auto [model, optimizer] = accelerator.prepare(net, torch::optim::SGD(net->parameters(), 0.1));
       for (const bool fails : {true, false, true, true, false, false, true, false}) {
@@ -70,7 +70,7 @@ TEST(FailingBackwardTest, TheNextPassIsAsIfItHadNotBeen) {
   });
 }
 
-// Whose pass the others wait in.
+// The other ranks wait in their pass until the failed one is repeated.
 TEST(FailingBackwardTest, ARankThatFailsAloneMayTryAgain) {
   on_ranks(2, [] {
     for (const DataParallelOptions& options :
@@ -90,13 +90,14 @@ TEST(FailingBackwardTest, ARankThatFailsAloneMayTryAgain) {
         EXPECT_EQ(net->first->weight.grad()[0].item<float>(), 2);
         EXPECT_EQ(net->second->bias.grad().item<float>(), 1);
       }
-      // What errors say about the calls of others is still about the same one.
+      // The numbers of calls still agree, so errors would compare the same call.
       EXPECT_EQ(accelerator.gather(torch::ones({1})).size(0), 2);
     }
   });
 }
 
-// What it has sent belongs to the failed pass, and must not become part of another.
+// The part that the rank has sent belongs to the failed pass, and must not become part
+// of another one.
 TEST(FailingBackwardTest, ARankThatFailsAloneHalfwayIsAnErrorOnAll) {
   on_ranks(2, [] {
     Accelerator accelerator(
@@ -132,7 +133,7 @@ TEST(FailingBackwardTest, ABatchSizeIsFoundForAModelThatIsPreparedAlready) {
   });
 }
 
-// Its text is all that a user needs; LibTorch's own frames say nothing to them.
+// The text is all that a user needs. LibTorch's stack frames do not help.
 TEST(FailingBackwardTest, ErrorsComeWithoutABacktrace) {
   for (int world_size : {1, 2}) {
     on_ranks(world_size, [] {
@@ -161,7 +162,8 @@ TEST(FailingBackwardTest, AnUnusedParameterMayBeFrozenThen) {
   });
 }
 
-// The buffers that follow rank 0's after a pass are part of a graph that lives on.
+// Rank 0's buffers are copied after a pass, although the graph, which is used again,
+// has saved them.
 TEST(FailingBackwardTest, AGraphWithBatchNormMayBeUsedAgain) {
   on_ranks(2, [] {
     Accelerator accelerator;
@@ -198,13 +200,13 @@ TEST(FailingBackwardTest, GraphsOfReducedGradientsAreRefused) {
     };
     EXPECT_THAT(pass, ThrowsMessage<std::invalid_argument>(HasSubstr("torch::autograd::grad")));
     {
-      // A process's own gradients have one.
+      // Unreduced gradients have a graph.
       auto alone = accelerator.no_sync(model);
       pass();
       EXPECT_TRUE(net->second->bias.grad().requires_grad());
     }
     net->zero_grad();
-    // As a gradient penalty has it: (d/dx net)^2 = 4, whatever x.
+    // As in a gradient penalty: (d/dx net)^2 = 4 for any x.
     const torch::Tensor x = input(accelerator).requires_grad_();
     const torch::Tensor slope =
         torch::autograd::grad({model(x).sum()}, {x}, {}, std::nullopt, /*create_graph=*/true)[0];
@@ -213,7 +215,7 @@ TEST(FailingBackwardTest, GraphsOfReducedGradientsAreRefused) {
   });
 }
 
-// In debug the ranks compare their parameters before every so-manieth pass.
+// With `debug` the ranks compare their parameters before every n-th pass, so they must count alike.
 TEST(FailedBackwardTest, OneThatARankMakesAgainIsOnePassToTheOthers) {
   on_ranks(2, [] {
     for (const int every : {1, 2, 3}) {
@@ -229,7 +231,7 @@ TEST(FailedBackwardTest, OneThatARankMakesAgainIsOnePassToTheOthers) {
       };
       for (int pass = 0; pass < 5; ++pass) {
         if (!accelerator.is_main_process()) {
-          // Before anything of the second layer's gradients is sent.
+          // Fails before the first bucket is sent.
           EXPECT_THROW(backward(true), std::runtime_error);
         }
         backward(false);

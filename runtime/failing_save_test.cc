@@ -1,5 +1,5 @@
-// Processes that die in a save, and disks that fail in one. The folder on the disk has tests of its
-// own; here the Accelerator saves and loads.
+// Processes that die during a save, and disks that fail during one. Here the Accelerator saves and
+// loads; runtime/checkpoint has separate tests of the folder on disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 
 fs::path root() { return fs::path(testing::TempDir()) / "failing_save"; }
 
-// Every part of its state is one number.
+// A run whose state consists of one number in each of its parts.
 class Training {
  public:
   explicit Training(std::int64_t width = 4)
@@ -57,7 +57,7 @@ class Training {
     while (steps() < number) adam_.step();
   }
 
-  // Throws unless all parts agree.
+  // Returns the number. Throws if the parts differ.
   int number() {
     if (net_->weight.min().item<float>() != static_cast<float>(number_) ||
         net_->weight.max().item<float>() != static_cast<float>(number_) || steps() != number_) {
@@ -81,8 +81,9 @@ class Training {
   Optimizer<torch::optim::Adam> adam_;
 };
 
-// In a process of its own: saves 1, then dies in the nth operation on the disk of the save of 2.
-// Another one then loads, and saves anew. `folder` as save_state() takes it.
+// A child process saves 1, and dies in the nth disk operation of the save of 2. Another child then
+// loads and saves again. `folder` is the argument of save_state(). Returns true if the first child
+// finished its save, so that nth exceeds the number of operations.
 bool survives(int nth, const std::string& folder, unsigned unknown_flags) {
   fs::remove_all(root());
   EXPECT_EQ(in_child([&] {
@@ -141,7 +142,7 @@ TEST(KilledSave, WhereTwoNamesCannotBeExchanged) {
   EXPECT_GT(nth, 25);
 }
 
-// What rank 0 cannot write, all ranks hear of; the next save is a new one.
+// An error of rank 0's disk is thrown on all ranks. The next save is independent of it.
 TEST(FailedSave, IsToldToEveryRankWithFileAndReason) {
   if (std::getenv("RANK") == nullptr) {
     fs::remove_all(root());
@@ -157,7 +158,7 @@ TEST(FailedSave, IsToldToEveryRankWithFileAndReason) {
     setrlimit(RLIMIT_FSIZE, &small);
     run.accelerator.save_state();
     const std::string error = error_of([&] { run.accelerator.wait_for_save(); });
-    // Both large files fail, at about the same time.
+    // Both large files fail at about the same time.
     EXPECT_THAT(error, ContainsRegex("checkpoint_0.partial/(model.safetensors|optimizer.bin): "
                                      "cannot .*: File too large"));
     if (!run.accelerator.is_main_process()) {
@@ -169,7 +170,7 @@ TEST(FailedSave, IsToldToEveryRankWithFileAndReason) {
     run.accelerator.load_state();
     EXPECT_EQ(run.number(), 1);
 
-    // A folder that cannot be made is known at once.
+    // A folder that cannot be made is reported immediately.
     const std::string in_a_file = root() / "file" / "checkpoint";
     if (run.accelerator.is_main_process()) std::ofstream(root() / "file") << "x";
     EXPECT_THAT(error_of([&] { run.accelerator.save_state(in_a_file); }),

@@ -1,4 +1,5 @@
-// How long a module stays prepared, whoever keeps what prepare() returned.
+// How long a module remains prepared, depending on what the program keeps of the
+// result of prepare().
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -13,8 +14,8 @@ namespace {
 
 using torch::nn::Linear;
 
-// The gradient of the weight of a Linear(1, 1) after a pass of which each rank has its own input:
-// 2, if it was reduced, and else 1 on rank 0 and 3 on rank 1.
+// Returns the gradient of the weight of a Linear(1, 1) after a pass with another input on each
+// rank: 2 if it was reduced, otherwise 1 on rank 0 and 3 on rank 1.
 template <typename Net>
 float reduced_gradient(Accelerator& accelerator, Net& net) {
   net->zero_grad();
@@ -57,7 +58,7 @@ TEST(LastingPreparationTest, TheNextAcceleratorReducesWhatADeadOnePrepared) {
       Accelerator next;
       EXPECT_EQ(reduced_gradient(next, net), 2);
     }
-    // Any one of the two will do.
+    // Either of the two is enough.
     std::optional optimizer(std::move(std::get<1>(both)));
     { const auto dropped = std::move(std::get<0>(both)); }
     Accelerator last;
@@ -74,7 +75,7 @@ TEST(LastingPreparationTest, AnotherAcceleratorThatLivesWillDo) {
   });
 }
 
-// As in k-fold cross-validation, where every fold starts anew.
+// As in k-fold cross-validation, where every fold starts from scratch.
 TEST(LastingPreparationTest, ANetThatIsPreparedAgainStartsFromRankZeros) {
   on_ranks(2, [] {
     Accelerator accelerator;

@@ -1,4 +1,4 @@
-// Ranks that come late to a reduction of gradients.
+// Ranks that are late for a reduction of gradients, or never take part.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -20,7 +20,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Two layers, each a bucket of its own, and what is called when a gradient passes between them.
+// Two layers, each with a separate bucket, and a function that is called when a gradient
+// passes between them.
 struct TwoBuckets : torch::nn::Module {
   torch::nn::Linear first = layer("first"), second = layer("second");
   std::function<void()> before_second = [] {}, before_first = [] {};
@@ -40,7 +41,7 @@ struct TwoBuckets : torch::nn::Module {
   }
 };
 
-// Rank 1 does not come to its first gradient before rank 0 has come beyond that.
+// Rank 1 computes its first gradient only after rank 0 has passed that point.
 TEST(LateRankTest, ABackwardPassGoesOnWhileALateRankIsAwaited) {
   on_ranks(2, [] {
     const std::string sign = testing::TempDir() + "/beyond_" + std::getenv("MASTER_PORT");
@@ -64,7 +65,8 @@ TEST(LateRankTest, ABackwardPassGoesOnWhileALateRankIsAwaited) {
   });
 }
 
-// The one that waits has handed the call to another thread, and still hears who is missing.
+// The waiting rank has handed the call to another thread. Its error must still name
+// the missing rank.
 TEST(LateRankTest, OneThatDiesOnItsWayIsNamed) {
   on_ranks(2, [] {
     Accelerator accelerator;
@@ -77,15 +79,14 @@ TEST(LateRankTest, OneThatDiesOnItsWayIsNamed) {
   });
 }
 
-// Its bucket is under way, and the world ends with the exception all the same.
+// A bucket is in flight, but the exception must still end the world.
 TEST(LateRankTest, AnExceptionInThePassDoesNotWaitForTheOthers) {
   on_ranks(2, [] {
     const auto pass = [] {
       Accelerator accelerator;
       auto net = std::make_shared<TwoBuckets>();
       auto model = accelerator.prepare(net);
-      // In the first pass the ranks compare their models, in the second they agree on buckets;
-      // later ones only reduce.
+      // The first pass compares models and the second one orders buckets. Later ones only reduce.
       for (int i = 0; i < 2; ++i) accelerator.backward(model(torch::ones({1, 600})).sum());
       if (!accelerator.is_main_process()) {
         return error_of<CommunicationError>([&] { accelerator.wait_for_everyone(); });

@@ -1,4 +1,4 @@
-// Several processes that step by themselves, or not equally often.
+// Several processes that step on their own gradients, or make different numbers of steps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace accel::runtime {
 namespace {
 
-// y = w * x: the gradient of w is x.
+// y = w * x, so the gradient of w is x.
 struct Weight : torch::nn::Module {
   torch::Tensor w = register_parameter("w", torch::zeros({1}));
   torch::Tensor forward(const torch::Tensor& x) { return w * x; }
@@ -67,7 +67,7 @@ TEST(GradientSyncScopeTest, MayDependOnACondition) {
       GradientSyncScope scope;
       if (!last) scope = accelerator.no_sync(model);
       accelerator.backward(model(input(mine)));
-      // Alone at first; then the mean of both ranks' sums.
+      // First this rank's gradient; in the last pass the mean of both ranks' sums.
       EXPECT_EQ(weight->w.grad().item<float>(), last ? 4 : mine);
     }
   });
@@ -85,8 +85,8 @@ TEST(LocalSgdTest, AnExceptionIsNotKeptWaitingForTheOthers) {
   });
 }
 
-// What a process steps on alone it scales, skips and counts alone: the scale of reduced gradients
-// is not touched by it, and stays the same on all ranks.
+// For gradients of a process alone, scale, skipped steps and their count are local too. The scale
+// of reduced gradients is not affected, and remains the same on all ranks.
 TEST(LocalSgdTest, AScaleOfItsOwnDoesNotMoveTheOthers) {
   on_ranks(2, [] {
     Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
@@ -113,14 +113,14 @@ TEST(LocalSgdTest, AScaleOfItsOwnDoesNotMoveTheOthers) {
       auto paused = accelerator.no_sync(model);
       EXPECT_EQ(step(1), main ? 65536 : 32768) << "it has not been forgotten";
     }
-    // One rank's overflow is everybody's.
+    // An overflow on one rank is one on all ranks.
     step(overflow);
     EXPECT_TRUE(optimizer.step_was_skipped());
     EXPECT_EQ(step(1), 32768);
   });
 }
 
-// One rank tries something by itself, with a prepared optimizer, between two steps of the training.
+// One rank makes a step with a prepared optimizer alone, between two steps of the training.
 TEST(DynamicLossScaleTest, AProbeOnOneRankMovesNothing) {
   on_ranks(2, [] {
     Accelerator accelerator(
@@ -150,7 +150,7 @@ TEST(DynamicLossScaleTest, AProbeOnOneRankMovesNothing) {
   });
 }
 
-// Numbers from 1 on, one per batch.
+// Returns a loader of the numbers from 1, one per batch.
 auto numbers(std::int64_t count) {
   return make_data_loader<torch::data::samplers::SequentialSampler>(
       torch::data::datasets::TensorDataset(torch::arange(1, count + 1, torch::kFloat))
@@ -164,8 +164,8 @@ int length(auto& loader) {
   return batches;
 }
 
-// As upstream's test: as many samples as processes and one more, so that the last has one batch
-// and rank 0 has two.
+// As in PyTorch's test, there is one sample more than processes, so that rank 0 has two batches and
+// the others have one.
 TEST(JoinTest, ProcessesThatHaveEndedGoThroughTheOthersPasses) {
   for (int world_size : {2, 3}) {
     on_ranks(world_size, [&] {
@@ -192,8 +192,8 @@ TEST(JoinTest, ProcessesThatHaveEndedGoThroughTheOthersPasses) {
   }
 }
 
-// One reader for all goes by its loader's own even_batches. Rank 1, which may have nothing of the
-// last batch, does not wait for it.
+// A dispatching loader keeps its own even_batches. Rank 1 may get no sample of the last batch, and
+// must not wait for it.
 TEST(JoinTest, DispatchedLoadersAreAsBefore) {
   on_ranks(2, [] {
     for (const bool even : {true, false}) {
@@ -216,7 +216,7 @@ TEST(JoinTest, DispatchedLoadersAreAsBefore) {
   });
 }
 
-// A weight, and a buffer that counts what it has seen.
+// A weight, and a buffer that sums its inputs.
 struct Counting : Weight {
   torch::Tensor seen = register_buffer("seen", torch::zeros({1}));
   torch::Tensor forward(const torch::Tensor& x) {
@@ -225,7 +225,7 @@ struct Counting : Weight {
   }
 };
 
-// Rank 0 ends first: buffers, and what the optimizer and the scheduler know, are the others'.
+// Rank 0 ends first, so it must get the others' buffers and their state of optimizer and scheduler.
 TEST(JoinTest, EveryoneGoesOnFromTheStateOfTheLast) {
   on_ranks(3, [] {
     Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16,
@@ -299,7 +299,7 @@ TEST(JoinTest, SparseGradientsOfZeroAreSparse) {
         }
       });
       const torch::Tensor all = accelerator.gather(last->bias.grad());
-      // The last passes were rank 1's alone; rank 0's gradients are those of its own.
+      // Only rank 1 made the last passes. They leave rank 0's gradients unchanged.
       EXPECT_TRUE(torch::equal(all, torch::tensor({1.0f, 0.5f})));
       const float bag = bags->weight.grad().to_dense()[1][0].item<float>();
       EXPECT_EQ(bag, accelerator.is_main_process() ? 1 : 0.5f);

@@ -1,4 +1,4 @@
-// Ranks that have trained apart are noticed, and those that may be apart are left alone.
+// Ranks that have trained apart are detected. Models whose ranks may train apart are not compared.
 #include "runtime/parallel/parameter_check.h"
 
 #include <gmock/gmock.h>
@@ -23,14 +23,14 @@ std::uint64_t digest_here(const torch::Tensor& tensor) {
   return digest_of({static_cast<const std::byte*>(dense.const_data_ptr()), dense.nbytes()});
 }
 
-// As a GPU computes it, by operations that are the same on each device.
+// Tested on the CPU, with the operations that a GPU runs.
 TEST(DigestOnDeviceTest, IsThatOfTheBytes) {
   torch::manual_seed(1);
   std::vector<torch::Tensor> tensors{torch::randn({}), torch::randn({1}), torch::randn({3, 5}),
                                      torch::randn({4, 6}).t(), torch::empty({0}),
                                      torch::full({7}, std::numeric_limits<float>::quiet_NaN()),
                                      torch::randn({9}).slice(0, 1), torch::randn({3, 2, 4, 4}),
-                                     // More than a piece, and a part of one.
+                                     // More than one piece.
                                      torch::randn({(32 << 20) / 4 + 5})};
   tensors.back().requires_grad_();
   for (const auto dtype : {torch::kHalf, torch::kBFloat16, torch::kDouble, torch::kChar,
@@ -49,7 +49,7 @@ AcceleratorOptions checking_each_pass() {
       .debug = true, .parameter_check = {.every_steps = 1}, .timeout = std::chrono::seconds(20)};
 }
 
-// Of two layers, trained by this rank's own numbers.
+// A training of two layers, in which each rank has other inputs.
 struct Training {
   explicit Training(const AcceleratorOptions& options = {})
       : accelerator(options),
@@ -65,7 +65,7 @@ struct Training {
     std::get<1>(prepared).step();
     std::get<1>(prepared).zero_grad();
   }
-  // Not a word of it to anybody.
+  // Changes a parameter on one rank, without any error.
   void change_on(int rank, std::size_t parameter = 2) {
     if (accelerator.process_index() == rank) {
       torch::NoGradGuard no_graph;
@@ -95,7 +95,7 @@ TEST(ParameterCheckTest, ASaveNamesTheFirstParameterThatDiffersAndTheRank) {
                                       "[1, 2], with digest "),
                             HasSubstr("\n  - rank 1: 1.weight of "), HasSubstr("Look for")));
     EXPECT_FALSE(std::filesystem::exists(Training::folder()));
-    // The world is as it was, and so is the check.
+    // The world is intact, and the check works again.
     run.change_on(2, /*parameter=*/0);
     EXPECT_THAT(run.save(), HasSubstr("rank 2: 0.weight of "));
   };
@@ -126,7 +126,7 @@ TEST(ParameterCheckTest, ASaveCanBeToldNotToLook) {
   if (on_ranks(2, apart)) std::filesystem::remove_all(Training::folder());
 }
 
-// save_state() is called there too.
+// Programs call save_state() inside a window too.
 TEST(ParameterCheckTest, ASaveInsideAWindowLooksToo) {
   on_ranks(2, [] {
     Training run({.gradient_accumulation = {.num_steps = 3}});
@@ -155,7 +155,8 @@ TEST(ParameterCheckTest, AStepOfOneRankAloneIsNoticed) {
   });
 }
 
-// The second pass, and then every hundredth; nothing without `debug`, or with 0.
+// Compares before the second pass, and then before every hundredth. Does not compare without
+// `debug`, or if every_steps is 0.
 TEST(ParameterCheckTest, LooksAsOftenAsItIsTold) {
   on_ranks(2, [] {
     const auto pass_that_notices = [](const AcceleratorOptions& options) {
@@ -203,7 +204,7 @@ TEST(ParameterCheckTest, AParameterOfAnOptimizerAloneIsNamedByItsPlace) {
   });
 }
 
-// One that is cast on one rank is another one.
+// A parameter that is cast on one rank differs.
 TEST(ParameterCheckTest, AnotherTypeIsADifference) {
   on_ranks(2, [] {
     Training run;

@@ -1,4 +1,4 @@
-// Mixed precision in one process: the scaling of losses.
+// Loss scaling in one process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST(LossScalerTest, TrainsAsFullPrecisionDoes) {
   }
 }
 
-// One weight of value 0, whose gradient is the x it is multiplied by.
+// One weight of value 0. Its gradient is the x that it is multiplied by.
 struct Weight : torch::nn::Module {
   torch::Tensor w = register_parameter("w", torch::zeros({1}));
   torch::Tensor forward(const torch::Tensor& x) { return w * x; }
@@ -54,7 +54,7 @@ struct Weight : torch::nn::Module {
 
 torch::Tensor input(float x) { return torch::full({1}, x); }
 
-// A step of an optimizer of any class.
+// Makes a step of an optimizer of any class. Returns true if it was not skipped.
 bool makes_a_step(OptimizerRef optimizer) {
   optimizer.step();
   const bool skipped = optimizer.step_was_skipped();
@@ -95,7 +95,7 @@ TEST(LossScalerTest, AStepWithAnOverflowIsSkipped) {
   for (float x : {1.0f, kInfinity, 1.0f, -kInfinity, std::nanf(""), 1.0f}) {
     const torch::Tensor loss = model(input(x));
     accelerator.backward(loss);
-    // An infinite loss hides the scale.
+    // The scale cannot be computed from an infinite loss.
     scales.push_back(std::isfinite(x) ? weight->w.grad().item<float>() / x : 0);
     optimizer.step();
     scheduler.step();
@@ -204,7 +204,7 @@ TEST(LossScalerTest, RefusesWhatWouldSpoilGradients) {
   EXPECT_THROW(optimizer.step(), std::invalid_argument);
 }
 
-// Two optimizers that step one after the other in each window, as those of a GAN do.
+// Two optimizers step one after the other in each window, as in a GAN.
 TEST(LossScalerTest, AWindowOfTwoOptimizersHasOneScale) {
   for (const bool overflow : {false, true}) {
     Accelerator accelerator({.gradient_accumulation = {.num_steps = 2},
@@ -233,7 +233,7 @@ TEST(LossScalerTest, AWindowOfTwoOptimizersHasOneScale) {
   }
 }
 
-// One steps every time and moves the scale, the other every second time.
+// One optimizer steps every time and changes the scale, the other steps every second time.
 TEST(LossScalerTest, GradientsThatWaitFollowTheScale) {
   for (const bool overflow : {false, true}) {
     Accelerator accelerator(
@@ -255,7 +255,7 @@ TEST(LossScalerTest, GradientsThatWaitFollowTheScale) {
   }
 }
 
-// As in other precisions, where gradients are not zeroed they add up over the steps.
+// Gradients that are not zeroed add up over the steps, as in other precisions.
 TEST(LossScalerTest, GradientsOfAStepThatAreNotZeroedAddUp) {
   Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
   auto weight = std::make_shared<Weight>();
@@ -268,7 +268,7 @@ TEST(LossScalerTest, GradientsOfAStepThatAreNotZeroedAddUp) {
   }
 }
 
-// Many steps in what accumulate() takes for one batch.
+// Many steps inside one batch of accumulate().
 TEST(LossScalerTest, OverflowsInOneBatchEndToo) {
   Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
   auto weight = std::make_shared<Weight>();

@@ -1,4 +1,4 @@
-// Who does what when, with several real processes.
+// The order in which several real processes act, and the errors if one of them does not.
 #include "runtime/process/process_control.h"
 
 #include <gmock/gmock.h>
@@ -65,7 +65,7 @@ TEST(ProcessControlTest, AFailureOfTheFirstOneIsEverybodys) {
     EXPECT_EQ(error, accelerator.is_main_process()
                          ? "no such data set"
                          : "main_process_first: it failed on rank 0: no such data set");
-    accelerator.wait_for_everyone();  // Who catches it can go on.
+    accelerator.wait_for_everyone();  // A program that catches the error can continue.
   });
 }
 
@@ -129,7 +129,7 @@ TEST(ProcessControlTest, ACallThatOneRankReplacesByAnotherNamesBoth) {
     Accelerator accelerator({.timeout = std::chrono::seconds(2)});
     const torch::Tensor number = torch::zeros({1});
     const std::string error = error_of<CommunicationError>([&] {
-      // Neither gives the other what it waits for.
+      // Neither rank makes the call that the other one waits for.
       accelerator.is_main_process() ? (void)accelerator.broadcast_object("x", 1)
                                     : (void)accelerator.gather(number);
     });
@@ -145,7 +145,7 @@ TEST(ProcessControlTest, AnErrorOfRanksThatDoNotFitAdvisesWhatHelps) {
   on_ranks(2, [&] {
     Accelerator accelerator({.timeout = std::chrono::seconds(20)});
     auto model = accelerator.prepare(torch::nn::Linear(2, 1));
-    // In the first pass the ranks compare their models; later ones only reduce.
+    // The first pass compares models. Later ones only reduce.
     accelerator.backward(model(torch::ones({1, 2})).sum());
     const std::string error = error_of<CommunicationError>([&] {
       if (accelerator.is_main_process()) return void(accelerator.gather(torch::zeros({3})));
@@ -157,9 +157,9 @@ TEST(ProcessControlTest, AnErrorOfRanksThatDoNotFitAdvisesWhatHelps) {
   });
 }
 
-// With `debug` both ranks begin with an all-gather of eight bytes: rank 0 sends the length of
-// the text that describes its gather(), rank 1 a digest of its parameters. Neither may be taken
-// for the other.
+// With `debug` both ranks begin with an all-gather of eight bytes. Rank 0 sends the length of
+// the text that describes its gather(), and rank 1 a digest of its parameters. The ranks must
+// not confuse them.
 TEST(ProcessControlTest, ADigestThatIsReadAsALengthIsAnErrorThatSaysWhatToDo) {
   on_ranks(2, [&] {
     Accelerator accelerator({.debug = true, .timeout = std::chrono::seconds(20)});
@@ -169,7 +169,7 @@ TEST(ProcessControlTest, ADigestThatIsReadAsALengthIsAnErrorThatSaysWhatToDo) {
       if (accelerator.is_main_process()) return void(accelerator.gather(torch::zeros({3})));
       accelerator.backward(model(torch::ones({1, 2})).sum());
     });
-    EXPECT_THAT(error, Not(HasSubstr("AcceleratorOptions::debug")));  // It is on already.
+    EXPECT_THAT(error, Not(HasSubstr("AcceleratorOptions::debug")));  // It is already on.
     if (accelerator.is_main_process()) {
       EXPECT_THAT(error, AllOf(HasSubstr("rank 0 of 2: gather (all_gather) failed because the "
                                          "ranks' calls do not match: rank 1 sent no length"),
@@ -187,7 +187,7 @@ TEST(ProcessControlTest, ABackwardPassNamesTheRankThatStaysAway) {
   on_ranks(2, [&] {
     Accelerator accelerator({.timeout = std::chrono::seconds(2)});
     auto model = accelerator.prepare(torch::nn::Linear(2, 1));
-    // In the first pass the ranks compare their models; later ones only reduce.
+    // The first pass compares models. Later ones only reduce.
     accelerator.backward(model(torch::ones({1, 2})).sum());
     if (!accelerator.is_main_process()) return await(done);
     const torch::Tensor loss = model(torch::ones({1, 2})).sum();
@@ -251,7 +251,7 @@ TEST(ProcessControlTest, ADispatchedLoopThatOneRankLeavesNamesIt) {
   });
 }
 
-// What ranks draw is the same after a loop has begun, and not before.
+// Ranks draw the same numbers after a loop has begun, and different ones before.
 TEST(ProcessControlTest, LoopsSynchronizeTheGeneratorsOfRngTypes) {
   on_ranks(2, [] {
     for (const bool synchronized : {false, true}) {

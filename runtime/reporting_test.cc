@@ -1,4 +1,4 @@
-// Trackers, profiler and logger, as an Accelerator's user sees them.
+// Trackers, profiler and logger, used through an Accelerator.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-// Not there yet. Ranks that the test starts find it as it is.
+// Returns a folder that does not exist yet. Ranks that the test starts do not remove it.
 fs::path folder_of(const std::string& name) {
   const fs::path folder = fs::path(testing::TempDir()) / "reporting" / name;
   if (std::getenv("RANK") == nullptr) fs::remove_all(folder);
@@ -82,7 +82,7 @@ TEST(TrackersTest, LoggingDirGoesBeforeProjectDir) {
   EXPECT_THROW(Accelerator({.log_with = {"mlflow"}}), std::invalid_argument);
 }
 
-// The names of the events of a trace, which is JSON as a whole.
+// Returns the names of the events in a trace. Expects that the whole file is JSON.
 std::multiset<std::string> events_of(const fs::path& path) {
   std::ifstream file(path);
   const json trace = json::parse(file);
@@ -113,7 +113,7 @@ TEST(ProfileTest, EachRankHasATraceOfItsOperators) {
   EXPECT_THAT(names_in(folder), UnorderedElementsAre("profile_0.json", "profile_1.json"));
   for (const std::string& name : names_in(folder)) {
     const auto events = events_of(folder / name);
-    // Forward once, and both products of the backward pass.
+    // One product in the forward pass and two in the backward pass.
     EXPECT_EQ(events.count("aten::mm"), 3u) << name;
     EXPECT_EQ(events.count("reduce (all_reduce)"), 1u) << name;
   }
@@ -149,7 +149,7 @@ TEST(ProfileTest, AScopeThatEndsEarlyKeepsWhatItHas) {
     for (int step = 0; step < steps; ++step) profile.step();
     run_step();
   }
-  EXPECT_FALSE(fs::exists(folder / "0"));  // It was warming up.
+  EXPECT_FALSE(fs::exists(folder / "0"));  // That step was a warm-up.
   EXPECT_EQ(events_of(folder / "1" / "profile_0.json").count("aten::mm"), 3u);
 }
 
@@ -161,7 +161,7 @@ TEST(ProfileTest, ATraceThatCannotBeWrittenDoesNotEndTraining) {
   testing::internal::CaptureStderr();
   {
     auto profile = accelerator.profile({.output_trace_dir = file});
-    EXPECT_THROW(accelerator.profile(), std::logic_error);  // One at a time.
+    EXPECT_THROW(accelerator.profile(), std::logic_error);  // Only one at a time.
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("the trace is lost"));
   EXPECT_THROW(accelerator.profile({.schedule = {{.active = 0}}}), std::invalid_argument);
@@ -177,7 +177,7 @@ TEST(LoggerTest, TheMainProcessSpeaksAndAllInTurnIfAsked) {
                  const int stderr_before = dup(STDERR_FILENO);
                  dup2(open(log.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0666), STDERR_FILENO);
                  const Logger logger = get_logger("test");
-                 logger.info("hidden", {.in_order = true});  // Nobody waits for it.
+                 logger.info("hidden", {.in_order = true});  // No rank waits for it.
                  logger.warning("once");
                  accelerator.wait_for_everyone();
                  for (int round = 0; round < 5; ++round) logger.error("turn", {.in_order = true});
@@ -202,7 +202,7 @@ TEST(LoggerTest, TheMainProcessSpeaksAndAllInTurnIfAsked) {
     expected.push_back("error [rank " + std::to_string(rank) + "] all");
   }
   ASSERT_EQ(lines.size(), expected.size());
-  std::sort(lines.end() - 3, lines.end());  // These are in no order.
+  std::sort(lines.end() - 3, lines.end());  // Their order is not defined.
   EXPECT_EQ(lines, expected);
 }
 
@@ -222,8 +222,8 @@ TEST(LoggerTest, LevelsAndRepetition) {
   unsetenv("ACCELERATE_LOG_LEVEL");
 }
 
-// The library is built without the assertions in its headers, of which one would not hold: that
-// observers may ask for inputs.
+// The library is built without the assertions of LibTorch's headers. One of them would fail when an
+// observer asks for inputs.
 TEST(ProfileTest, ObserversSeeTheInputsOfOperators) {
   static std::size_t inputs = 0;
   at::RecordFunctionCallback observer([](const at::RecordFunction& function) {
@@ -234,7 +234,7 @@ TEST(ProfileTest, ObserversSeeTheInputsOfOperators) {
   const auto handle = at::addThreadLocalCallback(observer);
   torch::ones({2}).add(torch::ones({2}));
   at::removeCallback(handle);
-  EXPECT_EQ(inputs, 3u);  // Both tensors, and alpha.
+  EXPECT_EQ(inputs, 3u);  // Two tensors and alpha.
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// A run that is cut short and goes on from its checkpoint, with as many processes or others.
+// A run that is interrupted and resumes from its checkpoint, with the same or another
+// number of processes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,14 +27,14 @@ constexpr std::size_t kSamples = 23, kEpochs = 3;
 
 fs::path root() { return fs::path(testing::TempDir()) / "resume"; }
 
-// Where a run is cut: in the loop over a batch, or after that loop.
+// Where a run is interrupted: while a batch is processed, or after the loop.
 struct Cut {
   std::size_t epoch = kEpochs, batch = 0;
   bool after_loop = false;
 };
 
-// Trains on samples of which it notes each, "epoch:sample" a line, until it is cut; then saves.
-// Every second batch it looks at other data, in a loop inside the loop.
+// Trains up to the cut, then saves. Writes a line "epoch:sample" for each sample. In every second
+// batch, a loop inside the loop reads other data.
 template <typename Make>
 void train(const std::string& name, AcceleratorOptions options, const Cut& cut, Make&& make) {
   const fs::path folder = root() / name;
@@ -45,7 +46,7 @@ void train(const std::string& name, AcceleratorOptions options, const Cut& cut, 
       net, torch::optim::SGD(net->parameters(), 0.1), make(),
       make_data_loader<torch::data::samplers::SequentialSampler>(Numbers(kSamples), 4));
   accelerator.resume_from_newest();
-  // Batches that differ in size cannot be gathered: then each rank has its own to tell.
+  // Batches of different sizes cannot be gathered, so each rank then logs its own samples.
   const bool even = options.even_batches, main = accelerator.is_main_process();
   std::ofstream log(folder / std::to_string(accelerator.process_index()), std::ios::app);
   for (const std::size_t epoch : loader.epochs(kEpochs)) {
@@ -71,7 +72,7 @@ void train(const std::string& name, AcceleratorOptions options, const Cut& cut, 
   }
 }
 
-// All kinds of loaders, each of which trains up to the cut.
+// Trains up to the cut with each kind of loader.
 void train_all(const Cut& cut) {
   using torch::data::samplers::RandomSampler;
   const auto random = [] { return make_data_loader<RandomSampler>(Numbers(kSamples), 3); };
@@ -88,7 +89,8 @@ void train_all(const Cut& cut) {
   train("dispatched_stream", {}, cut, stream);
 }
 
-// What is missing or too much in the logs of all kinds; the program's epochs are the loader's.
+// Returns the samples that are missing from the logs of any loader, or are in them too often. Empty
+// if there are none.
 std::string wrong_in_logs() {
   std::string wrong;
   for (const char* name :
@@ -110,7 +112,8 @@ std::string wrong_in_logs() {
   return wrong;
 }
 
-// Each sample is seen once in each epoch, whoever goes on where the run was cut.
+// Expects that each sample is seen once in each epoch, if `before` processes are interrupted and
+// `after` processes resume.
 void expect_each_sample_once(int before, int after, const Cut& cut) {
   if (std::getenv("RANK") == nullptr) {
     fs::remove_all(root());
@@ -135,14 +138,15 @@ TEST(Resume, InMidEpochWithFewerProcesses) {
   expect_each_sample_once(3, 2, {.epoch = 0, .batch = 1});
 }
 
-// The save counts the last batch as seen, and what follows the loop is still to come.
+// The save counts the last batch as seen. The code after the loop still has to run.
 TEST(Resume, AtTheLastBatchOfAnEpoch) { expect_each_sample_once(2, 2, {.epoch = 1, .batch = 4}); }
 
 TEST(Resume, AfterTheLoopOfAnEpoch) {
   expect_each_sample_once(2, 3, {.epoch = 0, .after_loop = true});
 }
 
-// One process, in which weights depend on every number: those of a run that was never cut.
+// A run of one process whose weights depend on all of its state, to be compared with a run
+// without an interruption.
 struct ExactRun {
   explicit ExactRun(const fs::path& folder)
       : accelerator({.cpu = true,
@@ -154,7 +158,7 @@ struct ExactRun {
             make_data_loader<torch::data::samplers::RandomSampler>(Numbers(kSamples), 3))),
         scheduler(accelerator.prepare(Scheduler(std::get<1>(parts), linear_schedule(2, 40)))) {}
 
-  // Saves in the batch of that number, and stops there if `stop`.
+  // Saves in batch `save_at`, and stops there if `stop`.
   std::vector<double> train(std::size_t save_at, bool stop) {
     auto& [model, adam, loader] = parts;
     std::size_t batches = 0;
@@ -183,7 +187,7 @@ struct ExactRun {
   Scheduler scheduler;
 };
 
-// Eight batches make an epoch, and three a window of accumulation, the last one short.
+// An epoch has eight batches, and a window of accumulation three; the last window is short.
 TEST(Resume, ToTheBitAtEveryBatchOfAWindow) {
   const fs::path folder = root() / "exact";
   for (std::size_t save_at = 1; save_at <= 10; ++save_at) {
@@ -197,7 +201,7 @@ TEST(Resume, ToTheBitAtEveryBatchOfAWindow) {
   }
 }
 
-// The gradients of an open window, of two processes, are those of one that goes on.
+// Two processes save an open window, and one process resumes with its gradients.
 TEST(Resume, AWindowOfTwoProcessesEndsInOne) {
   const fs::path folder = root() / "window";
   const auto gradients = [&](bool first) {
@@ -212,13 +216,13 @@ TEST(Resume, AWindowOfTwoProcessesEndsInOne) {
     return net->weight.grad()[0][0].item<float>();
   };
   on_ranks(2, [&] { gradients(true); });
-  // Halves of the mean of 1 and 2, and of 7.
+  // Half of the mean of 1 and 2, plus half of 7.
   if (std::getenv("RANK") != nullptr) return;
   EXPECT_EQ(gradients(false), 0.75f + 3.5f);
 }
 
-// The rate that each batch of a run leaves, decayed by LibTorch's StepLR: from the beginning, with
-// a save after some of the batches; or, for none, from what was saved.
+// Returns the learning rate after each batch of a run with LibTorch's StepLR. The run saves after
+// batch `save_after`; if that is 0, it begins with the saved checkpoint instead.
 std::vector<double> rates_of_step_lr(const fs::path& folder, int batches, int save_after) {
   Accelerator accelerator({.cpu = true, .gradient_accumulation = {.num_steps = 2}});
   torch::nn::Linear net(1, 1);
@@ -226,7 +230,7 @@ std::vector<double> rates_of_step_lr(const fs::path& folder, int batches, int sa
   const auto step_lr = std::make_shared<torch::optim::StepLR>(*sgd, 5, 0.5);
   auto scheduler = accelerator.prepare(step_lr);
   if (save_after == 0) {
-    scheduler = accelerator.prepare(step_lr);  // Which makes no second one of it.
+    scheduler = accelerator.prepare(step_lr);  // The same scheduler.
     accelerator.load_state(folder);
   }
   std::vector<double> rates;
@@ -244,7 +248,7 @@ std::vector<double> rates_of_step_lr(const fs::path& folder, int batches, int sa
   return rates;
 }
 
-// Two processes make two steps of the schedule at once, so that it falls at other batches.
+// Two processes make two steps of the schedule for each batch, so the rate falls at other batches.
 TEST(Resume, TheDecayOfLibTorchsSchedulersGoesOn) {
   const auto expect_same_rates = [](const std::string& name, double last) {
     const fs::path folder = root() / name;
@@ -257,8 +261,8 @@ TEST(Resume, TheDecayOfLibTorchsSchedulersGoesOn) {
   if (std::getenv("RANK") == nullptr) expect_same_rates("step_lr", 1.0 / 4);
 }
 
-// What losses are multiplied by in the steps from `first` to `last` of a run in fp16, of which the
-// fifth overflows; it begins with what was saved unless it is the first, and saves after the sixth.
+// Returns the loss scales in the steps from `first` to `last` of a run in fp16. Step 5 overflows.
+// The run saves after step 6. If it does not begin with the first step, it loads the checkpoint.
 std::vector<float> loss_scales(const fs::path& folder, int first, int last) {
   Accelerator accelerator({.cpu = true,
                            .mixed_precision = MixedPrecision::kFp16,
@@ -280,8 +284,8 @@ std::vector<float> loss_scales(const fs::path& folder, int first, int last) {
   return scales;
 }
 
-// One step of the three to the next growth has been made: a scale without its count would grow
-// later.
+// One of the three steps before the next growth has been made. If the count were not saved, the
+// scale would grow later.
 TEST(Resume, TheLossScaleGoesOnInAnyNumberOfProcesses) {
   const fs::path folder = root() / "loss_scale";
   const auto scales_are = [](const std::vector<float>& scales, const std::vector<float>& wanted) {
@@ -298,7 +302,8 @@ TEST(Resume, TheLossScaleGoesOnInAnyNumberOfProcesses) {
   if (std::getenv("RANK") == nullptr) resumed();
 }
 
-// Files of hooks are part of the checkpoint, from every rank; a hook that fails, fails everywhere.
+// Files that hooks write on any rank are part of the checkpoint. A hook that throws fails the save
+// on all ranks.
 TEST(Hooks, PutFilesIntoACheckpointAndTakeThemBack) {
   const fs::path folder = root() / "hooked";
   if (std::getenv("RANK") == nullptr) fs::remove_all(folder);

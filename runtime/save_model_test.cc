@@ -1,4 +1,4 @@
-// Weights in safetensors, to and from Python.
+// Weights in safetensors, exchanged with Python.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pwd.h>
@@ -103,12 +103,12 @@ TEST(SaveModel, PythonReadsItAndTheReverse) {
   }
   EXPECT_EQ(back->named_buffers()["1.num_batches_tracked"].item<int>(), 8);
 
-  // What it wrote in other dtypes becomes what the parameters are.
+  // Weights that Python wrote in other dtypes are converted to the dtype of the parameters.
   for (const auto& [suffix, dtype] :
        {std::pair("_half", torch::kHalf), {"_bfloat16", torch::kBFloat16}}) {
     accelerator.load_checkpoint_in_model(back, theirs.string() + suffix);
     for (const auto& item : net->named_parameters()) {
-      // Python went from half to bfloat16.
+      // Python converted half to bfloat16.
       const torch::Tensor expected = (item.value() + 1).to(torch::kHalf).to(dtype);
       EXPECT_TRUE(torch::equal(back->named_parameters()[item.key()], expected.to(torch::kFloat)))
           << item.key() << suffix;

@@ -16,7 +16,8 @@ using ::testing::ThrowsMessage;
 using torch::nn::Linear;
 using torch::nn::Sequential;
 
-// The trunk's gradient is its input, for each head; a head's is twice its input.
+// Each head contributes the input to the gradient of the trunk. A head's gradient is
+// twice its input.
 struct Networks {
   Networks() {
     torch::NoGradGuard no_grad;
@@ -32,7 +33,7 @@ struct Networks {
     first->zero_grad();
     second->zero_grad();
   }
-  // Of the trunk, and of the heads; 0 for none.
+  // Returns the gradients of the trunk and of the heads, 0 for undefined ones.
   std::vector<float> gradients() const {
     std::vector<float> all;
     for (const Linear& one : {trunk, heads[0], heads[1]}) {
@@ -70,7 +71,7 @@ TEST(SharedParametersTest, ATrunkOfTwoModelsIsReducedForWhomeverTheLossIsOf) {
         EXPECT_EQ(nets.gradients(), (Gradients{8, 8, 8}));
       }
       {
-        // What is left in one model is part of the next pass that reduces it.
+        // An unreduced gradient in a model is part of the next pass that reduces it.
         nets.zero_grad();
         auto alone = accelerator.no_sync(one, two);
         accelerator.backward(one->forward(x).sum());

@@ -1,4 +1,4 @@
-// Which gradients optimizers step on: those that backward() has reduced and weighed.
+// Optimizers step only on gradients that backward() has reduced and weighted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 using testing::HasSubstr;
 using torch::data::samplers::SequentialSampler;
 
-// y = w * x: the gradient of w is x.
+// y = w * x, so the gradient of w is x.
 struct Weight : torch::nn::Module {
   torch::Tensor w = register_parameter("w", torch::zeros({1}));
   torch::Tensor forward(const torch::Tensor& x) { return w * x; }
@@ -28,10 +28,10 @@ struct Weight : torch::nn::Module {
 
 torch::Tensor input(float x) { return torch::full({1}, x); }
 
-// Another number on each of two ranks; their mean is 2.
+// Returns 1 on rank 0 and 3 on rank 1; their mean is 2.
 float own_number(const Accelerator& accelerator) { return accelerator.is_main_process() ? 1 : 3; }
 
-// A prepared weight and its optimizer, of rate 1.
+// A prepared weight and its optimizer, with learning rate 1.
 struct Training {
   explicit Training(Accelerator& accelerator)
       : model(accelerator.prepare(weight)),
@@ -63,7 +63,7 @@ TEST(PlainBackwardTest, IsRefusedByTheStepAfterIt) {
   });
 }
 
-// torch::load() gives parameters other nodes in the graph.
+// torch::load() gives parameters other nodes in the graph, which need hooks again.
 TEST(PlainBackwardTest, IsNoticedAfterParametersWereLoaded) {
   on_ranks(2, [] {
     Accelerator accelerator;
@@ -78,8 +78,8 @@ TEST(PlainBackwardTest, IsNoticedAfterParametersWereLoaded) {
   });
 }
 
-// For the gradients of inputs, say. Its gradients are then zeroed, in whatever way, or become part
-// of what is reduced.
+// A program may call loss.backward() before the step, for example for the gradients of inputs. Its
+// gradients are then zeroed in any way, or are reduced with the others.
 TEST(PlainBackwardTest, MayComeBeforeTheLoss) {
   on_ranks(2, [] {
     Accelerator accelerator;
@@ -166,7 +166,7 @@ TEST(PlainBackwardTest, IsLibTorchsInOneProcessButNotInFp16) {
   EXPECT_EQ(scaled.value(), -3);
 }
 
-// What a pass that has failed leaves behind is a part of the gradients.
+// A failed pass leaves incomplete gradients.
 TEST(FailedBackwardTest, ItsGradientsAreNotSteppedOn) {
   on_ranks(2, [] {
     Accelerator accelerator;
@@ -199,7 +199,7 @@ TEST(ForcedStepTest, ReducesIfItIsAskedForBeforeBackward) {
         accelerator.set_sync_gradients(true);
         pass();
         training.optimizer.step();
-        EXPECT_EQ(training.value(), -1);  // Half of the mean of 1 and 3.
+        EXPECT_EQ(training.value(), -1);  // Half the mean of 1 and 3.
         training.optimizer.zero_grad();
       } else {
         pass();
@@ -228,7 +228,7 @@ TEST(ForcedStepTest, IsRefusedAfterABackwardThatDidNotReduce) {
   });
 }
 
-// Upstream's weight: each batch counts a quarter, also those of a window that ends early.
+// As in Accelerate, each batch has the weight 1/4, even in a window that ends early.
 TEST(ForcedStepTest, BatchesCountAlike) {
   Accelerator accelerator({.gradient_accumulation = {.num_steps = 4}});
   Training training(accelerator);
@@ -241,7 +241,7 @@ TEST(ForcedStepTest, BatchesCountAlike) {
   EXPECT_EQ(training.value(), -2);
 }
 
-// `count` numbers 4, 8, 12…, one per batch.
+// Returns a loader of `count` numbers 4, 8, 12…, one per batch.
 auto numbers(std::int64_t count) {
   return make_data_loader<SequentialSampler>(
       torch::data::datasets::TensorDataset(4 * torch::arange(1, count + 1, torch::kFloat))
@@ -281,7 +281,7 @@ TEST(SameBatchTest, ModelsThatAccumulateOneAfterTheOtherShareTheirWindows) {
   for (const Training* each : {&first, &second}) EXPECT_EQ(each->value(), -6 - 14 - 20);
 }
 
-// Parts of a batch that is read at once are batches of their own.
+// A program may divide a batch of the loader into several batches of accumulate().
 TEST(SameBatchTest, OneModelMayAccumulateSeveralTimes) {
   Accelerator accelerator(
       {.gradient_accumulation = {.num_steps = 2, .sync_with_dataloader = false}});
@@ -313,7 +313,7 @@ TEST(TwoAcceleratorsTest, AWindowIsOfTheOneThatBeganIt) {
   EXPECT_NO_THROW(other.backward(training.model(input(1))));
 }
 
-// The text on standard error of rank 0's first step and, after a '|', of its second one.
+// Returns rank 0's standard error in the first step and, after a '|', in the second one.
 std::string said_by_steps(Accelerator& accelerator, const torch::Tensor& loss, auto& optimizer) {
   accelerator.backward(loss, {.retain_graph = true});
   testing::internal::CaptureStderr();
@@ -356,7 +356,7 @@ TEST(LooseParameterTest, IsRefusedInFp16WhereItsOverflowsWouldPartTheProcesses) 
   });
 }
 
-// Whichever of its models was prepared last, and whichever the loss is of.
+// Holds regardless of which of its models was prepared last, and which one the loss is of.
 TEST(SharedParameterTest, ItsOverflowsMoveTheScaleOfAllProcesses) {
   on_ranks(2, [] {
     Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16});
@@ -376,7 +376,7 @@ TEST(SharedParameterTest, ItsOverflowsMoveTheScaleOfAllProcesses) {
   });
 }
 
-// `->` reaches what neither windows nor the loss scale are about.
+// `->` gives access to everything except step() and zero_grad().
 TEST(ArrowTest, ReachesAllButTheStep) {
   Accelerator accelerator;
   const Training training(accelerator);

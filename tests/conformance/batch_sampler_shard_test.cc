@@ -1,8 +1,8 @@
-// Every case of batch_sampler_shard.json. Where upstream is marked as defective, the test says what
-// accel does instead:
+// Runs every case of batch_sampler_shard.json. In the cases that are marked as defects of
+// Accelerate, the test expects what accel does instead (docs/decisions/0013):
 //   - len() is the number of batches that the process gets;
-//   - no index of the inner stream is lost, and with even_batches all processes get as many
-//   batches.
+//   - no index of the inner stream is lost;
+//   - with even_batches, all processes get the same number of batches.
 #include "runtime/core/batch_sampler_shard.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 using Batches = std::vector<runtime::IndexBatch>;
 using nlohmann::json;
 
-// The batches of the inner sampler: given as such, or cut from a stream of indices.
+// Returns the batches of the inner sampler, which are given or cut from a stream of indices.
 Batches inner_batches(const json& params) {
   if (params.contains("inner_batches")) return params["inner_batches"].get<Batches>();
   runtime::IndexBatch stream;
@@ -73,8 +73,8 @@ std::set<std::size_t> indices_of(const Batches& batches) {
   return indices;
 }
 
-// Whether a batch is short elsewhere than at the end, or there although the inner sampler says that
-// it drops it.
+// Returns true if a batch before the last is short, or if the last one is, although the inner
+// sampler has drop_last.
 bool ragged(const json& params, const Batches& inner) {
   if (params["batch_size"].is_null() || inner.empty()) return false;
   const auto full = inner.end() - (params["drop_last"] ? 0 : 1);
@@ -83,7 +83,8 @@ bool ragged(const json& params, const Batches& inner) {
   });
 }
 
-// What accel promises where upstream loses data or leaves the processes uneven.
+// Expects accel's guarantees in cases in which Accelerate loses data or gives processes different
+// numbers of batches.
 void expect_nothing_lost(const json& params, const Batches& inner,
                          const std::vector<Batches>& ranks) {
   const std::size_t n = params["num_processes"];
@@ -97,7 +98,7 @@ void expect_nothing_lost(const json& params, const Batches& inner,
     if (params["even_batches"]) {
       EXPECT_EQ(ranks[p].size(), ranks[0].size());
     }
-    // Whole rounds are handed out untouched.
+    // Complete rounds are distributed unchanged.
     for (std::size_t k = 0; k + 1 < ranks[p].size(); ++k) EXPECT_EQ(ranks[p][k], kept[k * n + p]);
   }
   EXPECT_EQ(seen, indices_of(kept));
@@ -107,7 +108,7 @@ void expect_nothing_lost(const json& params, const Batches& inner,
   EXPECT_EQ(handed_out, once) << "an index is repeated";
 }
 
-// All fields but those that are named as affected by an upstream defect.
+// Returns true unless a defect of Accelerate affects the field.
 bool comparable(const json& one, const char* field) {
   if (!one.contains("upstream_defect")) return true;
   if (!one.contains("defect_fields")) return false;

@@ -1,7 +1,8 @@
-// Where accel differs from upstream, which these tests know: a checkpoint has a manifest; what
-// upstream pickles are archives of LibTorch (.bin) or, for random numbers, safetensors; weights are
-// always safetensors (safe_serialization=False only changes names); and save_model() leaves nothing
-// of an earlier save behind.
+// Compares the files of checkpoints with those of Accelerate. These tests expect accel's
+// deliberate differences: a checkpoint has a manifest; files that Accelerate pickles are
+// archives of LibTorch (.bin) or, for random numbers, safetensors; weights are always
+// safetensors (safe_serialization=False only changes names); and save_model() removes the files
+// of an earlier save (docs/decisions/0016).
 #include "runtime/core/checkpoint_layout.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ class Described : public torch::nn::Module {
     }
   }
 
-  // Makes the parameter `target` the parameter `source`.
+  // Makes the parameter `target` an alias of the parameter `source`.
   void tie(const std::string& source, const std::string& target) {
     auto [from, from_name] = find(source);
     auto [to, to_name] = find(target);
@@ -78,7 +79,7 @@ class Custom {
 
 fs::path fresh_folder() {
   const fs::path folder = fs::path(testing::TempDir()) / "layout";
-  // Only rank 0 writes, so only it may clear the way.
+  // Only rank 0 writes, so only rank 0 removes the old folder.
   if (const char* rank = std::getenv("RANK"); rank == nullptr || *rank == '0') {
     fs::remove_all(folder);
   }
@@ -104,7 +105,7 @@ void replace(std::string& text, const std::string& from, const std::string& to) 
   }
 }
 
-// The name that a file of upstream's has here.
+// Returns accel's name for a file of Accelerate.
 std::string our_name(std::string name) {
   if (name.find("random_states") != std::string::npos) replace(name, ".pkl", ".safetensors");
   if (name.find("pytorch_model") != std::string::npos) replace(name, ".bin", ".safetensors");
@@ -119,7 +120,8 @@ Files our_files(const json& expected) {
   return files;
 }
 
-// Schedulers, too, are in the one file for all that is small.
+// Returns the files that accel writes for the given ones. The states of schedulers are in
+// training_state.json, the one file for small state.
 Files our_state_files(const json& expected) {
   Files files;
   for (const std::string& name : our_files(expected)) {
@@ -130,7 +132,7 @@ Files our_state_files(const json& expected) {
   return files;
 }
 
-// The header byte for byte, from what upstream's test reader made of it.
+// Returns the exact bytes of the header, from the parsed form in the golden data.
 std::string header_text(const json& header) {
   std::string text = "{\"__metadata__\":" + header["metadata"].dump();
   for (const json& tensor : header["tensors"]) {
@@ -172,7 +174,7 @@ void expect_same_model_files(const json& one) {
     expect_same_content(one["expected"], folder);
     return;
   }
-  // What we do instead: the folder is as after the last save alone.
+  // accel differs: the folder is the same as after the last save alone.
   ASSERT_EQ(params["op"], "save_model_twice");
   const fs::path alone = fs::path(testing::TempDir()) / "alone";
   fs::remove_all(alone);
@@ -185,7 +187,7 @@ void expect_same_model_files(const json& one) {
     EXPECT_EQ(read(folder / file), read(alone / file));
 }
 
-// A model, an optimizer and so on, as the case has them.
+// The model, optimizer and other objects of a case.
 struct Program {
   Program(const json& params, const AcceleratorOptions& options) : accelerator(options) {
     for (std::size_t i = 0; i < params["models"].size(); ++i) {

@@ -1,10 +1,11 @@
-// Every case of gather.json, reduce.json, pad_across_processes.json and
-// split_between_processes.json, in as many processes as the case says. What upstream refuses by its
-// type does not compile here. Where upstream is marked as defective:
-//   - the mean of integers over several processes is refused before anything is sent;
+// Runs every case of gather.json, reduce.json, pad_across_processes.json and
+// split_between_processes.json, in as many processes as the case has. Arguments that
+// Accelerate rejects because of their type do not compile here. In cases that are marked as
+// defects of Accelerate:
+//   - the mean of integers over several processes is rejected before anything is sent;
 //   - kNone changes nothing;
-//   - padding an empty sequence gives empty parts, and tuples are padded as lists are;
-//   - a map within a map is measured by its sequences.
+//   - padding an empty sequence gives empty parts, and tuples are padded in the same way as lists;
+//   - the length of a map in a map is the length of its sequences.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -25,7 +26,7 @@ using Items = std::vector<json>;
 
 static_assert(!nested_tensors<std::string> && !nested_tensors<std::vector<std::string>>);
 
-// Runs `expect` on the cases of `file`, those of N processes in N processes.
+// Runs `expect` on the cases of `file`. Cases for N processes run in N processes.
 void run_cases(const char* file, void (*expect)(const Accelerator&, const json&)) {
   const json cases = golden_cases(file);
   std::set<int> worlds;
@@ -67,7 +68,7 @@ torch::Tensor tensor_of(const json& value) {
       .reshape(value["shape"].get<std::vector<std::int64_t>>());
 }
 
-// Any structure that JSON holds.
+// Any structure that JSON can hold.
 struct Value {
   std::variant<torch::Tensor, std::vector<Value>, std::map<std::string, Value>> is;
 
@@ -193,7 +194,7 @@ Items items_of(const json& value) {
 
 bool is_dict(const json& value) { return value.is_object() && value.contains("dict"); }
 
-// Calls `f` with the C++ form of what a case splits, of which there are a few.
+// Converts the value that a case splits to its C++ type, and calls `f` with it.
 template <typename F>
 void with_sequences(const json& value, F&& f) {
   if (is_tensor(value)) {
@@ -239,7 +240,7 @@ json json_of(const std::tuple<A, B>& tuple) {
   return {json_of(std::get<0>(tuple)), json_of(std::get<1>(tuple))};
 }
 
-// Each list of `whole`, cut as the rule says.
+// Returns process p's part of each list in `whole`, by the documented rule.
 json cut(const json& whole, std::size_t n, std::size_t p, bool pad) {
   if (whole.is_object() || (!whole.empty() && whole[0].is_array())) {
     json out = whole;

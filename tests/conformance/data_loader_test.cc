@@ -1,11 +1,12 @@
-// Every case of random_sampler_epochs.json, dispatcher.json and gather_for_metrics.json, the last
-// two in as many processes as a case asks for. Where upstream is marked as defective, the test says
-// what accel does instead:
-//   - a loop that is left early ends its epoch: the next one has an order of its own;
+// Runs every case of random_sampler_epochs.json, dispatcher.json and gather_for_metrics.json, the
+// last two in as many processes as the case has. In cases that are marked as defects of Accelerate,
+// the test expects what accel does instead:
+//   - a loop that is left early ends its epoch, so the next epoch has another order;
 //   - a loader without a single batch yields nothing;
-//   - every process gets a batch, also of fewer samples than processes;
-//   - gather_for_metrics() gives each sample once, also of streams and after skip_first_batches();
-//   - skip_first_batches(n) of a dispatching loader passes over n steps;
+//   - every process gets a batch, even if there are fewer samples than processes;
+//   - gather_for_metrics() returns each sample once, for streams and after skip_first_batches()
+//   too;
+//   - skip_first_batches(n) of a dispatching loader skips n steps;
 //   - one number per rank is never cut.
 #include "accel/data_loader.h"
 
@@ -39,7 +40,7 @@ std::vector<double> doubles(const torch::Tensor& tensor) {
   return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
 }
 
-// All numbers in a golden value.
+// Returns all numbers in a golden value.
 std::vector<double> doubles(const json& golden) {
   if (golden.is_number()) return {golden.get<double>()};
   std::vector<double> all;
@@ -98,7 +99,8 @@ void expect_orders(const json& one) {
   }
 }
 
-// One epoch of `loader`, up to batch `stop`. Says whether it was left there.
+// Returns the batches of one epoch of `loader`, up to batch `stop`, and true if the loop
+// was left there.
 template <typename Loader>
 std::pair<Batches, bool> pass(Loader& loader, std::optional<std::size_t> stop = std::nullopt) {
   Batches batches;
@@ -126,7 +128,7 @@ void expect_epochs(const json& one) {
     auto [first, left_early] = pass(loader, stop);
     EXPECT_EQ(first, expected[0]);
     if (left_early) {
-      // Upstream repeats epoch 0, and so is one epoch behind.
+      // Accelerate repeats epoch 0, so it is one epoch behind.
       EXPECT_EQ(pass(loader).first, expected[2]);
       loader.set_epoch(0);
       EXPECT_EQ(pass(loader).first, expected[1]);
@@ -143,7 +145,7 @@ TEST(RandomSamplerConformance, EveryCase) {
   }
 }
 
-// Runs `check(accelerator, one, loader)` with the prepared loader of the case.
+// Calls `check(accelerator, one, loader)` with the prepared loader of the case.
 template <typename Check>
 void with_loader(const json& one, const AcceleratorOptions& options, Check&& check) {
   const json& params = one["params"];
@@ -160,7 +162,7 @@ void with_loader(const json& one, const AcceleratorOptions& options, Check&& che
   }
 }
 
-// In real processes, one world for all cases with as many of them.
+// Runs the cases in real processes. All cases with the same number of processes share one world.
 template <typename Check>
 void on_worlds(const char* file, Check&& check) {
   const json cases = golden_cases(file);
@@ -232,7 +234,8 @@ struct Gathered {
   std::vector<double> metrics, all;
 };
 
-// The case's structure, {"a": x, "b": (2 * x, [x + 0.5])}: C++'s maps hold values of one type.
+// The structure of the case, {"a": x, "b": (2 * x, [x + 0.5])}. All values of a C++ map have
+// one type, so "a" is a tuple too.
 using Nested = std::map<std::string, std::tuple<torch::Tensor, std::vector<torch::Tensor>>>;
 
 std::vector<double> doubles(const Nested& nested) {
@@ -243,7 +246,7 @@ std::vector<double> doubles(const Nested& nested) {
   return all;
 }
 
-// The numbers of strings "s<i>".
+// Returns the numbers i of strings "s<i>".
 std::vector<double> doubles(const std::vector<std::string>& objects) {
   std::vector<double> all;
   for (const std::string& text : objects) {
@@ -253,7 +256,7 @@ std::vector<double> doubles(const std::vector<std::string>& objects) {
   return all;
 }
 
-// What the case gathers of the batch `x`.
+// Gathers what the case gathers for the batch `x`.
 Gathered gather_case(Accelerator& accelerator, const std::string& data, const torch::Tensor& x) {
   const auto both = [&](const auto& value) {
     return Gathered{doubles(accelerator.gather_for_metrics(value)),

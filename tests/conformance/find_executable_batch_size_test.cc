@@ -61,7 +61,7 @@ struct NoMemory : std::bad_alloc {
   std::string text;
 };
 
-// ValueError is C++'s std::invalid_argument, MemoryError its std::bad_alloc.
+// Python's ValueError corresponds to std::invalid_argument, and MemoryError to std::bad_alloc.
 void expect_same_recognition(const json& one) {
   const std::string type = one["params"]["exception_type"], text = one["params"]["message"];
   const bool retried = one["expected"]["retried"];

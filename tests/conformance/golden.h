@@ -1,4 +1,4 @@
-// Golden data made by running Accelerate itself.
+// Golden data that Python's Accelerate has produced.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,8 +6,8 @@
 
 namespace accel {
 
-// The cases of `file` in the folder that ACCEL_CONFORMANCE_DIR names, or in the checked-in one. A
-// file that is missing, malformed or empty fails the test, which then gets no cases.
+// Returns the cases of `file` in the folder ACCEL_CONFORMANCE_DIR, or in the checked-in folder if
+// that is unset. If the file is missing, malformed or empty, the test fails and gets no cases.
 nlohmann::json golden_cases(const std::string& file);
 
 }  // namespace accel

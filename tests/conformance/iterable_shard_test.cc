@@ -1,8 +1,8 @@
-// Every case of iterable_dataset_shard.json. Where upstream is marked as defective, the test says
-// what accel does instead:
+// Runs every case of iterable_dataset_shard.json. In cases that are marked as defects of
+// Accelerate, the test expects what accel does instead:
 //   - the length is the number of batches that the process gets;
-//   - split_batches with a batch size that is no multiple of the number of processes is refused,
-//     also for batches of one sample, of which upstream loses every one.
+//   - split_batches with a batch size that is no multiple of the number of processes is rejected,
+//     even for batches of one sample, of which Accelerate loses every one.
 #include "runtime/core/iterable_shard.h"
 
 #include <gtest/gtest.h>

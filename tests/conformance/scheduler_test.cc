@@ -1,6 +1,6 @@
-// Every case of scheduler.json. Where upstream is marked as defective, adjust_scheduler has its
-// documented effect here: a call while gradients are added up counts in step_count(), and in
-// nothing else.
+// Runs every case of scheduler.json. In cases that are marked as defects of Accelerate,
+// adjust_scheduler has its documented effect here: a call while gradients are accumulated counts in
+// step_count(), and in nothing else.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Every case of accumulate.json and training.json, and those of scheduler.json with skipped steps,
-// through the Accelerator in as many processes as the case says. The first two hold Accelerate's
-// scaling of a short last window.
+// Runs every case of accumulate.json and training.json, and those of scheduler.json with skipped
+// steps, through the Accelerator, in as many processes as the case has. The first two files use
+// Accelerate's scaling of a short last window (full_window_scaling).
 #include "runtime/testing/training.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// Runs `expect` on the cases of `file`, those of N processes in N processes.
+// Runs `expect` on the cases of `file`. Cases for N processes run in N processes.
 void run_cases(const char* file, void (*expect)(const json&), bool knows_defects = false) {
   const json cases = golden_cases(file);
   std::set<int> worlds;
@@ -71,7 +71,7 @@ void expect_near(double value, const json& expected, const char* what) {
   EXPECT_NEAR(value, golden, 1e-6 * std::max(1.0, std::abs(golden))) << what;
 }
 
-// One run of a case; a step is checked right after it.
+// One run of a case. Each step is checked immediately after it.
 class AccumulateCase {
  public:
   explicit AccumulateCase(const json& one)
@@ -85,7 +85,7 @@ class AccumulateCase {
         optimizer_(accelerator_.prepare(
             torch::optim::SGD(model_->parameters(), params_["lr"].get<double>()))) {}
 
-  // Epochs of steps of this rank.
+  // Runs this rank's steps, epoch by epoch.
   void run(const json& expected) {
     const json& mine = expected["per_rank"][accelerator_.process_index()];
     const std::int64_t n = accelerator_.num_processes(), batches = params_["num_batches"];
@@ -127,7 +127,7 @@ class AccumulateCase {
       accelerator_.backward(loss);
       gradient = w.grad().item<double>();
       if (!expected["gradients_reduced"].is_null()) {
-        // Each rank's own gradient is another one.
+        // Unreduced gradients differ between ranks.
         const torch::Tensor all = accelerator_.gather(w.grad());
         EXPECT_EQ(torch::equal(all, all[0].expand_as(all)), expected["gradients_reduced"]);
       }
@@ -161,7 +161,7 @@ struct RegressionImpl : torch::nn::Module {
 };
 TORCH_MODULE(Regression);
 
-// The effective optimizer steps, as training.json holds them.
+// Returns the effective optimizer steps in the format of training.json.
 template <typename Optim>
 json train(const json& params, Optim optimizer_options) {
   Accelerator accelerator(
@@ -230,8 +230,8 @@ LrSchedule schedule_of(const json& scheduler) {
   return lambda_schedule([=](std::int64_t n) { return 1 - static_cast<double>(n) / period; });
 }
 
-// In fp16, with gradients that really overflow where the case says that the step was skipped. The
-// other cases, and what is counted besides, are scheduler_test.cc's.
+// Runs a case in fp16, with gradients that overflow in the steps that the case skips.
+// scheduler_test.cc runs the other cases, and checks the other counts.
 void expect_schedules(const json& one) {
   const json& params = one["params"];
   const bool split = params["split_batches"];
@@ -252,7 +252,7 @@ void expect_schedules(const json& one) {
     for (auto& batch : loader) {
       auto scope = accelerator.accumulate(model);
       const bool overflow = accelerator.sync_gradients() && skipped_at.contains(call);
-      // One rank's gradient overflows, and all of them skip.
+      // The gradient of one rank overflows, and all ranks skip.
       const bool mine = overflow && accelerator.is_last_process();
       accelerator.backward(model(mine ? batch[0] * INFINITY : batch[0]));
       optimizer.step();

@@ -1,5 +1,5 @@
-// Several ranks on one GPU: NCCL allows that to processes that claim to be on different hosts
-// (NCCL_HOSTID), which then talk through sockets.
+// Runs several ranks on one GPU. NCCL allows this if the processes claim to be on different hosts
+// (NCCL_HOSTID). They then communicate through sockets.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 
 namespace accel {
 
-// Runs `body(accelerator)` on `world_size` ranks of one GPU, or skips the test. What still runs
-// after a minute is killed, and has failed.
+// Runs `body(accelerator)` on `world_size` ranks of one GPU. Skips the test if there is no GPU.
+// Ranks that still run after a minute are killed and count as failed.
 template <typename Body>
 void on_gpu_ranks(int world_size, const AcceleratorOptions& options, Body&& body) {
   static const runtime::Variables one_gpu{
@@ -40,7 +40,7 @@ inline torch::nn::Sequential small_network() {
                                torch::nn::Linear(16, 1));
 }
 
-// Row i of a data set of 64 and its target.
+// A data set of 64 rows and their targets.
 inline torch::Tensor inputs() { return torch::linspace(-1, 1, 64 * 8).view({64, 8}); }
 inline torch::Tensor targets() { return inputs().sum(1, true).sin(); }
 

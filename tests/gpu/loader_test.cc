@@ -1,4 +1,4 @@
-// Batches on their way to a GPU that computes meanwhile.
+// Batches are copied to a GPU while it computes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kWidth = 1 << 18;
 
-// Sample i is kWidth times the number i.
+// Sample i consists of kWidth numbers i.
 struct WideNumbers : torch::data::datasets::BatchDataset<WideNumbers, torch::Tensor> {
   torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
     const runtime::Values numbers(indices.begin(), indices.end());
@@ -20,7 +20,8 @@ struct WideNumbers : torch::data::datasets::BatchDataset<WideNumbers, torch::Ten
   std::optional<std::size_t> size() const override { return 200; }
 };
 
-// If a copy were not waited for, or its memory given out again too soon, numbers would be wrong.
+// The numbers would be wrong if the computation did not wait for a copy, or if memory were
+// reused too soon.
 TEST(GpuLoaderTest, BatchesAreWholeAlthoughTheyAreCopiedBesideTheComputation) {
   if (runtime::load_cuda() == 0) GTEST_SKIP() << "no GPU on this machine";
   for (const bool ahead : {true, false}) {
@@ -45,7 +46,8 @@ TEST(GpuLoaderTest, BatchesAreWholeAlthoughTheyAreCopiedBesideTheComputation) {
   }
 }
 
-// Rank 0 reads and scatters, beside what all of them compute. Of 16 bits, which NCCL only carries.
+// Rank 0 reads and scatters while all ranks compute. Samples have 16-bit integers, which NCCL can
+// move but not reduce.
 struct WideShorts : WideNumbers {
   torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
     return WideNumbers::get_batch(indices).to(torch::kShort);

@@ -1,5 +1,5 @@
-// The runtime over NCCL: its collectives, control of processes, and calls that a rank stays away
-// from.
+// The runtime over NCCL: collectives, control of processes, and calls in which a rank does
+// not take part.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(NcclTest, CollectivesOfTwoRanks) {
   });
 }
 
-// Of every kind of tensor, all of which are there when the call returns.
+// Tensors of every kind. The results must exist when the call returns.
 TEST(NcclTest, CollectivesOfAnyTensor) {
   on_gpu_ranks(2, {}, [](Accelerator& accelerator) {
     const std::int64_t rank = accelerator.process_index();
@@ -56,7 +56,7 @@ TEST(NcclTest, CollectivesOfAnyTensor) {
       EXPECT_TRUE(torch::equal(accelerator.gather(mine), gathered.to(dtype))) << dtype;
       EXPECT_TRUE(torch::equal(accelerator.broadcast(mine, 1), gathered[1].view({1, 2}).to(dtype)))
           << dtype;
-      if (dtype == torch::kShort) continue;  // NCCL does not add them.
+      if (dtype == torch::kShort) continue;  // NCCL cannot add these.
       EXPECT_TRUE(torch::equal(accelerator.reduce(mine),
                                torch::tensor({{1, 21}}, numbers.options()).to(dtype)))
           << dtype;
@@ -121,7 +121,8 @@ TEST(NcclTest, TheMainProcessGoesFirst) {
   });
 }
 
-// What a rank does that stays away: without its peer, nothing is tidied up.
+// Waits for `file`, then ends this process without calling its destructors, because these would
+// wait for the peer.
 [[noreturn]] void leave_when_there_is(const std::string& file) {
   while (!std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   std::_Exit(0);
@@ -139,20 +140,20 @@ TEST(NcclTest, ACallThatOneRankDoesNotReachNamesIt) {
       EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 0 of 2: gather (all_gather) failed"),
                                       HasSubstr("rank 1 has not called it")));
     }
-    // The GPU is free again for this process.
+    // The GPU works again in this process.
     EXPECT_EQ(torch::ones({2}, accelerator.device()).sum().item<float>(), 2);
     std::ofstream{done};
     std::_Exit(testing::Test::HasFailure() ? 1 : 0);
   });
 }
 
-// backward() does not wait on the host, so the program itself waits in vain, for the GPU.
+// The host does not wait in backward(), so the program would block when it waits for the GPU.
 TEST(NcclTest, GradientsThatOneRankDoesNotReduceNameIt) {
   const std::string done = testing::TempDir() + "/gradients_done";
   on_gpu_ranks(2, {.timeout = std::chrono::seconds(8)}, [&](Accelerator& accelerator) {
     auto model = accelerator.prepare(small_network());
     const torch::Tensor x = inputs().to(accelerator.device());
-    // In the second one LibTorch orders its buckets anew, for which it waits.
+    // In the second pass LibTorch orders its buckets again, and waits on the host.
     for (int i = 0; i < 2; ++i) accelerator.backward(model(x).sum());
     if (!accelerator.is_main_process()) leave_when_there_is(done);
     try {

@@ -1,4 +1,4 @@
-// Training of two ranks on a GPU, beside plain LibTorch in one process.
+// Compares training of two ranks on a GPU with plain LibTorch in one process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ namespace {
 
 constexpr double kRate = 0.1;
 
-// The parameters after steps over batches of 16 rows, one after the other, in fp32; `skips(step)`:
-// steps that leave them as they are.
+// Returns the parameters after `steps` steps in fp32, over consecutive batches of 16 rows. Steps
+// with `skips(step)` leave the parameters unchanged.
 torch::Tensor reference(int steps, const std::function<bool(int)>& skips = nullptr) {
   auto net = small_network();
   net->to(torch::kCUDA);
@@ -30,8 +30,9 @@ torch::Tensor reference(int steps, const std::function<bool(int)>& skips = nullp
   return all_parameters(net);
 }
 
-// The same by the Accelerator, two epochs. Batch k of one process is rows 16k..16k+15, and so are
-// two batches of 8 side by side. `after_step(step, skipped)`.
+// Returns the parameters after two epochs with the Accelerator. Batch k of one process has the rows
+// 16k..16k+15, and so have the two batches of 8 of two processes together. Calls `after_step(step,
+// skipped)` after each step.
 torch::Tensor trained(Accelerator& accelerator,
                       const std::function<void(int, bool)>& after_step = nullptr) {
   auto net = small_network();
@@ -54,7 +55,8 @@ torch::Tensor trained(Accelerator& accelerator,
   return all_parameters(net);
 }
 
-// How far training moves the parameters, beside which what precision costs is small.
+// Returns how far training moves the parameters. The error of a lower precision is
+// small in comparison.
 double moved() { return distance(reference(8), reference(0)); }
 
 void expect_same_on_all_ranks(Accelerator& accelerator, const torch::Tensor& parameters) {
@@ -88,8 +90,8 @@ TEST(GpuTrainingTest, WithCompressedGradientsAsWithWholeOnes) {
   }
 }
 
-// The scale goes from 2^10, with which nothing overflows here, to 2^24, with which every gradient
-// of the output does, after each two good steps, and back.
+// The scale grows after each two good steps, from 2^10, with which nothing overflows here, to 2^24,
+// with which every gradient of the output overflows. Then it is reduced again.
 TEST(GpuTrainingTest, InFp16TheScaleGrowsAndOverflowsAreSkipped) {
   const AcceleratorOptions options{.mixed_precision = MixedPrecision::kFp16,
                                    .loss_scaling = {.init_scale = 1024,
@@ -156,7 +158,8 @@ TEST(GpuTrainingTest, NoSyncKeepsGradientsUntilTheNextReduction) {
   });
 }
 
-// Without a wait on the host: the next thing that is done with them comes behind the broadcast.
+// The host does not wait: the next operation on the buffers runs after the broadcast in
+// the same stream.
 TEST(GpuTrainingTest, BuffersFollowTheMainProcess) {
   on_gpu_ranks(2, {}, [](Accelerator& accelerator) {
     torch::nn::Sequential net(torch::nn::BatchNorm1d(8), torch::nn::Linear(8, 1));
@@ -174,7 +177,8 @@ TEST(GpuTrainingTest, BuffersFollowTheMainProcess) {
   });
 }
 
-// With the GPU's random numbers, which differ from rank to rank, an optimizer's state and buffers.
+// The checkpoint has the GPU's random states, which differ between ranks, the state of an
+// optimizer, and buffers.
 TEST(GpuTrainingTest, ACheckpointGoesOnInOtherObjects) {
   const std::string folder = testing::TempDir() + "/checkpoint";
   on_gpu_ranks(2, {}, [&](Accelerator& accelerator) {
@@ -187,7 +191,7 @@ TEST(GpuTrainingTest, ACheckpointGoesOnInOtherObjects) {
       }
     };
     const auto make = [] {
-      // A bias before the normalisation would be moved by noise alone.
+      // No bias, because before the normalisation only noise would move it.
       return torch::nn::Sequential(torch::nn::Linear(torch::nn::LinearOptions(8, 8).bias(false)),
                                    torch::nn::BatchNorm1d(8), torch::nn::Dropout(0.5),
                                    torch::nn::Linear(8, 1));
@@ -211,7 +215,7 @@ TEST(GpuTrainingTest, ACheckpointGoesOnInOtherObjects) {
     auto [model, optimizer] = accelerator.prepare(net, adam(net));
     accelerator.load_state(folder);
     steps(model, optimizer, 3);
-    // A step from other random numbers would be about a hundred times as far.
+    // With other random numbers, the distance would be about a hundred times larger.
     EXPECT_LT(distance(all_parameters(net), expected), 1e-4);
     EXPECT_LT(distance(net->named_buffers()["1.running_var"], buffer), 1e-4);
     const torch::Tensor drawn = accelerator.gather(torch::randn({1, 8}, accelerator.device()));

@@ -1,4 +1,4 @@
-// Programs that users write, right and wrong. See refused_test.py.
+// Correct and wrong statements of programs. See refused_test.py.
 
 #include <torch/data/dataloader.h>
 #include <torch/data/datasets/mnist.h>

@@ -1,7 +1,7 @@
-"""What users write by mistake does not compile, and the compiler says in a sentence what to write instead.
+"""Mistakes of users do not compile, and the compiler's error says what to write instead.
 
-Each such statement of preparations.cc stands under a line "// refused: TEXT", and ends at the next such line or brace; TEXT
-is to be part of an error that leads to the statement. Everything else compiles."""
+In preparations.cc, a line "// refused: TEXT" stands above each statement that must not compile. The statement ends at the next
+such line or at a brace. TEXT must be part of an error that leads to the statement. All other statements must compile."""
 
 import pathlib
 import re
@@ -12,7 +12,7 @@ SOURCE = "preparations.cc"
 
 
 def errors(messages):
-    """Pairs of a line of SOURCE and an error that arose there, or in a template that this line asked for."""
+    """Yields each error with the line of SOURCE that caused it, directly or by instantiating a template."""
     line = None
     for message in messages.splitlines():
         place = re.search(rf"{re.escape(SOURCE)}:(\d+):\d+: +(required from here|error: )", message)
@@ -23,7 +23,7 @@ def errors(messages):
 
 
 def refusals(source):
-    """The TEXT of each refusal, and the lines of its statement."""
+    """Yields the TEXT of each refused statement, and the range of its lines."""
     text, first = None, 0
     for number, line in enumerate(source.splitlines(), 1):
         if text is not None and ("// refused: " in line or line.startswith("}")):
