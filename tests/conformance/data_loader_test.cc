@@ -4,8 +4,7 @@
 //   - a loop that is left early ends its epoch, so the next epoch has another order;
 //   - a loader without a single batch yields nothing;
 //   - every process gets a batch, even if there are fewer samples than processes;
-//   - gather_for_metrics() returns each sample once, for streams and after skip_first_batches()
-//   too;
+//   - gather_for_metrics() gives each sample once, even of streams and after skip_first_batches();
 //   - skip_first_batches(n) of a dispatching loader skips n steps;
 //   - one number per rank is never cut.
 #include "accel/data_loader.h"
