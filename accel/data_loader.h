@@ -114,8 +114,8 @@ class DataLoader : public LoaderEpochs {
   Iterator begin() {
     if (const auto loop = source().loop.lock(); loop != nullptr && !loop->done) {
       throw std::logic_error(
-          "this loader, or another one of its dataset and sampler, is in a loop already: leave it "
-          "first");
+          "this loader, or another one with its dataset and sampler, is already in a loop: leave "
+          "that loop first");
     }
     if (context_.before_epoch) context_.before_epoch();
     auto running = sequence_->begin();
@@ -300,7 +300,7 @@ requires(!Dataset::is_stateful && std::is_constructible_v<Sampler, std::size_t>)
     DataLoader<Dataset, Sampler> make_data_loader(Dataset dataset,
                                                   torch::data::DataLoaderOptions options = {}) {
   const auto size = dataset.size();
-  if (!size) throw std::logic_error("a dataset without a size needs a sampler of its own");
+  if (!size) throw std::logic_error("a dataset without a size needs an explicit sampler");
   return DataLoader<Dataset, Sampler>(std::move(dataset), Sampler(*size), options);
 }
 

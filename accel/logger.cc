@@ -74,7 +74,7 @@ void Logger::log(Level level, std::string_view message, LogOptions options) cons
   }
   const std::shared_ptr<runtime::ProcessState> state = runtime::ProcessState::find_living();
   if (world_size_ > 1 && state == nullptr) {
-    throw std::logic_error("in_order takes the ranks' world: make an accel::Accelerator first");
+    throw std::logic_error("LogOptions::in_order is collective: make an accel::Accelerator first");
   }
   const runtime::OperationScope operation(state == nullptr ? nullptr : state->communicator.get(),
                                           "a log line in order");

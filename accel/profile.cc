@@ -38,7 +38,7 @@ struct Profile::State {
         rank(process_index) {
     if (gpu) activities.insert(ActivityType::CUDA);
     if (one_lives.exchange(true)) {
-      throw std::logic_error("a profile is running already: a process has one at a time");
+      throw std::logic_error("another profile is running: a process can have one at a time");
     }
   }
   ~State() { one_lives = false; }
@@ -147,7 +147,7 @@ Profile::~Profile() {
       profiler::disableProfiler();
     }
   } catch (const std::exception& error) {
-    std::cerr << "accel: the profiler did not end: " << error.what() << std::endl;
+    std::cerr << "accel: the profiler could not be stopped: " << error.what() << std::endl;
   }
 }
 

@@ -23,7 +23,7 @@ void set_momentum(OptimizerOptions& options, double momentum) {
   } else if (!set_beta1<torch::optim::AdamOptions>(options, momentum) &&
              !set_beta1<torch::optim::AdamWOptions>(options, momentum)) {
     throw std::invalid_argument(
-        "the schedule moves the momentum, which this optimizer does not have: set "
+        "the schedule changes the momentum, which this optimizer does not have: set "
         "cycle_momentum = false");
   }
 }

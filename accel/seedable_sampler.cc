@@ -11,7 +11,7 @@ SeedableRandomSampler::SeedableRandomSampler(std::size_t dataset_size, const Opt
     : dataset_size_(dataset_size), options_(options) {
   if (dataset_size_ == 0 || size() == 0) {
     throw std::invalid_argument(
-        "a random sampler needs at least one sample to draw from, and to draw");
+        "SeedableRandomSampler: dataset_size and num_samples should be at least 1");
   }
 }
 

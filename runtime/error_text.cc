@@ -18,7 +18,7 @@ std::string error_text(const std::exception_ptr& error) {
   } catch (const std::exception& thrown) {
     return error_text(thrown);
   } catch (...) {
-    return "something that is no std::exception";
+    return "an exception that is not a std::exception";
   }
 }
 

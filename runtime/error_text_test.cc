@@ -15,7 +15,7 @@ TEST(ErrorText, IsWhatTheExceptionSays) {
   EXPECT_EQ(error_text(std::runtime_error("the disk is full")), "the disk is full");
   EXPECT_EQ(error_text(std::make_exception_ptr(std::runtime_error("the disk is full"))),
             "the disk is full");
-  EXPECT_EQ(error_text(std::make_exception_ptr(7)), "something that is no std::exception");
+  EXPECT_EQ(error_text(std::make_exception_ptr(7)), "an exception that is not a std::exception");
   EXPECT_EQ(error_text(std::exception_ptr()), "");
 }
 

@@ -121,11 +121,11 @@ std::function<void()> Preparation::generator_synchronization() const {
   return [process = process_, devices] {
     if (process->uneven_inputs != nullptr) {
       throw std::logic_error(
-          "with rng_types a loop over a prepared loader cannot begin inside of "
-          "join_uneven_inputs(): it would wait for processes that have ended");
+          "with rng_types, a loop over a prepared loader cannot begin inside join_uneven_inputs(), "
+          "because it would wait for processes that have ended");
     }
     const OperationScope operation(process->communicator.get(),
-                                   "the begin of a loop, with rng_types,");
+                                   "the start of a loop, with rng_types,");
     synchronize_generators(*process->communicator, process->device, devices);
   };
 }

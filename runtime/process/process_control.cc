@@ -14,7 +14,8 @@ namespace accel::runtime {
 namespace {
 
 constexpr char kDebugAdvice[] =
-    ". With AcceleratorOptions::debug, or ACCELERATE_DEBUG_MODE=1, they say what each brings";
+    ". With AcceleratorOptions::debug, or ACCELERATE_DEBUG_MODE=1, errors say what each rank "
+    "brings";
 
 }  // namespace
 
@@ -40,8 +41,8 @@ OperationScope ProcessControl::begin_operation(const char* operation,
                                                std::optional<std::int64_t> free_dimension) const {
   if (state_->uneven_inputs != nullptr) {
     throw std::logic_error(std::string(operation) +
-                           "() would wait in vain inside of join_uneven_inputs() for the processes "
-                           "that have ended: call it after that");
+                           "() inside join_uneven_inputs() would wait forever for the processes "
+                           "that have ended: call it after join_uneven_inputs()");
   }
   if (use_distributed() && debug_) {
     const OperationScope scope(state_->communicator.get(), operation);

@@ -46,7 +46,7 @@ void expect_autocast(const at::Tensor& loss,
     throw std::logic_error(
         "backward: " + module->name() +
         " has run outside of autocast, in full precision: call the prepared model, model(x) "
-        "instead of model->forward(x), or let what is to be so run within accelerator.autocast()");
+        "instead of model->forward(x), or run it in a scope of accelerator.autocast()");
   }
 }
 

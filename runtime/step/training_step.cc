@@ -202,9 +202,9 @@ void TrainingStep::backward(const at::Tensor& users_loss, const BackwardOptions&
   const at::Tensor loss = reduced.empty() ? touch_called_models(users_loss, reduced) : users_loss;
   if (options.create_graph && !reduced.empty()) {
     throw std::invalid_argument(
-        "backward: with several processes gradients are reduced, and have no graph that "
-        "create_graph could make: take derivatives with torch::autograd::grad(), which may have "
-        "one, and give backward() the loss that is made of them; or use no_sync()");
+        "backward: create_graph is not possible with several processes, because reduced gradients "
+        "have no graph: take derivatives with torch::autograd::grad(), which can create one, and "
+        "give backward() the loss that is computed from them; or use no_sync()");
   }
   agree(reduced);
   // Not inside join_uneven_inputs(): ranks that have ended would not take part in the check, and

@@ -37,7 +37,7 @@ class JoinScope {
 std::optional<int> run_uneven(ProcessState& process, const std::function<void()>& body,
                               const JoinOptions& options) {
   if (process.uneven_inputs != nullptr) {
-    throw std::logic_error("join_uneven_inputs inside of itself");
+    throw std::logic_error("join_uneven_inputs() was called inside join_uneven_inputs()");
   }
   const auto inputs = std::make_shared<UnevenInputs>(process.models.all(), process.communicator);
   const JoinScope scope(process, inputs, options);

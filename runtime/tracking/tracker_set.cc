@@ -59,12 +59,12 @@ TrackerSet::TrackerSet(const std::vector<TrackerChoice>& choices, bool writes) :
 template <typename Call>
 void TrackerSet::each(const Call& call) {
   for (Entry& entry : trackers_) {
-    if (entry.tracker == nullptr) throw std::logic_error("init_trackers() comes before log()");
+    if (entry.tracker == nullptr) throw std::logic_error("call init_trackers() before log()");
     try {
       call(*entry.tracker);
     } catch (const std::exception& error) {
       if (entry.failures++ > 0) continue;
-      std::cerr << "accel: tracker " << entry.name << ": " << error.what() << "; training goes on"
+      std::cerr << "accel: tracker " << entry.name << ": " << error.what() << "; training continues"
                 << std::endl;
     }
   }
@@ -95,8 +95,8 @@ void TrackerSet::finish() {
   for (Entry& entry : trackers_) {
     entry.tracker = nullptr;
     if (entry.failures == 0) continue;
-    std::cerr << "accel: tracker " << entry.name << " has lost what " << entry.failures
-              << " calls reported" << std::endl;
+    std::cerr << "accel: tracker " << entry.name << " lost the values of " << entry.failures
+              << " calls" << std::endl;
   }
 }
 
@@ -104,13 +104,14 @@ Tracker& TrackerSet::get(const std::string& name) const {
   std::string present;
   for (const Entry& entry : trackers_) {
     if (entry.name == name) {
-      if (entry.tracker == nullptr) throw std::logic_error("init_trackers() comes first");
+      if (entry.tracker == nullptr)
+        throw std::logic_error("call init_trackers() before get_tracker()");
       return *entry.tracker;
     }
     present += (present.empty() ? "" : ", ") + entry.name;
   }
-  throw std::invalid_argument("there is no tracker " + name + "; there is " +
-                              (present.empty() ? "none at all" : present));
+  throw std::invalid_argument("log_with has no tracker \"" + name + "\"; it has " +
+                              (present.empty() ? "none" : present));
 }
 
 }  // namespace accel::runtime

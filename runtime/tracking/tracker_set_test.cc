@@ -86,8 +86,8 @@ TEST(TrackerSetTest, AFailureIsSaidOnceAndLosesOnlyItsValues) {
   trackers.log({{"loss", 0}}, 3);
   trackers.finish();
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "accel: tracker recording: the service is down; training goes on\n"
-            "accel: tracker recording has lost what 2 calls reported\n");
+            "accel: tracker recording: the service is down; training continues\n"
+            "accel: tracker recording lost the values of 2 calls\n");
   EXPECT_THAT(own->calls, ElementsAre("config of 0", "loss at 3", "finish"));
   EXPECT_EQ(lines_of(folder / "metrics.jsonl").size(), 4u);
 }
@@ -103,7 +103,7 @@ TEST(TrackerSetTest, AFolderThatCannotBeMadeDoesNotEndTraining) {
   trackers.finish();
   const std::string said = testing::internal::GetCapturedStderr();
   for (const char* name : {"tensorboard", "jsonl"}) {
-    EXPECT_THAT(said, HasSubstr("tracker " + std::string(name) + " has lost what 2 calls"));
+    EXPECT_THAT(said, HasSubstr("tracker " + std::string(name) + " lost the values of 2 calls"));
   }
   EXPECT_THAT(said, HasSubstr(file.string()));
 }
@@ -148,9 +148,10 @@ TEST(TrackerSetTest, MistakesAreNamed) {
   EXPECT_THAT(error_of([] { TrackerSet({"wandb"}, false); }), HasSubstr("\"wandb\" should be"));
   EXPECT_THAT(error_of([] { TrackerSet({"jsonl", "jsonl"}, true); }), HasSubstr("jsonl twice"));
   TrackerSet trackers({"jsonl"}, true);
-  EXPECT_THAT(error_of([&] { trackers.log({}, 1); }), HasSubstr("init_trackers() comes before"));
+  EXPECT_THAT(error_of([&] { trackers.log({}, 1); }),
+              HasSubstr("call init_trackers() before log()"));
   EXPECT_THAT(error_of([&] { trackers.start("", {}); }), HasSubstr("project_dir"));
-  EXPECT_THAT(error_of([&] { trackers.get("tensorboard"); }), HasSubstr("there is jsonl"));
+  EXPECT_THAT(error_of([&] { trackers.get("tensorboard"); }), HasSubstr("it has jsonl"));
   TrackerSet none({}, true);
   none.log({{"loss", 1}}, 1);  // No tracker, no error.
 }
