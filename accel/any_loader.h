@@ -1,3 +1,4 @@
+// A data loader whose type names only its batches, for members and parameters of programs.
 #pragma once
 
 #include <concepts>

@@ -1,3 +1,5 @@
+// The methods for epochs and checkpoints that all data loaders of accel have.
+// Programs get them through accel/data_loader.h.
 #pragma once
 
 #include <algorithm>

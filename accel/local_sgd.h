@@ -10,7 +10,7 @@
 
 namespace accel {
 
-// While it lives, backward() leaves this process's own gradients in the model:
+// While the scope lives, backward() leaves this process's gradients in the model, unreduced:
 //
 //   accel::LocalSgd local_sgd(accelerator, model, 8);
 //   for (auto& batch : loader) {
@@ -21,8 +21,8 @@ namespace accel {
 //   }
 //
 // Every process must make the same number of steps. Only parameters are averaged. Buffers and the
-// state of optimizers stay local; buffers follow rank 0's again at the next backward pass outside.
-// In fp16 a process may skip a step that others make.
+// state of optimizers remain local. The first backward pass after the scope copies rank 0's buffers
+// again. In fp16 a process may skip a step that others make.
 class LocalSgd {
  public:
   // The scope does nothing if `enabled` is false, or for one process. Throws std::invalid_argument

@@ -1,3 +1,4 @@
+// The type of a prepared model. Programs get it from Accelerator::prepare().
 #pragma once
 
 #include <concepts>

@@ -1,3 +1,4 @@
+// The types of prepared optimizers. Programs get them from Accelerator::prepare().
 #pragma once
 
 #include <concepts>

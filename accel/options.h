@@ -95,7 +95,7 @@ struct AutocastOptions {
   std::optional<bool> cache_enabled;
 };
 
-// Which random number generators get rank 0's state when a loop over a prepared loader begins.
+// The random number generators that get rank 0's state when a loop over a prepared loader begins.
 // Samplers need neither, because prepare() seeds them alike on all ranks, without communication
 // in the loop.
 struct RngTypes {

@@ -1,3 +1,5 @@
+// Learning rate schedulers that follow prepared optimizers: one of accel, and a
+// wrapper of LibTorch's.
 #pragma once
 
 #include <cstdint>

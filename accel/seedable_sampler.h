@@ -1,3 +1,4 @@
+// A random sampler whose orders equal those of Python's Accelerate.
 #pragma once
 
 #include <torch/data/samplers/base.h>

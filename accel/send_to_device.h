@@ -1,3 +1,4 @@
+// Moves structures of tensors between devices. For programs that do not prepare their loaders.
 #pragma once
 
 #include "accel/nested.h"

@@ -1,3 +1,4 @@
+// Reproducible random numbers for the transforms of datasets.
 #pragma once
 
 namespace at {

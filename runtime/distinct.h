@@ -1,3 +1,4 @@
+// Removes repeated tensors from lists of parameters.
 #pragma once
 
 #include <unordered_set>

@@ -1,3 +1,4 @@
+// Texts of exceptions for error messages that cross processes or reach the user.
 #pragma once
 
 #include <exception>

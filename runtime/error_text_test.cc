@@ -1,3 +1,4 @@
+// error_text(): what exceptions say, without LibTorch's backtrace.
 #include "runtime/error_text.h"
 
 #include <c10/util/Exception.h>

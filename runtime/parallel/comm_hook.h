@@ -1,3 +1,4 @@
+// Compresses gradients while they are reduced. GradientReducer uses it.
 #pragma once
 
 #include <memory>

@@ -1,3 +1,4 @@
+// Data parallel training, the ParallelStrategy that Accelerator::prepare() gives to models.
 #pragma once
 
 #include <memory>

@@ -1,3 +1,4 @@
+// Reduction of gradients during backward passes. The data parallel strategy has one for each model.
 #pragma once
 
 #include <cstddef>

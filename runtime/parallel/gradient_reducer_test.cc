@@ -1,3 +1,4 @@
+// The sizes of gradient buckets, and the mean that each pass leaves, with several processes.
 #include "runtime/parallel/gradient_reducer.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,5 @@
+// Follows the parameters and buffers of a module that the program may change
+// between backward passes.
 #pragma once
 
 #include <memory>
@@ -20,7 +22,7 @@ struct TrainedParameter {
   bool sparse = false;
 };
 
-// What a program has changed in a model. Later values include earlier ones.
+// The kind of change that a program has made to a model. Later values include earlier ones.
 enum class ModelChange {
   kNone,
   kFrozen,    // Parameters were frozen or unfrozen.

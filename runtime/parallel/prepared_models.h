@@ -1,3 +1,4 @@
+// The registry of prepared models, of which a process has one (ProcessState::models).
 #pragma once
 
 #include <memory>

@@ -16,7 +16,7 @@ class Module;
 
 namespace accel::runtime {
 
-// What backward() does with a model's gradients while a GradientSyncScope lives.
+// The effect of a GradientSyncScope: how backward() treats the gradients of its models.
 enum class GradientSync {
   // It leaves this process's own gradients in the model, and optimizers may step on them. Used by
   // no_sync() and LocalSgd.

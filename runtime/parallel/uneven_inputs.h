@@ -1,3 +1,4 @@
+// Keeps ranks with different numbers of batches together, for Accelerator::join_uneven_inputs().
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Mixed precision by LibTorch's autocast, for prepared models and Accelerator::autocast().
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ struct Region {
 };
 
 constexpr std::size_t kRemembered = 256;
-thread_local std::deque<Region> regions;  // In ascending order, disjoint.
+thread_local std::deque<Region> regions;  // Disjoint, in ascending order.
 thread_local int open_scopes = 0;
 thread_local std::uint64_t open_since = 0;  // First number of the outermost scope.
 

@@ -1,3 +1,4 @@
+// Lets Accelerator::save() call LibTorch's serialization without including it.
 #pragma once
 
 #include <iosfwd>

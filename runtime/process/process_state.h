@@ -1,3 +1,4 @@
+// The world of this process: its environment, device, communicator and prepared models.
 #pragma once
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// The scope of one batch of gradient accumulation.
 #pragma once
 
 #include <memory>

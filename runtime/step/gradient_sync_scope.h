@@ -1,3 +1,4 @@
+// The scope behind Accelerator::no_sync(), trigger_sync_in_backward(), accumulate() and LocalSgd.
 #pragma once
 
 #include <memory>

@@ -1,3 +1,4 @@
+// The part of a training step that a prepared optimizer asks, in its step() and zero_grad().
 #pragma once
 
 #include <memory>

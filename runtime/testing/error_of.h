@@ -1,3 +1,4 @@
+// Texts of expected exceptions, for tests.
 #pragma once
 
 #include <exception>

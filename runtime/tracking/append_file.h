@@ -1,3 +1,4 @@
+// Unbuffered appending of whole records, for the files of trackers.
 #pragma once
 
 #include <sys/types.h>

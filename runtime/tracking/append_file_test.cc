@@ -1,3 +1,4 @@
+// Files of trackers: whole records, torn lines, full disks.
 #include "runtime/tracking/append_file.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// The tracker "jsonl".
 #pragma once
 
 #include <filesystem>

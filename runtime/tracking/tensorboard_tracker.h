@@ -1,3 +1,4 @@
+// The tracker "tensorboard".
 #pragma once
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// JSON for tracked values. The JSON lines and the TensorBoard tracker use it.
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// Isolates the training loop from its trackers. Each Accelerator has one set.
 #pragma once
 
 #include <cstdint>
