@@ -1,3 +1,4 @@
+// Learning rate schedules at their ends and between.
 #include "accel/lr_schedule.h"
 
 #include <gtest/gtest.h>

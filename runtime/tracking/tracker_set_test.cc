@@ -1,4 +1,4 @@
-// The trackers of a run: order of calls, failures that lose only their values, mistakes of programs.
+// The trackers of a run: order of calls, failures that lose only their values, and mistakes.
 #include "runtime/tracking/tracker_set.h"
 
 #include <gmock/gmock.h>

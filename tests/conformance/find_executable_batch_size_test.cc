@@ -1,3 +1,4 @@
+// Runs every case of find_executable_batch_size.json.
 #include <gtest/gtest.h>
 
 #include <algorithm>
