@@ -96,7 +96,8 @@ class Accelerator {
     if (is_local_main_process()) ((std::cout << ... << args) << std::endl);
   }
   // Shows progress through `range`, which outlives the loop, on each machine's main process's
-  // standard error: a bar on a terminal, else a line every 30 s. If it has no size, only a count.
+  // standard error: a bar on a terminal, else a line every 30 s. A range without a size has
+  // only a count.
   auto progress(auto& range, std::string label = "") const {
     return processes().progress(range, std::move(label));
   }
@@ -142,7 +143,7 @@ class Accelerator {
     return collectives().reduce(value, reduction);
   }
   // Returns `from_process`'s tensors; shapes and dtypes are equal on all ranks. Throws
-  // std::invalid_argument for an unknown process. Collective: one broadcast per 25 MiB.
+  // std::invalid_argument for an unknown process. Collective: one broadcast per 25 MiB of a dtype.
   auto broadcast(const nested_tensors auto& value, int from_process = 0) const {
     return collectives().broadcast(value, from_process);
   }
@@ -234,9 +235,10 @@ class Accelerator {
   int gradient_accumulation_steps() const;
   void set_gradient_accumulation_steps(int steps);  // >= 1; from the next batch on.
 
-  // Scale the gradients of `parameters` down to a total norm, or clip each element to +-clip_value.
-  // The first returns the norm before; it is not finite if fp16 gradients overflowed. In fp16 both
-  // first unscale, and throw std::logic_error unless sync_gradients().
+  // Scale the gradients of `parameters` down to a total norm, or clip each element to
+  // +-clip_value. The first returns the norm before; it is not finite if fp16 gradients
+  // overflowed. In fp16 both first unscale the gradients of these parameters' optimizers, and
+  // throw std::logic_error unless sync_gradients().
   double clip_grad_norm_(const std::vector<at::Tensor>& parameters, double max_norm,
                          double norm_type = 2);
   void clip_grad_value_(const std::vector<at::Tensor>& parameters, double clip_value);
@@ -265,8 +267,9 @@ class Accelerator {
 
   // ---- Saving and loading (CheckpointError on failure): docs/life-of-a-checkpoint.md ------------
 
-  // Returns a model's parameters and buffers in the order and with the names of Python's state
-  // dict; tied ones under each name. They share the model's memory and have no graph.
+  // Returns the parameters and buffers of a prepared or plain model, in the order and with the
+  // names of Python's state dict; tied ones under each name. They share the model's memory,
+  // without a graph.
   auto get_state_dict(const auto& model) const {
     return state_dict_of(*runtime::any_module_of(model));
   }
@@ -321,11 +324,12 @@ class Accelerator {
   void save_state(const std::string& folder = "");
   void wait_for_save();  // Blocks until the last save_state() is durable. One broadcast.
 
-  // Loads a checkpoint of any number of processes into the same objects, prepared and registered in
-  // the same order. The next loop over a loader yields the rest of the saved epoch. If `folder` is
-  // empty, loads the newest complete checkpoint of project_dir: damaged ones are skipped and logged
-  // to standard error, and the next automatic name follows the last one. Throws if none exists or
-  // fits, or all are damaged. Collective: two broadcasts, one all-gather; one more for hooks.
+  // Loads a checkpoint of any number of processes into the same objects, prepared and registered
+  // in the same order. The next loop over a loader yields the rest of the saved epoch. If `folder`
+  // is empty, loads the newest complete checkpoint of project_dir: damaged ones are skipped and
+  // logged to standard error, and the next automatic name follows the last one. Throws if there is
+  // none, it does not fit, or all are damaged. Collective: two broadcasts, one all-gather; one
+  // more for hooks.
   void load_state(const std::string& folder = "");
   // Calls load_state() if there is a checkpoint, good or damaged, and returns whether there was
   // one. A program that calls this before `for (std::size_t epoch : loader.epochs(10))` resumes

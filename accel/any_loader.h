@@ -24,8 +24,8 @@ class DataLoader;
 //   void train(accel::AnyLoader<torch::data::Example<>> loader);
 //   train(accelerator.prepare(accel::make_data_loader(dataset, 64)));
 //
-// Like a copy of a DataLoader, it is the same loader. Its methods do the same as
-// DataLoader's. Not thread-safe.
+// An AnyLoader is the same loader as the one that it was made from. Its methods do the same as
+// those of DataLoader. Not thread-safe.
 template <typename Batch>
 class AnyLoader : public LoaderEpochs {
  public:

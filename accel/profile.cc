@@ -138,7 +138,7 @@ Profile::Profile(Profile&&) noexcept = default;
 Profile::~Profile() {
   if (state_ == nullptr || state_->tracing == State::Tracing::kOff) return;
   try {
-    // LibTorch can leave the prepared state only by way of recording.
+    // LibTorch can leave the prepared state only through the recording state.
     const bool has_trace = state_->tracing == State::Tracing::kOn;
     state_->record();
     if (has_trace) {

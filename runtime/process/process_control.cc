@@ -65,6 +65,7 @@ void ProcessControl::wait_for_everyone() const {
 void ProcessControl::await_first(const char* name, std::exception_ptr error) const {
   if (!use_distributed()) return;
   const auto operation = begin_operation(name);
+  // An empty text stands for success. The space makes the text of any error non-empty.
   const std::string own = error ? " " + error_text(error) : "";
   const std::vector<std::string> ends = state_->communicator->all_gather_bytes(own);
   if (error) return;

@@ -60,6 +60,8 @@ void AppendFile::cut_torn_line() {
   if (end != size && ftruncate(fd_.get(), end) != 0) fail("cannot cut the torn line of", path_);
 }
 
+// A partial record would make all later ones unreadable, so it is cut off. If that fails too, the
+// next call tries again before it writes.
 void AppendFile::append(std::string_view record) {
   if (torn_at_ && ftruncate(fd_.get(), *torn_at_) != 0) fail("cannot cut the torn end of", path_);
   torn_at_.reset();
