@@ -83,8 +83,9 @@ class Accelerator {
   // std::runtime_error with that text instead of calling it. Collective: two all-gathers.
   auto main_process_first(auto&& body) const { return processes().main_first(body); }
   auto local_main_process_first(auto&& body) const { return processes().local_main_first(body); }
-  // Call `body` on one process only. The others return immediately, with std::nullopt for a result.
-  // If `body` throws and its process leaves, the others' next collective throws with rank and text.
+  // Call `body` on one process only. The others return immediately, with std::nullopt for a
+  // result. If `body` throws and its process leaves, the error of the others' next collective has
+  // its rank and text.
   auto on_main_process(auto&& body) const { return processes().on_main(body); }
   auto on_local_main_process(auto&& body) const { return processes().on_local_main(body); }
   auto on_last_process(auto&& body) const { return processes().on_last(body); }

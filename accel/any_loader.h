@@ -31,8 +31,7 @@ class AnyLoader : public LoaderEpochs {
  public:
   using Iterator = runtime::LoaderIterator<Batch>;
 
-  // Makes a holder without a loader, for members that are assigned later. Its methods throw
-  // std::logic_error.
+  // Makes an empty holder, for members that are assigned later. Methods throw std::logic_error.
   AnyLoader() = default;
   template <typename Dataset, typename Sampler>
   requires std::same_as<typename DataLoader<Dataset, Sampler>::Batch, Batch> AnyLoader(

@@ -89,8 +89,7 @@ class DataLoader : public LoaderEpochs {
  public:
   using Batch = typename runtime::BatchOf<Dataset>::type;
 
-  // Makes a holder without a loader, for members that are assigned later. Its methods throw
-  // std::logic_error.
+  // Makes an empty holder, for members that are assigned later. Methods throw std::logic_error.
   DataLoader() = default;
   DataLoader(Dataset dataset, Sampler sampler, torch::data::DataLoaderOptions options)
       : source_(std::make_shared<runtime::DataSource<Dataset, Sampler>>(

@@ -26,8 +26,7 @@ namespace accel {
 template <typename Optim>
 class Optimizer {
  public:
-  // Makes a holder without an optimizer, for members that are assigned later. Its methods throw
-  // std::logic_error.
+  // Makes an empty holder, for members that are assigned later. Methods throw std::logic_error.
   Optimizer() = default;
   // Called by Accelerator::prepare().
   Optimizer(std::shared_ptr<Optim> optimizer, runtime::OptimizerStep step)

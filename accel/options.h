@@ -27,8 +27,7 @@ namespace accel {
 struct GradientAccumulation {
   // Batches per optimizer step, at least 1.
   int num_steps = 1;
-  // If true, calls of a scheduler's step() while gradients are accumulated count in
-  // its step_count().
+  // If true, a scheduler's step() counts in its step_count() while gradients accumulate too.
   bool adjust_scheduler = true;
   // If true, the last batch of a prepared loader ends the window, however short the window is.
   bool sync_with_dataloader = true;

@@ -84,8 +84,7 @@ class Scheduler {
 template <typename Torch>
 class TorchScheduler {
  public:
-  // Makes a holder without a scheduler, for members that are assigned later. Its methods throw
-  // std::logic_error.
+  // Makes an empty holder, for members that are assigned later. Methods throw std::logic_error.
   TorchScheduler() = default;
   TorchScheduler(std::shared_ptr<Torch> scheduler,
                  std::shared_ptr<runtime::AnyTorchScheduler> follower)

@@ -1,5 +1,4 @@
-// The interface that keeps the copies or shards of one prepared model consistent over
-// the processes.
+// The interface that keeps copies or shards of a prepared model consistent over the processes.
 #pragma once
 
 #include <memory>

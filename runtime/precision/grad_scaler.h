@@ -1,5 +1,6 @@
 // Loss scaling, as torch.amp.GradScaler does it: small fp16 gradients do not become 0, and a step
-// whose gradients overflowed is skipped (docs/decisions/0018).
+// whose gradients overflowed is skipped (docs/decisions/0018). runtime/core/scale_round.cc explains
+// when the scale changes.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,7 @@ namespace accel::runtime {
 
 // The backward pass that a loss is scaled for.
 struct ScaledPass {
-  // True if its gradients are never reduced. The scale then depends on this process's
-  // overflows only.
+  // True if its gradients are never reduced: its scale depends on this process's overflows.
   bool is_own = false;
   // The number of its batch of accumulate(), in which all optimizers have the same scale. nullopt
   // outside of accumulate().

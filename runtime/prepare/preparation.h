@@ -1,5 +1,4 @@
-// Accelerator::prepare(): makes modules, optimizers, schedulers and loaders ready for
-// several processes.
+// Accelerator::prepare(): prepares modules, optimizers, schedulers and loaders for training.
 #pragma once
 
 #include <concepts>
