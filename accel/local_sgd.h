@@ -52,8 +52,9 @@ class LocalSgd {
   const std::shared_ptr<torch::nn::Module> module_;
   const bool enabled_;
   const int every_steps_;
-  // The number of exceptions in flight at construction. The destructor compares, because it must
-  // not communicate while an exception unwinds the stack: the other ranks are elsewhere.
+  // The number of exceptions in flight at construction. The destructor compares it with the current
+  // number: it must not communicate if an exception ends the scope, because the other ranks may be
+  // in another call.
   const int exceptions_;
   const runtime::GradientSyncScope local_gradients_;
   std::int64_t steps_ = 0;

@@ -62,7 +62,7 @@ class GradScaler {
 
   // Calls unscale(). Returns true if all gradients are finite, so that the optimizer may step.
   bool may_step(const torch::optim::Optimizer& optimizer);
-  // Return true if may_step() was last false for the optimizer, or for any optimizer.
+  // Return true if the last may_step() of the optimizer, or of any optimizer, returned false.
   bool step_was_skipped(const torch::optim::Optimizer& optimizer) const;
   bool any_step_was_skipped() const;
 
