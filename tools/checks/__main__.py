@@ -3,10 +3,11 @@ are not faults."""
 
 import sys
 
-from tools.checks import dead_files, drawings, history, long_files, proto_fields, tree
+from tools.checks import (dead_files, dead_functions, definitions, drawings, history, long_files, proto_fields, purity,
+                          tree)
 
 # Each check reads the files and returns one line per fault.
-_CHECKS = (dead_files, drawings, proto_fields)
+_CHECKS = (purity, definitions, dead_files, dead_functions, proto_fields, drawings)
 
 
 def _print(kind, title, lines):
