@@ -12,8 +12,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "runtime/core/environment.h"
 #include "runtime/process/process_state.h"
+#include "runtime/process/read_environment.h"
 
 namespace accel {
 namespace {

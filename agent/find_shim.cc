@@ -41,13 +41,12 @@ absl::StatusOr<std::string> FindShim(const std::string& flag) {
       self.parent_path() / "accel-shim",
       // For bazel-bin/cli/accel and bazel-bin/agent/accel-agent.
       self.parent_path().parent_path() / "shim/accel-shim",
-      self.parent_path() / "shim/accel-shim",
   };
   if (const char* runfiles = std::getenv("RUNFILES_DIR"); runfiles != nullptr) {
-    places.push_back(fs::path(runfiles) / "accel/agent/shim/accel-shim");
+    places.push_back(fs::path(runfiles) / "accel/shim/accel-shim");
   }
   if (const char* tests = std::getenv("TEST_SRCDIR"); tests != nullptr) {
-    places.push_back(fs::path(tests) / "accel/agent/shim/accel-shim");
+    places.push_back(fs::path(tests) / "accel/shim/accel-shim");
   }
   for (const fs::path& place : places) {
     if (Executable(place)) return place.string();

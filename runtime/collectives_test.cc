@@ -13,6 +13,7 @@
 
 #include "accel/accelerator.h"
 #include "accel/data_loader.h"
+#include "runtime/process/read_environment.h"
 #include "runtime/testing/datasets.h"
 #include "runtime/testing/ranks.h"
 

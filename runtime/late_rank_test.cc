@@ -10,6 +10,7 @@
 #include <string>
 
 #include "accel/accelerator.h"
+#include "runtime/process/read_environment.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"

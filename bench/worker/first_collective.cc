@@ -21,7 +21,7 @@
 #include <string>
 
 #include "runtime/comm/communicator.h"
-#include "runtime/core/environment.h"
+#include "runtime/process/read_environment.h"
 
 namespace {
 

@@ -44,7 +44,9 @@ class StoreState {
   // Cancels the wait of a connection, if there is one.
   void Disconnect(ConnectionId connection) { CancelWait(connection); }
 
+  // Returns the number of keys, for tests that look for leaks.
   size_t num_keys() const { return num_keys_; }
+  // Returns the number of waits, for tests that look for leaks.
   size_t num_waits() const { return waits_.size(); }
 
  private:

@@ -40,8 +40,8 @@
 //
 // Some file systems cannot exchange two names. There step 5 takes three renames (replacement.h):
 // the older checkpoint becomes `.replaced`, the newer one takes the name, the older one becomes
-// `.partial`. After a crash between the first two, nothing has the name; whoever loads or saves
-// next gives it back to the older one (finish_interrupted_exchange()).
+// `.partial`. After a crash between the first two, nothing has the name; the next load or save
+// gives it back to the older one (finish_interrupted_exchange()).
 //
 // commit_test.cc kills a process in each of these operations in turn, and lets each of them fail.
 #include "runtime/checkpoint/commit.h"

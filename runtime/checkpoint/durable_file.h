@@ -72,7 +72,7 @@ class PartialFiles {
 // is the older file or the whole newer one. Creates missing folders above it.
 void replace_durably(const std::filesystem::path& path, const std::vector<std::string_view>& parts);
 
-// Makes the contents of a file durable that somebody else has written.
+// Makes the contents of a file durable that other code has written.
 void sync_file(const std::filesystem::path& file);
 
 // Creates `folder` and the missing folders above it, durably.

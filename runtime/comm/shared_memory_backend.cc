@@ -25,8 +25,8 @@ using Timeout = std::chrono::milliseconds;
 constexpr std::size_t kSmallBytes = 128 << 10;
 
 // How long an asynchronous reduction waits for its peers on the caller's thread. This is longer
-// than the time between the arrivals of equally fast ranks, and short enough that the caller can go
-// on with its backward pass if a peer is late.
+// than the time between the arrivals of equally fast ranks, and short enough that the caller can
+// continue its backward pass if a peer is late.
 constexpr Timeout kPatience(2);
 
 // Runs a call, on either thread. Returns false if the call would have to wait for long and

@@ -16,6 +16,7 @@
 
 #include "runtime/comm/communicator.h"
 #include "runtime/comm/cpu_backend.h"
+#include "runtime/process/read_environment.h"
 #include "runtime/testing/ranks.h"
 
 namespace accel::runtime {

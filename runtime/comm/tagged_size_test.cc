@@ -22,7 +22,7 @@ TEST(TaggedSizeTest, OtherNumbersAreNotSizes) {
         std::bit_cast<std::int64_t>(1.0), std::bit_cast<std::int64_t>(-0.5)}) {
     EXPECT_EQ(untagged_size(number), std::nullopt) << number;
   }
-  // A number whose tag is right but for its sign.
+  // A number whose tag is right, except for its sign.
   EXPECT_EQ(untagged_size(tagged_size(5) | std::numeric_limits<std::int64_t>::min()), std::nullopt);
 }
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <cstdlib>
 #include <limits>
 #include <stdexcept>
 #include <string_view>
@@ -123,14 +122,6 @@ Environment parse_environment(const GetEnv& get) {
   out.generation =
       static_cast<std::uint64_t>(find_int(get, common::kEnvAccelGeneration, 0, 0, kMaxInt));
   return out;
-}
-
-Environment read_environment() {
-  return parse_environment([](const char* name) -> std::optional<std::string> {
-    const char* value = std::getenv(name);
-    if (value == nullptr) return std::nullopt;
-    return value;
-  });
 }
 
 }  // namespace accel::runtime

@@ -58,7 +58,4 @@ using GetEnv = std::function<std::optional<std::string>(const char* name)>;
 // fp8 is requested. An empty variable counts as unset.
 Environment parse_environment(const GetEnv& get);
 
-// Calls parse_environment() with this process's environment.
-Environment read_environment();
-
 }  // namespace accel::runtime

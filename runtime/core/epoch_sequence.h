@@ -61,7 +61,7 @@ class EpochSequence {
 
   // Returns the position to save. While a loop runs, the step that is being processed counts as
   // seen. If a loop is left before the epoch is over, the position remains inside that epoch until
-  // the next loop begins or set_epoch() or load() is called: a run that is told to end leaves its
+  // the next loop begins or set_epoch() or load() is called: a run that is asked to stop leaves its
   // loop and then saves. Throws std::logic_error without a seed.
   LoaderState state() const;
 

@@ -18,7 +18,7 @@ TEST(EpochSequenceTest, AStepCountsWhileItIsProcessed) {
   EXPECT_EQ(progress.epoch(), 1u);
 }
 
-// A run that is told to end leaves its loop and then saves.
+// A run that is asked to stop leaves its loop and then saves.
 TEST(EpochSequenceTest, AnEpochThatIsLeftEarlyIsSavedUntilTheNextOneBegins) {
   EpochSequence progress(7);
   progress.begin()->step.seen_samples = 12;

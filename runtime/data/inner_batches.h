@@ -12,7 +12,7 @@
 
 namespace accel::runtime {
 
-// A sampler of indices, whatever its type. It outlives whoever has this.
+// A sampler of indices, whatever its type. It outlives this struct.
 struct IndexSampler {
   // Begins an epoch.
   std::function<void(std::size_t epoch)> reset;

@@ -167,7 +167,7 @@ TEST(LoopTest, AnIteratorThatIsKeptCountsForItsOwnStepsOnly) {
   });
 }
 
-// A run that is told to end leaves the loop and saves; another run resumes.
+// A run that is asked to stop leaves the loop and saves; another run resumes.
 TEST(LoopTest, WhatWasLeftOfAnEpochComesAfterAResume) {
   const auto make = [](std::size_t fails_at) {
     MapNumbers map(10);

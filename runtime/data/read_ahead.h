@@ -70,7 +70,7 @@ class OrderedWorkers {
 // (docs/decisions/0019)
 //
 // The destructor takes no further job, and returns once each thread has finished its job. A job
-// that never ends blocks the caller for ever, because a thread cannot be ended from outside. If
+// that never ends blocks the caller forever, because a thread cannot be ended from outside. If
 // next() has timed out before, this is logged to standard error.
 template <typename Job, typename Result>
 class ReadAhead {

@@ -130,8 +130,8 @@ void OptimizerGradients::find_models() {
   });
 }
 
-// A gradient of loss.backward() does no harm once it is zero, whoever has zeroed it. To look at its
-// values waits for the device. So gradients of a harmless origin are only checked for being
+// A gradient of loss.backward() does no harm once it is zero, no matter what zeroed it. To look at
+// its values waits for the device. So gradients of a harmless origin are only checked for being
 // defined, which does not wait.
 void OptimizerGradients::forget_zeroed() {
   const auto optimizer = optimizer_.lock();

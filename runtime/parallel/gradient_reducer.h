@@ -43,7 +43,7 @@ class GradientReducer {
   // reducer learns from.
   bool learns_graph() const { return learns_graph_; }
 
-  // Returns the sizes of the buckets, in the order in which they are reduced.
+  // Returns the sizes of the buckets, in the order in which they are reduced, for tests.
   std::vector<std::size_t> bucket_bytes() const;
 
  private:

@@ -6,6 +6,7 @@
 
 #include <chrono>
 
+#include "runtime/process/read_environment.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/training.h"
 

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "runtime/comm/nccl_backend.h"
+#include "runtime/process/read_environment.h"
 
 namespace accel::runtime {
 namespace {

@@ -13,6 +13,9 @@
 #include "accel/accelerator.h"
 #include "accel/data_loader.h"
 
+// The regions are shown on the page as programs of their own, so a name may stand in several blocks.
+#pragma GCC diagnostic ignored "-Wshadow"
+
 namespace {
 
 namespace F = torch::nn::functional;

@@ -16,7 +16,7 @@ def read_sources():
     folders = [path for path in pages.ROOT.iterdir() if path.is_dir() and not path.is_symlink() and path.name[0] != "."]
     for folder in folders:
         for path in folder.rglob("*"):
-            if path.suffix in (".cc", ".h", ".py", ".proto") and path.is_file():
+            if path.suffix in (".cc", ".h", ".py", ".proto", ".bzl") and path.is_file():
                 texts[str(path.relative_to(pages.ROOT))] = path.read_text()
     return texts
 

@@ -1,5 +1,6 @@
 """Headers that GCC parses only once for all files that depend on them (docs/decisions/0030)."""
 
+# docs/decisions/0030 says why this way.
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
 _ACTION = "c++-compile"

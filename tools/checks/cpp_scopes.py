@@ -270,6 +270,8 @@ def _variable(head, top, scope):
     if end < 2 or head[end - 1].kind != "name":
         return None
     texts = [token.text for token in head[:end]]
+    if texts[-2] in _CLASS_KEYS:  # The forward declaration of a class template.
+        return None
     is_constant = "const" in texts[:end - 1] or "constexpr" in texts
     is_local = scope.is_local or ("static" in texts and not scope.is_class) or (
         is_constant and "inline" not in texts and "extern" not in texts and not scope.is_class)

@@ -3,7 +3,8 @@
 Works by names: everything that the body of a reachable function names is reachable, and so is everything that is named
 outside of functions. A name that several functions share keeps all of them, so each finding is dead, but not all dead
 functions are found. The roots are main(), the declarations of public headers, the code on the pages for users,
-overrides of another library's virtual functions, and the names in macros. Tests are not roots.
+overrides of another library's virtual functions, and the names in macros. Tests are not roots, but a function whose
+comment says that it is "for tests" may be there for them alone.
 """
 
 import collections
@@ -11,7 +12,7 @@ import re
 
 from tools.checks.build_files import targets, test_files
 
-TITLE = "only tests call this, or nothing does"
+TITLE = "only tests call this, or nothing does; what only tests ask says so in its comment (\"for tests\")"
 
 # Names that the language calls, or that templates look up.
 _IMPLICIT = re.compile(r"~|operator|main\Z|begin\Z|end\Z|[A-Z][A-Z_0-9]+\Z|AbslHashValue|AbslStringify|to_json|from_json|swap\Z")
@@ -30,6 +31,7 @@ class _Functions:
         self.named_by = collections.defaultdict(set)  # By a function's simple name.
         self.roots = set()
         self.declared = {}  # simple name -> where, of the first one
+        self.for_tests = set()  # Those whose comment says so.
         self.overrides = collections.defaultdict(list)  # simple name -> whether each declaration overrides
         for path in paths:
             self._take(tree, path)
@@ -37,6 +39,7 @@ class _Functions:
     def _take(self, tree, path):
         inside = set()
         declared = tree.declarations(path)
+        lines = tree[path].splitlines()
         for found in declared:
             name = found.simple_name
             if found.kind != "function":
@@ -47,6 +50,8 @@ class _Functions:
             names |= before | _names(found.head[found.name_at + 1:])
             self.named_by[name] |= names - {name}
             self.declared.setdefault(name, f"{path}:{found.line}")
+            if "for tests" in _comment_above(lines, found.line):
+                self.for_tests.add(name)
             if found.name_at == 0 or found.head[found.name_at - 1].text != "::":  # Declared in the class.
                 self.overrides[name].append(bool({"override", "final"} & names))
             inside.update(id(token) for token in found.head + found.body)
@@ -58,6 +63,14 @@ class _Functions:
                 self.roots.update(_SYMBOL.findall(token.text))
             elif token.kind == "name" and id(token) not in inside:
                 self.roots.add(token.text)
+
+
+def _comment_above(lines, number):
+    """Returns the comment that ends on the line before this one, counted from 1."""
+    first = number - 1
+    while first > 0 and lines[first - 1].lstrip().startswith("//"):
+        first -= 1
+    return " ".join(line.strip(" /") for line in lines[first:number - 1])
 
 
 def _reachable(functions, roots):
@@ -103,6 +116,7 @@ def faults(tree):
     paths = [path for path in tree.paths(".cc", ".h", ".c") if path not in for_tests]
     functions = _Functions(tree, paths)
     roots = {name for name in functions.declared if _IMPLICIT.match(name)} | functions.roots
+    roots |= functions.for_tests
     roots |= {name for name, overrides in functions.overrides.items() if overrides and all(overrides)}
     roots |= _class_names(tree, paths) | _public_names(tree, paths) | _shown_in_pages(tree)
     reached = _reachable(functions, roots)

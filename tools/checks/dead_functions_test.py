@@ -20,6 +20,10 @@ class DeadFunctions(unittest.TestCase):
         self.assertEqual(found(p="int main() { return 0; }", x_H="int F();", x="int F() { return 1; }", x_test="TEST(A, B) { F(); }"),
                          ["a/x.cc:1: F()"])
 
+    def test_what_says_that_it_is_for_tests_may_be_for_them_alone(self):
+        self.assertEqual(found(p="int main() { return 0; }", x_H="// Counts,\n// for tests.\nint F();\nint G();",
+                               x="int F() { return 1; }\nint G() { return 1; }"), ["a/x.cc:2: G()"])
+
     def test_what_only_the_dead_call_is_dead(self):
         self.assertEqual(found(p="int main() { return 0; }", x="int F() { return G() + F(); }\nint G() { return 1; }"),
                          ["a/x.cc:1: F()", "a/x.cc:2: G()"])
