@@ -43,8 +43,8 @@ class ShimStopTest : public ShimTest, public ::testing::WithParamInterface<Means
 };
 
 INSTANTIATE_TEST_SUITE_P(All, ShimStopTest, ::testing::Values(Means::kCgroups, Means::kSweep),
-                         [](const auto& info) {
-                           return info.param == Means::kCgroups ? "Cgroups" : "Sweep";
+                         [](const auto& tested) {
+                           return tested.param == Means::kCgroups ? "Cgroups" : "Sweep";
                          });
 
 TEST_P(ShimStopTest, TermComesFirst) {
