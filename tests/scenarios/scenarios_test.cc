@@ -40,8 +40,8 @@ TEST_P(Scenarios, GoAsWritten) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Scenarios, ::testing::ValuesIn(ScenarioFiles()),
-                         [](const auto& info) {
-                           return std::filesystem::path(info.param).stem().string();
+                         [](const auto& tested) {
+                           return std::filesystem::path(tested.param).stem().string();
                          });
 
 // If the folder were not found, no scenario would be played and the test would pass.
