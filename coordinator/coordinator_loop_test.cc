@@ -235,7 +235,7 @@ TEST_F(CoordinatorLoopTest, AnotherLoopTakesUpWhatIsStored) {
   store_.Succeed();
   loop_.RunOnce();
   loop_.Stop();
-  EXPECT_THAT(*agent->closed, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("ending")));
+  EXPECT_THAT(*agent->closed, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
 
   CoordinatorLoop next(Options());
   ASSERT_OK(next.Load());
@@ -291,7 +291,7 @@ TEST(CoordinatorLoopThread, RunsAJobByItself) {
   loop.Stop();
   absl::Status refused;
   loop.CancelJob(common::JobId("x"), false, [&refused](absl::Status status) { refused = status; });
-  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("ending")));
+  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
 }
 
 }  // namespace

@@ -65,8 +65,8 @@ TEST_F(InboxTest, WaitingReportsAreBoundedTogether) {
     const auto& report = std::get<ReportEvent>(change);
     if (report.refused.ok()) continue;
     refused.push_back(report.session);
-    EXPECT_THAT(report.refused,
-                StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("at most 536870912")));
+    EXPECT_THAT(report.refused, StatusIs(absl::StatusCode::kResourceExhausted,
+                                         HasSubstr("the maximum is 536870912")));
     EXPECT_TRUE(report.observed.name().empty());
   }
   EXPECT_EQ(refused, std::vector<SessionId>{6});
@@ -88,7 +88,7 @@ TEST_F(InboxTest, ChangesWaitForACommitQuestionsDoNot) {
 
 TEST_F(InboxTest, ClosedMeansUnavailable) {
   inbox_.Close();
-  EXPECT_THAT(Cancel(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("ending")));
+  EXPECT_THAT(Cancel(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
   Report(1, 1);
   EXPECT_TRUE(inbox_.Take(true).empty());
 }

@@ -37,7 +37,7 @@ TEST(ServerTest, EndsWithCallsUnderWay) {
   ASSERT_TRUE(agent.Read());
   server->reset();
   EXPECT_FALSE(agent.Read());
-  EXPECT_THAT(agent.Finish(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("ending")));
+  EXPECT_THAT(agent.Finish(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
 }
 
 }  // namespace

@@ -13,7 +13,8 @@
 #include "accel/accelerator.h"
 #include "accel/data_loader.h"
 
-// The regions are shown on the page as programs of their own, so a name may stand in several blocks.
+// The regions are shown on the page as programs of their own, so a name may stand in several
+// blocks.
 #pragma GCC diagnostic ignored "-Wshadow"
 
 namespace {
