@@ -84,7 +84,7 @@ void Agent::Act(const std::vector<AgentAction>& actions) {
   if (with_.store_sockets->Refill()) state_.SetStoreSockets(with_.store_sockets->List());
 }
 
-void Agent::Perform(const StartGenerationAction& action) {
+void Agent::Perform(const StartPart& action) {
   const common::GenerationId id{common::JobId(action.desired.key().job_id()),
                                 action.desired.key().generation()};
   common::LogInfo("start", {{"job", id.job.value()},
@@ -99,12 +99,12 @@ void Agent::Perform(const StartGenerationAction& action) {
   state_.StartFailed(id, started, has_shim);
 }
 
-absl::Status Agent::Start(const StartGenerationAction& action, bool* has_shim) {
+absl::Status Agent::Start(const StartPart& action, bool* has_shim) {
   const v1::DesiredGeneration& desired = action.desired;
   common::UniqueFd socket = with_.store_sockets->Take(desired.store_socket());
   // Conversion comes first, because it can fail: a start that is too large would
   // leave a new shim idle.
-  ACCEL_ASSIGN_OR_RETURN(shim::GenerationStart start, ToStart(desired, options_.base_env));
+  ACCEL_ASSIGN_OR_RETURN(shim::StartCommand start, ToStart(desired, options_.base_env));
   if (action.with_shim) {
     ACCEL_RETURN_IF_ERROR(with_.shims->StartShim(start.id.job));
     *has_shim = true;
@@ -114,7 +114,7 @@ absl::Status Agent::Start(const StartGenerationAction& action, bool* has_shim) {
   return with_.shims->StartGeneration(start, std::move(socket));
 }
 
-void Agent::Perform(const StopGenerationAction& action) {
+void Agent::Perform(const StopPart& action) {
   common::LogInfo("stop", {{"job", action.stop.id.job.value()},
                            {"generation", action.stop.id.generation},
                            {"grace", absl::FormatDuration(action.stop.grace)}});
@@ -124,7 +124,7 @@ void Agent::Perform(const StopGenerationAction& action) {
     common::LogWarning("stop", {{"job", action.stop.id.job.value()}, {"why", stopped.ToString()}});
 }
 
-void Agent::Perform(const EndShimAction& action) { with_.shims->EndShim(action.job); }
+void Agent::Perform(const EndShim& action) { with_.shims->EndShim(action.job); }
 
 void Agent::TidyUp() {
   std::set<common::JobId> jobs = state_.jobs();
@@ -145,7 +145,7 @@ void Agent::ReportIfDue() {
   if (state_.revision() == reported_revision_ && now < next_report_) return;
   reported_revision_ = state_.revision();
   next_report_ = now + heartbeat_;
-  v1::NodeObserved observed = state_.Observed(with_.link->most_report_bytes());
+  v1::NodeObserved observed = state_.Observed(with_.link->max_report_bytes());
   observed.set_sequence(++sequence_);
   with_.link->Report(std::move(observed));
 }

@@ -61,10 +61,10 @@ class Agent {
   void Exchange();
   void Relay();
   void Act(const std::vector<AgentAction>& actions);
-  void Perform(const StartGenerationAction& action);
-  void Perform(const StopGenerationAction& action);
-  void Perform(const EndShimAction& action);
-  absl::Status Start(const StartGenerationAction& action, bool* has_shim);
+  void Perform(const StartPart& action);
+  void Perform(const StopPart& action);
+  void Perform(const EndShim& action);
+  absl::Status Start(const StartPart& action, bool* has_shim);
   // Passes the jobs of this node to the pruner.
   void TidyUp();
   void NoteRefusals();

@@ -211,11 +211,11 @@ TEST_F(AgentTest, AReportIsNoLargerThanTheLinkSays) {
   shims_.Exit(common::JobId("a"), 0, shim::ExitFact{.code = 3},
               std::vector<std::string>(20, std::string(200, 'x')));
   EXPECT_EQ(Turn().generations(0).workers(0).last_lines_size(), 20);
-  link_.SetMostReportBytes(100);
+  link_.SetMaxReportBytes(100);
   link_.SetSession(2);
   EXPECT_EQ(Turn().generations(0).workers(0).last_lines_size(), 0);
   EXPECT_EQ(Turn().generations(0).workers(0).exit().code(), 3);
-  link_.SetMostReportBytes(kMostReportBytes);
+  link_.SetMaxReportBytes(kMaxReportBytes);
   link_.SetSession(3);
   EXPECT_EQ(Turn().generations(0).workers(0).last_lines_size(), 20);
 }

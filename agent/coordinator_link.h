@@ -10,7 +10,7 @@
 namespace accel::agent {
 
 // Maximum size of a report in bytes. The coordinator accepts 16 MiB.
-inline constexpr int64_t kMostReportBytes = 12 << 20;
+inline constexpr int64_t kMaxReportBytes = 12 << 20;
 
 // Not thread-safe: the thread of the agent's loop makes all calls. No call blocks.
 class CoordinatorLink {
@@ -27,7 +27,7 @@ class CoordinatorLink {
 
   // Returns the maximum size of a report in bytes. It shrinks after the coordinator has rejected a
   // report as too large.
-  virtual int64_t most_report_bytes() = 0;
+  virtual int64_t max_report_bytes() = 0;
 
   // Returns the newest desired state that has arrived since the last call.
   virtual std::optional<v1::NodeDesired> TakeDesired() = 0;

@@ -36,14 +36,14 @@
 namespace accel::agent {
 namespace {
 
-constexpr size_t kMostNameBytes = 128;  // The coordinator rejects longer names.
+constexpr size_t kMaxNameBytes = 128;  // The coordinator rejects longer names.
 // Time that killed processes may take to die.
-constexpr absl::Duration kDeathPatience = absl::Seconds(40);
+constexpr absl::Duration kExitTimeout = absl::Seconds(40);
 constexpr absl::Duration kSweepPause = absl::Milliseconds(5);
 
 // A desired state repeats the descriptions of the node's jobs. The coordinator keeps at most 256
 // MiB for all jobs together, so no desired state reaches this limit.
-constexpr int kMostDesiredBytes = 512 << 20;
+constexpr int kMaxDesiredBytes = 512 << 20;
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& coordinator) {
   grpc::ChannelArguments arguments;
@@ -55,7 +55,7 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& coordinator) {
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
-  arguments.SetMaxReceiveMessageSize(kMostDesiredBytes);
+  arguments.SetMaxReceiveMessageSize(kMaxDesiredBytes);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(coordinator, grpc::InsecureChannelCredentials(), arguments);
 }
@@ -69,9 +69,9 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
   }
   ACCEL_RETURN_IF_ERROR(common::CheckLoopback(address));
   if (!common::IsUtf8(options.name)) return absl::InvalidArgumentError("--name: must be UTF-8");
-  if (options.name.size() > kMostNameBytes) {
+  if (options.name.size() > kMaxNameBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--name: it has ", options.name.size(), " bytes; at most ", kMostNameBytes));
+        absl::StrCat("--name: it has ", options.name.size(), " bytes; at most ", kMaxNameBytes));
   }
   ACCEL_ASSIGN_OR_RETURN(v1::Inventory inventory, ProbeInventory(/*with_gpus=*/true));
   return MakeIdentity(node_id, options.name.empty() ? HostName() : options.name, address,
@@ -83,7 +83,7 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
 // may be left once this agent reports, because the coordinator then assigns the ranks again.
 absl::Status EndLeftovers(const StateDir& state_dir) {
   const std::string mark = absl::StrCat(logs::kErrorFileVariable, "=", state_dir.jobs_dir(), "/");
-  const absl::Time give_up = common::SteadyClock()->Now() + kDeathPatience;
+  const absl::Time give_up = common::SteadyClock()->Now() + kExitTimeout;
   for (bool said = false; const int killed = process::KillMarked(mark);
        absl::SleepFor(kSweepPause)) {
     if (!std::exchange(said, true)) {

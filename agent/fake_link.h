@@ -14,7 +14,7 @@ class FakeLink final : public CoordinatorLink {
  public:
   uint64_t session() override { return session_; }
   void Report(v1::NodeObserved observed) override { reports.push_back(std::move(observed)); }
-  int64_t most_report_bytes() override { return most_report_bytes_; }
+  int64_t max_report_bytes() override { return max_report_bytes_; }
   std::optional<v1::NodeDesired> TakeDesired() override {
     wake_.Clear();
     return std::exchange(desired_, std::nullopt);
@@ -26,7 +26,7 @@ class FakeLink final : public CoordinatorLink {
     session_ = session;
     wake_.Wake();
   }
-  void SetMostReportBytes(int64_t most) { most_report_bytes_ = most; }
+  void SetMaxReportBytes(int64_t most) { max_report_bytes_ = most; }
   void Desire(v1::NodeDesired desired) {
     desired_ = std::move(desired);
     wake_.Wake();
@@ -40,7 +40,7 @@ class FakeLink final : public CoordinatorLink {
 
  private:
   uint64_t session_ = 1;
-  int64_t most_report_bytes_ = kMostReportBytes;
+  int64_t max_report_bytes_ = kMaxReportBytes;
   std::optional<v1::NodeDesired> desired_;
   absl::Status fatal_;
   common::WakeFd wake_;

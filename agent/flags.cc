@@ -15,13 +15,13 @@ constexpr char kFooter[] =
     "Exit codes: 0 stopped by SIGTERM or SIGINT, after its jobs have ended; 1 cannot continue; 2 "
     "wrong usage.";
 
-constexpr double kMostGrace = 86'400;
+constexpr double kMaxGrace = 86'400;
 
 // Checked here, because CLI::Range accepts "nan".
 std::string CheckGrace(const std::string& text) {
   double seconds = -1;
-  if (absl::SimpleAtod(text, &seconds) && seconds >= 0 && seconds <= kMostGrace) return "";
-  return absl::StrCat("must be 0 to ", kMostGrace, " seconds, not ", text);
+  if (absl::SimpleAtod(text, &seconds) && seconds >= 0 && seconds <= kMaxGrace) return "";
+  return absl::StrCat("must be 0 to ", kMaxGrace, " seconds, not ", text);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST(AgentFlags, SetTheOptions) {
   EXPECT_EQ(options.leftover_grace, absl::Milliseconds(500));
 }
 
-TEST(AgentFlags, LeftoversHaveFortySecondsUnlessSaidOtherwise) {
+TEST(AgentFlags, LeftoversHaveFortySecondsByDefault) {
   AgentDaemonOptions options;
   EXPECT_EQ(Parse({}, &options), std::nullopt);
   EXPECT_EQ(options.leftover_grace, absl::Seconds(40));

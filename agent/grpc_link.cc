@@ -26,7 +26,7 @@ constexpr absl::Duration kLogPause = absl::Minutes(1);
 }  // namespace
 
 int64_t NextReportBytes(int64_t now, const absl::Status& why) {
-  return absl::IsResourceExhausted(why) ? std::max(now / 2, kLeastReportBytes) : kMostReportBytes;
+  return absl::IsResourceExhausted(why) ? std::max(now / 2, kLeastReportBytes) : kMaxReportBytes;
 }
 
 GrpcLink::GrpcLink(std::shared_ptr<grpc::Channel> channel, common::LiveToken* token)
@@ -57,9 +57,9 @@ void GrpcLink::Report(v1::NodeObserved observed) {
   to_send_ = std::move(observed);
 }
 
-int64_t GrpcLink::most_report_bytes() {
+int64_t GrpcLink::max_report_bytes() {
   absl::MutexLock lock(&mutex_);
-  return most_report_bytes_;
+  return max_report_bytes_;
 }
 
 std::optional<v1::NodeDesired> GrpcLink::TakeDesired() {
@@ -97,7 +97,7 @@ void GrpcLink::LogEnd(const absl::Status& why) {
   if (absl::IsResourceExhausted(why)) {
     common::LogWarning("the coordinator rejected this node's report; the next one is smaller",
                        {{"why", why.ToString()},
-                        {"at_most_bytes", most_report_bytes()},
+                        {"at_most_bytes", max_report_bytes()},
                         {"same_since_last_line", *left_out}});
   } else {
     common::LogWarning("coordinator unreachable, retrying",
@@ -154,7 +154,7 @@ void GrpcLink::NoteEnd(const absl::Status& why) {
     absl::MutexLock lock(&mutex_);
     const bool refused = absl::IsUnauthenticated(why) && !replaced && !was_connected_;
     if (refused || absl::IsAlreadyExists(why)) fatal_ = why;
-    most_report_bytes_ = NextReportBytes(most_report_bytes_, why);
+    max_report_bytes_ = NextReportBytes(max_report_bytes_, why);
   }
   wake_.Wake();
 }

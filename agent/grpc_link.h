@@ -26,7 +26,7 @@ namespace accel::agent {
 // Returns the maximum size of a report after a session that ended with `why` and had the limit
 // `now`. gRPC answers a message over the receiver's limit with RESOURCE_EXHAUSTED, which halves the
 // limit, but not below 64 KiB. Any other end says nothing about sizes, and the next coordinator may
-// be another one, so the limit is kMostReportBytes again.
+// be another one, so the limit is kMaxReportBytes again.
 int64_t NextReportBytes(int64_t now, const absl::Status& why);
 
 // Owns two threads: one opens streams and reads them, the other writes.
@@ -38,7 +38,7 @@ class GrpcLink final : public CoordinatorLink {
 
   uint64_t session() override;
   void Report(v1::NodeObserved observed) override;
-  int64_t most_report_bytes() override;
+  int64_t max_report_bytes() override;
   std::optional<v1::NodeDesired> TakeDesired() override;
   absl::Status fatal() override;
   int wake_fd() const override { return wake_.get(); }
@@ -72,7 +72,7 @@ class GrpcLink final : public CoordinatorLink {
   bool was_connected_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t session_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t sessions_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t most_report_bytes_ ABSL_GUARDED_BY(mutex_) = kMostReportBytes;
+  int64_t max_report_bytes_ ABSL_GUARDED_BY(mutex_) = kMaxReportBytes;
   std::optional<v1::NodeObserved> to_send_ ABSL_GUARDED_BY(mutex_);
   std::optional<v1::NodeDesired> received_ ABSL_GUARDED_BY(mutex_);
   absl::Status fatal_ ABSL_GUARDED_BY(mutex_);

@@ -26,7 +26,7 @@ namespace {
 using testing::StatusIs;
 
 constexpr char kToken[] = "0123456789abcdef-token";
-constexpr int kPatienceMs = 20'000;
+constexpr int kTimeoutMs = 20'000;
 
 using ServerStream = grpc::ServerReaderWriter<v1::NodeDesired, v1::NodeObserved>;
 // The coordinator's side of one session. Its result ends the stream.
@@ -124,7 +124,7 @@ bool Await(GrpcLink* link, const std::function<bool()>& done,
     if (came.has_value() && desired != nullptr) *desired = std::move(came);
     if (done()) return true;
     pollfd news = {link->wake_fd(), POLLIN, 0};
-    if (poll(&news, 1, kPatienceMs) != 1) return false;
+    if (poll(&news, 1, kTimeoutMs) != 1) return false;
   }
 }
 
@@ -183,7 +183,7 @@ TEST(GrpcLink, NoCallBlocksWithoutACoordinator) {
       EXPECT_OK(link.fatal());
     }
   });
-  ASSERT_EQ(whole_life.wait_for(std::chrono::milliseconds(kPatienceMs)), std::future_status::ready);
+  ASSERT_EQ(whole_life.wait_for(std::chrono::milliseconds(kTimeoutMs)), std::future_status::ready);
 }
 
 TEST(GrpcLink, ReconnectsToACoordinatorThatRestarts) {
@@ -209,7 +209,7 @@ TEST(GrpcLink, AnUnansweredStreamDoesNotDelayTheDestructor) {
   auto link = std::make_unique<GrpcLink>(ChannelTo(service.address()), Token());
   entered.get_future().wait();
   auto end = std::async(std::launch::async, [&] { link.reset(); });
-  ASSERT_EQ(end.wait_for(std::chrono::milliseconds(kPatienceMs)), std::future_status::ready);
+  ASSERT_EQ(end.wait_for(std::chrono::milliseconds(kTimeoutMs)), std::future_status::ready);
 }
 
 TEST(GrpcLink, ATokenThatTheFirstCoordinatorRefusesIsFatal) {
@@ -243,11 +243,11 @@ TEST(GrpcLink, ATokenThatIsRefusedIsReadAgain) {
 
 TEST(NextReportBytes, HalvesDownToABoundAndResetsAfterAnyOtherEnd) {
   const absl::Status too_large = absl::ResourceExhaustedError("larger than max");
-  EXPECT_EQ(NextReportBytes(kMostReportBytes, too_large), kMostReportBytes / 2);
+  EXPECT_EQ(NextReportBytes(kMaxReportBytes, too_large), kMaxReportBytes / 2);
   EXPECT_EQ(NextReportBytes(70 << 10, too_large), 64 << 10);
   EXPECT_EQ(NextReportBytes(64 << 10, too_large), 64 << 10);
-  EXPECT_EQ(NextReportBytes(64 << 10, absl::UnavailableError("gone")), kMostReportBytes);
-  EXPECT_EQ(NextReportBytes(64 << 10, absl::OkStatus()), kMostReportBytes);
+  EXPECT_EQ(NextReportBytes(64 << 10, absl::UnavailableError("gone")), kMaxReportBytes);
+  EXPECT_EQ(NextReportBytes(64 << 10, absl::OkStatus()), kMaxReportBytes);
 }
 
 TEST(GrpcLink, ARefusedReportIsFollowedByASmallerOne) {
@@ -263,10 +263,10 @@ TEST(GrpcLink, ARefusedReportIsFollowedByASmallerOne) {
   FakeService service({Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED), echo_to_2, Echo});
   GrpcLink link(ChannelTo(service.address()), Token());
   const uint64_t second = Exchange(&link, 1);
-  EXPECT_EQ(link.most_report_bytes(), kMostReportBytes / 2);
+  EXPECT_EQ(link.max_report_bytes(), kMaxReportBytes / 2);
   link.Report(Report(2));
   EXPECT_TRUE(Await(&link, [&] { return link.session() > second; }));
-  EXPECT_EQ(link.most_report_bytes(), kMostReportBytes);
+  EXPECT_EQ(link.max_report_bytes(), kMaxReportBytes);
 }
 
 TEST(GrpcLink, AnotherAgentOfThisNodeIsFatalAtAnyTime) {

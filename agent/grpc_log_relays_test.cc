@@ -19,7 +19,7 @@
 namespace accel::agent {
 namespace {
 
-constexpr std::chrono::seconds kPatience(20);
+constexpr std::chrono::seconds kTimeout(20);
 // The interval of the simulated agent's loop. Nothing depends on its length.
 constexpr std::chrono::milliseconds kTurn(20);
 
@@ -70,7 +70,7 @@ class FakeService final : public v1::Coordinator::Service {
   bool Await(
       const std::function<bool(const std::map<std::string, Heard>&)>& done,
       const std::function<void()>& turn = [] {}) {
-    const auto give_up = std::chrono::steady_clock::now() + kPatience;
+    const auto give_up = std::chrono::steady_clock::now() + kTimeout;
     while (std::chrono::steady_clock::now() < give_up) {
       turn();
       std::unique_lock<std::mutex> lock(mutex_);

@@ -13,7 +13,7 @@
 namespace accel::cli {
 namespace {
 
-constexpr size_t kMostNamed = 5;
+constexpr size_t kMaxNamed = 5;
 
 }  // namespace
 
@@ -28,8 +28,8 @@ absl::StatusOr<v1::Job> OnlyMatch(const v1::ListJobsResponse& jobs, absl::string
                                             "; `accel status` lists the jobs"));
   }
   std::vector<std::string> ids;
-  for (size_t i = 0; i < matches.size() && i < kMostNamed; ++i) ids.push_back(matches[i]->job_id());
-  if (matches.size() > kMostNamed) ids.push_back("…");
+  for (size_t i = 0; i < matches.size() && i < kMaxNamed; ++i) ids.push_back(matches[i]->job_id());
+  if (matches.size() > kMaxNamed) ids.push_back("…");
   return absl::FailedPreconditionError(absl::StrCat(
       matches.size(), " jobs begin with ", EscapeControls(prefix), ": ", absl::StrJoin(ids, ", ")));
 }

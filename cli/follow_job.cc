@@ -31,9 +31,9 @@ bool IsWorthARetry(const absl::Status& status) {
 
 // Waits between attempts, until `longest` has passed since the coordinator last answered. Reports
 // the first failure of each outage.
-class Patience {
+class RetryDeadline {
  public:
-  Patience(absl::Duration longest, CoordinatorClient& client, const Console& console)
+  RetryDeadline(absl::Duration longest, CoordinatorClient& client, const Console& console)
       : longest_(longest),
         client_(client),
         console_(console),
@@ -73,36 +73,36 @@ class Patience {
 
 }  // namespace
 
-absl::StatusOr<std::string> SubmitPatiently(CoordinatorClient& client, const v1::JobSpec& spec,
-                                            absl::Duration patience, const Console& console) {
+absl::StatusOr<std::string> SubmitWithRetries(CoordinatorClient& client, const v1::JobSpec& spec,
+                                              absl::Duration retry_for, const Console& console) {
   v1::SubmitJobRequest request;
   request.set_submit_id(NewSubmitId());
   *request.mutable_spec() = spec;
-  Patience tries(patience, client, console);
+  RetryDeadline deadline(retry_for, client, console);
   while (true) {
     auto job_id = client.SubmitJob(request, kTryDeadline);
     if (job_id.ok() || !IsWorthARetry(job_id.status())) return job_id;
-    if (!tries.Pause(job_id.status())) return job_id;
+    if (!deadline.Pause(job_id.status())) return job_id;
   }
 }
 
 absl::StatusOr<v1::Job> WaitForEnd(CoordinatorClient& client, const std::string& job_id,
-                                   absl::Duration patience, const Console& console) {
+                                   absl::Duration retry_for, const Console& console) {
   v1::WatchJobRequest request;
   request.set_job_id(job_id);
   v1::Job job;
-  Patience tries(patience, client, console);
+  RetryDeadline deadline(retry_for, client, console);
   while (true) {
     absl::Status watched = client.WatchJob(request, [&](const v1::Job& newer) {
       job = newer;
-      tries.Renew();
+      deadline.Renew();
       request.set_known_version(newer.version());
       return !common::IsFinal(newer.phase());
     });
     if (common::IsFinal(job.phase())) return job;
     if (watched.ok()) watched = absl::UnavailableError("the coordinator closed the watch");
     if (!IsWorthARetry(watched)) return watched;
-    if (!tries.Pause(watched)) {
+    if (!deadline.Pause(watched)) {
       return absl::UnavailableError(
           absl::StrCat(watched.message(), "\naccel: job ", job_id, " may still be running"));
     }

@@ -13,13 +13,13 @@ namespace accel::cli {
 
 // Submits the job and returns its id. Retries with the same submit id while the coordinator does
 // not answer, so that repeated requests create one job only. Errors: those of SubmitJob, or the
-// last one once `patience` has passed.
-absl::StatusOr<std::string> SubmitPatiently(CoordinatorClient& client, const v1::JobSpec& spec,
-                                            absl::Duration patience, const Console& console);
+// last one once `retry_for` has passed.
+absl::StatusOr<std::string> SubmitWithRetries(CoordinatorClient& client, const v1::JobSpec& spec,
+                                              absl::Duration retry_for, const Console& console);
 
 // Returns the job in its final phase. A broken watch is opened again. Errors: those of WatchJob, or
-// UNAVAILABLE if the coordinator has been silent for `patience`; the job may still be running.
+// UNAVAILABLE if the coordinator has been silent for `retry_for`; the job may still be running.
 absl::StatusOr<v1::Job> WaitForEnd(CoordinatorClient& client, const std::string& job_id,
-                                   absl::Duration patience, const Console& console);
+                                   absl::Duration retry_for, const Console& console);
 
 }  // namespace accel::cli

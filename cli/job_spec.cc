@@ -30,7 +30,7 @@ void SetEnv(const std::string& name, std::string value, v1::JobSpec* spec) {
 }
 
 template <typename Names>
-void Travel(const Names& names, const Surroundings& around, v1::JobSpec* spec) {
+void CopyEnv(const Names& names, const Surroundings& around, v1::JobSpec* spec) {
   for (const char* name : names) {
     if (auto value = around.env(name)) SetEnv(name, *std::move(value), spec);
   }
@@ -88,15 +88,15 @@ absl::StatusOr<v1::JobSpec> MakeSpec(const JobFlags& flags, const std::string& w
   spec.set_mixed_precision(flags.mixed_precision);
   spec.set_debug(flags.debug);
   spec.set_on_agent_loss(v1::END);
-  Travel(kOverrides, around, &spec);
+  CopyEnv(kOverrides, around, &spec);
   return spec;
 }
 
 absl::Status AddAllEnv(const std::vector<std::string>& texts, const Surroundings& around,
                        v1::JobSpec* spec) {
-  if (texts.size() > common::kMostUserVariables) {
+  if (texts.size() > common::kMaxUserVariables) {
     return absl::InvalidArgumentError(absl::StrCat("--env is given ", texts.size(),
-                                                   " times; at most ", common::kMostUserVariables));
+                                                   " times; at most ", common::kMaxUserVariables));
   }
   for (const std::string& text : texts) ACCEL_RETURN_IF_ERROR(AddEnv(text, around, spec));
   return absl::OkStatus();
@@ -138,7 +138,7 @@ absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Surro
   spec.mutable_processes_per_node()->Add(flags.processes_per_node.begin(),
                                          flags.processes_per_node.end());
   spec.set_time_limit_ms(absl::ToInt64Milliseconds(flags.time_limit));
-  Travel(kPlaces, around, &spec);
+  CopyEnv(kPlaces, around, &spec);
   ACCEL_RETURN_IF_ERROR(AddAllEnv(flags.job.env, around, &spec));
   ACCEL_RETURN_IF_ERROR(CheckUtf8(spec));
   return spec;

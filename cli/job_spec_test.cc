@@ -149,7 +149,7 @@ TEST(Env, ALaterValueWins) {
   EXPECT_EQ(env["A"], "2");
 }
 
-TEST(Env, ANameAloneTakesTheValueFromHere) {
+TEST(Env, ANameWithoutAValueTakesTheCallersValue) {
   const auto spec = MakeLaunchSpec(Launch({"--env", "HOME", "true"}), Machine().Get());
   ASSERT_OK(spec);
   EXPECT_EQ(spec->env(1).name(), "HOME");

@@ -29,9 +29,9 @@ constexpr char kRecord[] = "launch";
 // The first bytes of every record, written once its folder is locked. An empty record belongs to a
 // launch that has not locked it yet.
 constexpr char kLocked[] = "accel launch 1";
-constexpr size_t kMostRecordBytes = 64 << 10;
+constexpr size_t kMaxRecordBytes = 64 << 10;
 // Maximum time to wait until killed processes are gone.
-constexpr absl::Duration kPatience = absl::Seconds(2);
+constexpr absl::Duration kTimeout = absl::Seconds(2);
 constexpr absl::Duration kPause = absl::Milliseconds(2);
 
 // What Note() wrote. The fields are joined by NULs, which no path contains.
@@ -68,13 +68,13 @@ bool IsOwn(int fd, mode_t type) {
 
 // Locks the record of a dead launch and returns its descriptor and contents. Returns nullopt if the
 // launch is alive, or if `folder` was not made by a launch of this user.
-std::optional<std::pair<common::UniqueFd, Record>> TakeDead(const std::string& folder) {
+std::optional<std::pair<common::UniqueFd, Record>> LockDeadLaunch(const std::string& folder) {
   const common::UniqueFd dir(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!dir.valid() || !IsOwn(dir.get(), S_IFDIR)) return std::nullopt;
   common::UniqueFd file(openat(dir.get(), kRecord, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid() || !IsOwn(file.get(), S_IFREG)) return std::nullopt;
   if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
-  std::string text(kMostRecordBytes, '\0');
+  std::string text(kMaxRecordBytes, '\0');
   const ssize_t size = pread(file.get(), text.data(), text.size(), 0);
   text.resize(size < 0 ? 0 : static_cast<size_t>(size));
   if (!absl::StartsWith(text, kLocked)) return std::nullopt;
@@ -84,7 +84,7 @@ std::optional<std::pair<common::UniqueFd, Record>> TakeDead(const std::string& f
 int End(const Record& record) {
   int processes = 0;
   if (!record.mark.empty()) {
-    const absl::Time give_up = common::SteadyClock()->Now() + kPatience;
+    const absl::Time give_up = common::SteadyClock()->Now() + kTimeout;
     while (const int killed = process::KillMarked(record.mark)) {
       processes = std::max(processes, killed);
       if (common::SteadyClock()->Now() > give_up) break;
@@ -138,7 +138,7 @@ std::vector<DeadLaunch> SweepDeadLaunches(const std::string& tmp) {
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string path = entry->path().string();
     if (!absl::StartsWith(entry->path().filename().string(), kPrefix)) continue;
-    const auto dead = TakeDead(path);
+    const auto dead = LockDeadLaunch(path);
     if (!dead.has_value()) continue;
     ended.push_back({path, End(dead->second)});
     std::error_code ignored;

@@ -15,8 +15,8 @@ namespace accel::cli {
 namespace {
 
 // Long enough for a coordinator to restart, and short enough for a person who waits.
-constexpr absl::Duration kSubmitPatience = absl::Seconds(10);
-constexpr absl::Duration kWatchPatience = absl::Minutes(2);
+constexpr absl::Duration kSubmitRetryFor = absl::Seconds(10);
+constexpr absl::Duration kWatchRetryFor = absl::Minutes(2);
 constexpr int kLeaveAfter = 3;  // Number of interrupts.
 
 absl::StatusOr<v1::JobSpec> SpecFrom(const SubmitFlags& flags) {
@@ -39,7 +39,7 @@ void Cancel(CoordinatorClient& client, const std::string& job_id, int count,
 
 int Wait(CoordinatorClient& client, const std::string& job_id, bool json, const Console& console) {
   Interrupts interrupts([&](int count) { Cancel(client, job_id, count, console); });
-  const absl::StatusOr<v1::Job> job = WaitForEnd(client, job_id, kWatchPatience, console);
+  const absl::StatusOr<v1::Job> job = WaitForEnd(client, job_id, kWatchRetryFor, console);
   if (!job.ok()) return Fail(console, job.status());
   if (json) console.out << ToJson(*job, /*pretty=*/false) << "\n";
   if (const std::string message = EndMessage(*job); !message.empty()) Say(console, message);
@@ -56,7 +56,7 @@ int RunSubmit(const std::vector<std::string>& args, const Console& console) {
   if (!spec.ok()) return Fail(console, spec.status());
   const auto client = ConnectToCoordinator(flags.connection);
   if (!client.ok()) return Fail(console, client.status());
-  const auto job_id = SubmitPatiently(**client, *spec, kSubmitPatience, console);
+  const auto job_id = SubmitWithRetries(**client, *spec, kSubmitRetryFor, console);
   if (!job_id.ok()) return Fail(console, job_id.status());
   if (flags.json) {
     v1::SubmitJobResponse response;

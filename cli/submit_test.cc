@@ -30,7 +30,7 @@ using ::testing::StartsWith;
 const grpc::Status kUnavailable(grpc::StatusCode::UNAVAILABLE, "the disk is full");
 
 // Much longer than any successful call takes.
-constexpr absl::Duration kPatience = absl::Seconds(20);
+constexpr absl::Duration kTimeout = absl::Seconds(20);
 
 class SubmitTest : public CommandTest {
  protected:
@@ -78,12 +78,12 @@ TEST_F(SubmitTest, TwoSubmitsAreTwoJobs) {
   EXPECT_NE(coordinator_.submits()[0].submit_id(), coordinator_.submits()[1].submit_id());
 }
 
-TEST_F(SubmitTest, GivesUpWhenItsPatienceEnds) {
+TEST_F(SubmitTest, GivesUpWhenItsRetryTimeEnds) {
   coordinator_.FailSubmits(1'000'000, kUnavailable);
   const auto client = CoordinatorClient::Connect(coordinator_.address(), FakeCoordinator::kToken);
   ASSERT_OK(client);
   std::ostringstream out, err;
-  EXPECT_THAT(SubmitPatiently(**client, {}, absl::Milliseconds(50), Console{out, err}),
+  EXPECT_THAT(SubmitWithRetries(**client, {}, absl::Milliseconds(50), Console{out, err}),
               StatusIs(absl::StatusCode::kUnavailable, "the disk is full"));
 }
 
@@ -118,7 +118,7 @@ TEST_F(SubmitTest, ACoordinatorThatComesBackIsFound) {
     ear.Await("trying again");
     coordinator_.Start();
   });
-  EXPECT_OK(SubmitPatiently(**client, {}, kPatience, Console{out, err}));
+  EXPECT_OK(SubmitWithRetries(**client, {}, kTimeout, Console{out, err}));
   back.join();
 }
 
@@ -135,7 +135,7 @@ TEST_F(SubmitTest, AWatchFindsACoordinatorThatComesBack) {
     ear.Await("trying again");
     coordinator_.Start();
   });
-  const auto job = WaitForEnd(**client, "a0x2k9fq", kPatience, Console{out, err});
+  const auto job = WaitForEnd(**client, "a0x2k9fq", kTimeout, Console{out, err});
   back.join();
   ASSERT_OK(job);
   EXPECT_EQ(job->phase(), v1::SUCCEEDED);

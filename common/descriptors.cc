@@ -7,7 +7,7 @@
 namespace accel::common {
 namespace {
 
-constexpr rlim_t kMost = 1 << 20;
+constexpr rlim_t kMaxDescriptors = 1 << 20;
 
 rlimit Get() {
   rlimit limit{};
@@ -17,7 +17,7 @@ rlimit Get() {
 
 }  // namespace
 
-int DescriptorLimit() { return static_cast<int>(std::min(Get().rlim_cur, kMost)); }
+int DescriptorLimit() { return static_cast<int>(std::min(Get().rlim_cur, kMaxDescriptors)); }
 
 rlimit RaiseDescriptorLimit() {
   const rlimit before = Get();

@@ -60,13 +60,13 @@ std::string Holder(int fd, const std::string& path) {
 }  // namespace
 
 absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view daemon,
-                                      absl::Duration patience) {
+                                      absl::Duration timeout) {
   ACCEL_RETURN_IF_ERROR(MakeDir(dir));
   const std::string path = absl::StrCat(dir, "/", daemon, ".lock");
   UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
   bool said = false;
-  const absl::Time give_up = SteadyClock()->Now() + patience;
+  const absl::Time give_up = SteadyClock()->Now() + timeout;
   while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return absl::ErrnoToStatus(errno, absl::StrCat("cannot lock ", path));
     if (SteadyClock()->Now() < give_up) {
@@ -74,7 +74,7 @@ absl::StatusOr<UniqueFd> LockStateDir(const std::string& dir, absl::string_view 
         LogWarning("waiting for another process that holds the state directory",
                    {{"lock", path},
                     {"pid", Holder(fd.get(), path)},
-                    {"at_most", absl::FormatDuration(patience)}});
+                    {"at_most", absl::FormatDuration(timeout)}});
       }
       absl::SleepFor(kLockPause);
       continue;

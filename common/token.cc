@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kRandomBytes = 32;
 constexpr size_t kLeastLength = 16;
-constexpr size_t kMostLength = 4096;
+constexpr size_t kMaxLength = 4096;
 
 absl::Status ErrnoStatus(absl::string_view what, absl::string_view path) {
   return absl::ErrnoToStatus(errno, absl::StrCat(what, " ", path));
@@ -29,9 +29,9 @@ absl::StatusOr<std::string> CheckToken(absl::string_view text, absl::string_view
   const std::string token(absl::StripAsciiWhitespace(text));
   bool printable = true;
   for (unsigned char c : token) printable &= c > ' ' && c < 127;
-  if (printable && token.size() >= kLeastLength && token.size() <= kMostLength) return token;
+  if (printable && token.size() >= kLeastLength && token.size() <= kMaxLength) return token;
   return absl::InvalidArgumentError(absl::StrCat(where, " does not contain a token: it must be ",
-                                                 kLeastLength, " to ", kMostLength,
+                                                 kLeastLength, " to ", kMaxLength,
                                                  " printable characters without spaces"));
 }
 
@@ -114,7 +114,7 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return ErrnoStatus("cannot read the token", path);
   ACCEL_RETURN_IF_ERROR(CheckOwner(fd.get(), path));
-  char text[kMostLength + 2];
+  char text[kMaxLength + 2];
   const ssize_t size = read(fd.get(), text, sizeof text);
   if (size < 0) return ErrnoStatus("cannot read the token", path);
   return CheckToken(absl::string_view(text, static_cast<size_t>(size)), path);

@@ -40,9 +40,9 @@ const RankVariable* FindRankVariable(std::string_view name) {
 }
 
 // Merges lists of variables. The last value of a name wins.
-class Layers {
+class EnvBuilder {
  public:
-  void Lay(std::string_view name, std::string value) {
+  void Set(std::string_view name, std::string value) {
     const auto [place, is_new] = places_.try_emplace(std::string(name), env_.size());
     if (is_new) {
       env_.emplace_back(name, std::move(value));
@@ -50,8 +50,8 @@ class Layers {
       env_[place->second].second = std::move(value);
     }
   }
-  void Lay(const EnvList& layer) {
-    for (const auto& [name, value] : layer) Lay(name, value);
+  void Set(const EnvList& layer) {
+    for (const auto& [name, value] : layer) Set(name, value);
   }
   EnvList Take() { return std::move(env_); }
 
@@ -83,19 +83,19 @@ EnvList Defaults(const NodeWorld& world) {
   return env;
 }
 
-void LayWorld(const NodeWorld& world, Layers* env) {
-  env->Lay(kEnvWorldSize, std::to_string(world.world_size));
-  env->Lay(kEnvLocalWorldSize, std::to_string(world.local_world_size));
-  env->Lay(kEnvGroupRank, std::to_string(world.machine_rank));
-  env->Lay(kEnvGroupWorldSize, std::to_string(world.num_machines));
-  env->Lay(kEnvRoleWorldSize, std::to_string(world.world_size));
-  env->Lay(kEnvRoleName, "default");
-  env->Lay(kEnvMasterAddr, world.master_addr);
-  env->Lay(kEnvMasterPort, std::to_string(world.master_port));
-  env->Lay(kEnvElasticRestartCount, std::to_string(world.restart_count));
-  env->Lay(kEnvElasticMaxRestarts, std::to_string(world.max_restarts));
-  env->Lay(kEnvElasticRunId, world.job_id);
-  env->Lay(kEnvElasticUseAgentStore, "True");
+void SetWorld(const NodeWorld& world, EnvBuilder* env) {
+  env->Set(kEnvWorldSize, std::to_string(world.world_size));
+  env->Set(kEnvLocalWorldSize, std::to_string(world.local_world_size));
+  env->Set(kEnvGroupRank, std::to_string(world.machine_rank));
+  env->Set(kEnvGroupWorldSize, std::to_string(world.num_machines));
+  env->Set(kEnvRoleWorldSize, std::to_string(world.world_size));
+  env->Set(kEnvRoleName, "default");
+  env->Set(kEnvMasterAddr, world.master_addr);
+  env->Set(kEnvMasterPort, std::to_string(world.master_port));
+  env->Set(kEnvElasticRestartCount, std::to_string(world.restart_count));
+  env->Set(kEnvElasticMaxRestarts, std::to_string(world.max_restarts));
+  env->Set(kEnvElasticRunId, world.job_id);
+  env->Set(kEnvElasticUseAgentStore, "True");
 }
 
 std::string JoinIds(const std::vector<int>& ids) {
@@ -107,17 +107,17 @@ std::string JoinIds(const std::vector<int>& ids) {
 }  // namespace
 
 EnvList GenerationEnv(const NodeWorld& world) {
-  Layers env;
-  env.Lay(Defaults(world));
-  env.Lay(world.user_env);
-  if (!world.cpu) env.Lay(kEnvCudaVisibleDevices, JoinIds(world.gpu_ids));
+  EnvBuilder env;
+  env.Set(Defaults(world));
+  env.Set(world.user_env);
+  if (!world.cpu) env.Set(kEnvCudaVisibleDevices, JoinIds(world.gpu_ids));
   // A single process gets no world (docs/decisions/0012).
-  if (world.world_size > 1) LayWorld(world, &env);
-  env.Lay(kEnvAccelJobId, world.job_id);
-  env.Lay(kEnvAccelGeneration, std::to_string(world.generation));
-  env.Lay(kEnvAccelNode, world.node_name);
-  env.Lay(kEnvAccelMachineRank, std::to_string(world.machine_rank));
-  env.Lay(kEnvAccelNumMachines, std::to_string(world.num_machines));
+  if (world.world_size > 1) SetWorld(world, &env);
+  env.Set(kEnvAccelJobId, world.job_id);
+  env.Set(kEnvAccelGeneration, std::to_string(world.generation));
+  env.Set(kEnvAccelNode, world.node_name);
+  env.Set(kEnvAccelMachineRank, std::to_string(world.machine_rank));
+  env.Set(kEnvAccelNumMachines, std::to_string(world.num_machines));
   return env.Take();
 }
 

@@ -68,7 +68,7 @@ inline constexpr char kEnvAccelSharedMemory[] = "ACCEL_SHARED_MEMORY";
 inline constexpr char kEnvAccelNcclLibrary[] = "ACCEL_NCCL_LIBRARY";
 
 // Maximum number of variables that a submitter may set.
-inline constexpr int kMostUserVariables = 4096;
+inline constexpr int kMaxUserVariables = 4096;
 
 // Pairs of name and value. No name occurs twice in one list.
 using EnvList = std::vector<std::pair<std::string, std::string>>;

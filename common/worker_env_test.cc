@@ -13,7 +13,7 @@ using Env = std::map<std::string, std::string>;
 
 // Merges the lists as an agent does: the generation's, then the rank's. No name may occur twice
 // in one list.
-Env Lay(const NodeWorld& world, int local_rank) {
+Env EnvOf(const NodeWorld& world, int local_rank) {
   Env env;
   for (const auto& [name, value] : GenerationEnv(world)) {
     EXPECT_TRUE(env.emplace(name, value).second) << name << " is there twice";
@@ -77,13 +77,13 @@ TEST(WorkerEnv, SeveralProcessesOnSeveralNodes) {
       {"ACCEL_MACHINE_RANK", "1"},
       {"ACCEL_NUM_MACHINES", "2"},
   };
-  EXPECT_EQ(Lay(SecondOfTwoNodes(), 2), expected);
+  EXPECT_EQ(EnvOf(SecondOfTwoNodes(), 2), expected);
 }
 
 // The variables that torchrun (torch 2.11) sets for a worker, except the two
 // that worker_env.h names.
 TEST(WorkerEnv, HasAllOfTorchrun) {
-  const Env env = Lay(SecondOfTwoNodes(), 0);
+  const Env env = EnvOf(SecondOfTwoNodes(), 0);
   for (const char* name :
        {"GROUP_RANK", "GROUP_WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR",
         "MASTER_PORT", "OMP_NUM_THREADS", "RANK", "ROLE_NAME", "ROLE_RANK", "ROLE_WORLD_SIZE",
@@ -99,7 +99,7 @@ TEST(WorkerEnv, AWorldOfOneHasNoRank) {
   world.node_name = "a";
   world.cpu = true;
   world.max_restarts = 3;
-  const Env env = Lay(world, 0);
+  const Env env = EnvOf(world, 0);
   for (const auto& [name, value] : env) EXPECT_FALSE(IsRankVariable(name)) << name;
   EXPECT_EQ(env.count("OMP_NUM_THREADS"), 0u);
   EXPECT_EQ(env.count("ACCEL_TERMINAL"), 0u);
@@ -113,7 +113,7 @@ TEST(WorkerEnv, SetsGpusPrecisionAndDebugMode) {
   world.gpu_ids = {1, 3, 4, 6};
   world.mixed_precision = "bf16";
   world.debug = true;
-  const Env env = Lay(world, 0);
+  const Env env = EnvOf(world, 0);
   EXPECT_EQ(env.at("CUDA_VISIBLE_DEVICES"), "1,3,4,6");
   EXPECT_EQ(env.at("ACCELERATE_USE_CPU"), "false");
   EXPECT_EQ(env.at("ACCELERATE_MIXED_PRECISION"), "bf16");
@@ -122,17 +122,17 @@ TEST(WorkerEnv, SetsGpusPrecisionAndDebugMode) {
 
 TEST(WorkerEnv, OnlyRankZeroHasTheTerminal) {
   NodeWorld world = SecondOfTwoNodes();
-  EXPECT_EQ(Lay(world, 0).count("ACCEL_TERMINAL"), 0u);
+  EXPECT_EQ(EnvOf(world, 0).count("ACCEL_TERMINAL"), 0u);
   world.machine_rank = 0;
   world.first_rank = 0;
-  EXPECT_EQ(Lay(world, 0).at("ACCEL_TERMINAL"), "80");
-  EXPECT_EQ(Lay(world, 1).count("ACCEL_TERMINAL"), 0u);
+  EXPECT_EQ(EnvOf(world, 0).at("ACCEL_TERMINAL"), "80");
+  EXPECT_EQ(EnvOf(world, 1).count("ACCEL_TERMINAL"), 0u);
 }
 
 TEST(WorkerEnv, OneNodeKeepsItsInterfaceToItself) {
   NodeWorld world = SecondOfTwoNodes();
   world.num_machines = 1;
-  EXPECT_EQ(Lay(world, 0).count("GLOO_SOCKET_IFNAME"), 0u);
+  EXPECT_EQ(EnvOf(world, 0).count("GLOO_SOCKET_IFNAME"), 0u);
 }
 
 TEST(WorkerEnv, TheUserWinsOverDefaultsButNotOverIdentity) {
@@ -147,7 +147,7 @@ TEST(WorkerEnv, TheUserWinsOverDefaultsButNotOverIdentity) {
                     {"MASTER_PORT", "1"},
                     {"ACCEL_SHARED_MEMORY", "0"},
                     {"ACCEL_JOB_ID", "other"}};
-  const Env env = Lay(world, 2);
+  const Env env = EnvOf(world, 2);
   EXPECT_EQ(env.at("OMP_NUM_THREADS"), "8");
   EXPECT_EQ(env.at("GLOO_SOCKET_IFNAME"), "ib0");
   EXPECT_EQ(env.at("NCCL_SOCKET_IFNAME"), "eth0");
@@ -163,17 +163,17 @@ TEST(WorkerEnv, TheUserWinsOverDefaultsButNotOverIdentity) {
 TEST(WorkerEnv, GpusAreIdentityOnlyWhereTheyAreHeld) {
   NodeWorld world = SecondOfTwoNodes();
   world.user_env = {{"CUDA_VISIBLE_DEVICES", "7"}};
-  EXPECT_EQ(Lay(world, 0).at("CUDA_VISIBLE_DEVICES"), "7");
+  EXPECT_EQ(EnvOf(world, 0).at("CUDA_VISIBLE_DEVICES"), "7");
   world.cpu = false;
   world.gpu_ids = {0, 1, 2, 3};
-  EXPECT_EQ(Lay(world, 0).at("CUDA_VISIBLE_DEVICES"), "0,1,2,3");
+  EXPECT_EQ(EnvOf(world, 0).at("CUDA_VISIBLE_DEVICES"), "0,1,2,3");
 }
 
 // Guards against quadratic time, which would keep the agent silent for minutes.
-TEST(WorkerEnv, ManyVariablesAreLaidInOnePass) {
+TEST(WorkerEnv, ManyVariablesAreMergedInOnePass) {
   NodeWorld world = SecondOfTwoNodes();
   for (int i = 0; i < 300'000; ++i) world.user_env.emplace_back("V" + std::to_string(i), "x");
-  EXPECT_EQ(Lay(world, 0).count("V299999"), 1u);
+  EXPECT_EQ(EnvOf(world, 0).count("V299999"), 1u);
 }
 
 TEST(SetByAccel, SaysWhatSetsIt) {
@@ -189,17 +189,17 @@ TEST(SetByAccel, NamesEveryVariableThatTheUserCannotReplace) {
   world.cpu = false;
   world.gpu_ids = {1};
   world.machine_rank = world.first_rank = 0;
-  for (const auto& [name, value] : Lay(world, 0)) {
+  for (const auto& [name, value] : EnvOf(world, 0)) {
     NodeWorld other = world;
     other.user_env = {{name, "mine"}};
-    EXPECT_EQ(SetByAccel(name, {}).empty(), Lay(other, 0).at(name) == "mine") << name;
+    EXPECT_EQ(SetByAccel(name, {}).empty(), EnvOf(other, 0).at(name) == "mine") << name;
   }
 }
 
 TEST(WorkerEnv, ASingleProcessMayDefineItsOwnWorld) {
   NodeWorld world;
   world.user_env = {{"RANK", "0"}, {"MASTER_ADDR", "localhost"}};
-  EXPECT_EQ(Lay(world, 0).at("RANK"), "0");
+  EXPECT_EQ(EnvOf(world, 0).at("RANK"), "0");
 }
 
 }  // namespace

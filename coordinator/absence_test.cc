@@ -131,7 +131,7 @@ TEST_F(AbsenceTest, SilenceCountsWhileItListens) {
   EXPECT_THAT(Job().reason(), HasSubstr("Node a was lost: it has been silent for 5s"));
 }
 
-TEST_F(AbsenceTest, APauseBetweenTurnsCostsNobodyHisNode) {
+TEST_F(AbsenceTest, APauseBetweenTurnsLosesNoNode) {
   StartAJob();
   Pass(absl::Seconds(1));
   clock_.Advance(absl::Seconds(30));
@@ -143,7 +143,7 @@ TEST_F(AbsenceTest, APauseBetweenTurnsCostsNobodyHisNode) {
 }
 
 // As with `accel launch`, whose node timeout is an hour, when Ctrl-Z stops it for several hours.
-TEST_F(AbsenceTest, APauseOfSomeTimeoutsCostsNobodyHisNode) {
+TEST_F(AbsenceTest, APauseOfSeveralTimeoutsLosesNoNode) {
   limits_.node_timeout = absl::Hours(1);
   Begin();
   StartAJob();
@@ -162,7 +162,7 @@ TEST_F(AbsenceTest, EachPauseIsForgiven) {
   EXPECT_EQ(Job().phase(), v1::RUNNING);
 }
 
-TEST_F(AbsenceTest, APauseInTheMiddleOfATurnCostsNobodyHisNode) {
+TEST_F(AbsenceTest, APauseInTheMiddleOfATurnLosesNoNode) {
   StartAJob();
   Pass(absl::Seconds(1));
   loop_->ListNodes([this](auto) { clock_.Advance(absl::Seconds(30)); });
@@ -170,7 +170,7 @@ TEST_F(AbsenceTest, APauseInTheMiddleOfATurnCostsNobodyHisNode) {
   EXPECT_EQ(Job().phase(), v1::RUNNING);
 }
 
-TEST_F(AbsenceTest, ACommitThatTakesLongCostsNobodyHisNode) {
+TEST_F(AbsenceTest, ASlowCommitLosesNoNode) {
   StartAJob();
   Submit("two");
   ASSERT_TRUE(store_.pending().has_value());
@@ -183,7 +183,7 @@ TEST_F(AbsenceTest, ACommitThatTakesLongCostsNobodyHisNode) {
   EXPECT_EQ(Job().phase(), v1::RUNNING);
 }
 
-TEST_F(AbsenceTest, APauseDuringACommitCostsNobodyHisNode) {
+TEST_F(AbsenceTest, APauseDuringACommitLosesNoNode) {
   StartAJob();
   Submit("two");
   ASSERT_TRUE(store_.pending().has_value());

@@ -16,16 +16,16 @@ namespace accel::coordinator {
 namespace {
 
 constexpr int kReserve = 64;
-constexpr int kMostConnections = 32'768;
+constexpr int kMaxConnections = 32'768;
 // Maximum number of connections accepted from one listener before the others get their turn.
-constexpr int kMostAtOnce = 64;
+constexpr int kMaxAtOnce = 64;
 // Pause before the next accept() when the machine or this process has no free descriptor or memory.
 constexpr int kPauseMillis = 100;
 
 }  // namespace
 
 int FirstRefusedDescriptor(int limit) {
-  return std::min(limit - std::min(kReserve, limit / 4), kMostConnections);
+  return std::min(limit - std::min(kReserve, limit / 4), kMaxConnections);
 }
 
 Acceptor::Acceptor(std::vector<common::UniqueFd> listeners, int first_refused,
@@ -52,7 +52,7 @@ void Acceptor::Run() {
     room = true;
     for (size_t i = 1; i < watched.size() && room; ++i) {
       Outcome outcome = Outcome::kMayBeMore;
-      for (int n = 0; n < kMostAtOnce && outcome == Outcome::kMayBeMore; ++n) {
+      for (int n = 0; n < kMaxAtOnce && outcome == Outcome::kMayBeMore; ++n) {
         outcome = AcceptOne(watched[i].fd);
       }
       room = outcome != Outcome::kNoRoom;

@@ -215,7 +215,7 @@ void CoordinatorLoop::Commit() {
   acks_in_commit_ = std::exchange(acks_, {});
   committing_ = true;
   options_.store->Commit(std::move(batch), [inbox = inbox_](absl::Status status) {
-    inbox->TellCommitted(std::move(status));
+    inbox->PostCommitted(std::move(status));
   });
 }
 

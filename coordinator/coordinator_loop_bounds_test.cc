@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-TEST_F(CoordinatorLoopTest, AnotherAgentWithTheSameIdIsRefusedAndTheFirstGoesOn) {
+TEST_F(CoordinatorLoopTest, AnotherAgentWithTheSameIdIsRefusedAndTheFirstContinues) {
   const auto first = Connect(&loop_);
   first->session->Report(Observed(1));
   loop_.RunOnce();
@@ -36,7 +36,7 @@ TEST_F(CoordinatorLoopTest, AnotherAgentWithTheSameIdIsRefusedAndTheFirstGoesOn)
   EXPECT_EQ(first->desired.back()->generations_size(), 1);
 }
 
-TEST_F(CoordinatorLoopTest, ARepeatedSubmitAndALateWatcherHearTheEndOfAJobThatIsNotKept) {
+TEST_F(CoordinatorLoopTest, ARepeatedSubmitAndALateWatcherReceiveTheEndOfADroppedJob) {
   CoordinatorLoop::Options options = Options();
   options.limits.max_finished_jobs = 0;  // A job is dropped in the same batch that ends it.
   MemoryJobStore store;

@@ -18,7 +18,7 @@ class Refused final : public AgentSession {
 class PostedWatch final : public Subscription {
  public:
   PostedWatch(std::shared_ptr<Inbox> inbox, WatchId id) : inbox_(std::move(inbox)), id_(id) {}
-  ~PostedWatch() override { inbox_->Tell(QueryEvent(UnwatchEvent{id_})); }
+  ~PostedWatch() override { inbox_->Post(QueryEvent(UnwatchEvent{id_})); }
 
  private:
   const std::shared_ptr<Inbox> inbox_;
@@ -28,7 +28,7 @@ class PostedWatch final : public Subscription {
 class PostedReading final : public Subscription {
  public:
   PostedReading(std::shared_ptr<Inbox> inbox, LogReadId id) : inbox_(std::move(inbox)), id_(id) {}
-  ~PostedReading() override { inbox_->Tell(QueryEvent(EndReadLogsEvent{id_})); }
+  ~PostedReading() override { inbox_->Post(QueryEvent(EndReadLogsEvent{id_})); }
 
  private:
   const std::shared_ptr<Inbox> inbox_;
@@ -38,9 +38,9 @@ class PostedReading final : public Subscription {
 class PostedSession final : public AgentSession {
  public:
   PostedSession(std::shared_ptr<Inbox> inbox, SessionId id) : inbox_(std::move(inbox)), id_(id) {}
-  ~PostedSession() override { inbox_->Tell(ChangeEvent(SessionClosed{id_})); }
+  ~PostedSession() override { inbox_->Post(ChangeEvent(SessionClosed{id_})); }
 
-  void Report(v1::NodeObserved observed) override { inbox_->TellReport(id_, std::move(observed)); }
+  void Report(v1::NodeObserved observed) override { inbox_->PostReport(id_, std::move(observed)); }
 
  private:
   const std::shared_ptr<Inbox> inbox_;

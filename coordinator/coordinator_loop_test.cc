@@ -227,7 +227,7 @@ TEST_F(CoordinatorLoopTest, SaysWhenToCallAgain) {
   EXPECT_THAT((**listed)[0]->reason(), HasSubstr("Node a was lost"));
 }
 
-TEST_F(CoordinatorLoopTest, AnotherLoopTakesUpWhatIsStored) {
+TEST_F(CoordinatorLoopTest, ANewLoopContinuesFromTheStore) {
   const auto agent = Connect(&loop_);
   agent->session->Report(Observed(1));
   std::optional<absl::StatusOr<common::JobId>> job;

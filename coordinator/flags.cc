@@ -19,15 +19,15 @@ constexpr char kFooter[] =
 // Minimum timeout, in seconds. Agents report more than twice within it. With a shorter one, a node
 // that is busy for a moment would count as lost.
 constexpr double kLeastTimeout = 0.5;
-constexpr double kMostTimeout = 86'400;
+constexpr double kMaxTimeout = 86'400;
 
 // Checks the range by itself, because CLI::Range accepts "nan".
 std::string CheckTimeout(const std::string& text) {
   double seconds = 0;
-  if (absl::SimpleAtod(text, &seconds) && seconds >= kLeastTimeout && seconds <= kMostTimeout) {
+  if (absl::SimpleAtod(text, &seconds) && seconds >= kLeastTimeout && seconds <= kMaxTimeout) {
     return "";
   }
-  return absl::StrCat("must be ", kLeastTimeout, " to ", kMostTimeout, " seconds, not ", text);
+  return absl::StrCat("must be ", kLeastTimeout, " to ", kMaxTimeout, " seconds, not ", text);
 }
 
 }  // namespace

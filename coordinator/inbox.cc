@@ -9,9 +9,9 @@ namespace accel::coordinator {
 
 absl::Status Inbox::CheckRoom(size_t waiting) const {
   if (closed_) return absl::UnavailableError("the coordinator is shutting down");
-  if (waiting < kMostRequests) return absl::OkStatus();
+  if (waiting < kMaxRequests) return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrCat(kMostRequests, " requests are pending, which is the maximum; try again later"));
+      absl::StrCat(kMaxRequests, " requests are pending, which is the maximum; try again later"));
 }
 
 absl::Status Inbox::Request(ChangeEvent& event) {
@@ -34,7 +34,7 @@ absl::Status Inbox::Request(QueryEvent& event) {
   return absl::OkStatus();
 }
 
-void Inbox::Tell(ChangeEvent event) {
+void Inbox::Post(ChangeEvent event) {
   {
     absl::MutexLock lock(&mutex_);
     if (closed_) return;
@@ -43,7 +43,7 @@ void Inbox::Tell(ChangeEvent event) {
   wakeup_.Notify();
 }
 
-void Inbox::Tell(QueryEvent event) {
+void Inbox::Post(QueryEvent event) {
   {
     absl::MutexLock lock(&mutex_);
     if (closed_) return;
@@ -52,7 +52,7 @@ void Inbox::Tell(QueryEvent event) {
   wakeup_.Notify();
 }
 
-void Inbox::TellReport(SessionId session, v1::NodeObserved observed) {
+void Inbox::PostReport(SessionId session, v1::NodeObserved observed) {
   ReportEvent report;
   report.session = session;
   report.observed = std::move(observed);
@@ -65,12 +65,12 @@ void Inbox::TellReport(SessionId session, v1::NodeObserved observed) {
     if (inserted) contents_.changes.emplace_back(ReportEvent{});
     auto& place = std::get<ReportEvent>(contents_.changes[waiting->second]);
     report_bytes_ -= place.bytes;
-    if (report_bytes_ + report.bytes > kMostReportBytes) {
+    if (report_bytes_ + report.bytes > kMaxReportBytes) {
       report.observed = v1::NodeObserved();
       report.bytes = 0;
       report.refused = absl::ResourceExhaustedError(
           absl::StrCat("pending reports take ", report_bytes_, " bytes, and the maximum is ",
-                       kMostReportBytes, "; try again later"));
+                       kMaxReportBytes, "; try again later"));
     }
     report_bytes_ += report.bytes;
     place = std::move(report);
@@ -78,7 +78,7 @@ void Inbox::TellReport(SessionId session, v1::NodeObserved observed) {
   wakeup_.Notify();
 }
 
-void Inbox::TellCommitted(absl::Status status) {
+void Inbox::PostCommitted(absl::Status status) {
   {
     absl::MutexLock lock(&mutex_);
     contents_.committed = std::move(status);

@@ -86,9 +86,9 @@ using QueryEvent = std::variant<WatchEvent, UnwatchEvent, ListJobsEvent, ListNod
 class Inbox {
  public:
   // Maximum number of pending requests of each kind. Further requests are rejected.
-  static constexpr size_t kMostRequests = 20'000;
+  static constexpr size_t kMaxRequests = 20'000;
   // Maximum memory of all pending reports.
-  static constexpr int64_t kMostReportBytes = int64_t{512} << 20;
+  static constexpr int64_t kMaxReportBytes = int64_t{512} << 20;
 
   struct Contents {
     std::vector<ChangeEvent> changes;
@@ -108,13 +108,13 @@ class Inbox {
   // Adds the end of a request, which is never refused, because the coordinator would otherwise keep
   // the request forever. The number is bounded: each accepted request has at most one end. Dropped
   // if the inbox is closed.
-  void Tell(ChangeEvent event);
-  void Tell(QueryEvent event);
+  void Post(ChangeEvent event);
+  void Post(QueryEvent event);
   // Adds a report. It replaces a pending report of the same session. If there is no room for it, an
   // empty report with `refused` is added instead.
-  void TellReport(SessionId session, v1::NodeObserved observed);
+  void PostReport(SessionId session, v1::NodeObserved observed);
   // Adds the result of the commit in progress.
-  void TellCommitted(absl::Status status);
+  void PostCommitted(absl::Status status);
 
   // Removes and returns all pending queries and the result of the commit, and, if `with_changes` is
   // set, all pending changes.

@@ -23,7 +23,7 @@ class InboxTest : public ::testing::Test {
   void Report(SessionId session, uint64_t sequence) {
     v1::NodeObserved observed;
     observed.set_sequence(sequence);
-    inbox_.TellReport(session, observed);
+    inbox_.PostReport(session, observed);
   }
 
   common::SimulatedClock clock_;
@@ -31,15 +31,15 @@ class InboxTest : public ::testing::Test {
 };
 
 TEST_F(InboxTest, RequestsAreBounded) {
-  for (size_t i = 0; i < Inbox::kMostRequests; ++i) ASSERT_OK(Cancel());
+  for (size_t i = 0; i < Inbox::kMaxRequests; ++i) ASSERT_OK(Cancel());
   EXPECT_THAT(Cancel(), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("try again")));
   // Events that the coordinator itself needs are still accepted.
-  inbox_.Tell(ChangeEvent(SessionClosed{1}));
-  EXPECT_EQ(inbox_.Take(true).changes.size(), Inbox::kMostRequests + 1);
+  inbox_.Post(ChangeEvent(SessionClosed{1}));
+  EXPECT_EQ(inbox_.Take(true).changes.size(), Inbox::kMaxRequests + 1);
   EXPECT_OK(Cancel());
 }
 
-TEST_F(InboxTest, OfReportsOnlyTheNewestWaits) {
+TEST_F(InboxTest, OnlyTheNewestReportOfASessionIsPending) {
   Report(1, 1);
   Report(2, 7);
   clock_.Advance(absl::Seconds(1));
@@ -56,9 +56,9 @@ TEST_F(InboxTest, OfReportsOnlyTheNewestWaits) {
 TEST_F(InboxTest, WaitingReportsAreBoundedTogether) {
   v1::NodeObserved large;
   large.set_name(std::string(int64_t{100} << 20, 'x'));
-  for (SessionId session = 1; session <= 6; ++session) inbox_.TellReport(session, large);
+  for (SessionId session = 1; session <= 6; ++session) inbox_.PostReport(session, large);
   // A newer report of the session takes no more room, because it replaces the one before.
-  inbox_.TellReport(1, large);
+  inbox_.PostReport(1, large);
   Report(7, 1);
   std::vector<SessionId> refused;
   for (const ChangeEvent& change : inbox_.Take(true).changes) {
@@ -70,14 +70,14 @@ TEST_F(InboxTest, WaitingReportsAreBoundedTogether) {
     EXPECT_TRUE(report.observed.name().empty());
   }
   EXPECT_EQ(refused, std::vector<SessionId>{6});
-  inbox_.TellReport(6, large);
+  inbox_.PostReport(6, large);
   EXPECT_OK(std::get<ReportEvent>(inbox_.Take(true).changes.at(0)).refused);
 }
 
 TEST_F(InboxTest, ChangesWaitForACommitQuestionsDoNot) {
   ASSERT_OK(Cancel());
-  inbox_.Tell(QueryEvent(UnwatchEvent{1}));
-  inbox_.TellCommitted(absl::OkStatus());
+  inbox_.Post(QueryEvent(UnwatchEvent{1}));
+  inbox_.PostCommitted(absl::OkStatus());
   const Inbox::Contents contents = inbox_.Take(/*with_changes=*/false);
   EXPECT_TRUE(contents.changes.empty());
   EXPECT_EQ(contents.queries.size(), 1u);

@@ -11,7 +11,7 @@ void ListCall::Answer(const google::protobuf::Message& message) {
   if (!room_->Take(bytes)) {
     return Fail(absl::ResourceExhaustedError(
         absl::StrCat("answers that other callers have not yet read leave no room (at most ",
-                     AnswerRoom::kMostBytes, " bytes are kept); try again later")));
+                     AnswerRoom::kMaxBytes, " bytes are kept); try again later")));
   }
   taken_ = bytes;
   answer_ = ToBytes(message);

@@ -18,13 +18,13 @@ namespace accel::coordinator {
 // The bound on the memory of all answers that are being sent. Thread-safe.
 class AnswerRoom {
  public:
-  static constexpr int64_t kMostBytes = int64_t{256} << 20;
+  static constexpr int64_t kMaxBytes = int64_t{256} << 20;
 
   // Reserves room, or returns false if other answers have it. A single answer always has room, even
   // if it is larger than the bound.
   bool Take(int64_t bytes) {
     const int64_t before = taken_.fetch_add(bytes);
-    if (before == 0 || before + bytes <= kMostBytes) return true;
+    if (before == 0 || before + bytes <= kMaxBytes) return true;
     taken_.fetch_sub(bytes);
     return false;
   }

@@ -7,10 +7,10 @@ namespace {
 
 TEST(AnswerRoomTest, IsBoundedAndOneAnswerAloneAlwaysHasRoom) {
   AnswerRoom room;
-  EXPECT_TRUE(room.Take(2 * AnswerRoom::kMostBytes));
+  EXPECT_TRUE(room.Take(2 * AnswerRoom::kMaxBytes));
   EXPECT_FALSE(room.Take(1));
-  room.Give(2 * AnswerRoom::kMostBytes);
-  EXPECT_TRUE(room.Take(AnswerRoom::kMostBytes - 1));
+  room.Give(2 * AnswerRoom::kMaxBytes);
+  EXPECT_TRUE(room.Take(AnswerRoom::kMaxBytes - 1));
   EXPECT_TRUE(room.Take(1));
   EXPECT_FALSE(room.Take(1));
   room.Give(1);

@@ -71,17 +71,17 @@ absl::StatusOr<std::vector<common::NodeId>> LogHub::Begin(LogReadId read,
     return absl::NotFoundError(absl::StrCat("generation ", generation->generation(), " of job ",
                                             job.job_id(), " has no rank ", request.rank()));
   }
-  if (readers.size() > kMostReaders) {
+  if (readers.size() > kMaxReaders) {
     return absl::InvalidArgumentError(
         absl::StrCat("generation ", generation->generation(), " of job ", job.job_id(), " has ",
-                     readers.size(), " ranks, and the output of at most ", kMostReaders,
+                     readers.size(), " ranks, and the output of at most ", kMaxReaders,
                      " can be read at the same time; choose one with --rank"));
   }
   absl::MutexLock lock(&mutex_);
-  if (readers_.size() + readers.size() > kMostReaders) {
+  if (readers_.size() + readers.size() > kMaxReaders) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the output of ", readers_.size(), " ranks is already being read, and the maximum is ",
-        kMostReaders, "; try again later"));
+        kMaxReaders, "; try again later"));
   }
   std::vector<v1::LogReader> relays;
   std::set<common::NodeId> nodes;

@@ -20,7 +20,7 @@ namespace accel::coordinator {
 class LogHub {
  public:
   // Maximum number of ranks whose output is being read, over all clients.
-  static constexpr size_t kMostReaders = 4096;
+  static constexpr size_t kMaxReaders = 4096;
 
   // Starts a reading and returns the nodes whose desired state changes. NOT_FOUND: there is no
   // such generation or rank. UNAVAILABLE: a node of it is not connected. INVALID_ARGUMENT: the

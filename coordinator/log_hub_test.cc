@@ -42,7 +42,7 @@ class LogHubTest : public ::testing::Test {
   LogHub hub_;
 };
 
-TEST_F(LogHubTest, MoreRanksThanCanBeReadAtOnceIsSaidAsSuch) {
+TEST_F(LogHubTest, TooManyRanksToReadAtOnceIsAnErrorThatSaysSo) {
   for (int i = 0; i < 5; ++i) Place(std::string(1, static_cast<char>('a' + i)), i * 1000, 1000);
   EXPECT_THAT(Begin(1), StatusIs(absl::StatusCode::kInvalidArgument,
                                  HasSubstr("has 5000 ranks, and the output of at most 4096 can be "

@@ -12,26 +12,26 @@ void LogPipe::Expect(const std::vector<v1::LogReader>& relays) {
 
 void LogPipe::Fail(absl::Status status) {
   std::deque<Entry> dropped;
-  Ready ready;
+  OnPulled on_pulled;
   {
     absl::MutexLock lock(&mutex_);
     if (end_.has_value()) return;
     end_ = status;
     dropped.swap(entries_);
-    ready = std::exchange(waiting_, nullptr);
+    on_pulled = std::exchange(waiting_, nullptr);
   }
   for (Entry& entry : dropped) {
-    if (entry.taken) entry.taken(false);
+    if (entry.on_pushed) entry.on_pushed(false);
   }
-  if (ready) ready(std::nullopt, std::move(status));
+  if (on_pulled) on_pulled(std::nullopt, std::move(status));
 }
 
-void LogPipe::Deliver(Ready ready, Entry entry) {
-  ready(std::move(entry.chunk), absl::OkStatus());
-  if (entry.taken) entry.taken(true);
+void LogPipe::Deliver(OnPulled on_pulled, Entry entry) {
+  on_pulled(std::move(entry.chunk), absl::OkStatus());
+  if (entry.on_pushed) entry.on_pushed(true);
 }
 
-void LogPipe::Pull(Ready ready) {
+void LogPipe::Pull(OnPulled on_pulled) {
   Entry entry;
   absl::Status end;
   bool delivers = false;
@@ -42,14 +42,14 @@ void LogPipe::Pull(Ready ready) {
       entries_.pop_front();
       delivers = true;
     } else if (!Over()) {
-      waiting_ = std::move(ready);
+      waiting_ = std::move(on_pulled);
       return;
     } else if (end_.has_value()) {
       end = *end_;
     }
   }
-  if (delivers) return Deliver(std::move(ready), std::move(entry));
-  ready(std::nullopt, std::move(end));
+  if (delivers) return Deliver(std::move(on_pulled), std::move(entry));
+  on_pulled(std::nullopt, std::move(end));
 }
 
 bool LogPipe::Open(const std::string& reader_id) {
@@ -61,8 +61,8 @@ bool LogPipe::Open(const std::string& reader_id) {
   return true;
 }
 
-void LogPipe::Push(v1::LogChunk chunk, Taken taken) {
-  Ready ready;
+void LogPipe::Push(v1::LogChunk chunk, OnPushed on_pushed) {
+  OnPulled on_pulled;
   {
     absl::MutexLock lock(&mutex_);
     const auto relay = open_.find(chunk.reader_id());
@@ -71,14 +71,14 @@ void LogPipe::Push(v1::LogChunk chunk, Taken taken) {
       chunk.set_rank(relay->second.rank());
       if (chunk.end()) open_.erase(relay);
       if (!waiting_) {
-        entries_.push_back({std::move(chunk), std::move(taken)});
+        entries_.push_back({std::move(chunk), std::move(on_pushed)});
         return;
       }
-      ready = std::exchange(waiting_, nullptr);
+      on_pulled = std::exchange(waiting_, nullptr);
     }
   }
-  if (!ready) return taken(false);
-  Deliver(std::move(ready), {std::move(chunk), std::move(taken)});
+  if (!on_pulled) return on_pushed(false);
+  Deliver(std::move(on_pulled), {std::move(chunk), std::move(on_pushed)});
 }
 
 void LogPipe::Close(const std::string& reader_id, const std::string& why) {

@@ -23,12 +23,12 @@ class LogPipe {
  public:
   // Receives a chunk, or else nullopt and the status with which the reading ends. The status is OK
   // if every relay has sent its last chunk.
-  using Ready = absl::AnyInvocable<void(std::optional<v1::LogChunk>, absl::Status)>;
+  using OnPulled = absl::AnyInvocable<void(std::optional<v1::LogChunk>, absl::Status)>;
   // Receives true if the client has taken the chunk, or false if the relay must stop.
-  using Taken = absl::AnyInvocable<void(bool)>;
+  using OnPushed = absl::AnyInvocable<void(bool)>;
 
   // Maximum size of the output in one chunk.
-  static constexpr size_t kMostChunkBytes = 64 << 10;
+  static constexpr size_t kMaxChunkBytes = 64 << 10;
 
   // For the coordinator: adds the relays of the reading, once. The reading ends once all of them
   // have finished. Until this call no relay can be opened and Pull() waits.
@@ -37,9 +37,9 @@ class LogPipe {
   // call has an effect.
   void Fail(absl::Status status);
 
-  // For the client: calls `ready` with the next chunk or the end. Only one call may be pending
+  // For the client: calls `on_pulled` with the next chunk or the end. Only one call may be pending
   // at a time.
-  void Pull(Ready ready);
+  void Pull(OnPulled on_pulled);
   // For the client: notes that it has disconnected.
   void Cancel() { Fail(absl::CancelledError("the reader has gone")); }
 
@@ -48,7 +48,7 @@ class LogPipe {
   // For a relay: sends a chunk. Only one call of each relay may be pending at a time. A chunk with
   // `end` is the relay's last. Its rank and generation are set to those that this relay was asked
   // for, because the agent's own values are not trusted.
-  void Push(v1::LogChunk chunk, Taken taken);
+  void Push(v1::LogChunk chunk, OnPushed on_pushed);
   // Notes that the relay's stream is gone. If it has not sent `end`, the client gets a last chunk
   // of this rank with `why` as its error.
   void Close(const std::string& reader_id, const std::string& why);
@@ -56,9 +56,9 @@ class LogPipe {
  private:
   struct Entry {
     v1::LogChunk chunk;
-    Taken taken;
+    OnPushed on_pushed;
   };
-  void Deliver(Ready ready, Entry entry);
+  void Deliver(OnPulled on_pulled, Entry entry);
   bool Over() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return end_.has_value() || (expecting_ && open_.empty() && unopened_.empty());
   }
@@ -70,7 +70,7 @@ class LogPipe {
   std::map<std::string, v1::LogReader> open_ ABSL_GUARDED_BY(mutex_);
   std::deque<Entry> entries_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
-  Ready waiting_ ABSL_GUARDED_BY(mutex_);
+  OnPulled waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace accel::coordinator

@@ -29,9 +29,9 @@ namespace {
 // slows down and refuses what would exceed the memory quota. A connection that sends nothing within
 // the handshake time is dropped, and so is one without a call within the idle time.
 constexpr size_t kMemoryQuota = size_t{512} << 20;
-constexpr int kMostMessageBytes = 16 << 20;
-constexpr int kMostMetadataBytes = 16 << 10;
-constexpr int kMostStreamsPerConnection = 2048;
+constexpr int kMaxMessageBytes = 16 << 20;
+constexpr int kMaxMetadataBytes = 16 << 10;
+constexpr int kMaxStreamsPerConnection = 2048;
 constexpr int kHandshakeMillis = 5'000;
 constexpr int kIdleMillis = 60'000;
 // A peer whose machine is gone is detected within the sum of these two.
@@ -44,9 +44,9 @@ void SetLimits(grpc::ServerBuilder* builder) {
   grpc::ResourceQuota quota("coordinator");
   quota.Resize(kMemoryQuota);
   builder->SetResourceQuota(quota);
-  builder->SetMaxReceiveMessageSize(kMostMessageBytes);
-  builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadataBytes);
-  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreamsPerConnection);
+  builder->SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMillis);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);

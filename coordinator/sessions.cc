@@ -12,9 +12,9 @@
 namespace accel::coordinator {
 
 void Sessions::Open(SessionOpened opened) {
-  if (sessions_.size() >= kMostSessions) {
+  if (sessions_.size() >= kMaxSessions) {
     return opened.callbacks.on_closed(absl::ResourceExhaustedError(absl::StrCat(
-        kMostSessions, " agents' streams are open, which is the maximum; try again later")));
+        kMaxSessions, " agents' streams are open, which is the maximum; try again later")));
   }
   sessions_[opened.session].callbacks = std::move(opened.callbacks);
 }

@@ -15,7 +15,7 @@ namespace accel::coordinator {
 
 class Sessions {
  public:
-  static constexpr size_t kMostSessions = 20'000;
+  static constexpr size_t kMaxSessions = 20'000;
 
   // `log_hub` must outlive this object.
   explicit Sessions(LogHub* log_hub) : log_hub_(*log_hub) {}

@@ -17,7 +17,7 @@ namespace {
 
 // Enough for 64 generations of 1,024 workers, and for results that the agent still keeps.
 constexpr WireBounds kReportBounds{16 << 20, 1'000'000};
-constexpr WireBounds kChunkBounds{LogPipe::kMostChunkBytes + 8192, 64};
+constexpr WireBounds kChunkBounds{LogPipe::kMaxChunkBytes + 8192, 64};
 
 // Writes the messages of a source, one at a time, and finishes with the status with which the
 // source ends. A source has Pull(callback), and Cancel(), after which Pull() returns the end. So
@@ -136,9 +136,9 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  private:
   absl::Status Take(v1::LogChunk* chunk) {
     ACCEL_RETURN_IF_ERROR(Parse(bytes_, kChunkBounds, chunk));
-    if (chunk->data().size() > LogPipe::kMostChunkBytes) {
+    if (chunk->data().size() > LogPipe::kMaxChunkBytes) {
       return absl::ResourceExhaustedError(absl::StrCat(
-          "data: has ", chunk->data().size(), " bytes; at most ", LogPipe::kMostChunkBytes));
+          "data: has ", chunk->data().size(), " bytes; at most ", LogPipe::kMaxChunkBytes));
     }
     if (pipe_ == nullptr && !Join(chunk->reader_id())) {
       return absl::NotFoundError("no client reads under this reader_id");

@@ -17,16 +17,16 @@ absl::Status NoSuchJob(const common::JobId& job) {
 void Watchers::Publish(JobPtr job) {
   const common::JobId id(job->job_id());
   jobs_[id] = job;
-  TellAll(id, job);
+  NotifyWatchers(id, job);
 }
 
 void Watchers::Erase(const common::JobId& id) {
   jobs_.erase(id);
   if (by_job_.count(id) == 0) return;
-  if (const JobPtr end = Look(id)) TellAll(id, end);
+  if (const JobPtr end = FindEvenIfDropped(id)) NotifyWatchers(id, end);
 }
 
-void Watchers::TellAll(const common::JobId& id, const JobPtr& job) {
+void Watchers::NotifyWatchers(const common::JobId& id, const JobPtr& job) {
   const auto found = by_job_.find(id);
   if (found == by_job_.end()) return;
   const std::set<WatchId> watching = found->second;
@@ -36,7 +36,7 @@ void Watchers::TellAll(const common::JobId& id, const JobPtr& job) {
   }
 }
 
-JobPtr Watchers::Look(const common::JobId& id) const {
+JobPtr Watchers::FindEvenIfDropped(const common::JobId& id) const {
   const auto job = jobs_.find(id);
   if (job != jobs_.end()) return job->second;
   const EndedJob* ended = ended_.Find(id);
@@ -44,18 +44,18 @@ JobPtr Watchers::Look(const common::JobId& id) const {
 }
 
 void Watchers::Watch(WatchEvent watch) {
-  const JobPtr job = Look(watch.job);
+  const JobPtr job = FindEvenIfDropped(watch.job);
   if (job == nullptr) return watch.on_change(NoSuchJob(watch.job));
   if (common::IsFinal(job->phase())) return watch.on_change(job);
-  if (watchers_.size() >= kMostWatchers) {
+  if (watchers_.size() >= kMaxWatchers) {
     return watch.on_change(absl::ResourceExhaustedError(absl::StrCat(
-        kMostWatchers, " watchers are connected, which is the maximum; try again later")));
+        kMaxWatchers, " watchers are connected, which is the maximum; try again later")));
   }
   const int64_t bytes = static_cast<int64_t>(job->ByteSizeLong());
-  if (watched_bytes_ + bytes > kMostWatchedBytes) {
+  if (watched_bytes_ + bytes > kMaxWatchedBytes) {
     return watch.on_change(absl::ResourceExhaustedError(
         absl::StrCat("the watched jobs take ", watched_bytes_, " bytes, and the maximum is ",
-                     kMostWatchedBytes, "; try again later")));
+                     kMaxWatchedBytes, "; try again later")));
   }
   if (job->version() > watch.known_version) watch.on_change(job);
   watched_bytes_ += bytes;
@@ -78,7 +78,7 @@ void Watchers::List(ListJobsEvent list) const {
   if (list.job.empty()) {
     for (const auto& [id, job] : jobs_) listed.push_back(job);
   } else {
-    JobPtr job = Look(list.job);
+    JobPtr job = FindEvenIfDropped(list.job);
     if (job == nullptr) return list.done(NoSuchJob(list.job));
     listed.push_back(std::move(job));
   }

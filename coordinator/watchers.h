@@ -15,10 +15,10 @@ namespace accel::coordinator {
 
 class Watchers {
  public:
-  static constexpr size_t kMostWatchers = 10'000;
+  static constexpr size_t kMaxWatchers = 10'000;
   // Maximum size of all watched jobs together. It bounds memory, because a watcher that does not
   // read keeps one or two versions of its job.
-  static constexpr int64_t kMostWatchedBytes = int64_t{256} << 20;
+  static constexpr int64_t kMaxWatchedBytes = int64_t{256} << 20;
 
   // `ended` knows the ends of jobs that are no longer kept. It must outlive this object.
   explicit Watchers(const EndedJobs* ended) : ended_(*ended) {}
@@ -47,8 +47,8 @@ class Watchers {
   };
 
   // Returns the job, or the fields of it that are still known, or null if it is unknown.
-  JobPtr Look(const common::JobId& job) const;
-  void TellAll(const common::JobId& id, const JobPtr& job);
+  JobPtr FindEvenIfDropped(const common::JobId& job) const;
+  void NotifyWatchers(const common::JobId& id, const JobPtr& job);
 
   const EndedJobs& ended_;
   std::map<common::JobId, JobPtr> jobs_;

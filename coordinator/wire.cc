@@ -17,7 +17,7 @@ using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
 // Maximum depth of nested messages. The schema has no recursion and is less deep than this.
-constexpr int kMostDepth = 16;
+constexpr int kMaxDepth = 16;
 constexpr int kNumberBytesPerElement = 8;
 
 // Counts the elements of a serialized message without parsing it.
@@ -52,7 +52,7 @@ class Counter {
       return false;
     }
     if (field == nullptr || field->type() != FieldDescriptor::TYPE_MESSAGE) return in->Skip(length);
-    if (depth == kMostDepth) return false;
+    if (depth == kMaxDepth) return false;
     const CodedInputStream::Limit outer = in->PushLimit(length);
     // PushLimit() ignores a length that exceeds the outer limit, so such a length is refused here.
     if (in->BytesUntilLimit() != length) return false;

@@ -71,7 +71,7 @@ TEST(WireTest, BytesAreBounded) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("100 bytes")));
 }
 
-TEST(WireTest, EveryCutAndChangedByteIsBorne) {
+TEST(WireTest, EveryTruncationAndChangedByteIsHandled) {
   const std::string good = Report(3, 3).SerializeAsString();
   for (size_t i = 0; i < good.size(); ++i) {
     // A message that is cut inside an element cannot be parsed. One that is cut between two can.

@@ -38,7 +38,7 @@ TEST_F(LogFollowerTest, NoSuchFolder) {
   EXPECT_TRUE(absl::IsNotFound(LogFollower::Open("/no/such/folder").status()));
 }
 
-TEST_F(LogFollowerTest, WhatIsThereAndWhatComes) {
+TEST_F(LogFollowerTest, ExistingOutputAndThenNewOutput) {
   WriteSegment(0, "old\n");
   auto follower = LogFollower::Open(log_dir_);
   ASSERT_OK(follower);

@@ -15,14 +15,15 @@
 namespace accel::logs {
 
 struct OutputWriter::Shared {
-  explicit Shared(Options options) : patience(options.patience), queue(options.most_bytes) {}
+  explicit Shared(Options options)
+      : write_timeout(options.write_timeout), queue(options.max_bytes) {}
 
-  // Returns true if the current write takes longer than `patience`.
+  // Returns true if the current write takes longer than `write_timeout`.
   bool Hangs() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-    return busy_since.has_value() && common::SteadyClock()->Now() >= *busy_since + patience;
+    return busy_since.has_value() && common::SteadyClock()->Now() >= *busy_since + write_timeout;
   }
 
-  const absl::Duration patience;
+  const absl::Duration write_timeout;
   common::WakeFd wake;
   mutable absl::Mutex mutex;
   absl::CondVar work;
@@ -134,7 +135,7 @@ absl::Time OutputWriter::WakeAt() {
   // The caller may have been told to wait just before the time that has now passed. Clearing the
   // flag returns this time once only, so that the caller does not spin.
   if (shared_->Hangs()) shared_->is_awaited = false;
-  return *shared_->busy_since + shared_->patience;
+  return *shared_->busy_since + shared_->write_timeout;
 }
 
 size_t OutputWriter::unwritten() const {

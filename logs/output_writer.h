@@ -21,9 +21,9 @@ namespace accel::logs {
 class OutputWriter {
  public:
   struct Options {
-    size_t most_bytes = 256 << 10;  // Maximum number of bytes in memory, over all streams.
+    size_t max_bytes = 256 << 10;  // Maximum number of bytes in memory, over all streams.
     // Time after which an unfinished write counts as a disk that hangs.
-    absl::Duration patience = absl::Seconds(5);
+    absl::Duration write_timeout = absl::Seconds(5);
   };
 
   OutputWriter();  // Uses the default options.

@@ -18,7 +18,7 @@ namespace {
 
 using Room = OutputWriter::Room;
 
-constexpr absl::Duration kPatience = absl::Seconds(30);
+constexpr absl::Duration kTimeout = absl::Seconds(30);
 
 // A named pipe in place of a segment behaves like a disk that hangs, because open(2) blocks until
 // the test opens it for reading.
@@ -28,7 +28,7 @@ class OutputWriterTest : public LogTest {
 
   // Waits as a shim's loop does, until the first `size` bytes are handled.
   static void AwaitHandled(OutputWriter* writer, int stream, int64_t size) {
-    const absl::Time until = absl::Now() + kPatience;
+    const absl::Time until = absl::Now() + kTimeout;
     while (!writer->Handled(stream, size)) {
       ASSERT_LT(absl::Now(), until);
       Await(writer);
@@ -58,16 +58,16 @@ TEST_F(OutputWriterTest, WhatIsHandledIsOnDisk) {
   EXPECT_EQ(writer.unwritten(), 0u);
 }
 
-TEST_F(OutputWriterTest, WaitsForAHangingDiskOnlyUntilItsPatienceEnds) {
+TEST_F(OutputWriterTest, WaitsForAHangingDiskOnlyUntilTheTimeout) {
   MakeDiskHang();
-  OutputWriter writer({.most_bytes = 3, .patience = absl::Milliseconds(200)});
+  OutputWriter writer({.max_bytes = 3, .write_timeout = absl::Milliseconds(200)});
   const int stream = writer.Open(rank_dir(), LogStream::kStdout, {4, 100});
   const absl::Time begin = absl::Now();
   writer.Add(stream, "abc");
   EXPECT_FALSE(writer.Handled(stream, 3));
   EXPECT_EQ(writer.room(), Room::kWait);
   while (writer.room() == Room::kWait) {
-    ASSERT_LT(absl::Now() - begin, kPatience);
+    ASSERT_LT(absl::Now() - begin, kTimeout);
     Await(&writer);
   }
   EXPECT_GE(absl::Now() - begin, absl::Milliseconds(200));
@@ -91,12 +91,12 @@ TEST_F(OutputWriterTest, WaitsForAHangingDiskOnlyUntilItsPatienceEnds) {
 TEST_F(OutputWriterTest, AWaitingCallerIsWokenWhenTheDiskHangs) {
   MakeDiskHang();
   for (int i = 0; i < 20; ++i) {
-    OutputWriter writer({.most_bytes = 3});
+    OutputWriter writer({.max_bytes = 3});
     writer.Add(writer.Open(rank_dir(), LogStream::kStdout, {4, 100}), "abc");
     ASSERT_EQ(writer.room(), Room::kWait);
     if (writer.WakeAt() < absl::InfiniteFuture()) continue;
     pollfd wake = {writer.wake_fd(), POLLIN, 0};
-    ASSERT_EQ(poll(&wake, 1, absl::ToInt64Milliseconds(kPatience)), 1);
+    ASSERT_EQ(poll(&wake, 1, absl::ToInt64Milliseconds(kTimeout)), 1);
     writer.Clear();
     ASSERT_EQ(writer.room(), Room::kWait);
     ASSERT_LT(writer.WakeAt(), absl::InfiniteFuture());
@@ -106,9 +106,9 @@ TEST_F(OutputWriterTest, AWaitingCallerIsWokenWhenTheDiskHangs) {
 // The write may reach its time limit between the answer and the wait.
 TEST_F(OutputWriterTest, ACallerToldToWaitJustBeforeTheDeadlineIsWokenOnce) {
   MakeDiskHang();
-  OutputWriter writer({.most_bytes = 3, .patience = absl::Milliseconds(200)});
+  OutputWriter writer({.max_bytes = 3, .write_timeout = absl::Milliseconds(200)});
   writer.Add(writer.Open(rank_dir(), LogStream::kStdout, {4, 100}), "abc");
-  const absl::Time until = absl::Now() + kPatience;
+  const absl::Time until = absl::Now() + kTimeout;
   while (writer.WakeAt() == absl::InfiniteFuture()) {
     ASSERT_LT(absl::Now(), until);
     ASSERT_EQ(writer.room(), Room::kWait);

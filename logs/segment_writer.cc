@@ -36,17 +36,17 @@ std::string SegmentWriter::PathOf(const Segment& segment) const {
 }
 
 void SegmentWriter::Write(absl::string_view bytes) {
-  bool refused = false;  // The rank's own folder has just failed to take bytes.
+  bool write_failed = false;  // The rank's own folder has just failed to take bytes.
   while (!bytes.empty()) {
     if (file_.valid() && current_.size >= limits_.segment_bytes) CloseSegment();
-    if (!file_.valid() && !OpenSegment(refused)) break;
+    if (!file_.valid() && !OpenSegment(write_failed)) break;
     const auto room = static_cast<size_t>(limits_.segment_bytes - current_.size);
     const size_t done = WriteSome(file_.get(), bytes.substr(0, room));
     if (done == 0) {
       // The rest goes to the spill folder, once. If that fails too, it is dropped.
-      refused = !current_.spilled;
+      write_failed = !current_.spilled;
       CloseSegment();
-      if (!refused || spill_dir_.empty()) break;
+      if (!write_failed || spill_dir_.empty()) break;
       continue;
     }
     current_.size += static_cast<int64_t>(done);

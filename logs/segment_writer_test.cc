@@ -120,7 +120,7 @@ TEST_F(FullDiskTest, NothingFitsAndTheEndSaysHowMuch) {
 
 // The limit on the size of files holds for both folders, so here the first folder fails because
 // it does not exist.
-TEST_F(SegmentWriterTest, WhatAFolderRefusesGoesToTheOther) {
+TEST_F(SegmentWriterTest, BytesThatTheFolderCannotTakeAreSpilled) {
   MakeRank(7);
   SegmentWriter writer(rank_dir(), LogStream::kStdout, {4, 100}, rank_dir(7));
   writer.Write("ab");

@@ -25,7 +25,7 @@ struct FileFacts {
   bool executable = false;
 };
 
-FileFacts Look(const std::string& path) {
+FileFacts ReadFileFacts(const std::string& path) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return {};
   const bool folder = S_ISDIR(info.st_mode);
@@ -33,10 +33,10 @@ FileFacts Look(const std::string& path) {
 }
 
 // Maximum length of a name or a PATH in a message, so that the text after it is still read.
-constexpr size_t kMostQuoted = 512;
+constexpr size_t kMaxQuoted = 512;
 
 std::string Quoted(absl::string_view text) {
-  return common::Shortened(common::Printable(text), kMostQuoted);
+  return common::Shortened(common::Printable(text), kMaxQuoted);
 }
 
 ProgramPath NotExecutable(const std::string& full_path, bool folder) {
@@ -61,7 +61,7 @@ const char* FindEnv(const std::vector<std::string>& env, absl::string_view name)
 ProgramPath FindProgram(const std::string& program, const std::string& workdir,
                         const std::vector<std::string>& env) {
   if (program.find('/') != std::string::npos) {
-    const FileFacts facts = Look(Absolute(program, workdir));
+    const FileFacts facts = ReadFileFacts(Absolute(program, workdir));
     if (facts.executable) return {program, 0, ""};
     if (facts.exists) return NotExecutable(program, facts.folder);
     return {"", kNotFoundCode, absl::StrCat(Quoted(program), " does not exist on this node.")};
@@ -71,7 +71,7 @@ ProgramPath FindProgram(const std::string& program, const std::string& workdir,
   std::string unusable;  // The first file with this name in the PATH that may not be executed.
   for (absl::string_view folder : absl::StrSplit(path, ':')) {
     const std::string candidate = absl::StrCat(folder.empty() ? "." : folder, "/", program);
-    const FileFacts facts = Look(Absolute(candidate, workdir));
+    const FileFacts facts = ReadFileFacts(Absolute(candidate, workdir));
     if (facts.executable) return {candidate, 0, ""};
     if (facts.exists && !facts.folder && unusable.empty()) unusable = candidate;
   }

@@ -78,7 +78,7 @@ accel_clone3_vfork:
 namespace accel::process {
 namespace {
 
-constexpr int kMostFds = 8;
+constexpr int kMaxFds = 8;
 constexpr size_t kKernelSignalSetBytes = 8;
 
 // Runs on the parent's stack, in memory that the parent continues to use, so the address sanitizer
@@ -122,9 +122,9 @@ ACCEL_RUNS_IN_CHILD void ResetSignals(bool keep_hangup_ignored) {
 ACCEL_RUNS_IN_CHILD void PlaceDescriptors(const ChildPlan& plan) {
   // First each source is duplicated to a number above all targets, because a dup2() to its target
   // could close a source that is still needed.
-  int lifted[kMostFds];
+  int lifted[kMaxFds];
   for (int i = 0; i < plan.fd_count; ++i) {
-    lifted[i] = fcntl(plan.fds[i].source, F_DUPFD_CLOEXEC, kMostFds);
+    lifted[i] = fcntl(plan.fds[i].source, F_DUPFD_CLOEXEC, kMaxFds);
     if (lifted[i] < 0) Fail(plan, SpawnError::Step::kDescriptors);
   }
   for (int i = 0; i < plan.fd_count; ++i) {
@@ -198,7 +198,7 @@ SpawnResult Start(const ChildPlan& plan, int cgroup_fd) {
 }  // namespace
 
 SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored) {
-  ACCEL_CHECK(options.fds.size() <= kMostFds, "a child gets at most kMostFds descriptors");
+  ACCEL_CHECK(options.fds.size() <= kMaxFds, "a child gets at most kMaxFds descriptors");
   const std::vector<char*> argv = Pointers(options.argv);
   const std::vector<char*> env = Pointers(options.env);
   volatile SpawnError error;

@@ -13,7 +13,7 @@ namespace {
 
 // Bounds the time of one call. Each round leaves fewer processes that can fork, and the caller's
 // next call handles any that are left.
-constexpr int kMostRounds = 50;
+constexpr int kMaxRounds = 50;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ bool SignalProcess(pid_t pid, uint64_t start_time_ticks, int signal) {
 int StopAndKill(const std::function<bool(const ProcessEntry&, const StoppedProcesses&)>& chosen) {
   StoppedProcesses stopped;
   bool found_new = true;
-  for (int round = 0; round < kMostRounds && found_new; ++round) {
+  for (int round = 0; round < kMaxRounds && found_new; ++round) {
     found_new = false;
     // Stops each process as soon as it is seen, because a fork storm moves to new pids
     // within a millisecond.

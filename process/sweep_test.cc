@@ -14,7 +14,7 @@
 namespace accel::process {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(20);
+constexpr absl::Duration kTimeout = absl::Seconds(20);
 
 // Waits until there are at least this many children, adopted ones included, because
 // descendants come and go.
@@ -34,7 +34,7 @@ pid_t Start(const std::string& script) {
 }
 
 void EndAll(pid_t spared = 0) {
-  const absl::Time until = absl::Now() + kPatience;
+  const absl::Time until = absl::Now() + kTimeout;
   while (!EndOrphans([spared](pid_t pid) { return pid == spared; })) {
     ASSERT_LT(absl::Now(), until);
     absl::SleepFor(absl::Milliseconds(1));
@@ -53,7 +53,7 @@ TEST_F(SweepTest, NothingToDo) {
 
 TEST_F(SweepTest, EscapedAndStoppedDescendants) {
   const pid_t parent = Start("setsid sh -c 'kill -STOP $$' & (setsid sleep 1000 &) & sleep 1000");
-  const absl::Time until = absl::Now() + kPatience;
+  const absl::Time until = absl::Now() + kTimeout;
   while (CountChildren() < 2 && absl::Now() < until) absl::SleepFor(absl::Milliseconds(1));
   EndAll();
   EXPECT_FALSE(ReadProcess(parent).has_value());

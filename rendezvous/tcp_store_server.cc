@@ -23,17 +23,17 @@ namespace {
 
 // Enough, because the loop's call stack is shallow and its frames are small.
 constexpr size_t kStackBytes = 128 << 10;
-constexpr size_t kMostConnections = 65536;
+constexpr size_t kMaxConnections = 65536;
 // Number of descriptors left for the rest of the process.
 constexpr size_t kSpareDescriptors = 128;
 
 size_t DefaultMaxConnections() {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return kMostConnections;
+    return kMaxConnections;
   }
   const size_t allowed = limit.rlim_cur;
-  return std::min(kMostConnections,
+  return std::min(kMaxConnections,
                   std::max(allowed - std::min(allowed, kSpareDescriptors), allowed / 2));
 }
 

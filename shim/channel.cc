@@ -18,7 +18,7 @@ namespace {
 constexpr uint8_t kMagic[] = {'A', 'S'};
 constexpr size_t kReceiveBytes = 16 << 10;
 // Maximum number of reads in one call, so that a flood of frames leaves time for other work.
-constexpr int kMostReceives = 64;
+constexpr int kMaxReceives = 64;
 
 std::string Header(FrameType type, size_t payload_size) {
   WireWriter header;
@@ -49,10 +49,10 @@ absl::StatusOr<ParsedHeader> ParseHeader(absl::string_view bytes) {
   ParsedHeader header;
   header.type = static_cast<FrameType>(in.U8());
   header.payload_size = in.U32();
-  if (header.payload_size > kMostPayloadBytes) {
+  if (header.payload_size > kMaxPayloadBytes) {
     return absl::InvalidArgumentError(absl::StrCat("A frame of ", header.payload_size,
                                                    " bytes is larger than the limit of ",
-                                                   kMostPayloadBytes, "."));
+                                                   kMaxPayloadBytes, "."));
   }
   return header;
 }
@@ -70,7 +70,7 @@ Channel::Channel(common::UniqueFd socket) : socket_(std::move(socket)) {
 }
 
 void Channel::Send(FrameType type, absl::string_view payload, common::UniqueFd fd) {
-  ACCEL_CHECK(payload.size() <= kMostPayloadBytes, "senders bound their messages");
+  ACCEL_CHECK(payload.size() <= kMaxPayloadBytes, "senders bound their messages");
   std::string bytes = Header(type, payload.size());
   bytes.append(payload.data(), payload.size());
   unsent_.push_back({std::move(bytes), 0, std::move(fd)});
@@ -112,7 +112,7 @@ ssize_t Channel::ReceiveSome() {
   const size_t before = incoming_.size();
   incoming_.resize(before + kReceiveBytes);
   iovec piece = {incoming_.data() + before, kReceiveBytes};
-  alignas(cmsghdr) char control[CMSG_SPACE(kMostWaitingFds * sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxWaitingFds * sizeof(int))];
   msghdr message = {};
   message.msg_iov = &piece;
   message.msg_iovlen = 1;
@@ -157,13 +157,13 @@ absl::Status Channel::TakeFrames(std::vector<Frame>* frames) {
 }
 
 absl::Status Channel::Receive(std::vector<Frame>* frames) {
-  for (int i = 0; i < kMostReceives; ++i) {
+  for (int i = 0; i < kMaxReceives; ++i) {
     const ssize_t size = ReceiveSome();
     if (size < 0 && errno == EAGAIN) return absl::OkStatus();
     // A peer that died without reading all of our bytes causes ECONNRESET, so any error here
     // means that it is gone.
     if (size <= 0) return absl::UnavailableError("The other side is gone.");
-    if (fds_.size() > kMostWaitingFds) {
+    if (fds_.size() > kMaxWaitingFds) {
       return absl::InvalidArgumentError("More descriptors arrived than any message carries.");
     }
     if (absl::Status status = TakeFrames(frames); !status.ok()) return status;

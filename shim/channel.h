@@ -17,7 +17,7 @@
 namespace accel::shim {
 
 constexpr size_t kFrameHeaderBytes = 8;
-constexpr size_t kMostWaitingFds = 4;
+constexpr size_t kMaxWaitingFds = 4;
 
 struct Frame {
   FrameType type = FrameType::kEnd;

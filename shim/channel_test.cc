@@ -87,7 +87,7 @@ TEST_F(ChannelTest, DescriptorsComeAlong) {
 
 TEST_F(ChannelTest, TooManyDescriptorsAreRefused) {
   Channel sender(std::move(ends_.first));
-  for (size_t i = 0; i <= kMostWaitingFds; ++i) {
+  for (size_t i = 0; i <= kMaxWaitingFds; ++i) {
     sender.Send(FrameType::kEnd, "", common::UniqueFd(dup(STDERR_FILENO)));
   }
   EXPECT_THAT(receiver_.Receive(&frames_),

@@ -11,7 +11,7 @@
 namespace accel::shim {
 namespace {
 
-constexpr int kMostEvents = 64;
+constexpr int kMaxEvents = 64;
 
 int Milliseconds(absl::Duration at_most) {
   const absl::Duration whole = absl::Ceil(at_most, absl::Milliseconds(1));
@@ -41,8 +41,8 @@ void EventLoop::Unwatch(int fd) {
 }
 
 void EventLoop::RunOnce(absl::Duration at_most) {
-  epoll_event events[kMostEvents];
-  const int count = epoll_wait(epoll_.get(), events, kMostEvents, Milliseconds(at_most));
+  epoll_event events[kMaxEvents];
+  const int count = epoll_wait(epoll_.get(), events, kMaxEvents, Milliseconds(at_most));
   for (int i = 0; i < count; ++i) {
     const auto found = ready_.find(events[i].data.fd);
     if (found == ready_.end()) continue;  // An earlier function of this turn has unwatched it.

@@ -74,7 +74,7 @@ constexpr absl::string_view kPathName = "PATH";
 
 }  // namespace
 
-GenerationProcesses::GenerationProcesses(GenerationStart start, EventLoop* loop,
+GenerationProcesses::GenerationProcesses(StartCommand start, EventLoop* loop,
                                          logs::OutputWriter* output, Inherited inherited)
     : start_(std::move(start)),
       loop_(loop),

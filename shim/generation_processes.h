@@ -25,7 +25,7 @@ namespace accel::shim {
 // when no child is left.
 class GenerationProcesses {
  public:
-  GenerationProcesses(GenerationStart start, EventLoop* loop, logs::OutputWriter* output,
+  GenerationProcesses(StartCommand start, EventLoop* loop, logs::OutputWriter* output,
                       Inherited inherited);
   GenerationProcesses(const GenerationProcesses&) = delete;
 
@@ -52,7 +52,7 @@ class GenerationProcesses {
   bool TakeChanged() { return std::exchange(changed_, false); }
 
   GenerationLife::State state() const { return life_.state(); }
-  const GenerationStart& start() const { return start_; }
+  const StartCommand& start() const { return start_; }
 
  private:
   std::optional<ExitFact> StartStore(common::UniqueFd socket, const StoreStarter& start_store);
@@ -62,7 +62,7 @@ class GenerationProcesses {
   void KillAll(absl::Time now);
   bool AllWorkersGone() const;
 
-  const GenerationStart start_;
+  const StartCommand start_;
   EventLoop* const loop_;
   logs::OutputWriter* const output_;
   const Inherited inherited_;

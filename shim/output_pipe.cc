@@ -22,7 +22,7 @@ constexpr size_t kLastBytes = 4096 + 40;
 
 }  // namespace
 
-OutputPipe::OutputPipe(logs::OutputWriter* writer, const GenerationStart& start, int rank,
+OutputPipe::OutputPipe(logs::OutputWriter* writer, const StartCommand& start, int rank,
                        logs::LogStream stream)
     : writer_(writer), start_(start), rank_(rank), stream_(stream), last_bytes_(kLastBytes) {}
 

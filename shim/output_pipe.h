@@ -20,7 +20,7 @@ constexpr size_t kPipeBytes = 1 << 20;
 class OutputPipe {
  public:
   // `writer` and `start` must outlive it.
-  OutputPipe(logs::OutputWriter* writer, const GenerationStart& start, int rank,
+  OutputPipe(logs::OutputWriter* writer, const StartCommand& start, int rank,
              logs::LogStream stream);
 
   // Makes the pipe and returns the worker's end, close-on-exec. RESOURCE_EXHAUSTED and the like: no
@@ -54,7 +54,7 @@ class OutputPipe {
   bool TakeRest();
 
   logs::OutputWriter* const writer_;
-  const GenerationStart& start_;
+  const StartCommand& start_;
   const int rank_;
   const logs::LogStream stream_;
   common::UniqueFd pipe_;

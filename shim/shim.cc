@@ -18,7 +18,7 @@ namespace accel::shim {
 namespace {
 
 // Time that the last report may wait for an agent that does not read.
-constexpr absl::Duration kLastReportPatience = absl::Seconds(2);
+constexpr absl::Duration kLastReportTimeout = absl::Seconds(2);
 
 absl::Time Now() { return common::SteadyClock()->Now(); }
 
@@ -79,7 +79,7 @@ void Shim::OnSignal() {
   }
 }
 
-void Shim::Handle(GenerationStart start) {
+void Shim::Handle(StartCommand start) {
   common::UniqueFd store_socket = start.serves_store ? control_.TakeFd() : common::UniqueFd();
   if (start.serves_store && !store_socket.valid()) {
     return Break(absl::InvalidArgumentError("A start came without its store's socket."));
@@ -95,11 +95,11 @@ void Shim::Handle(GenerationStart start) {
   generation_->Start(std::move(store_socket), start_store_, Now());
 }
 
-void Shim::Handle(const GenerationStop& stop) {
+void Shim::Handle(const StopCommand& stop) {
   if (generation_ && generation_->start().id == stop.id) generation_->Stop(Now(), stop.grace);
 }
 
-void Shim::Handle(ShimEnd) {
+void Shim::Handle(EndCommand) {
   if (generation_) generation_->Stop(Now(), absl::ZeroDuration());
   exit_ = kShimEnded;
 }
@@ -154,7 +154,7 @@ bool Shim::Done(absl::Time now) {
   if (!exit_ || (generation_ && generation_->state() != GenerationLife::State::kEnded))
     return false;
   if (!control_open_ || (!report_waits_ && !control_.has_unsent())) return true;
-  leave_at_ = std::min(leave_at_, now + kLastReportPatience);
+  leave_at_ = std::min(leave_at_, now + kLastReportTimeout);
   return now >= leave_at_;
 }
 

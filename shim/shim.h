@@ -44,9 +44,9 @@ class Shim {
  private:
   void OnControl();
   void OnSignal();
-  void Handle(GenerationStart start);
-  void Handle(const GenerationStop& stop);
-  void Handle(ShimEnd);
+  void Handle(StartCommand start);
+  void Handle(const StopCommand& stop);
+  void Handle(EndCommand);
   // Ends the job with the orphan grace, and then this program.
   void EndJob(ShimExit exit);
   void CloseControl();

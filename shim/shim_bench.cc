@@ -25,9 +25,8 @@ namespace {
 
 using State = GenerationReport::State;
 
-GenerationStart MakeStart(const std::string& folder, int generation,
-                          std::vector<std::string> argv) {
-  GenerationStart start;
+StartCommand MakeStart(const std::string& folder, int generation, std::vector<std::string> argv) {
+  StartCommand start;
   start.id = {common::JobId("bench"), generation};
   start.argv = std::move(argv);
   for (int rank = 0; rank < 2; ++rank) start.workers.push_back({rank, rank, {"PATH=/bin"}});

@@ -28,7 +28,7 @@ class ShimMemoryTest : public ShimTest {
 
   // Makes the generation's control group with a memory limit before the shim finds it: in v1 if
   // there is one, and otherwise in v2.
-  void Limit(GenerationStart* start) {
+  void Limit(StartCommand* start) {
     const bool v1 = !cgroups_.memory_base.empty();
     folder_ = v1 ? cgroups_.MemoryPathFor(start->id) : cgroups_.PathFor(start->id);
     (v1 ? start->memory_cgroup : start->cgroup) = folder_;

@@ -22,7 +22,7 @@ using State = GenerationReport::State;
 
 class ShimOutputTest : public ShimTest {
  protected:
-  int64_t BytesOnDisk(const GenerationStart& start, int rank) {
+  int64_t BytesOnDisk(const StartCommand& start, int rank) {
     int64_t bytes = 0;
     const std::string rank_dir = logs::RankLogDir(start.log_dir, rank);
     for (logs::LogStream stream : {logs::LogStream::kStdout, logs::LogStream::kStderr}) {
@@ -113,7 +113,7 @@ TEST_F(ShimOutputTest, LastLinesAreReportedAlthoughTheDiskIsFull) {
   EXPECT_THAT(report.workers[0].last_lines, ::testing::ElementsAre("No space left on device"));
 }
 
-TEST_F(ShimOutputTest, WhatItsFolderRefusesGoesToTheOther) {
+TEST_F(ShimOutputTest, OutputThatItsFolderCannotTakeIsSpilled) {
   PosixShimHost::Options options;
   options.spill_dir = absl::StrCat(folder(), "/spill");
   MakeHost(options);
@@ -135,7 +135,7 @@ TEST_F(ShimOutputTest, WhatItsFolderRefusesGoesToTheOther) {
 // the test opens it for reading.
 class HangingDiskTest : public ShimOutputTest {
  protected:
-  void MakeDiskHang(const GenerationStart& start) {
+  void MakeDiskHang(const StartCommand& start) {
     const std::string rank_dir = logs::RankLogDir(start.log_dir, 0);
     std::filesystem::create_directories(rank_dir);
     segment_ = absl::StrCat(rank_dir, "/", logs::SegmentName(logs::LogStream::kStdout, 0));
@@ -162,7 +162,7 @@ TEST_F(HangingDiskTest, WorkersContinueOnceTheDiskCountsAsHanging) {
   const auto start = Script("head -c 20000000 /dev/zero; touch said; exec sleep 1000");
   MakeDiskHang(start);
   Start(start);
-  const absl::Time until = absl::Now() + kPatience;
+  const absl::Time until = absl::Now() + kTimeout;
   while (access(absl::StrCat(folder(), "/said").c_str(), F_OK) != 0) {
     ASSERT_LT(absl::Now(), until);
     usleep(1000);
@@ -179,7 +179,7 @@ TEST_F(HangingDiskTest, AResultWaitsForItsOutput) {
   while (!Living().empty()) usleep(1000);
   for (const ShimReport& report : host().TakeReports()) {
     const bool known = report.generation->workers[0].exit.has_value();
-    // The exit may be known here only if the machine was so slow that the patience
+    // The exit may be known here only if the machine was so slow that the timeout
     // of 5 s has passed.
     EXPECT_TRUE(!known || absl::Now() - begin > absl::Seconds(5));
   }

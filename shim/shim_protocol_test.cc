@@ -61,7 +61,7 @@ class ShimProtocolTest : public ::testing::Test {
 
   // Returns the frame of a start of `sleep`.
   static std::string StartFrame(int generation, bool serves_store) {
-    GenerationStart start;
+    StartCommand start;
     start.id = {common::JobId("job"), generation};
     start.argv = {"/bin/sleep", "1000"};
     start.workers.resize(1);
@@ -191,7 +191,7 @@ TEST_F(ShimProtocolTest, ObeysAnAgentThatDoesNotReadReports) {
   Launch({kShimControlFlag}, std::move(theirs));
   Channel channel(std::move(ours));
   constexpr int kWorkers = 200;
-  GenerationStart start;
+  StartCommand start;
   start.id = {common::JobId("job"), 1};
   start.argv = {"/bin/true"};
   start.workers.resize(kWorkers);

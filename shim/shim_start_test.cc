@@ -22,7 +22,7 @@ using State = GenerationReport::State;
 class ShimStartTest : public ShimTest {
  protected:
   // Runs it and checks that no process of it was ever started.
-  ExitFact Refused(const GenerationStart& start) {
+  ExitFact Refused(const StartCommand& start) {
     const GenerationReport report = RunToEnd(start);
     EXPECT_TRUE(report.failure.has_value());
     for (const WorkerReport& worker : report.workers) {

@@ -36,7 +36,7 @@ class ShimStopTest : public ShimTest, public ::testing::WithParamInterface<Means
     MakeHost(std::move(options));
   }
 
-  GenerationReport Stop(const GenerationStart& start, absl::Duration grace) {
+  GenerationReport Stop(const StartCommand& start, absl::Duration grace) {
     EXPECT_OK(host().StopGeneration({start.id, grace}));
     return AwaitState(start.id.job, State::kEnded);
   }

@@ -18,7 +18,7 @@ using State = GenerationReport::State;
 class ShimStoreTest : public ShimTest {
  protected:
   // Starts `script` with a store, and sets address_ to the store's address.
-  GenerationStart StartWithStore(const std::string& script) {
+  StartCommand StartWithStore(const std::string& script) {
     auto start = Script(script);
     start.serves_store = true;
     start.store_peers = {"127.0.0.1"};
@@ -62,7 +62,7 @@ class ShimStoreTest : public ShimTest {
 };
 
 TEST_F(ShimStoreTest, AnswersUntilItsShimEnds) {
-  const GenerationStart start = StartWithStore("sleep 1000");
+  const StartCommand start = StartWithStore("sleep 1000");
   AwaitState(start.id.job, State::kRunning);
   const common::UniqueFd client = Connect();
   ASSERT_TRUE(client.valid());
@@ -75,7 +75,7 @@ TEST_F(ShimStoreTest, AnswersUntilItsShimEnds) {
 
 // Ranks on other nodes may outlive those of this one.
 TEST_F(ShimStoreTest, OutlivesItsOwnRanksUntilTheNextGeneration) {
-  const GenerationStart start = StartWithStore("exit 0");
+  const StartCommand start = StartWithStore("exit 0");
   AwaitState(start.id.job, State::kEnded);
   const common::UniqueFd client = Connect();
   ASSERT_TRUE(client.valid());

@@ -30,7 +30,7 @@ constexpr char kScript[] =
 [[noreturn]] void Launch(const std::string& log_dir) {
   process::BecomeSubreaper();
   PosixShimHost host({"shim/accel-shim", {}});
-  GenerationStart start;
+  StartCommand start;
   start.id = {common::JobId("job"), 1};
   start.argv = {"/bin/sh", "-c", kScript};
   start.workers = {{0, 0, {"PATH=/usr/bin:/bin"}}};

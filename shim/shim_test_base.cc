@@ -54,12 +54,12 @@ ShimTest::~ShimTest() {
   for (pid_t pid : Living()) kill(pid, SIGKILL);
 }
 
-GenerationStart ShimTest::Script(const std::string& script, int workers) {
+StartCommand ShimTest::Script(const std::string& script, int workers) {
   return Command({"/bin/sh", "-c", script}, workers);
 }
 
-GenerationStart ShimTest::Command(std::vector<std::string> argv, int workers) {
-  GenerationStart start;
+StartCommand ShimTest::Command(std::vector<std::string> argv, int workers) {
+  StartCommand start;
   start.id = {common::JobId("job"), ++starts_};
   start.argv = std::move(argv);
   start.workdir = folder_;
@@ -72,7 +72,7 @@ GenerationStart ShimTest::Command(std::vector<std::string> argv, int workers) {
   return start;
 }
 
-void ShimTest::Start(const GenerationStart& start) {
+void ShimTest::Start(const StartCommand& start) {
   const absl::Status status = host_->StartShim(start.id.job);
   ASSERT_TRUE(status.ok() || absl::IsAlreadyExists(status)) << status;
   ASSERT_OK(host_->StartGeneration(start, common::UniqueFd()));
@@ -80,7 +80,7 @@ void ShimTest::Start(const GenerationStart& start) {
 
 ShimReport ShimTest::Await(const common::JobId& job,
                            const std::function<bool(const ShimReport&)>& fits) {
-  const absl::Time until = absl::Now() + kPatience;
+  const absl::Time until = absl::Now() + kTimeout;
   while (absl::Now() < until) {
     for (ShimReport& report : host_->TakeReports()) last_[report.job] = std::move(report);
     const auto found = last_.find(job);
@@ -88,7 +88,7 @@ ShimReport ShimTest::Await(const common::JobId& job,
     pollfd wake = {host_->wake_fd(), POLLIN, 0};
     poll(&wake, 1, 100);
   }
-  ADD_FAILURE() << "no such report within " << kPatience;
+  ADD_FAILURE() << "no such report within " << kTimeout;
   return {};
 }
 
@@ -103,7 +103,7 @@ GenerationReport ShimTest::AwaitState(const common::JobId& job, GenerationReport
   return report.generation.value_or(GenerationReport());
 }
 
-GenerationReport ShimTest::RunToEnd(const GenerationStart& start) {
+GenerationReport ShimTest::RunToEnd(const StartCommand& start) {
   Start(start);
   return AwaitState(start.id.job, GenerationReport::State::kEnded);
 }
@@ -114,7 +114,7 @@ void ShimTest::EndShim(const common::JobId& job) {
   last_.erase(job);
 }
 
-std::string ShimTest::Output(const GenerationStart& start, int rank, logs::LogStream stream) {
+std::string ShimTest::Output(const StartCommand& start, int rank, logs::LogStream stream) {
   logs::LogReader reader(logs::RankLogDir(start.log_dir, rank), stream);
   std::string text;
   char buffer[1 << 16];
@@ -126,8 +126,8 @@ std::string ShimTest::Output(const GenerationStart& start, int rank, logs::LogSt
   }
 }
 
-void ShimTest::AwaitOutput(const GenerationStart& start, int rank, const std::string& text) {
-  const absl::Time until = absl::Now() + kPatience;
+void ShimTest::AwaitOutput(const StartCommand& start, int rank, const std::string& text) {
+  const absl::Time until = absl::Now() + kTimeout;
   while (Output(start, rank).find(text) == std::string::npos) {
     ASSERT_LT(absl::Now(), until) << "rank " << rank << " has not printed " << text;
     absl::SleepFor(kPause);
@@ -143,7 +143,7 @@ std::vector<pid_t> ShimTest::Living() const {
 }
 
 void ShimTest::AwaitLiving(size_t at_least) const {
-  const absl::Time until = absl::Now() + kPatience;
+  const absl::Time until = absl::Now() + kTimeout;
   while (Living().size() < at_least) {
     ASSERT_LT(absl::Now(), until) << Living().size() << " live instead of " << at_least;
     absl::SleepFor(kPause);

@@ -17,7 +17,7 @@
 namespace accel::shim {
 
 // The longest that any test waits.
-constexpr absl::Duration kPatience = absl::Seconds(30);
+constexpr absl::Duration kTimeout = absl::Seconds(30);
 
 // One host in a temporary folder. After each test no process may be left that a worker started.
 // Such processes are found by a tag in their environment, wherever they have gone.
@@ -27,24 +27,24 @@ class ShimTest : public ::testing::Test {
   ~ShimTest() override;
 
   // Returns a start of `workers` times /bin/sh -c `script`, with every worker's rank in RANK.
-  GenerationStart Script(const std::string& script, int workers = 1);
-  GenerationStart Command(std::vector<std::string> argv, int workers = 1);
+  StartCommand Script(const std::string& script, int workers = 1);
+  StartCommand Command(std::vector<std::string> argv, int workers = 1);
 
   // Starts the generation, and first the job's shim if it has none.
-  void Start(const GenerationStart& start);
+  void Start(const StartCommand& start);
   // Takes reports until one of `job` satisfies `fits`.
   ShimReport Await(const common::JobId& job, const std::function<bool(const ShimReport&)>& fits);
   GenerationReport AwaitState(const common::JobId& job, GenerationReport::State state);
   // Starts the generation and waits until it has ended.
-  GenerationReport RunToEnd(const GenerationStart& start);
+  GenerationReport RunToEnd(const StartCommand& start);
   // Ends the shim itself.
   void EndShim(const common::JobId& job);
 
   // Returns all that a rank printed, with '#' and the number of bytes where some are missing.
-  std::string Output(const GenerationStart& start, int rank = 0,
+  std::string Output(const StartCommand& start, int rank = 0,
                      logs::LogStream stream = logs::LogStream::kStdout);
   // Waits until a rank has printed `text`.
-  void AwaitOutput(const GenerationStart& start, int rank, const std::string& text);
+  void AwaitOutput(const StartCommand& start, int rank, const std::string& text);
 
   // Returns the living processes that workers have started. Zombies do not count.
   std::vector<pid_t> Living() const;

@@ -17,7 +17,7 @@ namespace accel::shim {
 namespace {
 
 constexpr int kGeneralFailureCode = 1;
-constexpr size_t kMostMessageBytes = 4096;
+constexpr size_t kMaxMessageBytes = 4096;
 
 // The shim's own descriptors: control socket, epoll, signals, wake-ups, control groups, and files
 // that are open for a moment.
@@ -66,15 +66,15 @@ ExitFact NotStarted(int code, std::string message) {
   ExitFact fact;
   fact.kind = ExitFact::Kind::kNotStarted;
   fact.code = code;
-  fact.message = common::Shortened(common::Printable(message), kMostMessageBytes);
+  fact.message = common::Shortened(common::Printable(message), kMaxMessageBytes);
   return fact;
 }
 
-uint64_t FilesForOutput(const GenerationStart& start) {
+uint64_t FilesForOutput(const StartCommand& start) {
   return kOwnFiles + kFilesOfAWorker * start.workers.size();
 }
 
-std::optional<ExitFact> FindTooManyFiles(const GenerationStart& start, uint64_t limit) {
+std::optional<ExitFact> FindTooManyFiles(const StartCommand& start, uint64_t limit) {
   const uint64_t connections = start.serves_store ? kConnectionsOfAWorker : 0;
   const uint64_t needed = FilesForOutput(start) + connections * start.workers.size();
   if (needed <= limit) return std::nullopt;
@@ -85,7 +85,7 @@ std::optional<ExitFact> FindTooManyFiles(const GenerationStart& start, uint64_t 
                                  "start fewer processes."));
 }
 
-std::optional<ExitFact> FindMissingPath(const GenerationStart& start) {
+std::optional<ExitFact> FindMissingPath(const StartCommand& start) {
   struct stat info;
   const std::string& workdir = start.workdir;
   if (!workdir.empty() && stat(workdir.c_str(), &info) != 0) {
@@ -104,7 +104,7 @@ std::optional<ExitFact> FindMissingPath(const GenerationStart& start) {
   return std::nullopt;
 }
 
-std::optional<ExitFact> MakeLogDirs(const GenerationStart& start) {
+std::optional<ExitFact> MakeLogDirs(const StartCommand& start) {
   // Spill folders are made first, because a reader that sees a rank's folder looks for its spill
   // folder only then. Failures are ignored: what cannot be spilled is dropped.
   for (const WorkerStart& worker : start.workers) {

@@ -20,18 +20,18 @@ ExitFact NotStarted(int code, std::string message);
 int PathErrorCode(int error);
 
 // Returns how many descriptors the shim itself and the output of the start's workers need.
-uint64_t FilesForOutput(const GenerationStart& start);
+uint64_t FilesForOutput(const StartCommand& start);
 
 // Checks that the shim can open the pipes, the files and, if this start serves the store, two
 // connections to it for each of its workers. Returns nullopt if `limit` descriptors are enough.
 // Otherwise the code is 126, because the node can start smaller jobs.
-std::optional<ExitFact> FindTooManyFiles(const GenerationStart& start, uint64_t limit);
+std::optional<ExitFact> FindTooManyFiles(const StartCommand& start, uint64_t limit);
 
 // Checks the working directory and the required paths. Returns nullopt if all of them exist.
-std::optional<ExitFact> FindMissingPath(const GenerationStart& start);
+std::optional<ExitFact> FindMissingPath(const StartCommand& start);
 
 // Makes `log_dir`, with its parents, and a folder in it for every rank. If that fails, the returned
 // fact says which folder and why.
-std::optional<ExitFact> MakeLogDirs(const GenerationStart& start);
+std::optional<ExitFact> MakeLogDirs(const StartCommand& start);
 
 }  // namespace accel::shim

@@ -23,7 +23,7 @@ struct Inherited {
 
 // The context that all workers of a generation share.
 struct WorkerContext {
-  const GenerationStart* start = nullptr;
+  const StartCommand* start = nullptr;
   EventLoop* loop = nullptr;
   logs::OutputWriter* output = nullptr;
   int cgroup_fd = -1;

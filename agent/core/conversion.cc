@@ -10,7 +10,7 @@
 namespace accel::agent {
 namespace {
 
-constexpr size_t kMostMessageBytes = 4096;
+constexpr size_t kMaxMessageBytes = 4096;
 
 v1::ExitRecord::Kind ToProto(shim::ExitFact::Kind kind) {
   switch (kind) {
@@ -34,7 +34,7 @@ const v1::ObservedWorker* FindRank(const v1::ObservedGeneration& observed, int r
 }
 
 template <typename Vars>
-void Lay(const Vars& vars, std::map<std::string, std::string>* env) {
+void SetAll(const Vars& vars, std::map<std::string, std::string>* env) {
   for (const v1::EnvVar& var : vars) (*env)[var.name()] = var.value();
 }
 
@@ -50,7 +50,7 @@ std::map<std::string, std::string> Split(const std::vector<std::string>& pairs) 
 absl::Status TooLarge(size_t workers, size_t bytes_each) {
   return absl::InvalidArgumentError(absl::StrCat(
       "the environments of its ", workers, " workers have ", bytes_each, " bytes each, ",
-      workers * bytes_each, " together, and one start carries at most ", shim::kMostPayloadBytes,
+      workers * bytes_each, " together, and one start carries at most ", shim::kMaxPayloadBytes,
       ": pass large values in a file instead of --env, or run fewer processes on a node"));
 }
 
@@ -79,7 +79,7 @@ v1::ExitRecord ToProto(const shim::ExitFact& fact) {
   record.set_out_of_memory(fact.out_of_memory);
   // The message may quote a path, which can contain any bytes. Making it printable can lengthen it,
   // so it is shortened again.
-  record.set_message(common::Shortened(common::Printable(fact.message), kMostMessageBytes));
+  record.set_message(common::Shortened(common::Printable(fact.message), kMaxMessageBytes));
   return record;
 }
 
@@ -106,9 +106,9 @@ void ToProto(const shim::GenerationReport& report, v1::ObservedGeneration* obser
   }
 }
 
-absl::StatusOr<shim::GenerationStart> ToStart(const v1::DesiredGeneration& desired,
-                                              const std::vector<std::string>& base_env) {
-  shim::GenerationStart start;
+absl::StatusOr<shim::StartCommand> ToStart(const v1::DesiredGeneration& desired,
+                                           const std::vector<std::string>& base_env) {
+  shim::StartCommand start;
   start.id = {common::JobId(desired.key().job_id()), desired.key().generation()};
   start.argv.assign(desired.argv().begin(), desired.argv().end());
   start.workdir = desired.workdir();
@@ -118,18 +118,18 @@ absl::StatusOr<shim::GenerationStart> ToStart(const v1::DesiredGeneration& desir
   start.keep_stdin = desired.keep_stdin();
   start.orphan_grace = absl::Milliseconds(desired.failure_grace_ms());
   std::map<std::string, std::string> shared = Split(base_env);
-  Lay(desired.env(), &shared);
+  SetAll(desired.env(), &shared);
   size_t bytes = 0;
   for (const v1::DesiredWorker& worker : desired.workers()) {
     std::map<std::string, std::string> env = shared;
-    Lay(worker.env(), &env);
+    SetAll(worker.env(), &env);
     shim::WorkerStart& to = start.workers.emplace_back();
     to.rank = worker.rank();
     to.local_rank = worker.local_rank();
     for (auto& [name, value] : env) {
       bytes += to.env.emplace_back(absl::StrCat(name, "=", value)).size();
     }
-    if (bytes > shim::kMostPayloadBytes) {
+    if (bytes > shim::kMaxPayloadBytes) {
       return TooLarge(desired.workers_size(), bytes / start.workers.size());
     }
   }

@@ -21,9 +21,9 @@ void ToProto(const shim::GenerationReport& report, v1::ObservedGeneration* obser
 
 // Returns the start that a desired generation needs, without its directories, which the agent adds.
 // `base_env` is the environment that workers inherit, as NAME=VALUE. The desired variables override
-// it. INVALID_ARGUMENT: the environments of all workers together exceed kMostPayloadBytes; the
+// it. INVALID_ARGUMENT: the environments of all workers together exceed kMaxPayloadBytes; the
 // message has both sizes.
-absl::StatusOr<shim::GenerationStart> ToStart(const v1::DesiredGeneration& desired,
-                                              const std::vector<std::string>& base_env);
+absl::StatusOr<shim::StartCommand> ToStart(const v1::DesiredGeneration& desired,
+                                           const std::vector<std::string>& base_env);
 
 }  // namespace accel::agent

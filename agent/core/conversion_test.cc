@@ -16,7 +16,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
-TEST(ToStart, LaysTheDesiredVariablesOverTheAgentsOwn) {
+TEST(ToStart, DesiredVariablesReplaceTheAgentsOwn) {
   v1::DesiredGeneration desired;
   desired.mutable_key()->set_job_id("a");
   v1::EnvVar* shared = desired.add_env();

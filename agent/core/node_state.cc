@@ -128,7 +128,7 @@ void NodeState::BoundTexts() {
     bytes += TextBytes(local.observed);
     oldest_first.push_back(&local.observed);
   }
-  ShortenTexts(bytes - kMostTextBytes, oldest_first);
+  ShortenTexts(bytes - kMaxTextBytes, oldest_first);
 }
 
 void NodeState::StartFailed(const common::GenerationId& id, const absl::Status& why,
@@ -147,14 +147,14 @@ void NodeState::StartFailed(const common::GenerationId& id, const absl::Status& 
 std::vector<AgentAction> NodeState::Reconcile() {
   std::vector<AgentAction> actions;
   if (!has_desired_) return actions;
-  StopWhatIsNotDesired(&actions);
-  TakeInWhatIsDesired();
-  StartWhatCanBeStarted(&actions);
+  StopUndesired(&actions);
+  AdoptDesired();
+  StartReady(&actions);
   EndIdleShims(&actions);
   return actions;
 }
 
-void NodeState::StopWhatIsNotDesired(std::vector<AgentAction>* actions) {
+void NodeState::StopUndesired(std::vector<AgentAction>* actions) {
   std::map<common::GenerationId, const v1::DesiredGeneration*> wanted;
   for (const v1::DesiredGeneration& each : desired_.generations()) wanted[IdOf(each.key())] = &each;
   for (auto& [id, local] : generations_) {
@@ -174,11 +174,11 @@ void NodeState::StopWhatIsNotDesired(std::vector<AgentAction>* actions) {
     if (local.observed.state() != v1::ObservedGeneration::STOPPING) {
       Step(&local, v1::ObservedGeneration::STOPPING);
     }
-    actions->push_back(StopGenerationAction{{.id = id, .grace = grace}});
+    actions->push_back(StopPart{{.id = id, .grace = grace}});
   }
 }
 
-void NodeState::TakeInWhatIsDesired() {
+void NodeState::AdoptDesired() {
   for (const v1::DesiredGeneration& desired : desired_.generations()) {
     const common::GenerationId id = IdOf(desired.key());
     if (generations_.contains(id)) continue;
@@ -188,11 +188,11 @@ void NodeState::TakeInWhatIsDesired() {
       continue;
     }
     if (Newest(id.job) > id.generation) continue;  // Stale. CountStaleStarts() has counted it.
-    if (!AnyIsAlive(id.job)) TakeIn(desired);
+    if (!AnyIsAlive(id.job)) Adopt(desired);
   }
 }
 
-void NodeState::TakeIn(const v1::DesiredGeneration& desired) {
+void NodeState::Adopt(const v1::DesiredGeneration& desired) {
   Local* local = Insert(desired.key(), v1::ObservedGeneration::STARTING);
   local->orphan_grace = absl::Milliseconds(desired.failure_grace_ms());
   if (desired.store_socket() != 0) {
@@ -209,11 +209,11 @@ void NodeState::TakeIn(const v1::DesiredGeneration& desired) {
   local->to_start = desired;
 }
 
-void NodeState::StartWhatCanBeStarted(std::vector<AgentAction>* actions) {
+void NodeState::StartReady(std::vector<AgentAction>* actions) {
   for (auto& [id, local] : generations_) {
     if (!local.to_start.has_value() || leaving_shims_.contains(id.job)) continue;
     const bool with_shim = shims_.insert(id.job).second;
-    actions->push_back(StartGenerationAction{*std::move(local.to_start), with_shim});
+    actions->push_back(StartPart{*std::move(local.to_start), with_shim});
     local.to_start.reset();
   }
 }
@@ -227,13 +227,13 @@ void NodeState::EndIdleShims(std::vector<AgentAction>* actions) {
       ++shim;
       continue;
     }
-    actions->push_back(EndShimAction{*shim});
+    actions->push_back(EndShim{*shim});
     leaving_shims_.insert(*shim);
     shim = shims_.erase(shim);
   }
 }
 
-v1::NodeObserved NodeState::Observed(int64_t most_bytes) const {
+v1::NodeObserved NodeState::Observed(int64_t max_bytes) const {
   v1::NodeObserved observed = identity_;
   observed.set_applied_version(applied_version_);
   for (const v1::StoreSocket& socket : store_sockets_) *observed.add_store_sockets() = socket;
@@ -242,7 +242,7 @@ v1::NodeObserved NodeState::Observed(int64_t most_bytes) const {
   auto* generations = observed.mutable_generations();
   const std::vector<v1::ObservedGeneration*> oldest_first(generations->pointer_begin(),
                                                           generations->pointer_end());
-  const auto excess = [&] { return static_cast<int64_t>(observed.ByteSizeLong()) - most_bytes; };
+  const auto excess = [&] { return static_cast<int64_t>(observed.ByteSizeLong()) - max_bytes; };
   while (excess() > 0 && ShortenTexts(excess(), oldest_first)) continue;
   return observed;
 }

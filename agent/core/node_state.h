@@ -22,17 +22,17 @@
 namespace accel::agent {
 
 // The actions that Reconcile() returns. The Agent performs them in order.
-struct StartGenerationAction {
+struct StartPart {
   v1::DesiredGeneration desired;
   bool with_shim = false;  // The job has no shim yet, so one must be started first.
 };
-struct StopGenerationAction {
-  shim::GenerationStop stop;
+struct StopPart {
+  shim::StopCommand stop;
 };
-struct EndShimAction {
+struct EndShim {
   common::JobId job;
 };
-using AgentAction = std::variant<StartGenerationAction, StopGenerationAction, EndShimAction>;
+using AgentAction = std::variant<StartPart, StopPart, EndShim>;
 
 class NodeState {
  public:
@@ -42,7 +42,7 @@ class NodeState {
   static constexpr int kMaxUnforgottenWorkers = 1 << 15;
 
   // Maximum size of the texts of all generations together; see agent/core/report_texts.h.
-  static constexpr int64_t kMostTextBytes = 4 << 20;
+  static constexpr int64_t kMaxTextBytes = 4 << 20;
 
   // `identity` has the fields that are constant while the agent lives: ids, name,
   // version, inventory, address.
@@ -72,8 +72,8 @@ class NodeState {
   std::vector<AgentAction> Reconcile();
 
   // Returns the whole observed state, without `sequence`, which the Agent sets. If the state would
-  // exceed `most_bytes`, its texts are shortened in the result only.
-  v1::NodeObserved Observed(int64_t most_bytes) const;
+  // exceed `max_bytes`, its texts are shortened in the result only.
+  v1::NodeObserved Observed(int64_t max_bytes) const;
 
   // Increases whenever the result of Observed() changes.
   uint64_t revision() const { return revision_; }
@@ -99,10 +99,10 @@ class NodeState {
 
   void ForgetWhatIsCommitted();
   void CountStaleStarts();
-  void TakeInWhatIsDesired();
-  void TakeIn(const v1::DesiredGeneration& desired);
-  void StartWhatCanBeStarted(std::vector<AgentAction>* actions);
-  void StopWhatIsNotDesired(std::vector<AgentAction>* actions);
+  void AdoptDesired();
+  void Adopt(const v1::DesiredGeneration& desired);
+  void StartReady(std::vector<AgentAction>* actions);
+  void StopUndesired(std::vector<AgentAction>* actions);
   void EndIdleShims(std::vector<AgentAction>* actions);
   Local* Insert(const v1::GenerationKey& key, GenerationState state);
   void Step(Local* local, GenerationState to);

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using State = v1::ObservedGeneration;
 
-constexpr int64_t kMostBytes = 12 << 20;
+constexpr int64_t kMaxBytes = 12 << 20;
 
 v1::NodeObserved Identity() {
   v1::NodeObserved identity;
@@ -59,15 +59,15 @@ void AddForget(v1::NodeDesired* desired, const std::string& job, int generation)
 
 std::vector<std::string> Names(const std::vector<AgentAction>& actions) {
   struct Namer {
-    std::string operator()(const StartGenerationAction& a) {
+    std::string operator()(const StartPart& a) {
       return "start " + a.desired.key().job_id() + "/" +
              std::to_string(a.desired.key().generation()) + (a.with_shim ? " with shim" : "");
     }
-    std::string operator()(const StopGenerationAction& a) {
+    std::string operator()(const StopPart& a) {
       return "stop " + a.stop.id.job.value() + "/" + std::to_string(a.stop.id.generation) + " " +
              absl::FormatDuration(a.stop.grace);
     }
-    std::string operator()(const EndShimAction& a) { return "end " + a.job.value(); }
+    std::string operator()(const EndShim& a) { return "end " + a.job.value(); }
   };
   std::vector<std::string> names;
   for (const AgentAction& action : actions) names.push_back(std::visit(Namer(), action));
@@ -102,7 +102,7 @@ TEST(NodeState, StartsOnceHoweverOftenTheStateIsRepeated) {
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/1 with shim"));
   node.SetDesired(desired);
   EXPECT_THAT(node.Reconcile(), IsEmpty());
-  EXPECT_EQ(node.Observed(kMostBytes).generations(0).state(), State::STARTING);
+  EXPECT_EQ(node.Observed(kMaxBytes).generations(0).state(), State::STARTING);
 }
 
 TEST(NodeState, TakesTheStoreSocketOfThePlan) {
@@ -115,8 +115,8 @@ TEST(NodeState, TakesTheStoreSocketOfThePlan) {
   AddStart(&desired, "b", 1)->set_store_socket(7);
   node.SetDesired(desired);
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/1 with shim"));
-  EXPECT_EQ(node.Observed(kMostBytes).store_sockets_size(), 0);
-  const v1::NodeObserved observed = node.Observed(kMostBytes);
+  EXPECT_EQ(node.Observed(kMaxBytes).store_sockets_size(), 0);
+  const v1::NodeObserved observed = node.Observed(kMaxBytes);
   EXPECT_EQ(observed.generations(1).state(), State::ENDED);
   EXPECT_TRUE(observed.generations(1).store_socket_gone());
 }
@@ -127,7 +127,7 @@ TEST(NodeState, StopsWithTheGraceAskedForAndShortensItOnly) {
   AddStop(&desired, "a", 1, 30000);
   node.SetDesired(desired);
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/1 30s"));
-  EXPECT_EQ(node.Observed(kMostBytes).generations(0).state(), State::STOPPING);
+  EXPECT_EQ(node.Observed(kMaxBytes).generations(0).state(), State::STOPPING);
   node.SetDesired(desired);
   EXPECT_THAT(node.Reconcile(), IsEmpty());
   v1::NodeDesired sooner = Desired(3);
@@ -142,7 +142,7 @@ TEST(NodeState, AStopOvertakingItsStartLeavesAnEndedGeneration) {
   AddStop(&desired, "a", 1, 1000);
   node.SetDesired(desired);
   EXPECT_THAT(node.Reconcile(), IsEmpty());
-  EXPECT_EQ(node.Observed(kMostBytes).generations(0).state(), State::ENDED);
+  EXPECT_EQ(node.Observed(kMaxBytes).generations(0).state(), State::ENDED);
   v1::NodeDesired late = Desired(2);
   AddStart(&late, "a", 1);
   node.SetDesired(late);
@@ -165,11 +165,11 @@ TEST(NodeState, KeepsAnEndedGenerationUntilItIsForgotten) {
   node.Apply(Report("a", 1, shim::GenerationReport::State::kEnded));
   node.SetDesired(Desired(2));
   EXPECT_THAT(node.Reconcile(), IsEmpty());
-  EXPECT_EQ(node.Observed(kMostBytes).generations_size(), 1);
+  EXPECT_EQ(node.Observed(kMaxBytes).generations_size(), 1);
   v1::NodeDesired desired = Desired(3);
   AddForget(&desired, "a", 1);
   node.SetDesired(desired);
-  EXPECT_EQ(node.Observed(kMostBytes).generations_size(), 0);
+  EXPECT_EQ(node.Observed(kMaxBytes).generations_size(), 0);
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("end a"));
 }
 
@@ -178,7 +178,7 @@ TEST(NodeState, NeverForgetsWhatStillRuns) {
   v1::NodeDesired desired = Desired(2);
   AddForget(&desired, "a", 1);
   node.SetDesired(desired);
-  EXPECT_EQ(node.Observed(kMostBytes).generations_size(), 1);
+  EXPECT_EQ(node.Observed(kMaxBytes).generations_size(), 1);
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/1 5s"));
 }
 
@@ -255,7 +255,7 @@ TEST(NodeState, ExitRecordsAreWrittenOnce) {
   report.generation->state = shim::GenerationReport::State::kEnded;
   report.generation->workers[0].exit->code = 9;
   node.Apply(report);
-  EXPECT_EQ(node.Observed(kMostBytes).generations(0).workers(0).exit().code(), 7);
+  EXPECT_EQ(node.Observed(kMaxBytes).generations(0).workers(0).exit().code(), 7);
 }
 
 TEST(NodeState, AFailedStartEndsTheGenerationWithItsReason) {
@@ -265,7 +265,7 @@ TEST(NodeState, AFailedStartEndsTheGenerationWithItsReason) {
   node.SetDesired(desired);
   node.Reconcile();
   node.StartFailed({common::JobId("a"), 1}, absl::InternalError("no shim"), /*has_shim=*/false);
-  const v1::NodeObserved observed = node.Observed(kMostBytes);
+  const v1::NodeObserved observed = node.Observed(kMaxBytes);
   EXPECT_EQ(observed.generations(0).state(), State::ENDED);
   EXPECT_EQ(observed.generations(0).failure().kind(), v1::ExitRecord::NOT_STARTED);
   EXPECT_EQ(observed.generations(0).failure().code(), 1);
@@ -280,7 +280,7 @@ TEST(NodeState, AShimThatRefusedAStartServesTheNextAndIsEnded) {
   NodeState node = Running();
   node.StartFailed({common::JobId("a"), 1}, absl::InvalidArgumentError("too large"),
                    /*has_shim=*/true);
-  EXPECT_EQ(node.Observed(kMostBytes).generations(0).failure().code(), 126);
+  EXPECT_EQ(node.Observed(kMaxBytes).generations(0).failure().code(), 126);
   v1::NodeDesired next = Desired(2);
   AddStart(&next, "a", 2);
   node.SetDesired(next);
@@ -311,7 +311,7 @@ NodeState Leaving() {
 TEST(NodeState, AStartWaitsForAShimThatLeaves) {
   NodeState node = Leaving();
   EXPECT_THAT(node.Reconcile(), IsEmpty());
-  EXPECT_EQ(node.Observed(kMostBytes).generations(0).state(), State::STARTING);
+  EXPECT_EQ(node.Observed(kMaxBytes).generations(0).state(), State::STARTING);
   node.Apply({.job = common::JobId("a"), .generation = std::nullopt, .shim_ended = true});
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("start a/2 with shim"));
   EXPECT_THAT(node.Reconcile(), IsEmpty());
@@ -324,7 +324,7 @@ TEST(NodeState, AStopOfAStartThatWaitsEndsItAtOnce) {
   AddStop(&stop, "a", 2, 30000);
   node.SetDesired(stop);
   EXPECT_THAT(node.Reconcile(), IsEmpty());
-  EXPECT_EQ(node.Observed(kMostBytes).generations(0).state(), State::ENDED);
+  EXPECT_EQ(node.Observed(kMaxBytes).generations(0).state(), State::ENDED);
   node.Apply({.job = common::JobId("a"), .generation = std::nullopt, .shim_ended = true});
   EXPECT_THAT(node.Reconcile(), IsEmpty());
 }
@@ -337,7 +337,7 @@ TEST(NodeState, RefusesWorkWhenTooManyResultsWait) {
     AddStop(&desired, "j" + std::to_string(i), 1, 0);
   node.SetDesired(desired);
   node.Reconcile();
-  EXPECT_THAT(node.Observed(kMostBytes).refuses_work(), testing::HasSubstr("256 results"));
+  EXPECT_THAT(node.Observed(kMaxBytes).refuses_work(), testing::HasSubstr("256 results"));
 }
 
 // Returns generation 1 of a job whose ranks have all failed. A shim reports at most 20
@@ -384,8 +384,8 @@ TEST(NodeState, WhatWaitsForTheCoordinatorIsBoundedAndKeepsEveryExitCode) {
 }
 
 TEST(NodeState, RefusesWorkWhenTooManyProcessesOfResultsWait) {
-  EXPECT_EQ(WithFailed(31, 1024, 1).Observed(kMostBytes).refuses_work(), "");
-  const v1::NodeObserved observed = WithFailed(32, 1024, 1).Observed(kMostBytes);
+  EXPECT_EQ(WithFailed(31, 1024, 1).Observed(kMaxBytes).refuses_work(), "");
+  const v1::NodeObserved observed = WithFailed(32, 1024, 1).Observed(kMaxBytes);
   EXPECT_THAT(observed.refuses_work(), testing::HasSubstr("32768 processes"));
   EXPECT_LE(observed.ByteSizeLong(), 12u << 20);
 }

@@ -28,7 +28,7 @@ namespace {
 
 constexpr char kDaemon[] = "agent";
 // Maximum time between a SIGKILL and the release of the lock by the killed processes.
-constexpr absl::Duration kDeathPatience = absl::Seconds(10);
+constexpr absl::Duration kExitTimeout = absl::Seconds(10);
 
 absl::Status Failed(absl::string_view what, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", what, " ", path));
@@ -120,21 +120,21 @@ bool EndShimsOfADeadAgent(const std::string& lock_path, const std::vector<pid_t>
   return !holders.empty();
 }
 
-absl::StatusOr<common::UniqueFd> TakeLock(const std::string& dir, absl::Duration patience) {
+absl::StatusOr<common::UniqueFd> TakeLock(const std::string& dir, absl::Duration timeout) {
   const std::string path = absl::StrCat(dir, "/", kDaemon, ".lock");
   const std::vector<pid_t> earlier = common::LockHolders(path);
-  absl::StatusOr<common::UniqueFd> lock = common::LockStateDir(dir, kDaemon, patience);
+  absl::StatusOr<common::UniqueFd> lock = common::LockStateDir(dir, kDaemon, timeout);
   if (!absl::IsFailedPrecondition(lock.status())) return lock;
   if (!EndShimsOfADeadAgent(path, earlier)) return lock;
-  return common::LockStateDir(dir, kDaemon, kDeathPatience);
+  return common::LockStateDir(dir, kDaemon, kExitTimeout);
 }
 
 }  // namespace
 
-absl::StatusOr<StateDir> StateDir::Open(const std::string& path, absl::Duration patience) {
+absl::StatusOr<StateDir> StateDir::Open(const std::string& path, absl::Duration timeout) {
   std::error_code error;
   const std::string absolute = std::filesystem::absolute(path, error).string();
-  ACCEL_ASSIGN_OR_RETURN(common::UniqueFd lock, TakeLock(absolute, patience));
+  ACCEL_ASSIGN_OR_RETURN(common::UniqueFd lock, TakeLock(absolute, timeout));
   if (mkdir((absolute + "/jobs").c_str(), 0700) != 0 && errno != EEXIST) {
     return Failed("create", absolute + "/jobs");
   }

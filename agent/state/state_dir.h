@@ -22,10 +22,10 @@ class StateDir {
  public:
   // Makes the directory (0700) if it does not exist. Shims inherit the lock through `lock_fd`
   // (docs/decisions/0003). If shims of a dead agent still end their jobs, waits for them for at
-  // most `patience`, and then kills them with all of their descendants. A copy of another node's
+  // most `timeout`, and then kills them with all of their descendants. A copy of another node's
   // directory gets a new node id (docs/decisions/0026). FAILED_PRECONDITION: another agent uses the
   // directory. PERMISSION_DENIED, NOT_FOUND and the like: the message has the path and the reason.
-  static absl::StatusOr<StateDir> Open(const std::string& path, absl::Duration patience);
+  static absl::StatusOr<StateDir> Open(const std::string& path, absl::Duration timeout);
 
   const common::NodeId& node_id() const { return node_id_; }
   int lock_fd() const { return lock_.get(); }

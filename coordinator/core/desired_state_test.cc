@@ -39,7 +39,7 @@ TEST(Heartbeat, FollowsTheTimeoutOfNodes) {
   EXPECT_EQ(BuildDesired(patient, common::NodeId("a"), {}, 1).heartbeat_ms(), 2000);
 }
 
-TEST(Heartbeat, AnotherOneIsAnotherDesiredState) {
+TEST(Heartbeat, AnotherIntervalIsAnotherDesiredState) {
   ClusterState state = OneNode();
   const std::string before = DesiredSignature(state, common::NodeId("a"), {});
   EXPECT_EQ(DesiredSignature(state, common::NodeId("a"), {}), before);

@@ -37,12 +37,12 @@ int64_t EndedJobs::BytesOf(const EndedJob& job) {
   return kRecordBytes + static_cast<int64_t>(job.submit_id.size());
 }
 
-void EndedJobs::Add(EndedJob job, absl::Time now, int64_t most_bytes) {
+void EndedJobs::Add(EndedJob job, absl::Time now, int64_t max_bytes) {
   bytes_ += BytesOf(job);
   const EndedJob& kept = jobs_.emplace_back(Kept{std::move(job), now}).job;
   by_id_[kept.id.value()] = &kept;
   by_submit_[kept.submit_id] = &kept;
-  while (!jobs_.empty() && (bytes_ > most_bytes || now - jobs_.front().since > kKept)) {
+  while (!jobs_.empty() && (bytes_ > max_bytes || now - jobs_.front().since > kKept)) {
     DropOldest();
   }
 }

@@ -38,9 +38,9 @@ class EndedJobs {
   EndedJobs(EndedJobs&&) = default;
   EndedJobs& operator=(EndedJobs&&) = default;
 
-  // Adds a job. Drops the oldest jobs while all together take more than `most_bytes`, and those
+  // Adds a job. Drops the oldest jobs while all together take more than `max_bytes`, and those
   // that are older than kKept. `now` is monotonic.
-  void Add(EndedJob job, absl::Time now, int64_t most_bytes);
+  void Add(EndedJob job, absl::Time now, int64_t max_bytes);
 
   // Return null if the job is unknown or was dropped.
   const EndedJob* FindBySubmit(const std::string& submit_id) const;

@@ -49,7 +49,7 @@ TEST(EndedJobsTest, TheOldestGoAtTheBound) {
   EXPECT_NE(jobs.Find(common::JobId("j999")), nullptr);
 }
 
-TEST(EndedJobsTest, WhatIsToldOfOne) {
+TEST(EndedJobsTest, TheJobOfAnEndHasItsIdsPhaseExitCodeAndTime) {
   v1::Job job;
   job.set_job_id("j");
   job.set_submit_id("s");

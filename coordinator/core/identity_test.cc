@@ -78,13 +78,13 @@ TEST_F(IdentityTest, ARestartedAgentGetsInAtOnce) {
   EXPECT_EQ(Incarnation(), "2");
 }
 
-TEST_F(IdentityTest, TheSameAgentMayAlwaysComeAnew) {
+TEST_F(IdentityTest, TheSameAgentMayAlwaysReconnect) {
   ASSERT_OK(Report({}, 1));
   EXPECT_OK(Report({}, 2));
   EXPECT_EQ(superseded_, 1u);
 }
 
-TEST_F(IdentityTest, ANameIsOneLiveNodes) {
+TEST_F(IdentityTest, ANameBelongsToOneLiveNode) {
   ASSERT_OK(Report({}, 1));
   const Agent other{.node_id = "id-b", .incarnation = "9"};
   EXPECT_THAT(Report(other, 2),
@@ -98,7 +98,7 @@ TEST_F(IdentityTest, ANameIsOneLiveNodes) {
   EXPECT_THAT(Report({}, 5), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("id-c")));
 }
 
-TEST_F(IdentityTest, ANameThatIsGivenUpIsFree) {
+TEST_F(IdentityTest, ANameThatIsNoLongerUsedIsFree) {
   ASSERT_OK(Report({}, 1));
   EXPECT_THAT(Report({.name = "z"}, 1),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("within one stream")));

@@ -78,9 +78,9 @@ absl::Status CheckProgram(const v1::JobSpec& spec) {
 }
 
 absl::Status CheckEnv(const v1::JobSpec& spec) {
-  if (spec.env_size() > common::kMostUserVariables) {
+  if (spec.env_size() > common::kMaxUserVariables) {
     return Bad("env", absl::StrCat("has ", spec.env_size(), " variables; at most ",
-                                   common::kMostUserVariables));
+                                   common::kMaxUserVariables));
   }
   const common::EnvRights rights = {.cpu = spec.cpu(), .alone = common::HasOneProcess(spec)};
   int64_t bytes = 0;

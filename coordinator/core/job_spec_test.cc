@@ -32,7 +32,7 @@ v1::JobSpec Good() {
   return spec;
 }
 
-TEST(JobSpec, TakesWhatMakesSense) {
+TEST(JobSpec, AcceptsValidSpecs) {
   EXPECT_OK(ValidateJobSpec(Good()));
   v1::JobSpec least;
   least.add_argv("x");
@@ -67,7 +67,7 @@ TEST(JobSpec, BoundsTheNumberOfVariables) {
                                                   "env: has 4097 variables; at most 4096"));
 }
 
-TEST(JobSpec, AProcessAloneMayBringAWorldOfItsOwn) {
+TEST(JobSpec, ASingleProcessMayDefineItsOwnWorld) {
   v1::JobSpec alone = Good();
   alone.set_nodes(1);
   alone.clear_processes_per_node();
@@ -101,7 +101,7 @@ struct Case {
   std::function<void(v1::JobSpec*)> spoil;
 };
 
-TEST(JobSpec, RefusesWhatDoesNotAndNamesTheField) {
+TEST(JobSpec, RefusesInvalidSpecsAndNamesTheField) {
   const std::string nul("a\0b", 3);
   const std::vector<Case> cases = {
       {"name", [](v1::JobSpec* s) { s->set_name(std::string(129, 'x')); }},
@@ -160,7 +160,7 @@ TEST(JobSpec, RefusesWhatDoesNotAndNamesTheField) {
   }
 }
 
-TEST(JobSpec, AMistakeIsQuotedWithoutEnd) {
+TEST(JobSpec, ALongValueIsCutInTheError) {
   v1::JobSpec spec = Good();
   spec.mutable_env(0)->set_name(std::string(1 << 19, '='));
   EXPECT_LT(ValidateJobSpec(spec).message().size(), 200u);

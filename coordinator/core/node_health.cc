@@ -8,16 +8,16 @@
 namespace accel::coordinator {
 namespace {
 
-constexpr int kMostFailedStarts = 3;
+constexpr int kMaxFailedStarts = 3;
 constexpr absl::Duration kFirstExclusion = absl::Seconds(10);
 constexpr absl::Duration kLongestExclusion = absl::Minutes(5);
-constexpr size_t kMostReasonBytes = 256;
+constexpr size_t kMaxReasonBytes = 256;
 
 // Cuts between characters, because the reason becomes a protobuf string, which must be valid UTF-8.
 std::string Bounded(absl::string_view text) {
   text = absl::StripSuffix(text, ".");
-  if (text.size() <= kMostReasonBytes) return std::string(text);
-  size_t size = kMostReasonBytes;
+  if (text.size() <= kMaxReasonBytes) return std::string(text);
+  size_t size = kMaxReasonBytes;
   while (size > 0 && (text[size] & 0xC0) == 0x80) --size;
   return absl::StrCat(text.substr(0, size), "...");
 }
@@ -36,7 +36,7 @@ void NoteFailedStart(const common::JobId& job, absl::string_view reason, absl::T
   ++health->failed_starts;
   health->newest_job = job;
   health->newest_reason = Bounded(reason);
-  if (health->failed_starts < kMostFailedStarts || !health->several_jobs) return;
+  if (health->failed_starts < kMaxFailedStarts || !health->several_jobs) return;
   // Several starts that were in progress together may fail one after the other. They have one
   // cause, so only the first lengthens the exclusion.
   if (IsExcluded(*health, now)) return;

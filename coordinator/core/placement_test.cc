@@ -169,7 +169,7 @@ TEST(Placement, ANodeWithoutASpareSocketTakesAnotherMachineRank) {
   EXPECT_EQ(Show(PlaceOn(gpus, Spec(2, {}))), "b:0+2[0,1] a:2+2[0,1]");
 }
 
-TEST(Placement, NobodyWaitsForASpareSocketButTheJobItself) {
+TEST(Placement, AMissingSpareSocketDelaysOnlyItsOwnJob) {
   const ClusterState state = Cluster({{"a", 0, 0}, {"b", 0, 0}});
   const PlacementDecision decision = PlaceOn(state, Spec(2, {1}));
   EXPECT_EQ(Show(decision), "(Waits for node a to open a spare store socket.)");

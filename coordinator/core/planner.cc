@@ -15,7 +15,7 @@ namespace {
 
 // Maximum number of rounds until the jobs come to rest. It is above the longest path of one job
 // without an event from outside: from a restart through the queue to a refusal.
-constexpr int kMostRounds = 12;
+constexpr int kMaxRounds = 12;
 
 // Delay before planning again if the jobs do not come to rest. The coordinator does its other work
 // in the meantime.
@@ -62,7 +62,7 @@ Plan MakePlan(const ClusterState& state, absl::Time now) {
 Plan PlanToRest(absl::Time now, absl::Time wall, ClusterState* state, Changes* changes) {
   Plan plan = MakePlan(*state, now);
   for (int round = 1; !plan.actions.empty(); ++round) {
-    if (round > kMostRounds) {
+    if (round > kMaxRounds) {
       plan.wake_at = now + kPutOff;
       break;
     }

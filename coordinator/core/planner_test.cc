@@ -231,7 +231,7 @@ TEST_F(PlannerTest, TheNodesAreBounded) {
   EXPECT_EQ(state_.nodes.count(common::NodeId("a")), 0u);
 }
 
-TEST_F(PlannerTest, ANodeRunsSoManyJobsAtOnce) {
+TEST_F(PlannerTest, ANodeRunsABoundedNumberOfJobs) {
   state_.limits.generations_per_node = 2;
   ASSERT_OK(Report("a", 1, 1));
   ASSERT_OK(Submit());
@@ -275,7 +275,7 @@ TEST_F(PlannerTest, OldGenerationRecordsGo) {
 }
 
 // Invariant 5.
-TEST_F(PlannerTest, TheOneDoorRefusesThePast) {
+TEST_F(PlannerTest, ReportsOfOldSessionsAndOutOfSequenceAreRefused) {
   ASSERT_OK(Report("a", 1, 5, "old"));
   CloseSession(1, common::NodeId("a"), &state_);
   ASSERT_OK(Report("a", 2, 1, "new"));
@@ -314,7 +314,7 @@ class WildReports : public PlannerTest {
   }
 };
 
-TEST_F(WildReports, NobodyHasActedOnWhatWasNeverSent) {
+TEST_F(WildReports, AVersionThatWasNeverSentIsRefused) {
   state_.revision = 1000;
   ASSERT_OK(Report("a", 1, 1));
   EXPECT_THAT(ReportWild(~uint64_t{0}),
@@ -324,7 +324,7 @@ TEST_F(WildReports, NobodyHasActedOnWhatWasNeverSent) {
   EXPECT_OK(ReportWild(1000));
 }
 
-TEST_F(WildReports, NobodyHasAGenerationThatWasNeverPlanned) {
+TEST_F(WildReports, AGenerationThatWasNeverPlannedIsRefused) {
   ASSERT_OK(Report("a", 1, 1));
   const common::JobId running = Submit().value();
   const common::JobId waiting = Submit(3).value();
@@ -342,7 +342,7 @@ TEST_F(WildReports, NobodyHasAGenerationThatWasNeverPlanned) {
 }
 
 // No known input leads to this. If one exists, the coordinator still works.
-TEST_F(WildReports, APlanThatNeverRestsIsPutOff) {
+TEST_F(WildReports, APlanThatDoesNotSettleIsContinuedLater) {
   ASSERT_OK(Report("a", 1, 1));
   const common::JobId job = Submit().value();
   for (common::Generation generation = 1; generation <= 200; ++generation) {

@@ -17,7 +17,7 @@ TEST(RestartPause, DoublesUpToABound) {
   EXPECT_EQ(RestartPause(limits, std::numeric_limits<int>::max()), limits.longest_restart_pause);
 }
 
-TEST(RestartPause, AGenerationThatLastedBeginsANewRow) {
+TEST(RestartPause, AGenerationThatRanLongEnoughResetsTheCount) {
   const Limits limits;
   const absl::Time started = absl::UnixEpoch();
   EXPECT_EQ(CountQuickFailure(limits, 0, started, started), 1);

@@ -94,9 +94,9 @@ bool HasProcesses(const Part& part) {
 }
 
 // One look at a job that holds nodes: the parts of its generation, and the step that follows.
-class World {
+class JobView {
  public:
-  World(const ClusterState& state, const JobEntry& entry, absl::Time now)
+  JobView(const ClusterState& state, const JobEntry& entry, absl::Time now)
       : state_(state),
         entry_(entry),
         job_(entry.job),
@@ -310,9 +310,9 @@ std::optional<Action> NextStep(const ClusterState& state, const JobEntry& job, a
   if (job.job.phase() == v1::PENDING || job.job.phase() == v1::RESTARTING) {
     return Unplaced(job, now, wake_at);
   }
-  const World world(state, job, now);
-  std::optional<Action> step = world.NextStep();
-  if (!step.has_value()) *wake_at = std::min(*wake_at, world.WakeAt());
+  const JobView view(state, job, now);
+  std::optional<Action> step = view.NextStep();
+  if (!step.has_value()) *wake_at = std::min(*wake_at, view.WakeAt());
   return step;
 }
 

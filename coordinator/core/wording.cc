@@ -8,12 +8,12 @@
 namespace accel::coordinator {
 namespace {
 
-constexpr size_t kMostNames = 3;
+constexpr size_t kMaxNames = 3;
 
 }  // namespace
 
 std::string NameNodes(const std::vector<std::string>& names) {
-  if (names.size() > kMostNames) return absl::StrCat("more than ", kMostNames, " nodes");
+  if (names.size() > kMaxNames) return absl::StrCat("more than ", kMaxNames, " nodes");
   return absl::StrCat(names.size() == 1 ? "node " : "nodes ", absl::StrJoin(names, ", "));
 }
 
@@ -26,7 +26,7 @@ std::string DescribeWorld(const v1::GenerationRecord& generation) {
   }
   return absl::StrCat(
       processes, processes == 1 ? " process on " : " processes on ",
-      names.size() > kMostNames ? absl::StrCat(names.size(), " nodes") : NameNodes(names));
+      names.size() > kMaxNames ? absl::StrCat(names.size(), " nodes") : NameNodes(names));
 }
 
 std::string DescribeFailureFirst(const v1::FailureCause& cause) {

@@ -17,13 +17,13 @@ namespace accel::logs {
 // Not thread-safe.
 class OutputQueue {
  public:
-  // The queue has room while fewer than `most_bytes` are waiting or being written.
-  explicit OutputQueue(size_t most_bytes) : most_bytes_(most_bytes) {}
+  // The queue has room while fewer than `max_bytes` are waiting or being written.
+  explicit OutputQueue(size_t max_bytes) : max_bytes_(max_bytes) {}
 
   // Adds a stream and returns its number, which no other stream will get.
   int Open();
 
-  bool has_room() const { return bytes_ < most_bytes_; }
+  bool has_room() const { return bytes_ < max_bytes_; }
 
   // Adds bytes to an open stream. Add() may exceed the bound by one piece, if there
   // was room before it.
@@ -63,7 +63,7 @@ class OutputQueue {
 
   void TakeTurn(int id, Stream* stream);
 
-  const size_t most_bytes_;
+  const size_t max_bytes_;
   size_t bytes_ = 0;
   int next_stream_ = 0;
   std::map<int, Stream> streams_;  // A stream is erased once its last batch is done.

@@ -39,8 +39,8 @@ using Clock = std::chrono::steady_clock;
 // Returns the largest size for which every rank adds up everything. The bytes of all ranks together
 // count, because each rank reads them all: beyond that, a second meeting is cheaper.
 std::size_t one_meeting_bytes(int ranks) {
-  constexpr std::size_t kMost = 128 << 10, kOfAllRanks = 512 << 10;
-  return std::min(kMost, kOfAllRanks / static_cast<std::size_t>(ranks));
+  constexpr std::size_t kMaxBytes = 128 << 10, kOfAllRanks = 512 << 10;
+  return std::min(kMaxBytes, kOfAllRanks / static_cast<std::size_t>(ranks));
 }
 
 }  // namespace

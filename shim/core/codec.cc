@@ -44,7 +44,7 @@ int ReadRank(WireReader* in) {
   return rank;
 }
 
-void WriteStart(const GenerationStart& start, WireWriter* out) {
+void WriteStart(const StartCommand& start, WireWriter* out) {
   WriteId(start.id, out);
   out->Strings(start.argv);
   out->String(start.workdir);
@@ -67,8 +67,8 @@ void WriteStart(const GenerationStart& start, WireWriter* out) {
   out->I64(start.log_limits.stream_bytes);
 }
 
-GenerationStart ReadStart(WireReader* in) {
-  GenerationStart start;
+StartCommand ReadStart(WireReader* in) {
+  StartCommand start;
   start.id = ReadId(in);
   start.argv = in->Strings();
   start.workdir = in->String();
@@ -94,10 +94,10 @@ GenerationStart ReadStart(WireReader* in) {
   return start;
 }
 
-absl::Status CheckStart(const GenerationStart& start) {
+absl::Status CheckStart(const StartCommand& start) {
   const char* contradiction = nullptr;
   if (start.workers.empty()) contradiction = "no worker";
-  if (start.workers.size() > kMostWorkers) contradiction = "too many workers";
+  if (start.workers.size() > kMaxWorkers) contradiction = "too many workers";
   if (start.argv.empty() || start.argv[0].empty()) contradiction = "no program";
   if (start.log_dir.empty()) contradiction = "no log folder";
   if (start.keep_stdin && start.workers.size() != 1) {
@@ -157,8 +157,8 @@ absl::Status Malformed(const char* what, size_t size) {
 
 std::string EncodeCommand(const ShimCommand& command) {
   WireWriter out;
-  if (const auto* start = std::get_if<GenerationStart>(&command)) WriteStart(*start, &out);
-  if (const auto* stop = std::get_if<GenerationStop>(&command)) {
+  if (const auto* start = std::get_if<StartCommand>(&command)) WriteStart(*start, &out);
+  if (const auto* stop = std::get_if<StopCommand>(&command)) {
     WriteId(stop->id, &out);
     WriteDuration(stop->grace, &out);
   }
@@ -167,13 +167,13 @@ std::string EncodeCommand(const ShimCommand& command) {
 
 absl::StatusOr<ShimCommand> DecodeCommand(FrameType type, absl::string_view payload) {
   WireReader in(payload);
-  ShimCommand command = ShimEnd();
+  ShimCommand command = EndCommand();
   switch (type) {
     case FrameType::kStart:
       command = ReadStart(&in);
       break;
     case FrameType::kStop: {
-      GenerationStop stop;
+      StopCommand stop;
       stop.id = ReadId(&in);
       stop.grace = ReadDuration(&in);
       command = stop;
@@ -186,7 +186,7 @@ absl::StatusOr<ShimCommand> DecodeCommand(FrameType type, absl::string_view payl
           absl::StrCat("A frame of type ", static_cast<int>(type), " is not a command to a shim."));
   }
   if (!in.AtEnd()) return Malformed("command", payload.size());
-  if (const auto* start = std::get_if<GenerationStart>(&command)) {
+  if (const auto* start = std::get_if<StartCommand>(&command)) {
     if (absl::Status status = CheckStart(*start); !status.ok()) return status;
   }
   return command;

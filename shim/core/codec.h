@@ -18,8 +18,8 @@ constexpr uint8_t kProtocolVersion = 2;
 enum class FrameType : uint8_t { kStart = 1, kStop = 2, kEnd = 3, kReport = 4 };
 
 // The job is over: the shim kills what is left, and exits.
-struct ShimEnd {};
-using ShimCommand = std::variant<GenerationStart, GenerationStop, ShimEnd>;
+struct EndCommand {};
+using ShimCommand = std::variant<StartCommand, StopCommand, EndCommand>;
 
 std::string EncodeCommand(const ShimCommand& command);
 std::string EncodeReport(const GenerationReport& report);

@@ -13,8 +13,8 @@ namespace {
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-GenerationStart FullStart() {
-  GenerationStart start;
+StartCommand FullStart() {
+  StartCommand start;
   start.id = {common::JobId("job-1"), 3};
   start.argv = {"python", "-u", "train.py", ""};
   start.workdir = "/work";
@@ -59,10 +59,10 @@ void ExpectSame(const std::optional<ExitFact>& a, const std::optional<ExitFact>&
 }
 
 TEST(CodecTest, StartSurvives) {
-  const GenerationStart sent = FullStart();
+  const StartCommand sent = FullStart();
   const auto command = DecodeCommand(FrameType::kStart, EncodeCommand(sent));
   ASSERT_OK(command);
-  const auto& start = std::get<GenerationStart>(*command);
+  const auto& start = std::get<StartCommand>(*command);
   EXPECT_EQ(start.id, sent.id);
   EXPECT_EQ(start.argv, sent.argv);
   EXPECT_EQ(start.workdir, sent.workdir);
@@ -86,15 +86,15 @@ TEST(CodecTest, StartSurvives) {
 TEST(CodecTest, StopAndEndSurvive) {
   for (absl::Duration grace :
        {absl::ZeroDuration(), absl::Nanoseconds(1), absl::Hours(1), absl::InfiniteDuration()}) {
-    const GenerationStop sent = {{common::JobId("job"), 1}, grace};
+    const StopCommand sent = {{common::JobId("job"), 1}, grace};
     const auto command = DecodeCommand(FrameType::kStop, EncodeCommand(sent));
     ASSERT_OK(command);
-    EXPECT_EQ(std::get<GenerationStop>(*command).id, sent.id);
-    EXPECT_EQ(std::get<GenerationStop>(*command).grace, grace);
+    EXPECT_EQ(std::get<StopCommand>(*command).id, sent.id);
+    EXPECT_EQ(std::get<StopCommand>(*command).grace, grace);
   }
-  const auto end = DecodeCommand(FrameType::kEnd, EncodeCommand(ShimEnd()));
+  const auto end = DecodeCommand(FrameType::kEnd, EncodeCommand(EndCommand()));
   ASSERT_OK(end);
-  EXPECT_TRUE(std::holds_alternative<ShimEnd>(*end));
+  EXPECT_TRUE(std::holds_alternative<EndCommand>(*end));
 }
 
 TEST(CodecTest, ReportSurvives) {
@@ -163,14 +163,14 @@ TEST(CodecTest, NoChangedByteCrashesTheDecoder) {
 }
 
 TEST(CodecTest, Contradictions) {
-  const auto refused = [](const std::function<void(GenerationStart*)>& change) {
-    GenerationStart start = FullStart();
+  const auto refused = [](const std::function<void(StartCommand*)>& change) {
+    StartCommand start = FullStart();
     change(&start);
     const auto command = DecodeCommand(FrameType::kStart, EncodeCommand(start));
     return std::string(command.status().message());
   };
   EXPECT_THAT(refused([](auto* start) { start->workers.clear(); }), HasSubstr("no worker"));
-  EXPECT_THAT(refused([](auto* start) { start->workers.resize(kMostWorkers + 1); }),
+  EXPECT_THAT(refused([](auto* start) { start->workers.resize(kMaxWorkers + 1); }),
               HasSubstr("too many workers"));
   EXPECT_THAT(refused([](auto* start) { start->argv.clear(); }), HasSubstr("no program"));
   EXPECT_THAT(refused([](auto* start) { start->argv[0] = ""; }), HasSubstr("no program"));

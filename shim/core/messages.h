@@ -1,7 +1,7 @@
 // The messages between an agent and its shims, as values. shim/core/codec.h encodes them.
 //
-// The agent sends GenerationStart (with the store's listening socket, if any),
-// GenerationStop, and the end of the shim. The shim sends the whole state of its newest
+// The agent sends StartCommand (with the store's listening socket, if any),
+// StopCommand, and the end of the shim. The shim sends the whole state of its newest
 // generation each time it changes.
 #pragma once
 
@@ -17,7 +17,7 @@
 namespace accel::shim {
 
 // Maximum number of workers in one start, which is also that of a job on one node.
-constexpr size_t kMostWorkers = 1024;
+constexpr size_t kMaxWorkers = 1024;
 
 struct WorkerStart {
   int rank = 0;
@@ -25,12 +25,12 @@ struct WorkerStart {
   std::vector<std::string> env;  // The complete environment, as NAME=VALUE.
 };
 
-struct GenerationStart {
+struct StartCommand {
   common::GenerationId id;
   std::vector<std::string> argv;  // argv[0] without a slash is searched in the worker's PATH.
   std::string workdir;
   std::vector<std::string> required_paths;
-  std::vector<WorkerStart> workers;  // At least one, at most kMostWorkers. Local ranks are 0, 1...
+  std::vector<WorkerStart> workers;  // At least one, at most kMaxWorkers. Local ranks are 0, 1...
   bool serves_store = false;         // A listening socket travels with this message.
   std::vector<std::string> store_peers;  // Numeric addresses that may connect to the store.
   std::string log_dir;                   // The generation's folder, made if it is missing.
@@ -46,7 +46,7 @@ struct GenerationStart {
   logs::LogLimits log_limits;
 };
 
-struct GenerationStop {
+struct StopCommand {
   common::GenerationId id;
   // Time between SIGTERM and SIGKILL. If 0, SIGKILL is sent immediately. A shorter grace replaces a
   // longer one that is in progress.
@@ -88,6 +88,6 @@ struct GenerationReport {
 
 // Maximum size of a start or a report in its frame (channel.h). The environments
 // of many workers fit.
-constexpr size_t kMostPayloadBytes = 16 << 20;
+constexpr size_t kMaxPayloadBytes = 16 << 20;
 
 }  // namespace accel::shim

@@ -42,7 +42,7 @@ absl::Status FakeShimHost::StartShim(const common::JobId& job) {
   return absl::OkStatus();
 }
 
-absl::Status FakeShimHost::StartGeneration(const GenerationStart& start,
+absl::Status FakeShimHost::StartGeneration(const StartCommand& start,
                                            common::UniqueFd store_socket) {
   const auto found = shims_.find(start.id.job);
   if (found == shims_.end() || found->second.ended) {
@@ -73,7 +73,7 @@ absl::Status FakeShimHost::StartGeneration(const GenerationStart& start,
   return absl::OkStatus();
 }
 
-absl::Status FakeShimHost::StopGeneration(const GenerationStop& stop) {
+absl::Status FakeShimHost::StopGeneration(const StopCommand& stop) {
   const auto found = shims_.find(stop.id.job);
   if (found == shims_.end() || found->second.ended) {
     return absl::NotFoundError(absl::StrCat("Job ", stop.id.job.value(), " has no shim."));

@@ -18,17 +18,16 @@ class FakeShimHost final : public ShimHost {
   FakeShimHost();
 
   absl::Status StartShim(const common::JobId& job) override;
-  absl::Status StartGeneration(const GenerationStart& start,
-                               common::UniqueFd store_socket) override;
-  absl::Status StopGeneration(const GenerationStop& stop) override;
+  absl::Status StartGeneration(const StartCommand& start, common::UniqueFd store_socket) override;
+  absl::Status StopGeneration(const StopCommand& stop) override;
   // Kills what is running. The shim is gone by the next TakeReports(), or later; see HoldLeaving().
   void EndShim(const common::JobId& job) override;
   std::vector<ShimReport> TakeReports() override;
   int wake_fd() const override { return wake_.get(); }
 
   // Every start, and every stop of a live generation, in order.
-  const std::vector<GenerationStart>& starts() const { return starts_; }
-  const std::vector<GenerationStop>& stops() const { return stops_; }
+  const std::vector<StartCommand>& starts() const { return starts_; }
+  const std::vector<StopCommand>& stops() const { return stops_; }
   bool has_shim(const common::JobId& job) const { return shims_.count(job) > 0; }
 
   // Makes the next StartShim() fail with this status.
@@ -60,8 +59,8 @@ class FakeShimHost final : public ShimHost {
 
   common::UniqueFd wake_;
   std::map<common::JobId, Shim> shims_;
-  std::vector<GenerationStart> starts_;
-  std::vector<GenerationStop> stops_;
+  std::vector<StartCommand> starts_;
+  std::vector<StopCommand> stops_;
   absl::Status next_shim_;
   bool hold_leaving_ = false;
 };

@@ -12,8 +12,8 @@ using State = GenerationReport::State;
 
 const common::JobId kJob("job");
 
-GenerationStart MakeStart(int generation) {
-  GenerationStart start;
+StartCommand MakeStart(int generation) {
+  StartCommand start;
   start.id = {kJob, generation};
   start.workers = {{2, 0, {}}, {3, 1, {}}};
   return start;

@@ -30,15 +30,15 @@ constexpr absl::Duration kLongestSweepPause = absl::Milliseconds(100);
 constexpr absl::Duration kEndSlack = absl::Seconds(2);
 
 // Returns how a shim ended, as a sentence.
-std::string Ending(int wait_status, bool stood_still) {
-  if (stood_still) return "accel-shim did not respond and was killed.";
+std::string Ending(int wait_status, bool unresponsive) {
+  if (unresponsive) return "accel-shim did not respond and was killed.";
   if (WIFSIGNALED(wait_status)) {
     return absl::StrCat("accel-shim was killed by signal ", WTERMSIG(wait_status), ".");
   }
   return absl::StrCat("accel-shim exited with code ", WEXITSTATUS(wait_status), ".");
 }
 
-GenerationReport FirstReport(const GenerationStart& start) {
+GenerationReport FirstReport(const StartCommand& start) {
   GenerationReport report;
   report.id = start.id;
   for (const WorkerStart& worker : start.workers) {
@@ -90,10 +90,10 @@ process::SpawnResult SpawnShim(const PosixShimHost::Options& host, int control) 
 
 PosixShimHost::PosixShimHost(Options options)
     : options_(std::move(options)),
-      standstill_timer_(MakeTimer()),
+      watchdog_timer_(MakeTimer()),
       sweep_timer_(MakeTimer()),
       sweep_pause_(kFirstSweepPause) {
-  loop_.Watch(standstill_timer_.get(), EPOLLIN, [this] { LookForStandstill(); });
+  loop_.Watch(watchdog_timer_.get(), EPOLLIN, [this] { CheckWatchdogs(); });
   loop_.Watch(sweep_timer_.get(), EPOLLIN, [this] { SweepLeftovers(); });
 }
 
@@ -129,7 +129,7 @@ void PosixShimHost::WatchChannel(Shim* shim) {
   loop_.Watch(shim->channel.fd(), EPOLLIN | room, [this, shim] { OnChannel(shim); });
 }
 
-absl::Status PosixShimHost::StartGeneration(const GenerationStart& start,
+absl::Status PosixShimHost::StartGeneration(const StartCommand& start,
                                             common::UniqueFd store_socket) {
   Shim* shim = FindRunning(start.id.job);
   if (shim == nullptr) {
@@ -148,7 +148,7 @@ absl::Status PosixShimHost::StartGeneration(const GenerationStart& start,
   if (start.serves_store && !store_socket.valid()) {
     return absl::InvalidArgumentError("A start that serves the store needs its socket.");
   }
-  GenerationStart filled = start;
+  StartCommand filled = start;
   if (filled.cgroup.empty()) filled.cgroup = options_.cgroups.PathFor(start.id);
   if (filled.memory_cgroup.empty()) filled.memory_cgroup = options_.cgroups.MemoryPathFor(start.id);
   if (!options_.spill_dir.empty()) {
@@ -156,15 +156,15 @@ absl::Status PosixShimHost::StartGeneration(const GenerationStart& start,
         logs::JobLogDir(options_.spill_dir, start.id.job.value()), start.id.generation);
   }
   const std::string payload = EncodeCommand(filled);
-  if (payload.size() > kMostPayloadBytes) {
+  if (payload.size() > kMaxPayloadBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("The start of job ", start.id.job.value(), " takes ", payload.size(),
-                     " bytes, the limit is ", kMostPayloadBytes,
+                     " bytes, the limit is ", kMaxPayloadBytes,
                      ": its environment and arguments are too large."));
   }
   shim->newest = FirstReport(start);
   shim->stop_grace.reset();
-  shim->patience.Rest();
+  shim->watchdog.Disarm();
   shim->orphan_grace = start.orphan_grace;
   shim->cgroup_path = filled.cgroup;
   shim->memory_cgroup_path = filled.memory_cgroup;
@@ -173,7 +173,7 @@ absl::Status PosixShimHost::StartGeneration(const GenerationStart& start,
   return absl::OkStatus();
 }
 
-absl::Status PosixShimHost::StopGeneration(const GenerationStop& stop) {
+absl::Status PosixShimHost::StopGeneration(const StopCommand& stop) {
   Shim* shim = FindRunning(stop.id.job);
   if (shim == nullptr) {
     return absl::NotFoundError(absl::StrCat("Job ", stop.id.job.value(), " has no shim."));
@@ -183,8 +183,8 @@ absl::Status PosixShimHost::StopGeneration(const GenerationStop& stop) {
   // that does not read.
   if (shim->stop_grace && *shim->stop_grace <= stop.grace) return absl::OkStatus();
   shim->stop_grace = stop.grace;
-  shim->patience.ToldToStop(common::SteadyClock()->Now(), stop.grace);
-  ArmStandstillTimer();
+  shim->watchdog.StopSent(common::SteadyClock()->Now(), stop.grace);
+  ArmWatchdogTimer();
   shim->channel.Send(FrameType::kStop, EncodeCommand(stop));
   WatchChannel(shim);
   return absl::OkStatus();
@@ -194,9 +194,9 @@ void PosixShimHost::EndShim(const common::JobId& job) {
   Shim* shim = FindRunning(job);
   if (shim == nullptr || shim->end_sent) return;
   shim->end_sent = true;
-  shim->patience.ToldToExit(common::SteadyClock()->Now());
-  ArmStandstillTimer();
-  shim->channel.Send(FrameType::kEnd, EncodeCommand(ShimEnd()));
+  shim->watchdog.ExitSent(common::SteadyClock()->Now());
+  ArmWatchdogTimer();
+  shim->channel.Send(FrameType::kEnd, EncodeCommand(EndCommand()));
   WatchChannel(shim);
 }
 
@@ -215,9 +215,9 @@ void PosixShimHost::OnChannel(Shim* shim) {
     shim->newest = *std::move(report);
     shim->changed = true;
     const bool ended = shim->newest->state == GenerationReport::State::kEnded;
-    ended ? shim->patience.Rest() : shim->patience.Heard(common::SteadyClock()->Now());
+    ended ? shim->watchdog.Disarm() : shim->watchdog.ReportReceived(common::SteadyClock()->Now());
   }
-  ArmStandstillTimer();
+  ArmWatchdogTimer();
   if (status.ok()) return WatchChannel(shim);
   loop_.Unwatch(shim->channel.fd());
   if (absl::IsUnavailable(status)) {
@@ -230,32 +230,32 @@ void PosixShimHost::OnChannel(Shim* shim) {
   if (shim->phase == Shim::Phase::kRunning) kill(shim->pid, SIGKILL);
 }
 
-void PosixShimHost::LookForStandstill() {
-  ClearTimer(standstill_timer_);
+void PosixShimHost::CheckWatchdogs() {
+  ClearTimer(watchdog_timer_);
   for (auto& [job, shim] : shims_) {
     if (shim->phase != Shim::Phase::kRunning) continue;
-    const ShimPatience::Step step = shim->patience.Due(common::SteadyClock()->Now());
-    if (step == ShimPatience::Step::kTellAgain) {
-      const GenerationStop again = {shim->newest->id, absl::ZeroDuration()};
+    const ShimWatchdog::Step step = shim->watchdog.Due(common::SteadyClock()->Now());
+    if (step == ShimWatchdog::Step::kSendAgain) {
+      const StopCommand again = {shim->newest->id, absl::ZeroDuration()};
       shim->channel.Send(FrameType::kStop, EncodeCommand(again));
       WatchChannel(shim.get());
-    } else if (step == ShimPatience::Step::kKill) {
+    } else if (step == ShimWatchdog::Step::kKill) {
       common::LogError("Killing a shim that does not respond",
                        {{"job", job.value()}, {"pid", shim->pid}});
-      shim->stood_still = true;
+      shim->unresponsive = true;
       kill(shim->pid, SIGKILL);
     }
   }
-  ArmStandstillTimer();
+  ArmWatchdogTimer();
 }
 
-void PosixShimHost::ArmStandstillTimer() {
+void PosixShimHost::ArmWatchdogTimer() {
   absl::Time wake_at = absl::InfiniteFuture();
   for (const auto& [job, shim] : shims_) {
-    if (shim->phase == Shim::Phase::kRunning) wake_at = std::min(wake_at, shim->patience.wake_at());
+    if (shim->phase == Shim::Phase::kRunning) wake_at = std::min(wake_at, shim->watchdog.wake_at());
   }
   if (wake_at != absl::InfiniteFuture()) {
-    Arm(standstill_timer_, wake_at - common::SteadyClock()->Now());
+    Arm(watchdog_timer_, wake_at - common::SteadyClock()->Now());
   }
 }
 
@@ -273,7 +273,7 @@ void PosixShimHost::OnExit(Shim* shim) {
   loop_.Unwatch(shim->pidfd.get());
   OnChannel(shim);  // Takes the shim's last reports.
   loop_.Unwatch(shim->channel.fd());
-  shim->end = Ending(status, shim->stood_still);
+  shim->end = Ending(status, shim->unresponsive);
   sweep_pause_ = kFirstSweepPause;
   SweepLeftovers();
 }

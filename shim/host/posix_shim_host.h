@@ -16,7 +16,7 @@
 #include "shim/channel.h"
 #include "shim/event_loop.h"
 #include "shim/host/shim_host.h"
-#include "shim/host/shim_patience.h"
+#include "shim/host/shim_watchdog.h"
 
 namespace accel::shim {
 
@@ -36,7 +36,7 @@ class PosixShimHost final : public ShimHost {
     // RLIMIT_NOFILE of shims and workers. If unset, this process's limit.
     std::optional<rlimit> open_files = std::nullopt;
     // Time after the grace of a stop until an unresponsive shim is asked again, and time that its
-    // answer may take before it is killed (shim_patience.h).
+    // answer may take before it is killed (shim_watchdog.h).
     absl::Duration shim_slack = absl::Seconds(4);
     // Folder on another file system, such as one in memory, for output that the jobs' own folders
     // cannot take (docs/decisions/0028). It has the same layout. If empty, such output is dropped.
@@ -50,9 +50,8 @@ class PosixShimHost final : public ShimHost {
   ~PosixShimHost() override;
 
   absl::Status StartShim(const common::JobId& job) override;
-  absl::Status StartGeneration(const GenerationStart& start,
-                               common::UniqueFd store_socket) override;
-  absl::Status StopGeneration(const GenerationStop& stop) override;
+  absl::Status StartGeneration(const StartCommand& start, common::UniqueFd store_socket) override;
+  absl::Status StopGeneration(const StopCommand& stop) override;
   void EndShim(const common::JobId& job) override;
   std::vector<ShimReport> TakeReports() override;
 
@@ -62,7 +61,7 @@ class PosixShimHost final : public ShimHost {
  private:
   struct Shim {
     Shim(common::UniqueFd socket, pid_t process, absl::Duration slack)
-        : channel(std::move(socket)), pid(process), patience(slack) {}
+        : channel(std::move(socket)), pid(process), watchdog(slack) {}
 
     Channel channel;
     const pid_t pid;
@@ -72,8 +71,8 @@ class PosixShimHost final : public ShimHost {
     std::string end;  // Once it has ended: how, as a sentence.
     std::optional<GenerationReport> newest;
     std::optional<absl::Duration> stop_grace;  // The grace of the last stop that was sent.
-    ShimPatience patience;
-    bool stood_still = false;  // It was killed because it did not respond.
+    ShimWatchdog watchdog;
+    bool unresponsive = false;  // It was killed because it did not respond.
     absl::Duration orphan_grace;
     std::string cgroup_path;
     std::string memory_cgroup_path;
@@ -86,8 +85,8 @@ class PosixShimHost final : public ShimHost {
   void OnChannel(Shim* shim);
   void OnExit(Shim* shim);
   // Asks unresponsive shims again, and kills those that do not answer.
-  void LookForStandstill();
-  void ArmStandstillTimer();
+  void CheckWatchdogs();
+  void ArmWatchdogTimer();
   // Kills the processes that dead shims have left, as far as possible without waiting. A timer
   // calls it again for the rest.
   void SweepLeftovers();
@@ -98,7 +97,7 @@ class PosixShimHost final : public ShimHost {
 
   const Options options_;
   EventLoop loop_;
-  common::UniqueFd standstill_timer_;
+  common::UniqueFd watchdog_timer_;
   common::UniqueFd sweep_timer_;
   absl::Duration sweep_pause_;
   std::map<common::JobId, std::unique_ptr<Shim>> shims_;

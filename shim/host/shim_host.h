@@ -25,9 +25,9 @@ class ShimHost {
   // (any more). FAILED_PRECONDITION: its shim is shutting down, or an earlier generation has not
   // ended. INVALID_ARGUMENT: the start is too large, or lacks its socket. After an error the shim
   // is unchanged. Both calls may be repeated: starting a known generation has no effect.
-  virtual absl::Status StartGeneration(const GenerationStart& start,
+  virtual absl::Status StartGeneration(const StartCommand& start,
                                        common::UniqueFd store_socket) = 0;
-  virtual absl::Status StopGeneration(const GenerationStop& stop) = 0;
+  virtual absl::Status StopGeneration(const StopCommand& stop) = 0;
 
   // Ends the job: its shim kills all remaining processes and exits. A report tells when it is gone;
   // until then the job cannot have another shim. Unknown jobs are ignored.

@@ -22,7 +22,7 @@ struct WideNumbers : torch::data::datasets::BatchDataset<WideNumbers, torch::Ten
 
 // The numbers would be wrong if the computation did not wait for a copy, or if memory were
 // reused too soon.
-TEST(GpuLoaderTest, BatchesAreWholeAlthoughTheyAreCopiedBesideTheComputation) {
+TEST(GpuLoaderTest, BatchesAreWholeAlthoughTheyAreCopiedDuringTheComputation) {
   if (runtime::load_cuda() == 0) GTEST_SKIP() << "no GPU on this machine";
   for (const bool ahead : {true, false}) {
     Accelerator accelerator({.pin_memory = ahead, .non_blocking = ahead});

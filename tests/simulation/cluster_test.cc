@@ -60,7 +60,7 @@ TEST(Cluster, RanksAreDenseOverUnequalNodes) {
   int stores = 0;
   for (int i = 0; i < 2; ++i) {
     ASSERT_EQ(cluster.node(i).shims().starts().size(), 1u);
-    const shim::GenerationStart& start = cluster.node(i).shims().starts()[0];
+    const shim::StartCommand& start = cluster.node(i).shims().starts()[0];
     stores += start.serves_store;
     for (const shim::WorkerStart& worker : start.workers) {
       std::map<std::string, std::string> env = EnvOf(worker);
@@ -110,7 +110,7 @@ TEST(Cluster, AKilledShimIsTheJobsFailure) {
   EXPECT_EQ(failed.cause().exit().kind(), v1::ExitRecord::SHIM_DIED);
 }
 
-TEST(Cluster, ASilentNodeIsGivenUpAndTheJobGoesOnElsewhere) {
+TEST(Cluster, ASilentNodeIsLostAndTheJobContinuesElsewhere) {
   SimulatedCluster cluster(3);
   const common::JobId job = cluster.Submit(Spec(2, {1}, /*max_restarts=*/1));
   cluster.ExecDone(job);

@@ -11,7 +11,7 @@ namespace {
 constexpr absl::Duration kStep = absl::Milliseconds(500);
 // Maximum number of turns. It is more than any exchange of this size needs, so a program that
 // exceeds it sends messages forever.
-constexpr int kMostTurns = 1000;
+constexpr int kMaxTurns = 1000;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ SimulatedCluster::SimulatedCluster(int nodes)
 }
 
 void SimulatedCluster::Settle() {
-  for (int turn = 0; turn < kMostTurns; ++turn) {
+  for (int turn = 0; turn < kMaxTurns; ++turn) {
     bool any = false;
     loop_.RunOnce();
     for (const auto& node : nodes_) any |= node->RunOnce();

@@ -55,7 +55,7 @@ shim::ExitFact SimulatedProcesses::Failure() {
   return fact;
 }
 
-void SimulatedProcesses::Start(const shim::GenerationStart& start, absl::Time now) {
+void SimulatedProcesses::Start(const shim::StartCommand& start, absl::Time now) {
   SimulatedShim& shim = shims_[start.id.job];
   SimulatedGeneration& generation = shim.generation.emplace();
   generation.id = start.id;

@@ -78,7 +78,7 @@ class SimulatedProcesses {
   // Returns the jobs whose shim has exited since the last call.
   std::vector<std::pair<common::JobId, shim::GenerationReport>> TakeLeft();
 
-  void Start(const shim::GenerationStart& start, absl::Time now);
+  void Start(const shim::StartCommand& start, absl::Time now);
   void Stop(SimulatedGeneration* generation, absl::Time now, absl::Duration grace);
 
   // Returns how a rank ended, even if no agent has reported it. Returns null if the rank has not

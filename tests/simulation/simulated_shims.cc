@@ -46,7 +46,7 @@ absl::Status SimulatedShims::StartShim(const common::JobId& job) {
   return absl::OkStatus();
 }
 
-absl::Status SimulatedShims::StartGeneration(const shim::GenerationStart& start,
+absl::Status SimulatedShims::StartGeneration(const shim::StartCommand& start,
                                              common::UniqueFd store_socket) {
   SimulatedShim* shim = Find(start.id.job);
   if (shim == nullptr) return NoShim(start.id.job);
@@ -62,7 +62,7 @@ absl::Status SimulatedShims::StartGeneration(const shim::GenerationStart& start,
   return absl::OkStatus();
 }
 
-absl::Status SimulatedShims::StopGeneration(const shim::GenerationStop& stop) {
+absl::Status SimulatedShims::StopGeneration(const shim::StopCommand& stop) {
   SimulatedShim* shim = Find(stop.id.job);
   if (shim == nullptr) return NoShim(stop.id.job);
   if (!shim->generation || shim->generation->id != stop.id) return absl::OkStatus();

@@ -18,9 +18,9 @@ class SimulatedShims final : public shim::ShimHost {
   SimulatedShims(SimulatedProcesses* processes, common::Clock* clock);
 
   absl::Status StartShim(const common::JobId& job) override;
-  absl::Status StartGeneration(const shim::GenerationStart& start,
+  absl::Status StartGeneration(const shim::StartCommand& start,
                                common::UniqueFd store_socket) override;
-  absl::Status StopGeneration(const shim::GenerationStop& stop) override;
+  absl::Status StopGeneration(const shim::StopCommand& stop) override;
   void EndShim(const common::JobId& job) override;
   std::vector<shim::ShimReport> TakeReports() override;
   int wake_fd() const override { return wake_.get(); }
