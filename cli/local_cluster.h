@@ -14,7 +14,7 @@
 #include "cli/local_link.h"
 #include "common/wake_fd.h"
 #include "coordinator/coordinator_loop.h"
-#include "coordinator/store/memory_job_store.h"
+#include "coordinator/store/memory_store.h"
 #include "process/cgroup.h"
 #include "shim/host/posix_shim_host.h"
 
@@ -48,7 +48,7 @@ class LocalCluster {
 
   void RunAgent(const Options& options, v1::NodeObserved identity);
 
-  coordinator::MemoryJobStore store_;
+  coordinator::MemoryStore store_;
   coordinator::CoordinatorLoop loop_;
   common::WakeFd stop_;
   std::thread agent_;

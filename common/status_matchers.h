@@ -1,4 +1,5 @@
-// Matchers of gtest for absl::Status: EXPECT_OK, ASSERT_OK, and StatusIs(code, message matcher).
+// Matchers of gtest for absl::Status: EXPECT_OK, ASSERT_OK, ASSERT_OK_AND_ASSIGN, and
+// StatusIs(code, message matcher).
 #pragma once
 
 #include <gmock/gmock.h>
@@ -8,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/status_macros.h"
 
 namespace accel::testing {
 
@@ -33,3 +35,11 @@ MATCHER_P2(StatusIs, code, message, "has this code and a matching message") {
 
 #define EXPECT_OK(expression) EXPECT_THAT((expression), ::accel::testing::IsOk())
 #define ASSERT_OK(expression) ASSERT_THAT((expression), ::accel::testing::IsOk())
+// Declares or assigns the value of an absl::StatusOr, or fails the test: a void function.
+#define ASSERT_OK_AND_ASSIGN(declaration, expression)                                            \
+  ACCEL_ASSERT_OK_AND_ASSIGN_INNER(ACCEL_STATUS_CONCAT(accel_status_or_, __LINE__), declaration, \
+                                   expression)
+#define ACCEL_ASSERT_OK_AND_ASSIGN_INNER(result, declaration, expression) \
+  auto result = (expression);                                             \
+  ASSERT_OK(result);                                                      \
+  declaration = std::move(result).value()

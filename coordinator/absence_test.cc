@@ -11,7 +11,7 @@
 #include "common/simulated_clock.h"
 #include "common/status_matchers.h"
 #include "coordinator/coordinator_loop.h"
-#include "coordinator/store/faulty_job_store.h"
+#include "coordinator/store/faulty_store.h"
 
 namespace accel::coordinator {
 namespace {
@@ -113,7 +113,7 @@ class AbsenceTest : public ::testing::Test {
   }
 
   Limits limits_;
-  FaultyJobStore store_;
+  FaultyStore store_;
   common::SimulatedClock clock_;
   std::unique_ptr<CoordinatorLoop> loop_;
   std::unique_ptr<AgentSession> agent_;

@@ -8,6 +8,8 @@
 #include "common/status_macros.h"
 #include "coordinator/core/facts.h"
 #include "coordinator/core/presence.h"
+#include "coordinator/core/records.h"
+#include "coordinator/core/recover.h"
 #include "coordinator/node_status.h"
 
 namespace accel::coordinator {
@@ -18,15 +20,13 @@ constexpr absl::Duration kLongestBackoff = absl::Seconds(5);
 // Minimum time between two log lines about an event that may repeat.
 constexpr absl::Duration kLogPause = absl::Seconds(10);
 
-absl::Status Ending() { return absl::UnavailableError("the coordinator is shutting down"); }
-
-void Merge(Changes older, Changes* changes) {
-  for (const common::JobId& id : older.put) {
-    if (changes->erase.count(id) == 0) changes->put.insert(id);
-  }
-  changes->erase.merge(older.erase);
-  changes->nodes.merge(older.nodes);
+absl::Status CannotStore(const absl::Status& why) {
+  return absl::UnavailableError(
+      absl::StrCat("the coordinator cannot store changes at present, so it takes no new jobs; ",
+                   "running jobs go on (", why.message(), ")"));
 }
+
+absl::Status Ending() { return absl::UnavailableError("the coordinator is shutting down"); }
 
 }  // namespace
 
@@ -34,30 +34,27 @@ CoordinatorLoop::CoordinatorLoop(Options options)
     : options_(std::move(options)),
       inbox_(std::make_shared<Inbox>(options_.clock)),
       absences_(kLogPause),
-      unrests_(kLogPause) {
-  state_.limits = options_.limits;
-  state_.present_since = state_.listened_at = options_.clock->Now();
-  // The start is above every revision of an earlier coordinator, because none makes a million
-  // revisions per second.
-  state_.revision = static_cast<uint64_t>(absl::ToUnixMicros(options_.wall_clock()));
-}
+      unrests_(kLogPause) {}
 
 CoordinatorLoop::~CoordinatorLoop() { Stop(); }
 
 absl::Status CoordinatorLoop::Load() {
-  ACCEL_ASSIGN_OR_RETURN(const std::vector<JobRecord> records, options_.store->Load());
-  const absl::Time now = options_.clock->Now();
-  for (const auto& [id, bytes] : records) {
-    v1::Job job;
-    if (!job.ParseFromString(bytes) || job.job_id() != id.value()) {
-      return absl::DataLossError(absl::StrCat("the stored record of job ", id.value(),
-                                              " cannot be read; move it away to start without it"));
-    }
-    watchers_.Publish(std::make_shared<const v1::Job>(job));
-    RestoreJob(std::move(job), now, &state_);
+  ACCEL_ASSIGN_OR_RETURN(const std::vector<Row> rows, options_.store->Load());
+  const Opening opening = {.now = options_.clock->Now(),
+                           .wall = options_.wall_clock(),
+                           .boot_id = options_.boot_id,
+                           .cluster_id = options_.cluster_id};
+  ACCEL_ASSIGN_OR_RETURN(state_, Recover(rows, options_.limits, opening));
+  changes_.cluster = true;
+  for (const auto& [id, entry] : state_.jobs) {
+    watchers_.Publish(std::make_shared<const v1::Job>(entry.job));
   }
-  SortFinished(&state_);
-  wake_at_ = now;
+  if (!rows.empty()) {
+    common::LogInfo("recovered what was stored", {{"found", DescribeRecovery(state_)},
+                                                  {"cluster", state_.facts.cluster_id},
+                                                  {"epoch", state_.facts.epoch}});
+  }
+  wake_at_ = opening.now;
   return absl::OkStatus();
 }
 
@@ -144,6 +141,10 @@ void CoordinatorLoop::Apply(ChangeEvent event) {
 }
 
 void CoordinatorLoop::Apply(SubmitEvent event) {
+  // A repeated submit waits for the job that it made. Only new jobs are refused.
+  if (!store_error_.ok() && !state_.submits.contains(event.submit_id)) {
+    return event.done(CannotStore(store_error_));
+  }
   absl::StatusOr<common::JobId> job = accel::coordinator::SubmitJob(
       event.submit_id, std::move(event.spec), options_.wall_clock(), &state_, &changes_);
   if (!job.ok()) return event.done(std::move(job));
@@ -155,7 +156,8 @@ void CoordinatorLoop::Apply(SubmitEvent event) {
 }
 
 void CoordinatorLoop::Apply(CancelEvent event) {
-  const absl::Status status = accel::coordinator::CancelJob(event.job, event.at_once, &state_);
+  const absl::Status status =
+      accel::coordinator::CancelJob(event.job, event.at_once, &state_, &changes_);
   if (!status.ok()) return event.done(status);
   acks_.push_back(std::move(event.done));
 }
@@ -206,11 +208,7 @@ void CoordinatorLoop::NoteUnrest(const Plan& plan, absl::Time now) {
 }
 
 void CoordinatorLoop::Commit() {
-  JobBatch batch;
-  for (const common::JobId& id : changes_.put) {
-    batch.put.emplace_back(id, state_.jobs.at(id).job.SerializeAsString());
-  }
-  batch.erase.assign(changes_.erase.begin(), changes_.erase.end());
+  RowBatch batch = RowsOf(state_, changes_);
   in_commit_ = std::exchange(changes_, {});
   acks_in_commit_ = std::exchange(acks_, {});
   committing_ = true;
@@ -224,24 +222,26 @@ void CoordinatorLoop::Committed(absl::Status status) {
   Changes changes = std::exchange(in_commit_, {});
   std::vector<Ack> acks = std::exchange(acks_in_commit_, {});
   if (status.ok()) {
+    if (!store_error_.ok()) common::LogInfo("stores again; takes new jobs again");
     backoff_ = absl::ZeroDuration();
     retry_at_ = absl::InfinitePast();
+    store_error_ = absl::OkStatus();
     Publish(changes);
   } else {
     backoff_ = std::clamp(backoff_ * 2, kFirstBackoff, kLongestBackoff);
     retry_at_ = options_.clock->Now() + backoff_;
-    Merge(std::move(changes), &changes_);
-    common::LogError("could not store jobs, retrying",
+    changes_.AddOlder(std::move(changes));
+    common::LogError("cannot store changes, retrying; running jobs go on, new ones are refused",
                      {{"why", status.ToString()}, {"in", absl::FormatDuration(backoff_)}});
-    status = absl::UnavailableError(
-        absl::StrCat("not stored; retry with the same submit id (", status.message(), ")"));
+    store_error_ = std::move(status);
+    status = CannotStore(store_error_);
   }
   for (Ack& ack : acks) ack(status);
 }
 
 void CoordinatorLoop::Publish(const Changes& changes) {
   for (const common::JobId& id : changes.erase) watchers_.Erase(id);
-  for (const common::JobId& id : changes.put) {
+  for (const auto& [id, change] : changes.put) {
     watchers_.Publish(std::make_shared<const v1::Job>(state_.jobs.at(id).job));
   }
   for (const common::NodeId& node : changes.nodes) sessions_.Publish(node, &state_);

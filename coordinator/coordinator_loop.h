@@ -6,7 +6,7 @@
 // that arrive during a commit wait for it and share the next one. Queries are answered meanwhile.
 //
 // clang-format off
-//   MemoryJobStore store;
+//   MemoryStore store;
 //   CoordinatorLoop loop({.store = &store});
 //   ASSERT_OK(loop.Load());
 //   loop.Start();                 // Starts the thread. Tests call RunOnce() instead.
@@ -30,7 +30,7 @@
 #include "coordinator/inbox.h"
 #include "coordinator/log_hub.h"
 #include "coordinator/sessions.h"
-#include "coordinator/store/job_store.h"
+#include "coordinator/store/store.h"
 #include "coordinator/watchers.h"
 
 namespace accel::coordinator {
@@ -38,18 +38,20 @@ namespace accel::coordinator {
 class CoordinatorLoop final : public Coordinator {
  public:
   struct Options {
-    JobStore* store = nullptr;                     // Must outlive the loop.
+    Store* store = nullptr;                        // Must outlive the loop.
     common::Clock* clock = common::SteadyClock();  // Monotonic. Must outlive the loop.
     // For job ids, and for times that people read.
     std::function<absl::Time()> wall_clock = absl::Now;
+    std::string boot_id;                   // The kernel's. If empty, each loop has its own clock.
+    std::string cluster_id = "a-cluster";  // For a store without rows: see recover.h.
     Limits limits = {};
   };
 
   explicit CoordinatorLoop(Options options);
   ~CoordinatorLoop() override;  // Calls Stop().
 
-  // Loads the jobs in the store. Must be called once, before any other function. DATA_LOSS: a
-  // record cannot be read.
+  // Loads what is stored. Must be called once, before any other function. Errors are those of
+  // Store::Load() and Recover().
   absl::Status Load();
 
   // Runs the loop on a separate thread until Stop().
@@ -117,6 +119,7 @@ class CoordinatorLoop final : public Coordinator {
   std::vector<Ack> acks_in_commit_;
   absl::Time retry_at_ = absl::InfinitePast();  // No commit before this.
   absl::Duration backoff_;
+  absl::Status store_error_;  // Why the last commit failed. OK if it did not.
   common::LogThrottle absences_;
   common::LogThrottle unrests_;
 };

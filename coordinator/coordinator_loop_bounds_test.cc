@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "coordinator/coordinator_loop_fixture.h"
-#include "coordinator/store/memory_job_store.h"
+#include "coordinator/store/memory_store.h"
 
 namespace accel::coordinator {
 namespace {
@@ -18,13 +18,13 @@ using testing::StatusIs;
 TEST_F(CoordinatorLoopTest, AnotherAgentWithTheSameIdIsRefusedAndTheFirstContinues) {
   const auto first = Connect(&loop_);
   first->session->Report(Observed(1));
-  loop_.RunOnce();
+  Settle();
   const auto copy = Connect(&loop_);
   v1::NodeObserved report = Observed(1);
   report.set_incarnation("a-2");
   report.set_boot_id("another");
   copy->session->Report(report);
-  loop_.RunOnce();
+  Settle();
   ASSERT_TRUE(copy->closed.has_value());
   EXPECT_THAT(*copy->closed,
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--state_dir")));
@@ -39,7 +39,7 @@ TEST_F(CoordinatorLoopTest, AnotherAgentWithTheSameIdIsRefusedAndTheFirstContinu
 TEST_F(CoordinatorLoopTest, ARepeatedSubmitAndALateWatcherReceiveTheEndOfADroppedJob) {
   CoordinatorLoop::Options options = Options();
   options.limits.max_finished_jobs = 0;  // A job is dropped in the same batch that ends it.
-  MemoryJobStore store;
+  MemoryStore store;
   options.store = &store;
   CoordinatorLoop loop(std::move(options));
   ASSERT_OK(loop.Load());
@@ -73,7 +73,7 @@ TEST_F(CoordinatorLoopTest, ARepeatedSubmitAndALateWatcherReceiveTheEndOfADroppe
 TEST_F(CoordinatorLoopTest, NodesAreDescribedAsCommitted) {
   const auto agent = Connect(&loop_);
   agent->session->Report(Observed(1));
-  loop_.RunOnce();
+  Settle();
   std::optional<absl::StatusOr<common::JobId>> job;
   Submit("one", &job);  // Placed, but not stored yet.
   std::vector<int> running;

@@ -13,8 +13,9 @@
 #include "common/simulated_clock.h"
 #include "common/status_matchers.h"
 #include "coordinator/coordinator_loop.h"
+#include "coordinator/core/records.h"
 #include "coordinator/observed_fixture.h"
-#include "coordinator/store/faulty_job_store.h"
+#include "coordinator/store/faulty_store.h"
 
 namespace accel::coordinator {
 
@@ -54,7 +55,10 @@ inline std::shared_ptr<ConnectedAgent> Connect(Coordinator* coordinator) {
 
 class CoordinatorLoopTest : public ::testing::Test {
  protected:
-  CoordinatorLoopTest() { EXPECT_OK(loop_.Load()); }
+  CoordinatorLoopTest() {
+    EXPECT_OK(loop_.Load());
+    Settle();
+  }
 
   CoordinatorLoop::Options Options() {
     CoordinatorLoop::Options options;
@@ -64,6 +68,30 @@ class CoordinatorLoopTest : public ::testing::Test {
     return options;
   }
 
+  // Runs the loop until it rests, and lets every commit succeed.
+  void Settle() { Settle(&loop_); }
+  void Settle(CoordinatorLoop* loop) {
+    loop->RunOnce();
+    while (store_.pending().has_value()) {
+      store_.Succeed();
+      loop->RunOnce();
+    }
+  }
+
+  // Returns the jobs in the commit in progress, without their specs and generations.
+  std::vector<v1::Job> Committing() const {
+    std::vector<v1::Job> jobs;
+    const std::optional<RowBatch> batch = store_.pending();
+    for (const Row& row : batch->put) {
+      const absl::StatusOr<RowKey> key = ParseRowKey(row.key);
+      if (!key.ok() || key->kind != RowKey::Kind::kState) continue;
+      v1::StoredJob stored;
+      EXPECT_TRUE(stored.ParseFromString(row.value));
+      jobs.push_back(stored.job());
+    }
+    return jobs;
+  }
+
   // Submits a job and runs the loop. The answer is stored in *result once it arrives.
   void Submit(const std::string& submit_id, std::optional<absl::StatusOr<common::JobId>>* result) {
     loop_.SubmitJob(submit_id, Spec(),
@@ -71,7 +99,7 @@ class CoordinatorLoopTest : public ::testing::Test {
     loop_.RunOnce();
   }
 
-  FaultyJobStore store_;
+  FaultyStore store_;
   common::SimulatedClock clock_;
   CoordinatorLoop loop_{Options()};
 };

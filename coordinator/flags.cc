@@ -13,8 +13,11 @@ namespace {
 constexpr char kFooter[] =
     "Prints 'listening on HOST:PORT' once it accepts calls. SIGTERM and SIGINT shut it down; "
     "SIGHUP, SIGUSR1 and SIGUSR2 are ignored.\n"
-    "Exit codes: 0 shut down by a signal; 1 could not start (the reason is logged to standard "
-    "error); 2 bad command line.";
+    "Jobs, nodes and results are stored in --state_dir before anyone is told of them. After a "
+    "crash, "
+    "an upgrade or a reboot, start it again with the same --state_dir: running jobs go on.\n"
+    "Exit codes: 0 shut down by a signal, or the check or the copy was done; 1 could not start, or "
+    "the store is damaged (the reason is on standard error); 2 bad command line.";
 
 // Minimum timeout, in seconds. Agents report more than twice within it. With a shorter one, a node
 // that is busy for a moment would count as lost.
@@ -43,7 +46,8 @@ std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
       })
       ->capture_default_str();
   app.add_option("--state_dir,--state-dir", flags->state_dir,
-                 "Folder of this coordinator; created if it does not exist")
+                 "Folder of this coordinator, with all that it must not forget; created if it does "
+                 "not exist")
       ->required();
   app.add_option("--token_file,--token-file", flags->token_file,
                  "File with the token that every call must carry [ACCEL_TOKEN, else "
@@ -52,6 +56,12 @@ std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
                  "Seconds of silence after which a node counts as lost; at least 0.5")
       ->check(CheckTimeout)
       ->capture_default_str();
+  auto* check =
+      app.add_flag("--check", flags->check,
+                   "Check what is stored in --state_dir, and exit; a coordinator may run");
+  app.add_option("--backup", flags->backup,
+                 "Copy what is stored in --state_dir to this file, and exit; a coordinator may run")
+      ->excludes(check);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

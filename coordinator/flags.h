@@ -14,6 +14,8 @@ struct CoordinatorFlags {
   std::string state_dir;
   std::string token_file;
   absl::Duration node_timeout = absl::Seconds(5);
+  bool check = false;
+  std::string backup;  // If empty, no backup is asked for.
 };
 
 // Parses the command line into *flags and returns nullopt. If it asks for help or the version, or

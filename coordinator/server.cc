@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/boot_id.h"
 #include "common/check.h"
 #include "common/descriptors.h"
 #include "common/host_port.h"
@@ -20,7 +21,7 @@
 #include "coordinator/listener.h"
 #include "coordinator/refusal_log.h"
 #include "coordinator/service.h"
-#include "coordinator/store/memory_job_store.h"
+#include "coordinator/store/memory_store.h"
 
 namespace accel::coordinator {
 namespace {
@@ -63,7 +64,7 @@ class GrpcServer final : public Server {
  public:
   explicit GrpcServer(ServerOptions options)
       : store_(options.store != nullptr ? std::move(options.store)
-                                        : std::make_unique<MemoryJobStore>()),
+                                        : std::make_unique<MemoryStore>()),
         refusals_(options.clock),
         authentication_(std::move(options.token), &refusals_),
         loop_(LoopOptions(store_.get(), options)),
@@ -104,11 +105,13 @@ class GrpcServer final : public Server {
   Coordinator* coordinator() override { return &loop_; }
 
  private:
-  static CoordinatorLoop::Options LoopOptions(JobStore* store, const ServerOptions& options) {
+  static CoordinatorLoop::Options LoopOptions(Store* store, const ServerOptions& options) {
     CoordinatorLoop::Options loop;
     loop.store = store;
     loop.clock = options.clock;
     loop.limits = options.limits;
+    loop.boot_id = common::BootId();
+    loop.cluster_id = options.cluster_id;
     return loop;
   }
 
@@ -119,7 +122,7 @@ class GrpcServer final : public Server {
   }
 
   std::string address_;
-  const std::unique_ptr<JobStore> store_;
+  const std::unique_ptr<Store> store_;
   RefusalLog refusals_;
   Authentication authentication_;
   CoordinatorLoop loop_;

@@ -14,7 +14,7 @@
 #include "common/clock.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/core/cluster_state.h"
-#include "coordinator/store/job_store.h"
+#include "coordinator/store/store.h"
 
 namespace accel::coordinator {
 
@@ -23,8 +23,9 @@ struct ServerOptions {
   std::string token;                      // The token that every call must carry. Not empty.
   Limits limits = {};
   common::Clock* clock = common::SteadyClock();  // Must outlive the server.
-  // If null, jobs are kept in memory.
-  std::unique_ptr<JobStore> store;
+  // If null, everything is kept in memory.
+  std::unique_ptr<Store> store;
+  std::string cluster_id = "a-cluster";  // For a store without rows: see core/recover.h.
 };
 
 // Thread-safe.

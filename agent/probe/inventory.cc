@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 
 #include "agent/probe/gpus.h"
@@ -25,13 +24,6 @@ absl::StatusOr<v1::Inventory> ProbeInventory(bool with_gpus) {
       visible == nullptr ? std::nullopt : std::optional<std::string>(visible);
   for (const v1::Gpu& gpu : VisibleGpus(gpus, mask)) *inventory.add_gpus() = gpu;
   return inventory;
-}
-
-std::string BootId() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
 }
 
 std::string HostName() {

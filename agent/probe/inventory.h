@@ -13,9 +13,6 @@ namespace accel::agent {
 // INTERNAL: the driver fails.
 absl::StatusOr<v1::Inventory> ProbeInventory(bool with_gpus);
 
-// Returns an id that is different after each boot of the machine.
-std::string BootId();
-
 std::string HostName();
 
 }  // namespace accel::agent

@@ -10,6 +10,20 @@ absl::Duration Heartbeat(const Limits& limits) {
   return std::min(limits.longest_heartbeat, limits.node_timeout * 2 / 5);
 }
 
+void Changes::AddOlder(Changes older) {
+  cluster |= older.cluster;
+  for (auto& [id, change] : older.put) {
+    if (erase.contains(id)) continue;
+    JobChange& merged = put[id];
+    merged.created |= change.created;
+    merged.generations.merge(change.generations);
+  }
+  erase.merge(older.erase);
+  ends.merge(older.ends);
+  registered.merge(older.registered);
+  nodes.merge(older.nodes);
+}
+
 JobEntry* FindJob(ClusterState* state, const common::JobId& id) {
   const auto found = state->jobs.find(id);
   return found == state->jobs.end() ? nullptr : &found->second;
@@ -46,6 +60,8 @@ absl::Time SilentFrom(const ClusterState& state, const NodeEntry& node) {
 absl::Time SilentFrom(const ClusterState& state) {
   return state.present_since + state.limits.longest_reconnect + state.limits.node_timeout;
 }
+
+bool HasReported(const NodeEntry& node) { return node.last_heard != absl::InfinitePast(); }
 
 std::string WhyRefuses(const NodeEntry& node, absl::Time now) {
   if (!node.observed.refuses_work().empty()) return node.observed.refuses_work();

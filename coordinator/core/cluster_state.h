@@ -2,7 +2,8 @@
 // protobuf messages (docs/decisions/0001).
 //
 // Only two files change it: facts.h writes events from outside into it, and perform.h carries out
-// the planner's actions. Not thread-safe: CoordinatorLoop owns the state and is its only user.
+// the planner's actions. recover.h builds it from what is stored. Not thread-safe: CoordinatorLoop
+// owns the state and is its only user.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +71,7 @@ struct NodeEntry {
   int64_t observed_bytes = 0;  // Memory that `observed` takes.
   SessionId session = 0;
   absl::Time joined;      // Time of the first report over the present stream.
-  absl::Time last_heard;  // Time of the newest report.
+  absl::Time last_heard;  // Time of the newest report. InfinitePast if this coordinator has none.
   NodeHealth health;
   std::set<common::JobId> jobs;  // The jobs whose current generation has a part here.
   // The spare store sockets that a plan has used, by socket id. The value is the first revision
@@ -118,8 +119,18 @@ struct StaleCounts {
   bool operator==(const StaleCounts&) const = default;
 };
 
+// The facts about the whole cluster that are stored.
+struct ClusterFacts {
+  std::string cluster_id;  // Made once, when the cluster begins.
+  int64_t epoch = 0;       // The number of coordinators that the cluster has had. At least 1.
+  // The present coordinator's clock: see recover.h.
+  std::string boot_id;
+  absl::Duration wall_minus_monotonic;
+};
+
 struct ClusterState {
   Limits limits;
+  ClusterFacts facts;
   // Since this time the coordinator has listened to its nodes without a gap: see presence.h.
   absl::Time present_since;
   absl::Time listened_at;  // When it listened last.
@@ -142,13 +153,26 @@ struct ClusterState {
   StaleCounts stale;
 };
 
+// What has changed of a job, apart from its state.
+struct JobChange {
+  bool created = false;                      // The job and its spec are new.
+  std::set<common::Generation> generations;  // Records that were added, changed or dropped.
+};
+
 // The changes of the state that are not yet stored and published.
 struct Changes {
-  std::set<common::JobId> put;     // Jobs to store.
-  std::set<common::JobId> erase;   // Jobs to remove from the store.
-  std::set<common::NodeId> nodes;  // Nodes whose desired state may have changed.
+  bool cluster = false;                    // ClusterState::facts must be stored.
+  std::map<common::JobId, JobChange> put;  // Jobs to store.
+  std::set<common::JobId> erase;           // Jobs to remove from the store.
+  std::set<common::JobId> ends;            // Jobs that were added to or dropped from `ended`.
+  std::set<common::NodeId> registered;     // Nodes that registered, changed, or were removed.
+  std::set<common::NodeId> nodes;          // Nodes whose desired state may have changed.
 
-  bool durable() const { return !put.empty() || !erase.empty(); }
+  bool durable() const {
+    return cluster || !put.empty() || !erase.empty() || !ends.empty() || !registered.empty();
+  }
+  // Adds changes that were made before these.
+  void AddOlder(Changes older);
 };
 
 // Returns null if there is no such job.
@@ -173,6 +197,9 @@ absl::Time SilentFrom(const ClusterState& state, const NodeEntry& node);
 
 // Returns the same for a node that has not yet reported to this coordinator.
 absl::Time SilentFrom(const ClusterState& state);
+
+// Returns true if the node has reported to this coordinator, not only to an earlier one.
+bool HasReported(const NodeEntry& node);
 
 // Returns why the node gets no new work, or an empty string if it may get some.
 std::string WhyRefuses(const NodeEntry& node, absl::Time now);

@@ -8,12 +8,6 @@ namespace {
 // Approximate size of a record, its entries in both indexes, and the allocator's overhead.
 constexpr int64_t kRecordBytes = 256;
 
-const EndedJob* FindIn(const absl::flat_hash_map<absl::string_view, const EndedJob*>& index,
-                       const std::string& key) {
-  const auto found = index.find(key);
-  return found == index.end() ? nullptr : found->second;
-}
-
 }  // namespace
 
 EndedJob EndOf(const v1::Job& job) {
@@ -37,14 +31,17 @@ int64_t EndedJobs::BytesOf(const EndedJob& job) {
   return kRecordBytes + static_cast<int64_t>(job.submit_id.size());
 }
 
-void EndedJobs::Add(EndedJob job, absl::Time now, int64_t max_bytes) {
+std::vector<common::JobId> EndedJobs::Add(EndedJob job, absl::Time now, int64_t max_bytes) {
   bytes_ += BytesOf(job);
-  const EndedJob& kept = jobs_.emplace_back(Kept{std::move(job), now}).job;
-  by_id_[kept.id.value()] = &kept;
-  by_submit_[kept.submit_id] = &kept;
+  const Kept& kept = jobs_.emplace_back(Kept{std::move(job), now});
+  by_id_[kept.job.id.value()] = &kept;
+  by_submit_[kept.job.submit_id] = &kept.job;
+  std::vector<common::JobId> dropped;
   while (!jobs_.empty() && (bytes_ > max_bytes || now - jobs_.front().since > kKept)) {
+    dropped.push_back(jobs_.front().job.id);
     DropOldest();
   }
+  return dropped;
 }
 
 void EndedJobs::DropOldest() {
@@ -56,11 +53,18 @@ void EndedJobs::DropOldest() {
 }
 
 const EndedJob* EndedJobs::FindBySubmit(const std::string& submit_id) const {
-  return FindIn(by_submit_, submit_id);
+  const auto found = by_submit_.find(submit_id);
+  return found == by_submit_.end() ? nullptr : found->second;
 }
 
 const EndedJob* EndedJobs::Find(const common::JobId& id) const {
-  return FindIn(by_id_, id.value());
+  const Kept* kept = FindKept(id);
+  return kept == nullptr ? nullptr : &kept->job;
+}
+
+const EndedJobs::Kept* EndedJobs::FindKept(const common::JobId& id) const {
+  const auto found = by_id_.find(id.value());
+  return found == by_id_.end() ? nullptr : found->second;
 }
 
 }  // namespace accel::coordinator

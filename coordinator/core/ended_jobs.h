@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
@@ -38,22 +39,23 @@ class EndedJobs {
   EndedJobs(EndedJobs&&) = default;
   EndedJobs& operator=(EndedJobs&&) = default;
 
-  // Adds a job. Drops the oldest jobs while all together take more than `max_bytes`, and those
-  // that are older than kKept. `now` is monotonic.
-  void Add(EndedJob job, absl::Time now, int64_t max_bytes);
-
-  // Return null if the job is unknown or was dropped.
-  const EndedJob* FindBySubmit(const std::string& submit_id) const;
-  const EndedJob* Find(const common::JobId& id) const;
-
-  size_t size() const { return jobs_.size(); }
-
- private:
   struct Kept {
     EndedJob job;
     absl::Time since;
   };
 
+  // Adds a job. Drops the oldest jobs while all together take more than `max_bytes`, and those
+  // that are older than kKept, and returns their ids. `now` is monotonic.
+  std::vector<common::JobId> Add(EndedJob job, absl::Time now, int64_t max_bytes);
+
+  // Return null if the job is unknown or was dropped.
+  const EndedJob* FindBySubmit(const std::string& submit_id) const;
+  const EndedJob* Find(const common::JobId& id) const;
+  const Kept* FindKept(const common::JobId& id) const;
+
+  size_t size() const { return jobs_.size(); }
+
+ private:
   static int64_t BytesOf(const EndedJob& job);
   void DropOldest();
 
@@ -61,7 +63,7 @@ class EndedJobs {
   // Oldest first. A deque that grows and shrinks only at its ends does not move its elements, so
   // the indexes may point to them.
   std::deque<Kept> jobs_;
-  absl::flat_hash_map<absl::string_view, const EndedJob*> by_id_;
+  absl::flat_hash_map<absl::string_view, const Kept*> by_id_;
   absl::flat_hash_map<absl::string_view, const EndedJob*> by_submit_;
 };
 

@@ -61,7 +61,7 @@ absl::Status CheckRoom(const ClusterState& state, const v1::JobSpec& spec) {
 }
 
 // Removes the node that has been gone longest and holds no job, if the cluster has max_nodes.
-absl::Status MakeRoomForNode(ClusterState* state) {
+absl::Status MakeRoomForNode(ClusterState* state, Changes* changes) {
   if (static_cast<int>(state->nodes.size()) < state->limits.max_nodes) return absl::OkStatus();
   auto oldest = state->nodes.end();
   for (auto node = state->nodes.begin(); node != state->nodes.end(); ++node) {
@@ -79,22 +79,9 @@ absl::Status MakeRoomForNode(ClusterState* state) {
   if (name != state->node_names.end() && name->second == oldest->first) {
     state->node_names.erase(name);
   }
+  changes->registered.insert(oldest->first);
   state->nodes.erase(oldest);
   return absl::OkStatus();
-}
-
-// Returns the jobs that an earlier coordinator had placed on `node`, which this coordinator sees
-// for the first time.
-std::set<common::JobId> JobsOn(const ClusterState& state, const common::NodeId& node) {
-  std::set<common::JobId> jobs;
-  for (const common::JobId& id : state.unfinished) {
-    const v1::Job& job = state.jobs.at(id).job;
-    if (!HoldsNodes(job.phase())) continue;
-    for (const v1::Placement& placement : CurrentGeneration(job)->placements()) {
-      if (placement.node_id() == node.value()) jobs.insert(id);
-    }
-  }
-  return jobs;
 }
 
 void TakeName(const v1::NodeObserved& report, const NodeEntry& node, ClusterState* state) {
@@ -124,16 +111,15 @@ absl::Status Keep(v1::NodeObserved report, ClusterState* state, NodeEntry* node)
 // Returns the node that the report is about. Binds the session to it with the first report, and
 // refuses a later report that contradicts the first one. Errors are those of Observe().
 absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& report, absl::Time now,
-                                ClusterState* state, SessionId* superseded) {
+                                ClusterState* state, Changes* changes, SessionId* superseded) {
   const common::NodeId id(report.node_id());
   auto found = state->nodes.find(id);
   if (found == state->nodes.end() || found->second.session < session) {
     ACCEL_RETURN_IF_ERROR(CheckIdentity(*state, report, now));
   }
   if (found == state->nodes.end()) {
-    ACCEL_RETURN_IF_ERROR(MakeRoomForNode(state));
+    ACCEL_RETURN_IF_ERROR(MakeRoomForNode(state, changes));
     found = state->nodes.emplace(id, NodeEntry{}).first;
-    found->second.jobs = JobsOn(*state, id);
   }
   NodeEntry& node = found->second;
   // Sessions are numbered in the order in which they are opened, so a higher number is newer.
@@ -214,48 +200,20 @@ absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpe
   job.set_version(1);
   state->submits[submit_id] = id;
   state->unfinished.insert(id);
-  changes->put.insert(id);
+  changes->put[id].created = true;
   return id;
 }
 
-absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* state) {
+absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* state,
+                       Changes* changes) {
   JobEntry* entry = FindJob(state, id);
   if (entry == nullptr && state->ended.Find(id) != nullptr) return absl::OkStatus();
   if (entry == nullptr) return absl::NotFoundError(absl::StrCat("there is no job ", id.value()));
   if (common::IsFinal(entry->job.phase())) return absl::OkStatus();
   entry->cancel = true;
   entry->cancel_at_once |= at_once;
+  changes->put.try_emplace(id);
   return absl::OkStatus();
-}
-
-void RestoreJob(v1::Job job, absl::Time now, ClusterState* state) {
-  const common::JobId id(job.job_id());
-  state->ids.Skip(id);
-  state->submits[job.submit_id()] = id;
-  JobEntry& entry = state->jobs[id];
-  entry.job = std::move(job);
-  RestoreBytes(&entry, state);
-  if (common::IsFinal(entry.job.phase())) {
-    state->finished.push_back(id);
-    return;
-  }
-  state->unfinished.insert(id);
-  const v1::JobSpec& spec = entry.job.spec();
-  // Deadlines start again, because they were times of the earlier process's monotonic clock.
-  if (entry.job.phase() == v1::STARTING) entry.start_by = now + state->limits.start_deadline;
-  if (spec.time_limit_ms() > 0 && !entry.job.generations().empty()) {
-    entry.end_by = now + absl::Milliseconds(spec.time_limit_ms());
-  }
-  entry.stop_grace = state->limits.failure_grace;
-  entry.start_revision = entry.stop_revision = ++state->revision;
-}
-
-void SortFinished(ClusterState* state) {
-  std::stable_sort(state->finished.begin(), state->finished.end(),
-                   [state](const common::JobId& a, const common::JobId& b) {
-                     return state->jobs.at(a).job.ended_unix_ms() <
-                            state->jobs.at(b).job.ended_unix_ms();
-                   });
 }
 
 absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
@@ -264,14 +222,16 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   ACCEL_RETURN_IF_ERROR(CheckReport(report));
   ACCEL_RETURN_IF_ERROR(CheckAgainst(*state, report));
   CutTexts(&report);
-  ACCEL_ASSIGN_OR_RETURN(NodeEntry * node, Bind(session, report, now, state, superseded));
+  ACCEL_ASSIGN_OR_RETURN(NodeEntry * node, Bind(session, report, now, state, changes, superseded));
   if (node->observed.sequence() >= report.sequence() && !node->observed.node_id().empty()) {
     ++state->stale.sessions;
     return absl::OkStatus();
   }
   CountStaleGenerations(report, state);
   const common::NodeId id(report.node_id());
+  const bool is_first = node->observed.node_id().empty();
   ACCEL_RETURN_IF_ERROR(Keep(std::move(report), state, node));
+  if (is_first) changes->registered.insert(id);
   node->last_heard = now;
   state->gpus_seen |= !node->observed.inventory().gpus().empty();
   SettleSockets(node);

@@ -1,4 +1,4 @@
-// Writes events from outside into the state: submits, cancels, restored jobs and nodes' reports.
+// Writes events from outside into the state: submits, cancels and nodes' reports.
 // Nothing here decides what follows from them, because that is the planner's task.
 #pragma once
 
@@ -21,14 +21,8 @@ absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpe
 
 // Asks for a job to be cancelled. The planner acts on it. `at_once`: the processes get no grace.
 // Has no effect on a finished job. NOT_FOUND: there is no such job.
-absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* state);
-
-// Adds a job that an earlier coordinator stored. If the job holds a generation, the desired states
-// of this coordinator ask for that generation again. Deadlines start again.
-void RestoreJob(v1::Job job, absl::Time now, ClusterState* state);
-
-// Sorts the finished jobs by the time of their end. Must be called after all jobs are restored.
-void SortFinished(ClusterState* state);
+absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* state,
+                       Changes* changes);
 
 // Replaces the newest report of a node by `report`, which came over this session. The first report
 // of a session binds the session to its node. The session takes the node over from an older one,

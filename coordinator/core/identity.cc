@@ -10,6 +10,8 @@ namespace {
 bool MayFollow(const ClusterState& state, const NodeEntry& holder, const v1::NodeObserved& report,
                absl::Time now) {
   if (holder.observed.incarnation() == report.incarnation()) return true;
+  // The holder is known from the store alone, and may have been gone for long.
+  if (!HasReported(holder)) return true;
   if (now >= SilentFrom(state, holder)) return true;
   return holder.session == 0 && holder.observed.boot_id() == report.boot_id();
 }

@@ -1,5 +1,8 @@
 #include "coordinator/core/perform.h"
 
+#include <set>
+#include <utility>
+
 #include "common/check.h"
 #include "common/job_phase.h"
 #include "coordinator/core/job_bytes.h"
@@ -21,10 +24,13 @@ class Performer {
     const common::Generation previous =
         job.generations().empty() ? 0 : CurrentGeneration(job)->generation();
     SettleNewest(&entry, &state_);
+    std::set<common::Generation>& changed = changes_.put[start.job].generations;
     while (job.generations_size() >= state_.limits.generation_records ||
            (job.generations_size() > 1 && state_.job_bytes > state_.limits.max_job_bytes)) {
+      changed.insert(job.generations(0).generation());
       DropOldestRecord(&entry, &state_);
     }
+    changed.insert(previous + 1);
     v1::GenerationRecord* record = job.add_generations();
     record->set_generation(previous + 1);
     record->set_started_unix_ms(wall_ms_);
@@ -128,11 +134,15 @@ class Performer {
     const JobEntry& entry = Entry(drop.job);
     changes_.put.erase(drop.job);
     changes_.erase.insert(drop.job);
+    changes_.ends.insert(drop.job);
     ACCEL_CHECK(state_.finished.front() == drop.job, "the oldest finished job goes first");
     state_.finished.pop_front();
     state_.job_bytes -= entry.bytes;
     state_.submits.erase(entry.job.submit_id());
-    state_.ended.Add(EndOf(entry.job), now_, state_.limits.max_ended_bytes);
+    for (common::JobId& id :
+         state_.ended.Add(EndOf(entry.job), now_, state_.limits.max_ended_bytes)) {
+      changes_.ends.insert(std::move(id));
+    }
     state_.jobs.erase(drop.job);
   }
 
@@ -140,12 +150,15 @@ class Performer {
   JobEntry& Entry(const common::JobId& id) {
     JobEntry* entry = FindJob(&state_, id);
     ACCEL_CHECK(entry != nullptr, "a plan names jobs of the state that it was made for");
-    changes_.put.insert(id);
+    changes_.put.try_emplace(id);
     return *entry;
   }
 
-  static v1::GenerationRecord* Current(v1::Job* job) {
-    return job->mutable_generations(job->generations_size() - 1);
+  // Returns the record of the newest generation, which the caller changes.
+  v1::GenerationRecord* Current(v1::Job* job) {
+    v1::GenerationRecord* record = job->mutable_generations(job->generations_size() - 1);
+    changes_.put[common::JobId(job->job_id())].generations.insert(record->generation());
+    return record;
   }
 
   static void Reword(const std::string& reason, v1::Job* job) {

@@ -47,16 +47,15 @@ class Reconnect(cluster.ClusterTest):
         self.assertEqual(result.code, 0, result)
 
     def test_a_submit_that_waits_comes_back(self):
-        submit = self.start(cluster.ACCEL, "submit", "--cpu", "--wait", self.script("touch up; exec sleep 600"))
+        submit = self.start(cluster.ACCEL, "submit", "--cpu", "--wait", self.script("touch up; until [ -e go ]; do sleep 0.05; done"))
         cluster.wait_until(lambda: self.path("up").exists(), 20, "the job runs")
         self.kill_coordinator()
         self.wait_for_line(submit, "trying again for 2m")
         self.start_coordinator_again()
+        self.path("go").touch()
         result = self.finish(submit, 30)
-        # The state is in memory, so the new coordinator does not know the job. Its answer shows that the
-        # client reached it.
-        self.assertEqual(result.code, 1, result)
-        self.assertIn("there is no job", result.err)
+        self.assertEqual(result.code, 0, result)
+        self.assertIn("the coordinator is back", result.err)
 
 
 if __name__ == "__main__":

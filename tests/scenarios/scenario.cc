@@ -10,6 +10,9 @@
 #include "coordinator/core/facts.h"
 #include "coordinator/core/planner.h"
 #include "coordinator/core/presence.h"
+#include "coordinator/core/records.h"
+#include "coordinator/core/recover.h"
+#include "tests/scenarios/describe_stored.h"
 #include "tests/scenarios/words.h"
 
 namespace accel::scenarios {
@@ -44,10 +47,7 @@ v1::JobSpec ParseSpec(const std::vector<std::string>& words) {
 
 }  // namespace
 
-Scenario::Scenario() {
-  state_.present_since = state_.listened_at = now_;
-  state_.revision = 1000;
-}
+Scenario::Scenario() { Begin({}).IgnoreError(); }
 
 FakeNode& Scenario::Node(const std::string& name) {
   const auto found = nodes_.find(name);
@@ -80,14 +80,58 @@ v1::ObservedGeneration& Scenario::Part(const std::string& node, const std::strin
   return *part;
 }
 
-void Scenario::Plan() { coordinator::PlanToRest(now_, now_, &state_, &changes_); }
+absl::Status Scenario::Begin(const std::vector<coordinator::Row>& rows) {
+  ACCEL_ASSIGN_OR_RETURN(
+      state_, coordinator::Recover(rows, coordinator::Limits(), {now_, now_, "boot", "cluster"}));
+  changes_ = {};
+  changes_.cluster = true;
+  return absl::OkStatus();
+}
+
+absl::Status Scenario::Plan() {
+  coordinator::PlanToRest(now_, now_, &state_, &changes_);
+  if (!changes_.durable()) return absl::OkStatus();
+  store_.Commit(coordinator::RowsOf(state_, changes_), [](const absl::Status&) {});
+  changes_ = {};
+  ++commits_;
+  ACCEL_RETURN_IF_ERROR(CheckRecovery());
+  return commits_ == crash_after_ ? Crash() : absl::OkStatus();
+}
+
+absl::Status Scenario::Crash() {
+  ACCEL_ASSIGN_OR_RETURN(const std::vector<coordinator::Row> rows, store_.Load());
+  ACCEL_RETURN_IF_ERROR(Begin(rows));
+  for (auto& [name, node] : nodes_) {
+    sessions_[name] = 0;
+    node->observed().set_applied_version(0);
+  }
+  for (auto& [name, node] : nodes_) {
+    if (!node->muted) ACCEL_RETURN_IF_ERROR(Report(node.get()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Scenario::CheckRecovery() {
+  ACCEL_ASSIGN_OR_RETURN(const std::vector<coordinator::Row> rows, store_.Load());
+  ACCEL_ASSIGN_OR_RETURN(
+      const coordinator::ClusterState recovered,
+      coordinator::Recover(rows, coordinator::Limits(), {now_, now_, "boot", ""}));
+  const Words known = Split(DescribeStored(state_), '\n');
+  const Words found = Split(DescribeStored(recovered), '\n');
+  if (known == found) return absl::OkStatus();
+  const auto [has, recovers] =
+      std::mismatch(known.begin(), known.end(), found.begin(), found.end());
+  return absl::FailedPreconditionError(
+      absl::StrCat("the coordinator has: ", has == known.end() ? "nothing" : *has,
+                   "\nit would recover: ", recovers == found.end() ? "nothing" : *recovers));
+}
 
 absl::Status Scenario::Report(FakeNode* node) {
+  if (sessions_[node->name()] == 0) sessions_[node->name()] = next_session_++;
   coordinator::SessionId superseded = 0;
   ACCEL_RETURN_IF_ERROR(coordinator::Observe(sessions_[node->name()], node->Report(), now_, &state_,
                                              &changes_, &superseded));
-  Plan();
-  return absl::OkStatus();
+  return Plan();
 }
 
 absl::Status Scenario::AddNode(const Words& words) {
@@ -110,15 +154,14 @@ absl::Status Scenario::Submit(const Words& words) {
       absl::StrCat("submit-", jobs_.size()), ParseSpec(words), now_, &state_, &changes_);
   ACCEL_RETURN_IF_ERROR(job.status());
   jobs_.push_back(*std::move(job));
-  Plan();
-  return absl::OkStatus();
+  return Plan();
 }
 
 absl::Status Scenario::Cancel(const Words& words) {
   ACCEL_RETURN_IF_ERROR(coordinator::CancelJob(common::JobId(RealId(words.at(1))),
-                                               words.size() > 2 && words[2] == "at_once", &state_));
-  Plan();
-  return absl::OkStatus();
+                                               words.size() > 2 && words[2] == "at_once", &state_,
+                                               &changes_));
+  return Plan();
 }
 
 std::vector<FakeNode*> Scenario::Nodes(const Words& words) {
@@ -213,8 +256,7 @@ absl::Status Scenario::Link(const Words& words) {
   if (words[0] == "disconnect") {
     coordinator::CloseSession(sessions_[words[1]], id, &state_);
     node.muted = true;
-    Plan();
-    return absl::OkStatus();
+    return Plan();
   }
   if (words[0] == "refuse") {
     node.observed().set_refuses_work(Rest(words, 2));
@@ -250,7 +292,7 @@ absl::Status Scenario::Advance(const Words& words) {
     for (auto& [name, node] : nodes_) {
       if (!node->muted) ACCEL_RETURN_IF_ERROR(Report(node.get()));
     }
-    Plan();
+    ACCEL_RETURN_IF_ERROR(Plan());
   }
   return absl::OkStatus();
 }
@@ -258,8 +300,7 @@ absl::Status Scenario::Advance(const Words& words) {
 absl::Status Scenario::Away(const Words& words) {
   now_ += ParseDuration(words.at(1));
   coordinator::Listen(now_, &state_);
-  Plan();
-  return absl::OkStatus();
+  return Plan();
 }
 
 absl::Status Scenario::Play(absl::string_view line) {

@@ -59,6 +59,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "coordinator/core/cluster_state.h"
+#include "coordinator/store/memory_store.h"
 #include "tests/scenarios/fake_node.h"
 
 namespace accel::scenarios {
@@ -72,6 +73,12 @@ class Scenario {
  public:
   Scenario();
 
+  // Kills the coordinator right after its nth commit, before anyone is told of it. The next one
+  // recovers from what is stored, and all nodes connect again. Must be called before the first
+  // line.
+  void CrashAfterCommit(int nth) { crash_after_ = nth; }
+  int commits() const { return commits_; }
+
   // Plays one line. FAILED_PRECONDITION: an expectation does not hold; the message says what
   // holds instead. INVALID_ARGUMENT: the line is invalid, or refers to a rank or node that
   // does not exist.
@@ -80,6 +87,10 @@ class Scenario {
   // Checks what must hold after every step of every scenario: ranks are dense and unique, no GPU
   // and no spare socket has two holders, a final phase never changes, and a success has no cause.
   absl::Status CheckInvariants();
+
+  // Checks that Recover() makes of the stored rows what the coordinator itself knows, as far as it
+  // is stored (invariant 1).
+  absl::Status CheckRecovery();
 
  private:
   using Words = std::vector<std::string>;
@@ -113,14 +124,21 @@ class Scenario {
   std::string RealId(const std::string& job) const;  // "j1"
   std::string Alias(const std::string& job_id) const;
   absl::Status Report(FakeNode* node);
-  void Plan();
+  // Plans and commits.
+  absl::Status Plan();
+  absl::Status Crash();
+  // Starts a coordinator with these rows.
+  absl::Status Begin(const std::vector<coordinator::Row>& rows);
   std::string Summary(const v1::NodeDesired& desired) const;
 
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
   coordinator::ClusterState state_;
   coordinator::Changes changes_;
+  coordinator::MemoryStore store_;
+  int commits_ = 0;
+  std::optional<int> crash_after_;
   std::map<std::string, std::unique_ptr<FakeNode>> nodes_;
-  std::map<std::string, coordinator::SessionId> sessions_;
+  std::map<std::string, coordinator::SessionId> sessions_;  // 0 if the node must connect again.
   coordinator::SessionId next_session_ = 1;
   std::vector<common::JobId> jobs_;
   std::map<common::JobId, v1::JobPhase> final_phases_;

@@ -2,29 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "tests/scenarios/scenario.h"
+#include "tests/scenarios/scenario_files.h"
 
 namespace accel::scenarios {
 namespace {
-
-std::vector<std::string> ScenarioFiles() {
-  const char* root = std::getenv("TEST_SRCDIR");
-  const char* workspace = std::getenv("TEST_WORKSPACE");
-  std::vector<std::string> files;
-  if (root == nullptr || workspace == nullptr) return files;
-  const auto folder = std::filesystem::path(root) / workspace / "tests/scenarios";
-  for (const auto& file : std::filesystem::directory_iterator(folder)) {
-    if (file.path().extension() == ".txt") files.push_back(file.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 class Scenarios : public ::testing::TestWithParam<std::string> {};
 

@@ -11,7 +11,7 @@
 #include "cli/local_link.h"
 #include "common/simulated_clock.h"
 #include "coordinator/coordinator_loop.h"
-#include "coordinator/store/memory_job_store.h"
+#include "coordinator/store/memory_store.h"
 #include "shim/host/fake_shim_host.h"
 
 namespace accel::simulation {
@@ -63,7 +63,7 @@ class SimulatedCluster {
 
  private:
   common::SimulatedClock clock_;
-  coordinator::MemoryJobStore store_;
+  coordinator::MemoryStore store_;
   coordinator::CoordinatorLoop loop_;
   std::vector<std::unique_ptr<SimulatedNode>> nodes_;
 };

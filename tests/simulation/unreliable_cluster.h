@@ -19,7 +19,7 @@
 #include "agent/agent.h"
 #include "common/simulated_clock.h"
 #include "coordinator/coordinator_loop.h"
-#include "coordinator/store/memory_job_store.h"
+#include "coordinator/store/memory_store.h"
 #include "tests/simulation/simulated_processes.h"
 #include "tests/simulation/simulated_shims.h"
 #include "tests/simulation/unreliable_link.h"
@@ -101,7 +101,7 @@ class UnreliableCluster {
   bool GivenUpSince(const std::string& node, absl::Time since);
 
   common::SimulatedClock clock_;
-  coordinator::MemoryJobStore store_;
+  coordinator::MemoryStore store_;
   coordinator::CoordinatorLoop loop_;
   std::vector<std::unique_ptr<UnreliableNode>> nodes_;
   std::vector<common::JobId> jobs_;

@@ -1,4 +1,4 @@
-#include "coordinator/store/faulty_job_store.h"
+#include "coordinator/store/faulty_store.h"
 
 #include <utility>
 
@@ -6,34 +6,34 @@
 
 namespace accel::coordinator {
 
-absl::StatusOr<std::vector<JobRecord>> FaultyJobStore::Load() {
+absl::StatusOr<std::vector<Row>> FaultyStore::Load() {
   absl::MutexLock lock(&mutex_);
   return memory_.Load();
 }
 
-void FaultyJobStore::Commit(JobBatch batch, absl::AnyInvocable<void(absl::Status)> done) {
+void FaultyStore::Commit(RowBatch batch, absl::AnyInvocable<void(absl::Status)> done) {
   absl::MutexLock lock(&mutex_);
-  ACCEL_CHECK(!pending_.has_value(), "JobStore: at most one commit is under way");
+  ACCEL_CHECK(!pending_.has_value(), "Store: at most one commit is under way");
   ++commits_;
   pending_ = std::move(batch);
   done_ = std::move(done);
 }
 
-std::optional<JobBatch> FaultyJobStore::pending() const {
+std::optional<RowBatch> FaultyStore::pending() const {
   absl::MutexLock lock(&mutex_);
   return pending_;
 }
 
-int FaultyJobStore::commits() const {
+int FaultyStore::commits() const {
   absl::MutexLock lock(&mutex_);
   return commits_;
 }
 
-void FaultyJobStore::Succeed() { Finish(absl::OkStatus(), true); }
+void FaultyStore::Succeed() { Finish(absl::OkStatus(), true); }
 
-void FaultyJobStore::Fail(absl::Status error, bool stored) { Finish(std::move(error), stored); }
+void FaultyStore::Fail(absl::Status error, bool stored) { Finish(std::move(error), stored); }
 
-void FaultyJobStore::Finish(absl::Status status, bool store) {
+void FaultyStore::Finish(absl::Status status, bool store) {
   absl::AnyInvocable<void(absl::Status)> done;
   {
     absl::MutexLock lock(&mutex_);

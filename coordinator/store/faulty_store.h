@@ -5,18 +5,18 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "coordinator/store/memory_job_store.h"
+#include "coordinator/store/memory_store.h"
 
 namespace accel::coordinator {
 
 // Each commit waits until the test finishes it. Thread-safe.
-class FaultyJobStore final : public JobStore {
+class FaultyStore final : public Store {
  public:
-  absl::StatusOr<std::vector<JobRecord>> Load() override;
-  void Commit(JobBatch batch, absl::AnyInvocable<void(absl::Status)> done) override;
+  absl::StatusOr<std::vector<Row>> Load() override;
+  void Commit(RowBatch batch, absl::AnyInvocable<void(absl::Status)> done) override;
 
   // Returns the commit in progress, or nullopt if there is none.
-  std::optional<JobBatch> pending() const;
+  std::optional<RowBatch> pending() const;
   // Returns the number of commits that were ever started.
   int commits() const;
 
@@ -29,8 +29,8 @@ class FaultyJobStore final : public JobStore {
   void Finish(absl::Status status, bool store);
 
   mutable absl::Mutex mutex_;
-  MemoryJobStore memory_ ABSL_GUARDED_BY(mutex_);
-  std::optional<JobBatch> pending_ ABSL_GUARDED_BY(mutex_);
+  MemoryStore memory_ ABSL_GUARDED_BY(mutex_);
+  std::optional<RowBatch> pending_ ABSL_GUARDED_BY(mutex_);
   absl::AnyInvocable<void(absl::Status)> done_ ABSL_GUARDED_BY(mutex_);
   int commits_ ABSL_GUARDED_BY(mutex_) = 0;
 };

@@ -1,0 +1,273 @@
+#include "coordinator/core/recover.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/job_phase.h"
+#include "common/status_macros.h"
+#include "coordinator/core/job_bytes.h"
+#include "coordinator/core/job_state.h"
+#include "coordinator/core/records.h"
+#include "proto/store.pb.h"
+
+namespace accel::coordinator {
+namespace {
+
+// The bits of a revision below the epoch: a coordinator can make a million revisions per second for
+// twelve days, or a thousand for 34 years.
+constexpr int kRevisionBits = 40;
+
+absl::Status Damaged(absl::string_view key, absl::string_view why) {
+  return absl::DataLossError(absl::StrCat("row ", key, " is damaged: ", why));
+}
+
+// Builds the state row by row.
+class Recovery {
+ public:
+  Recovery(const Limits& limits, const Opening& opening) : opening_(opening) {
+    state_.limits = limits;
+    state_.present_since = state_.listened_at = opening.now;
+  }
+
+  absl::StatusOr<ClusterState> Run(const std::vector<Row>& rows) {
+    // The cluster's row comes first, because the others need its clock.
+    for (const Row& row : rows) ACCEL_RETURN_IF_ERROR(Take(row, /*cluster=*/true));
+    if (state_.facts.cluster_id.empty() && !rows.empty()) {
+      return absl::DataLossError("the row of the cluster is missing");
+    }
+    BeginEpoch();
+    for (const Row& row : rows) ACCEL_RETURN_IF_ERROR(Take(row, /*cluster=*/false));
+    ACCEL_RETURN_IF_ERROR(FinishJobs());
+    FinishEnds();
+    return std::move(state_);
+  }
+
+ private:
+  absl::Status Take(const Row& row, bool cluster) {
+    const absl::StatusOr<RowKey> key = ParseRowKey(row.key);
+    if (!key.ok()) return absl::DataLossError(key.status().message());
+    using Kind = RowKey::Kind;
+    if (cluster != (key->kind == Kind::kCluster)) return absl::OkStatus();
+    switch (key->kind) {
+      case Kind::kCluster:
+        return TakeCluster(row);
+      case Kind::kEnd:
+        return TakeEnd(*key, row);
+      case Kind::kNode:
+        return TakeNode(*key, row);
+      case Kind::kGeneration:
+        return TakeGeneration(*key, row);
+      case Kind::kSpec:
+        return Parse(row, specs_[common::JobId(key->id)]);
+      case Kind::kState:
+        return TakeState(*key, row);
+    }
+    return absl::OkStatus();
+  }
+
+  template <typename Message>
+  static absl::Status Parse(const Row& row, Message& message) {
+    if (message.ParseFromString(row.value)) return absl::OkStatus();
+    return Damaged(row.key, "it is no message of its kind");
+  }
+
+  absl::Status TakeCluster(const Row& row) {
+    v1::StoredCluster stored;
+    ACCEL_RETURN_IF_ERROR(Parse(row, stored));
+    if (stored.schema() > kStoreSchema) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the rows have version ", stored.schema(), " of the layout, and this ",
+                       "accel-coordinator knows versions up to ", kStoreSchema,
+                       "; start the version of accel that wrote them, or a later one"));
+    }
+    if (stored.cluster_id().empty()) return Damaged(row.key, "it has no cluster id");
+    state_.facts.cluster_id = stored.cluster_id();
+    state_.facts.epoch = stored.epoch();
+    if (!opening_.boot_id.empty() && stored.boot_id() == opening_.boot_id) return absl::OkStatus();
+    // Another boot, so another monotonic clock.
+    shift_ = absl::Microseconds(stored.wall_minus_monotonic_us()) - (opening_.wall - opening_.now);
+    return absl::OkStatus();
+  }
+
+  void BeginEpoch() {
+    ClusterFacts& facts = state_.facts;
+    if (facts.cluster_id.empty()) facts.cluster_id = opening_.cluster_id;
+    ++facts.epoch;
+    facts.boot_id = opening_.boot_id;
+    facts.wall_minus_monotonic = opening_.wall - opening_.now;
+    state_.revision = static_cast<uint64_t>(facts.epoch) << kRevisionBits;
+  }
+
+  absl::Status TakeEnd(const RowKey& key, const Row& row) {
+    v1::StoredEnd stored;
+    ACCEL_RETURN_IF_ERROR(Parse(row, stored));
+    if (stored.job_id() != key.id) return Damaged(row.key, "it is of another job");
+    if (!common::IsFinal(stored.phase())) return Damaged(row.key, "its phase is not final");
+    state_.ids.Skip(common::JobId(key.id));
+    ends_.push_back({{common::JobId(key.id), stored.submit_id(), stored.phase(), stored.exit_code(),
+                      stored.ended_unix_ms()},
+                     std::min(Time(stored.dropped_us(), opening_.now), opening_.now)});
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeNode(const RowKey& key, const Row& row) {
+    v1::StoredNode stored;
+    ACCEL_RETURN_IF_ERROR(Parse(row, stored));
+    if (stored.node_id() != key.id) return Damaged(row.key, "it is of another node");
+    NodeEntry& node = state_.nodes[common::NodeId(key.id)];
+    node.observed.set_node_id(stored.node_id());
+    node.observed.set_name(stored.name());
+    node.observed.set_address(stored.address());
+    node.observed.set_boot_id(stored.boot_id());
+    node.observed.set_incarnation(stored.incarnation());
+    node.joined = node.last_heard = absl::InfinitePast();
+    node.observed_bytes = static_cast<int64_t>(node.observed.SpaceUsedLong());
+    state_.report_bytes += node.observed_bytes;
+    state_.gpus_seen |= stored.gpus();
+    state_.node_names.try_emplace(stored.name(), common::NodeId(key.id));
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeGeneration(const RowKey& key, const Row& row) {
+    v1::GenerationRecord* record = &generations_[common::JobId(key.id)][key.generation];
+    ACCEL_RETURN_IF_ERROR(Parse(row, *record));
+    if (record->generation() == key.generation) return absl::OkStatus();
+    return Damaged(row.key, "it is of another generation");
+  }
+
+  absl::Status TakeState(const RowKey& key, const Row& row) {
+    v1::StoredJob stored;
+    ACCEL_RETURN_IF_ERROR(Parse(row, stored));
+    if (stored.job().job_id() != key.id) return Damaged(row.key, "it is of another job");
+    if (stored.job().phase() == v1::JOB_PHASE_UNSPECIFIED)
+      return Damaged(row.key, "it has no phase");
+    JobEntry& entry = state_.jobs[common::JobId(key.id)];
+    entry.job = std::move(*stored.mutable_job());
+    entry.cancel = stored.cancel();
+    entry.cancel_at_once = stored.cancel_at_once();
+    entry.stop_grace = absl::Microseconds(stored.stop_grace_us());
+    entry.start_by = Time(stored.start_by_us(), absl::InfiniteFuture());
+    entry.end_by = Time(stored.end_by_us(), absl::InfiniteFuture());
+    entry.started = Time(stored.started_us(), absl::Time());
+    entry.not_before = Time(stored.not_before_us(), absl::InfinitePast());
+    entry.quick_failures = stored.quick_failures();
+    for (const std::string& node : stored.avoid()) entry.avoid.emplace(node);
+    return absl::OkStatus();
+  }
+
+  absl::Status FinishJobs() {
+    for (const auto& [id, spec] : specs_) {
+      if (!state_.jobs.contains(id)) return NoState(id);
+    }
+    for (const auto& [id, records] : generations_) {
+      if (!state_.jobs.contains(id)) return NoState(id);
+    }
+    for (auto& [id, entry] : state_.jobs) {
+      const auto spec = specs_.find(id);
+      if (spec == specs_.end()) {
+        return absl::DataLossError(absl::StrCat("the spec of job ", id.value(), " is missing"));
+      }
+      *entry.job.mutable_spec() = std::move(spec->second);
+      for (auto& [generation, record] : generations_[id]) {
+        *entry.job.add_generations() = std::move(record);
+      }
+      ACCEL_RETURN_IF_ERROR(Finish(id, &entry));
+    }
+    std::stable_sort(state_.finished.begin(), state_.finished.end(),
+                     [this](const common::JobId& a, const common::JobId& b) {
+                       return state_.jobs.at(a).job.ended_unix_ms() <
+                              state_.jobs.at(b).job.ended_unix_ms();
+                     });
+    return absl::OkStatus();
+  }
+
+  static absl::Status NoState(const common::JobId& id) {
+    return absl::DataLossError(absl::StrCat("the state of job ", id.value(), " is missing"));
+  }
+
+  absl::Status Finish(const common::JobId& id, JobEntry* entry) {
+    state_.ids.Skip(id);
+    state_.submits[entry->job.submit_id()] = id;
+    RestoreBytes(entry, &state_);
+    if (common::IsFinal(entry->job.phase())) {
+      state_.finished.push_back(id);
+      return absl::OkStatus();
+    }
+    state_.unfinished.insert(id);
+    LimitTimes(entry);
+    if (!HoldsNodes(entry->job.phase())) return absl::OkStatus();
+    if (CurrentGeneration(entry->job) == nullptr) {
+      return absl::DataLossError(
+          absl::StrCat("the newest generation of job ", id.value(), " is missing"));
+    }
+    entry->start_revision = entry->stop_revision = ++state_.revision;
+    return HoldNodes(id, *CurrentGeneration(entry->job));
+  }
+
+  void LimitTimes(JobEntry* entry) const {
+    const Limits& limits = state_.limits;
+    // The nodes need time to connect again before they can report a start.
+    const absl::Time earliest = opening_.now + limits.longest_reconnect + limits.node_timeout;
+    entry->start_by = std::max(entry->start_by, earliest);
+    entry->not_before = std::min(entry->not_before, opening_.now + limits.longest_restart_pause);
+    if (entry->end_by == absl::InfiniteFuture()) return;
+    entry->end_by = std::min(entry->end_by,
+                             opening_.now + absl::Milliseconds(entry->job.spec().time_limit_ms()));
+  }
+
+  absl::Status HoldNodes(const common::JobId& id, const v1::GenerationRecord& generation) {
+    for (const v1::Placement& placement : generation.placements()) {
+      const auto node = state_.nodes.find(common::NodeId(placement.node_id()));
+      if (node == state_.nodes.end()) {
+        return absl::DataLossError(
+            absl::StrCat("node ", placement.node_id(), " of job ", id.value(), " is missing"));
+      }
+      node->second.jobs.insert(id);
+      // An agent that was restarted since has other sockets.
+      if (placement.store_socket() != 0 &&
+          placement.incarnation() == node->second.observed.incarnation()) {
+        node->second.consumed_sockets[placement.store_socket()] = kInUse;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void FinishEnds() {
+    std::stable_sort(ends_.begin(), ends_.end(),
+                     [](const auto& a, const auto& b) { return a.since < b.since; });
+    for (EndedJobs::Kept& end : ends_) {
+      state_.ended.Add(std::move(end.job), end.since, state_.limits.max_ended_bytes);
+    }
+  }
+
+  absl::Time Time(int64_t stored_us, absl::Time unset) const {
+    return stored_us == 0 ? unset : absl::FromUnixMicros(stored_us) + shift_;
+  }
+
+  const Opening& opening_;
+  ClusterState state_;
+  absl::Duration shift_;  // From the stored monotonic clock to the present one.
+  std::map<common::JobId, v1::JobSpec> specs_;
+  std::map<common::JobId, std::map<common::Generation, v1::GenerationRecord>> generations_;
+  std::vector<EndedJobs::Kept> ends_;
+};
+
+}  // namespace
+
+absl::StatusOr<ClusterState> Recover(const std::vector<Row>& rows, const Limits& limits,
+                                     const Opening& opening) {
+  return Recovery(limits, opening).Run(rows);
+}
+
+std::string DescribeRecovery(const ClusterState& state) {
+  const auto queued =
+      std::count_if(state.unfinished.begin(), state.unfinished.end(),
+                    [&](const auto& id) { return !HoldsNodes(state.jobs.at(id).job.phase()); });
+  return absl::StrCat(state.unfinished.size() - static_cast<size_t>(queued),
+                      " jobs that hold nodes, ", queued, " in the queue, ", state.finished.size(),
+                      " finished, ", state.nodes.size(), " nodes");
+}
+
+}  // namespace accel::coordinator

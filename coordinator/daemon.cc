@@ -1,0 +1,70 @@
+#include "coordinator/daemon.h"
+
+#include <poll.h>
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/boot_id.h"
+#include "common/log.h"
+#include "common/random_hex.h"
+#include "common/state_dir.h"
+#include "common/status_macros.h"
+#include "common/token.h"
+#include "coordinator/core/recover.h"
+#include "coordinator/server.h"
+#include "coordinator/store/sqlite_file.h"
+#include "coordinator/store/sqlite_store.h"
+
+namespace accel::coordinator {
+namespace {
+
+std::string StorePath(const CoordinatorFlags& flags) { return flags.state_dir + "/cluster.db"; }
+
+absl::StatusOr<std::unique_ptr<SqliteFile>> OpenStore(const CoordinatorFlags& flags) {
+  return SqliteFile::Open(StorePath(flags), SqliteFile::Missing::kIsAnError);
+}
+
+}  // namespace
+
+absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
+  ACCEL_ASSIGN_OR_RETURN(const common::UniqueFd lock,
+                         common::LockStateDir(flags.state_dir, "coordinator"));
+  ServerOptions options;
+  options.listen = flags.listen;
+  options.limits.node_timeout = flags.node_timeout;
+  ACCEL_ASSIGN_OR_RETURN(options.store, SqliteStore::Open(StorePath(flags)));
+  ACCEL_ASSIGN_OR_RETURN(options.cluster_id, common::RandomHex());
+  ACCEL_ASSIGN_OR_RETURN(options.token, common::FindToken(flags.token_file, /*make=*/true));
+  ACCEL_ASSIGN_OR_RETURN(const auto server, Server::Start(std::move(options)));
+  std::printf("listening on %s\n", server->address().c_str());
+  std::fflush(stdout);
+  pollfd stop{stop_fd, POLLIN, 0};
+  while (poll(&stop, 1, -1) != 1) {
+  }
+  common::LogInfo("asked to stop, shutting down");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> CheckStore(const CoordinatorFlags& flags) {
+  ACCEL_ASSIGN_OR_RETURN(const auto file, OpenStore(flags));
+  ACCEL_RETURN_IF_ERROR(file->Check());
+  ACCEL_ASSIGN_OR_RETURN(const std::vector<Row> rows, file->Read());
+  const Opening opening = {
+      .now = absl::Now(), .wall = absl::Now(), .boot_id = common::BootId(), .cluster_id = ""};
+  ACCEL_ASSIGN_OR_RETURN(const ClusterState state, Recover(rows, Limits(), opening));
+  return absl::StrCat(StorePath(flags), " is in order: cluster ", state.facts.cluster_id, ", ",
+                      DescribeRecovery(state));
+}
+
+absl::StatusOr<std::string> BackUpStore(const CoordinatorFlags& flags) {
+  ACCEL_ASSIGN_OR_RETURN(const auto file, OpenStore(flags));
+  ACCEL_RETURN_IF_ERROR(file->CopyTo(flags.backup));
+  return absl::StrCat("copied ", StorePath(flags), " to ", flags.backup);
+}
+
+}  // namespace accel::coordinator

@@ -1,0 +1,25 @@
+// What the program accel-coordinator does, once its command line is parsed.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/flags.h"
+
+namespace accel::coordinator {
+
+// Serves until `stop_fd` is readable. Prints the address once calls are accepted.
+// FAILED_PRECONDITION: another coordinator uses the state directory. Other errors are those of the
+// store and the server.
+absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd);
+
+// Reads everything that is stored in the state directory, and returns a sentence about it. A
+// coordinator may be running there. NOT_FOUND: nothing is stored. DATA_LOSS: it is damaged.
+absl::StatusOr<std::string> CheckStore(const CoordinatorFlags& flags);
+
+// Copies the store to the file that the flags name, and returns a sentence about it. A coordinator
+// may be running meanwhile.
+absl::StatusOr<std::string> BackUpStore(const CoordinatorFlags& flags);
+
+}  // namespace accel::coordinator

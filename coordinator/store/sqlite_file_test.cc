@@ -1,0 +1,210 @@
+#include "coordinator/store/sqlite_file.h"
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "common/status_matchers.h"
+
+namespace accel::coordinator {
+namespace {
+
+using ::accel::testing::IsOk;
+using ::accel::testing::StatusIs;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+std::string ReadBytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void WriteBytes(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+class SqliteFileTest : public ::testing::Test {
+ protected:
+  SqliteFileTest() {
+    fs::remove_all(folder_);
+    fs::create_directory(folder_);
+  }
+
+  absl::StatusOr<std::unique_ptr<SqliteFile>> Open() {
+    return SqliteFile::Open(path_, SqliteFile::Missing::kCreate);
+  }
+
+  // Returns the rows as a coordinator that starts now would load them.
+  absl::StatusOr<std::vector<Row>> Load() {
+    absl::StatusOr<std::unique_ptr<SqliteFile>> file = Open();
+    if (!file.ok()) return file.status();
+    return (*file)->Read();
+  }
+
+  // Makes a file as a killed process leaves it: what was committed last is in the write-ahead log.
+  // Commit N puts row "n" with value N.
+  void MakeCrashed(int commits) {
+    ASSERT_OK_AND_ASSIGN(auto file, Open());
+    for (int i = 1; i <= commits; ++i) {
+      ASSERT_OK(file->Write({{{"n", std::to_string(i)}, {"row/" + std::to_string(i), "x"}}, {}}));
+    }
+    for (const char* end : {"", "-wal"}) fs::copy_file(path_ + end, path_ + end + ".kept");
+    file.reset();
+    Restore();
+  }
+
+  void Restore() {
+    fs::remove(path_ + "-shm");
+    for (const char* end : {"", "-wal"}) {
+      fs::copy_file(path_ + end + ".kept", path_ + end, fs::copy_options::overwrite_existing);
+    }
+  }
+
+  const std::string folder_ = ::testing::TempDir() + "/sqlite_file_test";
+  const std::string path_ = folder_ + "/cluster.db";
+};
+
+TEST_F(SqliteFileTest, KeepsRowsSortedByKey) {
+  {
+    ASSERT_OK_AND_ASSIGN(auto file, Open());
+    ASSERT_OK(file->Write({{{"b", "2"}, {"a/1", std::string("\0x", 2)}, {"a/2", ""}}, {}}));
+    ASSERT_OK(file->Write({{{"b", "3"}}, {"a/2"}}));
+  }
+  ASSERT_OK_AND_ASSIGN(const std::vector<Row> rows, Load());
+  EXPECT_EQ(rows, (std::vector<Row>{{"a/1", std::string("\0x", 2)}, {"b", "3"}}));
+}
+
+TEST_F(SqliteFileTest, ErasesByKeyAndByFolder) {
+  ASSERT_OK_AND_ASSIGN(auto file, Open());
+  ASSERT_OK(file->Write({{{"job/a/spec", ""}, {"job/a/x/1", ""}, {"job/ab/spec", ""}}, {}}));
+  ASSERT_OK(file->Write({{{"job/b", ""}, {"job/a0", ""}}, {"job/ab", "job/a/"}}));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Row> rows, file->Read());
+  EXPECT_EQ(rows, (std::vector<Row>{{"job/a0", ""}, {"job/ab/spec", ""}, {"job/b", ""}}));
+}
+
+// Invariant 1. A crash may cut the write-ahead log at any byte. The rows are then those of some
+// commit, and a commit whose bytes are all there is never lost.
+TEST_F(SqliteFileTest, ALogThatIsCutAnywhereHoldsWholeCommits) {
+  constexpr int kCommits = 6;
+  MakeCrashed(kCommits);
+  const std::string log = ReadBytes(path_ + "-wal.kept");
+  ASSERT_GT(log.size(), 6 * 4096u);
+  int newest = 0;
+  for (size_t size = 0; size <= log.size(); size += size == 0 ? 1 : 211) {
+    Restore();
+    WriteBytes(path_ + "-wal", log.substr(0, std::min(size, log.size())));
+    const absl::StatusOr<std::vector<Row>> rows = Load();
+    if (absl::IsFailedPrecondition(rows.status())) continue;
+    ASSERT_OK(rows) << size;
+    const int found = rows->empty() ? 0 : std::stoi(rows->front().value);
+    ASSERT_EQ(rows->size(), found == 0 ? 0 : found + 1) << size;
+    ASSERT_GE(found, newest) << size;
+    newest = found;
+  }
+  Restore();
+  ASSERT_OK_AND_ASSIGN(const std::vector<Row> rows, Load());
+  EXPECT_EQ(rows.front().value, std::to_string(kCommits));
+}
+
+// A flipped bit in the database is found. In the log it ends the log, as a torn write does.
+TEST_F(SqliteFileTest, AFlippedBitIsFoundOrHarmless) {
+  {
+    ASSERT_OK_AND_ASSIGN(auto file, Open());
+    for (int i = 0; i < 40; ++i) {
+      ASSERT_OK(file->Write({{{"row/" + std::to_string(i), std::string(300, 'v')}}, {}}));
+    }
+  }
+  ASSERT_OK_AND_ASSIGN(const std::vector<Row> whole, Load());
+  const std::string bytes = ReadBytes(path_);
+  int found = 0;
+  for (size_t at = 0; at < bytes.size(); at += 41) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x10);
+    WriteBytes(path_, flipped);
+    fs::remove(path_ + "-wal");
+    const absl::StatusOr<std::vector<Row>> rows = Load();
+    if (rows.ok()) {
+      ASSERT_EQ(*rows, whole) << "byte " << at;
+      continue;
+    }
+    ++found;
+    EXPECT_THAT(rows.status().message(), HasSubstr(path_)) << "byte " << at;
+  }
+  EXPECT_GT(found, 100);
+}
+
+TEST_F(SqliteFileTest, SaysWhatIsDamagedAndWhatToDo) {
+  {
+    ASSERT_OK_AND_ASSIGN(auto file, Open());
+    ASSERT_OK(file->Write({{{"row", "needle in a haystack"}}, {}}));
+  }
+  std::string bytes = ReadBytes(path_);
+  bytes[bytes.find("needle")] = 'n' ^ 1;
+  WriteBytes(path_, bytes);
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kDataLoss,
+                               HasSubstr("the checksum of row row does not match; restore a copy "
+                                         "that `accel-coordinator --backup` made")));
+  WriteBytes(path_, std::string(8192, 'x'));
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr(path_ + " is damaged")));
+}
+
+TEST_F(SqliteFileTest, RefusesFilesOfOthersAndOfLaterVersions) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, "CREATE TABLE t (x)", nullptr, nullptr, nullptr), SQLITE_OK);
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                               HasSubstr("is a database of another program")));
+  ASSERT_EQ(sqlite3_exec(db, "PRAGMA application_id = 1633903468; PRAGMA user_version = 99",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(db);
+  EXPECT_THAT(Load(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                               HasSubstr("has version 99 of the table")));
+  EXPECT_THAT(SqliteFile::Open(folder_ + "/none", SqliteFile::Missing::kIsAnError).status(),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("there is no file")));
+  EXPECT_THAT(SqliteFile::Open(folder_, SqliteFile::Missing::kCreate).status(),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr(folder_)));
+}
+
+// A write that the disk refuses leaves everything as it was. RLIMIT_FSIZE plays the full disk.
+TEST_F(SqliteFileTest, ARefusedWriteChangesNothing) {
+  ASSERT_OK_AND_ASSIGN(auto file, Open());
+  ASSERT_OK(file->Write({{{"before", "1"}}, {}}));
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit unlimited;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  const rlimit full = {64 << 10, unlimited.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  const absl::Status refused = file->Write({{{"large", std::string(256 << 10, 'x')}}, {"before"}});
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+  EXPECT_FALSE(refused.ok());
+  EXPECT_THAT(refused.message(), HasSubstr(path_));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Row> rows, file->Read());
+  EXPECT_EQ(rows, (std::vector<Row>{{"before", "1"}}));
+  EXPECT_OK(file->Write({{{"after", "2"}}, {}}));
+}
+
+TEST_F(SqliteFileTest, ACopyIsWholeWhileTheFileIsInUse) {
+  ASSERT_OK_AND_ASSIGN(auto writer, Open());
+  ASSERT_OK(writer->Write({{{"a", "1"}}, {}}));
+  ASSERT_OK_AND_ASSIGN(auto reader, SqliteFile::Open(path_, SqliteFile::Missing::kIsAnError));
+  const std::string copy = folder_ + "/copy.db";
+  ASSERT_OK(reader->CopyTo(copy));
+  ASSERT_OK(writer->Write({{{"a", "2"}}, {}}));
+  EXPECT_OK(reader->Check());
+  ASSERT_OK_AND_ASSIGN(auto copied, SqliteFile::Open(copy, SqliteFile::Missing::kIsAnError));
+  ASSERT_OK_AND_ASSIGN(const std::vector<Row> rows, copied->Read());
+  EXPECT_EQ(rows, (std::vector<Row>{{"a", "1"}}));
+  EXPECT_THAT(reader->CopyTo(folder_ + "/no/such/copy"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("/no/such/copy")));
+}
+
+}  // namespace
+}  // namespace accel::coordinator
