@@ -33,7 +33,7 @@ inline constexpr int kStoreSchema = 1;
 struct RowKey {
   enum class Kind { kCluster, kEnd, kGeneration, kSpec, kState, kNode };
   Kind kind = Kind::kCluster;
-  std::string id;                     // Of the job or node. Empty for kCluster.
+  std::string id;                     // The id of the job or node. Empty for kCluster.
   common::Generation generation = 0;  // For kGeneration.
 };
 

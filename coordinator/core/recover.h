@@ -1,6 +1,6 @@
 // Builds the state of the cluster from the rows that an earlier coordinator stored.
 //
-// The problem: a coordinator may be killed between any two commits, and stay away for a second or
+// The problem: a coordinator may be killed between any two commits, and be absent for a second or
 // for a week. Meanwhile jobs run, ranks exit, nodes are rebooted. The next coordinator must do what
 // the first one would have done: it must not forget a cancel, shorten a grace, run a job past its
 // time limit, or hand out a store socket that a running job uses.
