@@ -15,9 +15,10 @@ namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
-// Time between two checks for the link's end while it waits for a connection.
+// While the link waits for a connection, it checks this often whether it is being destroyed.
 constexpr absl::Duration kLook = absl::Milliseconds(100);
-// A lower limit would not help, because a report of many failures has no texts left at this size.
+// The limit of a report's size is never halved below this, because at this size a report has no
+// texts left that could be dropped.
 constexpr int64_t kLeastReportBytes = 64 << 10;
 // Pause between two log lines about sessions that ended with the same code, because a coordinator
 // may be down for months.

@@ -45,7 +45,7 @@ class AbsenceTest : public ::testing::Test {
     agent_ = loop_->OpenAgentSession(std::move(callbacks));
   }
 
-  // Sends a heartbeat of the agent, with the job in this state if there is one.
+  // Sends a heartbeat of the agent. If a job has been submitted, its part is reported in `state`.
   void Report(v1::ObservedGeneration::State state = v1::ObservedGeneration::RUNNING) {
     v1::NodeObserved observed;
     observed.set_node_id("id-a");

@@ -110,8 +110,8 @@ std::optional<ExitFact> GenerationProcesses::StartStore(common::UniqueFd socket,
                                                         const StoreStarter& start_store) {
   if (!start_.serves_store) return std::nullopt;
   if (!start_store) return NotStarted(1, "This accel-shim was built without a rendezvous store.");
-  // Descriptors that the workers' output needs are not available to connections, because any
-  // peer may open those.
+  // The store's connections may not take the descriptors that the workers' output needs, because
+  // any peer may open connections.
   const uint64_t max_connections = common::DescriptorLimit() - FilesForOutput(start_);
   auto store = start_store(std::move(socket), start_.store_peers, max_connections);
   if (!store.ok()) {
@@ -123,8 +123,8 @@ std::optional<ExitFact> GenerationProcesses::StartStore(common::UniqueFd socket,
 }
 
 std::optional<ExitFact> GenerationProcesses::StartWorkers() {
-  std::map<std::string, process::ProgramPath>
-      found;  // By the worker's PATH, because all workers usually have the same one.
+  // By the worker's PATH. All workers usually have the same one, so the program is searched once.
+  std::map<std::string, process::ProgramPath> found;
   for (size_t i = 0; i < workers_.size(); ++i) {
     const std::vector<std::string>& env = start_.workers[i].env;
     const char* path = process::FindEnv(env, kPathName);

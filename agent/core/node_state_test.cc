@@ -340,8 +340,8 @@ TEST(NodeState, RefusesWorkWhenTooManyResultsWait) {
   EXPECT_THAT(node.Observed(kMaxBytes).refuses_work(), testing::HasSubstr("256 results"));
 }
 
-// Returns generation 1 of a job whose ranks have all failed. A shim reports at most 20
-// such lines for each.
+// Returns the report of a shim whose `ranks` workers have all failed in generation 1, with `lines`
+// last lines of output each. A real shim reports at most 20 lines per worker.
 shim::ShimReport Failed(const std::string& job, int ranks, int lines) {
   shim::ShimReport report = Report(job, 1, shim::GenerationReport::State::kEnded);
   for (int rank = 0; rank < ranks; ++rank) {

@@ -78,9 +78,9 @@ struct NodeEntry {
   // whose desired state no longer uses the socket, or kInUse. An agent that has acted on that
   // revision and still lists the socket never used it, so the socket is free again.
   std::map<uint64_t, uint64_t> consumed_sockets;
-  // Set when a generation was given up here while a desired state that asks for it may still be on
-  // its way. The node gets new work once it has acted on this revision or a later one, because
-  // these no longer ask for that generation.
+  // The first revision that no longer asks this node for a generation that was given up here. An
+  // older desired state that still asks for it may be on its way. Therefore the node gets no new
+  // work until it has acted on this revision or a later one. 0 if there is no such generation.
   uint64_t settled_from = 0;
 };
 
@@ -89,9 +89,10 @@ inline constexpr uint64_t kInUse = ~uint64_t{0};
 
 struct JobEntry {
   v1::Job job;
-  bool cancel = false;          // A client has asked for a cancel that was not yet acted on.
-  bool cancel_at_once = false;  // That cancel gives no grace.
-  absl::Duration stop_grace;    // While STOPPING: time from SIGTERM to SIGKILL.
+  // True if a client has asked for a cancel that the planner has not acted on yet.
+  bool cancel = false;
+  bool cancel_at_once = false;                   // True if that cancel gives no grace.
+  absl::Duration stop_grace;                     // While STOPPING: time from SIGTERM to SIGKILL.
   absl::Time start_by = absl::InfiniteFuture();  // While STARTING: the start deadline.
   absl::Time end_by = absl::InfiniteFuture();    // When the job's time limit runs out.
   absl::Time started;                            // When its current generation was placed.
@@ -139,8 +140,8 @@ struct ClusterState {
   uint64_t revision = 0;
   JobIdIssuer ids;
   std::map<common::NodeId, NodeEntry> nodes;
-  // A node with a GPU has been seen since the coordinator started, connected now
-  // or not (docs/decisions/0023).
+  // True if any node that has connected since the coordinator started has a GPU, even if that node
+  // is no longer connected (docs/decisions/0023).
   bool gpus_seen = false;
   absl::flat_hash_map<std::string, common::NodeId> node_names;  // The last node with each name.
   std::map<common::JobId, JobEntry> jobs;                       // Oldest first: ids sort by age.

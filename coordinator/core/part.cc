@@ -34,8 +34,8 @@ void Lose(Part* part, std::string why) {
   part->loss = std::move(why);
 }
 
-// Sets the state of a part that the node, which sends reports, does not list. The node may not yet
-// have acted on the desired state that starts the part. Then the part remains kAwaited.
+// Sets the state of a part that is missing from the newest report of its node. The part remains
+// kAwaited if the node has not yet acted on the desired state that starts it.
 void JudgeMissing(const JobEntry& job, const NodeEntry& node, Part* part) {
   if (node.observed.incarnation() != part->placement->incarnation()) {
     // The part has no process left: an agent connects only after the shims of the agent before it

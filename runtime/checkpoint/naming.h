@@ -25,7 +25,7 @@ class AutomaticNaming {
   // Returns checkpoint_`number` in parent(). Throws as parent() does.
   std::filesystem::path folder(std::uint64_t number) const;
 
-  // The number of the next automatic name. Setting it also makes it settled.
+  // The number of the next automatic name. is_settled() is true once it has been set.
   std::uint64_t next_number() const { return project_.iteration; }
   void set_next_number(std::uint64_t number);
 
@@ -35,18 +35,19 @@ class AutomaticNaming {
 
   // Prepares the first save of a run that has loaded nothing and may find another run's
   // checkpoints: unless settled, moves the next number past all of them, and logs that to standard
-  // error. With a lower number the newest checkpoint would not be the one saved last. Throws
-  // std::invalid_argument if the folder of the next number already exists. Rank 0 only; the caller
-  // gives the number to the other ranks.
+  // error. This is because the checkpoint with the highest number must be the one saved last.
+  // Throws std::invalid_argument if the folder of the next number already exists. Rank 0 only; the
+  // caller gives the number to the other ranks.
   void skip_existing();
 
-  // Returns the number that is next after a checkpoint was loaded that says `saved_next`. The
-  // result is greater than the number of any checkpoint in parent(), including damaged ones and
-  // ones that are newer than the loaded one, so that nothing has to be deleted before the run can
-  // continue. Rank 0 only. Throws CheckpointError if parent() cannot be read.
+  // Returns the next number after a load. `saved_next` is the next number that the loaded
+  // checkpoint has recorded. The result is greater than the number of any checkpoint in parent(),
+  // including damaged ones and ones that are newer than the loaded one, so that nothing has to be
+  // deleted before the run can continue. Rank 0 only. Throws CheckpointError if parent() cannot be
+  // read.
   std::uint64_t number_after(std::uint64_t saved_next) const;
 
-  // How many checkpoints are kept. If nullopt, all.
+  // Maximum number of checkpoints that are kept. If nullopt, all are kept.
   std::optional<std::size_t> total_limit() const { return project_.total_limit; }
 
  private:

@@ -37,21 +37,21 @@ struct Communicator::Group {
 
   // Runs one call of this rank: numbers it, watches it, and gives errors of communication a text
   // that names the call and the ranks that are missing. Errors not caused by communication are
-  // rethrown unchanged, without waiting for other ranks. A call inside of an open call is a part
-  // of that one.
+  // rethrown unchanged, without waiting for other ranks. A call that is made inside another call
+  // has no number of its own: it counts as a part of the outer call.
   void watched(const char* call, const Body& body);
   // Runs one call, and returns when its result is available.
   void run(const char* call, const Body& body);
   // Runs one call, and on a GPU returns when it is queued on the current stream.
   void enqueue(const char* call, const Body& body);
 
-  // Throws CallsDiffer for a call that has ended, because the data of a peer shows that it made
-  // another one. `call` is the collective that has received the data.
+  // Throws CallsDiffer. Used after a call has completed, if the data received from a peer shows
+  // that the peer made a different call. `call` is the collective that received the data.
   [[noreturn]] void fail_differing(const char* call, const std::string& reason);
 
-  // Marks the options of a call whose work is waited for immediately. On the CPU such a call stays
-  // on this thread. On a GPU it is marked asynchronous all the same, because NCCL returns no work
-  // object for a synchronous call.
+  // Returns `options` for a call that the caller waits for immediately. On the CPU the call becomes
+  // synchronous, so that it runs on this thread. On a GPU it becomes asynchronous nevertheless,
+  // because NCCL returns no work object for a synchronous call.
   template <typename Options>
   Options waited_for(Options options) const {
     options.asyncOp = device.is_cuda();

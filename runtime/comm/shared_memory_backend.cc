@@ -99,7 +99,7 @@ class SharedMemoryBackend final : public c10d::Backend {
         timeout_(timeout),
         has_cores_(usable_cores() >= 2 * getSize()) {}
 
-  // Ends calls that have not finished with an error, because their peers may never come.
+  // Makes unfinished calls fail, because their peers may never come.
   ~SharedMemoryBackend() override { exchange_.leave(); }
 
   const std::string getBackendName() const override { return "shared_memory"; }
@@ -287,7 +287,8 @@ class SharedMemoryBackend final : public c10d::Backend {
     };
   }
 
-  // Runs or queues a call, after all earlier ones. What `body` throws becomes the work's error.
+  // Runs or queues a call, after all earlier ones. An exception from `body` becomes the work's
+  // error.
   WorkPtr call(OpType type, Tensors outputs, Start start, Body body) {
     auto work =
         c10::make_intrusive<ExchangeWork>(getRank(), type, std::move(outputs), std::move(body));
@@ -326,8 +327,8 @@ class SharedMemoryBackend final : public c10d::Backend {
   SharedMemoryExchange exchange_;  // Only used inside of calls, except for abort() and leave().
   const MakeBackend make_gloo_;
   const Timeout timeout_;
-  // True if there is a second core for each rank's thread. If not, the threads would take their
-  // time from the ranks' own.
+  // True if there is a second core for each rank, on which the backend's thread can run. If not,
+  // that thread would compete with the rank's own thread for one core.
   const bool has_cores_;
   c10::intrusive_ptr<c10d::Backend> gloo_;
   CallQueue calls_;

@@ -44,7 +44,8 @@ class OpenBatches {
     std::erase_if(batches_, [](const auto& open) { return open.expired(); });
     batches_.push_back(batch);
   }
-  // Return the batches of the Accelerator with this window, and those of all others.
+  // Each Accelerator has one Accumulation, which identifies it here. of() returns the open batches
+  // of that Accelerator, of_others() those of all other Accelerators.
   std::vector<std::shared_ptr<OpenBatch>> of(const Accumulation& accumulation) const {
     return selected(accumulation, true);
   }
