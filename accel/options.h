@@ -140,7 +140,8 @@ struct ParameterCheckOptions {
   bool at_save = true;
 };
 
-// Where save_state() writes checkpoints that it names by itself, and where trackers write.
+// The places where save_state() writes checkpoints that it names by itself, and where trackers
+// write.
 struct ProjectConfiguration {
   std::string project_dir;
   // The folder of the trackers. If empty, they use project_dir.

@@ -27,7 +27,7 @@ class Agent {
   struct Options {
     v1::NodeObserved identity;          // See NodeState.
     std::vector<std::string> base_env;  // The environment that workers inherit, as NAME=VALUE.
-    std::string jobs_dir;               // Where output goes unless the job names another directory.
+    std::string jobs_dir;               // The directory of output, unless the job names another.
     // Limits for the output in jobs_dir. The constructor sets their jobs_dir.
     OutputPruner::Options output = {};
     absl::Duration heartbeat = absl::Seconds(1);  // Until the coordinator sets another one.

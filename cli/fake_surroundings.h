@@ -9,8 +9,8 @@
 
 namespace accel::cli {
 
-// What Get() returns reads the maps when it is called, so later changes are visible. It must not
-// outlive this object.
+// The functions that Get() returns read the maps when they are called, so later changes are
+// visible. They must not outlive this object.
 struct FakeSurroundings {
   std::string cwd = "/home/ann";
   std::map<std::string, std::string> env;

@@ -34,7 +34,7 @@ constexpr size_t kMaxRecordBytes = 64 << 10;
 constexpr absl::Duration kTimeout = absl::Seconds(2);
 constexpr absl::Duration kPause = absl::Milliseconds(2);
 
-// What Note() wrote. The fields are joined by NULs, which no path contains.
+// The record that Note() wrote. Its fields are joined by NULs, which no path contains.
 struct Record {
   std::string mark;
   process::CgroupSupport cgroups;

@@ -40,7 +40,7 @@ class LaunchDir {
   const common::UniqueFd record_;
 };
 
-// What was cleaned up after one dead launch.
+// The result of cleaning up after one dead launch.
 struct DeadLaunch {
   std::string path;   // The folder, which has been removed.
   int processes = 0;  // Minimum number of processes that were killed.

@@ -27,7 +27,7 @@ constexpr std::size_t kSamples = 23, kEpochs = 3;
 
 fs::path root() { return fs::path(testing::TempDir()) / "resume"; }
 
-// Where a run is interrupted: while a batch is processed, or after the loop.
+// The point at which a run is interrupted: while a batch is processed, or after the loop.
 struct Cut {
   std::size_t epoch = kEpochs, batch = 0;
   bool after_loop = false;

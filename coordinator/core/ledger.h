@@ -11,7 +11,7 @@
 
 namespace accel::coordinator {
 
-// What one node has for jobs.
+// The resources that one node has for jobs.
 struct NodeOffer {
   common::NodeId id;
   const NodeEntry* entry = nullptr;

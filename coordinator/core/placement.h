@@ -38,7 +38,7 @@ struct Assignment {
 };
 
 struct PlacementDecision {
-  // What a job that is not placed waits for. The queue uses it to decide about the jobs behind it.
+  // The reason why a job was not placed. The queue uses it to decide about the jobs behind it.
   enum class Wait {
     kJobs,    // Other jobs. It would fit if nothing else ran, so the jobs behind it wait too.
     kSocket,  // A spare socket, which a node opens in a moment. The jobs behind it do not wait.

@@ -1,4 +1,4 @@
-// What a TCPStore holds, and how clients that wait for keys are woken.
+// The contents of a TCPStore, and how clients that wait for keys are woken.
 //
 // The problem: ranks meet by waiting for keys that other ranks set. With a thousand ranks, a
 // barrier is a thousand waits for one key, and one `set`. The obvious approach keeps a list of

@@ -33,7 +33,7 @@ class Checkpointer {
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
-  // What is saved and loaded.
+  // The state that is saved and loaded.
   RunState& run() { return run_; }
 
   // Hooks run on every rank, in the order in which they were added.
@@ -64,7 +64,7 @@ class Checkpointer {
   void expect_saves();
 
  private:
-  // What rank 0 finds on the disk before a load.
+  // The numbers that rank 0 finds on the disk before a load.
   struct Found {
     std::int64_t number = -1;  // The N of an automatic name, 0 for a given folder, -1 if none.
     std::int64_t next = 0;     // The number of the next automatic name.

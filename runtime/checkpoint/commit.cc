@@ -26,7 +26,7 @@
 // compares every file with it (verify.h). The claim is compared right before step 5, so that an
 // earlier generation of the job commits nothing after a later one has started (claim.h).
 //
-// What a crash leaves, and what clears it:
+// The state that a crash leaves after each step, and what clears it:
 //
 // clang-format off
 //   crash in or after step   found afterwards                      cleared by

@@ -11,7 +11,7 @@
 
 namespace accel::runtime {
 
-// What the manifest and the commit need to know besides the files.
+// The input of the manifest and the commit, in addition to the files.
 struct CommitOptions {
   // The number of an automatically named checkpoint; for others, the number that is next.
   std::uint64_t iteration = 0;

@@ -66,7 +66,7 @@ TEST_F(CommitTest, KilledAnywhereANewCheckpointIsWholeOrNotThere) {
     const bool committed = found->manifest.iteration == 2;
     EXPECT_EQ(content_of(found->manifest.iteration), committed ? "two" : "one") << nth;
     EXPECT_TRUE(committed || fs::exists(parent_ / "checkpoint_1")) << nth;
-    // What the kill has left does not hinder the next save.
+    // Files that the kill has left do not hinder the next save.
     save(2, "again");
     delete_old_checkpoints(parent_ / "checkpoint_2", 1);
     EXPECT_EQ(content_of(2), "again");

@@ -72,7 +72,7 @@ class RunState {
   const std::shared_ptr<Accumulation>& accumulation() const { return accumulation_; }
   const std::shared_ptr<GradScaler>& scaler() const { return scaler_; }
 
-  // What rank 0 needs from the other ranks. All else is the same on every rank.
+  // The state that rank 0 needs from the other ranks. All other state is the same on every rank.
   struct Gathered {
     // The mean gradients of each model. Empty unless a window of accumulation is open.
     std::vector<NamedTensors> gradients;

@@ -111,7 +111,7 @@ void load_alone(optim::Optimizer& optimizer, torch::serialize::InputArchive& arc
 struct MemoryCopy {
   char* to;
   const char* from;
-  std::size_t begin;  // Where this copy starts among the bytes of all copies.
+  std::size_t begin;  // Offset of this copy in the bytes of all copies.
   std::size_t size;
 };
 

@@ -67,7 +67,7 @@ std::set<std::optional<float>> found_after_a_kill(ByteSize first, ByteSize secon
       EXPECT_GT(nth, 5);
       return found;
     }
-    // What the kill has left does not hinder the next save.
+    // Files that the kill has left do not hinder the next save.
     save_weights(*model_of(3), folder(), second);
     EXPECT_EQ(number_there(), 3) << nth;
   }

@@ -73,7 +73,7 @@ struct Communicator::Group {
   std::unique_ptr<CallWatch> watch;
   std::unique_ptr<QueuedCalls> queue;  // The calls that the GPU has queued; null on the CPU.
   std::chrono::milliseconds timeout{};
-  const char* operation = nullptr;  // What the user called; null if that is not known.
+  const char* operation = nullptr;  // The user's call; null if it is not known.
   const char* advice = "";          // The end of an error's text if the ranks' calls differ.
   bool is_open = false;             // True while a call runs.
 

@@ -1,4 +1,4 @@
-// Who chooses the precision of a run: its program or its launcher.
+// Decides whether the program or the launcher chooses the precision of a run.
 #pragma once
 
 #include <optional>

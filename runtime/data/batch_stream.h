@@ -28,7 +28,7 @@ class BatchStream {
   virtual std::optional<LoadedBatch<Batch>> next() = 0;
 };
 
-// Where a stream begins.
+// The position at which a stream begins.
 struct EpochStart {
   // The number of the epoch.
   std::size_t number = 0;

@@ -58,7 +58,8 @@ struct ReadOptions {
   bool drop_last = false;
 };
 
-// What a data loader reads from, and how. All loaders that prepare() makes of one share it.
+// The dataset and sampler that a data loader reads from, and how it reads. Shared by all loaders
+// that prepare() makes of one loader.
 template <typename Dataset, typename Sampler>
 struct DataSource {
   using Batch = typename BatchOf<Dataset>::type;

@@ -79,7 +79,7 @@ class DeviceTransfer {
 
   const std::optional<c10::Device> device_;
   const bool pins_;
-  // Of device_. If null, copies run in the current stream.
+  // A stream of device_ for the copies. If null, copies run in the current stream.
   std::shared_ptr<const c10::Stream> stream_;
 };
 

@@ -21,7 +21,7 @@ struct IndexSampler {
   std::function<std::optional<IndexBatch>(std::size_t count)> next;
   // Indices per batch; std::nullopt if the sampler makes the batches itself.
   std::optional<std::size_t> batch_size;
-  // Whether a short last batch is left out. Counts only with a batch_size.
+  // True if a short last batch is dropped. Has no effect without a batch_size.
   bool drop_last = false;
 };
 

@@ -13,15 +13,15 @@ namespace accel::runtime {
 
 class Communicator;
 
-// What prepare() gives a data loader. By default there is one process, and batches stay where they
-// are.
+// The settings that prepare() gives a data loader. By default there is one process, and batches are
+// not moved to a device.
 struct LoaderContext {
   bool prepared = false;
   std::size_t num_processes = 1;
   std::size_t process_index = 0;
   bool split_batches = false;
   bool even_batches = true;
-  // Whether rank 0 reads for all. If unset, it does so for streams whose batches are tensors.
+  // True if rank 0 reads for all ranks. If unset, it does so for streams whose batches are tensors.
   std::optional<bool> dispatch_batches = {};
   // Determines the order of samplers; the same on every rank. If unset, samplers draw from the
   // process-wide generator.

@@ -90,7 +90,7 @@ bool OrderedWorkers::take_job(Item& job, std::size_t& number) {
     ended_ = job == nullptr;
     if (job != nullptr || error) number = jobs_++;
   }
-  // What the source threw is the last result.
+  // An exception of the source is delivered as the last result.
   if (error) put(number, Slot{.ready = true, .error = error});
   if (job == nullptr) ready_.notify_one();
   return job != nullptr;

@@ -15,7 +15,7 @@
 
 namespace accel::runtime {
 
-// What ReadAhead does for any types of jobs and results.
+// The part of ReadAhead that does not depend on the types of jobs and results.
 //
 // Results come in the order of their jobs, though the threads finish in any order. For this, the
 // threads take jobs one after the other, under a lock, and each job gets the next number. The

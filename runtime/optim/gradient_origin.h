@@ -1,4 +1,4 @@
-// Where the gradients of prepared optimizers came from.
+// Tracks where the gradients of prepared optimizers came from.
 //
 // A program that calls loss.backward() instead of accelerator.backward(loss) trains one model per
 // process, without an error: nothing reduces the gradients. In fp16 it also mixes gradients with
@@ -44,8 +44,8 @@ enum class GradientOrigin : std::uint8_t {
 
 class OptimizerGradients;
 
-// What all optimizers of a process share. Gradients arrive in the threads of LibTorch's autograd
-// engine; everything else happens in one thread.
+// The state that all optimizers of a process share. Gradients arrive in the threads of LibTorch's
+// autograd engine; everything else happens in one thread.
 struct GradientRegistry {
   // The origin of gradients that arrive now.
   std::atomic<GradientOrigin> arriving = GradientOrigin::kPlain;

@@ -82,7 +82,7 @@ class GradScaler {
     // Since the last loss: gradients were unscaled, and some were not finite.
     bool unscaled = false;
     bool overflowed = false;
-    // Whether the last step was skipped.
+    // True if the last step was skipped.
     bool skipped = false;
   };
   Owned& of(const torch::optim::Optimizer& optimizer);

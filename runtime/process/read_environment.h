@@ -1,4 +1,4 @@
-// Where the environment of this process is read. runtime/core/environment.h says what it means.
+// Reads the environment of this process. runtime/core/environment.h says what it means.
 #pragma once
 
 #include "runtime/core/environment.h"
