@@ -21,7 +21,7 @@
 //   ---------  -----------------------------------  --------------------------------------------
 //   kStarting  Start()                              checks, log folders, store; spawns workers
 //   kRunning   every worker has executed            collects output
-//   kStopping  Stop(): someone asked, with a grace  SIGTERM and SIGCONT to each worker's group
+//   kStopping  Stop(), with a grace                 SIGTERM and SIGCONT to each worker's group
 //              or the last worker has ended         nothing is left to wait for: no grace
 //              or a worker could not start          kills those that were started: no grace
 //              then, when the grace is over         KillAll(), repeated until ECHILD

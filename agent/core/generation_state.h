@@ -4,8 +4,8 @@
 //   (desired) ─▶ STARTING ─▶ RUNNING ─▶ STOPPING ─▶ ENDED
 //
 //   STARTING ─▶ RUNNING    every exec is done
-//   STARTING ─▶ STOPPING   told to stop, or a rank could not start
-//   RUNNING  ─▶ STOPPING   told to stop, or all workers have gone
+//   STARTING ─▶ STOPPING   asked to stop, or a rank could not start
+//   RUNNING  ─▶ STOPPING   asked to stop, or all workers have gone
 //   any      ─▶ ENDED      no process is left; nothing was started; the shim has died
 // clang-format on
 //

@@ -3,7 +3,7 @@
 // clang-format off
 // The rules, in order of precedence:
 //
-// 1. Each machine rank gets a node of its own. Ranks are dense: 0, 1, 2... through the machine
+// 1. Each machine rank gets a separate node. Ranks are dense: 0, 1, 2... through the machine
 //    ranks (invariant 3).
 // 2. On GPUs, each local rank has its own GPU, which belongs to no other job. CPU jobs hold nothing
 //    exclusively (docs/decisions/0011).

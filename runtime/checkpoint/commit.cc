@@ -81,7 +81,7 @@ void check_replaceable(const fs::path& folder) {
                               "empty folder");
 }
 
-// A mount point cannot be renamed over: the partial folder is created beside it, on another file
+// A mount point cannot be renamed over: the partial folder is created next to it, on another file
 // system. A folder that does not exist yet will be on its parent's.
 void check_same_file_system(const fs::path& folder) {
   struct stat status {};

@@ -17,7 +17,7 @@ struct CommitOptions {
   std::uint64_t iteration = 0;
   // The world size of the run that saves.
   int num_processes = 1;
-  // Must be the claim on the folder's parent just before the commit, unless nobody has claimed it.
+  // Must be the claim on the folder's parent just before the commit, if there is a claim.
   // If nullopt, the claim is not checked.
   std::optional<Claim> claim = std::nullopt;
 };

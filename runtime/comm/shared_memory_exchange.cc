@@ -33,7 +33,7 @@
 // Why no deadlock. A rank can publish round r once all ranks have published round r-1, and reads
 // only what is published in round r. So, by induction, every rank can finish every round.
 //
-// Calls that differ. Beside its data each rank publishes what it is doing (SharedCall). A rank
+// Calls that differ. In addition to its data, each rank publishes its call (SharedCall). A rank
 // compares its peers' calls with its own before it reads their slots. So two ranks in different
 // calls both get an error that names both calls, instead of a mixture of their data. The root of a
 // broadcast reads no slot, so it compares in the next round.

@@ -162,7 +162,7 @@ std::optional<ShardedBatch> BatchSamplerShard::next_slice() {
     extend(*batch, *options_.batch_size, first_.front(), at);
     return slice_of(*batch, p * slice, slice, real_samples);
   }
-  // In mid-stream every process must get a sample, so that all stay at the same step
+  // In mid-stream every process must get a sample, so that all remain at the same step
   // (docs/decisions/0019).
   while (ahead_ && batch->size() < n) {
     const std::optional<IndexBatch> more = pull();

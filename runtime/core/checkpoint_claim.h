@@ -35,7 +35,8 @@ Claim parse_claim(const std::string& text);
 // of different jobs cannot be compared.
 bool may_claim(const std::optional<Claim>& current, const Claim& mine);
 
-// Returns true if the holder of `mine` may commit a checkpoint: nobody else has claimed the folder.
+// Returns true if the holder of `mine` may commit a checkpoint: no other job or generation has
+// claimed the folder.
 bool may_commit(const std::optional<Claim>& current, const Claim& mine);
 
 }  // namespace accel::runtime

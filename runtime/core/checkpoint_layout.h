@@ -49,8 +49,9 @@ std::vector<std::string> checkpoints_among(const std::vector<std::string>& names
 std::vector<std::string> checkpoints_with_suffix(const std::vector<std::string>& names,
                                                  std::string_view suffix);
 
-// Returns the number for the next checkpoint beside `names`: one more than the highest existing one
-// (damaged ones included), or 0 if there is none. No number is used twice (docs/decisions/0016).
+// Returns the number for the next checkpoint next to `names`: one more than the highest existing
+// one (damaged ones included), or 0 if there is none. No number is used twice
+// (docs/decisions/0016).
 std::uint64_t next_checkpoint_number(const std::vector<std::string>& names);
 
 }  // namespace accel::runtime

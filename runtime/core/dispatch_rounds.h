@@ -15,7 +15,7 @@ namespace accel::runtime {
 // num_processes. That is less padding than in BatchSamplerShard, which fills every batch: here the
 // samples that are left are divided among all processes. Without even_batches, a round in
 // mid-stream that is too short to give each process a sample is joined with the batches that
-// follow, because all processes must stay at the same step. Not thread-safe.
+// follow, because all processes must remain at the same step. Not thread-safe.
 class DispatchRounds {
  public:
   // `first` are the epoch's first batches, at most a round of them, if `inner` begins later in the

@@ -94,7 +94,7 @@ TEST(RoundShareTest, TogetherTheProcessesGetEachSampleOnceThenPadding) {
 }
 
 // Whatever the sizes of the batches, only the last round may leave a process without a sample.
-// Otherwise the processes would not stay at the same step.
+// Otherwise the processes would not remain at the same step.
 TEST(DispatchRoundsTest, OnlyTheLastRoundLeavesAProcessWithoutSamples) {
   for (std::size_t n = 1; n <= 5; ++n) {
     for (std::size_t length = 0; length <= 40; ++length) {

@@ -1,7 +1,8 @@
 // Which models does a backward pass belong to? Each prepared model reduces its gradients in a pass
 // that depends on it, and a loss knows only parameters, not models. If models share parameters, a
 // loss of one model reaches parameters of the other, which must not start a reduction there: its
-// own parameters would never arrive. Letters are parameters, models are sets of them:
+// own parameters would never arrive. In these examples, each letter is a parameter: model tux has
+// the parameters t, u and x, and a loss tux reaches these three.
 //
 // clang-format off
 //   models                  loss    chosen   because

@@ -16,7 +16,7 @@ namespace accel::runtime {
 // Signals that a copy to the device is done. Null if the copy is known to be done.
 using CopyEvent = std::shared_ptr<c10::Event>;
 
-// Moves batches to the device of a process. Without a device, they stay where they are.
+// Moves batches to the device of a process. Without a device, they are not moved.
 //
 // A GPU computes and copies at the same time, if the copy runs in another stream than the
 // computation and reads pinned memory: from other memory the host first copies by itself. So with
@@ -52,7 +52,7 @@ class DeviceTransfer {
   // current stream has yet to compute, so the stream for copies waits for that first.
   void run_in_copy_stream(const std::function<void()>& work, bool after_current) const;
 
-  // Copies the batch to the device in the current stream, which may use it at once.
+  // Copies the batch to the device in the current stream, which may use it immediately.
   template <typename Batch>
   void copy_in_current_stream(Batch& batch) const {
     replace_defined(batch, [&](const at::Tensor& t) {
