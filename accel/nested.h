@@ -111,7 +111,7 @@ struct Contents {
   bool only_tensors = false;
   // True if equal values yield their tensors in the same order.
   bool same_order = true;
-  // The number of tensors. nullopt if values of the type differ in it.
+  // The number of tensors. nullopt if that differs between values of the type.
   std::optional<std::size_t> count = std::nullopt;
 };
 

@@ -140,8 +140,7 @@ struct ParameterCheckOptions {
   bool at_save = true;
 };
 
-// The places where save_state() writes checkpoints that it names by itself, and where trackers
-// write.
+// The places of trackers' files, and of the checkpoints that save_state() names by itself.
 struct ProjectConfiguration {
   std::string project_dir;
   // The folder of the trackers. If empty, they use project_dir.

@@ -15,7 +15,8 @@ constexpr size_t kFewWordsBytes = 64;
 // Added for each text, because it takes space in the message and in the reader's memory.
 constexpr int64_t kTextOverhead = 32;
 
-// Shorter tails are kept, because the note and one line would be no shorter.
+// Tails up to this size are kept unchanged, because they are no longer than what would replace
+// them: the note and one line.
 constexpr int64_t kShortTailBytes = sizeof(kNote) + kLineBytes + 2 * kTextOverhead;
 
 // The amount of text that is kept in each pass of ShortenTexts().

@@ -287,8 +287,7 @@ class SharedMemoryBackend final : public c10d::Backend {
     };
   }
 
-  // Runs or queues a call, after all earlier ones. An exception from `body` becomes the work's
-  // error.
+  // Runs or queues a call, after all earlier ones. The work's error is what `body` throws.
   WorkPtr call(OpType type, Tensors outputs, Start start, Body body) {
     auto work =
         c10::make_intrusive<ExchangeWork>(getRank(), type, std::move(outputs), std::move(body));
