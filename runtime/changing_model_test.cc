@@ -201,7 +201,7 @@ TEST(ChangingModelTest, WhatOneRankAloneChangesIsNamedOnAll) {
                [](auto& net) { net.push_back(torch::nn::Linear(4, 1)); });
 }
 
-TEST(ChangingModelTest, RanksThatChangeDifferentThingsHearWhich) {
+TEST(ChangingModelTest, RanksThatChangeDifferentThingsGetTheDifference) {
   on_ranks(2, [] {
     Accelerator accelerator;
     auto net = two_layers();

@@ -81,7 +81,7 @@ struct Training {
   Progress progress;
 };
 
-TEST(SaveState, ARunGoesOnAsIfItHadNotStopped) {
+TEST(SaveState, AResumedRunEqualsOneThatNeverStopped) {
   const fs::path folder = fresh_folder();
   torch::manual_seed(3);
   Training first;
@@ -101,7 +101,7 @@ TEST(SaveState, ARunGoesOnAsIfItHadNotStopped) {
   EXPECT_TRUE(torch::equal(second.weights(), after_ten));
 }
 
-TEST(SaveState, TheNewestGoodOneIsTakenAndNumbersGoOn) {
+TEST(SaveState, TheNewestGoodOneIsLoadedAndNumbersContinue) {
   const fs::path folder = fresh_folder();
   {
     Training run(folder, 3);
@@ -147,7 +147,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 // Folders without accel's manifest belong to another program: they are kept, and their numbers
 // are not used.
-TEST(SaveState, ComesAfterFoldersThatAreNoCheckpointsOfIts) {
+TEST(SaveState, SkipsTheNumbersOfFoldersThatAreNoCheckpoints) {
   const fs::path folder = fresh_folder();
   for (int i = 0; i < 2; ++i) fs::create_directories(folder / "checkpoints" / checkpoint_name(i));
   Training run(folder, 1);
@@ -168,7 +168,7 @@ TEST(SaveState, ComesAfterFoldersThatAreNoCheckpointsOfIts) {
               HasSubstr("damaged (checkpoint_3): move them away"));
 }
 
-TEST(SaveState, OfAFreshRunComesAfterThoseOfAnother) {
+TEST(SaveState, SkipsTheNumbersOfAnotherRunsCheckpoints) {
   const fs::path folder = fs::path(testing::TempDir()) / "used_folder";
   const fs::path parent = folder / "checkpoints";
   if (std::getenv("RANK") == nullptr) {

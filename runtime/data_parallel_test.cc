@@ -232,7 +232,7 @@ TEST(DataParallelTest, AModuleThatIsPreparedAgainIsTheSameModel) {
   });
 }
 
-TEST(DataParallelTest, EvaluationModeKeepsNothingConsistent) {
+TEST(DataParallelTest, AModelInEvaluationModeIsNotReduced) {
   on_ranks(2, [] {
     Accelerator accelerator;
     if (!accelerator.is_main_process()) return;  // It does not wait for others.

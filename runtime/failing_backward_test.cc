@@ -43,7 +43,7 @@ torch::Tensor input(const Accelerator& accelerator) {
   return torch::full({1, 1}, accelerator.is_main_process() ? 1.0 : 3.0);
 }
 
-TEST(FailingBackwardTest, TheNextPassIsAsIfItHadNotBeen) {
+TEST(FailingBackwardTest, TheNextPassIsNotAffected) {
   on_ranks(2, [] {
     for (const DataParallelOptions& options :
          {DataParallelOptions{}, DataParallelOptions{.find_unused_parameters = true},
@@ -216,7 +216,7 @@ TEST(FailingBackwardTest, GraphsOfReducedGradientsAreRefused) {
 }
 
 // With `debug` the ranks compare their parameters before every n-th pass, so they must count alike.
-TEST(FailedBackwardTest, OneThatARankMakesAgainIsOnePassToTheOthers) {
+TEST(FailedBackwardTest, ARetriedPassIsOnePassToTheOtherRanks) {
   on_ranks(2, [] {
     for (const int every : {1, 2, 3}) {
       Accelerator accelerator({.debug = true,

@@ -143,7 +143,7 @@ TEST(KilledSave, WhereTwoNamesCannotBeExchanged) {
 }
 
 // An error of rank 0's disk is thrown on all ranks. The next save is independent of it.
-TEST(FailedSave, IsToldToEveryRankWithFileAndReason) {
+TEST(FailedSave, IsReportedToEveryRankWithFileAndReason) {
   if (std::getenv("RANK") == nullptr) {
     fs::remove_all(root());
     fs::create_directories(root());

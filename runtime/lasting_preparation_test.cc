@@ -33,7 +33,7 @@ TEST(LastingPreparationTest, AResultThatIsDroppedChangesNothing) {
   });
 }
 
-TEST(LastingPreparationTest, TheOptimizerMayBeAllThatIsKept) {
+TEST(LastingPreparationTest, KeepingTheOptimizerAloneIsEnough) {
   on_ranks(2, [] {
     Accelerator accelerator;
     Linear net(1, 1);
@@ -66,7 +66,7 @@ TEST(LastingPreparationTest, TheNextAcceleratorReducesWhatADeadOnePrepared) {
   });
 }
 
-TEST(LastingPreparationTest, AnotherAcceleratorThatLivesWillDo) {
+TEST(LastingPreparationTest, AnyOtherAcceleratorReducesTheModel) {
   on_ranks(2, [] {
     Accelerator accelerator;
     Linear net(1, 1);
@@ -96,7 +96,7 @@ TEST(LastingPreparationTest, ANetThatIsPreparedAgainStartsFromRankZeros) {
   });
 }
 
-TEST(LastingPreparationTest, FreeMemoryEndsItForWhatNobodyKeeps) {
+TEST(LastingPreparationTest, FreeMemoryEndsItForModelsThatAreNotKept) {
   on_ranks(2, [] {
     Accelerator accelerator;
     auto net = std::make_shared<torch::nn::LinearImpl>(1, 1);
@@ -112,7 +112,7 @@ TEST(LastingPreparationTest, FreeMemoryEndsItForWhatNobodyKeeps) {
   });
 }
 
-TEST(LastingPreparationTest, NothingIsLeftOfADeadAcceleratorsModelThatNobodyHolds) {
+TEST(LastingPreparationTest, AModelThatIsNotHeldEndsWithItsAccelerator) {
   on_ranks(2, [] {
     Accelerator accelerator;
     std::weak_ptr<torch::nn::LinearImpl> watched;

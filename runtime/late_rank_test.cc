@@ -43,7 +43,7 @@ struct TwoBuckets : torch::nn::Module {
 };
 
 // Rank 1 computes its first gradient only after rank 0 has passed that point.
-TEST(LateRankTest, ABackwardPassGoesOnWhileALateRankIsAwaited) {
+TEST(LateRankTest, ABackwardPassContinuesWhileARankIsLate) {
   on_ranks(2, [] {
     const std::string sign = testing::TempDir() + "/beyond_" + std::getenv("MASTER_PORT");
     Accelerator accelerator({.timeout = std::chrono::seconds(20)});
@@ -68,7 +68,7 @@ TEST(LateRankTest, ABackwardPassGoesOnWhileALateRankIsAwaited) {
 
 // The waiting rank has handed the call to another thread. Its error must still name
 // the missing rank.
-TEST(LateRankTest, OneThatDiesOnItsWayIsNamed) {
+TEST(LateRankTest, ALateRankThatDiesIsNamed) {
   on_ranks(2, [] {
     Accelerator accelerator;
     auto net = std::make_shared<TwoBuckets>();
@@ -81,7 +81,7 @@ TEST(LateRankTest, OneThatDiesOnItsWayIsNamed) {
 }
 
 // A bucket is in flight, but the exception must still end the world.
-TEST(LateRankTest, AnExceptionInThePassDoesNotWaitForTheOthers) {
+TEST(LateRankTest, AnExceptionInThePassDoesNotWaitForTheOtherRanks) {
   on_ranks(2, [] {
     const auto pass = [] {
       Accelerator accelerator;

@@ -73,7 +73,7 @@ TEST(GradientSyncScopeTest, MayDependOnACondition) {
   });
 }
 
-TEST(LocalSgdTest, AnExceptionIsNotKeptWaitingForTheOthers) {
+TEST(LocalSgdTest, AnExceptionDoesNotWaitForTheOtherRanks) {
   on_ranks(2, [] {
     Accelerator accelerator;
     auto model = accelerator.prepare(std::make_shared<Weight>());
@@ -226,7 +226,7 @@ struct Counting : Weight {
 };
 
 // Rank 0 ends first, so it must get the others' buffers and their state of optimizer and scheduler.
-TEST(JoinTest, EveryoneGoesOnFromTheStateOfTheLast) {
+TEST(JoinTest, AllRanksContinueFromTheStateOfTheLast) {
   on_ranks(3, [] {
     Accelerator accelerator({.mixed_precision = MixedPrecision::kFp16,
                              .scheduler_unit = SchedulerUnit::kOptimizerSteps});

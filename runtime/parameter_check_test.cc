@@ -102,7 +102,7 @@ TEST(ParameterCheckTest, ASaveNamesTheFirstParameterThatDiffersAndTheRank) {
   if (on_ranks(3, apart)) std::filesystem::remove_all(Training::folder());
 }
 
-TEST(ParameterCheckTest, ASaveOfRanksThatAgreeGoesOn) {
+TEST(ParameterCheckTest, ASaveOfRanksThatAgreeSucceeds) {
   const auto together = [] {
     Training run;
     run.step();
@@ -116,7 +116,7 @@ TEST(ParameterCheckTest, ASaveOfRanksThatAgreeGoesOn) {
   if (on_ranks(2, together)) std::filesystem::remove_all(Training::folder());
 }
 
-TEST(ParameterCheckTest, ASaveCanBeToldNotToLook) {
+TEST(ParameterCheckTest, TheCheckOfASaveCanBeTurnedOff) {
   const auto apart = [] {
     Training run({.parameter_check = {.at_save = false}});
     run.change_on(1);
@@ -127,7 +127,7 @@ TEST(ParameterCheckTest, ASaveCanBeToldNotToLook) {
 }
 
 // Programs call save_state() inside a window too.
-TEST(ParameterCheckTest, ASaveInsideAWindowLooksToo) {
+TEST(ParameterCheckTest, ASaveInsideAWindowIsCheckedToo) {
   on_ranks(2, [] {
     Training run({.gradient_accumulation = {.num_steps = 3}});
     const auto batch = run.accelerator.accumulate(std::get<0>(run.prepared));
@@ -157,7 +157,7 @@ TEST(ParameterCheckTest, AStepOfOneRankAloneIsNoticed) {
 
 // Compares before the second pass, and then before every hundredth. Does not compare without
 // `debug`, or if every_steps is 0.
-TEST(ParameterCheckTest, LooksAsOftenAsItIsTold) {
+TEST(ParameterCheckTest, ChecksAtTheIntervalThatIsSet) {
   on_ranks(2, [] {
     const auto pass_that_notices = [](const AcceleratorOptions& options) {
       Training run(options);
@@ -187,7 +187,7 @@ TEST(ParameterCheckTest, LooksAsOftenAsItIsTold) {
   });
 }
 
-TEST(ParameterCheckTest, AParameterOfAnOptimizerAloneIsNamedByItsPlace) {
+TEST(ParameterCheckTest, AParameterOfAnOptimizerAloneIsNamedByItsIndex) {
   on_ranks(2, [] {
     Accelerator accelerator;
     torch::nn::Linear net(2, 1);
@@ -215,7 +215,7 @@ TEST(ParameterCheckTest, AnotherTypeIsADifference) {
   });
 }
 
-TEST(ParameterCheckTest, RanksThatStepByThemselvesOnPurposeAreLeftAlone) {
+TEST(ParameterCheckTest, LocalStepsOnPurposeAreNotChecked) {
   const auto apart = [] {
     Training run(checking_each_pass());
     auto other = run.accelerator.prepare(torch::nn::Linear(2, 1));
@@ -250,7 +250,7 @@ TEST(ParameterCheckTest, RanksThatStepByThemselvesOnPurposeAreLeftAlone) {
   if (on_ranks(2, apart)) std::filesystem::remove_all(Training::folder());
 }
 
-TEST(ParameterCheckTest, WhatNobodyPreparedToTrainIsLeftAlone) {
+TEST(ParameterCheckTest, ModelsThatAreNotTrainedAreNotChecked) {
   const auto apart = [] {
     Training run(checking_each_pass());
     torch::manual_seed(run.accelerator.process_index());

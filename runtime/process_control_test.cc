@@ -51,7 +51,7 @@ TEST(ProcessControlTest, TheMainProcessGoesFirst) {
   });
 }
 
-TEST(ProcessControlTest, AFailureOfTheFirstOneIsEverybodys) {
+TEST(ProcessControlTest, AFailureOfTheFirstProcessIsAnErrorOnAll) {
   on_ranks(3, [] {
     Accelerator accelerator;
     bool begun = false;
@@ -83,7 +83,7 @@ TEST(ProcessControlTest, OneProcessOnly) {
   });
 }
 
-TEST(ProcessControlTest, WhoFailsAloneAndLeavesIsNamedByTheOthers) {
+TEST(ProcessControlTest, ARankThatFailsAloneAndLeavesIsNamedByTheOthers) {
   on_ranks(2, [] {
     Accelerator accelerator({.timeout = std::chrono::seconds(20)});
     if (accelerator.is_main_process()) {
@@ -198,7 +198,7 @@ TEST(ProcessControlTest, ABackwardPassNamesTheRankThatStaysAway) {
   });
 }
 
-TEST(ProcessControlTest, AnErrorOfTheModelIsNotThePeers) {
+TEST(ProcessControlTest, AnErrorOfTheModelIsNotACommunicationError) {
   on_ranks(2, [] {
     Accelerator accelerator;
     auto model = accelerator.prepare(torch::nn::Linear(2, 1));

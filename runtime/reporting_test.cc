@@ -167,7 +167,7 @@ TEST(ProfileTest, ATraceThatCannotBeWrittenDoesNotEndTraining) {
   EXPECT_THROW(accelerator.profile({.schedule = {{.active = 0}}}), std::invalid_argument);
 }
 
-TEST(LoggerTest, TheMainProcessSpeaksAndAllInTurnIfAsked) {
+TEST(LoggerTest, TheMainProcessLogsAndAllInTurnIfAsked) {
   const fs::path log = folder_of("logger") / "lines";
   fs::create_directories(log.parent_path());
   const bool is_parent =

@@ -249,7 +249,7 @@ std::vector<double> rates_of_step_lr(const fs::path& folder, int batches, int sa
 }
 
 // Two processes make two steps of the schedule for each batch, so the rate falls at other batches.
-TEST(Resume, TheDecayOfLibTorchsSchedulersGoesOn) {
+TEST(Resume, TheDecayOfLibTorchsSchedulersContinues) {
   const auto expect_same_rates = [](const std::string& name, double last) {
     const fs::path folder = root() / name;
     std::vector<double> whole = rates_of_step_lr(folder, 24, 7);
@@ -286,7 +286,7 @@ std::vector<float> loss_scales(const fs::path& folder, int first, int last) {
 
 // One of the three steps before the next growth has been made. If the count were not saved, the
 // scale would grow later.
-TEST(Resume, TheLossScaleGoesOnInAnyNumberOfProcesses) {
+TEST(Resume, TheLossScaleContinuesInAnyNumberOfProcesses) {
   const fs::path folder = root() / "loss_scale";
   const auto scales_are = [](const std::vector<float>& scales, const std::vector<float>& wanted) {
     EXPECT_EQ(scales, wanted);

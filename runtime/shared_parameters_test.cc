@@ -49,7 +49,7 @@ torch::Tensor input(const Accelerator& accelerator) {
   return torch::full({1, 1}, accelerator.is_main_process() ? 1.0 : 3.0);
 }
 
-TEST(SharedParametersTest, ATrunkOfTwoModelsIsReducedForWhomeverTheLossIsOf) {
+TEST(SharedParametersTest, ASharedTrunkIsReducedWithTheModelOfTheLoss) {
   on_ranks(2, [] {
     for (const DataParallelOptions& options :
          {DataParallelOptions{}, DataParallelOptions{.find_unused_parameters = true},
@@ -99,7 +99,7 @@ TEST(SharedParametersTest, APartMayBePreparedToo) {
   });
 }
 
-TEST(SharedParametersTest, WhatWouldBeWrongIsRefused) {
+TEST(SharedParametersTest, AStaticGraphAndSparseGradientsAreRefused) {
   on_ranks(2, [] {
     Accelerator accelerator({.data_parallel = {.static_graph = true}});
     Networks nets;

@@ -110,7 +110,7 @@ TEST(PlainBackwardTest, MayComeBeforeTheLoss) {
   });
 }
 
-TEST(PlainBackwardTest, IsAProcesssOwnAffairUnderNoSync) {
+TEST(PlainBackwardTest, IsAllowedUnderNoSync) {
   on_ranks(2, [] {
     Accelerator accelerator;
     Training training(accelerator);
@@ -229,7 +229,7 @@ TEST(ForcedStepTest, IsRefusedAfterABackwardThatDidNotReduce) {
 }
 
 // As in Accelerate, each batch has the weight 1/4, even in a window that ends early.
-TEST(ForcedStepTest, BatchesCountAlike) {
+TEST(ForcedStepTest, BatchesHaveEqualWeight) {
   Accelerator accelerator({.gradient_accumulation = {.num_steps = 4}});
   Training training(accelerator);
   for (int i = 0; i < 2; ++i) {
@@ -298,7 +298,7 @@ TEST(SameBatchTest, OneModelMayAccumulateSeveralTimes) {
   EXPECT_EQ(training.value(), -4 - 8);
 }
 
-TEST(TwoAcceleratorsTest, AWindowIsOfTheOneThatBeganIt) {
+TEST(TwoAcceleratorsTest, AWindowBelongsToTheAcceleratorThatBeganIt) {
   Accelerator one({.gradient_accumulation = {.num_steps = 2}}), other;
   Training training(one), unrelated(other);
   {
@@ -377,7 +377,7 @@ TEST(SharedParameterTest, ItsOverflowsMoveTheScaleOfAllProcesses) {
 }
 
 // `->` gives access to everything except step() and zero_grad().
-TEST(ArrowTest, ReachesAllButTheStep) {
+TEST(ArrowTest, ReachesAllMembersExceptStep) {
   Accelerator accelerator;
   const Training training(accelerator);
   const auto& sgd = training.optimizer;

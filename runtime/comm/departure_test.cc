@@ -58,7 +58,7 @@ TEST(DepartureTest, AllRanksLeaveTogether) {
   EXPECT_THAT(departures(store, 4, 4), Each(1));
 }
 
-TEST(DepartureTest, NobodyWaitsForARankThatHasLeftAlone) {
+TEST(DepartureTest, NoRankWaitsForARankThatHasLeftAlone) {
   FakeStore store;
   std::jthread failing([&] { depart_alone(store()); });
   EXPECT_THAT(departures(store, 3, 4), Each(0));

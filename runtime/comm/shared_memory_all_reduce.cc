@@ -75,12 +75,12 @@ void SharedMemoryExchange::all_reduce(void* data, std::size_t elements,
 
 bool SharedMemoryExchange::try_all_reduce(void* data, std::size_t elements,
                                           const ElementReduction& reduction, Timeout timeout,
-                                          Timeout patience) {
+                                          Timeout max_wait) {
   const std::size_t bytes = elements * reduction.element_size;
   if (bytes == 0) return true;
   bool is_over = false;
   run({.kind = kAllReduce, .element = reduction.code, .bytes = bytes}, timeout, [&] {
-    const auto until = Clock::now() + patience;
+    const auto until = Clock::now() + max_wait;
     has_published_first_ = all_reach(begun(round_), until);
     if (!has_published_first_) return;
     publish_first(static_cast<const std::byte*>(data), elements, reduction);

@@ -27,7 +27,7 @@ constexpr std::size_t kSmallBytes = 128 << 10;
 // How long an asynchronous reduction waits for its peers on the caller's thread. This is longer
 // than the time between the arrivals of equally fast ranks, and short enough that the caller can
 // continue its backward pass if a peer is late.
-constexpr Timeout kPatience(2);
+constexpr Timeout kInlineWait(2);
 
 // Runs a call, on either thread. Returns false if the call would have to wait for long and
 // `may_wait` is false; it is then called once more, with true, and continues where it stopped.
@@ -119,7 +119,7 @@ class SharedMemoryBackend final : public c10d::Backend {
       } else if (packed.emplace(tensor); may_wait) {
         exchange_.all_reduce(packed->data(), elements, reduction, timeout);
       } else if (!exchange_.try_all_reduce(packed->data(), elements, reduction, timeout,
-                                           kPatience)) {
+                                           kInlineWait)) {
         return false;
       }
       packed->commit();

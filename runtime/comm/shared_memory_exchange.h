@@ -48,11 +48,11 @@ class SharedMemoryExchange {
   void all_reduce(void* data, std::size_t elements, const ElementReduction& reduction,
                   Timeout timeout);
 
-  // Does the same if every peer takes part within `patience`, and returns true. Otherwise returns
+  // Does the same if every peer takes part within `max_wait`, and returns true. Otherwise returns
   // false, and the call remains open: finish_all_reduce() must be called with the same arguments,
   // on any thread, before any other call is made.
   bool try_all_reduce(void* data, std::size_t elements, const ElementReduction& reduction,
-                      Timeout timeout, Timeout patience);
+                      Timeout timeout, Timeout max_wait);
   void finish_all_reduce(void* data, std::size_t elements, const ElementReduction& reduction);
 
   // Copies the root's `data`, which has `bytes`, to the `data` of every other rank.

@@ -111,7 +111,7 @@ TEST(SharedMemoryExchangeTest, SumsInTheOrderOfTheRing) {
   }
 }
 
-// Rank 1 arrives after rank 0 has run out of patience, and rank 0 continues on another thread. Rank
+// Rank 1 arrives after rank 0 has stopped waiting, and rank 0 continues on another thread. Rank
 // 0 stops in the first round of the call, or, after a broadcast, before this round, because rank 1
 // has not begun the broadcast's round yet.
 TEST(SharedMemoryExchangeTest, AnAllReduceContinuesWhereItStopped) {

@@ -151,7 +151,7 @@ std::vector<double> changed_window(Accumulation& rule, const std::vector<bool>& 
   return window;
 }
 
-TEST(AccumulationTest, BatchesOfAChangedWindowCountAlike) {
+TEST(AccumulationTest, BatchesOfAChangedWindowHaveEqualWeight) {
   Accumulation early({.num_steps = 4, .sync_with_dataloader = false}), late({.num_steps = 4});
   EXPECT_THAT(changed_window(early, {false, true}), testing::ElementsAre(0.25, 0.25));
   EXPECT_THAT(changed_window(late, {false, false, false}), testing::Each(0.25));

@@ -168,7 +168,7 @@ TEST(ResumeTest, NeedsAPreparedLoader) {
   EXPECT_THROW(loader.load_state_dict({}), std::logic_error);
 }
 
-TEST(BatchSamplerTest, WholeBatchesAreDealtOut) {
+TEST(BatchSamplerTest, WholeBatchesAreSharded) {
   auto loader = make_data_loader(MapNumbers(9), Bags{9}, 1)
                     .sharded({.prepared = true, .num_processes = 2, .process_index = 1, .seed = 1});
   std::vector<Values> mine;
@@ -176,7 +176,7 @@ TEST(BatchSamplerTest, WholeBatchesAreDealtOut) {
   EXPECT_THAT(mine, ElementsAre(ElementsAre(1, 2), ElementsAre(6), ElementsAre(0)));
 }
 
-TEST(SkipTest, ReadsNothingAndGoesOnCountingEpochs) {
+TEST(SkipTest, ReadsNothingAndEpochsStillCount) {
   MapNumbers dataset(20);
   auto loader = make_data_loader<RandomSampler>(dataset, 4).sharded({.prepared = true, .seed = 3});
   auto skipping = skip_first_batches(loader, 3);
@@ -195,7 +195,7 @@ TEST(SkipTest, ReadsNothingAndGoesOnCountingEpochs) {
   EXPECT_EQ(rest, Values(whole.begin() + 12, whole.end()));
 }
 
-TEST(SkipTest, OfMoreBatchesThanThereAreLeavesNone) {
+TEST(SkipTest, SkippingMoreBatchesThanThereAreLeavesNone) {
   auto map = skip_first_batches(make_data_loader<SequentialSampler>(MapNumbers(3), 2), 9);
   auto stream = skip_first_batches(make_data_loader(StreamNumbers(3), 2), 9);
   EXPECT_TRUE(map.begin() == map.end());

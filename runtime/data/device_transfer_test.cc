@@ -146,7 +146,7 @@ struct Pair {
 
 at::Tensor numbers(std::int64_t first) { return at::arange(first, first + 3); }
 
-TEST_F(DeviceTransferTest, CopiesBesideTheComputationAndWaitsWhereTheBatchIsUsed) {
+TEST_F(DeviceTransferTest, CopiesDuringTheComputationAndWaitsWhereTheBatchIsUsed) {
   const DeviceTransfer transfer(kDevice, /*pin_memory=*/true, /*non_blocking=*/true);
   at::Tensor batch = numbers(5);
   transfer.pin(batch);
@@ -196,7 +196,7 @@ TEST_F(DeviceTransferTest, WithoutADeviceATensorStaysWhereItIs) {
 }
 
 // The batches that rank 0 scatters may come from the host or from the device.
-TEST_F(DeviceTransferTest, WorkBesideTheComputationWaitsForWhatItUses) {
+TEST_F(DeviceTransferTest, WorkInTheCopyStreamWaitsForTheTensorsThatItUses) {
   const DeviceTransfer transfer(kDevice, /*pin_memory=*/false, /*non_blocking=*/true);
   at::Tensor batch = numbers(5);
   for (const bool is_there : {false, true}) {

@@ -41,12 +41,12 @@ TEST(ReadAheadTest, ResultsComeInTheOrderOfTheirJobs) {
   }
 }
 
-TEST(ReadAheadTest, OfNothingIsTheEnd) {
+TEST(ReadAheadTest, WithoutJobsReturnsTheEnd) {
   Numbers numbers(up_to(0), times(2, [](int job) { return job; }), 4);
   EXPECT_FALSE(numbers.next());
 }
 
-TEST(ReadAheadTest, NeverDrawsMoreThanItsCapacityAhead) {
+TEST(ReadAheadTest, NeverTakesMoreJobsThanItsCapacity) {
   std::atomic<int> drawn = 0;
   std::promise<void> full;
   Numbers numbers(
@@ -62,7 +62,7 @@ TEST(ReadAheadTest, NeverDrawsMoreThanItsCapacityAhead) {
   }
 }
 
-TEST(ReadAheadTest, AnExceptionStandsWhereItsResultWould) {
+TEST(ReadAheadTest, AnExceptionIsThrownInPlaceOfItsResult) {
   Numbers numbers(up_to(6),
                   times(3,
                         [](int job) {
@@ -77,7 +77,7 @@ TEST(ReadAheadTest, AnExceptionStandsWhereItsResultWould) {
   EXPECT_FALSE(numbers.next());
 }
 
-TEST(ReadAheadTest, AnExceptionOfDrawingIsTheLastResult) {
+TEST(ReadAheadTest, AnExceptionOfTheSourceIsTheLastResult) {
   for (const std::size_t threads : {1, 3}) {
     Numbers numbers(
         [at = 0]() mutable -> std::optional<int> {

@@ -139,7 +139,7 @@ void read_into(Values& seen, Loader& loader) {
   }
 }
 
-TEST(FailureTest, StandsWhereItsBatchWouldAndKeepsItsType) {
+TEST(FailureTest, IsThrownInPlaceOfItsBatchAndKeepsItsType) {
   for (const std::size_t workers : {0, 1, 3}) {
     for (const std::size_t at : {0, 1, 6, 7, 18}) {
       MapNumbers map(20);
@@ -289,7 +289,7 @@ TEST(TransformTest, OutsideOfPreparedLoadersTheyDrawFromTheProcess) {
 }
 
 // Programs that were written for loaders without a state skip what they have seen.
-TEST(SkipTest, OfAnEpochThatGoesOnPassesOverNothingMore) {
+TEST(SkipTest, AResumedEpochIsNotSkippedAgain) {
   const auto expect_rest = [](auto loader, std::int64_t epoch) {
     loader.load_state_dict({.epoch = 1, .seed = 3, .samples = 6});
     auto skipping = skip_first_batches(loader, 3);

@@ -26,7 +26,7 @@
 // - Two prepared models may have a parameter in common. Both reducers hook it; LossGraph decides
 //   which model a pass is of. Gradients cannot be views of two buckets, so such models copy them.
 // - A loss may depend on nothing of a model that was called, as with experts without a sample.
-//   nothing() gives a zero that depends on the model, so that this rank takes part in the pass.
+//   zero_loss() gives a zero that depends on the model, so that this rank takes part in the pass.
 // - A rank without batches makes the passes of the others: shadow_backward() runs the same hooks
 //   with gradients of zero, so that whatever the reducer does in a pass is done here too.
 // - A pass may fail, by running out of memory for instance. cancel_backward() brings the reducer
@@ -125,10 +125,10 @@ class DataParallel final : public ParallelStrategy {
 
   void note_call() override { was_called_ = was_called_ || at::GradMode::is_enabled(); }
 
-  at::Tensor nothing() override {
+  at::Tensor zero_loss() override {
     if (!was_called_ || !options_.find_unused_parameters || options_.static_graph) return {};
     if (tensors_.trained().empty()) return {};
-    return nothing_of(tensors_.trained().front()).sum();
+    return no_elements_of(tensors_.trained().front()).sum();
   }
 
   void agree_on_changes() override {
@@ -177,7 +177,7 @@ class DataParallel final : public ParallelStrategy {
       // Cloned, because gradients may be the reducer's memory, which the pass overwrites.
       kept.push_back(tensor.grad().defined() ? tensor.grad().clone() : at::Tensor());
       tensor.mutable_grad() = at::Tensor();
-      outputs.push_back(parameter.sparse ? nothing_of(parameter) : tensor.view_as(tensor));
+      outputs.push_back(parameter.sparse ? no_elements_of(parameter) : tensor.view_as(tensor));
       zeros.push_back(at::zeros_like(outputs.back()));
     }
     reducer_->begin_pass(outputs);
@@ -198,7 +198,7 @@ class DataParallel final : public ParallelStrategy {
  private:
   // Returns a tensor of no elements of the parameter, whose gradient is therefore zero. If the
   // gradient must be sparse, it is an embedding lookup of no index.
-  static at::Tensor nothing_of(const TrainedParameter& parameter) {
+  static at::Tensor no_elements_of(const TrainedParameter& parameter) {
     const at::Tensor& tensor = parameter.tensor;
     if (!parameter.sparse) return tensor.reshape({-1}).narrow(0, 0, 0);
     const at::Tensor none = at::empty({0}, tensor.options().dtype(at::kLong).requires_grad(false));

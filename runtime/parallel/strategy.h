@@ -56,14 +56,14 @@ class ParallelStrategy {
   // pass may reduce them twice. May rebuild the reducer.
   virtual void set_shares_parameters(bool shares) = 0;
 
-  // Records a call of the model. See nothing().
+  // Records a call of the model. See zero_loss().
   virtual void note_call() = 0;
   // Returns a zero that depends on this model. If a model was called, but the loss does not depend
   // on it, the caller adds the zero to the loss, so that this rank takes part in the others' pass.
   // This happens, for example, if no sample of this rank goes to any expert. Returns an undefined
   // tensor if the model was not called with a graph since its last pass, or if each loss must
   // depend on all parameters.
-  virtual at::Tensor nothing() = 0;
+  virtual at::Tensor zero_loss() = 0;
 
   // The methods from here on are collective, except where a comment says otherwise.
 

@@ -58,7 +58,7 @@ void leave_autocast() {
   regions.pop_front();
 }
 
-std::vector<UsedLeaf> leaves_behind(const at::Tensor& loss) {
+std::vector<UsedLeaf> used_leaves(const at::Tensor& loss) {
   std::vector<UsedLeaf> leaves;
   ska::flat_hash_map<const c10::TensorImpl*, std::size_t> place_of;
   const auto use = [&](const c10::TensorImpl* leaf, bool in_autocast) {

@@ -3,7 +3,7 @@
 //
 // Autocast leaves no mark in the graph. But LibTorch gives every operation of a thread a sequence
 // number, and stores it in the operation's node of the graph. So each AutocastScope records the
-// numbers at which it begins and ends, and leaves_behind() checks for each node whether its number
+// numbers at which it begins and ends, and used_leaves() checks for each node whether its number
 // lies between them.
 #pragma once
 
@@ -32,6 +32,6 @@ struct UsedLeaf {
 };
 
 // Returns each leaf once. Walks the whole graph.
-std::vector<UsedLeaf> leaves_behind(const at::Tensor& loss);
+std::vector<UsedLeaf> used_leaves(const at::Tensor& loss);
 
 }  // namespace accel::runtime

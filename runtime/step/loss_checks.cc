@@ -21,7 +21,7 @@ void expect_own_batch(const at::Tensor& loss, const OpenBatches& batches,
     }
   }
   if (others.empty()) return;
-  for (const UsedLeaf& used : leaves_behind(loss)) {
+  for (const UsedLeaf& used : used_leaves(loss)) {
     if (!others.contains(used.leaf)) continue;
     throw std::logic_error(
         "backward: the loss is of a model whose batch was begun by accumulate() of another "
@@ -32,7 +32,7 @@ void expect_own_batch(const at::Tensor& loss, const OpenBatches& batches,
 void expect_autocast(const at::Tensor& loss,
                      const std::vector<std::shared_ptr<torch::nn::Module>>& models) {
   std::unordered_set<const void*> outside, inside;
-  for (const UsedLeaf& used : leaves_behind(loss)) {
+  for (const UsedLeaf& used : used_leaves(loss)) {
     (used.in_autocast ? inside : outside).insert(used.leaf);
   }
   if (outside.empty()) return;

@@ -166,9 +166,9 @@ Strategies TrainingStep::models_to_reduce(const at::Tensor& loss) const {
 at::Tensor TrainingStep::touch_called_models(const at::Tensor& loss, Strategies& reduced) const {
   at::Tensor with = loss;
   for (const auto& model : process_->models.all()) {
-    const at::Tensor nothing = model->keeps_gradients_local() ? at::Tensor() : model->nothing();
-    if (!nothing.defined()) continue;
-    with = with + nothing.to(loss.options());
+    const at::Tensor zero = model->keeps_gradients_local() ? at::Tensor() : model->zero_loss();
+    if (!zero.defined()) continue;
+    with = with + zero.to(loss.options());
     reduced.push_back(model);
   }
   return with;

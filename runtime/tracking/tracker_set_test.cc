@@ -74,7 +74,7 @@ TEST(TrackerSetTest, CallsEachTrackerInOrder) {
   EXPECT_THAT(own->calls, ElementsAre("config of 1", "loss at 3", "accuracy", "finish"));
 }
 
-TEST(TrackerSetTest, AFailureIsSaidOnceAndLosesOnlyItsValues) {
+TEST(TrackerSetTest, AFailureIsLoggedOnceAndLosesOnlyItsValues) {
   const fs::path folder = fresh_folder("failure");
   const auto own = std::make_shared<RecordingTracker>();
   TrackerSet trackers({own, "jsonl"}, true);
@@ -109,7 +109,7 @@ TEST(TrackerSetTest, AFolderThatCannotBeMadeDoesNotEndTraining) {
   EXPECT_THAT(said, HasSubstr(file.string()));
 }
 
-TEST(TrackerSetTest, JsonLinesKeepEveryValueAndGoOnAfterARestart) {
+TEST(TrackerSetTest, JsonLinesKeepEveryValueAndContinueAfterARestart) {
   const fs::path folder = fresh_folder("lines");
   TrackerSet first({"jsonl"}, true);
   first.start(folder, {{"rate", 0.1}, {"name", "a \"b\"\n"}, {"nesterov", true}, {"batch", 64u}});

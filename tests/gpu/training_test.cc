@@ -179,7 +179,7 @@ TEST(GpuTrainingTest, BuffersFollowTheMainProcess) {
 
 // The checkpoint has the GPU's random states, which differ between ranks, the state of an
 // optimizer, and buffers.
-TEST(GpuTrainingTest, ACheckpointGoesOnInOtherObjects) {
+TEST(GpuTrainingTest, ACheckpointContinuesInOtherObjects) {
   const std::string folder = testing::TempDir() + "/checkpoint";
   on_gpu_ranks(2, {}, [&](Accelerator& accelerator) {
     accelerator.set_seed(3, /*device_specific=*/true);
