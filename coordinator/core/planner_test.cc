@@ -19,23 +19,55 @@ namespace {
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
+v1::JobSpec Spec(int nodes = 1, size_t argument_bytes = 1) {
+  v1::JobSpec spec;
+  spec.add_argv(std::string(argument_bytes, 'x'));
+  spec.set_nodes(nodes);
+  return spec;
+}
+
+v1::JobSpec SpecWithRestarts(int max_restarts) {
+  v1::JobSpec spec = Spec();
+  spec.set_max_restarts(max_restarts);
+  return spec;
+}
+
+v1::NodeObserved Observed(const std::string& node, uint64_t sequence,
+                          const std::string& incarnation = "1") {
+  v1::NodeObserved observed;
+  observed.set_node_id(node);
+  observed.set_name(node);
+  observed.set_incarnation(incarnation);
+  observed.set_sequence(sequence);
+  return observed;
+}
+
+v1::ObservedGeneration* AddEnded(const common::JobId& job, common::Generation generation,
+                                 v1::NodeObserved* observed) {
+  v1::ObservedGeneration* part = observed->add_generations();
+  part->set_job_id(job.value());
+  part->set_generation(generation);
+  part->set_state(v1::ObservedGeneration::ENDED);
+  return part;
+}
+
 class PlannerTest : public ::testing::Test {
  protected:
   absl::StatusOr<common::JobId> Submit(int nodes = 1, size_t argument_bytes = 1) {
-    v1::JobSpec spec;
-    spec.add_argv(std::string(argument_bytes, 'x'));
-    spec.set_nodes(nodes);
-    return SubmitJob(absl::StrCat("s", ++submits_), spec, now_, &state_, &changes_);
+    return Submit(absl::StrCat("s", ++submits_), Spec(nodes, argument_bytes));
+  }
+
+  absl::StatusOr<common::JobId> Submit(const std::string& submit_id, const v1::JobSpec& spec) {
+    return SubmitJob(submit_id, spec, now_, &state_, &changes_);
+  }
+
+  absl::Status Report(SessionId session, const v1::NodeObserved& observed) {
+    return Observe(session, observed, now_, &state_, &changes_, &superseded_);
   }
 
   absl::Status Report(const std::string& node, SessionId session, uint64_t sequence,
                       const std::string& incarnation = "1") {
-    v1::NodeObserved observed;
-    observed.set_node_id(node);
-    observed.set_name(node);
-    observed.set_incarnation(incarnation);
-    observed.set_sequence(sequence);
-    return Observe(session, observed, now_, &state_, &changes_, &superseded_);
+    return Report(session, Observed(node, sequence, incarnation));
   }
 
   Plan Rest() { return PlanToRest(now_, now_, &state_, &changes_); }
@@ -96,7 +128,7 @@ TEST_F(PlannerTest, JobsAreCountedAsTheyAreInMemory) {
   v1::JobSpec spec;
   spec.set_nodes(1);
   for (int i = 0; i < 10'000; ++i) spec.add_argv(i == 0 ? "x" : "");
-  ASSERT_OK(SubmitJob("many-arguments", spec, now_, &state_, &changes_));
+  ASSERT_OK(Submit("many-arguments", spec));
   EXPECT_GT(state_.job_bytes, 10'000 * 40);
   EXPECT_LT(spec.ByteSizeLong(), 10'000u * 3);
 }
@@ -118,30 +150,18 @@ TEST_F(PlannerTest, FinishedJobsMakeRoomForOthers) {
 
 TEST_F(PlannerTest, RecordsOfGenerationsAreCountedAndMakeRoom) {
   const auto fail = [this](const common::JobId& job, int generation, uint64_t sequence) {
-    v1::NodeObserved observed;
-    observed.set_node_id("a");
-    observed.set_name("a");
-    observed.set_incarnation("1");
-    observed.set_sequence(sequence);
-    v1::ObservedGeneration* part = observed.add_generations();
-    part->set_job_id(job.value());
-    part->set_generation(generation);
-    part->set_state(v1::ObservedGeneration::ENDED);
-    v1::ObservedWorker* worker = part->add_workers();
+    v1::NodeObserved observed = Observed("a", sequence);
+    v1::ObservedWorker* worker = AddEnded(job, generation, &observed)->add_workers();
     worker->mutable_exit()->set_kind(v1::ExitRecord::EXITED);
     worker->mutable_exit()->set_code(1);
     for (int i = 0; i < 4; ++i) worker->add_last_lines(std::string(4000, 'x'));
-    ASSERT_OK(Observe(1, observed, now_, &state_, &changes_, &superseded_));
+    ASSERT_OK(Report(1, observed));
     Rest();
   };
   state_.limits.max_job_bytes = 300'000;
   state_.limits.first_restart_pause = state_.limits.longest_restart_pause = absl::ZeroDuration();
   ASSERT_OK(Report("a", 1, 1));
-  v1::JobSpec spec;
-  spec.add_argv("x");
-  spec.set_nodes(1);
-  spec.set_max_restarts(100);
-  const common::JobId job = SubmitJob("s", spec, now_, &state_, &changes_).value();
+  const common::JobId job = Submit("s", SpecWithRestarts(100)).value();
   Rest();
   for (int generation = 1; generation <= 20; ++generation) {
     fail(job, generation, 1 + generation);
@@ -163,27 +183,23 @@ TEST_F(PlannerTest, RecordsOfGenerationsAreCountedAndMakeRoom) {
 }
 
 TEST_F(PlannerTest, ReportsAreCountedAndForgottenWithTheirStreams) {
-  v1::NodeObserved observed;
-  observed.set_node_id("a");
-  observed.set_name("a");
-  observed.set_incarnation("1");
-  observed.set_sequence(1);
+  v1::NodeObserved observed = Observed("a", 1);
   for (int i = 0; i < 1000; ++i) observed.add_generations()->set_job_id("j");
-  ASSERT_OK(Observe(1, observed, now_, &state_, &changes_, &superseded_));
+  ASSERT_OK(Report(1, observed));
   const int64_t bytes = state_.report_bytes;
   EXPECT_GT(bytes, 100'000);
   observed.set_sequence(2);
-  ASSERT_OK(Observe(1, observed, now_, &state_, &changes_, &superseded_));
+  ASSERT_OK(Report(1, observed));
   EXPECT_EQ(state_.report_bytes, bytes);
   state_.limits.max_report_bytes = bytes + 1000;
   observed.set_node_id("b");
   observed.set_name("b");
-  EXPECT_THAT(Observe(2, observed, now_, &state_, &changes_, &superseded_),
+  EXPECT_THAT(Report(2, observed),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("bytes of nodes' reports")));
   CloseSession(1, common::NodeId("a"), &state_);
   EXPECT_LT(state_.report_bytes, 5'000);
   EXPECT_EQ(state_.nodes.at(common::NodeId("a")).observed.name(), "a");
-  EXPECT_OK(Observe(3, observed, now_, &state_, &changes_, &superseded_));
+  EXPECT_OK(Report(3, observed));
 }
 
 TEST_F(PlannerTest, OnlyTheNewestFinishedJobsAreKept) {
@@ -212,17 +228,14 @@ TEST_F(PlannerTest, OnlyTheNewestFinishedJobsAreKept) {
 
 TEST_F(PlannerTest, ARepeatedSubmitIsTheSameJobHoweverManyHaveEndedSince) {
   state_.limits.max_finished_jobs = 2;
-  v1::JobSpec spec;
-  spec.add_argv("x");
-  spec.set_nodes(1);
-  const common::JobId first = SubmitJob("first", spec, now_, &state_, &changes_).value();
+  const common::JobId first = Submit("first", Spec()).value();
   ASSERT_OK(CancelJob(first, false, &state_, &changes_));
   for (int i = 0; i < 1000; ++i) {
     ASSERT_OK(CancelJob(*Submit(), false, &state_, &changes_));
     Rest();
   }
   ASSERT_EQ(state_.jobs.count(first), 0u);
-  EXPECT_EQ(*SubmitJob("first", spec, now_, &state_, &changes_), first);
+  EXPECT_EQ(*Submit("first", Spec()), first);
   EXPECT_EQ(state_.jobs.count(first), 0u);
 }
 
@@ -261,11 +274,7 @@ TEST_F(PlannerTest, AFixedClusterRefusesWhatCanNeverFit) {
 TEST_F(PlannerTest, OldGenerationRecordsGo) {
   state_.limits.generation_records = 3;
   ASSERT_OK(Report("a", 1, 1));
-  v1::JobSpec spec;
-  spec.add_argv("x");
-  spec.set_nodes(1);
-  spec.set_max_restarts(10);
-  const common::JobId job = SubmitJob("s", spec, now_, &state_, &changes_).value();
+  const common::JobId job = Submit("s", SpecWithRestarts(10)).value();
   Rest();
   for (int i = 2; i <= 6; ++i) {
     // A new incarnation does not report what the one before it ran.
@@ -302,20 +311,10 @@ class WildReports : public PlannerTest {
   // Sends a report of node a that a correct agent would not send.
   absl::Status ReportWild(uint64_t applied_version, const common::JobId& job = common::JobId(),
                           common::Generation generation = 0) {
-    v1::NodeObserved observed;
-    observed.set_node_id("a");
-    observed.set_name("a");
-    observed.set_incarnation("1");
-    observed.set_sequence(2);
+    v1::NodeObserved observed = Observed("a", 2);
     observed.set_applied_version(applied_version);
-    if (generation != 0) {
-      v1::ObservedGeneration* part = observed.add_generations();
-      part->set_job_id(job.value());
-      part->set_generation(generation);
-      part->set_state(v1::ObservedGeneration::ENDED);
-      part->set_store_socket_gone(true);
-    }
-    return Observe(1, observed, now_, &state_, &changes_, &superseded_);
+    if (generation != 0) AddEnded(job, generation, &observed)->set_store_socket_gone(true);
+    return Report(1, observed);
   }
 };
 
@@ -351,11 +350,8 @@ TEST_F(WildReports, APlanThatDoesNotSettleIsContinuedLater) {
   ASSERT_OK(Report("a", 1, 1));
   const common::JobId job = Submit().value();
   for (common::Generation generation = 1; generation <= 200; ++generation) {
-    v1::ObservedGeneration* part = state_.nodes.at(common::NodeId("a")).observed.add_generations();
-    part->set_job_id(job.value());
-    part->set_generation(generation);
-    part->set_state(v1::ObservedGeneration::ENDED);
-    part->set_store_socket_gone(true);
+    AddEnded(job, generation, &state_.nodes.at(common::NodeId("a")).observed)
+        ->set_store_socket_gone(true);
   }
   const Plan plan = Rest();
   EXPECT_FALSE(plan.actions.empty());
