@@ -1,17 +1,12 @@
 // A node does not count as silent for time in which the coordinator itself was away. These tests
 // drive the loop as its own thread does: they call it when it asked to be called, or later.
 
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "common/simulated_clock.h"
-#include "common/status_matchers.h"
-#include "coordinator/coordinator_loop.h"
-#include "coordinator/store/faulty_store.h"
+#include "coordinator/coordinator_loop_fixture.h"
 
 namespace accel::coordinator {
 namespace {
@@ -47,26 +42,13 @@ class AbsenceTest : public ::testing::Test {
 
   // Sends a heartbeat of the agent. If a job has been submitted, its part is reported in `state`.
   void Report(v1::ObservedGeneration::State state = v1::ObservedGeneration::RUNNING) {
-    v1::NodeObserved observed;
-    observed.set_node_id("id-a");
-    observed.set_name("a");
-    observed.set_incarnation("a-1");
-    observed.set_sequence(++sequence_);
-    if (job_.has_value()) {
-      v1::ObservedGeneration* part = observed.add_generations();
-      part->set_job_id(job_->value());
-      part->set_generation(1);
-      part->set_state(state);
-      part->add_workers();
-    }
+    v1::NodeObserved observed = Observed(++sequence_);
+    if (job_.has_value()) AddGeneration(job_->value(), 1, state, &observed);
     agent_->Report(observed);
   }
 
   void Submit(const std::string& submit_id) {
-    v1::JobSpec spec;
-    spec.add_argv("train");
-    spec.set_nodes(1);
-    loop_->SubmitJob(submit_id, spec, [this](absl::StatusOr<common::JobId> job) {
+    loop_->SubmitJob(submit_id, Spec(), [this](absl::StatusOr<common::JobId> job) {
       if (job.ok() && !job_.has_value()) job_ = *job;
     });
     loop_->RunOnce();

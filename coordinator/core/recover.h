@@ -38,7 +38,7 @@ namespace accel::coordinator {
 
 // What a coordinator knows by itself when it starts.
 struct Opening {
-  absl::Time now;       // Of the monotonic clock.
+  absl::Time now;       // Time of the monotonic clock.
   absl::Time wall;      // The same moment of the wall clock.
   std::string boot_id;  // The kernel's boot id. May be empty, which stands for a boot of its own.
   std::string cluster_id;  // The id of the cluster if there are no rows yet.
