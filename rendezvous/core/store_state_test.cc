@@ -1,12 +1,9 @@
 #include "rendezvous/core/store_state.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "common/status_matchers.h"
-#include "rendezvous/core/request_encoder.h"
-#include "rendezvous/core/request_parser.h"
+#include "rendezvous/core/store_state_fixture.h"
 
 namespace accel::rendezvous {
 namespace {
@@ -14,49 +11,7 @@ namespace {
 using ::accel::testing::StatusIs;
 using ::testing::_;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
-
-const std::string kStop = testing::Raw(WaitResponse::kStopWaiting);
-const std::string kCanceled = testing::Raw(WaitResponse::kWaitCanceled);
-const std::string kReady = testing::Raw(CheckResponse::kReady);
-const std::string kNotReady = testing::Raw(CheckResponse::kNotReady);
-
-std::string Number(int64_t number) { return testing::Raw(number); }
-std::string Push(absl::string_view queue, absl::string_view value) {
-  return testing::Query(QueryType::kQueuePush, queue, value);
-}
-std::string Pop(absl::string_view queue) { return testing::Query(QueryType::kQueuePop, queue); }
-std::string Check(const std::vector<std::string>& keys) {
-  return testing::KeysQuery(QueryType::kCheck, keys);
-}
-
-class StoreStateTest : public ::testing::Test {
- protected:
-  absl::Status Apply(ConnectionId connection, const std::string& query, std::string* reply) {
-    const WireLimits limits;
-    RequestParser parser(&limits);
-    Request request;
-    EXPECT_EQ(parser.Parse(query, &request).value_or(0), query.size());
-    ByteBuffer out(&budget_);
-    woken_.clear();
-    const absl::Status status = state_.Apply(connection, request, &out, &woken_);
-    *reply = std::string(out.view());
-    return status;
-  }
-
-  // Returns the answer to a request that must succeed. Woken connections are in woken_.
-  std::string Reply(ConnectionId connection, const std::string& query) {
-    std::string reply;
-    EXPECT_OK(Apply(connection, query, &reply));
-    return reply;
-  }
-  std::string Reply(const std::string& query) { return Reply(1, query); }
-
-  MemoryBudget budget_{1 << 20};
-  StoreState state_{&budget_};
-  std::vector<ConnectionId> woken_;
-};
 
 TEST_F(StoreStateTest, SetAnswersNothingAndGetTheValue) {
   EXPECT_EQ(Reply(testing::Set("k", "one")), "");
@@ -171,123 +126,6 @@ TEST_F(StoreStateTest, AQueueIsNotCountedAsAKey) {
   Reply(testing::Set("q", "value"));
   EXPECT_EQ(Reply(testing::Query(QueryType::kDeleteKey, "q")), Number(1));
   EXPECT_EQ(Reply(Pop("q")), Number(1) + testing::Encoded("element"));
-}
-
-TEST_F(StoreStateTest, AWaitForReadyKeysEndsImmediately) {
-  Reply(testing::Set("a", "1"));
-  Reply(Push("q", "x"));
-  EXPECT_EQ(Reply(testing::Wait({"a", "q"})), kStop);
-  EXPECT_EQ(Reply(testing::Wait({})), kStop);
-  EXPECT_EQ(state_.num_waits(), 0u);
-}
-
-TEST_F(StoreStateTest, EachWayToMakeAKeyWakesItsWaiters) {
-  const std::vector<std::string> makers = {
-      testing::Set("k", "v"),
-      testing::Add("k", 1),
-      testing::CompareSet("k", "", "v"),
-      testing::Query(QueryType::kAppend, "k", "v"),
-      testing::MultiSet({{"other", "v"}, {"k", "v"}}),
-  };
-  for (const std::string& maker : makers) {
-    EXPECT_EQ(Reply(2, testing::Wait({"k"})), "");
-    EXPECT_EQ(Reply(3, testing::Wait({"k"})), "");
-    Reply(1, maker);
-    EXPECT_THAT(woken_, ElementsAre(2, 3)) << "query type " << int{maker[0]};
-    EXPECT_EQ(state_.num_waits(), 0u);
-    Reply(1, testing::Query(QueryType::kDeleteKey, "k"));
-  }
-}
-
-TEST_F(StoreStateTest, AWaitForSeveralKeysEndsWithTheLast) {
-  Reply(testing::Set("a", "1"));
-  EXPECT_EQ(Reply(2, testing::Wait({"a", "b", "c", "c"})), "");
-  Reply(testing::Set("c", "1"));
-  EXPECT_THAT(woken_, IsEmpty());
-  Reply(testing::Set("c", "2"));
-  EXPECT_THAT(woken_, IsEmpty());
-  Reply(testing::Set("b", "1"));
-  EXPECT_THAT(woken_, ElementsAre(2));
-}
-
-TEST_F(StoreStateTest, AKeyThatWasThereOnceCountsForAWaitThoughDeleted) {
-  Reply(2, testing::Wait({"a", "b"}));
-  Reply(testing::Set("a", "1"));
-  EXPECT_EQ(Reply(testing::Query(QueryType::kDeleteKey, "a")), Number(1));
-  Reply(testing::Set("b", "1"));
-  EXPECT_THAT(woken_, ElementsAre(2));
-}
-
-TEST_F(StoreStateTest, DeletingAKeyThatOthersWaitForChangesNothing) {
-  Reply(2, testing::Wait({"k"}));
-  EXPECT_EQ(Reply(testing::Query(QueryType::kDeleteKey, "k")), Number(0));
-  EXPECT_THAT(woken_, IsEmpty());
-  Reply(testing::Set("k", "v"));
-  EXPECT_THAT(woken_, ElementsAre(2));
-}
-
-TEST_F(StoreStateTest, ACompareSetThatStoresNothingWakesNoClient) {
-  Reply(2, testing::Wait({"k"}));
-  Reply(testing::CompareSet("k", "expected", "v"));
-  EXPECT_THAT(woken_, IsEmpty());
-  EXPECT_EQ(state_.num_waits(), 1u);
-}
-
-TEST_F(StoreStateTest, ACanceledWaitIsOver) {
-  Reply(2, testing::Wait({"a", "b"}));
-  EXPECT_EQ(Reply(2, testing::Query(QueryType::kCancelWait)), kCanceled);
-  EXPECT_EQ(state_.num_waits(), 0u);
-  Reply(testing::MultiSet({{"a", "1"}, {"b", "1"}}));
-  EXPECT_THAT(woken_, IsEmpty());
-  // The same if there is no wait, because the wake-up may have crossed the cancellation.
-  EXPECT_EQ(Reply(2, testing::Query(QueryType::kCancelWait)), kCanceled);
-}
-
-TEST_F(StoreStateTest, ADeadConnectionIsNotWoken) {
-  Reply(2, testing::Wait({"k", "other"}));
-  Reply(3, testing::Wait({"k"}));
-  state_.Disconnect(2);
-  state_.Disconnect(2);
-  Reply(testing::Set("k", "v"));
-  EXPECT_THAT(woken_, ElementsAre(3));
-}
-
-TEST_F(StoreStateTest, ANewWaitReplacesTheOld) {
-  Reply(2, testing::Wait({"a"}));
-  Reply(2, testing::Wait({"b"}));
-  Reply(testing::Set("a", "1"));
-  EXPECT_THAT(woken_, IsEmpty());
-  Reply(testing::Set("b", "1"));
-  EXPECT_THAT(woken_, ElementsAre(2));
-}
-
-TEST_F(StoreStateTest, EachPushWakesOneWaiterFirstComeFirst) {
-  Reply(2, testing::Wait({"q"}));
-  Reply(3, testing::Wait({"q"}));
-  Reply(Push("q", "one"));
-  EXPECT_THAT(woken_, ElementsAre(2));
-  Reply(Push("q", "two"));
-  EXPECT_THAT(woken_, ElementsAre(3));
-  Reply(Push("q", "three"));
-  EXPECT_THAT(woken_, IsEmpty());
-  EXPECT_EQ(Reply(2, Pop("q")), Number(3) + testing::Encoded("one"));
-  EXPECT_EQ(Reply(3, Pop("q")), Number(2) + testing::Encoded("two"));
-}
-
-TEST_F(StoreStateTest, APushGoesPastAWaiterThatNeedsMore) {
-  Reply(2, testing::Wait({"q", "key"}));
-  Reply(3, testing::Wait({"q"}));
-  Reply(Push("q", "x"));
-  EXPECT_THAT(woken_, ElementsAre(3));
-  Reply(testing::Set("key", "v"));
-  EXPECT_THAT(woken_, ElementsAre(2));
-}
-
-TEST_F(StoreStateTest, AWaitCountsQueuedElementsThatCameBefore) {
-  Reply(Push("q", "x"));
-  Reply(2, testing::Wait({"q", "key"}));
-  Reply(testing::Set("key", "v"));
-  EXPECT_THAT(woken_, ElementsAre(2));
 }
 
 TEST_F(StoreStateTest, EverythingTakenAwayIsGivenBack) {
