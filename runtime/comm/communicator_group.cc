@@ -40,6 +40,7 @@
 #include "runtime/comm/departure.h"
 #include "runtime/comm/gloo_backend.h"
 #include "runtime/comm/nccl_backend.h"
+#include "runtime/comm/world_store.h"
 #include "runtime/error_text.h"
 
 namespace accel::runtime {
@@ -51,98 +52,6 @@ constexpr std::chrono::milliseconds kBeforeWatchdog = std::chrono::seconds(30);
 // How long a rank that leaves waits for ranks that are still working, such as one
 // that evaluates alone.
 constexpr std::chrono::milliseconds kLongestFarewell = std::chrono::seconds(60);
-
-// Returns the prefix of this world's keys. Each world needs a different one, because a launcher's
-// store may outlive restarts of the job, and a process may leave its world and join again.
-// "/worker/attempt_N" is torch.distributed's name.
-std::string next_prefix(const Environment& environment) {
-  static std::atomic<int> joined = 0;
-  return "/worker/attempt_" + std::to_string(environment.restart_count) + "/world_" +
-         std::to_string(joined++);
-}
-
-c10::intrusive_ptr<c10d::Store> open_store(const Environment& environment, bool may_serve,
-                                           const std::string& prefix,
-                                           std::chrono::milliseconds timeout) {
-  c10d::TCPStoreOptions options;
-  options.port = environment.master_port;
-  options.timeout = timeout;
-  if (may_serve && !environment.launcher_serves_store) {
-    options.isServer = environment.rank == 0;
-    options.numWorkers = environment.world_size;
-  }
-  return c10::make_intrusive<c10d::PrefixStore>(
-      prefix, c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options));
-}
-
-// Blocks until all ranks have called it. Throws after the store's timeout.
-void await_all(c10d::Store& store, int world_size) {
-  if (store.add("arrived", 1) == world_size) store.set("complete", std::vector<std::uint8_t>{1});
-  store.wait({"complete"});
-}
-
-std::string joined_key(int rank) { return "joined_" + std::to_string(rank); }
-
-// Returns "rank 1, rank 3 has not begun to join": the ranks that have not begun to join. Returns an
-// empty string if there are none, or if the store cannot be reached.
-std::string not_joined(c10d::Store& store, int world_size) {
-  std::string missing;
-  try {
-    for (int rank = 0; rank < world_size; ++rank) {
-      if (store.check({joined_key(rank)})) continue;
-      missing += (missing.empty() ? "rank " : ", rank ") + std::to_string(rank);
-    }
-  } catch (const std::exception&) {
-    return "";
-  }
-  return missing.empty() ? "" : missing + " has not begun to join";
-}
-
-// The board of a CallWatch, in the world's store. Uses a separate connection, because the world's
-// connection may be blocked in a wait; opens it on first use, because most worlds never need it.
-class StoreBoard : public KeyValueBoard {
- public:
-  StoreBoard(Environment environment, std::string prefix)
-      : environment_(std::move(environment)), prefix_(std::move(prefix)) {}
-
-  void append(const std::string& key, const std::string& line) override {
-    store().append(key, std::vector<std::uint8_t>(line.begin(), line.end()));
-  }
-  std::string read(const std::string& key) override {
-    if (!store().check({key})) return "";
-    const std::vector<std::uint8_t> bytes = store().get(key);
-    return {bytes.begin(), bytes.end()};
-  }
-
- private:
-  c10d::Store& store() {
-    if (store_ == nullptr) store_ = open_store(environment_, false, prefix_, kBoardTimeout);
-    return *store_;
-  }
-
-  static constexpr std::chrono::milliseconds kBoardTimeout{2000};
-  const Environment environment_;
-  const std::string prefix_;
-  c10::intrusive_ptr<c10d::Store> store_;
-};
-
-DepartureStore departure_store(c10d::Store& store) {
-  static constexpr char kDecision[] = "departure";
-  return {.arrive = [&store] { return store.add("leaving", 1); },
-          .decide =
-              [&store](bool together) {
-                const std::string mine = together ? "together" : "alone";
-                return store.compareSet(kDecision, "", mine) == "together";
-              },
-          .await_decision =
-              [&store](std::chrono::milliseconds limit) {
-                try {
-                  store.wait({kDecision}, limit);
-                } catch (const c10::DistStoreError&) {
-                  // The limit has passed.
-                }
-              }};
-}
 
 bool is_of_communication(const std::exception& error) {
   return is_gloo_error(error) || dynamic_cast<const c10::DistError*>(&error) != nullptr ||
@@ -178,10 +87,10 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
   auto group = std::make_unique<Group>();
   group->device = device;
   group->timeout = timeout;
-  const std::string prefix = next_prefix(environment);
+  const std::string prefix = next_world_prefix(environment);
   try {
     group->store = open_store(environment, true, prefix, timeout);
-    group->store->set(joined_key(environment.rank), std::vector<std::uint8_t>{1});
+    note_joining(*group->store, environment.rank);
     group->backend = device.is_cuda()
                          ? make_nccl_backend(group->store, environment, timeout + kBeforeWatchdog)
                          : make_cpu_backend(group->store, environment, timeout);
@@ -201,7 +110,7 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
         error_text(error));
   }
   group->watch = std::make_unique<CallWatch>(environment.rank, environment.world_size,
-                                             std::make_unique<StoreBoard>(environment, prefix));
+                                             make_store_board(environment, prefix));
   const auto type = device.is_cuda() ? c10d::ProcessGroup::BackendType::NCCL
                                      : c10d::ProcessGroup::BackendType::GLOO;
   group->process_group = c10::make_intrusive<c10d::ProcessGroup>(group->store, environment.rank,
