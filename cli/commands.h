@@ -10,6 +10,7 @@
 namespace accel::cli {
 
 int RunSubmit(const std::vector<std::string>& args, const Console& console);
+int RunResubmit(const std::vector<std::string>& args, const Console& console);
 int RunStatus(const std::vector<std::string>& args, const Console& console);
 int RunLogs(const std::vector<std::string>& args, const Console& console);
 int RunCancel(const std::vector<std::string>& args, const Console& console);

@@ -1,6 +1,7 @@
 #include "cli/job_flags.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -15,6 +16,8 @@ namespace {
 constexpr int kMaxProcessesPerNode = 1024;
 constexpr int kMaxGpuId = 1023;
 constexpr int kMaxRestarts = 10'000;
+constexpr int kMaxNodes = 10'000;
+constexpr int kMaxExitCode = 255;
 constexpr absl::Duration kLongestTimeLimit = absl::Hours(24 * 3660);
 
 absl::StatusOr<std::vector<int>> ParseList(absl::string_view text, int least, int most) {
@@ -74,6 +77,17 @@ void AddJobFlags(FlagSet* flags, JobFlags* to) {
   flags->Int("max_restarts", "N",
              "restart the job after a failure, in a new generation, at most N times (default: 0)",
              &to->max_restarts, 0, kMaxRestarts);
+  flags->Value("restart_window", "TIME",
+               "count only the failures of the last TIME against --max_restarts: 15m, 2h, 1d "
+               "(default: all count)",
+               [to](const std::string& value) {
+                 return Assign(ParseTimeLimit(value), &to->restart_window);
+               });
+  flags->Value("no_retry_on", "CODE,CODE,…",
+               "do not restart the job after a failure with one of these exit codes",
+               [to](const std::string& value) {
+                 return Assign(ParseList(value, 1, kMaxExitCode), &to->no_retry_on);
+               });
   flags->Switch("debug", "compare the shapes of tensors across ranks before each collective",
                 &to->debug);
   flags->Switch("module,m", "PROGRAM is a Python module, as for python -m", &to->program.module);
@@ -105,6 +119,19 @@ absl::StatusOr<std::vector<int>> ParseGpuIds(absl::string_view text) {
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice == sorted.end()) return ids;
   return absl::InvalidArgumentError(absl::StrCat("GPU ", *twice, " is named twice"));
+}
+
+absl::StatusOr<NodeRange> ParseNodes(absl::string_view text) {
+  const std::pair<absl::string_view, absl::string_view> ends =
+      absl::StrSplit(text, absl::MaxSplits(':', 1));
+  const bool range = absl::StrContains(text, ':');
+  NodeRange nodes;
+  const bool numbers = absl::SimpleAtoi(ends.first, &nodes.min) &&
+                       (!range || absl::SimpleAtoi(ends.second, &nodes.max));
+  if (!range) nodes.max = nodes.min;
+  if (numbers && 1 <= nodes.min && nodes.min <= nodes.max && nodes.max <= kMaxNodes) return nodes;
+  return absl::InvalidArgumentError(
+      absl::StrCat("it must be a number from 1 to ", kMaxNodes, ", or MIN:MAX, such as 2:4"));
 }
 
 absl::StatusOr<std::vector<int>> ParseProcessesPerNode(absl::string_view text) {

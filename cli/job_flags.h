@@ -21,7 +21,15 @@ struct JobFlags {
   bool cpu = false;
   std::vector<int> gpu_ids;  // If empty, any GPU.
   int max_restarts = 0;
+  absl::Duration restart_window;  // 0 if all failures count.
+  std::vector<int> no_retry_on;   // Exit codes.
   bool debug = false;
+};
+
+// The number of nodes of a job. If `min` is less than `max`, the job is elastic.
+struct NodeRange {
+  int min = 1;
+  int max = 1;
 };
 
 // Declares the flags, which write to `to`. `flags` must not outlive `to`.
@@ -36,6 +44,8 @@ absl::Status CheckJobFlags(const JobFlags& flags);
 absl::StatusOr<std::vector<int>> ParseGpuIds(absl::string_view text);
 // Parses "auto", which returns an empty list, or numbers such as "4" or "3,4".
 absl::StatusOr<std::vector<int>> ParseProcessesPerNode(absl::string_view text);
+// Parses a number of nodes, such as "4", or a range, such as "2:4".
+absl::StatusOr<NodeRange> ParseNodes(absl::string_view text);
 // Parses "90" (seconds), "90s", "15m", "2h", "1d", "1h30m", "1:30:00" or "15:00". The limit is from
 // 1 second to 10 years.
 absl::StatusOr<absl::Duration> ParseTimeLimit(absl::string_view text);

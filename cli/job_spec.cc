@@ -85,6 +85,8 @@ absl::StatusOr<v1::JobSpec> MakeSpec(const JobFlags& flags, const std::string& w
   spec.set_cpu(flags.cpu);
   spec.mutable_gpu_ids()->Add(flags.gpu_ids.begin(), flags.gpu_ids.end());
   spec.set_max_restarts(flags.max_restarts);
+  spec.set_restart_window_ms(absl::ToInt64Milliseconds(flags.restart_window));
+  spec.mutable_no_retry_on()->Add(flags.no_retry_on.begin(), flags.no_retry_on.end());
   spec.set_mixed_precision(flags.mixed_precision);
   spec.set_debug(flags.debug);
   spec.set_on_agent_loss(v1::END);
@@ -134,7 +136,8 @@ absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Surro
       flags.workdir.empty() ? around.cwd : AbsolutePath(flags.workdir, around.cwd);
   ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(flags.job, workdir, around));
   if (!flags.name.empty()) spec.set_name(flags.name);
-  spec.set_nodes(flags.nodes);
+  spec.set_nodes(flags.nodes.max);
+  if (flags.nodes.min < flags.nodes.max) spec.set_min_nodes(flags.nodes.min);
   spec.mutable_processes_per_node()->Add(flags.processes_per_node.begin(),
                                          flags.processes_per_node.end());
   spec.set_time_limit_ms(absl::ToInt64Milliseconds(flags.time_limit));

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   const std::vector<accel::cli::Command> commands = {
       {"launch", "run a program on this machine, in the foreground", accel::cli::RunLaunch},
       {"submit", "submit a job to a cluster", accel::cli::RunSubmit},
+      {"resubmit", "submit a job again, as a new one", accel::cli::RunResubmit},
       {"status", "list the jobs, or show one", accel::cli::RunStatus},
       {"logs", "print the output of a job's processes", accel::cli::RunLogs},
       {"cancel", "cancel a job", accel::cli::RunCancel},

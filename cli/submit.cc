@@ -1,49 +1,16 @@
-#include <unistd.h>
-
-#include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
-#include "cli/follow_job.h"
-#include "cli/interrupts.h"
 #include "cli/job_spec.h"
-#include "cli/json.h"
-#include "cli/render/end_message.h"
+#include "cli/submit_and_wait.h"
 #include "cli/submit_flags.h"
 #include "common/status_macros.h"
 
 namespace accel::cli {
 namespace {
 
-// Long enough for a coordinator to restart, and short enough for a person who waits.
-constexpr absl::Duration kSubmitRetryFor = absl::Seconds(10);
-constexpr absl::Duration kWatchRetryFor = absl::Minutes(2);
-constexpr int kLeaveAfter = 3;  // Number of interrupts.
-
 absl::StatusOr<v1::JobSpec> SpecFrom(const SubmitFlags& flags) {
   ACCEL_ASSIGN_OR_RETURN(const Surroundings around, RealSurroundings());
   return MakeSubmitSpec(flags, around);
-}
-
-void Cancel(CoordinatorClient& client, const std::string& job_id, int count,
-            const Console& console) {
-  if (count >= kLeaveAfter) {
-    Say(console, absl::StrCat("leaving job ", job_id, " alone"));
-    ::_exit(128 + SIGINT);
-  }
-  Say(console, count == 1
-                   ? absl::StrCat("cancelling job ", job_id, "; a second signal kills it")
-                   : absl::StrCat("killing job ", job_id, "; a third signal leaves it alone"));
-  const absl::Status cancelled = client.CancelJob(job_id, /*at_once=*/count > 1);
-  if (!cancelled.ok()) Say(console, cancelled.message());
-}
-
-int Wait(CoordinatorClient& client, const std::string& job_id, bool json, const Console& console) {
-  Interrupts interrupts([&](int count) { Cancel(client, job_id, count, console); });
-  const absl::StatusOr<v1::Job> job = WaitForEnd(client, job_id, kWatchRetryFor, console);
-  if (!job.ok()) return Fail(console, job.status());
-  if (json) console.out << ToJson(*job, /*pretty=*/false) << "\n";
-  if (const std::string message = EndMessage(*job); !message.empty()) Say(console, message);
-  return job->exit_code();
 }
 
 }  // namespace
@@ -56,16 +23,7 @@ int RunSubmit(const std::vector<std::string>& args, const Console& console) {
   if (!spec.ok()) return Fail(console, spec.status());
   const auto client = ConnectToCoordinator(flags.connection);
   if (!client.ok()) return Fail(console, client.status());
-  const auto job_id = SubmitWithRetries(**client, *spec, kSubmitRetryFor, console);
-  if (!job_id.ok()) return Fail(console, job_id.status());
-  if (flags.json) {
-    v1::SubmitJobResponse response;
-    response.set_job_id(*job_id);
-    console.out << ToJson(response, /*pretty=*/false) << "\n" << std::flush;
-  } else {
-    console.out << *job_id << "\n" << std::flush;
-  }
-  return flags.wait ? Wait(**client, *job_id, flags.json, console) : 0;
+  return SubmitAndWait(**client, *spec, {.wait = flags.wait, .json = flags.json}, console);
 }
 
 }  // namespace accel::cli

@@ -6,8 +6,6 @@
 namespace accel::cli {
 namespace {
 
-constexpr int kMaxNodes = 10'000;
-
 constexpr char kFooter[] =
     "A relative PROGRAM is resolved in the current directory, even with --workdir. PATH, "
     "VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH and LD_LIBRARY_PATH are sent with the job. Paths must "
@@ -35,7 +33,13 @@ FlagSet MakeSubmitFlagSet(SubmitFlags* to) {
       "Submits a job to the coordinator and prints the job's id as soon as it is accepted. "
       "PROGRAM is an executable or a .py file; the words after it are PROGRAM's "
       "arguments.");
-  flags.Int("nodes", "N", "number of nodes (default: 1)", &to->nodes, 1, kMaxNodes);
+  flags.Value("nodes", "N|MIN:MAX",
+              "number of nodes (default: 1); with MIN:MAX, the job runs on as many of MAX nodes as "
+              "there are, at least MIN, and is started again when nodes are lost or join",
+              [to](const std::string& value) -> absl::Status {
+                ACCEL_ASSIGN_OR_RETURN(to->nodes, ParseNodes(value));
+                return absl::OkStatus();
+              });
   flags.Value("processes_per_node", "K|K,L,…|auto",
               "number of processes on each node, or on the first, the second… (default: auto, one "
               "per GPU, or one)",
@@ -66,10 +70,16 @@ FlagSet MakeSubmitFlagSet(SubmitFlags* to) {
 absl::Status CheckSubmitFlags(const SubmitFlags& flags) {
   ACCEL_RETURN_IF_ERROR(CheckJobFlags(flags.job));
   const int entries = static_cast<int>(flags.processes_per_node.size());
-  if (entries > 1 && entries != flags.nodes) {
+  const NodeRange& nodes = flags.nodes;
+  if (entries > 1 && nodes.min < nodes.max) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--processes_per_node has ", entries, " entries, and --nodes ", nodes.min, ":", nodes.max,
+        " does not say how many nodes there will be; give one number for each of them"));
+  }
+  if (entries > 1 && entries != nodes.max) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--processes_per_node has ", entries, " entries for ", flags.nodes,
-                     flags.nodes == 1 ? " node" : " nodes", "; give one, or one for each node"));
+        absl::StrCat("--processes_per_node has ", entries, " entries for ", nodes.max,
+                     nodes.max == 1 ? " node" : " nodes", "; give one, or one for each node"));
   }
   return absl::OkStatus();
 }

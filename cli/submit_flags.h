@@ -15,7 +15,7 @@ namespace accel::cli {
 struct SubmitFlags {
   JobFlags job;
   ConnectionFlags connection;
-  int nodes = 1;
+  NodeRange nodes;
   std::vector<int> processes_per_node;  // If empty, one per GPU, or one without GPUs.
   std::string name;                     // If empty, the program's name.
   std::string workdir;                  // If empty, the current directory.

@@ -28,7 +28,8 @@ TEST(SubmitFlags, ReadsEveryFlag) {
              "--coordinator", "127.0.0.1:1", "--token-file",         "/t",  "--cpu",  "--",
              "train",         "--wait"},
             &flags));
-  EXPECT_EQ(flags.nodes, 2);
+  EXPECT_EQ(flags.nodes.min, 2);
+  EXPECT_EQ(flags.nodes.max, 2);
   EXPECT_THAT(flags.processes_per_node, ElementsAre(3, 4));
   EXPECT_EQ(flags.name, "mnist");
   EXPECT_EQ(flags.workdir, "/data");
@@ -47,6 +48,20 @@ TEST(SubmitFlags, ProcessesPerNodeFitTheNodes) {
               StatusIs(kInvalid, HasSubstr("has 2 entries for 1 node;")));
   EXPECT_OK(Parse({"--nodes", "3", "--processes_per_node", "4", "x"}, &flags));
   EXPECT_THAT(Parse({"--nodes", "0", "x"}, &flags), StatusIs(kInvalid, HasSubstr("--nodes \"0\"")));
+}
+
+TEST(SubmitFlags, AJobMayHaveARangeOfNodes) {
+  SubmitFlags flags;
+  ASSERT_OK(Parse({"--nodes", "2:4", "--processes_per_node", "3", "x"}, &flags));
+  EXPECT_EQ(flags.nodes.min, 2);
+  EXPECT_EQ(flags.nodes.max, 4);
+  EXPECT_THAT(Parse({"--nodes", "2:4", "--processes_per_node", "3,4", "x"}, &flags),
+              StatusIs(kInvalid, HasSubstr("--nodes 2:4 does not say how many nodes")));
+  for (const char* wrong : {"4:2", "0:3", ":", "2:", ":3", "2:3:4", "x", "10001", "2:10001"}) {
+    EXPECT_THAT(Parse({"--nodes", wrong, "x"}, &flags),
+                StatusIs(kInvalid, HasSubstr("MIN:MAX, such as 2:4")))
+        << wrong;
+  }
 }
 
 TEST(LaunchFlags, ReadsEveryFlag) {

@@ -44,6 +44,33 @@ class SubmitTest : public CommandTest {
   }
 };
 
+TEST_F(SubmitTest, AJobIsSubmittedAgainWithAnotherNumberOfNodes) {
+  coordinator_.SetJobs(common::ParseText<v1::ListJobsResponse>(R"(
+      jobs { job_id: "b1" phase: FAILED
+             spec { name: "mnist" argv: "/bin/train" argv: "--lr" nodes: 4 max_restarts: 2
+                    env { name: "A" value: "1" } } }
+      jobs { job_id: "c1" phase: SUCCEEDED })"));
+  Result result = Invoke(RunResubmit, {"b1"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "a0x2k9fq\n");
+  EXPECT_EQ(Invoke(RunResubmit, {"--nodes", "1:3", "--max_restarts", "0", "b"}).exit_code, 0);
+  ASSERT_THAT(coordinator_.submits(), SizeIs(2));
+  const v1::JobSpec same = coordinator_.submits()[0].spec();
+  EXPECT_EQ(same.DebugString(),
+            common::ParseText<v1::JobSpec>("name: 'mnist' argv: '/bin/train' argv: '--lr' nodes: 4 "
+                                           "max_restarts: 2 env { name: 'A' value: '1' }")
+                .DebugString());
+  EXPECT_NE(coordinator_.submits()[0].submit_id(), coordinator_.submits()[1].submit_id());
+  const v1::JobSpec elastic = coordinator_.submits()[1].spec();
+  EXPECT_EQ(elastic.nodes(), 3);
+  EXPECT_EQ(elastic.min_nodes(), 1);
+  EXPECT_EQ(elastic.max_restarts(), 0);
+  // Only the end of a job that ended long ago is known.
+  result = Invoke(RunResubmit, {"c1"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("remembers only the end of job c1"));
+}
+
 TEST_F(SubmitTest, PrintsTheIdAndReturns) {
   const Result result = Invoke(RunSubmit, {"--nodes", "2", "--name", "x", "/bin/true", "--wait"});
   EXPECT_EQ(result.exit_code, 0) << result.err;

@@ -52,6 +52,21 @@ std::string ProcessesPerNode(const v1::JobSpec& spec) {
   return absl::StrJoin(spec.processes_per_node(), ", ");
 }
 
+std::string Nodes(const v1::JobSpec& spec) {
+  if (spec.min_nodes() == 0) return absl::StrCat(spec.nodes());
+  return absl::StrCat(spec.min_nodes(), " to ", spec.nodes());
+}
+
+// Returns, for example, "2 (restarts: at most 5 in 1h)".
+std::string Failures(const v1::Job& job) {
+  const v1::JobSpec& spec = job.spec();
+  const std::string window =
+      spec.restart_window_ms() == 0
+          ? ""
+          : absl::StrCat(" in ", DurationText(absl::Milliseconds(spec.restart_window_ms())));
+  return absl::StrCat(job.failures(), " (restarts: at most ", spec.max_restarts(), window, ")");
+}
+
 std::string Plural(int64_t count, absl::string_view one, absl::string_view many) {
   return absl::StrCat(count, " ", count == 1 ? one : many);
 }
@@ -106,8 +121,8 @@ std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now) {
                {"REASON", Table::Align::kLeft, kWidestReason}});
   for (const v1::Job& job : jobs.jobs()) {
     table.AddRow(
-        {job.job_id(), job.spec().name(), v1::JobPhase_Name(job.phase()),
-         absl::StrCat(job.spec().nodes()), Ranks(job),
+        {job.job_id(), job.spec().name(), v1::JobPhase_Name(job.phase()), Nodes(job.spec()),
+         Ranks(job),
          job.generations().empty() ? "" : absl::StrCat(job.generations().rbegin()->generation()),
          AgoText(Moment(job.submitted_unix_ms()), now), RanFor(job, now), ExitCode(job),
          job.reason()});
@@ -125,10 +140,12 @@ std::string RenderJob(const v1::Job& job, absl::Time now) {
   if (common::IsFinal(job.phase())) facts.AddRow({"exit code", ExitCode(job)});
   facts.AddRow({"command", absl::StrJoin(spec.argv(), " ")});
   facts.AddRow({"workdir", spec.workdir()});
-  facts.AddRow({"nodes", absl::StrCat(spec.nodes())});
+  facts.AddRow({"nodes", Nodes(spec)});
   facts.AddRow({"processes per node", ProcessesPerNode(spec)});
-  facts.AddRow(
-      {"failures", absl::StrCat(job.failures(), " (restarts: at most ", spec.max_restarts(), ")")});
+  facts.AddRow({"failures", Failures(job)});
+  if (job.membership_changes() > 0) {
+    facts.AddRow({"nodes lost or joined", absl::StrCat(job.membership_changes(), " times")});
+  }
   if (spec.time_limit_ms() > 0) {
     facts.AddRow({"time limit", DurationText(absl::Milliseconds(spec.time_limit_ms()))});
   }

@@ -39,13 +39,15 @@ struct StopGeneration {
   // The budget that this stop is counted against.
   enum class Spends {
     kNothing,
-    kRestart,  // max_restarts of the job.
-    kReplan,   // Limits::max_replans.
-    kStart,    // Limits::max_start_failures.
+    kRestart,     // max_restarts of the job.
+    kReplan,      // Limits::max_replans.
+    kStart,       // Limits::max_start_failures.
+    kMembership,  // Limits::max_membership_changes.
   };
   Spends spends = Spends::kNothing;
   // The nodes that could not start their part for a reason of their own (docs/decisions/0024).
   std::vector<common::NodeId> could_not_start;
+  std::string why;  // Why the generation stops, without a full stop, if not for `cause`.
   std::string reason;
 };
 

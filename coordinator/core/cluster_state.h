@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "common/ids.h"
 #include "coordinator/core/ended_jobs.h"
+#include "coordinator/core/failure_history.h"
 #include "coordinator/core/job_id.h"
 #include "coordinator/core/node_health.h"
 #include "proto/job.pb.h"
@@ -52,9 +53,15 @@ struct Limits {
   // Maximum number of starts of one job in a row that may fail because of a node. Further ones
   // spend a restart, because the fault may be the job's own (docs/decisions/0024).
   int max_start_failures = 10;
+  // Maximum number of membership changes of one job within the window: see failure_policy.h.
+  int max_membership_changes = 20;
+  absl::Duration membership_window = absl::Hours(1);
+  int max_alike_failures = 10;  // In a row, and soon after the start: see failure_policy.h.
+  absl::Duration grow_after = absl::Seconds(30);  // See growth.h.
   // See restart_pause.h.
   absl::Duration first_restart_pause = absl::Seconds(1);
   absl::Duration longest_restart_pause = absl::Minutes(1);
+  double restart_jitter = 0.25;  // The part of a pause that may be added to it.
   absl::Duration steady_after = absl::Seconds(10);
   int generation_records = 32;  // Records kept of one job, at least 1. The newest are kept.
   // If above 0, the cluster has exactly this many nodes: `accel launch` sets 1. Once they are
@@ -96,7 +103,7 @@ struct JobEntry {
   absl::Time start_by = absl::InfiniteFuture();  // While STARTING: the start deadline.
   absl::Time end_by = absl::InfiniteFuture();    // When the job's time limit runs out.
   absl::Time started;                            // When its current generation was placed.
-  int quick_failures = 0;                        // Early failures in a row: see restart_pause.h.
+  FailureHistory history;
   absl::Time not_before = absl::InfinitePast();  // While RESTARTING: the end of the pause.
   // The nodes that could not start the newest generations. Other nodes are preferred. Cleared once
   // a generation has started.

@@ -18,6 +18,7 @@ constexpr size_t kMaxPathBytes = 4096;
 constexpr int kMaxRequiredPaths = 64;
 constexpr size_t kMaxNameBytes = 128;
 constexpr int kMaxGpuId = 1023;
+constexpr int kMaxExitCodes = 255;
 constexpr int kMaxTerminalColumns = 10'000;
 constexpr int64_t kMaxMillis = int64_t{10} * 366 * 24 * 3600 * 1000;
 // A day, because a job that is asked to stop may hold its nodes for as long as its grace.
@@ -106,7 +107,11 @@ absl::Status CheckEnv(const v1::JobSpec& spec) {
 
 absl::Status CheckShape(const v1::JobSpec& spec) {
   ACCEL_RETURN_IF_ERROR(InRange("nodes", spec.nodes(), 1, kMaxNodesPerJob));
+  ACCEL_RETURN_IF_ERROR(InRange("min_nodes", spec.min_nodes(), 0, spec.nodes()));
   const int entries = spec.processes_per_node_size();
+  if (entries > 1 && IsElastic(spec)) {
+    return Bad("processes_per_node", "must be one number for a job with a varying number of nodes");
+  }
   if (entries > 1 && entries != spec.nodes()) {
     return Bad("processes_per_node", absl::StrCat("has ", entries, " entries for ", spec.nodes(),
                                                   " nodes; give none, one, or one for each node"));
@@ -127,6 +132,11 @@ absl::Status CheckShape(const v1::JobSpec& spec) {
 
 absl::Status CheckLife(const v1::JobSpec& spec) {
   ACCEL_RETURN_IF_ERROR(InRange("max_restarts", spec.max_restarts(), 0, kMaxRestarts));
+  ACCEL_RETURN_IF_ERROR(InRange("restart_window_ms", spec.restart_window_ms(), 0, kMaxMillis));
+  ACCEL_RETURN_IF_ERROR(InRange("no_retry_on", spec.no_retry_on_size(), 0, kMaxExitCodes));
+  for (const int code : spec.no_retry_on()) {
+    ACCEL_RETURN_IF_ERROR(InRange("no_retry_on", code, 1, kMaxExitCodes));
+  }
   ACCEL_RETURN_IF_ERROR(InRange("time_limit_ms", spec.time_limit_ms(), 0, kMaxMillis));
   ACCEL_RETURN_IF_ERROR(InRange("start_deadline_ms", spec.start_deadline_ms(), 0, kMaxMillis));
   ACCEL_RETURN_IF_ERROR(CheckGrace("stop_grace_ms", spec.stop_grace_ms()));
@@ -148,6 +158,12 @@ absl::Status CheckManner(const v1::JobSpec& spec) {
 }
 
 }  // namespace
+
+bool IsElastic(const v1::JobSpec& spec) { return MinNodes(spec) < spec.nodes(); }
+
+int MinNodes(const v1::JobSpec& spec) {
+  return spec.min_nodes() > 0 ? spec.min_nodes() : spec.nodes();
+}
 
 absl::Status ValidateJobSpec(const v1::JobSpec& spec) {
   if (spec.name().size() > kMaxNameBytes) return Bad("name", "is longer than 128 bytes");

@@ -15,6 +15,12 @@ inline constexpr int kMaxNodesPerJob = 10'000;
 inline constexpr int kMaxProcessesPerNode = 1024;
 inline constexpr int kMaxRestarts = 10'000;
 
+// Returns true if the job may run on fewer nodes than `nodes`.
+bool IsElastic(const v1::JobSpec& spec);
+
+// Returns the least number of nodes on which the job may run.
+int MinNodes(const v1::JobSpec& spec);
+
 // Returns INVALID_ARGUMENT if a field is invalid. The message starts with the field's name.
 absl::Status ValidateJobSpec(const v1::JobSpec& spec);
 

@@ -37,9 +37,18 @@ void NoteFailedStart(const common::JobId& job, absl::string_view reason, absl::T
   health->newest_job = job;
   health->newest_reason = Bounded(reason);
   if (health->failed_starts < kMaxFailedStarts || !health->several_jobs) return;
+  health->blamed = 0;
   // Several starts that were in progress together may fail one after the other. They have one
   // cause, so only the first lengthens the exclusion.
   if (IsExcluded(*health, now)) return;
+  health->excluded_until = now + Exclusion(health->exclusions);
+  ++health->exclusions;
+}
+
+void NoteBlame(const common::JobId& job, int failures, absl::Time now, NodeHealth* health) {
+  if (IsExcluded(*health, now)) return;
+  health->newest_job = job;
+  health->blamed = failures;
   health->excluded_until = now + Exclusion(health->exclusions);
   ++health->exclusions;
 }
@@ -49,6 +58,10 @@ bool IsExcluded(const NodeHealth& health, absl::Time now) { return now < health.
 bool IsOnTrial(const NodeHealth& health) { return health.exclusions > 0; }
 
 std::string WhyExcluded(const NodeHealth& health) {
+  if (health.blamed > 0) {
+    return absl::StrCat("the last ", health.blamed, " failures of job ", health.newest_job.value(),
+                        " all began here");
+  }
   return absl::StrCat("its last ", health.failed_starts, " starts failed, the newest, of job ",
                       health.newest_job.value(), ", because: ", health.newest_reason);
 }

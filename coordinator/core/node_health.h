@@ -15,12 +15,15 @@
 
 namespace accel::coordinator {
 
+// A node on which the last three failures of a job with several nodes began is excluded in the same
+// way, because its peers ran the same program on the same data.
 struct NodeHealth {
   int failed_starts = 0;      // Failed starts in a row.
   common::JobId newest_job;   // The job of the newest failed start.
   std::string newest_reason;  // Why it failed, at most 256 bytes and an ellipsis.
   // The failed starts were of more than one job. With one job, the fault could be the job's own.
   bool several_jobs = false;
+  int blamed = 0;      // If above 0, the newest exclusion is for this many failures of newest_job.
   int exclusions = 0;  // Exclusions in a row.
   absl::Time excluded_until = absl::InfinitePast();
 };
@@ -28,6 +31,9 @@ struct NodeHealth {
 // Records that the node could not start its part of `job`. Excludes the node if that was too many.
 void NoteFailedStart(const common::JobId& job, absl::string_view reason, absl::Time now,
                      NodeHealth* health);
+
+// Excludes the node because the last `failures` failures of `job` all began there.
+void NoteBlame(const common::JobId& job, int failures, absl::Time now, NodeHealth* health);
 
 // Returns true if the node gets no work at `now`.
 bool IsExcluded(const NodeHealth& health, absl::Time now);

@@ -53,6 +53,7 @@ class Performer {
     entry.started = now_;
     entry.start_revision = ++state_.revision;
     job.clear_cause();
+    job.clear_stopping_for();
     CountNewest(&entry, &state_);
     Transition(&job, v1::STARTING, start.reason);
     TouchNodes(job);
@@ -75,6 +76,7 @@ class Performer {
     v1::Job& job = entry.job;
     Transition(&job, v1::STOPPING, stop.reason);
     job.set_next(stop.next);
+    job.set_stopping_for(stop.why);
     Spend(stop, &entry);
     if (stop.cause.has_value()) {
       *job.mutable_cause() = *stop.cause;
@@ -176,13 +178,18 @@ class Performer {
     v1::Job& job = entry->job;
     if (stop.spends == Spends::kReplan) job.set_replans(job.replans() + 1);
     if (stop.spends == Spends::kStart) job.set_start_failures(job.start_failures() + 1);
+    if (stop.spends == Spends::kMembership) {
+      job.set_membership_changes(job.membership_changes() + 1);
+      NoteMembershipChange(state_.limits.membership_window, now_, &entry->history);
+    }
     if (stop.spends == Spends::kRestart) {
       job.set_failures(job.failures() + 1);
       job.set_start_failures(0);
     }
-    if (stop.cause.has_value()) {
-      entry->quick_failures =
-          CountQuickFailure(state_.limits, entry->quick_failures, entry->started, now_);
+    if (stop.cause.has_value() && stop.spends != Spends::kMembership) {
+      NoteFailure(FailureOf(*entry, *stop.cause),
+                  absl::Milliseconds(job.spec().restart_window_ms()), now_, &entry->history);
+      BlameNode(*entry);
     }
     for (const common::NodeId& id : stop.could_not_start) {
       entry->avoid.insert(id);
@@ -190,6 +197,29 @@ class Performer {
       if (node == state_.nodes.end()) continue;
       NoteFailedStart(stop.job, stop.cause->exit().message(), now_, &node->second.health);
     }
+  }
+
+  Failure FailureOf(const JobEntry& entry, const v1::FailureCause& cause) const {
+    Failure failure;
+    failure.cause = cause;
+    const v1::GenerationRecord& generation = *CurrentGeneration(entry.job);
+    for (const v1::Placement& placement : generation.placements()) {
+      if (placement.node_name() == cause.node_name()) {
+        failure.node = common::NodeId(placement.node_id());
+      }
+    }
+    failure.has_peers = generation.placements_size() > 1;
+    failure.quick = now_ - entry.started < state_.limits.steady_after;
+    return failure;
+  }
+
+  // Excludes the node on which the last failures of a job with several nodes began.
+  void BlameNode(const JobEntry& entry) {
+    const FailureHistory& history = entry.history;
+    if (history.blamed < kMinBlamed) return;
+    const auto node = state_.nodes.find(history.blamed_node);
+    if (node == state_.nodes.end()) return;
+    NoteBlame(common::JobId(entry.job.job_id()), history.blamed, now_, &node->second.health);
   }
 
   void SetGrace(absl::Duration grace, JobEntry* entry) {

@@ -56,14 +56,15 @@ enum class Fit {
 // The placement of one job.
 class Request {
  public:
-  Request(const v1::JobSpec& spec, v1::Devices devices, const std::set<common::NodeId>& avoid,
-          const Ledger& ledger)
-      : spec_(spec), avoid_(avoid), ledger_(ledger), gpu_(devices == v1::ON_GPUS) {}
+  // `nodes` is the number of nodes to find, at most spec.nodes().
+  Request(const v1::JobSpec& spec, int nodes, v1::Devices devices,
+          const std::set<common::NodeId>& avoid, const Ledger& ledger)
+      : spec_(spec), nodes_(nodes), avoid_(avoid), ledger_(ledger), gpu_(devices == v1::ON_GPUS) {}
 
   // Returns the number of processes that each machine rank needs, or kAllGpus.
   std::vector<int> Needs() const {
     std::vector<int> needs;
-    for (int i = 0; i < spec_.nodes(); ++i) {
+    for (int i = 0; i < nodes_; ++i) {
       const int entries = spec_.processes_per_node_size();
       needs.push_back(entries == 0 ? (gpu_ ? kAllGpus : 1)
                                    : spec_.processes_per_node(entries == 1 ? 0 : i));
@@ -102,8 +103,10 @@ class Request {
     const size_t nodes = ledger_.offers().size();
     const std::string refusals =
         ledger_.refusals().empty() ? "" : absl::StrCat(" (", ledger_.refusals().front(), ")");
-    if (nodes < static_cast<size_t>(spec_.nodes())) {
-      return absl::StrCat("Needs ", spec_.nodes(), spec_.nodes() == 1 ? " node; " : " nodes; ",
+    const int least = MinNodes(spec_);
+    if (nodes < static_cast<size_t>(least)) {
+      return absl::StrCat("Needs ", least, IsElastic(spec_) ? " or more" : "",
+                          least == 1 ? " node; " : " nodes; ",
                           nodes == 0 ? std::string("none") : absl::StrCat(nodes),
                           nodes == 1 ? " is" : " are", " connected and taking work", refusals, ".");
     }
@@ -115,14 +118,12 @@ class Request {
     const int largest = *std::max_element(needs.begin(), needs.end());
     const absl::string_view which = spec_.gpu_ids().empty() ? "" : " of those named in gpu_ids";
     if (largest == kAllGpus) {
-      return absl::StrCat("Needs ", spec_.nodes(), spec_.nodes() == 1 ? " node" : " nodes",
-                          " with GPUs", which,
+      return absl::StrCat("Needs ", least, least == 1 ? " node" : " nodes", " with GPUs", which,
                           "; fewer are connected. Ask for cpu to run without.");
     }
-    return absl::StrCat("Needs a GPU for each process, up to ", largest, " on one node, on ",
-                        spec_.nodes(), spec_.nodes() == 1 ? " node" : " nodes",
-                        "; the largest connected node has ", most, which,
-                        ". Ask for fewer processes, or for cpu to run without GPUs.");
+    return absl::StrCat("Needs a GPU for each process, up to ", largest, " on one node, on ", least,
+                        least == 1 ? " node" : " nodes", "; the largest connected node has ", most,
+                        which, ". Ask for fewer processes, or for cpu to run without GPUs.");
   }
 
   // Explains why a job that fits idle nodes does not fit now.
@@ -162,6 +163,16 @@ class Request {
     return assignment;
   }
 
+  // Returns the nodes that have room now for a machine rank other than 0.
+  std::vector<const NodeOffer*> FindRoom() const {
+    const int need = Needs().back();
+    std::vector<const NodeOffer*> room;
+    for (const NodeOffer& offer : ledger_.offers()) {
+      if (Fits(offer, /*rank=*/1, need, Fit::kNow)) room.push_back(&offer);
+    }
+    return room;
+  }
+
  private:
   // Returns true if the node can be machine rank `rank`, which needs `need` processes.
   bool Fits(const NodeOffer& offer, int rank, int need, Fit fit) const {
@@ -175,7 +186,7 @@ class Request {
       if (have < processes) return false;
     }
     if (fit != Fit::kWithStore || rank != 0) return true;
-    const bool peers = spec_.nodes() > 1;
+    const bool peers = nodes_ > 1;
     return (!peers && processes == 1) || FindSpareSocket(offer, peers) != nullptr;
   }
 
@@ -242,6 +253,7 @@ class Request {
   }
 
   const v1::JobSpec& spec_;
+  const int nodes_;
   const std::set<common::NodeId>& avoid_;
   const Ledger& ledger_;
   const bool gpu_;
@@ -252,7 +264,12 @@ class Request {
 PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices,
                         const std::set<common::NodeId>& avoid, const Ledger& ledger) {
   using Wait = PlacementDecision::Wait;
-  const Request request(spec, devices, avoid, ledger);
+  int nodes = spec.nodes();
+  if (IsElastic(spec)) {
+    const auto room = static_cast<int>(FindRoom(spec, devices, ledger).size());
+    nodes = std::clamp(room, MinNodes(spec), spec.nodes());
+  }
+  const Request request(spec, nodes, devices, avoid, ledger);
   std::optional<Match> match = request.FindMatch(Fit::kWithStore);
   if (match.has_value()) return {request.Assign(*match), Wait::kNodes, ""};
   match = request.FindMatch(Fit::kNow);
@@ -265,6 +282,11 @@ PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices,
     return {std::nullopt, Wait::kJobs, request.WhyNotNow()};
   }
   return {std::nullopt, Wait::kNodes, request.WhyNever()};
+}
+
+std::vector<const NodeOffer*> FindRoom(const v1::JobSpec& spec, v1::Devices devices,
+                                       const Ledger& ledger) {
+  return Request(spec, 1, devices, {}, ledger).FindRoom();
 }
 
 }  // namespace accel::coordinator

@@ -9,12 +9,13 @@
 //    exclusively (docs/decisions/0011).
 // 3. In a world of several processes, machine rank 0 has a spare store socket, which the job uses
 //    up. A node without one can have any other machine rank.
-// 4. Nodes that recently could not start this job are taken last (docs/decisions/0024).
-// 5. Among the other nodes, a GPU job prefers the first by name, so that it fills one node after
+// 4. An elastic job gets as many nodes as there is room on, up to the number that it asks for.
+// 5. Nodes that recently could not start this job are taken last (docs/decisions/0024).
+// 6. Among the other nodes, a GPU job prefers the first by name, so that it fills one node after
 //    the other. A CPU job prefers the fewest ranks per CPU, then the first by name.
-// 6. If the machine ranks need different numbers of processes and rule 5 leads to no fit, the
+// 7. If the machine ranks need different numbers of processes and rule 6 leads to no fit, the
 //    largest need chooses first.
-// 7. The chosen nodes become machine ranks in the order of their names, if their GPUs and sockets
+// 8. The chosen nodes become machine ranks in the order of their names, if their GPUs and sockets
 //    allow it.
 // clang-format on
 //
@@ -53,5 +54,9 @@ struct PlacementDecision {
 // Places a job. Nodes in `avoid` are taken only if the job does not fit otherwise.
 PlacementDecision Place(const v1::JobSpec& spec, v1::Devices devices,
                         const std::set<common::NodeId>& avoid, const Ledger& ledger);
+
+// Returns the nodes that have room now for one more machine rank of the job, sorted by name.
+std::vector<const NodeOffer*> FindRoom(const v1::JobSpec& spec, v1::Devices devices,
+                                       const Ledger& ledger);
 
 }  // namespace accel::coordinator

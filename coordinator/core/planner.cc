@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/growth.h"
 #include "coordinator/core/job_state.h"
+#include "coordinator/core/ledger.h"
 #include "coordinator/core/perform.h"
 #include "coordinator/core/queue.h"
 #include "coordinator/core/step.h"
@@ -39,15 +41,24 @@ Plan MakePlan(const ClusterState& state, absl::Time now) {
   Plan plan;
   plan.wake_at = absl::InfiniteFuture();
   std::vector<common::JobId> queue;
+  std::vector<common::JobId> growable;
   for (const common::JobId& id : state.unfinished) {
     const JobEntry& job = state.jobs.at(id);
     if (std::optional<Action> step = NextStep(state, job, now, &plan.wake_at)) {
       plan.actions.push_back(*std::move(step));
     } else if (job.job.phase() == v1::PENDING) {
       queue.push_back(id);
+    } else if (MayGrow(state, job, now)) {
+      growable.push_back(id);
     }
   }
-  PlanQueue(state, queue, now, &plan.actions, &plan.wake_at);
+  if (!queue.empty() || !growable.empty()) {
+    Ledger ledger(state, now);
+    // The queue comes first: while a job waits for others to end, none grows.
+    if (!PlanQueue(state, queue, &ledger, &plan.actions, &plan.wake_at)) {
+      PlanGrowth(state, growable, ledger, now, &plan.actions, &plan.wake_at);
+    }
+  }
   const int over = static_cast<int>(state.finished.size()) - state.limits.max_finished_jobs;
   int64_t bytes = state.job_bytes;
   for (int i = 0; i < static_cast<int>(state.finished.size()); ++i) {

@@ -149,6 +149,7 @@ TEST_F(PlannerTest, FinishedJobsMakeRoomForOthers) {
 }
 
 TEST_F(PlannerTest, RecordsOfGenerationsAreCountedAndMakeRoom) {
+  state_.limits.max_alike_failures = 1000;
   const auto fail = [this](const common::JobId& job, int generation, uint64_t sequence) {
     v1::NodeObserved observed = Observed("a", sequence);
     v1::ObservedWorker* worker = AddEnded(job, generation, &observed)->add_workers();
@@ -285,7 +286,7 @@ TEST_F(PlannerTest, OldGenerationRecordsGo) {
   }
   EXPECT_EQ(Job(job).generations_size(), 3);
   EXPECT_EQ(CurrentGeneration(Job(job))->generation(), 6);
-  EXPECT_EQ(Job(job).failures(), 5);
+  EXPECT_EQ(Job(job).membership_changes(), 5);
 }
 
 // Invariant 5.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -11,7 +12,6 @@
 #include "common/exit_text.h"
 #include "coordinator/core/devices.h"
 #include "coordinator/core/exit_status.h"
-#include "coordinator/core/ledger.h"
 #include "coordinator/core/placement.h"
 #include "coordinator/core/wording.h"
 
@@ -50,20 +50,27 @@ std::string WithLastFailure(const v1::Job& job, std::string reason) {
   return absl::StrCat(reason, " Last failure: ", common::DescribeFailure(job.cause()), ".");
 }
 
-// Returns a key of all fields of the job that Place() depends on, except `avoid`.
+// Returns the nodes that the job takes only if there is no other way.
+std::set<common::NodeId> AvoidedBy(const JobEntry& entry) {
+  std::set<common::NodeId> avoided = entry.avoid;
+  if (entry.history.blamed >= kMinBlamed) avoided.insert(entry.history.blamed_node);
+  return avoided;
+}
+
+// Returns a key of all fields of the job that Place() depends on, except the nodes that it avoids.
 std::string ShapeOf(const v1::JobSpec& spec, v1::Devices devices) {
-  return absl::StrCat(spec.nodes(), "|", absl::StrJoin(spec.processes_per_node(), ","), "|",
-                      devices, "|", absl::StrJoin(spec.gpu_ids(), ","));
+  return absl::StrCat(spec.nodes(), "|", spec.min_nodes(), "|",
+                      absl::StrJoin(spec.processes_per_node(), ","), "|", devices, "|",
+                      absl::StrJoin(spec.gpu_ids(), ","));
 }
 
 }  // namespace
 
-void PlanQueue(const ClusterState& state, const std::vector<common::JobId>& queue, absl::Time now,
+bool PlanQueue(const ClusterState& state, const std::vector<common::JobId>& queue, Ledger* ledger,
                std::vector<Action>* actions, absl::Time* wake_at) {
-  if (queue.empty()) return;
-  Ledger ledger(state, now);
-  *wake_at = std::min(*wake_at, ledger.changes_at());
-  const int nodes = static_cast<int>(ledger.offers().size());
+  if (queue.empty()) return false;
+  *wake_at = std::min(*wake_at, ledger->changes_at());
+  const int nodes = static_cast<int>(ledger->offers().size());
   bool gpu_line_waits = false;
   bool cpu_line_waits = false;
   // The decisions about jobs that were not placed, by shape. The nodes only fill up during a pass,
@@ -80,9 +87,10 @@ void PlanQueue(const ClusterState& state, const std::vector<common::JobId>& queu
       const std::string shape = ShapeOf(job.spec(), devices);
       auto known = refused.find(shape);
       if (known == refused.end()) {
-        PlacementDecision decision = Place(job.spec(), devices, state.jobs.at(id).avoid, ledger);
+        PlacementDecision decision =
+            Place(job.spec(), devices, AvoidedBy(state.jobs.at(id)), *ledger);
         if (decision.assignment.has_value()) {
-          ledger.Take(decision.assignment->placements);
+          ledger->Take(decision.assignment->placements);
           actions->push_back(Start(id, devices, *std::move(decision.assignment)));
           continue;
         }
@@ -100,6 +108,7 @@ void PlanQueue(const ClusterState& state, const std::vector<common::JobId>& queu
     reason = WithLastFailure(job, std::move(reason));
     if (reason != job.reason()) actions->push_back(Explain{id, std::move(reason)});
   }
+  return gpu_line_waits || cpu_line_waits;
 }
 
 }  // namespace accel::coordinator

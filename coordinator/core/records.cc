@@ -43,6 +43,8 @@ v1::Job WithoutSpecAndGenerations(const v1::Job& job) {
   rest.set_version(job.version());
   rest.set_devices(job.devices());
   rest.set_start_failures(job.start_failures());
+  rest.set_membership_changes(job.membership_changes());
+  rest.set_stopping_for(job.stopping_for());
   return rest;
 }
 
@@ -56,7 +58,16 @@ v1::StoredJob ToStored(const JobEntry& entry) {
   stored.set_end_by_us(ToStored(entry.end_by));
   stored.set_started_us(ToStored(entry.started));
   stored.set_not_before_us(ToStored(entry.not_before));
-  stored.set_quick_failures(entry.quick_failures);
+  const FailureHistory& history = entry.history;
+  stored.set_quick_failures(history.quick);
+  for (const absl::Time at : history.failures) stored.add_failures_us(ToStored(at));
+  for (const absl::Time at : history.membership_changes) {
+    stored.add_membership_changes_us(ToStored(at));
+  }
+  stored.set_signature(history.signature);
+  stored.set_alike_failures(history.alike);
+  stored.set_blamed_node(history.blamed_node.value());
+  stored.set_blamed_failures(history.blamed);
   for (const common::NodeId& node : entry.avoid) stored.add_avoid(node.value());
   return stored;
 }

@@ -152,9 +152,25 @@ class Recovery {
     entry.end_by = Time(stored.end_by_us(), absl::InfiniteFuture());
     entry.started = Time(stored.started_us(), absl::Time());
     entry.not_before = Time(stored.not_before_us(), absl::InfinitePast());
-    entry.quick_failures = stored.quick_failures();
+    entry.history = History(stored);
     for (const std::string& node : stored.avoid()) entry.avoid.emplace(node);
     return absl::OkStatus();
+  }
+
+  FailureHistory History(const v1::StoredJob& stored) const {
+    FailureHistory history;
+    for (const int64_t at : stored.failures_us()) {
+      history.failures.push_back(Time(at, absl::Time()));
+    }
+    for (const int64_t at : stored.membership_changes_us()) {
+      history.membership_changes.push_back(Time(at, absl::Time()));
+    }
+    history.quick = stored.quick_failures();
+    history.alike = stored.alike_failures();
+    history.signature = stored.signature();
+    history.blamed_node = common::NodeId(stored.blamed_node());
+    history.blamed = stored.blamed_failures();
+    return history;
   }
 
   absl::Status FinishJobs() {

@@ -6,14 +6,13 @@
 
 namespace accel::coordinator {
 
-// Returns the pause after `quick_failures` early failures in a row. There is none after the first,
-// so that a job that lost a node restarts immediately. From the second on it is
-// first_restart_pause, doubled each time, up to longest_restart_pause.
-absl::Duration RestartPause(const Limits& limits, int quick_failures);
-
-// Returns the number of early failures in a row, now that a generation that started at `started`
-// has failed. `before` is the number until now. A generation that lasted for at least steady_after
-// starts the count again at 1.
-int CountQuickFailure(const Limits& limits, int before, absl::Time started, absl::Time now);
+// Returns the pause after this many early failures in a row (FailureHistory::quick). There is none
+// after the first. From the second on it is first_restart_pause, doubled each time, up to
+// longest_restart_pause.
+//
+// Up to restart_jitter of the pause is added, so that a thousand jobs that failed together, because
+// a file system was away, do not come back together. The addition depends on the job and the number
+// alone, so the function remains pure.
+absl::Duration RestartPause(const Limits& limits, const common::JobId& job, int quick_failures);
 
 }  // namespace accel::coordinator

@@ -3,26 +3,38 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
+#include <string>
+#include <vector>
 
 namespace accel::coordinator {
 namespace {
 
 TEST(RestartPause, DoublesUpToABound) {
-  const Limits limits;
+  Limits limits;
+  limits.restart_jitter = 0;
   const std::vector<int64_t> expected = {0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60};
   for (size_t failures = 0; failures < expected.size(); ++failures) {
-    EXPECT_EQ(RestartPause(limits, static_cast<int>(failures)), absl::Seconds(expected[failures]))
+    EXPECT_EQ(RestartPause(limits, common::JobId("a"), static_cast<int>(failures)),
+              absl::Seconds(expected[failures]))
         << failures;
   }
-  EXPECT_EQ(RestartPause(limits, std::numeric_limits<int>::max()), limits.longest_restart_pause);
+  EXPECT_EQ(RestartPause(limits, common::JobId("a"), std::numeric_limits<int>::max()),
+            limits.longest_restart_pause);
 }
 
-TEST(RestartPause, AGenerationThatRanLongEnoughResetsTheCount) {
+TEST(RestartPause, JobsThatFailedTogetherComeBackApart) {
   const Limits limits;
-  const absl::Time started = absl::UnixEpoch();
-  EXPECT_EQ(CountQuickFailure(limits, 0, started, started), 1);
-  EXPECT_EQ(CountQuickFailure(limits, 6, started, started + absl::Seconds(9)), 7);
-  EXPECT_EQ(CountQuickFailure(limits, 6, started, started + absl::Seconds(10)), 1);
+  std::set<absl::Duration> pauses;
+  for (int i = 0; i < 100; ++i) {
+    const common::JobId job("a" + std::to_string(i));
+    const absl::Duration pause = RestartPause(limits, job, 5);
+    EXPECT_GE(pause, absl::Seconds(8));
+    EXPECT_LE(pause, absl::Seconds(10));
+    EXPECT_EQ(pause, RestartPause(limits, job, 5));
+    pauses.insert(pause);
+  }
+  EXPECT_GT(pauses.size(), 50u);
 }
 
 }  // namespace

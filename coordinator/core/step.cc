@@ -46,6 +46,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/exit_status.h"
+#include "coordinator/core/failure_policy.h"
 #include "coordinator/core/first_failure.h"
 #include "coordinator/core/part.h"
 #include "coordinator/core/restart_pause.h"
@@ -153,11 +154,6 @@ class JobView {
     return absl::StrCat(why, "; waiting for ", NameNodes(waiting), " to end its processes.");
   }
 
-  // Returns what follows a failure. `failures` does not yet include this one.
-  v1::AfterStop AfterFailure() const {
-    return job_.failures() < job_.spec().max_restarts() ? v1::TO_RESTARTING : v1::TO_FAILED;
-  }
-
   StopGeneration Stop(v1::AfterStop next, absl::Duration grace) const {
     StopGeneration stop;
     stop.job = id_;
@@ -175,28 +171,29 @@ class JobView {
     return stop;
   }
 
-  // A start that failed because of a node spends no restart while the job may find
-  // another node (docs/decisions/0024).
   StopGeneration Failed(v1::FailureCause cause) const {
-    StopGeneration stop = Fail(std::move(cause), AfterFailure(), FailureGrace());
+    std::vector<common::NodeId> could_not_start;
     bool is_cause = false;
     for (const Part& part : parts_) {
       if (!NodeCouldNotStart(part)) continue;
-      stop.could_not_start.emplace_back(part.placement->node_id());
-      is_cause |= part.placement->node_name() == stop.cause->node_name();
+      could_not_start.emplace_back(part.placement->node_id());
+      is_cause |= part.placement->node_name() == cause.node_name();
     }
-    if (is_cause && MayTryElsewhere()) {
-      stop.next = v1::TO_RESTARTING;
-      stop.spends = StopGeneration::Spends::kStart;
-    }
+    FailureVerdict verdict = JudgeFailure(state_.limits, entry_, cause, is_cause, now_);
+    if (!verdict.note.empty()) cause.set_note(std::move(verdict.note));
+    const absl::Duration grace = GraceAfter(cause);
+    StopGeneration stop = Fail(std::move(cause), verdict.next, grace);
+    stop.spends = verdict.spends;
+    stop.could_not_start = std::move(could_not_start);
     return stop;
   }
 
-  // In a cluster of fixed size (`accel launch`) no other node will connect, and the user waits at
-  // the terminal for the result.
-  bool MayTryElsewhere() const {
-    return state_.limits.fixed_nodes == 0 &&
-           job_.start_failures() < state_.limits.max_start_failures;
+  // The ranks that a lost node leaves behind hang in their collectives, where no SIGTERM reaches
+  // the program. A grace would only delay the next generation.
+  absl::Duration GraceAfter(const v1::FailureCause& cause) const {
+    const bool lost = cause.exit().kind() == v1::ExitRecord::NODE_LOST;
+    const bool chosen = job_.spec().failure_grace_ms() > 0;
+    return lost && !chosen && parts_.size() > 1 ? absl::ZeroDuration() : FailureGrace();
   }
 
   StopGeneration Replan() const {
@@ -208,6 +205,8 @@ class JobView {
       return Fail(std::move(cause), v1::TO_FAILED, FailureGrace());
     }
     StopGeneration stop = Stop(v1::TO_RESTARTING, FailureGrace());
+    stop.why = "The spare store socket of the plan is gone";
+    stop.reason = WaitingToEnd(stop.why);
     stop.spends = StopGeneration::Spends::kReplan;
     return stop;
   }
@@ -215,9 +214,8 @@ class JobView {
   std::optional<Action> Starting() const {
     const std::vector<std::string> waiting = NodesWhere(parts_, NotStarted);
     if (now_ >= entry_.start_by) {
-      return Fail(TimedOut(job_, absl::StrCat("not every rank was started within the deadline; ",
-                                              NameNodes(waiting), " did not report its start")),
-                  AfterFailure(), FailureGrace());
+      return Failed(TimedOut(job_, absl::StrCat("not every rank was started within the deadline; ",
+                                                NameNodes(waiting), " did not report its start")));
     }
     return Say(absl::StrCat("Starting ", DescribeWorld(*CurrentGeneration(job_)), "; waiting for ",
                             NameNodes(waiting), "."));
@@ -255,7 +253,7 @@ class JobView {
         end.to = v1::RESTARTING;
         end.exit_code = failure_code;
         if (job_.has_cause()) {
-          end.pause = RestartPause(state_.limits, entry_.quick_failures);
+          end.pause = RestartPause(state_.limits, id_, entry_.history.quick);
           end.reason = DescribeRestart(job_, end.pause);
         }
         break;

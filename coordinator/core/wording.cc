@@ -32,10 +32,15 @@ std::string DescribeWorld(const v1::GenerationRecord& generation) {
 std::string DescribeFailureFirst(const v1::FailureCause& cause) {
   std::string text = common::DescribeFailure(cause);
   text[0] = absl::ascii_toupper(text[0]);
+  if (!cause.note().empty()) absl::StrAppend(&text, "; ", cause.note());
   return text;
 }
 
 std::string DescribeRestart(const v1::Job& job, absl::Duration pause) {
+  if (job.cause().exit().kind() == v1::ExitRecord::NODE_LOST && job.membership_changes() > 0) {
+    return absl::StrCat(DescribeFailureFirst(job.cause()),
+                        "; starting again, which spends no restart.");
+  }
   const std::string which =
       job.start_failures() > 0
           ? absl::StrCat("try ", job.start_failures() + 1, ", on another node if there is one,")
@@ -51,7 +56,7 @@ std::string WhyStopping(const v1::Job& job, v1::AfterStop next) {
   if (next == v1::TO_SUCCEEDED) return "All ranks have exited with code 0";
   if (next == v1::TO_CANCELLED) return "Cancelled";
   if (job.has_cause()) return DescribeFailureFirst(job.cause());
-  return "The spare store socket of the plan is gone";
+  return job.stopping_for();
 }
 
 }  // namespace accel::coordinator

@@ -34,6 +34,12 @@ v1::JobSpec ParseSpec(const std::vector<std::string>& words) {
       for (const auto& entry : Split(value, ',')) spec.add_gpu_ids(Number(entry));
     } else if (name == "max_restarts") {
       spec.set_max_restarts(Number(value));
+    } else if (name == "min_nodes") {
+      spec.set_min_nodes(Number(value));
+    } else if (name == "no_retry_on") {
+      for (const auto& entry : Split(value, ',')) spec.add_no_retry_on(Number(entry));
+    } else if (name == "restart_window") {
+      spec.set_restart_window_ms(absl::ToInt64Milliseconds(ParseDuration(value)));
     } else if (name == "time_limit") {
       spec.set_time_limit_ms(absl::ToInt64Milliseconds(ParseDuration(value)));
     } else if (name == "start_deadline") {
@@ -43,6 +49,13 @@ v1::JobSpec ParseSpec(const std::vector<std::string>& words) {
     }
   }
   return spec;
+}
+
+// The defaults, but with restart pauses that a scenario can name.
+coordinator::Limits ScenarioLimits() {
+  coordinator::Limits limits;
+  limits.restart_jitter = 0;
+  return limits;
 }
 
 }  // namespace
@@ -82,7 +95,7 @@ v1::ObservedGeneration& Scenario::Part(const std::string& node, const std::strin
 
 absl::Status Scenario::Begin(const std::vector<coordinator::Row>& rows) {
   ACCEL_ASSIGN_OR_RETURN(
-      state_, coordinator::Recover(rows, coordinator::Limits(), {now_, now_, "boot", "cluster"}));
+      state_, coordinator::Recover(rows, ScenarioLimits(), {now_, now_, "boot", "cluster"}));
   changes_ = {};
   changes_.cluster = true;
   return absl::OkStatus();
@@ -113,9 +126,8 @@ absl::Status Scenario::Crash() {
 
 absl::Status Scenario::CheckRecovery() {
   ACCEL_ASSIGN_OR_RETURN(const std::vector<coordinator::Row> rows, store_.Load());
-  ACCEL_ASSIGN_OR_RETURN(
-      const coordinator::ClusterState recovered,
-      coordinator::Recover(rows, coordinator::Limits(), {now_, now_, "boot", ""}));
+  ACCEL_ASSIGN_OR_RETURN(const coordinator::ClusterState recovered,
+                         coordinator::Recover(rows, ScenarioLimits(), {now_, now_, "boot", ""}));
   const Words known = Split(DescribeStored(state_), '\n');
   const Words found = Split(DescribeStored(recovered), '\n');
   if (known == found) return absl::OkStatus();

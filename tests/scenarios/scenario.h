@@ -7,7 +7,7 @@
 //   node NAME [gpus=N] [sockets=N] [address=A] [cpus=N]
 //     A node connects. The defaults: no GPU, 2 spare store sockets, 8 CPUs.
 //   submit [nodes=N] [ppn=K,L] [cpu] [gpu_ids=I,J] [max_restarts=N] [time_limit=D]
-//          [start_deadline=D]
+//          [start_deadline=D] [min_nodes=N] [restart_window=D] [no_retry_on=N,M]
 //     Jobs are called j1, j2... in the order of their submits.
 //   cancel JOB [at_once]
 //   sync NODE...
@@ -36,7 +36,8 @@
 //     The coordinator is stopped for this long. It resumes before any report has arrived.
 //   expect JOB PHASE [~ TEXT]
 //     The job is in this phase, and its reason contains TEXT.
-//   expect JOB exit=N, failures=N, replans=N, start_failures=N, generation=N or cause~TEXT
+//   expect JOB exit=N, failures=N, replans=N, start_failures=N, membership_changes=N,
+//          generation=N or cause~TEXT
 //   desired NODE = TEXT
 //     The node's whole desired state, in the short form of Summary().
 //   env NODE JOB.GENERATION RANK NAME=VALUE

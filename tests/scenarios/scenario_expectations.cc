@@ -58,6 +58,7 @@ absl::Status Scenario::Expect(const Words& words) {
       {"failures", job.failures()},
       {"replans", job.replans()},
       {"start_failures", job.start_failures()},
+      {"membership_changes", job.membership_changes()},
       {"generation", generation == nullptr ? 0 : generation->generation()}};
   const auto number = numbers.find(name);
   if (number != numbers.end()) {

@@ -1,0 +1,73 @@
+#include "coordinator/core/growth.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/devices.h"
+#include "coordinator/core/failure_history.h"
+#include "coordinator/core/job_spec.h"
+#include "coordinator/core/placement.h"
+
+namespace accel::coordinator {
+namespace {
+
+absl::Duration Grace(const Limits& limits, const v1::JobSpec& spec) {
+  return spec.stop_grace_ms() > 0 ? absl::Milliseconds(spec.stop_grace_ms()) : limits.cancel_grace;
+}
+
+Action StopToGrow(const ClusterState& state, const v1::Job& job, int nodes) {
+  StopGeneration stop;
+  stop.job = common::JobId(job.job_id());
+  stop.next = v1::TO_RESTARTING;
+  stop.spends = StopGeneration::Spends::kMembership;
+  stop.grace = Grace(state.limits, job.spec());
+  stop.why =
+      absl::StrCat("There is room on ", nodes, " nodes, so the job is started again on them");
+  stop.reason = absl::StrCat(stop.why, ".");
+  return stop;
+}
+
+}  // namespace
+
+bool MayGrow(const ClusterState& state, const JobEntry& entry, absl::Time now) {
+  const v1::JobSpec& spec = entry.job.spec();
+  if (entry.job.phase() != v1::RUNNING || !IsElastic(spec)) return false;
+  if (CurrentGeneration(entry.job)->placements_size() >= spec.nodes()) return false;
+  // Half of the budget is left for nodes that are lost.
+  return CountWithin(entry.history.membership_changes, state.limits.membership_window, now) <
+         state.limits.max_membership_changes / 2;
+}
+
+void PlanGrowth(const ClusterState& state, const std::vector<common::JobId>& growable,
+                const Ledger& ledger, absl::Time now, std::vector<Action>* actions,
+                absl::Time* wake_at) {
+  std::set<common::NodeId> promised;  // To a job before.
+  for (const common::JobId& id : growable) {
+    const JobEntry& entry = state.jobs.at(id);
+    const v1::GenerationRecord& generation = *CurrentGeneration(entry.job);
+    std::set<common::NodeId> used = promised;
+    for (const v1::Placement& part : generation.placements()) used.emplace(part.node_id());
+    std::vector<common::NodeId> more;
+    absl::Time not_before = absl::InfiniteFuture();
+    for (const NodeOffer* offer : FindRoom(entry.job.spec(), DevicesOf(entry.job, state), ledger)) {
+      if (used.contains(offer->id)) continue;
+      const absl::Time since = std::max(entry.started, offer->entry->joined);
+      not_before = std::min(not_before, since + state.limits.grow_after);
+      if (now >= since + state.limits.grow_after) more.push_back(offer->id);
+    }
+    if (more.empty()) {
+      *wake_at = std::min(*wake_at, not_before);
+      continue;
+    }
+    const int wanted = entry.job.spec().nodes() - generation.placements_size();
+    more.resize(std::min(more.size(), static_cast<size_t>(wanted)));
+    promised.insert(more.begin(), more.end());
+    const int nodes = generation.placements_size() + static_cast<int>(more.size());
+    actions->push_back(StopToGrow(state, entry.job, nodes));
+  }
+}
+
+}  // namespace accel::coordinator

@@ -1,0 +1,52 @@
+"""An elastic job continues on the nodes that are left, and grows when nodes join."""
+
+import time
+
+from tests.e2e import cluster
+
+
+class Elastic(cluster.ClusterTest):
+    AGENTS = 3
+
+    def start_coordinator(self):
+        super().start_coordinator("--node_timeout", "1")
+
+    def job(self):
+        return self.jobs()[0]
+
+    def generation(self):
+        return len(self.job()["generations"])
+
+    def submit_elastic(self, nodes):
+        # Each rank says which world it is in, and runs until the file `go` exists.
+        worker = self.script("echo $RANK > up.$ACCEL_GENERATION.$WORLD_SIZE.$RANK\n"
+                             "trap \"\" TERM; until [ -e go ]; do sleep 0.05; done")
+        return self.start(cluster.ACCEL, "submit", "--wait", "--cpu", "--nodes", nodes, "--processes_per_node", 2, worker)
+
+    def wait_for_world(self, generation, size):
+        for rank in range(size):
+            self.wait_for_file(f"up.{generation}.{size}.{rank}")
+
+    def test_survivors_go_on_without_the_node_that_was_lost(self):
+        submit = self.submit_elastic("2:3")
+        self.wait_for_world(1, 6)
+        self.agents[1].kill()
+        began = time.monotonic()
+        self.wait_for_world(2, 4)
+        # The workers ignore SIGTERM: a grace of 5 s would show.
+        self.assertLess(time.monotonic() - began, 5)
+        self.path("go").touch()
+        result = self.finish(submit)
+        self.assertEqual(result.code, 0, f"{result}\n{self.log('coordinator')}")
+        job = self.job()
+        self.assertEqual((job.get("failures", 0), job["membership_changes"]), (0, 1), job)
+
+    def test_a_job_starts_on_the_nodes_that_there_are(self):
+        submit = self.submit_elastic("1:8")
+        self.wait_for_world(1, 6)
+        self.path("go").touch()
+        self.assertEqual(self.finish(submit).code, 0)
+
+
+if __name__ == "__main__":
+    cluster.main()
