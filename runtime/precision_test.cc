@@ -9,7 +9,7 @@
 
 #include "accel/accelerator.h"
 #include "runtime/testing/error_of.h"
-#include "runtime/testing/training.h"
+#include "runtime/testing/weight.h"
 
 namespace accel::runtime {
 namespace {
@@ -45,14 +45,6 @@ TEST(LossScalerTest, TrainsAsFullPrecisionDoes) {
     EXPECT_NEAR(train(MixedPrecision::kFp16, clip), full, 0.05);
   }
 }
-
-// One weight of value 0. Its gradient is the x that it is multiplied by.
-struct Weight : torch::nn::Module {
-  torch::Tensor w = register_parameter("w", torch::zeros({1}));
-  torch::Tensor forward(const torch::Tensor& x) { return w * x; }
-};
-
-torch::Tensor input(float x) { return torch::full({1}, x); }
 
 // Makes a step of an optimizer of any class. Returns true if it was not skipped.
 bool makes_a_step(OptimizerRef optimizer) {

@@ -1,4 +1,4 @@
-// Optimizers step only on gradients that backward() has reduced and weighted.
+// Optimizers step only on gradients that backward() has reduced.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,48 +8,22 @@
 #include <string>
 #include <vector>
 
-#include "accel/data_loader.h"
 #include "accel/local_sgd.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
-#include "runtime/testing/training.h"
+#include "runtime/testing/trained_weight.h"
 
 namespace accel::runtime {
 namespace {
 
 using testing::HasSubstr;
-using torch::data::samplers::SequentialSampler;
-
-// y = w * x, so the gradient of w is x.
-struct Weight : torch::nn::Module {
-  torch::Tensor w = register_parameter("w", torch::zeros({1}));
-  torch::Tensor forward(const torch::Tensor& x) { return w * x; }
-};
-
-torch::Tensor input(float x) { return torch::full({1}, x); }
-
-// Returns 1 on rank 0 and 3 on rank 1; their mean is 2.
-float own_number(const Accelerator& accelerator) { return accelerator.is_main_process() ? 1 : 3; }
-
-// A prepared weight and its optimizer, with learning rate 1.
-struct Training {
-  explicit Training(Accelerator& accelerator)
-      : model(accelerator.prepare(weight)),
-        optimizer(accelerator.prepare(torch::optim::SGD(weight->parameters(), 1.0))) {}
-
-  std::shared_ptr<Weight> weight = std::make_shared<Weight>();
-  Model<std::shared_ptr<Weight>> model;
-  Optimizer<torch::optim::SGD> optimizer;
-
-  float value() const { return weight->w.item<float>(); }
-};
 
 constexpr char kSaysWhatToCall[] = "call accelerator.backward(loss) instead of loss.backward()";
 
 TEST(PlainBackwardTest, IsRefusedByTheStepAfterIt) {
   on_ranks(2, [] {
     Accelerator accelerator;
-    Training training(accelerator);
+    TrainedWeight training(accelerator);
     for (int i = 0; i < 2; ++i) {
       training.model(input(own_number(accelerator))).backward();
       EXPECT_THAT(error_of<std::logic_error>([&] { training.optimizer.step(); }),
@@ -83,7 +57,7 @@ TEST(PlainBackwardTest, IsNoticedAfterParametersWereLoaded) {
 TEST(PlainBackwardTest, MayComeBeforeTheLoss) {
   on_ranks(2, [] {
     Accelerator accelerator;
-    Training training(accelerator);
+    TrainedWeight training(accelerator);
     const float mine = own_number(accelerator);
     const std::array<std::function<void()>, 5> zeroings{
         [&] { training.optimizer.zero_grad(); }, [&] { training.weight->zero_grad(true); },
@@ -113,7 +87,7 @@ TEST(PlainBackwardTest, MayComeBeforeTheLoss) {
 TEST(PlainBackwardTest, IsAllowedUnderNoSync) {
   on_ranks(2, [] {
     Accelerator accelerator;
-    Training training(accelerator);
+    TrainedWeight training(accelerator);
     const float mine = own_number(accelerator);
     {
       auto alone = accelerator.no_sync(training.model);
@@ -133,7 +107,7 @@ TEST(PlainBackwardTest, IsAllowedUnderNoSync) {
 TEST(PlainBackwardTest, IsRefusedInAClosure) {
   on_ranks(2, [] {
     Accelerator accelerator;
-    Training training(accelerator);
+    TrainedWeight training(accelerator);
     const auto step = [&](bool plain) {
       training.optimizer.step([&]() -> torch::Tensor {
         training.optimizer.zero_grad();
@@ -150,7 +124,7 @@ TEST(PlainBackwardTest, IsRefusedInAClosure) {
 
 TEST(PlainBackwardTest, IsLibTorchsInOneProcessButNotInFp16) {
   Accelerator accelerator, fp16({.mixed_precision = MixedPrecision::kFp16});
-  Training training(accelerator), scaled(fp16);
+  TrainedWeight training(accelerator), scaled(fp16);
   training.model(input(3)).backward();
   training.optimizer.step();
   EXPECT_EQ(training.value(), -3);
@@ -170,7 +144,7 @@ TEST(PlainBackwardTest, IsLibTorchsInOneProcessButNotInFp16) {
 TEST(FailedBackwardTest, ItsGradientsAreNotSteppedOn) {
   on_ranks(2, [] {
     Accelerator accelerator;
-    Training first(accelerator), second(accelerator);
+    TrainedWeight first(accelerator), second(accelerator);
     torch::Tensor x = torch::ones({1}, torch::requires_grad());
     const torch::Tensor failing = x * 1;
     failing.register_hook([](const torch::Tensor&) -> torch::Tensor {
@@ -186,131 +160,6 @@ TEST(FailedBackwardTest, ItsGradientsAreNotSteppedOn) {
     accelerator.backward(first.model(input(1)));
     EXPECT_NO_THROW(first.optimizer.step());
   });
-}
-
-TEST(ForcedStepTest, ReducesIfItIsAskedForBeforeBackward) {
-  on_ranks(2, [] {
-    Accelerator accelerator({.gradient_accumulation = {.num_steps = 2}});
-    Training training(accelerator);
-    const auto pass = [&] { accelerator.backward(training.model(input(own_number(accelerator)))); };
-    for (int i = 0; i < 2; ++i) {
-      auto batch = accelerator.accumulate(training.model);
-      if (i == 0) {
-        accelerator.set_sync_gradients(true);
-        pass();
-        training.optimizer.step();
-        EXPECT_EQ(training.value(), -1);  // Half the mean of 1 and 3.
-        training.optimizer.zero_grad();
-      } else {
-        pass();
-        EXPECT_EQ(training.weight->w.grad().item<float>(), 2)
-            << "the count went on: a window of one";
-      }
-    }
-  });
-}
-
-TEST(ForcedStepTest, IsRefusedAfterABackwardThatDidNotReduce) {
-  on_ranks(2, [] {
-    Accelerator accelerator({.gradient_accumulation = {.num_steps = 2}});
-    Training training(accelerator);
-    {
-      auto batch = accelerator.accumulate(training.model);
-      accelerator.backward(training.model(input(own_number(accelerator))));
-      accelerator.set_sync_gradients(true);
-      EXPECT_THAT(error_of<std::logic_error>([&] { training.optimizer.step(); }),
-                  HasSubstr("call set_sync_gradients(true) before backward()"));
-    }
-    EXPECT_THROW(training.optimizer.step(), std::logic_error);
-    EXPECT_EQ(training.value(), 0);
-    LocalSgd local_sgd(accelerator, training.model, 1);
-    EXPECT_NO_THROW(training.optimizer.step()) << "each process steps by itself";
-  });
-}
-
-// As in Accelerate, each batch has the weight 1/4, even in a window that ends early.
-TEST(ForcedStepTest, BatchesHaveEqualWeight) {
-  Accelerator accelerator({.gradient_accumulation = {.num_steps = 4}});
-  Training training(accelerator);
-  for (int i = 0; i < 2; ++i) {
-    auto batch = accelerator.accumulate(training.model);
-    if (i == 1) accelerator.set_sync_gradients(true);
-    accelerator.backward(training.model(input(4)));
-    training.optimizer.step();
-  }
-  EXPECT_EQ(training.value(), -2);
-}
-
-// Returns a loader of `count` numbers 4, 8, 12…, one per batch.
-auto numbers(std::int64_t count) {
-  return make_data_loader<SequentialSampler>(
-      torch::data::datasets::TensorDataset(4 * torch::arange(1, count + 1, torch::kFloat))
-          .map(torch::data::transforms::Stack<torch::data::TensorExample>()),
-      1);
-}
-
-TEST(ShortWindowTest, EveryOptimizersGradientsAreWeighed) {
-  for (const bool one_named : {false, true}) {
-    Accelerator accelerator({.gradient_accumulation = {.num_steps = 4}});
-    Training named(accelerator), other(accelerator);
-    auto loader = accelerator.prepare(numbers(6));
-    for (auto& batch : loader) {
-      auto window = one_named ? accelerator.accumulate(named.model) : accelerator.accumulate();
-      for (Training* each : {&named, &other}) {
-        accelerator.backward(each->model(batch.data));
-        each->optimizer.step();
-        each->optimizer.zero_grad();
-      }
-    }
-    for (const Training* each : {&named, &other}) EXPECT_EQ(each->value(), -10 - 22);
-  }
-}
-
-TEST(SameBatchTest, ModelsThatAccumulateOneAfterTheOtherShareTheirWindows) {
-  Accelerator accelerator({.gradient_accumulation = {.num_steps = 2}});
-  Training first(accelerator), second(accelerator);
-  auto loader = accelerator.prepare(numbers(5));
-  for (auto& batch : loader) {
-    for (Training* each : {&first, &second}) {
-      auto window = accelerator.accumulate(each->model);
-      accelerator.backward(each->model(batch.data));
-      each->optimizer.step();
-      each->optimizer.zero_grad();
-    }
-  }
-  for (const Training* each : {&first, &second}) EXPECT_EQ(each->value(), -6 - 14 - 20);
-}
-
-// A program may divide a batch of the loader into several batches of accumulate().
-TEST(SameBatchTest, OneModelMayAccumulateSeveralTimes) {
-  Accelerator accelerator(
-      {.gradient_accumulation = {.num_steps = 2, .sync_with_dataloader = false}});
-  Training training(accelerator);
-  auto loader = accelerator.prepare(numbers(2));
-  for (auto& batch : loader) {
-    for (int part = 0; part < 2; ++part) {
-      auto window = accelerator.accumulate(training.model);
-      accelerator.backward(training.model(batch.data));
-      training.optimizer.step();
-      training.optimizer.zero_grad();
-    }
-  }
-  EXPECT_EQ(training.value(), -4 - 8);
-}
-
-TEST(TwoAcceleratorsTest, AWindowBelongsToTheAcceleratorThatBeganIt) {
-  Accelerator one({.gradient_accumulation = {.num_steps = 2}}), other;
-  Training training(one), unrelated(other);
-  {
-    auto window = one.accumulate(training.model);
-    EXPECT_THAT(error_of<std::logic_error>([&] { other.backward(training.model(input(1))); }),
-                HasSubstr("accumulate() of another Accelerator"));
-    EXPECT_FALSE(training.weight->w.grad().defined());
-    EXPECT_NO_THROW(other.backward(unrelated.model(input(1))));
-    auto its_own = other.accumulate(training.model);
-    EXPECT_NO_THROW(other.backward(training.model(input(1))));
-  }
-  EXPECT_NO_THROW(other.backward(training.model(input(1))));
 }
 
 // Returns rank 0's standard error in the first step and, after a '|', in the second one.
@@ -379,7 +228,7 @@ TEST(SharedParameterTest, ItsOverflowsMoveTheScaleOfAllProcesses) {
 // `->` gives access to everything except step() and zero_grad().
 TEST(ArrowTest, ReachesAllMembersExceptStep) {
   Accelerator accelerator;
-  const Training training(accelerator);
+  const TrainedWeight training(accelerator);
   const auto& sgd = training.optimizer;
   EXPECT_EQ(sgd->param_groups()[0].options().get_lr(), 1);
   sgd->param_groups()[0].options().set_lr(0.5);
