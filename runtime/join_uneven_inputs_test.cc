@@ -9,6 +9,7 @@
 #include "accel/accelerator.h"
 #include "accel/data_loader.h"
 #include "accel/scheduler.h"
+#include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/weight.h"
 
@@ -119,6 +120,33 @@ TEST(JoinTest, AllRanksContinueFromTheStateOfTheLast) {
     const torch::Tensor all = accelerator.gather(weight->w.detach());
     EXPECT_TRUE(torch::equal(all, all[0].expand(3))) << all;
     EXPECT_NE(all[0].item<float>(), 0);
+  });
+}
+
+// Rank 1 makes the last pass, so rank 0 would take over its schedulers.
+TEST(JoinTest, RanksWithDifferentNumbersOfSchedulersAreRefused) {
+  on_ranks(2, [] {
+    Accelerator accelerator;
+    auto weight = std::make_shared<Weight>();
+    auto sgd = std::make_shared<torch::optim::SGD>(weight->parameters(), 1.0);
+    auto [model, optimizer] = accelerator.prepare(weight, sgd);
+    std::vector<decltype(accelerator.prepare(Scheduler(sgd, step_schedule(1, 0.5))))> schedulers;
+    for (int i = 0; i <= accelerator.process_index(); ++i) {
+      schedulers.push_back(accelerator.prepare(Scheduler(sgd, step_schedule(1, 0.5))));
+    }
+    const auto join = [&] {
+      accelerator.join_uneven_inputs([&] {
+        for (int batch = 0; batch <= accelerator.process_index(); ++batch) {
+          accelerator.backward(model(input(1)));
+        }
+      });
+    };
+    EXPECT_EQ(error_of<std::logic_error>(join),
+              accelerator.is_main_process()
+                  ? "join_uneven_inputs: a rank has 2 prepared schedulers where this one has 1: "
+                    "prepare the same objects on every rank"
+                  : "nothing was thrown");
+    accelerator.wait_for_everyone();
   });
 }
 
