@@ -162,9 +162,13 @@ void Communicator::enqueue_numbers(const std::vector<std::int64_t>& numbers) {
 // none: a peer in another call may have sent a number of the same length, such as a digest.
 std::size_t Communicator::received_size(const char* call, std::int64_t number, int sender) const {
   if (const std::optional<std::size_t> size = untagged_size(number)) return *size;
-  group_->fail_differing(call, "rank " + std::to_string(sender) +
-                                   " sent no length, so it is in another call. All ranks must call "
-                                   "the same accel methods in the same order");
+  refuse_data(call, sender, "sent no length");
+}
+
+void Communicator::refuse_data(const char* call, int sender, const std::string& what) const {
+  group_->fail_differing(call, "rank " + std::to_string(sender) + " " + what +
+                                   ", so it is in another call. All ranks must call the same accel "
+                                   "methods in the same order");
 }
 
 std::vector<std::string> Communicator::all_gather_bytes(const std::string& bytes) {

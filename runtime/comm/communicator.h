@@ -91,6 +91,11 @@ class Communicator {
   // error says "rank R called TEXT instead". Not a collective.
   void note_failure(const std::string& text);
 
+  // Throws CallsDiffer for a call that has ended, because the data of rank `sender` shows that it
+  // is in another call. `call` is the collective that received the data, and `what` says what was
+  // received, as in "sent no length". Not a collective.
+  [[noreturn]] void refuse_data(const char* call, int sender, const std::string& what) const;
+
   // Returns the process group for LibTorch's own code, such as the Reducer, which takes no other
   // form of communicator. Not a collective.
   const c10::intrusive_ptr<c10d::ProcessGroup>& process_group() const;

@@ -9,6 +9,7 @@
 #include "runtime/core/batch_sampler_shard.h"
 #include "runtime/core/step_samples.h"
 #include "runtime/data/batch_stream.h"
+#include "runtime/data/dispatch_message.h"
 
 namespace accel::runtime {
 
@@ -28,15 +29,15 @@ class DispatchLink {
   // Rank 0 calls one of these for each receive() of the others. All throw CommunicationError.
   //
   // send() returns rank 0's own slice. `tensors` are on the device and have samples.padded_samples
-  // rows each, which is a multiple of the number of processes; if not, it calls send_failure() and
-  // throws std::invalid_argument.
+  // rows each, which is a multiple of the number of processes. If not, or if their shapes take more
+  // than kMaxLayoutNumbers, it calls send_failure() and throws std::invalid_argument.
   Slice send(const std::vector<at::Tensor>& tensors, const StepSamples& samples);
   void send_end();
   void send_failure();
 
   // The other ranks call this. Returns the rank's slice, or std::nullopt at the end, and also if
   // the last step has no samples for this rank. Throws CommunicationError, also if rank 0 could not
-  // read its batch.
+  // read its batch; CallsDiffer, before it allocates anything, if rank 0's numbers are not a step.
   std::optional<Slice> receive();
 
   // Returns whether the last step had no samples for some process. Such a step is the last one, and
@@ -47,13 +48,14 @@ class DispatchLink {
  private:
   // Names the calls of a step for error messages.
   OperationScope begin_step() const;
-  void agree_on_layout(std::vector<std::int64_t> layout);
+  // Receives a step, and its layout if that has changed. Throws BadDispatchMessage.
+  DispatchedStep receive_step();
+  std::int64_t rows_of_slice(const StepSamples& samples) const;
   Slice scatter(const std::vector<at::Tensor>& tensors, const StepSamples& samples);
 
   const std::shared_ptr<Communicator> communicator_;
   const ShardOptions options_;
-  // For each tensor: its dtype, how many dimensions it has, and its sizes but the first.
-  std::vector<std::int64_t> layout_;
+  std::vector<TensorLayout> layout_;  // The layout of the last batch.
   bool ended_ = false;
 };
 

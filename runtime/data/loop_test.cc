@@ -207,28 +207,6 @@ void expect_no_wait_for_the_end(Accelerator& accelerator, Loader loader) {
   }
 }
 
-// Sample i is the pair of i and 10 * i.
-struct Pairs : torch::data::datasets::BatchDataset<Pairs, std::pair<torch::Tensor, torch::Tensor>> {
-  std::pair<torch::Tensor, torch::Tensor> get_batch(c10::ArrayRef<std::size_t> indices) override {
-    const torch::Tensor numbers =
-        torch::tensor(std::vector<std::int64_t>(indices.begin(), indices.end()), torch::kLong);
-    return {numbers, 10 * numbers};
-  }
-  std::optional<std::size_t> size() const override { return 4; }
-};
-
-TEST(LoopTest, PairsOfTensorsAreDispatched) {
-  on_ranks(2, [] {
-    Accelerator accelerator({.dispatch_batches = true});
-    auto loader = accelerator.prepare(make_data_loader<SequentialSampler>(Pairs(), 2));
-    const std::int64_t first = 2 * accelerator.process_index();
-    for (const auto& [numbers, tens] : loader) {
-      EXPECT_EQ(values(numbers), range(first, first + 2));
-      EXPECT_EQ(values(tens), (Values{10 * first, 10 * first + 10}));
-    }
-  });
-}
-
 TEST(LoopTest, AProcessWithoutASliceOfTheLastBatchEndsAtOnce) {
   on_ranks(2, [] {
     Accelerator accelerator(
