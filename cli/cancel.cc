@@ -27,8 +27,8 @@ int RunCancel(const std::vector<std::string>& args, const Console& console) {
   const auto job = FindJob(**client, id);
   if (!job.ok()) return Fail(console, job.status());
   if (common::IsFinal(job->phase())) {
-    Say(console, absl::StrCat("job ", job->job_id(),
-                              " has already ended: ", v1::JobPhase_Name(job->phase())));
+    PrintMessage(console, absl::StrCat("job ", job->job_id(),
+                                       " has already ended: ", v1::JobPhase_Name(job->phase())));
     return 0;
   }
   const absl::Status cancelled = (*client)->CancelJob(job->job_id(), now);

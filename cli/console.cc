@@ -6,7 +6,7 @@
 
 namespace accel::cli {
 
-void Say(const Console& console, absl::string_view sentence) {
+void PrintMessage(const Console& console, absl::string_view sentence) {
   std::string text = "accel: ";
   // The sentence may contain names and messages from outside, so control characters are escaped.
   // Line feeds are ours.
@@ -18,7 +18,7 @@ void Say(const Console& console, absl::string_view sentence) {
 }
 
 int Fail(const Console& console, const absl::Status& error) {
-  Say(console, error.message());
+  PrintMessage(console, error.message());
   return absl::IsInvalidArgument(error) ? kExitUsage : kExitError;
 }
 

@@ -20,7 +20,7 @@ struct Console {
 
 // Writes "accel: SENTENCE" to standard error. The sentence may have several lines. All other
 // control characters are escaped, because a terminal would obey them.
-void Say(const Console& console, absl::string_view sentence);
+void PrintMessage(const Console& console, absl::string_view sentence);
 
 // Writes the error's message. Returns kExitUsage for INVALID_ARGUMENT, else kExitError.
 int Fail(const Console& console, const absl::Status& error);

@@ -30,7 +30,8 @@ int Unknown(const std::vector<Command>& commands, const std::string& word, const
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.name);
   const std::string nearest = Nearest(word, names);
-  Say(console, absl::StrCat("there is no command ", EscapeControls(word),
+  PrintMessage(console,
+               absl::StrCat("there is no command ", EscapeControls(word),
                             nearest.empty() ? "; `accel --help` lists them"
                                             : absl::StrCat("; did you mean ", nearest, "?")));
   return kExitUsage;

@@ -43,19 +43,19 @@ class RetryDeadline {
   // Returns false if the time is over.
   bool Pause(const absl::Status& why) {
     if (left() <= absl::ZeroDuration()) return false;
-    if (!said_) {
-      Say(console_, absl::StrCat(why.message(), "\naccel: trying again for ",
-                                 absl::FormatDuration(longest_)));
+    if (!reported_) {
+      PrintMessage(console_, absl::StrCat(why.message(), "\naccel: trying again for ",
+                                          absl::FormatDuration(longest_)));
     }
-    said_ = true;
+    reported_ = true;
     absl::SleepFor(std::min(backoff_.Next(), left()));
     client_.AwaitConnection(std::max(left(), absl::ZeroDuration()));
     return true;
   }
 
   void Renew() {
-    if (said_) Say(console_, "the coordinator is back");
-    said_ = false;
+    if (reported_) PrintMessage(console_, "the coordinator is back");
+    reported_ = false;
     backoff_.Reset();
     give_up_at_ = common::SteadyClock()->Now() + longest_;
   }
@@ -68,7 +68,7 @@ class RetryDeadline {
   const Console& console_;
   absl::Time give_up_at_;
   common::Backoff backoff_{kFirstPause, kLongestPause};
-  bool said_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace

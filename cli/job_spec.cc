@@ -30,14 +30,14 @@ void SetEnv(const std::string& name, std::string value, v1::JobSpec* spec) {
 }
 
 template <typename Names>
-void CopyEnv(const Names& names, const Surroundings& around, v1::JobSpec* spec) {
+void CopyEnv(const Names& names, const CallerContext& context, v1::JobSpec* spec) {
   for (const char* name : names) {
-    if (auto value = around.env(name)) SetEnv(name, *std::move(value), spec);
+    if (auto value = context.env(name)) SetEnv(name, *std::move(value), spec);
   }
 }
 
 // Adds the variable of one --env.
-absl::Status AddEnv(const std::string& text, const Surroundings& around, v1::JobSpec* spec) {
+absl::Status AddEnv(const std::string& text, const CallerContext& context, v1::JobSpec* spec) {
   const size_t equals = text.find('=');
   const std::string name = text.substr(0, equals);
   if (name.empty()) {
@@ -52,7 +52,7 @@ absl::Status AddEnv(const std::string& text, const Surroundings& around, v1::Job
     SetEnv(name, text.substr(equals + 1), spec);
     return absl::OkStatus();
   }
-  auto value = around.env(name);
+  auto value = context.env(name);
   if (!value.has_value()) {
     return absl::InvalidArgumentError(
         absl::StrCat("--env ", name, ": it is not set here; give --env ", name, "=VALUE"));
@@ -73,8 +73,8 @@ std::string NameOf(std::string program) {
 }
 
 absl::StatusOr<v1::JobSpec> MakeSpec(const JobFlags& flags, const std::string& workdir,
-                                     const Surroundings& around) {
-  ACCEL_ASSIGN_OR_RETURN(Program program, ResolveProgram(flags.program, around));
+                                     const CallerContext& context) {
+  ACCEL_ASSIGN_OR_RETURN(Program program, ResolveProgram(flags.program, context));
   v1::JobSpec spec;
   spec.set_name(NameOf(std::move(program.name)));
   for (std::string& word : program.argv) spec.add_argv(std::move(word));
@@ -90,17 +90,17 @@ absl::StatusOr<v1::JobSpec> MakeSpec(const JobFlags& flags, const std::string& w
   spec.set_mixed_precision(flags.mixed_precision);
   spec.set_debug(flags.debug);
   spec.set_on_agent_loss(v1::END);
-  CopyEnv(kOverrides, around, &spec);
+  CopyEnv(kOverrides, context, &spec);
   return spec;
 }
 
-absl::Status AddAllEnv(const std::vector<std::string>& texts, const Surroundings& around,
+absl::Status AddAllEnv(const std::vector<std::string>& texts, const CallerContext& context,
                        v1::JobSpec* spec) {
   if (texts.size() > common::kMaxUserVariables) {
     return absl::InvalidArgumentError(absl::StrCat("--env is given ", texts.size(),
                                                    " times; at most ", common::kMaxUserVariables));
   }
-  for (const std::string& text : texts) ACCEL_RETURN_IF_ERROR(AddEnv(text, around, spec));
+  for (const std::string& text : texts) ACCEL_RETURN_IF_ERROR(AddEnv(text, context, spec));
   return absl::OkStatus();
 }
 
@@ -130,29 +130,29 @@ absl::Status CheckUtf8(const v1::JobSpec& spec) {
 
 }  // namespace
 
-absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Surroundings& around) {
+absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const CallerContext& context) {
   ACCEL_RETURN_IF_ERROR(CheckSubmitFlags(flags));
   const std::string workdir =
-      flags.workdir.empty() ? around.cwd : AbsolutePath(flags.workdir, around.cwd);
-  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(flags.job, workdir, around));
+      flags.workdir.empty() ? context.cwd : AbsolutePath(flags.workdir, context.cwd);
+  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(flags.job, workdir, context));
   if (!flags.name.empty()) spec.set_name(flags.name);
   spec.set_nodes(flags.nodes.max);
   if (flags.nodes.min < flags.nodes.max) spec.set_min_nodes(flags.nodes.min);
   spec.mutable_processes_per_node()->Add(flags.processes_per_node.begin(),
                                          flags.processes_per_node.end());
   spec.set_time_limit_ms(absl::ToInt64Milliseconds(flags.time_limit));
-  CopyEnv(kPlaces, around, &spec);
-  ACCEL_RETURN_IF_ERROR(AddAllEnv(flags.job.env, around, &spec));
+  CopyEnv(kPlaces, context, &spec);
+  ACCEL_RETURN_IF_ERROR(AddAllEnv(flags.job.env, context, &spec));
   ACCEL_RETURN_IF_ERROR(CheckUtf8(spec));
   return spec;
 }
 
-absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const Surroundings& around) {
+absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const CallerContext& context) {
   ACCEL_RETURN_IF_ERROR(CheckLaunchFlags(flags));
-  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(flags.job, around.cwd, around));
+  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(flags.job, context.cwd, context));
   if (flags.num_processes > 0) spec.add_processes_per_node(flags.num_processes);
-  if (!flags.log_dir.empty()) spec.set_log_dir(AbsolutePath(flags.log_dir, around.cwd));
-  ACCEL_RETURN_IF_ERROR(AddAllEnv(flags.job.env, around, &spec));
+  if (!flags.log_dir.empty()) spec.set_log_dir(AbsolutePath(flags.log_dir, context.cwd));
+  ACCEL_RETURN_IF_ERROR(AddAllEnv(flags.job.env, context, &spec));
   return spec;
 }
 

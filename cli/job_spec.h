@@ -1,4 +1,4 @@
-// Builds the JobSpec of a request from the flags. Pure, except for the calls to `Surroundings`.
+// Builds the JobSpec of a request from the flags. Pure, except for the calls to `CallerContext`.
 //
 // Environment variables that are sent with a job if they are set here:
 //   - OMP_NUM_THREADS, GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME, ACCEL_SHARED_MEMORY and
@@ -19,10 +19,10 @@ namespace accel::cli {
 
 // Returns the job for `accel submit`. INVALID_ARGUMENT: a flag is wrong; the message names it and
 // says why. The coordinator checks the rest.
-absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Surroundings& around);
+absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const CallerContext& context);
 
 // Returns the job for `accel launch`; errors as above. The caller sets
 // terminal_columns and keep_stdin.
-absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const Surroundings& around);
+absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const CallerContext& context);
 
 }  // namespace accel::cli

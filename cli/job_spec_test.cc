@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "cli/fake_surroundings.h"
+#include "cli/fake_caller_context.h"
 #include "common/status_matchers.h"
 
 namespace accel::cli {
@@ -16,8 +16,8 @@ using ::testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-FakeSurroundings Machine() {
-  FakeSurroundings fake;
+FakeCallerContext Machine() {
+  FakeCallerContext fake;
   fake.env = {{"PATH", "/bin"},
               {"VIRTUAL_ENV", "/venv"},
               {"HOME", "/home/ann"},

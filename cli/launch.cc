@@ -96,8 +96,8 @@ absl::StatusOr<std::unique_ptr<LaunchDir>> MakeLaunchDir() {
 // Cleans up after launches that were killed together with their shims, and reports it.
 void EndDeadLaunches(const std::string& tmp, const Console& console) {
   for (const DeadLaunch& dead : SweepDeadLaunches(tmp)) {
-    Say(console, absl::StrCat("an earlier launch was killed: ended ", dead.processes,
-                              " of its processes and removed ", dead.path));
+    PrintMessage(console, absl::StrCat("an earlier launch was killed: ended ", dead.processes,
+                                       " of its processes and removed ", dead.path));
   }
 }
 
@@ -145,9 +145,9 @@ bool HasUnreadInput() {
 
 void SayIfInputIsNotRead(const Console& console) {
   if (!HasUnreadInput()) return;
-  Say(console,
-      "workers do not get the standard input of this command; they read end of file (add "
-      "</dev/null to avoid this message)");
+  PrintMessage(console,
+               "workers do not get the standard input of this command; they read end of file (add "
+               "</dev/null to avoid this message)");
 }
 
 absl::StatusOr<common::JobId> Submit(coordinator::Coordinator* coordinator,
@@ -215,7 +215,8 @@ class Launch {
     const OutputLoss loss = Loss();
     if (loss.error == 0 || job.exit_code() != 0) return job.exit_code();
     if (loss.error == EPIPE) return 128 + SIGPIPE;
-    Say(console_, absl::StrCat(loss.bytes, " bytes of output are lost: ", strerror(loss.error)));
+    PrintMessage(console_,
+                 absl::StrCat(loss.bytes, " bytes of output are lost: ", strerror(loss.error)));
     return kExitError;
   }
 
@@ -246,11 +247,12 @@ class Launch {
     loss_said_ = true;
     const int error = Loss().error;
     if (error != EPIPE) {
-      Say(console_, absl::StrCat("cannot write output: ", strerror(error), "; some of it is lost"));
+      PrintMessage(console_,
+                   absl::StrCat("cannot write output: ", strerror(error), "; some of it is lost"));
       return;
     }
     if (signal_ == 0) signal_ = SIGPIPE;
-    Say(console_, "the reader of the output is gone: ending the workers");
+    PrintMessage(console_, "the reader of the output is gone: ending the workers");
     coordinator_->CancelJob(job_, /*at_once=*/false, [](absl::Status) {});
   }
 
@@ -278,8 +280,8 @@ class Launch {
 };
 
 absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
-  ACCEL_ASSIGN_OR_RETURN(const Surroundings around, RealSurroundings());
-  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeLaunchSpec(flags, around));
+  ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
+  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeLaunchSpec(flags, context));
   DescribeTerminal(&spec, flags.num_processes);
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, agent::FindShim(flags.shim));
   EndDeadLaunches(TemporaryFolder(), console);
@@ -314,7 +316,7 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   // reader of its output is slow.
   UnblockStopSignals();
   launch.DrainOutput(*job);
-  if (job->phase() == v1::FAILED) Say(console, EndMessage(*job));
+  if (job->phase() == v1::FAILED) PrintMessage(console, EndMessage(*job));
   return launch.ExitCode(*job);
 }
 

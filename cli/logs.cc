@@ -31,7 +31,8 @@ class LogPrinter {
   void Print(const v1::LogChunk& chunk) {
     if (!chunk.error().empty()) {
       failed_ = true;
-      Say(console_, absl::StrCat("rank ", chunk.rank(), ": ", EscapeControls(chunk.error())));
+      PrintMessage(console_,
+                   absl::StrCat("rank ", chunk.rank(), ": ", EscapeControls(chunk.error())));
     }
     const bool is_err = chunk.stream() == v1::STDERR;
     (is_err ? console_.err : console_.out)
@@ -115,7 +116,8 @@ absl::StatusOr<bool> PrintLogs(CoordinatorClient& client, const LogFlags& flags,
     ACCEL_ASSIGN_OR_RETURN(job, AwaitNext(client, job.job_id(), request.generation()));
     const int next = NextGeneration(job, request.generation());
     if (next == 0) return true;
-    Say(console, absl::StrCat("job ", job.job_id(), " has started again: generation ", next));
+    PrintMessage(console,
+                 absl::StrCat("job ", job.job_id(), " has started again: generation ", next));
     request.set_generation(next);
   }
 }

@@ -11,36 +11,36 @@ namespace {
 
 bool HasSlash(absl::string_view text) { return absl::StrContains(text, '/'); }
 
-std::optional<std::string> FindInPath(absl::string_view name, const Surroundings& around) {
-  for (absl::string_view folder : absl::StrSplit(around.env("PATH").value_or(""), ':')) {
+std::optional<std::string> FindInPath(absl::string_view name, const CallerContext& context) {
+  for (absl::string_view folder : absl::StrSplit(context.env("PATH").value_or(""), ':')) {
     const std::string candidate = AbsolutePath(
-        folder.empty() ? std::string(name) : absl::StrCat(folder, "/", name), around.cwd);
-    if (around.probe(candidate) == FileKind::kExecutable) return candidate;
+        folder.empty() ? std::string(name) : absl::StrCat(folder, "/", name), context.cwd);
+    if (context.probe(candidate) == FileKind::kExecutable) return candidate;
   }
   return std::nullopt;
 }
 
-std::string ResolveExecutable(const std::string& word, const Surroundings& around) {
-  if (HasSlash(word)) return AbsolutePath(word, around.cwd);
-  if (const auto found = FindInPath(word, around)) return *found;
-  const std::string here = AbsolutePath(word, around.cwd);
-  const FileKind kind = around.probe(here);
+std::string ResolveExecutable(const std::string& word, const CallerContext& context) {
+  if (HasSlash(word)) return AbsolutePath(word, context.cwd);
+  if (const auto found = FindInPath(word, context)) return *found;
+  const std::string here = AbsolutePath(word, context.cwd);
+  const FileKind kind = context.probe(here);
   // A file that cannot be executed is returned too, because the error "not executable" says more
   // than "not found".
   return kind == FileKind::kExecutable || kind == FileKind::kFile ? here : word;
 }
 
-std::string ResolvePython(const std::string& asked, const Surroundings& around) {
+std::string ResolvePython(const std::string& asked, const CallerContext& context) {
   if (!asked.empty()) {
-    if (HasSlash(asked)) return AbsolutePath(asked, around.cwd);
-    return FindInPath(asked, around).value_or(asked);
+    if (HasSlash(asked)) return AbsolutePath(asked, context.cwd);
+    return FindInPath(asked, context).value_or(asked);
   }
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    const std::string prefix = around.env(variable).value_or("");
-    if (!prefix.empty()) return absl::StrCat(AbsolutePath(prefix, around.cwd), "/bin/python");
+    const std::string prefix = context.env(variable).value_or("");
+    if (!prefix.empty()) return absl::StrCat(AbsolutePath(prefix, context.cwd), "/bin/python");
   }
   for (const char* name : {"python3", "python"}) {
-    if (const auto found = FindInPath(name, around)) return *found;
+    if (const auto found = FindInPath(name, context)) return *found;
   }
   return "python3";
 }
@@ -61,7 +61,8 @@ std::string AbsolutePath(absl::string_view path, absl::string_view cwd) {
   return absl::StrCat(cwd, absl::EndsWith(cwd, "/") ? "" : "/", path);
 }
 
-absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request, const Surroundings& around) {
+absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request,
+                                       const CallerContext& context) {
   if (request.module && request.no_python) {
     return absl::InvalidArgumentError("`--module` and `--no_python` cannot be used together");
   }
@@ -75,18 +76,18 @@ absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request, const Surr
   Program program;
   program.name = LastPart(first);
   if (request.module) {
-    program.argv = {ResolvePython(request.python, around), "-u", "-m", first};
+    program.argv = {ResolvePython(request.python, context), "-u", "-m", first};
     Require(program.argv[0], &program);
   } else if (!request.no_python && absl::EndsWith(first, ".py")) {
-    const std::string script = AbsolutePath(first, around.cwd);
-    program.argv = {ResolvePython(request.python, around), "-u", script};
+    const std::string script = AbsolutePath(first, context.cwd);
+    program.argv = {ResolvePython(request.python, context), "-u", script};
     Require(program.argv[0], &program);
     Require(script, &program);
   } else if (!request.python.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--python has no effect: ", first, " is not a .py file and `--module` is not given"));
   } else {
-    program.argv = {ResolveExecutable(first, around)};
+    program.argv = {ResolveExecutable(first, context)};
     Require(program.argv[0], &program);
   }
   program.argv.insert(program.argv.end(), request.words.begin() + 1, request.words.end());

@@ -1,5 +1,5 @@
 // Resolves the words of a command line to the command that a node executes. Pure: all facts about
-// the machine come from `Surroundings`.
+// the machine come from `CallerContext`.
 //
 //   train.py --lr 3        ->  PYTHON -u /cwd/train.py --lr 3
 //   -m pkg.train --lr 3    ->  PYTHON -u -m pkg.train --lr 3
@@ -24,16 +24,16 @@ namespace accel::cli {
 enum class FileKind { kMissing, kFile, kExecutable, kDirectory };
 
 // The facts about a process and its machine that the command line depends on.
-struct Surroundings {
+struct CallerContext {
   std::string cwd;  // Absolute.
   // Returns the value of an environment variable, or nullopt if it is not set.
   std::function<std::optional<std::string>(const std::string& name)> env;
   std::function<FileKind(const std::string& path)> probe;
 };
 
-// Returns the surroundings of this process. UNAVAILABLE: the working directory does not
+// Returns the context of this process. UNAVAILABLE: the working directory does not
 // exist any more.
-absl::StatusOr<Surroundings> RealSurroundings();
+absl::StatusOr<CallerContext> RealCallerContext();
 
 // Returns `path` if it is absolute, else `path` below `cwd`, without a leading "./".
 std::string AbsolutePath(absl::string_view path, absl::string_view cwd);
@@ -53,6 +53,6 @@ struct Program {
 
 // Returns the command for `request`. INVALID_ARGUMENT: there is no program, or flags contradict
 // each other. Does not check that the files exist, because they may exist on the nodes only.
-absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request, const Surroundings& around);
+absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request, const CallerContext& context);
 
 }  // namespace accel::cli

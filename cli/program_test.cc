@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/fake_surroundings.h"
+#include "cli/fake_caller_context.h"
 #include "common/status_matchers.h"
 
 namespace accel::cli {
@@ -15,8 +15,8 @@ using ::testing::HasSubstr;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
-FakeSurroundings Debian() {
-  FakeSurroundings fake;
+FakeCallerContext Debian() {
+  FakeCallerContext fake;
   fake.env = {{"PATH", "/usr/local/bin:/usr/bin"}};
   fake.files = {
       {"/usr/bin/python3", FileKind::kExecutable}, {"/usr/bin/true", FileKind::kExecutable},
@@ -25,7 +25,7 @@ FakeSurroundings Debian() {
   return fake;
 }
 
-std::vector<std::string> ArgvOf(const ProgramRequest& request, const FakeSurroundings& fake) {
+std::vector<std::string> ArgvOf(const ProgramRequest& request, const FakeCallerContext& fake) {
   const auto program = ResolveProgram(request, fake.Get());
   EXPECT_OK(program);
   return program.ok() ? program->argv : std::vector<std::string>();
@@ -41,7 +41,7 @@ TEST(ResolveProgram, AScriptGetsThePythonOfPathUnbuffered) {
 }
 
 TEST(ResolveProgram, TheActiveEnvironmentWinsOverPath) {
-  FakeSurroundings fake = Debian();
+  FakeCallerContext fake = Debian();
   fake.env["CONDA_PREFIX"] = "/opt/conda";
   EXPECT_EQ(ArgvOf({{"train.py"}}, fake)[0], "/opt/conda/bin/python");
   fake.env["VIRTUAL_ENV"] = "/home/ann/venv";
@@ -53,7 +53,7 @@ TEST(ResolveProgram, TheActiveEnvironmentWinsOverPath) {
 }
 
 TEST(ResolveProgram, PythonMayBeNamed) {
-  FakeSurroundings fake = Debian();
+  FakeCallerContext fake = Debian();
   fake.env["VIRTUAL_ENV"] = "/venv";
   fake.files["/usr/bin/python3.11"] = FileKind::kExecutable;
   const std::pair<const char*, const char*> kCases[] = {
@@ -68,7 +68,7 @@ TEST(ResolveProgram, PythonMayBeNamed) {
 }
 
 TEST(ResolveProgram, WithoutAnyPythonHereTheNodeLooks) {
-  FakeSurroundings fake;
+  FakeCallerContext fake;
   const auto program = ResolveProgram({{"train.py"}}, fake.Get());
   ASSERT_OK(program);
   EXPECT_EQ(program->argv[0], "python3");
@@ -105,7 +105,7 @@ TEST(ResolveProgram, AnExecutableIsLookedUpInPathThenHere) {
 }
 
 TEST(ResolveProgram, AFileInPathWinsOverOneHere) {
-  FakeSurroundings fake = Debian();
+  FakeCallerContext fake = Debian();
   fake.files["/usr/local/bin/train"] = FileKind::kExecutable;
   EXPECT_EQ(ArgvOf({{"train"}}, fake)[0], "/usr/local/bin/train");
   fake.files["/usr/local/bin/train"] = FileKind::kDirectory;
@@ -113,7 +113,7 @@ TEST(ResolveProgram, AFileInPathWinsOverOneHere) {
 }
 
 TEST(ResolveProgram, RelativePartsOfPathAreTakenFromHere) {
-  FakeSurroundings fake;
+  FakeCallerContext fake;
   fake.files["/home/ann/tools/t"] = FileKind::kExecutable;
   fake.files["/home/ann/u"] = FileKind::kExecutable;
   fake.env["PATH"] = "/bin:tools";
@@ -130,16 +130,16 @@ TEST(ResolveProgram, NoPythonForcesAnExecutable) {
 }
 
 TEST(ResolveProgram, RefusesContradictions) {
-  const auto around = FakeSurroundings().Get();
-  EXPECT_THAT(ResolveProgram({{"x"}, true, true}, around),
+  const auto context = FakeCallerContext().Get();
+  EXPECT_THAT(ResolveProgram({{"x"}, true, true}, context),
               StatusIs(kInvalid, "`--module` and `--no_python` cannot be used together"));
-  EXPECT_THAT(ResolveProgram({{"x"}, false, true, "python3"}, around),
+  EXPECT_THAT(ResolveProgram({{"x"}, false, true, "python3"}, context),
               StatusIs(kInvalid, "`--python` and `--no_python` cannot be used together"));
-  EXPECT_THAT(ResolveProgram({{"./train"}, false, false, "python3"}, around),
+  EXPECT_THAT(ResolveProgram({{"./train"}, false, false, "python3"}, context),
               StatusIs(kInvalid, HasSubstr("./train is not a .py file")));
-  EXPECT_THAT(ResolveProgram({}, around), StatusIs(kInvalid, "PROGRAM is missing"));
-  EXPECT_THAT(ResolveProgram({{""}}, around), StatusIs(kInvalid, "PROGRAM is missing"));
-  EXPECT_THAT(ResolveProgram({{}, true}, around), StatusIs(kInvalid, "MODULE is missing"));
+  EXPECT_THAT(ResolveProgram({}, context), StatusIs(kInvalid, "PROGRAM is missing"));
+  EXPECT_THAT(ResolveProgram({{""}}, context), StatusIs(kInvalid, "PROGRAM is missing"));
+  EXPECT_THAT(ResolveProgram({{}, true}, context), StatusIs(kInvalid, "MODULE is missing"));
 }
 
 TEST(AbsolutePath, JoinsPathsAsText) {
@@ -150,15 +150,15 @@ TEST(AbsolutePath, JoinsPathsAsText) {
   EXPECT_EQ(AbsolutePath("/b", "/w"), "/b");
 }
 
-TEST(RealSurroundings, SeeThisProcess) {
-  const auto around = RealSurroundings();
-  ASSERT_OK(around);
-  EXPECT_EQ(around->cwd[0], '/');
-  EXPECT_EQ(around->probe("/bin/sh"), FileKind::kExecutable);
-  EXPECT_EQ(around->probe("/"), FileKind::kDirectory);
-  EXPECT_EQ(around->probe("/proc/version"), FileKind::kFile);
-  EXPECT_EQ(around->probe("/no/such/file"), FileKind::kMissing);
-  EXPECT_FALSE(around->env("ACCEL_NO_SUCH_VARIABLE").has_value());
+TEST(RealCallerContext, DescribesThisProcess) {
+  const auto context = RealCallerContext();
+  ASSERT_OK(context);
+  EXPECT_EQ(context->cwd[0], '/');
+  EXPECT_EQ(context->probe("/bin/sh"), FileKind::kExecutable);
+  EXPECT_EQ(context->probe("/"), FileKind::kDirectory);
+  EXPECT_EQ(context->probe("/proc/version"), FileKind::kFile);
+  EXPECT_EQ(context->probe("/no/such/file"), FileKind::kMissing);
+  EXPECT_FALSE(context->env("ACCEL_NO_SUCH_VARIABLE").has_value());
 }
 
 }  // namespace

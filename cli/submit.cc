@@ -9,8 +9,8 @@ namespace accel::cli {
 namespace {
 
 absl::StatusOr<v1::JobSpec> SpecFrom(const SubmitFlags& flags) {
-  ACCEL_ASSIGN_OR_RETURN(const Surroundings around, RealSurroundings());
-  return MakeSubmitSpec(flags, around);
+  ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
+  return MakeSubmitSpec(flags, context);
 }
 
 }  // namespace

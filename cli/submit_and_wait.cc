@@ -20,14 +20,15 @@ constexpr int kLeaveAfter = 3;  // Number of interrupts.
 void Cancel(CoordinatorClient& client, const std::string& job_id, int count,
             const Console& console) {
   if (count >= kLeaveAfter) {
-    Say(console, absl::StrCat("leaving job ", job_id, " alone"));
+    PrintMessage(console, absl::StrCat("leaving job ", job_id, " alone"));
     ::_exit(128 + SIGINT);
   }
-  Say(console, count == 1
+  PrintMessage(console,
+               count == 1
                    ? absl::StrCat("cancelling job ", job_id, "; a second signal kills it")
                    : absl::StrCat("killing job ", job_id, "; a third signal leaves it alone"));
   const absl::Status cancelled = client.CancelJob(job_id, /*at_once=*/count > 1);
-  if (!cancelled.ok()) Say(console, cancelled.message());
+  if (!cancelled.ok()) PrintMessage(console, cancelled.message());
 }
 
 int Wait(CoordinatorClient& client, const std::string& job_id, bool json, const Console& console) {
@@ -35,7 +36,8 @@ int Wait(CoordinatorClient& client, const std::string& job_id, bool json, const 
   const absl::StatusOr<v1::Job> job = WaitForEnd(client, job_id, kWatchRetryFor, console);
   if (!job.ok()) return Fail(console, job.status());
   if (json) console.out << ToJson(*job, /*pretty=*/false) << "\n";
-  if (const std::string message = EndMessage(*job); !message.empty()) Say(console, message);
+  if (const std::string message = EndMessage(*job); !message.empty())
+    PrintMessage(console, message);
   return job->exit_code();
 }
 

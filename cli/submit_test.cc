@@ -115,34 +115,35 @@ TEST_F(SubmitTest, GivesUpWhenItsRetryTimeEnds) {
 }
 
 // Collects the messages of a command, and notifies when there is one.
-class Ear : public std::stringbuf {
+class WatchedOutput : public std::stringbuf {
  public:
   void Await(const std::string& text) {
-    const auto said = [&]()
-                          ABSL_NO_THREAD_SAFETY_ANALYSIS { return absl::StrContains(said_, text); };
+    const auto is_written = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      return absl::StrContains(written_, text);
+    };
     absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(&said));
+    mutex_.Await(absl::Condition(&is_written));
   }
   int sync() override {
     absl::MutexLock lock(&mutex_);
-    said_ = str();
+    written_ = str();
     return 0;
   }
 
  private:
   absl::Mutex mutex_;
-  std::string said_ ABSL_GUARDED_BY(mutex_);
+  std::string written_ ABSL_GUARDED_BY(mutex_);
 };
 
 TEST_F(SubmitTest, ACoordinatorThatComesBackIsFound) {
   coordinator_.Stop();
   const auto client = CoordinatorClient::Connect(coordinator_.address(), FakeCoordinator::kToken);
   ASSERT_OK(client);
-  Ear ear;
+  WatchedOutput output;
   std::ostringstream out;
-  std::ostream err(&ear);
+  std::ostream err(&output);
   std::thread back([&] {
-    ear.Await("trying again");
+    output.Await("trying again");
     coordinator_.Start();
   });
   EXPECT_OK(SubmitWithRetries(**client, {}, kTimeout, Console{out, err}));
@@ -154,12 +155,12 @@ TEST_F(SubmitTest, AWatchFindsACoordinatorThatComesBack) {
       {Tell({"version: 1 phase: RUNNING"}, kUnavailable), Tell({"version: 2 phase: SUCCEEDED"})});
   const auto client = CoordinatorClient::Connect(coordinator_.address(), FakeCoordinator::kToken);
   ASSERT_OK(client);
-  Ear ear;
+  WatchedOutput output;
   std::ostringstream out;
-  std::ostream err(&ear);
+  std::ostream err(&output);
   coordinator_.Stop();
   std::thread back([&] {
-    ear.Await("trying again");
+    output.Await("trying again");
     coordinator_.Start();
   });
   const auto job = WaitForEnd(**client, "a0x2k9fq", kTimeout, Console{out, err});

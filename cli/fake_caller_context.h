@@ -11,12 +11,12 @@ namespace accel::cli {
 
 // The functions that Get() returns read the maps when they are called, so later changes are
 // visible. They must not outlive this object.
-struct FakeSurroundings {
+struct FakeCallerContext {
   std::string cwd = "/home/ann";
   std::map<std::string, std::string> env;
   std::map<std::string, FileKind> files;
 
-  Surroundings Get() const {
+  CallerContext Get() const {
     return {cwd,
             [this](const std::string& name) {
               const auto it = env.find(name);

@@ -38,14 +38,14 @@ std::string LogicalDirectory(const std::string& physical) {
 
 }  // namespace
 
-absl::StatusOr<Surroundings> RealSurroundings() {
+absl::StatusOr<CallerContext> RealCallerContext() {
   std::error_code error;
   const std::filesystem::path cwd = std::filesystem::current_path(error);
   if (error) {
     return absl::UnavailableError(
         absl::StrCat("the working directory is gone (", error.message(), "): cd to another"));
   }
-  return Surroundings{LogicalDirectory(cwd.string()), Env, Probe};
+  return CallerContext{LogicalDirectory(cwd.string()), Env, Probe};
 }
 
 }  // namespace accel::cli
