@@ -61,6 +61,11 @@ std::string SegmentName(LogStream stream, int64_t offset) {
                       absl::Dec(offset, absl::kZeroPad20));
 }
 
+std::string TimesPath(absl::string_view rank_dir, LogStream stream) {
+  return absl::StrCat(rank_dir, "/", stream == LogStream::kStdout ? kStdoutPrefix : kStderrPrefix,
+                      "times");
+}
+
 std::optional<int> ParseRankDir(absl::string_view name) {
   if (!absl::ConsumePrefix(&name, kRankPrefix)) return std::nullopt;
   return ParseDigits<int>(name);

@@ -5,6 +5,7 @@
 //   LOG_DIR/rank_3/stdout.00000000000000000000   first segment of rank 3's standard output
 //   LOG_DIR/rank_3/stdout.00000000000004194304   the segment that starts at this byte of the stream
 //   LOG_DIR/rank_3/stderr.00000000000000000000
+//   LOG_DIR/rank_3/stdout.times                  when parts of the stream were written (time_index.h)
 //   LOG_DIR/rank_3/error.json                    written by the worker (torchelastic's error file)
 // clang-format on
 //
@@ -35,6 +36,8 @@ std::string GenerationLogDir(absl::string_view job_dir, int generation);
 std::string RankLogDir(absl::string_view log_dir, int rank);
 std::string WorkerErrorFile(absl::string_view log_dir, int rank);
 std::string SegmentName(LogStream stream, int64_t offset);
+// Returns the path of the file that says when the parts of a stream were written.
+std::string TimesPath(absl::string_view rank_dir, LogStream stream);
 
 // Returns the rank, or nullopt if `name` is not the name of a rank's folder.
 std::optional<int> ParseRankDir(absl::string_view name);

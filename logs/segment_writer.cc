@@ -28,7 +28,8 @@ SegmentWriter::SegmentWriter(std::string rank_dir, LogStream stream, LogLimits l
     : rank_dir_(std::move(rank_dir)),
       stream_(stream),
       limits_(limits),
-      spill_dir_(std::move(spill_dir)) {}
+      spill_dir_(std::move(spill_dir)),
+      times_(rank_dir_, stream) {}
 
 std::string SegmentWriter::PathOf(const Segment& segment) const {
   return absl::StrCat(segment.spilled ? spill_dir_ : rank_dir_, "/",
@@ -36,6 +37,7 @@ std::string SegmentWriter::PathOf(const Segment& segment) const {
 }
 
 void SegmentWriter::Write(absl::string_view bytes) {
+  if (!bytes.empty()) times_.Note(offset_);
   bool write_failed = false;  // The rank's own folder has just failed to take bytes.
   while (!bytes.empty()) {
     if (file_.valid() && current_.size >= limits_.segment_bytes) CloseSegment();

@@ -9,6 +9,7 @@
 #include "common/unique_fd.h"
 #include "logs/core/log_limits.h"
 #include "logs/log_paths.h"
+#include "logs/time_index.h"
 
 namespace accel::logs {
 
@@ -54,6 +55,7 @@ class SegmentWriter {
   const LogStream stream_;
   const LogLimits limits_;
   const std::string spill_dir_;
+  TimeIndexWriter times_;
   common::UniqueFd file_;  // The file of current_.
   Segment current_;        // Valid while file_ is open.
   int64_t offset_ = 0;

@@ -1,0 +1,84 @@
+#include "logs/time_index.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace accel::logs {
+namespace {
+
+constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+
+int64_t Milliseconds(clockid_t clock) {
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+std::string BootId() {
+  std::string id;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+  return id;
+}
+
+bool Append(int file, const std::string& text) {
+  return write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+}  // namespace
+
+TimeIndexWriter::TimeIndexWriter(const std::string& rank_dir, LogStream stream)
+    : path_(TimesPath(rank_dir, stream)) {}
+
+void TimeIndexWriter::Note(int64_t offset) {
+  const TimeMarks::Change change =
+      marks_.Note(offset, Milliseconds(CLOCK_BOOTTIME), Milliseconds(CLOCK_REALTIME));
+  if (change == TimeMarks::Change::kNone) return;
+  const bool added = change == TimeMarks::Change::kAdded && file_.valid() &&
+                     Append(file_.get(), TimesLine(marks_.marks().back()));
+  if (!added) Rewrite();
+}
+
+// Writes all marks to a new file, which then replaces the old one.
+void TimeIndexWriter::Rewrite() {
+  const std::string fresh = path_ + ".new";
+  std::string text = TimesHeader(BootId());
+  for (const TimeMark& mark : marks_.marks()) text += TimesLine(mark);
+  file_.reset(open(fresh.c_str(), kFlags, 0644));
+  if (file_.valid() && Append(file_.get(), text) && rename(fresh.c_str(), path_.c_str()) == 0) {
+    return;
+  }
+  file_.reset();
+  unlink(fresh.c_str());
+}
+
+int64_t FindSince(const std::string& rank_dir, LogStream stream, int64_t since_unix_ms) {
+  // Read before the marks: bytes that are added later have a mark of their own.
+  const int64_t end = StreamEnd(rank_dir, stream);
+  std::stringstream text;
+  text << std::ifstream(TimesPath(rank_dir, stream)).rdbuf();
+  Times times = ParseTimes(text.str());
+  if (times.boot_id != BootId()) {
+    return OffsetSince(InWallTime(std::move(times.marks)), since_unix_ms, end);
+  }
+  const int64_t age = Milliseconds(CLOCK_REALTIME) - since_unix_ms;
+  return OffsetSince(times.marks, Milliseconds(CLOCK_BOOTTIME) - age, end);
+}
+
+int64_t StreamEnd(const std::string& rank_dir, LogStream stream) {
+  const std::vector<int64_t> segments = ListSegments(rank_dir, stream);
+  if (segments.empty()) return 0;
+  struct stat info = {};
+  stat(absl::StrCat(rank_dir, "/", SegmentName(stream, segments.back())).c_str(), &info);
+  return segments.back() + info.st_size;
+}
+
+}  // namespace accel::logs
