@@ -1,5 +1,6 @@
 #include "logs/output_writer.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <thread>
@@ -10,7 +11,7 @@
 #include "common/clock.h"
 #include "common/wake_fd.h"
 #include "logs/core/output_queue.h"
-#include "logs/segment_writer.h"
+#include "logs/stream_writer.h"
 
 namespace accel::logs {
 
@@ -23,6 +24,16 @@ struct OutputWriter::Shared {
     return busy_since.has_value() && common::SteadyClock()->Now() >= *busy_since + write_timeout;
   }
 
+  // What the writing thread does next: writes a batch, or what `file` has held back.
+  struct Task {
+    StreamWriter* file = nullptr;
+    std::optional<OutputQueue::Batch> batch;
+  };
+  // Blocks until there is something to do. nullopt if the thread must end.
+  std::optional<Task> Await() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // Returns a writer that must be flushed by now, or null, and finds out when the next one must be.
+  StreamWriter* FindDue(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+
   const absl::Duration write_timeout;
   common::WakeFd wake;
   mutable absl::Mutex mutex;
@@ -30,7 +41,8 @@ struct OutputWriter::Shared {
   OutputQueue queue ABSL_GUARDED_BY(mutex);
   // Keyed by stream. Only the writing thread uses or erases the writers, so it may use one without
   // holding the mutex.
-  std::map<int, std::unique_ptr<SegmentWriter>> files ABSL_GUARDED_BY(mutex);
+  std::map<int, std::unique_ptr<StreamWriter>> files ABSL_GUARDED_BY(mutex);
+  absl::Time next_due ABSL_GUARDED_BY(mutex) = absl::InfiniteFuture();  // No writer is due before.
   std::optional<absl::Time> busy_since ABSL_GUARDED_BY(mutex);
   bool is_awaited ABSL_GUARDED_BY(mutex) = false;
   bool ending ABSL_GUARDED_BY(mutex) = false;
@@ -48,31 +60,66 @@ OutputWriter::~OutputWriter() {
   shared_->work.Signal();
 }
 
+StreamWriter* OutputWriter::Shared::FindDue(absl::Time now) {
+  if (now < next_due) return nullptr;
+  next_due = absl::InfiniteFuture();
+  for (const auto& [stream, file] : files) {
+    if (file->due() <= now && file->due() < absl::InfiniteFuture()) {
+      next_due = absl::InfinitePast();  // There may be others.
+      return file.get();
+    }
+    next_due = std::min(next_due, file->due());
+  }
+  return nullptr;
+}
+
+std::optional<OutputWriter::Shared::Task> OutputWriter::Shared::Await() {
+  while (true) {
+    const absl::Time now = common::SteadyClock()->Now();
+    // Flushed first, because one stream may have something to write all the time.
+    Task task = {FindDue(now), std::nullopt};
+    if (task.file != nullptr) return task;
+    task.batch = queue.Take();
+    if (task.batch.has_value()) {
+      task.file = files.at(task.batch->stream).get();
+      return task;
+    }
+    if (ending) {
+      task.file = FindDue(absl::InfiniteFuture());
+      if (task.file == nullptr) return std::nullopt;
+      return task;
+    }
+    work.WaitWithTimeout(&mutex, next_due - now);
+  }
+}
+
 void OutputWriter::Run(const std::shared_ptr<Shared>& shared) {
   while (true) {
-    OutputQueue::Batch batch;
-    SegmentWriter* file = nullptr;
+    std::optional<Shared::Task> task;
+    common::Clock& clock = *common::SteadyClock();
     {
       absl::MutexLock lock(&shared->mutex);
-      std::optional<OutputQueue::Batch> next = shared->queue.Take();
-      while (!next.has_value()) {
-        if (shared->ending) return;
-        shared->work.Wait(&shared->mutex);
-        next = shared->queue.Take();
-      }
-      batch = *std::move(next);
-      file = shared->files.at(batch.stream).get();
-      shared->busy_since = common::SteadyClock()->Now();
+      task = shared->Await();
+      if (!task.has_value()) return;
+      shared->busy_since = clock.Now();
       // WakeAt() has a time to return only from now on.
       if (shared->is_awaited) shared->wake.Wake();
     }
-    file->Write(batch.bytes);
-    if (batch.dropped > 0) file->Drop(batch.dropped);
-    if (batch.last) file->Finish();
+    if (!task->batch.has_value()) {
+      task->file->Flush(clock.Now());
+    } else {
+      const OutputQueue::Batch& batch = *task->batch;
+      task->file->Write(batch.bytes, clock.Now());
+      if (batch.dropped > 0) task->file->Drop(batch.dropped, clock.Now());
+      if (batch.last) task->file->Finish(clock.Now());
+    }
     absl::MutexLock lock(&shared->mutex);
     shared->busy_since.reset();
-    if (batch.last) shared->files.erase(batch.stream);
-    shared->queue.Done(std::move(batch));
+    shared->next_due = std::min(shared->next_due, task->file->due());
+    if (task->batch.has_value()) {
+      if (task->batch->last) shared->files.erase(task->batch->stream);
+      shared->queue.Done(*std::move(task->batch));
+    }
     if (std::exchange(shared->is_awaited, false)) shared->wake.Wake();
   }
 }
@@ -82,7 +129,7 @@ int OutputWriter::Open(std::string rank_dir, LogStream stream, LogLimits limits,
   absl::MutexLock lock(&shared_->mutex);
   const int id = shared_->queue.Open();
   shared_->files[id] =
-      std::make_unique<SegmentWriter>(std::move(rank_dir), stream, limits, std::move(spill_dir));
+      std::make_unique<StreamWriter>(std::move(rank_dir), stream, limits, std::move(spill_dir));
   return id;
 }
 

@@ -125,5 +125,49 @@ TEST_F(OutputWriterTest, TheDestructorDoesNotWaitForAHangingDisk) {
   writer.Add(writer.Open(rank_dir(), LogStream::kStdout, {4, 100}), "abc");
 }
 
+// A bar that stands still shows its last state, although its stream has nothing to add.
+TEST_F(OutputWriterTest, ABarLeavesFewStatesAndItsLastOne) {
+  OutputWriter writer;
+  LogLimits limits;
+  limits.collapse_bars = true;
+  const int stream = writer.Open(rank_dir(), LogStream::kStdout, limits);
+  int64_t size = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string state = "\r state " + std::to_string(i);
+    writer.Add(stream, state);
+    size += static_cast<int64_t>(state.size());
+    AwaitHandled(&writer, stream, size);
+  }
+  const absl::Time until = absl::Now() + kTimeout;
+  while (ReadSegment(0).find("state 1999") == std::string::npos) {
+    ASSERT_LT(absl::Now(), until);
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+  EXPECT_LT(ReadSegment(0).size(), static_cast<size_t>(size) / 2);
+  writer.Add(stream, " is the end\n");
+  writer.Close(stream);
+  while (!writer.Finished(stream)) Await(&writer);
+  const std::string kept = ReadSegment(0);
+  EXPECT_EQ(kept.substr(kept.size() - 23), " state 1999 is the end\n");
+}
+
+TEST_F(OutputWriterTest, WhatIsHeldBackIsWrittenAtTheEnd) {
+  LogLimits limits;
+  limits.collapse_bars = true;
+  {
+    OutputWriter writer;
+    const int stream = writer.Open(rank_dir(), LogStream::kStdout, limits);
+    writer.Add(stream, "\r1 %");
+    AwaitHandled(&writer, stream, 4);
+    writer.Add(stream, "\r2 %");
+    AwaitHandled(&writer, stream, 8);
+  }
+  const absl::Time until = absl::Now() + kTimeout;
+  while (ReadSegment(0).find("2 %") == std::string::npos) {
+    ASSERT_LT(absl::Now(), until);
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+}
+
 }  // namespace
 }  // namespace accel::logs

@@ -33,7 +33,11 @@ absl::StatusOr<common::UniqueFd> OutputPipe::Open() {
   }
   pipe_.reset(ends[0]);
   const std::string& spill_dir = start_.spill_dir;
-  number_ = writer_->Open(logs::RankLogDir(start_.log_dir, rank_), stream_, start_.log_limits,
+  logs::LogLimits limits = start_.log_limits;
+  // Only `accel launch` has a folder to spill into. It shows the output as it is and deletes it
+  // afterwards (docs/decisions/0036).
+  limits.collapse_bars = spill_dir.empty();
+  number_ = writer_->Open(logs::RankLogDir(start_.log_dir, rank_), stream_, limits,
                           spill_dir.empty() ? "" : logs::RankLogDir(spill_dir, rank_));
   fcntl(pipe_.get(), F_SETFL, O_NONBLOCK);
   // As far as the system's limits allow.

@@ -10,6 +10,9 @@ namespace accel::logs {
 struct LogLimits {
   int64_t segment_bytes = 4 << 20;
   int64_t stream_bytes = 64 << 20;
+  // Most states of progress bars are left out: see redraw_filter.h. Not for streams whose bytes a
+  // terminal or a pipe gets as they are.
+  bool collapse_bars = false;
 };
 
 }  // namespace accel::logs
