@@ -108,6 +108,9 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
   ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir,
                          StateDir::Open(options.state_dir, options.leftover_grace));
+  ACCEL_ASSIGN_OR_RETURN(const int64_t disk_bytes, DiskBytes(options.state_dir));
+  ACCEL_ASSIGN_OR_RETURN(const int64_t output_bytes,
+                         ParseOutputLimit(options.output_limit, disk_bytes));
   ACCEL_ASSIGN_OR_RETURN(const v1::NodeObserved identity,
                          Identity(options, coordinator, state_dir.node_id()));
   const process::CgroupSupport cgroups = process::ProbeCgroups(identity.node_id());
@@ -121,6 +124,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
                                    {"id", identity.node_id()},
                                    {"coordinator", options.coordinator},
                                    {"gpus", identity.inventory().gpus_size()},
+                                   {"output_limit", output_bytes},
                                    {"cgroups", cgroups.description}});
   if (geteuid() == 0)
     common::LogWarning("this agent runs as root, and so do the jobs that it starts");
@@ -134,7 +138,10 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   GrpcLink link(channel, &live_token);
   GrpcLogRelays relays(channel, &live_token);
   StoreSockets store_sockets(identity.address(), options.store_sockets);
-  Agent agent({.identity = identity, .base_env = BaseEnv(), .jobs_dir = state_dir.jobs_dir()},
+  Agent agent({.identity = identity,
+               .base_env = BaseEnv(),
+               .jobs_dir = state_dir.jobs_dir(),
+               .output = {.max_bytes = output_bytes}},
               {.shims = &shims,
                .link = &link,
                .store_sockets = &store_sockets,

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "agent/output_limit.h"
 
 namespace accel::agent {
 
@@ -15,7 +16,8 @@ struct AgentDaemonOptions {
   std::string advertise;   // If empty, the source address of the route to the coordinator.
   std::string token_file;  // See common/token.h.
   std::string shim;        // See agent/find_shim.h.
-  int store_sockets = 4;   // Number of spare sockets that listen for future stores.
+  std::string output_limit = kDefaultOutputLimit;  // See ParseOutputLimit().
+  int store_sockets = 4;  // Number of spare sockets that listen for future stores.
   // Time that jobs of a dead agent on this node may take to end before they are killed.
   absl::Duration leftover_grace = absl::Seconds(40);
 };

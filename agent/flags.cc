@@ -24,6 +24,11 @@ std::string CheckGrace(const std::string& text) {
   return absl::StrCat("must be 0 to ", kMaxGrace, " seconds, not ", text);
 }
 
+// The size of the disk is known only later, and does not decide whether the text is a limit.
+std::string CheckOutputLimit(const std::string& text) {
+  return std::string(ParseOutputLimit(text, int64_t{1} << 40).status().message());
+}
+
 }  // namespace
 
 std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* options) {
@@ -46,6 +51,11 @@ std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* op
       "file with the token; default: ACCEL_TOKEN, then ~/.config/accel/token, made if missing");
   app.add_option("--shim", options->shim,
                  "path of accel-shim; default: ACCEL_SHIM, then next to this program");
+  app.add_option("--output_limit,--output-limit", options->output_limit,
+                 "maximum size of all jobs' output in the state directory, such as 20GiB, or a "
+                 "share of the disk; the oldest goes first. The default is at most 100GiB")
+      ->check(CheckOutputLimit)
+      ->capture_default_str();
   app.add_option(
          "--leftover_grace,--leftover-grace", leftover_grace,
          "seconds in which jobs that an agent has left by its death may end before this one kills "

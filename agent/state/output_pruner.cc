@@ -29,7 +29,11 @@ std::vector<fs::path> Children(const fs::path& folder) {
 }  // namespace
 
 OutputPruner::OutputPruner(Options options)
-    : options_(std::move(options)), failures_(kLogPause), thread_([this] { Run(); }) {}
+    : options_(std::move(options)),
+      failures_(kLogPause),
+      excesses_(kLogPause),
+      scan_(options_.jobs_dir),
+      thread_([this] { Run(); }) {}
 
 OutputPruner::~OutputPruner() {
   {
@@ -54,16 +58,47 @@ void OutputPruner::Run() {
   const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || work_.jobs || !work_.newest.empty();
   };
+  const bool has_budget = options_.max_bytes < std::numeric_limits<int64_t>::max();
+  // The first look waits, because the agent must first find out which jobs are live.
+  absl::Time next_scan =
+      has_budget ? common::SteadyClock()->Now() + options_.scan_pause : absl::InfiniteFuture();
   while (true) {
     Work work;
     {
       absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(&due));
+      mutex_.AwaitWithTimeout(absl::Condition(&due), next_scan - common::SteadyClock()->Now());
       if (stopping_) return;
       work = std::exchange(work_, Work());
     }
     for (const auto& [job, newest] : work.newest) PruneOldestGenerations(job, newest);
     if (work.jobs) PruneOldestJobs();
+    if (common::SteadyClock()->Now() < next_scan) continue;
+    KeepBudget();
+    next_scan = common::SteadyClock()->Now() + options_.scan_pause;
+  }
+}
+
+void OutputPruner::KeepBudget() {
+  std::set<common::JobId> live;
+  {
+    absl::MutexLock lock(&mutex_);
+    live = live_;
+  }
+  const OutputRemovals plan = PlanRemovals(scan_.Scan(live), live, options_.max_bytes);
+  for (const GenerationOutput& output : plan.generations) {
+    // The job may have returned to this node in the meantime.
+    if (!live.contains(output.job) && IsLive(output.job)) continue;
+    RemoveTree(output.folder);
+    if (!live.contains(output.job)) Remove(fs::path(output.folder).parent_path());
+  }
+  for (const std::string& path : plan.segments) Remove(path);
+  if (plan.bytes == 0 && plan.excess == 0) return;
+  if (const auto left_out = excesses_.Admit(common::SteadyClock()->Now())) {
+    common::LogWarning("deleted output of jobs because all of it took more disk than it may",
+                       {{"limit", options_.max_bytes},
+                        {"deleted", plan.bytes},
+                        {"still_too_much", plan.excess},
+                        {"same_since_last_line", *left_out}});
   }
 }
 

@@ -1,8 +1,10 @@
 // Limits the output of jobs on this node's disk (invariant 8).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -11,6 +13,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "agent/state/output_scan.h"
 #include "common/ids.h"
 #include "common/log_throttle.h"
 
@@ -25,6 +29,9 @@ class OutputPruner {
     std::string jobs_dir;
     size_t jobs_kept = 200;     // Number of newest finished jobs that keep their output.
     int generations_kept = 32;  // Number of newest generations of a job that keep their output.
+    // Maximum size of all output in jobs_dir. What goes first is in agent/core/output_budget.h.
+    int64_t max_bytes = std::numeric_limits<int64_t>::max();
+    absl::Duration scan_pause = absl::Seconds(10);  // Time between two looks at that size.
     // Removes a file or an empty folder, as std::filesystem::remove() does. Tests replace it.
     std::function<void(const std::filesystem::path&, std::error_code*)> remove = RemoveOne;
   };
@@ -51,6 +58,7 @@ class OutputPruner {
 
   void Run();
   void PruneOldestJobs();
+  void KeepBudget();
   void PruneOldestGenerations(const common::JobId& job, common::Generation newest);
   void RemoveJob(const common::JobId& job);
   void RemoveTree(const std::filesystem::path& path);
@@ -59,7 +67,10 @@ class OutputPruner {
   bool Stopping();
 
   const Options options_;
-  common::LogThrottle failures_;  // Used by the deleting thread only.
+  // The next three are used by the deleting thread only.
+  common::LogThrottle failures_;
+  common::LogThrottle excesses_;
+  OutputScan scan_;
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<common::JobId> live_ ABSL_GUARDED_BY(mutex_);

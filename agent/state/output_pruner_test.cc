@@ -10,6 +10,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "logs/log_paths.h"
 
 namespace accel::agent {
 namespace {
@@ -97,6 +98,38 @@ TEST_F(OutputPrunerTest, AJobThatComesBackMeanwhileKeepsWhatItWrites) {
   AwaitCount(1, "a");
   EXPECT_THAT(Children("a"), UnorderedElementsAre("gen_2"));
   EXPECT_THAT(Children("b"), UnorderedElementsAre("gen_1", "gen_2"));
+}
+
+TEST_F(OutputPrunerTest, AllOutputTogetherStaysWithinItsBudget) {
+  fs::create_directories(dir_);
+  OutputPruner::Options options = Keep(10);
+  options.max_bytes = 4500;
+  options.scan_pause = absl::Milliseconds(1);
+  OutputPruner pruner(options);
+  pruner.PruneJobs({common::JobId("b")});
+  Make({"a/gen_1/rank_0", "b/gen_1/rank_0", "b/gen_2/rank_0", "c/gen_1/rank_0"});
+  const auto write = [this](const std::string& rank_dir, int segments) {
+    for (int i = 0; i < segments; ++i) {
+      std::ofstream(dir_ / rank_dir / logs::SegmentName(logs::LogStream::kStdout, i * 1000))
+          << std::string(1000, 'x');
+    }
+  };
+  write("a/gen_1/rank_0", 3);
+  write("b/gen_1/rank_0", 3);
+  write("b/gen_2/rank_0", 6);
+  write("c/gen_1/rank_0", 3);
+  AwaitCount(4, "b/gen_2/rank_0");
+  AwaitCount(1, "b");
+  AwaitCount(1);
+  EXPECT_THAT(Children(), UnorderedElementsAre("b"));
+  EXPECT_THAT(Children("b"), UnorderedElementsAre("gen_2"));
+  // The gap is between the first segment and the newest ones.
+  EXPECT_EQ(logs::ListSegments((dir_ / "b/gen_2/rank_0").string(), logs::LogStream::kStdout),
+            (std::vector<int64_t>{0, 3000, 4000, 5000}));
+  // Without any event, output that grows is seen too.
+  write("b/gen_2/rank_0", 8);
+  AwaitCount(4, "b/gen_2/rank_0");
+  EXPECT_EQ(Children("b/gen_2/rank_0").size(), 4u);
 }
 
 }  // namespace

@@ -1,0 +1,81 @@
+#include "agent/state/output_scan.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "logs/log_paths.h"
+
+namespace accel::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+int64_t SizeOf(const std::string& path) {
+  struct stat info = {};
+  return lstat(path.c_str(), &info) == 0 ? int64_t{info.st_size} : 0;
+}
+
+// Adds up all files, those that are no segments too.
+int64_t SizeOfTree(const std::string& folder) {
+  int64_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->is_regular_file(error)) bytes += SizeOf(entry->path().string());
+  }
+  return bytes;
+}
+
+std::vector<StreamFiles> StreamsOf(const std::string& folder) {
+  std::vector<StreamFiles> streams;
+  for (const int rank : logs::ListRanks(folder)) {
+    const std::string rank_dir = logs::RankLogDir(folder, rank);
+    for (const logs::LogStream stream : {logs::LogStream::kStdout, logs::LogStream::kStderr}) {
+      StreamFiles files;
+      for (const int64_t offset : logs::ListSegments(rank_dir, stream)) {
+        const std::string path = absl::StrCat(rank_dir, "/", logs::SegmentName(stream, offset));
+        files.push_back({path, SizeOf(path)});
+      }
+      if (!files.empty()) streams.push_back(std::move(files));
+    }
+  }
+  return streams;
+}
+
+}  // namespace
+
+std::vector<GenerationOutput> OutputScan::Scan(const std::set<common::JobId>& live) {
+  std::vector<GenerationOutput> outputs;
+  std::map<std::string, int64_t> known;
+  std::error_code error;
+  for (fs::directory_iterator entry(jobs_dir_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const common::JobId job(entry->path().filename().string());
+    const std::vector<int> generations = logs::ListGenerations(entry->path().string());
+    for (const int generation : generations) {
+      GenerationOutput output;
+      output.job = job;
+      output.generation = generation;
+      output.folder = logs::GenerationLogDir(entry->path().string(), generation);
+      output.live = generation == generations.back() && live.contains(job);
+      if (output.live) {
+        output.streams = StreamsOf(output.folder);
+        for (const StreamFiles& files : output.streams) {
+          for (const SegmentFile& file : files) output.bytes += file.bytes;
+        }
+      } else {
+        const auto found = known_.find(output.folder);
+        output.bytes = found == known_.end() ? SizeOfTree(output.folder) : found->second;
+        known[output.folder] = output.bytes;
+      }
+      outputs.push_back(std::move(output));
+    }
+  }
+  known_ = std::move(known);
+  return outputs;
+}
+
+}  // namespace accel::agent

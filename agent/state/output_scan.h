@@ -1,0 +1,29 @@
+// Finds out how much disk the output of each job takes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/core/output_budget.h"
+#include "common/ids.h"
+
+namespace accel::agent {
+
+// Not thread-safe.
+class OutputScan {
+ public:
+  explicit OutputScan(std::string jobs_dir) : jobs_dir_(std::move(jobs_dir)) {}
+
+  // Looks at every file of `live` jobs' newest generations, and once at those of all others, which
+  // do not change any more. So a repeated scan costs little.
+  std::vector<GenerationOutput> Scan(const std::set<common::JobId>& live);
+
+ private:
+  const std::string jobs_dir_;
+  std::map<std::string, int64_t> known_;  // The sizes of generations that do not change, by folder.
+};
+
+}  // namespace accel::agent
