@@ -1,23 +1,27 @@
 #include "agent/grpc_log_relays.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "agent/log_source.h"
+#include "common/status_macros.h"
 #include "common/wakeup.h"
 #include "logs/log_paths.h"
-#include "logs/log_reader.h"
 
 namespace accel::agent {
 namespace {
 
-constexpr size_t kChunkBytes = 64 << 10;
 // The interval at which a relay looks for new output. It starts with the first and grows while the
 // rank prints nothing. There are no relays without readers.
 constexpr absl::Duration kFirstLook = absl::Milliseconds(50);
@@ -56,63 +60,77 @@ class GrpcLogRelays::Relay {
   }
 
  private:
+  using Stream = grpc::ClientWriter<v1::LogChunk>;
+
   void Run(v1::Coordinator::Stub* stub) {
     v1::RelayLogsResponse response;
-    const std::unique_ptr<grpc::ClientWriter<v1::LogChunk>> stream =
-        stub->RelayLogs(&context_, &response);
+    const std::unique_ptr<Stream> stream = stub->RelayLogs(&context_, &response);
     SendAll(stream.get());
     stream->WritesDone();
-    // The status is ignored: the reader has received the end or is gone, so no one could be told.
+    // The status is ignored. If the reader has not received the end, the coordinator lists it again
+    // under another id.
     stream->Finish();
     done_ = true;
   }
 
-  void SendAll(grpc::ClientWriter<v1::LogChunk>* stream) {
+  void SendAll(Stream* stream) {
+    v1::LogChunk end;
+    const absl::Status status = SendOutput(stream);
+    if (absl::IsCancelled(status)) return;
+    end.set_end(true);
+    if (!status.ok()) end.set_error(std::string(status.message()));
+    Write(stream, std::move(end));
+  }
+
+  // CANCELLED: the reader is gone. Other errors are for the reader.
+  absl::Status SendOutput(Stream* stream) {
     const v1::LogReader& asked = source_.reader;
     const std::string dir = logs::RankLogDir(source_.log_dir, asked.rank());
-    logs::LogReader out(dir, logs::LogStream::kStdout, asked.stdout_offset());
-    logs::LogReader err(dir, logs::LogStream::kStderr, asked.stderr_offset());
+    std::vector<std::unique_ptr<LogSource>> streams;
+    for (const v1::LogStream kind : {v1::STDOUT, v1::STDERR}) {
+      const v1::LogStream wanted = asked.selection().stream();
+      if (wanted != v1::LOG_STREAM_UNSPECIFIED && wanted != kind) continue;
+      ACCEL_ASSIGN_OR_RETURN(streams.emplace_back(), LogSource::Open(dir, kind, asked));
+    }
     absl::Duration look = kFirstLook;
     while (true) {
       // Checked before reading. Output that was complete by then is read to its end.
-      const bool last = Complete() || !asked.follow();
+      const bool complete = Complete();
       bool any = false;
-      if (!Send(stream, &out, v1::STDOUT, &any) || !Send(stream, &err, v1::STDERR, &any)) return;
+      for (const std::unique_ptr<LogSource>& each : streams) {
+        std::optional<v1::LogChunk> chunk = each->Next();
+        if (!chunk.has_value()) continue;
+        any = true;
+        if (!Write(stream, *std::move(chunk))) return absl::CancelledError();
+      }
       if (any) {
         look = kFirstLook;
         continue;
       }
-      if (last) break;
-      if (Pause(look)) return;
+      if (complete && access(dir.c_str(), F_OK) != 0) return NothingLeft();
+      if (complete || !asked.follow()) break;
+      if (Pause(look)) return absl::CancelledError();
       look = std::min(look * kSlowdown, kSlowestLook);
     }
-    v1::LogChunk end = Chunk();
-    end.set_end(true);
-    stream->Write(end);
+    for (const std::unique_ptr<LogSource>& each : streams) {
+      std::optional<v1::LogChunk> rest = each->Rest();
+      if (rest.has_value() && !Write(stream, *std::move(rest))) return absl::CancelledError();
+    }
+    return absl::OkStatus();
   }
 
-  // Sends one piece of a stream, if there is any. Returns false if the reader is gone.
-  bool Send(grpc::ClientWriter<v1::LogChunk>* stream, logs::LogReader* reader, v1::LogStream kind,
-            bool* any) {
-    std::string data(kChunkBytes, '\0');
-    const logs::LogReader::Piece piece = reader->Read(data.data(), data.size());
-    if (piece.size == 0 && piece.gap == 0) return true;
-    *any = true;
-    data.resize(piece.size);
-    v1::LogChunk chunk = Chunk();
-    chunk.set_stream(kind);
-    chunk.set_offset(piece.offset);
-    chunk.set_gap_bytes(piece.gap);
-    chunk.set_data(std::move(data));
-    return stream->Write(chunk);
+  absl::Status NothingLeft() const {
+    return absl::NotFoundError(
+        absl::StrCat("its node has no output of generation ", source_.reader.generation(),
+                     ": it was deleted to make room, or the rank was not started"));
   }
 
-  v1::LogChunk Chunk() const {
-    v1::LogChunk chunk;
+  // Returns false if the reader is gone.
+  bool Write(Stream* stream, v1::LogChunk chunk) const {
     chunk.set_reader_id(source_.reader.reader_id());
     chunk.set_generation(source_.reader.generation());
     chunk.set_rank(source_.reader.rank());
-    return chunk;
+    return stream->Write(chunk);
   }
 
   bool Complete() {

@@ -9,6 +9,7 @@
 #include "cli/connection_flags.h"
 #include "common/grpc_status.h"
 #include "common/status_macros.h"
+#include "common/stream_open.h"
 #include "proto/service.grpc.pb.h"
 
 namespace accel::cli {
@@ -92,10 +93,11 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     return response;
   }
 
-  absl::Status WatchJob(const v1::WatchJobRequest& request,
+  absl::Status WatchJob(const v1::WatchJobRequest& request, const std::function<void()>& on_open,
                         const std::function<bool(const v1::Job&)>& on_job) override {
     return Call(absl::InfiniteDuration(), [&](grpc::ClientContext* context) {
       auto reader = stub_->WatchJob(context, request);
+      AwaitOpen(context, reader.get(), on_open);
       v1::Job job;
       while (reader->Read(&job)) {
         if (on_job(job)) continue;
@@ -107,10 +109,11 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     });
   }
 
-  absl::Status ReadLogs(const v1::ReadLogsRequest& request,
+  absl::Status ReadLogs(const v1::ReadLogsRequest& request, const std::function<void()>& on_open,
                         const std::function<void(const v1::LogChunk&)>& on_chunk) override {
     return Call(absl::InfiniteDuration(), [&](grpc::ClientContext* context) {
       auto reader = stub_->ReadLogs(context, request);
+      AwaitOpen(context, reader.get(), on_open);
       v1::LogChunk chunk;
       while (reader->Read(&chunk)) on_chunk(chunk);
       return reader->Finish();
@@ -118,6 +121,14 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
   }
 
  private:
+  // Blocks until the coordinator has accepted the call, or the call has failed.
+  template <typename Message>
+  static void AwaitOpen(grpc::ClientContext* context, grpc::ClientReader<Message>* reader,
+                        const std::function<void()>& on_open) {
+    reader->WaitForInitialMetadata();
+    if (context->GetServerInitialMetadata().count(common::kStreamOpen) > 0) on_open();
+  }
+
   template <typename Invoke>
   absl::Status Call(absl::Duration deadline, Invoke&& invoke) {
     grpc::ClientContext context;

@@ -17,11 +17,7 @@
 
 namespace accel::cli {
 
-// Thread-safe. Nothing is sent before the first call. Every call can fail with
-//   UNAVAILABLE: the coordinator does not answer, or says that it cannot now; worth a retry.
-//   UNAUTHENTICATED: it refuses the token.
-//   DEADLINE_EXCEEDED: it took longer than the deadline; what was asked for may have happened.
-// and with what proto/service.proto says.
+// Thread-safe.
 class CoordinatorClient {
  public:
   // `address` is HOST:PORT; `token` is the cluster's token. Errors: see GrpcTarget().
@@ -41,12 +37,16 @@ class CoordinatorClient {
   virtual absl::Status CancelJob(const std::string& job_id, bool at_once) = 0;
   virtual absl::StatusOr<v1::ListNodesResponse> ListNodes() = 0;
 
+  // The next two have no deadline. They call `on_open` once the coordinator has accepted the call.
+  //
   // Calls `on_job` with each version of the job newer than known_version, until the stream ends or
-  // `on_job` returns false, which returns OK. Has no deadline.
+  // `on_job` returns false, which returns OK.
   virtual absl::Status WatchJob(const v1::WatchJobRequest& request,
+                                const std::function<void()>& on_open,
                                 const std::function<bool(const v1::Job&)>& on_job) = 0;
-  // Calls `on_chunk` with each chunk until the stream ends. Has no deadline.
+  // Calls `on_chunk` with each chunk until the stream ends.
   virtual absl::Status ReadLogs(const v1::ReadLogsRequest& request,
+                                const std::function<void()>& on_open,
                                 const std::function<void(const v1::LogChunk&)>& on_chunk) = 0;
 };
 

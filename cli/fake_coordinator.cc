@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/stream_open.h"
 
 namespace accel::cli {
 namespace {
@@ -55,6 +56,7 @@ grpc::Status FakeCoordinator::WatchJob(grpc::ServerContext* context,
     if (watches_.empty()) return kNoSuchJob;
     watch = watches_[std::min(watched_.size(), watches_.size()) - 1];
   }
+  context->AddInitialMetadata(common::kStreamOpen, "1");
   return watch(*request, writer, this);
 }
 
@@ -79,10 +81,14 @@ grpc::Status FakeCoordinator::ReadLogs(grpc::ServerContext* context,
                                        const v1::ReadLogsRequest* request,
                                        grpc::ServerWriter<v1::LogChunk>* writer) {
   if (const auto status = CheckToken(*context); !status.ok()) return status;
+  context->AddInitialMetadata(common::kStreamOpen, "1");
+  writer->SendInitialMetadata();
   absl::MutexLock lock(&mutex_);
-  logs_read_ = *request;
-  for (const v1::LogChunk& chunk : chunks_) writer->Write(chunk);
-  return grpc::Status::OK;
+  logs_read_.push_back(*request);
+  if (logs_.empty()) return grpc::Status::OK;
+  const Logs& logs = logs_[std::min(logs_read_.size(), logs_.size()) - 1];
+  for (const v1::LogChunk& chunk : logs.chunks) writer->Write(chunk);
+  return logs.end;
 }
 
 }  // namespace accel::cli

@@ -61,9 +61,16 @@ class FakeCoordinator final : public v1::Coordinator::Service {
     absl::MutexLock lock(&mutex_);
     nodes_ = std::move(nodes);
   }
-  void SetLogs(std::vector<v1::LogChunk> chunks) {
+  void SetLogs(std::vector<v1::LogChunk> chunks) { OnReadLogs({{std::move(chunks), {}}}); }
+  // What one ReadLogs call gets: chunks, and the status that ends the stream.
+  struct Logs {
+    std::vector<v1::LogChunk> chunks;
+    grpc::Status end;
+  };
+  // Sets how ReadLogs is served: the n-th call by the n-th element, later calls by the last one.
+  void OnReadLogs(std::vector<Logs> logs) {
     absl::MutexLock lock(&mutex_);
-    chunks_ = std::move(chunks);
+    logs_ = std::move(logs);
   }
 
   std::vector<v1::SubmitJobRequest> submits() const {
@@ -78,7 +85,7 @@ class FakeCoordinator final : public v1::Coordinator::Service {
     absl::MutexLock lock(&mutex_);
     return watched_;
   }
-  v1::ReadLogsRequest logs_read() const {
+  std::vector<v1::ReadLogsRequest> logs_read() const {
     absl::MutexLock lock(&mutex_);
     return logs_read_;
   }
@@ -111,11 +118,11 @@ class FakeCoordinator final : public v1::Coordinator::Service {
   std::vector<Watch> watches_ ABSL_GUARDED_BY(mutex_);
   v1::ListJobsResponse jobs_ ABSL_GUARDED_BY(mutex_);
   v1::ListNodesResponse nodes_ ABSL_GUARDED_BY(mutex_);
-  std::vector<v1::LogChunk> chunks_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Logs> logs_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::SubmitJobRequest> submits_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::CancelJobRequest> cancels_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::WatchJobRequest> watched_ ABSL_GUARDED_BY(mutex_);
-  v1::ReadLogsRequest logs_read_ ABSL_GUARDED_BY(mutex_);
+  std::vector<v1::ReadLogsRequest> logs_read_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace accel::cli

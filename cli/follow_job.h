@@ -1,6 +1,7 @@
 // Submits a job and follows it to its end, retrying while the coordinator is briefly unreachable.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -17,8 +18,14 @@ namespace accel::cli {
 absl::StatusOr<std::string> SubmitWithRetries(CoordinatorClient& client, const v1::JobSpec& spec,
                                               absl::Duration retry_for, const Console& console);
 
-// Returns the job in its final phase. A broken watch is opened again. Errors: those of WatchJob, or
-// UNAVAILABLE if the coordinator has been silent for `retry_for`; the job may still be running.
+// Returns the job as soon as `has_come` returns true for it, or in its final phase. A broken watch
+// is opened again. Errors: those of WatchJob, or UNAVAILABLE if the coordinator has been silent for
+// `retry_for`; the job may still be running.
+absl::StatusOr<v1::Job> WaitForJob(CoordinatorClient& client, const std::string& job_id,
+                                   const std::function<bool(const v1::Job&)>& has_come,
+                                   absl::Duration retry_for, const Console& console);
+
+// Returns the job in its final phase. Errors: those of WaitForJob().
 absl::StatusOr<v1::Job> WaitForEnd(CoordinatorClient& client, const std::string& job_id,
                                    absl::Duration retry_for, const Console& console);
 

@@ -1,69 +1,26 @@
-#include <unistd.h>
+#include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/find_job.h"
-#include "cli/line_relay.h"
+#include "cli/follow_job.h"
+#include "cli/log_cursor.h"
+#include "cli/log_flags.h"
+#include "cli/log_printer.h"
 #include "cli/render/escape.h"
-#include "common/job_phase.h"
+#include "cli/retry_deadline.h"
 #include "common/status_macros.h"
+#include "common/world_size.h"
 
 namespace accel::cli {
 namespace {
 
-struct LogFlags {
-  ConnectionFlags connection;
-  std::string job;
-  int rank = -1;
-  int generation = 0;
-  bool follow = false;
-};
-
-// Writes chunks as they arrive, to standard output or standard error according to their stream.
-class LogPrinter {
- public:
-  LogPrinter(bool prefixed, const Console& console)
-      : console_(console),
-        out_({.prefix = prefixed, .terminal = ::isatty(STDOUT_FILENO) == 1}),
-        err_({.prefix = prefixed, .terminal = ::isatty(STDERR_FILENO) == 1}) {}
-
-  void Print(const v1::LogChunk& chunk) {
-    if (!chunk.error().empty()) {
-      failed_ = true;
-      PrintMessage(console_,
-                   absl::StrCat("rank ", chunk.rank(), ": ", EscapeControls(chunk.error())));
-    }
-    const bool is_err = chunk.stream() == v1::STDERR;
-    (is_err ? console_.err : console_.out)
-        << (is_err ? err_ : out_).Add(chunk.rank(), 0, chunk.gap_bytes(), chunk.data())
-        << std::flush;
-  }
-
-  void Finish() {
-    console_.out << out_.Flush() << std::flush;
-    console_.err << err_.Flush() << std::flush;
-  }
-
-  bool failed() const { return failed_; }
-
- private:
-  const Console& console_;
-  LineRelay out_;
-  LineRelay err_;
-  bool failed_ = false;
-};
-
-// Returns true if the generation that will be read has several ranks.
-bool HasSeveralRanks(const v1::Job& job, int generation) {
-  int ranks = 0;
-  for (const v1::GenerationRecord& record : job.generations()) {
-    if (generation != 0 && record.generation() != generation) continue;
-    ranks = 0;
-    for (const v1::Placement& placement : record.placements()) ranks += placement.processes();
-  }
-  return ranks > 1;
-}
+// The clocks of the coordinator, the nodes and this machine may differ by this much.
+constexpr absl::Duration kClockSkew = absl::Minutes(1);
 
 // Returns the number of the first generation after `after`, or 0 if there is none.
 int NextGeneration(const v1::Job& job, int after) {
@@ -73,77 +30,116 @@ int NextGeneration(const v1::Job& job, int after) {
   return 0;
 }
 
-// Blocks until the job has a generation after `after`, or has ended.
-absl::StatusOr<v1::Job> AwaitNext(CoordinatorClient& client, const std::string& job_id, int after) {
-  v1::WatchJobRequest request;
-  request.set_job_id(job_id);
-  v1::Job job;
-  bool come = false;
-  const absl::Status watched = client.WatchJob(request, [&](const v1::Job& newer) {
-    job = newer;
-    come = NextGeneration(job, after) != 0 || common::IsFinal(job.phase());
-    return !come;
-  });
-  if (come) return job;
-  return watched.ok() ? absl::UnavailableError("the coordinator closed the watch") : watched;
+// Returns the number of ranks of a generation, or 0 if the job has no record of it.
+int RanksOf(const v1::Job& job, int generation) {
+  for (const v1::GenerationRecord& record : job.generations()) {
+    if (record.generation() == generation) return common::WorldSize(record);
+  }
+  return 0;
 }
 
-// Prints the output of one generation. Returns false if a part of it was not available,
-// which is reported.
+// Returns the first generation to print.
+int FirstGeneration(const LogFlags& flags, const v1::Job& job) {
+  if (flags.generation != 0 || job.generations().empty()) return flags.generation;
+  const int newest = job.generations().rbegin()->generation();
+  if (!flags.since.has_value()) return newest;
+  const int64_t since = absl::ToUnixMillis(*flags.since - kClockSkew);
+  for (const v1::GenerationRecord& record : job.generations()) {
+    if (record.ended_unix_ms() == 0 || record.ended_unix_ms() >= since) return record.generation();
+  }
+  return newest;
+}
+
+// Prints the output of one generation. Each time the connection breaks, resumes where it stopped.
+// Returns false if a part of the output was not available, which is reported.
 absl::StatusOr<bool> PrintGeneration(CoordinatorClient& client, const v1::Job& job,
-                                     const v1::ReadLogsRequest& request, const Console& console) {
-  LogPrinter printer(request.rank() < 0 && HasSeveralRanks(job, request.generation()), console);
-  const absl::Status read =
-      client.ReadLogs(request, [&](const v1::LogChunk& chunk) { printer.Print(chunk); });
+                                     const LogFlags& flags, int generation,
+                                     const Console& console) {
+  const int ranks = RanksOf(job, generation);
+  LogCursor cursor(RequestOf(flags, job.job_id(), generation), ranks);
+  const bool several =
+      flags.ranks.empty() ? ranks > 1
+                          : flags.ranks.size() > 1 || flags.ranks[0].first != flags.ranks[0].second;
+  LogPrinter printer({.prefix = several, .fold = flags.fold && several, .follow = flags.follow},
+                     console);
+  RetryDeadline deadline(kWatchRetryFor, client, console);
+  while (true) {
+    const absl::Status read = client.ReadLogs(
+        cursor.Rest(), [&] { deadline.Open(); },
+        [&](const v1::LogChunk& chunk) {
+          deadline.Renew();
+          cursor.Note(chunk);
+          printer.Print(chunk);
+        });
+    if (read.ok() || cursor.at_end()) break;
+    if (!IsWorthARetry(read) || !deadline.Pause(read)) return read;
+  }
   printer.Finish();
-  ACCEL_RETURN_IF_ERROR(read);
   return !printer.failed();
 }
 
+// Blocks until the job has a generation after `after`. Returns nullopt if the job ends without one.
+absl::StatusOr<std::optional<v1::Job>> AwaitGeneration(CoordinatorClient& client,
+                                                       const std::string& job_id, int after,
+                                                       const Console& console) {
+  const auto has_next = [after](const v1::Job& job) { return NextGeneration(job, after) != 0; };
+  ACCEL_ASSIGN_OR_RETURN(v1::Job job,
+                         WaitForJob(client, job_id, has_next, kWatchRetryFor, console));
+  if (!has_next(job)) return std::nullopt;
+  return job;
+}
+
+// Prints the output of this generation and of those after it. Returns false if a part of it was not
+// available.
+absl::StatusOr<bool> PrintGenerations(CoordinatorClient& client, v1::Job job, LogFlags flags,
+                                      int generation, const Console& console) {
+  const std::string id = job.job_id();
+  bool whole = true;
+  for (bool first = true;; first = false) {
+    const absl::StatusOr<bool> printed = PrintGeneration(client, job, flags, generation, console);
+    if (!printed.ok()) {
+      // A job may continue with fewer ranks.
+      if (first || !absl::IsNotFound(printed.status())) return printed.status();
+      PrintMessage(console, printed.status().message());
+    }
+    whole &= printed.ok() && *printed;
+    if (flags.generation != 0) return whole;
+    int next = NextGeneration(job, generation);
+    if (next == 0 && flags.follow) {
+      ACCEL_ASSIGN_OR_RETURN(auto newer, AwaitGeneration(client, id, generation, console));
+      if (!newer.has_value()) return whole;
+      job = *std::move(newer);
+      next = NextGeneration(job, generation);
+      flags.tail = -1;  // A generation that begins now is wanted from its first line.
+    }
+    if (next == 0) return whole;
+    PrintMessage(console, absl::StrCat("job ", id, " has started again: generation ", next));
+    generation = next;
+  }
+}
+
+// Returns false if a part of the output was not available.
 absl::StatusOr<bool> PrintLogs(CoordinatorClient& client, const LogFlags& flags,
                                const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(v1::Job job, FindJob(client, flags.job));
-  v1::ReadLogsRequest request;
-  request.set_job_id(job.job_id());
-  request.set_generation(flags.generation);
-  request.set_rank(flags.rank);
-  request.set_follow(flags.follow);
-  const bool to_the_end = flags.follow && flags.generation == 0 && !job.generations().empty();
-  if (to_the_end) request.set_generation(job.generations().rbegin()->generation());
-  while (true) {
-    ACCEL_ASSIGN_OR_RETURN(const bool whole, PrintGeneration(client, job, request, console));
-    if (!whole || !to_the_end) return whole;
-    ACCEL_ASSIGN_OR_RETURN(job, AwaitNext(client, job.job_id(), request.generation()));
-    const int next = NextGeneration(job, request.generation());
-    if (next == 0) return true;
-    PrintMessage(console,
-                 absl::StrCat("job ", job.job_id(), " has started again: generation ", next));
-    request.set_generation(next);
+  const std::string id = job.job_id();
+  int generation = FirstGeneration(flags, job);
+  if (generation == 0 && flags.follow) {
+    PrintMessage(console, absl::StrCat("job ", id, " has not been started yet: ",
+                                       EscapeControls(job.reason()), "\naccel: waiting for it"));
+    ACCEL_ASSIGN_OR_RETURN(auto started, AwaitGeneration(client, id, 0, console));
+    if (!started.has_value()) return true;
+    job = *std::move(started);
+    generation = NextGeneration(job, 0);
   }
+  return PrintGenerations(client, std::move(job), flags, generation, console);
 }
 
 }  // namespace
 
 int RunLogs(const std::vector<std::string>& args, const Console& console) {
   LogFlags flags;
-  FlagSet flag_set(
-      "accel logs", "[flags] JOB",
-      "Prints the output of a job's processes, standard output to standard output and "
-      "standard error to standard error. The bytes of one rank are printed "
-      "unchanged; lines of several ranks begin with [rank R]. JOB is an id or its beginning.");
-  flag_set.Int("rank", "R", "only this rank (default: all)", &flags.rank);
-  flag_set.Int("generation", "G", "output of this generation (default: the newest)",
-               &flags.generation, 1);
-  flag_set.Switch(
-      "follow,f",
-      "continue until the job ends, through its restarts; with --generation, until that generation "
-      "ends",
-      &flags.follow);
-  AddConnectionFlags(&flag_set, &flags.connection);
-  flag_set.Argument("JOB", /*required=*/true, &flags.job);
-  flag_set.Footer(
-      "Exit codes: 0; 2: wrong usage; 1: any other error, for example if there is no such job, "
-      "generation or rank, or if a part of the output is not available.");
+  FlagSet flag_set = MakeLogFlagSet(&flags, absl::Now());
   if (const auto over = ParseOrExplain(flag_set, args, console)) return *over;
   const auto client = ConnectToCoordinator(flags.connection);
   if (!client.ok()) return Fail(console, client.status());

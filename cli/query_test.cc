@@ -102,9 +102,10 @@ TEST_F(QueryTest, LogsOfOneRankAreItsBytes) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, bytes);
   EXPECT_EQ(result.err, "error\n");
-  const v1::ReadLogsRequest read = coordinator_.logs_read();
+  const v1::ReadLogsRequest read = coordinator_.logs_read().at(0);
   EXPECT_EQ(read.job_id(), "a0x2k9fq");
-  EXPECT_EQ(read.rank(), 1);
+  EXPECT_EQ(read.ranks(0).first(), 1);
+  EXPECT_EQ(read.ranks(0).last(), 1);
   EXPECT_EQ(read.generation(), 2);
   EXPECT_TRUE(read.follow());
 }
@@ -115,8 +116,8 @@ TEST_F(QueryTest, LogsOfSeveralRanksAreLinesWithTheRank) {
   Result result = Invoke(RunLogs, {"a0x2k9fq"});
   EXPECT_EQ(result.out, "[rank 1] two\n[rank 0] one\n");
   EXPECT_EQ(result.err, "[rank 1] rest\n");
-  EXPECT_EQ(coordinator_.logs_read().rank(), -1);
-  EXPECT_EQ(coordinator_.logs_read().generation(), 0);
+  EXPECT_THAT(coordinator_.logs_read().at(0).ranks(), IsEmpty());
+  EXPECT_EQ(coordinator_.logs_read().at(0).generation(), 2);
   // Generation 1 had one rank only.
   result = Invoke(RunLogs, {"a0x2k9fq", "--generation", "1"});
   EXPECT_THAT(result.out, StartsWith("ontwo\n"));
@@ -145,7 +146,7 @@ TEST_F(QueryTest, AFollowerContinuesThroughRestarts) {
   EXPECT_EQ(result.err,
             "accel: job a0 has started again: generation 2\n"
             "accel: job a0 has started again: generation 3\n");
-  EXPECT_EQ(coordinator_.logs_read().generation(), 3);
+  EXPECT_EQ(coordinator_.logs_read().back().generation(), 3);
 }
 
 TEST_F(QueryTest, LogsSayWhatIsMissing) {
@@ -159,6 +160,76 @@ TEST_F(QueryTest, LogsSayWhatIsMissing) {
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.out, "[rank 0] ... 4096 bytes of output were dropped ...\n[rank 0] late\n");
   EXPECT_EQ(result.err, "accel: rank 1: node b is not connected\n");
+}
+
+v1::LogChunk At(v1::LogChunk chunk, int64_t offset) {
+  chunk.set_offset(offset);
+  return chunk;
+}
+
+// The connection breaks in the middle of a line. Rank 1 had ended by then.
+TEST_F(QueryTest, ReadingResumesWhereTheConnectionBroke) {
+  v1::LogChunk end = Chunk(1, v1::STDOUT, "");
+  end.set_end(true);
+  const grpc::Status gone(grpc::StatusCode::UNAVAILABLE, "the coordinator is shutting down");
+  coordinator_.OnReadLogs(
+      {{{Chunk(0, v1::STDOUT, "one\ntw"), end}, gone},
+       {{}, gone},
+       {{At(Chunk(0, v1::STDOUT, "o\nthree\n"), 6), Chunk(0, v1::STDERR, "bad\n")}, {}}});
+  const Result result = Invoke(RunLogs, {"a0x2k9fq"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "[rank 0] one\n[rank 0] two\n[rank 0] three\n");
+  EXPECT_EQ(result.err,
+            "accel: the coordinator is shutting down\naccel: trying again for 2m\n"
+            "accel: the coordinator is back\n"
+            "[rank 0] bad\n");
+  const auto read = coordinator_.logs_read();
+  ASSERT_THAT(read, SizeIs(3));
+  ASSERT_THAT(read[2].ranks(), SizeIs(1));
+  EXPECT_EQ(read[2].ranks(0).last(), 0);
+  ASSERT_THAT(read[2].positions(), SizeIs(1));
+  EXPECT_EQ(read[2].positions(0).offset(), 6);
+}
+
+TEST_F(QueryTest, AnErrorThatARetryCannotHealEndsTheCommand) {
+  coordinator_.OnReadLogs({{{Chunk(0, v1::STDOUT, "x\n")}, {grpc::StatusCode::UNAVAILABLE, "gone"}},
+                           {{}, {grpc::StatusCode::NOT_FOUND, "there is no job a0x2k9fq"}}});
+  const Result result = Invoke(RunLogs, {"a0x2k9fq"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("accel: there is no job a0x2k9fq\n"));
+}
+
+TEST_F(QueryTest, AFollowerOfAJobThatHasNotStartedWaits) {
+  coordinator_.SetJobs(
+      common::ParseText<v1::ListJobsResponse>("jobs { job_id: 'a0' reason: 'no room' }"));
+  coordinator_.SetLogs({Chunk(0, v1::STDOUT, "x\n")});
+  coordinator_.OnWatch({[](auto&, auto* writer, auto*) {
+    writer->Write(common::ParseText<v1::Job>("job_id: 'a0' version: 2"));
+    writer->Write(common::ParseText<v1::Job>(
+        "job_id: 'a0' version: 3 phase: SUCCEEDED generations { generation: 1 }"));
+    return grpc::Status::OK;
+  }});
+  const Result result = Invoke(RunLogs, {"a0", "-f"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "x\n");
+  EXPECT_EQ(result.err, "accel: job a0 has not been started yet: no room\naccel: waiting for it\n");
+}
+
+TEST_F(QueryTest, SelectionsTravel) {
+  const Result result = Invoke(RunLogs, {"a0x2k9fq", "--stream", "stderr", "--grep", "lo+ss",
+                                         "--tail", "0", "--since", "2026-01-02T03:04:05Z"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const v1::LogSelection selection = coordinator_.logs_read().at(0).selection();
+  EXPECT_EQ(selection.stream(), v1::STDERR);
+  EXPECT_EQ(selection.grep(), "lo+ss");
+  EXPECT_TRUE(selection.has_tail());
+  EXPECT_EQ(selection.since_unix_ms(), 1767323045000);
+}
+
+TEST_F(QueryTest, EqualLinesOfRanksAreFolded) {
+  coordinator_.SetLogs({Chunk(0, v1::STDOUT, "same\nown\n"), Chunk(1, v1::STDOUT, "same\n")});
+  const Result result = Invoke(RunLogs, {"a0x2k9fq", "--fold", "-f", "--generation=2"});
+  EXPECT_EQ(result.out, "[ranks 0-1, 2 times] same\n[rank 0] own\n");
 }
 
 TEST_F(QueryTest, CancelSendsOneRequest) {
@@ -193,7 +264,12 @@ TEST_F(QueryTest, HelpNeedsNoCoordinator) {
 TEST_F(QueryTest, WrongUsageIsNamed) {
   EXPECT_EQ(Invoke(RunCancel, {}).exit_code, 2);
   EXPECT_EQ(Invoke(RunNodes, {"extra"}).exit_code, 2);
-  EXPECT_EQ(Invoke(RunLogs, {"b1", "--rank", "-1"}).exit_code, 2);
+  for (const char* ranks : {"-1", "3-", "5-3", "a", "1,,2", ""}) {
+    EXPECT_EQ(Invoke(RunLogs, {"b1", "--rank", ranks}).exit_code, 2) << ranks;
+  }
+  EXPECT_EQ(Invoke(RunLogs, {"b1", "--grep", "("}).exit_code, 2);
+  EXPECT_EQ(Invoke(RunLogs, {"b1", "--stream", "both"}).exit_code, 2);
+  EXPECT_EQ(Invoke(RunLogs, {"b1", "--since", "yesterday"}).exit_code, 2);
   EXPECT_EQ(Invoke(RunStatus, {"--coordinator", "10.0.0.1:7337"}).exit_code, 1);
   EXPECT_EQ(Invoke(RunStatus, {"--coordinator", "nonsense"}).exit_code, 2);
   EXPECT_EQ(Invoke(RunStatus, {"--token_file", "/no/such/token"}).exit_code, 1);

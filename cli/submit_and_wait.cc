@@ -8,13 +8,13 @@
 #include "cli/interrupts.h"
 #include "cli/json.h"
 #include "cli/render/end_message.h"
+#include "cli/retry_deadline.h"
 
 namespace accel::cli {
 namespace {
 
 // Long enough for a coordinator to restart, and short enough for a person who waits.
 constexpr absl::Duration kSubmitRetryFor = absl::Seconds(10);
-constexpr absl::Duration kWatchRetryFor = absl::Minutes(2);
 constexpr int kLeaveAfter = 3;  // Number of interrupts.
 
 void Cancel(CoordinatorClient& client, const std::string& job_id, int count,

@@ -81,15 +81,17 @@ class Coordinator {
   // Opens the stream of one agent.
   virtual std::unique_ptr<AgentSession> OpenAgentSession(AgentCallbacks callbacks) = 0;
 
-  // Reads the output of a job. The output and errors arrive through the pipe. NOT_FOUND,
-  // UNAVAILABLE: see ReadLogs in proto/service.proto. INVALID_ARGUMENT: the job has more ranks than
-  // can be read together. RESOURCE_EXHAUSTED: there are too many readers.
+  // Reads the output of a job. The output and errors arrive through the pipe. Errors: see ReadLogs
+  // in proto/service.proto.
   virtual std::unique_ptr<Subscription> ReadLogs(v1::ReadLogsRequest request,
                                                  std::shared_ptr<LogPipe> pipe) = 0;
 
   // Returns the pipe to which an agent relays output for a LogReader in its desired state. Returns
   // null if the id is unknown, for example because the client has disconnected.
   virtual std::shared_ptr<LogPipe> FindLogPipe(const std::string& reader_id) = 0;
+  // Notes that the stream of a relay, which LogPipe::Open() has accepted, has ended. If the relay
+  // had not finished, its node is asked to open another one.
+  virtual void EndRelay(std::string reader_id) = 0;
 };
 
 }  // namespace accel::coordinator

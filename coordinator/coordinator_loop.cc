@@ -107,6 +107,7 @@ absl::Time CoordinatorLoop::RunOnce() {
     for (ChangeEvent& event : contents.changes) Apply(std::move(event));
     for (QueryEvent& event : contents.queries) Answer(std::move(event));
     if (contents.committed.has_value()) Committed(*std::move(contents.committed));
+    if (listens) log_hub_.CheckNodes(state_, now);
     if (listens && (due || now >= wake_at_)) {
       PlanAndCommit(now);
       due = false;
@@ -175,6 +176,8 @@ void CoordinatorLoop::Answer(QueryEvent event) {
     Answer(std::move(*read));
   } else if (auto* end = std::get_if<EndReadLogsEvent>(&event)) {
     for (const common::NodeId& node : log_hub_.End(end->read)) changes_.nodes.insert(node);
+  } else if (auto* relay = std::get_if<EndRelayEvent>(&event)) {
+    if (const auto node = log_hub_.EndRelay(relay->reader_id)) changes_.nodes.insert(*node);
   }
 }
 
@@ -182,7 +185,7 @@ void CoordinatorLoop::Answer(ReadLogsEvent event) {
   const absl::StatusOr<JobPtr> job = watchers_.Find(common::JobId(event.request.job_id()));
   if (!job.ok()) return event.pipe->Fail(job.status());
   const absl::StatusOr<std::vector<common::NodeId>> nodes =
-      log_hub_.Begin(event.read, event.request, **job, state_, options_.clock->Now(), event.pipe);
+      log_hub_.Begin(event.read, event.request, **job, state_, event.pipe);
   if (!nodes.ok()) return event.pipe->Fail(nodes.status());
   changes_.nodes.insert(nodes->begin(), nodes->end());
 }

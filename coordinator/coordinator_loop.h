@@ -79,6 +79,7 @@ class CoordinatorLoop final : public Coordinator {
   std::unique_ptr<Subscription> ReadLogs(v1::ReadLogsRequest request,
                                          std::shared_ptr<LogPipe> pipe) override;
   std::shared_ptr<LogPipe> FindLogPipe(const std::string& reader_id) override;
+  void EndRelay(std::string reader_id) override;
 
  private:
   // Answers a request. Called once the changes that the request made are committed, or with an

@@ -106,6 +106,10 @@ std::shared_ptr<LogPipe> CoordinatorLoop::FindLogPipe(const std::string& reader_
   return log_hub_.FindPipe(reader_id);
 }
 
+void CoordinatorLoop::EndRelay(std::string reader_id) {
+  inbox_->Post(QueryEvent(EndRelayEvent{std::move(reader_id)}));
+}
+
 std::unique_ptr<AgentSession> CoordinatorLoop::OpenAgentSession(AgentCallbacks callbacks) {
   const SessionId id = next_id_++;
   ChangeEvent event(SessionOpened{id, std::move(callbacks)});

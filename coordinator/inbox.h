@@ -79,8 +79,12 @@ struct ReadLogsEvent {
 struct EndReadLogsEvent {
   LogReadId read = 0;
 };
+// The stream of a relay that had been opened has ended.
+struct EndRelayEvent {
+  std::string reader_id;
+};
 using QueryEvent = std::variant<WatchEvent, UnwatchEvent, ListJobsEvent, ListNodesEvent,
-                                ReadLogsEvent, EndReadLogsEvent>;
+                                ReadLogsEvent, EndReadLogsEvent, EndRelayEvent>;
 
 // Thread-safe.
 class Inbox {

@@ -2,12 +2,12 @@
 
 #include <sys/random.h>
 
-#include <set>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "coordinator/log_request.h"
 
 namespace accel::coordinator {
 namespace {
@@ -29,12 +29,13 @@ std::string NewReaderId() {
   return absl::BytesToHexString(absl::string_view(bytes, sizeof(bytes)));
 }
 
-absl::Status CheckConnected(const v1::Placement& placement, const ClusterState& state,
-                            absl::Time now) {
-  const auto node = state.nodes.find(common::NodeId(placement.node_id()));
-  if (node != state.nodes.end() && IsConnected(state, node->second, now)) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("the output is on node ", placement.node_name(), ", which is not connected"));
+bool IsAway(const ClusterState& state, const common::NodeId& id) {
+  const auto node = state.nodes.find(id);
+  return node == state.nodes.end() || node->second.session == 0;
+}
+
+bool SameOffsets(const v1::LogReader& a, const v1::LogReader& b) {
+  return a.stdout_offset() == b.stdout_offset() && a.stderr_offset() == b.stderr_offset();
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ absl::Status CheckConnected(const v1::Placement& placement, const ClusterState& 
 absl::StatusOr<std::vector<common::NodeId>> LogHub::Begin(LogReadId read,
                                                           const v1::ReadLogsRequest& request,
                                                           const v1::Job& job,
-                                                          const ClusterState& state, absl::Time now,
+                                                          const ClusterState& state,
                                                           std::shared_ptr<LogPipe> pipe) {
   const v1::GenerationRecord* generation = FindGeneration(job, request.generation());
   if (generation == nullptr) {
@@ -51,56 +52,53 @@ absl::StatusOr<std::vector<common::NodeId>> LogHub::Begin(LogReadId read,
             ? absl::StrCat("job ", job.job_id(), " has not been started yet: ", job.reason())
             : absl::StrCat("job ", job.job_id(), " has no generation ", request.generation()));
   }
-  std::vector<Reader> readers;
-  for (const v1::Placement& placement : generation->placements()) {
-    for (int rank = placement.first_rank(); rank < placement.first_rank() + placement.processes();
-         ++rank) {
-      if (request.rank() >= 0 && rank != request.rank()) continue;
-      if (absl::Status status = CheckConnected(placement, state, now); !status.ok()) return status;
-      Reader reader{read, common::NodeId(placement.node_id()), {}, pipe};
-      reader.wish.set_reader_id(NewReaderId());
-      reader.wish.set_job_id(job.job_id());
-      reader.wish.set_generation(generation->generation());
-      reader.wish.set_rank(rank);
-      reader.wish.set_follow(request.follow());
-      reader.wish.set_log_dir(job.spec().log_dir());
-      readers.push_back(std::move(reader));
-    }
-  }
-  if (readers.empty()) {
-    return absl::NotFoundError(absl::StrCat("generation ", generation->generation(), " of job ",
-                                            job.job_id(), " has no rank ", request.rank()));
-  }
-  if (readers.size() > kMaxReaders) {
+  const absl::StatusOr<std::vector<WantedRank>> wanted = WantedRanks(request, job, *generation);
+  if (!wanted.ok()) return wanted.status();
+  if (wanted->size() > kMaxReaders) {
     return absl::InvalidArgumentError(
-        absl::StrCat("generation ", generation->generation(), " of job ", job.job_id(), " has ",
-                     readers.size(), " ranks, and the output of at most ", kMaxReaders,
-                     " can be read at the same time; choose one with --rank"));
+        absl::StrCat(wanted->size(), " ranks of generation ", generation->generation(), " of job ",
+                     job.job_id(), " are asked for, and the output of at most ", kMaxReaders,
+                     " can be read at the same time; choose some with --rank"));
   }
-  absl::MutexLock lock(&mutex_);
-  if (readers_.size() + readers.size() > kMaxReaders) {
+  if (readers_.size() + wanted->size() > kMaxReaders) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the output of ", readers_.size(), " ranks is already being read, and the maximum is ",
         kMaxReaders, "; try again later"));
   }
   std::vector<v1::LogReader> relays;
   std::set<common::NodeId> nodes;
-  for (Reader& reader : readers) {
+  for (const WantedRank& rank : *wanted) {
+    Reader reader{read, common::NodeId(rank.placement->node_id()), rank.placement->node_name(),
+                  rank.reader, pipe};
+    reader.wish.set_reader_id(NewReaderId());
     relays.push_back(reader.wish);
     nodes.insert(reader.node);
-    readers_.emplace(reader.wish.reader_id(), std::move(reader));
+    if (IsAway(state, reader.node)) away_.insert(reader.node);
+    Add(std::move(reader));
   }
   pipe->Expect(relays);
   return std::vector<common::NodeId>(nodes.begin(), nodes.end());
 }
 
+void LogHub::Add(Reader reader) {
+  const std::string id = reader.wish.reader_id();
+  absl::MutexLock lock(&mutex_);
+  pipes_[id] = reader.pipe;
+  readers_.emplace(id, std::move(reader));
+}
+
+LogHub::Readers::iterator LogHub::Erase(Readers::iterator reader) {
+  absl::MutexLock lock(&mutex_);
+  pipes_.erase(reader->first);
+  return readers_.erase(reader);
+}
+
 std::vector<common::NodeId> LogHub::End(LogReadId read) {
   std::set<common::NodeId> nodes;
-  absl::MutexLock lock(&mutex_);
   for (auto reader = readers_.begin(); reader != readers_.end();) {
     if (reader->second.read == read) {
       nodes.insert(reader->second.node);
-      reader = readers_.erase(reader);
+      reader = Erase(reader);
     } else {
       ++reader;
     }
@@ -108,23 +106,93 @@ std::vector<common::NodeId> LogHub::End(LogReadId read) {
   return std::vector<common::NodeId>(nodes.begin(), nodes.end());
 }
 
-void LogHub::LoseNode(const common::NodeId& node, const std::string& name) {
-  std::vector<Reader> lost;
-  {
-    absl::MutexLock lock(&mutex_);
-    for (const auto& [id, reader] : readers_) {
-      if (reader.node == node) lost.push_back(reader);
-    }
+// Removes the reader and, unless its relay has finished, sets `resumed` to the one that replaces
+// it.
+void LogHub::Resume(Readers::iterator found, std::optional<Reader>* resumed) {
+  Reader reader = std::move(found->second);
+  Erase(found);
+  std::optional<v1::LogReader> wish = reader.pipe->Resume(reader.wish.reader_id(), NewReaderId());
+  if (!wish.has_value()) return;
+  reader.breaks = SameOffsets(reader.wish, *wish) ? reader.breaks + 1 : 0;
+  reader.wish = *std::move(wish);
+  *resumed = std::move(reader);
+}
+
+std::optional<common::NodeId> LogHub::EndRelay(const std::string& reader_id) {
+  const auto found = readers_.find(reader_id);
+  if (found == readers_.end()) return std::nullopt;
+  const common::NodeId node = found->second.node;
+  std::optional<Reader> resumed;
+  Resume(found, &resumed);
+  if (!resumed.has_value()) return node;
+  if (resumed->breaks >= kMaxBreaks) {
+    resumed->pipe->Close(resumed->wish.reader_id(), "its node stops relaying again and again");
+    return node;
   }
-  for (const Reader& reader : lost) {
-    reader.pipe->Close(reader.wish.reader_id(),
-                       absl::StrCat("node ", name, " is no longer connected"));
+  Add(*std::move(resumed));
+  return node;
+}
+
+void LogHub::LoseNode(const common::NodeId& node) {
+  std::vector<std::string> lost;
+  for (const auto& [id, reader] : readers_) {
+    if (reader.node == node) lost.push_back(id);
+  }
+  for (const std::string& id : lost) {
+    std::optional<Reader> resumed;
+    Resume(readers_.find(id), &resumed);
+    if (!resumed.has_value()) continue;
+    resumed->breaks = 0;
+    Add(*std::move(resumed));
+    away_.insert(node);
+  }
+}
+
+// Tells the client if it begins or ends to wait for the reader's node.
+void LogHub::Wait(Reader* reader, bool waits) {
+  if (std::exchange(reader->notified, waits) == waits) return;
+  reader->pipe->Notify(
+      reader->wish.reader_id(),
+      waits ? absl::StrCat("its node ", reader->node_name, " is not connected; waiting for it")
+            : absl::StrCat("its node ", reader->node_name, " is connected again"));
+}
+
+// Returns false if the reader has been ended because its node is lost.
+bool LogHub::CheckReader(Reader* reader, bool away, bool lost, const ClusterState& state) {
+  const v1::LogReader& wish = reader->wish;
+  if (away && lost &&
+      !(wish.follow() && IsLive(state, common::JobId(wish.job_id()), wish.generation()))) {
+    reader->pipe->Close(wish.reader_id(),
+                        absl::StrCat("its node ", reader->node_name, " is not connected"));
+    return false;
+  }
+  Wait(reader, away && lost);
+  return true;
+}
+
+void LogHub::CheckNodes(const ClusterState& state, absl::Time now) {
+  for (auto node = away_.begin(); node != away_.end();) {
+    const bool away = IsAway(state, *node);
+    const auto entry = state.nodes.find(*node);
+    const bool lost =
+        now >= (entry == state.nodes.end() ? SilentFrom(state) : SilentFrom(state, entry->second));
+    bool has_readers = false;
+    for (auto reader = readers_.begin(); reader != readers_.end();) {
+      if (reader->second.node != *node) {
+        ++reader;
+      } else if (CheckReader(&reader->second, away, lost, state)) {
+        has_readers = true;
+        ++reader;
+      } else {
+        reader = Erase(reader);
+      }
+    }
+    node = away && has_readers ? std::next(node) : away_.erase(node);
   }
 }
 
 std::vector<v1::LogReader> LogHub::ReadersOn(const common::NodeId& node) const {
   std::vector<v1::LogReader> wishes;
-  absl::MutexLock lock(&mutex_);
   for (const auto& [id, reader] : readers_) {
     if (reader.node == node) wishes.push_back(reader.wish);
   }
@@ -133,19 +201,17 @@ std::vector<v1::LogReader> LogHub::ReadersOn(const common::NodeId& node) const {
 
 std::shared_ptr<LogPipe> LogHub::FindPipe(const std::string& reader_id) const {
   absl::MutexLock lock(&mutex_);
-  const auto found = readers_.find(reader_id);
-  return found == readers_.end() ? nullptr : found->second.pipe;
+  const auto found = pipes_.find(reader_id);
+  return found == pipes_.end() ? nullptr : found->second;
 }
 
 void LogHub::Close() {
-  std::map<std::string, Reader> readers;
-  {
-    absl::MutexLock lock(&mutex_);
-    readers.swap(readers_);
-  }
-  for (auto& [id, reader] : readers) {
+  for (auto& [id, reader] : readers_) {
     reader.pipe->Fail(absl::UnavailableError("the coordinator is shutting down"));
   }
+  readers_.clear();
+  absl::MutexLock lock(&mutex_);
+  pipes_.clear();
 }
 
 }  // namespace accel::coordinator

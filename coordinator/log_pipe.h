@@ -2,6 +2,9 @@
 // reads it. A relay gets the permission to send its next chunk only when the client has taken the
 // last one. So a slow client costs the memory of one chunk for each rank. It delays only the
 // relays, not the workers, because workers write to files.
+//
+// The pipe knows how far each rank has been read. A relay that breaks is replaced by another one,
+// under a new id, that resumes exactly there.
 #pragma once
 
 #include <deque>
@@ -23,9 +26,9 @@ class LogPipe {
  public:
   // Receives a chunk, or else nullopt and the status with which the reading ends. The status is OK
   // if every relay has sent its last chunk.
-  using OnPulled = absl::AnyInvocable<void(std::optional<v1::LogChunk>, absl::Status)>;
+  using Ready = absl::AnyInvocable<void(std::optional<v1::LogChunk>, absl::Status)>;
   // Receives true if the client has taken the chunk, or false if the relay must stop.
-  using OnPushed = absl::AnyInvocable<void(bool)>;
+  using Taken = absl::AnyInvocable<void(bool)>;
 
   // Maximum size of the output in one chunk.
   static constexpr size_t kMaxChunkBytes = 64 << 10;
@@ -33,13 +36,23 @@ class LogPipe {
   // For the coordinator: adds the relays of the reading, once. The reading ends once all of them
   // have finished. Until this call no relay can be opened and Pull() waits.
   void Expect(const std::vector<v1::LogReader>& relays);
+  // For the coordinator: replaces a relay by one called `new_id`, which resumes after the chunks
+  // that the client has pulled. Other chunks of the replaced relay are dropped and refused. Returns
+  // the new relay's reader, or nullopt if the relay has finished or is unknown.
+  std::optional<v1::LogReader> Resume(const std::string& reader_id, const std::string& new_id);
+  // For the coordinator: sends the client a chunk with `notice`, unless the relay has finished, or
+  // the client is far behind.
+  void Notify(const std::string& reader_id, const std::string& notice);
+  // For the coordinator: finishes a relay. If it has not sent `end`, the client gets a last chunk
+  // of this rank with `why` as its error.
+  void Close(const std::string& reader_id, const std::string& why);
   // Ends the reading with `status` and drops the chunks that were not yet pulled. Only the first
   // call has an effect.
   void Fail(absl::Status status);
 
-  // For the client: calls `on_pulled` with the next chunk or the end. Only one call may be pending
+  // For the client: calls `ready` with the next chunk or the end. Only one call may be pending
   // at a time.
-  void Pull(OnPulled on_pulled);
+  void Pull(Ready ready);
   // For the client: notes that it has disconnected.
   void Cancel() { Fail(absl::CancelledError("the reader has gone")); }
 
@@ -47,30 +60,37 @@ class LogPipe {
   bool Open(const std::string& reader_id);
   // For a relay: sends a chunk. Only one call of each relay may be pending at a time. A chunk with
   // `end` is the relay's last. Its rank and generation are set to those that this relay was asked
-  // for, because the agent's own values are not trusted.
-  void Push(v1::LogChunk chunk, OnPushed on_pushed);
-  // Notes that the relay's stream is gone. If it has not sent `end`, the client gets a last chunk
-  // of this rank with `why` as its error.
-  void Close(const std::string& reader_id, const std::string& why);
+  // for, because the agent's own values are not trusted. A chunk that lies before what was read
+  // already is refused, because its lines would be doubled.
+  void Push(v1::LogChunk chunk, Taken taken);
 
  private:
+  struct Relay {
+    v1::LogReader reader;  // Its offsets are those at which the relay would resume.
+    bool open = false;
+  };
   struct Entry {
     v1::LogChunk chunk;
-    OnPushed on_pushed;
+    Taken taken;
+    // The offset at which the relay would have resumed before this chunk. nullopt if it would have
+    // started where the selection says.
+    std::optional<int64_t> before;
   };
-  void Deliver(OnPulled on_pulled, Entry entry);
+
+  // Sends a chunk to the client. Refuses it if its relay is unknown, or is not open although it
+  // `must_be_open`.
+  void Send(Entry entry, bool must_be_open);
+  static void Deliver(Ready ready, Entry entry);
   bool Over() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return end_.has_value() || (expecting_ && open_.empty() && unopened_.empty());
+    return end_.has_value() || (expecting_ && relays_.empty());
   }
 
   absl::Mutex mutex_;
   bool expecting_ ABSL_GUARDED_BY(mutex_) = false;
-  // The relays by reader id: those not yet opened, and those that are open.
-  std::map<std::string, v1::LogReader> unopened_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, v1::LogReader> open_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Relay> relays_ ABSL_GUARDED_BY(mutex_);  // Unfinished ones, by reader id.
   std::deque<Entry> entries_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
-  OnPulled waiting_ ABSL_GUARDED_BY(mutex_);
+  Ready waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace accel::coordinator

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/grpc_status.h"
+#include "common/stream_open.h"
 #include "coordinator/streams.h"
 
 namespace accel::coordinator {
@@ -13,6 +14,8 @@ namespace {
 constexpr WireBounds kSubmitBounds{16 << 20, 65'536};
 // The bounds of all other requests, which have a job id and some numbers.
 constexpr WireBounds kQuestionBounds{4096, 64};
+// Two positions and a range for each rank that can be read.
+constexpr WireBounds kReadBounds{256 << 10, 16'384};
 
 // Returns the answer to ListJobs. Unless `whole` is set, leaves out the environment, which can be
 // large and is shown for single jobs only.
@@ -79,6 +82,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* CoordinatorService::WatchJob(
   v1::WatchJobRequest request;
   const grpc::Status admitted = Admit(*context, *bytes, kQuestionBounds, &request);
   if (!admitted.ok()) return NewRefusal<grpc::ServerWriteReactor<grpc::ByteBuffer>>(admitted);
+  context->AddInitialMetadata(common::kStreamOpen, "1");
   return NewWatchStream(&coordinator_, request);
 }
 
@@ -112,8 +116,9 @@ grpc::ServerUnaryReactor* CoordinatorService::ListNodes(grpc::CallbackServerCont
 grpc::ServerWriteReactor<grpc::ByteBuffer>* CoordinatorService::ReadLogs(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
   v1::ReadLogsRequest request;
-  const grpc::Status admitted = Admit(*context, *bytes, kQuestionBounds, &request);
+  const grpc::Status admitted = Admit(*context, *bytes, kReadBounds, &request);
   if (!admitted.ok()) return NewRefusal<grpc::ServerWriteReactor<grpc::ByteBuffer>>(admitted);
+  context->AddInitialMetadata(common::kStreamOpen, "1");
   return NewReadLogsStream(&coordinator_, request);
 }
 

@@ -80,8 +80,7 @@ void Sessions::End(SessionId session, absl::Status why, ClusterState* state) {
 
 void Sessions::Leave(SessionId session, const common::NodeId& node, ClusterState* state) {
   CloseSession(session, node, state);
-  const auto entry = state->nodes.find(node);
-  if (entry != state->nodes.end()) log_hub_.LoseNode(node, entry->second.observed.name());
+  log_hub_.LoseNode(node);
 }
 
 void Sessions::Publish(const common::NodeId& node, ClusterState* state) {

@@ -29,6 +29,8 @@ class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 
   void Begin(std::unique_ptr<Subscription> subscription) {
     subscription_ = std::move(subscription);
+    // The client learns that it has reached a coordinator, even if there is nothing to send yet.
+    StartSendInitialMetadata();
     Next();
   }
 
@@ -129,7 +131,7 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
     });
   }
   void OnDone() override {
-    if (pipe_ != nullptr) pipe_->Close(reader_id_, "its node has stopped relaying");
+    if (pipe_ != nullptr) coordinator_->EndRelay(reader_id_);
     delete this;
   }
 

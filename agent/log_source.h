@@ -1,0 +1,47 @@
+// One stream of one rank's output, as the chunks that a reader asked for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "agent/core/line_filter.h"
+#include "logs/log_reader.h"
+#include "proto/node.pb.h"
+#include "proto/service.pb.h"
+
+namespace accel::agent {
+
+// Not thread-safe. Blocks on the disk.
+class LogSource {
+ public:
+  // Opens the stream at the offset that the reader names, or else where its selection starts.
+  // INVALID_ARGUMENT: the selection has an expression that is none.
+  static absl::StatusOr<std::unique_ptr<LogSource>> Open(const std::string& rank_dir,
+                                                         v1::LogStream stream,
+                                                         const v1::LogReader& asked);
+
+  // Returns the next chunk, without the fields that name the reader. nullopt if there is nothing
+  // for now.
+  std::optional<v1::LogChunk> Next();
+
+  // Returns what was held back, because a line without an end may still grow. Called once the
+  // stream is complete and Next() has returned nullopt.
+  std::optional<v1::LogChunk> Rest();
+
+ private:
+  LogSource(const std::string& rank_dir, v1::LogStream stream, int64_t start, bool tells_start,
+            std::unique_ptr<LineFilter> filter);
+  v1::LogChunk Chunk(std::string data, int64_t next_offset);
+
+  const v1::LogStream stream_;
+  logs::LogReader reader_;
+  const std::unique_ptr<LineFilter> filter_;  // Null if every line is wanted.
+  bool tells_start_;  // The start was looked for, so whoever resumes must know it.
+  int64_t sent_;      // The offset at which reading would resume after the last chunk.
+};
+
+}  // namespace accel::agent
