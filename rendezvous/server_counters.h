@@ -9,6 +9,7 @@ namespace accel::rendezvous {
 // Written by the server's thread. Any thread may read them.
 struct ServerCounters {
   std::atomic<uint64_t> accepted{0};
+  std::atomic<uint64_t> closed{0};              // Accepted connections that are closed.
   std::atomic<uint64_t> refused_peers{0};       // The address is not allowed.
   std::atomic<uint64_t> refused_over_limit{0};  // There were too many connections.
   // The bytes were not the protocol, exceeded a limit, or ended within a request.

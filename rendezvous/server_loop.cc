@@ -254,6 +254,7 @@ void ServerLoop::Bury() {
     epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
     connections_[fd].reset();
     --num_connections_;
+    Count(&counters_->closed);
   }
   doomed_.clear();
 }
