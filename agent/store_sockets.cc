@@ -2,10 +2,18 @@
 
 #include <utility>
 
+#include "absl/random/random.h"
 #include "common/log.h"
 #include "rendezvous/listen_socket.h"
 
 namespace accel::agent {
+
+StoreSockets::StoreSockets(std::string address, size_t size)
+    : address_(std::move(address)),
+      size_(size),
+      next_id_(absl::Uniform<uint64_t>(absl::BitGen(), 1, uint64_t{1} << 62)) {
+  Refill();
+}
 
 std::vector<v1::StoreSocket> StoreSockets::List() const {
   std::vector<v1::StoreSocket> list;

@@ -15,9 +15,7 @@ namespace accel::agent {
 class StoreSockets {
  public:
   // Opens `size` sockets on `address`, each on a port that the kernel picks.
-  StoreSockets(std::string address, size_t size) : address_(std::move(address)), size_(size) {
-    Refill();
-  }
+  StoreSockets(std::string address, size_t size);
 
   std::vector<v1::StoreSocket> List() const;
 
@@ -36,7 +34,9 @@ class StoreSockets {
 
   const std::string address_;
   const size_t size_;
-  uint64_t next_id_ = 1;
+  // Starts at a random number, because a plan may still name a socket of an earlier agent of this
+  // node, which must not be taken for one of this agent.
+  uint64_t next_id_;
   bool changed_ = true;
   std::map<uint64_t, Socket> sockets_;
 };

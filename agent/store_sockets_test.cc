@@ -46,6 +46,15 @@ TEST(StoreSockets, EachIsTakenOnceAndReplacedUnderANewId) {
   EXPECT_GT(sockets.List()[0].id(), first.id());
 }
 
+// A plan may name a socket of an agent that has been killed. It must not get another one's.
+TEST(StoreSockets, TwoAgentsNeverIssueTheSameId) {
+  StoreSockets before("127.0.0.1", 2);
+  StoreSockets after("127.0.0.1", 2);
+  for (const v1::StoreSocket& socket : before.List()) {
+    EXPECT_FALSE(after.Take(socket.id()).valid());
+  }
+}
+
 TEST(StoreSockets, ZeroNamesNone) {
   StoreSockets sockets("127.0.0.1", 1);
   EXPECT_FALSE(sockets.Take(0).valid());
