@@ -36,8 +36,10 @@ Agent::Agent(Options options, Dependencies dependencies)
       state_(options_.identity),
       pruner_(In(options_.jobs_dir, options_.output)),
       heartbeat_(options_.heartbeat) {
+  for (const shim::ShimReport& report : with_.shims->Adopt()) state_.AdoptShim(report);
   state_.SetStoreSockets(with_.store_sockets->List());
-  pruner_.PruneJobs({});
+  jobs_ = state_.jobs();
+  pruner_.PruneJobs(jobs_);
 }
 
 absl::Status Agent::RunOnce() {
@@ -58,7 +60,10 @@ void Agent::Exchange() {
     state_.NewSession();
     next_report_ = absl::InfinitePast();
   }
-  std::optional<v1::NodeDesired> desired = with_.link->TakeDesired();
+  std::optional<v1::NodeDesired> desired = with_.link->TakeDesired(session_);
+  // A session without any message of the coordinator is no contact, because it may refuse this
+  // node.
+  with_.shims->SetContact(session_ != 0 && (state_.has_desired() || desired.has_value()));
   if (!desired.has_value()) return;
   state_.SetDesired(*std::move(desired));
   NoteRefusals();
@@ -129,6 +134,9 @@ void Agent::Perform(const EndShim& action) { with_.shims->EndShim(action.job); }
 void Agent::TidyUp() {
   std::set<common::JobId> jobs = state_.jobs();
   if (jobs == jobs_) return;
+  for (const common::JobId& job : jobs_) {
+    if (!jobs.contains(job)) with_.shims->Forget(job);
+  }
   jobs_ = std::move(jobs);
   pruner_.PruneJobs(jobs_);
 }

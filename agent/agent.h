@@ -42,6 +42,8 @@ class Agent {
     common::Clock* clock = nullptr;
   };
 
+  // Adopts the shims that an earlier agent of this node has left, which blocks for a bounded time.
+  // Nothing is reported before, because the coordinator takes what a report does not list for lost.
   Agent(Options options, Dependencies dependencies);
 
   // Runs one turn without waiting. Returns the status of CoordinatorLink::fatal(): an error if the

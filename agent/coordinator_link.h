@@ -29,8 +29,10 @@ class CoordinatorLink {
   // report as too large.
   virtual int64_t max_report_bytes() = 0;
 
-  // Returns the newest desired state that has arrived since the last call.
-  virtual std::optional<v1::NodeDesired> TakeDesired() = 0;
+  // Returns the newest desired state that has arrived in this session since the last call. nullopt
+  // if there is none, or if a later session has begun, because messages of an earlier session have
+  // no effect in a later one.
+  virtual std::optional<v1::NodeDesired> TakeDesired(uint64_t session) = 0;
 
   // Returns an error once there can never be a session again. UNAUTHENTICATED: the first
   // coordinator that answered rejected the token. ALREADY_EXISTS: another agent has

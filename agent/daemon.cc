@@ -9,7 +9,6 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "agent/agent.h"
 #include "agent/base_env.h"
 #include "agent/find_shim.h"
@@ -27,9 +26,7 @@
 #include "common/status_macros.h"
 #include "common/token.h"
 #include "common/utf8.h"
-#include "logs/log_paths.h"
 #include "process/cgroup.h"
-#include "process/marked_sweep.h"
 #include "process/sweep.h"
 #include "shim/host/posix_shim_host.h"
 
@@ -37,9 +34,8 @@ namespace accel::agent {
 namespace {
 
 constexpr size_t kMaxNameBytes = 128;  // The coordinator rejects longer names.
-// Time that killed processes may take to die.
-constexpr absl::Duration kExitTimeout = absl::Seconds(40);
-constexpr absl::Duration kSweepPause = absl::Milliseconds(5);
+// Time that the agent before may take to end. It waits for jobs that end with their agent.
+constexpr absl::Duration kLockTimeout = absl::Seconds(40);
 
 // A desired state repeats the descriptions of the node's jobs. The coordinator keeps at most 256
 // MiB for all jobs together, so no desired state reaches this limit.
@@ -78,25 +74,6 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
                       std::move(inventory));
 }
 
-// Kills processes that a previous agent has left and that no control group contained. That agent
-// and its shims are gone, because this agent holds the state directory. No process of their ranks
-// may be left once this agent reports, because the coordinator then assigns the ranks again.
-absl::Status EndLeftovers(const StateDir& state_dir) {
-  const std::string mark = absl::StrCat(logs::kErrorFileVariable, "=", state_dir.jobs_dir(), "/");
-  const absl::Time give_up = common::SteadyClock()->Now() + kExitTimeout;
-  for (bool said = false; const int killed = process::KillMarked(mark);
-       absl::SleepFor(kSweepPause)) {
-    if (!std::exchange(said, true)) {
-      common::LogWarning("killing processes left by a previous agent", {{"processes", killed}});
-    }
-    if (common::SteadyClock()->Now() < give_up) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat(killed, " processes left by a previous agent do not die; look for ", mark,
-                     " in /proc/*/environ"));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
@@ -106,20 +83,13 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const std::string token,
                          common::FindToken(options.token_file, /*make=*/true));
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
-  ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir,
-                         StateDir::Open(options.state_dir, options.leftover_grace));
+  ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(options.state_dir, kLockTimeout));
   ACCEL_ASSIGN_OR_RETURN(const int64_t disk_bytes, DiskBytes(options.state_dir));
   ACCEL_ASSIGN_OR_RETURN(const int64_t output_bytes,
                          ParseOutputLimit(options.output_limit, disk_bytes));
   ACCEL_ASSIGN_OR_RETURN(const v1::NodeObserved identity,
                          Identity(options, coordinator, state_dir.node_id()));
   const process::CgroupSupport cgroups = process::ProbeCgroups(identity.node_id());
-  if (const int ended = process::EndEarlierGenerations(cgroups); ended > 0) {
-    common::LogWarning("killed processes left by a previous agent and its shims",
-                       {{"generations", ended}});
-  }
-  ACCEL_RETURN_IF_ERROR(EndLeftovers(state_dir));
-
   common::LogInfo("agent starts", {{"node", identity.name()},
                                    {"id", identity.node_id()},
                                    {"coordinator", options.coordinator},
@@ -131,8 +101,10 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
 
   const std::shared_ptr<grpc::Channel> channel = Connect(options.coordinator);
   process::BecomeSubreaper();
-  shim::PosixShimHost shims(
-      {.shim_path = shim, .cgroups = cgroups, .inherit_fd = state_dir.lock_fd()});
+  shim::PosixShimHost shims({.shim_path = shim,
+                             .cgroups = cgroups,
+                             .shims_dir = state_dir.shims_dir(),
+                             .boot_id = identity.boot_id()});
   common::LiveToken live_token(
       token, [&] { return common::FindToken(options.token_file, /*make=*/false); });
   GrpcLink link(channel, &live_token);

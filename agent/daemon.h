@@ -18,12 +18,11 @@ struct AgentDaemonOptions {
   std::string shim;        // See agent/find_shim.h.
   std::string output_limit = kDefaultOutputLimit;  // See ParseOutputLimit().
   int store_sockets = 4;  // Number of spare sockets that listen for future stores.
-  // Time that jobs of a dead agent on this node may take to end before they are killed.
-  absl::Duration leftover_grace = absl::Seconds(40);
 };
 
 // Runs until `stop_fd` is readable, or the agent cannot continue. Returns OK in the first case,
-// after every job of this node has ended. INVALID_ARGUMENT: a bad option, with its name.
+// after every job of this node that ends with its agent has ended. The other jobs continue, and the
+// next agent with this state directory adopts them. INVALID_ARGUMENT: a bad option, with its name.
 // FAILED_PRECONDITION: another agent uses the state directory. UNAUTHENTICATED: the coordinator
 // rejected the token. ALREADY_EXISTS: another agent has taken over this node.
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd);

@@ -15,8 +15,9 @@ class FakeLink final : public CoordinatorLink {
   uint64_t session() override { return session_; }
   void Report(v1::NodeObserved observed) override { reports.push_back(std::move(observed)); }
   int64_t max_report_bytes() override { return max_report_bytes_; }
-  std::optional<v1::NodeDesired> TakeDesired() override {
+  std::optional<v1::NodeDesired> TakeDesired(uint64_t session) override {
     wake_.Clear();
+    if (session != session_ || session == 0) return std::nullopt;
     return std::exchange(desired_, std::nullopt);
   }
   absl::Status fatal() override { return fatal_; }

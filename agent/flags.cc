@@ -3,26 +3,16 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "common/version.h"
 
 namespace accel::agent {
 namespace {
 
 constexpr char kFooter[] =
-    "Exit codes: 0 stopped by SIGTERM or SIGINT, after its jobs have ended; 1 cannot continue; 2 "
-    "wrong usage.";
-
-constexpr double kMaxGrace = 86'400;
-
-// Checked here, because CLI::Range accepts "nan".
-std::string CheckGrace(const std::string& text) {
-  double seconds = -1;
-  if (absl::SimpleAtod(text, &seconds) && seconds >= 0 && seconds <= kMaxGrace) return "";
-  return absl::StrCat("must be 0 to ", kMaxGrace, " seconds, not ", text);
-}
+    "SIGTERM and SIGINT stop the agent. Its jobs continue, and the next agent with this state "
+    "directory "
+    "adopts them. Jobs with --on_agent_loss=end are ended first.\n"
+    "Exit codes: 0 stopped by SIGTERM or SIGINT; 1 cannot continue; 2 wrong usage.";
 
 // The size of the disk is known only later, and does not decide whether the text is a limit.
 std::string CheckOutputLimit(const std::string& text) {
@@ -32,7 +22,6 @@ std::string CheckOutputLimit(const std::string& text) {
 }  // namespace
 
 std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* options) {
-  double leftover_grace = absl::ToDoubleSeconds(options->leftover_grace);
   CLI::App app("accel-agent: runs jobs on this node for a coordinator.");
   app.footer(kFooter);
   app.set_version_flag("--version", std::string("accel-agent ") + common::kVersion);
@@ -56,18 +45,11 @@ std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* op
                  "share of the disk; the oldest goes first. The default is at most 100GiB")
       ->check(CheckOutputLimit)
       ->capture_default_str();
-  app.add_option(
-         "--leftover_grace,--leftover-grace", leftover_grace,
-         "seconds in which jobs that an agent has left by its death may end before this one kills "
-         "them")
-      ->check(CheckGrace)
-      ->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  options->leftover_grace = absl::Seconds(leftover_grace);
   return std::nullopt;
 }
 

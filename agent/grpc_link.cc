@@ -63,10 +63,14 @@ int64_t GrpcLink::max_report_bytes() {
   return max_report_bytes_;
 }
 
-std::optional<v1::NodeDesired> GrpcLink::TakeDesired() {
+std::optional<v1::NodeDesired> GrpcLink::TakeDesired(uint64_t session) {
   wake_.Clear();
   absl::MutexLock lock(&mutex_);
-  return std::exchange(received_, std::nullopt);
+  // What an ended session has brought counts until the next one begins.
+  if (session == sessions_ && session != 0) return std::exchange(received_, std::nullopt);
+  // A new session has begun since the caller asked for its number, and may have brought something.
+  if (session_ != 0) wake_.Wake();
+  return std::nullopt;
 }
 
 absl::Status GrpcLink::fatal() {

@@ -39,7 +39,7 @@ class GrpcLink final : public CoordinatorLink {
   uint64_t session() override;
   void Report(v1::NodeObserved observed) override;
   int64_t max_report_bytes() override;
-  std::optional<v1::NodeDesired> TakeDesired() override;
+  std::optional<v1::NodeDesired> TakeDesired(uint64_t session) override;
   absl::Status fatal() override;
   int wake_fd() const override { return wake_.get(); }
 

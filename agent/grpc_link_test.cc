@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/live_token.h"
 #include "common/reserved_port.h"
 #include "common/status_matchers.h"
@@ -119,8 +120,11 @@ v1::NodeObserved Report(uint64_t sequence) {
 // meanwhile in `desired`.
 bool Await(GrpcLink* link, const std::function<bool()>& done,
            std::optional<v1::NodeDesired>* desired = nullptr) {
+  uint64_t newest = 0;
   while (true) {
-    std::optional<v1::NodeDesired> came = link->TakeDesired();
+    // An answer may be the last thing that a session brings.
+    if (const uint64_t session = link->session(); session != 0) newest = session;
+    std::optional<v1::NodeDesired> came = link->TakeDesired(newest);
     if (came.has_value() && desired != nullptr) *desired = std::move(came);
     if (done()) return true;
     pollfd news = {link->wake_fd(), POLLIN, 0};
@@ -148,6 +152,15 @@ uint64_t Exchange(GrpcLink* link, uint64_t sequence) {
   return reported_in;
 }
 
+// Waits for a session after `first` without taking anything. Returns false if none comes.
+bool AwaitSession(GrpcLink* link, uint64_t first) {
+  for (int i = 0; i < kTimeoutMs; ++i) {
+    if (link->session() > first) return true;
+    absl::SleepFor(absl::Milliseconds(1));
+  }
+  return false;
+}
+
 // Returns a token that never changes.
 common::LiveToken* Token() {
   static auto* const token = new common::LiveToken(
@@ -172,6 +185,21 @@ TEST(GrpcLink, AStreamThatEndsIsANewSession) {
   EXPECT_GT(Exchange(&link, 2), first);
 }
 
+TEST(GrpcLink, WhatAnEarlierSessionHasSaidIsNotTakenInALaterOne) {
+  FakeService service({Echo});
+  GrpcLink link(ChannelTo(service.address()), Token());
+  const uint64_t first = Exchange(&link, 1);
+  link.Report(Report(2));
+  pollfd news = {link.wake_fd(), POLLIN, 0};
+  ASSERT_EQ(poll(&news, 1, kTimeoutMs), 1);  // The answer is there, and is not taken.
+  service.Stop();
+  service.Start();
+  ASSERT_TRUE(AwaitSession(&link, first));
+  EXPECT_FALSE(link.TakeDesired(first).has_value());
+  EXPECT_FALSE(link.TakeDesired(link.session()).has_value());
+  EXPECT_EQ(Exchange(&link, 3), link.session());
+}
+
 TEST(GrpcLink, NoCallBlocksWithoutACoordinator) {
   const common::ReservedPort nobody;
   auto whole_life = std::async(std::launch::async, [&] {
@@ -179,7 +207,7 @@ TEST(GrpcLink, NoCallBlocksWithoutACoordinator) {
     for (uint64_t i = 1; i <= 100; ++i) {
       link.session();
       link.Report(Report(i));
-      EXPECT_FALSE(link.TakeDesired().has_value());
+      EXPECT_FALSE(link.TakeDesired(link.session()).has_value());
       EXPECT_OK(link.fatal());
     }
   });

@@ -7,6 +7,7 @@ import signal
 import statistics
 import subprocess
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -69,10 +70,33 @@ class Cluster:
 
     def _start(self, *command, **options):
         env = {**os.environ, "HOME": self._dir.name}
-        process = subprocess.Popen([str(part) for part in command], env=env, stdin=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL, **options)
+        options.setdefault("stderr", subprocess.DEVNULL)
+        process = subprocess.Popen([str(part) for part in command], env=env, stdin=subprocess.DEVNULL, **options)
         self._processes.append(process)
         return process
+
+    def _start_agent(self, i, stderr):
+        return self._start(BIN / "agent/accel-agent", "--coordinator", self.env["ACCEL_COORDINATOR"], "--state_dir",
+                           f"{self._dir.name}/n{i}", "--name", f"n{i}", stdout=subprocess.DEVNULL, stderr=stderr)
+
+    def restart_agent(self, i):
+        """Kills an agent and starts the next one. Returns the seconds from the kill until the coordinator has answered its
+        first report, which lists everything that it has adopted."""
+        [old] = [process for process in self._processes if process.pid == self.agent_pids[i]]
+        begin = time.monotonic()
+        old.kill()
+        old.wait()
+        agent = self._start_agent(i, subprocess.PIPE)
+        for line in agent.stderr:
+            if b"connected to the coordinator" in line:
+                seconds = time.monotonic() - begin
+                break
+        else:
+            raise RuntimeError("the agent did not connect")
+        # Otherwise the agent would block once the pipe is full.
+        threading.Thread(target=agent.stderr.read, daemon=True).start()
+        self.agent_pids[i] = agent.pid
+        return seconds
 
     def __enter__(self):
         coordinator = self._start(BIN / "coordinator/accel-coordinator", "--listen", "127.0.0.1:0", "--state_dir",
@@ -80,9 +104,7 @@ class Cluster:
         line = coordinator.stdout.readline().decode()
         self.env = {"ACCEL_COORDINATOR": re.search(r"127\.0\.0\.1:\d+", line).group(), "HOME": self._dir.name}
         for i in range(self._agents):
-            agent = self._start(BIN / "agent/accel-agent", "--coordinator", self.env["ACCEL_COORDINATOR"], "--state_dir",
-                                f"{self._dir.name}/n{i}", "--name", f"n{i}", stdout=subprocess.DEVNULL)
-            self.agent_pids.append(agent.pid)
+            self.agent_pids.append(self._start_agent(i, subprocess.DEVNULL).pid)
         deadline = time.monotonic() + 30
         while wall([ACCEL, "nodes", "--json"], self.env)[1].count('"connected": true') < self._agents:
             if time.monotonic() > deadline:

@@ -15,7 +15,7 @@ def cost(_pairs):
     sleep = ["sleep", str(SECONDS + 30)]
     with harness.Cluster() as cluster:
         env = {**os.environ, **cluster.env}
-        subprocess.run([str(harness.ACCEL), "submit", "--cpu", "--processes_per_node", "8", *sleep], env=env, check=True,
+        subprocess.run([str(harness.ACCEL), "submit", "--cpu", "--on_agent_loss", "end", "--processes_per_node", "8", *sleep], env=env, check=True,
                        capture_output=True)
         torchrun = subprocess.Popen([*map(str, harness.TORCHRUN), "--nproc_per_node", "8", "--no_python", *sleep],
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

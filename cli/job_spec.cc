@@ -141,6 +141,8 @@ absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Calle
   spec.mutable_processes_per_node()->Add(flags.processes_per_node.begin(),
                                          flags.processes_per_node.end());
   spec.set_time_limit_ms(absl::ToInt64Milliseconds(flags.time_limit));
+  spec.set_on_agent_loss(flags.keep ? v1::KEEP : v1::END);
+  spec.set_stop_on_disconnect_after_ms(absl::ToInt64Milliseconds(flags.stop_on_disconnect_after));
   CopyEnv(kPlaces, context, &spec);
   ACCEL_RETURN_IF_ERROR(AddAllEnv(flags.job.env, context, &spec));
   ACCEL_RETURN_IF_ERROR(CheckUtf8(spec));

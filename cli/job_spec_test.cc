@@ -84,7 +84,7 @@ gpu_ids: 0
 gpu_ids: 1
 max_restarts: 5
 time_limit_ms: 120000
-on_agent_loss: END
+on_agent_loss: KEEP
 mixed_precision: "bf16"
 debug: true
 )");
@@ -98,6 +98,16 @@ TEST(MakeSubmitSpec, NameAndWorkdirMayBeGiven) {
   EXPECT_EQ(spec->workdir(), "/home/ann/data");
   EXPECT_EQ(spec->required_paths(0), "/home/ann/data");
   EXPECT_EQ(spec->argv(0), "/home/ann/train");
+}
+
+TEST(MakeSubmitSpec, SaysWhatOutlivesTheAgent) {
+  auto spec = MakeSubmitSpec(Submit({"--on_agent_loss", "end", "./train"}), Machine().Get());
+  ASSERT_OK(spec);
+  EXPECT_EQ(spec->on_agent_loss(), v1::END);
+  spec = MakeSubmitSpec(Submit({"--stop_on_disconnect_after", "10m", "./train"}), Machine().Get());
+  ASSERT_OK(spec);
+  EXPECT_EQ(spec->on_agent_loss(), v1::KEEP);
+  EXPECT_EQ(spec->stop_on_disconnect_after_ms(), 600'000);
 }
 
 TEST(MakeSubmitSpec, TextThatIsNotUtf8IsRefused) {

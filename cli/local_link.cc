@@ -21,7 +21,7 @@ LocalLink::LocalLink(coordinator::Coordinator* coordinator) : inbox_(std::make_s
   });
 }
 
-std::optional<v1::NodeDesired> LocalLink::TakeDesired() {
+std::optional<v1::NodeDesired> LocalLink::TakeDesired(uint64_t) {
   inbox_->wake.Clear();
   coordinator::DesiredPtr desired;
   {

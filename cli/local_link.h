@@ -20,7 +20,7 @@ class LocalLink final : public agent::CoordinatorLink {
   uint64_t session() override { return 1; }
   void Report(v1::NodeObserved observed) override { session_->Report(std::move(observed)); }
   int64_t max_report_bytes() override { return agent::kMaxReportBytes; }
-  std::optional<v1::NodeDesired> TakeDesired() override;
+  std::optional<v1::NodeDesired> TakeDesired(uint64_t session) override;
   absl::Status fatal() override;
   int wake_fd() const override { return inbox_->wake.get(); }
 

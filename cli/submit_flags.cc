@@ -56,6 +56,22 @@ FlagSet MakeSubmitFlagSet(SubmitFlags* to) {
                 ACCEL_ASSIGN_OR_RETURN(to->time_limit, ParseTimeLimit(value));
                 return absl::OkStatus();
               });
+  flags.Value(
+      "on_agent_loss", "keep|end",
+      "what happens to the processes on a node whose agent is gone: they continue and the next "
+      "agent adopts them, or they are stopped (default: keep)",
+      [to](const std::string& value) -> absl::Status {
+        to->keep = value == "keep";
+        if (to->keep || value == "end") return absl::OkStatus();
+        return absl::InvalidArgumentError("it must be keep or end");
+      });
+  flags.Value("stop_on_disconnect_after", "TIME",
+              "stop the processes on a node that has had no contact with the coordinator for this "
+              "long, at least 5 seconds (default: never)",
+              [to](const std::string& value) -> absl::Status {
+                ACCEL_ASSIGN_OR_RETURN(to->stop_on_disconnect_after, ParseTimeLimit(value));
+                return absl::OkStatus();
+              });
   AddJobFlags(&flags, &to->job);
   flags.Switch("wait", "wait until the job ends, and exit with its exit code", &to->wait);
   flags.Switch(

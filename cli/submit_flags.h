@@ -16,10 +16,12 @@ struct SubmitFlags {
   JobFlags job;
   ConnectionFlags connection;
   NodeRange nodes;
-  std::vector<int> processes_per_node;  // If empty, one per GPU, or one without GPUs.
-  std::string name;                     // If empty, the program's name.
-  std::string workdir;                  // If empty, the current directory.
-  absl::Duration time_limit;            // 0 if there is no limit.
+  std::vector<int> processes_per_node;      // If empty, one per GPU, or one without GPUs.
+  std::string name;                         // If empty, the program's name.
+  std::string workdir;                      // If empty, the current directory.
+  absl::Duration time_limit;                // 0 if there is no limit.
+  bool keep = true;                         // The workers outlive their agent.
+  absl::Duration stop_on_disconnect_after;  // 0 if they are never stopped for lack of contact.
   bool wait = false;
   bool json = false;
 };

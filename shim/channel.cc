@@ -20,16 +20,6 @@ constexpr size_t kReceiveBytes = 16 << 10;
 // Maximum number of reads in one call, so that a flood of frames leaves time for other work.
 constexpr int kMaxReceives = 64;
 
-std::string Header(FrameType type, size_t payload_size) {
-  WireWriter header;
-  header.U8(kMagic[0]);
-  header.U8(kMagic[1]);
-  header.U8(kProtocolVersion);
-  header.U8(static_cast<uint8_t>(type));
-  header.U32(static_cast<uint32_t>(payload_size));
-  return header.Take();
-}
-
 struct ParsedHeader {
   FrameType type = FrameType::kEnd;
   size_t payload_size = 0;
@@ -42,9 +32,9 @@ absl::StatusOr<ParsedHeader> ParseHeader(absl::string_view bytes) {
     return absl::InvalidArgumentError("The received bytes are not a frame of accel's protocol.");
   const int version = in.U8();
   if (version != kProtocolVersion) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "The other side speaks version ", version, " of the shim protocol, this one ",
-        kProtocolVersion, ": install accel-agent and accel-shim of the same release."));
+    return absl::FailedPreconditionError(absl::StrCat("The other side has version ", version,
+                                                      " of the shim protocol, this one version ",
+                                                      kProtocolVersion, "."));
   }
   ParsedHeader header;
   header.type = static_cast<FrameType>(in.U8());
@@ -65,15 +55,34 @@ std::pair<common::UniqueFd, common::UniqueFd> MakeChannelSockets() {
   return {common::UniqueFd(ends[0]), common::UniqueFd(ends[1])};
 }
 
+std::string EncodeFrame(FrameType type, absl::string_view payload) {
+  WireWriter header;
+  header.U8(kMagic[0]);
+  header.U8(kMagic[1]);
+  header.U8(kProtocolVersion);
+  header.U8(static_cast<uint8_t>(type));
+  header.U32(static_cast<uint32_t>(payload.size()));
+  std::string bytes = header.Take();
+  bytes.append(payload.data(), payload.size());
+  return bytes;
+}
+
+absl::StatusOr<Frame> DecodeFrame(absl::string_view bytes) {
+  if (bytes.size() < kFrameHeaderBytes) return absl::InvalidArgumentError("No whole frame.");
+  const absl::StatusOr<ParsedHeader> header = ParseHeader(bytes);
+  if (!header.ok()) return header.status();
+  bytes.remove_prefix(kFrameHeaderBytes);
+  if (bytes.size() != header->payload_size) return absl::InvalidArgumentError("No whole frame.");
+  return Frame{header->type, std::string(bytes)};
+}
+
 Channel::Channel(common::UniqueFd socket) : socket_(std::move(socket)) {
   fcntl(socket_.get(), F_SETFL, fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
 }
 
 void Channel::Send(FrameType type, absl::string_view payload, common::UniqueFd fd) {
   ACCEL_CHECK(payload.size() <= kMaxPayloadBytes, "senders bound their messages");
-  std::string bytes = Header(type, payload.size());
-  bytes.append(payload.data(), payload.size());
-  unsent_.push_back({std::move(bytes), 0, std::move(fd)});
+  unsent_.push_back({EncodeFrame(type, payload), 0, std::move(fd)});
   Flush();
 }
 

@@ -1,6 +1,7 @@
-// One end of the inherited socket pair between an agent and a shim (docs/decisions/0002). Frames
-// travel in both directions, and may have file descriptors attached. A frame consists of 'A' 'S',
-// the protocol's version, its type, the payload's length (32 bits, little-endian) and the payload.
+// One end of a connection between an agent and a shim (docs/decisions/0032). Frames travel in both
+// directions, and may have file descriptors attached. A frame consists of 'A' 'S', the protocol's
+// version, its type, the payload's length (32 bits, little-endian) and the payload. This layout is
+// the same in all versions.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/unique_fd.h"
 #include "shim/core/codec.h"
@@ -28,6 +30,11 @@ struct Frame {
 // descriptor is left.
 std::pair<common::UniqueFd, common::UniqueFd> MakeChannelSockets();
 
+// Returns the bytes of a frame, for a file.
+std::string EncodeFrame(FrameType type, absl::string_view payload);
+// Returns the only frame in `bytes`. Errors are those of Channel::Receive().
+absl::StatusOr<Frame> DecodeFrame(absl::string_view bytes);
+
 // Not thread-safe. No call blocks.
 class Channel {
  public:
@@ -38,9 +45,10 @@ class Channel {
   void Flush();
   bool has_unsent() const { return !unsent_.empty(); }
 
-  // Appends the whole frames that have arrived to `frames`. INVALID_ARGUMENT: the other side does
-  // not speak this protocol, and the channel can no longer be used. UNAVAILABLE: end-of-file,
-  // because the other side is gone; frames that arrived before it are delivered.
+  // Appends the whole frames that have arrived to `frames`. After an error the channel can no
+  // longer be used; frames that arrived before it are delivered. FAILED_PRECONDITION: the other
+  // side has another version of the protocol. INVALID_ARGUMENT: the bytes are not of this protocol.
+  // UNAVAILABLE: end-of-file, because the other side is gone.
   absl::Status Receive(std::vector<Frame>* frames);
 
   // Returns the oldest descriptor that has arrived and was not taken. Invalid if there is none.

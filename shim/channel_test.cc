@@ -44,7 +44,7 @@ TEST_F(ChannelTest, FramesArriveWholeAndInOrder) {
 }
 
 TEST_F(ChannelTest, BytesMayTrickle) {
-  const std::string bytes("AS\2\2\3\0\0\0abc", 11);
+  const std::string bytes("AS\3\2\3\0\0\0abc", 11);
   for (size_t i = 0; i < bytes.size(); ++i) {
     EXPECT_TRUE(frames_.empty());
     SendRaw(bytes.substr(i, 1));
@@ -95,14 +95,14 @@ TEST_F(ChannelTest, TooManyDescriptorsAreRefused) {
 }
 
 TEST_F(ChannelTest, EndOfFileAfterTheLastFrame) {
-  SendRaw(absl::string_view("AS\2\3\0\0\0\0", 8));
+  SendRaw(absl::string_view("AS\3\3\0\0\0\0", 8));
   ends_.first.reset();
   EXPECT_TRUE(absl::IsUnavailable(receiver_.Receive(&frames_)));
   EXPECT_EQ(frames_.size(), 1u);
 }
 
 TEST_F(ChannelTest, EndOfFileWithinAFrame) {
-  SendRaw(absl::string_view("AS\2\3\4\0\0\0x", 9));
+  SendRaw(absl::string_view("AS\3\3\4\0\0\0x", 9));
   ends_.first.reset();
   EXPECT_TRUE(absl::IsUnavailable(receiver_.Receive(&frames_)));
   EXPECT_TRUE(frames_.empty());
@@ -117,13 +117,25 @@ TEST_F(ChannelTest, OtherProtocols) {
 TEST_F(ChannelTest, OtherVersions) {
   SendRaw(absl::string_view("AS\1\3\0\0\0\0", 8));
   EXPECT_THAT(receiver_.Receive(&frames_),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("speaks version 1")));
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("has version 1")));
 }
 
 TEST_F(ChannelTest, FramesBeyondTheLimit) {
-  SendRaw(absl::string_view("AS\2\1\1\0\0\1", 8));  // 16 MiB + 1
+  SendRaw(absl::string_view("AS\3\1\1\0\0\1", 8));  // 16 MiB + 1
   EXPECT_THAT(receiver_.Receive(&frames_),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("16777217")));
+}
+
+TEST(FrameTest, SurvivesAFile) {
+  const std::string bytes = EncodeFrame(FrameType::kReport, "hello");
+  const auto frame = DecodeFrame(bytes);
+  ASSERT_OK(frame);
+  EXPECT_EQ(frame->type, FrameType::kReport);
+  EXPECT_EQ(frame->payload, "hello");
+  EXPECT_FALSE(DecodeFrame(bytes + "x").ok());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(DecodeFrame(bytes.substr(0, size)).ok()) << size;
+  }
 }
 
 TEST_F(ChannelTest, SendingToAClosedPeerIsNotAnError) {

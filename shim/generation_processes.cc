@@ -103,6 +103,7 @@ void GenerationProcesses::Start(common::UniqueFd store_socket, const StoreStarte
   if (!failure) failure = StartWorkers();
   if (failure) return Fail(*failure, now);
   life_.ExecDone();
+  life_.RequireContact(now, start_.stop_on_disconnect_after);
   if (!start_.memory_cgroup.empty()) join_memory_cgroup_at_ = now + kJoinMemoryCgroupAfter;
 }
 
@@ -169,6 +170,15 @@ void GenerationProcesses::Stop(absl::Time now, absl::Duration grace) {
   }
 }
 
+void GenerationProcesses::Abandon(absl::Time now, const std::string& why) {
+  const bool runs =
+      state() == GenerationLife::State::kStarting || state() == GenerationLife::State::kRunning;
+  if (runs && !failure_) {
+    failure_ = ExitFact{.kind = ExitFact::Kind::kAbandoned, .message = why};
+  }
+  Stop(now, start_.orphan_grace);
+}
+
 bool GenerationProcesses::TakeOutOfMemory(int wait_status) {
   // Each out-of-memory kill explains one SIGKILL that this shim did not send.
   if (killed_ || !WIFSIGNALED(wait_status) || WTERMSIG(wait_status) != SIGKILL) return false;
@@ -216,13 +226,19 @@ void GenerationProcesses::Tick(absl::Time now) {
     }
     out_of_memory_seen_ = cgroup_.OomKills() + memory_cgroup_.OomKills();
   }
+  if (now >= life_.fence_at()) {
+    Abandon(now, absl::StrCat("there was no contact with the coordinator for ",
+                              absl::FormatDuration(start_.stop_on_disconnect_after),
+                              " (stop_on_disconnect_after)"));
+  }
   if (now >= (killed_ ? sweep_at_ : life_.kill_at())) KillAll(now);
   for (auto& worker : workers_) changed_ |= worker->Tick();
 }
 
 absl::Time GenerationProcesses::wake_at() const {
   if (state() == GenerationLife::State::kEnded) return absl::InfiniteFuture();
-  return std::min(join_memory_cgroup_at_, killed_ ? sweep_at_ : life_.kill_at());
+  return std::min(
+      {join_memory_cgroup_at_, life_.fence_at(), killed_ ? sweep_at_ : life_.kill_at()});
 }
 
 void GenerationProcesses::NoChildLeft() {
@@ -248,6 +264,8 @@ GenerationReport GenerationProcesses::MakeReport() const {
   report.state = state();
   for (const auto& worker : workers_) report.workers.push_back(worker->report());
   report.failure = failure_;
+  report.log_dir = start_.log_dir;
+  report.orphan_grace = start_.orphan_grace;
   return report;
 }
 

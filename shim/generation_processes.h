@@ -36,6 +36,12 @@ class GenerationProcesses {
   // Sends SIGTERM to each worker's process group, and SIGKILL to all processes after `grace`.
   void Stop(absl::Time now, absl::Duration grace);
 
+  // Notes that the agent has contact with the coordinator.
+  void Contact(absl::Time now) { life_.Contact(now); }
+  // Stops the generation with its orphan grace, because its agent or the coordinator is gone. `why`
+  // becomes its failure.
+  void Abandon(absl::Time now, const std::string& why);
+
   // Notes that `pid`, a child of this process, has been reaped.
   void Reaped(pid_t pid, int wait_status, absl::Time now);
   // Notes that a signal has stopped `pid`.
@@ -50,6 +56,9 @@ class GenerationProcesses {
   GenerationReport MakeReport() const;
   // Returns true if the report has changed since the last call.
   bool TakeChanged() { return std::exchange(changed_, false); }
+
+  // Returns true if a process is connected to the generation's store.
+  bool StoreIsUsed() const { return store_ != nullptr && store_->connections() > 0; }
 
   GenerationLife::State state() const { return life_.state(); }
   const StartCommand& start() const { return start_; }

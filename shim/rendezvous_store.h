@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +17,9 @@ namespace accel::shim {
 class RendezvousStore {
  public:
   virtual ~RendezvousStore() = default;
+
+  // Returns the number of open connections.
+  virtual uint64_t connections() const = 0;
 };
 
 // Starts a store on a listening socket. It serves peers with these numeric addresses, and at most

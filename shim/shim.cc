@@ -1,5 +1,6 @@
 #include "shim/shim.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -7,29 +8,49 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
+#include "common/version.h"
+#include "process/process_table.h"
+#include "shim/shim_program.h"
 
 namespace accel::shim {
 namespace {
 
 // Time that the last report may wait for an agent that does not read.
 constexpr absl::Duration kLastReportTimeout = absl::Seconds(2);
+// Time that a new shim waits for the agent that started it. That agent connects immediately, unless
+// it has been killed.
+constexpr absl::Duration kFirstAgentTimeout = absl::Seconds(10);
+// Interval at which a shim whose generation has ended checks whether its store is still used, while
+// it has no agent.
+constexpr absl::Duration kStoreCheck = absl::Milliseconds(200);
+
+constexpr char kAgentGone[] = "its agent was gone, and the job ends with its agent (on_agent_loss)";
 
 absl::Time Now() { return common::SteadyClock()->Now(); }
 
 }  // namespace
 
 Shim::Shim(ShimOptions options)
-    : control_(std::move(options.control)),
+    : job_(std::move(options.job)),
+      folder_(std::move(options.folder)),
       signals_(std::move(options.signals)),
       start_store_(std::move(options.start_store)),
-      inherited_(options.inherited) {
-  loop_.Watch(control_.fd(), EPOLLIN, [this] { OnControl(); });
+      inherited_(options.inherited),
+      agent_(&loop_,
+             {.connected = std::move(options.control),
+              .listener = std::move(options.listener),
+              .hello = [this] { return Hello(); },
+              .on_command = [this](ShimCommand command) { return Perform(std::move(command)); },
+              .on_lost = [this](const absl::Status& why) { OnAgentLost(why); }}),
+      started_(Now()) {
   loop_.Watch(signals_.get(), EPOLLIN, [this] { OnSignal(); });
   // Waking the loop is enough, because each turn looks at the writer's progress.
   loop_.Watch(output_.wake_fd(), EPOLLIN, [this] { output_.Clear(); });
@@ -37,8 +58,7 @@ Shim::Shim(ShimOptions options)
 
 int Shim::Run() {
   while (!Done(Now())) {
-    const absl::Time wake_at = generation_ ? generation_->wake_at() : absl::InfiniteFuture();
-    loop_.RunOnce(std::min({wake_at, leave_at_, output_.WakeAt()}) - Now());
+    loop_.RunOnce(WakeAt() - Now());
     if (generation_) {
       Reap();
       generation_->Tick(Now());
@@ -53,22 +73,51 @@ int Shim::Run() {
   return *exit_;
 }
 
-void Shim::OnControl() {
-  std::vector<Frame> frames;
-  const absl::Status status = control_.Receive(&frames);
-  for (const Frame& frame : frames) {
-    auto command = DecodeCommand(frame.type, frame.payload);
-    if (!command.ok()) return Break(command.status());
-    std::visit([this](auto&& known) { Handle(std::move(known)); }, *std::move(command));
-    if (!control_open_) return;
+ShimHello Shim::Hello() const {
+  ShimHello hello;
+  hello.job = job_;
+  hello.pid = getpid();
+  if (const auto self = process::ReadProcess(getpid())) {
+    hello.start_time_ticks = self->start_time_ticks;
   }
-  if (absl::IsUnavailable(status)) {
-    // The agent is gone, and jobs end with their agent (docs/decisions/0015).
-    CloseControl();
-    EndJob(kShimAgentGone);
-  } else if (!status.ok()) {
-    Break(status);
+  hello.release = common::kVersion;
+  if (generation_) hello.generation = generation_->start().id.generation;
+  return hello;
+}
+
+absl::Status Shim::Perform(ShimCommand command) {
+  had_agent_ = true;
+  if (auto* start = std::get_if<StartCommand>(&command)) return Perform(std::move(*start));
+  if (const auto* stop = std::get_if<StopCommand>(&command)) {
+    if (generation_ && generation_->start().id == stop->id) generation_->Stop(Now(), stop->grace);
+  } else if (std::holds_alternative<ContactCommand>(command)) {
+    if (generation_) generation_->Contact(Now());
+  } else if (std::holds_alternative<EndCommand>(command)) {
+    if (generation_) generation_->Stop(Now(), absl::ZeroDuration());
+    exit_ = kShimEnded;
+    folder_.reset();  // The agent needs no result any more.
   }
+  return absl::OkStatus();
+}
+
+absl::Status Shim::Perform(StartCommand start) {
+  common::UniqueFd store_socket = start.serves_store ? agent_.TakeFd() : common::UniqueFd();
+  if (start.serves_store && !store_socket.valid()) {
+    return absl::InvalidArgumentError("A start came without its store's socket.");
+  }
+  if (generation_ && start.id.generation <= generation_->start().id.generation) {
+    return absl::OkStatus();
+  }
+  if (generation_ && generation_->state() != GenerationLife::State::kEnded) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Generation ", start.id.generation, " must not start before generation ",
+                     generation_->start().id.generation, " has ended."));
+  }
+  if (exit_) return absl::OkStatus();  // Too late. The agent sees that this shim exits.
+  generation_ =
+      std::make_unique<GenerationProcesses>(std::move(start), &loop_, &output_, inherited_);
+  generation_->Start(std::move(store_socket), start_store_, Now());
+  return absl::OkStatus();
 }
 
 void Shim::OnSignal() {
@@ -79,45 +128,21 @@ void Shim::OnSignal() {
   }
 }
 
-void Shim::Handle(StartCommand start) {
-  common::UniqueFd store_socket = start.serves_store ? control_.TakeFd() : common::UniqueFd();
-  if (start.serves_store && !store_socket.valid()) {
-    return Break(absl::InvalidArgumentError("A start came without its store's socket."));
-  }
-  if (generation_ && start.id.generation <= generation_->start().id.generation) return;
-  if (generation_ && generation_->state() != GenerationLife::State::kEnded) {
-    return Break(absl::InvalidArgumentError(
-        absl::StrCat("Generation ", start.id.generation, " must not start before generation ",
-                     generation_->start().id.generation, " has ended.")));
-  }
-  generation_ =
-      std::make_unique<GenerationProcesses>(std::move(start), &loop_, &output_, inherited_);
-  generation_->Start(std::move(store_socket), start_store_, Now());
-}
-
-void Shim::Handle(const StopCommand& stop) {
-  if (generation_ && generation_->start().id == stop.id) generation_->Stop(Now(), stop.grace);
-}
-
-void Shim::Handle(EndCommand) {
-  if (generation_) generation_->Stop(Now(), absl::ZeroDuration());
-  exit_ = kShimEnded;
+void Shim::OnAgentLost(const absl::Status& why) {
+  had_agent_ = true;
+  const bool gone = absl::IsUnavailable(why);
+  if (!agent_.listens()) return EndJob(gone ? kShimAgentGone : kShimProtocolError);
+  // Another agent can connect. Until then the job continues, if it asked for that.
+  if (generation_ && generation_->start().keep_without_agent) return;
+  if (generation_) generation_->Abandon(Now(), kAgentGone);
+  EndJob(gone ? kShimAgentGone : kShimProtocolError);
 }
 
 void Shim::EndJob(ShimExit exit) {
   if (generation_) generation_->Stop(Now(), generation_->start().orphan_grace);
-  if (!exit_) exit_ = exit;
-}
-
-void Shim::CloseControl() {
-  loop_.Unwatch(control_.fd());
-  control_open_ = false;
-}
-
-void Shim::Break(const absl::Status& why) {
-  std::fprintf(stderr, "accel-shim: %s The job ends.\n", std::string(why.message()).c_str());
-  CloseControl();
-  EndJob(kShimProtocolError);
+  if (exit_) return;
+  exit_ = exit;
+  leaving_changed_ = true;
 }
 
 void Shim::Reap() {
@@ -135,27 +160,61 @@ void Shim::Reap() {
   }
 }
 
+std::string Shim::EncodedReport() const {
+  GenerationReport report = generation_->MakeReport();
+  report.shim_is_leaving = exit_.has_value();
+  return EncodeReport(report);
+}
+
 void Shim::Report() {
-  if (!generation_ || !control_open_) return;
-  report_waits_ |= generation_->TakeChanged();
-  control_.Flush();
-  // At most one report is in progress, because a newer one replaces everything that
-  // an older one says.
-  if (report_waits_ && !control_.has_unsent()) {
-    control_.Send(FrameType::kReport, EncodeReport(generation_->MakeReport()));
-    report_waits_ = false;
-  }
-  if (control_.has_unsent() == awaits_room_) return;
-  awaits_room_ = control_.has_unsent();
-  loop_.Watch(control_.fd(), awaits_room_ ? EPOLLIN | EPOLLOUT : EPOLLIN, [this] { OnControl(); });
+  if (!generation_) return;
+  const bool leaving = std::exchange(leaving_changed_, false);
+  const bool changed = generation_->TakeChanged();
+  agent_.Report(changed || leaving, [this] { return EncodedReport(); });
+}
+
+absl::Time Shim::WakeAt() {
+  absl::Time wake_at = std::min(leave_at_, output_.WakeAt());
+  if (generation_) wake_at = std::min(wake_at, generation_->wake_at());
+  if (agent_.connected() || exit_) return wake_at;
+  if (!generation_) return std::min(wake_at, started_ + kFirstAgentTimeout);
+  const bool ended = generation_->state() == GenerationLife::State::kEnded;
+  return ended ? std::min(wake_at, Now() + kStoreCheck) : wake_at;
+}
+
+bool Shim::IsOverWithoutAgent(absl::Time now) {
+  if (agent_.connected()) return false;
+  if (!generation_) return had_agent_ || now >= started_ + kFirstAgentTimeout;
+  // Ranks on other nodes may still need the store.
+  return generation_->state() == GenerationLife::State::kEnded && !generation_->StoreIsUsed();
 }
 
 bool Shim::Done(absl::Time now) {
+  if (!exit_ && IsOverWithoutAgent(now)) exit_ = kShimAgentGone;
   if (!exit_ || (generation_ && generation_->state() != GenerationLife::State::kEnded))
     return false;
-  if (!control_open_ || (!report_waits_ && !control_.has_unsent())) return true;
-  leave_at_ = std::min(leave_at_, now + kLastReportTimeout);
-  return now >= leave_at_;
+  if (agent_.connected() && agent_.has_unsent()) {
+    leave_at_ = std::min(leave_at_, now + kLastReportTimeout);
+    if (now < leave_at_) return false;
+    KeepResult();
+  }
+  if (!agent_.connected()) KeepResult();
+  return true;
+}
+
+void Shim::KeepResult() {
+  if (!folder_.valid() || !generation_) return;
+  const std::string bytes = EncodeFrame(FrameType::kReport, EncodedReport());
+  const std::string aside = absl::StrCat(kShimResultName, ".new");
+  const common::UniqueFd file(
+      openat(folder_.get(), aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (file.valid() &&
+      write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) &&
+      renameat(folder_.get(), aside.c_str(), folder_.get(), kShimResultName) == 0) {
+    return;
+  }
+  std::fprintf(stderr, "accel-shim: the result of job %s cannot be kept: %s.\n",
+               job_.value().c_str(), strerror(errno));
 }
 
 }  // namespace accel::shim

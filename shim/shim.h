@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "common/unique_fd.h"
 #include "logs/output_writer.h"
-#include "shim/channel.h"
+#include "shim/agent_connection.h"
 #include "shim/event_loop.h"
 #include "shim/generation_processes.h"
 #include "shim/rendezvous_store.h"
@@ -17,9 +17,12 @@
 namespace accel::shim {
 
 struct ShimOptions {
-  common::UniqueFd control;  // The socket connected to the agent.
-  common::UniqueFd signals;  // A signalfd for SIGCHLD and SIGTERM, which must be blocked.
-  StoreStarter start_store;  // If null, a start that asks for a store fails.
+  common::JobId job;          // Empty if the program that starts it does not pass it.
+  common::UniqueFd control;   // The socket connected to the agent, or
+  common::UniqueFd listener;  // a listening socket to which agents connect.
+  common::UniqueFd folder;    // With a listener: where the result is kept if there is no agent.
+  common::UniqueFd signals;   // A signalfd for SIGCHLD and SIGTERM, which must be blocked.
+  StoreStarter start_store;   // If null, a start that asks for a store fails.
   Inherited inherited;
 };
 
@@ -28,7 +31,7 @@ enum ShimExit : int {
   kShimEnded = 0,          // Its agent or SIGTERM ended it.
   kShimFailed = 1,         // It could not start.
   kShimUsage = 2,          // Wrong flags, or started by hand.
-  kShimAgentGone = 3,      // The agent was gone; the job has been ended.
+  kShimAgentGone = 3,      // The agent was gone, and the job has ended.
   kShimProtocolError = 4,  // The agent sent an invalid command; the job has been ended.
 };
 
@@ -42,30 +45,36 @@ class Shim {
   int Run();
 
  private:
-  void OnControl();
+  ShimHello Hello() const;
+  absl::Status Perform(ShimCommand command);
+  absl::Status Perform(StartCommand start);
   void OnSignal();
-  void Handle(StartCommand start);
-  void Handle(const StopCommand& stop);
-  void Handle(EndCommand);
-  // Ends the job with the orphan grace, and then this program.
+  // The connection to the agent has ended.
+  void OnAgentLost(const absl::Status& why);
+  // Stops the generation with the orphan grace, and exits then.
   void EndJob(ShimExit exit);
-  void CloseControl();
-  void Break(const absl::Status& why);
   void Reap();
   void Report();
+  absl::Time WakeAt();
+  // Returns true if nothing is left to do without an agent.
+  bool IsOverWithoutAgent(absl::Time now);
   bool Done(absl::Time now);
+  void KeepResult();
+  std::string EncodedReport() const;
 
+  const common::JobId job_;
   EventLoop loop_;
   logs::OutputWriter output_;
-  Channel control_;
+  common::UniqueFd folder_;
   common::UniqueFd signals_;
   const StoreStarter start_store_;
   const Inherited inherited_;
   std::unique_ptr<GenerationProcesses> generation_;
-  bool control_open_ = true;
-  bool awaits_room_ = false;      // The channel waits for room in the socket.
-  bool report_waits_ = false;     // A report waits for that room. The newest state will be sent.
+  AgentConnection agent_;
+  bool had_agent_ = false;
+  const absl::Time started_;
   std::optional<ShimExit> exit_;  // Set once this program must exit.
+  bool leaving_changed_ = false;  // exit_ was set, which no report has said yet.
   // When to exit even if the agent has not read the last report.
   absl::Time leave_at_ = absl::InfiniteFuture();
 };

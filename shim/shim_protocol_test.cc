@@ -42,7 +42,7 @@ class ShimProtocolTest : public ::testing::Test {
     options.argv = {kShimPath};
     options.argv.insert(options.argv.end(), flags.begin(), flags.end());
     options.fds = {{0, 0}, {writer.get(), 1}, {writer.get(), 2}};
-    if (control.valid()) options.fds.push_back({control.get(), kShimControlFd});
+    if (control.valid()) options.fds.push_back({control.get(), kShimSocketFd});
     const process::SpawnResult result = process::Spawn(options, false);
     ASSERT_TRUE(result.ok());
     pid_ = result.pid;
@@ -137,9 +137,9 @@ TEST_F(ShimProtocolTest, EndsOnTerm) {
 
 TEST_F(ShimProtocolTest, OutlivesWhatTerminalsSend) {
   LaunchConnected();
+  pollfd hello = {agent_.get(), POLLIN, 0};
+  ASSERT_EQ(poll(&hello, 1, 20'000), 1);
   SendRaw(StartFrame(1, false));
-  pollfd report = {agent_.get(), POLLIN, 0};
-  ASSERT_EQ(poll(&report, 1, 20'000), 1);
   for (int signal : {SIGINT, SIGHUP, SIGQUIT, SIGTSTP, SIGPIPE}) kill(pid_, signal);
   // Sent last, so it is handled after the others, if any of those has an effect.
   kill(pid_, SIGTERM);
@@ -151,19 +151,20 @@ TEST_F(ShimProtocolTest, Garbage) {
   SendRaw("GET / HTTP/1.1\r\n\r\n");
   EXPECT_EQ(Finish(), 4);
   EXPECT_EQ(printed_,
-            "accel-shim: The received bytes are not a frame of accel's protocol. The job ends.\n");
+            "accel-shim: The received bytes are not a frame of accel's protocol. The connection to "
+            "the agent is closed.\n");
 }
 
 TEST_F(ShimProtocolTest, OtherVersion) {
   LaunchConnected();
   SendRaw(absl::string_view("AS\x63\3\0\0\0\0", 8));
   EXPECT_EQ(Finish(), 4);
-  EXPECT_THAT(printed_, HasSubstr("speaks version 99"));
+  EXPECT_THAT(printed_, HasSubstr("has version 99"));
 }
 
 TEST_F(ShimProtocolTest, MalformedCommand) {
   LaunchConnected();
-  SendRaw(absl::string_view("AS\2\1\3\0\0\0abc", 11));
+  SendRaw(absl::string_view("AS\3\1\3\0\0\0abc", 11));
   EXPECT_EQ(Finish(), 4);
   EXPECT_THAT(printed_, HasSubstr("malformed"));
 }
@@ -211,9 +212,9 @@ TEST_F(ShimProtocolTest, ObeysAnAgentThatDoesNotReadReports) {
     std::vector<Frame> frames;
     status = channel.Receive(&frames);
     for (const Frame& frame : frames) {
-      auto report = DecodeReport(frame.type, frame.payload);
-      ASSERT_OK(report);
-      newest = *std::move(report);
+      auto message = DecodeMessage(frame.type, frame.payload);
+      ASSERT_OK(message);
+      if (auto* report = std::get_if<GenerationReport>(&*message)) newest = std::move(*report);
     }
   }
   EXPECT_EQ(newest.state, State::kEnded);

@@ -34,6 +34,8 @@ class ShimTest : public ::testing::Test {
   void Start(const StartCommand& start);
   // Takes reports until one of `job` satisfies `fits`.
   ShimReport Await(const common::JobId& job, const std::function<bool(const ShimReport&)>& fits);
+  // Notes a report that was taken from the host by other means.
+  void Note(const ShimReport& report) { last_[report.job] = report; }
   GenerationReport AwaitState(const common::JobId& job, GenerationReport::State state);
   // Starts the generation and waits until it has ended.
   GenerationReport RunToEnd(const StartCommand& start);

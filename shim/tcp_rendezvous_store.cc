@@ -13,6 +13,12 @@ class TcpRendezvousStore final : public RendezvousStore {
   explicit TcpRendezvousStore(std::unique_ptr<rendezvous::TcpStoreServer> server)
       : server_(std::move(server)) {}
 
+  uint64_t connections() const override {
+    // Read in this order, because a connection is counted as accepted first.
+    const uint64_t closed = server_->counters().closed;
+    return server_->counters().accepted - closed;
+  }
+
  private:
   const std::unique_ptr<rendezvous::TcpStoreServer> server_;
 };

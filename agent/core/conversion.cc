@@ -22,6 +22,8 @@ v1::ExitRecord::Kind ToProto(shim::ExitFact::Kind kind) {
       return v1::ExitRecord::NOT_STARTED;
     case shim::ExitFact::Kind::kShimDied:
       return v1::ExitRecord::SHIM_DIED;
+    case shim::ExitFact::Kind::kAbandoned:
+      return v1::ExitRecord::NODE_LOST;
   }
   return v1::ExitRecord::KIND_UNSPECIFIED;
 }
@@ -117,6 +119,10 @@ absl::StatusOr<shim::StartCommand> ToStart(const v1::DesiredGeneration& desired,
   start.store_peers.assign(desired.store_peers().begin(), desired.store_peers().end());
   start.keep_stdin = desired.keep_stdin();
   start.orphan_grace = absl::Milliseconds(desired.failure_grace_ms());
+  start.keep_without_agent = desired.on_agent_loss() == v1::KEEP;
+  if (desired.stop_on_disconnect_after_ms() > 0) {
+    start.stop_on_disconnect_after = absl::Milliseconds(desired.stop_on_disconnect_after_ms());
+  }
   std::map<std::string, std::string> shared = Split(base_env);
   SetAll(desired.env(), &shared);
   size_t bytes = 0;

@@ -33,6 +33,16 @@ TEST(ToStart, DesiredVariablesReplaceTheAgentsOwn) {
   EXPECT_THAT(start->workers[0].env, UnorderedElementsAre("HOME=/root", "COLOR=green", "RANK=4"));
 }
 
+TEST(ToStart, SaysWhatOutlivesTheAgent) {
+  v1::DesiredGeneration desired;
+  EXPECT_FALSE(ToStart(desired, {})->keep_without_agent);
+  desired.set_on_agent_loss(v1::KEEP);
+  EXPECT_TRUE(ToStart(desired, {})->keep_without_agent);
+  EXPECT_EQ(ToStart(desired, {})->stop_on_disconnect_after, absl::InfiniteDuration());
+  desired.set_stop_on_disconnect_after_ms(7000);
+  EXPECT_EQ(ToStart(desired, {})->stop_on_disconnect_after, absl::Seconds(7));
+}
+
 TEST(ToStart, MoreThanOneStartCarriesIsRefusedWithBothSizes) {
   v1::DesiredGeneration desired;
   desired.mutable_key()->set_job_id("a");
@@ -55,6 +65,7 @@ TEST(ToProto, KeepsEveryKindOfExit) {
             v1::ExitRecord::SIGNALLED);
   EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kNotStarted}).kind(), v1::ExitRecord::NOT_STARTED);
   EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kShimDied}).kind(), v1::ExitRecord::SHIM_DIED);
+  EXPECT_EQ(ToProto(shim::ExitFact{.kind = Kind::kAbandoned}).kind(), v1::ExitRecord::NODE_LOST);
   EXPECT_EQ(ToProto(shim::ExitFact{.message = "no \xFF"}).message(), "no \xEF\xBF\xBD");
 }
 

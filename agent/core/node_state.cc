@@ -104,10 +104,26 @@ void NodeState::ForgetWhatIsCommitted() {
   }
 }
 
+void NodeState::AdoptShim(const shim::ShimReport& report) {
+  if (!report.shim_ended) {
+    (report.shim_is_leaving ? leaving_shims_ : shims_).insert(report.job);
+  }
+  if (!report.generation.has_value()) return;
+  v1::GenerationKey key;
+  key.set_job_id(report.generation->id.job.value());
+  key.set_generation(report.generation->id.generation);
+  Local* local = Insert(key, ToProto(report.generation->state));
+  local->orphan_grace = report.generation->orphan_grace;
+  ToProto(*report.generation, &local->observed);
+  BoundTexts();
+}
+
 void NodeState::Apply(const shim::ShimReport& report) {
   if (report.shim_ended) {
     shims_.erase(report.job);
     leaving_shims_.erase(report.job);
+  } else if (report.shim_is_leaving && shims_.erase(report.job) > 0) {
+    leaving_shims_.insert(report.job);
   }
   if (!report.generation.has_value()) return;
   const auto found = generations_.find(report.generation->id);

@@ -56,8 +56,18 @@ class NodeState {
   // here, which is never performed.
   void SetDesired(v1::NodeDesired desired);
 
-  // The coordinator's versions start again with each session.
-  void NewSession() { applied_version_ = 0; }
+  // Notes that a new session has begun. Nothing is done until its first desired state arrives,
+  // because the coordinator may be another one. Its versions start again.
+  void NewSession() {
+    applied_version_ = 0;
+    has_desired_ = false;
+  }
+  // Returns true if a desired state has arrived in this session.
+  bool has_desired() const { return has_desired_; }
+
+  // Takes over a shim and its generation, which an earlier agent started. Must be called before
+  // anything else happens.
+  void AdoptShim(const shim::ShimReport& report);
 
   void Apply(const shim::ShimReport& report);
 

@@ -5,31 +5,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "common/lock_holders.h"
 #include "common/log.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
-#include "process/stop_and_kill.h"
 
 namespace accel::agent {
 namespace {
 
 constexpr char kDaemon[] = "agent";
-// Maximum time between a SIGKILL and the release of the lock by the killed processes.
-constexpr absl::Duration kExitTimeout = absl::Seconds(10);
-
 absl::Status Failed(absl::string_view what, const std::string& path) {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", what, " ", path));
 }
@@ -73,9 +65,11 @@ absl::StatusOr<std::string> DrawId() {
   return absl::BytesToHexString(absl::string_view(bytes, sizeof(bytes)));
 }
 
+}  // namespace
+
 // The file has the id, and the inode of the directory for which the id was drawn. A copy of the
 // directory has another inode, and must not have the same id (docs/decisions/0026).
-absl::StatusOr<common::NodeId> ReadOrMakeNodeId(const std::string& dir) {
+absl::StatusOr<common::NodeId> StateDir::ReadOrMakeNodeId(const std::string& dir) {
   const std::string path = dir + "/node_id";
   struct stat info;
   if (stat(dir.c_str(), &info) != 0) return Failed("look at", dir);
@@ -88,6 +82,13 @@ absl::StatusOr<common::NodeId> ReadOrMakeNodeId(const std::string& dir) {
     common::LogWarning("the state directory is a copy, so this node gets a new id",
                        {{"directory", dir}, {"id_of_the_original", id}});
     id.clear();
+    // They are records of the original's shims, which this agent must not touch.
+    std::error_code error;
+    std::filesystem::remove_all(dir + kShims, error);
+    if (error) {
+      return absl::InternalError(
+          absl::StrCat("cannot remove ", dir, kShims, ": ", error.message()));
+    }
   }
   if (id.empty()) {
     ACCEL_ASSIGN_OR_RETURN(id, DrawId());
@@ -96,45 +97,10 @@ absl::StatusOr<common::NodeId> ReadOrMakeNodeId(const std::string& dir) {
   return common::NodeId(id);
 }
 
-bool IsIn(const std::vector<pid_t>& pids, pid_t pid) {
-  return std::find(pids.begin(), pids.end(), pid) != pids.end();
-}
-
-// Kills the shims of a dead agent, with all of their descendants. Only processes that held the lock
-// already when `earlier` was read are killed, so an agent that has just taken the lock is spared.
-// Returns false if the agent is alive, or if no such process is found (docs/decisions/0003).
-bool EndShimsOfADeadAgent(const std::string& lock_path, const std::vector<pid_t>& earlier) {
-  std::vector<pid_t> holders = common::LockHolders(lock_path);
-  const absl::StatusOr<std::string> text = ReadSmall(lock_path);
-  pid_t agent = 0;
-  if (!text.ok() || !absl::SimpleAtoi(*text, &agent) || IsIn(holders, agent)) return false;
-  std::erase_if(holders, [&](pid_t pid) { return !IsIn(earlier, pid); });
-  for (const pid_t pid : holders) {
-    common::LogWarning("killing a shim left by a dead agent, and its descendants",
-                       {{"pid", pid}, {"agent", agent}});
-  }
-  process::StopAndKill(
-      [&](const process::ProcessEntry& entry, const process::StoppedProcesses& stopped) {
-        return IsIn(holders, entry.pid) || stopped.count(entry.parent) > 0;
-      });
-  return !holders.empty();
-}
-
-absl::StatusOr<common::UniqueFd> TakeLock(const std::string& dir, absl::Duration timeout) {
-  const std::string path = absl::StrCat(dir, "/", kDaemon, ".lock");
-  const std::vector<pid_t> earlier = common::LockHolders(path);
-  absl::StatusOr<common::UniqueFd> lock = common::LockStateDir(dir, kDaemon, timeout);
-  if (!absl::IsFailedPrecondition(lock.status())) return lock;
-  if (!EndShimsOfADeadAgent(path, earlier)) return lock;
-  return common::LockStateDir(dir, kDaemon, kExitTimeout);
-}
-
-}  // namespace
-
 absl::StatusOr<StateDir> StateDir::Open(const std::string& path, absl::Duration timeout) {
   std::error_code error;
   const std::string absolute = std::filesystem::absolute(path, error).string();
-  ACCEL_ASSIGN_OR_RETURN(common::UniqueFd lock, TakeLock(absolute, timeout));
+  ACCEL_ASSIGN_OR_RETURN(common::UniqueFd lock, common::LockStateDir(absolute, kDaemon, timeout));
   if (mkdir((absolute + "/jobs").c_str(), 0700) != 0 && errno != EEXIST) {
     return Failed("create", absolute + "/jobs");
   }

@@ -1,10 +1,10 @@
 // The agent's directory on its node:
 //
 // clang-format off
-//   STATE_DIR/agent.lock                 held by the agent and by every shim that it started; the
-//                                        agent's pid is inside
+//   STATE_DIR/agent.lock                 held by the agent; its pid is inside
 //   STATE_DIR/node_id                    the permanent id of this node, and the inode of STATE_DIR
 //   STATE_DIR/jobs/JOB/gen_N/rank_R/     output of workers
+//   STATE_DIR/shims/JOB/                 record and socket of a shim (shim/host/shim_folder.h)
 // clang-format on
 #pragma once
 
@@ -20,20 +20,24 @@ namespace accel::agent {
 
 class StateDir {
  public:
-  // Makes the directory (0700) if it does not exist. Shims inherit the lock through `lock_fd`
-  // (docs/decisions/0003). If shims of a dead agent still end their jobs, waits for them for at
-  // most `timeout`, and then kills them with all of their descendants. A copy of another node's
-  // directory gets a new node id (docs/decisions/0026). FAILED_PRECONDITION: another agent uses the
-  // directory. PERMISSION_DENIED, NOT_FOUND and the like: the message has the path and the reason.
+  // Makes the directory (0700) if it does not exist. Waits at most `timeout` for another agent to
+  // end. A copy of another node's directory gets a new node id, and loses the records of that
+  // node's shims (docs/decisions/0026). FAILED_PRECONDITION: another agent uses the directory.
+  // PERMISSION_DENIED, NOT_FOUND and the like: the message has the path and the reason.
   static absl::StatusOr<StateDir> Open(const std::string& path, absl::Duration timeout);
 
   const common::NodeId& node_id() const { return node_id_; }
-  int lock_fd() const { return lock_.get(); }
 
   // Returns the default folder for the output of jobs.
   std::string jobs_dir() const { return path_ + "/jobs"; }
+  // Returns the folder for the records of shims.
+  std::string shims_dir() const { return path_ + kShims; }
 
  private:
+  static constexpr char kShims[] = "/shims";
+
+  static absl::StatusOr<common::NodeId> ReadOrMakeNodeId(const std::string& dir);
+
   StateDir(std::string path, common::UniqueFd lock, common::NodeId node_id)
       : path_(std::move(path)), lock_(std::move(lock)), node_id_(std::move(node_id)) {}
 

@@ -14,7 +14,7 @@ namespace accel::coordinator {
 namespace {
 
 // Calls fn(entry, machine rank) for each job with a part on this node that was planned for the
-// node's present incarnation.
+// node's present boot.
 template <typename Fn>
 void ForEachPart(const ClusterState& state, const common::NodeId& id, const NodeEntry& node,
                  Fn fn) {
@@ -24,9 +24,8 @@ void ForEachPart(const ClusterState& state, const common::NodeId& id, const Node
     for (int i = 0; i < generation.placements_size(); ++i) {
       const v1::Placement& placement = generation.placements(i);
       if (placement.node_id() != id.value()) continue;
-      // The part was planned for an earlier incarnation of the agent. If the new one still has the
-      // generation, it must stop it, which an unlisted generation means (docs/decisions/0004).
-      if (placement.incarnation() != node.observed.incarnation()) continue;
+      // A part that was planned for an earlier boot has ended with it, and must not start again.
+      if (placement.boot_id() != node.observed.boot_id()) continue;
       fn(job, i);
     }
   }
@@ -118,6 +117,8 @@ void FillStart(const Limits& limits, const JobEntry& entry, const NodeEntry& nod
                                     : absl::ToInt64Milliseconds(limits.failure_grace));
   desired->set_keep_stdin(spec.keep_stdin() && world.world_size == 1);
   desired->set_log_dir(spec.log_dir());
+  desired->set_on_agent_loss(spec.on_agent_loss() == v1::END ? v1::END : v1::KEEP);
+  desired->set_stop_on_disconnect_after_ms(spec.stop_on_disconnect_after_ms());
 }
 
 }  // namespace

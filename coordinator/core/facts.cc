@@ -131,7 +131,8 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
   if (node.session != session) {
     *superseded = node.session;
     if (node.observed.incarnation() != report.incarnation()) {
-      node.consumed_sockets.clear();
+      // The new agent refuses what was meant for the one before. Claims on sockets remain, because
+      // no agent reuses their ids.
       node.settled_from = 0;
     }
     TakeName(report, node, state);

@@ -43,6 +43,12 @@ std::vector<std::string> BoundedLines(const v1::ObservedWorker& worker) {
   return lines;
 }
 
+// Returns true if the node's shim stopped the part because it had lost its agent or the
+// coordinator. That is then why its workers got signals.
+bool WasAbandoned(const Part& part) {
+  return part.observed != nullptr && part.observed->failure().kind() == v1::ExitRecord::NODE_LOST;
+}
+
 // Collects failures and keeps the one nearest to the origin.
 class Candidates {
  public:
@@ -88,6 +94,7 @@ std::optional<v1::FailureCause> FirstFailure(const v1::Job& job, const std::vect
     for (const v1::ObservedWorker* worker : ExitedWorkers(part)) {
       if (IsSuccess(worker->exit())) continue;
       failed = true;
+      if (WasAbandoned(part) && Remoteness(worker->exit()) > 0) continue;
       candidates.Offer(part, worker->rank(), worker->rank(), worker->exit(), BoundedLines(*worker));
     }
     if (part.ended_well) continue;

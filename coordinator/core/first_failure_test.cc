@@ -64,6 +64,22 @@ class TwoNodes {
   std::vector<Part> parts;
 };
 
+// The shim of node a stopped its ranks because it had lost the coordinator. Their signals are no
+// cause.
+TEST(FirstFailure, AnAbandonedPartIsTheCauseOfItsSignals) {
+  const v1::ExitRecord running;
+  TwoNodes world({Killed(15), Killed(9), running, running});
+  *world.observed[0].mutable_failure() = Of(v1::ExitRecord::NODE_LOST);
+  auto cause = FirstFailure(world.job, world.parts);
+  ASSERT_TRUE(cause.has_value());
+  EXPECT_EQ(cause->rank(), -1);
+  EXPECT_EQ(common::DescribeFailure(*cause), "node a was lost: so");
+  // A failure of its own, before that, is the cause nevertheless.
+  *world.observed[0].mutable_workers(1)->mutable_exit() = Exited(3);
+  cause = FirstFailure(world.job, world.parts);
+  EXPECT_EQ(cause->rank(), 1);
+}
+
 TEST(FirstFailure, PrefersTheLikeliestOrigin) {
   const v1::ExitRecord running, good = Exited(0);
   const struct {

@@ -13,7 +13,10 @@ bool MayFollow(const ClusterState& state, const NodeEntry& holder, const v1::Nod
   // The holder is known from the store alone, and may have been gone for long.
   if (!HasReported(holder)) return true;
   if (now >= SilentFrom(state, holder)) return true;
-  return holder.session == 0 && holder.observed.boot_id() == report.boot_id();
+  if (holder.session != 0) return false;
+  const std::string& address = holder.observed.address();
+  return holder.observed.boot_id() == report.boot_id() ||
+         (!address.empty() && address == report.address());
 }
 
 std::string Holder(const NodeEntry& holder, absl::Time now) {

@@ -19,6 +19,7 @@ struct Agent {
   std::string name = "a";
   std::string boot = "boot-1";
   std::string incarnation = "1";
+  std::string address = "10.0.0.7";
 };
 
 class IdentityTest : public ::testing::Test {
@@ -29,7 +30,7 @@ class IdentityTest : public ::testing::Test {
     report.set_name(agent.name);
     report.set_boot_id(agent.boot);
     report.set_incarnation(agent.incarnation);
-    report.set_address("10.0.0.7");
+    report.set_address(agent.address);
     report.set_sequence(++sequence_);
     return Observe(session, report, now_, &state_, &changes_, &superseded_);
   }
@@ -47,7 +48,7 @@ class IdentityTest : public ::testing::Test {
 
 TEST_F(IdentityTest, ACopyOnAnotherMachineWaitsUntilTheFirstIsSilent) {
   ASSERT_OK(Report({}, 1));
-  const Agent copy{.boot = "boot-2", .incarnation = "2"};
+  const Agent copy{.boot = "boot-2", .incarnation = "2", .address = "10.0.0.8"};
   EXPECT_THAT(Report(copy, 2),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("id-a"), HasSubstr("10.0.0.7"), HasSubstr("boot-1"),
@@ -75,6 +76,16 @@ TEST_F(IdentityTest, ARestartedAgentGetsInAtOnce) {
   ASSERT_OK(Report({}, 1));
   CloseSession(1, common::NodeId("id-a"), &state_);
   EXPECT_OK(Report({.incarnation = "2"}, 2));
+  EXPECT_EQ(Incarnation(), "2");
+}
+
+TEST_F(IdentityTest, ARebootedMachineGetsInAtOnce) {
+  ASSERT_OK(Report({}, 1));
+  const Agent rebooted{.boot = "boot-2", .incarnation = "2"};
+  EXPECT_THAT(Report(rebooted, 2),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("alive")));
+  CloseSession(1, common::NodeId("id-a"), &state_);
+  EXPECT_OK(Report(rebooted, 3));
   EXPECT_EQ(Incarnation(), "2");
 }
 

@@ -22,6 +22,8 @@ constexpr int kMaxExitCodes = 255;
 constexpr int kMaxTerminalColumns = 10'000;
 constexpr int64_t kMaxMillis = int64_t{10} * 366 * 24 * 3600 * 1000;
 // A day, because a job that is asked to stop may hold its nodes for as long as its grace.
+// Agents send their shims a sign of contact once in a second.
+constexpr int64_t kLeastSilenceMillis = 5000;
 constexpr int64_t kMaxGraceMillis = int64_t{24} * 3600 * 1000;
 
 absl::Status Bad(absl::string_view field, absl::string_view why) {
@@ -141,11 +143,15 @@ absl::Status CheckLife(const v1::JobSpec& spec) {
   ACCEL_RETURN_IF_ERROR(InRange("start_deadline_ms", spec.start_deadline_ms(), 0, kMaxMillis));
   ACCEL_RETURN_IF_ERROR(CheckGrace("stop_grace_ms", spec.stop_grace_ms()));
   ACCEL_RETURN_IF_ERROR(CheckGrace("failure_grace_ms", spec.failure_grace_ms()));
-  // END is the only value that agents implement (docs/decisions/0015).
-  if (spec.on_agent_loss() != v1::ON_AGENT_LOSS_UNSPECIFIED && spec.on_agent_loss() != v1::END) {
-    return Bad("on_agent_loss", "this version supports only END");
+  if (!v1::OnAgentLoss_IsValid(spec.on_agent_loss())) {
+    return Bad("on_agent_loss", "must be END or KEEP");
   }
-  return absl::OkStatus();
+  const int64_t silence = spec.stop_on_disconnect_after_ms();
+  if (silence == 0) return absl::OkStatus();
+  if (spec.on_agent_loss() == v1::END) {
+    return Bad("stop_on_disconnect_after_ms", "needs on_agent_loss KEEP");
+  }
+  return InRange("stop_on_disconnect_after_ms", silence, kLeastSilenceMillis, kMaxMillis);
 }
 
 absl::Status CheckManner(const v1::JobSpec& spec) {

@@ -148,7 +148,7 @@ TEST(JobSpec, RefusesInvalidSpecsAndNamesTheField) {
       {"failure_grace_ms", [](v1::JobSpec* s) { s->set_failure_grace_ms(86'400'001); }},
       {"failure_grace_ms", [](v1::JobSpec* s) { s->set_failure_grace_ms(-1); }},
       {"on_agent_loss",
-       [](v1::JobSpec* s) { s->set_on_agent_loss(static_cast<v1::OnAgentLoss>(2)); }},
+       [](v1::JobSpec* s) { s->set_on_agent_loss(static_cast<v1::OnAgentLoss>(3)); }},
       {"mixed_precision", [](v1::JobSpec* s) { s->set_mixed_precision("fp64"); }},
       {"terminal_columns", [](v1::JobSpec* s) { s->set_terminal_columns(-1); }},
   };
@@ -158,6 +158,20 @@ TEST(JobSpec, RefusesInvalidSpecsAndNamesTheField) {
     EXPECT_THAT(ValidateJobSpec(spec),
                 StatusIs(absl::StatusCode::kInvalidArgument, StartsWith(spoiled.field + ": ")));
   }
+}
+
+TEST(JobSpec, AFenceNeedsTimeAndAJobThatOutlivesItsAgent) {
+  v1::JobSpec spec = Good();
+  spec.set_on_agent_loss(v1::KEEP);
+  spec.set_stop_on_disconnect_after_ms(5000);
+  EXPECT_OK(ValidateJobSpec(spec));
+  spec.set_stop_on_disconnect_after_ms(4999);
+  EXPECT_THAT(ValidateJobSpec(spec), StatusIs(absl::StatusCode::kInvalidArgument,
+                                              StartsWith("stop_on_disconnect_after_ms: ")));
+  spec.set_stop_on_disconnect_after_ms(5000);
+  spec.set_on_agent_loss(v1::END);
+  EXPECT_THAT(ValidateJobSpec(spec), StatusIs(absl::StatusCode::kInvalidArgument,
+                                              StartsWith("stop_on_disconnect_after_ms: ")));
 }
 
 TEST(JobSpec, ALongValueIsCutInTheError) {

@@ -37,10 +37,14 @@ void Lose(Part* part, std::string why) {
 // Sets the state of a part that is missing from the newest report of its node. The part remains
 // kAwaited if the node has not yet acted on the desired state that starts it.
 void JudgeMissing(const JobEntry& job, const NodeEntry& node, Part* part) {
-  if (node.observed.incarnation() != part->placement->incarnation()) {
-    // The part has no process left: an agent connects only after the shims of the agent before it
-    // have ended (docs/decisions/0003, 0015).
-    return Lose(part, "its agent was restarted");
+  if (!HasReported(node)) return;
+  // A reboot ends every process. A new agent within the same boot has adopted the shims of the one
+  // before it, and lists what they have (docs/decisions/0034).
+  if (node.observed.boot_id() != part->placement->boot_id()) {
+    return Lose(part, "its host was rebooted");
+  }
+  if (job.job.phase() == v1::RUNNING) {
+    return Lose(part, "its agent no longer has the generation");
   }
   const uint64_t acted_on = node.observed.applied_version();
   if (job.job.phase() == v1::STOPPING && acted_on >= job.stop_revision) {

@@ -239,7 +239,7 @@ class Performer {
     const auto node = state_.nodes.find(common::NodeId(placement.node_id()));
     if (node == state_.nodes.end()) return;
     node->second.jobs.erase(job);
-    if (node->second.observed.incarnation() != placement.incarnation()) return;
+    if (node->second.observed.boot_id() != placement.boot_id()) return;
     if (MayStillStart(entry, node->second)) node->second.settled_from = state_.revision;
     const auto consumed = node->second.consumed_sockets.find(placement.store_socket());
     if (consumed != node->second.consumed_sockets.end()) consumed->second = state_.revision;

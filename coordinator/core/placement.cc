@@ -146,7 +146,7 @@ class Request {
       v1::Placement& placement = assignment.placements.emplace_back();
       placement.set_node_id(offer.id.value());
       placement.set_node_name(offer.entry->observed.name());
-      placement.set_incarnation(offer.entry->observed.incarnation());
+      placement.set_boot_id(offer.entry->observed.boot_id());
       placement.set_address(offer.entry->observed.address());
       placement.set_first_rank(rank);
       placement.set_processes(processes);

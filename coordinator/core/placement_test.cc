@@ -31,7 +31,7 @@ ClusterState Cluster(const std::vector<FakeNode>& nodes) {
     node.last_heard = kNow;
     node.observed.set_node_id(fake.name);
     node.observed.set_name(fake.name);
-    node.observed.set_incarnation(fake.name + "-1");
+    node.observed.set_boot_id(fake.name + "-1");
     node.observed.set_address("10.0.0." + fake.name);
     node.observed.mutable_inventory()->set_cpus(fake.cpus);
     state.gpus_seen |= fake.gpus > 0;
@@ -141,7 +141,7 @@ TEST(Placement, ConsumesASpareSocketOfMachineRankZero) {
   EXPECT_EQ(first.assignment->master_addr, "10.0.0.1");
   EXPECT_EQ(first.assignment->master_port, 101);
   EXPECT_EQ(first.assignment->placements[0].store_socket(), 101u);
-  EXPECT_EQ(first.assignment->placements[0].incarnation(), "1-1");
+  EXPECT_EQ(first.assignment->placements[0].boot_id(), "1-1");
   EXPECT_EQ(first.assignment->placements[0].address(), "10.0.0.1");
   EXPECT_EQ(first.assignment->placements[1].store_socket(), 0u);
   ledger.Take(first.assignment->placements);

@@ -38,6 +38,8 @@ v1::NodeObserved Observed(const std::string& node, uint64_t sequence,
   observed.set_node_id(node);
   observed.set_name(node);
   observed.set_incarnation(incarnation);
+  observed.set_boot_id(incarnation);
+  observed.set_address(node);
   observed.set_sequence(sequence);
   return observed;
 }
@@ -278,7 +280,7 @@ TEST_F(PlannerTest, OldGenerationRecordsGo) {
   const common::JobId job = Submit("s", SpecWithRestarts(10)).value();
   Rest();
   for (int i = 2; i <= 6; ++i) {
-    // A new incarnation does not report what the one before it ran.
+    // A rebooted host has nothing of what ran before.
     now_ += absl::Minutes(1);
     CloseSession(static_cast<SessionId>(i - 1), common::NodeId("a"), &state_);
     ASSERT_OK(Report("a", static_cast<SessionId>(i), 1, absl::StrCat(i)));

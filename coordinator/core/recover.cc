@@ -241,9 +241,7 @@ class Recovery {
             absl::StrCat("node ", placement.node_id(), " of job ", id.value(), " is missing"));
       }
       node->second.jobs.insert(id);
-      // An agent that was restarted since has other sockets.
-      if (placement.store_socket() != 0 &&
-          placement.incarnation() == node->second.observed.incarnation()) {
+      if (placement.store_socket() != 0) {
         node->second.consumed_sockets[placement.store_socket()] = kInUse;
       }
     }

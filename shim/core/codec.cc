@@ -9,9 +9,9 @@
 namespace accel::shim {
 namespace {
 
-// The minimum size of one element of each list: its fixed part, with empty strings.
-constexpr size_t kLeastWorkerStart = 12;
-constexpr size_t kLeastWorkerReport = 29;
+// The minimum size of one element of each list: its length and its fixed part, with empty strings.
+constexpr size_t kLeastWorkerStart = 16;
+constexpr size_t kLeastWorkerReport = 33;
 
 void WriteId(const common::GenerationId& id, WireWriter* out) {
   out->String(id.job.value());
@@ -51,9 +51,11 @@ void WriteStart(const StartCommand& start, WireWriter* out) {
   out->Strings(start.required_paths);
   out->U32(static_cast<uint32_t>(start.workers.size()));
   for (const WorkerStart& worker : start.workers) {
-    out->I32(worker.rank);
-    out->I32(worker.local_rank);
-    out->Strings(worker.env);
+    WireWriter fields;
+    fields.I32(worker.rank);
+    fields.I32(worker.local_rank);
+    fields.Strings(worker.env);
+    out->Record(std::move(fields));
   }
   out->Bool(start.serves_store);
   out->Strings(start.store_peers);
@@ -65,6 +67,29 @@ void WriteStart(const StartCommand& start, WireWriter* out) {
   WriteDuration(start.orphan_grace, out);
   out->I64(start.log_limits.segment_bytes);
   out->I64(start.log_limits.stream_bytes);
+  out->Bool(start.keep_without_agent);
+  WriteDuration(start.stop_on_disconnect_after, out);
+}
+
+WorkerStart ReadWorkerStart(WireReader* in) {
+  WorkerStart worker;
+  worker.rank = ReadRank(in);
+  worker.local_rank = ReadRank(in);
+  worker.env = in->Strings();
+  return worker;
+}
+
+// Reads a list of records, each with `read`.
+template <typename Element>
+std::vector<Element> ReadList(size_t least_bytes, Element (*read)(WireReader*), WireReader* in) {
+  std::vector<Element> list;
+  const size_t count = in->Length(least_bytes);
+  for (size_t i = 0; i < count && in->ok(); ++i) {
+    WireReader record = in->Record();
+    list.push_back(read(&record));
+    if (!record.ok()) in->Fail();
+  }
+  return list;
 }
 
 StartCommand ReadStart(WireReader* in) {
@@ -73,14 +98,7 @@ StartCommand ReadStart(WireReader* in) {
   start.argv = in->Strings();
   start.workdir = in->String();
   start.required_paths = in->Strings();
-  const size_t workers = in->Length(kLeastWorkerStart);
-  for (size_t i = 0; i < workers && in->ok(); ++i) {
-    WorkerStart worker;
-    worker.rank = ReadRank(in);
-    worker.local_rank = ReadRank(in);
-    worker.env = in->Strings();
-    start.workers.push_back(std::move(worker));
-  }
+  start.workers = ReadList(kLeastWorkerStart, ReadWorkerStart, in);
   start.serves_store = in->Bool();
   start.store_peers = in->Strings();
   start.log_dir = in->String();
@@ -91,6 +109,9 @@ StartCommand ReadStart(WireReader* in) {
   start.orphan_grace = ReadDuration(in);
   start.log_limits.segment_bytes = in->I64();
   start.log_limits.stream_bytes = in->I64();
+  // The fields from here on were appended to version 3.
+  if (in->HasMore()) start.keep_without_agent = in->Bool();
+  if (in->HasMore()) start.stop_on_disconnect_after = ReadDuration(in);
   return start;
 }
 
@@ -127,8 +148,9 @@ std::optional<ExitFact> ReadExit(WireReader* in) {
   if (!in->Bool()) return std::nullopt;
   ExitFact exit;
   const uint8_t kind = in->U8();
-  if (kind > static_cast<uint8_t>(ExitFact::Kind::kShimDied)) in->Fail();
-  exit.kind = static_cast<ExitFact::Kind>(kind);
+  // A kind that only newer releases know is a failure of the shim to this one.
+  const bool known = kind <= static_cast<uint8_t>(ExitFact::Kind::kAbandoned);
+  exit.kind = known ? static_cast<ExitFact::Kind>(kind) : ExitFact::Kind::kShimDied;
   exit.code = in->I32();
   exit.signal = in->I32();
   exit.core_dumped = in->Bool();
@@ -146,6 +168,32 @@ WorkerReport ReadWorkerReport(WireReader* in) {
   worker.exit = ReadExit(in);
   worker.last_lines = in->Strings();
   return worker;
+}
+
+GenerationReport ReadReport(WireReader* in) {
+  GenerationReport report;
+  report.id = ReadId(in);
+  const uint8_t state = in->U8();
+  if (state > static_cast<uint8_t>(GenerationReport::State::kEnded)) in->Fail();
+  report.state = static_cast<GenerationReport::State>(state);
+  report.workers = ReadList(kLeastWorkerReport, ReadWorkerReport, in);
+  report.failure = ReadExit(in);
+  // The fields from here on were appended to version 3.
+  if (in->HasMore()) report.log_dir = in->String();
+  if (in->HasMore()) report.orphan_grace = ReadDuration(in);
+  if (in->HasMore()) report.shim_is_leaving = in->Bool();
+  return report;
+}
+
+ShimHello ReadHello(WireReader* in) {
+  ShimHello hello;
+  hello.job = common::JobId(in->String());
+  hello.pid = in->I64();
+  hello.start_time_ticks = in->U64();
+  hello.release = in->String();
+  hello.generation = in->I32();
+  if (hello.pid < 1 || hello.pid > INT32_MAX || hello.generation < 0) in->Fail();
+  return hello;
 }
 
 absl::Status Malformed(const char* what, size_t size) {
@@ -181,11 +229,18 @@ absl::StatusOr<ShimCommand> DecodeCommand(FrameType type, absl::string_view payl
     }
     case FrameType::kEnd:
       break;
-    default:
+    case FrameType::kContact:
+      command = ContactCommand();
+      break;
+    case FrameType::kReport:
+    case FrameType::kHello:
+    case FrameType::kRefusal:
       return absl::InvalidArgumentError(
           absl::StrCat("A frame of type ", static_cast<int>(type), " is not a command to a shim."));
+    default:
+      return UnknownFrame();
   }
-  if (!in.AtEnd()) return Malformed("command", payload.size());
+  if (!in.ok()) return Malformed("command", payload.size());
   if (const auto* start = std::get_if<StartCommand>(&command)) {
     if (absl::Status status = CheckStart(*start); !status.ok()) return status;
   }
@@ -198,33 +253,56 @@ std::string EncodeReport(const GenerationReport& report) {
   out.U8(static_cast<uint8_t>(report.state));
   out.U32(static_cast<uint32_t>(report.workers.size()));
   for (const WorkerReport& worker : report.workers) {
-    out.I32(worker.rank);
-    out.I32(worker.local_rank);
-    out.I64(worker.pid);
-    out.U64(worker.start_time_ticks);
-    WriteExit(worker.exit, &out);
-    out.Strings(worker.last_lines);
+    WireWriter fields;
+    fields.I32(worker.rank);
+    fields.I32(worker.local_rank);
+    fields.I64(worker.pid);
+    fields.U64(worker.start_time_ticks);
+    WriteExit(worker.exit, &fields);
+    fields.Strings(worker.last_lines);
+    out.Record(std::move(fields));
   }
   WriteExit(report.failure, &out);
+  out.String(report.log_dir);
+  WriteDuration(report.orphan_grace, &out);
+  out.Bool(report.shim_is_leaving);
   return out.Take();
 }
 
-absl::StatusOr<GenerationReport> DecodeReport(FrameType type, absl::string_view payload) {
-  if (type != FrameType::kReport) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("A frame of type ", static_cast<int>(type), " is not a report of a shim."));
-  }
+std::string EncodeHello(const ShimHello& hello) {
+  WireWriter out;
+  out.String(hello.job.value());
+  out.I64(hello.pid);
+  out.U64(hello.start_time_ticks);
+  out.String(hello.release);
+  out.I32(hello.generation);
+  return out.Take();
+}
+
+absl::StatusOr<ShimMessage> DecodeMessage(FrameType type, absl::string_view payload) {
   WireReader in(payload);
-  GenerationReport report;
-  report.id = ReadId(&in);
-  const uint8_t state = in.U8();
-  if (state > static_cast<uint8_t>(GenerationReport::State::kEnded)) in.Fail();
-  report.state = static_cast<GenerationReport::State>(state);
-  const size_t workers = in.Length(kLeastWorkerReport);
-  for (size_t i = 0; i < workers && in.ok(); ++i) report.workers.push_back(ReadWorkerReport(&in));
-  report.failure = ReadExit(&in);
-  if (!in.AtEnd()) return Malformed("report", payload.size());
-  return report;
+  ShimMessage message;
+  switch (type) {
+    case FrameType::kReport:
+      message = ReadReport(&in);
+      break;
+    case FrameType::kHello:
+      message = ReadHello(&in);
+      break;
+    case FrameType::kRefusal:
+      message = ShimRefusal{in.String()};
+      break;
+    case FrameType::kStart:
+    case FrameType::kStop:
+    case FrameType::kEnd:
+    case FrameType::kContact:
+      return absl::InvalidArgumentError(
+          absl::StrCat("A frame of type ", static_cast<int>(type), " is not a message of a shim."));
+    default:
+      return UnknownFrame();
+  }
+  if (!in.ok()) return Malformed("message", payload.size());
+  return message;
 }
 
 }  // namespace accel::shim

@@ -39,6 +39,18 @@ void GenerationLife::WorkersGone(absl::Time now) {
   kill_at_ = std::min(kill_at_, now);
 }
 
+void GenerationLife::RequireContact(absl::Time now, absl::Duration at_least_every) {
+  longest_silence_ = at_least_every;
+  contact_ = now;
+}
+
+void GenerationLife::Contact(absl::Time now) { contact_ = std::max(contact_, now); }
+
+absl::Time GenerationLife::fence_at() const {
+  const bool live = state_ == State::kStarting || state_ == State::kRunning;
+  return live ? contact_ + longest_silence_ : absl::InfiniteFuture();
+}
+
 absl::Time GenerationLife::kill_at() const {
   return state_ == State::kStopping ? kill_at_ : absl::InfiniteFuture();
 }

@@ -1,5 +1,5 @@
-// The states of a generation in its shim, and when its remaining processes must be killed. Pure: no
-// process, no clock, no file. Not thread-safe.
+// The states of a generation in its shim, when it must be stopped for lack of contact, and when its
+// remaining processes must be killed. Pure: no process, no clock, no file. Not thread-safe.
 //
 // clang-format off
 //   kStarting ──exec done on every local rank──▶ kRunning
@@ -39,6 +39,15 @@ class GenerationLife {
   // killed without a grace.
   void WorkersGone(absl::Time now);
 
+  // Sets the longest time without contact with the coordinator, counted from `now`. Once it is
+  // over, the generation must be stopped (invariant 4). If infinite, contact is not required.
+  void RequireContact(absl::Time now, absl::Duration at_least_every);
+  // Notes that there was contact.
+  void Contact(absl::Time now);
+  // Returns when the generation must be stopped for lack of contact. InfiniteFuture once it is
+  // stopping.
+  absl::Time fence_at() const;
+
   // Notes that no process of the generation is left. Has no effect before it is stopping.
   void NothingLeft() { Apply(Event::kNothingLeft); }
 
@@ -52,6 +61,8 @@ class GenerationLife {
 
   State state_ = State::kStarting;
   absl::Time kill_at_ = absl::InfiniteFuture();
+  absl::Duration longest_silence_ = absl::InfiniteDuration();
+  absl::Time contact_;
 };
 
 }  // namespace accel::shim

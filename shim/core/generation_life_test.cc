@@ -81,6 +81,27 @@ TEST(GenerationLifeTest, TheGraceThatRunsOutFirstCounts) {
   EXPECT_EQ(life.kill_at(), kNow + absl::Seconds(3));
 }
 
+TEST(GenerationLifeTest, WithoutContactForTooLongItMustStop) {
+  GenerationLife life;
+  EXPECT_EQ(life.fence_at(), absl::InfiniteFuture()) << "contact is not required";
+  life.RequireContact(kNow, absl::Seconds(10));
+  EXPECT_EQ(life.fence_at(), kNow + absl::Seconds(10));
+  life.ExecDone();
+  life.Contact(kNow + absl::Seconds(4));
+  EXPECT_EQ(life.fence_at(), kNow + absl::Seconds(14));
+  life.Contact(kNow + absl::Seconds(3));
+  EXPECT_EQ(life.fence_at(), kNow + absl::Seconds(14)) << "time does not run backwards";
+  life.StopAsked(kNow + absl::Seconds(5), absl::Seconds(30));
+  EXPECT_EQ(life.fence_at(), absl::InfiniteFuture()) << "it is stopping already";
+}
+
+TEST(GenerationLifeTest, InfiniteSilenceIsAllowedIfContactIsNotRequired) {
+  GenerationLife life;
+  life.RequireContact(kNow, absl::InfiniteDuration());
+  life.ExecDone();
+  EXPECT_EQ(life.fence_at(), absl::InfiniteFuture());
+}
+
 TEST(GenerationLifeTest, InfiniteGraceNeverKills) {
   GenerationLife life;
   life.ExecDone();

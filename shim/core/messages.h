@@ -1,8 +1,8 @@
 // The messages between an agent and its shims, as values. shim/core/codec.h encodes them.
 //
-// The agent sends StartCommand (with the store's listening socket, if any),
-// StopCommand, and the end of the shim. The shim sends the whole state of its newest
-// generation each time it changes.
+// The agent sends StartCommand (with the store's listening socket, if any), StopCommand, the end of
+// the shim, and a sign of each contact with the coordinator. The shim sends ShimHello on each new
+// connection, and the whole state of its newest generation each time it changes.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,11 @@ struct StartCommand {
   bool keep_stdin = false;      // The only worker gets the shim's standard input and its terminal.
   absl::Duration orphan_grace;  // Time between SIGTERM and SIGKILL if the agent is gone.
   logs::LogLimits log_limits;
+  // The workers outlive their agent (on_agent_loss: keep). Otherwise they are stopped when the
+  // connection to the agent ends.
+  bool keep_without_agent = false;
+  // The workers are stopped once no ContactCommand has arrived for this long.
+  absl::Duration stop_on_disconnect_after = absl::InfiniteDuration();
 };
 
 struct StopCommand {
@@ -54,7 +59,9 @@ struct StopCommand {
 };
 
 struct ExitFact {
-  enum class Kind { kExited, kSignalled, kNotStarted, kShimDied };
+  // kShimDied: the shim was killed. kAbandoned: the shim stopped its generation because its agent
+  // or the coordinator was gone.
+  enum class Kind { kExited, kSignalled, kNotStarted, kShimDied, kAbandoned };
   Kind kind = Kind::kExited;
   // For kExited. For kNotStarted: 127 if the program was not found, 126 if it is not
   // executable, otherwise 1.
@@ -84,6 +91,19 @@ struct GenerationReport {
   State state = State::kStarting;
   std::vector<WorkerReport> workers;
   std::optional<ExitFact> failure;  // Why the node's whole part of the generation failed.
+  std::string log_dir;              // From the start command.
+  absl::Duration orphan_grace;      // From the start command.
+  // The shim exits once the generation has ended, so it takes no further start.
+  bool shim_is_leaving = false;
+};
+
+// The first message of a shim on each connection. If it has a generation, the whole report follows.
+struct ShimHello {
+  common::JobId job;
+  int64_t pid = 0;
+  uint64_t start_time_ticks = 0;
+  std::string release;                // The version of accel.
+  common::Generation generation = 0;  // The newest generation. 0 if there was none.
 };
 
 // Maximum size of a start or a report in its frame (channel.h). The environments

@@ -15,6 +15,8 @@ struct ShimReport {
   std::optional<GenerationReport> generation;
   // The shim process itself is gone. This is the last report of this job's shim.
   bool shim_ended = false;
+  // The shim exits once its generation has ended, and takes no further start.
+  bool shim_is_leaving = false;
 };
 
 }  // namespace accel::shim

@@ -41,6 +41,14 @@ size_t WireReader::Length(size_t least_bytes) {
   return ok_ ? length : 0;
 }
 
+WireReader WireReader::Record() {
+  const size_t size = Length(1);
+  WireReader record(bytes_.substr(0, size));
+  record.ok_ = ok_;
+  bytes_.remove_prefix(size);
+  return record;
+}
+
 std::string WireReader::String() {
   const size_t size = Length(1);
   std::string value(bytes_.substr(0, size));

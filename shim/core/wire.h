@@ -20,6 +20,8 @@ class WireWriter {
   void Bool(bool value) { U8(value ? 1 : 0); }
   void String(absl::string_view value);
   void Strings(const std::vector<std::string>& values);
+  // Writes the fields of an element of a list as a record that has its own length.
+  void Record(WireWriter fields) { String(fields.bytes_); }
 
   std::string Take() { return std::move(bytes_); }
 
@@ -49,9 +51,14 @@ class WireReader {
   // remaining bytes cannot hold that many, so that no length is believed before allocating.
   size_t Length(size_t least_bytes);
 
+  // Reads a record. If its length is wrong, nothing can be read from the result.
+  WireReader Record();
+
   void Fail() { ok_ = false; }
   bool ok() const { return ok_; }
-  bool AtEnd() const { return ok_ && bytes_.empty(); }
+  // Returns true if the record has another field. Read before each field that was appended to a
+  // message later, because the record of an older writer ends before it.
+  bool HasMore() const { return ok_ && !bytes_.empty(); }
 
  private:
   uint64_t Integer(size_t size);

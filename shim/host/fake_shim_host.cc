@@ -34,6 +34,22 @@ GenerationReport* FakeShimHost::Newest(const common::JobId& job) {
   return &*found->second.newest;
 }
 
+std::vector<ShimReport> FakeShimHost::Adopt() {
+  for (auto& [job, shim] : shims_) shim.changed = true;
+  return TakeReports();
+}
+
+void FakeShimHost::KillAgent() {
+  for (auto& [job, shim] : shims_) {
+    if (shim.keep) continue;
+    if (shim.newest && shim.newest->state != State::kEnded) {
+      shim.newest->failure = Fact(ExitFact::Kind::kAbandoned);
+      ExitAll(job, *shim.newest->failure);
+    }
+    shim.ended = true;
+  }
+}
+
 absl::Status FakeShimHost::StartShim(const common::JobId& job) {
   if (!next_shim_.ok()) return std::exchange(next_shim_, absl::OkStatus());
   if (!shims_.emplace(job, Shim()).second) {
@@ -61,8 +77,11 @@ absl::Status FakeShimHost::StartGeneration(const StartCommand& start,
     return absl::InvalidArgumentError("A start that serves the store needs its socket.");
   }
   starts_.push_back(start);
+  found->second.keep = start.keep_without_agent;
   newest = GenerationReport();
   newest->id = start.id;
+  newest->log_dir = start.log_dir;
+  newest->orphan_grace = start.orphan_grace;
   for (const WorkerStart& worker : start.workers) {
     WorkerReport report;
     report.rank = worker.rank;

@@ -17,11 +17,15 @@ class FakeShimHost final : public ShimHost {
  public:
   FakeShimHost();
 
+  // Returns all shims. A new agent on the same host adopts them.
+  std::vector<ShimReport> Adopt() override;
   absl::Status StartShim(const common::JobId& job) override;
   absl::Status StartGeneration(const StartCommand& start, common::UniqueFd store_socket) override;
   absl::Status StopGeneration(const StopCommand& stop) override;
   // Kills what is running. The shim is gone by the next TakeReports(), or later; see HoldLeaving().
   void EndShim(const common::JobId& job) override;
+  void Forget(const common::JobId& job) override { forgotten_.push_back(job); }
+  void SetContact(bool contact) override { contact_ = contact; }
   std::vector<ShimReport> TakeReports() override;
   int wake_fd() const override { return wake_.get(); }
 
@@ -29,6 +33,8 @@ class FakeShimHost final : public ShimHost {
   const std::vector<StartCommand>& starts() const { return starts_; }
   const std::vector<StopCommand>& stops() const { return stops_; }
   bool has_shim(const common::JobId& job) const { return shims_.count(job) > 0; }
+  const std::vector<common::JobId>& forgotten() const { return forgotten_; }
+  bool contact() const { return contact_; }
 
   // Makes the next StartShim() fail with this status.
   void FailNextShim(absl::Status status) { next_shim_ = std::move(status); }
@@ -45,10 +51,13 @@ class FakeShimHost final : public ShimHost {
             std::vector<std::string> last_lines = {});
   void ExitAll(const common::JobId& job, const ExitFact& how);  // Affects running workers only.
   void KillShim(const common::JobId& job);
+  // Ends the jobs that do not outlive their agent, as their shims do when it is killed.
+  void KillAgent();
 
  private:
   struct Shim {
     std::optional<GenerationReport> newest;
+    bool keep = false;  // The newest generation outlives its agent.
     bool changed = false;
     bool leaving = false;
     bool ended = false;
@@ -61,7 +70,9 @@ class FakeShimHost final : public ShimHost {
   std::map<common::JobId, Shim> shims_;
   std::vector<StartCommand> starts_;
   std::vector<StopCommand> stops_;
+  std::vector<common::JobId> forgotten_;
   absl::Status next_shim_;
+  bool contact_ = false;
   bool hold_leaving_ = false;
 };
 

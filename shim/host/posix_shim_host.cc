@@ -1,89 +1,43 @@
 #include "shim/host/posix_shim_host.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/timerfd.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/status_macros.h"
 #include "logs/log_paths.h"
-#include "process/process_table.h"
-#include "process/spawn.h"
-#include "process/sweep.h"
-#include "shim/shim_program.h"
+#include "shim/host/timer.h"
 
 namespace accel::shim {
 namespace {
 
-constexpr absl::Duration kFirstSweepPause = absl::Milliseconds(1);
-constexpr absl::Duration kLongestSweepPause = absl::Milliseconds(100);
+using Phase = HostedShim::Phase;
+
 constexpr absl::Duration kEndSlack = absl::Seconds(2);
+constexpr absl::Duration kReconnectPause = absl::Milliseconds(100);
+// Interval at which shims learn that there is contact. JobSpec.stop_on_disconnect_after_ms is at
+// least five times as long.
+constexpr absl::Duration kContactInterval = absl::Seconds(1);
 
-// Returns how a shim ended, as a sentence.
-std::string Ending(int wait_status, bool unresponsive) {
-  if (unresponsive) return "accel-shim did not respond and was killed.";
-  if (WIFSIGNALED(wait_status)) {
-    return absl::StrCat("accel-shim was killed by signal ", WTERMSIG(wait_status), ".");
-  }
-  return absl::StrCat("accel-shim exited with code ", WEXITSTATUS(wait_status), ".");
-}
-
-GenerationReport FirstReport(const StartCommand& start) {
-  GenerationReport report;
-  report.id = start.id;
-  for (const WorkerStart& worker : start.workers) {
-    WorkerReport of_worker;
-    of_worker.rank = worker.rank;
-    of_worker.local_rank = worker.local_rank;
-    report.workers.push_back(std::move(of_worker));
-  }
-  return report;
-}
-
-ExitFact ShimDied(const std::string& how) {
-  ExitFact fact;
-  fact.kind = ExitFact::Kind::kShimDied;
-  fact.message = how;
-  return fact;
-}
-
-common::UniqueFd MakeTimer() {
-  return common::UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-}
-
-void Arm(const common::UniqueFd& timer, absl::Duration in) {
-  // A timer of zero would be disarmed.
-  const itimerspec once = {{0, 0}, absl::ToTimespec(std::max(in, absl::Nanoseconds(1)))};
-  timerfd_settime(timer.get(), 0, &once, nullptr);
-}
-
-void ClearTimer(const common::UniqueFd& timer) {
-  uint64_t expirations = 0;
-  while (read(timer.get(), &expirations, sizeof(expirations)) > 0) continue;
-}
-
-process::SpawnResult SpawnShim(const PosixShimHost::Options& host, int control) {
-  const common::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  process::SpawnOptions options;
-  options.path = host.shim_path;
-  options.argv = {host.shim_path, kShimControlFlag};
-  options.open_files = host.open_files;
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    options.fds.push_back({fcntl(fd, F_GETFD) < 0 ? null.get() : fd, fd});
-  }
-  options.fds.push_back({control, kShimControlFd});
-  if (host.inherit_fd >= 0) options.fds.push_back({host.inherit_fd, kShimControlFd + 1});
-  return process::Spawn(options, /*keep_hangup_ignored=*/true);
+ShimRecord RecordOf(const StartCommand& start, ShimRecord record) {
+  record.generation = start.id.generation;
+  record.received = false;
+  record.ranks.clear();
+  for (const WorkerStart& worker : start.workers) record.ranks.push_back(worker.rank);
+  record.log_dir = start.log_dir;
+  record.cgroup = start.cgroup;
+  record.memory_cgroup = start.memory_cgroup;
+  record.orphan_grace = start.orphan_grace;
+  record.keep_without_agent = start.keep_without_agent;
+  record.requires_contact = start.stop_on_disconnect_after != absl::InfiniteDuration();
+  return record;
 }
 
 }  // namespace
@@ -92,69 +46,94 @@ PosixShimHost::PosixShimHost(Options options)
     : options_(std::move(options)),
       watchdog_timer_(MakeTimer()),
       sweep_timer_(MakeTimer()),
-      sweep_pause_(kFirstSweepPause) {
+      reconnect_timer_(MakeTimer()),
+      contact_timer_(MakeTimer()) {
   loop_.Watch(watchdog_timer_.get(), EPOLLIN, [this] { CheckWatchdogs(); });
   loop_.Watch(sweep_timer_.get(), EPOLLIN, [this] { SweepLeftovers(); });
+  loop_.Watch(reconnect_timer_.get(), EPOLLIN, [this] { Reconnect(); });
+  loop_.Watch(contact_timer_.get(), EPOLLIN, [this] { SendContact(); });
 }
 
 absl::Status PosixShimHost::StartShim(const common::JobId& job) {
   if (shims_.count(job) > 0) {
     return absl::AlreadyExistsError(absl::StrCat("Job ", job.value(), " has a shim."));
   }
-  auto [ours, theirs] = MakeChannelSockets();
-  if (!ours.valid()) return absl::ErrnoToStatus(errno, "Cannot make a socket for accel-shim");
-  const process::SpawnResult spawned = SpawnShim(options_, theirs.get());
-  if (!spawned.ok()) {
-    return absl::InternalError(absl::StrCat("Cannot start ", options_.shim_path, ": ",
-                                            strerror(spawned.error.error), "."));
-  }
-  auto shim = std::make_unique<Shim>(std::move(ours), spawned.pid, options_.shim_slack);
-  shim->pidfd.reset(static_cast<int>(syscall(SYS_pidfd_open, spawned.pid, 0)));
-  if (shim->pidfd.valid()) {
-    loop_.Watch(shim->pidfd.get(), EPOLLIN, [this, it = shim.get()] { OnExit(it); });
-  }
-  WatchChannel(shim.get());
+  auto shim = std::make_unique<HostedShim>(job, options_.shim_slack);
+  ACCEL_RETURN_IF_ERROR(Launch(shim.get()));
+  WatchProcess(shim.get());
   shims_.emplace(job, std::move(shim));
   return absl::OkStatus();
 }
 
-PosixShimHost::Shim* PosixShimHost::FindRunning(const common::JobId& job) {
+void PosixShimHost::WatchProcess(HostedShim* shim) {
+  if (!shim->pidfd.valid()) return;
+  loop_.Watch(shim->pidfd.get(), EPOLLIN, [this, shim] { OnExit(shim); });
+}
+
+HostedShim* PosixShimHost::FindRunning(const common::JobId& job) {
   const auto found = shims_.find(job);
-  if (found == shims_.end() || found->second->phase != Shim::Phase::kRunning) return nullptr;
+  if (found == shims_.end() || found->second->phase != Phase::kRunning) return nullptr;
   return found->second.get();
 }
 
-void PosixShimHost::WatchChannel(Shim* shim) {
-  const uint32_t room = shim->channel.has_unsent() ? uint32_t{EPOLLOUT} : 0;
-  loop_.Watch(shim->channel.fd(), EPOLLIN | room, [this, shim] { OnChannel(shim); });
+void PosixShimHost::Connect(HostedShim* shim, common::UniqueFd socket) {
+  shim->channel = std::make_unique<Channel>(std::move(socket));
+  WatchChannel(shim);
+}
+
+void PosixShimHost::WatchChannel(HostedShim* shim) {
+  if (shim->channel == nullptr) return;
+  const uint32_t room = shim->channel->has_unsent() ? uint32_t{EPOLLOUT} : 0;
+  loop_.Watch(shim->channel->fd(), EPOLLIN | room, [this, shim] { OnChannel(shim); });
+}
+
+void PosixShimHost::CloseChannel(HostedShim* shim) {
+  if (shim->channel == nullptr) return;
+  loop_.Unwatch(shim->channel->fd());
+  shim->channel.reset();
+}
+
+absl::Status PosixShimHost::CheckStart(const HostedShim& shim, const StartCommand& start,
+                                       bool has_socket) const {
+  if (shim.end_sent || shim.leaving) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("The shim of job ", shim.job.value(), " is shutting down."));
+  }
+  if (shim.has_live_generation()) {
+    return absl::FailedPreconditionError(absl::StrCat("Generation ", shim.newest->id.generation,
+                                                      " of job ", shim.job.value(),
+                                                      " has not ended."));
+  }
+  if (shim.channel == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("The shim of job ", shim.job.value(), " cannot be reached."));
+  }
+  if (start.serves_store && !has_socket) {
+    return absl::InvalidArgumentError("A start that serves the store needs its socket.");
+  }
+  return absl::OkStatus();
+}
+
+StartCommand PosixShimHost::Fill(StartCommand start) const {
+  if (start.cgroup.empty()) start.cgroup = options_.cgroups.PathFor(start.id);
+  if (start.memory_cgroup.empty()) start.memory_cgroup = options_.cgroups.MemoryPathFor(start.id);
+  if (!options_.spill_dir.empty()) {
+    start.spill_dir = logs::GenerationLogDir(
+        logs::JobLogDir(options_.spill_dir, start.id.job.value()), start.id.generation);
+  }
+  return start;
 }
 
 absl::Status PosixShimHost::StartGeneration(const StartCommand& start,
                                             common::UniqueFd store_socket) {
-  Shim* shim = FindRunning(start.id.job);
+  HostedShim* shim = FindRunning(start.id.job);
   if (shim == nullptr) {
     return absl::NotFoundError(absl::StrCat("Job ", start.id.job.value(), " has no shim."));
   }
-  if (shim->end_sent) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("The shim of job ", start.id.job.value(), " is shutting down."));
-  }
-  if (shim->newest && start.id.generation <= shim->newest->id.generation) return absl::OkStatus();
-  if (shim->newest && shim->newest->state != GenerationReport::State::kEnded) {
-    return absl::FailedPreconditionError(absl::StrCat("Generation ", shim->newest->id.generation,
-                                                      " of job ", start.id.job.value(),
-                                                      " has not ended."));
-  }
-  if (start.serves_store && !store_socket.valid()) {
-    return absl::InvalidArgumentError("A start that serves the store needs its socket.");
-  }
-  StartCommand filled = start;
-  if (filled.cgroup.empty()) filled.cgroup = options_.cgroups.PathFor(start.id);
-  if (filled.memory_cgroup.empty()) filled.memory_cgroup = options_.cgroups.MemoryPathFor(start.id);
-  if (!options_.spill_dir.empty()) {
-    filled.spill_dir = logs::GenerationLogDir(
-        logs::JobLogDir(options_.spill_dir, start.id.job.value()), start.id.generation);
-  }
+  const bool is_known = shim->newest && start.id.generation <= shim->newest->id.generation;
+  if (is_known && !shim->end_sent) return absl::OkStatus();
+  ACCEL_RETURN_IF_ERROR(CheckStart(*shim, start, store_socket.valid()));
+  const StartCommand filled = Fill(start);
   const std::string payload = EncodeCommand(filled);
   if (payload.size() > kMaxPayloadBytes) {
     return absl::InvalidArgumentError(
@@ -162,19 +141,20 @@ absl::Status PosixShimHost::StartGeneration(const StartCommand& start,
                      " bytes, the limit is ", kMaxPayloadBytes,
                      ": its environment and arguments are too large."));
   }
-  shim->newest = FirstReport(start);
+  const ShimRecord record = RecordOf(filled, shim->record);
+  if (shim->folder) ACCEL_RETURN_IF_ERROR(shim->folder->WriteRecord(record));
+  shim->record = record;
+  shim->newest = ReportFrom(start.id.job, record);
   shim->stop_grace.reset();
   shim->watchdog.Disarm();
-  shim->orphan_grace = start.orphan_grace;
-  shim->cgroup_path = filled.cgroup;
-  shim->memory_cgroup_path = filled.memory_cgroup;
-  shim->channel.Send(FrameType::kStart, payload, std::move(store_socket));
+  shim->Send(FrameType::kStart, payload, std::move(store_socket));
   WatchChannel(shim);
+  ArmContactTimer();
   return absl::OkStatus();
 }
 
 absl::Status PosixShimHost::StopGeneration(const StopCommand& stop) {
-  Shim* shim = FindRunning(stop.id.job);
+  HostedShim* shim = FindRunning(stop.id.job);
   if (shim == nullptr) {
     return absl::NotFoundError(absl::StrCat("Job ", stop.id.job.value(), " has no shim."));
   }
@@ -183,67 +163,148 @@ absl::Status PosixShimHost::StopGeneration(const StopCommand& stop) {
   // that does not read.
   if (shim->stop_grace && *shim->stop_grace <= stop.grace) return absl::OkStatus();
   shim->stop_grace = stop.grace;
-  shim->watchdog.StopSent(common::SteadyClock()->Now(), stop.grace);
+  const bool reachable = shim->channel != nullptr;
+  const absl::Duration grace =
+      reachable ? stop.grace : std::max(stop.grace, shim->record.orphan_grace);
+  shim->watchdog.StopSent(common::SteadyClock()->Now(), grace);
   ArmWatchdogTimer();
-  shim->channel.Send(FrameType::kStop, EncodeCommand(stop));
+  if (!reachable) shim->Terminate();
+  shim->Send(FrameType::kStop, EncodeCommand(stop));
   WatchChannel(shim);
   return absl::OkStatus();
 }
 
 void PosixShimHost::EndShim(const common::JobId& job) {
-  Shim* shim = FindRunning(job);
+  HostedShim* shim = FindRunning(job);
   if (shim == nullptr || shim->end_sent) return;
   shim->end_sent = true;
   shim->watchdog.ExitSent(common::SteadyClock()->Now());
   ArmWatchdogTimer();
-  shim->channel.Send(FrameType::kEnd, EncodeCommand(EndCommand()));
+  if (shim->channel == nullptr) shim->Terminate();
+  shim->Send(FrameType::kEnd, EncodeCommand(EndCommand()));
   WatchChannel(shim);
 }
 
-void PosixShimHost::OnChannel(Shim* shim) {
+void PosixShimHost::Forget(const common::JobId& job) {
+  const auto found = shims_.find(job);
+  if (found != shims_.end()) {
+    found->second->forgotten = true;
+    return;
+  }
+  if (options_.shims_dir.empty()) return;
+  absl::StatusOr<ShimFolder> folder = ShimFolder::Make(options_.shims_dir, job);
+  if (folder.ok()) folder->Remove();
+}
+
+void PosixShimHost::SetContact(bool contact) {
+  const bool is_new = contact && !contact_;
+  contact_ = contact;
+  if (is_new) SendContact();
+}
+
+void PosixShimHost::ArmContactTimer() {
+  const bool any = std::any_of(shims_.begin(), shims_.end(), [](const auto& entry) {
+    return entry.second->record.requires_contact && entry.second->has_live_generation();
+  });
+  if (!contact_ || !any || contact_armed_) return;
+  contact_armed_ = true;
+  ArmTimer(contact_timer_, kContactInterval);
+}
+
+void PosixShimHost::SendContact() {
+  ClearTimer(contact_timer_);
+  contact_armed_ = false;
+  for (auto& [job, shim] : shims_) {
+    // Nothing piles up in the channel of a shim that does not read.
+    if (!contact_ || !shim->record.requires_contact || shim->phase != Phase::kRunning) continue;
+    if (shim->channel == nullptr || shim->channel->has_unsent()) continue;
+    shim->Send(FrameType::kContact, EncodeCommand(ContactCommand()));
+    WatchChannel(shim.get());
+  }
+  ArmContactTimer();
+}
+
+absl::Status PosixShimHost::Take(const Frame& frame, HostedShim* shim) {
+  absl::StatusOr<ShimMessage> message = DecodeMessage(frame.type, frame.payload);
+  if (!message.ok()) return message.status();
+  if (auto* report = std::get_if<GenerationReport>(&*message)) {
+    Take(std::move(*report), shim);
+  } else if (const auto* hello = std::get_if<ShimHello>(&*message)) {
+    Take(*hello, shim);
+  } else if (const auto* refusal = std::get_if<ShimRefusal>(&*message)) {
+    common::LogError("a shim refused a command",
+                     {{"job", shim->job.value()}, {"why", refusal->why}});
+  }
+  return absl::OkStatus();
+}
+
+void PosixShimHost::Take(GenerationReport report, HostedShim* shim) {
+  shim->has_reported = true;
+  // A report of an earlier generation.
+  if (!shim->newest || report.id != shim->newest->id) return;
+  shim->newest = std::move(report);
+  shim->awaits_report = false;
+  if (shim->folder && !shim->record.received) {
+    shim->record.received = true;
+    // If this fails, a later agent believes that the start was never received, and starts again
+    // what has not survived.
+    shim->folder->WriteRecord(shim->record).IgnoreError();
+  }
+  shim->leaving |= shim->newest->shim_is_leaving;
+  shim->changed = true;
+  const bool ended = shim->newest->state == GenerationReport::State::kEnded;
+  ended ? shim->watchdog.Disarm() : shim->watchdog.ReportReceived(common::SteadyClock()->Now());
+}
+
+void PosixShimHost::OnChannel(HostedShim* shim) {
+  if (shim->channel == nullptr) return;
   std::vector<Frame> frames;
-  shim->channel.Flush();
-  absl::Status status = shim->channel.Receive(&frames);
+  shim->channel->Flush();
+  absl::Status status = shim->channel->Receive(&frames);
   for (const Frame& frame : frames) {
-    auto report = DecodeReport(frame.type, frame.payload);
-    if (!report.ok()) {
-      status = report.status();
+    const absl::Status taken = Take(frame, shim);
+    if (shim->channel == nullptr) return;
+    if (!taken.ok()) {
+      status = taken;
       break;
     }
-    // A report of an earlier generation.
-    if (!shim->newest || report->id != shim->newest->id) continue;
-    shim->newest = *std::move(report);
-    shim->changed = true;
-    const bool ended = shim->newest->state == GenerationReport::State::kEnded;
-    ended ? shim->watchdog.Disarm() : shim->watchdog.ReportReceived(common::SteadyClock()->Now());
   }
   ArmWatchdogTimer();
   if (status.ok()) return WatchChannel(shim);
-  loop_.Unwatch(shim->channel.fd());
+  CloseChannel(shim);
+  shim->awaits_hello = shim->awaits_report = false;
+  if (shim->phase != Phase::kRunning) return;
   if (absl::IsUnavailable(status)) {
-    // The pidfd reports the exit. Without pidfd support in the kernel, the end-of-file does,
-    // because a shim closes the socket only by exiting.
+    // The pidfd reports the exit. Without pidfd support in the kernel, the end-of-file does.
     if (!shim->pidfd.valid()) OnExit(shim);
+    // A shim that can have other hosts may have dropped this one.
+    if (shim->folder) ArmTimer(reconnect_timer_, kReconnectPause);
     return;
   }
-  common::LogError("A shim sent an invalid frame", {{"pid", shim->pid}, {"why", status.message()}});
-  if (shim->phase == Shim::Phase::kRunning) kill(shim->pid, SIGKILL);
+  common::LogError(
+      "a shim is not understood",
+      {{"job", shim->job.value()}, {"pid", shim->record.pid}, {"why", status.message()}});
+  // A shim that has reported, or that an earlier agent has started, has a job. That job is left
+  // alone (docs/decisions/0033).
+  shim->not_understood = true;
+  if (shim->is_child && !shim->has_reported) shim->Signal(SIGKILL);
 }
 
 void PosixShimHost::CheckWatchdogs() {
   ClearTimer(watchdog_timer_);
   for (auto& [job, shim] : shims_) {
-    if (shim->phase != Shim::Phase::kRunning) continue;
+    if (shim->phase != Phase::kRunning) continue;
     const ShimWatchdog::Step step = shim->watchdog.Due(common::SteadyClock()->Now());
     if (step == ShimWatchdog::Step::kSendAgain) {
       const StopCommand again = {shim->newest->id, absl::ZeroDuration()};
-      shim->channel.Send(FrameType::kStop, EncodeCommand(again));
+      if (shim->channel == nullptr) shim->Terminate();
+      shim->Send(FrameType::kStop, EncodeCommand(again));
       WatchChannel(shim.get());
     } else if (step == ShimWatchdog::Step::kKill) {
       common::LogError("Killing a shim that does not respond",
-                       {{"job", job.value()}, {"pid", shim->pid}});
+                       {{"job", job.value()}, {"pid", shim->record.pid}});
       shim->unresponsive = true;
-      kill(shim->pid, SIGKILL);
+      shim->Signal(SIGKILL);
     }
   }
   ArmWatchdogTimer();
@@ -252,64 +313,10 @@ void PosixShimHost::CheckWatchdogs() {
 void PosixShimHost::ArmWatchdogTimer() {
   absl::Time wake_at = absl::InfiniteFuture();
   for (const auto& [job, shim] : shims_) {
-    if (shim->phase == Shim::Phase::kRunning) wake_at = std::min(wake_at, shim->watchdog.wake_at());
+    if (shim->phase == Phase::kRunning) wake_at = std::min(wake_at, shim->watchdog.wake_at());
   }
   if (wake_at != absl::InfiniteFuture()) {
-    Arm(watchdog_timer_, wake_at - common::SteadyClock()->Now());
-  }
-}
-
-bool PosixShimHost::IsRunningShim(pid_t pid) const {
-  return std::any_of(shims_.begin(), shims_.end(), [pid](const auto& entry) {
-    return entry.second->pid == pid && entry.second->phase == Shim::Phase::kRunning;
-  });
-}
-
-void PosixShimHost::OnExit(Shim* shim) {
-  int status = 0;
-  const int wait = shim->pidfd.valid() ? WNOHANG : 0;
-  if (shim->phase != Shim::Phase::kRunning || waitpid(shim->pid, &status, wait) <= 0) return;
-  shim->phase = Shim::Phase::kLeftovers;
-  loop_.Unwatch(shim->pidfd.get());
-  OnChannel(shim);  // Takes the shim's last reports.
-  loop_.Unwatch(shim->channel.fd());
-  shim->end = Ending(status, shim->unresponsive);
-  sweep_pause_ = kFirstSweepPause;
-  SweepLeftovers();
-}
-
-void PosixShimHost::SweepLeftovers() {
-  ClearTimer(sweep_timer_);
-  bool any_left = false;
-  for (auto& [job, shim] : shims_) {
-    if (shim->phase != Shim::Phase::kLeftovers) continue;
-    const bool none_left = EndLeftovers(shim.get());
-    if (none_left) Finish(shim.get());
-    any_left |= !none_left;
-  }
-  if (!any_left) return;
-  Arm(sweep_timer_, sweep_pause_);
-  sweep_pause_ = std::min(sweep_pause_ * 2, kLongestSweepPause);
-}
-
-bool PosixShimHost::EndLeftovers(Shim* shim) {
-  // A shim that reported the end of its generation has left no process.
-  if (!shim->newest || shim->newest->state == GenerationReport::State::kEnded) return true;
-  process::Cgroup cgroup = process::Cgroup::Make(shim->cgroup_path);
-  process::Cgroup memory_cgroup = process::Cgroup::Make(shim->memory_cgroup_path);
-  cgroup.Kill();
-  const bool none_left = process::EndOrphans([this](pid_t pid) { return IsRunningShim(pid); });
-  return none_left && cgroup.Remove() && memory_cgroup.Remove();
-}
-
-void PosixShimHost::Finish(Shim* shim) {
-  shim->phase = Shim::Phase::kGone;
-  shim->changed = true;
-  if (!shim->newest || shim->newest->state == GenerationReport::State::kEnded) return;
-  shim->newest->state = GenerationReport::State::kEnded;
-  if (!shim->newest->failure) shim->newest->failure = ShimDied(shim->end);
-  for (WorkerReport& worker : shim->newest->workers) {
-    if (!worker.exit) worker.exit = ShimDied(shim->end);
+    ArmTimer(watchdog_timer_, wake_at - common::SteadyClock()->Now());
   }
 }
 
@@ -317,25 +324,35 @@ std::vector<ShimReport> PosixShimHost::TakeReports() {
   loop_.RunOnce(absl::ZeroDuration());
   std::vector<ShimReport> reports;
   for (auto entry = shims_.begin(); entry != shims_.end();) {
-    Shim& shim = *entry->second;
-    const bool gone = shim.phase == Shim::Phase::kGone;
-    if (std::exchange(shim.changed, false)) reports.push_back({entry->first, shim.newest, gone});
+    HostedShim& shim = *entry->second;
+    const bool gone = shim.phase == Phase::kGone;
+    if (std::exchange(shim.changed, false)) {
+      reports.push_back({entry->first, shim.newest, gone, shim.leaving});
+    }
     entry = gone ? shims_.erase(entry) : std::next(entry);
   }
   return reports;
 }
 
+bool PosixShimHost::EndsWithHost(const HostedShim& shim) {
+  if (shim.phase == Phase::kGone) return false;
+  if (!shim.folder || shim.phase == Phase::kLeftovers) return true;
+  if (shim.end_sent) return true;
+  return shim.channel != nullptr && !shim.record.keep_without_agent;
+}
+
 PosixShimHost::~PosixShimHost() {
   absl::Duration grace;
   for (auto& [job, shim] : shims_) {
-    if (shim->phase != Shim::Phase::kRunning) continue;
-    loop_.Unwatch(shim->channel.fd());
-    shutdown(shim->channel.fd(), SHUT_RDWR);
-    grace = std::max(grace, shim->orphan_grace);
+    shim->ends_with_host = EndsWithHost(*shim);
+    if (shim->ends_with_host) grace = std::max(grace, shim->record.orphan_grace);
+    // Sends what is waiting, such as the command to exit.
+    if (shim->channel != nullptr) shim->channel->Flush();
+    CloseChannel(shim.get());
   }
   AwaitShims(grace + kEndSlack);
   for (auto& [job, shim] : shims_) {
-    if (shim->phase == Shim::Phase::kRunning) kill(shim->pid, SIGKILL);
+    if (shim->phase == Phase::kRunning && shim->ends_with_host) shim->Signal(SIGKILL);
   }
   AwaitShims(kEndSlack);
 }
@@ -343,8 +360,10 @@ PosixShimHost::~PosixShimHost() {
 void PosixShimHost::AwaitShims(absl::Duration at_most) {
   const absl::Time until = common::SteadyClock()->Now() + at_most;
   const auto all_gone = [this] {
-    return std::all_of(shims_.begin(), shims_.end(),
-                       [](const auto& entry) { return entry.second->phase == Shim::Phase::kGone; });
+    return std::none_of(shims_.begin(), shims_.end(), [](const auto& entry) {
+      return entry.second->phase == Phase::kLeftovers ||
+             (entry.second->phase == Phase::kRunning && entry.second->ends_with_host);
+    });
   };
   while (!all_gone() && common::SteadyClock()->Now() < until)
     loop_.RunOnce(until - common::SteadyClock()->Now());

@@ -13,10 +13,10 @@
 #include "absl/time/time.h"
 #include "common/unique_fd.h"
 #include "process/cgroup.h"
-#include "shim/channel.h"
 #include "shim/event_loop.h"
+#include "shim/host/found_shims.h"
+#include "shim/host/hosted_shim.h"
 #include "shim/host/shim_host.h"
-#include "shim/host/shim_watchdog.h"
 
 namespace accel::shim {
 
@@ -30,8 +30,13 @@ class PosixShimHost final : public ShimHost {
     std::string shim_path;  // Path of accel-shim.
     // Result of ProbeCgroups(). Starts that name no control group get theirs from it.
     process::CgroupSupport cgroups;
-    // A descriptor, such as that of a lock, that every shim inherits and keeps open
-    // (docs/decisions/0003). If -1, there is none.
+    // Folder for records and sockets, through which the next host finds this one's shims, made if
+    // it is missing (docs/decisions/0032). If empty, no other host can find them, and they end
+    // their jobs with this one.
+    std::string shims_dir = {};
+    std::string boot_id = {};  // The id of the present boot. Required with shims_dir.
+    // A descriptor, such as that of a lock, that every shim inherits and keeps open. If -1, there
+    // is none.
     int inherit_fd = -1;
     // RLIMIT_NOFILE of shims and workers. If unset, this process's limit.
     std::optional<rlimit> open_files = std::nullopt;
@@ -41,57 +46,59 @@ class PosixShimHost final : public ShimHost {
     // Folder on another file system, such as one in memory, for output that the jobs' own folders
     // cannot take (docs/decisions/0028). It has the same layout. If empty, such output is dropped.
     std::string spill_dir = {};
+    // Time that the shims have to answer in Adopt(). Those that take longer are reported
+    // as their records describe them, until they answer.
+    absl::Duration adoption_timeout = absl::Seconds(2);
   };
 
   explicit PosixShimHost(Options options);
 
-  // Closes the shims' channels as the death of an agent would, so they end their jobs with the
-  // orphan grace. Waits for that, and kills shims that take two seconds longer.
+  // Closes the shims' channels as the death of an agent would. Shims whose jobs end with their
+  // agent do so with the orphan grace. Waits for those, and kills shims that take two seconds
+  // longer.
   ~PosixShimHost() override;
 
+  std::vector<ShimReport> Adopt() override;
   absl::Status StartShim(const common::JobId& job) override;
   absl::Status StartGeneration(const StartCommand& start, common::UniqueFd store_socket) override;
   absl::Status StopGeneration(const StopCommand& stop) override;
   void EndShim(const common::JobId& job) override;
+  void Forget(const common::JobId& job) override;
+  void SetContact(bool contact) override;
   std::vector<ShimReport> TakeReports() override;
 
   // May be readable although there is no report, because TakeReports() also performs pending work.
   int wake_fd() const override { return loop_.fd(); }
 
  private:
-  struct Shim {
-    Shim(common::UniqueFd socket, pid_t process, absl::Duration slack)
-        : channel(std::move(socket)), pid(process), watchdog(slack) {}
-
-    Channel channel;
-    const pid_t pid;
-    common::UniqueFd pidfd;
-    // kLeftovers: the process is gone, and the processes that it may have left are being killed.
-    enum class Phase { kRunning, kLeftovers, kGone } phase = Phase::kRunning;
-    std::string end;  // Once it has ended: how, as a sentence.
-    std::optional<GenerationReport> newest;
-    std::optional<absl::Duration> stop_grace;  // The grace of the last stop that was sent.
-    ShimWatchdog watchdog;
-    bool unresponsive = false;  // It was killed because it did not respond.
-    absl::Duration orphan_grace;
-    std::string cgroup_path;
-    std::string memory_cgroup_path;
-    bool end_sent = false;
-    bool changed = false;
-  };
-
-  Shim* FindRunning(const common::JobId& job);
-  void WatchChannel(Shim* shim);
-  void OnChannel(Shim* shim);
-  void OnExit(Shim* shim);
+  HostedShim* FindRunning(const common::JobId& job);
+  absl::Status Launch(HostedShim* shim);
+  absl::Status CheckStart(const HostedShim& shim, const StartCommand& start, bool has_socket) const;
+  StartCommand Fill(StartCommand start) const;
+  void AdoptOne(FoundShim found);
+  void GiveUpWaiting(HostedShim* shim);
+  void WatchProcess(HostedShim* shim);
+  void Connect(HostedShim* shim, common::UniqueFd socket);
+  void Reconnect();
+  void WatchChannel(HostedShim* shim);
+  void OnChannel(HostedShim* shim);
+  absl::Status Take(const Frame& frame, HostedShim* shim);
+  void Take(const ShimHello& hello, HostedShim* shim);
+  void Take(GenerationReport report, HostedShim* shim);
+  void CloseChannel(HostedShim* shim);
+  void OnExit(HostedShim* shim);
+  void SendContact();
+  void ArmContactTimer();
   // Asks unresponsive shims again, and kills those that do not answer.
   void CheckWatchdogs();
   void ArmWatchdogTimer();
   // Kills the processes that dead shims have left, as far as possible without waiting. A timer
   // calls it again for the rest.
   void SweepLeftovers();
-  bool EndLeftovers(Shim* shim);
-  void Finish(Shim* shim);
+  bool EndLeftovers(HostedShim* shim);
+  void Finish(HostedShim* shim);
+  // Returns true if its job ends with this host.
+  static bool EndsWithHost(const HostedShim& shim);
   void AwaitShims(absl::Duration at_most);
   bool IsRunningShim(pid_t pid) const;
 
@@ -99,8 +106,12 @@ class PosixShimHost final : public ShimHost {
   EventLoop loop_;
   common::UniqueFd watchdog_timer_;
   common::UniqueFd sweep_timer_;
+  common::UniqueFd reconnect_timer_;
+  common::UniqueFd contact_timer_;
   absl::Duration sweep_pause_;
-  std::map<common::JobId, std::unique_ptr<Shim>> shims_;
+  bool contact_ = false;
+  bool contact_armed_ = false;
+  std::map<common::JobId, std::unique_ptr<HostedShim>> shims_;
 };
 
 }  // namespace accel::shim

@@ -16,15 +16,21 @@ class ShimHost {
  public:
   virtual ~ShimHost() = default;
 
+  // Takes over the shims that an earlier agent has left, ends what is left of those that are dead,
+  // and returns a report about each. Must be called once, before any other function. Blocks for a
+  // bounded time.
+  virtual std::vector<ShimReport> Adopt() = 0;
+
   // Starts a shim. INTERNAL: it could not be started; the message has the path and the reason.
   // ALREADY_EXISTS: the job has one.
   virtual absl::Status StartShim(const common::JobId& job) = 0;
 
   // Start and stop a generation. Failures to start workers are reported, not returned.
   // `store_socket` must be a listening socket if start.serves_store. NOT_FOUND: the job has no shim
-  // (any more). FAILED_PRECONDITION: its shim is shutting down, or an earlier generation has not
-  // ended. INVALID_ARGUMENT: the start is too large, or lacks its socket. After an error the shim
-  // is unchanged. Both calls may be repeated: starting a known generation has no effect.
+  // (any more). FAILED_PRECONDITION: its shim is shutting down or cannot be reached, or an earlier
+  // generation has not ended. INVALID_ARGUMENT: the start is too large, or lacks its socket. After
+  // an error the shim is unchanged. Both calls may be repeated: starting a known generation has no
+  // effect.
   virtual absl::Status StartGeneration(const StartCommand& start,
                                        common::UniqueFd store_socket) = 0;
   virtual absl::Status StopGeneration(const StopCommand& stop) = 0;
@@ -32,6 +38,14 @@ class ShimHost {
   // Ends the job: its shim kills all remaining processes and exits. A report tells when it is gone;
   // until then the job cannot have another shim. Unknown jobs are ignored.
   virtual void EndShim(const common::JobId& job) = 0;
+
+  // Notes that the coordinator has stored the results of this job's generations, so that a later
+  // agent need not report them.
+  virtual void Forget(const common::JobId& job) = 0;
+
+  // Notes whether there is contact with the coordinator at present. Shims whose jobs require
+  // contact learn of it.
+  virtual void SetContact(bool contact) = 0;
 
   // Returns the changes since the last call, with at most one report for each job.
   virtual std::vector<ShimReport> TakeReports() = 0;

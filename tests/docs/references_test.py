@@ -81,10 +81,15 @@ class References(unittest.TestCase):
         self.check(r"\b[Dd]ecisions? \[?(\d+)", lambda number, _: f"{int(number):04}" in self.decisions, 10)
 
     def test_each_decision_is_cited_where_it_decides(self):
-        """A comment of source code names it: `docs/decisions/0017`, or the record's file name."""
+        """A comment of source code names it: `docs/decisions/0017`, or the record's file name. A record that a later one
+        has replaced decides nothing any more, and no comment names it."""
         cited = {number for path, text in self.prose.items() if not path.endswith(".md")
                  for number in re.findall(r"docs/decisions/(\d{4})\b", text)}
-        self.assertEqual([path for number, path in sorted(self.decisions.items()) if number not in cited], [])
+        replaced = {number for number, path in self.decisions.items()
+                    if re.search(r"^Replaced by \[decision \d+\]", self.files[path], re.M)}
+        self.assertGreater(len(replaced), 2)
+        self.assertEqual([path for number, path in sorted(self.decisions.items()) if number not in cited | replaced], [])
+        self.assertEqual([self.decisions[number] for number in sorted(cited & replaced)], [])
 
     def test_invariants_exist(self):
         numbers = set(re.findall(r"^### (\d+)\. ", self.files["docs/states.md"], re.M))

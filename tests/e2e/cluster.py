@@ -83,7 +83,7 @@ class Test(unittest.TestCase):
             if process.poll() is None:
                 process.kill()
                 process.wait()
-        left = self.leftovers()
+        left = self.leftovers() + self.shims(seconds=3)
         for pid in left:
             os.kill(pid, signal.SIGKILL)
         self.assertEqual(left, [], "processes were left behind")
@@ -111,6 +111,26 @@ class Test(unittest.TestCase):
             time.sleep(0.01)  # As in wait_until().
             found = tagged()
         return found
+
+    def shims(self, seconds=0):
+        """Waits at most this many seconds until no shim of this test is left. Returns the pids of those that are. A shim
+        does not inherit the environment, so it has no tag. It has its agent's working directory."""
+
+        def found():
+            pids = []
+            for entry in pathlib.Path("/proc").iterdir():
+                try:
+                    is_shim = entry.name.isdigit() and (entry / "comm").read_text() == "accel-shim\n"
+                    if is_shim and os.readlink(entry / "cwd") == self.dir and is_alive(entry.name):
+                        pids.append(int(entry.name))
+                except OSError:
+                    pass
+            return pids
+
+        deadline = time.monotonic() + seconds
+        while (pids := found()) and time.monotonic() < deadline:
+            time.sleep(0.01)  # As in wait_until().
+        return pids
 
     def start(self, *command, env=None, stdin=subprocess.DEVNULL, **options):
         """Starts a command, which is killed at the end of the test at the latest."""
@@ -185,6 +205,7 @@ class ClusterTest(Test):
         self.wait_for_nodes(self.AGENTS)
 
     def tearDown(self):
+        self.end_jobs()
         for process in self.processes:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
@@ -195,6 +216,20 @@ class ClusterTest(Test):
                 pass
         super().tearDown()
 
+    def end_jobs(self):
+        """Cancels what the test has left running, because jobs outlive their agents."""
+        agents = [agent for agent in getattr(self, "agents", []) if agent.poll() is None]
+        if self.coordinator.poll() is None and agents:
+            for job in self.jobs():
+                if job["phase"] not in ("SUCCEEDED", "FAILED", "CANCELLED"):
+                    self.accel("cancel", "--now", job["job_id"])
+            self.shims(seconds=10)
+        # Where no agent is left that could end them, the shims are asked to.
+        for pid in self.shims() if len(agents) < len(self.agents) or self.coordinator.poll() is not None else []:
+            os.kill(pid, signal.SIGCONT)
+            os.kill(pid, signal.SIGTERM)
+        self.shims(seconds=10)
+
     def start_coordinator(self, *flags, listen="127.0.0.1:0", **options):
         log = open(self.path("coordinator.log"), "ab")
         self.coordinator = self.start(COORDINATOR, "--listen", listen, "--state_dir",
@@ -204,9 +239,10 @@ class ClusterTest(Test):
         self.assertTrue(found, f"the coordinator printed no address: {line!r}")
         self.env["ACCEL_COORDINATOR"] = found.group(1)
 
-    def start_agent(self, name, env=None, flags=()):
+    def start_agent(self, name, env=None, flags=(), under=()):
+        """Starts an agent; `under` is a command that executes it."""
         log = open(self.path(f"{name}.log"), "ab")
-        return self.start(AGENT, "--state_dir", self.path(name), "--name", name, *flags, env=env, stdout=log, stderr=log)
+        return self.start(*under, AGENT, "--state_dir", self.path(name), "--name", name, *flags, env=env, stdout=log, stderr=log)
 
     def wait_for_nodes(self, count):
         wait_until(lambda: self.accel("nodes", "--json").out.count('"connected": true') >= count, 20,

@@ -76,30 +76,7 @@ class OneAgent(cluster.ClusterTest):
         mode = (self.path(".config/accel/token")).stat().st_mode
         self.assertEqual(mode & 0o777, 0o600)
 
-    def test_kill_9_of_the_agent_ends_its_job(self):
-        job = self.accel("submit", "--cpu", "--processes_per_node", 2,
-                         self.script("setsid sleep 600 & echo $$ > pid.$RANK; exec sleep 600")).out.split()[0]
-        pids = [int(self.wait_for_file(f"pid.{rank}")) for rank in range(2)]
-        self.agents[0].kill()
-        cluster.wait_until(lambda: not any(cluster.is_alive(pid) for pid in pids), 20, "the workers end with their agent")
-        cluster.wait_until(lambda: "FAILED" in self.accel("status", job, "--json").out, 20, "the job is given up")
-        self.assertIn("n1", self.accel("status", job).out)
-        self.agents[0] = self.start_agent("n1")
-        self.wait_for_nodes(1)
-        self.assertEqual(self.submit(self.script("exit 0")).code, 0)
-
-    def test_a_killed_agent_costs_one_restart(self):
-        script = self.script("[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0; echo $$ > pid; exec sleep 600")
-        waiting = self.start(cluster.ACCEL, "submit", "--wait", "--cpu", "--processes_per_node", 2, "--max_restarts", 1, script)
-        self.wait_for_file("pid")
-        self.agents[0].kill()
-        self.agents[0] = self.start_agent("n1")
-        self.assertEqual(self.finish(waiting, 60).code, 0)
-
-
     def test_agent_and_shim_killed_together(self):
-        if "v2 in" not in self.log("n1"):
-            self.skipTest("without control groups nothing can know of processes whose agent and shim died together")
         self.accel("submit", "--cpu", "--processes_per_node", 2,
                    self.script("echo $$ > pid.$RANK; exec sleep 600")).out.split()
         pids = [int(self.wait_for_file(f"pid.{rank}")) for rank in range(2)]

@@ -112,8 +112,8 @@ class Jobs(cluster.ClusterTest):
 
 
 class Daemons(cluster.ClusterTest):
-    def running_job(self):
-        waiting = self.start(cluster.ACCEL, "submit", "--wait", "--cpu", self.script("echo $$ > pid; exec sleep 600"))
+    def running_job(self, *flags):
+        waiting = self.start(cluster.ACCEL, "submit", "--wait", "--cpu", *flags, self.script("echo $$ > pid; exec sleep 600"))
         return waiting, int(self.wait_for_file("pid"))
 
     def start_coordinator_again(self):
@@ -135,15 +135,15 @@ class Daemons(cluster.ClusterTest):
                 self.assertEqual(self.submit("/bin/true").code, 0)
                 self.path("pid").unlink()
 
-    def test_sigterm_of_an_agent_ends_its_job(self):
-        waiting, worker = self.running_job()
+    def test_sigterm_of_an_agent_ends_the_job_that_asked_for_it(self):
+        waiting, worker = self.running_job("--on_agent_loss", "end")
         self.agents[0].terminate()
         self.assertEqual(self.agents[0].wait(timeout=20), 0)
         self.assertFalse(cluster.is_alive(worker))
         self.agents[0] = self.start_agent("n1")
         result = self.finish(waiting, 30)
         self.assertEqual(result.code, 1, result)
-        self.assertIn("node n1", result.err)
+        self.assertIn("node n1 was lost: its agent was gone", result.err)
 
     def test_sigterm_of_an_agent_whose_coordinator_is_gone(self):
         _, worker = self.running_job()
@@ -152,7 +152,7 @@ class Daemons(cluster.ClusterTest):
         cluster.wait_until(lambda: "coordinator unreachable" in self.log("n1"), 20, "the agent has noticed")
         self.agents[0].terminate()
         self.assertEqual(self.agents[0].wait(timeout=20), 0)
-        self.assertFalse(cluster.is_alive(worker))
+        self.assertTrue(cluster.is_alive(worker), "no one has ended its job")
 
     def test_the_state_directory_of_an_agent_is_its_own(self):
         second = self.start(cluster.AGENT, "--state_dir", self.path("n1"), "--name", "n2", stdout=open(self.path("second.log"), "wb"),

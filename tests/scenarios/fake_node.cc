@@ -22,12 +22,17 @@ FakeNode::FakeNode(std::string name, int gpus, int sockets, std::string address,
   observed_.set_interface("eth0");
   observed_.mutable_inventory()->set_cpus(cpus);
   for (int i = 0; i < gpus; ++i) observed_.mutable_inventory()->add_gpus()->set_index(i);
-  Restart();
+  Reboot();
 }
 
-void FakeNode::Restart() {
+void FakeNode::Reboot() {
+  observed_.set_boot_id(absl::StrCat("boot-", name_, "-", boot_++));
+  RestartAgent(/*forgets=*/true);
+}
+
+void FakeNode::RestartAgent(bool forgets) {
   observed_.set_incarnation(absl::StrCat(name_, "-", incarnation_++));
-  observed_.clear_generations();
+  if (forgets) observed_.clear_generations();
   observed_.clear_store_sockets();
   observed_.set_sequence(0);
   observed_.set_applied_version(0);

@@ -32,8 +32,11 @@ class FakeNode {
   // is starting runs, and one that runs ends with code 0.
   void Work(const v1::NodeDesired& desired);
 
-  // Restarts the agent, with a new incarnation and without generations.
-  void Restart();
+  // Restarts the agent. The new one has another incarnation and other spare sockets, and adopts the
+  // generations, unless it `forgets` them.
+  void RestartAgent(bool forgets);
+  // Restarts the host, which ends every process. The boot id changes.
+  void Reboot();
 
   // Returns null if the node has no such generation.
   v1::ObservedGeneration* Find(const std::string& job, int generation);
@@ -50,6 +53,7 @@ class FakeNode {
   const int sockets_;
   uint64_t next_socket_ = 1;
   int incarnation_ = 1;
+  int boot_ = 1;
   v1::NodeObserved observed_;
 };
 

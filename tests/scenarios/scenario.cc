@@ -274,10 +274,10 @@ absl::Status Scenario::Link(const Words& words) {
     node.observed().set_refuses_work(Rest(words, 2));
     return Report(&node);
   }
-  if (words[0] == "restart") {
+  if (words[0] == "restart" || words[0] == "reboot") {
     // The agent's process ends, and the kernel closes its connection.
     coordinator::CloseSession(sessions_[words[1]], id, &state_);
-    node.Restart();
+    words[0] == "reboot" ? node.Reboot() : node.RestartAgent(/*forgets=*/words.size() > 2);
   }
   node.muted = false;
   sessions_[words[1]] = next_session_++;
@@ -329,6 +329,7 @@ absl::Status Scenario::Play(absl::string_view line) {
                                       {"end", &Scenario::End},
                                       {"vanish", &Scenario::Vanish},
                                       {"restart", &Scenario::Link},
+                                      {"reboot", &Scenario::Link},
                                       {"disconnect", &Scenario::Link},
                                       {"reconnect", &Scenario::Link},
                                       {"mute", &Scenario::Link},

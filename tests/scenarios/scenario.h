@@ -27,7 +27,11 @@
 //     No process of the part is left. Ranks that still ran were ended by SIGTERM.
 //   vanish NODE [no]
 //     From now on, spare sockets of the node no longer exist when a plan uses them ("no": they do).
-//   restart NODE, disconnect NODE, reconnect NODE, mute NODE, unmute NODE, refuse NODE TEXT
+//   disconnect NODE, reconnect NODE, mute NODE, unmute NODE, refuse NODE TEXT
+//   restart NODE [forgets]
+//     The node's agent is killed. The next one adopts the generations, or has lost their records.
+//   reboot NODE
+//     The node's host restarts.
 //   stale NODE JOB.GENERATION
 //     The node reports a running generation that it was not asked for.
 //   advance DURATION

@@ -177,7 +177,7 @@ absl::Status Scenario::CheckInvariants() {
         }
       }
       if (placement.store_socket() == 0) continue;
-      if (!sockets.insert(absl::StrCat(placement.incarnation(), "/", placement.store_socket()))
+      if (!sockets.insert(absl::StrCat(placement.node_id(), "/", placement.store_socket()))
                .second) {
         return Unmet("one user of a spare socket", "two");
       }

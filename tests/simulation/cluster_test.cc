@@ -27,7 +27,7 @@ v1::JobSpec Spec(int nodes, std::vector<int> processes, int max_restarts = 0) {
   for (int each : processes) spec.add_processes_per_node(each);
   spec.set_cpu(true);
   spec.set_max_restarts(max_restarts);
-  spec.set_on_agent_loss(v1::END);
+  spec.set_on_agent_loss(v1::KEEP);
   return spec;
 }
 
@@ -127,15 +127,48 @@ TEST(Cluster, ASilentNodeIsLostAndTheJobContinuesElsewhere) {
   EXPECT_EQ(names, (std::set<std::string>{"n1", "n3"}));
 }
 
-TEST(Cluster, ANewAgentThatKnowsNothingEndsTheWait) {
+// Invariant 6.
+TEST(Cluster, ANewAgentGoesOnWithTheJobsOfTheOneBefore) {
   SimulatedCluster cluster(1);
-  const common::JobId job = cluster.Submit(Spec(1, {1}, /*max_restarts=*/1));
+  const common::JobId job = cluster.Submit(Spec(1, {2}));
+  cluster.ExecDone(job);
+  cluster.node(0).KillAgent();
+  cluster.node(0).shims().Exit(job, 1, Code(0));  // No agent receives this.
+  cluster.node(0).StartAgent();
+  cluster.Settle();
+  EXPECT_EQ(cluster.Get(job).phase(), v1::RUNNING);
+  EXPECT_EQ(cluster.node(0).shims().starts().size(), 1u);
+  EXPECT_TRUE(cluster.node(0).shims().contact());
+  cluster.node(0).shims().Exit(job, 0, Code(0));
+  EXPECT_EQ(cluster.Get(job).phase(), v1::SUCCEEDED);
+  cluster.Advance(absl::Seconds(2));
+  EXPECT_FALSE(cluster.node(0).shims().has_shim(job));
+}
+
+TEST(Cluster, AJobThatEndsWithItsAgentSaysSo) {
+  SimulatedCluster cluster(1);
+  v1::JobSpec spec = Spec(1, {1}, /*max_restarts=*/1);
+  spec.set_on_agent_loss(v1::END);
+  const common::JobId job = cluster.Submit(spec);
   cluster.ExecDone(job);
   cluster.node(0).KillAgent();
   cluster.node(0).StartAgent();
   cluster.Settle();
-  EXPECT_EQ(cluster.Get(job).phase(), v1::STARTING);
+  const v1::Job now = cluster.Get(job);
+  EXPECT_EQ(now.generations(0).cause().exit().kind(), v1::ExitRecord::NODE_LOST);
+  EXPECT_EQ(now.phase(), v1::STARTING);
   EXPECT_EQ(cluster.node(0).shims().starts().back().id.generation, 2);
+}
+
+TEST(Cluster, ARebootIsKnownAtOnce) {
+  SimulatedCluster cluster(1);
+  const common::JobId job = cluster.Submit(Spec(1, {1}, /*max_restarts=*/1));
+  cluster.ExecDone(job);
+  cluster.node(0).Reboot();
+  cluster.Settle();
+  const v1::Job now = cluster.Get(job);
+  EXPECT_THAT(now.generations(0).cause().exit().message(), HasSubstr("rebooted"));
+  EXPECT_EQ(now.phase(), v1::STARTING);
 }
 
 TEST(Cluster, TwoJobsDoNotMeet) {

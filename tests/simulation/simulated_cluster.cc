@@ -17,7 +17,10 @@ constexpr int kMaxTurns = 1000;
 
 SimulatedNode::SimulatedNode(std::string name, coordinator::Coordinator* coordinator,
                              common::Clock* clock)
-    : name_(std::move(name)), coordinator_(coordinator), clock_(clock) {
+    : name_(std::move(name)),
+      coordinator_(coordinator),
+      clock_(clock),
+      shims_(std::make_unique<shim::FakeShimHost>()) {
   StartAgent();
 }
 
@@ -26,9 +29,9 @@ void SimulatedNode::StartAgent() {
   identity.set_node_id("id-" + name_);
   identity.set_name(name_);
   identity.set_incarnation(absl::StrCat(name_, "-", ++incarnation_));
+  identity.set_boot_id(absl::StrCat("boot-", name_, "-", boot_));
   identity.set_address("127.0.0.1");
   identity.set_interface("lo");
-  shims_ = std::make_unique<shim::FakeShimHost>();
   sockets_ = std::make_unique<agent::StoreSockets>("127.0.0.1", 2);
   link_ = std::make_unique<cli::LocalLink>(coordinator_);
   agent_ = std::make_unique<agent::Agent>(
@@ -43,7 +46,14 @@ void SimulatedNode::StartAgent() {
 void SimulatedNode::KillAgent() {
   agent_.reset();
   link_.reset();
+  shims_->KillAgent();
+}
+
+void SimulatedNode::Reboot() {
+  KillAgent();
   shims_ = std::make_unique<shim::FakeShimHost>();
+  ++boot_;
+  StartAgent();
 }
 
 bool SimulatedNode::RunOnce() {

@@ -21,9 +21,12 @@ class SimulatedNode {
  public:
   SimulatedNode(std::string name, coordinator::Coordinator* coordinator, common::Clock* clock);
 
+  // Starts an agent, which adopts the shims of the one before.
   void StartAgent();
-  // Kills the agent with SIGKILL. The shims end their jobs, which no agent reports.
+  // Kills the agent with SIGKILL.
   void KillAgent();
+  // Restarts the host and its agent. No process is left.
+  void Reboot();
   // Runs the agent's loop once. Returns true if its state has changed.
   bool RunOnce();
 
@@ -35,6 +38,7 @@ class SimulatedNode {
   coordinator::Coordinator* const coordinator_;
   common::Clock* const clock_;
   int incarnation_ = 0;
+  int boot_ = 1;
   std::unique_ptr<shim::FakeShimHost> shims_;
   std::unique_ptr<agent::StoreSockets> sockets_;
   std::unique_ptr<cli::LocalLink> link_;

@@ -60,6 +60,7 @@ void SimulatedProcesses::Start(const shim::StartCommand& start, absl::Time now) 
   SimulatedGeneration& generation = shim.generation.emplace();
   generation.id = start.id;
   generation.orphan_grace = start.orphan_grace;
+  generation.keep_without_agent = start.keep_without_agent;
   generation.exec_at = now + UpTo(habits_->longest_start);
   if (Chance() < habits_->cannot_start) {
     generation.failure.emplace();
@@ -143,6 +144,9 @@ void SimulatedProcesses::Run(absl::Time now) {
     if (now >= shim.leaves_at && (!shim.generation.has_value() || !shim.generation->alive())) {
       left_.emplace_back(entry->first, shim.generation.has_value() ? ReportOf(*shim.generation)
                                                                    : shim::GenerationReport());
+      if (shim.generation.has_value() && !shim.asked_to_exit) {
+        results_[entry->first] = ReportOf(*shim.generation);
+      }
       entry = shims_.erase(entry);
     } else {
       ++entry;
@@ -152,10 +156,25 @@ void SimulatedProcesses::Run(absl::Time now) {
 
 void SimulatedProcesses::AgentGone(absl::Time now) {
   for (auto& [job, shim] : shims_) {
+    if (shim.generation.has_value() && shim.generation->keep_without_agent) continue;
     if (shim.generation.has_value()) Stop(&*shim.generation, now, shim.generation->orphan_grace);
     shim.leaves_at = std::min(shim.leaves_at, now);
   }
 }
+
+void SimulatedProcesses::Reboot() {
+  for (auto& [job, shim] : shims_) {
+    if (!shim.generation.has_value()) continue;
+    for (SimulatedWorker& worker : shim.generation->workers) {
+      if (!worker.exit.has_value()) End(shim.generation->id, &worker, Signalled(9));
+    }
+  }
+  shims_.clear();
+  left_.clear();
+  results_.clear();
+}
+
+void SimulatedProcesses::FindLeftAgain() { left_.assign(results_.begin(), results_.end()); }
 
 std::vector<std::pair<common::JobId, shim::GenerationReport>> SimulatedProcesses::TakeLeft() {
   return std::exchange(left_, {});

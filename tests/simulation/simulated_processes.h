@@ -48,6 +48,7 @@ struct SimulatedGeneration {
   std::optional<shim::ExitFact> failure;  // If set, the start fails with this at exec_at.
   std::vector<SimulatedWorker> workers;
   absl::Duration orphan_grace;
+  bool keep_without_agent = false;
 
   bool alive() const { return life.state() != shim::GenerationReport::State::kEnded; }
 };
@@ -56,6 +57,7 @@ struct SimulatedGeneration {
 struct SimulatedShim {
   std::optional<SimulatedGeneration> generation;
   bool changed = false;
+  bool asked_to_exit = false;  // By the agent, so no agent needs its result any more.
   absl::Time leaves_at = absl::InfiniteFuture();  // When a shim that was asked to stop exits.
 };
 
@@ -67,16 +69,21 @@ class SimulatedProcesses {
   // Carries out all events that are due at `now`.
   void Run(absl::Time now);
 
-  // Notes that the agent is gone. Each shim ends its job with the job's grace for this case,
-  // and then exits.
+  // Notes that the agent is gone. Shims whose jobs do not outlive their agent end them with the
+  // job's grace for this case, and then exit.
   void AgentGone(absl::Time now);
+  // Kills everything, as a reboot does.
+  void Reboot();
 
   bool empty() const { return shims_.empty(); }
   std::map<common::JobId, SimulatedShim>& shims() { return shims_; }
   const std::map<common::JobId, SimulatedShim>& shims() const { return shims_; }
 
-  // Returns the jobs whose shim has exited since the last call.
+  // Returns the jobs whose shim has exited since the last call. The results of shims that were not
+  // asked to exit are found again by later agents, until they are forgotten.
   std::vector<std::pair<common::JobId, shim::GenerationReport>> TakeLeft();
+  void FindLeftAgain();
+  void ForgetLeft(const common::JobId& job) { results_.erase(job); }
 
   void Start(const shim::StartCommand& start, absl::Time now);
   void Stop(SimulatedGeneration* generation, absl::Time now, absl::Duration grace);
@@ -96,6 +103,7 @@ class SimulatedProcesses {
   const WorkerHabits* const habits_;
   std::map<common::JobId, SimulatedShim> shims_;
   std::vector<std::pair<common::JobId, shim::GenerationReport>> left_;
+  std::map<common::JobId, shim::GenerationReport> results_;
   std::map<common::GenerationId, std::map<int, shim::ExitFact>> ends_;
 };
 

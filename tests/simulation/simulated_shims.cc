@@ -39,6 +39,12 @@ SimulatedShim* SimulatedShims::Find(const common::JobId& job) {
   return found == processes_->shims().end() ? nullptr : &found->second;
 }
 
+std::vector<shim::ShimReport> SimulatedShims::Adopt() {
+  processes_->FindLeftAgain();
+  for (auto& [job, shim] : processes_->shims()) shim.changed = true;
+  return TakeReports();
+}
+
 absl::Status SimulatedShims::StartShim(const common::JobId& job) {
   if (!processes_->shims().emplace(job, SimulatedShim()).second) {
     return absl::AlreadyExistsError(absl::StrCat("Job ", job.value(), " has a shim."));
@@ -58,6 +64,7 @@ absl::Status SimulatedShims::StartGeneration(const shim::StartCommand& start,
   if (start.serves_store && !store_socket.valid()) {
     return absl::InvalidArgumentError("A start that serves the store needs its socket.");
   }
+  processes_->ForgetLeft(start.id.job);
   processes_->Start(start, clock_->Now());
   return absl::OkStatus();
 }
@@ -78,6 +85,7 @@ void SimulatedShims::EndShim(const common::JobId& job) {
     processes_->Stop(&*shim->generation, clock_->Now(), absl::ZeroDuration());
   }
   shim->leaves_at = clock_->Now() + kLeaves;
+  shim->asked_to_exit = true;
 }
 
 std::vector<shim::ShimReport> SimulatedShims::TakeReports() {
@@ -89,7 +97,10 @@ std::vector<shim::ShimReport> SimulatedShims::TakeReports() {
   }
   for (auto& [job, shim] : processes_->shims()) {
     if (!std::exchange(shim.changed, false)) continue;
-    reports.push_back({job, ReportOf(*shim.generation), /*shim_ended=*/false});
+    shim::ShimReport report{job, std::nullopt, /*shim_ended=*/false};
+    report.shim_is_leaving = shim.leaves_at != absl::InfiniteFuture();
+    if (shim.generation) report.generation = ReportOf(*shim.generation);
+    reports.push_back(std::move(report));
   }
   return reports;
 }

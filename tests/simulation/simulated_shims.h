@@ -17,11 +17,14 @@ class SimulatedShims final : public shim::ShimHost {
   // Both must outlive this object.
   SimulatedShims(SimulatedProcesses* processes, common::Clock* clock);
 
+  std::vector<shim::ShimReport> Adopt() override;
   absl::Status StartShim(const common::JobId& job) override;
   absl::Status StartGeneration(const shim::StartCommand& start,
                                common::UniqueFd store_socket) override;
   absl::Status StopGeneration(const shim::StopCommand& stop) override;
   void EndShim(const common::JobId& job) override;
+  void Forget(const common::JobId& job) override { processes_->ForgetLeft(job); }
+  void SetContact(bool) override {}
   std::vector<shim::ShimReport> TakeReports() override;
   int wake_fd() const override { return wake_.get(); }
 

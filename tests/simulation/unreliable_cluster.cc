@@ -42,15 +42,15 @@ void UnreliableNode::StartAgent() {
   v1::NodeObserved identity;
   identity.set_node_id(id());
   identity.set_name(name_);
-  identity.set_boot_id("boot-" + name_);
-  ++incarnation_;
-  identity.set_incarnation(incarnation());
+  identity.set_boot_id(boot_id());
+  identity.set_incarnation(absl::StrCat(name_, "-", ++incarnation_));
   identity.set_address("127.0.0.1");
   identity.set_interface("lo");
   identity.mutable_inventory()->set_cpus(8);
   for (int i = 0; i < gpus_; ++i) identity.mutable_inventory()->add_gpus()->set_index(i);
   shims_ = std::make_unique<SimulatedShims>(&processes_, clock_);
   sockets_ = std::make_unique<agent::StoreSockets>("127.0.0.1", 2);
+  if (link_ != nullptr) heard_before_ = last_heard();
   link_ = std::make_unique<UnreliableLink>(random_(), &habits_->network, coordinator_, clock_);
   agent_ = std::make_unique<agent::Agent>(
       agent::Agent::Options{.identity = identity, .base_env = {}, .jobs_dir = "/nonexistent"},
@@ -61,8 +61,15 @@ void UnreliableNode::StartAgent() {
                                  .clock = clock_});
 }
 
-void UnreliableNode::KillAgent() {
+void UnreliableNode::Reboot(absl::Time until) {
+  KillAgent(until);
+  processes_.Reboot();
+  ++boot_;
+}
+
+void UnreliableNode::KillAgent(absl::Time until) {
   if (agent_ == nullptr) return;
+  starts_at_ = until;
   agent_.reset();
   shims_.reset();
   link_->Break(absl::ZeroDuration());
@@ -71,10 +78,11 @@ void UnreliableNode::KillAgent() {
 
 void UnreliableNode::Run() {
   processes_.Run(clock_->Now());
-  if (agent_ == nullptr && processes_.empty()) StartAgent();
+  if (agent_ == nullptr && clock_->Now() >= starts_at_) StartAgent();
   if (agent_ == nullptr || clock_->Now() < paused_until_) return;
   link_->Run();
-  if (!agent_->RunOnce().ok()) KillAgent();  // A new agent starts, as a supervisor would do.
+  // A new agent starts, as a supervisor would do.
+  if (!agent_->RunOnce().ok()) KillAgent(clock_->Now());
 }
 
 UnreliableCluster::UnreliableCluster(uint32_t seed, const UnreliableNode::Habits* habits)
@@ -155,7 +163,7 @@ std::map<common::JobId, v1::Job> UnreliableCluster::Jobs() {
 
 void UnreliableCluster::NoteSilence() {
   for (const auto& node : nodes_) {
-    if (clock_.Now() >= node->link().last_heard() + coordinator::Limits().node_timeout - kTurn) {
+    if (clock_.Now() >= node->last_heard() + coordinator::Limits().node_timeout - kTurn) {
       given_up_[node->name()] = clock_.Now();
     }
   }
@@ -208,7 +216,7 @@ absl::Status UnreliableCluster::CheckGpus() const {
 }
 
 // Checks that a node counts as lost only if the coordinator received nothing from it for the whole
-// timeout, or if its agent died.
+// timeout, or if its host was rebooted.
 absl::Status UnreliableCluster::CheckLosses(const v1::Job& job) {
   for (const v1::GenerationRecord& generation : job.generations()) {
     if (generation.cause().exit().kind() != v1::ExitRecord::NODE_LOST) continue;
@@ -218,13 +226,12 @@ absl::Status UnreliableCluster::CheckLosses(const v1::Job& job) {
       const absl::Time since = placed_at_[id];
       const auto silent = given_up_.find(node->name());
       if (silent != given_up_.end() && silent->second >= since) continue;
-      const bool started_anew =
-          std::any_of(generation.placements().begin(), generation.placements().end(),
-                      [&node](const v1::Placement& placement) {
-                        return placement.node_id() == node->id() &&
-                               placement.incarnation() != node->incarnation();
-                      });
-      if (started_anew) continue;
+      const bool rebooted = std::any_of(
+          generation.placements().begin(), generation.placements().end(),
+          [&node](const v1::Placement& placement) {
+            return placement.node_id() == node->id() && placement.boot_id() != node->boot_id();
+          });
+      if (rebooted) continue;
       return Broken(
           absl::StrCat(Name(id), " has lost node ", node->name(),
                        ", which was there all the time: ", generation.cause().exit().message()));

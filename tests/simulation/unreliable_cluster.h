@@ -6,6 +6,7 @@
 // processes that really run are compared with the invariants of docs/states.md.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,12 +41,16 @@ class UnreliableNode {
   // Runs the processes, the link and the agent of this host once.
   void Run();
 
-  std::string incarnation() const { return absl::StrCat(name_, "-", incarnation_); }
-  // Kills the agent with SIGKILL. A new one starts once the shims of the old one have exited.
-  void KillAgent();
+  std::string boot_id() const { return absl::StrCat("boot-", name_, "-", boot_); }
+  // Kills the agent with SIGKILL. A new one starts at `until` and adopts the shims.
+  void KillAgent(absl::Time until);
+  // Restarts the host, which ends every process.
+  void Reboot(absl::Time until);
   void PauseAgent(absl::Time until) { paused_until_ = until; }
   UnreliableLink& link() { return *link_; }
-  const UnreliableLink& link() const { return *link_; }
+  // Returns when the coordinator last received a report of an agent of this node that was not a
+  // repeated one.
+  absl::Time last_heard() const { return std::max(heard_before_, link_->last_heard()); }
 
   const std::string& name() const { return name_; }
   const std::string id() const { return "id-" + name_; }
@@ -62,8 +67,12 @@ class UnreliableNode {
   std::mt19937 random_;
   SimulatedProcesses processes_;
   int incarnation_ = 0;
+  int boot_ = 1;
+  absl::Time starts_at_ =
+      absl::InfinitePast();  // While there is no agent: when the next one starts.
   absl::Time paused_until_ = absl::InfinitePast();
   std::unique_ptr<UnreliableLink> link_;
+  absl::Time heard_before_ = absl::InfinitePast();  // last_heard() of the agents before.
   std::unique_ptr<SimulatedShims> shims_;
   std::unique_ptr<agent::StoreSockets> sockets_;
   agent::NoLogRelays relays_;

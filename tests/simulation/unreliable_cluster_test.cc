@@ -53,7 +53,8 @@ class RandomSchedule {
     if (!spec.cpu()) spec.set_nodes(1);
     spec.set_max_restarts(Below(4));
     if (Below(4) == 0) spec.set_time_limit_ms(5'000 + Below(20'000));
-    spec.set_on_agent_loss(v1::END);
+    // A job that ends with its agent is a loss of the node that the checks would have to expect.
+    spec.set_on_agent_loss(v1::KEEP);
     Say(absl::StrCat("submit ", spec.ShortDebugString()));
     cluster_.Submit(std::move(spec));
   }
@@ -62,7 +63,7 @@ class RandomSchedule {
     const int index = Below(cluster_.nodes());
     UnreliableNode& node = cluster_.node(index);
     const absl::Duration time = UpTo(absl::Seconds(12));
-    switch (Below(10)) {
+    switch (Below(11)) {
       case 0:
       case 1:
       case 2:
@@ -73,8 +74,8 @@ class RandomSchedule {
         return cluster_.Cancel(job, Below(2) == 0);
       }
       case 4:
-        Say(absl::StrCat("kill the agent of ", node.name()));
-        return node.KillAgent();
+        Say(absl::StrCat("kill the agent of ", node.name(), " for ", absl::FormatDuration(time)));
+        return node.KillAgent(cluster_.now() + time);
       case 5:
         Say(absl::StrCat("pause the agent of ", node.name(), " for ", absl::FormatDuration(time)));
         return node.PauseAgent(cluster_.now() + time);
@@ -87,6 +88,9 @@ class RandomSchedule {
       case 8:
         Say(absl::StrCat("pause the coordinator for ", absl::FormatDuration(time)));
         return cluster_.PauseCoordinator(time);
+      case 9:
+        Say(absl::StrCat("reboot ", node.name(), ", which takes ", absl::FormatDuration(time)));
+        return node.Reboot(cluster_.now() + time);
       default:
         Say(absl::StrCat("join ", node.name()));
         return node.link().SetPartition(false);

@@ -104,8 +104,8 @@ void UnreliableLink::Report(v1::NodeObserved observed) {
   stream_->up.emplace_back(Arrival(earlier), std::move(observed));
 }
 
-std::optional<v1::NodeDesired> UnreliableLink::TakeDesired() {
-  if (stream_ == nullptr || partition_) return std::nullopt;
+std::optional<v1::NodeDesired> UnreliableLink::TakeDesired(uint64_t session) {
+  if (stream_ == nullptr || partition_ || session != number_) return std::nullopt;
   coordinator::DesiredPtr newest;
   while (!stream_->down.empty() && clock_->Now() >= stream_->down.front().first) {
     newest = std::move(stream_->down.front().second);

@@ -55,7 +55,7 @@ class UnreliableLink final : public agent::CoordinatorLink {
 
   uint64_t session() override { return stream_ == nullptr ? 0 : number_; }
   void Report(v1::NodeObserved observed) override;
-  std::optional<v1::NodeDesired> TakeDesired() override;
+  std::optional<v1::NodeDesired> TakeDesired(uint64_t session) override;
   int64_t max_report_bytes() override { return agent::kMaxReportBytes; }
   absl::Status fatal() override;
   int wake_fd() const override { return wake_.get(); }

@@ -1,0 +1,32 @@
+#include "shim/host/hosted_shim.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "process/pidfd.h"
+#include "process/stop_and_kill.h"
+
+namespace accel::shim {
+
+void HostedShim::Send(FrameType type, absl::string_view payload, common::UniqueFd fd) {
+  if (channel != nullptr) channel->Send(type, payload, std::move(fd));
+}
+
+void HostedShim::Signal(int signal) {
+  if (pidfd.valid()) {
+    syscall(SYS_pidfd_send_signal, pidfd.get(), signal, nullptr, 0);
+  } else if (is_child) {
+    kill(record.pid, signal);  // A child's pid is not reused before it is reaped.
+  } else {
+    process::SignalProcess(record.pid, record.start_time_ticks, signal);
+  }
+}
+
+bool HostedShim::IsGone() const {
+  return record.pid > 0 && !process::IsRunning(record.pid, record.start_time_ticks);
+}
+
+}  // namespace accel::shim

@@ -1,0 +1,121 @@
+// How a host ends what a dead shim has left, and what it reports then. The rest of the class is in
+// posix_shim_host.cc.
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "logs/log_paths.h"
+#include "process/cgroup.h"
+#include "process/marked_sweep.h"
+#include "process/sweep.h"
+#include "shim/host/posix_shim_host.h"
+#include "shim/host/timer.h"
+
+namespace accel::shim {
+namespace {
+
+using Phase = HostedShim::Phase;
+
+constexpr absl::Duration kFirstSweepPause = absl::Milliseconds(1);
+constexpr absl::Duration kLongestSweepPause = absl::Milliseconds(100);
+
+// Returns how a shim ended, as a sentence.
+std::string Ending(int wait_status, bool unresponsive) {
+  if (unresponsive) return "accel-shim did not respond and was killed.";
+  if (WIFSIGNALED(wait_status)) {
+    return absl::StrCat("accel-shim was killed by signal ", WTERMSIG(wait_status), ".");
+  }
+  return absl::StrCat("accel-shim exited with code ", WEXITSTATUS(wait_status), ".");
+}
+
+ExitFact ShimDied(const std::string& how) {
+  ExitFact fact;
+  fact.kind = ExitFact::Kind::kShimDied;
+  fact.message = how;
+  return fact;
+}
+
+}  // namespace
+
+bool PosixShimHost::IsRunningShim(pid_t pid) const {
+  return std::any_of(shims_.begin(), shims_.end(), [pid](const auto& entry) {
+    return entry.second->record.pid == pid && entry.second->phase == Phase::kRunning;
+  });
+}
+
+void PosixShimHost::OnExit(HostedShim* shim) {
+  if (shim->phase != Phase::kRunning) return;
+  int status = 0;
+  if (shim->is_child) {
+    const int wait = shim->pidfd.valid() ? WNOHANG : 0;
+    if (waitpid(shim->record.pid, &status, wait) <= 0) return;
+    shim->end = Ending(status, shim->unresponsive);
+  } else {
+    if (!shim->IsGone()) return;
+    shim->end = shim->unresponsive ? Ending(0, true) : "accel-shim has ended.";
+  }
+  shim->phase = Phase::kLeftovers;
+  if (shim->pidfd.valid()) loop_.Unwatch(shim->pidfd.get());
+  OnChannel(shim);  // Takes the shim's last reports.
+  CloseChannel(shim);
+  sweep_pause_ = absl::ZeroDuration();
+  SweepLeftovers();
+}
+
+void PosixShimHost::SweepLeftovers() {
+  ClearTimer(sweep_timer_);
+  bool any_left = false;
+  for (auto& [job, shim] : shims_) {
+    if (shim->phase != Phase::kLeftovers) continue;
+    const bool none_left = EndLeftovers(shim.get());
+    if (none_left) Finish(shim.get());
+    any_left |= !none_left;
+  }
+  if (!any_left) return;
+  sweep_pause_ = std::clamp(sweep_pause_, kFirstSweepPause, kLongestSweepPause);
+  ArmTimer(sweep_timer_, sweep_pause_);
+  sweep_pause_ *= 2;
+}
+
+bool PosixShimHost::EndLeftovers(HostedShim* shim) {
+  // A shim that reported the end of its generation has left no process.
+  if (!shim->has_live_generation()) return true;
+  process::Cgroup cgroup = process::Cgroup::Make(shim->record.cgroup);
+  process::Cgroup memory_cgroup = process::Cgroup::Make(shim->record.memory_cgroup);
+  cgroup.Kill();
+  // The orphans of a child have become this process's children. Those of other shims have not, and
+  // are found by the path of their error file.
+  const std::string mark = absl::StrCat(logs::kErrorFileVariable, "=", shim->record.log_dir, "/");
+  const bool none_left = shim->is_child
+                             ? process::EndOrphans([this](pid_t pid) { return IsRunningShim(pid); })
+                             : shim->record.log_dir.empty() || process::KillMarked(mark) == 0;
+  return none_left && cgroup.Remove() && memory_cgroup.Remove();
+}
+
+void PosixShimHost::Finish(HostedShim* shim) {
+  shim->phase = Phase::kGone;
+  shim->changed = true;
+  if (shim->has_live_generation()) {
+    std::optional<GenerationReport> result =
+        shim->folder ? shim->folder->ReadResult() : std::nullopt;
+    // Without its start, the generation never existed. An agent was killed before it could send it.
+    const bool was_lost = !shim->taken_over && !shim->record.received;
+    if (was_lost || (result && result->id == shim->newest->id)) shim->newest = std::move(result);
+  }
+  if (shim->has_live_generation()) {
+    shim->newest->state = GenerationReport::State::kEnded;
+    if (!shim->newest->failure) shim->newest->failure = ShimDied(shim->end);
+    for (WorkerReport& worker : shim->newest->workers) {
+      if (!worker.exit) worker.exit = ShimDied(shim->end);
+    }
+  }
+  if (!shim->folder) return;
+  // Until the coordinator has stored the result, a later agent must find it.
+  const bool is_needed = shim->newest && !shim->end_sent && !shim->forgotten;
+  is_needed ? shim->folder->WriteResult(*shim->newest) : shim->folder->Remove();
+}
+
+}  // namespace accel::shim

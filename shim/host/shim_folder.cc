@@ -1,0 +1,128 @@
+#include "shim/host/shim_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "shim/channel.h"
+#include "shim/shim_program.h"
+#include "shim/unix_socket.h"
+
+namespace accel::shim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kRecordName[] = "record";
+constexpr size_t kMaxFileBytes = kMaxPayloadBytes + kFrameHeaderBytes;
+
+bool IsName(const std::string& job) {
+  return !job.empty() && job[0] != '.' && job.find('/') == std::string::npos;
+}
+
+}  // namespace
+
+absl::StatusOr<ShimFolder> ShimFolder::Make(const std::string& shims_dir,
+                                            const common::JobId& job) {
+  if (!IsName(job.value())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("The id of job ", job.value(), " is no name of a folder."));
+  }
+  std::string path = absl::StrCat(shims_dir, "/", job.value());
+  if ((mkdir(shims_dir.c_str(), 0700) != 0 && errno != EEXIST) ||
+      (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("Cannot make the folder ", path));
+  }
+  common::UniqueFd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("Cannot open ", path));
+  return ShimFolder(std::move(path), std::move(folder));
+}
+
+std::vector<common::JobId> ShimFolder::List(const std::string& shims_dir) {
+  std::vector<common::JobId> jobs;
+  std::error_code error;
+  for (fs::directory_iterator entry(shims_dir, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->is_directory(error)) jobs.emplace_back(entry->path().filename().string());
+  }
+  return jobs;
+}
+
+absl::Status ShimFolder::Write(const std::string& name, const std::string& content) const {
+  const std::string aside = name + ".new";
+  const common::UniqueFd file(
+      openat(folder_.get(), aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  errno = file.valid() ? 0 : errno;
+  if (!file.valid() ||
+      write(file.get(), content.data(), content.size()) != static_cast<ssize_t>(content.size()) ||
+      renameat(folder_.get(), aside.c_str(), folder_.get(), name.c_str()) != 0) {
+    return absl::ErrnoToStatus(errno == 0 ? ENOSPC : errno,
+                               absl::StrCat("Cannot write ", path_, "/", name));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ShimFolder::Read(const std::string& name) const {
+  const common::UniqueFd file(openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info = {};
+  if (!file.valid() || fstat(file.get(), &info) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("Cannot open ", path_, "/", name));
+  }
+  if (static_cast<size_t>(info.st_size) > kMaxFileBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(path_, "/", name, " is too large."));
+  }
+  std::string content(static_cast<size_t>(info.st_size), '\0');
+  const ssize_t size = read(file.get(), content.data(), content.size());
+  if (size < 0) return absl::ErrnoToStatus(errno, absl::StrCat("Cannot read ", path_, "/", name));
+  content.resize(static_cast<size_t>(size));
+  return content;
+}
+
+absl::Status ShimFolder::WriteRecord(const ShimRecord& record) const {
+  return Write(kRecordName, FormatRecord(record));
+}
+
+absl::StatusOr<ShimRecord> ShimFolder::ReadRecord() const {
+  ACCEL_ASSIGN_OR_RETURN(const std::string text, Read(kRecordName));
+  return ParseRecord(text);
+}
+
+absl::StatusOr<common::UniqueFd> ShimFolder::Listen() const {
+  return ListenIn(folder_.get(), kShimSocketName);
+}
+
+absl::StatusOr<common::UniqueFd> ShimFolder::Connect() const {
+  return ConnectIn(folder_.get(), kShimSocketName);
+}
+
+void ShimFolder::WriteResult(const GenerationReport& report) const {
+  Write(kShimResultName, EncodeFrame(FrameType::kReport, EncodeReport(report))).IgnoreError();
+}
+
+std::optional<GenerationReport> ShimFolder::ReadResult() const {
+  const absl::StatusOr<std::string> bytes = Read(kShimResultName);
+  if (!bytes.ok()) return std::nullopt;
+  const absl::StatusOr<Frame> frame = DecodeFrame(*bytes);
+  if (!frame.ok()) return std::nullopt;
+  absl::StatusOr<ShimMessage> message = DecodeMessage(frame->type, frame->payload);
+  if (!message.ok() || !std::holds_alternative<GenerationReport>(*message)) return std::nullopt;
+  return std::get<GenerationReport>(*std::move(message));
+}
+
+void ShimFolder::RemoveResult() const { unlinkat(folder_.get(), kShimResultName, 0); }
+
+void ShimFolder::Remove() {
+  std::error_code error;
+  fs::remove_all(path_, error);
+  folder_.reset();
+}
+
+}  // namespace accel::shim

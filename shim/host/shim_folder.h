@@ -1,0 +1,65 @@
+// The folder of one job's shim in the state directory of its agent:
+//
+// clang-format off
+//   SHIMS_DIR/JOB/record    who the shim is (shim_record.h)
+//   SHIMS_DIR/JOB/sock      where it listens
+//   SHIMS_DIR/JOB/result    its last report, if it exited without an agent
+// clang-format on
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/ids.h"
+#include "common/unique_fd.h"
+#include "shim/core/messages.h"
+#include "shim/host/shim_record.h"
+
+namespace accel::shim {
+
+// Not thread-safe. No call waits.
+class ShimFolder {
+ public:
+  // Makes the folder if it is missing, with mode 0700. Errors: the job's id is no name of a folder,
+  // or those of the file system.
+  static absl::StatusOr<ShimFolder> Make(const std::string& shims_dir, const common::JobId& job);
+
+  // Returns the jobs that have a folder.
+  static std::vector<common::JobId> List(const std::string& shims_dir);
+
+  // Writes the record, so that after a crash the file has either the old content or the new. It is
+  // not synced to disk, because only a reboot loses what is not synced, and a reboot ends every
+  // shim (docs/decisions/0032).
+  absl::Status WriteRecord(const ShimRecord& record) const;
+  // NOT_FOUND: there is no record. INVALID_ARGUMENT: it cannot be read.
+  absl::StatusOr<ShimRecord> ReadRecord() const;
+
+  absl::StatusOr<common::UniqueFd> Listen() const;
+  absl::StatusOr<common::UniqueFd> Connect() const;
+
+  // Keeps a shim's last report. Failures are ignored, because the result is then reported as lost.
+  void WriteResult(const GenerationReport& report) const;
+  // Returns the report that was kept, or nullopt if there is none that this release can read.
+  std::optional<GenerationReport> ReadResult() const;
+  void RemoveResult() const;
+
+  // Removes the folder. It must not be used afterwards.
+  void Remove();
+
+  int fd() const { return folder_.get(); }
+
+ private:
+  ShimFolder(std::string path, common::UniqueFd folder)
+      : path_(std::move(path)), folder_(std::move(folder)) {}
+
+  absl::Status Write(const std::string& name, const std::string& content) const;
+  absl::StatusOr<std::string> Read(const std::string& name) const;
+
+  std::string path_;
+  common::UniqueFd folder_;
+};
+
+}  // namespace accel::shim

@@ -1,0 +1,70 @@
+#include "shim/unix_socket.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace accel::shim {
+namespace {
+
+// Enough for the agent, and for agents that replace it in quick succession.
+constexpr int kBacklog = 8;
+
+// Returns the address of `name` in the folder. Names are constants of accel and short.
+sockaddr_un AddressIn(int folder, const std::string& name) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  const std::string path = absl::StrCat("/proc/self/fd/", folder, "/", name);
+  strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  return address;
+}
+
+common::UniqueFd NewSocket() {
+  return common::UniqueFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+}  // namespace
+
+absl::StatusOr<common::UniqueFd> ListenIn(int folder, const std::string& name) {
+  common::UniqueFd listener = NewSocket();
+  const sockaddr_un address = AddressIn(folder, name);
+  unlinkat(folder, name.c_str(), 0);
+  if (!listener.valid() ||
+      bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+      listen(listener.get(), kBacklog) != 0) {
+    return absl::ErrnoToStatus(errno, "Cannot make a listening socket for accel-shim");
+  }
+  return listener;
+}
+
+absl::StatusOr<common::UniqueFd> ConnectIn(int folder, const std::string& name) {
+  common::UniqueFd connection = NewSocket();
+  const sockaddr_un address = AddressIn(folder, name);
+  if (!connection.valid()) return absl::ErrnoToStatus(errno, "Cannot make a socket");
+  if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) !=
+      0) {
+    const int error = errno;
+    if (error == ECONNREFUSED || error == ENOENT) {
+      return absl::NotFoundError("No process listens on the socket of accel-shim.");
+    }
+    return absl::InternalError(absl::StrCat("Cannot connect to accel-shim: ", strerror(error)));
+  }
+  if (!PeerIsThisUser(connection.get())) {
+    return absl::PermissionDeniedError("The shim's socket belongs to another user.");
+  }
+  return connection;
+}
+
+bool PeerIsThisUser(int socket) {
+  ucred peer = {};
+  socklen_t size = sizeof(peer);
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
+}  // namespace accel::shim
