@@ -28,6 +28,7 @@ struct Heard {
   std::string out;
   std::string err;
   int64_t gap = 0;
+  std::string error;
   bool end = false;   // The relay has sent the end.
   bool over = false;  // Its stream has ended.
 };
@@ -58,6 +59,7 @@ class FakeService final : public v1::Coordinator::Service {
       (chunk.stream() == v1::STDERR ? heard.err : heard.out) += chunk.data();
       heard.gap += chunk.gap_bytes();
       heard.end |= chunk.end();
+      heard.error += chunk.error();
       changed_.notify_all();
     }
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -140,6 +142,38 @@ TEST_F(GrpcLogRelaysTest, AGapAtTheEndOfAStreamIsSent) {
   ASSERT_TRUE(
       service_.Await([](const auto& heard) { return heard.contains("r") && heard.at("r").over; }));
   EXPECT_EQ(service_.Of("r").gap, 95);
+}
+
+// Nothing to read is not the same as output that was deleted.
+TEST_F(GrpcLogRelaysTest, OutputThatIsGoneIsAnError) {
+  RelaySource source = Source("r", /*follow=*/true);
+  source.reader.set_rank(7);
+  relays_.Set({source});
+  // It may still come while the generation is live.
+  RelaySource empty = Source("empty");
+  empty.complete = true;
+  relays_.Set({source, empty});
+  const auto is_over = [](const std::string& id) {
+    return [id](const auto& received) { return received.contains(id) && received.at(id).over; };
+  };
+  ASSERT_TRUE(service_.Await(is_over("empty")));
+  EXPECT_EQ(service_.Of("empty").error, "");
+  EXPECT_FALSE(service_.Of("r").end);
+  source.complete = true;
+  relays_.Set({source});
+  ASSERT_TRUE(service_.Await(is_over("r")));
+  EXPECT_TRUE(service_.Of("r").end);
+  EXPECT_NE(service_.Of("r").error.find("was deleted"), std::string::npos);
+}
+
+TEST_F(GrpcLogRelaysTest, ResumesWhereItIsAsked) {
+  WriteSegment(0, "one two");
+  RelaySource source = Source("r");
+  source.reader.set_stdout_offset(4);
+  relays_.Set({source});
+  ASSERT_TRUE(service_.Await(
+      [](const auto& received) { return received.contains("r") && received.at("r").over; }));
+  EXPECT_EQ(service_.Of("r").out, "two");
 }
 
 TEST_F(GrpcLogRelaysTest, AReaderThatIsGoneEndsItsRelay) {
