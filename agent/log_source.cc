@@ -13,7 +13,7 @@ namespace {
 // they stay within the 64 KiB of a chunk.
 constexpr size_t kPieceBytes = 64 << 10;
 constexpr size_t kFilteredPieceBytes = LineFilter::kMaxLineBytes;
-// Of a stream in which nothing matches, a position is sent after so many bytes.
+// If nothing matches, a position is sent after this many bytes.
 constexpr int64_t kPositionBytes = 1 << 20;
 
 logs::LogStream StreamOf(v1::LogStream stream) {

@@ -40,7 +40,7 @@ class LogSource {
   const v1::LogStream stream_;
   logs::LogReader reader_;
   const std::unique_ptr<LineFilter> filter_;  // Null if every line is wanted.
-  bool tells_start_;  // The start was looked for, so whoever resumes must know it.
+  bool tells_start_;  // The start was computed, so a reader that resumes must know it.
   int64_t sent_;      // The offset at which reading would resume after the last chunk.
 };
 

@@ -37,7 +37,7 @@ struct GenerationOutput {
 struct OutputRemovals {
   std::vector<GenerationOutput> generations;
   std::vector<std::string> segments;  // Paths.
-  int64_t bytes = 0;                  // Of all of them together.
+  int64_t bytes = 0;                  // The size of everything that goes.
   int64_t excess = 0;                 // By how much the rest is still too large. 0 if it fits.
 };
 

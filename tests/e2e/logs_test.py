@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 
 from tests.e2e import cluster, tcp_relay
 
@@ -154,11 +155,11 @@ class Selections(cluster.ClusterTest):
             "echo early; touch up; while [ ! -e go ]; do sleep 0.02; done; echo late")).out.split()[0]
         cluster.wait_until(lambda: self.path("up").exists(), 30, "the job runs")
         # Marks of the time are at least a second apart.
-        began = cluster.time.monotonic()
-        cluster.wait_until(lambda: cluster.time.monotonic() > began + 3, 30, "time has passed")
+        began = time.monotonic()
+        cluster.wait_until(lambda: time.monotonic() > began + 3, 30, "time has passed")
         self.path("go").touch()
         cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "SUCCEEDED", 30, "the job has ended")
-        seconds = int(cluster.time.monotonic() - began) - 1
+        seconds = int(time.monotonic() - began) - 1
         self.assertEqual(self.accel("logs", job, "--since", "1h").out, "early\nlate\n")
         self.assertEqual(self.accel("logs", job, "--since", seconds).out, "late\n")
         self.assertEqual(self.accel("logs", job, "--since", "2100-01-01").out, "")
