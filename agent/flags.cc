@@ -10,8 +10,7 @@ namespace {
 
 constexpr char kFooter[] =
     "SIGTERM and SIGINT stop the agent. Its jobs continue, and the next agent with this state "
-    "directory "
-    "adopts them. Jobs with --on_agent_loss=end are ended first.\n"
+    "directory adopts them. Jobs with --on_agent_loss=end are ended first.\n"
     "Exit codes: 0 stopped by SIGTERM or SIGINT; 1 cannot continue; 2 wrong usage.";
 
 // The size of the disk is known only later, and does not decide whether the text is a limit.

@@ -115,7 +115,7 @@ TEST_F(ShimAdoptTest, AJobThatIsNotKeptEndsWithItsHostAndSaysWhy) {
 
 TEST_F(ShimAdoptTest, WhatAShimThatDiedWithItsHostHasLeftIsEnded) {
   const auto start = Kept("trap '' TERM; setsid sh -c '(sleep 1000 &); sleep 1000' & sleep 1000");
-  auto other = Kept("sleep 1000");
+  auto other = Kept("exec sleep 1000");
   other.id.job = common::JobId("other");
   Start(start);
   Start(other);
@@ -204,6 +204,31 @@ TEST_F(ShimAdoptTest, AStartThatWasNotReceivedIsNothing) {
   EXPECT_FALSE(adopted.generation.has_value());
   EXPECT_TRUE(adopted.shim_ended);
   EXPECT_TRUE(NoFolderIsLeft());
+}
+
+// The same, with a shim that still lives when the next agent connects.
+TEST_F(ShimAdoptTest, AShimThatHasNotReceivedItsStartTakesItFromTheNextHost) {
+  ASSERT_OK(host().StartShim(kJob));
+  ShimRecord record = Record();
+  record.generation = 1;
+  record.ranks = {0};
+  record.log_dir = folder() + "/logs/1";
+  WriteRecord(record);
+  PosixShimHost::Options options = HostOptions();
+  PosixShimHost next(std::move(options));
+  const std::vector<ShimReport> reports = next.Adopt();
+  ASSERT_THAT(reports, SizeIs(1));
+  EXPECT_FALSE(reports[0].generation.has_value());
+  EXPECT_FALSE(reports[0].shim_ended);
+  ASSERT_OK(next.StartGeneration(Kept("exit 4"), common::UniqueFd()));
+  std::vector<ShimReport> news;
+  while (news.empty() || news[0].generation->state != State::kEnded) {
+    std::vector<ShimReport> taken = next.TakeReports();
+    if (!taken.empty()) news = std::move(taken);
+  }
+  EXPECT_EQ(news[0].generation->workers[0].exit->code, 4);
+  next.EndShim(kJob);
+  AwaitProcessEnd(record.pid);
 }
 
 TEST_F(ShimAdoptTest, AStartThatTheNextGenerationsShimNeverReceivedLeavesTheResultOfTheFirst) {

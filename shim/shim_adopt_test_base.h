@@ -22,6 +22,14 @@ class ShimAdoptTest : public ShimTest {
   ShimAdoptTest() { NewHost(); }
 
   // Replaces the host by another one with the same folder, which has not adopted anything yet.
+  PosixShimHost::Options HostOptions() const {
+    PosixShimHost::Options options;
+    options.shim_path = "shim/accel-shim";
+    options.shims_dir = shims_dir();
+    options.boot_id = kBoot;
+    return options;
+  }
+
   void NewHost(const std::string& boot_id = kBoot, absl::Duration adoption_timeout = kTimeout) {
     PosixShimHost::Options options;
     options.shims_dir = shims_dir();

@@ -36,7 +36,7 @@ namespace accel::shim {
 namespace {
 
 // The pause between two attempts to connect to a shim that runs and does not accept connections.
-constexpr absl::Duration kReconnectPause = absl::Milliseconds(100);
+constexpr absl::Duration kReconnectPause = absl::Seconds(1);
 constexpr char kDiedAlone[] = "accel-shim ended while there was no agent.";
 
 }  // namespace
@@ -86,8 +86,8 @@ void PosixShimHost::AdoptOne(FoundShim found) {
     adopted->pidfd = process::OpenProcess(adopted->record.pid, adopted->record.start_time_ticks);
     WatchProcess(adopted);
     if (found.connection.valid()) Connect(adopted, std::move(found.connection));
-    adopted->awaits_hello = adopted->channel != nullptr;
-    if (adopted->channel == nullptr) Reconnect();
+    adopted->awaits_hello = true;
+    if (adopted->channel == nullptr) ArmTimer(reconnect_timer_, absl::ZeroDuration());
     return;
   }
   adopted->phase = HostedShim::Phase::kLeftovers;
@@ -107,6 +107,7 @@ void PosixShimHost::Take(const ShimHello& hello, HostedShim* shim) {
   if (!hello.job.empty() && hello.job != shim->job) {
     common::LogError("a shim answers for another job",
                      {{"job", shim->job.value()}, {"answers_for", hello.job.value()}});
+    shim->not_understood = true;
     return CloseChannel(shim);
   }
   if (shim->record.pid != hello.pid) {
@@ -146,7 +147,7 @@ void PosixShimHost::Reconnect() {
     absl::StatusOr<common::UniqueFd> socket = shim->folder->Connect();
     if (socket.ok()) {
       Connect(shim.get(), *std::move(socket));
-    } else if (shim->IsGone()) {
+    } else if (absl::IsNotFound(socket.status()) && shim->IsGone()) {
       OnExit(shim.get());
     } else {
       any = true;

@@ -35,8 +35,9 @@ std::vector<FoundShim> FindShims(const std::string& shims_dir, const std::string
     }
     // A socket of an earlier boot has no listener, and its pid may belong to any process now.
     absl::StatusOr<common::UniqueFd> connection = found.folder.Connect();
+    const absl::Status connected = connection.status();
     if (connection.ok()) found.connection = *std::move(connection);
-    found.alive = found.connection.valid() ||
+    found.alive = !absl::IsNotFound(connected) ||
                   (found.record.boot_id == boot_id &&
                    process::IsRunning(found.record.pid, found.record.start_time_ticks));
     if (IsVoid(found, boot_id)) {

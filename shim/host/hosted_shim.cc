@@ -25,8 +25,6 @@ void HostedShim::Signal(int signal) {
   }
 }
 
-bool HostedShim::IsGone() const {
-  return record.pid > 0 && !process::IsRunning(record.pid, record.start_time_ticks);
-}
+bool HostedShim::IsGone() const { return !process::IsRunning(record.pid, record.start_time_ticks); }
 
 }  // namespace accel::shim

@@ -56,7 +56,7 @@ struct HostedShim {
   void Signal(int signal);
   // Asks it to end its job with the orphan grace. Shims of all versions obey this.
   void Terminate() { Signal(SIGTERM); }
-  // Returns true if its process has ended.
+  // Returns true if no process with its pid runs. If its pid is not known, that is true as well.
   bool IsGone() const;
   bool has_live_generation() const {
     return newest && newest->state != GenerationReport::State::kEnded;

@@ -58,6 +58,7 @@ void PosixShimHost::OnExit(HostedShim* shim) {
     shim->end = shim->unresponsive ? Ending(0, true) : "accel-shim has ended.";
   }
   shim->phase = Phase::kLeftovers;
+  shim->awaits_hello = shim->awaits_report = false;
   if (shim->pidfd.valid()) loop_.Unwatch(shim->pidfd.get());
   OnChannel(shim);  // Takes the shim's last reports.
   CloseChannel(shim);
@@ -88,10 +89,10 @@ bool PosixShimHost::EndLeftovers(HostedShim* shim) {
   cgroup.Kill();
   // The orphans of a child have become this process's children. Those of other shims have not, and
   // are found by the path of their error file.
-  const std::string mark = absl::StrCat(logs::kErrorFileVariable, "=", shim->record.log_dir, "/");
+  const std::string mark = absl::StrCat(logs::kErrorFileVariable, "=", shim->newest->log_dir, "/");
   const bool none_left = shim->is_child
                              ? process::EndOrphans([this](pid_t pid) { return IsRunningShim(pid); })
-                             : shim->record.log_dir.empty() || process::KillMarked(mark) == 0;
+                             : shim->newest->log_dir.empty() || process::KillMarked(mark) == 0;
   return none_left && cgroup.Remove() && memory_cgroup.Remove();
 }
 

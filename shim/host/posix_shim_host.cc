@@ -272,15 +272,15 @@ void PosixShimHost::OnChannel(HostedShim* shim) {
   ArmWatchdogTimer();
   if (status.ok()) return WatchChannel(shim);
   CloseChannel(shim);
-  shim->awaits_hello = shim->awaits_report = false;
   if (shim->phase != Phase::kRunning) return;
   if (absl::IsUnavailable(status)) {
     // The pidfd reports the exit. Without pidfd support in the kernel, the end-of-file does.
-    if (!shim->pidfd.valid()) OnExit(shim);
+    if (!shim->pidfd.valid() && shim->is_child) OnExit(shim);
     // A shim that can have other hosts may have dropped this one.
     if (shim->folder) ArmTimer(reconnect_timer_, kReconnectPause);
     return;
   }
+  shim->awaits_hello = shim->awaits_report = false;
   common::LogError(
       "a shim is not understood",
       {{"job", shim->job.value()}, {"pid", shim->record.pid}, {"why", status.message()}});
