@@ -1,4 +1,4 @@
-// What follows when a generation has failed, and which budget pays for it (docs/decisions/0032).
+// What follows when a generation has failed, and which budget pays for it (docs/decisions/0038).
 //
 // There are three budgets, because three things go wrong for different reasons:
 //

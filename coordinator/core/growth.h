@@ -1,5 +1,5 @@
 // Lets elastic jobs grow: a job that runs on fewer nodes than it asks for is started again with
-// more, once there are some (docs/decisions/0033).
+// more, once there are some (docs/decisions/0039).
 //
 // Shrinking does not wait, because the ranks that a lost node leaves behind can do nothing. Growing
 // costs the work since the last checkpoint, so it waits until it is worth that
