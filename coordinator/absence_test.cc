@@ -13,8 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr absl::Duration kTimeout = absl::Seconds(5);     // Limits::node_timeout
-constexpr absl::Duration kReconnect = absl::Seconds(15);  // Limits::longest_reconnect
+constexpr absl::Duration kTimeout = absl::Seconds(5);
+constexpr absl::Duration kReconnect = absl::Seconds(15);
 
 class AbsenceTest : public ::testing::Test {
  protected:
@@ -94,7 +94,7 @@ class AbsenceTest : public ::testing::Test {
     return job;
   }
 
-  Limits limits_;
+  Limits limits_ = {.node_timeout = kTimeout, .longest_reconnect = kReconnect};
   FaultyStore store_;
   common::SimulatedClock clock_;
   std::unique_ptr<CoordinatorLoop> loop_;

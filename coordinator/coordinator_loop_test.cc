@@ -216,7 +216,7 @@ TEST_F(CoordinatorLoopTest, SaysWhenToCallAgain) {
   Submit("one", &job);
   store_.Succeed();
   // The next event would be the node's silence. The loop wakes earlier, to detect its own absences.
-  const absl::Time silent_from = clock_.Now() + absl::Seconds(5);
+  const absl::Time silent_from = clock_.Now() + Limits().node_timeout;
   int turns = 0;
   for (absl::Time next = loop_.RunOnce(); next < silent_from; next = loop_.RunOnce()) {
     EXPECT_GT(next, clock_.Now());

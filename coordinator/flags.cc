@@ -52,8 +52,10 @@ std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
   app.add_option("--token_file,--token-file", flags->token_file,
                  "File with the token that every call must carry [ACCEL_TOKEN, else "
                  "~/.config/accel/token, created if it does not exist]");
-  app.add_option("--node_timeout,--node-timeout", node_timeout,
-                 "Seconds of silence after which a node counts as lost; at least 0.5")
+  app.add_option(
+         "--node_timeout,--node-timeout", node_timeout,
+         "Seconds of silence after which a node counts as lost; at least 0.5. With more than "
+         "1,000 nodes, the limit grows with their number")
       ->check(CheckTimeout)
       ->capture_default_str();
   auto* check =

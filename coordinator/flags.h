@@ -13,7 +13,7 @@ struct CoordinatorFlags {
   std::string listen = "127.0.0.1:7337";
   std::string state_dir;
   std::string token_file;
-  absl::Duration node_timeout = absl::Seconds(5);
+  absl::Duration node_timeout = absl::Seconds(3);
   bool check = false;
   std::string backup;  // If empty, no backup is asked for.
 };

@@ -22,7 +22,7 @@ TEST(CoordinatorFlags, TheTimeoutOfNodesMakesSense) {
   }
   CoordinatorFlags flags;
   EXPECT_EQ(Parse({}, &flags), std::nullopt);
-  EXPECT_EQ(flags.node_timeout, absl::Seconds(5));
+  EXPECT_EQ(flags.node_timeout, absl::Seconds(3));
   EXPECT_EQ(Parse({"--node_timeout", "0.5"}, &flags), std::nullopt);
   EXPECT_EQ(flags.node_timeout, absl::Milliseconds(500));
   EXPECT_EQ(Parse({"--node-timeout", "86400"}, &flags), std::nullopt);

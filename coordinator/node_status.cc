@@ -54,6 +54,8 @@ v1::ListNodesResponse DescribeNodes(const ClusterState& state,
                                     const std::map<common::JobId, JobPtr>& jobs, absl::Time now) {
   std::map<std::string, Held> held = HeldByNode(jobs);
   v1::ListNodesResponse response;
+  response.set_heartbeat_ms(absl::ToInt64Milliseconds(Heartbeat(state)));
+  response.set_node_timeout_ms(absl::ToInt64Milliseconds(NodeTimeout(state)));
   for (const auto& [id, node] : state.nodes) {
     *response.add_nodes() = DescribeNode(state, node, held[id.value()], now);
   }

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "cli/render/table.h"
 #include "cli/render/times.h"
 
@@ -43,7 +44,11 @@ std::string RenderNodes(const v1::ListNodesResponse& nodes) {
                   BytesText(node.inventory().memory_bytes()), Gpus(node), node.version(),
                   Running(node), node.refuses_work()});
   }
-  return table.Render();
+  if (nodes.node_timeout_ms() == 0) return table.Render();  // From an older coordinator.
+  return absl::StrCat(
+      table.Render(), "A node reports at least every ",
+      absl::FormatDuration(absl::Milliseconds(nodes.heartbeat_ms())), ", and is lost after ",
+      absl::FormatDuration(absl::Milliseconds(nodes.node_timeout_ms())), " of silence.\n");
 }
 
 }  // namespace accel::cli

@@ -1,5 +1,6 @@
 #include "cli/render/node_text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "common/parse_text.h"
@@ -28,6 +29,16 @@ a       127.0.0.1  ready                64  502.9 GiB   3/4  0.1.0    a0x2k9fq/2
 node-b  10.0.0.2   takes no new work     2    7.5 GiB     0  0.1.0    -                       64 results wait\x1b[2J
 c       10.0.0.3   not connected         0        0 B     0  0.1.0    -                       -
 )");
+}
+
+TEST(RenderNodes, SaysWhenANodeIsLost) {
+  v1::ListNodesResponse nodes;
+  nodes.add_nodes()->set_name("a");
+  nodes.set_heartbeat_ms(1200);
+  nodes.set_node_timeout_ms(3000);
+  EXPECT_THAT(RenderNodes(nodes),
+              ::testing::EndsWith(
+                  "A node reports at least every 1.2s, and is lost after 3s of silence.\n"));
 }
 
 TEST(RenderNodes, SaysThatThereAreNoNodes) { EXPECT_EQ(RenderNodes({}), "no nodes\n"); }

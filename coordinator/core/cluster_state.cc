@@ -6,8 +6,12 @@
 
 namespace accel::coordinator {
 
-absl::Duration Heartbeat(const Limits& limits) {
-  return std::min(limits.longest_heartbeat, limits.node_timeout * 2 / 5);
+absl::Duration NodeTimeout(const ClusterState& state) {
+  return state.limits.node_timeout * state.thousands;
+}
+
+absl::Duration Heartbeat(const ClusterState& state) {
+  return std::min(state.limits.longest_heartbeat * state.thousands, NodeTimeout(state) * 2 / 5);
 }
 
 void Changes::AddOlder(Changes older) {
@@ -53,12 +57,12 @@ const v1::ObservedGeneration* FindObserved(const NodeEntry& node, const common::
 }
 
 absl::Time SilentFrom(const ClusterState& state, const NodeEntry& node) {
-  const absl::Time heard = node.last_heard + state.limits.node_timeout;
+  const absl::Time heard = node.last_heard + NodeTimeout(state);
   return node.joined >= state.present_since ? heard : std::max(heard, SilentFrom(state));
 }
 
 absl::Time SilentFrom(const ClusterState& state) {
-  return state.present_since + state.limits.longest_reconnect + state.limits.node_timeout;
+  return state.present_since + state.limits.longest_reconnect + NodeTimeout(state);
 }
 
 bool HasReported(const NodeEntry& node) { return node.last_heard != absl::InfinitePast(); }

@@ -31,7 +31,7 @@ using SessionId = uint64_t;
 
 struct Limits {
   // A node that has been silent for this long counts as lost.
-  absl::Duration node_timeout = absl::Seconds(5);
+  absl::Duration node_timeout = absl::Seconds(3);  // With up to 1,000 nodes: see NodeTimeout().
   // The longest time that an agent may need to reconnect after its connection broke.
   absl::Duration longest_reconnect = absl::Seconds(15);
   absl::Duration longest_heartbeat = absl::Seconds(2);  // See Heartbeat().
@@ -68,10 +68,6 @@ struct Limits {
   // connected, a job that can never fit fails immediately instead of waiting for more nodes.
   int fixed_nodes = 0;
 };
-
-// Returns the longest time between two reports of a node. It fits more than twice into
-// node_timeout, so that one report may be late without the node counting as lost.
-absl::Duration Heartbeat(const Limits& limits);
 
 struct NodeEntry {
   v1::NodeObserved observed;   // The newest report of the newest incarnation.
@@ -139,6 +135,10 @@ struct ClusterFacts {
 struct ClusterState {
   Limits limits;
   ClusterFacts facts;
+  int connected = 0;  // The number of nodes that have a session.
+  // The largest number of nodes that this coordinator has had connected, in thousands, rounded up.
+  // At least 1.
+  int thousands = 1;
   // Since this time the coordinator has listened to its nodes without a gap: see presence.h.
   absl::Time present_since;
   absl::Time listened_at;  // When it listened last.
@@ -182,6 +182,14 @@ struct Changes {
   // Adds changes that were made before these.
   void AddOlder(Changes older);
 };
+
+// Returns the time of silence after which a node counts as lost, and the longest time between two
+// reports of a node. Both grow with the number of nodes above 1,000, so that the coordinator's work
+// for reports does not. They never become shorter again while the coordinator lives, because a node
+// learns of a shorter heartbeat only after the limit is in force. The heartbeat fits more than
+// twice into the limit, so that one report may be late.
+absl::Duration NodeTimeout(const ClusterState& state);
+absl::Duration Heartbeat(const ClusterState& state);
 
 // Returns null if there is no such job.
 JobEntry* FindJob(ClusterState* state, const common::JobId& id);

@@ -32,7 +32,7 @@ void ForEachPart(const ClusterState& state, const common::NodeId& id, const Node
 }
 
 int64_t HeartbeatMillis(const ClusterState& state) {
-  return absl::ToInt64Milliseconds(Heartbeat(state.limits));
+  return absl::ToInt64Milliseconds(Heartbeat(state));
 }
 
 // Returns true if the agent may drop its record of this part. The part has ended and its job has

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "common/status_matchers.h"
 #include "coordinator/core/facts.h"
 #include "coordinator/core/planner.h"
 
@@ -37,6 +39,35 @@ TEST(Heartbeat, FollowsTheTimeoutOfNodes) {
   ClusterState patient = OneNode();
   patient.limits.node_timeout = absl::Hours(1);
   EXPECT_EQ(BuildDesired(patient, common::NodeId("a"), {}, 1).heartbeat_ms(), 2000);
+}
+
+// With 10,000 nodes, ten times as many reports would arrive in the same time.
+TEST(Heartbeat, GrowsWithTheNumberOfNodes) {
+  ClusterState state;
+  Changes changes;
+  const auto connect = [&](int node) {
+    v1::NodeObserved report;
+    report.set_node_id(absl::StrCat("n", node));
+    report.set_name(absl::StrCat("n", node));
+    report.set_incarnation("1");
+    report.set_sequence(1);
+    SessionId superseded = 0;
+    ASSERT_OK(Observe(static_cast<SessionId>(node), report, absl::UnixEpoch(), &state, &changes,
+                      &superseded));
+  };
+  for (int node = 1; node <= 1000; ++node) connect(node);
+  EXPECT_EQ(NodeTimeout(state), absl::Seconds(3));
+  const absl::Duration heartbeat = Heartbeat(state);
+  changes = {};
+  connect(1001);
+  EXPECT_EQ(NodeTimeout(state), absl::Seconds(6));
+  EXPECT_EQ(Heartbeat(state), 2 * heartbeat);
+  EXPECT_EQ(changes.nodes.size(), 1001u) << "every node is told";
+  for (int node = 1; node <= 1001; ++node) {
+    CloseSession(static_cast<SessionId>(node), common::NodeId(absl::StrCat("n", node)), &state);
+  }
+  EXPECT_EQ(state.connected, 0);
+  EXPECT_EQ(NodeTimeout(state), absl::Seconds(6)) << "nodes may still report at the longer pace";
 }
 
 TEST(Heartbeat, AnotherIntervalIsAnotherDesiredState) {

@@ -108,6 +108,15 @@ absl::Status Keep(v1::NodeObserved report, ClusterState* state, NodeEntry* node)
   return absl::OkStatus();
 }
 
+void CountConnection(ClusterState* state, Changes* changes) {
+  ++state->connected;
+  const int thousands = (state->connected + 999) / 1000;
+  if (thousands <= state->thousands) return;
+  state->thousands = thousands;
+  // All nodes are told the new heartbeat.
+  for (const auto& [id, node] : state->nodes) changes->nodes.insert(id);
+}
+
 // Returns the node that the report is about. Binds the session to it with the first report, and
 // refuses a later report that contradicts the first one. Errors are those of Observe().
 absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& report, absl::Time now,
@@ -137,6 +146,7 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
     }
     TakeName(report, node, state);
     node.observed.Clear();
+    if (node.session == 0) CountConnection(state, changes);
     node.session = session;
     node.joined = now;
     node.health = NodeHealth{};
@@ -245,6 +255,7 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
   if (found == state->nodes.end() || found->second.session != session) return;
   NodeEntry& entry = found->second;
   entry.session = 0;
+  --state->connected;
   if (!entry.jobs.empty()) return;
   // No job needs the node's generations and sockets any more. Its id, name, boot and incarnation
   // remain, because the identity of the next agent is compared with them.

@@ -71,10 +71,9 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, const v1::Placem
     if (part.state == Part::State::kEnded) return part;
   }
   if (now >= SilentFrom(state, node->second)) {
-    Lose(&part, HasReported(node->second)
-                    ? absl::StrCat("it has been silent for ",
-                                   absl::FormatDuration(state.limits.node_timeout))
-                    : "it did not come back");
+    Lose(&part, HasReported(node->second) ? absl::StrCat("it has been silent for ",
+                                                         absl::FormatDuration(NodeTimeout(state)))
+                                          : "it did not come back");
   } else if (part.observed == nullptr) {
     JudgeMissing(job, node->second, &part);
   }

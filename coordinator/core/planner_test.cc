@@ -97,13 +97,13 @@ TEST_F(PlannerTest, SameInputSamePlan) {
 }
 
 TEST_F(PlannerTest, WakesForTheNextDeadline) {
-  state_.limits.start_deadline = absl::Seconds(3);
+  state_.limits.start_deadline = absl::Seconds(2);
   EXPECT_EQ(Rest().wake_at, absl::InfiniteFuture());
   ASSERT_OK(Report("a", 1, 1));
   ASSERT_OK(Submit());
-  EXPECT_EQ(Rest().wake_at, now_ + absl::Seconds(3));
-  now_ += absl::Seconds(3);
-  EXPECT_EQ(Rest().wake_at, now_ + absl::Seconds(2));  // The node's silence.
+  EXPECT_EQ(Rest().wake_at, now_ + absl::Seconds(2));
+  now_ += absl::Seconds(2);
+  EXPECT_EQ(Rest().wake_at, now_ + absl::Seconds(1));  // The node's silence.
 }
 
 TEST_F(PlannerTest, TheQueueIsBounded) {

@@ -39,6 +39,7 @@ class Recovery {
     }
     BeginEpoch();
     for (const Row& row : rows) ACCEL_RETURN_IF_ERROR(Take(row, /*cluster=*/false));
+    state_.thousands = std::max(1, (static_cast<int>(state_.nodes.size()) + 999) / 1000);
     ACCEL_RETURN_IF_ERROR(FinishJobs());
     FinishEnds();
     return std::move(state_);
@@ -225,7 +226,7 @@ class Recovery {
   void LimitTimes(JobEntry* entry) const {
     const Limits& limits = state_.limits;
     // The nodes need time to connect again before they can report a start.
-    const absl::Time earliest = opening_.now + limits.longest_reconnect + limits.node_timeout;
+    const absl::Time earliest = opening_.now + limits.longest_reconnect + NodeTimeout(state_);
     entry->start_by = std::max(entry->start_by, earliest);
     entry->not_before = std::min(entry->not_before, opening_.now + limits.longest_restart_pause);
     if (entry->end_by == absl::InfiniteFuture()) return;
