@@ -84,7 +84,7 @@ GenerationProcesses::GenerationProcesses(StartCommand start, EventLoop* loop,
       sweep_pause_(kFirstSweepPause) {}
 
 void GenerationProcesses::Start(common::UniqueFd store_socket, const StoreStarter& start_store,
-                                absl::Time now) {
+                                std::optional<ExitFact> obstacle, absl::Time now) {
   cgroup_ = process::Cgroup::Make(start_.cgroup);
   WorkerContext context = {&start_, loop_, output_, cgroup_.fd(), null_.get(), -1, inherited_};
   if (start_.keep_stdin) {
@@ -96,7 +96,8 @@ void GenerationProcesses::Start(common::UniqueFd store_socket, const StoreStarte
   for (const WorkerStart& worker : start_.workers) {
     workers_.push_back(std::make_unique<Worker>(worker, context));
   }
-  std::optional<ExitFact> failure = FindTooManyFiles(start_, common::DescriptorLimit());
+  std::optional<ExitFact> failure = std::move(obstacle);
+  if (!failure) failure = FindTooManyFiles(start_, common::DescriptorLimit());
   if (!failure) failure = FindMissingPath(start_);
   if (!failure) failure = MakeLogDirs(start_);
   if (!failure) failure = StartStore(std::move(store_socket), start_store);

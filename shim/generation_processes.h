@@ -29,9 +29,10 @@ class GenerationProcesses {
                       Inherited inherited);
   GenerationProcesses(const GenerationProcesses&) = delete;
 
-  // Starts everything. A failure becomes part of the report. If the start asks for a store,
-  // `store_socket` must be a listening socket.
-  void Start(common::UniqueFd store_socket, const StoreStarter& start_store, absl::Time now);
+  // Starts everything, unless there is an `obstacle`. A failure becomes part of the report. If the
+  // start asks for a store, `store_socket` must be a listening socket.
+  void Start(common::UniqueFd store_socket, const StoreStarter& start_store,
+             std::optional<ExitFact> obstacle, absl::Time now);
 
   // Sends SIGTERM to each worker's process group, and SIGKILL to all processes after `grace`.
   void Stop(absl::Time now, absl::Duration grace);

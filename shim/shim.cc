@@ -19,6 +19,7 @@
 #include "common/version.h"
 #include "process/process_table.h"
 #include "shim/shim_program.h"
+#include "shim/start_checks.h"
 
 namespace accel::shim {
 namespace {
@@ -116,8 +117,24 @@ absl::Status Shim::Perform(StartCommand start) {
   if (exit_) return absl::OkStatus();  // Too late. The agent sees that this shim exits.
   generation_ =
       std::make_unique<GenerationProcesses>(std::move(start), &loop_, &output_, inherited_);
-  generation_->Start(std::move(store_socket), start_store_, Now());
+  // Before any worker exists, so that a later agent knows whether there can have been one.
+  std::optional<ExitFact> obstacle = NoteStart(generation_->start().id.generation);
+  generation_->Start(std::move(store_socket), start_store_, std::move(obstacle), Now());
   return absl::OkStatus();
+}
+
+std::optional<ExitFact> Shim::NoteStart(common::Generation generation) const {
+  if (!folder_.valid()) return std::nullopt;
+  const std::string text = absl::StrCat(generation);
+  const common::UniqueFd file(
+      openat(folder_.get(), kShimStartedName, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (file.valid() &&
+      write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
+    return std::nullopt;
+  }
+  return NotStarted(
+      1,
+      absl::StrCat("Cannot note the start in the agent's state directory: ", strerror(errno), "."));
 }
 
 void Shim::OnSignal() {

@@ -59,6 +59,8 @@ class Shim {
   // Returns true if nothing is left to do without an agent.
   bool IsOverWithoutAgent(absl::Time now);
   bool Done(absl::Time now);
+  // Notes in the folder that a start has been received. Returns why it cannot.
+  std::optional<ExitFact> NoteStart(common::Generation generation) const;
   void KeepResult();
   std::string EncodedReport() const;
 

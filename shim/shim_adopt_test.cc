@@ -206,6 +206,24 @@ TEST_F(ShimAdoptTest, AStartThatWasNotReceivedIsNothing) {
   EXPECT_TRUE(NoFolderIsLeft());
 }
 
+// The agent was killed before it had received any report, and the shim with it. Workers have run,
+// so their ranks must not run again in this generation.
+TEST_F(ShimAdoptTest, AStartThatWasReceivedIsAFailureAlthoughNothingWasReported) {
+  Start(Kept("exec sleep 1000"));
+  AwaitLiving(1);
+  const pid_t shim = Record().pid;
+  DestroyHost();
+  kill(shim, SIGKILL);
+  AwaitProcessEnd(shim);
+  NewHost();
+  const ShimReport adopted = AdoptOnly();
+  EXPECT_TRUE(adopted.shim_ended);
+  ASSERT_TRUE(adopted.generation.has_value());
+  EXPECT_EQ(adopted.generation->failure->kind, Kind::kShimDied);
+  EXPECT_THAT(Living(), IsEmpty());
+  host().Forget(kJob);
+}
+
 // The same, with a shim that still lives when the next agent connects.
 TEST_F(ShimAdoptTest, AShimThatHasNotReceivedItsStartTakesItFromTheNextHost) {
   ASSERT_OK(host().StartShim(kJob));
@@ -235,9 +253,7 @@ TEST_F(ShimAdoptTest, AStartThatTheNextGenerationsShimNeverReceivedLeavesTheResu
   Start(Kept("exit 4"));
   AwaitState(kJob, State::kEnded);
   ShimRecord record = Record();
-  EXPECT_TRUE(record.received);
   ++record.generation;
-  record.received = false;
   WriteRecord(record);
   NewHost();
   const ShimReport adopted = AdoptOnly();

@@ -11,9 +11,11 @@ constexpr char kShimControlFlag[] = "--control_fd=3";
 constexpr char kShimListenFlag[] = "--listen_fd=3";
 constexpr char kShimJobFlag[] = "--job=";  // Followed by the job's id.
 
-// The files in the job's folder: the socket on which the shim listens, and the last report of a
-// shim that exited without an agent, as a frame (channel.h).
+// The files in the job's folder: the socket on which the shim listens, the number of the newest
+// generation whose start it has received, and the last report of a shim that exited without an
+// agent, as a frame (channel.h).
 constexpr char kShimSocketName[] = "sock";
+constexpr char kShimStartedName[] = "started";
 constexpr char kShimResultName[] = "result";
 
 constexpr char kShimHelp[] =

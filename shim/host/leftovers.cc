@@ -103,7 +103,8 @@ void PosixShimHost::Finish(HostedShim* shim) {
     std::optional<GenerationReport> result =
         shim->folder ? shim->folder->ReadResult() : std::nullopt;
     // Without its start, the generation never existed. An agent was killed before it could send it.
-    const bool was_lost = !shim->taken_over && !shim->record.received;
+    const bool was_lost =
+        !shim->taken_over && shim->folder->ReadStarted() < shim->newest->id.generation;
     if (was_lost || (result && result->id == shim->newest->id)) shim->newest = std::move(result);
   }
   if (shim->has_live_generation()) {

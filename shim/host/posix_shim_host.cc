@@ -28,7 +28,6 @@ constexpr absl::Duration kContactInterval = absl::Seconds(1);
 
 ShimRecord RecordOf(const StartCommand& start, ShimRecord record) {
   record.generation = start.id.generation;
-  record.received = false;
   record.ranks.clear();
   for (const WorkerStart& worker : start.workers) record.ranks.push_back(worker.rank);
   record.log_dir = start.log_dir;
@@ -244,12 +243,6 @@ void PosixShimHost::Take(GenerationReport report, HostedShim* shim) {
   if (!shim->newest || report.id != shim->newest->id) return;
   shim->newest = std::move(report);
   shim->awaits_report = false;
-  if (shim->folder && !shim->record.received) {
-    shim->record.received = true;
-    // If this fails, a later agent believes that the start was never received, and starts again
-    // what has not survived.
-    shim->folder->WriteRecord(shim->record).IgnoreError();
-  }
   shim->leaving |= shim->newest->shim_is_leaving;
   shim->changed = true;
   const bool ended = shim->newest->state == GenerationReport::State::kEnded;

@@ -6,10 +6,12 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 #include <variant>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "shim/channel.h"
@@ -117,7 +119,17 @@ std::optional<GenerationReport> ShimFolder::ReadResult() const {
   return std::get<GenerationReport>(*std::move(message));
 }
 
-void ShimFolder::RemoveResult() const { unlinkat(folder_.get(), kShimResultName, 0); }
+common::Generation ShimFolder::ReadStarted() const {
+  const absl::StatusOr<std::string> text = Read(kShimStartedName);
+  if (absl::IsNotFound(text.status())) return 0;
+  common::Generation generation = 0;
+  const bool is_number = text.ok() && absl::SimpleAtoi(*text, &generation);
+  return is_number ? generation : std::numeric_limits<common::Generation>::max();
+}
+
+void ShimFolder::RemoveLeftovers() const {
+  for (const char* name : {kShimResultName, kShimStartedName}) unlinkat(folder_.get(), name, 0);
+}
 
 void ShimFolder::Remove() {
   std::error_code error;

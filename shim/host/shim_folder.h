@@ -3,6 +3,7 @@
 // clang-format off
 //   SHIMS_DIR/JOB/record    who the shim is (shim_record.h)
 //   SHIMS_DIR/JOB/sock      where it listens
+//   SHIMS_DIR/JOB/started   the newest generation whose start it has received
 //   SHIMS_DIR/JOB/result    its last report, if it exited without an agent
 // clang-format on
 #pragma once
@@ -44,7 +45,12 @@ class ShimFolder {
   void WriteResult(const GenerationReport& report) const;
   // Returns the report that was kept, or nullopt if there is none that this release can read.
   std::optional<GenerationReport> ReadResult() const;
-  void RemoveResult() const;
+  // Returns the newest generation whose start the shim has received, or 0 if it has received none.
+  // If the file is damaged, returns the highest number, because the start may have been received.
+  common::Generation ReadStarted() const;
+
+  // Removes what an earlier shim of the job has left, except for its record.
+  void RemoveLeftovers() const;
 
   // Removes the folder. It must not be used afterwards.
   void Remove();

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -48,8 +49,9 @@ TEST(ShimFolder, KeepsARecordAndAResult) {
   EXPECT_EQ(read->pid, 8);
   ASSERT_TRUE(again->ReadResult().has_value());
   EXPECT_EQ(again->ReadResult()->id, report.id);
-  again->RemoveResult();
+  again->RemoveLeftovers();
   EXPECT_FALSE(again->ReadResult().has_value());
+  EXPECT_OK(again->ReadRecord());
   again->Remove();
   EXPECT_TRUE(ShimFolder::List(dir).empty());
 }
@@ -62,6 +64,22 @@ TEST(ShimFolder, AResultThatCannotBeReadIsNone) {
     std::ofstream(absl::StrCat(dir, "/job/result"), std::ios::binary) << content;
     EXPECT_FALSE(folder->ReadResult().has_value());
   }
+}
+
+// A shim may be killed while it writes the file. The start has then been received, as far as
+// anyone can tell.
+TEST(ShimFolder, TheNewestStartedGenerationIsExactOrTooHigh) {
+  const std::string dir = NewDir();
+  auto folder = ShimFolder::Make(dir, kJob);
+  ASSERT_OK(folder);
+  EXPECT_EQ(folder->ReadStarted(), 0);
+  for (const auto& [content, started] :
+       {std::pair<std::string, int>{"3", 3}, {"", INT_MAX}, {"x", INT_MAX}}) {
+    std::ofstream(absl::StrCat(dir, "/job/started")) << content;
+    EXPECT_EQ(folder->ReadStarted(), started) << content;
+  }
+  folder->RemoveLeftovers();
+  EXPECT_EQ(folder->ReadStarted(), 0);
 }
 
 TEST(ShimFolder, ListsJobs) {

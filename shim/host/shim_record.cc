@@ -53,7 +53,6 @@ std::string FormatRecord(const ShimRecord& record) {
       {"pid", absl::StrCat(record.pid)},
       {"start_time_ticks", absl::StrCat(record.start_time_ticks)},
       {"generation", absl::StrCat(record.generation)},
-      {"received", absl::StrCat(record.received ? 1 : 0)},
       {"ranks", absl::StrJoin(record.ranks, ",")},
       {"log_dir", absl::CEscape(record.log_dir)},
       {"cgroup", absl::CEscape(record.cgroup)},
@@ -83,7 +82,6 @@ absl::StatusOr<ShimRecord> ParseRecord(absl::string_view text) {
   record.pid = Number<pid_t>(fields, "pid");
   record.start_time_ticks = Number<uint64_t>(fields, "start_time_ticks");
   record.generation = Number<int>(fields, "generation");
-  record.received = Number<int>(fields, "received") != 0;
   const auto ranks = fields.find("ranks");
   if (ranks != fields.end()) record.ranks = Ranks(ranks->second);
   record.log_dir = Text(fields, "log_dir");

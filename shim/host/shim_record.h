@@ -24,7 +24,6 @@ struct ShimRecord {
   // The newest generation that was started in it, or was about to be. 0 if there is none. The other
   // fields describe it.
   common::Generation generation = 0;
-  bool received = false;   // The shim has reported it, so it has received the start.
   std::vector<int> ranks;  // Indexed by local rank.
   std::string log_dir;
   std::string cgroup;

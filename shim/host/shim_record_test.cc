@@ -20,7 +20,6 @@ ShimRecord Full() {
   record.pid = 4711;
   record.start_time_ticks = UINT64_MAX;
   record.generation = 3;
-  record.received = true;
   record.ranks = {4, 5};
   record.log_dir = "/logs with = and\na line/gen_3";
   record.cgroup = "/sys/fs/cgroup/accel/job";
@@ -38,7 +37,6 @@ TEST(ShimRecord, Survives) {
   EXPECT_EQ(record->pid, 4711);
   EXPECT_EQ(record->start_time_ticks, UINT64_MAX);
   EXPECT_EQ(record->generation, 3);
-  EXPECT_TRUE(record->received);
   EXPECT_THAT(record->ranks, ElementsAre(4, 5));
   EXPECT_EQ(record->log_dir, Full().log_dir);
   EXPECT_EQ(record->cgroup, Full().cgroup);

@@ -68,7 +68,7 @@ absl::Status PosixShimHost::Launch(HostedShim* shim) {
     absl::StatusOr<ShimFolder> folder = ShimFolder::Make(options_.shims_dir, shim->job);
     if (!folder.ok()) return Unstarted("Cannot start accel-shim", folder.status());
     shim->folder = *std::move(folder);
-    shim->folder->RemoveResult();
+    shim->folder->RemoveLeftovers();
     shim->record.boot_id = options_.boot_id;
     // The intent comes before the process, so that no process is ever without a record.
     const absl::Status intent = shim->folder->WriteRecord(shim->record);
