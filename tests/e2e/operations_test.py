@@ -1,5 +1,6 @@
 """What operators and followers of jobs see: logs, limits, and daemons that stop, restart or are missing."""
 
+import shutil
 import signal
 import socket
 
@@ -120,13 +121,13 @@ class Daemons(cluster.ClusterTest):
         self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
         self.wait_for_nodes(1)
 
-    def test_a_restarted_coordinator_stops_jobs_that_it_does_not_know(self):
-        # The state is in memory, so jobs of the earlier coordinator are unknown.
+    def test_a_coordinator_that_has_lost_its_state_stops_jobs_that_it_does_not_know(self):
         for how in (signal.SIGKILL, signal.SIGTERM):
             with self.subTest(signal=how):
                 waiting, worker = self.running_job()
                 self.coordinator.send_signal(how)
                 self.assertEqual(self.coordinator.wait(timeout=20), -9 if how == signal.SIGKILL else 0)
+                shutil.rmtree(self.path("coordinator"))
                 self.start_coordinator_again()
                 result = self.finish(waiting, 30)
                 self.assertEqual(result.code, 1, result)
