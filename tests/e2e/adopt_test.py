@@ -4,6 +4,7 @@ and their exact exit codes."""
 import os
 import re
 import signal
+import socket
 import time
 
 from tests.e2e import cluster
@@ -127,6 +128,21 @@ class Adopt(LongJob):
         self.assertEqual([cluster.is_alive(pid) for pid in workers], [False, False])
         self.check_nothing_is_left(shim)
 
+    def test_coordinator_and_agent_are_killed_together(self):
+        job, workers, shim = self.start_job(ranks=2)
+        for daemon in (self.coordinator, self.agents[0]):
+            daemon.kill()
+            daemon.wait()
+        self.path("end.1").touch()
+        cluster.wait_until(lambda: not cluster.is_alive(workers[1]), 20, "rank 1 ends")
+        self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
+        self.agents[0] = self.start_agent("n1")
+        status = self.wait_for_phase(job, "FAILED")
+        self.assertEqual((status["exit_code"], status["cause"]["rank"]), (41, 1))
+        self.assertEqual(len(status["generations"]), 1)
+        self.check_output(job, (1,))
+        self.check_nothing_is_left(shim)
+
     def test_a_job_that_ends_with_its_agent(self):
         job, workers, shim = self.start_job("--on_agent_loss", "end", "--max_restarts", 1, ranks=2)
         self.agents[0].kill()
@@ -174,6 +190,29 @@ class Adopt(LongJob):
         self.path("end").touch()
         self.wait_for_phase(job, "FAILED")
         self.check_nothing_is_left(shim)
+
+
+class TwoNodes(LongJob):
+    AGENTS = 2
+
+    def test_the_store_and_the_ranks_of_both_nodes_survive_every_agent(self):
+        script = WORKER.replace("i=0", "echo $MASTER_ADDR $MASTER_PORT > store.$RANK\ni=0", 1).replace("40 + RANK", "0")
+        job = self.accel("submit", "--cpu", "--nodes", 2, self.script(script)).out.split()[0]
+        workers = [int(self.wait_for_file(f"pid.{rank}.1").split()[0]) for rank in range(2)]
+        self.wait_for_phase(job, "RUNNING")
+        for i in range(2):
+            self.agents[i].kill()
+            self.agents[i].wait()
+        address, port = self.wait_for_file("store.1").split()
+        with socket.create_connection((address, int(port)), timeout=10):
+            pass  # The shim serves the store without any agent.
+        self.agents = [self.start_agent(f"n{i + 1}") for i in range(2)]
+        self.wait_for_nodes(2)
+        self.assertEqual([cluster.is_alive(pid) for pid in workers], [True, True])
+        self.path("end").touch()
+        status = self.wait_for_phase(job, "SUCCEEDED")
+        self.assertEqual(len(status["generations"]), 1)
+        self.check_output(job, (0, 1))
 
 
 class Reboot(LongJob):
