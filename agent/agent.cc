@@ -77,7 +77,7 @@ void Agent::Relay() {
     const common::GenerationId id{common::JobId(reader.job_id()), reader.generation()};
     sources.push_back({.reader = reader,
                        .log_dir = LogDir(options_.jobs_dir, reader.log_dir(), id),
-                       .complete = !state_.IsAlive(id)});
+                       .complete = !state_.MayWrite(id)});
   }
   with_.relays->Set(sources);
 }

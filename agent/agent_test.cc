@@ -257,6 +257,29 @@ TEST_F(AgentTest, RelaysWhatIsReadAndKnowsWhenItIsComplete) {
   EXPECT_EQ(relays_.sources[0].log_dir, "/mine/a/gen_1") << "it has not moved";
 }
 
+// A generation waits here for the end of the one before it. Its reader must wait, too.
+TEST_F(AgentTest, OutputOfAGenerationThatIsStillToStartIsNotComplete) {
+  link_.Desire(Start("a"));
+  Turn();
+  v1::NodeDesired next = Start("a");
+  next.mutable_generations(0)->mutable_key()->set_generation(2);
+  v1::LogReader* reader = next.add_log_readers();
+  reader->set_job_id("a");
+  reader->set_generation(2);
+  link_.Desire(next);
+  Turn();
+  ASSERT_EQ(relays_.sources.size(), 1u);
+  EXPECT_EQ(shims_.starts().size(), 1u);
+  EXPECT_FALSE(relays_.sources[0].complete);
+  shims_.ExitAll(common::JobId("a"), shim::ExitFact{});
+  Turn();
+  EXPECT_EQ(shims_.starts().size(), 2u);
+  EXPECT_FALSE(relays_.sources[0].complete);
+  shims_.ExitAll(common::JobId("a"), shim::ExitFact{});
+  Turn();
+  EXPECT_TRUE(relays_.sources[0].complete);
+}
+
 // Returns the names of a folder's entries.
 std::vector<std::string> Children(const std::string& dir) {
   std::vector<std::string> names;
@@ -299,10 +322,11 @@ TEST_F(AgentTest, HeartbeatsContinueWhileADiskHangs) {
 
 TEST_F(AgentTest, AJobThatEndsPushesOutTheOldestOutput) {
   disk_answers_.Notify();
-  for (const char* job : {"a", "b", "c"})
-    std::filesystem::create_directories(jobs_dir_ + "/" + job);
   link_.Desire(Start("c"));
   Turn();
+  // Made only now: the thread that prunes may still look at the folder for the first time.
+  for (const char* job : {"a", "b", "c"})
+    std::filesystem::create_directories(jobs_dir_ + "/" + job);
   shims_.ExitAll(common::JobId("c"), shim::ExitFact{});
   Turn();
   EXPECT_THAT(Children(jobs_dir_), ElementsAre("a", "b", "c"));

@@ -12,6 +12,8 @@
 namespace accel::coordinator {
 namespace {
 
+constexpr absl::Duration kCheckPause = absl::Milliseconds(50);
+
 const v1::GenerationRecord* FindGeneration(const v1::Job& job, int generation) {
   if (generation == 0) return CurrentGeneration(job);
   for (const v1::GenerationRecord& record : job.generations()) {
@@ -171,6 +173,8 @@ bool LogHub::CheckReader(Reader* reader, bool away, bool lost, const ClusterStat
 }
 
 void LogHub::CheckNodes(const ClusterState& state, absl::Time now) {
+  if (away_.empty() || now < check_at_) return;
+  check_at_ = now + kCheckPause;
   for (auto node = away_.begin(); node != away_.end();) {
     const bool away = IsAway(state, *node);
     const auto entry = state.nodes.find(*node);

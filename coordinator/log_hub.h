@@ -51,7 +51,7 @@ class LogHub {
 
   // Decides about the readers whose nodes are away. Once a node has been away for so long that it
   // counts as lost, its readers end with an error. Followers of a live generation wait, and are
-  // told so. Cheap if no such node has readers.
+  // told so. Looks at them 20 times a second at most, because the loop calls it in every turn.
   void CheckNodes(const ClusterState& state, absl::Time now);
 
   // Returns the readers for which the node must relay.
@@ -82,7 +82,8 @@ class LogHub {
   bool CheckReader(Reader* reader, bool away, bool lost, const ClusterState& state);
 
   Readers readers_;
-  std::set<common::NodeId> away_;  // Nodes of readers without a stream.
+  std::set<common::NodeId> away_;               // Nodes of readers without a stream.
+  absl::Time check_at_ = absl::InfinitePast();  // The next look at them.
   mutable absl::Mutex mutex_;
   std::map<std::string, std::shared_ptr<LogPipe>> pipes_ ABSL_GUARDED_BY(mutex_);  // By reader id.
 };

@@ -281,6 +281,13 @@ bool NodeState::IsAlive(const common::GenerationId& id) const {
   return found != generations_.end() && !Ended(found->second.observed);
 }
 
+bool NodeState::MayWrite(const common::GenerationId& id) const {
+  if (generations_.contains(id)) return IsAlive(id);
+  return Newest(id.job) < id.generation &&
+         std::any_of(desired_.generations().begin(), desired_.generations().end(),
+                     [&](const auto& each) { return IdOf(each.key()) == id && !each.stop(); });
+}
+
 std::set<common::JobId> NodeState::jobs() const {
   std::set<common::JobId> jobs;
   for (const auto& [id, local] : generations_) jobs.insert(id.job);

@@ -93,6 +93,9 @@ class NodeState {
 
   // Returns true if the generation is here and has not ended.
   bool IsAlive(const common::GenerationId& id) const;
+  // Returns true if the generation is alive, or is wanted and waits for the end of an older one. It
+  // may still write output.
+  bool MayWrite(const common::GenerationId& id) const;
 
   // Returns the jobs that have a generation here, ended ones included.
   std::set<common::JobId> jobs() const;

@@ -102,6 +102,20 @@ class Logs(cluster.ClusterTest):
         self.check_numbers(follower.lines)
         self.assertEqual(follower.errors.count("accel: the coordinator is back"), 4)
 
+    def test_the_agent_is_killed(self):
+        job = self.run_job(self.script(_NUMBERS))
+        follower = self.follow(job)
+        for _ in range(3):
+            self.wait_for_more(follower)
+            self.agents[0].kill()
+            self.agents[0].wait()
+            self.agents[0] = self.start_agent("n1")
+        self.wait_for_more(follower)
+        self.path("stop").touch()
+        self.assertEqual(follower.wait(), 0, follower.errors)
+        self.check_numbers(follower.lines)
+        self.assertEqual(follower.errors, [])
+
     def test_the_connection_breaks_while_the_job_restarts(self):
         script = self.script("echo begin $ACCEL_GENERATION; while [ ! -e go.$ACCEL_GENERATION ]; do sleep 0.02; done; "
                              "echo end $ACCEL_GENERATION; exit $((ACCEL_GENERATION < 3))")
