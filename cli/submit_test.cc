@@ -243,6 +243,24 @@ TEST_F(SubmitTest, AWatchThatStaysBrokenIsGivenUp) {
       StatusIs(absl::StatusCode::kUnavailable, HasSubstr("job a0x2k9fq may still be running")));
 }
 
+// Trying again begins with the failure, however long the job was quiet before.
+TEST_F(SubmitTest, AWatchThatBreaksAfterALongSilenceIsOpenedAgain) {
+  constexpr absl::Duration kRetryFor = absl::Milliseconds(50);
+  coordinator_.OnWatch(
+      {[](const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>* writer, FakeCoordinator*) {
+         writer->Write(common::ParseText<v1::Job>("version: 1 phase: RUNNING"));
+         absl::SleepFor(2 * kRetryFor);
+         return kUnavailable;
+       },
+       Tell({"version: 2 phase: SUCCEEDED"})});
+  const auto client = CoordinatorClient::Connect(coordinator_.address(), FakeCoordinator::kToken);
+  ASSERT_OK(client);
+  std::ostringstream out, err;
+  const auto job = WaitForEnd(**client, "a0x2k9fq", kRetryFor, Console{out, err});
+  ASSERT_OK(job);
+  EXPECT_EQ(job->phase(), v1::SUCCEEDED);
+}
+
 TEST_F(SubmitTest, AJobThatTheCoordinatorHasForgottenIsAnError) {
   const Result result = Invoke(RunSubmit, {"--wait", "/bin/true"});
   EXPECT_EQ(result.exit_code, 1);

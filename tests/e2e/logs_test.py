@@ -1,5 +1,6 @@
 """Workers' output reaches its readers once and whole, whatever breaks on the way. Workers number their lines."""
 
+import os
 import re
 import threading
 import time
@@ -185,10 +186,19 @@ class Selections(cluster.ClusterTest):
         self.assertEqual(sorted(logs.out.splitlines()), sorted(f"[rank {i}] rank {i} is here" for i in range(1000)))
 
 
-class Floods(cluster.ClusterTest):
+class OnDisk(cluster.ClusterTest):
     def size_on_disk(self):
-        return sum(file.stat().st_size for file in self.path("n1/jobs").rglob("*") if file.is_file())
+        size = 0
+        for folder, _, files in os.walk(self.path("n1/jobs")):
+            for file in files:
+                try:
+                    size += os.stat(os.path.join(folder, file)).st_size
+                except FileNotFoundError:
+                    pass  # The agent has just deleted it.
+        return size
 
+
+class Floods(OnDisk):
     def test_a_gigabyte_in_one_line(self):
         job = self.submit(self.script("head -c 1000000000 /dev/zero | tr '\\0' x; echo; echo end"), seconds=120)
         self.assertEqual(job.code, 0, job)
@@ -211,6 +221,25 @@ class Floods(cluster.ClusterTest):
         self.assertEqual(logs.out, "done\n")
         self.assertTrue(logs.err.endswith("\r20000 of 20000\n"), logs)
         self.assertLess(len(logs.err), 2000)
+
+
+class Budget(OnDisk):
+    """The agent may keep 64 MiB of all jobs together."""
+
+    def start_agent(self, name):
+        return super().start_agent(name, flags=("--output_limit", "64MiB"))
+
+    def test_the_oldest_output_makes_room(self):
+        jobs = [self.submit(self.script("head -c 40000000 /dev/zero | tr '\\0' x; echo")).out.split()[0]
+                for _ in range(3)]
+        cluster.wait_until(lambda: self.size_on_disk() <= 64 << 20, 60, "the output fits")
+        for job in jobs[:2]:
+            logs = self.accel("logs", job)
+            self.assertEqual((logs.code, logs.out), (1, ""), logs)
+            self.assertIn("was deleted to make room", logs.err)
+        newest = self.accel("logs", jobs[2])
+        self.assertEqual((newest.code, len(newest.out)), (0, 40_000_001))
+        self.assertIn("deleted output of jobs", self.log("n1"))
 
 
 if __name__ == "__main__":
