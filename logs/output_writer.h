@@ -21,7 +21,7 @@ namespace accel::logs {
 class OutputWriter {
  public:
   struct Options {
-    size_t max_bytes = 256 << 10;  // Maximum number of bytes in memory, over all streams.
+    size_t max_bytes = 1 << 20;  // Maximum number of bytes in memory, over all streams.
     // Time after which an unfinished write counts as a disk that hangs.
     absl::Duration write_timeout = absl::Seconds(5);
   };
