@@ -15,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "agent/log_source.h"
+#include "common/relay_limit.h"
 #include "common/status_macros.h"
 #include "common/wakeup.h"
 #include "logs/log_paths.h"
@@ -171,7 +172,7 @@ void GrpcLogRelays::Set(const std::vector<RelaySource>& sources) {
   }
   for (const RelaySource& source : sources) {
     const auto found = relays_.find(source.reader.reader_id());
-    if (found == relays_.end() && running < kMaxRelays) {
+    if (found == relays_.end() && running < common::kMaxRelays) {
       relays_[source.reader.reader_id()] =
           std::make_unique<Relay>(stub_.get(), token_->Get(), source);
       ++running;

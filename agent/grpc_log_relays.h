@@ -17,10 +17,6 @@ namespace accel::agent {
 
 class GrpcLogRelays final : public LogRelays {
  public:
-  // Maximum number of concurrent relays. Further readers wait until a relay has
-  // finished (invariant 8).
-  static constexpr size_t kMaxRelays = 128;
-
   // `token` must outlive the relays.
   GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, const common::LiveToken* token);
   ~GrpcLogRelays() override;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/relay_limit.h"
 #include "logs/log_test_folder.h"
 #include "proto/service.grpc.pb.h"
 
@@ -191,7 +192,7 @@ TEST_F(GrpcLogRelaysTest, AReaderThatIsGoneEndsItsRelay) {
 TEST_F(GrpcLogRelaysTest, MoreReadersThanPlacesAreAllServed) {
   WriteSegment(0, "x");
   std::vector<RelaySource> sources;
-  for (size_t i = 0; i < GrpcLogRelays::kMaxRelays + 5; ++i) {
+  for (size_t i = 0; i < common::kMaxRelays + 5; ++i) {
     sources.push_back(Source(absl::StrCat("r", i)));
   }
   const auto all_over = [&](const std::map<std::string, Heard>& heard) {

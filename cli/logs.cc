@@ -13,6 +13,7 @@
 #include "cli/log_printer.h"
 #include "cli/render/escape.h"
 #include "cli/retry_deadline.h"
+#include "common/relay_limit.h"
 #include "common/status_macros.h"
 #include "common/world_size.h"
 
@@ -50,6 +51,31 @@ int FirstGeneration(const LogFlags& flags, const v1::Job& job) {
   return newest;
 }
 
+// Warns a follower who will not see every rank, because a node relays only so many at a time.
+void WarnOfTooManyRanks(const v1::Job& job, const LogFlags& flags, int generation,
+                        const Console& console) {
+  const auto wanted = [&flags](int rank) {
+    return flags.ranks.empty() ||
+           std::any_of(flags.ranks.begin(), flags.ranks.end(), [rank](const auto& range) {
+             return range.first <= rank && rank <= range.second;
+           });
+  };
+  for (const v1::GenerationRecord& record : job.generations()) {
+    if (!flags.follow || record.generation() != generation) continue;
+    for (const v1::Placement& placement : record.placements()) {
+      size_t ranks = 0;
+      for (int i = 0; i < placement.processes(); ++i) ranks += wanted(placement.first_rank() + i);
+      if (ranks <= common::kMaxRelays) continue;
+      PrintMessage(
+          console,
+          absl::StrCat("node ", EscapeControls(placement.node_name()), " sends the output of ",
+                       common::kMaxRelays, " ranks at the same time, and ", ranks,
+                       " are followed; the others begin as ranks end; choose some with "
+                       "--rank"));
+    }
+  }
+}
+
 // Prints the output of one generation. Each time the connection breaks, resumes where it stopped.
 // Returns false if a part of the output was not available, which is reported.
 absl::StatusOr<bool> PrintGeneration(CoordinatorClient& client, const v1::Job& job,
@@ -62,6 +88,7 @@ absl::StatusOr<bool> PrintGeneration(CoordinatorClient& client, const v1::Job& j
                           : flags.ranks.size() > 1 || flags.ranks[0].first != flags.ranks[0].second;
   LogPrinter printer({.prefix = several, .fold = flags.fold && several, .follow = flags.follow},
                      console);
+  WarnOfTooManyRanks(job, flags, generation, console);
   RetryDeadline deadline(kWatchRetryFor, client, console);
   while (true) {
     const absl::Status read = client.ReadLogs(

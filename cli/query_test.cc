@@ -215,6 +215,21 @@ TEST_F(QueryTest, AFollowerOfAJobThatHasNotStartedWaits) {
   EXPECT_EQ(result.err, "accel: job a0 has not been started yet: no room\naccel: waiting for it\n");
 }
 
+TEST_F(QueryTest, AFollowerOfMoreRanksThanANodeSendsIsWarned) {
+  coordinator_.SetJobs(common::ParseText<v1::ListJobsResponse>(
+      "jobs { job_id: 'a0' phase: RUNNING generations { generation: 1 "
+      "placements { node_name: 'n1' processes: 200 } "
+      "placements { node_name: 'n2' first_rank: 200 processes: 8 } } }"));
+  Result result = Invoke(RunLogs, {"a0", "-f", "--generation=1"});
+  EXPECT_EQ(result.err,
+            "accel: node n1 sends the output of 128 ranks at the same time, and 200 are followed; "
+            "the others begin as ranks end; choose some with --rank\n");
+  result = Invoke(RunLogs, {"a0", "-f", "--generation=1", "--rank", "100-207"});
+  EXPECT_EQ(result.err, "");
+  result = Invoke(RunLogs, {"a0"});
+  EXPECT_EQ(result.err, "") << "without --follow, all of them get their turn";
+}
+
 TEST_F(QueryTest, SelectionsTravel) {
   const Result result = Invoke(RunLogs, {"a0x2k9fq", "--stream", "stderr", "--grep", "lo+ss",
                                          "--tail", "0", "--since", "2026-01-02T03:04:05Z"});
