@@ -1,6 +1,8 @@
 // Exponential back-off with jitter. Not thread-safe.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <random>
 
 #include "absl/time/time.h"
@@ -9,9 +11,9 @@ namespace accel::common {
 
 class Backoff {
  public:
-  // The pause doubles from `first` up to `longest`.
-  Backoff(absl::Duration first, absl::Duration longest)
-      : first_(first), longest_(longest), next_(first), random_(std::random_device()()) {}
+  // The pause doubles from `first` up to `longest`. Simulations give a seed.
+  Backoff(absl::Duration first, absl::Duration longest, uint32_t seed = std::random_device()())
+      : first_(first), longest_(longest), next_(first), random_(seed) {}
 
   // Returns the pause before the next attempt: a random time between half of the current pause and
   // all of it, so that the retries of many clients are spread out.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
@@ -16,6 +17,29 @@ shim::ExitFact Signalled(int signal) {
   fact.kind = shim::ExitFact::Kind::kSignalled;
   fact.signal = signal;
   return fact;
+}
+
+double Chance(std::mt19937& random) { return std::uniform_real_distribution<double>(0, 1)(random); }
+
+absl::Duration UpTo(absl::Duration longest, std::mt19937& random) {
+  return longest * Chance(random);
+}
+
+shim::ExitFact Failure(std::mt19937& random) {
+  if (Chance(random) < 0.3) return Signalled(11);
+  shim::ExitFact fact;
+  fact.code = 3;
+  return fact;
+}
+
+// Returns the source of randomness of a generation on a host.
+std::mt19937 RandomOf(uint32_t seed, absl::string_view host, const shim::StartCommand& start) {
+  const std::string name = absl::StrCat(host, "/", start.argv.size() < 2 ? "" : start.argv[1]);
+  std::vector<uint32_t> parts(name.begin(), name.end());
+  parts.push_back(seed);
+  parts.push_back(static_cast<uint32_t>(start.id.generation));
+  std::seed_seq sequence(parts.begin(), parts.end());
+  return std::mt19937(sequence);
 }
 
 std::vector<int> GpusOf(const shim::WorkerStart& worker) {
@@ -37,6 +61,7 @@ shim::GenerationReport ReportOf(const SimulatedGeneration& generation) {
   report.id = generation.id;
   report.state = generation.life.state();
   report.failure = generation.failure;
+  report.orphan_grace = generation.orphan_grace;
   for (const SimulatedWorker& worker : generation.workers) {
     shim::WorkerReport of_worker;
     of_worker.rank = worker.rank;
@@ -48,21 +73,18 @@ shim::GenerationReport ReportOf(const SimulatedGeneration& generation) {
   return report;
 }
 
-shim::ExitFact SimulatedProcesses::Failure() {
-  if (Chance() < 0.3) return Signalled(11);
-  shim::ExitFact fact;
-  fact.code = 3;
-  return fact;
-}
-
-void SimulatedProcesses::Start(const shim::StartCommand& start, absl::Time now) {
+void SimulatedProcesses::Start(const shim::StartCommand& start, common::UniqueFd store_socket,
+                               absl::Time now) {
+  if (store_socket.valid()) used_sockets_.push_back(std::move(store_socket));
   SimulatedShim& shim = shims_[start.id.job];
   SimulatedGeneration& generation = shim.generation.emplace();
   generation.id = start.id;
   generation.orphan_grace = start.orphan_grace;
   generation.keep_without_agent = start.keep_without_agent;
-  generation.exec_at = now + UpTo(habits_->longest_start);
-  if (Chance() < habits_->cannot_start) {
+  generation.random = RandomOf(seed_, host_, start);
+  std::mt19937& random = generation.random;
+  generation.exec_at = now + UpTo(habits_->longest_start, random);
+  if (Chance(random) < habits_->cannot_start) {
     generation.failure.emplace();
     generation.failure->kind = shim::ExitFact::Kind::kNotStarted;
     generation.failure->code = 127;
@@ -73,9 +95,9 @@ void SimulatedProcesses::Start(const shim::StartCommand& start, absl::Time now) 
     worker.rank = each.rank;
     worker.local_rank = each.local_rank;
     worker.gpus = GpusOf(each);
-    worker.ends_at = generation.exec_at + UpTo(habits_->longest_life);
-    if (Chance() < habits_->goes_on) worker.ends_at += absl::Minutes(1);
-    if (Chance() < habits_->fails) worker.by_itself = Failure();
+    worker.ends_at = generation.exec_at + UpTo(habits_->longest_life, random);
+    if (Chance(random) < habits_->goes_on) worker.ends_at += absl::Minutes(1);
+    if (Chance(random) < habits_->fails) worker.by_itself = Failure(random);
     generation.workers.push_back(std::move(worker));
   }
   shim.changed = true;
@@ -91,9 +113,11 @@ void SimulatedProcesses::Start(const shim::StartCommand& start, absl::Time now) 
 
 void SimulatedProcesses::Stop(SimulatedGeneration* generation, absl::Time now,
                               absl::Duration grace) {
+  generation->stopped_at = std::min(generation->stopped_at, now);
   if (!generation->life.StopAsked(now, grace)) return;
   for (SimulatedWorker& worker : generation->workers) {
-    if (Chance() < 0.8) worker.obeys_at = now + UpTo(habits_->longest_term);
+    if (Chance(generation->random) >= 0.8) continue;
+    worker.obeys_at = now + UpTo(habits_->longest_term, generation->random);
   }
 }
 
@@ -118,6 +142,7 @@ void SimulatedProcesses::RunGeneration(SimulatedShim* shim, absl::Time now) {
     if (worker.exit.has_value()) continue;
     if (now >= generation.life.kill_at()) {
       End(generation.id, &worker, Signalled(9));
+      kills_.push_back({generation.id, worker.rank, now - generation.stopped_at});
     } else if (now >= worker.ends_at) {
       End(generation.id, &worker, worker.by_itself);
     } else if (now >= worker.obeys_at) {
@@ -175,6 +200,8 @@ void SimulatedProcesses::Reboot() {
 }
 
 void SimulatedProcesses::FindLeftAgain() { left_.assign(results_.begin(), results_.end()); }
+
+std::vector<SimulatedKill> SimulatedProcesses::TakeKills() { return std::exchange(kills_, {}); }
 
 std::vector<std::pair<common::JobId, shim::GenerationReport>> SimulatedProcesses::TakeLeft() {
   return std::exchange(left_, {});

@@ -4,8 +4,9 @@
 // coordinator makes a mistake, these processes continue as real ones would. A test that looks at
 // them therefore sees what is true, not what an agent reports or the coordinator assumes.
 //
-// Workers take time to start, end by themselves, obey SIGTERM late or never, and fail. A
-// seed decides which.
+// Workers take time to start, end by themselves, obey SIGTERM late or never, and fail. A seed
+// decides which, together with the host, the job's second argument and the generation. A job
+// therefore behaves the same if other events of a schedule are removed.
 #pragma once
 
 #include <map>
@@ -14,8 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "common/unique_fd.h"
 #include "shim/core/generation_life.h"
 #include "shim/host/shim_host.h"
 
@@ -49,6 +52,8 @@ struct SimulatedGeneration {
   std::vector<SimulatedWorker> workers;
   absl::Duration orphan_grace;
   bool keep_without_agent = false;
+  std::mt19937 random;
+  absl::Time stopped_at = absl::InfiniteFuture();  // When a stop was first asked for.
 
   bool alive() const { return life.state() != shim::GenerationReport::State::kEnded; }
 };
@@ -61,10 +66,19 @@ struct SimulatedShim {
   absl::Time leaves_at = absl::InfiniteFuture();  // When a shim that was asked to stop exits.
 };
 
+// A worker that was ended by SIGKILL, and the time that it had since the stop was asked for.
+struct SimulatedKill {
+  common::GenerationId id;
+  int rank = 0;
+  absl::Duration grace;
+};
+
 // The processes of one host. Not thread-safe.
 class SimulatedProcesses {
  public:
-  SimulatedProcesses(uint32_t seed, const WorkerHabits* habits) : random_(seed), habits_(habits) {}
+  // `host` is the name of the host. `habits` must outlive this object.
+  SimulatedProcesses(uint32_t seed, absl::string_view host, const WorkerHabits* habits)
+      : seed_(seed), host_(host), habits_(habits) {}
 
   // Carries out all events that are due at `now`.
   void Run(absl::Time now);
@@ -72,7 +86,7 @@ class SimulatedProcesses {
   // Notes that the agent is gone. Shims whose jobs do not outlive their agent end them with the
   // job's grace for this case, and then exit.
   void AgentGone(absl::Time now);
-  // Kills everything, as a reboot does.
+  // Kills everything, as a reboot does. No shim reports anything.
   void Reboot();
 
   bool empty() const { return shims_.empty(); }
@@ -85,26 +99,31 @@ class SimulatedProcesses {
   void FindLeftAgain();
   void ForgetLeft(const common::JobId& job) { results_.erase(job); }
 
-  void Start(const shim::StartCommand& start, absl::Time now);
+  // Starts a generation. The store's socket, if any, is kept open, so that no later socket has the
+  // same port.
+  void Start(const shim::StartCommand& start, common::UniqueFd store_socket, absl::Time now);
   void Stop(SimulatedGeneration* generation, absl::Time now, absl::Duration grace);
+
+  // Returns the workers that were killed since the last call.
+  std::vector<SimulatedKill> TakeKills();
 
   // Returns how a rank ended, even if no agent has reported it. Returns null if the rank has not
   // ended or never ran here.
   const shim::ExitFact* EndOf(const common::GenerationId& id, int rank) const;
 
  private:
-  double Chance() { return std::uniform_real_distribution<double>(0, 1)(random_); }
-  absl::Duration UpTo(absl::Duration longest) { return longest * Chance(); }
-  shim::ExitFact Failure();
   void RunGeneration(SimulatedShim* shim, absl::Time now);
   void End(const common::GenerationId& id, SimulatedWorker* worker, const shim::ExitFact& how);
 
-  std::mt19937 random_;
+  const uint32_t seed_;
+  const std::string host_;
   const WorkerHabits* const habits_;
   std::map<common::JobId, SimulatedShim> shims_;
   std::vector<std::pair<common::JobId, shim::GenerationReport>> left_;
   std::map<common::JobId, shim::GenerationReport> results_;
+  std::vector<SimulatedKill> kills_;
   std::map<common::GenerationId, std::map<int, shim::ExitFact>> ends_;
+  std::vector<common::UniqueFd> used_sockets_;
 };
 
 // Returns what the generation's shim reports.

@@ -65,7 +65,7 @@ absl::Status SimulatedShims::StartGeneration(const shim::StartCommand& start,
     return absl::InvalidArgumentError("A start that serves the store needs its socket.");
   }
   processes_->ForgetLeft(start.id.job);
-  processes_->Start(start, clock_->Now());
+  processes_->Start(start, std::move(store_socket), clock_->Now());
   return absl::OkStatus();
 }
 

@@ -7,32 +7,36 @@
 namespace accel::simulation {
 namespace {
 
-constexpr absl::Duration kKeepalive = absl::Seconds(15);
-constexpr absl::Duration kReconnect = absl::Seconds(1);
+// As in agent/daemon.cc and coordinator/server.cc: a ping each 10 s, which is answered within 5 s.
+constexpr absl::Duration kKeepalive = absl::Seconds(10);
+constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(5);
+// As in agent/grpc_link.cc.
+constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
+constexpr absl::Duration kLongestPause = absl::Seconds(1);
 
 }  // namespace
 
-UnreliableLink::UnreliableLink(uint32_t seed, const NetworkHabits* habits,
-                               coordinator::Coordinator* coordinator, common::Clock* clock)
+UnreliableLink::UnreliableLink(uint32_t seed, const NetworkHabits* habits, const PlantedBug* bug,
+                               SimulatedCoordinator* coordinator, common::Clock* clock)
     : random_(seed),
-      habits_(habits),
+      habits_(*habits),
+      bug_(*bug),
       coordinator_(coordinator),
       clock_(clock),
+      backoff_(kFirstPause, kLongestPause, seed),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-bool UnreliableLink::Chance(double probability) {
-  return std::uniform_real_distribution<double>(0, 1)(random_) < probability;
-}
-
 absl::Time UnreliableLink::Arrival(absl::Time after) {
-  const double part = std::uniform_real_distribution<double>(0, 1)(random_);
-  return std::max(after, clock_->Now() + habits_->longest_delay * part);
+  return std::max(after, clock_->Now() + habits_.longest_delay * Chance());
 }
 
 void UnreliableLink::Open() {
+  connect_at_ = clock_->Now() + backoff_.Next();
+  if (!coordinator_->runs() || !up_ || !down_) return;
   stream_ = std::make_shared<Stream>();
   ++number_;
-  stream_->session = coordinator_->OpenAgentSession({
+  stream_->life = coordinator_->life();
+  stream_->session = coordinator_->process()->OpenAgentSession({
       .on_desired =
           [this, weak = std::weak_ptr<Stream>(stream_)](coordinator::DesiredPtr desired) {
             const std::shared_ptr<Stream> stream = weak.lock();
@@ -42,60 +46,96 @@ void UnreliableLink::Open() {
             stream->down.emplace_back(Arrival(earlier), std::move(desired));
           },
       .on_closed =
-          [weak = std::weak_ptr<Stream>(stream_)](absl::Status why) {
-            if (const std::shared_ptr<Stream> stream = weak.lock()) stream->ended = std::move(why);
+          [this, weak = std::weak_ptr<Stream>(stream_)](absl::Status why) {
+            const std::shared_ptr<Stream> stream = weak.lock();
+            if (stream != nullptr && !coordinator_->host_down()) stream->ended = std::move(why);
           },
   });
 }
 
 void UnreliableLink::Deliver(Stream* stream) {
+  if (!up_ || !coordinator_->runs() || stream->life != coordinator_->life()) return;
   bool any = false;
   while (!stream->up.empty() && clock_->Now() >= stream->up.front().first) {
-    const v1::NodeObserved report = std::move(stream->up.front().second);
+    v1::NodeObserved report = std::move(stream->up.front().second);
     stream->up.pop_front();
     const bool again = report.sequence() <= stream->delivered;
     // The coordinator reads only the last report of a turn. A repeated one must not hide a new one.
-    if (again && any) continue;
+    if (stream->session == nullptr || (again && any)) continue;
     any = true;
-    if (!again && Chance(habits_->doubled)) {
+    if (!again && Chance() < habits_.doubled) {
       const absl::Time earlier = stream->up.empty() ? clock_->Now() : stream->up.back().first;
       stream->up.emplace_back(Arrival(earlier), report);
     }
     stream->delivered = std::max(stream->delivered, report.sequence());
     if (stream == stream_.get() && !again) last_heard_ = clock_->Now();
-    stream->session->Report(report);
+    if (bug_.report) bug_.report(&report);
+    stream->session->Report(std::move(report));
   }
 }
 
-void UnreliableLink::Run() {
-  const absl::Time now = clock_->Now();
-  if (partition_) {
-    if (stream_ != nullptr && now >= silent_since_ + kKeepalive) Break(absl::ZeroDuration());
-    return;
-  }
-  if (stream_ != nullptr && !stream_->ended.ok() && !absl::IsAlreadyExists(stream_->ended)) {
+// Returns true if the agent's host learns that the stream is over: from the coordinator, from the
+// kernel of the coordinator's host, or because that host answers with a reset.
+bool UnreliableLink::IsReset() const {
+  if (!down_ || coordinator_->host_down()) return false;
+  if (absl::IsAlreadyExists(stream_->ended)) return false;  // See fatal().
+  if (!stream_->ended.ok() || stream_->life != coordinator_->life()) return true;
+  return up_ && coordinator_->runs() && stream_->session == nullptr;
+}
+
+void UnreliableLink::RunKeepalives(bool agent_runs) {
+  const auto limit = [this] { return clock_->Now() + kKeepaliveTimeout + kKeepalive * Chance(); };
+  const bool passes = up_ && down_;
+  if (passes && coordinator_->runs()) {
+    agent_closes_at_.reset();
+  } else if (!agent_closes_at_.has_value()) {
+    agent_closes_at_ = limit();
+  } else if (agent_runs && clock_->Now() >= *agent_closes_at_) {
+    agent_closes_at_.reset();
     Break(absl::ZeroDuration());
   }
-  if (stream_ == nullptr && now >= connect_at_) Open();
-  if (stream_ != nullptr) Deliver(stream_.get());
+  if (passes && agent_runs) {
+    coordinator_closes_at_.reset();
+  } else if (!coordinator_closes_at_.has_value()) {
+    coordinator_closes_at_ = limit();
+  } else if (coordinator_->runs() && clock_->Now() >= *coordinator_closes_at_) {
+    coordinator_closes_at_.reset();
+    if (stream_ != nullptr) stream_->session.reset();
+    broken_.clear();
+  }
+}
+
+void UnreliableLink::RunBroken() {
   for (auto stream = broken_.begin(); stream != broken_.end();) {
     Deliver(stream->get());
-    stream = now >= (*stream)->closed_at ? broken_.erase(stream) : std::next(stream);
+    const bool detected = up_ && coordinator_->runs() && clock_->Now() >= (*stream)->closed_at;
+    const bool over = detected || (*stream)->life != coordinator_->life();
+    stream = over ? broken_.erase(stream) : std::next(stream);
   }
+}
+
+void UnreliableLink::Run(bool agent_runs) {
+  RunKeepalives(agent_runs);
+  if (agent_runs) {
+    if (stream_ != nullptr && IsReset()) Break(absl::ZeroDuration());
+    if (stream_ == nullptr && clock_->Now() >= connect_at_) Open();
+  }
+  if (stream_ != nullptr) Deliver(stream_.get());
+  RunBroken();
 }
 
 void UnreliableLink::Break(absl::Duration unnoticed) {
   if (stream_ == nullptr) return;
   stream_->down.clear();
   stream_->closed_at = clock_->Now() + unnoticed;
-  broken_.push_back(std::move(stream_));
+  if (stream_->session != nullptr) broken_.push_back(std::move(stream_));
   stream_ = nullptr;
-  connect_at_ = clock_->Now() + kReconnect;
+  connect_at_ = clock_->Now() + backoff_.Next();
 }
 
-void UnreliableLink::SetPartition(bool partition) {
-  if (partition && !partition_) silent_since_ = clock_->Now();
-  partition_ = partition;
+void UnreliableLink::Cut(bool up, bool down) {
+  up_ = !up;
+  down_ = !down;
 }
 
 void UnreliableLink::Report(v1::NodeObserved observed) {
@@ -105,18 +145,21 @@ void UnreliableLink::Report(v1::NodeObserved observed) {
 }
 
 std::optional<v1::NodeDesired> UnreliableLink::TakeDesired(uint64_t session) {
-  if (stream_ == nullptr || partition_ || session != number_) return std::nullopt;
+  if (stream_ == nullptr || !down_ || session != number_) return std::nullopt;
   coordinator::DesiredPtr newest;
   while (!stream_->down.empty() && clock_->Now() >= stream_->down.front().first) {
     newest = std::move(stream_->down.front().second);
     stream_->down.pop_front();
-    if (!Chance(habits_->doubled)) continue;
+    if (Chance() >= habits_.doubled) continue;
     // Delivers this message again later: alone, or as an old one behind newer ones.
     stream_->down.emplace_back(clock_->Now(), newest);
     break;
   }
   if (newest == nullptr) return std::nullopt;
-  return *newest;
+  backoff_.Reset();
+  v1::NodeDesired desired = *newest;
+  if (bug_.desired) bug_.desired(&desired);
+  return desired;
 }
 
 absl::Status UnreliableLink::fatal() {

@@ -1,14 +1,17 @@
-// The link of an agent to its coordinator over a network that delays, doubles and loses messages.
+// The link of one host's agent to the coordinator over a network that delays, doubles and loses
+// messages.
 //
-// The stream keeps what gRPC guarantees: messages of one stream arrive in order, and are lost only
-// together with their stream. The faults:
+// A stream keeps what gRPC guarantees: its messages arrive in order, and are lost only together
+// with the stream. The faults:
 //
 // * Each direction delays messages.
 // * A message that was delivered arrives again later.
 // * A stream breaks, with the messages that are on their way.
-// * The coordinator detects the break late, so messages of an old stream arrive after messages of
-//   the next one.
-// * A partition holds back all messages.
+// * The coordinator detects the break late, so messages of an old stream, or of an agent that was
+//   killed, arrive after messages of the next one.
+// * A direction is cut. TCP keeps what was sent for later. Each side detects the silence by its
+//   keepalive, so for some time only one of them believes in the stream.
+// * The coordinator is paused, killed, or its host goes down.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +23,10 @@
 
 #include "absl/time/time.h"
 #include "agent/coordinator_link.h"
+#include "common/backoff.h"
 #include "common/clock.h"
 #include "common/unique_fd.h"
-#include "coordinator/coordinator.h"
+#include "tests/simulation/simulated_coordinator.h"
 
 namespace accel::simulation {
 
@@ -32,23 +36,23 @@ struct NetworkHabits {
   double doubled = 0.1;
 };
 
-// Not thread-safe. The callbacks of `coordinator` run on the thread that calls its RunOnce().
+// Not thread-safe. The callbacks of the coordinator run on the thread that calls its RunOnce().
 class UnreliableLink final : public agent::CoordinatorLink {
  public:
   // The arguments must outlive the link.
-  UnreliableLink(uint32_t seed, const NetworkHabits* habits, coordinator::Coordinator* coordinator,
-                 common::Clock* clock);
+  UnreliableLink(uint32_t seed, const NetworkHabits* habits, const PlantedBug* bug,
+                 SimulatedCoordinator* coordinator, common::Clock* clock);
 
-  // Delivers the messages that are due, and connects if there is no stream.
-  void Run();
+  // Delivers the messages that are due, and connects if there is no stream. If the agent is paused
+  // or dead, only what was sent before happens.
+  void Run(bool agent_runs);
 
   // Breaks the stream. Messages on their way to the coordinator may still arrive. The coordinator
-  // detects the break after `unnoticed`.
+  // detects the break after `unnoticed`, or later if it cannot be reached.
   void Break(absl::Duration unnoticed);
 
-  // Starts or ends a partition. During a partition no message passes, and a stream breaks after
-  // gRPC's keepalive timeout.
-  void SetPartition(bool partition);
+  // Cuts directions, or joins them again.
+  void Cut(bool up, bool down);
 
   // Returns when the coordinator last received a report that was not a repeated one.
   absl::Time last_heard() const { return last_heard_; }
@@ -65,7 +69,8 @@ class UnreliableLink final : public agent::CoordinatorLink {
   using Queue = std::deque<std::pair<absl::Time, Message>>;
 
   struct Stream {
-    std::unique_ptr<coordinator::AgentSession> session;
+    uint64_t life = 0;                                   // The coordinator's process.
+    std::unique_ptr<coordinator::AgentSession> session;  // Null once the coordinator has closed it.
     Queue<v1::NodeObserved> up;
     Queue<coordinator::DesiredPtr> down;
     uint64_t delivered = 0;                         // The highest sequence number delivered.
@@ -75,20 +80,28 @@ class UnreliableLink final : public agent::CoordinatorLink {
 
   void Open();
   void Deliver(Stream* stream);
+  void RunKeepalives(bool agent_runs);
+  void RunBroken();
+  bool IsReset() const;
   absl::Time Arrival(absl::Time after);
-  bool Chance(double probability);
+  double Chance() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
   std::mt19937 random_;
-  const NetworkHabits* const habits_;
-  coordinator::Coordinator* const coordinator_;
+  const NetworkHabits& habits_;
+  const PlantedBug& bug_;
+  SimulatedCoordinator* const coordinator_;
   common::Clock* const clock_;
+  common::Backoff backoff_;
   common::UniqueFd wake_;
   uint64_t number_ = 0;
   std::shared_ptr<Stream> stream_;              // The agent's stream. Null if there is none.
   std::deque<std::shared_ptr<Stream>> broken_;  // The coordinator has not yet detected their end.
   absl::Time connect_at_ = absl::InfinitePast();
-  bool partition_ = false;
-  absl::Time silent_since_;
+  bool up_ = true;    // Packets reach the coordinator.
+  bool down_ = true;  // Packets reach the agent.
+  // When the keepalives of either side close the stream. Set while one of them gets no answer.
+  std::optional<absl::Time> agent_closes_at_;
+  std::optional<absl::Time> coordinator_closes_at_;
   absl::Time last_heard_ = absl::InfinitePast();
 };
 

@@ -1,0 +1,319 @@
+#include "tests/simulation/cluster_invariants.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/job_phase.h"
+#include "common/status_macros.h"
+#include "coordinator/core/cluster_state.h"
+
+namespace accel::simulation {
+namespace {
+
+// A coordinator that did not run for longer than this notices that it was away
+// (coordinator/core/presence.h).
+constexpr absl::Duration kLongestGap = absl::Milliseconds(1'250);
+// Maximum time in which a node that is connected again ends generations that are no longer wanted:
+// the time to connect, the grace, and the pauses of its agent.
+constexpr absl::Duration kEndsLeftovers = absl::Seconds(30);
+
+absl::Status Broken(absl::string_view what) { return absl::FailedPreconditionError(what); }
+
+std::string Name(const common::GenerationId& id) {
+  return absl::StrCat("generation ", id.generation, " of job ", id.job.value());
+}
+
+// Returns a name of the store socket that a generation was planned with. No other socket has it.
+// Empty for a world of one process, which has no store (docs/decisions/0012).
+std::string StoreOf(const v1::GenerationRecord& generation) {
+  if (generation.placements(0).store_socket() == 0) return "";
+  return absl::StrCat(generation.placements(0).store_socket());
+}
+
+// Calls fn(node, generation) for each generation that has a process. Stops at the first error.
+template <typename Fn>
+absl::Status ForEachLiving(const ClusterInvariants::Nodes& nodes, Fn fn) {
+  for (const auto& node : nodes) {
+    for (const auto& [job, shim] : node->processes().shims()) {
+      if (!shim.generation.has_value() || !shim.generation->alive()) continue;
+      ACCEL_RETURN_IF_ERROR(fn(*node, *shim.generation));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Returns true if this generation of the job has lost a node. The other ranks then hang in their
+// collectives and get no grace, unless the job asks for one.
+bool HasLostNode(const v1::Job& job, common::Generation generation) {
+  return std::any_of(job.generations().begin(), job.generations().end(), [&](const auto& each) {
+    return each.generation() == generation &&
+           each.cause().exit().kind() == v1::ExitRecord::NODE_LOST;
+  });
+}
+
+// Returns the shortest time between SIGTERM and SIGKILL that a stop of the generation may give.
+absl::Duration ShortestGrace(const SimulatedClient& client, const v1::Job& job,
+                             common::Generation generation) {
+  if (client.asked_at_once()) return absl::ZeroDuration();
+  const v1::JobSpec& spec = client.spec();
+  if (spec.failure_grace_ms() == 0 && HasLostNode(job, generation)) return absl::ZeroDuration();
+  const coordinator::Limits limits;
+  const auto or_default = [](int64_t millis, absl::Duration otherwise) {
+    return millis > 0 ? absl::Milliseconds(millis) : otherwise;
+  };
+  return std::min(or_default(spec.failure_grace_ms(), limits.failure_grace),
+                  or_default(spec.stop_grace_ms(), limits.cancel_grace));
+}
+
+}  // namespace
+
+const SimulatedClient* ClusterInvariants::ClientOf(const common::JobId& job) const {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return nullptr;
+  for (const auto& client : clients_) {
+    if (client->submit_id() == found->second->submit_id()) return client.get();
+  }
+  return nullptr;
+}
+
+std::string ClusterInvariants::Describe(const common::JobId& job) const {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return "is unknown";
+  return absl::StrCat("is ", v1::JobPhase_Name(found->second->phase()), ": ",
+                      found->second->reason());
+}
+
+absl::Status ClusterInvariants::TakeJobs(const std::vector<coordinator::JobPtr>& jobs) {
+  std::map<common::JobId, coordinator::JobPtr> now;
+  std::map<std::string, std::string> submits;
+  for (const coordinator::JobPtr& job : jobs) {
+    const auto [other, first] = submits.emplace(job->submit_id(), job->job_id());
+    if (!first) {
+      return Broken(
+          absl::StrCat("jobs ", other->second, " and ", job->job_id(), " are one submit"));
+    }
+    now.emplace(job->job_id(), job);
+  }
+  std::swap(jobs_, now);
+  ACCEL_RETURN_IF_ERROR(CheckAcknowledged());
+  for (const auto& [id, job] : jobs_) {
+    const auto before = now.find(id);
+    if (before != now.end() && before->second == job) continue;
+    for (const v1::GenerationRecord& each : job->generations()) {
+      published_.try_emplace(
+          {id, each.generation()},
+          Published{absl::FromUnixMillis(each.started_unix_ms()), StoreOf(each)});
+    }
+    ACCEL_RETURN_IF_ERROR(CheckLosses(*job));
+    ACCEL_RETURN_IF_ERROR(CheckEnd(*job));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ClusterInvariants::Check() {
+  ACCEL_RETURN_IF_ERROR(CheckRanks());
+  ACCEL_RETURN_IF_ERROR(CheckGpus());
+  ACCEL_RETURN_IF_ERROR(CheckSockets());
+  ACCEL_RETURN_IF_ERROR(CheckGraces());
+  return CheckClients();
+}
+
+// Invariant 1: an acknowledged submit is never lost. The simulation has fewer jobs than a
+// coordinator keeps.
+absl::Status ClusterInvariants::CheckAcknowledged() const {
+  for (const auto& client : clients_) {
+    if (!client->job().has_value()) continue;
+    const auto found = jobs_.find(*client->job());
+    if (found == jobs_.end()) {
+      return Broken(absl::StrCat("job ", client->job()->value(),
+                                 " was acknowledged, and the coordinator does not know it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void ClusterInvariants::NoteSilence() {
+  const absl::Time now = clock_.Now();
+  const bool present = coordinator_.runs();
+  if (present && now - listened_at_ > kLongestGap) present_since_ = now;
+  if (present) listened_at_ = now;
+  for (const auto& node : nodes_) {
+    const std::string& name = node->name();
+    const bool silent =
+        now >= node->link().last_heard() + coordinator::Limits().node_timeout - turn_;
+    const bool counted = now >= std::max(node->link().last_heard(), present_since_) +
+                                    coordinator::Limits().node_timeout - turn_;
+    if (present && silent && counted) {
+      given_up_[name] = now;
+      excused_until_[name] = now + kEndsLeftovers;
+    } else if (!present || silent || !node->agent_runs()) {
+      // The node cannot be told to end what it has. If it is excused, it remains so.
+      const auto excused = excused_until_.find(name);
+      if (excused != excused_until_.end() && now <= excused->second) {
+        excused->second = now + kEndsLeftovers;
+      }
+    }
+  }
+}
+
+// Returns true if a generation that was published at `since` may have been replaced, and may still
+// have processes on this node.
+bool ClusterInvariants::IsExcused(const std::string& node, absl::Time since) const {
+  const auto given_up = given_up_.find(node);
+  return given_up != given_up_.end() && given_up->second >= since &&
+         clock_.Now() < excused_until_.at(node);
+}
+
+// Invariants 4 and 7.
+absl::Status ClusterInvariants::CheckRanks() {
+  struct Holder {
+    common::Generation generation;
+    std::string node;
+    std::set<int> ranks;
+  };
+  std::map<common::JobId, Holder> holders;
+  return ForEachLiving(nodes_, [&](const UnreliableNode& node, const SimulatedGeneration& living) {
+    const auto published = published_.find(living.id);
+    if (published == published_.end()) {
+      return Broken(absl::StrCat(Name(living.id), " lives on ", node.name(),
+                                 ", and no coordinator that lives has published it"));
+    }
+    if (IsExcused(node.name(), published->second.at)) return absl::OkStatus();
+    if (ended_.contains(living.id.job)) {
+      return Broken(absl::StrCat(Name(living.id), " lives on ", node.name(),
+                                 " though the job is over; it ", Describe(living.id.job)));
+    }
+    Holder& holder =
+        holders.try_emplace(living.id.job, Holder{living.id.generation, node.name(), {}})
+            .first->second;
+    if (holder.generation != living.id.generation) {
+      return Broken(absl::StrCat(Name(living.id), " lives on ", node.name(), " while generation ",
+                                 holder.generation, " lives on ", holder.node));
+    }
+    for (const SimulatedWorker& worker : living.workers) {
+      if (worker.exit.has_value() || holder.ranks.insert(worker.rank).second) continue;
+      return Broken(absl::StrCat("rank ", worker.rank, " of ", Name(living.id), " lives on ",
+                                 node.name(), " and elsewhere"));
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status ClusterInvariants::CheckGpus() const {
+  std::map<std::string, common::GenerationId> holders;
+  return ForEachLiving(nodes_, [&](const UnreliableNode& node, const SimulatedGeneration& living) {
+    // Every rank of a part sees all GPUs of the part, so the first rank is enough.
+    for (const int gpu : living.workers.front().gpus) {
+      const auto [other, first] = holders.emplace(absl::StrCat(node.name(), "/", gpu), living.id);
+      if (first) continue;
+      return Broken(absl::StrCat("GPU ", gpu, " of ", node.name(), " is held by ",
+                                 Name(other->second), " and ", Name(living.id)));
+    }
+    return absl::OkStatus();
+  });
+}
+
+// Checks that no two generations that live are pointed at the same store socket.
+absl::Status ClusterInvariants::CheckSockets() const {
+  std::map<std::string, common::GenerationId> users;
+  return ForEachLiving(nodes_, [&](const UnreliableNode& node, const SimulatedGeneration& living) {
+    const std::string& store = published_.at(living.id).store;
+    if (store.empty()) return absl::OkStatus();
+    const auto [user, first] = users.emplace(store, living.id);
+    if (first || user->second == living.id) return absl::OkStatus();
+    return Broken(absl::StrCat(Name(living.id), " on ", node.name(), " has the store socket of ",
+                               Name(user->second)));
+  });
+}
+
+absl::Status ClusterInvariants::CheckGraces() {
+  for (const auto& node : nodes_) {
+    for (const SimulatedKill& kill : node->processes().TakeKills()) {
+      const SimulatedClient* client = ClientOf(kill.id.job);
+      if (client == nullptr) continue;
+      const absl::Duration least =
+          ShortestGrace(*client, *jobs_.at(kill.id.job), kill.id.generation);
+      if (kill.grace >= least) continue;
+      return Broken(absl::StrCat("rank ", kill.rank, " of ", Name(kill.id), " on ", node->name(),
+                                 " was killed after ", absl::FormatDuration(kill.grace),
+                                 "; its grace is at least ", absl::FormatDuration(least)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ClusterInvariants::CheckClients() const {
+  for (const auto& client : clients_) {
+    ACCEL_RETURN_IF_ERROR(client->found());
+    if (!client->end().has_value()) continue;
+    const auto end = ended_.find(*client->job());
+    if (end != ended_.end() && end->second == *client->end()) continue;
+    return Broken(absl::StrCat("the client of job ", client->number(), " was told ",
+                               v1::JobPhase_Name(*client->end()), "; the job ",
+                               Describe(*client->job())));
+  }
+  return absl::OkStatus();
+}
+
+// Checks that a node counts as lost only if the coordinator received nothing from it for the whole
+// timeout, or if its host was rebooted, or if its agent died and the job ends with its agent.
+absl::Status ClusterInvariants::CheckLosses(const v1::Job& job) {
+  for (const v1::GenerationRecord& generation : job.generations()) {
+    if (generation.cause().exit().kind() != v1::ExitRecord::NODE_LOST) continue;
+    const common::GenerationId id{common::JobId(job.job_id()), generation.generation()};
+    for (const auto& node : nodes_) {
+      if (node->name() != generation.cause().node_name()) continue;
+      const auto silent = given_up_.find(node->name());
+      if (silent != given_up_.end() && silent->second >= published_.at(id).at) continue;
+      const bool rebooted = std::any_of(
+          generation.placements().begin(), generation.placements().end(),
+          [&node](const v1::Placement& placement) {
+            return placement.node_id() == node->id() && placement.boot_id() != node->boot_id();
+          });
+      if (rebooted) continue;
+      if (job.spec().on_agent_loss() == v1::END && node->agent_died_at() >= published_.at(id).at) {
+        continue;
+      }
+      return Broken(absl::StrCat(Name(id), ", placed at ", absl::FormatTime(published_.at(id).at),
+                                 ", has lost node ", node->name(), ": ",
+                                 generation.cause().exit().message(), "; the coordinator received ",
+                                 "its last report at ", absl::FormatTime(node->link().last_heard()),
+                                 " and listens since ", absl::FormatTime(present_since_)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Invariant 2.
+absl::Status ClusterInvariants::CheckEnd(const v1::Job& job) {
+  const common::JobId id(job.job_id());
+  const auto before = ended_.find(id);
+  if (before != ended_.end() && before->second != job.phase()) {
+    return Broken(absl::StrCat(id.value(), " was ", v1::JobPhase_Name(before->second), " and is ",
+                               v1::JobPhase_Name(job.phase())));
+  }
+  if (before != ended_.end() || !common::IsFinal(job.phase())) return absl::OkStatus();
+  ended_.emplace(id, job.phase());
+  return job.phase() == v1::SUCCEEDED ? CheckSuccess(job) : absl::OkStatus();
+}
+
+// Checks that each rank of the last generation has exited with 0 on its node.
+absl::Status ClusterInvariants::CheckSuccess(const v1::Job& job) const {
+  const v1::GenerationRecord& generation = *coordinator::CurrentGeneration(job);
+  const common::GenerationId current{common::JobId(job.job_id()), generation.generation()};
+  for (const v1::Placement& placement : generation.placements()) {
+    for (int i = 0; i < placement.processes(); ++i) {
+      const int rank = placement.first_rank() + i;
+      const bool ended_well = std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+        const shim::ExitFact* end = node->processes().EndOf(current, rank);
+        return node->id() == placement.node_id() && end != nullptr && end->ok();
+      });
+      if (ended_well) continue;
+      return Broken(absl::StrCat(Name(current), " has succeeded, but rank ", rank, " has not"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace accel::simulation

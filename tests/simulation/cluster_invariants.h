@@ -1,0 +1,87 @@
+// Compares the processes that really run in a simulated cluster, and what its clients were told,
+// with the invariants of docs/states.md.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/ids.h"
+#include "coordinator/coordinator.h"
+#include "tests/simulation/simulated_client.h"
+#include "tests/simulation/simulated_coordinator.h"
+#include "tests/simulation/unreliable_node.h"
+
+namespace accel::simulation {
+
+// Not thread-safe. All errors are FAILED_PRECONDITION, and say what was found.
+class ClusterInvariants {
+ public:
+  using Nodes = std::vector<std::unique_ptr<UnreliableNode>>;
+  using Clients = std::vector<std::unique_ptr<SimulatedClient>>;
+
+  // The pointers must outlive this object. `turn` is the time between two checks.
+  ClusterInvariants(const Nodes* nodes, const Clients* clients, SimulatedCoordinator* coordinator,
+                    common::Clock* clock, absl::Duration turn)
+      : nodes_(*nodes),
+        clients_(*clients),
+        coordinator_(*coordinator),
+        clock_(*clock),
+        turn_(turn) {}
+
+  // Notes which nodes the coordinator may now give up. Called after the coordinator has run, before
+  // anything else arrives.
+  void NoteSilence();
+
+  // Takes all jobs that the coordinator has published. Checks that it has forgotten none that it
+  // has acknowledged, and that nothing final has changed.
+  absl::Status TakeJobs(const std::vector<coordinator::JobPtr>& jobs);
+
+  // Checks everything else. Called after each turn.
+  absl::Status Check();
+
+  // Returns the job's phase and reason.
+  std::string Describe(const common::JobId& job) const;
+
+ private:
+  // What is known of a generation that a coordinator has published.
+  struct Published {
+    absl::Time at;      // When it was placed, which is before it was published.
+    std::string store;  // The store socket that was planned for it.
+  };
+
+  const SimulatedClient* ClientOf(const common::JobId& job) const;
+  absl::Status CheckLosses(const v1::Job& job);
+  absl::Status CheckEnd(const v1::Job& job);
+  absl::Status CheckSuccess(const v1::Job& job) const;
+  absl::Status CheckAcknowledged() const;
+  absl::Status CheckRanks();
+  absl::Status CheckGpus() const;
+  absl::Status CheckSockets() const;
+  absl::Status CheckGraces();
+  absl::Status CheckClients() const;
+  bool IsExcused(const std::string& node, absl::Time since) const;
+
+  const Nodes& nodes_;
+  const Clients& clients_;
+  SimulatedCoordinator& coordinator_;
+  common::Clock& clock_;
+  const absl::Duration turn_;
+  std::map<common::JobId, coordinator::JobPtr> jobs_;
+  std::map<common::GenerationId, Published> published_;
+  std::map<common::JobId, v1::JobPhase> ended_;
+  absl::Time listened_at_ = absl::InfinitePast();    // When the coordinator last ran.
+  absl::Time present_since_ = absl::InfinitePast();  // It runs without a gap since then.
+  // When each node was last silent for the whole timeout. Generations that were placed on it before
+  // may have been replaced elsewhere.
+  std::map<std::string, absl::Time> given_up_;
+  // Until when such generations may still have processes on the node.
+  std::map<std::string, absl::Time> excused_until_;
+};
+
+}  // namespace accel::simulation

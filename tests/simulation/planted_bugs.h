@@ -1,0 +1,24 @@
+// Bugs that the simulation must find. Each is an adapter between real parts (planted_bug.h), so no
+// production code knows of it.
+#pragma once
+
+#include "tests/simulation/planted_bug.h"
+
+namespace accel::simulation {
+
+// Submits are acknowledged, and states published, before the disk has them.
+PlantedBug AcknowledgesBeforePersisting();
+
+// A late report that a generation has ended is taken for one about the next generation.
+PlantedBug BelievesReportsOfOlderGenerations();
+
+// A stop reaches the agent without its grace.
+PlantedBug StopsWithoutGrace();
+
+// A coordinator that recovers does not know the grace of a stop that is in progress.
+PlantedBug ForgetsGraceOverARestart();
+
+// A store socket that a generation uses is offered again.
+PlantedBug OffersUsedSocketsAgain();
+
+}  // namespace accel::simulation

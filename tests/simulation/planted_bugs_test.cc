@@ -1,0 +1,59 @@
+// Shows that the simulation finds bugs: each planted bug is found within a few hundred seeds, and
+// the schedule that is printed finds it again.
+
+#include "tests/simulation/planted_bugs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/log.h"
+#include "tests/simulation/play.h"
+
+namespace accel::simulation {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uint32_t kSeeds = 300;
+
+// Plants the bug for each seed in turn until it is found, and returns what was found. A bug may
+// remember what it has seen, so each attempt gets a new one.
+absl::Status Find(PlantedBug (*plant)()) {
+  common::InitLog("simulation", common::LogLevel::kError);
+  for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
+    const Schedule schedule = RandomSchedule(seed, 40);
+    const absl::Status status = Play(schedule, plant).status;
+    if (status.ok()) continue;
+    const Schedule least = Shrink(schedule, plant);
+    EXPECT_LT(least.events.size(), schedule.events.size());
+    const absl::StatusOr<Schedule> parsed = ParseSchedule(ToText(least));
+    EXPECT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(Play(*parsed, plant).status, Play(least, plant).status);
+    return absl::Status(status.code(), absl::StrCat("seed ", seed, ": ", status.message()));
+  }
+  return absl::OkStatus();
+}
+
+TEST(PlantedBugs, AnAcknowledgementBeforeTheDiskHasIt) {
+  EXPECT_FALSE(Find(AcknowledgesBeforePersisting).ok());
+}
+
+TEST(PlantedBugs, AReportOfAnOlderGeneration) {
+  const absl::Status found = Find(BelievesReportsOfOlderGenerations);
+  EXPECT_FALSE(found.ok());
+}
+
+TEST(PlantedBugs, AStopWithoutItsGrace) {
+  EXPECT_THAT(Find(StopsWithoutGrace).message(), HasSubstr("its grace is at least"));
+}
+
+TEST(PlantedBugs, AGraceThatIsLostOverARestart) {
+  EXPECT_THAT(Find(ForgetsGraceOverARestart).message(), HasSubstr("its grace is at least"));
+}
+
+TEST(PlantedBugs, AUsedSocketThatIsOfferedAgain) {
+  EXPECT_THAT(Find(OffersUsedSocketsAgain).message(), HasSubstr("store socket"));
+}
+
+}  // namespace
+}  // namespace accel::simulation

@@ -1,0 +1,81 @@
+// The process of the coordinator on its host: the real loop, which can be killed, paused and
+// started again over the same disk.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "coordinator/coordinator_loop.h"
+#include "tests/simulation/planted_bug.h"
+#include "tests/simulation/simulated_disk.h"
+
+namespace accel::simulation {
+
+// The monotonic clock of a host, which starts again with each boot.
+class HostClock final : public common::Clock {
+ public:
+  explicit HostClock(common::Clock* time) : time_(time) {}
+  absl::Time Now() override { return time_->Now() - ahead_; }
+  void Reboot() { ahead_ = time_->Now() - absl::UnixEpoch() - absl::Seconds(20); }
+
+ private:
+  common::Clock* const time_;
+  absl::Duration ahead_;
+};
+
+// Not thread-safe.
+class SimulatedCoordinator {
+ public:
+  // The arguments must outlive this object.
+  SimulatedCoordinator(SimulatedDisk* disk, const PlantedBug* bug, common::Clock* time);
+  ~SimulatedCoordinator();
+
+  // Runs the loop once, unless the process is paused. Starts a process if it is time. Returns an
+  // error if a process cannot recover what is stored.
+  absl::Status Run();
+
+  // Kills the process with SIGKILL, and starts another one after `away`. The commit in progress is
+  // stored if `stored` is set. With `reboot` the host goes down: no peer is notified, and the next
+  // process has another boot id and another monotonic clock.
+  void Kill(bool stored, absl::Duration away, bool reboot);
+  // Does the same at the first KillIfCommitting() at which a commit is in progress.
+  void KillAtCommit(bool stored, absl::Duration away, bool reboot);
+  void KillIfCommitting();
+  // Stops the process, as SIGSTOP does.
+  void Pause(absl::Duration time);
+  // Ends the pause, starts a process that is to come, and cancels a kill that was scheduled.
+  void EndFaults();
+
+  // Returns the process, or null if there is none.
+  coordinator::Coordinator* process() { return loop_.get(); }
+  coordinator::CoordinatorLoop* loop() { return loop_.get(); }
+  // Returns true if there is a process and it is not paused.
+  bool runs() const;
+  // Returns true if the host is down, so that packets to it are not even refused.
+  bool host_down() const { return loop_ == nullptr && down_; }
+  // Returns the number of the process. Each new one has the next number.
+  uint64_t life() const { return life_; }
+
+ private:
+  absl::Status Start();
+
+  SimulatedDisk* const disk_;
+  const PlantedBug& bug_;
+  common::Clock* const time_;
+  HostClock clock_;
+  std::unique_ptr<coordinator::Store>
+      store_;  // A wrapper with a planted bug. Null if there is none.
+  std::unique_ptr<coordinator::CoordinatorLoop> loop_;
+  uint64_t life_ = 0;
+  int boot_ = 1;
+  bool down_ = false;
+  absl::Time start_at_ = absl::InfinitePast();
+  absl::Time paused_until_ = absl::InfinitePast();
+  std::function<void()> at_commit_;
+};
+
+}  // namespace accel::simulation

@@ -1,0 +1,80 @@
+#include "tests/simulation/unreliable_node.h"
+
+#include <utility>
+
+namespace accel::simulation {
+namespace {
+
+// The longest time until a coordinator has read what an agent sent before it was killed.
+constexpr absl::Duration kLastMessages = absl::Milliseconds(500);
+
+}  // namespace
+
+UnreliableNode::UnreliableNode(std::string name, int gpus, uint32_t seed, const Habits* habits,
+                               const PlantedBug* bug, SimulatedCoordinator* coordinator,
+                               common::Clock* clock)
+    : name_(std::move(name)),
+      gpus_(gpus),
+      clock_(clock),
+      processes_(seed, name_, &habits->workers),
+      link_(seed, &habits->network, bug, coordinator, clock) {
+  StartAgent();
+}
+
+void UnreliableNode::StartAgent() {
+  v1::NodeObserved identity;
+  identity.set_node_id(id());
+  identity.set_name(name_);
+  identity.set_boot_id(boot_id());
+  identity.set_incarnation(absl::StrCat(name_, "-", ++incarnation_));
+  identity.set_address("127.0.0.1");
+  identity.set_interface("lo");
+  identity.mutable_inventory()->set_cpus(8);
+  for (int i = 0; i < gpus_; ++i) identity.mutable_inventory()->add_gpus()->set_index(i);
+  shims_ = std::make_unique<SimulatedShims>(&processes_, clock_);
+  sockets_ = std::make_unique<agent::StoreSockets>("127.0.0.1", 2);
+  agent_ = std::make_unique<agent::Agent>(
+      agent::Agent::Options{.identity = identity, .base_env = {}, .jobs_dir = "/nonexistent"},
+      agent::Agent::Dependencies{.shims = shims_.get(),
+                                 .link = &link_,
+                                 .store_sockets = sockets_.get(),
+                                 .relays = &relays_,
+                                 .clock = clock_});
+}
+
+void UnreliableNode::KillAgent(absl::Duration away) {
+  if (agent_ == nullptr) return;
+  start_at_ = clock_->Now() + away;
+  agent_died_at_ = clock_->Now();
+  agent_.reset();
+  shims_.reset();
+  link_.Break(kLastMessages);
+  processes_.AgentGone(clock_->Now());
+}
+
+void UnreliableNode::Reboot(absl::Duration away) {
+  agent_.reset();
+  shims_.reset();
+  link_.Break(absl::InfiniteDuration());
+  processes_.Reboot();
+  agent_died_at_ = clock_->Now();
+  ++boot_;
+  paused_until_ = absl::InfinitePast();
+  start_at_ = clock_->Now() + away;
+}
+
+void UnreliableNode::EndFaults() {
+  paused_until_ = absl::InfinitePast();
+  start_at_ = absl::InfinitePast();
+}
+
+void UnreliableNode::Run() {
+  processes_.Run(clock_->Now());
+  if (agent_ == nullptr && clock_->Now() >= start_at_) StartAgent();
+  link_.Run(agent_runs());
+  if (!agent_runs()) return;
+  // A new agent starts, as a supervisor would do.
+  if (!agent_->RunOnce().ok()) KillAgent(absl::ZeroDuration());
+}
+
+}  // namespace accel::simulation

@@ -1,0 +1,75 @@
+// A host with an agent. The agent can be killed, paused and disconnected, and the host can lose its
+// power.
+#pragma once
+
+#include <memory>
+#include <random>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "agent/agent.h"
+#include "tests/simulation/simulated_coordinator.h"
+#include "tests/simulation/simulated_processes.h"
+#include "tests/simulation/simulated_shims.h"
+#include "tests/simulation/unreliable_link.h"
+
+namespace accel::simulation {
+
+// Not thread-safe.
+class UnreliableNode {
+ public:
+  struct Habits {
+    WorkerHabits workers;
+    NetworkHabits network;
+  };
+
+  // The pointers must outlive the node.
+  UnreliableNode(std::string name, int gpus, uint32_t seed, const Habits* habits,
+                 const PlantedBug* bug, SimulatedCoordinator* coordinator, common::Clock* clock);
+
+  // Runs the processes, the link and the agent of this host once.
+  void Run();
+
+  // Kills the agent with SIGKILL. A new one starts after `away` and adopts the shims.
+  void KillAgent(absl::Duration away);
+  void PauseAgent(absl::Duration time) { paused_until_ = clock_->Now() + time; }
+  // Ends all processes at once. The host and its agent start again after `away`.
+  void Reboot(absl::Duration away);
+  // Ends the pause, and starts the host and the agent if they are down.
+  void EndFaults();
+
+  UnreliableLink& link() { return link_; }
+  const UnreliableLink& link() const { return link_; }
+  // Returns true if an agent runs and is not paused.
+  bool agent_runs() const { return agent_ != nullptr && clock_->Now() >= paused_until_; }
+
+  const std::string& name() const { return name_; }
+  std::string id() const { return "id-" + name_; }
+  std::string boot_id() const { return absl::StrCat("boot-", name_, "-", boot_); }
+  // Returns when an agent last died. InfinitePast if none did.
+  absl::Time agent_died_at() const { return agent_died_at_; }
+  SimulatedProcesses& processes() { return processes_; }
+  const SimulatedProcesses& processes() const { return processes_; }
+
+ private:
+  void StartAgent();
+
+  const std::string name_;
+  const int gpus_;
+  common::Clock* const clock_;
+  SimulatedProcesses processes_;
+  UnreliableLink link_;
+  int incarnation_ = 0;
+  int boot_ = 1;
+  absl::Time paused_until_ = absl::InfinitePast();
+  absl::Time agent_died_at_ = absl::InfinitePast();
+  absl::Time start_at_ =
+      absl::InfinitePast();  // While there is no agent: when the next one starts.
+  std::unique_ptr<SimulatedShims> shims_;
+  std::unique_ptr<agent::StoreSockets> sockets_;
+  agent::NoLogRelays relays_;
+  std::unique_ptr<agent::Agent> agent_;
+};
+
+}  // namespace accel::simulation
