@@ -67,6 +67,8 @@ void Agent::Exchange() {
   if (!desired.has_value()) return;
   state_.SetDesired(*std::move(desired));
   NoteRefusals();
+  // Act() replaces them by new ones, and the next report lists those.
+  for (const uint64_t id : state_.desired().close_sockets()) with_.store_sockets->Take(id);
   if (const int64_t ms = state_.desired().heartbeat_ms(); ms > 0)
     heartbeat_ = absl::Milliseconds(ms);
 }

@@ -149,6 +149,19 @@ TEST_F(AgentTest, AStoreSocketIsGivenAwayOnceAndReplaced) {
   EXPECT_TRUE(shims_.starts()[0].serves_store);
 }
 
+// Ranks on other nodes may have connected to a socket although this node never got its start.
+TEST_F(AgentTest, AStoreSocketThatTheCoordinatorNamesIsClosedAndReplaced) {
+  const v1::StoreSocket socket = Turn().store_sockets(0);
+  v1::NodeDesired desired;
+  desired.set_version(1);
+  desired.set_incarnation(link_.reports.back().incarnation());
+  desired.add_close_sockets(socket.id());
+  link_.Desire(desired);
+  const v1::NodeObserved observed = Turn();
+  ASSERT_EQ(observed.store_sockets_size(), 2);
+  for (const v1::StoreSocket& each : observed.store_sockets()) EXPECT_NE(each.id(), socket.id());
+}
+
 TEST_F(AgentTest, WithoutAShimTheGenerationHasFailed) {
   shims_.FailNextShim(absl::InternalError("no such file"));
   link_.Desire(Start("a"));

@@ -77,18 +77,16 @@ struct NodeEntry {
   absl::Time last_heard;  // Time of the newest report. InfinitePast if this coordinator has none.
   NodeHealth health;
   std::set<common::JobId> jobs;  // The jobs whose current generation has a part here.
-  // The spare store sockets that a plan has used, by socket id. The value is the first revision
-  // whose desired state no longer uses the socket, or kInUse. An agent that has acted on that
-  // revision and still lists the socket never used it, so the socket is free again.
-  std::map<uint64_t, uint64_t> consumed_sockets;
+  // The spare store sockets that a plan has used, by socket id. The value is true while the
+  // generation holds the socket. After that the agent is asked to close it. It is never given to
+  // another generation, even if this node never started its part: ranks on other nodes may have
+  // connected to it, and what they have sent waits in it (docs/decisions/0039).
+  std::map<uint64_t, bool> consumed_sockets;
   // The first revision that no longer asks this node for a generation that was given up here. An
   // older desired state that still asks for it may be on its way. Therefore the node gets no new
   // work until it has acted on this revision or a later one. 0 if there is no such generation.
   uint64_t settled_from = 0;
 };
-
-// The value of a consumed socket while a generation holds it.
-inline constexpr uint64_t kInUse = ~uint64_t{0};
 
 struct JobEntry {
   v1::Job job;

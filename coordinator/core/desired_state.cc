@@ -42,6 +42,16 @@ bool MayForget(const ClusterState& state, const v1::ObservedGeneration& part) {
          !IsLive(state, common::JobId(part.job_id()), part.generation());
 }
 
+// Returns the spare sockets of the node that no generation holds any more, and that must be closed.
+std::vector<uint64_t> SocketsToClose(const NodeEntry& node) {
+  std::vector<uint64_t> ids;
+  for (const v1::StoreSocket& socket : node.observed.store_sockets()) {
+    const auto claim = node.consumed_sockets.find(socket.id());
+    if (claim != node.consumed_sockets.end() && !claim->second) ids.push_back(socket.id());
+  }
+  return ids;
+}
+
 common::NodeWorld WorldOf(const JobEntry& entry, const NodeEntry& node, int machine_rank) {
   const v1::Job& job = entry.job;
   const v1::GenerationRecord& generation = *CurrentGeneration(job);
@@ -138,6 +148,7 @@ std::string DesiredSignature(const ClusterState& state, const common::NodeId& id
       absl::StrAppend(&signature, "|~", part.job_id(), ".", part.generation());
     }
   }
+  for (const uint64_t socket : SocketsToClose(node)) absl::StrAppend(&signature, "|x", socket);
   for (const v1::LogReader& reader : readers) {
     absl::StrAppend(&signature, "|>", reader.reader_id());
   }
@@ -168,6 +179,7 @@ v1::NodeDesired BuildDesired(const ClusterState& state, const common::NodeId& id
     key->set_job_id(part.job_id());
     key->set_generation(part.generation());
   }
+  for (const uint64_t socket : SocketsToClose(node)) desired.add_close_sockets(socket);
   for (const v1::LogReader& reader : readers) *desired.add_log_readers() = reader;
   return desired;
 }

@@ -1,6 +1,7 @@
 #include "coordinator/core/facts.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -171,19 +172,14 @@ void CountStaleGenerations(const v1::NodeObserved& report, ClusterState* state) 
   }
 }
 
-// Drops the claims on sockets that the agent no longer lists, because it has used them, and on
-// those that it lists although it has acted on a revision that no longer uses them.
+// Drops the claims on sockets that no generation holds and that the agent no longer lists, because
+// it has used or closed them.
 void SettleSockets(NodeEntry* node) {
-  std::map<uint64_t, uint64_t> kept;
-  for (const v1::StoreSocket& socket : node->observed.store_sockets()) {
-    const auto claim = node->consumed_sockets.find(socket.id());
-    if (claim == node->consumed_sockets.end()) continue;
-    if (node->observed.applied_version() < claim->second) kept.insert(*claim);
-  }
-  for (const auto& claim : node->consumed_sockets) {
-    if (claim.second == kInUse) kept.insert(claim);
-  }
-  node->consumed_sockets = std::move(kept);
+  std::set<uint64_t> listed;
+  for (const v1::StoreSocket& socket : node->observed.store_sockets()) listed.insert(socket.id());
+  std::erase_if(node->consumed_sockets, [&listed](const auto& claim) {
+    return !claim.second && !listed.contains(claim.first);
+  });
 }
 
 }  // namespace

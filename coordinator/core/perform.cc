@@ -40,7 +40,7 @@ class Performer {
       *record->add_placements() = placement;
       NodeEntry& node = state_.nodes.at(common::NodeId(placement.node_id()));
       node.jobs.insert(start.job);
-      if (placement.store_socket() != 0) node.consumed_sockets[placement.store_socket()] = kInUse;
+      if (placement.store_socket() != 0) node.consumed_sockets[placement.store_socket()] = true;
     }
     job.set_devices(start.devices);
     const v1::JobSpec& spec = job.spec();
@@ -239,10 +239,10 @@ class Performer {
     const auto node = state_.nodes.find(common::NodeId(placement.node_id()));
     if (node == state_.nodes.end()) return;
     node->second.jobs.erase(job);
+    const auto consumed = node->second.consumed_sockets.find(placement.store_socket());
+    if (consumed != node->second.consumed_sockets.end()) consumed->second = false;
     if (node->second.observed.boot_id() != placement.boot_id()) return;
     if (MayStillStart(entry, node->second)) node->second.settled_from = state_.revision;
-    const auto consumed = node->second.consumed_sockets.find(placement.store_socket());
-    if (consumed != node->second.consumed_sockets.end()) consumed->second = state_.revision;
   }
 
   // Returns true if a desired state that asks for the current generation may still be on its way

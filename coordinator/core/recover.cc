@@ -208,6 +208,7 @@ class Recovery {
     state_.ids.Skip(id);
     state_.submits[entry->job.submit_id()] = id;
     RestoreBytes(entry, &state_);
+    ClaimSockets(entry->job);
     if (common::IsFinal(entry->job.phase())) {
       state_.finished.push_back(id);
       return absl::OkStatus();
@@ -243,10 +244,23 @@ class Recovery {
       }
       node->second.jobs.insert(id);
       if (placement.store_socket() != 0) {
-        node->second.consumed_sockets[placement.store_socket()] = kInUse;
+        node->second.consumed_sockets[placement.store_socket()] = true;
       }
     }
     return absl::OkStatus();
+  }
+
+  // Claims the sockets of all generations, those that are over too. Whether the node has closed
+  // them already is known once it reports.
+  void ClaimSockets(const v1::Job& job) {
+    for (const v1::GenerationRecord& generation : job.generations()) {
+      for (const v1::Placement& placement : generation.placements()) {
+        const auto node = state_.nodes.find(common::NodeId(placement.node_id()));
+        if (placement.store_socket() == 0 || node == state_.nodes.end()) continue;
+        if (node->second.observed.boot_id() != placement.boot_id()) continue;
+        node->second.consumed_sockets.try_emplace(placement.store_socket(), false);
+      }
+    }
   }
 
   void FinishEnds() {

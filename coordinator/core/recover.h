@@ -14,9 +14,8 @@
 // - Reports, sessions and what follows from them (spare sockets, health) are empty until the nodes
 //   have connected again. presence.h gives them time.
 // - Revisions start above all earlier ones, because they contain the epoch.
-// - A claim on a socket that a plan has already released is gone. It kept a desired state that was
-//   still on its way from using the socket twice. Such a desired state cannot arrive any more,
-//   because the streams of the earlier coordinator have ended.
+// - A claim on the socket of a generation whose record was dropped is gone. The claim mattered only
+//   until the node had closed the socket.
 //
 // Times. Deadlines are times of the monotonic clock. As long as the kernel is the same, that clock
 // goes on across processes, so a stored deadline holds as it is, however long the coordinator was

@@ -32,8 +32,8 @@ std::string DescribeJob(const coordinator::JobEntry& entry) {
 
 std::string DescribeNode(const common::NodeId& id, const coordinator::NodeEntry& node) {
   std::set<uint64_t> in_use;
-  for (const auto& [socket, until] : node.consumed_sockets) {
-    if (until == coordinator::kInUse) in_use.insert(socket);
+  for (const auto& [socket, held] : node.consumed_sockets) {
+    if (held) in_use.insert(socket);
   }
   return absl::StrCat("node ", id.value(), " ", node.observed.name(), " ", node.observed.address(),
                       " ", node.observed.boot_id(), " ", node.observed.incarnation(), " jobs ",

@@ -89,6 +89,14 @@ void FakeNode::Start(const v1::DesiredGeneration& desired) {
   Refill();
 }
 
+void FakeNode::CloseSockets(const v1::NodeDesired& desired) {
+  EraseIf(observed_.mutable_store_sockets(), [&desired](const v1::StoreSocket& socket) {
+    return std::count(desired.close_sockets().begin(), desired.close_sockets().end(), socket.id()) >
+           0;
+  });
+  Refill();
+}
+
 void FakeNode::Work(const v1::NodeDesired& desired) {
   const auto wanted = [&desired](const v1::ObservedGeneration& part) {
     return std::any_of(desired.generations().begin(), desired.generations().end(),
@@ -116,6 +124,7 @@ void FakeNode::Work(const v1::NodeDesired& desired) {
 void FakeNode::Apply(const v1::NodeDesired& desired) {
   if (desired.incarnation() != observed_.incarnation()) return;
   observed_.set_applied_version(desired.version());
+  CloseSockets(desired);
   for (const v1::GenerationKey& key : desired.forget()) {
     EraseIf(observed_.mutable_generations(), [&key](const v1::ObservedGeneration& part) {
       return part.job_id() == key.job_id() && part.generation() == key.generation();

@@ -24,8 +24,8 @@ class FakeNode {
   // Returns the next report: a copy of the state with a new sequence number.
   v1::NodeObserved Report();
 
-  // Acts on a desired state: starts generations and forgets them. A generation that the node never
-  // started and must stop needs no action.
+  // Acts on a desired state: starts generations, forgets them, and closes sockets. A generation
+  // that the node never started and must stop needs no action.
   void Apply(const v1::NodeDesired& desired);
 
   // Advances every generation by one step: one that is no longer wanted ends by SIGTERM, one that
@@ -46,6 +46,7 @@ class FakeNode {
 
  private:
   void Start(const v1::DesiredGeneration& desired);
+  void CloseSockets(const v1::NodeDesired& desired);
   bool Has(uint64_t socket) const;
   void Refill();
 

@@ -24,13 +24,6 @@ std::string Name(const common::GenerationId& id) {
   return absl::StrCat("generation ", id.generation, " of job ", id.job.value());
 }
 
-// Returns a name of the store socket that a generation was planned with. No other socket has it.
-// Empty for a world of one process, which has no store (docs/decisions/0012).
-std::string StoreOf(const v1::GenerationRecord& generation) {
-  if (generation.placements(0).store_socket() == 0) return "";
-  return absl::StrCat(generation.placements(0).store_socket());
-}
-
 // Calls fn(node, generation) for each generation that has a process. Stops at the first error.
 template <typename Fn>
 absl::Status ForEachLiving(const ClusterInvariants::Nodes& nodes, Fn fn) {
@@ -101,9 +94,11 @@ absl::Status ClusterInvariants::TakeJobs(const std::vector<coordinator::JobPtr>&
     const auto before = now.find(id);
     if (before != now.end() && before->second == job) continue;
     for (const v1::GenerationRecord& each : job->generations()) {
+      const v1::Placement& first = each.placements(0);
       published_.try_emplace(
           {id, each.generation()},
-          Published{absl::FromUnixMillis(each.started_unix_ms()), StoreOf(each)});
+          Published{absl::FromUnixMillis(each.started_unix_ms()), first.store_socket(),
+                    absl::StrCat(first.node_name(), ":", each.master_port())});
     }
     ACCEL_RETURN_IF_ERROR(CheckLosses(*job));
     ACCEL_RETURN_IF_ERROR(CheckEnd(*job));
@@ -214,16 +209,20 @@ absl::Status ClusterInvariants::CheckGpus() const {
   });
 }
 
-// Checks that no two generations that live are pointed at the same store socket.
-absl::Status ClusterInvariants::CheckSockets() const {
-  std::map<std::string, common::GenerationId> users;
+// Checks that no two generations that ever had a process were planned with the same store socket,
+// and that no two that live have stores with the same address.
+absl::Status ClusterInvariants::CheckSockets() {
+  std::map<std::string, common::GenerationId> holders;
   return ForEachLiving(nodes_, [&](const UnreliableNode& node, const SimulatedGeneration& living) {
-    const std::string& store = published_.at(living.id).store;
-    if (store.empty()) return absl::OkStatus();
-    const auto [user, first] = users.emplace(store, living.id);
-    if (first || user->second == living.id) return absl::OkStatus();
+    const Published& plan = published_.at(living.id);
+    if (plan.socket == 0) return absl::OkStatus();
+    common::GenerationId other = socket_users_.emplace(plan.socket, living.id).first->second;
+    if (other == living.id && !IsExcused(node.name(), plan.at)) {
+      other = holders.emplace(plan.address, living.id).first->second;
+    }
+    if (other == living.id) return absl::OkStatus();
     return Broken(absl::StrCat(Name(living.id), " on ", node.name(), " has the store socket of ",
-                               Name(user->second)));
+                               Name(other)));
   });
 }
 

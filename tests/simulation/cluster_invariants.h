@@ -51,8 +51,9 @@ class ClusterInvariants {
  private:
   // What is known of a generation that a coordinator has published.
   struct Published {
-    absl::Time at;      // When it was placed, which is before it was published.
-    std::string store;  // The store socket that was planned for it.
+    absl::Time at;        // When it was placed, which is before it was published.
+    uint64_t socket = 0;  // The store socket that was planned for it. 0 if it has no store.
+    std::string address;  // The address of that socket.
   };
 
   const SimulatedClient* ClientOf(const common::JobId& job) const;
@@ -62,7 +63,7 @@ class ClusterInvariants {
   absl::Status CheckAcknowledged() const;
   absl::Status CheckRanks();
   absl::Status CheckGpus() const;
-  absl::Status CheckSockets() const;
+  absl::Status CheckSockets();
   absl::Status CheckGraces();
   absl::Status CheckClients() const;
   bool IsExcused(const std::string& node, absl::Time since) const;
@@ -75,8 +76,9 @@ class ClusterInvariants {
   std::map<common::JobId, coordinator::JobPtr> jobs_;
   std::map<common::GenerationId, Published> published_;
   std::map<common::JobId, v1::JobPhase> ended_;
-  absl::Time listened_at_ = absl::InfinitePast();    // When the coordinator last ran.
-  absl::Time present_since_ = absl::InfinitePast();  // It runs without a gap since then.
+  std::map<uint64_t, common::GenerationId> socket_users_;  // The first user of each socket.
+  absl::Time listened_at_ = absl::InfinitePast();          // When the coordinator last ran.
+  absl::Time present_since_ = absl::InfinitePast();        // It runs without a gap since then.
   // When each node was last silent for the whole timeout. Generations that were placed on it before
   // may have been replaced elsewhere.
   std::map<std::string, absl::Time> given_up_;

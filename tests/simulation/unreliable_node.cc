@@ -32,12 +32,12 @@ void UnreliableNode::StartAgent() {
   identity.mutable_inventory()->set_cpus(8);
   for (int i = 0; i < gpus_; ++i) identity.mutable_inventory()->add_gpus()->set_index(i);
   shims_ = std::make_unique<SimulatedShims>(&processes_, clock_);
-  sockets_ = std::make_unique<agent::StoreSockets>("127.0.0.1", 2);
+  sockets_.push_back(std::make_unique<agent::StoreSockets>("127.0.0.1", 2));
   agent_ = std::make_unique<agent::Agent>(
       agent::Agent::Options{.identity = identity, .base_env = {}, .jobs_dir = "/nonexistent"},
       agent::Agent::Dependencies{.shims = shims_.get(),
                                  .link = &link_,
-                                 .store_sockets = sockets_.get(),
+                                 .store_sockets = sockets_.back().get(),
                                  .relays = &relays_,
                                  .clock = clock_});
 }

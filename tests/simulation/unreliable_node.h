@@ -5,6 +5,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -67,7 +68,9 @@ class UnreliableNode {
   absl::Time start_at_ =
       absl::InfinitePast();  // While there is no agent: when the next one starts.
   std::unique_ptr<SimulatedShims> shims_;
-  std::unique_ptr<agent::StoreSockets> sockets_;
+  // The sockets of each agent. Those of dead agents remain open, so that no later socket gets the
+  // same port from the kernel.
+  std::vector<std::unique_ptr<agent::StoreSockets>> sockets_;
   agent::NoLogRelays relays_;
   std::unique_ptr<agent::Agent> agent_;
 };
