@@ -80,7 +80,7 @@ struct NodeEntry {
   // The spare store sockets that a plan has used, by socket id. The value is true while the
   // generation holds the socket. After that the agent is asked to close it. It is never given to
   // another generation, even if this node never started its part: ranks on other nodes may have
-  // connected to it, and what they have sent waits in it (docs/decisions/0039).
+  // connected to it, and what they have sent waits in it (docs/decisions/0041).
   std::map<uint64_t, bool> consumed_sockets;
   // The first revision that no longer asks this node for a generation that was given up here. An
   // older desired state that still asks for it may be on its way. Therefore the node gets no new

@@ -1,5 +1,5 @@
 // A coordinator, agents and clients in simulated time. A seed decides everything, so a failure can
-// be reproduced (docs/decisions/0038).
+// be reproduced (docs/decisions/0040).
 //
 // Simulated are time, the network (UnreliableLink, SimulatedClient), the disk (SimulatedDisk) and
 // processes (SimulatedProcesses). The loops, the cores and the recovery of the coordinator and the
