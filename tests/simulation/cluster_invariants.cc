@@ -143,7 +143,7 @@ void ClusterInvariants::NoteSilence() {
       given_up_[name] = now;
       excused_until_[name] = now + kEndsLeftovers;
     } else if (!present || silent || !node->agent_runs()) {
-      // The node cannot be told to end what it has. If it is excused, it remains so.
+      // No message can ask the node to end what it has. If it is excused, it remains so.
       const auto excused = excused_until_.find(name);
       if (excused != excused_until_.end() && now <= excused->second) {
         excused->second = now + kEndsLeftovers;
