@@ -14,6 +14,9 @@ namespace {
 // A coordinator that did not run for longer than this notices that it was away
 // (coordinator/core/presence.h).
 constexpr absl::Duration kLongestGap = absl::Milliseconds(1'250);
+// Maximum time in which an agent notices that it does not reach the coordinator: that of gRPC's
+// keepalive.
+constexpr absl::Duration kNoticesSilence = absl::Seconds(16);
 // Maximum time in which a node that is connected again ends generations that are no longer wanted:
 // the time to connect, the grace, and the pauses of its agent.
 constexpr absl::Duration kEndsLeftovers = absl::Seconds(30);
@@ -108,6 +111,7 @@ absl::Status ClusterInvariants::TakeJobs(const std::vector<coordinator::JobPtr>&
 
 absl::Status ClusterInvariants::Check() {
   ACCEL_RETURN_IF_ERROR(CheckRanks());
+  ACCEL_RETURN_IF_ERROR(CheckFences());
   ACCEL_RETURN_IF_ERROR(CheckGpus());
   ACCEL_RETURN_IF_ERROR(CheckSockets());
   ACCEL_RETURN_IF_ERROR(CheckGraces());
@@ -195,6 +199,20 @@ absl::Status ClusterInvariants::CheckRanks() {
   });
 }
 
+// Invariant 4: a generation that requires contact has no process once there was none for too long,
+// even on a node that cannot be reached.
+absl::Status ClusterInvariants::CheckFences() const {
+  return ForEachLiving(nodes_, [&](const UnreliableNode& node, const SimulatedGeneration& living) {
+    const absl::Time contact = std::max(node.link().last_heard(), published_.at(living.id).at);
+    const absl::Duration silent = clock_.Now() - contact;
+    if (silent <= living.longest_silence + kNoticesSilence + living.orphan_grace) {
+      return absl::OkStatus();
+    }
+    return Broken(absl::StrCat(Name(living.id), " lives on ", node.name(),
+                               ", which had no contact for ", absl::FormatDuration(silent)));
+  });
+}
+
 absl::Status ClusterInvariants::CheckGpus() const {
   std::map<std::string, common::GenerationId> holders;
   return ForEachLiving(nodes_, [&](const UnreliableNode& node, const SimulatedGeneration& living) {
@@ -256,7 +274,8 @@ absl::Status ClusterInvariants::CheckClients() const {
 }
 
 // Checks that a node counts as lost only if the coordinator received nothing from it for the whole
-// timeout, or if its host was rebooted, or if its agent died and the job ends with its agent.
+// timeout, or if its host was rebooted, or if its agent died and the job ends with its agent. A job
+// that requires contact may also have lost the coordinator.
 absl::Status ClusterInvariants::CheckLosses(const v1::Job& job) {
   for (const v1::GenerationRecord& generation : job.generations()) {
     if (generation.cause().exit().kind() != v1::ExitRecord::NODE_LOST) continue;
@@ -271,6 +290,7 @@ absl::Status ClusterInvariants::CheckLosses(const v1::Job& job) {
             return placement.node_id() == node->id() && placement.boot_id() != node->boot_id();
           });
       if (rebooted) continue;
+      if (job.spec().stop_on_disconnect_after_ms() > 0) continue;
       if (job.spec().on_agent_loss() == v1::END && node->agent_died_at() >= published_.at(id).at) {
         continue;
       }

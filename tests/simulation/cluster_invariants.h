@@ -62,6 +62,7 @@ class ClusterInvariants {
   absl::Status CheckSuccess(const v1::Job& job) const;
   absl::Status CheckAcknowledged() const;
   absl::Status CheckRanks();
+  absl::Status CheckFences() const;
   absl::Status CheckGpus() const;
   absl::Status CheckSockets();
   absl::Status CheckGraces();

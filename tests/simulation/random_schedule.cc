@@ -36,7 +36,11 @@ std::string Submit(int number, Dice* dice) {
   if (dice->OneIn(4)) absl::StrAppend(&words, " time_limit=", 5 + dice->Below(20), "s");
   if (dice->OneIn(3)) absl::StrAppend(&words, " stop_grace=", 1 + dice->Below(10), "s");
   if (dice->OneIn(3)) absl::StrAppend(&words, " failure_grace=", 1 + dice->Below(10), "s");
-  if (dice->OneIn(4)) absl::StrAppend(&words, " ends_with_agent");
+  if (dice->OneIn(4)) {
+    absl::StrAppend(&words, " ends_with_agent");
+  } else if (dice->OneIn(4)) {
+    absl::StrAppend(&words, " stop_on_disconnect=", 5 + dice->Below(10), "s");
+  }
   return words;
 }
 
@@ -53,7 +57,7 @@ std::string Cut(Dice* dice) {
 
 std::string RandomEvent(int* jobs, Dice* dice) {
   const std::string job = absl::StrCat(1 + dice->Below(*jobs + 1));
-  switch (dice->Below(20)) {
+  switch (dice->Below(21)) {
     case 0:
     case 1:
     case 2:
@@ -83,6 +87,8 @@ std::string RandomEvent(int* jobs, Dice* dice) {
     case 17:
       return Crash(dice);
     case 18:
+      return absl::StrCat("kill_shim ", dice->Node(), " ", job);
+    case 19:
       return absl::StrCat("pause_coordinator ", dice->Time(absl::Seconds(12)));
     default:
       if (dice->OneIn(2)) return absl::StrCat("disk_full ", dice->Time(absl::Seconds(10)));

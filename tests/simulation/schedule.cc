@@ -76,6 +76,9 @@ absl::Status Set(absl::string_view name, absl::string_view value, v1::JobSpec* s
     if (name == "max_restarts") return spec->set_max_restarts(number), absl::OkStatus();
   } else if (absl::ParseDuration(value, &time)) {
     const int64_t millis = absl::ToInt64Milliseconds(time);
+    if (name == "stop_on_disconnect") {
+      return spec->set_stop_on_disconnect_after_ms(millis), absl::OkStatus();
+    }
     if (name == "time_limit") return spec->set_time_limit_ms(millis), absl::OkStatus();
     if (name == "stop_grace") return spec->set_stop_grace_ms(millis), absl::OkStatus();
     if (name == "failure_grace") return spec->set_failure_grace_ms(millis), absl::OkStatus();
@@ -132,6 +135,13 @@ absl::Status PerformOnCoordinator(const std::string& verb, Words words,
   return words.End();
 }
 
+absl::Status KillShim(Words words, UnreliableCluster* cluster, UnreliableNode* node) {
+  ACCEL_ASSIGN_OR_RETURN(const int number, words.TakeNumber());
+  const SimulatedClient* client = cluster->client(number);
+  if (client != nullptr && client->job().has_value()) node->KillShim(*client->job());
+  return words.End();
+}
+
 absl::Status PerformOnNode(const std::string& verb, Words words, UnreliableNode* node) {
   if (verb == "join") {
     node->link().Cut(false, false);
@@ -178,6 +188,7 @@ absl::Status Perform(const Event& event, UnreliableCluster* cluster) {
   if (verb == "cancel" || verb == "drop") return PerformOnClient(verb, std::move(words), cluster);
   Words after_name = words;
   if (UnreliableNode* node = cluster->node(after_name.Take())) {
+    if (verb == "kill_shim") return KillShim(std::move(after_name), cluster, node);
     return PerformOnNode(verb, std::move(after_name), node);
   }
   return PerformOnCoordinator(verb, std::move(words), cluster);

@@ -50,9 +50,9 @@ TEST(Schedule, EveryKindOfEventHappens) {
     verbs.insert(event.words.substr(0, event.words.find(' ')));
   }
   EXPECT_THAT(verbs, ::testing::UnorderedElementsAre(
-                         "submit", "cancel", "drop", "kill_agent", "pause_agent", "reboot", "break",
-                         "cut", "join", "crash", "crash_at_commit", "pause_coordinator",
-                         "disk_full", "disk_fails"));
+                         "submit", "cancel", "drop", "kill_agent", "kill_shim", "pause_agent",
+                         "reboot", "break", "cut", "join", "crash", "crash_at_commit",
+                         "pause_coordinator", "disk_full", "disk_fails"));
 }
 
 // A failure that cannot be repeated cannot be explained.

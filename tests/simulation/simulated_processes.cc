@@ -81,6 +81,8 @@ void SimulatedProcesses::Start(const shim::StartCommand& start, common::UniqueFd
   generation.id = start.id;
   generation.orphan_grace = start.orphan_grace;
   generation.keep_without_agent = start.keep_without_agent;
+  generation.longest_silence = start.stop_on_disconnect_after;
+  generation.life.RequireContact(now, start.stop_on_disconnect_after);
   generation.random = RandomOf(seed_, host_, start);
   std::mt19937& random = generation.random;
   generation.exec_at = now + UpTo(habits_->longest_start, random);
@@ -137,6 +139,7 @@ void SimulatedProcesses::RunGeneration(SimulatedShim* shim, absl::Time now) {
       generation.life.ExecDone();
     }
   }
+  if (now >= generation.life.fence_at()) Abandon(&generation, now);
   bool any_runs = false;
   for (SimulatedWorker& worker : generation.workers) {
     if (worker.exit.has_value()) continue;
@@ -182,9 +185,40 @@ void SimulatedProcesses::Run(absl::Time now) {
 void SimulatedProcesses::AgentGone(absl::Time now) {
   for (auto& [job, shim] : shims_) {
     if (shim.generation.has_value() && shim.generation->keep_without_agent) continue;
-    if (shim.generation.has_value()) Stop(&*shim.generation, now, shim.generation->orphan_grace);
+    if (shim.generation.has_value()) Abandon(&*shim.generation, now);
     shim.leaves_at = std::min(shim.leaves_at, now);
   }
+}
+
+void SimulatedProcesses::Abandon(SimulatedGeneration* generation, absl::Time now) {
+  using State = shim::GenerationReport::State;
+  const State state = generation->life.state();
+  if (!generation->failure && (state == State::kStarting || state == State::kRunning)) {
+    generation->failure.emplace();
+    generation->failure->kind = shim::ExitFact::Kind::kAbandoned;
+  }
+  Stop(generation, now, generation->orphan_grace);
+}
+
+void SimulatedProcesses::Contact(absl::Time now) {
+  for (auto& [job, shim] : shims_) {
+    if (shim.generation.has_value()) shim.generation->life.Contact(now);
+  }
+}
+
+void SimulatedProcesses::KillShim(const common::JobId& job) {
+  const auto found = shims_.find(job);
+  if (found == shims_.end()) return;
+  shim::GenerationReport report;
+  if (std::optional<SimulatedGeneration>& generation = found->second.generation) {
+    for (SimulatedWorker& worker : generation->workers) {
+      if (!worker.exit.has_value()) End(generation->id, &worker, Signalled(9));
+    }
+    report = ReportOf(*generation);
+    results_[job] = report;
+  }
+  left_.emplace_back(job, std::move(report));
+  shims_.erase(found);
 }
 
 void SimulatedProcesses::Reboot() {

@@ -52,6 +52,7 @@ struct SimulatedGeneration {
   std::vector<SimulatedWorker> workers;
   absl::Duration orphan_grace;
   bool keep_without_agent = false;
+  absl::Duration longest_silence;  // The generation is stopped after this long without contact.
   std::mt19937 random;
   absl::Time stopped_at = absl::InfiniteFuture();  // When a stop was first asked for.
 
@@ -86,6 +87,11 @@ class SimulatedProcesses {
   // Notes that the agent is gone. Shims whose jobs do not outlive their agent end them with the
   // job's grace for this case, and then exit.
   void AgentGone(absl::Time now);
+  // Notes that the agent has contact with the coordinator. Generations that require contact are
+  // stopped once it is too long ago (invariant 4).
+  void Contact(absl::Time now);
+  // Kills a shim whose agent lives. The agent then ends the job's processes.
+  void KillShim(const common::JobId& job);
   // Kills everything, as a reboot does. No shim reports anything.
   void Reboot();
 
@@ -113,6 +119,7 @@ class SimulatedProcesses {
 
  private:
   void RunGeneration(SimulatedShim* shim, absl::Time now);
+  void Abandon(SimulatedGeneration* generation, absl::Time now);
   void End(const common::GenerationId& id, SimulatedWorker* worker, const shim::ExitFact& how);
 
   const uint32_t seed_;

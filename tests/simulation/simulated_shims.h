@@ -24,7 +24,9 @@ class SimulatedShims final : public shim::ShimHost {
   absl::Status StopGeneration(const shim::StopCommand& stop) override;
   void EndShim(const common::JobId& job) override;
   void Forget(const common::JobId& job) override { processes_->ForgetLeft(job); }
-  void SetContact(bool) override {}
+  void SetContact(bool contact) override {
+    if (contact) processes_->Contact(clock_->Now());
+  }
   std::vector<shim::ShimReport> TakeReports() override;
   int wake_fd() const override { return wake_.get(); }
 

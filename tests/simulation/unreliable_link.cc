@@ -41,6 +41,8 @@ void UnreliableLink::Open() {
           [this, weak = std::weak_ptr<Stream>(stream_)](coordinator::DesiredPtr desired) {
             const std::shared_ptr<Stream> stream = weak.lock();
             if (stream == nullptr) return;
+            stream->accepted = true;
+            last_heard_ = std::max(last_heard_, stream->heard_at);
             const absl::Time earlier =
                 stream->down.empty() ? absl::InfinitePast() : stream->down.back().first;
             stream->down.emplace_back(Arrival(earlier), std::move(desired));
@@ -68,7 +70,8 @@ void UnreliableLink::Deliver(Stream* stream) {
       stream->up.emplace_back(Arrival(earlier), report);
     }
     stream->delivered = std::max(stream->delivered, report.sequence());
-    if (stream == stream_.get() && !again) last_heard_ = clock_->Now();
+    if (stream == stream_.get() && !again) stream->heard_at = clock_->Now();
+    if (stream->accepted) last_heard_ = std::max(last_heard_, stream->heard_at);
     if (bug_.report) bug_.report(&report);
     stream->session->Report(std::move(report));
   }

@@ -54,7 +54,8 @@ class UnreliableLink final : public agent::CoordinatorLink {
   // Cuts directions, or joins them again.
   void Cut(bool up, bool down);
 
-  // Returns when the coordinator last received a report that was not a repeated one.
+  // Returns when the coordinator last received a report that was not a repeated one, over a session
+  // that it has accepted.
   absl::Time last_heard() const { return last_heard_; }
 
   uint64_t session() override { return stream_ == nullptr ? 0 : number_; }
@@ -73,7 +74,9 @@ class UnreliableLink final : public agent::CoordinatorLink {
     std::unique_ptr<coordinator::AgentSession> session;  // Null once the coordinator has closed it.
     Queue<v1::NodeObserved> up;
     Queue<coordinator::DesiredPtr> down;
-    uint64_t delivered = 0;                         // The highest sequence number delivered.
+    uint64_t delivered = 0;                      // The highest sequence number delivered.
+    absl::Time heard_at = absl::InfinitePast();  // When a report was last delivered.
+    bool accepted = false;  // The coordinator has answered with a desired state.
     absl::Time closed_at = absl::InfiniteFuture();  // When the coordinator detects the break.
     absl::Status ended;                             // How the coordinator ended the stream.
   };

@@ -52,6 +52,10 @@ void UnreliableNode::KillAgent(absl::Duration away) {
   processes_.AgentGone(clock_->Now());
 }
 
+void UnreliableNode::KillShim(const common::JobId& job) {
+  if (agent_ != nullptr) processes_.KillShim(job);
+}
+
 void UnreliableNode::Reboot(absl::Duration away) {
   agent_.reset();
   shims_.reset();

@@ -35,6 +35,8 @@ class UnreliableNode {
   // Kills the agent with SIGKILL. A new one starts after `away` and adopts the shims.
   void KillAgent(absl::Duration away);
   void PauseAgent(absl::Duration time) { paused_until_ = clock_->Now() + time; }
+  // Kills the job's shim with SIGKILL, if there is an agent.
+  void KillShim(const common::JobId& job);
   // Ends all processes at once. The host and its agent start again after `away`.
   void Reboot(absl::Duration away);
   // Ends the pause, and starts the host and the agent if they are down.
