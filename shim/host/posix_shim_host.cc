@@ -144,6 +144,7 @@ absl::Status PosixShimHost::StartGeneration(const StartCommand& start,
   if (shim->folder) ACCEL_RETURN_IF_ERROR(shim->folder->WriteRecord(record));
   shim->record = record;
   shim->newest = ReportFrom(start.id.job, record);
+  shim->forgotten = false;
   shim->stop_grace.reset();
   shim->watchdog.Disarm();
   shim->Send(FrameType::kStart, payload, std::move(store_socket));

@@ -4,6 +4,7 @@ Every process that a test starts has ACCEL_TEST_TAG in its environment. `leftove
 have it, even if they have escaped (setsid, double fork).
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -85,7 +86,8 @@ class Test(unittest.TestCase):
                 process.wait()
         left = self.leftovers() + self.shims(seconds=3)
         for pid in left:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # It may end with one that was killed before it.
+                os.kill(pid, signal.SIGKILL)
         self.assertEqual(left, [], "processes were left behind")
 
     def leftovers(self, seconds=3, variable=None):
@@ -225,10 +227,12 @@ class ClusterTest(Test):
                     self.accel("cancel", "--now", job["job_id"])
             self.shims(seconds=10)
         # Where no agent is left that could end them, the shims are asked to.
-        for pid in self.shims() if len(agents) < len(self.agents) or self.coordinator.poll() is not None else []:
-            os.kill(pid, signal.SIGCONT)
-            os.kill(pid, signal.SIGTERM)
-        self.shims(seconds=10)
+        if len(agents) < len(self.agents) or self.coordinator.poll() is not None:
+            for pid in self.shims():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+                    os.kill(pid, signal.SIGTERM)
+            self.shims(seconds=10)
 
     def start_coordinator(self, *flags, listen="127.0.0.1:0", **options):
         log = open(self.path("coordinator.log"), "ab")

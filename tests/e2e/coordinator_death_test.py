@@ -90,7 +90,8 @@ class CoordinatorDeath(cluster.ClusterTest):
     def test_a_disk_that_refuses_writes_refuses_new_jobs_and_disturbs_none(self):
         worker = self.script("touch up; until [ -e go ]; do sleep 0.05; done")
         job = self.submit_only(worker)
-        cluster.wait_until(self.path("up").exists, 20, "the job runs")
+        # The worker's file comes before the coordinator has stored that the job runs.
+        cluster.wait_until(lambda: self.phase(job) == "RUNNING", 20, "the job runs")
         hard = resource.prlimit(self.coordinator.pid, resource.RLIMIT_FSIZE)[1]
         resource.prlimit(self.coordinator.pid, resource.RLIMIT_FSIZE, (1, hard))
         refused = self.accel("submit", "--cpu", "true", seconds=60)
