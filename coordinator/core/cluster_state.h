@@ -90,6 +90,7 @@ struct NodeEntry {
 
 struct JobEntry {
   v1::Job job;
+  std::string shape;  // ShapeOf() the spec, which never changes.
   // True if a client has asked for a cancel that the planner has not acted on yet.
   bool cancel = false;
   bool cancel_at_once = false;                   // True if that cancel gives no grace.

@@ -200,6 +200,7 @@ absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpe
   job.set_job_id(id.value());
   job.set_submit_id(submit_id);
   *job.mutable_spec() = std::move(spec);
+  entry.shape = ShapeOf(job.spec());
   job.set_devices(DecideDevices(job.spec(), *state));
   job.set_phase(v1::PENDING);
   job.set_reason("Accepted.");

@@ -6,6 +6,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "common/status_macros.h"
 #include "common/worker_env.h"
@@ -169,6 +170,12 @@ bool IsElastic(const v1::JobSpec& spec) { return MinNodes(spec) < spec.nodes(); 
 
 int MinNodes(const v1::JobSpec& spec) {
   return spec.min_nodes() > 0 ? spec.min_nodes() : spec.nodes();
+}
+
+std::string ShapeOf(const v1::JobSpec& spec) {
+  return absl::StrCat(spec.nodes(), "|", spec.min_nodes(), "|",
+                      absl::StrJoin(spec.processes_per_node(), ","), "|",
+                      absl::StrJoin(spec.gpu_ids(), ","));
 }
 
 absl::Status ValidateJobSpec(const v1::JobSpec& spec) {

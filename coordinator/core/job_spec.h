@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "proto/job.pb.h"
@@ -20,6 +21,9 @@ bool IsElastic(const v1::JobSpec& spec);
 
 // Returns the least number of nodes on which the job may run.
 int MinNodes(const v1::JobSpec& spec);
+
+// Returns a text that is equal for jobs that ask for the same nodes, processes and GPUs.
+std::string ShapeOf(const v1::JobSpec& spec);
 
 // Returns INVALID_ARGUMENT if a field is invalid. The message starts with the field's name.
 absl::Status ValidateJobSpec(const v1::JobSpec& spec);

@@ -1,10 +1,10 @@
 #include "coordinator/core/planner.h"
 
+#include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "common/job_phase.h"
 #include "coordinator/core/growth.h"
 #include "coordinator/core/job_state.h"
 #include "coordinator/core/ledger.h"
@@ -23,16 +23,9 @@ constexpr int kMaxRounds = 12;
 // in the meantime.
 constexpr absl::Duration kPutOff = absl::Milliseconds(100);
 
-std::string Summary(const ClusterState& state, const Plan& plan) {
-  if (!plan.actions.empty()) {
-    return std::visit([](const auto& action) { return action.reason; }, plan.actions.front());
-  }
-  int waiting = 0;
-  for (const common::JobId& id : state.unfinished) {
-    if (state.jobs.at(id).job.phase() == v1::PENDING) ++waiting;
-  }
-  return absl::StrCat(state.unfinished.size() - waiting, " jobs hold nodes, ", waiting,
-                      " wait in the queue; there is nothing to do.");
+bool OnlyExplain(const std::vector<Action>& actions) {
+  return std::all_of(actions.begin(), actions.end(),
+                     [](const Action& action) { return std::holds_alternative<Explain>(action); });
 }
 
 }  // namespace
@@ -40,18 +33,21 @@ std::string Summary(const ClusterState& state, const Plan& plan) {
 Plan MakePlan(const ClusterState& state, absl::Time now) {
   Plan plan;
   plan.wake_at = absl::InfiniteFuture();
-  std::vector<common::JobId> queue;
+  std::vector<const JobEntry*> queue;
   std::vector<common::JobId> growable;
-  for (const common::JobId& id : state.unfinished) {
-    const JobEntry& job = state.jobs.at(id);
+  // Finished jobs are few (Limits::max_finished_jobs). Skipping them is faster than looking up each
+  // unfinished one.
+  for (const auto& [id, job] : state.jobs) {
+    if (common::IsFinal(job.job.phase())) continue;
     if (std::optional<Action> step = NextStep(state, job, now, &plan.wake_at)) {
       plan.actions.push_back(*std::move(step));
     } else if (job.job.phase() == v1::PENDING) {
-      queue.push_back(id);
+      queue.push_back(&job);
     } else if (MayGrow(state, job, now)) {
       growable.push_back(id);
     }
   }
+  const bool no_job_steps = plan.actions.empty();
   if (!queue.empty() || !growable.empty()) {
     Ledger ledger(state, now);
     // The queue comes first: while a job waits for others to end, none grows.
@@ -66,7 +62,12 @@ Plan MakePlan(const ClusterState& state, absl::Time now) {
     bytes -= state.jobs.at(state.finished[i]).bytes;
     plan.actions.push_back(DropJob{state.finished[i], "Only the newest finished jobs are kept."});
   }
-  plan.reason = Summary(state, plan);
+  // Another sentence for a job of the queue leads to nothing else.
+  plan.is_last = no_job_steps && OnlyExplain(plan.actions);
+  if (!plan.actions.empty()) {
+    plan.reason =
+        std::visit([](const auto& action) { return action.reason; }, plan.actions.front());
+  }
   return plan;
 }
 
@@ -78,7 +79,11 @@ Plan PlanToRest(absl::Time now, absl::Time wall, ClusterState* state, Changes* c
       break;
     }
     for (const Action& action : plan.actions) Perform(action, now, wall, state, changes);
-    plan = MakePlan(*state, now);
+    if (plan.is_last) {
+      plan.actions.clear();
+    } else {
+      plan = MakePlan(*state, now);
+    }
   }
   return plan;
 }

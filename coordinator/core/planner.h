@@ -16,7 +16,8 @@ namespace accel::coordinator {
 
 struct Plan {
   std::vector<Action> actions;  // The caller performs them in this order.
-  std::string reason;           // The first action's reason, or a summary if there are no actions.
+  std::string reason;           // The first action's reason. Empty if there are no actions.
+  bool is_last = false;         // Once these actions are performed, the next plan is empty.
   absl::Time wake_at;           // The caller plans again by then, even without an event.
 };
 

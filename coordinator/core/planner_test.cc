@@ -93,7 +93,7 @@ TEST_F(PlannerTest, SameInputSamePlan) {
   EXPECT_EQ(std::get<StartGeneration>(first.actions[0]).reason,
             std::get<StartGeneration>(second.actions[0]).reason);
   EXPECT_EQ(first.reason, "Starting 1 process on node a; waiting for node a.");
-  EXPECT_EQ(Rest().reason, "1 jobs hold nodes, 1 wait in the queue; there is nothing to do.");
+  EXPECT_TRUE(Rest().actions.empty());
 }
 
 TEST_F(PlannerTest, WakesForTheNextDeadline) {

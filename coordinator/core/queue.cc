@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "common/exit_text.h"
 #include "coordinator/core/devices.h"
 #include "coordinator/core/exit_status.h"
@@ -57,17 +57,14 @@ std::set<common::NodeId> AvoidedBy(const JobEntry& entry) {
   return avoided;
 }
 
-// Returns a key of all fields of the job that Place() depends on, except the nodes that it avoids.
-std::string ShapeOf(const v1::JobSpec& spec, v1::Devices devices) {
-  return absl::StrCat(spec.nodes(), "|", spec.min_nodes(), "|",
-                      absl::StrJoin(spec.processes_per_node(), ","), "|", devices, "|",
-                      absl::StrJoin(spec.gpu_ids(), ","));
-}
-
 }  // namespace
 
-bool PlanQueue(const ClusterState& state, const std::vector<common::JobId>& queue, Ledger* ledger,
+bool PlanQueue(const ClusterState& state, const std::vector<const JobEntry*>& queue, Ledger* ledger,
                std::vector<Action>* actions, absl::Time* wake_at) {
+  static const auto* const kBehindGpuJobs =
+      new std::string("Waits behind earlier jobs that need GPUs.");
+  static const auto* const kBehindCpuJobs =
+      new std::string("Waits behind earlier jobs that need no GPU.");
   if (queue.empty()) return false;
   *wake_at = std::min(*wake_at, ledger->changes_at());
   const int nodes = static_cast<int>(ledger->offers().size());
@@ -75,38 +72,41 @@ bool PlanQueue(const ClusterState& state, const std::vector<common::JobId>& queu
   bool cpu_line_waits = false;
   // The decisions about jobs that were not placed, by shape. The nodes only fill up during a pass,
   // so a shape that did not fit once does not fit later in the same pass.
-  absl::flat_hash_map<std::string, PlacementDecision> refused;
-  for (const common::JobId& id : queue) {
-    const v1::Job& job = state.jobs.at(id).job;
+  absl::flat_hash_map<std::pair<absl::string_view, v1::Devices>, PlacementDecision> refused;
+  for (const JobEntry* entry : queue) {
+    const v1::Job& job = entry->job;
     const v1::Devices devices = DevicesOf(job, state);
     const bool gpu = devices == v1::ON_GPUS;
     bool& line_waits = gpu ? gpu_line_waits : cpu_line_waits;
-    std::string reason = gpu ? "Waits behind earlier jobs that need GPUs."
-                             : "Waits behind earlier jobs that need no GPU.";
+    // Thousands of jobs may wait, and each pass looks at all of them. So the text is not copied.
+    const std::string* reason = gpu ? kBehindGpuJobs : kBehindCpuJobs;
     if (!line_waits) {
-      const std::string shape = ShapeOf(job.spec(), devices);
+      const std::pair<absl::string_view, v1::Devices> shape(entry->shape, devices);
       auto known = refused.find(shape);
       if (known == refused.end()) {
-        PlacementDecision decision =
-            Place(job.spec(), devices, AvoidedBy(state.jobs.at(id)), *ledger);
+        PlacementDecision decision = Place(job.spec(), devices, AvoidedBy(*entry), *ledger);
         if (decision.assignment.has_value()) {
           ledger->Take(decision.assignment->placements);
-          actions->push_back(Start(id, devices, *std::move(decision.assignment)));
+          actions->push_back(
+              Start(common::JobId(job.job_id()), devices, *std::move(decision.assignment)));
           continue;
         }
         known = refused.emplace(shape, std::move(decision)).first;
       }
       const PlacementDecision::Wait wait = known->second.wait;
       line_waits = wait == PlacementDecision::Wait::kJobs;
-      reason = known->second.reason;
+      reason = &known->second.reason;
       if (wait == PlacementDecision::Wait::kNodes && state.limits.fixed_nodes > 0 &&
           nodes >= state.limits.fixed_nodes) {
-        actions->push_back(Refuse(id, reason));
+        actions->push_back(Refuse(common::JobId(job.job_id()), *reason));
         continue;
       }
     }
-    reason = WithLastFailure(job, std::move(reason));
-    if (reason != job.reason()) actions->push_back(Explain{id, std::move(reason)});
+    if (!job.has_cause() && *reason == job.reason()) continue;
+    std::string text = WithLastFailure(job, *reason);
+    if (text != job.reason()) {
+      actions->push_back(Explain{common::JobId(job.job_id()), std::move(text)});
+    }
   }
   return gpu_line_waits || cpu_line_waits;
 }

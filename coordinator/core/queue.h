@@ -17,7 +17,7 @@ namespace accel::coordinator {
 // changed. In a cluster of fixed size it appends an EndUnplaced for each job that can never fit.
 // Lowers *wake_at to the time at which there may be more room without an event. Returns true if a
 // job waits for others to end.
-bool PlanQueue(const ClusterState& state, const std::vector<common::JobId>& queue, Ledger* ledger,
+bool PlanQueue(const ClusterState& state, const std::vector<const JobEntry*>& queue, Ledger* ledger,
                std::vector<Action>* actions, absl::Time* wake_at);
 
 }  // namespace accel::coordinator

@@ -8,6 +8,7 @@
 #include "common/job_phase.h"
 #include "common/status_macros.h"
 #include "coordinator/core/job_bytes.h"
+#include "coordinator/core/job_spec.h"
 #include "coordinator/core/job_state.h"
 #include "coordinator/core/records.h"
 #include "proto/store.pb.h"
@@ -187,6 +188,7 @@ class Recovery {
         return absl::DataLossError(absl::StrCat("the spec of job ", id.value(), " is missing"));
       }
       *entry.job.mutable_spec() = std::move(spec->second);
+      entry.shape = ShapeOf(entry.job.spec());
       for (auto& [generation, record] : generations_[id]) {
         *entry.job.add_generations() = std::move(record);
       }
