@@ -48,7 +48,7 @@ class PosixShimHost final : public ShimHost {
     std::string spill_dir = {};
     // Time that the shims have to answer in Adopt(). Those that take longer are reported
     // as their records describe them, until they answer.
-    absl::Duration adoption_timeout = absl::Seconds(2);
+    absl::Duration adoption_timeout = absl::Seconds(1);
   };
 
   explicit PosixShimHost(Options options);
