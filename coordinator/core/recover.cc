@@ -27,7 +27,8 @@ absl::Status Damaged(absl::string_view key, absl::string_view why) {
 // Builds the state row by row.
 class Recovery {
  public:
-  Recovery(const Limits& limits, const Opening& opening) : opening_(opening) {
+  Recovery(const Limits& limits, const Opening& opening, Changes* changes)
+      : opening_(opening), changes_(*changes) {
     state_.limits = limits;
     state_.present_since = state_.listened_at = opening.now;
   }
@@ -43,6 +44,10 @@ class Recovery {
     state_.thousands = std::max(1, (static_cast<int>(state_.nodes.size()) + 999) / 1000);
     ACCEL_RETURN_IF_ERROR(FinishJobs());
     FinishEnds();
+    changes_.cluster = true;
+    if (rebooted_) {
+      for (const common::JobId& id : state_.unfinished) changes_.put.try_emplace(id);
+    }
     return std::move(state_);
   }
 
@@ -88,7 +93,7 @@ class Recovery {
     state_.facts.cluster_id = stored.cluster_id();
     state_.facts.epoch = stored.epoch();
     if (!opening_.boot_id.empty() && stored.boot_id() == opening_.boot_id) return absl::OkStatus();
-    // Another boot, so another monotonic clock.
+    rebooted_ = true;  // So this is another monotonic clock.
     shift_ = absl::Microseconds(stored.wall_minus_monotonic_us()) - (opening_.wall - opening_.now);
     return absl::OkStatus();
   }
@@ -269,7 +274,11 @@ class Recovery {
     std::stable_sort(ends_.begin(), ends_.end(),
                      [](const auto& a, const auto& b) { return a.since < b.since; });
     for (EndedJobs::Kept& end : ends_) {
-      state_.ended.Add(std::move(end.job), end.since, state_.limits.max_ended_bytes);
+      if (rebooted_) changes_.ends.insert(end.job.id);
+      for (common::JobId& id :
+           state_.ended.Add(std::move(end.job), end.since, state_.limits.max_ended_bytes)) {
+        changes_.ends.insert(std::move(id));
+      }
     }
   }
 
@@ -278,8 +287,10 @@ class Recovery {
   }
 
   const Opening& opening_;
+  Changes& changes_;
   ClusterState state_;
-  absl::Duration shift_;  // From the stored monotonic clock to the present one.
+  bool rebooted_ = false;  // The rows are from another boot of this host, or from another host.
+  absl::Duration shift_;   // From the stored monotonic clock to the present one.
   std::map<common::JobId, v1::JobSpec> specs_;
   std::map<common::JobId, std::map<common::Generation, v1::GenerationRecord>> generations_;
   std::vector<EndedJobs::Kept> ends_;
@@ -288,8 +299,9 @@ class Recovery {
 }  // namespace
 
 absl::StatusOr<ClusterState> Recover(const std::vector<Row>& rows, const Limits& limits,
-                                     const Opening& opening) {
-  return Recovery(limits, opening).Run(rows);
+                                     const Opening& opening, Changes* changes) {
+  Changes ignored;
+  return Recovery(limits, opening, changes == nullptr ? &ignored : changes).Run(rows);
 }
 
 std::string DescribeRecovery(const ClusterState& state) {

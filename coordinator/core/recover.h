@@ -43,12 +43,14 @@ struct Opening {
   std::string cluster_id;  // The id of the cluster if there are no rows yet.
 };
 
-// Returns the state that the rows store, for an epoch that begins now. The caller must store
-// Changes::cluster before it publishes anything. Without rows, this is an empty cluster.
-// DATA_LOSS: a row cannot be read, or rows that belong together are missing; the message has the
-// key. FAILED_PRECONDITION: a later version of accel has written the rows.
+// Returns the state that the rows store, for an epoch that begins now. Without rows, this is an
+// empty cluster. Adds to *changes, unless that is null, what must be stored before anything is
+// published: the facts about the cluster, and after a reboot every row with times, because those
+// facts then name another clock. A coordinator that dies soon after would otherwise leave times of
+// two clocks. DATA_LOSS: a row cannot be read, or rows that belong together are missing; the
+// message has the key. FAILED_PRECONDITION: a later version of accel has written the rows.
 absl::StatusOr<ClusterState> Recover(const std::vector<Row>& rows, const Limits& limits,
-                                     const Opening& opening);
+                                     const Opening& opening, Changes* changes = nullptr);
 
 // Returns, for example, "3 jobs that hold nodes, 9 in the queue, 40 finished, 5 nodes".
 std::string DescribeRecovery(const ClusterState& state);

@@ -92,6 +92,21 @@ TEST_F(RecoverTest, AfterARebootADeadlineFollowsTheWallClock) {
   EXPECT_EQ(next->jobs.at(running_).end_by, now_ + absl::Seconds(40));
 }
 
+// The first coordinator after a reboot may die before it has changed the job.
+TEST_F(RecoverTest, AfterARebootTimesAreStoredForTheNewClock) {
+  wall_ += absl::Seconds(30);
+  now_ = absl::UnixEpoch() + absl::Seconds(50);
+  Changes changes;
+  const absl::StatusOr<ClusterState> first = Recover(rows_, Limits(), Now("boot-2"), &changes);
+  ASSERT_OK(first);
+  for (const Row& row : RowsOf(*first, changes).put) Find(row.key) = row;
+  wall_ += absl::Seconds(10);
+  now_ += absl::Seconds(10);
+  const absl::StatusOr<ClusterState> second = Recover(rows_, Limits(), Now("boot-2"));
+  ASSERT_OK(second);
+  EXPECT_EQ(second->jobs.at(running_).end_by, now_ + absl::Seconds(60));
+}
+
 TEST_F(RecoverTest, AWallClockThatWasSetBackGivesNoMoreThanTheWholeLimit) {
   wall_ -= absl::Hours(24 * 365);
   now_ = absl::UnixEpoch() + absl::Seconds(5);
