@@ -7,6 +7,7 @@
 #include "common/job_phase.h"
 #include "common/status_macros.h"
 #include "coordinator/core/cluster_state.h"
+#include "tests/simulation/job_invariants.h"
 
 namespace accel::simulation {
 namespace {
@@ -92,10 +93,12 @@ absl::Status ClusterInvariants::TakeJobs(const std::vector<coordinator::JobPtr>&
     now.emplace(job->job_id(), job);
   }
   std::swap(jobs_, now);
-  ACCEL_RETURN_IF_ERROR(CheckAcknowledged());
+  const std::map<common::JobId, coordinator::JobPtr>& before = now;
+  ACCEL_RETURN_IF_ERROR(CheckNotForgotten(before));
   for (const auto& [id, job] : jobs_) {
-    const auto before = now.find(id);
-    if (before != now.end() && before->second == job) continue;
+    const auto last = before.find(id);
+    if (last != before.end() && last->second == job) continue;
+    if (last != before.end()) ACCEL_RETURN_IF_ERROR(CheckChange(*last->second, *job));
     for (const v1::GenerationRecord& each : job->generations()) {
       const v1::Placement& first = each.placements(0);
       published_.try_emplace(
@@ -105,6 +108,9 @@ absl::Status ClusterInvariants::TakeJobs(const std::vector<coordinator::JobPtr>&
     }
     ACCEL_RETURN_IF_ERROR(CheckLosses(*job));
     ACCEL_RETURN_IF_ERROR(CheckEnd(*job));
+    const SimulatedClient* client = ClientOf(id);
+    if (client == nullptr) continue;
+    ACCEL_RETURN_IF_ERROR(CheckCancelled(*job, client->cancelled_at()));
   }
   return absl::OkStatus();
 }
@@ -115,12 +121,27 @@ absl::Status ClusterInvariants::Check() {
   ACCEL_RETURN_IF_ERROR(CheckGpus());
   ACCEL_RETURN_IF_ERROR(CheckSockets());
   ACCEL_RETURN_IF_ERROR(CheckGraces());
+  ACCEL_RETURN_IF_ERROR(CheckTimeLimits());
   return CheckClients();
 }
 
-// Invariant 1: an acknowledged submit is never lost. The simulation has fewer jobs than a
-// coordinator keeps.
-absl::Status ClusterInvariants::CheckAcknowledged() const {
+absl::Status ClusterInvariants::CheckTimeLimits() const {
+  if (!coordinator_.runs()) return absl::OkStatus();
+  const absl::Time publishes_since = std::max(present_since_, disk_.failed_at());
+  for (const auto& [id, job] : jobs_) {
+    ACCEL_RETURN_IF_ERROR(CheckTimeLimit(*job, publishes_since, clock_.Now()));
+  }
+  return absl::OkStatus();
+}
+
+// Invariant 1: nothing that was acknowledged or published is lost. The simulation has fewer jobs
+// than a coordinator keeps.
+absl::Status ClusterInvariants::CheckNotForgotten(
+    const std::map<common::JobId, coordinator::JobPtr>& before) const {
+  for (const auto& [id, job] : before) {
+    if (jobs_.contains(id)) continue;
+    return Broken(absl::StrCat("job ", id.value(), " was published and is no longer known"));
+  }
   for (const auto& client : clients_) {
     if (!client->job().has_value()) continue;
     const auto found = jobs_.find(*client->job());
@@ -307,13 +328,9 @@ absl::Status ClusterInvariants::CheckLosses(const v1::Job& job) {
 // Invariant 2.
 absl::Status ClusterInvariants::CheckEnd(const v1::Job& job) {
   const common::JobId id(job.job_id());
-  const auto before = ended_.find(id);
-  if (before != ended_.end() && before->second != job.phase()) {
-    return Broken(absl::StrCat(id.value(), " was ", v1::JobPhase_Name(before->second), " and is ",
-                               v1::JobPhase_Name(job.phase())));
+  if (!common::IsFinal(job.phase()) || !ended_.emplace(id, job.phase()).second) {
+    return absl::OkStatus();
   }
-  if (before != ended_.end() || !common::IsFinal(job.phase())) return absl::OkStatus();
-  ended_.emplace(id, job.phase());
   return job.phase() == v1::SUCCEEDED ? CheckSuccess(job) : absl::OkStatus();
 }
 

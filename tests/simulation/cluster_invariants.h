@@ -15,6 +15,7 @@
 #include "coordinator/coordinator.h"
 #include "tests/simulation/simulated_client.h"
 #include "tests/simulation/simulated_coordinator.h"
+#include "tests/simulation/simulated_disk.h"
 #include "tests/simulation/unreliable_node.h"
 
 namespace accel::simulation {
@@ -26,10 +27,11 @@ class ClusterInvariants {
   using Clients = std::vector<std::unique_ptr<SimulatedClient>>;
 
   // The pointers must outlive this object. `turn` is the time between two checks.
-  ClusterInvariants(const Nodes* nodes, const Clients* clients, SimulatedCoordinator* coordinator,
-                    common::Clock* clock, absl::Duration turn)
+  ClusterInvariants(const Nodes* nodes, const Clients* clients, const SimulatedDisk* disk,
+                    SimulatedCoordinator* coordinator, common::Clock* clock, absl::Duration turn)
       : nodes_(*nodes),
         clients_(*clients),
+        disk_(*disk),
         coordinator_(*coordinator),
         clock_(*clock),
         turn_(turn) {}
@@ -60,17 +62,19 @@ class ClusterInvariants {
   absl::Status CheckLosses(const v1::Job& job);
   absl::Status CheckEnd(const v1::Job& job);
   absl::Status CheckSuccess(const v1::Job& job) const;
-  absl::Status CheckAcknowledged() const;
+  absl::Status CheckNotForgotten(const std::map<common::JobId, coordinator::JobPtr>& before) const;
   absl::Status CheckRanks();
   absl::Status CheckFences() const;
   absl::Status CheckGpus() const;
   absl::Status CheckSockets();
   absl::Status CheckGraces();
+  absl::Status CheckTimeLimits() const;
   absl::Status CheckClients() const;
   bool IsExcused(const std::string& node, absl::Time since) const;
 
   const Nodes& nodes_;
   const Clients& clients_;
+  const SimulatedDisk& disk_;
   SimulatedCoordinator& coordinator_;
   common::Clock& clock_;
   const absl::Duration turn_;

@@ -133,6 +133,7 @@ void SimulatedClient::Take(const absl::Status& status, const coordinator::JobPtr
       call_.reset();
       return;
     case Call::Kind::kCancel:
+      cancelled_at_ = std::min(cancelled_at_, clock_->Now());
       cancel_ = cancel_ && call_->at_once != at_once_;
       call_.reset();
       return;

@@ -48,6 +48,9 @@ class SimulatedClient {
   const v1::JobSpec& spec() const { return spec_; }
   // Returns the job that the coordinator has acknowledged.
   const std::optional<common::JobId>& job() const { return job_; }
+  // Returns when the client was first told that its cancel is accepted. InfiniteFuture if it was
+  // not.
+  absl::Time cancelled_at() const { return cancelled_at_; }
   bool asked_at_once() const { return at_once_; }
   // Returns the final phase that a watch of this client has ended with.
   std::optional<v1::JobPhase> end() const { return end_; }
@@ -96,6 +99,7 @@ class SimulatedClient {
   std::optional<common::JobId> job_;
   bool cancel_ = false;
   bool at_once_ = false;
+  absl::Time cancelled_at_ = absl::InfiniteFuture();
   uint64_t known_version_ = 0;
   std::optional<v1::JobPhase> end_;
   int looks_ = 2;  // How often the client still looks at the job after its end.

@@ -33,6 +33,7 @@ void SimulatedDisk::Run() {
   InProgress ended = *std::exchange(commit_, std::nullopt);
   if (ended.stored) Store(std::move(ended.batch));
   commits_ += ended.result.ok();
+  if (!ended.result.ok()) failed_at_ = clock_->Now();
   ended.done(std::move(ended.result));
 }
 

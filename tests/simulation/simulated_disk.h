@@ -46,6 +46,8 @@ class SimulatedDisk final : public coordinator::Store {
   void Repair();
 
   bool committing() const { return commit_.has_value(); }
+  // Returns when a commit last failed. InfinitePast if none did.
+  absl::Time failed_at() const { return failed_at_; }
   int commits() const { return commits_; }  // The number of commits that succeeded.
 
  private:
@@ -68,6 +70,7 @@ class SimulatedDisk final : public coordinator::Store {
   absl::Time full_until_ = absl::InfinitePast();
   std::optional<bool> fail_next_;
   int commits_ = 0;
+  absl::Time failed_at_ = absl::InfinitePast();
 };
 
 }  // namespace accel::simulation

@@ -19,7 +19,7 @@ UnreliableCluster::UnreliableCluster(uint32_t seed, const PlantedBug* bug)
     : seed_(seed),
       disk_(seed, &habits_.disk, &clock_),
       coordinator_(&disk_, bug, &clock_),
-      invariants_(&nodes_, &clients_, &coordinator_, &clock_, kTurn) {
+      invariants_(&nodes_, &clients_, &disk_, &coordinator_, &clock_, kTurn) {
   for (int i = 0; i < kNodes; ++i) {
     nodes_.push_back(std::make_unique<UnreliableNode>(absl::StrCat("n", i + 1), /*gpus=*/i,
                                                       seed * 7 + static_cast<uint32_t>(i),
