@@ -232,14 +232,19 @@ void GenerationProcesses::Tick(absl::Time now) {
                               absl::FormatDuration(start_.stop_on_disconnect_after),
                               " (stop_on_disconnect_after)"));
   }
-  if (now >= (killed_ ? sweep_at_ : life_.kill_at())) KillAll(now);
+  if (now >= KillAt()) KillAll(now);
   for (auto& worker : workers_) changed_ |= worker->Tick();
+}
+
+absl::Time GenerationProcesses::KillAt() const {
+  // A sweep would read the whole process table to find nothing.
+  if (no_process_left_) return absl::InfiniteFuture();
+  return killed_ ? sweep_at_ : life_.kill_at();
 }
 
 absl::Time GenerationProcesses::wake_at() const {
   if (state() == GenerationLife::State::kEnded) return absl::InfiniteFuture();
-  return std::min(
-      {join_memory_cgroup_at_, life_.fence_at(), killed_ ? sweep_at_ : life_.kill_at()});
+  return std::min({join_memory_cgroup_at_, life_.fence_at(), KillAt()});
 }
 
 void GenerationProcesses::NoChildLeft() {
@@ -247,6 +252,7 @@ void GenerationProcesses::NoChildLeft() {
   // A process that is still in the group is not a descendant (docs/decisions/0008).
   // KillAll() kills it as well.
   if (!cgroup_.Remove() || !memory_cgroup_.Remove()) return;
+  no_process_left_ = true;
   bool finished = true;
   for (auto& worker : workers_) {
     changed_ |= worker->Tick();

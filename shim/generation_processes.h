@@ -70,6 +70,7 @@ class GenerationProcesses {
   void Fail(const ExitFact& why, absl::Time now);
   bool TakeOutOfMemory(int wait_status);
   void KillAll(absl::Time now);
+  absl::Time KillAt() const;  // When KillAll() is due.
   bool AllWorkersGone() const;
 
   const StartCommand start_;
@@ -90,6 +91,7 @@ class GenerationProcesses {
   absl::Time sweep_at_ = absl::InfiniteFuture();
   absl::Duration sweep_pause_;
   bool killed_ = false;
+  bool no_process_left_ = false;  // Only output may still be unwritten.
   bool changed_ = true;
 };
 
