@@ -127,7 +127,8 @@ std::optional<ExitFact> Shim::NoteStart(common::Generation generation) const {
   if (!folder_.valid()) return std::nullopt;
   const std::string text = absl::StrCat(generation);
   const common::UniqueFd file(
-      openat(folder_.get(), kShimStartedName, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+      openat(folder_.get(), kShimStartedName, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  // The number before it was lower, and so not longer.
   if (file.valid() &&
       write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size())) {
     return std::nullopt;

@@ -1,11 +1,13 @@
 // The base of tests with shims that outlive their host.
 #pragma once
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/status_matchers.h"
 #include "shim/host/shim_folder.h"
@@ -63,9 +65,13 @@ class ShimAdoptTest : public ShimTest {
     return record.value_or(ShimRecord());
   }
 
+  // Writes a record in place of the present one.
   void WriteRecord(const ShimRecord& record) {
     auto folder = ShimFolder::Make(shims_dir(), kJob);
     ASSERT_OK(folder);
+    for (int generation = 0; generation < 10; ++generation) {
+      std::filesystem::remove(absl::StrCat(shims_dir(), "/job/record.", generation));
+    }
     ASSERT_OK(folder->WriteRecord(record));
   }
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <limits>
@@ -13,6 +14,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "common/status_macros.h"
 #include "shim/channel.h"
 #include "shim/shim_program.h"
@@ -23,8 +26,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kRecordName[] = "record";
+constexpr absl::string_view kRecordPrefix = "record.";
 constexpr size_t kMaxFileBytes = kMaxPayloadBytes + kFrameHeaderBytes;
+
+std::string RecordName(common::Generation generation) {
+  return absl::StrCat(kRecordPrefix, generation);
+}
+
+std::vector<std::string> Files(const std::string& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  return names;
+}
 
 bool IsName(const std::string& job) {
   return !job.empty() && job[0] != '.' && job.find('/') == std::string::npos;
@@ -89,11 +106,24 @@ absl::StatusOr<std::string> ShimFolder::Read(const std::string& name) const {
 }
 
 absl::Status ShimFolder::WriteRecord(const ShimRecord& record) const {
-  return Write(kRecordName, FormatRecord(record));
+  ACCEL_RETURN_IF_ERROR(Write(RecordName(record.generation), FormatRecord(record)));
+  // Others that may remain are lower, and do not count.
+  for (const common::Generation older : {0, record.generation - 1}) {
+    if (older < record.generation) unlinkat(folder_.get(), RecordName(older).c_str(), 0);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ShimRecord> ShimFolder::ReadRecord() const {
-  ACCEL_ASSIGN_OR_RETURN(const std::string text, Read(kRecordName));
+  common::Generation newest = -1;
+  for (const std::string& name : Files(path_)) {
+    absl::string_view number = name;
+    common::Generation generation = 0;
+    if (!absl::ConsumePrefix(&number, kRecordPrefix)) continue;
+    if (absl::SimpleAtoi(number, &generation)) newest = std::max(newest, generation);
+  }
+  if (newest < 0) return absl::NotFoundError(absl::StrCat(path_, " has no record."));
+  ACCEL_ASSIGN_OR_RETURN(const std::string text, Read(RecordName(newest)));
   return ParseRecord(text);
 }
 
@@ -127,8 +157,8 @@ common::Generation ShimFolder::ReadStarted() const {
   return is_number ? generation : std::numeric_limits<common::Generation>::max();
 }
 
-void ShimFolder::RemoveLeftovers() const {
-  for (const char* name : {kShimResultName, kShimStartedName}) unlinkat(folder_.get(), name, 0);
+void ShimFolder::Clear() const {
+  for (const std::string& name : Files(path_)) unlinkat(folder_.get(), name.c_str(), 0);
 }
 
 void ShimFolder::Remove() {

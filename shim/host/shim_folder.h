@@ -1,7 +1,7 @@
 // The folder of one job's shim in the state directory of its agent:
 //
 // clang-format off
-//   SHIMS_DIR/JOB/record    who the shim is (shim_record.h)
+//   SHIMS_DIR/JOB/record.N  who the shim is (shim_record.h), up to generation N; the highest counts
 //   SHIMS_DIR/JOB/sock      where it listens
 //   SHIMS_DIR/JOB/started   the newest generation whose start it has received
 //   SHIMS_DIR/JOB/result    its last report, if it exited without an agent
@@ -31,9 +31,10 @@ class ShimFolder {
   // Returns the jobs that have a folder.
   static std::vector<common::JobId> List(const std::string& shims_dir);
 
-  // Writes the record, so that after a crash the file has either the old content or the new. It is
-  // not synced to disk, because only a reboot loses what is not synced, and a reboot ends every
-  // shim (docs/decisions/0032).
+  // Writes the record, so that after a crash either the old one or the new one counts. It is not
+  // synced to disk, because only a reboot loses what is not synced, and a reboot ends every shim
+  // (docs/decisions/0032). Each generation has another file, because file systems write a file to
+  // disk when it is replaced, and its removal then waits for the disk.
   absl::Status WriteRecord(const ShimRecord& record) const;
   // NOT_FOUND: there is no record. INVALID_ARGUMENT: it cannot be read.
   absl::StatusOr<ShimRecord> ReadRecord() const;
@@ -49,8 +50,8 @@ class ShimFolder {
   // If the file is damaged, returns the highest number, because the start may have been received.
   common::Generation ReadStarted() const;
 
-  // Removes what an earlier shim of the job has left, except for its record.
-  void RemoveLeftovers() const;
+  // Removes what an earlier shim of the job has left.
+  void Clear() const;
 
   // Removes the folder. It must not be used afterwards.
   void Remove();

@@ -49,9 +49,14 @@ TEST(ShimFolder, KeepsARecordAndAResult) {
   EXPECT_EQ(read->pid, 8);
   ASSERT_TRUE(again->ReadResult().has_value());
   EXPECT_EQ(again->ReadResult()->id, report.id);
-  again->RemoveLeftovers();
+  record.generation = 3;
+  ASSERT_OK(folder->WriteRecord(record));
+  record.generation = 12;
+  ASSERT_OK(folder->WriteRecord(record));
+  EXPECT_EQ(again->ReadRecord()->generation, 12) << "the newest counts";
+  again->Clear();
   EXPECT_FALSE(again->ReadResult().has_value());
-  EXPECT_OK(again->ReadRecord());
+  EXPECT_TRUE(absl::IsNotFound(again->ReadRecord().status()));
   again->Remove();
   EXPECT_TRUE(ShimFolder::List(dir).empty());
 }
@@ -78,7 +83,7 @@ TEST(ShimFolder, TheNewestStartedGenerationIsExactOrTooHigh) {
     std::ofstream(absl::StrCat(dir, "/job/started")) << content;
     EXPECT_EQ(folder->ReadStarted(), started) << content;
   }
-  folder->RemoveLeftovers();
+  folder->Clear();
   EXPECT_EQ(folder->ReadStarted(), 0);
 }
 

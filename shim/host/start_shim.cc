@@ -9,7 +9,6 @@
 //   intent              a record without a pid, and no socket: nothing was started
 //   socket              a socket on which no process listens: nothing was started
 //   spawn               a socket that accepts a connection; the shim sends its pid
-//   record of the pid   the same
 // clang-format on
 //
 // A shim that gets no generation and no agent exits by itself.
@@ -68,7 +67,7 @@ absl::Status PosixShimHost::Launch(HostedShim* shim) {
     absl::StatusOr<ShimFolder> folder = ShimFolder::Make(options_.shims_dir, shim->job);
     if (!folder.ok()) return Unstarted("Cannot start accel-shim", folder.status());
     shim->folder = *std::move(folder);
-    shim->folder->RemoveLeftovers();
+    shim->folder->Clear();
     shim->record.boot_id = options_.boot_id;
     // The intent comes before the process, so that no process is ever without a record.
     const absl::Status intent = shim->folder->WriteRecord(shim->record);
@@ -91,8 +90,7 @@ absl::Status PosixShimHost::Launch(HostedShim* shim) {
   }
   shim->pidfd = process::OpenProcess(shim->record.pid, shim->record.start_time_ticks);
   if (shim->folder) {
-    // Without it, a later agent learns the pid from the shim itself.
-    shim->folder->WriteRecord(shim->record).IgnoreError();
+    // The pid is recorded with the first generation. Until then the shim itself sends it.
     absl::StatusOr<common::UniqueFd> socket = shim->folder->Connect();
     if (socket.ok()) ours = *std::move(socket);
   }
