@@ -1,6 +1,9 @@
 """Measures what a coordinator bears: durable submits, short jobs, and its own death with jobs in its store."""
 
+import os
 import pathlib
+import signal
+import tempfile
 import time
 
 from bench import harness
@@ -50,3 +53,33 @@ def recover(pairs):
             _load(cluster, 1_000, 2)
             bench.add(accel=cluster.restart_coordinator())
     return bench.summary()
+
+
+def node_loss(pairs):
+    bench = harness.Benchmark("a node of three falls silent: until the survivors run the next generation", "s",
+                              "<= 3.8 s; torchrun more than 60 s")
+    for _ in range(pairs):
+        with tempfile.TemporaryDirectory() as folder, harness.Cluster(agents=3) as cluster:
+            worker = pathlib.Path(folder) / "worker.sh"
+            worker.write_text(f"#!/bin/bash\ntrap '' TERM\ntouch {folder}/up.$WORLD_SIZE.$RANK\n"
+                              f"until [ -e {folder}/end ]; do sleep 0.05; done\n")
+            worker.chmod(0o755)
+            harness.wall([harness.ACCEL, "submit", "--cpu", "--nodes", "2:3", "--processes_per_node", 1, worker], cluster.env)
+            _await_ranks(folder, 3)
+            # The host of the last node is gone with everything on it.
+            lost = [cluster.agent_pids[2], *harness.children(cluster.agent_pids[2])]
+            begin = time.monotonic()
+            for pid in lost:
+                os.kill(pid, signal.SIGKILL)
+            _await_ranks(folder, 2)
+            bench.add(accel=time.monotonic() - begin)
+            (pathlib.Path(folder) / "end").touch()
+    return bench.summary()
+
+
+def _await_ranks(folder, world_size):
+    deadline = time.monotonic() + 60
+    while not all((pathlib.Path(folder) / f"up.{world_size}.{rank}").exists() for rank in range(world_size)):
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"a world of {world_size} ranks did not start")
+        time.sleep(0.001)
