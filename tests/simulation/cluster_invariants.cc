@@ -7,14 +7,12 @@
 #include "common/job_phase.h"
 #include "common/status_macros.h"
 #include "coordinator/core/cluster_state.h"
+#include "coordinator/core/presence.h"
 #include "tests/simulation/job_invariants.h"
 
 namespace accel::simulation {
 namespace {
 
-// A coordinator that did not run for longer than this notices that it was away
-// (coordinator/core/presence.h).
-constexpr absl::Duration kLongestGap = absl::Milliseconds(1'250);
 // Maximum time in which an agent notices that it does not reach the coordinator: that of gRPC's
 // keepalive.
 constexpr absl::Duration kNoticesSilence = absl::Seconds(16);
@@ -156,7 +154,9 @@ absl::Status ClusterInvariants::CheckNotForgotten(
 void ClusterInvariants::NoteSilence() {
   const absl::Time now = clock_.Now();
   const bool present = coordinator_.runs();
-  if (present && now - listened_at_ > kLongestGap) present_since_ = now;
+  // After a longer gap the coordinator notices that it was away (coordinator/core/presence.h).
+  const absl::Duration longest_gap = 2 * coordinator::LongestWait(coordinator::Limits());
+  if (present && now - listened_at_ > longest_gap) present_since_ = now;
   if (present) listened_at_ = now;
   for (const auto& node : nodes_) {
     const std::string& name = node->name();

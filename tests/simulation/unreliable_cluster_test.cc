@@ -19,13 +19,13 @@ class EachSeed : public ::testing::TestWithParam<uint32_t> {};
 
 TEST_P(EachSeed, KeepsTheInvariantsAndEndsEveryJob) {
   common::InitLog("simulation", common::LogLevel::kError);
-  for (uint32_t seed = GetParam(); seed < GetParam() + 50; ++seed) {
+  for (uint32_t seed = GetParam(); seed < GetParam() + 100; ++seed) {
     const absl::Status status = PlaySeed(seed, NoBug).status;
     ASSERT_TRUE(status.ok()) << status;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, EachSeed, ::testing::Range(1u, 1001u, 50u));
+INSTANTIATE_TEST_SUITE_P(Seeds, EachSeed, ::testing::Range(1u, 2001u, 100u));
 
 }  // namespace
 }  // namespace accel::simulation
