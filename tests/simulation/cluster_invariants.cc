@@ -7,7 +7,6 @@
 #include "common/job_phase.h"
 #include "common/status_macros.h"
 #include "coordinator/core/cluster_state.h"
-#include "coordinator/core/presence.h"
 #include "tests/simulation/job_invariants.h"
 
 namespace accel::simulation {
@@ -16,10 +15,6 @@ namespace {
 // Maximum time in which an agent notices that it does not reach the coordinator: that of gRPC's
 // keepalive.
 constexpr absl::Duration kNoticesSilence = absl::Seconds(16);
-// Maximum time in which a node that is connected again ends generations that are no longer wanted:
-// the time to connect, the grace, and the pauses of its agent.
-constexpr absl::Duration kEndsLeftovers = absl::Seconds(30);
-
 absl::Status Broken(absl::string_view what) { return absl::FailedPreconditionError(what); }
 
 std::string Name(const common::GenerationId& id) {
@@ -125,7 +120,7 @@ absl::Status ClusterInvariants::Check() {
 
 absl::Status ClusterInvariants::CheckTimeLimits() const {
   if (!coordinator_.runs()) return absl::OkStatus();
-  const absl::Time publishes_since = std::max(present_since_, disk_.failed_at());
+  const absl::Time publishes_since = std::max(silence_.present_since(), disk_.failed_at());
   for (const auto& [id, job] : jobs_) {
     ACCEL_RETURN_IF_ERROR(CheckTimeLimit(*job, publishes_since, clock_.Now()));
   }
@@ -152,37 +147,8 @@ absl::Status ClusterInvariants::CheckNotForgotten(
 }
 
 void ClusterInvariants::NoteSilence() {
-  const absl::Time now = clock_.Now();
-  const bool present = coordinator_.runs();
-  // After a longer gap the coordinator notices that it was away (coordinator/core/presence.h).
-  const absl::Duration longest_gap = 2 * coordinator::LongestWait(coordinator::Limits());
-  if (present && now - listened_at_ > longest_gap) present_since_ = now;
-  if (present) listened_at_ = now;
-  for (const auto& node : nodes_) {
-    const std::string& name = node->name();
-    const bool silent =
-        now >= node->link().last_heard() + coordinator::Limits().node_timeout - turn_;
-    const bool counted = now >= std::max(node->link().last_heard(), present_since_) +
-                                    coordinator::Limits().node_timeout - turn_;
-    if (present && silent && counted) {
-      given_up_[name] = now;
-      excused_until_[name] = now + kEndsLeftovers;
-    } else if (!present || silent || !node->agent_runs()) {
-      // No message can ask the node to end what it has. If it is excused, it remains so.
-      const auto excused = excused_until_.find(name);
-      if (excused != excused_until_.end() && now <= excused->second) {
-        excused->second = now + kEndsLeftovers;
-      }
-    }
-  }
-}
-
-// Returns true if a generation that was published at `since` may have been replaced, and may still
-// have processes on this node.
-bool ClusterInvariants::IsExcused(const std::string& node, absl::Time since) const {
-  const auto given_up = given_up_.find(node);
-  return given_up != given_up_.end() && given_up->second >= since &&
-         clock_.Now() < excused_until_.at(node);
+  silence_.NoteCoordinator(coordinator_, clock_.Now());
+  for (const auto& node : nodes_) silence_.NoteNode(*node, clock_.Now());
 }
 
 // Invariants 4 and 7.
@@ -199,7 +165,8 @@ absl::Status ClusterInvariants::CheckRanks() {
       return Broken(absl::StrCat(Name(living.id), " lives on ", node.name(),
                                  ", and no coordinator that lives has published it"));
     }
-    if (IsExcused(node.name(), published->second.at)) return absl::OkStatus();
+    if (silence_.IsExcused(node.name(), published->second.at, clock_.Now()))
+      return absl::OkStatus();
     if (ended_.contains(living.id.job)) {
       return Broken(absl::StrCat(Name(living.id), " lives on ", node.name(),
                                  " though the job is over; it ", Describe(living.id.job)));
@@ -256,7 +223,7 @@ absl::Status ClusterInvariants::CheckSockets() {
     const Published& plan = published_.at(living.id);
     if (plan.socket == 0) return absl::OkStatus();
     common::GenerationId other = socket_users_.emplace(plan.socket, living.id).first->second;
-    if (other == living.id && !IsExcused(node.name(), plan.at)) {
+    if (other == living.id && !silence_.IsExcused(node.name(), plan.at, clock_.Now())) {
       other = holders.emplace(plan.address, living.id).first->second;
     }
     if (other == living.id) return absl::OkStatus();
@@ -303,8 +270,7 @@ absl::Status ClusterInvariants::CheckLosses(const v1::Job& job) {
     const common::GenerationId id{common::JobId(job.job_id()), generation.generation()};
     for (const auto& node : nodes_) {
       if (node->name() != generation.cause().node_name()) continue;
-      const auto silent = given_up_.find(node->name());
-      if (silent != given_up_.end() && silent->second >= published_.at(id).at) continue;
+      if (silence_.MayBeLost(node->name(), published_.at(id).at)) continue;
       const bool rebooted = std::any_of(
           generation.placements().begin(), generation.placements().end(),
           [&node](const v1::Placement& placement) {
@@ -315,11 +281,11 @@ absl::Status ClusterInvariants::CheckLosses(const v1::Job& job) {
       if (job.spec().on_agent_loss() == v1::END && node->agent_died_at() >= published_.at(id).at) {
         continue;
       }
-      return Broken(absl::StrCat(Name(id), ", placed at ", absl::FormatTime(published_.at(id).at),
-                                 ", has lost node ", node->name(), ": ",
-                                 generation.cause().exit().message(), "; the coordinator received ",
-                                 "its last report at ", absl::FormatTime(node->link().last_heard()),
-                                 " and listens since ", absl::FormatTime(present_since_)));
+      return Broken(absl::StrCat(
+          Name(id), ", placed at ", absl::FormatTime(published_.at(id).at), ", has lost node ",
+          node->name(), ": ", generation.cause().exit().message(), "; the coordinator received ",
+          "its last report at ", absl::FormatTime(node->link().last_heard()), " and listens since ",
+          absl::FormatTime(silence_.present_since())));
     }
   }
   return absl::OkStatus();

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/ids.h"
 #include "coordinator/coordinator.h"
+#include "tests/simulation/node_silence.h"
 #include "tests/simulation/simulated_client.h"
 #include "tests/simulation/simulated_coordinator.h"
 #include "tests/simulation/simulated_disk.h"
@@ -34,7 +35,7 @@ class ClusterInvariants {
         disk_(*disk),
         coordinator_(*coordinator),
         clock_(*clock),
-        turn_(turn) {}
+        silence_(turn) {}
 
   // Notes which nodes the coordinator may now give up. Called after the coordinator has run, before
   // anything else arrives.
@@ -70,25 +71,17 @@ class ClusterInvariants {
   absl::Status CheckGraces();
   absl::Status CheckTimeLimits() const;
   absl::Status CheckClients() const;
-  bool IsExcused(const std::string& node, absl::Time since) const;
 
   const Nodes& nodes_;
   const Clients& clients_;
   const SimulatedDisk& disk_;
   SimulatedCoordinator& coordinator_;
   common::Clock& clock_;
-  const absl::Duration turn_;
   std::map<common::JobId, coordinator::JobPtr> jobs_;
   std::map<common::GenerationId, Published> published_;
   std::map<common::JobId, v1::JobPhase> ended_;
+  NodeSilence silence_;
   std::map<uint64_t, common::GenerationId> socket_users_;  // The first user of each socket.
-  absl::Time listened_at_ = absl::InfinitePast();          // When the coordinator last ran.
-  absl::Time present_since_ = absl::InfinitePast();        // It runs without a gap since then.
-  // When each node was last silent for the whole timeout. Generations that were placed on it before
-  // may have been replaced elsewhere.
-  std::map<std::string, absl::Time> given_up_;
-  // Until when such generations may still have processes on the node.
-  std::map<std::string, absl::Time> excused_until_;
 };
 
 }  // namespace accel::simulation
