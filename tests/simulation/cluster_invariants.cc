@@ -12,9 +12,10 @@
 namespace accel::simulation {
 namespace {
 
-// Maximum time in which an agent notices that it does not reach the coordinator: that of gRPC's
-// keepalive.
-constexpr absl::Duration kNoticesSilence = absl::Seconds(16);
+// Maximum time from the last report that the coordinator received until an agent notices that it
+// does not reach the coordinator: a heartbeat, a delay, and gRPC's keepalive of 15 s.
+constexpr absl::Duration kNoticesSilence = absl::Seconds(19);
+
 absl::Status Broken(absl::string_view what) { return absl::FailedPreconditionError(what); }
 
 std::string Name(const common::GenerationId& id) {
