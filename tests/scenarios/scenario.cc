@@ -51,7 +51,8 @@ v1::JobSpec ParseSpec(const std::vector<std::string>& words) {
   return spec;
 }
 
-// The defaults, but with a timeout in whole steps of a scenario, and restart pauses that it can name.
+// The defaults, but with a timeout in whole steps of a scenario, and restart pauses that it can
+// name.
 coordinator::Limits ScenarioLimits() {
   coordinator::Limits limits;
   limits.node_timeout = absl::Seconds(5);
