@@ -6,11 +6,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "agent/agent.h"
-#include "agent/fake_link.h"
-#include "common/simulated_clock.h"
+#include "agent/agent_fixture.h"
 #include "common/status_matchers.h"
-#include "shim/host/fake_shim_host.h"
 
 namespace accel::agent {
 namespace {
@@ -18,55 +15,19 @@ namespace {
 using State = v1::ObservedGeneration;
 using ::testing::ElementsAre;
 
-class AgentAdoptTest : public ::testing::Test {
+class AgentAdoptTest : public AgentFixture {
  protected:
   static Agent::Options Options() {
     Agent::Options options;
-    options.identity.set_node_id("n1");
-    options.identity.set_incarnation("i1");
+    options.identity = Identity();
     options.jobs_dir = absl::StrCat(getenv("TEST_TMPDIR"), "/jobs");
     return options;
   }
 
-  Agent::Dependencies With(FakeLink* link) {
-    return {.shims = &shims_,
-            .link = link,
-            .store_sockets = &sockets_,
-            .relays = &relays_,
-            .clock = &clock_};
-  }
+  Agent::Dependencies With(FakeLink* link) { return AgentFixture::With(&relays_, link); }
+  const v1::NodeObserved& Turn() { return AgentFixture::Turn(&agent_); }
 
-  v1::NodeDesired Start(const std::string& job) {
-    v1::NodeDesired desired;
-    desired.set_version(++version_);
-    desired.set_incarnation("i1");
-    v1::DesiredGeneration* start = desired.add_generations();
-    start->mutable_key()->set_job_id(job);
-    start->mutable_key()->set_generation(1);
-    start->add_workers();
-    return desired;
-  }
-
-  v1::NodeDesired Forget(const std::string& job) {
-    v1::NodeDesired forget;
-    forget.set_incarnation("i1");
-    *forget.add_forget() = Start(job).generations(0).key();
-    forget.set_version(++version_);
-    return forget;
-  }
-
-  // Runs a turn and returns the last reported state.
-  const v1::NodeObserved& Turn() {
-    EXPECT_OK(agent_.RunOnce());
-    return link_.reports.back();
-  }
-
-  shim::FakeShimHost shims_;
-  FakeLink link_;
   NoLogRelays relays_;
-  common::SimulatedClock clock_;
-  StoreSockets sockets_{"127.0.0.1", 2};
-  uint64_t version_ = 0;
   Agent agent_{Options(), With(&link_)};
 };
 

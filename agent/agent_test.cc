@@ -14,11 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
-#include "agent/fake_link.h"
-#include "common/simulated_clock.h"
+#include "agent/agent_fixture.h"
 #include "common/status_matchers.h"
 #include "common/wake_fd.h"
-#include "shim/host/fake_shim_host.h"
 
 namespace accel::agent {
 namespace {
@@ -35,43 +33,13 @@ class FakeRelays final : public LogRelays {
   std::vector<RelaySource> sources;
 };
 
-class AgentTest : public ::testing::Test {
+class AgentTest : public AgentFixture {
  protected:
-  static v1::NodeObserved Identity() {
-    v1::NodeObserved identity;
-    identity.set_node_id("n1");
-    identity.set_incarnation("i1");
-    return identity;
-  }
-
-  v1::NodeDesired Start(const std::string& job) {
-    v1::NodeDesired desired;
-    desired.set_version(++version_);
-    desired.set_incarnation("i1");
-    v1::DesiredGeneration* start = desired.add_generations();
-    start->mutable_key()->set_job_id(job);
-    start->mutable_key()->set_generation(1);
-    start->add_workers();
-    return desired;
-  }
-
-  v1::NodeDesired Forget(const std::string& job) {
-    v1::NodeDesired forget;
-    forget.set_incarnation("i1");
-    *forget.add_forget() = Start(job).generations(0).key();
-    forget.set_version(++version_);
-    return forget;
-  }
-
   ~AgentTest() override {
     if (!disk_answers_.HasBeenNotified()) disk_answers_.Notify();
   }
 
-  // Runs a turn and returns the last reported state.
-  const v1::NodeObserved& Turn() {
-    EXPECT_OK(agent_.RunOnce());
-    return link_.reports.back();
-  }
+  const v1::NodeObserved& Turn() { return AgentFixture::Turn(&agent_); }
 
   std::function<void(const std::filesystem::path&, std::error_code*)> HangingDisk() {
     return [this](const std::filesystem::path& path, std::error_code* error) {
@@ -82,23 +50,14 @@ class AgentTest : public ::testing::Test {
 
   const std::string jobs_dir_ = absl::StrCat(
       getenv("TEST_TMPDIR"), "/", ::testing::UnitTest::GetInstance()->current_test_info()->name());
-  shim::FakeShimHost shims_;
-  FakeLink link_;
   FakeRelays relays_;
-  common::SimulatedClock clock_;
-  StoreSockets sockets_{"127.0.0.1", 2};
-  uint64_t version_ = 0;
   // A disk that hangs when something is deleted, until this is notified.
   absl::Notification disk_answers_;
   Agent agent_{{.identity = Identity(),
                 .base_env = {"HOME=/root"},
                 .jobs_dir = jobs_dir_,
                 .output = {.jobs_kept = 2, .generations_kept = 2, .remove = HangingDisk()}},
-               {.shims = &shims_,
-                .link = &link_,
-                .store_sockets = &sockets_,
-                .relays = &relays_,
-                .clock = &clock_}};
+               With(&relays_, &link_)};
 };
 
 TEST_F(AgentTest, ReportsItselfFirst) {

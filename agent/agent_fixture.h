@@ -1,0 +1,69 @@
+// A fixture for tests: what an agent works with, and the desired states that a test sends to it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+#include "agent/agent.h"
+#include "agent/fake_link.h"
+#include "common/simulated_clock.h"
+#include "shim/host/fake_shim_host.h"
+
+namespace accel::agent {
+
+class AgentFixture : public ::testing::Test {
+ protected:
+  static v1::NodeObserved Identity() {
+    v1::NodeObserved identity;
+    identity.set_node_id("n1");
+    identity.set_incarnation("i1");
+    return identity;
+  }
+
+  // Returns what the agent of a test needs. Its relays and its link may be others than the
+  // fixture's.
+  Agent::Dependencies With(LogRelays* relays, FakeLink* link) {
+    return {.shims = &shims_,
+            .link = link,
+            .store_sockets = &sockets_,
+            .relays = relays,
+            .clock = &clock_};
+  }
+
+  // Each desired state has a higher version than the one before.
+  v1::NodeDesired Start(const std::string& job) {
+    v1::NodeDesired desired;
+    desired.set_version(++version_);
+    desired.set_incarnation("i1");
+    v1::DesiredGeneration* start = desired.add_generations();
+    start->mutable_key()->set_job_id(job);
+    start->mutable_key()->set_generation(1);
+    start->add_workers();
+    return desired;
+  }
+
+  v1::NodeDesired Forget(const std::string& job) {
+    v1::NodeDesired forget;
+    forget.set_incarnation("i1");
+    *forget.add_forget() = Start(job).generations(0).key();
+    forget.set_version(++version_);
+    return forget;
+  }
+
+  // Runs a turn of the agent and returns the last reported state.
+  const v1::NodeObserved& Turn(Agent* agent) {
+    const absl::Status status = agent->RunOnce();
+    EXPECT_TRUE(status.ok()) << status;
+    return link_.reports.back();
+  }
+
+  shim::FakeShimHost shims_;
+  FakeLink link_;
+  common::SimulatedClock clock_;
+  StoreSockets sockets_{"127.0.0.1", 2};
+  uint64_t version_ = 0;
+};
+
+}  // namespace accel::agent
