@@ -15,7 +15,6 @@ namespace {
 
 constexpr int kMaxProcessesPerNode = 1024;
 constexpr int kMaxGpuId = 1023;
-constexpr int kMaxRestarts = 10'000;
 constexpr int kMaxNodes = 10'000;
 constexpr int kMaxExitCode = 255;
 constexpr absl::Duration kLongestTimeLimit = absl::Hours(24 * 3660);

@@ -19,8 +19,6 @@ struct ResubmitFlags {
   AfterSubmit after;
 };
 
-constexpr int kMaxRestarts = 10'000;
-
 FlagSet MakeFlagSet(ResubmitFlags* to) {
   FlagSet flags("accel resubmit", "[flags] JOB",
                 "Submits a job again, as a new job with the same program, arguments, environment "

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/boot_id.h"
 
 namespace accel::logs {
 namespace {
@@ -21,12 +22,6 @@ int64_t Milliseconds(clockid_t clock) {
   timespec now = {};
   clock_gettime(clock, &now);
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-}
-
-std::string BootId() {
-  std::string id;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-  return id;
 }
 
 bool Append(int file, const std::string& text) {
@@ -50,7 +45,7 @@ void TimeIndexWriter::Note(int64_t offset) {
 // Writes all marks to a new file, which then replaces the old one.
 void TimeIndexWriter::Rewrite() {
   const std::string fresh = path_ + ".new";
-  std::string text = TimesHeader(BootId());
+  std::string text = TimesHeader(common::BootId());
   for (const TimeMark& mark : marks_.marks()) text += TimesLine(mark);
   file_.reset(open(fresh.c_str(), kFlags, 0644));
   if (file_.valid() && Append(file_.get(), text) && rename(fresh.c_str(), path_.c_str()) == 0) {
@@ -66,7 +61,7 @@ int64_t FindSince(const std::string& rank_dir, LogStream stream, int64_t since_u
   std::stringstream text;
   text << std::ifstream(TimesPath(rank_dir, stream)).rdbuf();
   Times times = ParseTimes(text.str());
-  if (times.boot_id != BootId()) {
+  if (times.boot_id != common::BootId()) {
     return OffsetSince(InWallTime(std::move(times.marks)), since_unix_ms, end);
   }
   const int64_t age = Milliseconds(CLOCK_REALTIME) - since_unix_ms;

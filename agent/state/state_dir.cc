@@ -1,7 +1,6 @@
 #include "agent/state/state_dir.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,10 +10,10 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/log.h"
+#include "common/random_hex.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
 
@@ -57,14 +56,6 @@ absl::Status WriteSmall(const std::string& path, const std::string& content) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> DrawId() {
-  char bytes[8];
-  if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes)) {
-    return absl::InternalError("the kernel gave no random bytes for the id of this node");
-  }
-  return absl::BytesToHexString(absl::string_view(bytes, sizeof(bytes)));
-}
-
 }  // namespace
 
 // The file has the id, and the inode of the directory for which the id was drawn. A copy of the
@@ -91,7 +82,7 @@ absl::StatusOr<common::NodeId> StateDir::ReadOrMakeNodeId(const std::string& dir
     }
   }
   if (id.empty()) {
-    ACCEL_ASSIGN_OR_RETURN(id, DrawId());
+    ACCEL_ASSIGN_OR_RETURN(id, common::RandomHex());
   }
   ACCEL_RETURN_IF_ERROR(WriteSmall(path, absl::StrCat(id, " ", inode, "\n")));
   return common::NodeId(id);

@@ -1,7 +1,8 @@
 #include "runtime/comm/shared_memory_join.h"
 
-#include <fstream>
 #include <utility>
+
+#include "common/boot_id.h"
 
 namespace accel::runtime {
 namespace {
@@ -16,13 +17,6 @@ constexpr char kNo[] = "no";
 constexpr char kDeclined[] = "declined";
 
 std::string answer_key(int rank) { return "shared_memory/rank_" + std::to_string(rank); }
-
-// Returns the id of the running kernel, which all containers of a host have in common.
-std::string boot_id() {
-  std::string id;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-  return id;
-}
 
 std::string reason_of(int rank, const std::exception& error) {
   return "rank " + std::to_string(rank) + ": " + error.what();
@@ -58,7 +52,7 @@ Joined lead(const SharedMemoryOptions& options, const JoinStore& store) {
     store.set(kSegmentKey, kNone);
     return out;
   }
-  store.set(kSegmentKey, boot_id() + ' ' + out.segment->address());
+  store.set(kSegmentKey, common::BootId() + ' ' + out.segment->address());
   bool shared = false;
   out.obstacle = read_answers(options, store, *out.segment, shared);
   if (!shared) out.segment.reset();
@@ -73,7 +67,8 @@ Joined follow(const SharedMemoryOptions& options, const JoinStore& store) {
   const std::size_t space = offer.find(' ');
   std::string answer = kDeclined;
   try {
-    if (options.enabled && space != std::string::npos && offer.substr(0, space) == boot_id()) {
+    if (options.enabled && space != std::string::npos &&
+        offer.substr(0, space) == common::BootId()) {
       out.segment =
           SharedMemorySegment::attach(offer.substr(space + 1), options.rank, options.world_size);
       answer = kYes;
