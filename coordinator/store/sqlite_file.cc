@@ -124,17 +124,14 @@ absl::Status SqliteFile::Prepare() {
 }
 
 absl::StatusOr<std::vector<Row>> SqliteFile::Read() {
-  sqlite3_stmt* query = nullptr;
-  const int prepared =
-      sqlite3_prepare_v2(db_, "SELECT key, value, crc FROM rows ORDER BY key", -1, &query, nullptr);
-  if (prepared != SQLITE_OK) return Error(prepared);
-  const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> owned(query, sqlite3_finalize);
+  ACCEL_ASSIGN_OR_RETURN(const Query query,
+                         MakeQuery("SELECT key, value, crc FROM rows ORDER BY key"));
   std::vector<Row> rows;
   int code;
-  while ((code = sqlite3_step(query)) == SQLITE_ROW) {
-    const absl::string_view key = Bytes(query, 0);
-    const absl::string_view value = Bytes(query, 1);
-    if (sqlite3_column_int64(query, 2) != Checksum(key, value)) {
+  while ((code = sqlite3_step(query.get())) == SQLITE_ROW) {
+    const absl::string_view key = Bytes(query.get(), 0);
+    const absl::string_view value = Bytes(query.get(), 1);
+    if (sqlite3_column_int64(query.get(), 2) != Checksum(key, value)) {
       return absl::DataLossError(absl::StrCat(path_, " is damaged: the checksum of row ", key,
                                               " does not match", kWayOut));
     }
@@ -183,20 +180,14 @@ absl::Status SqliteFile::Finish(sqlite3_stmt* statement) {
   return code == SQLITE_DONE ? absl::OkStatus() : Error(code);
 }
 
-absl::Status SqliteFile::Check() {
-  ACCEL_RETURN_IF_ERROR(CheckPages("PRAGMA integrity_check(10)"));
-  return Read().status();
-}
+absl::Status SqliteFile::Check() { return CheckPages("PRAGMA integrity_check(10)"); }
 
 absl::Status SqliteFile::CheckPages(const char* pragma) {
-  sqlite3_stmt* query = nullptr;
-  const int prepared = sqlite3_prepare_v2(db_, pragma, -1, &query, nullptr);
-  if (prepared != SQLITE_OK) return Error(prepared);
-  const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> owned(query, sqlite3_finalize);
+  ACCEL_ASSIGN_OR_RETURN(const Query query, MakeQuery(pragma));
   std::string found;
   int code;
-  while ((code = sqlite3_step(query)) == SQLITE_ROW) {
-    absl::StrAppend(&found, found.empty() ? "" : "; ", Bytes(query, 0));
+  while ((code = sqlite3_step(query.get())) == SQLITE_ROW) {
+    absl::StrAppend(&found, found.empty() ? "" : "; ", Bytes(query.get(), 0));
   }
   if (code != SQLITE_DONE) return Error(code);
   if (found == "ok") return absl::OkStatus();
@@ -234,14 +225,18 @@ absl::Status SqliteFile::Run(const char* sql) {
   return code == SQLITE_OK ? absl::OkStatus() : Error(code);
 }
 
-absl::StatusOr<int64_t> SqliteFile::Number(const char* sql) {
+absl::StatusOr<SqliteFile::Query> SqliteFile::MakeQuery(const char* sql) {
   sqlite3_stmt* query = nullptr;
-  const int prepared = sqlite3_prepare_v2(db_, sql, -1, &query, nullptr);
-  if (prepared != SQLITE_OK) return Error(prepared);
-  const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> owned(query, sqlite3_finalize);
-  const int code = sqlite3_step(query);
+  const int code = sqlite3_prepare_v2(db_, sql, -1, &query, nullptr);
+  if (code != SQLITE_OK) return Error(code);
+  return Query(query, sqlite3_finalize);
+}
+
+absl::StatusOr<int64_t> SqliteFile::Number(const char* sql) {
+  ACCEL_ASSIGN_OR_RETURN(const Query query, MakeQuery(sql));
+  const int code = sqlite3_step(query.get());
   if (code != SQLITE_ROW) return Error(code);
-  return sqlite3_column_int64(query, 0);
+  return sqlite3_column_int64(query.get(), 0);
 }
 
 absl::Status SqliteFile::Error(int code) const {

@@ -42,7 +42,7 @@ class SqliteFile {
   // all, and must be opened again before the next write, unless the disk was full.
   absl::Status Write(const RowBatch& batch);
 
-  // Checks every page, index and row. It reads the whole file.
+  // Checks every page and index. It reads the whole file. Read() checks the rows.
   absl::Status Check();
 
   // Copies the rows to another file, which replaces an existing one. This file may be in use by
@@ -50,6 +50,8 @@ class SqliteFile {
   absl::Status CopyTo(const std::string& path);
 
  private:
+  using Query = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
+
   explicit SqliteFile(std::string path) : path_(std::move(path)) {}
 
   absl::Status Connect(Missing missing);
@@ -60,6 +62,7 @@ class SqliteFile {
   absl::Status Erase(const std::string& key);
   absl::Status Put(const Row& row);
   absl::Status Run(const char* sql);
+  absl::StatusOr<Query> MakeQuery(const char* sql);
   absl::StatusOr<int64_t> Number(const char* sql);
   // Runs a prepared statement that returns no row, and resets it.
   absl::Status Finish(sqlite3_stmt* statement);
