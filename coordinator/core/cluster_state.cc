@@ -14,6 +14,13 @@ absl::Duration Heartbeat(const ClusterState& state) {
   return std::min(state.limits.longest_heartbeat * state.thousands, NodeTimeout(state) * 2 / 5);
 }
 
+bool GrowForNodes(size_t nodes, ClusterState* state) {
+  const int thousands = static_cast<int>((nodes + 999) / 1000);
+  if (thousands <= state->thousands) return false;
+  state->thousands = thousands;
+  return true;
+}
+
 void Changes::AddOlder(Changes older) {
   cluster |= older.cluster;
   for (auto& [id, change] : older.put) {

@@ -190,6 +190,10 @@ struct Changes {
 absl::Duration NodeTimeout(const ClusterState& state);
 absl::Duration Heartbeat(const ClusterState& state);
 
+// Sets ClusterState::thousands for this many nodes, unless it is larger already. Returns true if it
+// has changed.
+bool GrowForNodes(size_t nodes, ClusterState* state);
+
 // Returns null if there is no such job.
 JobEntry* FindJob(ClusterState* state, const common::JobId& id);
 const JobEntry* FindJob(const ClusterState& state, const common::JobId& id);

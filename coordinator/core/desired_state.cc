@@ -8,6 +8,7 @@
 #include "common/loopback.h"
 #include "common/worker_env.h"
 #include "common/world_size.h"
+#include "coordinator/core/grace.h"
 #include "coordinator/core/job_state.h"
 
 namespace accel::coordinator {
@@ -122,9 +123,7 @@ void FillStart(const Limits& limits, const JobEntry& entry, const NodeEntry& nod
   }
   desired->set_store_socket(placement.store_socket());
   if (placement.store_socket() != 0) AddStorePeers(generation, desired);
-  desired->set_failure_grace_ms(spec.failure_grace_ms() > 0
-                                    ? spec.failure_grace_ms()
-                                    : absl::ToInt64Milliseconds(limits.failure_grace));
+  desired->set_failure_grace_ms(absl::ToInt64Milliseconds(FailureGrace(limits, spec)));
   desired->set_keep_stdin(spec.keep_stdin() && world.world_size == 1);
   desired->set_log_dir(spec.log_dir());
   desired->set_on_agent_loss(spec.on_agent_loss() == v1::END ? v1::END : v1::KEEP);

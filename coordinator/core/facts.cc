@@ -111,9 +111,7 @@ absl::Status Keep(v1::NodeObserved report, ClusterState* state, NodeEntry* node)
 
 void CountConnection(ClusterState* state, Changes* changes) {
   ++state->connected;
-  const int thousands = (state->connected + 999) / 1000;
-  if (thousands <= state->thousands) return;
-  state->thousands = thousands;
+  if (!GrowForNodes(static_cast<size_t>(state->connected), state)) return;
   // All nodes are told the new heartbeat.
   for (const auto& [id, node] : state->nodes) changes->nodes.insert(id);
 }

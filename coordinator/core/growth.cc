@@ -8,22 +8,19 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/devices.h"
 #include "coordinator/core/failure_history.h"
+#include "coordinator/core/grace.h"
 #include "coordinator/core/job_spec.h"
 #include "coordinator/core/placement.h"
 
 namespace accel::coordinator {
 namespace {
 
-absl::Duration Grace(const Limits& limits, const v1::JobSpec& spec) {
-  return spec.stop_grace_ms() > 0 ? absl::Milliseconds(spec.stop_grace_ms()) : limits.cancel_grace;
-}
-
 Action StopToGrow(const ClusterState& state, const v1::Job& job, int nodes) {
   StopGeneration stop;
   stop.job = common::JobId(job.job_id());
   stop.next = v1::TO_RESTARTING;
   stop.spends = StopGeneration::Spends::kMembership;
-  stop.grace = Grace(state.limits, job.spec());
+  stop.grace = StopGrace(state.limits, job.spec());
   stop.why =
       absl::StrCat("There is room on ", nodes, " nodes, so the job is started again on them");
   stop.reason = absl::StrCat(stop.why, ".");

@@ -12,9 +12,9 @@ namespace accel::coordinator {
 // Checks whether the agent that sends the first report of a session may have the id and the name in
 // it. The agent that had them before may always have them, over a new stream too. Another agent may
 // have them immediately if the former agent's stream is closed and both agents ran on one machine,
-// because then the agent or the machine was restarted. They did if they have the same boot id or
-// the same address, which no copy on another machine has. Otherwise it may have them once the
-// former agent has been silent for too long (SilentFrom()).
+// because then the agent or the machine was restarted. The same boot id or the same address shows
+// that, because no copy on another machine has either. Otherwise it may have them once the former
+// agent has been silent for too long (SilentFrom()).
 // FAILED_PRECONDITION: not now. The message says which agent has the id or the name, and what to
 // do.
 absl::Status CheckIdentity(const ClusterState& state, const v1::NodeObserved& report,

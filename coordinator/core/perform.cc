@@ -7,7 +7,6 @@
 #include "common/job_phase.h"
 #include "coordinator/core/job_bytes.h"
 #include "coordinator/core/job_state.h"
-#include "coordinator/core/restart_pause.h"
 
 namespace accel::coordinator {
 namespace {

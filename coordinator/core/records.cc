@@ -9,8 +9,6 @@
 namespace accel::coordinator {
 namespace {
 
-constexpr absl::string_view kClusterKey = "cluster";
-
 std::string JobPrefix(const common::JobId& id) { return absl::StrCat("job/", id.value(), "/"); }
 std::string StateKey(const common::JobId& id) { return absl::StrCat(JobPrefix(id), "state"); }
 std::string SpecKey(const common::JobId& id) { return absl::StrCat(JobPrefix(id), "spec"); }

@@ -29,6 +29,8 @@ namespace accel::coordinator {
 // The version of the layout above. A coordinator refuses rows of a later version.
 inline constexpr int kStoreSchema = 1;
 
+inline constexpr absl::string_view kClusterKey = "cluster";
+
 // A key, taken apart.
 struct RowKey {
   enum class Kind { kCluster, kEnd, kGeneration, kSpec, kState, kNode };

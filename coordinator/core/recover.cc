@@ -35,13 +35,15 @@ class Recovery {
 
   absl::StatusOr<ClusterState> Run(const std::vector<Row>& rows) {
     // The cluster's row comes first, because the others need its clock.
-    for (const Row& row : rows) ACCEL_RETURN_IF_ERROR(Take(row, /*cluster=*/true));
+    const auto cluster = std::find_if(rows.begin(), rows.end(),
+                                      [](const Row& row) { return row.key == kClusterKey; });
+    if (cluster != rows.end()) ACCEL_RETURN_IF_ERROR(TakeCluster(*cluster));
     if (state_.facts.cluster_id.empty() && !rows.empty()) {
       return absl::DataLossError("the row of the cluster is missing");
     }
     BeginEpoch();
-    for (const Row& row : rows) ACCEL_RETURN_IF_ERROR(Take(row, /*cluster=*/false));
-    state_.thousands = std::max(1, (static_cast<int>(state_.nodes.size()) + 999) / 1000);
+    for (const Row& row : rows) ACCEL_RETURN_IF_ERROR(Take(row));
+    GrowForNodes(state_.nodes.size(), &state_);
     ACCEL_RETURN_IF_ERROR(FinishJobs());
     FinishEnds();
     changes_.cluster = true;
@@ -52,14 +54,13 @@ class Recovery {
   }
 
  private:
-  absl::Status Take(const Row& row, bool cluster) {
+  absl::Status Take(const Row& row) {
     const absl::StatusOr<RowKey> key = ParseRowKey(row.key);
     if (!key.ok()) return absl::DataLossError(key.status().message());
     using Kind = RowKey::Kind;
-    if (cluster != (key->kind == Kind::kCluster)) return absl::OkStatus();
     switch (key->kind) {
       case Kind::kCluster:
-        return TakeCluster(row);
+        return absl::OkStatus();  // Taken before all others.
       case Kind::kEnd:
         return TakeEnd(*key, row);
       case Kind::kNode:

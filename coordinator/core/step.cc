@@ -48,16 +48,13 @@
 #include "coordinator/core/exit_status.h"
 #include "coordinator/core/failure_policy.h"
 #include "coordinator/core/first_failure.h"
+#include "coordinator/core/grace.h"
 #include "coordinator/core/part.h"
 #include "coordinator/core/restart_pause.h"
 #include "coordinator/core/wording.h"
 
 namespace accel::coordinator {
 namespace {
-
-absl::Duration MillisOr(int64_t millis, absl::Duration otherwise) {
-  return millis > 0 ? absl::Milliseconds(millis) : otherwise;
-}
 
 std::string TimeLimitText(const v1::JobSpec& spec) {
   return absl::StrCat("its time limit of ",
@@ -111,14 +108,16 @@ class JobView {
     if (starting && All(Started)) {
       return MarkRunning{id_, absl::StrCat(DescribeWorld(*CurrentGeneration(job_)), ".")};
     }
-    if (All(EndedWell)) return Stop(v1::TO_SUCCEEDED, FailureGrace());
+    if (All(EndedWell)) return Stop(v1::TO_SUCCEEDED, FailureGrace(state_.limits, job_.spec()));
     if (std::any_of(parts_.begin(), parts_.end(), SocketGone)) return Replan();
     if (auto failure = FirstFailure(job_, parts_)) return Failed(*std::move(failure));
     if (entry_.cancel) {
-      return Stop(v1::TO_CANCELLED, entry_.cancel_at_once ? absl::ZeroDuration() : CancelGrace());
+      return Stop(v1::TO_CANCELLED, entry_.cancel_at_once ? absl::ZeroDuration()
+                                                          : StopGrace(state_.limits, job_.spec()));
     }
     if (now_ >= entry_.end_by) {
-      return Fail(TimedOut(job_, TimeLimitText(job_.spec())), v1::TO_FAILED, CancelGrace());
+      return Fail(TimedOut(job_, TimeLimitText(job_.spec())), v1::TO_FAILED,
+                  StopGrace(state_.limits, job_.spec()));
     }
     return starting ? Starting() : std::nullopt;
   }
@@ -141,13 +140,6 @@ class JobView {
   bool All(bool (*holds)(const Part&)) const {
     return std::all_of(parts_.begin(), parts_.end(), holds);
   }
-  absl::Duration FailureGrace() const {
-    return MillisOr(job_.spec().failure_grace_ms(), state_.limits.failure_grace);
-  }
-  absl::Duration CancelGrace() const {
-    return MillisOr(job_.spec().stop_grace_ms(), state_.limits.cancel_grace);
-  }
-
   std::string WaitingToEnd(absl::string_view why) const {
     const std::vector<std::string> waiting = NodesWhere(parts_, HasProcesses);
     if (waiting.empty()) return absl::StrCat(why, ".");
@@ -193,7 +185,8 @@ class JobView {
   absl::Duration GraceAfter(const v1::FailureCause& cause) const {
     const bool lost = cause.exit().kind() == v1::ExitRecord::NODE_LOST;
     const bool chosen = job_.spec().failure_grace_ms() > 0;
-    return lost && !chosen && parts_.size() > 1 ? absl::ZeroDuration() : FailureGrace();
+    return lost && !chosen && parts_.size() > 1 ? absl::ZeroDuration()
+                                                : FailureGrace(state_.limits, job_.spec());
   }
 
   StopGeneration Replan() const {
@@ -202,9 +195,9 @@ class JobView {
           TimedOut(job_, absl::StrCat("its start was planned ", job_.replans() + 1,
                                       " times and met a vanished store socket each time"));
       cause.mutable_exit()->set_kind(v1::ExitRecord::NOT_STARTED);
-      return Fail(std::move(cause), v1::TO_FAILED, FailureGrace());
+      return Fail(std::move(cause), v1::TO_FAILED, FailureGrace(state_.limits, job_.spec()));
     }
-    StopGeneration stop = Stop(v1::TO_RESTARTING, FailureGrace());
+    StopGeneration stop = Stop(v1::TO_RESTARTING, FailureGrace(state_.limits, job_.spec()));
     stop.why = "The spare store socket of the plan is gone";
     stop.reason = WaitingToEnd(stop.why);
     stop.spends = StopGeneration::Spends::kReplan;
