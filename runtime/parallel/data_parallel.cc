@@ -245,7 +245,7 @@ class DataParallel final : public ParallelStrategy {
     communicator_->enqueue_broadcast(memory_of(tensors_.buffers()), leader_);
   }
 
-  // Collective: one all-gather; two more if there is a difference.
+  // Must be called on all ranks. It takes one all-gather, and two more if the ranks' lines differ.
   std::optional<std::string> difference_of(const std::vector<std::string>& lines) const {
     std::string text;
     for (const std::string& line : lines) text += line + '\n';

@@ -90,7 +90,7 @@ void TrainingStep::add_model(const std::shared_ptr<ParallelStrategy>& strategy) 
 OptimizerStep TrainingStep::add_optimizer(
     const std::shared_ptr<torch::optim::Optimizer>& optimizer) {
   parameter_check_.add_optimizer(optimizer);
-  // With one process and no scale, every gradient may be stepped on.
+  // One process without a loss scale never has to skip a step, so nothing needs to be checked.
   if (!is_distributed() && scaler_ == nullptr) return {window_, nullptr, nullptr};
   auto gradients = std::make_shared<OptimizerGradients>(
       optimizer, process_->gradients,
