@@ -115,6 +115,8 @@ TEST(NcclTest, TheMainProcessGoesFirst) {
       std::ofstream{file};
     });
     EXPECT_TRUE(std::filesystem::exists(file));
+    // The main process does not wait for the others' bodies.
+    accelerator.wait_for_everyone();
     accelerator.on_main_process([&] { std::filesystem::remove(file); });
     accelerator.wait_for_everyone();
     EXPECT_FALSE(std::filesystem::exists(file));
