@@ -13,7 +13,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BIN = ROOT / "bazel-bin"
 ACCEL = BIN / "cli/accel"
-VENV = pathlib.Path(os.environ.get("ACCEL_PYTHON", pathlib.Path.home() / ".cache/accel/venv/bin/python")).parent
+PYTHON = pathlib.Path(os.environ.get("ACCEL_PYTHON", pathlib.Path.home() / ".cache/accel/venv/bin/python"))
+VENV = PYTHON.parent
 TORCHRUN = [VENV / "torchrun", "--monitor_interval", "0.1"]
 
 
