@@ -50,7 +50,7 @@ namespace accel {
 // A holder: copies are the same Accelerator, and all Accelerators of a process share one world. Use
 // it from one thread. All ranks call methods marked "collective" in the same order. These throw
 // CommunicationError, which names the missing ranks, if a peer is lost or takes no part within
-// AcceleratorOptions::timeout. On a GPU, NCCL's watchdog may end this process instead.
+// AcceleratorOptions::timeout.
 class Accelerator {
  public:
   // Takes rank, world size and addresses from the environment (accel's or torchrun's; without

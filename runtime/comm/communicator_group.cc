@@ -46,8 +46,9 @@
 namespace accel::runtime {
 namespace {
 
-// Added to the timeout of NCCL's own watchdog. That watchdog kills the process; ours, which throws
-// an error that names the missing ranks, must come first.
+// Added to the timeout of LibTorch's own NCCL watchdog. Ours, which throws an error that names the
+// missing ranks, must come first, because a submitter may have switched on that the other one ends
+// the process (runtime/nccl/watchdog_settings.h).
 constexpr std::chrono::milliseconds kBeforeWatchdog = std::chrono::seconds(30);
 // How long a rank that leaves waits for ranks that are still working, such as one
 // that evaluates alone.

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <string>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "runtime/nccl/plugin.h"
 
@@ -41,6 +44,30 @@ TEST(NcclBackendDeathTest, TheSharedObjectLoadsWithAllItsLibraries) {
     _exit(complete ? 0 : 1);
   };
   EXPECT_EXIT(load_and_leave(), testing::ExitedWithCode(0), "");
+}
+
+// The variables are set although ProcessGroupNCCL cannot be made without a GPU.
+TEST(NcclBackendDeathTest, LibTorchsWatchdogIsQuietUnlessTheSubmitterWantsIt) {
+  const auto make_and_leave = [] {
+    setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1", 1);  // The launcher's.
+    setenv("TORCH_NCCL_ENABLE_MONITORING", "true", 1);
+    void* library = dlopen("runtime/nccl/libaccel_nccl.so", RTLD_NOW | RTLD_GLOBAL);
+    const auto make = reinterpret_cast<MakeNcclBackend>(dlsym(library, kMakeNcclBackendSymbol));
+    const auto store = c10::make_intrusive<c10d::HashStore>();
+    try {
+      make(store.get(), 0, 2, 1000);
+    } catch (const std::exception&) {
+    }
+    const auto is = [](const char* name, const std::string& value) {
+      const char* found = std::getenv(name);
+      return found != nullptr && found == value;
+    };
+    const bool quiet = is("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0") &&
+                       is("TORCH_NCCL_DUMP_ON_TIMEOUT", "0") &&
+                       is("TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC", "0");
+    _exit(quiet && is("TORCH_NCCL_ENABLE_MONITORING", "true") ? 0 : 1);
+  };
+  EXPECT_EXIT(make_and_leave(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 // kernel then waits on the device for the peers. If one never comes, because its process has
 // died or because it makes another call, the kernel waits forever, and so does everything behind
 // it in the stream. The host notices nothing until it reads a result, and then blocks in the
-// driver, where no timeout applies. NCCL's own watchdog ends such a process, without saying
-// which rank is missing.
+// driver, where no timeout applies. LibTorch's NCCL watchdog would end such a process, without
+// saying which rank is missing, so it is kept quiet (runtime/nccl/watchdog_settings.h).
 //
 // The approach. Each queued call leaves a function here that says whether the device has finished
 // it. A thread looks at the oldest unfinished one ten times a second. If it has exceeded its limit,

@@ -5,6 +5,8 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <type_traits>
 
+#include "runtime/nccl/watchdog_settings.h"
+
 // The types that nccl_backend.cc casts the symbols to. A definition that differs does not compile.
 extern "C" {
 std::remove_pointer_t<accel::runtime::CountGpus> accel_count_gpus;
@@ -20,6 +22,7 @@ extern "C" void accel_use_gpu(int index) {
 
 extern "C" c10d::Backend* accel_make_nccl_backend(c10d::Store* store, int rank, int size,
                                                   std::int64_t timeout) {
+  accel::runtime::quiet_nccl_watchdog();
   auto options = c10d::ProcessGroupNCCL::Options::create();
   options->timeout = std::chrono::milliseconds(timeout);
   return c10::make_intrusive<c10d::ProcessGroupNCCL>(

@@ -64,7 +64,10 @@ int wait_until(pid_t pid, Clock::time_point deadline) {
   return status;
 }
 
-void run_all(int world_size, int call, const Variables& extra) {
+// Returns the exit code of a wait status, or the signal's number times -1.
+int end_of(int status) { return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status); }
+
+void run_all(int world_size, int call, const Variables& extra, const Ends& ends) {
   c10d::TCPStoreOptions options;
   options.isServer = true;
   options.port = 0;
@@ -86,23 +89,23 @@ void run_all(int world_size, int call, const Variables& extra) {
   }
   auto deadline = Clock::now() + std::chrono::seconds(60);
   for (int rank = 0; rank < world_size; ++rank) {
-    const int status = wait_until(pids[rank], deadline);
-    EXPECT_EQ(status, 0) << "rank " << rank << " of " << world_size << ": "
-                         << (WIFSIGNALED(status)
-                                 ? "signal " + std::to_string(WTERMSIG(status))
-                                 : "exit code " + std::to_string(WEXITSTATUS(status)));
-    if (status != 0) deadline = std::min(deadline, Clock::now() + std::chrono::seconds(10));
+    const int end = end_of(wait_until(pids[rank], deadline));
+    const int expected = ends.contains(rank) ? ends.at(rank) : 0;
+    EXPECT_EQ(end, expected) << "rank " << rank << " of " << world_size
+                             << " (an exit code, or a signal's number times -1)";
+    if (end != expected) deadline = std::min(deadline, Clock::now() + std::chrono::seconds(10));
   }
 }
 
 }  // namespace
 
-bool on_ranks(int world_size, const std::function<void()>& body, const Variables& extra) {
+bool on_ranks(int world_size, const std::function<void()>& body, const Variables& extra,
+              const Ends& ends) {
   static std::map<std::string, int> calls;
   const int call = calls[test_name()]++;
   const char* started_for = std::getenv(kCall);
   if (started_for == nullptr) {
-    run_all(world_size, call, extra);
+    run_all(world_size, call, extra, ends);
     return true;
   }
   if (started_for == std::to_string(call)) body();

@@ -14,24 +14,32 @@
 
 namespace accel {
 
+// The environment of ranks that share GPU 0, for runtime::on_ranks(). Each of them calls
+// share_one_gpu() before it makes an Accelerator.
+inline runtime::Variables one_gpu() {
+  return {{"CUDA_VISIBLE_DEVICES", "0"}, {"NCCL_SOCKET_IFNAME", "lo"},
+          {"NCCL_IB_DISABLE", "1"},      {"NCCL_MAX_CTAS", "1"},
+          {"NCCL_NET", "Socket"},        {"ACCELERATE_USE_CPU", "false"}};
+}
+inline void share_one_gpu() {
+  setenv("NCCL_HOSTID", std::getenv("RANK"), 1);
+  setenv("LOCAL_RANK", "0", 1);
+}
+
 // Runs `body(accelerator)` on `world_size` ranks of one GPU. Skips the test if there is no GPU.
 // Ranks that still run after a minute are killed and count as failed.
 template <typename Body>
 void on_gpu_ranks(int world_size, const AcceleratorOptions& options, Body&& body) {
-  static const runtime::Variables one_gpu{
-      {"CUDA_VISIBLE_DEVICES", "0"}, {"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_IB_DISABLE", "1"},
-      {"NCCL_MAX_CTAS", "1"},        {"NCCL_NET", "Socket"},       {"ACCELERATE_USE_CPU", "false"}};
   if (runtime::load_cuda() == 0) GTEST_SKIP() << "no GPU on this machine";
   runtime::on_ranks(
       world_size,
       [&] {
-        setenv("NCCL_HOSTID", std::getenv("RANK"), 1);
-        setenv("LOCAL_RANK", "0", 1);
+        share_one_gpu();
         Accelerator accelerator(options);
         ASSERT_TRUE(accelerator.device().is_cuda());
         body(accelerator);
       },
-      one_gpu);
+      one_gpu());
 }
 
 inline torch::nn::Sequential small_network() {

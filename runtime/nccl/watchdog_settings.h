@@ -1,0 +1,12 @@
+// The settings of NCCL's watchdog in LibTorch. Only for the plugin.
+#pragma once
+
+namespace accel::runtime {
+
+// Sets, in this process's environment, the variables by which LibTorch's own NCCL watchdog neither
+// ends the process nor delays its end. Must be called before each ProcessGroupNCCL is made, while
+// no other thread reads the environment. Values that the submitter has chosen are kept; a
+// launcher's default for TORCH_NCCL_ASYNC_ERROR_HANDLING, which is 1, is not a choice.
+void quiet_nccl_watchdog();
+
+}  // namespace accel::runtime
