@@ -50,7 +50,8 @@ namespace accel {
 // A holder: copies are the same Accelerator, and all Accelerators of a process share one world. Use
 // it from one thread. All ranks call methods marked "collective" in the same order. These throw
 // CommunicationError, which names the missing ranks, if a peer is lost or takes no part within
-// AcceleratorOptions::timeout.
+// AcceleratorOptions::timeout. Calls with tensors on a GPU return once they are queued there; if
+// one fails, the next call throws.
 class Accelerator {
  public:
   // Takes rank, world size and addresses from the environment (accel's or torchrun's; without

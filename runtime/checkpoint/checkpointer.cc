@@ -88,12 +88,15 @@ void Checkpointer::write_in_background(const fs::path& folder, bool automatic,
     const CommitOptions options{.iteration = number,
                                 .num_processes = process_->environment.world_size,
                                 .claim = automatic ? claim() : std::nullopt};
-    writing_ = std::async(std::launch::async,
-                          [folder, options, automatic, limit = naming_.total_limit(),
-                           copied = run_.copy(gathered, naming_.next_number(), memory_)] {
-                            commit_checkpoint(folder, copied->files(), options);
-                            if (automatic) delete_old_checkpoints(folder, limit);
-                          });
+    auto copied = run_.copy(gathered, naming_.next_number(), memory_);
+    // If a peer was lost, the GPU has computed the copied state from gradients that never arrived.
+    if (process_->communicator != nullptr) process_->communicator->check();
+    writing_ = std::async(
+        std::launch::async,
+        [folder, options, automatic, limit = naming_.total_limit(), copied = std::move(copied)] {
+          commit_checkpoint(folder, copied->files(), options);
+          if (automatic) delete_old_checkpoints(folder, limit);
+        });
   });
 }
 

@@ -55,8 +55,7 @@ RunState::Gathered RunState::gather() const {
   }
   gathered.random_states = random_state(process_->device).unsqueeze(0);
   if (process_->communicator != nullptr) {
-    const torch::Tensor mine = gathered.random_states.to(process_->device);
-    gathered.random_states = process_->communicator->all_gather(mine).cpu();
+    gathered.random_states = process_->communicator->all_gather(gathered.random_states);
   }
   return gathered;
 }

@@ -17,13 +17,12 @@ NamedTensors trained_parameters(const torch::nn::Module& module) {
 // Returns one number for each parameter: not 0 if any rank has a gradient of it. All ranks must
 // agree before the gradients are reduced, because each reduction is collective.
 torch::Tensor gradients_on_any_rank(const NamedTensors& parameters, const ProcessState& process) {
-  torch::Tensor present = torch::zeros({static_cast<std::int64_t>(parameters.size())},
-                                       torch::TensorOptions(process.device));
+  const torch::Tensor present = torch::zeros({static_cast<std::int64_t>(parameters.size())});
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].second.grad().defined()) present[static_cast<std::int64_t>(i)] = 1;
   }
   if (process.communicator != nullptr) process.communicator->all_reduce_max(present);
-  return present.cpu();
+  return present;
 }
 
 }  // namespace

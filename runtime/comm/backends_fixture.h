@@ -24,7 +24,7 @@ struct Backends {
     c10d::TCPStoreOptions options;
     options.port = environment.master_port;
     store = c10::make_intrusive<c10d::TCPStore>(environment.master_addr, options);
-    shared = make_cpu_backend(keys("shared"), environment, kTimeout);
+    shared = make_cpu_backend(keys("shared"), environment, kTimeout).backend;
     EXPECT_EQ(shared->getBackendName(), "shared_memory");
     gloo = make_gloo_backend(keys("gloo"), environment, kTimeout);
   }

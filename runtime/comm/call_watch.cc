@@ -98,7 +98,7 @@ void CallWatch::announce(const NumberedCall& call) {
   }
 }
 
-std::string CallWatch::explain(const NumberedCall& call, int lost) {
+std::string CallWatch::explain(const NumberedCall& call, const std::function<int()>& count_lost) {
   announce(call);  // If watch() has announced it already, the second line changes nothing.
   const auto deadline = std::chrono::steady_clock::now() + pace_.grace;
   while (true) {
@@ -109,7 +109,7 @@ std::string CallWatch::explain(const NumberedCall& call, int lost) {
     } catch (const std::exception&) {
       return "";
     }
-    if (board.size() >= static_cast<std::size_t>(size_ - lost) ||
+    if (board.size() >= static_cast<std::size_t>(size_ - count_lost()) ||
         std::chrono::steady_clock::now() >= deadline) {
       return describe_missing_ranks(size_, call.text, board);
     }

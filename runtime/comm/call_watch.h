@@ -89,10 +89,11 @@ class CallWatch {
   NumberedCall current();
 
   // Explains why `call` failed: announces it, waits up to Pace::grace until the board has a line of
-  // every rank but the `lost` ones, which cannot write any more, and returns
+  // every rank but those, `count_lost()` in number, that cannot write any more, and returns
   // describe_missing_ranks(). Returns an empty string if the board cannot be reached. `call` may
   // have ended, and others may have begun: a GPU fails long after the host has gone on.
-  std::string explain(const NumberedCall& call, int lost = 0);
+  std::string explain(
+      const NumberedCall& call, const std::function<int()>& count_lost = [] { return 0; });
 
   // Announces `text` as this rank's next call, because the rank is about to leave the world: an
   // error of another rank in that call then says "rank R called TEXT instead".

@@ -101,7 +101,7 @@ TEST(CallWatchTest, ALostRankIsNotWaitedFor) {
                   {.announce_after = milliseconds(60000), .grace = milliseconds(60000)});
   watch.begin("gather");
   FakeBoard(lines).append("call_1", "2 gather\n");
-  EXPECT_EQ(watch.explain(watch.current(), 1), "rank 1 has not called it");
+  EXPECT_EQ(watch.explain(watch.current(), [] { return 1; }), "rank 1 has not called it");
 }
 
 TEST(CallWatchTest, ANotedFailureIsNamedInThePeersNextError) {

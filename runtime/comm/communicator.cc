@@ -28,7 +28,7 @@ at::Tensor tensor_of(const std::string& bytes) {
 // Returns a view of `tensor` as bytes if NCCL has no type for its elements: a copy needs no
 // arithmetic, so any type can be sent. Returns `tensor` itself otherwise.
 at::Tensor view_for_nccl(const at::Tensor& tensor) {
-  if (!tensor.is_cuda() || !tensor.is_contiguous()) return tensor;
+  if (tensor.is_cpu() || !tensor.is_contiguous()) return tensor;
   switch (tensor.scalar_type()) {
     case at::kByte:
     case at::kChar:
@@ -55,9 +55,9 @@ Communicator::~Communicator() {
   if (getpid() != group_->process) static_cast<void>(group_.release());
 }
 
-int Communicator::rank() const { return group_->backend->getRank(); }
+int Communicator::rank() const { return group_->control->getRank(); }
 
-int Communicator::size() const { return group_->backend->getSize(); }
+int Communicator::size() const { return group_->control->getSize(); }
 
 // For bools, takes the maximum, which is NCCL's sum of bools. Gloo would add their bytes to values
 // other than 0 and 1, which are not bools.
@@ -72,73 +72,61 @@ void Communicator::all_reduce_max(at::Tensor tensor) {
   all_reduce(std::move(tensor), options);
 }
 
-void Communicator::all_reduce(at::Tensor tensor, const c10d::AllreduceOptions& options) {
-  group_->check_device(tensor);
+void Communicator::all_reduce(at::Tensor tensor, c10d::AllreduceOptions options) {
+  const auto where = group_->place_of({tensor});
+  options.asyncOp = where.is_async;
   std::vector<at::Tensor> tensors{std::move(tensor)};
-  group_->run("all_reduce",
-              [&] { group_->backend->allreduce(tensors, group_->waited_for(options))->wait(); });
+  group_->call("all_reduce", where, [&] { where.backend->allreduce(tensors, options)->wait(); });
 }
 
 at::Tensor Communicator::all_gather(const at::Tensor& tensor) {
-  group_->check_device(tensor);
+  const auto where = group_->place_of({tensor});
   at::Tensor mine = tensor.detach().contiguous();
   if (mine.dim() == 0) mine = mine.unsqueeze(0);
   std::vector<std::int64_t> shape = mine.sizes().vec();
   shape[0] *= size();
   const at::Tensor all = at::empty(shape, mine.options());
   at::Tensor from = view_for_nccl(mine), to = view_for_nccl(all);
-  group_->run("all_gather", [&] {
-    group_->backend->_allgather_base(to, from, group_->waited_for(c10d::AllgatherOptions()))
-        ->wait();
-  });
+  c10d::AllgatherOptions options;
+  options.asyncOp = where.is_async;
+  group_->call("all_gather", where,
+               [&] { where.backend->_allgather_base(to, from, options)->wait(); });
   return all;
 }
 
 void Communicator::broadcast(const std::vector<at::Tensor>& tensors, int from) {
   if (tensors.empty()) return;
-  group_->run("broadcast", [&] { broadcast_now(tensors, from); });
-}
-
-void Communicator::enqueue_broadcast(const std::vector<at::Tensor>& tensors, int from) {
-  if (tensors.empty()) return;
-  group_->enqueue("broadcast", [&] { broadcast_now(tensors, from); });
-}
-
-void Communicator::broadcast_now(const std::vector<at::Tensor>& tensors, int from) {
+  const auto where = group_->place_of(tensors);
   std::vector<at::Tensor> views;
-  for (const at::Tensor& tensor : tensors) {
-    group_->check_device(tensor);
-    views.push_back(view_for_nccl(tensor));
-  }
-  c10d::broadcast_coalesced(group_->process_group, views, kBroadcastBytes, from);
+  for (const at::Tensor& tensor : tensors) views.push_back(view_for_nccl(tensor));
+  group_->call("broadcast", where, [&] {
+    c10d::broadcast_coalesced(group_->process_group, views, kBroadcastBytes, from);
+  });
 }
 
-// Copies without waiting for the device, which a blocking copy would do. `tensor` may change after
-// the return, because a copy from unpinned memory is staged first.
-at::Tensor Communicator::on_device(const at::Tensor& tensor) const {
-  return tensor.to(group_->device, /*non_blocking=*/true);
-}
-
-std::vector<std::int64_t> Communicator::all_gather_number(std::int64_t number) {
-  const at::Tensor all = all_gather(on_device(at::full({1}, number, at::kLong))).cpu();
-  const auto* numbers = all.const_data_ptr<std::int64_t>();
-  return {numbers, numbers + all.numel()};
-}
-
-at::Tensor Communicator::enqueue_scatter(const std::vector<std::int64_t>& shape,
-                                         at::ScalarType dtype,
-                                         const std::vector<at::Tensor>& slices) {
+// Slices are copied without waiting for the device: a copy from unpinned memory is staged first.
+at::Tensor Communicator::scatter(const std::vector<std::int64_t>& shape, at::ScalarType dtype,
+                                 const std::vector<at::Tensor>& slices) {
   const at::Tensor mine = at::empty(shape, at::TensorOptions(group_->device).dtype(dtype));
+  const auto where = group_->place_of({mine});
   std::vector<at::Tensor> outputs{view_for_nccl(mine)};
   std::vector<std::vector<at::Tensor>> inputs;
   if (rank() == 0) {
     std::vector<at::Tensor>& parts = inputs.emplace_back();
-    for (const at::Tensor& slice : slices) parts.push_back(view_for_nccl(on_device(slice)));
+    for (const at::Tensor& slice : slices) {
+      parts.push_back(view_for_nccl(slice.to(group_->device, /*non_blocking=*/true)));
+    }
   }
-  group_->enqueue("scatter", [&] {
-    group_->backend->scatter(outputs, inputs, group_->waited_for(c10d::ScatterOptions()))->wait();
-  });
+  c10d::ScatterOptions options;
+  options.asyncOp = where.is_async;
+  group_->call("scatter", where, [&] { where.backend->scatter(outputs, inputs, options)->wait(); });
   return mine;
+}
+
+std::vector<std::int64_t> Communicator::all_gather_number(std::int64_t number) {
+  const at::Tensor all = all_gather(at::full({1}, number, at::kLong));
+  const auto* numbers = all.const_data_ptr<std::int64_t>();
+  return {numbers, numbers + all.numel()};
 }
 
 std::int64_t Communicator::broadcast_number(std::int64_t number) {
@@ -147,15 +135,10 @@ std::int64_t Communicator::broadcast_number(std::int64_t number) {
 
 std::vector<std::int64_t> Communicator::broadcast_numbers(
     const std::vector<std::int64_t>& numbers) {
-  const at::Tensor shared = on_device(at::tensor(numbers, at::kLong));
+  const at::Tensor shared = at::tensor(numbers, at::kLong);
   broadcast({shared});
-  const at::Tensor mine = shared.cpu();
-  const auto* begin = mine.const_data_ptr<std::int64_t>();
-  return {begin, begin + mine.numel()};
-}
-
-void Communicator::enqueue_numbers(const std::vector<std::int64_t>& numbers) {
-  enqueue_broadcast({on_device(at::tensor(numbers, at::kLong))});
+  const auto* begin = shared.const_data_ptr<std::int64_t>();
+  return {begin, begin + shared.numel()};
 }
 
 // Returns the size in `number`, before memory is allocated for it. Throws CallsDiffer if it is
@@ -179,7 +162,7 @@ std::vector<std::string> Communicator::all_gather_bytes(const std::string& bytes
   const std::size_t largest = *std::max_element(sizes.begin(), sizes.end());
   std::string padded = bytes;
   padded.resize(largest);
-  const at::Tensor all = all_gather(on_device(tensor_of(padded))).cpu();
+  const at::Tensor all = all_gather(tensor_of(padded));
   std::vector<std::string> out;
   for (std::size_t rank = 0; rank < sizes.size(); ++rank) {
     const auto* start =
@@ -190,32 +173,28 @@ std::vector<std::string> Communicator::all_gather_bytes(const std::string& bytes
 }
 
 std::string Communicator::broadcast_bytes(const std::string& bytes, int from) {
-  const at::Tensor size = on_device(at::full({1}, tagged_size(bytes.size()), at::kLong));
+  const at::Tensor size = at::full({1}, tagged_size(bytes.size()), at::kLong);
   broadcast({size}, from);
   std::string shared = bytes;
   shared.resize(received_size("broadcast", size.item<std::int64_t>(), from));
-  const at::Tensor data = on_device(tensor_of(shared));
+  const at::Tensor data = tensor_of(shared);
   broadcast({data}, from);
-  const at::Tensor here = data.cpu();
-  return {reinterpret_cast<const char*>(here.const_data_ptr<std::uint8_t>()), shared.size()};
+  return {reinterpret_cast<const char*>(data.const_data_ptr<std::uint8_t>()), shared.size()};
 }
 
-// On a GPU, reduces a number instead: NCCL's own barrier blocks this thread without a timeout until
-// the GPU is done.
 void Communicator::barrier() {
-  group_->run("barrier", [&] {
-    if (group_->device.is_cuda()) {
-      std::vector<at::Tensor> tensors{at::ones({1}, group_->device)};
-      group_->backend->allreduce(tensors)->wait();
-    } else {
-      group_->backend->barrier(group_->waited_for(c10d::BarrierOptions()))->wait();
-    }
-  });
+  c10d::BarrierOptions options;
+  options.asyncOp = false;
+  group_->run("barrier", [&] { group_->control->barrier(options)->wait(); });
+}
+
+void Communicator::check() {
+  if (group_->queue != nullptr) group_->queue->check();
 }
 
 void Communicator::run_call(const char* call, const std::function<void()>& body) {
   const OperationScope scope(this, group_->operation, kBackwardAdvice);
-  group_->enqueue(call, body);
+  group_->queue == nullptr ? group_->run(call, body) : group_->enqueue(call, body);
 }
 
 void Communicator::note_failure(const std::string& text) { group_->watch->note_failure(text); }

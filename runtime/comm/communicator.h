@@ -16,32 +16,42 @@
 
 namespace c10d {
 struct AllreduceOptions;
+class Backend;
 class ProcessGroup;
+class Store;
 }  // namespace c10d
 
 namespace accel::runtime {
 
 // Every method is a collective unless its comment says otherwise: all ranks must call it, in the
-// same order, with tensors of the same shape and dtype on the communicator's device.
+// same order, with tensors of the same shape and dtype, on the host or on the communicator's
+// device. A tensor on another device is std::invalid_argument.
 //
-// A method returns when its result is available. run_call() and the methods named enqueue_ are
-// different on a GPU: they return once the work is queued on the current stream, so that the host
-// does not wait for the GPU.
+// Tensors of the host, numbers and bytes travel from host to host. Such a call returns when its
+// result is available, and never waits for a GPU (docs/decisions/0048). A call with tensors of a
+// GPU returns once it is queued on the current stream, so the host does not wait either.
 //
 // Methods throw CommunicationError if a peer has gone, does not take part in time, or makes another
-// call. If a queued call fails, the next method throws. On a GPU they throw std::invalid_argument
-// for a tensor that is not on the communicator's device.
+// call. If a queued call fails, its error is logged, every later method throws it, and what the GPU
+// has computed since is invalid.
 //
 // Not thread-safe. On GPUs the destructor waits up to a minute for the other ranks' destructors,
 // because NCCL tears a world down together. It does not wait while an exception unwinds the stack,
 // and the others then do not wait for this rank.
 class Communicator {
  public:
+  // Makes the backend for the tensors of a GPU. The ranks make theirs at the same time.
+  using MakeGpuBackend = std::function<c10::intrusive_ptr<c10d::Backend>(
+      const c10::intrusive_ptr<c10d::Store>& store, const Environment& environment,
+      std::chrono::milliseconds timeout)>;
+
   // Joins the world that `environment` describes (world_size > 1). `timeout` is also the limit of
   // each later call. Throws CommunicationError if the store or a peer does not answer within it.
+  // GPUs communicate over NCCL, unless a test gives `make_gpu_backend`.
   static std::shared_ptr<Communicator> join(const Environment& environment,
                                             const at::Device& device,
-                                            std::chrono::milliseconds timeout);
+                                            std::chrono::milliseconds timeout,
+                                            const MakeGpuBackend& make_gpu_backend = nullptr);
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -57,23 +67,20 @@ class Communicator {
   // give [size * d0, ...], and 0-dim tensors give [size].
   at::Tensor all_gather(const at::Tensor& tensor);
 
-  // Overwrite the tensors in place with those of rank `from`. Tensors of one dtype are sent
+  // Overwrites the tensors in place with those of rank `from`. Tensors of one dtype are sent
   // together, in one broadcast per 25 MiB.
   void broadcast(const std::vector<at::Tensor>& tensors, int from = 0);
-  void enqueue_broadcast(const std::vector<at::Tensor>& tensors, int from = 0);
 
-  // Returns slices[r] of rank 0 on rank r, with one scatter. All slices have this shape and dtype.
-  // `slices` is empty on the other ranks.
-  at::Tensor enqueue_scatter(const std::vector<std::int64_t>& shape, at::ScalarType dtype,
-                             const std::vector<at::Tensor>& slices);
+  // Returns slices[r] of rank 0 on rank r, on the communicator's device, with one scatter. All
+  // slices have this shape and dtype. `slices` is empty on the other ranks.
+  at::Tensor scatter(const std::vector<std::int64_t>& shape, at::ScalarType dtype,
+                     const std::vector<at::Tensor>& slices);
 
   // Returns every rank's number, in rank order.
   std::vector<std::int64_t> all_gather_number(std::int64_t number);
   // Return rank 0's number, or its numbers. All ranks must pass the same count of numbers.
   std::int64_t broadcast_number(std::int64_t number);
   std::vector<std::int64_t> broadcast_numbers(const std::vector<std::int64_t>& numbers);
-  // Rank 0 may call this in place of broadcast_numbers(), to send without waiting for the GPU.
-  void enqueue_numbers(const std::vector<std::int64_t>& numbers);
 
   // Exchange byte strings whose lengths may differ between ranks. all_gather_bytes() returns every
   // rank's, in rank order, with two all-gathers; broadcast_bytes() returns those of rank `from`,
@@ -81,7 +88,12 @@ class Communicator {
   std::vector<std::string> all_gather_bytes(const std::string& bytes);
   std::string broadcast_bytes(const std::string& bytes, int from);
 
+  // Blocks until all ranks have called it, whatever their GPUs have yet to do.
   void barrier();
+
+  // Throws the error of a queued call that has failed. Call it after the host has read what a GPU
+  // computed, and before it acts on that. Not a collective.
+  void check();
 
   // Runs `body`, in which LibTorch itself communicates over process_group(), as one call of this
   // name. Rethrows errors that communication did not cause unchanged.
@@ -104,10 +116,8 @@ class Communicator {
   friend class OperationScope;
   struct Group;
   explicit Communicator(std::unique_ptr<Group> group);
-  void all_reduce(at::Tensor tensor, const c10d::AllreduceOptions& options);
-  void broadcast_now(const std::vector<at::Tensor>& tensors, int from);
+  void all_reduce(at::Tensor tensor, c10d::AllreduceOptions options);
   std::size_t received_size(const char* call, std::int64_t number, int sender) const;
-  at::Tensor on_device(const at::Tensor& tensor) const;
 
   std::unique_ptr<Group> group_;
 };

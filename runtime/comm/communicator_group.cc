@@ -3,13 +3,18 @@
 // Joining. The ranks meet in the world's store, under keys that belong to this world alone:
 //
 //   1. Each rank sets "joined_R", so that an error can name the ranks that have not begun to join.
-//   2. Each makes its backend. Gloo connects every pair of ranks, and shared memory negotiates a
-//      segment (shared_memory_join.h); NCCL connects nothing yet.
-//   3. All ranks meet: on the CPU in a first barrier, on GPUs in the store. A rank that finished
-//      early must not end, and break the connections that others are still making. NCCL connects
-//      without a timeout, so it may begin only when every rank is known to have arrived.
-//   4. On GPUs each rank then connects NCCL eagerly. If that were left to the first collective, a
-//      rank that never makes this collective would block the others where no timeout applies.
+//   2. Each makes the backend between hosts. Gloo connects every pair of ranks, and shared memory
+//      negotiates a segment (shared_memory_join.h).
+//   3. All ranks meet in a first barrier. A rank that finished early must not end, and break the
+//      connections that others are still making. NCCL connects without a timeout, so it may begin
+//      only when every rank is known to have arrived.
+//   4. On GPUs each rank then makes NCCL's backend and connects it eagerly. If the first collective
+//      connected it, a rank that never makes this collective would block the others where no
+//      timeout applies.
+//
+// Two backends on GPUs. Tensors on GPUs are exchanged by NCCL, in the order of a stream. Everything
+// that hosts decide, such as numbers, errors and barriers, travels between hosts, because over NCCL
+// it would wait for all work that the GPU has been given before (docs/decisions/0048).
 //
 // Calls. Collectives nest: the user's gather() runs an all-gather, and a backward pass runs many
 // all-reduces. Only the outermost one is a call, with a number, a name such as
@@ -40,6 +45,7 @@
 #include "runtime/comm/departure.h"
 #include "runtime/comm/gloo_backend.h"
 #include "runtime/comm/nccl_backend.h"
+#include "runtime/comm/unseen_failure.h"
 #include "runtime/comm/world_store.h"
 #include "runtime/error_text.h"
 
@@ -67,6 +73,15 @@ std::string failure_text(int rank, int size, const std::string& call, const char
          " failed because " + cause + (absent.empty() ? "" : " (" + absent + ")") + ": " + reason;
 }
 
+std::string text_of_ended(const std::vector<int>& ranks) {
+  std::string text;
+  for (const int rank : ranks) {
+    text += (text.empty() ? "rank " : ", rank ") + std::to_string(rank);
+  }
+  if (ranks.size() < 2) return text + " is gone: its process has ended";
+  return text + " are gone: their processes have ended";
+}
+
 CommunicationError lost_peer_error(int rank, int size, const std::string& call,
                                    const std::string& absent, const std::string& reason) {
   return CommunicationError(failure_text(
@@ -84,7 +99,9 @@ CallsDiffer differing_calls_error(int rank, int size, const std::string& call,
 
 std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
                                                  const at::Device& device,
-                                                 std::chrono::milliseconds timeout) {
+                                                 std::chrono::milliseconds timeout,
+                                                 const MakeGpuBackend& make_gpu_backend) {
+  const bool has_gpu = !device.is_cpu();
   auto group = std::make_unique<Group>();
   group->device = device;
   group->timeout = timeout;
@@ -92,15 +109,14 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
   try {
     group->store = open_store(environment, true, prefix, timeout);
     note_joining(*group->store, environment.rank);
-    group->backend = device.is_cuda()
-                         ? make_nccl_backend(group->store, environment, timeout + kBeforeWatchdog)
-                         : make_cpu_backend(group->store, environment, timeout);
-    // See "Joining" above.
-    if (device.is_cuda()) {
-      await_all(*group->store, environment.world_size);
+    CpuBackend between_hosts = make_cpu_backend(group->store, environment, timeout);
+    group->control = std::move(between_hosts.backend);
+    group->ended_ranks = std::move(between_hosts.ended_ranks);
+    group->control->barrier()->wait();  // See "Joining" above.
+    if (has_gpu) {
+      const auto& make = make_gpu_backend == nullptr ? make_nccl_backend : make_gpu_backend;
+      group->backend = make(group->store, environment, timeout + kBeforeWatchdog);
       group->backend->eagerConnectSingleDevice(device);
-    } else {
-      group->backend->barrier()->wait();
     }
   } catch (const std::exception& error) {
     throw lost_peer_error(
@@ -112,14 +128,17 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
   }
   group->watch = std::make_unique<CallWatch>(environment.rank, environment.world_size,
                                              make_store_board(environment, prefix));
-  const auto type = device.is_cuda() ? c10d::ProcessGroup::BackendType::NCCL
-                                     : c10d::ProcessGroup::BackendType::GLOO;
+  using BackendType = c10d::ProcessGroup::BackendType;
   group->process_group = c10::make_intrusive<c10d::ProcessGroup>(group->store, environment.rank,
                                                                  environment.world_size);
-  group->process_group->setDefaultBackend(type);
-  if (device.is_cuda()) group->process_group->setBoundDeviceId(device);
-  group->process_group->setBackend(device.type(), type, group->backend);
-  if (device.is_cuda()) group->watch_queue();
+  group->process_group->setDefaultBackend(has_gpu ? BackendType::NCCL : BackendType::GLOO);
+  group->process_group->setBackend(c10::kCPU, BackendType::GLOO, group->control);
+  if (has_gpu) {
+    group->process_group->setBackend(device.type(), BackendType::NCCL, group->backend);
+    group->process_group->setBoundDeviceId(device);
+    group->watch_queue();
+    watch_exit_code();
+  }
   return std::shared_ptr<Communicator>(new Communicator(std::move(group)));
 }
 
@@ -136,7 +155,7 @@ void Communicator::Group::watched(const char* call, const Body& body) {
   is_open = true;
   watch->begin(name);
   try {
-    queue != nullptr ? with_limit(body) : body();
+    body();
   } catch (const std::exception& error) {
     is_open = false;
     if (!is_of_communication(error)) {
@@ -147,9 +166,9 @@ void Communicator::Group::watched(const char* call, const Body& body) {
     // If the call was aborted by the watchdog, its error is the cause; NCCL's is a consequence.
     if (queue != nullptr) queue->check();
     const bool is_lost = dynamic_cast<const PeerLost*>(&error) != nullptr;
-    const std::string absent = watch->explain(watch->current(), is_lost ? 1 : 0);
+    const std::string absent = watch->explain(watch->current(), [&] { return is_lost ? 1 : 0; });
     const std::string reason = error_text(error);
-    const int rank = backend->getRank(), size = backend->getSize();
+    const int rank = control->getRank(), size = control->getSize();
     if (dynamic_cast<const CallsDiffer*>(&error) == nullptr) {
       throw lost_peer_error(rank, size, name, absent, reason);
     }
@@ -177,17 +196,12 @@ void Communicator::Group::with_limit(const Body& body) {
   body();
 }
 
-void Communicator::Group::run(const char* call, const Body& body) {
-  watched(call, [&] {
-    body();
-    if (queue != nullptr) queue->wait_for(note_queued());
-  });
-}
+void Communicator::Group::run(const char* call, const Body& body) { watched(call, body); }
 
 void Communicator::Group::enqueue(const char* call, const Body& body) {
   watched(call, [&] {
-    body();
-    if (queue != nullptr) note_queued();
+    with_limit(body);
+    note_queued();
   });
 }
 
@@ -196,39 +210,57 @@ void Communicator::Group::enqueue(const char* call, const Body& body) {
 void Communicator::Group::fail_differing(const char* call, const std::string& reason) {
   const std::string name = name_of(call);
   watch->note_failure(name + ", which failed because the ranks' calls do not match,");
-  throw differing_calls_error(backend->getRank(), backend->getSize(), name, "", reason, advice);
+  throw differing_calls_error(control->getRank(), control->getSize(), name, "", reason, advice);
 }
 
-void Communicator::Group::check_device(const at::Tensor& tensor) const {
-  if (!device.is_cuda() || tensor.device() == device) return;
-  throw std::invalid_argument("a tensor on " + tensor.device().str() +
-                              " cannot be exchanged by ranks that communicate on " + device.str() +
-                              ": move it with .to(accelerator.device())");
+Communicator::Group::Place Communicator::Group::place_of(
+    const std::vector<at::Tensor>& tensors) const {
+  Place place{.backend = control.get(), .is_async = false};
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.is_cpu()) continue;
+    if (tensor.device() != device) {
+      throw std::invalid_argument("a tensor on " + tensor.device().str() +
+                                  " cannot be exchanged by ranks that communicate on " +
+                                  device.str() + ": move it with .to(accelerator.device())");
+    }
+    place = {.backend = backend.get(), .is_async = true};
+  }
+  return place;
 }
 
 // Gives everything that the current stream has been given so far to the watchdog, as one call.
-QueuedCalls::Done Communicator::Group::note_queued() {
+void Communicator::Group::note_queued() {
   const auto event = std::make_shared<c10::Event>(device.type());
   event->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
-  const QueuedCalls::Done done = [event] { return event->query(); };
-  queue->add(watch->current(), done);
-  return done;
+  queue->add(watch->current(), [event] { return event->query(); });
 }
 
 void Communicator::Group::watch_queue() {
   QueuedCalls::Link link{
       // A new thread starts on GPU 0, regardless of this rank's device.
       .enter = [this] { c10::impl::VirtualGuardImpl(device.type()).setDevice(device); },
-      .is_broken = [this] { return backend->getError() != c10d::ErrorType::SUCCESS; },
+      .failure = [this] { return failure_of_link(); },
       .give_up = [this](const NumberedCall& call,
                         const std::string& reason) { return give_up(call, reason); }};
   queue = std::make_unique<QueuedCalls>(std::move(link), QueuedCalls::Pace{.limit = timeout});
 }
 
+// Runs on the watchdog's thread. Asks the kernel first, because NCCL does not notice at all that a
+// peer with which it shares memory, or an NVLink, has died.
+std::string Communicator::Group::failure_of_link() const {
+  if (const std::vector<int> ended = ended_ranks(); !ended.empty()) return text_of_ended(ended);
+  const bool broke = backend->getError() != c10d::ErrorType::SUCCESS;
+  return broke ? "the connection to a peer broke" : "";
+}
+
 // Runs on the watchdog's thread.
 std::string Communicator::Group::give_up(const NumberedCall& call, const std::string& reason) {
-  const std::string text = lost_peer_error(backend->getRank(), backend->getSize(), call.text,
-                                           watch->explain(call), reason)
+  const std::string absent =
+      watch->explain(call, [this] { return static_cast<int>(ended_ranks().size()); });
+  // NCCL may have noticed that the connection broke before the kernel had ended the peer's process.
+  const std::vector<int> ended = ended_ranks();
+  const std::string text = lost_peer_error(control->getRank(), control->getSize(), call.text,
+                                           absent, ended.empty() ? reason : text_of_ended(ended))
                                .what();
   // Logged now, because it may take long until the program makes a call that throws the error.
   std::cerr << "accel: " << text << std::endl;
@@ -247,14 +279,16 @@ void Communicator::Group::leave() {
     bool together = false;
     if (std::uncaught_exceptions() == 0) {
       queue->wait_for_all();
-      together =
-          depart_together(departure, backend->getSize(), std::min(timeout, kLongestFarewell));
+      // A rank that has ended will not take part, so waiting for it would take the whole limit.
+      together = ended_ranks().empty() && depart_together(departure, control->getSize(),
+                                                          std::min(timeout, kLongestFarewell));
     }
     if (together) return backend->shutdown();
     depart_alone(departure);
     backend->abort();
   } catch (const CallGivenUp&) {
     depart_alone(departure);  // The watchdog has aborted NCCL already.
+    if (queue->has_unseen_error()) fail_at_exit();
   } catch (const std::exception& error) {
     std::cerr << "accel: cannot shut down NCCL: " << error_text(error) << std::endl;
   }

@@ -40,26 +40,29 @@ struct Communicator::Group {
   // rethrown unchanged, without waiting for other ranks. A call that is made inside another call
   // has no number of its own: it counts as a part of the outer call.
   void watched(const char* call, const Body& body);
-  // Runs one call, and returns when its result is available.
+  // Runs one call between hosts, and returns when its result is available.
   void run(const char* call, const Body& body);
-  // Runs one call, and on a GPU returns when it is queued on the current stream.
+  // Runs one call between GPUs, and returns when it is queued on the current stream.
   void enqueue(const char* call, const Body& body);
+
+  // Where a call's tensors are exchanged: between hosts, or between GPUs.
+  struct Place {
+    c10d::Backend* backend = nullptr;
+    // For the options of the call. On the CPU the call is synchronous, so that it runs on this
+    // thread. On a GPU it is asynchronous although the stream waits for it immediately, because
+    // NCCL returns no work object for a synchronous call.
+    bool is_async = false;
+  };
+  // Returns the place of a call with these tensors: between GPUs if any of them is on the GPU.
+  // Throws std::invalid_argument if one is on a device that is not this communicator's.
+  Place place_of(const std::vector<at::Tensor>& tensors) const;
+  void call(const char* name, const Place& place, const Body& body) {
+    place.is_async ? enqueue(name, body) : run(name, body);
+  }
 
   // Throws CallsDiffer. Used after a call has completed, if the data received from a peer shows
   // that the peer made a different call. `call` is the collective that received the data.
   [[noreturn]] void fail_differing(const char* call, const std::string& reason);
-
-  // Returns `options` for a call that the caller waits for immediately. On the CPU the call becomes
-  // synchronous, so that it runs on this thread. On a GPU it becomes asynchronous nevertheless,
-  // because NCCL returns no work object for a synchronous call.
-  template <typename Options>
-  Options waited_for(Options options) const {
-    options.asyncOp = device.is_cuda();
-    return options;
-  }
-
-  // Throws std::invalid_argument if this is a GPU's communicator and `tensor` is on another device.
-  void check_device(const at::Tensor& tensor) const;
 
   // Starts the thread that aborts NCCL when a queued call exceeds the timeout.
   void watch_queue();
@@ -67,7 +70,10 @@ struct Communicator::Group {
   const pid_t process = getpid();
   at::Device device{at::kCPU};
   c10::intrusive_ptr<c10d::Store> store;
-  c10::intrusive_ptr<c10d::Backend> backend;
+  // The backend between hosts, and the one between GPUs, which is null on the CPU.
+  c10::intrusive_ptr<c10d::Backend> control, backend;
+  // Returns the ranks whose processes have ended, as far as this host's kernel knows.
+  std::function<std::vector<int>()> ended_ranks;
   c10::intrusive_ptr<c10d::ProcessGroup> process_group;
 
   std::unique_ptr<CallWatch> watch;
@@ -80,7 +86,8 @@ struct Communicator::Group {
  private:
   std::string name_of(const char* call) const;
   void with_limit(const Body& body);
-  QueuedCalls::Done note_queued();
+  void note_queued();
+  std::string failure_of_link() const;
   std::string give_up(const NumberedCall& call, const std::string& reason);
   void leave();
 };

@@ -23,9 +23,9 @@
 // about which the ranks can compare notes (call_watch.h).
 //
 // giving_up_ is set before the abort begins, because the abort makes the kernels end and so makes
-// unfinished calls look finished. A wait that sees its call finished therefore checks once more,
-// and throws rather than return a result that never arrived. error_ is set only after the abort,
-// since Link::give_up() takes seconds to find out which ranks are missing.
+// unfinished calls look finished. Code that has read a result therefore calls check() before it
+// acts on what may never have arrived. error_ is set only after the abort, since Link::give_up()
+// takes seconds to find out which ranks are missing.
 //
 // A call may not be watched by the thread that made it, because that thread is the one that
 // blocks. It may not be watched by a callback in the stream either, because the stream is
@@ -42,8 +42,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The time between two looks of wait_for(), which spins for this long first.
-constexpr std::chrono::microseconds kSpin{50};
+// The time between two looks of wait_for_all().
+constexpr std::chrono::milliseconds kLookEvery{1};
 
 bool is_over(const QueuedCalls::Done& done) {
   try {
@@ -73,37 +73,42 @@ void QueuedCalls::add(NumberedCall call, Done done) {
   calls_.push_back({std::move(call), std::move(done), Clock::now()});
 }
 
-void QueuedCalls::check() {
-  std::unique_lock lock(mutex_);
+void QueuedCalls::throw_if_given_up(std::unique_lock<std::mutex>& lock) {
   if (!giving_up_) return;
   changed_.wait(lock, [this] { return error_.has_value(); });
   throw CallGivenUp(*error_);
 }
 
-void QueuedCalls::wait_for(const Done& done) {
-  const auto begun = Clock::now();
+void QueuedCalls::check() {
+  std::unique_lock lock(mutex_);
+  has_thrown_ = has_thrown_ || giving_up_;
+  throw_if_given_up(lock);
+}
+
+bool QueuedCalls::has_unseen_error() {
+  const std::lock_guard lock(mutex_);
+  return giving_up_ && !has_thrown_;
+}
+
+// An aborted call looks finished as well, so the error is looked for after the calls.
+void QueuedCalls::wait_for_all() {
+  std::unique_lock lock(mutex_);
   while (true) {
-    check();
-    if (done()) return check();  // An aborted call looks finished as well.
-    if (Clock::now() - begun > kSpin) std::this_thread::sleep_for(kSpin);
+    drop_done();
+    throw_if_given_up(lock);
+    if (calls_.empty()) return;
+    changed_.wait_for(lock, kLookEvery);
   }
 }
 
-void QueuedCalls::wait_for_all() {
-  wait_for([this] {
-    const std::lock_guard lock(mutex_);
-    drop_done();
-    return calls_.empty();
-  });
-}
-
+// Looks at the oldest calls only, because a program may be hundreds of calls ahead of its GPU.
 void QueuedCalls::drop_done() {
-  std::erase_if(calls_, [](const Call& call) { return is_over(call.done); });
+  while (!calls_.empty() && is_over(calls_.front().done)) calls_.pop_front();
 }
 
 std::optional<std::string> QueuedCalls::failure_reason() const {
   if (calls_.empty()) return std::nullopt;
-  if (link_.is_broken()) return "the connection to a peer broke";
+  if (std::string failure = link_.failure(); !failure.empty()) return failure;
   if (Clock::now() - calls_.front().begun < pace_.limit) return std::nullopt;
   return "the GPU did not finish it within " + std::to_string(pace_.limit.count()) + " ms";
 }

@@ -5,12 +5,12 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "accel/errors.h"
 #include "runtime/comm/call_watch.h"
@@ -34,8 +34,8 @@ class QueuedCalls {
   struct Link {
     // Prepares the thread, before it calls anything else.
     std::function<void()> enter;
-    // Returns true if the connection has failed.
-    std::function<bool()> is_broken;
+    // Returns why the connection has failed, or an empty string if it has not.
+    std::function<std::string()> failure;
     // Aborts all calls on the device, and returns the text of their error. `call` is the oldest
     // unfinished call, which has the same number on all ranks that take part in it. `reason` says
     // why it is aborted.
@@ -61,11 +61,11 @@ class QueuedCalls {
   // Throws CallGivenUp if a call has been aborted, now or earlier.
   void check();
 
-  // Blocks until `done` returns true. Throws what check() and `done` throw.
-  void wait_for(const Done& done);
-
   // Blocks until all calls have finished. Throws what check() throws.
   void wait_for_all();
+
+  // Returns true if a call has been aborted, and no check() has thrown the error yet.
+  bool has_unseen_error();
 
  private:
   struct Call {
@@ -75,6 +75,7 @@ class QueuedCalls {
   };
   void watch();
   void drop_done();
+  void throw_if_given_up(std::unique_lock<std::mutex>& lock);
   std::optional<std::string> failure_reason() const;
 
   const Link link_;
@@ -82,9 +83,11 @@ class QueuedCalls {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
-  std::vector<Call> calls_;           // The unfinished ones, oldest first.
+  // The calls from the oldest unfinished one on. Later ones may have finished, too.
+  std::deque<Call> calls_;
   bool giving_up_ = false;            // True from the decision to abort on, for good.
   std::optional<std::string> error_;  // Set when the abort is complete.
+  bool has_thrown_ = false;           // True once check() has thrown the error.
   std::thread thread_;
 };
 

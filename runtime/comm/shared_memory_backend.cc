@@ -91,7 +91,7 @@ class Packed {
 
 class SharedMemoryBackend final : public c10d::Backend {
  public:
-  SharedMemoryBackend(std::unique_ptr<SharedMemorySegment> segment, MakeBackend make_gloo,
+  SharedMemoryBackend(std::shared_ptr<SharedMemorySegment> segment, MakeBackend make_gloo,
                       Timeout timeout)
       : Backend(segment->rank(), segment->world_size()),
         exchange_(std::move(segment)),
@@ -336,7 +336,7 @@ class SharedMemoryBackend final : public c10d::Backend {
 }  // namespace
 
 c10::intrusive_ptr<c10d::Backend> make_shared_memory_backend(
-    std::unique_ptr<SharedMemorySegment> segment, MakeBackend make_gloo,
+    std::shared_ptr<SharedMemorySegment> segment, MakeBackend make_gloo,
     std::chrono::milliseconds timeout) {
   return c10::make_intrusive<SharedMemoryBackend>(std::move(segment), std::move(make_gloo),
                                                   timeout);

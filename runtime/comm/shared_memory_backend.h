@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 
 #include "runtime/comm/gloo_backend.h"
 #include "runtime/comm/shared_memory_segment.h"
@@ -25,7 +26,7 @@ using MakeBackend = std::function<c10::intrusive_ptr<c10d::Backend>()>;
 // call of this backend, which could only run on the same thread. The destructor ends unfinished
 // calls with an error.
 c10::intrusive_ptr<c10d::Backend> make_shared_memory_backend(
-    std::unique_ptr<SharedMemorySegment> segment, MakeBackend make_gloo,
+    std::shared_ptr<SharedMemorySegment> segment, MakeBackend make_gloo,
     std::chrono::milliseconds timeout);
 
 }  // namespace accel::runtime

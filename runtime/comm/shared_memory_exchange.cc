@@ -74,7 +74,7 @@ std::string text_of(const SharedCall& call) {
 
 }  // namespace
 
-SharedMemoryExchange::SharedMemoryExchange(std::unique_ptr<SharedMemorySegment> segment)
+SharedMemoryExchange::SharedMemoryExchange(std::shared_ptr<SharedMemorySegment> segment)
     : segment_(std::move(segment)),
       spin_(spin_time(segment_->world_size())),
       scratch_(std::make_unique<std::byte[]>(kBlockBytes)),

@@ -37,7 +37,7 @@ class SharedMemoryExchange {
   // The values of SharedCall::kind.
   enum Kind : std::uint32_t { kAllReduce, kBroadcast, kAllGather, kScatter, kBarrier };
 
-  explicit SharedMemoryExchange(std::unique_ptr<SharedMemorySegment> segment);
+  explicit SharedMemoryExchange(std::shared_ptr<SharedMemorySegment> segment);
   // Leaves the world.
   ~SharedMemoryExchange();
 
@@ -142,7 +142,7 @@ class SharedMemoryExchange {
   std::string with_call(const std::string& reason) const;
   [[noreturn]] void fail(const std::string& reason) const;
 
-  const std::unique_ptr<SharedMemorySegment> segment_;
+  const std::shared_ptr<SharedMemorySegment> segment_;
   const std::chrono::microseconds spin_;
   std::uint32_t round_ = 0;
   // True if this rank was the root of the last round, and so has not compared its call with its

@@ -65,11 +65,6 @@ void note_joining(c10d::Store& store, int rank) {
   store.set(joined_key(rank), std::vector<std::uint8_t>{1});
 }
 
-void await_all(c10d::Store& store, int world_size) {
-  if (store.add("arrived", 1) == world_size) store.set("complete", std::vector<std::uint8_t>{1});
-  store.wait({"complete"});
-}
-
 std::string not_joined(c10d::Store& store, int world_size) {
   std::string missing;
   try {

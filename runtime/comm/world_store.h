@@ -1,5 +1,5 @@
-// What the ranks of a world keep in its key-value store: who has begun to join, who has arrived,
-// the board of their calls, and the decision how they leave. For communicator_group.cc.
+// What the ranks of a world keep in its key-value store: who has begun to join, the board of their
+// calls, and the decision how they leave. For communicator_group.cc.
 #pragma once
 
 #include <chrono>
@@ -30,9 +30,6 @@ void note_joining(c10d::Store& store, int rank);
 // Returns "rank 1, rank 3 has not begun to join": the ranks that have not begun to join. Returns an
 // empty string if there are none, or if the store cannot be reached.
 std::string not_joined(c10d::Store& store, int world_size);
-
-// Blocks until all ranks have called it. Throws after the store's timeout.
-void await_all(c10d::Store& store, int world_size);
 
 // Returns the board of a CallWatch, in the world's store.
 std::unique_ptr<KeyValueBoard> make_store_board(const Environment& environment,

@@ -53,7 +53,7 @@ DispatchLink::Slice DispatchLink::send(const std::vector<at::Tensor>& tensors,
                                 ": stack its tensors into fewer ones");
   }
   const auto operation = begin_step();
-  communicator_->enqueue_numbers(numbers_of(
+  communicator_->broadcast_numbers(numbers_of(
       DispatchedStep{.kind = Kind::kBatch, .samples = samples, .layout_numbers = changed.size()}));
   if (!changed.empty()) communicator_->broadcast_numbers(changed);
   layout_ = std::move(layout);
@@ -116,7 +116,7 @@ DispatchLink::Slice DispatchLink::scatter(const std::vector<at::Tensor>& tensors
     std::vector<at::Tensor> parts;
     if (!tensors.empty()) parts = tensors[slice.batch.size()].contiguous().split(rows);
     slice.batch.push_back(
-        communicator_->enqueue_scatter(sizes, static_cast<at::ScalarType>(layout.dtype), parts)
+        communicator_->scatter(sizes, static_cast<at::ScalarType>(layout.dtype), parts)
             .narrow(0, 0, kept));
   }
   return slice;

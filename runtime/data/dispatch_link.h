@@ -17,8 +17,8 @@ namespace accel::runtime {
 //
 // Each step costs one broadcast of a few numbers and one scatter per tensor, so a process receives
 // its own samples only. The types and shapes of the tensors are broadcast only when they change. On
-// a GPU, only the receiving ranks block their host, to read these numbers; the current stream may
-// use a slice immediately. Errors name the call "the next batch of a dispatched loader".
+// a GPU, only the receiving ranks block their host, until rank 0 sends these numbers; the current
+// stream may use a slice immediately. Errors name the call "the next batch of a dispatched loader".
 class DispatchLink {
  public:
   // The tensors of a slice of a global batch, and the samples of the step.

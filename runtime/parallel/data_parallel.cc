@@ -241,9 +241,7 @@ class DataParallel final : public ParallelStrategy {
     return is_complete;
   }
 
-  void broadcast_buffers() {
-    communicator_->enqueue_broadcast(memory_of(tensors_.buffers()), leader_);
-  }
+  void broadcast_buffers() { communicator_->broadcast(memory_of(tensors_.buffers()), leader_); }
 
   // Must be called on all ranks. It takes one all-gather, and two more if the ranks' lines differ.
   std::optional<std::string> difference_of(const std::vector<std::string>& lines) const {

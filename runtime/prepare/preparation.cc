@@ -126,7 +126,7 @@ std::function<void()> Preparation::generator_synchronization() const {
     }
     const OperationScope operation(process->communicator.get(),
                                    "the start of a loop, with rng_types,");
-    synchronize_generators(*process->communicator, process->device, devices);
+    synchronize_generators(*process->communicator, devices);
   };
 }
 

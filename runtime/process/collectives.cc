@@ -95,9 +95,8 @@ Collectives::Tensors Collectives::pad_each(Tensors tensors, const PadOptions& op
     sizes.push_back(has_dim(tensor) ? tensor.size(options.dim) : 0);
   }
   const auto count = static_cast<std::int64_t>(sizes.size());
-  at::Tensor largest = torch::tensor(sizes, torch::kLong).to(processes_.device());
+  const at::Tensor largest = torch::tensor(sizes, torch::kLong);
   processes_.state().communicator->all_reduce_max(largest);
-  largest = largest.cpu();
   for (std::int64_t i = 0; i < count; ++i) {
     at::Tensor& tensor = tensors[static_cast<std::size_t>(i)];
     const std::int64_t missing =

@@ -20,14 +20,11 @@ void set_generator_state(const c10::Device& device, const at::Tensor& state) {
   generator.set_state(state);
 }
 
-void synchronize_generators(Communicator& communicator, const c10::Device& device,
-                            const std::vector<c10::Device>& devices) {
+void synchronize_generators(Communicator& communicator, const std::vector<c10::Device>& devices) {
   std::vector<at::Tensor> states;
-  for (const c10::Device& of : devices) states.push_back(generator_state(of).to(device));
+  for (const c10::Device& device : devices) states.push_back(generator_state(device));
   communicator.broadcast(states);
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    set_generator_state(devices[i], states[i].cpu());
-  }
+  for (std::size_t i = 0; i < devices.size(); ++i) set_generator_state(devices[i], states[i]);
 }
 
 void seed_generators(std::uint64_t seed) { at::manual_seed(seed); }

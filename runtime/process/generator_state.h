@@ -21,10 +21,9 @@ at::Tensor generator_state(const c10::Device& device);
 // Sets the state. Throws c10::Error for bytes that are not the state of such a generator.
 void set_generator_state(const c10::Device& device, const at::Tensor& state);
 
-// Copies the states of rank 0's generators of `devices`, at least one, to every rank. `device` is
-// the device of the communicator. Collective: one broadcast.
-void synchronize_generators(Communicator& communicator, const c10::Device& device,
-                            const std::vector<c10::Device>& devices);
+// Copies the states of rank 0's generators of `devices`, at least one, to every rank. Collective:
+// one broadcast.
+void synchronize_generators(Communicator& communicator, const std::vector<c10::Device>& devices);
 
 // Seeds the generators of all devices.
 void seed_generators(std::uint64_t seed);

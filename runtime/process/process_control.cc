@@ -104,7 +104,7 @@ void ProcessControl::synchronize_rng_states() const {
   const auto operation = begin_operation("synchronize_rng_states");
   std::vector<c10::Device> devices{c10::kCPU};
   if (device().is_cuda()) devices.push_back(device());
-  synchronize_generators(*state_->communicator, device(), devices);
+  synchronize_generators(*state_->communicator, devices);
 }
 
 }  // namespace accel::runtime

@@ -1,7 +1,10 @@
 // The runtime over NCCL: collectives, control of processes, and calls in which a rank does
 // not take part.
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/cuda.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -11,6 +14,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/gpu/gpu_ranks.h"
@@ -43,7 +47,7 @@ TEST(NcclTest, CollectivesOfTwoRanks) {
   });
 }
 
-// Tensors of every kind. The results must exist when the call returns.
+// Tensors of every kind. The calls do not wait for the GPU, and every read does.
 TEST(NcclTest, CollectivesOfAnyTensor) {
   on_gpu_ranks(2, {}, [](Accelerator& accelerator) {
     const std::int64_t rank = accelerator.process_index();
@@ -94,16 +98,44 @@ TEST(NcclTest, CollectivesOfEmptyTensors) {
   });
 }
 
-TEST(NcclTest, TensorsOfTheHostAreRefused) {
+TEST(NcclTest, TensorsOfTheHostTravelBetweenHosts) {
   on_gpu_ranks(2, {}, [](Accelerator& accelerator) {
-    const torch::Tensor host = torch::ones({1});
-    for (const std::function<void()>& call :
-         {std::function<void()>([&] { accelerator.gather(host); }),
-          std::function<void()>([&] { accelerator.reduce(host); }),
-          std::function<void()>([&] { accelerator.broadcast(host); })}) {
-      EXPECT_THROW(call(), std::invalid_argument);
+    const torch::Tensor host = torch::tensor({std::int64_t{accelerator.process_index()}});
+    for (const torch::Tensor& mine : {host, host.to(accelerator.device())}) {
+      const torch::Tensor all = accelerator.gather(mine);
+      EXPECT_EQ(all.device(), mine.device());
+      EXPECT_THAT(runtime::values(all), ElementsAre(0, 1));
+      EXPECT_THAT(runtime::values(accelerator.reduce(mine)), ElementsAre(1));
+      EXPECT_THAT(runtime::values(accelerator.broadcast(mine, 1)), ElementsAre(1));
     }
-    EXPECT_EQ(accelerator.reduce(host.to(accelerator.device())).item<float>(), 2);
+  });
+}
+
+// Queues several seconds of work. Then no call may wait until it is done.
+TEST(NcclTest, NoCallWaitsForTheGpu) {
+  on_gpu_ranks(2, {}, [](Accelerator& accelerator) {
+    const torch::Tensor factor = torch::rand({8192, 8192}, accelerator.device());
+    torch::Tensor product = torch::mm(factor, factor);
+    const auto exchange = [&] {
+      accelerator.broadcast(product[0]);
+      return std::pair(accelerator.gather_for_metrics(product[0]),
+                       accelerator.reduce(product[0], torch::kMean));
+    };
+    exchange();  // The first calls allocate memory, which waits for the GPU.
+    torch::cuda::synchronize();
+    for (int i = 0; i < 100; ++i) torch::mm_out(product, factor, factor);
+    c10::Event busy(c10::kCUDA);
+    busy.record(c10::impl::VirtualGuardImpl(c10::kCUDA).getStream(accelerator.device()));
+    if (!accelerator.is_main_process()) accelerator.set_trigger();
+    EXPECT_TRUE(accelerator.check_trigger());
+    EXPECT_THAT(accelerator.gather_object({"x"}), ElementsAre("x", "x"));
+    EXPECT_EQ(accelerator.broadcast_object("y"), "y");
+    accelerator.synchronize_rng_states();
+    accelerator.wait_for_everyone();
+    const auto [gathered, reduced] = exchange();
+    EXPECT_FALSE(busy.query()) << "a call waited for the GPU";
+    EXPECT_EQ(gathered.sizes(), torch::IntArrayRef({2 * 8192}));
+    EXPECT_TRUE(torch::allclose(reduced, product[0]));
   });
 }
 
@@ -136,8 +168,10 @@ TEST(NcclTest, ACallThatOneRankDoesNotReachNamesIt) {
     accelerator.wait_for_everyone();
     if (!accelerator.is_main_process()) leave_when_there_is(done);
     try {
-      accelerator.gather(torch::ones({1}, accelerator.device()));
-      ADD_FAILURE() << "gathered without rank 1";
+      const torch::Tensor all = accelerator.gather(torch::ones({1}, accelerator.device()));
+      all.sum().item<float>();  // Blocks until NCCL is aborted.
+      accelerator.wait_for_everyone();
+      ADD_FAILURE() << "went on without rank 1";
     } catch (const CommunicationError& error) {
       EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 0 of 2: gather (all_gather) failed"),
                                       HasSubstr("rank 1 has not called it")));
