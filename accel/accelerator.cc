@@ -111,8 +111,8 @@ int Accelerator::gradient_accumulation_steps() const {
 void Accelerator::set_gradient_accumulation_steps(int steps) {
   parts_->step.window()->set_num_steps(steps);
 }
-double Accelerator::clip_grad_norm_(const std::vector<at::Tensor>& parameters, double max_norm,
-                                    double norm_type) {
+at::Tensor Accelerator::clip_grad_norm_(const std::vector<at::Tensor>& parameters, double max_norm,
+                                        double norm_type) {
   return parts_->step.clip_grad_norm(parameters, max_norm, norm_type);
 }
 void Accelerator::clip_grad_value_(const std::vector<at::Tensor>& parameters, double clip_value) {

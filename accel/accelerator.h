@@ -238,11 +238,12 @@ class Accelerator {
   void set_gradient_accumulation_steps(int steps);  // >= 1; from the next batch on.
 
   // Scale the gradients of `parameters` down to a total norm, or clip each element to
-  // +-clip_value. The first returns the norm before; it is not finite if fp16 gradients
-  // overflowed. In fp16 both first unscale the gradients of these parameters' optimizers, and
-  // throw std::logic_error unless sync_gradients().
-  double clip_grad_norm_(const std::vector<at::Tensor>& parameters, double max_norm,
-                         double norm_type = 2);
+  // +-clip_value. The first returns the norm before, as a 0-dim tensor on their device: .item() of
+  // it waits for a GPU. It is not finite if fp16 gradients overflowed. In fp16 both first unscale
+  // the gradients of these parameters' optimizers, and throw std::logic_error unless
+  // sync_gradients().
+  at::Tensor clip_grad_norm_(const std::vector<at::Tensor>& parameters, double max_norm,
+                             double norm_type = 2);
   void clip_grad_value_(const std::vector<at::Tensor>& parameters, double clip_value);
 
   // While the scope lives, this thread computes in mixed_precision(). Calls of prepared models need

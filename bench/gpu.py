@@ -25,8 +25,8 @@ SIZES = [("1 rank, 6 M parameters, fp32", 1, 256, 12, 256, "no", 50, False),
 
 
 def step(pairs):
-    """Columns: `python_fused` and `python_foreach` are Accelerate with the two forms of torch.optim.AdamW; `accel_loop` is
-    torch::optim::AdamW."""
+    """Columns: `python_fused` and `python_foreach` are Accelerate with the two forms of torch.optim.AdamW; `accel_fused` is
+    accel::optim::AdamW, and `accel_loop` torch::optim::AdamW."""
     gpus = _gpu_count()
     if gpus == 0:
         print("\n== GPU step: skipped, because PyTorch sees no GPU on this machine", flush=True)
@@ -48,7 +48,7 @@ def _compare(pairs, what, ranks, width, layers, rows, precision, steps, is_saved
         bench = harness.Benchmark(f"{text}, {what}", "us", "accel <= 0.9 of python's best")
         for python, accel in runs:
             bench.add(**{f"python_{key}": python[f"{kind}_{key}"] for key in ("fused", "foreach")},
-                      **{f"accel_{key}": accel[f"{kind}_{key}"] for key in ("loop",)})
+                      **{f"accel_{key}": accel[f"{kind}_{key}"] for key in ("fused", "loop")})
         results.append(bench.summary())
     if is_saved:
         bench = harness.Benchmark(f"save_state, {what}, with AdamW's moments", "us", "accel's stall <= 0.1 of python's")

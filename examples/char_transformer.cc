@@ -12,6 +12,7 @@
 #include "accel/accelerator.h"
 #include "accel/data_loader.h"
 #include "accel/logger.h"
+#include "accel/optim.h"
 #include "examples/bible_text.h"
 
 namespace F = torch::nn::functional;
@@ -152,7 +153,7 @@ void train(const Flags& flags) {
   auto options = flags.model;
   options.vocabulary = static_cast<std::int64_t>(characters.alphabet.size());
   examples::Transformer net(options);
-  auto adamw = std::make_shared<torch::optim::AdamW>(net->parameters(), flags.lr);
+  auto adamw = std::make_shared<accel::optim::AdamW>(net->parameters(), flags.lr);
   auto [model, optimizer, scheduler, loader, test_loader] = accelerator.prepare(
       net, adamw, accel::Scheduler(adamw, accel::cosine_schedule(flags.steps / 20, flags.steps)),
       accel::make_data_loader(windows(0, test_begin), flags.batch_size),

@@ -240,7 +240,7 @@ TEST(AcceleratorTest, ClipsGradients) {
   torch::Tensor parameter = torch::zeros(2, torch::requires_grad());
   parameter.mutable_grad() = torch::tensor({3.0f, -4.0f});
   // Listed twice, as a tied parameter is, but it must count once.
-  EXPECT_FLOAT_EQ(accelerator.clip_grad_norm_({parameter, parameter}, 1), 5);
+  EXPECT_FLOAT_EQ(accelerator.clip_grad_norm_({parameter, parameter}, 1).item<float>(), 5);
   EXPECT_NEAR(parameter.grad()[1].item<float>(), -0.8, 1e-6);
   accelerator.clip_grad_value_({parameter}, 0.7);
   EXPECT_NEAR(parameter.grad()[0].item<float>(), 0.6, 1e-6);

@@ -131,8 +131,8 @@ TEST(LossScalerTest, ClippingUnscalesOnceAndOnlyWhatItClips) {
       accelerator.prepare(one, two, torch::optim::SGD(one->parameters(), 1.0),
                           torch::optim::SGD(two->parameters(), 1.0));
   accelerator.backward(first(input(3)) + second(input(5)));
-  EXPECT_FLOAT_EQ(accelerator.clip_grad_norm_(one->parameters(), 2), 3);
-  EXPECT_NEAR(accelerator.clip_grad_norm_(one->parameters(), 1), 2, 1e-5);
+  EXPECT_FLOAT_EQ(accelerator.clip_grad_norm_(one->parameters(), 2).item<float>(), 3);
+  EXPECT_NEAR(accelerator.clip_grad_norm_(one->parameters(), 1).item<float>(), 2, 1e-5);
   EXPECT_EQ(two->w.grad().item<float>(), 5 * 65536);
   accelerator.clip_grad_value_(two->parameters(), 4);
   EXPECT_FLOAT_EQ(two->w.grad().item<float>(), 4);
@@ -169,7 +169,7 @@ TEST(LossScalerTest, AParameterOfTwoOptimizersIsScaledOnce) {
     auto window = accelerator.accumulate(model);
     accelerator.backward(model(input(3)));
     if (!accelerator.sync_gradients()) continue;
-    EXPECT_EQ(accelerator.clip_grad_norm_(weight->parameters(), 100), 3);
+    EXPECT_EQ(accelerator.clip_grad_norm_(weight->parameters(), 100).item<float>(), 3);
     (batch < 4 ? first : second).step();
     first.zero_grad();
   }

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "accel/accelerator.h"
+#include "accel/optim.h"
 #include "runtime/testing/training.h"
 
 namespace {
@@ -153,7 +154,10 @@ void run(const Options& options) {
   accel::Accelerator accelerator({.mixed_precision = options.precision});
   if (accelerator.is_main_process()) std::printf("device %s\n", accelerator.device().str().c_str());
   if (!accelerator.device().is_cuda()) return;
-  train<torch::optim::AdamW>(accelerator, options, "loop");
+  Options steps_only = options;
+  steps_only.folder.clear();
+  train<torch::optim::AdamW>(accelerator, steps_only, "loop");
+  train<accel::optim::AdamW>(accelerator, options, "fused");
 }
 
 Options parse(const std::vector<std::string>& arguments) {

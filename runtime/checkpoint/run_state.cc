@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/weights.h"
 #include "runtime/checkpoint/window_gradients.h"
 #include "runtime/core/checkpoint_layout.h"
+#include "runtime/optim/optimizer_class.h"
 
 namespace accel::runtime {
 namespace fs = std::filesystem;
@@ -66,8 +67,7 @@ TrainingState RunState::training_state(std::uint64_t next_number) const {
   state.models = models_.size();
   state.objects = objects_.size();
   for (const auto& optimizer : optimizers_) {
-    const torch::optim::Optimizer& object = *optimizer;
-    state.optimizers.push_back(c10::demangle(typeid(object).name()));
+    state.optimizers.push_back(c10::demangle(class_of_state(*optimizer).name()));
   }
   for (const auto& scheduler : schedulers_) state.schedulers.push_back(scheduler->state());
   for (const auto& loader : loaders_) state.loaders.push_back(loader->state());

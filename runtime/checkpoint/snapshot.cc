@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "accel/errors.h"
+#include "runtime/optim/optimizer_class.h"
 
 namespace accel::runtime {
 namespace {
@@ -29,10 +30,11 @@ constexpr std::int64_t kCopyGrain = 8 << 20;
 
 std::size_t aligned(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
-// Returns true for exactly these classes: a class derived from one of them may have further
-// tensors, in its state or outside of it, that would not be copied here.
+// Returns true for exactly these classes, and those of accel/optim.h: another class derived from
+// one of them may have further tensors, in its state or outside of it, that would not be copied
+// here.
 bool writes_only_known_tensors(const optim::Optimizer& optimizer) {
-  const std::type_info& kind = typeid(optimizer);
+  const std::type_info& kind = class_of_state(optimizer);
   return kind == typeid(optim::Adam) || kind == typeid(optim::AdamW) ||
          kind == typeid(optim::SGD) || kind == typeid(optim::Adagrad) ||
          kind == typeid(optim::RMSprop);

@@ -1,10 +1,11 @@
 // Copies the state of a run in one go, so that training can continue while the copy is written
 // (docs/decisions/0016, "What a save costs"). Also loads the LibTorch archives that it makes.
 //
-// Tensors of models and the moments of LibTorch's own optimizers are only copied in the training
-// thread; their files are made of the copies in the background. Whatever writes its archive itself
-// (registered objects, LBFGS, optimizer classes of the program's) may hold tensors that are unknown
-// here, so its archive is made in the training thread at once.
+// Tensors of models and the moments of LibTorch's own optimizers, and of those in accel/optim.h,
+// are only copied in the training thread; their files are made of the copies in the background.
+// Whatever writes its archive itself (registered objects, LBFGS, optimizer classes of the
+// program's) may hold tensors that are unknown here, so its archive is made in the training thread
+// at once.
 #pragma once
 
 #include <filesystem>

@@ -5,6 +5,8 @@
 #include <sstream>
 
 #include "accel/errors.h"
+#include "accel/optim.h"
+#include "runtime/optim/optimizer_class.h"
 #include "runtime/testing/training.h"
 
 namespace accel::runtime {
@@ -74,10 +76,12 @@ TEST(Snapshot, OptimizersOfTheProgramsClassesAreSerializedAtOnce) {
   EXPECT_TRUE(saved_average(trained).eq(1).all().item<bool>());
 }
 
-TEST(Snapshot, ExpectsMomentsOfLibTorchsOptimizersOnly) {
+TEST(Snapshot, ExpectsMomentsOfLibTorchsAndOfFusedOptimizersOnly) {
   optim::Adam adam(parameters());
+  accel::optim::Adam fused(parameters());
   AveragingAdam averaging(parameters());
   EXPECT_EQ(expected_bytes(adam), 128u);  // Two cache lines.
+  EXPECT_EQ(expected_bytes(fused), 128u);
   EXPECT_EQ(expected_bytes(averaging), 0u);
 }
 
@@ -100,6 +104,18 @@ void expect_no_state_before_the_first_step(const Options& options) {
   EXPECT_EQ(optimizer.state().size(), 1u);
   load(optimizer);
   EXPECT_TRUE(optimizer.state().empty());
+}
+
+// A checkpoint records the class, and is refused by an optimizer of another one.
+TEST(Snapshot, AFusedOptimizerCountsAsLibTorchs) {
+  const auto class_of = [](const optim::Optimizer& optimizer) -> const std::type_info& {
+    return class_of_state(optimizer);
+  };
+  EXPECT_EQ(class_of(accel::optim::Adam(parameters())), typeid(optim::Adam));
+  EXPECT_EQ(class_of(accel::optim::AdamW(parameters())), typeid(optim::AdamW));
+  EXPECT_EQ(class_of(accel::optim::SGD(parameters(), 0.1)), typeid(optim::SGD));
+  EXPECT_EQ(class_of(optim::SGD(parameters(), 0.1)), typeid(optim::SGD));
+  EXPECT_EQ(class_of(AveragingAdam(parameters())), typeid(AveragingAdam));
 }
 
 TEST(LoadOptimizer, ACheckpointBeforeTheFirstStepLeavesNoState) {

@@ -38,6 +38,7 @@
 #include "runtime/checkpoint/run_state.h"
 #include "runtime/distinct.h"
 #include "runtime/error_text.h"
+#include "runtime/optim/gradient_norm.h"
 #include "runtime/parallel/uneven_inputs.h"
 #include "runtime/step/libtorch.h"
 #include "runtime/step/loss_checks.h"
@@ -248,10 +249,10 @@ void TrainingStep::unscale(const torch::optim::Optimizer& optimizer) {
   if (GradScaler* scaler = unscaling()) scaler->unscale(optimizer);
 }
 
-double TrainingStep::clip_grad_norm(const std::vector<at::Tensor>& parameters, double max_norm,
-                                    double norm_type) {
+at::Tensor TrainingStep::clip_grad_norm(const std::vector<at::Tensor>& parameters, double max_norm,
+                                        double norm_type) {
   if (GradScaler* scaler = unscaling()) scaler->unscale_owners(parameters);
-  return torch::nn::utils::clip_grad_norm_(distinct(parameters), max_norm, norm_type);
+  return clip_gradient_norm(distinct(parameters), max_norm, norm_type);
 }
 
 void TrainingStep::clip_grad_value(const std::vector<at::Tensor>& parameters, double clip_value) {

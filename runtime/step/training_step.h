@@ -53,8 +53,8 @@ class TrainingStep {
   // backward pass: those of all optimizers, of one, or of those that have `parameters`.
   void unscale();
   void unscale(const torch::optim::Optimizer& optimizer);
-  double clip_grad_norm(const std::vector<at::Tensor>& parameters, double max_norm,
-                        double norm_type);
+  at::Tensor clip_grad_norm(const std::vector<at::Tensor>& parameters, double max_norm,
+                            double norm_type);
   void clip_grad_value(const std::vector<at::Tensor>& parameters, double clip_value);
 
   // Steps 5 and 6, the optimizer's step() and zero_grad(), are in OptimizerStep.

@@ -183,7 +183,8 @@ json train(const json& params, Optim optimizer_options) {
       json step;
       if (accelerator.sync_gradients() && !params["clip_grad_norm"].is_null()) {
         step["grad_norm"] =
-            accelerator.clip_grad_norm_(model->parameters(), params["clip_grad_norm"]);
+            accelerator.clip_grad_norm_(model->parameters(), params["clip_grad_norm"])
+                .item<double>();
       }
       optimizer.step();
       optimizer.zero_grad();

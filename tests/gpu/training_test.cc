@@ -1,11 +1,15 @@
 // Compares training of two ranks on a GPU with plain LibTorch in one process.
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/cuda.h>
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "accel/optim.h"
 #include "tests/gpu/gpu_ranks.h"
 
 namespace accel {
@@ -175,6 +179,56 @@ TEST(GpuTrainingTest, BuffersFollowTheMainProcess) {
       }
     }
   });
+}
+
+// Returns the parameters after ten steps with clipping and weight decay. The gradients of Adam's
+// first steps are divided by their own size, so the precision is fp64.
+template <typename AdamW>
+torch::Tensor after_ten_steps() {
+  auto net = small_network();
+  net->to(torch::kCUDA, torch::kDouble);
+  Accelerator accelerator;
+  auto adamw = accelerator.prepare(
+      AdamW(net->parameters(), torch::optim::AdamWOptions(0.01).weight_decay(1)));
+  const torch::Tensor x = inputs().to(torch::kCUDA, torch::kDouble);
+  for (int step = 0; step < 10; ++step) {
+    adamw.zero_grad();
+    accelerator.backward(net->forward(x).square().mean());
+    const torch::Tensor norm = accelerator.clip_grad_norm_(net->parameters(), 0.01);
+    EXPECT_TRUE(norm.is_cuda());
+    adamw.step();
+  }
+  return all_parameters(net);
+}
+
+TEST(GpuTrainingTest, FusedOptimizersStepAsLibTorchs) {
+  if (runtime::load_cuda() == 0) GTEST_SKIP() << "no GPU on this machine";
+  const torch::Tensor fused = after_ten_steps<optim::AdamW>();
+  EXPECT_LT(distance(fused, after_ten_steps<torch::optim::AdamW>()), 1e-6);
+}
+
+// The step and the clipping are queued behind work that takes seconds.
+TEST(GpuTrainingTest, AStepWithClippingDoesNotWaitForTheGpu) {
+  if (runtime::load_cuda() == 0) GTEST_SKIP() << "no GPU on this machine";
+  Accelerator accelerator;
+  auto net = small_network();
+  auto [model, adamw] = accelerator.prepare(net, optim::AdamW(net->parameters()));
+  const torch::Tensor x = inputs().to(accelerator.device());
+  const auto step = [&, &model = model, &adamw = adamw] {
+    adamw.zero_grad();
+    accelerator.backward(model(x).square().mean());
+    accelerator.clip_grad_norm_(net->parameters(), 1);
+    adamw.step();
+  };
+  const torch::Tensor factor = torch::rand({8192, 8192}, accelerator.device());
+  torch::Tensor product = torch::mm(factor, factor);
+  step();
+  torch::cuda::synchronize();
+  for (int i = 0; i < 100; ++i) torch::mm_out(product, factor, factor);
+  c10::Event busy(c10::kCUDA);
+  busy.record(c10::impl::VirtualGuardImpl(c10::kCUDA).getStream(accelerator.device()));
+  step();
+  EXPECT_FALSE(busy.query()) << "the step waited for the GPU";
 }
 
 // The checkpoint has the GPU's random states, which differ between ranks, the state of an

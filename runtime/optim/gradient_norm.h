@@ -1,0 +1,19 @@
+// Clipping of gradients in a few launches, without a wait for the GPU.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+namespace accel::runtime {
+
+// Scales the gradients of `parameters`, each given once, down to a total norm of `max_norm`.
+// Returns the norm before, as a 0-dim tensor on the gradients' device: reading it waits for the
+// device. It is zero without gradients. If it is not finite, the gradients become NaN or zero.
+//
+// Computes what torch::nn::utils::clip_grad_norm_() computes, except for rounding. Norms of 16-bit
+// gradients are computed in fp32.
+at::Tensor clip_gradient_norm(const std::vector<at::Tensor>& parameters, double max_norm,
+                              double norm_type);
+
+}  // namespace accel::runtime
