@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/str_cat.h"
 #include "agent/core/conversion.h"
 #include "common/log.h"
 #include "common/status_macros.h"
@@ -14,6 +15,8 @@
 
 namespace accel::agent {
 namespace {
+
+constexpr size_t kMaxClusterIdBytes = 128;
 
 // Returns the folder of a generation's output. `own` is the directory that the job
 // asked for, if any.
@@ -34,6 +37,7 @@ Agent::Agent(Options options, Dependencies dependencies)
     : options_(std::move(options)),
       with_(dependencies),
       state_(options_.identity),
+      membership_(options_.cluster),
       pruner_(In(options_.jobs_dir, options_.output)),
       heartbeat_(options_.heartbeat) {
   for (const shim::ShimReport& report : with_.shims->Adopt()) state_.AdoptShim(report);
@@ -58,14 +62,63 @@ void Agent::Exchange() {
   if (const uint64_t session = with_.link->session(); session != session_) {
     session_ = session;
     state_.NewSession();
+    refused_.reset();
+    // A coordinator of another cluster must not plan anything for this node meanwhile.
+    const ClusterHoldings has = state_.Holdings();
+    if (has.processes || has.results) state_.Refuse("has not yet heard from this coordinator");
     next_report_ = absl::InfinitePast();
   }
-  std::optional<v1::NodeDesired> desired = with_.link->TakeDesired(session_);
-  // A session without any message of the coordinator is no contact, because it may refuse this
-  // node.
-  with_.shims->SetContact(session_ != 0 && (state_.has_desired() || desired.has_value()));
-  if (!desired.has_value()) return;
-  state_.SetDesired(*std::move(desired));
+  if (std::optional<v1::NodeDesired> desired = with_.link->TakeDesired(session_)) {
+    refused_ = std::move(desired);
+  }
+  // What was refused is judged again, because jobs may have ended meanwhile.
+  if (refused_.has_value() && MayObey(*refused_)) Obey(*std::exchange(refused_, std::nullopt));
+  // A session in which no desired state was accepted is no contact: the coordinator may refuse this
+  // node, or know nothing of its jobs.
+  with_.shims->SetContact(session_ != 0 && state_.has_desired());
+}
+
+bool Agent::MayObey(const v1::NodeDesired& desired) {
+  // The state refuses and counts it.
+  if (desired.incarnation() != options_.identity.incarnation()) return true;
+  const std::string& theirs = desired.cluster_id();
+  if (theirs.size() > kMaxClusterIdBytes) {
+    state_.Refuse(absl::StrCat("this coordinator's cluster id has ", theirs.size(),
+                               " bytes; at most ", kMaxClusterIdBytes));
+    return false;
+  }
+  const ClusterHoldings has = state_.Holdings();
+  switch (membership_.Judge(theirs, has, with_.clock->Now())) {
+    case ClusterMembership::Verdict::kObey:
+      return true;
+    case ClusterMembership::Verdict::kJoin: {
+      const absl::Status joined = Join(theirs);
+      if (!joined.ok()) state_.Refuse(std::string(joined.message()));
+      return joined.ok();
+    }
+    case ClusterMembership::Verdict::kRefuse:
+      break;
+  }
+  const uint64_t before = state_.revision();
+  state_.Refuse(absl::StrCat(
+      "belongs to cluster ", membership_.cluster(), ", of which it has ", state_.jobs().size(),
+      has.processes ? " jobs that continue" : " jobs' results", "; this is cluster ", theirs));
+  if (state_.revision() != before) {
+    common::LogWarning("obeys no coordinator of another cluster; jobs continue",
+                       {{"cluster", membership_.cluster()}, {"coordinator_of", theirs}});
+  }
+  return false;
+}
+
+absl::Status Agent::Join(const std::string& cluster) {
+  if (options_.remember_cluster) ACCEL_RETURN_IF_ERROR(options_.remember_cluster(cluster));
+  common::LogInfo("joins a cluster", {{"cluster", cluster}, {"left", membership_.cluster()}});
+  membership_.Join(cluster);
+  return absl::OkStatus();
+}
+
+void Agent::Obey(v1::NodeDesired desired) {
+  state_.SetDesired(std::move(desired));
   NoteRefusals();
   // Act() replaces them by new ones, and the next report lists those.
   for (const uint64_t id : state_.desired().close_sockets()) with_.store_sockets->Take(id);

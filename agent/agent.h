@@ -7,12 +7,15 @@
 // Not thread-safe: one thread makes all calls. Tests call RunOnce() directly.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "agent/coordinator_link.h"
+#include "agent/core/cluster_membership.h"
 #include "agent/core/node_state.h"
 #include "agent/log_relays.h"
 #include "agent/state/output_pruner.h"
@@ -31,6 +34,9 @@ class Agent {
     // Limits for the output in jobs_dir. The constructor sets their jobs_dir.
     OutputPruner::Options output = {};
     absl::Duration heartbeat = absl::Seconds(1);  // Until the coordinator sets another one.
+    std::string cluster;                          // See ClusterMembership.
+    // Stores the cluster that the agent is about to join. If null, the next agent does not need it.
+    std::function<absl::Status(const std::string& cluster)> remember_cluster;
   };
 
   // All of them must outlive the agent.
@@ -61,6 +67,9 @@ class Agent {
 
  private:
   void Exchange();
+  bool MayObey(const v1::NodeDesired& desired);
+  absl::Status Join(const std::string& cluster);
+  void Obey(v1::NodeDesired desired);
   void Relay();
   void Act(const std::vector<AgentAction>& actions);
   void Perform(const StartPart& action);
@@ -75,6 +84,9 @@ class Agent {
   const Options options_;
   const Dependencies with_;
   NodeState state_;
+  ClusterMembership membership_;
+  // The newest desired state of this session, while it is refused.
+  std::optional<v1::NodeDesired> refused_;
   OutputPruner pruner_;
   std::set<common::JobId> jobs_;  // The jobs that have a generation on this node.
   int64_t refusals_noted_ = 0;

@@ -113,7 +113,10 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   Agent agent({.identity = identity,
                .base_env = BaseEnv(),
                .jobs_dir = state_dir.jobs_dir(),
-               .output = {.max_bytes = output_bytes}},
+               .output = {.max_bytes = output_bytes},
+               .cluster = state_dir.cluster_id(),
+               .remember_cluster =
+                   [&](const std::string& cluster) { return state_dir.RememberCluster(cluster); }},
               {.shims = &shims,
                .link = &link,
                .store_sockets = &store_sockets,
@@ -122,6 +125,16 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   const absl::Status status = agent.Run(stop_fd);
   common::LogInfo("agent stops", {{"why", status.ok() ? "asked to" : status.ToString()}});
   return status;
+}
+
+absl::StatusOr<std::string> ForgetCluster(const AgentDaemonOptions& options) {
+  ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir,
+                         StateDir::Open(options.state_dir, absl::ZeroDuration()));
+  const std::string& cluster = state_dir.cluster_id();
+  ACCEL_RETURN_IF_ERROR(state_dir.ForgetCluster());
+  if (cluster.empty()) return "the node belongs to no cluster";
+  return absl::StrCat("the node no longer belongs to cluster ", cluster,
+                      "; its next agent ends the jobs that its coordinator does not know");
 }
 
 }  // namespace accel::agent

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "agent/output_limit.h"
 
@@ -17,7 +18,8 @@ struct AgentDaemonOptions {
   std::string token_file;  // See common/token.h.
   std::string shim;        // See agent/find_shim.h.
   std::string output_limit = kDefaultOutputLimit;  // See ParseOutputLimit().
-  int store_sockets = 4;  // Number of spare sockets that listen for future stores.
+  int store_sockets = 4;        // Number of spare sockets that listen for future stores.
+  bool forget_cluster = false;  // Call ForgetCluster() instead of RunAgentDaemon().
 };
 
 // Runs until `stop_fd` is readable, or the agent cannot continue. Returns OK in the first case,
@@ -26,5 +28,10 @@ struct AgentDaemonOptions {
 // FAILED_PRECONDITION: another agent uses the state directory. UNAUTHENTICATED: the coordinator
 // rejected the token. ALREADY_EXISTS: another agent has taken over this node.
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd);
+
+// Lets the next agent with this state directory join any cluster, which ends the jobs that it does
+// not know (docs/decisions/0042). Returns a sentence that says what was done. FAILED_PRECONDITION:
+// an agent uses the state directory.
+absl::StatusOr<std::string> ForgetCluster(const AgentDaemonOptions& options);
 
 }  // namespace accel::agent

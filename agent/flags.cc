@@ -11,7 +11,8 @@ namespace {
 constexpr char kFooter[] =
     "SIGTERM and SIGINT stop the agent. Its jobs continue, and the next agent with this state "
     "directory adopts them. Jobs with --on_agent_loss=end are ended first.\n"
-    "Exit codes: 0 stopped by SIGTERM or SIGINT; 1 cannot continue; 2 wrong usage.";
+    "Exit codes: 0 stopped by SIGTERM or SIGINT, or the cluster was forgotten; 1 cannot continue; "
+    "2 wrong usage.";
 
 // The size of the disk is known only later, and does not decide whether the text is a limit.
 std::string CheckOutputLimit(const std::string& text) {
@@ -24,9 +25,8 @@ std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* op
   CLI::App app("accel-agent: runs jobs on this node for a coordinator.");
   app.footer(kFooter);
   app.set_version_flag("--version", std::string("accel-agent ") + common::kVersion);
-  app.add_option("--coordinator", options->coordinator, "HOST:PORT of the coordinator")
-      ->envname("ACCEL_COORDINATOR")
-      ->required();
+  app.add_option("--coordinator", options->coordinator, "HOST:PORT of the coordinator; required")
+      ->envname("ACCEL_COORDINATOR");
   app.add_option("--state_dir,--state-dir", options->state_dir,
                  "this agent's directory, made if missing")
       ->required();
@@ -44,8 +44,14 @@ std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* op
                  "share of the disk; the oldest goes first. The default is at most 100GiB")
       ->check(CheckOutputLimit)
       ->capture_default_str();
+  app.add_flag("--forget_cluster,--forget-cluster", options->forget_cluster,
+               "let this node join another cluster, and exit; its next agent ends the jobs of its "
+               "present cluster");
   try {
     app.parse(argc, argv);
+    if (options->coordinator.empty() && !options->forget_cluster) {
+      throw CLI::RequiredError("--coordinator");
+    }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }

@@ -13,7 +13,14 @@ int main(int argc, char** argv) {
   if (const std::optional<int> code = accel::agent::ParseAgentFlags(argc, argv, &options))
     return *code;
   accel::common::InitLog("accel-agent", accel::common::LogLevel::kInfo);
-  const absl::Status status = accel::agent::RunAgentDaemon(options, stop_fd);
+  absl::Status status;
+  if (options.forget_cluster) {
+    const absl::StatusOr<std::string> done = accel::agent::ForgetCluster(options);
+    if (done.ok()) std::printf("%s\n", done->c_str());
+    status = done.status();
+  } else {
+    status = accel::agent::RunAgentDaemon(options, stop_fd);
+  }
   if (status.ok()) return 0;
   std::fprintf(stderr, "accel-agent: %s\n", std::string(status.message()).c_str());
   return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;

@@ -84,8 +84,30 @@ void NodeState::SetDesired(v1::NodeDesired desired) {
   applied_version_ = desired.version();
   desired_ = std::move(desired);
   has_desired_ = true;
+  Refuse("");
   ForgetWhatIsCommitted();
   CountStaleStarts();
+}
+
+void NodeState::Refuse(std::string why) {
+  if (refusal_ == why) return;
+  refusal_ = std::move(why);
+  // Readers of output are clients of the coordinator that was obeyed.
+  if (!refusal_.empty()) desired_.clear_log_readers();
+  ++revision_;
+}
+
+ClusterHoldings NodeState::Holdings() const {
+  ClusterHoldings holdings;
+  for (const auto& [id, local] : generations_) {
+    // A generation that waits for its start has no process.
+    if (Ended(local.observed)) {
+      holdings.results = true;
+    } else if (!local.to_start.has_value()) {
+      holdings.processes = true;
+    }
+  }
+  return holdings;
 }
 
 void NodeState::CountStaleStarts() {
@@ -264,6 +286,7 @@ v1::NodeObserved NodeState::Observed(int64_t max_bytes) const {
 }
 
 std::string NodeState::WhyNoNewWork() const {
+  if (!refusal_.empty()) return refusal_;
   int unforgotten = 0;
   int workers = 0;
   for (const auto& [id, local] : generations_) {

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "agent/core/cluster_membership.h"
 #include "agent/core/generation_state.h"
 #include "common/ids.h"
 #include "proto/node.pb.h"
@@ -62,8 +63,15 @@ class NodeState {
     applied_version_ = 0;
     has_desired_ = false;
   }
-  // Returns true if a desired state has arrived in this session.
+  // Returns true if a desired state has been accepted in this session.
   bool has_desired() const { return has_desired_; }
+
+  // Notes that no desired state of this session is accepted, or none yet, and why. The node takes
+  // no new work, and continues what it has, until SetDesired() is called.
+  void Refuse(std::string why);
+
+  // Returns what the node has of the cluster whose coordinator it obeyed last.
+  ClusterHoldings Holdings() const;
 
   // Takes over a shim and its generation, which an earlier agent started. Must be called before
   // anything else happens.
@@ -127,6 +135,7 @@ class NodeState {
   v1::NodeObserved identity_;
   v1::NodeDesired desired_;
   bool has_desired_ = false;
+  std::string refusal_;  // Why no desired state is accepted. Empty if one was.
   std::vector<v1::StoreSocket> store_sockets_;
   std::map<common::GenerationId, Local> generations_;
   std::set<common::JobId> shims_;  // The jobs whose shim takes starts.

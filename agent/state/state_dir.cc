@@ -96,7 +96,18 @@ absl::StatusOr<StateDir> StateDir::Open(const std::string& path, absl::Duration 
     return Failed("create", absolute + "/jobs");
   }
   ACCEL_ASSIGN_OR_RETURN(common::NodeId node_id, ReadOrMakeNodeId(absolute));
-  return StateDir(absolute, std::move(lock), std::move(node_id));
+  ACCEL_ASSIGN_OR_RETURN(std::string cluster_id, ReadSmall(absolute + kClusterId));
+  return StateDir(absolute, std::move(lock), std::move(node_id), std::move(cluster_id));
+}
+
+absl::Status StateDir::RememberCluster(const std::string& cluster) const {
+  return WriteSmall(path_ + kClusterId, cluster + "\n");
+}
+
+absl::Status StateDir::ForgetCluster() const {
+  const std::string path = path_ + kClusterId;
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) return Failed("remove", path);
+  return absl::OkStatus();
 }
 
 }  // namespace accel::agent

@@ -3,6 +3,7 @@
 // clang-format off
 //   STATE_DIR/agent.lock                 held by the agent; its pid is inside
 //   STATE_DIR/node_id                    the permanent id of this node, and the inode of STATE_DIR
+//   STATE_DIR/cluster_id                 the cluster to which this node's jobs belong
 //   STATE_DIR/jobs/JOB/gen_N/rank_R/     output of workers
 //   STATE_DIR/shims/JOB/                 record and socket of a shim (shim/host/shim_folder.h)
 // clang-format on
@@ -28,6 +29,12 @@ class StateDir {
 
   const common::NodeId& node_id() const { return node_id_; }
 
+  // Returns the cluster that was stored last, or "" if there is none.
+  const std::string& cluster_id() const { return cluster_id_; }
+  // Stores the cluster, so that later agents read it, even after a power failure.
+  absl::Status RememberCluster(const std::string& cluster) const;
+  absl::Status ForgetCluster() const;
+
   // Returns the default folder for the output of jobs.
   std::string jobs_dir() const { return path_ + "/jobs"; }
   // Returns the folder for the records of shims.
@@ -35,15 +42,20 @@ class StateDir {
 
  private:
   static constexpr char kShims[] = "/shims";
+  static constexpr char kClusterId[] = "/cluster_id";
 
   static absl::StatusOr<common::NodeId> ReadOrMakeNodeId(const std::string& dir);
 
-  StateDir(std::string path, common::UniqueFd lock, common::NodeId node_id)
-      : path_(std::move(path)), lock_(std::move(lock)), node_id_(std::move(node_id)) {}
+  StateDir(std::string path, common::UniqueFd lock, common::NodeId node_id, std::string cluster_id)
+      : path_(std::move(path)),
+        lock_(std::move(lock)),
+        node_id_(std::move(node_id)),
+        cluster_id_(std::move(cluster_id)) {}
 
   std::string path_;
   common::UniqueFd lock_;
   common::NodeId node_id_;
+  std::string cluster_id_;
 };
 
 }  // namespace accel::agent

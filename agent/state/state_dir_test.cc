@@ -37,6 +37,21 @@ TEST(StateDir, ANodeKeepsItsId) {
   EXPECT_EQ(again->node_id(), first);
 }
 
+TEST(StateDir, ANodeKeepsItsClusterUntilItForgetsIt) {
+  const std::string path = NewDir("cluster");
+  const auto cluster = [&path] {
+    const absl::StatusOr<StateDir> dir = StateDir::Open(path, absl::ZeroDuration());
+    EXPECT_OK(dir);
+    return dir->cluster_id();
+  };
+  EXPECT_EQ(cluster(), "");
+  EXPECT_OK(StateDir::Open(path, absl::ZeroDuration())->RememberCluster("c1"));
+  EXPECT_EQ(cluster(), "c1");
+  EXPECT_OK(StateDir::Open(path, absl::ZeroDuration())->ForgetCluster());
+  EXPECT_EQ(cluster(), "");
+  EXPECT_OK(StateDir::Open(path, absl::ZeroDuration())->ForgetCluster());
+}
+
 TEST(StateDir, TwoAgentsCannotShareIt) {
   const std::string path = NewDir("shared");
   absl::StatusOr<StateDir> dir = StateDir::Open(path, absl::ZeroDuration());

@@ -161,6 +161,7 @@ v1::NodeDesired BuildDesired(const ClusterState& state, const common::NodeId& id
   desired.set_version(version);
   desired.set_incarnation(node.observed.incarnation());
   desired.set_heartbeat_ms(HeartbeatMillis(state));
+  desired.set_cluster_id(state.facts.cluster_id);
   ForEachPart(state, id, node, [&](const JobEntry& entry, int machine_rank) {
     v1::DesiredGeneration* generation = desired.add_generations();
     generation->mutable_key()->set_job_id(entry.job.job_id());

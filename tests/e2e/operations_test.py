@@ -1,6 +1,5 @@
 """What operators and followers of jobs see: logs, limits, and daemons that stop, restart or are missing."""
 
-import shutil
 import signal
 import socket
 
@@ -116,25 +115,6 @@ class Daemons(cluster.ClusterTest):
     def running_job(self, *flags):
         waiting = self.start(cluster.ACCEL, "submit", "--wait", "--cpu", *flags, self.script("echo $$ > pid; exec sleep 600"))
         return waiting, int(self.wait_for_file("pid"))
-
-    def start_coordinator_again(self):
-        self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
-        self.wait_for_nodes(1)
-
-    def test_a_coordinator_that_has_lost_its_state_stops_jobs_that_it_does_not_know(self):
-        for how in (signal.SIGKILL, signal.SIGTERM):
-            with self.subTest(signal=how):
-                waiting, worker = self.running_job()
-                self.coordinator.send_signal(how)
-                self.assertEqual(self.coordinator.wait(timeout=20), -9 if how == signal.SIGKILL else 0)
-                shutil.rmtree(self.path("coordinator"))
-                self.start_coordinator_again()
-                result = self.finish(waiting, 30)
-                self.assertEqual(result.code, 1, result)
-                self.assertIn("there is no job", result.err)
-                cluster.wait_until(lambda: not cluster.is_alive(worker), 20, "its worker is stopped")
-                self.assertEqual(self.submit("/bin/true").code, 0)
-                self.path("pid").unlink()
 
     def test_sigterm_of_an_agent_ends_the_job_that_asked_for_it(self):
         waiting, worker = self.running_job("--on_agent_loss", "end")

@@ -112,6 +112,7 @@ absl::Status ClusterInvariants::TakeJobs(const std::vector<coordinator::JobPtr>&
 absl::Status ClusterInvariants::Check() {
   ACCEL_RETURN_IF_ERROR(CheckRanks());
   ACCEL_RETURN_IF_ERROR(CheckFences());
+  ACCEL_RETURN_IF_ERROR(CheckStrangers());
   ACCEL_RETURN_IF_ERROR(CheckGpus());
   ACCEL_RETURN_IF_ERROR(CheckSockets());
   ACCEL_RETURN_IF_ERROR(CheckGraces());
@@ -200,6 +201,16 @@ absl::Status ClusterInvariants::CheckFences() const {
     return Broken(absl::StrCat(Name(living.id), " lives on ", node.name(),
                                ", which had no contact for ", absl::FormatDuration(silent)));
   });
+}
+
+// A coordinator that does not know the jobs of a node ends none of them (docs/decisions/0042).
+absl::Status ClusterInvariants::CheckStrangers() const {
+  for (const auto& node : nodes_) {
+    if (!node->obeyed_a_stranger()) continue;
+    return Broken(
+        absl::StrCat("a coordinator of another cluster has stopped processes of ", node->name()));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ClusterInvariants::CheckGpus() const {

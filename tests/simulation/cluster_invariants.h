@@ -66,6 +66,7 @@ class ClusterInvariants {
   absl::Status CheckNotForgotten(const std::map<common::JobId, coordinator::JobPtr>& before) const;
   absl::Status CheckRanks();
   absl::Status CheckFences() const;
+  absl::Status CheckStrangers() const;
   absl::Status CheckGpus() const;
   absl::Status CheckSockets();
   absl::Status CheckGraces();

@@ -133,6 +133,11 @@ PlantedBug ForgetsGraceOverARestart() {
           }};
 }
 
+PlantedBug ObeysAnyCoordinator() {
+  return {.name = "obeys any coordinator",
+          .desired = [](v1::NodeDesired* desired) { desired->clear_cluster_id(); }};
+}
+
 PlantedBug OffersUsedSocketsAgain() {
   return {.name = "offers used sockets again", .report = UsedSockets()};
 }

@@ -18,6 +18,9 @@ PlantedBug StopsWithoutGrace();
 // A coordinator that recovers does not know the grace of a stop that is in progress.
 PlantedBug ForgetsGraceOverARestart();
 
+// A coordinator of another cluster is obeyed, as all of them were before they named their cluster.
+PlantedBug ObeysAnyCoordinator();
+
 // A store socket that a generation uses is offered again.
 PlantedBug OffersUsedSocketsAgain();
 

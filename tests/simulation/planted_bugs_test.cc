@@ -51,6 +51,10 @@ TEST(PlantedBugs, AGraceThatIsLostOverARestart) {
   EXPECT_THAT(Find(ForgetsGraceOverARestart).message(), HasSubstr("its grace is at least"));
 }
 
+TEST(PlantedBugs, ACoordinatorOfAnotherClusterThatIsObeyed) {
+  EXPECT_THAT(Find(ObeysAnyCoordinator).message(), HasSubstr("of another cluster has stopped"));
+}
+
 TEST(PlantedBugs, AUsedSocketThatIsOfferedAgain) {
   EXPECT_THAT(Find(OffersUsedSocketsAgain).message(), HasSubstr("store socket"));
 }

@@ -79,6 +79,9 @@ std::string RandomEvent(int* jobs, Dice* dice) {
     case 12:
       return absl::StrCat("break ", dice->Node(), " ", dice->Time(absl::Seconds(6)));
     case 13:
+      if (dice->OneIn(2)) {
+        return absl::StrCat("go_astray ", dice->Node(), " ", dice->Time(absl::Seconds(12)));
+      }
       return Cut(dice);
     case 14:
     case 15:

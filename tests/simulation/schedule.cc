@@ -142,7 +142,8 @@ absl::Status KillShim(Words words, UnreliableCluster* cluster, UnreliableNode* n
   return words.End();
 }
 
-absl::Status PerformOnNode(const std::string& verb, Words words, UnreliableNode* node) {
+absl::Status PerformOnNode(const std::string& verb, Words words, UnreliableCluster* cluster,
+                           UnreliableNode* node) {
   if (verb == "join") {
     node->link().Cut(false, false);
   } else if (verb == "cut") {
@@ -156,6 +157,8 @@ absl::Status PerformOnNode(const std::string& verb, Words words, UnreliableNode*
       node->KillAgent(time);
     } else if (verb == "reboot") {
       node->Reboot(time);
+    } else if (verb == "go_astray") {
+      node->GoAstray(&cluster->stranger(), time);
     } else if (verb == "break") {
       node->link().Break(time);
     } else {
@@ -189,7 +192,7 @@ absl::Status Perform(const Event& event, UnreliableCluster* cluster) {
   Words after_name = words;
   if (UnreliableNode* node = cluster->node(after_name.Take())) {
     if (verb == "kill_shim") return KillShim(std::move(after_name), cluster, node);
-    return PerformOnNode(verb, std::move(after_name), node);
+    return PerformOnNode(verb, std::move(after_name), cluster, node);
   }
   return PerformOnCoordinator(verb, std::move(words), cluster);
 }

@@ -51,7 +51,7 @@ TEST(Schedule, EveryKindOfEventHappens) {
   }
   EXPECT_THAT(verbs, ::testing::UnorderedElementsAre(
                          "submit", "cancel", "drop", "kill_agent", "kill_shim", "pause_agent",
-                         "reboot", "break", "cut", "join", "crash", "crash_at_commit",
+                         "reboot", "break", "cut", "join", "go_astray", "crash", "crash_at_commit",
                          "pause_coordinator", "disk_full", "disk_fails"));
 }
 

@@ -7,9 +7,9 @@
 
 namespace accel::simulation {
 
-SimulatedCoordinator::SimulatedCoordinator(SimulatedDisk* disk, const PlantedBug* bug,
-                                           common::Clock* time)
-    : disk_(disk), bug_(*bug), time_(time), clock_(time) {}
+SimulatedCoordinator::SimulatedCoordinator(std::string cluster, SimulatedDisk* disk,
+                                           const PlantedBug* bug, common::Clock* time)
+    : cluster_(std::move(cluster)), disk_(disk), bug_(*bug), time_(time), clock_(time) {}
 
 SimulatedCoordinator::~SimulatedCoordinator() { Kill(true, absl::InfiniteDuration(), false); }
 
@@ -28,6 +28,7 @@ absl::Status SimulatedCoordinator::Start() {
                                             .clock = &clock_,
                                             .wall_clock = [time = time_] { return time->Now(); },
                                             .boot_id = absl::StrCat("boot-", boot_),
+                                            .cluster_id = cluster_,
                                             .limits = {}});
   ++life_;
   down_ = false;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -30,8 +31,9 @@ class HostClock final : public common::Clock {
 // Not thread-safe.
 class SimulatedCoordinator {
  public:
-  // The arguments must outlive this object.
-  SimulatedCoordinator(SimulatedDisk* disk, const PlantedBug* bug, common::Clock* time);
+  // The pointers must outlive this object.
+  SimulatedCoordinator(std::string cluster, SimulatedDisk* disk, const PlantedBug* bug,
+                       common::Clock* time);
   ~SimulatedCoordinator();
 
   // Runs the loop once, unless the process is paused. Starts a process if it is time. Returns an
@@ -63,6 +65,7 @@ class SimulatedCoordinator {
  private:
   absl::Status Start();
 
+  const std::string cluster_;
   SimulatedDisk* const disk_;
   const PlantedBug& bug_;
   common::Clock* const time_;

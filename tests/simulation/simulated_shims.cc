@@ -70,6 +70,7 @@ absl::Status SimulatedShims::StartGeneration(const shim::StartCommand& start,
 }
 
 absl::Status SimulatedShims::StopGeneration(const shim::StopCommand& stop) {
+  ++stops_;
   SimulatedShim* shim = Find(stop.id.job);
   if (shim == nullptr) return NoShim(stop.id.job);
   if (!shim->generation || shim->generation->id != stop.id) return absl::OkStatus();

@@ -30,12 +30,16 @@ class SimulatedShims final : public shim::ShimHost {
   std::vector<shim::ShimReport> TakeReports() override;
   int wake_fd() const override { return wake_.get(); }
 
+  // Returns the number of stops that the agent has asked for.
+  int stops() const { return stops_; }
+
  private:
   SimulatedShim* Find(const common::JobId& job);  // Null if the job has no shim here.
 
   SimulatedProcesses* const processes_;
   common::Clock* const clock_;
   common::UniqueFd wake_;
+  int stops_ = 0;
 };
 
 }  // namespace accel::simulation

@@ -18,7 +18,9 @@ constexpr int kNodes = 3;
 UnreliableCluster::UnreliableCluster(uint32_t seed, const PlantedBug* bug)
     : seed_(seed),
       disk_(seed, &habits_.disk, &clock_),
-      coordinator_(&disk_, bug, &clock_),
+      disk_of_stranger_(seed + 1, &habits_.disk, &clock_),
+      coordinator_("home", &disk_, bug, &clock_),
+      stranger_("another", &disk_of_stranger_, bug, &clock_),
       invariants_(&nodes_, &clients_, &disk_, &coordinator_, &clock_, kTurn) {
   for (int i = 0; i < kNodes; ++i) {
     nodes_.push_back(std::make_unique<UnreliableNode>(absl::StrCat("n", i + 1), /*gpus=*/i,
@@ -31,6 +33,8 @@ absl::Status UnreliableCluster::Turn() {
   clock_.Advance(kTurn);
   if (coordinator_.runs()) disk_.Run();
   ACCEL_RETURN_IF_ERROR(coordinator_.Run());
+  disk_of_stranger_.Run();
+  ACCEL_RETURN_IF_ERROR(stranger_.Run());
   invariants_.NoteSilence();
   // Only what is committed is published, so nothing else can have changed.
   const bool changed = disk_.commits() != commits_listed_ || coordinator_.life() != life_listed_;

@@ -50,6 +50,8 @@ class UnreliableCluster {
   UnreliableNode* node(absl::string_view name);
   SimulatedCoordinator& coordinator() { return coordinator_; }
   SimulatedDisk& disk() { return disk_; }
+  // A coordinator of another cluster, which has an empty store and always runs.
+  SimulatedCoordinator& stranger() { return stranger_; }
 
   // Returns the time since the cluster's start.
   absl::Duration time() { return clock_.Now() - start_; }
@@ -65,10 +67,12 @@ class UnreliableCluster {
   common::SimulatedClock clock_;
   const absl::Time start_ = clock_.Now();
   SimulatedDisk disk_;
+  SimulatedDisk disk_of_stranger_;
   std::vector<std::unique_ptr<UnreliableNode>> nodes_;
   std::vector<std::unique_ptr<SimulatedClient>> clients_;
   // Destroyed before the nodes and clients, because it calls them.
   SimulatedCoordinator coordinator_;
+  SimulatedCoordinator stranger_;
   ClusterInvariants invariants_;
   int commits_listed_ = -1;
   uint64_t life_listed_ = 0;

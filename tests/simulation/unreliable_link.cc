@@ -21,6 +21,7 @@ UnreliableLink::UnreliableLink(uint32_t seed, const NetworkHabits* habits, const
     : random_(seed),
       habits_(*habits),
       bug_(*bug),
+      home_(coordinator),
       coordinator_(coordinator),
       clock_(clock),
       backoff_(kFirstPause, kLongestPause, seed),
@@ -42,7 +43,7 @@ void UnreliableLink::Open() {
             const std::shared_ptr<Stream> stream = weak.lock();
             if (stream == nullptr) return;
             stream->accepted = true;
-            last_heard_ = std::max(last_heard_, stream->heard_at);
+            NoteHeard(*stream);
             const absl::Time earlier =
                 stream->down.empty() ? absl::InfinitePast() : stream->down.back().first;
             stream->down.emplace_back(Arrival(earlier), std::move(desired));
@@ -71,7 +72,7 @@ void UnreliableLink::Deliver(Stream* stream) {
     }
     stream->delivered = std::max(stream->delivered, report.sequence());
     if (stream == stream_.get() && !again) stream->heard_at = clock_->Now();
-    if (stream->accepted) last_heard_ = std::max(last_heard_, stream->heard_at);
+    if (stream->accepted) NoteHeard(*stream);
     if (bug_.report) bug_.report(&report);
     stream->session->Report(std::move(report));
   }
@@ -135,6 +136,20 @@ void UnreliableLink::Break(absl::Duration unnoticed) {
   stream_ = nullptr;
   connect_at_ = clock_->Now() + backoff_.Next();
 }
+
+void UnreliableLink::NoteHeard(const Stream& stream) {
+  if (!is_astray()) last_heard_ = std::max(last_heard_, stream.heard_at);
+}
+
+void UnreliableLink::Connect(SimulatedCoordinator* coordinator) {
+  if (coordinator_ == coordinator) return;
+  Break(absl::ZeroDuration());
+  broken_.clear();
+  coordinator_ = coordinator;
+}
+
+void UnreliableLink::GoTo(SimulatedCoordinator* stranger) { Connect(stranger); }
+void UnreliableLink::Return() { Connect(home_); }
 
 void UnreliableLink::Cut(bool up, bool down) {
   up_ = !up;

@@ -51,6 +51,12 @@ class UnreliableLink final : public agent::CoordinatorLink {
   // detects the break after `unnoticed`, or later if it cannot be reached.
   void Break(absl::Duration unnoticed);
 
+  // Connects the agent to another coordinator, which knows nothing of it, until Return(). Breaks
+  // the stream. What a stranger receives does not count for last_heard().
+  void GoTo(SimulatedCoordinator* stranger);
+  void Return();
+  bool is_astray() const { return coordinator_ != home_; }
+
   // Cuts directions, or joins them again.
   void Cut(bool up, bool down);
 
@@ -86,13 +92,16 @@ class UnreliableLink final : public agent::CoordinatorLink {
   void RunKeepalives(bool agent_runs);
   void RunBroken();
   bool IsReset() const;
+  void Connect(SimulatedCoordinator* coordinator);
+  void NoteHeard(const Stream& stream);
   absl::Time Arrival(absl::Time after);
   double Chance() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
   std::mt19937 random_;
   const NetworkHabits& habits_;
   const PlantedBug& bug_;
-  SimulatedCoordinator* const coordinator_;
+  SimulatedCoordinator* const home_;
+  SimulatedCoordinator* coordinator_;  // Where the agent connects.
   common::Clock* const clock_;
   common::Backoff backoff_;
   common::UniqueFd wake_;

@@ -34,7 +34,15 @@ void UnreliableNode::StartAgent() {
   shims_ = std::make_unique<SimulatedShims>(&processes_, clock_);
   sockets_.push_back(std::make_unique<agent::StoreSockets>("127.0.0.1", 2));
   agent_ = std::make_unique<agent::Agent>(
-      agent::Agent::Options{.identity = identity, .base_env = {}, .jobs_dir = "/nonexistent"},
+      agent::Agent::Options{.identity = identity,
+                            .base_env = {},
+                            .jobs_dir = "/nonexistent",
+                            .cluster = cluster_,
+                            .remember_cluster =
+                                [this](const std::string& cluster) {
+                                  cluster_ = cluster;
+                                  return absl::OkStatus();
+                                }},
       agent::Agent::Dependencies{.shims = shims_.get(),
                                  .link = &link_,
                                  .store_sockets = sockets_.back().get(),
@@ -67,7 +75,13 @@ void UnreliableNode::Reboot(absl::Duration away) {
   start_at_ = clock_->Now() + away;
 }
 
+void UnreliableNode::GoAstray(SimulatedCoordinator* stranger, absl::Duration time) {
+  link_.GoTo(stranger);
+  astray_until_ = clock_->Now() + time;
+}
+
 void UnreliableNode::EndFaults() {
+  astray_until_ = absl::InfinitePast();
   paused_until_ = absl::InfinitePast();
   start_at_ = absl::InfinitePast();
 }
@@ -75,10 +89,13 @@ void UnreliableNode::EndFaults() {
 void UnreliableNode::Run() {
   processes_.Run(clock_->Now());
   if (agent_ == nullptr && clock_->Now() >= start_at_) StartAgent();
+  if (clock_->Now() >= astray_until_) link_.Return();
   link_.Run(agent_runs());
   if (!agent_runs()) return;
+  const int stops = shims_->stops();
   // A new agent starts, as a supervisor would do.
-  if (!agent_->RunOnce().ok()) KillAgent(absl::ZeroDuration());
+  if (!agent_->RunOnce().ok()) return KillAgent(absl::ZeroDuration());
+  obeyed_a_stranger_ |= link_.is_astray() && shims_->stops() > stops;
 }
 
 }  // namespace accel::simulation

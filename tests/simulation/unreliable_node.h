@@ -39,6 +39,10 @@ class UnreliableNode {
   void KillShim(const common::JobId& job);
   // Ends all processes at once. The host and its agent start again after `away`.
   void Reboot(absl::Duration away);
+  // For this long, the agent finds a coordinator of another cluster at its coordinator's address.
+  void GoAstray(SimulatedCoordinator* stranger, absl::Duration time);
+  // Returns true if a coordinator of another cluster has stopped processes of this node.
+  bool obeyed_a_stranger() const { return obeyed_a_stranger_; }
   // Ends the pause, and starts the host and the agent if they are down.
   void EndFaults();
 
@@ -65,6 +69,9 @@ class UnreliableNode {
   UnreliableLink link_;
   int incarnation_ = 0;
   int boot_ = 1;
+  std::string cluster_;  // What the agent has stored about its cluster.
+  absl::Time astray_until_ = absl::InfinitePast();
+  bool obeyed_a_stranger_ = false;
   absl::Time paused_until_ = absl::InfinitePast();
   absl::Time agent_died_at_ = absl::InfinitePast();
   absl::Time start_at_ =
