@@ -25,7 +25,7 @@ def adopt(pairs):
     bench = harness.Benchmark("agent kill -9 under 8 workers: until the next agent reports them", "s, processes, bytes",
                               "<= 1 s, 0 workers disturbed, 0 bytes lost")
     for _ in range(pairs):
-        bench.add(**_accel(), **_torchrun())
+        bench.add(**_accel(), torchrun_orphans=torchrun_orphans())
     return bench.summary()
 
 
@@ -92,7 +92,8 @@ def _accel():
         return {"accel_adopted_s": seconds, "accel_disturbed": disturbed, "accel_ranks_with_lost_bytes": lost}
 
 
-def _torchrun():
+def torchrun_orphans():
+    """Returns how many of torchrun's workers are left after a kill of torchrun."""
     with tempfile.TemporaryDirectory() as folder:
         launcher = subprocess.Popen([*map(str, harness.TORCHRUN), "--nproc_per_node", str(WORKERS), "--no_python",
                                      str(_script(folder))], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -102,4 +103,4 @@ def _torchrun():
         orphans = _start_times(pids)
         for pid in orphans:
             os.kill(pid, signal.SIGKILL)
-        return {"torchrun_orphans": len(orphans)}
+        return len(orphans)
