@@ -87,7 +87,7 @@ class Kills(cluster.ClusterTest):
             cluster.wait_until(lambda: descriptors(process) <= most, 20,
                                f"{process.args[0]} closes what it opened; {most} descriptors are open when idle")
         for i in range(self.AGENTS):
-            cluster.wait_until(lambda: not list(self.path(f"n{i + 1}/shims").iterdir()), 20, f"n{i + 1} has no record left")
+            cluster.wait_until(lambda: not list(self.path(f"n{i + 1}").glob("shims/*")), 20, f"n{i + 1} has no record left")
 
     def stop_daemons(self):
         for process in (*self.agents, self.coordinator):

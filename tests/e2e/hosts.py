@@ -1,0 +1,104 @@
+"""Hosts on one machine: a network namespace for each, joined by a switch of ours (tests/e2e/packet_switch.py).
+
+The hosts have the addresses 127.77.0.1, 127.77.0.2, ... on a real interface, because accel refuses addresses beyond
+loopback as long as its connections are not encrypted (docs/decisions/0047). Everything is made in a user namespace, so no
+privilege is needed, nothing outside of it changes, and the kernel removes it with its last process.
+
+The hosts share the file system, the process ids and the boot id of the machine.
+"""
+
+import pathlib
+import subprocess
+import sys
+
+_SWITCH = str(pathlib.Path(__file__).with_name("packet_switch.py"))
+# Only 127.0.0.1 itself remains on the loopback interface. The addresses of the hosts must leave through eth0.
+_SET_UP = """set -e
+ip link set lo up
+ip addr add 127.0.0.1/32 dev lo
+ip addr del 127.0.0.1/8 dev lo
+echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet
+ip addr add {address}/24 dev eth0
+ip link set eth0 up
+"""
+# A namespace lives as long as this process, which ends with the test.
+_HOLD = ("sh", "-c", "echo ok; exec cat")
+_UNSHARE = ("unshare", "--user", "--map-root-user", "--net")
+
+
+def why_not():
+    """Returns why this machine can have no such hosts, or None. A missing program is no such reason, but a failure."""
+    done = subprocess.run([*_UNSHARE, "true"], capture_output=True)
+    return None if done.returncode == 0 else f"no network namespaces here: {done.stderr.decode().strip()}"
+
+
+class Hosts:
+    """Makes hosts 1 to `count`. close() ends what runs in their namespaces first."""
+
+    def __init__(self, count):
+        self._processes = []
+        try:
+            self._outer = self._start(*_UNSHARE, *_HOLD)
+            self._inner = {host: self._start(*self._enter(self._outer), "unshare", "--net", *_HOLD)
+                           for host in range(1, count + 1)}
+            for host, process in self._inner.items():
+                self._check(self._outer, f"ip link add p{host} type veth peer name eth0 netns {process.pid}\nip link set p{host} up")
+                self._check(process, _SET_UP.format(address=self.address(host)))
+            self._switch = self._start(*self._enter(self._outer), sys.executable, _SWITCH, *(f"p{host}" for host in self._inner))
+        except BaseException:
+            self.close()
+            raise
+
+    @staticmethod
+    def address(host):
+        return f"127.77.0.{host}"
+
+    def inside(self, host):
+        """Returns the command that executes the words after it on a host. It is replaced by them, so its pid is theirs."""
+        return self._enter(self._inner[host])
+
+    def cut(self, *between):
+        """No frame passes between this host and any other, or, if two hosts are given, from the first to the second."""
+        if len(between) == 2:
+            self._command(f"cut p{between[0]} p{between[1]}")
+            return
+        for other in self._inner:
+            self._command(f"cut p{between[0]} p{other}")
+            self._command(f"cut p{other} p{between[0]}")
+
+    def heal(self):
+        self._command("heal")
+
+    def link(self, **properties):
+        """See packet_switch.py. Without arguments, nothing happens to the frames."""
+        self._command("link " + " ".join(f"{key}={value}" for key, value in properties.items()))
+
+    def close(self):
+        for process in reversed(self._processes):
+            process.stdin.close()
+            process.wait(10)
+            process.stdout.close()
+
+    @staticmethod
+    def _enter(process):
+        return ["nsenter", "--target", str(process.pid), "--user", "--net", "--preserve-credentials"]
+
+    def _start(self, *command):
+        process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._processes.append(process)
+        self._await_ok(process)
+        return process
+
+    def _command(self, line):
+        self._switch.stdin.write(line.encode() + b"\n")
+        self._switch.stdin.flush()
+        self._await_ok(self._switch)
+
+    @staticmethod
+    def _await_ok(process):
+        line = process.stdout.readline()
+        if line != b"ok\n":
+            raise AssertionError(f"{process.args} printed {line!r}")
+
+    def _check(self, process, script):
+        subprocess.run([*self._enter(process), "sh", "-c", script], check=True)

@@ -1,0 +1,185 @@
+"""Networks that fail between hosts: silence in both directions or in one, links that flap, slow and lossy links, and ends
+that vanish without a word. The hosts are network namespaces (tests/e2e/hosts.py)."""
+
+import os
+import random
+import signal
+import sys
+import time
+
+from tests.e2e import cluster, hosts
+
+WORKER = """
+me=$ACCEL_JOB_ID.$ACCEL_GENERATION.${RANK:-0}
+echo $$ > new.$me; mv new.$me pid.$me
+until [ -e end ]; do sleep 0.05; done
+"""
+# Prints the seconds that a connection to HOST PORT takes: one round trip.
+CONNECT = "import socket, sys, time; t = time.monotonic(); socket.create_connection(sys.argv[1:3], 10); print(time.monotonic() - t)"
+
+
+class OnHosts(cluster.ClusterTest):
+    """The coordinator and all commands run on host 1, and agent n1 on host 2, ..."""
+
+    AGENTS = 2
+
+    def setUp(self):
+        if reason := hosts.why_not():
+            self.skipTest(reason)
+        self.hosts = hosts.Hosts(self.AGENTS + 1)
+        self.addCleanup(self.hosts.close)
+        super().setUp()
+
+    def start(self, *command, **options):
+        inside = () if command[0] == "nsenter" else self.hosts.inside(1)
+        return super().start(*inside, *command, **options)
+
+    def start_coordinator(self, *flags, listen=None, **options):
+        super().start_coordinator(*flags, listen=listen or f"{self.hosts.address(1)}:0", **options)
+
+    def start_agent(self, name, under=(), **options):
+        return super().start_agent(name, under=[*self.hosts.inside(self.host_of(name)), *under], **options)
+
+    @staticmethod
+    def host_of(name):
+        return int(name[1:]) + 1
+
+    def start_job(self, *flags):
+        """Returns the id of a job that runs until the file `end` exists, the pid of its rank 0, and the name of its node."""
+        job = self.accel("submit", "--cpu", "--max_restarts", 3, *flags, self.script(WORKER)).out.split()[0]
+        pid = self.wait_for_rank(job, 1)
+        cluster.wait_until(lambda: self.status(job)["phase"] == "RUNNING", 20, "RUNNING")
+        return job, pid, self.node_of(job)
+
+    def wait_for_rank(self, job, generation, seconds=30):
+        return int(self.wait_for_file(f"pid.{job}.{generation}.0", seconds))
+
+    def status(self, job):
+        [status] = self.jobs(job)
+        return status
+
+    def node_of(self, job):
+        return self.status(job)["generations"][-1]["placements"][0]["node_name"]
+
+    def end_jobs_well(self, generations):
+        """Lets all jobs end. Each must have had this many generations, and leave nothing on any node."""
+        self.path("end").touch()
+        cluster.wait_until(lambda: all(job["phase"] == "SUCCEEDED" for job in self.jobs()), 30, "all jobs succeed")
+        self.assertEqual({len(job["generations"]) for job in self.jobs()}, {generations}, self.jobs())
+        for name in (f"n{i + 1}" for i in range(self.AGENTS)):
+            cluster.wait_until(lambda: not list(self.path(name).glob("shims/*")), 20, f"{name} has no shim's record left")
+
+    def round_trip(self, host):
+        address, _, port = self.env["ACCEL_COORDINATOR"].rpartition(":")
+        return float(self.run_command(*self.hosts.inside(host), sys.executable, "-c", CONNECT, address, port).out)
+
+    @staticmethod
+    def let_pass(seconds):
+        begin = time.monotonic()
+        cluster.wait_until(lambda: time.monotonic() > begin + seconds, seconds + 5, "")
+
+
+class Partition(OnHosts):
+    """A node that is cut off is lost after its timeout, at both ends, and converges as soon as the network is healed."""
+
+    def check(self, *cut):
+        """`cut` has the arguments of Hosts.cut(), where None is the host of the job."""
+        job, old, node = self.start_job()
+        self.hosts.cut(*(host or self.host_of(node) for host in cut))
+        begin = time.monotonic()
+        self.wait_for_rank(job, 2)
+        self.assertTrue(2 < time.monotonic() - begin < 8, f"replaced after {time.monotonic() - begin:.1f} s")
+        self.assertNotEqual(self.node_of(job), node)
+        self.assertIn(f"node {node} was lost: it has been silent for 3s", self.accel("status", job).out)
+        # The process of the lost part continues, because its job did not ask for a fence.
+        self.assertTrue(cluster.is_alive(old))
+        cluster.wait_until(lambda: "coordinator unreachable" in self.log(node), 30, "the agent notices it too")
+        self.hosts.heal()
+        self.wait_for_nodes(2)
+        cluster.wait_until(lambda: not cluster.is_alive(old), 20, "the process of the lost part ends")
+        self.end_jobs_well(generations=2)
+
+    def test_both_directions(self):
+        self.check(None)
+
+    def test_nothing_reaches_the_coordinator(self):
+        self.check(None, 1)
+
+    def test_nothing_reaches_the_node(self):
+        self.check(1, None)
+
+
+class Links(OnHosts):
+    def flap(self, node, seconds, down, up):
+        """Cuts and heals a node's link for this long. Returns the number of cuts."""
+        dice = random.Random(35)
+        end = time.monotonic() + seconds
+        count = 0
+        while time.monotonic() < end:
+            count += 1
+            self.hosts.cut(self.host_of(node))
+            self.let_pass(dice.uniform(*down))
+            self.hosts.heal()
+            self.let_pass(dice.uniform(*up))
+        return count
+
+    def test_short_breaks_cost_nothing(self):
+        job, pid, node = self.start_job()
+        self.flap(node, 8, down=(0.2, 1), up=(0.2, 1))
+        self.assertTrue(cluster.is_alive(pid))
+        self.end_jobs_well(generations=1)
+
+    def test_long_breaks_move_a_job_once(self):
+        job, old, node = self.start_job()
+        self.assertGreater(self.flap(node, 11, down=(3.5, 5), up=(0.2, 2)), 1)
+        self.wait_for_nodes(2)
+        cluster.wait_until(lambda: not cluster.is_alive(old), 20, "the process of the lost part ends")
+        self.end_jobs_well(generations=2)
+
+    def test_a_slow_and_lossy_link_loses_no_node(self):
+        self.assertLess(self.round_trip(2), 0.1)
+        self.hosts.link(delay=0.1, loss=0.02, rate=1e6)
+        self.assertGreater(self.round_trip(2), 0.2)
+        begin = time.monotonic()
+        for _ in range(3):
+            self.start_job("--nodes", 2)
+        self.let_pass(begin + 12 - time.monotonic())
+        self.end_jobs_well(generations=1)
+
+
+class HalfOpen(OnHosts):
+    """One end of each connection is gone, and its peer has received neither a FIN nor a reset."""
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.coordinator.pid}/fd"))
+
+    def test_a_host_that_vanishes_leaves_no_connection(self):
+        job, old, node = self.start_job()
+        which = int(node[1:]) - 1
+        before = self.descriptors()
+        self.hosts.cut(self.host_of(node))
+        for pid in (self.agents[which].pid, cluster.parent_of(old), old):
+            os.kill(pid, signal.SIGKILL)
+        self.agents[which].wait()
+        self.wait_for_rank(job, 2)
+        self.assertEqual(self.descriptors(), before, "the connection is half-open")
+        cluster.wait_until(lambda: self.descriptors() < before, 30, "the coordinator closes the connection")
+        self.hosts.heal()
+        self.agents[which] = self.start_agent(node)
+        self.wait_for_nodes(2)
+        self.end_jobs_well(generations=2)
+
+    def test_a_coordinator_that_vanishes_is_found_again(self):
+        self.start_job("--nodes", 2)
+        self.hosts.cut(1)
+        self.coordinator.kill()
+        self.coordinator.wait()
+        self.coordinator.stdout.close()
+        self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
+        self.hosts.heal()
+        self.wait_for_nodes(2)
+        self.end_jobs_well(generations=1)
+
+
+if __name__ == "__main__":
+    cluster.main()
