@@ -1,5 +1,7 @@
 #include "runtime/checkpoint/tensor_file.h"
 
+#include <c10/core/DeviceGuard.h>
+
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
@@ -149,6 +151,7 @@ void convert_tensors(std::vector<const TensorRead*> reads) {
       reads, {}, [](const TensorRead* read) { return std::pair(read->file, read->entry->begin); });
   in_parallel(reads.size(), [&](std::size_t i) {
     torch::NoGradGuard no_grad;
+    const c10::OptionalDeviceGuard on(reads[i]->target.device());  // A thread starts on GPU 0.
     torch::Tensor(reads[i]->target).copy_(reads[i]->file->read(*reads[i]->entry));
   });
 }

@@ -8,12 +8,18 @@ namespace accel::runtime {
 using Streams = c10::impl::VirtualGuardImpl;
 
 DeviceTransfer::DeviceTransfer(std::optional<c10::Device> device, bool pin_memory,
-                               bool non_blocking)
-    : device_(device), pins_(pin_memory && device && !device->is_cpu()) {
+                               bool non_blocking, std::optional<c10::Device> home)
+    : device_(device),
+      home_(device ? device : home),
+      pins_(pin_memory && device && !device->is_cpu()) {
   if (non_blocking && device && !device->is_cpu()) {
     stream_ =
         std::make_shared<c10::Stream>(Streams(device->type()).getStreamFromGlobalPool(*device));
   }
+}
+
+void DeviceTransfer::enter_thread() const {
+  if (home_ && !home_->is_cpu()) Streams(home_->type()).setDevice(*home_);
 }
 
 at::Tensor DeviceTransfer::pinned(const at::Tensor& tensor) {

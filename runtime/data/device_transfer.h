@@ -24,8 +24,14 @@ using CopyEvent = std::shared_ptr<c10::Event>;
 // pinned memory first. On the CPU both options do nothing. (docs/decisions/0019)
 class DeviceTransfer {
  public:
+  // `home` is the device of the process, if batches are not moved to it.
   explicit DeviceTransfer(std::optional<c10::Device> device = std::nullopt, bool pin_memory = false,
-                          bool non_blocking = false);
+                          bool non_blocking = false,
+                          std::optional<c10::Device> home = std::nullopt);
+
+  // Makes the device of the process the calling thread's current one. A new thread starts on GPU 0,
+  // so what a dataset makes on "cuda" there would be on GPU 0 in every process. Thread-safe.
+  void enter_thread() const;
 
   // Moves the tensors of the batch into pinned memory, with `pin_memory`. Thread-safe.
   template <typename Batch>
@@ -77,7 +83,7 @@ class DeviceTransfer {
   CopyEvent run(const std::function<void()>& copy) const;
   void wait(const c10::Event& done) const;
 
-  const std::optional<c10::Device> device_;
+  const std::optional<c10::Device> device_, home_;
   const bool pins_;
   // A stream of device_ for the copies. If null, copies run in the current stream.
   std::shared_ptr<const c10::Stream> stream_;

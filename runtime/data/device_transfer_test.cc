@@ -153,6 +153,29 @@ TEST(WorkerTest, OperatorsRunInTheWorkersOwnThreadAlone) {
   }
 }
 
+// Makes its batches on the current device, as torch::kCUDA would.
+struct OnCurrentDevice : ThreeEach {
+  at::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
+    return ThreeEach::get_batch(indices).to(c10::Device(kFake));
+  }
+};
+
+TEST_F(DeviceTransferTest, WorkersReadOnTheDeviceOfTheirProcess) {
+  for (const bool is_moved : {true, false}) {
+    const std::optional<c10::Device> to =
+        is_moved ? std::optional(kSecondFakeDevice) : std::nullopt;
+    auto loader =
+        make_data_loader<torch::data::samplers::SequentialSampler>(
+            OnCurrentDevice(), torch::data::DataLoaderOptions(1).workers(1))
+            .sharded({.prepared = true,
+                      .transfer = std::make_shared<DeviceTransfer>(
+                          to, /*pin_memory=*/false, /*non_blocking=*/false, kSecondFakeDevice)});
+    for (const at::Tensor& batch : loader) EXPECT_EQ(batch.device(), kSecondFakeDevice);
+    EXPECT_EQ(notes.size(), 3u) << "a batch was made elsewhere and copied";
+    notes.clear();
+  }
+}
+
 struct OnTheDevice : ThreeEach {
   at::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
     return ThreeEach::get_batch(indices).to(kFakeDevice);

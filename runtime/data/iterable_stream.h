@@ -68,6 +68,7 @@ class IterableStream : public BatchStream<typename BatchOf<Dataset>::type> {
 
   std::optional<LoadedBatch<Batch>> next_step(bool in_worker) {
     const ReadScope scope(random_, in_worker);
+    if (in_worker) transfer_->enter_thread();
     const std::optional<Batch> round = next_round();
     if (!round) return std::nullopt;
     const std::size_t rows = BatchRows<Batch>::count(*round),

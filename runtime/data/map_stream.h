@@ -52,6 +52,7 @@ class MapStream : public BatchStream<typename Dataset::BatchType> {
   LoadedBatch<Batch> fetch(Dataset& dataset, IndexRequest request, bool in_worker) const {
     TransformRng random(start_.seed, start_.number, request.samples.seen_samples, process_index_);
     const ReadScope scope(random, in_worker);
+    if (in_worker) transfer_->enter_thread();
     LoadedBatch<Batch> loaded{dataset.get_batch(std::move(request.indices)), request.samples};
     transfer_->pin(loaded.batch);
     return loaded;

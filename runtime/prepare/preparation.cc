@@ -27,7 +27,7 @@ Preparation::Preparation(std::shared_ptr<ProcessState> process, const ProcessCon
       precision_{process_->device.type(), options.mixed_precision},
       transfer_(std::make_shared<DeviceTransfer>(
           options.device_placement ? std::optional(process_->device) : std::nullopt,
-          options.pin_memory, options.non_blocking)) {}
+          options.pin_memory, options.non_blocking, /*home=*/process_->device)) {}
 
 std::shared_ptr<ParallelStrategy> Preparation::parallelize(
     std::shared_ptr<torch::nn::Module> module, const PrepareOptions& options) {

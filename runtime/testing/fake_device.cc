@@ -6,6 +6,7 @@
 #include <ATen/native/CPUFallback.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/view_native.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/core/DeviceType.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
@@ -24,6 +25,7 @@ namespace {
 constexpr c10::StreamId kFirst = 0, kPool = 7;
 
 thread_local c10::StreamId current_stream = kFirst;
+thread_local c10::Device current_device = kFakeDevice;
 std::atomic<bool> is_stuck = false;
 
 void note(const std::string& what, c10::StreamId stream) {
@@ -33,19 +35,21 @@ void note(const std::string& what, c10::StreamId stream) {
 
 struct FakeStreams final : c10::impl::DeviceGuardImplInterface {
   c10::DeviceType type() const override { return kFake; }
-  c10::Device exchangeDevice(c10::Device) const override { return kFakeDevice; }
-  c10::Device getDevice() const override { return kFakeDevice; }
-  void setDevice(c10::Device) const override {}
-  void uncheckedSetDevice(c10::Device) const noexcept override {}
-  c10::DeviceIndex deviceCount() const noexcept override { return 1; }
-  c10::Stream getStream(c10::Device) const noexcept override {
-    return c10::Stream(c10::Stream::UNSAFE, kFakeDevice, current_stream);
+  c10::Device exchangeDevice(c10::Device device) const override {
+    return std::exchange(current_device, device);
   }
-  c10::Stream getStreamFromGlobalPool(c10::Device, bool) const override {
-    return c10::Stream(c10::Stream::UNSAFE, kFakeDevice, kPool);
+  c10::Device getDevice() const override { return current_device; }
+  void setDevice(c10::Device device) const override { current_device = device; }
+  void uncheckedSetDevice(c10::Device device) const noexcept override { current_device = device; }
+  c10::DeviceIndex deviceCount() const noexcept override { return 2; }
+  c10::Stream getStream(c10::Device device) const noexcept override {
+    return c10::Stream(c10::Stream::UNSAFE, device, current_stream);
+  }
+  c10::Stream getStreamFromGlobalPool(c10::Device device, bool) const override {
+    return c10::Stream(c10::Stream::UNSAFE, device, kPool);
   }
   c10::Stream exchangeStream(c10::Stream stream) const noexcept override {
-    return c10::Stream(c10::Stream::UNSAFE, kFakeDevice,
+    return c10::Stream(c10::Stream::UNSAFE, stream.device(),
                        std::exchange(current_stream, stream.id()));
   }
   void record(void** event, const c10::Stream& stream, c10::DeviceIndex,
@@ -61,14 +65,14 @@ struct FakeStreams final : c10::impl::DeviceGuardImplInterface {
   }
 };
 
-// Host memory that LibTorch takes for the device's memory, or for pinned memory.
+// Host memory that LibTorch takes for the current device's memory, or for pinned memory.
 struct FakeMemory final : at::HostAllocator {
-  explicit FakeMemory(c10::Device device) : device_(device) {}
+  explicit FakeMemory(bool is_pinned) : is_pinned_(is_pinned) {}
   at::DataPtr allocate(std::size_t size) override {
     void* memory = std::malloc(size);
     const std::lock_guard lock(mutex_);
     allocated_.insert(memory);
-    return {memory, memory, &std::free, device_};
+    return {memory, memory, &std::free, is_pinned_ ? c10::Device(c10::kCPU) : current_device};
   }
   bool has_allocated(const void* memory) const {
     const std::lock_guard lock(mutex_);
@@ -86,9 +90,9 @@ struct FakeMemory final : at::HostAllocator {
  private:
   mutable std::mutex mutex_;
   std::set<const void*> allocated_;
-  const c10::Device device_;
+  const bool is_pinned_;
 };
-FakeMemory device_memory(kFakeDevice), pinned_memory(c10::kCPU);
+FakeMemory device_memory(/*is_pinned=*/false), pinned_memory(/*is_pinned=*/true);
 
 struct FakeHooks final : at::PrivateUse1HooksInterface {
   bool isBuilt() const override { return true; }
@@ -99,8 +103,9 @@ struct FakeHooks final : at::PrivateUse1HooksInterface {
 };
 
 at::Tensor empty(c10::SymIntArrayRef sizes, std::optional<at::ScalarType> dtype,
-                 std::optional<at::Layout>, std::optional<at::Device>, std::optional<bool>,
+                 std::optional<at::Layout>, std::optional<at::Device> device, std::optional<bool>,
                  std::optional<at::MemoryFormat> format) {
+  const c10::OptionalDeviceGuard on(device);
   return at::detail::empty_generic(C10_AS_INTARRAYREF_SLOW(sizes), &device_memory,
                                    c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
                                    dtype.value_or(at::kFloat), format);
@@ -108,7 +113,8 @@ at::Tensor empty(c10::SymIntArrayRef sizes, std::optional<at::ScalarType> dtype,
 
 at::Tensor empty_strided(at::IntArrayRef sizes, at::IntArrayRef strides,
                          std::optional<at::ScalarType> dtype, std::optional<at::Layout>,
-                         std::optional<at::Device>, std::optional<bool>) {
+                         std::optional<at::Device> device, std::optional<bool>) {
+  const c10::OptionalDeviceGuard on(device);
   return at::detail::empty_strided_generic(sizes, strides, &device_memory,
                                            c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
                                            dtype.value_or(at::kFloat));

@@ -1,6 +1,7 @@
-// A fake device, for tests of code that uses a GPU. LibTorch reserves the device type PrivateUse1
-// for devices that it does not know. The fake one registers as such. It works at once, in host
-// memory, and notes what it is asked to do in which stream.
+// Two fake devices of one type, for tests of code that uses a GPU. LibTorch reserves the device
+// type PrivateUse1 for devices that it does not know. The fake ones register as such. They work at
+// once, in host memory, and note what they are asked to do in which stream. As with CUDA, each
+// thread starts on the first one.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -11,12 +12,12 @@
 namespace accel::runtime {
 
 inline constexpr c10::DeviceType kFake = c10::DeviceType::PrivateUse1;
-inline const c10::Device kFakeDevice(kFake, 0);
+inline const c10::Device kFakeDevice(kFake, 0), kSecondFakeDevice(kFake, 1);
 
-// Registers the device with LibTorch, on the first call.
+// Registers the devices with LibTorch, on the first call.
 void use_fake_device();
 
-// What the device was asked to do, such as "copy of pinned memory in the copies' stream". The
+// What the devices were asked to do, such as "copy of pinned memory in the copies' stream". The
 // stream that is current at first is "the current stream", and streams from the pool are "the
 // copies' stream". Written by the threads that use the device, without a lock.
 std::vector<std::string>& fake_notes();

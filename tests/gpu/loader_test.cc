@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <numeric>
 
 #include "tests/gpu/gpu_ranks.h"
@@ -44,6 +45,22 @@ TEST(GpuLoaderTest, BatchesAreWholeAlthoughTheyAreCopiedDuringTheComputation) {
       EXPECT_EQ(runtime::values(torch::cat(high)), expected);
     }
   }
+}
+
+// Makes its batches on "cuda". Needs two GPUs, because a thread starts on the first one.
+struct OnCuda : WideNumbers {
+  torch::Tensor get_batch(c10::ArrayRef<std::size_t> indices) override {
+    return torch::zeros({static_cast<std::int64_t>(indices.size())}, torch::kCUDA);
+  }
+};
+
+TEST(GpuLoaderTest, WorkersReadOnTheGpuOfTheirProcess) {
+  if (runtime::load_cuda() < 2) GTEST_SKIP() << "no two GPUs on this machine";
+  setenv("LOCAL_RANK", "1", 1);
+  Accelerator accelerator({.device_placement = false});
+  auto loader = accelerator.prepare(make_data_loader<torch::data::samplers::SequentialSampler>(
+      OnCuda(), torch::data::DataLoaderOptions(50).workers(2)));
+  for (const torch::Tensor& batch : loader) EXPECT_EQ(batch.device(), accelerator.device());
 }
 
 // Rank 0 reads and scatters while all ranks compute. Samples have 16-bit integers, which NCCL can
