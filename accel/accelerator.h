@@ -318,12 +318,13 @@ class Accelerator {
   // random number generators. Call it between step() and the next backward(). If `folder` is empty,
   // it is project_dir/checkpoints/checkpoint_N. A symbolic link stands for its target.
   //
-  // Returns when the state is copied into memory that is kept for the next save. The checkpoint is
-  // then written in the background, and gets its name when it is durable. Throws, on all ranks: the
-  // error of the previous save; ParametersDiffer if the ranks have trained apart;
-  // std::invalid_argument if the folder is a mount point, or exists and is no checkpoint.
-  // Collective: two broadcasts, two all-gathers; one more for hooks; one broadcast for the first N
-  // of a run that has loaded nothing; in a window two all-reduces per model and one per parameter.
+  // Returns when the state is copied into memory that is kept for the next save, or on a GPU when
+  // the copies are queued on the current stream. The checkpoint is then written in the background,
+  // and gets its name when it is durable. Throws, on all ranks: the error of the previous save;
+  // ParametersDiffer if the ranks have trained apart; std::invalid_argument if the folder is a
+  // mount point, or exists and is no checkpoint. Collective: two broadcasts, two all-gathers; one
+  // more for hooks; one broadcast for the first N of a run that has loaded nothing; in a window two
+  // all-reduces per model and one per parameter.
   void save_state(const std::string& folder = "");
   void wait_for_save();  // Blocks until the last save_state() is durable. One broadcast.
 

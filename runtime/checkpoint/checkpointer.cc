@@ -10,14 +10,32 @@
 #include "runtime/checkpoint/retention.h"
 #include "runtime/checkpoint/shared_outcome.h"
 #include "runtime/checkpoint/verify.h"
+#include "runtime/comm/nccl_backend.h"
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/error_text.h"
 
 namespace accel::runtime {
 namespace fs = std::filesystem;
 
+namespace {
+
+// Returns how staging memory is locked for the GPU of this process, if it has one.
+PageLocks page_locks(const c10::Device& device) {
+  if (!device.is_cuda()) return {};
+  const auto lock = [index = device.index()](void* memory, std::size_t size) {
+    use_gpu(index);  // A new thread starts on GPU 0.
+    return lock_pages(memory, size);
+  };
+  return {.lock = lock, .unlock = unlock_pages};
+}
+
+}  // namespace
+
 Checkpointer::Checkpointer(std::shared_ptr<ProcessState> process, ProjectConfiguration project)
-    : process_(std::move(process)), naming_(std::move(project)), run_(process_) {}
+    : process_(std::move(process)),
+      naming_(std::move(project)),
+      run_(process_),
+      memory_(page_locks(process_->device)) {}
 
 Checkpointer::~Checkpointer() {
   try {
@@ -88,15 +106,17 @@ void Checkpointer::write_in_background(const fs::path& folder, bool automatic,
     const CommitOptions options{.iteration = number,
                                 .num_processes = process_->environment.world_size,
                                 .claim = automatic ? claim() : std::nullopt};
-    auto copied = run_.copy(gathered, naming_.next_number(), memory_);
-    // If a peer was lost, the GPU has computed the copied state from gradients that never arrived.
-    if (process_->communicator != nullptr) process_->communicator->check();
-    writing_ = std::async(
-        std::launch::async,
-        [folder, options, automatic, limit = naming_.total_limit(), copied = std::move(copied)] {
-          commit_checkpoint(folder, copied->files(), options);
-          if (automatic) delete_old_checkpoints(folder, limit);
-        });
+    writing_ = std::async(std::launch::async,
+                          [folder, options, automatic, limit = naming_.total_limit(),
+                           world = process_->communicator.get(),
+                           copied = run_.copy(gathered, naming_.next_number(), memory_)] {
+                            copied->wait();
+                            // If a peer was lost, the GPU has computed the state from gradients
+                            // that never arrived.
+                            if (world != nullptr) world->check();
+                            commit_checkpoint(folder, copied->files(), options);
+                            if (automatic) delete_old_checkpoints(folder, limit);
+                          });
   });
 }
 

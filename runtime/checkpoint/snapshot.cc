@@ -1,6 +1,8 @@
 #include "runtime/checkpoint/snapshot.h"
 
 #include <ATen/Parallel.h>
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/optim/adagrad.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
@@ -194,12 +196,29 @@ std::vector<torch::Tensor> Snapshot::copies_of(const std::vector<torch::Tensor>&
           {position, static_cast<const char*>(tensor.const_data_ptr()), begin, tensor.nbytes()});
       begin += tensor.nbytes();
     } else {
-      copies.back().copy_(tensor);
+      copies.back().copy_(tensor, /*non_blocking=*/true);
+      if (!tensor.is_cpu()) note_queued(tensor.device());
     }
     position += aligned(tensor.nbytes());
   }
   carry_out(plain);
   return copies;
+}
+
+// Moves the event of `device` behind everything that its current stream has been given so far.
+void Snapshot::note_queued(const c10::Device& device) {
+  const auto is_of_device = [&](const std::shared_ptr<c10::Event>& event) {
+    return event->device_index() == device.index();
+  };
+  auto event = std::find_if(queued_.begin(), queued_.end(), is_of_device);
+  if (event == queued_.end()) {
+    event = queued_.insert(event, std::make_shared<c10::Event>(device.type()));
+  }
+  (*event)->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+}
+
+void Snapshot::wait() const {
+  for (const auto& event : queued_) event->synchronize();
 }
 
 // An OutputArchive holds no bytes before it is serialized, only references to the tensors that the

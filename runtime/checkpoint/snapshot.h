@@ -18,6 +18,9 @@
 #include "runtime/checkpoint/staging_memory.h"
 #include "runtime/checkpoint/tensor_file.h"
 
+namespace c10 {
+struct Event;
+}
 namespace torch::optim {
 class Optimizer;
 }
@@ -33,7 +36,7 @@ namespace accel::runtime {
 std::size_t expected_bytes(torch::optim::Optimizer& optimizer);
 
 // Add everything that is saved, then call copy(). The originals may change afterwards, and another
-// thread may write files(). Not thread-safe.
+// thread may call wait() and write files(). Not thread-safe.
 class Snapshot {
  public:
   // Copies go to `memory`, which must not be used for anything else until the files are written.
@@ -51,10 +54,14 @@ class Snapshot {
   // Adds a file that consists of `text`.
   void add_text(std::string file, std::string text);
 
-  // Copies all tensors that were added. Called once.
+  // Copies all tensors that were added. Called once. Copies from a GPU are queued on the current
+  // stream: what is queued there later may change the originals (docs/decisions/0049).
   void copy();
 
-  // The files to write, complete after copy(). They refer to this object and to the memory.
+  // Blocks until the copies from GPUs are there. Any thread may call it, after copy().
+  void wait() const;
+
+  // The files to write, complete after wait(). They refer to this object and to the memory.
   const std::vector<CheckpointFile>& files() const { return files_; }
 
  private:
@@ -65,12 +72,15 @@ class Snapshot {
   };
 
   std::vector<torch::Tensor> copies_of(const std::vector<torch::Tensor>& tensors);
+  void note_queued(const c10::Device& device);
   void archive_later(const Optimizer& optimizer, std::vector<torch::Tensor> copies);
 
   StagingMemory& memory_;
   std::vector<std::pair<std::string, NamedTensors>> tensors_;
   std::vector<Optimizer> optimizers_;
   std::vector<CheckpointFile> files_;
+  // Happen when the copies from a GPU are done; one for each GPU.
+  std::vector<std::shared_ptr<c10::Event>> queued_;
 };
 
 // Opens an archive that a snapshot has made, with its tensors on `device`, and passes it to `load`.

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <sstream>
+#include <string>
+#include <thread>
 
 #include "accel/errors.h"
 #include "accel/optim.h"
 #include "runtime/optim/optimizer_class.h"
+#include "runtime/testing/fake_device.h"
 #include "runtime/testing/training.h"
 
 namespace accel::runtime {
@@ -104,6 +108,47 @@ void expect_no_state_before_the_first_step(const Options& options) {
   EXPECT_EQ(optimizer.state().size(), 1u);
   load(optimizer);
   EXPECT_TRUE(optimizer.state().empty());
+}
+
+// The device is stuck, as if it computed for long. The training thread continues, and the thread
+// that writes waits.
+TEST(Snapshot, CopiesFromADeviceAreWaitedForByTheWriterOnly) {
+  use_fake_device();
+  set_fake_device_stuck(true);
+  StagingMemory memory;
+  Snapshot snapshot(memory);
+  snapshot.add_tensors("model.safetensors", {{"w", torch::ones({3}).to(kFakeDevice)},
+                                             {"v", torch::ones({3}).to(kSecondFakeDevice)},
+                                             {"host", torch::ones({3})}});
+  snapshot.copy();
+  std::atomic<bool> is_complete = false;
+  std::thread writer([&] {
+    snapshot.wait();
+    is_complete = true;
+  });
+  while (fake_device_waiters() == 0 && !is_complete) std::this_thread::yield();
+  EXPECT_FALSE(is_complete);
+  set_fake_device_stuck(false);
+  writer.join();
+  std::string bytes;
+  snapshot.files().at(0).write([&](std::string_view part) { bytes.append(part); });
+  const float one = 1;
+  const std::string pattern(reinterpret_cast<const char*>(&one), sizeof(one));
+  EXPECT_EQ(bytes.substr(bytes.size() - 36), pattern + pattern + pattern + pattern + pattern +
+                                                 pattern + pattern + pattern + pattern);
+}
+
+TEST(Snapshot, CopiesOfTheHostAreCompleteAtOnce) {
+  StagingMemory memory;
+  Snapshot snapshot(memory);
+  torch::Tensor tensor = torch::ones({3});
+  snapshot.add_tensors("model.safetensors", {{"w", tensor}});
+  snapshot.copy();
+  tensor.zero_();
+  snapshot.wait();
+  std::string bytes;
+  snapshot.files().at(0).write([&](std::string_view part) { bytes.append(part); });
+  EXPECT_NE(bytes.substr(bytes.size() - 12), std::string(12, '\0'));
 }
 
 // A checkpoint records the class, and is refused by an optimizer of another one.

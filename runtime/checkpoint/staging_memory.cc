@@ -24,13 +24,24 @@ void touch(const std::stop_token& stop, char* memory, std::size_t size) {
 
 StagingMemory::~StagingMemory() {
   toucher_ = {};
-  if (memory_ != nullptr) ::munmap(memory_, size_);
+  release();
+}
+
+void StagingMemory::release() {
+  if (memory_ == nullptr) return;
+  if (std::exchange(is_locked_, false)) locks_.unlock(memory_);
+  ::munmap(std::exchange(memory_, nullptr), std::exchange(size_, 0));
+}
+
+void StagingMemory::lock() {
+  if (memory_ == nullptr || is_locked_ || locks_.lock == nullptr) return;
+  is_locked_ = locks_.lock(memory_, size_);
 }
 
 void StagingMemory::grow(std::size_t size) {
   toucher_ = {};
   if (size <= size_) return;
-  if (memory_ != nullptr) ::munmap(std::exchange(memory_, nullptr), std::exchange(size_, 0));
+  release();
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   (void)::madvise(memory, size, MADV_HUGEPAGE);  // A hint: if refused, small pages do.
@@ -41,12 +52,15 @@ void StagingMemory::grow(std::size_t size) {
 void StagingMemory::prepare(std::size_t size) {
   if (size <= size_) return;
   grow(size);
-  toucher_ = std::jthread(
-      [memory = memory_, size](const std::stop_token& stop) { touch(stop, memory, size); });
+  toucher_ = std::jthread([this, size](const std::stop_token& stop) {
+    touch(stop, memory_, size);
+    if (!stop.stop_requested()) lock();
+  });
 }
 
 char* StagingMemory::reserve(std::size_t size) {
   grow(size);
+  lock();
   return memory_;
 }
 

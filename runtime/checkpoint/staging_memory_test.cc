@@ -39,5 +39,52 @@ TEST(StagingMemory, ReserveReturnsEnoughWhateverWasPrepared) {
   let_go.prepare(4 * kSize);
 }
 
+// Notes what is locked, and checks that it is memory of this process.
+struct Locks {
+  PageLocks functions() {
+    return {.lock =
+                [this](void* memory, std::size_t size) {
+                  if (refuses) return false;
+                  EXPECT_TRUE(holds(static_cast<char*>(memory), size));
+                  EXPECT_EQ(locked, nullptr);
+                  locked = memory;
+                  ++count;
+                  return true;
+                },
+            .unlock =
+                [this](void* memory) {
+                  EXPECT_EQ(memory, locked);
+                  EXPECT_EQ(*static_cast<char*>(memory), 7) << "it has been released already";
+                  locked = nullptr;
+                }};
+  }
+  void* locked = nullptr;
+  int count = 0;
+  bool refuses = false;
+};
+
+TEST(StagingMemory, IsLockedOnceForAsLongAsItLasts) {
+  Locks locks;
+  {
+    StagingMemory memory(locks.functions());
+    EXPECT_EQ(memory.reserve(0), nullptr);
+    for (int save = 0; save < 2; ++save) EXPECT_EQ(memory.reserve(kSize), locks.locked);
+    EXPECT_EQ(locks.count, 1);
+    EXPECT_EQ(memory.reserve(2 * kSize), locks.locked);
+    EXPECT_EQ(locks.count, 2);
+    memory.prepare(3 * kSize);
+    EXPECT_EQ(memory.reserve(3 * kSize), locks.locked);
+    EXPECT_EQ(locks.count, 3) << "in the background or in reserve(), but not in both";
+  }
+  EXPECT_EQ(locks.locked, nullptr);
+}
+
+TEST(StagingMemory, WorksIfItCannotBeLocked) {
+  Locks locks;
+  locks.refuses = true;
+  StagingMemory memory(locks.functions());
+  EXPECT_TRUE(holds(memory.reserve(kSize), kSize));
+}
+
 }  // namespace
 }  // namespace accel::runtime

@@ -188,7 +188,7 @@ void Communicator::barrier() {
   group_->run("barrier", [&] { group_->control->barrier(options)->wait(); });
 }
 
-void Communicator::check() {
+void Communicator::check() const {
   if (group_->queue != nullptr) group_->queue->check();
 }
 

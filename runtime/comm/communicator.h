@@ -92,8 +92,8 @@ class Communicator {
   void barrier();
 
   // Throws the error of a queued call that has failed. Call it after the host has read what a GPU
-  // computed, and before it acts on that. Not a collective.
-  void check();
+  // computed, and before it acts on that. Not a collective. Thread-safe.
+  void check() const;
 
   // Runs `body`, in which LibTorch itself communicates over process_group(), as one call of this
   // name. Rethrows errors that communication did not cause unchanged.

@@ -147,9 +147,19 @@ std::string Communicator::Group::name_of(const char* call) const {
   return operation == nullptr ? call : std::string(operation) + " (" + call + ")";
 }
 
+void Communicator::Group::check_queue() {
+  if (queue == nullptr) return;
+  try {
+    queue->check();
+  } catch (const CallGivenUp&) {
+    has_thrown = true;
+    throw;
+  }
+}
+
 void Communicator::Group::watched(const char* call, const Body& body) {
   if (is_open) return body();  // This is a part of the open call.
-  if (queue != nullptr) queue->check();
+  check_queue();
   const std::string name = name_of(call);
   RECORD_USER_SCOPE(name);  // Names the call in traces of the profiler.
   is_open = true;
@@ -164,7 +174,7 @@ void Communicator::Group::watched(const char* call, const Body& body) {
     }
     watch->end();
     // If the call was aborted by the watchdog, its error is the cause; NCCL's is a consequence.
-    if (queue != nullptr) queue->check();
+    check_queue();
     const bool is_lost = dynamic_cast<const PeerLost*>(&error) != nullptr;
     const std::string absent = watch->explain(watch->current(), [&] { return is_lost ? 1 : 0; });
     const std::string reason = error_text(error);
@@ -288,7 +298,7 @@ void Communicator::Group::leave() {
     backend->abort();
   } catch (const CallGivenUp&) {
     depart_alone(departure);  // The watchdog has aborted NCCL already.
-    if (queue->has_unseen_error()) fail_at_exit();
+    if (!has_thrown) fail_at_exit();
   } catch (const std::exception& error) {
     std::cerr << "accel: cannot shut down NCCL: " << error_text(error) << std::endl;
   }

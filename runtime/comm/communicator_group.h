@@ -82,8 +82,10 @@ struct Communicator::Group {
   const char* operation = nullptr;  // The user's call; null if it is not known.
   const char* advice = "";          // The end of an error's text if the ranks' calls differ.
   bool is_open = false;             // True while a call runs.
+  bool has_thrown = false;          // True once a call has thrown the error of a queued one.
 
  private:
+  void check_queue();
   std::string name_of(const char* call) const;
   void with_limit(const Body& body);
   void note_queued();

@@ -180,6 +180,7 @@ TEST(GpuWorldTest, APeerThatDiesIsNamedLongBeforeTheTimeout) {
              EXPECT_THAT(error_of_queued_call(*world),
                          HasSubstr("rank 1 is gone: its process has ended"));
              EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+             EXPECT_THROW(world->barrier(), CommunicationError);
            },
            {}, {{1, -SIGKILL}});
 }

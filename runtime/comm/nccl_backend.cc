@@ -45,6 +45,8 @@ std::string find_library() {
 struct Plugin {
   CountGpus count = nullptr;
   UseGpu use = nullptr;
+  LockPages lock = nullptr;
+  UnlockPages unlock = nullptr;
   MakeNcclBackend make = nullptr;
 };
 
@@ -56,8 +58,11 @@ Plugin load_plugin() {
     throw std::runtime_error(std::string("cannot load accel's CUDA library: ") + dlerror());
   Plugin plugin{reinterpret_cast<CountGpus>(dlsym(library, kCountGpusSymbol)),
                 reinterpret_cast<UseGpu>(dlsym(library, kUseGpuSymbol)),
+                reinterpret_cast<LockPages>(dlsym(library, kLockPagesSymbol)),
+                reinterpret_cast<UnlockPages>(dlsym(library, kUnlockPagesSymbol)),
                 reinterpret_cast<MakeNcclBackend>(dlsym(library, kMakeNcclBackendSymbol))};
-  if (plugin.count == nullptr || plugin.use == nullptr || plugin.make == nullptr) {
+  if (plugin.count == nullptr || plugin.use == nullptr || plugin.lock == nullptr ||
+      plugin.unlock == nullptr || plugin.make == nullptr) {
     throw std::runtime_error(path + " was built for another version of accel");
   }
   return plugin;
@@ -83,6 +88,14 @@ int load_cuda() { return plugin().count == nullptr ? 0 : plugin().count(); }
 void use_gpu(int index) {
   if (plugin().use == nullptr) throw std::runtime_error("this machine has no GPU");
   plugin().use(index);
+}
+
+bool lock_pages(void* memory, std::size_t size) {
+  return plugin().lock != nullptr && plugin().lock(memory, size);
+}
+
+void unlock_pages(void* memory) {
+  if (plugin().unlock != nullptr) plugin().unlock(memory);
 }
 
 c10::intrusive_ptr<c10d::Backend> make_nccl_backend(const c10::intrusive_ptr<c10d::Store>& store,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 
 #include "runtime/comm/gloo_backend.h"
 #include "runtime/core/environment.h"
@@ -29,6 +30,12 @@ void preload_cuda() noexcept;
 // another one is used. `index` is less than load_cuda(). Throws std::runtime_error if this machine
 // has no GPU.
 void use_gpu(int index);
+
+// Page-locks memory, so that GPUs can copy into it directly. Returns false, and changes nothing, if
+// the driver refuses or this machine has no GPU. unlock_pages() undoes it, before the memory is
+// released.
+bool lock_pages(void* memory, std::size_t size);
+void unlock_pages(void* memory);
 
 // Makes NCCL's backend for collectives of CUDA tensors on the calling thread's GPU. Throws
 // std::runtime_error if this machine has no GPU.

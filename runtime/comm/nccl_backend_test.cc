@@ -30,6 +30,8 @@ TEST(NcclBackendTest, WithoutADriverNoCudaLibraryIsLoaded) {
   EXPECT_FALSE(is_mapped("libtorch_cuda.so"));
   EXPECT_THROW(make_nccl_backend({}, {}, std::chrono::seconds(1)), std::runtime_error);
   EXPECT_THROW(use_gpu(0), std::runtime_error);
+  char memory[16];
+  EXPECT_FALSE(lock_pages(memory, sizeof(memory)));
 }
 
 // Runs in a separate process, because the CUDA libraries are never unloaded.
@@ -37,10 +39,11 @@ TEST(NcclBackendDeathTest, TheSharedObjectLoadsWithAllItsLibraries) {
   const auto load_and_leave = [] {
     void* library = dlopen("runtime/nccl/libaccel_nccl.so", RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) std::fprintf(stderr, "%s\n", dlerror());
-    const bool complete = library != nullptr && dlsym(library, kCountGpusSymbol) != nullptr &&
-                          dlsym(library, kUseGpuSymbol) != nullptr &&
-                          dlsym(library, kMakeNcclBackendSymbol) != nullptr &&
-                          is_mapped("libtorch_cuda.so");
+    const bool complete =
+        library != nullptr && dlsym(library, kCountGpusSymbol) != nullptr &&
+        dlsym(library, kUseGpuSymbol) != nullptr && dlsym(library, kLockPagesSymbol) != nullptr &&
+        dlsym(library, kUnlockPagesSymbol) != nullptr &&
+        dlsym(library, kMakeNcclBackendSymbol) != nullptr && is_mapped("libtorch_cuda.so");
     _exit(complete ? 0 : 1);
   };
   EXPECT_EXIT(load_and_leave(), testing::ExitedWithCode(0), "");

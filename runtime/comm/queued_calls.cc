@@ -81,13 +81,7 @@ void QueuedCalls::throw_if_given_up(std::unique_lock<std::mutex>& lock) {
 
 void QueuedCalls::check() {
   std::unique_lock lock(mutex_);
-  has_thrown_ = has_thrown_ || giving_up_;
   throw_if_given_up(lock);
-}
-
-bool QueuedCalls::has_unseen_error() {
-  const std::lock_guard lock(mutex_);
-  return giving_up_ && !has_thrown_;
 }
 
 // An aborted call looks finished as well, so the error is looked for after the calls.

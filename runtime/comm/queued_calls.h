@@ -64,9 +64,6 @@ class QueuedCalls {
   // Blocks until all calls have finished. Throws what check() throws.
   void wait_for_all();
 
-  // Returns true if a call has been aborted, and no check() has thrown the error yet.
-  bool has_unseen_error();
-
  private:
   struct Call {
     NumberedCall call;
@@ -87,7 +84,6 @@ class QueuedCalls {
   std::deque<Call> calls_;
   bool giving_up_ = false;            // True from the decision to abort on, for good.
   std::optional<std::string> error_;  // Set when the abort is complete.
-  bool has_thrown_ = false;           // True once check() has thrown the error.
   std::thread thread_;
 };
 

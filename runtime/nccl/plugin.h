@@ -2,6 +2,7 @@
 // finds them. It is loaded with dlopen(), so that a CPU worker never maps the CUDA libraries.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace c10d {
@@ -18,6 +19,13 @@ using CountGpus = int (*)();
 // Makes GPU `index` the calling thread's device.
 inline constexpr char kUseGpuSymbol[] = "accel_use_gpu";
 using UseGpu = void (*)(int index);
+
+// Page-locks memory, so that GPUs can copy into it directly. Returns false if the driver refuses.
+inline constexpr char kLockPagesSymbol[] = "accel_lock_pages";
+using LockPages = bool (*)(void* memory, std::size_t size);
+// Undoes it, before the memory is released.
+inline constexpr char kUnlockPagesSymbol[] = "accel_unlock_pages";
+using UnlockPages = void (*)(void* memory);
 
 // Returns a new ProcessGroupNCCL. The caller owns one reference. The timeout is in milliseconds.
 inline constexpr char kMakeNcclBackendSymbol[] = "accel_make_nccl_backend";

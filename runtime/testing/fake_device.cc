@@ -27,6 +27,7 @@ constexpr c10::StreamId kFirst = 0, kPool = 7;
 thread_local c10::StreamId current_stream = kFirst;
 thread_local c10::Device current_device = kFakeDevice;
 std::atomic<bool> is_stuck = false;
+std::atomic<int> waiters = 0;
 
 void note(const std::string& what, c10::StreamId stream) {
   fake_notes().push_back(what +
@@ -59,7 +60,11 @@ struct FakeStreams final : c10::impl::DeviceGuardImplInterface {
   }
   void block(void*, const c10::Stream& stream) const override { note("wait", stream.id()); }
   bool queryEvent(void*) const override { return !is_stuck; }
-  void synchronizeEvent(void*) const override { is_stuck.wait(true); }
+  void synchronizeEvent(void*) const override {
+    ++waiters;
+    is_stuck.wait(true);
+    --waiters;
+  }
   void recordDataPtrOnStream(const c10::DataPtr&, const c10::Stream& stream) const override {
     note("use", stream.id());
   }
@@ -186,5 +191,7 @@ void set_fake_device_stuck(bool stuck) {
 }
 
 bool fake_device_is_stuck() { return is_stuck; }
+
+int fake_device_waiters() { return waiters; }
 
 }  // namespace accel::runtime

@@ -30,4 +30,7 @@ bool fake_stream_is_first();
 void set_fake_device_stuck(bool stuck);
 bool fake_device_is_stuck();
 
+// Returns the number of threads that are blocked until an event happens.
+int fake_device_waiters();
+
 }  // namespace accel::runtime

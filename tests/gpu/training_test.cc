@@ -231,6 +231,42 @@ TEST(GpuTrainingTest, AStepWithClippingDoesNotWaitForTheGpu) {
   EXPECT_FALSE(busy.query()) << "the step waited for the GPU";
 }
 
+// The state is copied behind work that takes seconds, and changed immediately after that.
+TEST(GpuTrainingTest, ASaveDoesNotWaitForTheGpuAndIsNotTorn) {
+  if (runtime::load_cuda() == 0) GTEST_SKIP() << "no GPU on this machine";
+  const std::string folder = testing::TempDir() + "/queued";
+  Accelerator accelerator;
+  torch::nn::Linear net(2048, 2048);
+  auto [model, adamw] = accelerator.prepare(net, optim::AdamW(net->parameters()));
+  const auto step = [&, &model = model, &adamw = adamw] {
+    adamw.zero_grad();
+    accelerator.backward(model(torch::ones({8, 2048}, accelerator.device())).square().mean());
+    adamw.step();
+  };
+  const torch::Tensor factor = torch::rand({8192, 8192}, accelerator.device());
+  torch::Tensor product = torch::mm(factor, factor);
+  step();
+  accelerator.save_state(folder);  // The first save allocates memory, which waits for the GPU.
+  accelerator.wait_for_save();
+  torch::cuda::synchronize();
+  for (int i = 0; i < 100; ++i) torch::mm_out(product, factor, factor);
+  c10::Event busy(c10::kCUDA);
+  busy.record(c10::impl::VirtualGuardImpl(c10::kCUDA).getStream(accelerator.device()));
+  step();
+  const torch::Tensor expected = net->weight.detach().clone();
+  accelerator.save_state(folder);
+  {
+    const torch::NoGradGuard no_grad;
+    net->weight.zero_();
+  }
+  step();
+  EXPECT_FALSE(busy.query()) << "the save waited for the GPU";
+  accelerator.wait_for_save();
+  EXPECT_TRUE(busy.query()) << "the checkpoint is older than its state";
+  accelerator.load_state(folder);
+  EXPECT_TRUE(torch::equal(net->weight, expected));
+}
+
 // The checkpoint has the GPU's random states, which differ between ranks, the state of an
 // optimizer, and buffers.
 TEST(GpuTrainingTest, ACheckpointContinuesInOtherObjects) {
