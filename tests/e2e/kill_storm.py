@@ -27,7 +27,10 @@ sleep "$1"
 echo "ended $me" >> history
 """
 
-JOBS = 10  # Jobs that run or wait at any time during the storm.
+JOBS = 10  # Unfinished jobs that may be hit, at any time during the storm.
+# A job is hit no more often than this. Otherwise the pauses before restarts grow up to a minute, the storm waits for
+# victims, and hits the few jobs that run again and again.
+MOST_HITS = 3
 KILLS = {"worker": 8, "shim": 5, "agent": 5, "coordinator": 4}  # Relative frequencies.
 STOPS = {"worker": 1, "shim": 1, "agent": 1, "coordinator": 1}
 # Longest absence of a daemon, whether killed or stopped. Most are short, because a supervisor starts a daemon again
@@ -133,12 +136,17 @@ class Storm:
 
     # Jobs.
 
-    def _unfinished(self):
+    def _victims(self):
+        """Returns the number of jobs that may be hit, now or as soon as they run."""
         jobs = self.history.jobs.values()
-        return len(self._submits) + sum(not job.started or len(job.ended[max(job.started)]) < (job.ranks or 1) for job in jobs)
+        return len(self._submits) + sum(len(job.hit) < MOST_HITS and not self._has_ended(job) for job in jobs)
+
+    @staticmethod
+    def _has_ended(job):
+        return bool(job.started) and len(job.ended[max(job.started)]) == job.ranks
 
     def _submit_more(self):
-        while self._unfinished() < JOBS:
+        while self._victims() < JOBS:
             self._submitted += 1
             nodes, processes = self._dice.choice([(1, 1), (1, 2), (2, 1), (2, 2)])
             self._ranks[self._submitted] = nodes * processes
@@ -163,7 +171,8 @@ class Storm:
             return self._daemon("coordinator", event)
         if event.kind == "agent":
             return self._daemon(int(event.choice * len(self._test.agents)), event)
-        pids = sorted(pid for pid in self.history.pids if cluster.is_alive(pid))
+        pids = sorted(pid for pid, (job, *_) in self.history.pids.items()
+                      if len(self.history.jobs[job].hit) < MOST_HITS and cluster.is_alive(pid))
         if not pids:
             return False
         pid = pids[int(event.choice * len(pids))]
