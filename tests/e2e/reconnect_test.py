@@ -58,5 +58,27 @@ class Reconnect(cluster.ClusterTest):
         self.assertIn("the coordinator is back", result.err)
 
 
+class Storm(cluster.ClusterTest):
+    """Many agents lose their coordinator at the same instant."""
+
+    AGENTS = 40
+
+    def test_all_agents_come_back_and_their_jobs_are_undisturbed(self):
+        worker = self.script("echo $RANK >> started; until [ -e end ]; do sleep 0.2; done")
+        job = self.start(cluster.ACCEL, "submit", "--cpu", "--wait", "--nodes", self.AGENTS, worker)
+        cluster.wait_until(lambda: self.jobs() and self.jobs()[0]["phase"] == "RUNNING", 30, "RUNNING")
+        for _ in range(3):
+            self.coordinator.kill()
+            self.coordinator.wait()
+            self.coordinator.stdout.close()
+            self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
+            # A node is lost if it is silent for longer than its timeout and the grace of a new coordinator.
+            self.wait_for_nodes(self.AGENTS)
+        self.path("end").touch()
+        result = self.finish(job, 60)
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(len(self.path("started").read_text().split()), self.AGENTS)
+
+
 if __name__ == "__main__":
     cluster.main()
