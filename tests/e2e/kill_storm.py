@@ -8,6 +8,7 @@ history (tests/e2e/history.py) which says at the end whether a job was lost or r
 import collections
 import contextlib
 import os
+import pathlib
 import random
 import signal
 import statistics
@@ -177,9 +178,9 @@ class Storm:
             return False
         pid = pids[int(event.choice * len(pids))]
         job, generation, _, shim = self.history.pids[pid]
-        victim = pid if event.kind == "worker" else shim
-        if not self._is_ours(victim):
+        if not self._is_rank(pid, job, generation, shim):
             return False
+        victim = pid if event.kind == "worker" else shim
         if event.stops:
             os.kill(victim, signal.SIGSTOP)
             self._after(event.seconds, lambda: send(victim, signal.SIGCONT))
@@ -187,12 +188,15 @@ class Storm:
             self._kill(victim, job, generation, event.kind)
         return True
 
-    def _is_ours(self, pid):
-        """Returns false if this pid may belong to another process by now."""
+    @staticmethod
+    def _is_rank(pid, job, generation, shim):
+        """Returns false if one of these pids belongs to another process by now."""
         try:
-            return os.readlink(f"/proc/{pid}/cwd") == self._test.dir and cluster.is_alive(pid)
+            variables = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            is_child = cluster.parent_of(pid) == shim
         except OSError:
             return False
+        return is_child and {f"ACCEL_JOB_ID={job}".encode(), f"ACCEL_GENERATION={generation}".encode()} <= set(variables)
 
     def _kill(self, pid, job, generation, kind):
         self._write(f"hit {job} {generation}")
