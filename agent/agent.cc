@@ -18,6 +18,11 @@ namespace {
 
 constexpr size_t kMaxClusterIdBytes = 128;
 
+// The longest time in which a coordinator takes a goodbye, unless it is away, and the longest time
+// in which the jobs then end here: the grace of a failure, and some more.
+constexpr absl::Duration kLongestAnswer = absl::Seconds(2);
+constexpr absl::Duration kLongestEnd = absl::Seconds(10);
+
 // Returns the folder of a generation's output. `own` is the directory that the job
 // asked for, if any.
 std::string LogDir(const std::string& jobs_dir, const std::string& own,
@@ -213,12 +218,12 @@ void Agent::ReportIfDue() {
   with_.link->Report(std::move(observed));
 }
 
-bool Agent::Wait(int stop_fd) {
+bool Agent::Wait(int stop_fd, absl::Time until) {
   pollfd fds[] = {{stop_fd, POLLIN, 0},
                   {with_.shims->wake_fd(), POLLIN, 0},
                   {with_.link->wake_fd(), POLLIN, 0}};
-  const absl::Duration left =
-      session_ == 0 ? absl::InfiniteDuration() : next_report_ - with_.clock->Now();
+  if (session_ != 0) until = std::min(until, next_report_);
+  const absl::Duration left = until - with_.clock->Now();
   timespec timeout = absl::ToTimespec(std::max(left, absl::ZeroDuration()));
   const int ready = ppoll(fds, 3, left == absl::InfiniteDuration() ? nullptr : &timeout, nullptr);
   return ready > 0 && (fds[0].revents & POLLIN) != 0;
@@ -229,6 +234,19 @@ absl::Status Agent::Run(int stop_fd) {
     if (absl::Status fatal = RunOnce(); !fatal.ok()) return fatal;
   } while (!Wait(stop_fd));
   return absl::OkStatus();
+}
+
+void Agent::Leave(const std::string& why) {
+  SayGoodbye(why);
+  const absl::Time begun = with_.clock->Now();
+  while (RunOnce().ok() && !has_left()) {
+    const absl::Time until = begun + (state_.goodbye_taken() ? kLongestEnd : kLongestAnswer);
+    if (with_.clock->Now() >= until) {
+      common::LogWarning("leaves without the coordinator's answer, or before all jobs have ended");
+      return;
+    }
+    Wait(/*stop_fd=*/-1, until);
+  }
 }
 
 }  // namespace accel::agent

@@ -56,12 +56,21 @@ class Agent {
   // agent cannot continue.
   absl::Status RunOnce();
 
-  // Waits until there may be something to do: news, the next heartbeat, or `stop_fd` readable.
-  // Returns true if `stop_fd` is readable.
-  bool Wait(int stop_fd);
+  // Waits until there may be something to do: news, the next heartbeat, `stop_fd` readable, or the
+  // time is `until`. Returns true if `stop_fd` is readable.
+  bool Wait(int stop_fd, absl::Time until = absl::InfiniteFuture());
 
   // Runs turns until `stop_fd` is readable (OK) or the agent cannot continue.
   absl::Status Run(int stop_fd);
+
+  // Tells the coordinator that the node is leaving, because `why`. The coordinator then has its
+  // jobs stopped here, and starts them elsewhere (docs/decisions/0043).
+  void SayGoodbye(const std::string& why) { state_.SayGoodbye(why); }
+  // Returns true if the coordinator knows of the goodbye and no process is left.
+  bool has_left() const { return state_.goodbye_taken() && !state_.Holdings().processes; }
+  // Says goodbye, and runs turns until has_left(). Gives up after some seconds, for example because
+  // there is no coordinator. What has not been stopped then continues.
+  void Leave(const std::string& why);
 
   const NodeState& state() const { return state_; }
 

@@ -14,6 +14,7 @@
 #include "agent/find_shim.h"
 #include "agent/grpc_link.h"
 #include "agent/grpc_log_relays.h"
+#include "agent/host_shutdown.h"
 #include "agent/identity.h"
 #include "agent/probe/inventory.h"
 #include "agent/probe/network.h"
@@ -74,6 +75,12 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
                       std::move(inventory));
 }
 
+// Returns why the node leaves when its agent is stopped. Empty if it does not.
+std::string WhyLeave(OnStop on_stop) {
+  if (on_stop == OnStop::kLeave) return "its agent was stopped";
+  return on_stop == OnStop::kAuto && HostIsShuttingDown() ? "its host is shutting down" : "";
+}
+
 }  // namespace
 
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
@@ -123,6 +130,10 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
                .relays = &relays,
                .clock = common::SteadyClock()});
   const absl::Status status = agent.Run(stop_fd);
+  if (const std::string why = WhyLeave(options.on_stop); status.ok() && !why.empty()) {
+    common::LogInfo("says goodbye", {{"why", why}});
+    agent.Leave(why);
+  }
   common::LogInfo("agent stops", {{"why", status.ok() ? "asked to" : status.ToString()}});
   return status;
 }

@@ -10,6 +10,13 @@
 
 namespace accel::agent {
 
+// What an agent does about its jobs when it gets SIGTERM.
+enum class OnStop {
+  kAuto,   // kLeave if the host is shutting down, else kStay.
+  kStay,   // Jobs continue, and the next agent adopts them.
+  kLeave,  // The node says goodbye: its jobs start again on other nodes.
+};
+
 struct AgentDaemonOptions {
   std::string coordinator;  // HOST:PORT
   std::string state_dir;
@@ -18,15 +25,17 @@ struct AgentDaemonOptions {
   std::string token_file;  // See common/token.h.
   std::string shim;        // See agent/find_shim.h.
   std::string output_limit = kDefaultOutputLimit;  // See ParseOutputLimit().
-  int store_sockets = 4;        // Number of spare sockets that listen for future stores.
+  int store_sockets = 4;  // Number of spare sockets that listen for future stores.
+  OnStop on_stop = OnStop::kAuto;
   bool forget_cluster = false;  // Call ForgetCluster() instead of RunAgentDaemon().
 };
 
 // Runs until `stop_fd` is readable, or the agent cannot continue. Returns OK in the first case,
-// after every job of this node that ends with its agent has ended. The other jobs continue, and the
-// next agent with this state directory adopts them. INVALID_ARGUMENT: a bad option, with its name.
-// FAILED_PRECONDITION: another agent uses the state directory. UNAUTHENTICATED: the coordinator
-// rejected the token. ALREADY_EXISTS: another agent has taken over this node.
+// after every job of this node that ends with its agent has ended, or has been given to other nodes
+// (OnStop). The other jobs continue, and the next agent with this state directory adopts them.
+// INVALID_ARGUMENT: a bad option, with its name. FAILED_PRECONDITION: another agent uses the state
+// directory. UNAUTHENTICATED: the coordinator rejected the token. ALREADY_EXISTS: another agent has
+// taken over this node.
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd);
 
 // Lets the next agent with this state directory join any cluster, which ends the jobs that it does

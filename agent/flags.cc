@@ -1,6 +1,7 @@
 #include "agent/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <string>
 
 #include "common/version.h"
@@ -10,7 +11,9 @@ namespace {
 
 constexpr char kFooter[] =
     "SIGTERM and SIGINT stop the agent. Its jobs continue, and the next agent with this state "
-    "directory adopts them. Jobs with --on_agent_loss=end are ended first.\n"
+    "directory adopts them, unless --on_stop says otherwise. Jobs with --on_agent_loss=end are "
+    "ended "
+    "first.\n"
     "Exit codes: 0 stopped by SIGTERM or SIGINT, or the cluster was forgotten; 1 cannot continue; "
     "2 wrong usage.";
 
@@ -44,6 +47,12 @@ std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* op
                  "share of the disk; the oldest goes first. The default is at most 100GiB")
       ->check(CheckOutputLimit)
       ->capture_default_str();
+  app.add_option("--on_stop,--on-stop", options->on_stop,
+                 "what SIGTERM does to jobs. stay: they continue; leave: they are stopped here and "
+                 "start again on other nodes; auto: leave if systemd is shutting the host down")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, OnStop>{
+          {"auto", OnStop::kAuto}, {"stay", OnStop::kStay}, {"leave", OnStop::kLeave}}))
+      ->default_str("auto");
   app.add_flag("--forget_cluster,--forget-cluster", options->forget_cluster,
                "let this node join another cluster, and exit; its next agent ends the jobs of its "
                "present cluster");

@@ -14,6 +14,7 @@ int RunResubmit(const std::vector<std::string>& args, const Console& console);
 int RunStatus(const std::vector<std::string>& args, const Console& console);
 int RunLogs(const std::vector<std::string>& args, const Console& console);
 int RunCancel(const std::vector<std::string>& args, const Console& console);
+int RunDrain(const std::vector<std::string>& args, const Console& console);
 int RunNodes(const std::vector<std::string>& args, const Console& console);
 
 }  // namespace accel::cli

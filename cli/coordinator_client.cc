@@ -47,7 +47,8 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
         authorization_(absl::StrCat("Bearer ", token)),
         channel_(
             grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), Arguments())),
-        stub_(v1::Coordinator::NewStub(channel_)) {}
+        stub_(v1::Coordinator::NewStub(channel_)),
+        operations_(v1::Operations::NewStub(channel_)) {}
 
   // gRPC reads a channel's sockets only while a thread waits in one of its calls, such as this one.
   // Otherwise it does so only every 5 s.
@@ -91,6 +92,16 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
       return stub_->ListNodes(context, {}, &response);
     }));
     return response;
+  }
+
+  absl::Status DrainNode(const std::string& node, v1::Drain drain) override {
+    v1::DrainNodeRequest request;
+    request.set_node(node);
+    request.set_drain(drain);
+    v1::DrainNodeResponse response;
+    return Call(kCallDeadline, [&](grpc::ClientContext* context) {
+      return operations_->DrainNode(context, request, &response);
+    });
   }
 
   absl::Status WatchJob(const v1::WatchJobRequest& request, const std::function<void()>& on_open,
@@ -177,6 +188,7 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
   const std::string authorization_;
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
+  const std::unique_ptr<v1::Operations::Stub> operations_;
 };
 
 }  // namespace

@@ -36,6 +36,8 @@ class CoordinatorClient {
   virtual absl::StatusOr<v1::ListJobsResponse> ListJobs(const std::string& job_id) = 0;
   virtual absl::Status CancelJob(const std::string& job_id, bool at_once) = 0;
   virtual absl::StatusOr<v1::ListNodesResponse> ListNodes() = 0;
+  // `node` is a name or an id.
+  virtual absl::Status DrainNode(const std::string& node, v1::Drain drain) = 0;
 
   // The next two have no deadline. They call `on_open` once the coordinator has accepted the call.
   //

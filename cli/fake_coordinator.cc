@@ -69,6 +69,16 @@ grpc::Status FakeCoordinator::CancelJob(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
+grpc::Status FakeCoordinator::Operations::DrainNode(grpc::ServerContext* context,
+                                                    const v1::DrainNodeRequest* request,
+                                                    v1::DrainNodeResponse*) {
+  if (const auto status = CheckToken(*context); !status.ok()) return status;
+  absl::MutexLock lock(&of_.mutex_);
+  of_.drains_.push_back(*request);
+  if (request->node() == "n1") return grpc::Status::OK;
+  return {grpc::StatusCode::NOT_FOUND, absl::StrCat("there is no node ", request->node())};
+}
+
 grpc::Status FakeCoordinator::ListNodes(grpc::ServerContext* context, const v1::ListNodesRequest*,
                                         v1::ListNodesResponse* response) {
   if (const auto status = CheckToken(*context); !status.ok()) return status;

@@ -34,6 +34,7 @@ class FakeCoordinator final : public v1::Coordinator::Service {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address(), grpc::InsecureServerCredentials());
     builder.RegisterService(this);
+    builder.RegisterService(&operations_);
     server_ = builder.BuildAndStart();
   }
   // Also serves this accepted connection, and takes ownership of the descriptor.
@@ -89,6 +90,10 @@ class FakeCoordinator final : public v1::Coordinator::Service {
     absl::MutexLock lock(&mutex_);
     return logs_read_;
   }
+  std::vector<v1::DrainNodeRequest> drains() const {
+    absl::MutexLock lock(&mutex_);
+    return drains_;
+  }
   // Blocks until this many CancelJob calls have arrived.
   void AwaitCancels(size_t count) {
     absl::MutexLock lock(&mutex_);
@@ -110,7 +115,19 @@ class FakeCoordinator final : public v1::Coordinator::Service {
                         grpc::ServerWriter<v1::LogChunk>* writer) override;
 
  private:
+  class Operations final : public v1::Operations::Service {
+   public:
+    explicit Operations(FakeCoordinator* of) : of_(*of) {}
+    // There is one node, "n1".
+    grpc::Status DrainNode(grpc::ServerContext* context, const v1::DrainNodeRequest* request,
+                           v1::DrainNodeResponse* response) override;
+
+   private:
+    FakeCoordinator& of_;
+  };
+
   const common::ReservedPort port_;
+  Operations operations_{this};
   std::unique_ptr<grpc::Server> server_;
   mutable absl::Mutex mutex_;
   int failing_submits_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -121,6 +138,7 @@ class FakeCoordinator final : public v1::Coordinator::Service {
   std::vector<Logs> logs_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::SubmitJobRequest> submits_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::CancelJobRequest> cancels_ ABSL_GUARDED_BY(mutex_);
+  std::vector<v1::DrainNodeRequest> drains_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::WatchJobRequest> watched_ ABSL_GUARDED_BY(mutex_);
   std::vector<v1::ReadLogsRequest> logs_read_ ABSL_GUARDED_BY(mutex_);
 };

@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
       {"logs", "print the output of a job's processes", accel::cli::RunLogs},
       {"cancel", "cancel a job", accel::cli::RunCancel},
       {"nodes", "list the nodes of the cluster", accel::cli::RunNodes},
+      {"drain", "give a node no new work, and let its jobs end or move", accel::cli::RunDrain},
   };
   const accel::cli::Console console{std::cout, std::cerr};
   const int exit_code =

@@ -44,6 +44,27 @@ TEST_F(QueryTest, StatusListsTheJobs) {
   EXPECT_THAT(result.out, HasSubstr("\nb1 "));
 }
 
+TEST_F(QueryTest, DrainSaysWhatFollows) {
+  const std::vector<std::tuple<std::vector<std::string>, v1::Drain, std::string>> cases = {
+      {{"n1"}, v1::FINISH_JOBS, "its jobs run to their ends"},
+      {{"n1", "--now"}, v1::MOVE_JOBS, "its jobs move to other nodes"},
+      {{"--undo", "n1"}, v1::NOT_DRAINED, "takes work again"},
+  };
+  for (const auto& [args, drain, says] : cases) {
+    const Result result = Invoke(RunDrain, args);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(says));
+    EXPECT_EQ(coordinator_.drains().back().node(), "n1");
+    EXPECT_EQ(coordinator_.drains().back().drain(), drain);
+  }
+  EXPECT_EQ(Invoke(RunDrain, {"n1", "--now", "--undo"}).exit_code, 2);
+  EXPECT_EQ(Invoke(RunDrain, {}).exit_code, 2);
+  EXPECT_THAT(coordinator_.drains(), SizeIs(3));
+  const Result missing = Invoke(RunDrain, {"n9"});
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_EQ(missing.err, "accel: there is no node n9\n");
+}
+
 TEST_F(QueryTest, StatusShowsOneJobByThePrefixOfItsId) {
   for (const char* id : {"b1", "b"}) {
     const Result result = Invoke(RunStatus, {id});

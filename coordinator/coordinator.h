@@ -65,6 +65,10 @@ class Coordinator {
   virtual void CancelJob(common::JobId job, bool at_once,
                          absl::AnyInvocable<void(absl::Status)> done) = 0;
 
+  // Drains the node with this name or id. Errors: see DrainNode in proto/service.proto.
+  virtual void DrainNode(std::string node, v1::Drain drain,
+                         absl::AnyInvocable<void(absl::Status)> done) = 0;
+
   // Calls `on_change` immediately if the job is newer than known_version or in a final phase, and
   // then with each new version (some may be skipped). The last call is that with a final phase or
   // an error. NOT_FOUND: there is no such job. RESOURCE_EXHAUSTED: there are too many watchers.

@@ -79,6 +79,7 @@ void CoordinatorLoop::Refuse(Inbox::Contents contents) {
   for (ChangeEvent& event : contents.changes) {
     if (auto* submit = std::get_if<SubmitEvent>(&event)) submit->done(Ending());
     if (auto* cancel = std::get_if<CancelEvent>(&event)) cancel->done(Ending());
+    if (auto* drain = std::get_if<DrainEvent>(&event)) drain->done(Ending());
     if (auto* opened = std::get_if<SessionOpened>(&event)) sessions_.Open(std::move(*opened));
   }
   for (QueryEvent& event : contents.queries) {
@@ -131,6 +132,8 @@ void CoordinatorLoop::Apply(ChangeEvent event) {
     Apply(std::move(*submit));
   } else if (auto* cancel = std::get_if<CancelEvent>(&event)) {
     Apply(std::move(*cancel));
+  } else if (auto* drain = std::get_if<DrainEvent>(&event)) {
+    Apply(std::move(*drain));
   } else if (auto* opened = std::get_if<SessionOpened>(&event)) {
     sessions_.Open(std::move(*opened));
   } else if (auto* report = std::get_if<ReportEvent>(&event)) {
@@ -158,6 +161,13 @@ void CoordinatorLoop::Apply(SubmitEvent event) {
 void CoordinatorLoop::Apply(CancelEvent event) {
   const absl::Status status =
       accel::coordinator::CancelJob(event.job, event.at_once, &state_, &changes_);
+  if (!status.ok()) return event.done(status);
+  acks_.push_back(std::move(event.done));
+}
+
+void CoordinatorLoop::Apply(DrainEvent event) {
+  const absl::Status status =
+      accel::coordinator::DrainNode(event.node, event.drain, &state_, &changes_);
   if (!status.ok()) return event.done(status);
   acks_.push_back(std::move(event.done));
 }

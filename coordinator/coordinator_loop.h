@@ -69,6 +69,8 @@ class CoordinatorLoop final : public Coordinator {
                  absl::AnyInvocable<void(absl::StatusOr<common::JobId>)> done) override;
   void CancelJob(common::JobId job, bool at_once,
                  absl::AnyInvocable<void(absl::Status)> done) override;
+  void DrainNode(std::string node, v1::Drain drain,
+                 absl::AnyInvocable<void(absl::Status)> done) override;
   std::unique_ptr<Subscription> WatchJob(
       common::JobId job, uint64_t known_version,
       absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change) override;
@@ -91,6 +93,7 @@ class CoordinatorLoop final : public Coordinator {
   void Apply(ChangeEvent event);
   void Apply(SubmitEvent event);
   void Apply(CancelEvent event);
+  void Apply(DrainEvent event);
   void Answer(QueryEvent event);
   void Answer(ReadLogsEvent event);
   void PlanAndCommit(absl::Time now);

@@ -63,6 +63,13 @@ void CoordinatorLoop::CancelJob(common::JobId job, bool at_once,
   if (!posted.ok()) std::get<CancelEvent>(event).done(posted);
 }
 
+void CoordinatorLoop::DrainNode(std::string node, v1::Drain drain,
+                                absl::AnyInvocable<void(absl::Status)> done) {
+  ChangeEvent event(DrainEvent{std::move(node), drain, std::move(done)});
+  const absl::Status posted = inbox_->Request(event);
+  if (!posted.ok()) std::get<DrainEvent>(event).done(posted);
+}
+
 std::unique_ptr<Subscription> CoordinatorLoop::WatchJob(
     common::JobId job, uint64_t known_version,
     absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change) {

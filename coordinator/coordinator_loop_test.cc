@@ -10,6 +10,7 @@
 namespace accel::coordinator {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
@@ -299,6 +300,33 @@ TEST(CoordinatorLoopThread, RunsAJobByItself) {
   absl::Status refused;
   loop.CancelJob(common::JobId("x"), false, [&refused](absl::Status status) { refused = status; });
   EXPECT_THAT(refused, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
+}
+
+TEST_F(CoordinatorLoopTest, ADrainIsAnsweredOnceItIsStored) {
+  const auto agent = Connect(&loop_);
+  agent->session->Report(Observed(1));
+  Settle();
+  std::vector<absl::Status> answers;
+  const auto drain = [&](const std::string& node) {
+    loop_.DrainNode(node, v1::FINISH_JOBS,
+                    [&](absl::Status status) { answers.push_back(std::move(status)); });
+    loop_.RunOnce();
+  };
+  drain("nowhere");
+  EXPECT_THAT(answers, ElementsAre(StatusIs(absl::StatusCode::kNotFound, HasSubstr("nowhere"))));
+  drain(Observed(1).name());
+  EXPECT_EQ(answers.size(), 1u) << "it is not stored yet";
+  store_.Succeed();
+  loop_.RunOnce();
+  ASSERT_EQ(answers.size(), 2u);
+  EXPECT_OK(answers.back());
+  CoordinatorLoop next(Options());
+  EXPECT_OK(next.Load());
+  v1::Drain found = v1::NOT_DRAINED;
+  next.ListNodes(
+      [&](const absl::StatusOr<v1::ListNodesResponse>& nodes) { found = nodes->nodes(0).drain(); });
+  next.RunOnce();
+  EXPECT_EQ(found, v1::FINISH_JOBS);
 }
 
 }  // namespace

@@ -35,6 +35,11 @@ struct CancelEvent {
   bool at_once = false;
   absl::AnyInvocable<void(absl::Status)> done;
 };
+struct DrainEvent {
+  std::string node;
+  v1::Drain drain = v1::NOT_DRAINED;
+  absl::AnyInvocable<void(absl::Status)> done;
+};
 struct SessionOpened {
   SessionId session = 0;
   AgentCallbacks callbacks;
@@ -52,7 +57,7 @@ struct SessionClosed {
   SessionId session = 0;
 };
 using ChangeEvent =
-    std::variant<SubmitEvent, CancelEvent, SessionOpened, ReportEvent, SessionClosed>;
+    std::variant<SubmitEvent, CancelEvent, DrainEvent, SessionOpened, ReportEvent, SessionClosed>;
 
 // The queries.
 struct WatchEvent {

@@ -19,6 +19,7 @@
 #include "coordinator/authentication.h"
 #include "coordinator/coordinator_loop.h"
 #include "coordinator/listener.h"
+#include "coordinator/operations_service.h"
 #include "coordinator/refusal_log.h"
 #include "coordinator/service.h"
 #include "coordinator/store/memory_store.h"
@@ -68,7 +69,8 @@ class GrpcServer final : public Server {
         refusals_(options.clock),
         authentication_(std::move(options.token), &refusals_),
         loop_(LoopOptions(store_.get(), options)),
-        service_(&loop_, &authentication_, &refusals_) {}
+        service_(&loop_, &authentication_, &refusals_),
+        operations_(&loop_, &authentication_) {}
 
   ~GrpcServer() override {
     // gRPC would leak connections that it receives while it shuts down.
@@ -92,6 +94,7 @@ class GrpcServer final : public Server {
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
         grpc::InsecureServerCredentials());
     builder.RegisterService(&service_);
+    builder.RegisterService(&operations_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC cannot start a server");
     loop_.Start();
@@ -127,6 +130,7 @@ class GrpcServer final : public Server {
   Authentication authentication_;
   CoordinatorLoop loop_;
   CoordinatorService service_;
+  OperationsService operations_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
   std::unique_ptr<grpc::Server> server_;
   std::optional<Acceptor> acceptor_;

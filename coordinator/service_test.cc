@@ -17,7 +17,8 @@ using testing::StatusIs;
 
 class AnyMethodTest : public ServiceTest {
  protected:
-  // Calls the method with this name with `bytes` as the request. Returns the status of the call.
+  // Calls the method with this name, such as "Coordinator/ListJobs", with `bytes` as the request.
+  // Returns the status of the call.
   absl::Status CallByName(const std::string& method, const std::string& authorization,
                           const std::string& bytes) {
     grpc::GenericStub generic(channel_);
@@ -27,8 +28,8 @@ class AnyMethodTest : public ServiceTest {
     grpc::ByteBuffer response;
     grpc::Status status;
     absl::Notification done;
-    generic.UnaryCall(context.get(), "/accel.v1.Coordinator/" + method, grpc::StubOptions(),
-                      &request, &response, [&status, &done](grpc::Status ended) {
+    generic.UnaryCall(context.get(), "/accel.v1." + method, grpc::StubOptions(), &request,
+                      &response, [&status, &done](grpc::Status ended) {
                         status = std::move(ended);
                         done.Notify();
                       });
@@ -38,15 +39,19 @@ class AnyMethodTest : public ServiceTest {
 
   static std::vector<std::string> Methods() {
     std::vector<std::string> names;
-    const auto* service =
-        v1::SubmitJobRequest::descriptor()->file()->FindServiceByName("Coordinator");
-    for (int i = 0; i < service->method_count(); ++i) names.push_back(service->method(i)->name());
+    const auto* file = v1::SubmitJobRequest::descriptor()->file();
+    for (int i = 0; i < file->service_count(); ++i) {
+      const auto* service = file->service(i);
+      for (int j = 0; j < service->method_count(); ++j) {
+        names.push_back(service->name() + "/" + service->method(j)->name());
+      }
+    }
     return names;
   }
 };
 
 TEST_F(AnyMethodTest, EveryCallNeedsTheToken) {
-  ASSERT_EQ(Methods().size(), 8u);
+  ASSERT_EQ(Methods().size(), 9u);
   for (const std::string& method : Methods()) {
     for (const std::string& authorization :
          {std::string(), std::string("Bearer "), std::string("Bearer 0123456789abcdef-the-tokem"),
@@ -84,13 +89,16 @@ TEST_F(AnyMethodTest, WhatWouldGrowInMemoryIsRefusedBeforeItDoes) {
   for (int i = 0; i < 1'500'000; ++i) report.add_generations();
   v1::ListJobsRequest list;
   list.set_job_id(std::string(5000, 'x'));
+  v1::DrainNodeRequest drain;
+  drain.set_node(std::string(5000, 'x'));
   v1::LogChunk chunk;
   chunk.set_data(std::string(200'000, 'x'));
   const std::vector<std::tuple<std::string, std::string, std::string>> cases = {
-      {"SubmitJob", submit.SerializeAsString(), "65536 elements"},
-      {"Agent", report.SerializeAsString(), "1000000 elements"},
-      {"ListJobs", list.SerializeAsString(), "4096 bytes"},
-      {"RelayLogs", chunk.SerializeAsString(), "LogChunk: has more than 73728 bytes"},
+      {"Coordinator/SubmitJob", submit.SerializeAsString(), "65536 elements"},
+      {"Coordinator/Agent", report.SerializeAsString(), "1000000 elements"},
+      {"Coordinator/ListJobs", list.SerializeAsString(), "4096 bytes"},
+      {"Operations/DrainNode", drain.SerializeAsString(), "4096 bytes"},
+      {"Coordinator/RelayLogs", chunk.SerializeAsString(), "LogChunk: has more than 73728 bytes"},
   };
   for (const auto& [method, bytes, says] : cases) {
     EXPECT_THAT(CallByName(method, std::string("Bearer ") + kToken, bytes),
@@ -99,9 +107,9 @@ TEST_F(AnyMethodTest, WhatWouldGrowInMemoryIsRefusedBeforeItDoes) {
 }
 
 TEST_F(AnyMethodTest, TooLargeIsRefused) {
-  EXPECT_THAT(
-      CallByName("SubmitJob", std::string("Bearer ") + kToken, std::string(size_t{17} << 20, 'x')),
-      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("larger than max")));
+  EXPECT_THAT(CallByName("Coordinator/SubmitJob", std::string("Bearer ") + kToken,
+                         std::string(size_t{17} << 20, 'x')),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("larger than max")));
 }
 
 TEST_F(ServiceTest, ARepeatedSubmitIsTheSameJob) {

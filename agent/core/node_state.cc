@@ -97,6 +97,11 @@ void NodeState::Refuse(std::string why) {
   ++revision_;
 }
 
+void NodeState::SayGoodbye(const std::string& why) {
+  identity_.set_goodbye(why);
+  ++revision_;
+}
+
 ClusterHoldings NodeState::Holdings() const {
   ClusterHoldings holdings;
   for (const auto& [id, local] : generations_) {

@@ -70,6 +70,11 @@ class NodeState {
   // no new work, and continues what it has, until SetDesired() is called.
   void Refuse(std::string why);
 
+  // Says in all reports from now on that the node is leaving, and why.
+  void SayGoodbye(const std::string& why);
+  // Returns true if the coordinator has said, in this session, that it knows of the goodbye.
+  bool goodbye_taken() const { return has_desired_ && desired_.goodbye_taken(); }
+
   // Returns what the node has of the cluster whose coordinator it obeyed last.
   ClusterHoldings Holdings() const;
 

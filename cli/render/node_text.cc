@@ -11,6 +11,7 @@ namespace {
 
 std::string State(const v1::NodeStatus& node) {
   if (!node.connected()) return "not connected";
+  if (node.drain() != v1::NOT_DRAINED) return node.running().empty() ? "drained" : "draining";
   return node.refuses_work().empty() ? "ready" : "takes no new work";
 }
 

@@ -41,6 +41,16 @@ TEST(RenderNodes, SaysWhenANodeIsLost) {
                   "A node reports at least every 1.2s, and is lost after 3s of silence.\n"));
 }
 
+TEST(RenderNodes, ANodeIsDrainingUntilNoJobRunsOnIt) {
+  v1::ListNodesResponse nodes;
+  v1::NodeStatus* node = nodes.add_nodes();
+  node->set_connected(true);
+  node->set_drain(v1::FINISH_JOBS);
+  EXPECT_THAT(RenderNodes(nodes), ::testing::HasSubstr(" drained "));
+  node->add_running()->set_job_id("a0x2k9fq");
+  EXPECT_THAT(RenderNodes(nodes), ::testing::HasSubstr(" draining "));
+}
+
 TEST(RenderNodes, SaysThatThereAreNoNodes) { EXPECT_EQ(RenderNodes({}), "no nodes\n"); }
 
 }  // namespace

@@ -75,6 +75,8 @@ absl::Time SilentFrom(const ClusterState& state) {
 bool HasReported(const NodeEntry& node) { return node.last_heard != absl::InfinitePast(); }
 
 std::string WhyRefuses(const NodeEntry& node, absl::Time now) {
+  if (!node.observed.goodbye().empty()) return node.observed.goodbye();
+  if (node.drain != v1::NOT_DRAINED) return "drained by an operator";
   if (!node.observed.refuses_work().empty()) return node.observed.refuses_work();
   return IsExcluded(node.health, now) ? WhyExcluded(node.health) : "";
 }

@@ -73,6 +73,7 @@ struct NodeEntry {
   v1::NodeObserved observed;   // The newest report of the newest incarnation.
   int64_t observed_bytes = 0;  // Memory that `observed` takes.
   SessionId session = 0;
+  v1::Drain drain = v1::NOT_DRAINED;
   absl::Time joined;      // Time of the first report over the present stream.
   absl::Time last_heard;  // Time of the newest report. InfinitePast if this coordinator has none.
   NodeHealth health;

@@ -148,6 +148,7 @@ std::string DesiredSignature(const ClusterState& state, const common::NodeId& id
     }
   }
   for (const uint64_t socket : SocketsToClose(node)) absl::StrAppend(&signature, "|x", socket);
+  if (!node.observed.goodbye().empty()) absl::StrAppend(&signature, "|bye");
   for (const v1::LogReader& reader : readers) {
     absl::StrAppend(&signature, "|>", reader.reader_id());
   }
@@ -162,6 +163,7 @@ v1::NodeDesired BuildDesired(const ClusterState& state, const common::NodeId& id
   desired.set_incarnation(node.observed.incarnation());
   desired.set_heartbeat_ms(HeartbeatMillis(state));
   desired.set_cluster_id(state.facts.cluster_id);
+  desired.set_goodbye_taken(!node.observed.goodbye().empty());
   ForEachPart(state, id, node, [&](const JobEntry& entry, int machine_rank) {
     v1::DesiredGeneration* generation = desired.add_generations();
     generation->mutable_key()->set_job_id(entry.job.job_id());

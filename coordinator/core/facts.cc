@@ -222,6 +222,26 @@ absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* stat
   return absl::OkStatus();
 }
 
+absl::Status DrainNode(const std::string& node, v1::Drain drain, ClusterState* state,
+                       Changes* changes) {
+  auto found = state->nodes.find(common::NodeId(node));
+  if (found == state->nodes.end()) {
+    const auto named = state->node_names.find(node);
+    if (named != state->node_names.end()) found = state->nodes.find(named->second);
+  }
+  if (found == state->nodes.end()) {
+    return absl::NotFoundError(absl::StrCat("there is no node ", node));
+  }
+  if (!v1::Drain_IsValid(drain)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("drain: ", static_cast<int>(drain), " is unknown"));
+  }
+  if (found->second.drain == drain) return absl::OkStatus();
+  found->second.drain = drain;
+  changes->registered.insert(found->first);
+  return absl::OkStatus();
+}
+
 absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
                      ClusterState* state, Changes* changes, SessionId* superseded) {
   *superseded = 0;

@@ -24,6 +24,11 @@ absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpe
 absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* state,
                        Changes* changes);
 
+// Drains a node, which is named by its name or its id, or ends that (docs/decisions/0043).
+// NOT_FOUND: there is no such node. INVALID_ARGUMENT: `drain` has no meaning.
+absl::Status DrainNode(const std::string& node, v1::Drain drain, ClusterState* state,
+                       Changes* changes);
+
 // Replaces the newest report of a node by `report`, which came over this session. The first report
 // of a session binds the session to its node. The session takes the node over from an older one,
 // which *superseded then names (0 if there is none).

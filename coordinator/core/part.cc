@@ -70,6 +70,13 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, const v1::Placem
     part.ended_well = EndedWell(part);
     if (part.state == Part::State::kEnded) return part;
   }
+  // While its agent is still connected, the part is stopped, and its end awaited as usual
+  // (docs/decisions/0043).
+  const std::string& goodbye = node->second.observed.goodbye();
+  if (!goodbye.empty() && (job.job.phase() != v1::STOPPING || node->second.session == 0)) {
+    Lose(&part, goodbye);
+    return part;
+  }
   if (now >= SilentFrom(state, node->second)) {
     Lose(&part, HasReported(node->second) ? absl::StrCat("it has been silent for ",
                                                          absl::FormatDuration(NodeTimeout(state)))

@@ -89,6 +89,7 @@ v1::StoredNode ToStored(const common::NodeId& id, const NodeEntry& node) {
   stored.set_boot_id(node.observed.boot_id());
   stored.set_incarnation(node.observed.incarnation());
   stored.set_gpus(!node.observed.inventory().gpus().empty());
+  stored.set_drain(node.drain);
   return stored;
 }
 

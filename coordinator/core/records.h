@@ -9,7 +9,7 @@
 //   job/JOB/generation/0000042  GenerationRecord        when the generation starts, fails and ends
 //   job/JOB/spec                JobSpec                 once, at the submit
 //   job/JOB/state               StoredJob               at each change of the job
-//   node/NODE                   StoredNode              when a node registers or has changed
+//   node/NODE                   StoredNode              when a node registers or is drained
 // clang-format on
 //
 // A job's spec may be a megabyte, and its state changes five times or more. Therefore they are

@@ -131,6 +131,7 @@ class Recovery {
     node.observed.set_boot_id(stored.boot_id());
     node.observed.set_incarnation(stored.incarnation());
     node.joined = node.last_heard = absl::InfinitePast();
+    node.drain = stored.drain();
     node.observed_bytes = static_cast<int64_t>(node.observed.SpaceUsedLong());
     state_.report_bytes += node.observed_bytes;
     state_.gpus_seen |= stored.gpus();

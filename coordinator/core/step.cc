@@ -12,7 +12,8 @@
 //    4. a part has failed or is lost                   restart, or fail if the budget is spent
 //    5. a client has cancelled the job                 cancel
 //    6. the time limit is over                         fail
-//    7. the start deadline is over (STARTING)          restart, or fail if the budget is spent
+//    7. an operator moves the jobs of one of its nodes restart, which spends nothing
+//    8. the start deadline is over (STARTING)          restart, or fail if the budget is spent
 // clang-format on
 //
 // * Success (2) comes before everything that ends a job, because a job whose work is done must not
@@ -21,7 +22,7 @@
 //   to the stop, below.
 // * A vanished socket (3) comes before a failure (4), because the part that could not start for
 //   that reason would otherwise count as failed.
-// * A failure (4) comes before the start deadline (7), because it says why ranks did not start.
+// * A failure (4) comes before the start deadline (8), because it says why ranks did not start.
 //
 // All outcomes but RUNNING lead through STOPPING, even success: the phase ends only when no node
 // has a process of the generation left, or the node is lost. Ranks and GPUs are free only then
@@ -119,6 +120,7 @@ class JobView {
       return Fail(TimedOut(job_, TimeLimitText(job_.spec())), v1::TO_FAILED,
                   StopGrace(state_.limits, job_.spec()));
     }
+    if (const auto leaving = NodesToLeave(); !leaving.empty()) return Move(leaving);
     return starting ? Starting() : std::nullopt;
   }
 
@@ -201,6 +203,24 @@ class JobView {
     stop.why = "The spare store socket of the plan is gone";
     stop.reason = WaitingToEnd(stop.why);
     stop.spends = StopGeneration::Spends::kReplan;
+    return stop;
+  }
+
+  // Returns the nodes whose jobs an operator moves.
+  std::vector<std::string> NodesToLeave() const {
+    std::vector<std::string> names;
+    for (const Part& part : parts_) {
+      const auto node = state_.nodes.find(common::NodeId(part.placement->node_id()));
+      if (node == state_.nodes.end() || node->second.drain != v1::MOVE_JOBS) continue;
+      names.push_back(part.placement->node_name());
+    }
+    return names;
+  }
+
+  StopGeneration Move(const std::vector<std::string>& nodes) const {
+    StopGeneration stop = Stop(v1::TO_RESTARTING, StopGrace(state_.limits, job_.spec()));
+    stop.why = absl::StrCat("An operator moves the jobs of ", NameNodes(nodes));
+    stop.reason = WaitingToEnd(stop.why);
     return stop;
   }
 

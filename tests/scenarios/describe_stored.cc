@@ -37,7 +37,8 @@ std::string DescribeNode(const common::NodeId& id, const coordinator::NodeEntry&
   }
   return absl::StrCat("node ", id.value(), " ", node.observed.name(), " ", node.observed.address(),
                       " ", node.observed.boot_id(), " ", node.observed.incarnation(), " jobs ",
-                      Join(node.jobs), " sockets ", absl::StrJoin(in_use, ","), "\n");
+                      Join(node.jobs), " drain ", v1::Drain_Name(node.drain), " sockets ",
+                      absl::StrJoin(in_use, ","), "\n");
 }
 
 }  // namespace

@@ -272,6 +272,10 @@ absl::Status Scenario::Link(const Words& words) {
     node.muted = true;
     return Plan();
   }
+  if (words[0] == "goodbye") {
+    node.observed().set_goodbye(Rest(words, 2));
+    return Report(&node);
+  }
   if (words[0] == "refuse") {
     node.observed().set_refuses_work(Rest(words, 2));
     return Report(&node);
@@ -284,6 +288,13 @@ absl::Status Scenario::Link(const Words& words) {
   node.muted = false;
   sessions_[words[1]] = next_session_++;
   return Report(&node);
+}
+
+absl::Status Scenario::Drain(const Words& words) {
+  v1::Drain drain = words.size() > 2 && words[2] == "now" ? v1::MOVE_JOBS : v1::FINISH_JOBS;
+  if (words[0] == "undrain") drain = v1::NOT_DRAINED;
+  ACCEL_RETURN_IF_ERROR(coordinator::DrainNode(words.at(1), drain, &state_, &changes_));
+  return Plan();
 }
 
 absl::Status Scenario::Stale(const Words& words) {
@@ -337,6 +348,9 @@ absl::Status Scenario::Play(absl::string_view line) {
                                       {"mute", &Scenario::Link},
                                       {"unmute", &Scenario::Link},
                                       {"refuse", &Scenario::Link},
+                                      {"goodbye", &Scenario::Link},
+                                      {"drain", &Scenario::Drain},
+                                      {"undrain", &Scenario::Drain},
                                       {"stale", &Scenario::Stale},
                                       {"advance", &Scenario::Advance},
                                       {"away", &Scenario::Away},

@@ -28,6 +28,10 @@
 //   vanish NODE [no]
 //     From now on, spare sockets of the node no longer exist when a plan uses them ("no": they do).
 //   disconnect NODE, reconnect NODE, mute NODE, unmute NODE, refuse NODE TEXT
+//   drain NODE [now], undrain NODE
+//     An operator drains the node, or ends that.
+//   goodbye NODE TEXT
+//     The node's agent leaves, because TEXT.
 //   restart NODE [forgets]
 //     The node's agent is killed. The next one adopts the generations, or has lost their records.
 //   reboot NODE
@@ -112,6 +116,7 @@ class Scenario {
   absl::Status End(const Words& words);
   absl::Status Vanish(const Words& words);
   absl::Status Link(const Words& words);
+  absl::Status Drain(const Words& words);
   absl::Status Stale(const Words& words);
   absl::Status Advance(const Words& words);
   absl::Status Away(const Words& words);

@@ -100,6 +100,7 @@ absl::Status ClusterInvariants::TakeJobs(const std::vector<coordinator::JobPtr>&
           Published{absl::FromUnixMillis(each.started_unix_ms()), first.store_socket(),
                     absl::StrCat(first.node_name(), ":", each.master_port())});
     }
+    ACCEL_RETURN_IF_ERROR(CheckDrains(*job));
     ACCEL_RETURN_IF_ERROR(CheckLosses(*job));
     ACCEL_RETURN_IF_ERROR(CheckEnd(*job));
     const SimulatedClient* client = ClientOf(id);
@@ -299,6 +300,19 @@ absl::Status ClusterInvariants::CheckLosses(const v1::Job& job) {
           "its last report at ", absl::FormatTime(node->link().last_heard()), " and listens since ",
           absl::FormatTime(silence_.present_since())));
     }
+  }
+  return absl::OkStatus();
+}
+
+// A node gets no work once its drain is answered.
+absl::Status ClusterInvariants::CheckDrains(const v1::Job& job) const {
+  if (job.generations().empty()) return absl::OkStatus();
+  const v1::GenerationRecord& newest = *job.generations().rbegin();
+  for (const v1::Placement& part : newest.placements()) {
+    const absl::Time drained = drains_.drained_since(part.node_name());
+    if (absl::FromUnixMillis(newest.started_unix_ms()) <= drained) continue;
+    return Broken(absl::StrCat("generation ", newest.generation(), " of job ", job.job_id(),
+                               " was placed on ", part.node_name(), ", which is drained"));
   }
   return absl::OkStatus();
 }

@@ -17,6 +17,7 @@
 #include "tests/simulation/simulated_client.h"
 #include "tests/simulation/simulated_coordinator.h"
 #include "tests/simulation/simulated_disk.h"
+#include "tests/simulation/simulated_operator.h"
 #include "tests/simulation/unreliable_node.h"
 
 namespace accel::simulation {
@@ -29,10 +30,12 @@ class ClusterInvariants {
 
   // The pointers must outlive this object. `turn` is the time between two checks.
   ClusterInvariants(const Nodes* nodes, const Clients* clients, const SimulatedDisk* disk,
-                    SimulatedCoordinator* coordinator, common::Clock* clock, absl::Duration turn)
+                    const SimulatedOperator* drains, SimulatedCoordinator* coordinator,
+                    common::Clock* clock, absl::Duration turn)
       : nodes_(*nodes),
         clients_(*clients),
         disk_(*disk),
+        drains_(*drains),
         coordinator_(*coordinator),
         clock_(*clock),
         silence_(turn) {}
@@ -60,6 +63,7 @@ class ClusterInvariants {
   };
 
   const SimulatedClient* ClientOf(const common::JobId& job) const;
+  absl::Status CheckDrains(const v1::Job& job) const;
   absl::Status CheckLosses(const v1::Job& job);
   absl::Status CheckEnd(const v1::Job& job);
   absl::Status CheckSuccess(const v1::Job& job) const;
@@ -76,6 +80,7 @@ class ClusterInvariants {
   const Nodes& nodes_;
   const Clients& clients_;
   const SimulatedDisk& disk_;
+  const SimulatedOperator& drains_;
   SimulatedCoordinator& coordinator_;
   common::Clock& clock_;
   std::map<common::JobId, coordinator::JobPtr> jobs_;

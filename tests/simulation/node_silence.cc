@@ -26,6 +26,12 @@ void NodeSilence::NoteCoordinator(const SimulatedCoordinator& coordinator, absl:
 void NodeSilence::NoteNode(const UnreliableNode& node, absl::Time now) {
   const absl::Duration limit = coordinator::Limits().node_timeout - turn_;
   const absl::Time heard = node.link().last_heard();
+  // A node that says goodbye is lost at once.
+  if (node.shuts_down()) {
+    given_up_[node.name()] = now;
+    excused_until_[node.name()] = now + kEndsLeftovers;
+    return;
+  }
   if (present_ && now >= std::max(heard, present_since_) + limit) {
     given_up_[node.name()] = now;
     excused_until_[node.name()] = now + kEndsLeftovers;

@@ -74,7 +74,8 @@ std::string RandomEvent(int* jobs, Dice* dice) {
     case 9:
       return absl::StrCat("pause_agent ", dice->Node(), " ", dice->Time(absl::Seconds(12)));
     case 10:
-      return absl::StrCat("reboot ", dice->Node(), " ", dice->Time(absl::Seconds(20)));
+      return absl::StrCat(dice->OneIn(2) ? "reboot " : "shut_down ", dice->Node(), " ",
+                          dice->Time(absl::Seconds(20)));
     case 11:
     case 12:
       return absl::StrCat("break ", dice->Node(), " ", dice->Time(absl::Seconds(6)));
@@ -84,6 +85,8 @@ std::string RandomEvent(int* jobs, Dice* dice) {
       }
       return Cut(dice);
     case 14:
+      if (dice->OneIn(2)) return absl::StrCat("undrain ", dice->Node());
+      return absl::StrCat("drain ", dice->Node(), dice->OneIn(2) ? " now" : "");
     case 15:
       return absl::StrCat("join ", dice->Node());
     case 16:

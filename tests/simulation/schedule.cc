@@ -146,6 +146,10 @@ absl::Status PerformOnNode(const std::string& verb, Words words, UnreliableClust
                            UnreliableNode* node) {
   if (verb == "join") {
     node->link().Cut(false, false);
+  } else if (verb == "drain") {
+    cluster->drains().Drain(node->name(), words.Has("now") ? v1::MOVE_JOBS : v1::FINISH_JOBS);
+  } else if (verb == "undrain") {
+    cluster->drains().Drain(node->name(), v1::NOT_DRAINED);
   } else if (verb == "cut") {
     const bool up = words.Has("up");
     node->link().Cut(up, words.Has("down"));
@@ -157,6 +161,8 @@ absl::Status PerformOnNode(const std::string& verb, Words words, UnreliableClust
       node->KillAgent(time);
     } else if (verb == "reboot") {
       node->Reboot(time);
+    } else if (verb == "shut_down") {
+      node->ShutDown(time);
     } else if (verb == "go_astray") {
       node->GoAstray(&cluster->stranger(), time);
     } else if (verb == "break") {

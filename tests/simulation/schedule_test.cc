@@ -49,10 +49,11 @@ TEST(Schedule, EveryKindOfEventHappens) {
   for (const Event& event : RandomSchedule(1, 2'000).events) {
     verbs.insert(event.words.substr(0, event.words.find(' ')));
   }
-  EXPECT_THAT(verbs, ::testing::UnorderedElementsAre(
-                         "submit", "cancel", "drop", "kill_agent", "kill_shim", "pause_agent",
-                         "reboot", "break", "cut", "join", "go_astray", "crash", "crash_at_commit",
-                         "pause_coordinator", "disk_full", "disk_fails"));
+  EXPECT_THAT(verbs,
+              ::testing::UnorderedElementsAre(
+                  "submit", "cancel", "drop", "kill_agent", "kill_shim", "pause_agent", "reboot",
+                  "break", "cut", "join", "go_astray", "drain", "undrain", "shut_down", "crash",
+                  "crash_at_commit", "pause_coordinator", "disk_full", "disk_fails"));
 }
 
 // A failure that cannot be repeated cannot be explained.

@@ -21,7 +21,7 @@ UnreliableCluster::UnreliableCluster(uint32_t seed, const PlantedBug* bug)
       disk_of_stranger_(seed + 1, &habits_.disk, &clock_),
       coordinator_("home", &disk_, bug, &clock_),
       stranger_("another", &disk_of_stranger_, bug, &clock_),
-      invariants_(&nodes_, &clients_, &disk_, &coordinator_, &clock_, kTurn) {
+      invariants_(&nodes_, &clients_, &disk_, &operator_, &coordinator_, &clock_, kTurn) {
   for (int i = 0; i < kNodes; ++i) {
     nodes_.push_back(std::make_unique<UnreliableNode>(absl::StrCat("n", i + 1), /*gpus=*/i,
                                                       seed * 7 + static_cast<uint32_t>(i),
@@ -46,6 +46,7 @@ absl::Status UnreliableCluster::Turn() {
   coordinator_.KillIfCommitting();
   for (const auto& node : nodes_) node->Run();
   for (const auto& client : clients_) client->Run();
+  operator_.Run();
   return invariants_.Check();
 }
 
@@ -79,6 +80,7 @@ absl::Status UnreliableCluster::RunToTheEnd(absl::Duration longest) {
   habits_.disk.slow = 0;
   disk_.Repair();
   coordinator_.EndFaults();
+  operator_.EndDrains();
   for (const auto& node : nodes_) {
     node->EndFaults();
     node->link().Cut(false, false);

@@ -18,6 +18,7 @@
 #include "tests/simulation/simulated_client.h"
 #include "tests/simulation/simulated_coordinator.h"
 #include "tests/simulation/simulated_disk.h"
+#include "tests/simulation/simulated_operator.h"
 #include "tests/simulation/unreliable_node.h"
 
 namespace accel::simulation {
@@ -50,6 +51,7 @@ class UnreliableCluster {
   UnreliableNode* node(absl::string_view name);
   SimulatedCoordinator& coordinator() { return coordinator_; }
   SimulatedDisk& disk() { return disk_; }
+  SimulatedOperator& drains() { return operator_; }
   // A coordinator of another cluster, which has an empty store and always runs.
   SimulatedCoordinator& stranger() { return stranger_; }
 
@@ -70,7 +72,8 @@ class UnreliableCluster {
   SimulatedDisk disk_of_stranger_;
   std::vector<std::unique_ptr<UnreliableNode>> nodes_;
   std::vector<std::unique_ptr<SimulatedClient>> clients_;
-  // Destroyed before the nodes and clients, because it calls them.
+  SimulatedOperator operator_{&coordinator_, &clock_};
+  // Destroyed before the nodes, clients and the operator, because it calls them.
   SimulatedCoordinator coordinator_;
   SimulatedCoordinator stranger_;
   ClusterInvariants invariants_;

@@ -7,6 +7,8 @@ namespace {
 
 // The longest time until a coordinator has read what an agent sent before it was killed.
 constexpr absl::Duration kLastMessages = absl::Milliseconds(500);
+// The longest time that a shutdown takes.
+constexpr absl::Duration kShutdown = absl::Seconds(8);
 
 }  // namespace
 
@@ -64,7 +66,15 @@ void UnreliableNode::KillShim(const common::JobId& job) {
   if (agent_ != nullptr) processes_.KillShim(job);
 }
 
+void UnreliableNode::ShutDown(absl::Duration away) {
+  if (agent_ == nullptr || shuts_down()) return;
+  agent_->SayGoodbye("its host is shutting down");
+  off_at_ = clock_->Now() + kShutdown;
+  off_for_ = away;
+}
+
 void UnreliableNode::Reboot(absl::Duration away) {
+  off_at_ = absl::InfiniteFuture();
   agent_.reset();
   shims_.reset();
   link_.Break(absl::InfiniteDuration());
@@ -90,6 +100,8 @@ void UnreliableNode::Run() {
   processes_.Run(clock_->Now());
   if (agent_ == nullptr && clock_->Now() >= start_at_) StartAgent();
   if (clock_->Now() >= astray_until_) link_.Return();
+  const bool has_left = agent_runs() && agent_->has_left();
+  if (shuts_down() && (has_left || clock_->Now() >= off_at_)) return Reboot(off_for_);
   link_.Run(agent_runs());
   if (!agent_runs()) return;
   const int stops = shims_->stops();

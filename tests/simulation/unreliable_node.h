@@ -39,6 +39,10 @@ class UnreliableNode {
   void KillShim(const common::JobId& job);
   // Ends all processes at once. The host and its agent start again after `away`.
   void Reboot(absl::Duration away);
+  // Shuts the host down: its agent says goodbye, and soon the host is off. Then as Reboot().
+  void ShutDown(absl::Duration away);
+  // Returns true from the goodbye until the host is off.
+  bool shuts_down() const { return off_at_ != absl::InfiniteFuture(); }
   // For this long, the agent finds a coordinator of another cluster at its coordinator's address.
   void GoAstray(SimulatedCoordinator* stranger, absl::Duration time);
   // Returns true if a coordinator of another cluster has stopped processes of this node.
@@ -72,6 +76,8 @@ class UnreliableNode {
   std::string cluster_;  // What the agent has stored about its cluster.
   absl::Time astray_until_ = absl::InfinitePast();
   bool obeyed_a_stranger_ = false;
+  absl::Time off_at_ = absl::InfiniteFuture();
+  absl::Duration off_for_;
   absl::Time paused_until_ = absl::InfinitePast();
   absl::Time agent_died_at_ = absl::InfinitePast();
   absl::Time start_at_ =

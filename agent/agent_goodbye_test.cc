@@ -1,0 +1,59 @@
+// How a node leaves its cluster (docs/decisions/0043).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "agent/agent_fixture.h"
+
+namespace accel::agent {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class AgentGoodbyeTest : public AgentFixture {
+ protected:
+  static Agent::Options Options() {
+    Agent::Options options;
+    options.identity = Identity();
+    options.jobs_dir = absl::StrCat(getenv("TEST_TMPDIR"), "/jobs");
+    return options;
+  }
+
+  NoLogRelays relays_;
+  Agent agent_{Options(), With(&relays_, &link_)};
+};
+
+TEST_F(AgentGoodbyeTest, LeavesOnceTheCoordinatorKnowsAndItsJobsHaveEnded) {
+  link_.Desire(Start("a"));
+  EXPECT_EQ(Turn(&agent_).goodbye(), "");
+  shims_.ExecDone(common::JobId("a"));
+  agent_.SayGoodbye("its host is shutting down");
+  EXPECT_EQ(Turn(&agent_).goodbye(), "its host is shutting down");
+  EXPECT_THAT(shims_.stops(), IsEmpty()) << "the coordinator decides what ends";
+  EXPECT_FALSE(agent_.has_left());
+  v1::NodeDesired stop = Start("a");
+  stop.set_goodbye_taken(true);
+  stop.mutable_generations(0)->set_stop(true);
+  link_.Desire(stop);
+  Turn(&agent_);
+  EXPECT_THAT(shims_.stops(), SizeIs(1));
+  EXPECT_FALSE(agent_.has_left());
+  shims_.ExitAll(common::JobId("a"), {.kind = shim::ExitFact::Kind::kExited, .code = 0});
+  Turn(&agent_);
+  EXPECT_TRUE(agent_.has_left());
+}
+
+TEST_F(AgentGoodbyeTest, ItHasNotLeftIfNoCoordinatorHasAnswered) {
+  link_.Desire(Start("a"));
+  Turn(&agent_);
+  shims_.ExitAll(common::JobId("a"), {.kind = shim::ExitFact::Kind::kExited, .code = 0});
+  agent_.SayGoodbye("its agent was stopped");
+  Turn(&agent_);
+  EXPECT_FALSE(agent_.has_left());
+}
+
+}  // namespace
+}  // namespace accel::agent

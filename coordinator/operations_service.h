@@ -1,0 +1,28 @@
+// The gRPC service for operators. Each method checks the token, then the size and form of the
+// request, and passes it to the coordinator, whose loop does the work.
+#pragma once
+
+#include "coordinator/authentication.h"
+#include "coordinator/coordinator.h"
+#include "proto/service.grpc.pb.h"
+
+namespace accel::coordinator {
+
+// With raw bytes instead of messages, for the reason in service.h. Thread-safe.
+class OperationsService final
+    : public v1::Operations::WithRawCallbackMethod_DrainNode<v1::Operations::Service> {
+ public:
+  // The arguments must outlive the service.
+  OperationsService(Coordinator* coordinator, Authentication* authentication)
+      : coordinator_(*coordinator), authentication_(*authentication) {}
+
+  grpc::ServerUnaryReactor* DrainNode(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* bytes,
+                                      grpc::ByteBuffer* answer) override;
+
+ private:
+  Coordinator& coordinator_;
+  Authentication& authentication_;
+};
+
+}  // namespace accel::coordinator
