@@ -63,8 +63,9 @@ class Benchmark:
 class Cluster:
     """A coordinator and agents on loopback, which are stopped at the end of the `with` block."""
 
-    def __init__(self, agents=1):
+    def __init__(self, agents=1, agent_flags=()):
         self._agents = agents
+        self._agent_flags = agent_flags
         self._dir = tempfile.TemporaryDirectory(prefix="accel-bench-")
         self._processes = []
         self.agent_pids = []
@@ -78,7 +79,8 @@ class Cluster:
 
     def _start_agent(self, i, stderr):
         return self._start(BIN / "agent/accel-agent", "--coordinator", self.env["ACCEL_COORDINATOR"], "--state_dir",
-                           f"{self._dir.name}/n{i}", "--name", f"n{i}", stdout=subprocess.DEVNULL, stderr=stderr)
+                           f"{self._dir.name}/n{i}", "--name", f"n{i}", *self._agent_flags, stdout=subprocess.DEVNULL,
+                           stderr=stderr)
 
     def restart_agent(self, i):
         """Kills an agent and starts the next one. Returns the seconds from the kill until the coordinator has answered its
