@@ -8,12 +8,15 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
+#include "coordinator/store/write_ahead_log.h"
 
 namespace accel::coordinator {
 namespace {
@@ -53,6 +56,12 @@ uint32_t Checksum(absl::string_view key, absl::string_view value) {
   return static_cast<uint32_t>(crc);
 }
 
+// Returns the bytes of a file, or nothing if there is none.
+std::string ReadBytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 absl::string_view Bytes(sqlite3_stmt* row, int column) {
   const auto* bytes = static_cast<const char*>(sqlite3_column_blob(row, column));
   return {bytes, static_cast<size_t>(sqlite3_column_bytes(row, column))};
@@ -83,6 +92,7 @@ absl::Status SqliteFile::Connect(Missing missing) {
   if (missing == Missing::kIsAnError && access(path_.c_str(), F_OK) != 0) {
     return absl::NotFoundError(absl::StrCat("there is no file ", path_));
   }
+  ACCEL_RETURN_IF_ERROR(CheckLog());
   const int create = missing == Missing::kCreate ? SQLITE_OPEN_CREATE : 0;
   const int code = sqlite3_open_v2(path_.c_str(), &db_,
                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | create, nullptr);
@@ -93,6 +103,18 @@ absl::Status SqliteFile::Connect(Missing missing) {
   ACCEL_RETURN_IF_ERROR(Run(kSettings));
   ACCEL_ASSIGN_OR_RETURN(const int64_t version, Number("PRAGMA user_version"));
   return version == 0 ? Run(kMakeTable) : CheckPages("PRAGMA quick_check(1)");
+}
+
+absl::Status SqliteFile::CheckLog() const {
+  std::string log = ReadBytes(path_ + "-wal");
+  absl::Status checked = CheckWriteAheadLog(log);
+  // Another process may have written while this one read, so only what is read twice counts.
+  for (std::string again; !checked.ok() && (again = ReadBytes(path_ + "-wal")) != log;
+       log = again) {
+    checked = CheckWriteAheadLog(again);
+  }
+  if (checked.ok()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(path_, " is damaged: ", checked.message(), kWayOut));
 }
 
 absl::Status SqliteFile::CheckOrigin() {

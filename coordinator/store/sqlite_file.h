@@ -6,7 +6,8 @@
 // whose commit returned, and each other batch completely or not at all.
 //
 // SQLite finds damage to the structure of a file, but not to the bytes of a value. Therefore each
-// row has a checksum of its key and value, which every read verifies.
+// row has a checksum of its key and value, which every read verifies. Damage to the log is found by
+// coordinator/store/write_ahead_log.h.
 #pragma once
 
 #include <memory>
@@ -56,6 +57,8 @@ class SqliteFile {
 
   absl::Status Connect(Missing missing);
   absl::Status Prepare();
+  // Refuses a log from which SQLite would silently drop commits.
+  absl::Status CheckLog() const;
   absl::Status CheckOrigin();
   absl::Status CheckPages(const char* pragma);
   absl::Status WriteRows(const RowBatch& batch);

@@ -18,6 +18,7 @@ namespace {
 
 using ::accel::testing::IsOk;
 using ::accel::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
@@ -113,7 +114,33 @@ TEST_F(SqliteFileTest, ALogThatIsCutAnywhereHoldsWholeCommits) {
   EXPECT_EQ(rows.front().value, std::to_string(kCommits));
 }
 
-// A flipped bit in the database is found. In the log it ends the log, as a torn write does.
+// Invariant 1. A flipped bit in the log would make SQLite drop the commits from there on, so it is
+// found. In the last commit it looks like a torn write.
+TEST_F(SqliteFileTest, AFlippedBitOfTheLogDropsNoCommitButTheLast) {
+  constexpr int kCommits = 6;
+  MakeCrashed(kCommits);
+  const std::string log = ReadBytes(path_ + "-wal.kept");
+  int found = 0;
+  for (size_t at = 7; at < log.size(); at += log.size() / 20) {
+    Restore();
+    std::string flipped = log;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x10);
+    WriteBytes(path_ + "-wal", flipped);
+    const absl::StatusOr<std::vector<Row>> rows = Load();
+    if (absl::IsDataLoss(rows.status())) {
+      ++found;
+      EXPECT_THAT(rows.status().message(),
+                  AllOf(HasSubstr(path_ + " is damaged"), HasSubstr("write-ahead log"),
+                        HasSubstr("--backup")));
+      continue;
+    }
+    ASSERT_OK(rows) << "byte " << at;
+    ASSERT_GE(std::stoi(rows->front().value), kCommits - 1) << "byte " << at;
+  }
+  EXPECT_GT(found, 10);
+}
+
+// A flipped bit in the database is found.
 TEST_F(SqliteFileTest, AFlippedBitIsFoundOrHarmless) {
   {
     ASSERT_OK_AND_ASSIGN(auto file, Open());

@@ -1,0 +1,112 @@
+#include "coordinator/store/write_ahead_log.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+
+namespace accel::coordinator {
+namespace {
+
+constexpr size_t kHeaderBytes = 32;
+constexpr size_t kFrameHeaderBytes = 24;
+constexpr uint32_t kMagic = 0x377f0682;  // The lowest bit is set if checksums are big-endian.
+constexpr uint32_t kVersion = 3007000;
+
+uint32_t BigEndian(absl::string_view bytes, size_t at) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<uint8_t>(bytes[at + i]);
+  return value;
+}
+
+struct Checksum {
+  uint32_t s0 = 0;
+  uint32_t s1 = 0;
+
+  // Adds bytes, whose number is a multiple of 8.
+  void Add(absl::string_view bytes, bool big_endian) {
+    for (size_t at = 0; at < bytes.size(); at += 8) {
+      s0 += Word(bytes, at, big_endian) + s1;
+      s1 += Word(bytes, at + 4, big_endian) + s0;
+    }
+  }
+
+  static uint32_t Word(absl::string_view bytes, size_t at, bool big_endian) {
+    const uint32_t value = BigEndian(bytes, at);
+    return big_endian ? value : __builtin_bswap32(value);
+  }
+
+  bool operator==(const Checksum&) const = default;
+};
+
+// A log whose header is sound, as a row of frames.
+class Frames {
+ public:
+  explicit Frames(absl::string_view log)
+      : log_(log), big_endian_(BigEndian(log, 0) & 1), page_bytes_(BigEndian(log, 8)) {}
+
+  bool HasSoundHeader() const {
+    if ((BigEndian(log_, 0) & ~1u) != kMagic || BigEndian(log_, 4) != kVersion) return false;
+    Checksum sum;
+    sum.Add(log_.substr(0, 24), big_endian_);
+    return sum == Start() && page_bytes_ >= 512 && page_bytes_ <= 65536 && page_bytes_ % 512 == 0;
+  }
+
+  size_t count() const { return (log_.size() - kHeaderBytes) / frame_bytes(); }
+  size_t Position(size_t i) const { return kHeaderBytes + i * frame_bytes(); }
+
+  // The checksum with which the first frame continues.
+  Checksum Start() const { return {BigEndian(log_, 24), BigEndian(log_, 28)}; }
+  // The checksum that the frame has, with which the next frame continues.
+  Checksum Stored(size_t i) const {
+    return {BigEndian(log_, Position(i) + 16), BigEndian(log_, Position(i) + 20)};
+  }
+  // The checksum that the frame should have if it continues with `sum`.
+  Checksum Computed(size_t i, Checksum sum) const {
+    sum.Add(log_.substr(Position(i), 8), big_endian_);
+    sum.Add(log_.substr(Position(i) + kFrameHeaderBytes, page_bytes_), big_endian_);
+    return sum;
+  }
+  // Returns true if the frame belongs to this log, not to what its file contained before, and was
+  // written after a frame with the checksum `sum`.
+  bool Follows(size_t i, const Checksum& sum) const {
+    return log_.substr(Position(i) + 8, 8) == log_.substr(16, 8) && Computed(i, sum) == Stored(i);
+  }
+  bool EndsCommit(size_t i) const { return BigEndian(log_, Position(i) + 4) != 0; }
+
+ private:
+  size_t frame_bytes() const { return kFrameHeaderBytes + page_bytes_; }
+
+  const absl::string_view log_;
+  const bool big_endian_;
+  const size_t page_bytes_;
+};
+
+}  // namespace
+
+absl::Status CheckWriteAheadLog(absl::string_view log) {
+  // SQLite syncs the header before it writes the first frame.
+  if (log.size() < kHeaderBytes + kFrameHeaderBytes) return absl::OkStatus();
+  const Frames frames(log);
+  if (!frames.HasSoundHeader()) {
+    return absl::DataLossError("the header of its write-ahead log is wrong");
+  }
+  size_t first_bad = 0;
+  Checksum sum = frames.Start();
+  for (; first_bad < frames.count() && frames.Follows(first_bad, sum); ++first_bad) {
+    sum = frames.Stored(first_bad);
+  }
+  // The frame itself may be whole, if only its stored checksum is damaged.
+  const Checksum whole = first_bad < frames.count() ? frames.Computed(first_bad, sum) : sum;
+  for (size_t i = first_bad + 1; i < frames.count(); ++i) {
+    if (!frames.EndsCommit(i - 1)) continue;
+    if (frames.Follows(i, frames.Stored(i - 1)) ||
+        (i == first_bad + 1 && frames.Follows(i, whole))) {
+      return absl::DataLossError(absl::StrCat(
+          "frame ", first_bad + 1, " of its write-ahead log, at byte ", frames.Position(first_bad),
+          ", does not match its checksum, and commits follow it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace accel::coordinator
