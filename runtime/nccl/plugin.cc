@@ -37,7 +37,8 @@ extern "C" void accel_unlock_pages(void* memory) {
 extern "C" c10d::Backend* accel_make_nccl_backend(c10d::Store* store, int rank, int size,
                                                   std::int64_t timeout) {
   accel::runtime::quiet_nccl_watchdog();
-  auto options = c10d::ProcessGroupNCCL::Options::create();
+  // Otherwise a reduction of gradients waits until the backward pass leaves room on the GPU.
+  auto options = c10d::ProcessGroupNCCL::Options::create(/*is_high_priority_stream=*/true);
   options->timeout = std::chrono::milliseconds(timeout);
   return c10::make_intrusive<c10d::ProcessGroupNCCL>(
              c10::intrusive_ptr<c10d::Store>::reclaim_copy(store), rank, size, options)

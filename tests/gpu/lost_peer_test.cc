@@ -32,7 +32,8 @@ int train_until_a_peer_dies(const std::string& killed) {
       }
       x = accelerator.reduce(x, torch::kMean);
     }
-    x.sum().item<float>();
+    x.sum().item<float>();  // Returns when NCCL is aborted.
+    accelerator.wait_for_everyone();
     return 0;
   } catch (const CommunicationError& error) {
     std::fprintf(stderr, "train: %s\n", error.what());
