@@ -1,4 +1,5 @@
-// The all-reduce of SharedMemoryExchange, in the rounds that shared_memory_exchange.cc defines.
+// The all-reduce and the reduce-scatter of SharedMemoryExchange, in the rounds that
+// shared_memory_exchange.cc defines.
 //
 // There are two forms, because meetings of the ranks are what a small tensor costs, and additions
 // are what a large one costs.
@@ -18,6 +19,8 @@
 //
 // A tensor that is larger than the slots goes through them in pieces, each of which holds a part of
 // every chunk, so that all ranks have work in every piece.
+//
+// A reduce-scatter is the first half of that, with equal chunks: one meeting for each piece.
 //
 // try_all_reduce() exists for the caller's thread, which must not wait for a late peer. It waits
 // with all_reach(), which only observes: it throws nothing, and a peer that is gone looks like one
@@ -98,6 +101,26 @@ void SharedMemoryExchange::finish_all_reduce(void* data, std::size_t elements,
       publish_first(static_cast<const std::byte*>(data), elements, reduction);
     }
     reduce_rest(static_cast<std::byte*>(data), elements, reduction);
+  });
+}
+
+void SharedMemoryExchange::reduce_scatter(const void* data, void* out, std::size_t elements,
+                                          const ElementReduction& reduction, Timeout timeout) {
+  const std::size_t chunk = elements * reduction.element_size;
+  const auto ranks = static_cast<std::size_t>(world_size());
+  const Pieces pieces{
+      .bytes = chunk * ranks, .chunk = chunk, .step = segment_->slot_bytes() / ranks / 64 * 64};
+  run({.kind = kReduceScatter, .element = reduction.code, .bytes = chunk}, timeout, [&] {
+    for (std::size_t piece = 0; piece < pieces.count(); ++piece) {
+      publish_piece(pieces, piece, static_cast<const std::byte*>(data));
+      await_all_published();
+      for (int peer = 0; peer < world_size(); ++peer) {
+        sources_[peer] = slot(peer) + static_cast<std::size_t>(rank()) * pieces.step;
+      }
+      sources_[rank()] = static_cast<const std::byte*>(data) + pieces.begin(piece, rank());
+      reduce_range(sources_, rank(), static_cast<std::byte*>(out) + piece * pieces.step,
+                   pieces.length(piece, rank()), reduction);
+    }
   });
 }
 

@@ -245,7 +245,23 @@ class SharedMemoryBackend final : public c10d::Backend {
   }
   WorkPtr _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                const c10d::ReduceScatterOptions& options) override {
-    return gloo()._reduce_scatter_base(output, input, options);
+    const ElementReduction reduction =
+        is_plain(input) && is_plain(output) && input.scalar_type() == output.scalar_type()
+            ? element_reduction(input.scalar_type(), options.reduceOp)
+            : ElementReduction{};
+    if (reduction.function == nullptr) return gloo()._reduce_scatter_base(output, input, options);
+    const bool is_mean = options.reduceOp == c10d::ReduceOp::AVG;
+    auto body = [=, this, timeout = or_default(options.timeout)] {
+      const Packed all(input), mine(output);
+      TORCH_CHECK(all.bytes() == mine.bytes() * static_cast<std::size_t>(getSize()),
+                  "the input must be as large as the outputs of all ranks");
+      exchange_.reduce_scatter(all.data(), mine.data(), static_cast<std::size_t>(output.numel()),
+                               reduction, timeout);
+      mine.commit();
+      if (is_mean) output.div_(getSize());
+    };
+    return call(OpType::_REDUCE_SCATTER_BASE, {output}, start_of(options, input.nbytes()),
+                whole(std::move(body)));
   }
   WorkPtr alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<std::int64_t>& out_sizes,
                         std::vector<std::int64_t>& in_sizes,

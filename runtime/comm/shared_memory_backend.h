@@ -15,11 +15,11 @@ using MakeBackend = std::function<c10::intrusive_ptr<c10d::Backend>()>;
 // Makes a backend for collectives of CPU tensors between the ranks that share `segment`. Its
 // results are equal to Gloo's bit for bit, except that the sum of bools is true if any of them is.
 //
-// all-reduce (sum, mean, minimum, maximum), broadcast, all-gather, scatter and barrier of dense,
-// real tensors go through the memory, in the order of the calls. All other calls go to the backend
-// that `make_gloo` returns. It is made at the first such call, which therefore all ranks must make.
-// A call whose options have no timeout gets `timeout`. Errors are CommunicationError, in the work's
-// wait() and in its future.
+// all-reduce and reduce-scatter (sum, mean, minimum, maximum), broadcast, all-gather, scatter and
+// barrier of dense, real tensors go through the memory, in the order of the calls. All other calls
+// go to the backend that `make_gloo` returns. It is made at the first such call, which therefore
+// all ranks must make. A call whose options have no timeout gets `timeout`. Errors are
+// CommunicationError, in the work's wait() and in its future.
 //
 // A large asynchronous call does not wait for late peers on the caller's thread: a thread of the
 // backend runs it, and then the callbacks of its future. A callback must not wait for another

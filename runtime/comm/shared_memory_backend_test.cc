@@ -92,6 +92,25 @@ TEST(SharedMemoryBackendTest, EveryTypeAndOperationEqualsGloos) {
   }
 }
 
+// The parts of an all-reduce. Integers, because the order of additions is another one.
+TEST(SharedMemoryBackendTest, AReduceScatterGivesEachRankItsPart) {
+  on_ranks(3, [] {
+    const Backends backends;
+    at::manual_seed(static_cast<std::uint64_t>(backends.rank()));
+    for (const auto operation : {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::MAX}) {
+      for (const std::int64_t rows : {1, 1000, 300'000}) {
+        at::Tensor input = at::randint(0, 99, {3 * rows, 2}, at::kFloat), whole = input.clone();
+        all_reduce(*backends.shared, whole, operation);
+        at::Tensor part = at::empty({rows, 2});
+        c10d::ReduceScatterOptions options;
+        options.reduceOp = operation;
+        backends.shared->_reduce_scatter_base(part, input, options)->wait();
+        EXPECT_TRUE(at::equal(part, whole.narrow(0, backends.rank() * rows, rows))) << rows;
+      }
+    }
+  });
+}
+
 TEST(SharedMemoryBackendTest, TheSumOfBoolsIsTrueIfAnyIs) {
   const auto sum = [] {
     const auto communicator = Communicator::join(read_environment(), at::kCPU, kTimeout);

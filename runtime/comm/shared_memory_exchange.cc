@@ -61,7 +61,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kLookAtPeersEvery(50);
 
 std::string text_of(const SharedCall& call) {
-  constexpr const char* kNames[] = {"all_reduce", "broadcast", "all_gather", "scatter", "barrier"};
+  constexpr const char* kNames[] = {"all_reduce", "broadcast", "all_gather",
+                                    "scatter",    "barrier",   "reduce_scatter"};
   std::string text = call.kind < std::size(kNames) ? kNames[call.kind] : "unknown call";
   if (call.kind == SharedMemoryExchange::kBarrier) return text;
   text += " of " + std::to_string(call.bytes) + " bytes";

@@ -35,7 +35,14 @@ class SharedMemoryExchange {
  public:
   using Timeout = std::chrono::milliseconds;
   // The values of SharedCall::kind.
-  enum Kind : std::uint32_t { kAllReduce, kBroadcast, kAllGather, kScatter, kBarrier };
+  enum Kind : std::uint32_t {
+    kAllReduce,
+    kBroadcast,
+    kAllGather,
+    kScatter,
+    kBarrier,
+    kReduceScatter
+  };
 
   explicit SharedMemoryExchange(std::shared_ptr<SharedMemorySegment> segment);
   // Leaves the world.
@@ -54,6 +61,12 @@ class SharedMemoryExchange {
   bool try_all_reduce(void* data, std::size_t elements, const ElementReduction& reduction,
                       Timeout timeout, Timeout max_wait);
   void finish_all_reduce(void* data, std::size_t elements, const ElementReduction& reduction);
+
+  // Reduces, into `out` of each rank r, the `elements` that begin at r * elements in every rank's
+  // `data`. Rank r's part is added up in the order x[r] + (x[r+1] + ...) of ring_chunks.h. `out`
+  // may be that part of `data`.
+  void reduce_scatter(const void* data, void* out, std::size_t elements,
+                      const ElementReduction& reduction, Timeout timeout);
 
   // Copies the root's `data`, which has `bytes`, to the `data` of every other rank.
   void broadcast(void* data, std::size_t bytes, int root, Timeout timeout);

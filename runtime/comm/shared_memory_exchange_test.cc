@@ -111,6 +111,44 @@ TEST(SharedMemoryExchangeTest, SumsInTheOrderOfTheRing) {
   }
 }
 
+// Computes this rank's part of a reduce-scatter in the order of ring_chunks.h.
+std::vector<float> expected_part(std::size_t elements, int rank, int ranks, unsigned seed) {
+  const std::size_t first = static_cast<std::size_t>(rank) * elements;
+  std::vector<std::vector<float>> all;
+  for (int peer = 0; peer < ranks; ++peer) {
+    all.push_back(random_floats(elements * static_cast<std::size_t>(ranks), peer, seed));
+  }
+  std::vector<float> sum(elements);
+  for (std::size_t i = 0; i < elements; ++i) {
+    sum[i] = all[(rank + ranks - 1) % ranks][first + i];
+    for (int step = ranks - 2; step >= 0; --step) {
+      sum[i] = all[(rank + step) % ranks][first + i] + sum[i];
+    }
+  }
+  return sum;
+}
+
+// Sizes around the borders of the slots' pieces, into other memory and into the input itself.
+TEST(SharedMemoryExchangeTest, ScattersSumsInTheOrderOfTheRing) {
+  for (const int ranks : {2, 3, 5}) {
+    on_forks(ranks, [&](SharedMemoryExchange& exchange) {
+      unsigned seed = 0;
+      for (const std::size_t elements : {1, 2, 15, 16, 17, 400, 512, 1023, 1024, 1025, 30000}) {
+        const auto rank = static_cast<std::size_t>(exchange.rank());
+        std::vector<float> data =
+            random_floats(elements * static_cast<std::size_t>(ranks), exchange.rank(), ++seed);
+        const std::vector<float> expected = expected_part(elements, exchange.rank(), ranks, seed);
+        std::vector<float> out(elements);
+        exchange.reduce_scatter(data.data(), out.data(), elements, kSum, kLong);
+        ASSERT_EQ(out, expected) << elements << " on " << ranks;
+        float* part = data.data() + rank * elements;
+        exchange.reduce_scatter(data.data(), part, elements, kSum, kLong);
+        ASSERT_EQ(std::vector<float>(part, part + elements), expected) << "in place";
+      }
+    });
+  }
+}
+
 // Rank 1 arrives after rank 0 has stopped waiting, and rank 0 continues on another thread. Rank
 // 0 stops in the first round of the call, or, after a broadcast, before this round, because rank 1
 // has not begun the broadcast's round yet.
