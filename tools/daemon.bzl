@@ -1,8 +1,9 @@
 """A binary that runs on any node, because everything except glibc is linked statically."""
 
-def accel_daemon(name, linkopts = [], **kwargs):
+def accel_daemon(name, linkopts = [], deps = [], **kwargs):
     native.cc_binary(
         name = name,
+        deps = deps + ["//common:monotonic_waits"],
         linkopts = linkopts + [
             "-static-libgcc",
             "-Wl,--gc-sections",

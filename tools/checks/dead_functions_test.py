@@ -38,6 +38,7 @@ class DeadFunctions(unittest.TestCase):
                       {"x_H": "class C : Other { void OnDone() override; };", "x": "void C::OnDone() {}"},
                       {"x": 'extern "C" int F() { return 1; }\nauto* f = dlsym(self, "F");'},
                       {"x": "int F() { return 1; }\nint value = F();"},
+                      {"x": 'extern "C" {\nint __wrap_read(int a) { return a; }\n}'},
                       {"x": "int F() { return 1; }", "page": "Call `F()` first."}):
             self.assertEqual(found(p="int main() { return 0; }", **files), [])
 

@@ -1,0 +1,117 @@
+"""Clocks that jump. A wall clock that is a year off has no effect on jobs, nodes and daemons. A node that stood still for
+longer than its timeout does not continue what was given to another node meanwhile."""
+
+import os
+import signal
+import struct
+import time
+
+from tests.e2e import cluster
+
+YEAR = 365 * 86400
+WORKER = """
+echo $$ > new.$$; mv new.$$ pid.$ACCEL_GENERATION
+until [ -e end ]; do sleep 0.05; done
+echo $ACCEL_GENERATION >> results
+"""
+
+
+def let_pass(seconds):
+    begin = time.monotonic()
+    cluster.wait_until(lambda: time.monotonic() > begin + seconds, seconds + 5, "")
+
+
+class Clock(cluster.ClusterTest):
+    def start_job(self):
+        """Returns the id of a job that runs until the file `end` exists, and its pid."""
+        job = self.accel("submit", "--cpu", "--max_restarts", 1, self.script(WORKER)).out.split()[0]
+        pid = int(self.wait_for_file("pid.1"))
+        cluster.wait_until(lambda: self.status(job)["phase"] == "RUNNING", 20, "RUNNING")
+        return job, pid
+
+    def status(self, job):
+        [status] = self.jobs(job)
+        return status
+
+    def end_well(self, job, generations):
+        self.path("end").touch()
+        cluster.wait_until(lambda: self.status(job)["phase"] == "SUCCEEDED", 30, "the job succeeds")
+        self.assertEqual(len(self.status(job)["generations"]), generations)
+        self.assertEqual(self.path("results").read_text().split(), [str(generations)])
+
+
+class WallClock(Clock):
+    """Each daemon has its own wall clock (tests/e2e/wall_clock.c). It goes forward by a year, then back by two."""
+
+    def clock(self, daemon):
+        if not self.path(f"{daemon}.clock").exists():
+            self.path(f"{daemon}.clock").write_bytes(bytes(8))
+        return {"LD_PRELOAD": cluster.runfile("tests/e2e/libwall_clock.so"), "WALL_CLOCK_FILE": str(self.path(f"{daemon}.clock"))}
+
+    def shift(self, daemon, seconds):
+        with open(self.path(f"{daemon}.clock"), "r+b", buffering=0) as file:
+            file.write(struct.pack("=q", seconds))
+
+    def start_coordinator(self, *flags, **options):
+        super().start_coordinator(*flags, env=self.clock("coordinator"), **options)
+
+    def start_agent(self, name, **options):
+        return super().start_agent(name, env=self.clock(name), **options)
+
+    def restart_coordinator(self):
+        self.coordinator.kill()
+        self.coordinator.wait()
+        self.coordinator.stdout.close()
+        self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
+        self.wait_for_nodes(1)
+
+    def check_all(self, job, pid):
+        """Nothing has happened to the job, and another one runs, fails, waits for a restart, and ends in time."""
+        let_pass(4)  # Longer than the node timeout.
+        self.wait_for_nodes(1)
+        result = self.submit("--max_restarts", 2, self.script("exit 3", "fails.sh"), seconds=20)
+        self.assertEqual(result.code, 3, result)
+        self.assertTrue(cluster.is_alive(pid))
+        self.assertEqual((self.status(job)["phase"], len(self.status(job)["generations"])), ("RUNNING", 1))
+
+    def check(self, daemon):
+        job, pid = self.start_job()
+        for seconds in (YEAR, -YEAR):
+            self.shift(daemon, seconds)
+            self.check_all(job, pid)
+            self.restart_coordinator()
+            # The log has the year of the shifted clock.
+            self.assertIn(f"\n{time.gmtime(time.time() + seconds).tm_year}-", self.log(daemon))
+        self.assertNotIn("lost", self.log("coordinator"))
+        self.end_well(job, generations=1)
+
+    def test_of_the_coordinator(self):
+        self.check("coordinator")
+
+    def test_of_an_agent(self):
+        self.check("n1")
+
+
+class Gap(Clock):
+    """All processes of a node stand still, as in a virtual machine that is paused."""
+
+    AGENTS = 2
+
+    def test_a_node_that_stood_still_does_not_continue_a_job_that_runs_elsewhere(self):
+        job, old = self.start_job()
+        shim = cluster.parent_of(old)
+        [agent] = [agent for agent in self.agents if agent.pid == cluster.parent_of(shim)]
+        node = (agent.pid, shim, old)
+        for pid in node:
+            os.kill(pid, signal.SIGSTOP)
+        self.wait_for_file("pid.2")
+        let_pass(2)
+        for pid in node:
+            os.kill(pid, signal.SIGCONT)
+        cluster.wait_until(lambda: not cluster.is_alive(old), 10, "the part that was given up ends")
+        self.wait_for_nodes(2)
+        self.end_well(job, generations=2)
+
+
+if __name__ == "__main__":
+    cluster.main()
