@@ -1,6 +1,7 @@
 #include "agent/daemon.h"
 
 #include <grpcpp/grpcpp.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <memory>
@@ -23,6 +24,7 @@
 #include "common/host_port.h"
 #include "common/live_token.h"
 #include "common/log.h"
+#include "common/log_throttle.h"
 #include "common/loopback.h"
 #include "common/status_macros.h"
 #include "common/token.h"
@@ -37,6 +39,9 @@ namespace {
 constexpr size_t kMaxNameBytes = 128;  // The coordinator rejects longer names.
 // Time that the agent before may take to end. It waits for jobs that end with their agent.
 constexpr absl::Duration kLockTimeout = absl::Seconds(40);
+constexpr int kAddressPauseMillis = 500;
+// Pause between two log lines that say the same.
+constexpr absl::Duration kLogPause = absl::Minutes(1);
 
 // A desired state repeats the descriptions of the node's jobs. The coordinator keeps at most 256
 // MiB for all jobs together, so no desired state reaches this limit.
@@ -50,6 +55,9 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& coordinator) {
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   // The link adds its own back-off to this one.
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // gRPC looks up a name again after 30 s by default. By then an agent whose coordinator has moved
+  // to another address would be lost.
+  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
   arguments.SetMaxReceiveMessageSize(kMaxDesiredBytes);
@@ -57,13 +65,27 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& coordinator) {
   return grpc::CreateCustomChannel(coordinator, grpc::InsecureChannelCredentials(), arguments);
 }
 
-absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
-                                          const common::HostPort& coordinator,
-                                          const common::NodeId& node_id) {
-  std::string address = options.advertise;
-  if (address.empty()) {
-    ACCEL_ASSIGN_OR_RETURN(address, SourceAddressTo(coordinator.host, coordinator.port));
+// Returns the address of this node. Waits for a name server and a route, because an agent may be
+// started before its host has a network. CANCELLED: it was asked to stop meanwhile.
+absl::StatusOr<std::string> OwnAddress(const AgentDaemonOptions& options,
+                                       const common::HostPort& coordinator, int stop_fd) {
+  if (!options.advertise.empty()) return options.advertise;
+  common::LogThrottle throttle(kLogPause);
+  while (true) {
+    absl::StatusOr<std::string> address = SourceAddressTo(coordinator.host, coordinator.port);
+    if (!absl::IsUnavailable(address.status())) return address;
+    if (throttle.Admit(common::SteadyClock()->Now()).has_value()) {
+      common::LogWarning("coordinator unreachable, retrying",
+                         {{"why", address.status().message()}});
+    }
+    pollfd stop = {.fd = stop_fd, .events = POLLIN, .revents = 0};
+    if (poll(&stop, 1, kAddressPauseMillis) > 0) return absl::CancelledError("asked to stop");
   }
+}
+
+absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
+                                          const std::string& address,
+                                          const common::NodeId& node_id) {
   ACCEL_RETURN_IF_ERROR(common::CheckLoopback(address));
   if (!common::IsUtf8(options.name)) return absl::InvalidArgumentError("--name: must be UTF-8");
   if (options.name.size() > kMaxNameBytes) {
@@ -94,8 +116,11 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const int64_t disk_bytes, DiskBytes(options.state_dir));
   ACCEL_ASSIGN_OR_RETURN(const int64_t output_bytes,
                          ParseOutputLimit(options.output_limit, disk_bytes));
+  const absl::StatusOr<std::string> address = OwnAddress(options, coordinator, stop_fd);
+  if (absl::IsCancelled(address.status())) return absl::OkStatus();
+  ACCEL_RETURN_IF_ERROR(address.status());
   ACCEL_ASSIGN_OR_RETURN(const v1::NodeObserved identity,
-                         Identity(options, coordinator, state_dir.node_id()));
+                         Identity(options, *address, state_dir.node_id()));
   const process::CgroupSupport cgroups = process::ProbeCgroups(identity.node_id());
   common::LogInfo("agent starts", {{"node", identity.name()},
                                    {"id", identity.node_id()},

@@ -66,8 +66,9 @@ absl::StatusOr<std::string> SourceAddressTo(const std::string& host, const std::
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* raw = nullptr;
   if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &raw); error != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot resolve ", host, ":", port, ": ", gai_strerror(error)));
+    const std::string why =
+        absl::StrCat("cannot resolve ", host, ":", port, ": ", gai_strerror(error));
+    return error == EAI_AGAIN ? absl::UnavailableError(why) : absl::InvalidArgumentError(why);
   }
   const std::unique_ptr<addrinfo, FreeAddrInfo> found(raw);
   int error = 0;

@@ -8,7 +8,8 @@
 namespace accel::agent {
 
 // Returns the numeric address that this host would use to reach host:port. Sends nothing.
-// UNAVAILABLE: there is no route. INVALID_ARGUMENT: the name does not resolve.
+// UNAVAILABLE: there is no route, or no name server answers. INVALID_ARGUMENT: the name does not
+// resolve.
 absl::StatusOr<std::string> SourceAddressTo(const std::string& host, const std::string& port);
 
 // Returns the interface whose network contains this numeric address. NOT_FOUND: there is none.
