@@ -49,8 +49,8 @@ FlagSet::FlagSet(std::string command, std::string synopsis, std::string about)
 void FlagSet::Add(const std::string& names, std::string placeholder, std::string help,
                   bool repeated, Reader read) {
   const std::pair<std::string, std::string> parts = absl::StrSplit(names, absl::MaxSplits(',', 1));
-  flags_.push_back({parts.first, parts.second, std::move(placeholder), std::move(help), repeated,
-                    std::move(read)});
+  flags_.push_back({parts.first, parts.second, std::move(placeholder), std::move(help), section_,
+                    repeated, std::move(read)});
 }
 
 void FlagSet::Switch(std::string names, std::string help, bool* to) {
@@ -58,6 +58,10 @@ void FlagSet::Switch(std::string names, std::string help, bool* to) {
     if (absl::SimpleAtob(value, to)) return absl::OkStatus();
     return absl::InvalidArgumentError("it must be true or false");
   });
+}
+
+void FlagSet::SwitchTo(std::string names, std::string help, Reader read) {
+  Add(names, "", std::move(help), false, std::move(read));
 }
 
 void FlagSet::Text(std::string names, std::string placeholder, std::string help, std::string* to) {
@@ -97,6 +101,11 @@ void FlagSet::Argument(std::string name, bool required, std::string* to) {
 
 void FlagSet::Program(std::vector<std::string>* to) { program_ = to; }
 
+void FlagSet::Section(std::string title) {
+  if (section_.empty()) Add("help_all", "", "print every flag and exit", false, nullptr);
+  section_ = std::move(title);
+}
+
 void FlagSet::Footer(std::string text) { footer_ = std::move(text); }
 
 absl::Status FlagSet::Parse(const std::vector<std::string>& args) {
@@ -131,7 +140,11 @@ absl::Status FlagSet::ReadWithCli11(std::vector<std::string> args, std::vector<s
   } catch (const CLI::Error& error) {
     return absl::InvalidArgumentError(error.what());
   }
-  help_requested_ = options.front().second->count() > 0;
+  for (const auto& [flag, option] : options) {
+    if (flag->read != nullptr || option->count() == 0) continue;
+    help_requested_ = true;
+    all_requested_ |= flag->name == "help_all";
+  }
   if (help_requested_) return absl::OkStatus();
   for (const auto& [flag, option] : options) {
     if (flag->read != nullptr) ACCEL_RETURN_IF_ERROR(ReadValues(*flag, option->results()));
@@ -203,7 +216,11 @@ absl::Status FlagSet::UnknownFlag(absl::string_view word) const {
 std::string FlagSet::Help() const {
   std::string help = absl::StrCat("Usage: ", command_, " ", synopsis_, "\n\n",
                                   Wrap(about_, kHelpColumns, 0), "\n\nFlags:\n");
+  std::string section;
   for (const Flag& flag : flags_) {
+    if (!flag.section.empty() && !all_requested_) continue;
+    if (flag.section != section) absl::StrAppend(&help, "\n", flag.section, ":\n");
+    section = flag.section;
     absl::StrAppend(&help, "  ", flag.letter.empty() ? "" : absl::StrCat("-", flag.letter, ", "),
                     "--", flag.name, flag.placeholder.empty() ? "" : " ", flag.placeholder, "\n",
                     Wrap(flag.help, kHelpColumns, kHelpIndent), "\n");

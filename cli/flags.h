@@ -30,6 +30,8 @@ class FlagSet {
   // Each flag writes its result through a pointer, which must live as long as this set. `names` is
   // the long name without dashes, optionally followed by a comma and a letter, such as "module,m".
   void Switch(std::string names, std::string help, bool* to);
+  // The same with a reader of "true" and "false".
+  void SwitchTo(std::string names, std::string help, Reader read);
   void Text(std::string names, std::string placeholder, std::string help, std::string* to);
   void Int(std::string names, std::string placeholder, std::string help, int* to, int least = 0,
            int most = INT_MAX);
@@ -44,16 +46,18 @@ class FlagSet {
   // Collects the first word that is not a flag and everything after it, unchanged. A `--` before
   // it is dropped.
   void Program(std::vector<std::string>* to);
+  // Begins a part of the help that only --help_all prints, with the flags declared after this.
+  void Section(std::string title);
   // Sets the last paragraph of the help.
   void Footer(std::string text);
 
   // Parses and stores the values. INVALID_ARGUMENT: wrong usage; the message names the flag
-  // and what to do. If --help or -h is among the flags, returns OK without storing anything
-  // and sets help_requested().
+  // and what to do. If --help, -h or --help_all is among the flags, returns OK without storing
+  // anything and sets help_requested().
   absl::Status Parse(const std::vector<std::string>& args);
   bool help_requested() const { return help_requested_; }
 
-  // Returns the help text, wrapped at 100 columns.
+  // Returns the help text, wrapped at 100 columns. It has every section if --help_all was given.
   std::string Help() const;
 
  private:
@@ -62,8 +66,9 @@ class FlagSet {
     std::string letter;       // Empty if there is no short name.
     std::string placeholder;  // Empty for a switch.
     std::string help;
+    std::string section;  // Empty if --help prints the flag.
     bool repeated = false;
-    Reader read;  // Null only for --help.
+    Reader read;  // Null only for --help and --help_all.
   };
   struct Positional {
     std::string name;
@@ -82,10 +87,12 @@ class FlagSet {
   const std::string synopsis_;
   const std::string about_;
   std::string footer_;
+  std::string section_;  // The section that the next flag belongs to.
   std::vector<Flag> flags_;
   std::vector<Positional> arguments_;
   std::vector<std::string>* program_ = nullptr;
   bool help_requested_ = false;
+  bool all_requested_ = false;  // By --help_all.
 };
 
 }  // namespace accel::cli

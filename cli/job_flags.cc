@@ -8,29 +8,16 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "cli/config/core/gpu_ids.h"
 #include "common/status_macros.h"
 
 namespace accel::cli {
 namespace {
 
 constexpr int kMaxProcessesPerNode = 1024;
-constexpr int kMaxGpuId = 1023;
 constexpr int kMaxNodes = 10'000;
 constexpr int kMaxExitCode = 255;
 constexpr absl::Duration kLongestTimeLimit = absl::Hours(24 * 3660);
-
-absl::StatusOr<std::vector<int>> ParseList(absl::string_view text, int least, int most) {
-  std::vector<int> numbers;
-  for (absl::string_view part : absl::StrSplit(text, ',')) {
-    int number = 0;
-    if (!absl::SimpleAtoi(part, &number) || number < least || number > most) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("\"", part, "\" is not a number from ", least, " to ", most));
-    }
-    numbers.push_back(number);
-  }
-  return numbers;
-}
 
 // Parses "1:30:00" as hours, minutes and seconds, and "15:00" as minutes and seconds.
 bool ParseClock(absl::string_view text, absl::Duration* to) {
@@ -76,6 +63,12 @@ void AddJobFlags(FlagSet* flags, JobFlags* to) {
   flags->Int("max_restarts", "N",
              "restart the job after a failure, in a new generation, at most N times (default: 0)",
              &to->max_restarts, 0, kMaxRestarts);
+  flags->Switch("debug", "compare the shapes of tensors across ranks before each collective",
+                &to->debug);
+  AddProgramFlags(flags, to);
+}
+
+void AddProgramFlags(FlagSet* flags, JobFlags* to) {
   flags->Value("restart_window", "TIME",
                "count only the failures of the last TIME against --max_restarts: 15m, 2h, 1d "
                "(default: all count)",
@@ -85,10 +78,8 @@ void AddJobFlags(FlagSet* flags, JobFlags* to) {
   flags->Value("no_retry_on", "CODE,CODE,…",
                "do not restart the job after a failure with one of these exit codes",
                [to](const std::string& value) {
-                 return Assign(ParseList(value, 1, kMaxExitCode), &to->no_retry_on);
+                 return Assign(ParseNumbers(value, 1, kMaxExitCode), &to->no_retry_on);
                });
-  flags->Switch("debug", "compare the shapes of tensors across ranks before each collective",
-                &to->debug);
   flags->Switch("module,m", "PROGRAM is a Python module, as for python -m", &to->program.module);
   flags->Text("python", "PATH",
               "the interpreter for .py files and modules (default: the active environment's)",
@@ -110,16 +101,6 @@ absl::Status CheckJobFlags(const JobFlags& flags) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<int>> ParseGpuIds(absl::string_view text) {
-  if (text == "all") return std::vector<int>();
-  ACCEL_ASSIGN_OR_RETURN(std::vector<int> ids, ParseList(text, 0, kMaxGpuId));
-  std::vector<int> sorted = ids;
-  std::sort(sorted.begin(), sorted.end());
-  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice == sorted.end()) return ids;
-  return absl::InvalidArgumentError(absl::StrCat("GPU ", *twice, " is named twice"));
-}
-
 absl::StatusOr<NodeRange> ParseNodes(absl::string_view text) {
   const std::pair<absl::string_view, absl::string_view> ends =
       absl::StrSplit(text, absl::MaxSplits(':', 1));
@@ -135,7 +116,7 @@ absl::StatusOr<NodeRange> ParseNodes(absl::string_view text) {
 
 absl::StatusOr<std::vector<int>> ParseProcessesPerNode(absl::string_view text) {
   if (text == "auto") return std::vector<int>();
-  return ParseList(text, 1, kMaxProcessesPerNode);
+  return ParseNumbers(text, 1, kMaxProcessesPerNode);
 }
 
 absl::StatusOr<absl::Duration> ParseTimeLimit(absl::string_view text) {

@@ -37,13 +37,14 @@ struct NodeRange {
 // Declares the flags, which write to `to`. `flags` must not outlive `to`.
 void AddJobFlags(FlagSet* flags, JobFlags* to);
 
+// Declares the part of them that is no setting of a configuration file.
+void AddProgramFlags(FlagSet* flags, JobFlags* to);
+
 // Checks combinations of flags. INVALID_ARGUMENT: flags that contradict each other.
 absl::Status CheckJobFlags(const JobFlags& flags);
 
 // The parsers of single values return INVALID_ARGUMENT with what the value should be.
 
-// Parses "all", which returns an empty list, or ids such as "0,1".
-absl::StatusOr<std::vector<int>> ParseGpuIds(absl::string_view text);
 // Parses "auto", which returns an empty list, or numbers such as "4" or "3,4".
 absl::StatusOr<std::vector<int>> ParseProcessesPerNode(absl::string_view text);
 // Parses a number of nodes, such as "4", or a range, such as "2:4".

@@ -61,15 +61,6 @@ TEST(JobFlags, CpuAndGpuIdsContradictEachOther) {
   EXPECT_OK(CheckJobFlags(flags));
 }
 
-TEST(ParseGpuIds, TakesListsAndAll) {
-  EXPECT_THAT(*ParseGpuIds("all"), IsEmpty());
-  EXPECT_THAT(*ParseGpuIds("3"), ElementsAre(3));
-  for (const char* bad : {"", "a", "0,", "-1", "0,,1", "1024"}) {
-    EXPECT_THAT(ParseGpuIds(bad), StatusIs(kInvalid, HasSubstr("is not a number from 0 to 1023")));
-  }
-  EXPECT_THAT(ParseGpuIds("0,1,0"), StatusIs(kInvalid, "GPU 0 is named twice"));
-}
-
 TEST(ParseProcessesPerNode, TakesOneNumberOrOnePerNode) {
   EXPECT_THAT(*ParseProcessesPerNode("auto"), IsEmpty());
   EXPECT_THAT(*ParseProcessesPerNode("4"), ElementsAre(4));

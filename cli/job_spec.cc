@@ -149,12 +149,28 @@ absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Calle
   return spec;
 }
 
-absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const CallerContext& context) {
+absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const LaunchPlan& plan,
+                                           const CallerContext& context) {
   ACCEL_RETURN_IF_ERROR(CheckLaunchFlags(flags));
-  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(flags.job, context.cwd, context));
-  if (flags.num_processes > 0) spec.add_processes_per_node(flags.num_processes);
-  if (!flags.log_dir.empty()) spec.set_log_dir(AbsolutePath(flags.log_dir, context.cwd));
+  JobFlags job = flags.job;
+  job.cpu = plan.cpu;
+  job.gpu_ids = plan.gpu_ids;
+  job.mixed_precision = plan.mixed_precision;
+  job.max_restarts = plan.max_restarts;
+  job.debug = plan.debug;
+  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(job, context.cwd, context));
+  spec.set_nodes(plan.num_machines);
+  spec.mutable_processes_per_node()->Add(plan.processes.begin(), plan.processes.end());
+  if (!plan.log_dir.empty()) spec.set_log_dir(AbsolutePath(plan.log_dir, context.cwd));
+  if (plan.role != "default") spec.set_role(plan.role);
+  const bool is_sent = plan.num_machines > 1;
+  if (is_sent) {
+    spec.set_on_agent_loss(v1::KEEP);
+    CopyEnv(kPlaces, context, &spec);
+  }
+  for (const auto& [name, value] : plan.env) SetEnv(name, value, &spec);
   ACCEL_RETURN_IF_ERROR(AddAllEnv(flags.job.env, context, &spec));
+  if (is_sent) ACCEL_RETURN_IF_ERROR(CheckUtf8(spec));
   return spec;
 }
 

@@ -5,11 +5,13 @@
 //     TORCH_NCCL_ASYNC_ERROR_HANDLING, because the submitter's values win over accel's defaults;
 //   - with `submit` also PATH, VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH and LD_LIBRARY_PATH, which
 //     workers of `launch` inherit in any case;
-//   - those of --env, which win over the above.
+//   - with `launch` also those of the plan, which win over the above;
+//   - those of --env, which win over all of them.
 // --env cannot set the variables that accel itself sets; see SetByAccel() in common/worker_env.h.
 #pragma once
 
 #include "absl/status/statusor.h"
+#include "cli/config/core/launch_plan.h"
 #include "cli/launch_flags.h"
 #include "cli/program.h"
 #include "cli/submit_flags.h"
@@ -23,6 +25,7 @@ absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Calle
 
 // Returns the job for `accel launch`; errors as above. The caller sets
 // terminal_columns and keep_stdin.
-absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const CallerContext& context);
+absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const LaunchPlan& plan,
+                                           const CallerContext& context);
 
 }  // namespace accel::cli

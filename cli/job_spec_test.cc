@@ -39,6 +39,14 @@ LaunchFlags Launch(const std::vector<std::string>& args) {
   return flags;
 }
 
+absl::StatusOr<v1::JobSpec> LaunchSpec(const LaunchFlags& flags) {
+  HostFacts host;
+  host.env = Machine().Get().env;
+  ACCEL_ASSIGN_OR_RETURN(const LaunchPlan plan,
+                         PlanLaunch(EffectiveSettings(std::nullopt, flags.settings), host));
+  return MakeLaunchSpec(flags, plan, Machine().Get());
+}
+
 std::string Text(const absl::StatusOr<v1::JobSpec>& spec) {
   EXPECT_OK(spec);
   std::string text;
@@ -115,13 +123,13 @@ TEST(MakeSubmitSpec, TextThatIsNotUtf8IsRefused) {
               StatusIs(kInvalid, HasSubstr("the argument a\\xff is not UTF-8")));
   EXPECT_THAT(MakeSubmitSpec(Submit({"--env", "X=\xFF", "/bin/true"}), Machine().Get()),
               StatusIs(kInvalid, HasSubstr("the variable X is not UTF-8")));
-  EXPECT_OK(MakeLaunchSpec(Launch({"/bin/true", "a\xFF"}), Machine().Get()));
+  EXPECT_OK(LaunchSpec(Launch({"/bin/true", "a\xFF"})));
 }
 
 TEST(MakeLaunchSpec, FillsEveryField) {
   const LaunchFlags flags =
       Launch({"--num_processes", "2", "--cpu", "--log_dir", "logs", "true", "--cpu"});
-  EXPECT_EQ(Text(MakeLaunchSpec(flags, Machine().Get())), R"(name: "true"
+  EXPECT_EQ(Text(LaunchSpec(flags)), R"(name: "true"
 argv: "/bin/true"
 argv: "--cpu"
 env {
@@ -141,7 +149,7 @@ log_dir: "/home/ann/logs"
 }
 
 TEST(MakeLaunchSpec, LeavesTheNumberOfProcessesToTheNode) {
-  const auto spec = MakeLaunchSpec(Launch({"true"}), Machine().Get());
+  const auto spec = LaunchSpec(Launch({"true"}));
   ASSERT_OK(spec);
   EXPECT_EQ(spec->processes_per_node_size(), 0);
 }
@@ -160,11 +168,11 @@ TEST(Env, ALaterValueWins) {
 }
 
 TEST(Env, ANameWithoutAValueTakesTheCallersValue) {
-  const auto spec = MakeLaunchSpec(Launch({"--env", "HOME", "true"}), Machine().Get());
+  const auto spec = LaunchSpec(Launch({"--env", "HOME", "true"}));
   ASSERT_OK(spec);
   EXPECT_EQ(spec->env(1).name(), "HOME");
   EXPECT_EQ(spec->env(1).value(), "/home/ann");
-  EXPECT_THAT(MakeLaunchSpec(Launch({"--env", "NOPE", "true"}), Machine().Get()),
+  EXPECT_THAT(LaunchSpec(Launch({"--env", "NOPE", "true"})),
               StatusIs(kInvalid, HasSubstr("--env NOPE: it is not set here")));
 }
 
@@ -174,7 +182,7 @@ TEST(Env, WhatAccelSetsCannotBeChosen) {
     const std::string name = std::string(text).substr(0, std::string(text).find('='));
     EXPECT_THAT(MakeSubmitSpec(Submit({"--env", text, "true"}), Machine().Get()),
                 StatusIs(kInvalid, HasSubstr("--env " + name + " cannot be chosen: ")));
-    EXPECT_THAT(MakeLaunchSpec(Launch({"--env", text, "true"}), Machine().Get()),
+    EXPECT_THAT(LaunchSpec(Launch({"--env", text, "true"})),
                 StatusIs(kInvalid, HasSubstr("--env " + name + " cannot be chosen: ")));
   }
   EXPECT_THAT(Text(MakeSubmitSpec(Submit({"true"}), Machine().Get())),
@@ -182,9 +190,8 @@ TEST(Env, WhatAccelSetsCannotBeChosen) {
 }
 
 TEST(Env, VariablesOfAccelThatUsersMaySetAreSent) {
-  const auto spec = MakeLaunchSpec(Launch({"--num_processes", "2", "--env", "ACCEL_SHARED_MEMORY=0",
-                                           "--env", "ACCEL_NCCL_LIBRARY=/x", "true"}),
-                                   Machine().Get());
+  const auto spec = LaunchSpec(Launch({"--num_processes", "2", "--env", "ACCEL_SHARED_MEMORY=0",
+                                       "--env", "ACCEL_NCCL_LIBRARY=/x", "true"}));
   EXPECT_THAT(Text(spec), HasSubstr("name: \"ACCEL_SHARED_MEMORY\"\n  value: \"0\""));
   EXPECT_THAT(Text(spec), HasSubstr("ACCEL_NCCL_LIBRARY"));
 }
@@ -193,20 +200,18 @@ TEST(Env, HasABoundedNumberOfVariables) {
   std::vector<std::string> words;
   for (int i = 0; i < 4097; ++i) words.insert(words.end(), {"--env", absl::StrCat("V", i, "=")});
   words.push_back("true");
-  EXPECT_THAT(MakeLaunchSpec(Launch(words), Machine().Get()),
-              StatusIs(kInvalid, HasSubstr("4097 times; at most 4096")));
+  EXPECT_THAT(LaunchSpec(Launch(words)), StatusIs(kInvalid, HasSubstr("4097 times; at most 4096")));
 }
 
 TEST(Name, IsCutForALongProgram) {
-  const auto spec =
-      MakeLaunchSpec(Launch({"/bin/" + std::string(124, 'x') + "äöü"}), Machine().Get());
+  const auto spec = LaunchSpec(Launch({"/bin/" + std::string(124, 'x') + "äöü"}));
   ASSERT_OK(spec);
   EXPECT_EQ(spec->name(), std::string(124, 'x') + "…");
 }
 
 TEST(Env, RefusesTextWithoutAName) {
   for (const char* text : {"=x", ""}) {
-    EXPECT_THAT(MakeLaunchSpec(Launch({"--env", text, "true"}), Machine().Get()),
+    EXPECT_THAT(LaunchSpec(Launch({"--env", text, "true"})),
                 StatusIs(kInvalid, HasSubstr("it must be NAME=VALUE or NAME")));
   }
 }

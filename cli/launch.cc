@@ -40,12 +40,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/find_shim.h"
+#include "cli/config/render_plan.h"
+#include "cli/connect.h"
 #include "cli/job_spec.h"
 #include "cli/launch_dir.h"
 #include "cli/launch_flags.h"
 #include "cli/local_cluster.h"
 #include "cli/output_relay.h"
+#include "cli/plan_launch.h"
 #include "cli/render/end_message.h"
+#include "cli/submit_and_wait.h"
 #include "common/descriptors.h"
 #include "common/job_phase.h"
 #include "common/log.h"
@@ -279,10 +283,33 @@ class Launch {
   bool loss_said_ = false;
 };
 
+// Submits a job of several machines to the coordinator that the settings name, and waits for it.
+absl::StatusOr<int> RunOnCluster(const std::string& coordinator, const v1::JobSpec& spec,
+                                 const Console& console) {
+  ACCEL_ASSIGN_OR_RETURN(const auto client, ConnectToCoordinator({coordinator, ""}));
+  return SubmitAndWait(*client, spec, {.wait = true, .json = false}, console);
+}
+
+void PrintPlan(const LaunchPlan& plan, const v1::JobSpec& spec, const Console& console) {
+  common::EnvList env;
+  for (const v1::EnvVar& variable : spec.env()) env.emplace_back(variable.name(), variable.value());
+  console.out << RenderPlan(plan, {spec.argv().begin(), spec.argv().end()}, env);
+}
+
 absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
-  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeLaunchSpec(flags, context));
-  DescribeTerminal(&spec, flags.num_processes);
+  ACCEL_ASSIGN_OR_RETURN(const LaunchPlan plan, PlanFor(flags, context));
+  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeLaunchSpec(flags, plan, context));
+  const bool quiet = EffectiveSettings(std::nullopt, flags.settings).Is("quiet");
+  for (const std::string& note : plan.notes) {
+    if (!quiet) PrintMessage(console, note);
+  }
+  if (flags.dry_run) {
+    PrintPlan(plan, spec, console);
+    return kExitOk;
+  }
+  if (plan.num_machines > 1) return RunOnCluster(plan.coordinator, spec, console);
+  DescribeTerminal(&spec, plan.processes.empty() ? 0 : plan.processes[0]);
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, agent::FindShim(flags.shim));
   EndDeadLaunches(TemporaryFolder(), console);
   EndDeadLaunches(kMemoryFolder, console);
@@ -307,7 +334,7 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
       logs::JobLogDir(spec.log_dir().empty() ? dir->path() : spec.log_dir(), id.value());
   ACCEL_RETURN_IF_ERROR(
       dir->Note(absl::StrCat(logs::kErrorFileVariable, "=", output, "/"), cgroups));
-  if (!spec.keep_stdin()) SayIfInputIsNotRead(console);
+  if (!spec.keep_stdin() && !quiet) SayIfInputIsNotRead(console);
   const std::string spilled = spill_dir.empty() ? "" : logs::JobLogDir(spill_dir, id.value());
   Launch launch(cluster->coordinator(), id, {output, spilled}, signals.get(), console);
   ACCEL_ASSIGN_OR_RETURN(const coordinator::JobPtr job, launch.Wait());

@@ -1,20 +1,27 @@
 #include "cli/launch_flags.h"
 
-#include "common/status_macros.h"
+#include "absl/strings/str_cat.h"
+#include "cli/config/setting_flags.h"
 
 namespace accel::cli {
 
 FlagSet MakeLaunchFlagSet(LaunchFlags* to) {
   FlagSet flags("accel launch", "[flags] PROGRAM [args…]",
                 "Runs PROGRAM on this machine, in the foreground, as one process or several that "
-                "form one world. PROGRAM is an executable or a .py file; the words "
-                "after it are PROGRAM's arguments.");
-  flags.Int("num_processes", "N", "number of processes (default: one per GPU, or one)",
-            &to->num_processes, 1, 1024);
-  AddJobFlags(&flags, &to->job);
-  flags.Text("log_dir", "DIR", "keep each rank's output below this directory", &to->log_dir);
+                "form one world. PROGRAM is an executable or a .py file; the words after it are "
+                "PROGRAM's arguments. The flags are those of `accelerate launch`; `accel config` "
+                "writes their values into a file.");
+  flags.Text("config_file", "FILE",
+             "read the settings from this file (default: default_config.yaml in the cache of "
+             "Accelerate, if it exists; `accel config explain` names it)",
+             &to->config_file);
+  AddLaunchSettingFlags(&flags, &to->settings);
+  AddProgramFlags(&flags, &to->job);
+  flags.Switch("dry_run", "print the plan (nodes, ranks, commands, variables) and start nothing",
+               &to->dry_run);
   flags.Text("shim", "PATH", "path of accel-shim (default: ACCEL_SHIM, then the folder of accel)",
              &to->shim);
+  AddOtherSettingFlags(&flags, &to->settings);
   flags.Footer(
       "Ctrl-C, SIGTERM and SIGHUP end the job: its processes get SIGTERM, and SIGKILL after a "
       "grace period of 30 s. A second Ctrl-C kills them immediately. A single process on a "
@@ -32,6 +39,12 @@ FlagSet MakeLaunchFlagSet(LaunchFlags* to) {
   return flags;
 }
 
-absl::Status CheckLaunchFlags(const LaunchFlags& flags) { return CheckJobFlags(flags.job); }
+absl::Status CheckLaunchFlags(const LaunchFlags& flags) {
+  const std::vector<std::string>& words = flags.job.program.words;
+  if (words.size() < 2 || !ParseTruth(words[0]).has_value()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the program is \"", words[0],
+                   "\": a switch takes no word after it; write --NAME=", words[0]));
+}
 
 }  // namespace accel::cli

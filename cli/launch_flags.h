@@ -5,15 +5,18 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "cli/config/core/effective_settings.h"
 #include "cli/flags.h"
 #include "cli/job_flags.h"
 
 namespace accel::cli {
 
 struct LaunchFlags {
+  // Only the program, the variables and the restart rules. The settings below have the rest.
   JobFlags job;
-  int num_processes = 0;  // If 0, one per GPU, or one if there is no GPU.
-  std::string log_dir;    // If empty, the output is not kept.
+  std::vector<FlagSetting> settings;  // In the order of the table.
+  std::string config_file;            // If empty, the default file, if it exists.
+  bool dry_run = false;               // Print the plan and start nothing.
   // Path of accel-shim. If empty, ACCEL_SHIM, then the folder of accel, then Bazel's runfiles.
   std::string shim;
 };
@@ -21,7 +24,8 @@ struct LaunchFlags {
 // Returns the flags, which write to `to`. `to` must outlive the set.
 FlagSet MakeLaunchFlagSet(LaunchFlags* to);
 
-// Checks combinations of flags. INVALID_ARGUMENT: flags that contradict each other.
+// Checks what needs no configuration file. INVALID_ARGUMENT: the first word of the program belongs
+// to a flag that takes no value.
 absl::Status CheckLaunchFlags(const LaunchFlags& flags);
 
 }  // namespace accel::cli

@@ -69,10 +69,11 @@ TEST(LaunchFlags, ReadsEveryFlag) {
   ASSERT_OK(MakeLaunchFlagSet(&flags).Parse({"--num-processes", "2", "--log-dir", "logs", "--shim",
                                              "/s", "--cpu", "train.py", "--num_processes", "9"}));
   EXPECT_OK(CheckLaunchFlags(flags));
-  EXPECT_EQ(flags.num_processes, 2);
-  EXPECT_EQ(flags.log_dir, "logs");
+  const EffectiveSettings settings(std::nullopt, flags.settings);
+  EXPECT_EQ(settings.Int("num_processes"), 2);
+  EXPECT_EQ(settings.Text("log_dir"), "logs");
   EXPECT_EQ(flags.shim, "/s");
-  EXPECT_TRUE(flags.job.cpu);
+  EXPECT_TRUE(settings.Is("cpu"));
   EXPECT_THAT(flags.job.program.words, ElementsAre("train.py", "--num_processes", "9"));
 }
 

@@ -89,7 +89,7 @@ void SetWorld(const NodeWorld& world, EnvBuilder* env) {
   env->Set(kEnvGroupRank, std::to_string(world.machine_rank));
   env->Set(kEnvGroupWorldSize, std::to_string(world.num_machines));
   env->Set(kEnvRoleWorldSize, std::to_string(world.world_size));
-  env->Set(kEnvRoleName, "default");
+  env->Set(kEnvRoleName, world.role.empty() ? "default" : world.role);
   env->Set(kEnvMasterAddr, world.master_addr);
   env->Set(kEnvMasterPort, std::to_string(world.master_port));
   env->Set(kEnvElasticRestartCount, std::to_string(world.restart_count));

@@ -1,4 +1,6 @@
-// The environment variables of a worker. All of their names are defined here.
+// The environment variables of a worker. All of their names are defined here, except those that
+// hold one setting of a configuration file (FSDP_*, MEGATRON_LM_* and so on), which are in the
+// table of cli/config/core/setting.h.
 //
 // A world of several processes gets all variables of torchrun, so that existing scripts run
 // unchanged. A world of one process gets the environment of Accelerate's `simple` launcher, which
@@ -8,8 +10,8 @@
 //
 // Two variables of torchrun are not set here: TORCHELASTIC_ERROR_FILE, because the shim sets this
 // path on the node, and TORCHELASTIC_SIGNALS_TO_HANDLE, because it is torchrun's own setting, which
-// its workers merely inherit. Two variables of Accelerate's simple launcher are not set,
-// KMP_AFFINITY and KMP_BLOCKTIME, because only Intel's OpenMP reads them, and they would pin every
+// its workers merely inherit. Two variables of Accelerate's simple launcher, KMP_AFFINITY and
+// KMP_BLOCKTIME, are set by `accel launch` for one process only, because they would pin every
 // process of a node to the same cores.
 #pragma once
 
@@ -39,6 +41,9 @@ inline constexpr char kEnvElasticUseAgentStore[] = "TORCHELASTIC_USE_AGENT_STORE
 inline constexpr char kEnvElasticErrorFile[] = "TORCHELASTIC_ERROR_FILE";
 inline constexpr char kEnvNcclAsyncErrorHandling[] = "TORCH_NCCL_ASYNC_ERROR_HANDLING";
 inline constexpr char kEnvOmpNumThreads[] = "OMP_NUM_THREADS";
+// Variables of Intel's OpenMP.
+inline constexpr char kEnvKmpAffinity[] = "KMP_AFFINITY";
+inline constexpr char kEnvKmpBlocktime[] = "KMP_BLOCKTIME";
 // Variables of CUDA, Gloo and NCCL.
 inline constexpr char kEnvCudaVisibleDevices[] = "CUDA_VISIBLE_DEVICES";
 inline constexpr char kEnvGlooInterface[] = "GLOO_SOCKET_IFNAME";
@@ -47,6 +52,7 @@ inline constexpr char kEnvNcclInterface[] = "NCCL_SOCKET_IFNAME";
 inline constexpr char kEnvMixedPrecision[] = "ACCELERATE_MIXED_PRECISION";
 inline constexpr char kEnvUseCpu[] = "ACCELERATE_USE_CPU";
 inline constexpr char kEnvGradientAccumulationSteps[] = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS";
+inline constexpr char kEnvCpuAffinity[] = "ACCELERATE_CPU_AFFINITY";
 inline constexpr char kEnvDebugMode[] = "ACCELERATE_DEBUG_MODE";
 inline constexpr char kEnvDynamoBackend[] = "ACCELERATE_DYNAMO_BACKEND";
 inline constexpr char kEnvDynamoMode[] = "ACCELERATE_DYNAMO_MODE";
@@ -92,6 +98,7 @@ struct NodeWorld {
   bool cpu = false;             // The job requests no GPU, or the node has none.
   std::vector<int> gpu_ids;     // GPUs assigned to this part. Local rank i uses the i-th.
   std::string mixed_precision;  // If empty, "no".
+  std::string role;             // If empty, "default".
   bool debug = false;
   int terminal_columns = 0;  // 0 if no terminal shows the output.
   // The submitter's variables. They win over every default, except those that SetByAccel() names.

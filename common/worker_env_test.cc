@@ -93,6 +93,12 @@ TEST(WorkerEnv, HasAllOfTorchrun) {
   }
 }
 
+TEST(WorkerEnv, HasTheRoleOfTheJob) {
+  NodeWorld world = SecondOfTwoNodes();
+  world.role = "trainer";
+  EXPECT_EQ(EnvOf(world, 0).at("ROLE_NAME"), "trainer");
+}
+
 TEST(WorkerEnv, AWorldOfOneHasNoRank) {
   NodeWorld world;
   world.job_id = "j";

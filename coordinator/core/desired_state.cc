@@ -75,6 +75,7 @@ common::NodeWorld WorldOf(const JobEntry& entry, const NodeEntry& node, int mach
   world.gpu_ids.assign(placement.gpu_ids().begin(), placement.gpu_ids().end());
   world.mixed_precision = job.spec().mixed_precision();
   world.debug = job.spec().debug();
+  world.role = job.spec().role();
   world.terminal_columns = job.spec().terminal_columns();
   for (const v1::EnvVar& variable : job.spec().env()) {
     world.user_env.emplace_back(variable.name(), variable.value());

@@ -15,6 +15,7 @@
 namespace accel::coordinator {
 namespace {
 
+constexpr size_t kMaxRoleBytes = 128;
 constexpr size_t kMaxPathBytes = 4096;
 constexpr int kMaxRequiredPaths = 64;
 constexpr size_t kMaxNameBytes = 128;
@@ -160,6 +161,9 @@ absl::Status CheckManner(const v1::JobSpec& spec) {
   if (kPrecisions->count(spec.mixed_precision()) == 0) {
     return Bad("mixed_precision",
                absl::StrCat("must be no, fp16, bf16 or fp8, not ", Quoted(spec.mixed_precision())));
+  }
+  if (spec.role().size() > kMaxRoleBytes || spec.role().find('\0') != std::string::npos) {
+    return Bad("role", absl::StrCat("must have at most ", kMaxRoleBytes, " bytes and no NUL"));
   }
   return InRange("terminal_columns", spec.terminal_columns(), 0, kMaxTerminalColumns);
 }

@@ -150,6 +150,7 @@ TEST(JobSpec, RefusesInvalidSpecsAndNamesTheField) {
       {"on_agent_loss",
        [](v1::JobSpec* s) { s->set_on_agent_loss(static_cast<v1::OnAgentLoss>(3)); }},
       {"mixed_precision", [](v1::JobSpec* s) { s->set_mixed_precision("fp64"); }},
+      {"role", [](v1::JobSpec* s) { s->set_role(std::string(129, 'r')); }},
       {"terminal_columns", [](v1::JobSpec* s) { s->set_terminal_columns(-1); }},
   };
   for (const Case& spoiled : cases) {

@@ -31,7 +31,7 @@ class Environment(cluster.Test):
         names = {line.split("=")[0] for line in result.out.splitlines()}
         self.assertIn("ACCEL_JOB_ID", names)
         self.assertIn("ACCELERATE_USE_CPU", names)
-        for absent in ("RANK", "WORLD_SIZE", "MASTER_PORT", "TORCHELASTIC_USE_AGENT_STORE", "OMP_NUM_THREADS"):
+        for absent in ("RANK", "WORLD_SIZE", "MASTER_PORT", "TORCHELASTIC_USE_AGENT_STORE"):
             self.assertNotIn(absent, names)
 
     def test_a_users_thread_count_is_kept(self):

@@ -1,0 +1,35 @@
+// A configuration file as settings: every key known, of the right type, and once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "cli/config/core/document.h"
+#include "cli/config/core/setting.h"
+
+namespace accel::cli {
+
+struct FileSetting {
+  const Setting* setting = nullptr;
+  Value value;
+  Mark mark;  // Where the key stands.
+};
+
+struct ConfigFile {
+  std::string path;
+  std::vector<FileSetting> settings;  // In the order of the file.
+  // What was read under an old name, as sentences that begin with "FILE:LINE:COLUMN: ".
+  std::vector<std::string> notes;
+};
+
+// Reads a file of Accelerate. INVALID_ARGUMENT: malformed text, an unknown key, a key twice, a
+// value of the wrong type, no distributed_type, or a service that accel does not drive. The message
+// has a line for each of the first problems, each with its place.
+absl::StatusOr<ConfigFile> ReadConfig(absl::string_view path, absl::string_view text);
+
+// Returns the place of a setting of the file: "FILE:LINE:COLUMN".
+std::string PlaceOf(absl::string_view path, Mark mark);
+
+}  // namespace accel::cli

@@ -1,0 +1,175 @@
+#include "cli/config/core/document.h"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cli/render/escape.h"
+#include "common/utf8.h"
+
+namespace accel::cli {
+namespace {
+
+// The file's mapping, a section's, and a list in a section.
+constexpr size_t kMaxDepth = 3;
+
+Mark MarkOf(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
+
+// A problem that is no matter of YAML.
+struct Refusal {
+  Mark mark;
+  std::string sentence;
+};
+
+// Builds the tree from the parser's events. A tree of YAML::Node would lose the places of keys, and
+// its size is not bounded by the text, because aliases copy nodes.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ > 1) Refuse(mark, "a second document starts here; a file holds one");
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    OnScalar(mark, "?", anchor, "");
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    Refuse(mark, "aliases (*name) are not read; write the value out");
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    if (!MayAdd(mark, tag, anchor)) return;
+    if (ExpectsKey()) return TakeKey(mark, text);
+    // The parser gives quoted scalars the tag "!".
+    Put({MarkOf(mark), tag == "?" ? PlainScalar(text) : Value{text}, {}, false});
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    Open(mark, tag, anchor, {MarkOf(mark), Value{std::vector<Value>()}, {}, false});
+  }
+  void OnSequenceEnd() override { Close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    Open(mark, tag, anchor, {MarkOf(mark), {}, {}, true});
+  }
+  void OnMapEnd() override { Close(); }
+
+  // Returns the first problem. All events after it were ignored.
+  const std::optional<Refusal>& refusal() const { return refusal_; }
+  Node Take() { return std::move(root_); }
+
+ private:
+  struct Level {
+    Node node;
+    bool has_key = false;
+    std::string key;
+    Mark key_mark;
+  };
+
+  void Refuse(const YAML::Mark& mark, std::string sentence) {
+    if (!refusal_.has_value()) refusal_ = Refusal{MarkOf(mark), std::move(sentence)};
+  }
+
+  bool MayAdd(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    if (anchor != 0) Refuse(mark, "anchors (&name) are not read; remove it");
+    if (!tag.empty() && tag != "?" && tag != "!")
+      Refuse(mark, "tags (!name) are not read; remove it");
+    return !refusal_.has_value();
+  }
+
+  bool ExpectsKey() const {
+    return !levels_.empty() && levels_.back().node.is_mapping && !levels_.back().has_key;
+  }
+
+  void TakeKey(const YAML::Mark& mark, const std::string& text) {
+    Level& level = levels_.back();
+    for (const Member& member : level.node.members) {
+      if (member.key != text) continue;
+      return Refuse(mark, absl::StrCat("the key ", Shown(text), " is already on line ",
+                                       member.mark.line, "; remove one"));
+    }
+    level.key = text;
+    level.key_mark = MarkOf(mark);
+    level.has_key = true;
+  }
+
+  void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node node) {
+    if (!MayAdd(mark, tag, anchor)) return;
+    if (ExpectsKey()) return Refuse(mark, "a key must be a word");
+    if (levels_.size() >= kMaxDepth) return Refuse(mark, "values are nested too deeply");
+    levels_.push_back({std::move(node), false, "", {}});
+  }
+
+  void Close() {
+    if (refusal_.has_value()) return;
+    Node node = std::move(levels_.back().node);
+    levels_.pop_back();
+    Put(std::move(node));
+  }
+
+  void Put(Node node) {
+    if (levels_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Level& level = levels_.back();
+    if (level.node.is_mapping) {
+      level.has_key = false;
+      level.node.members.push_back(
+          {std::move(level.key), level.key_mark, std::make_shared<const Node>(std::move(node))});
+      return;
+    }
+    if (node.is_mapping) {
+      refusal_ = Refusal{node.mark, "a list must hold plain values"};
+      return;
+    }
+    std::get<std::vector<Value>>(level.node.value.data).push_back(std::move(node.value));
+  }
+
+  static std::string Shown(absl::string_view text) { return EscapeControls(text.substr(0, 80)); }
+
+  std::vector<Level> levels_;
+  Node root_;
+  std::optional<Refusal> refusal_;
+  int documents_ = 0;
+};
+
+}  // namespace
+
+absl::Status ErrorAt(absl::string_view file, Mark mark, absl::string_view sentence) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(file, ":", mark.line, ":", mark.column, ": ", sentence));
+}
+
+absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view text) {
+  if (text.size() > kMaxConfigBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file, ": it has ", text.size(), " bytes; at most ", kMaxConfigBytes, " are read"));
+  }
+  if (!common::IsUtf8(text)) return absl::InvalidArgumentError(absl::StrCat(file, ": not UTF-8"));
+  TreeBuilder builder;
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) {
+    }
+  } catch (const YAML::Exception& error) {
+    return ErrorAt(file, error.mark.is_null() ? Mark{} : MarkOf(error.mark),
+                   absl::StrCat("not valid YAML: ", error.msg));
+  }
+  if (const auto& refusal = builder.refusal()) {
+    return ErrorAt(file, refusal->mark, refusal->sentence);
+  }
+  Node root = builder.Take();
+  if (root.is_mapping) return root;
+  if (root.value.is_null()) {
+    return ErrorAt(file, root.mark, "the file is empty; it must hold at least distributed_type");
+  }
+  return ErrorAt(file, root.mark, "the file must hold keys with values, such as num_processes: 2");
+}
+
+}  // namespace accel::cli

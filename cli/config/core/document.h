@@ -1,0 +1,49 @@
+// The text of a configuration file as a tree of values, each with its place in the text.
+//
+// YAML and JSON are read by one parser, because YAML contains JSON, and Accelerate itself writes
+// JSON into files that end in .yaml. Thread-safe, because everything is a pure function.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "cli/config/core/value.h"
+
+namespace accel::cli {
+
+// A place in a text. Lines and columns count from 1.
+struct Mark {
+  int line = 1;
+  int column = 1;
+};
+
+struct Node;
+
+struct Member {
+  std::string key;
+  Mark mark;
+  std::shared_ptr<const Node> node;
+};
+
+// A scalar, a list of scalars, or a mapping.
+struct Node {
+  Mark mark;
+  Value value;                  // A scalar or a list. Null for a mapping.
+  std::vector<Member> members;  // In the order of the text.
+  bool is_mapping = false;
+};
+
+inline constexpr size_t kMaxConfigBytes = 256 * 1024;
+
+// Parses a document whose top level is a mapping. `file` is the name for messages.
+// INVALID_ARGUMENT: the text is too large, not UTF-8, malformed, nested too deeply, has a key twice
+// in one mapping or uses anchors. The message begins with "FILE:LINE:COLUMN: ".
+absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view text);
+
+// Returns INVALID_ARGUMENT with "FILE:LINE:COLUMN: SENTENCE".
+absl::Status ErrorAt(absl::string_view file, Mark mark, absl::string_view sentence);
+
+}  // namespace accel::cli

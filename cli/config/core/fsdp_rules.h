@@ -1,0 +1,23 @@
+// The rules of FSDP's settings that concern more than one of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "cli/config/core/effective_settings.h"
+
+namespace accel::cli {
+
+// Checks what each worker would refuse, without naming the key. INVALID_ARGUMENT: settings that
+// FSDP refuses, with their place.
+absl::Status CheckFsdp(const EffectiveSettings& settings);
+
+// Returns a sentence for each given setting that has no effect in this version of FSDP.
+std::vector<std::string> FsdpNotes(const EffectiveSettings& settings);
+
+// Returns the sharding strategy of version 1. Accelerate's questionnaire writes it as
+// fsdp_reshard_after_forward, which Accelerate's launcher then ignores.
+std::string FsdpStrategy(const EffectiveSettings& settings);
+
+}  // namespace accel::cli

@@ -1,0 +1,62 @@
+// Decides what a launch starts: how many processes on which machines, with which variables.
+//
+// Everything comes from the effective settings and a few facts about the machine, so that
+// `accel launch`, its --dry_run, `accel config check` and the tests against Accelerate's recorded
+// launches (tests/conformance/launch_env_test.cc) share one function.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/config/core/effective_settings.h"
+#include "common/worker_env.h"
+
+namespace accel::cli {
+
+// The implementations of mpirun, which differ in their arguments.
+enum class Mpi : uint8_t { kNone, kOpenMpi, kIntel };
+
+struct HostFacts {
+  std::optional<int> gpus;  // Number of visible GPUs, if it is known.
+  int physical_cores = 1;
+  std::optional<bool> bf16;  // The GPUs compute in bf16, if it is known.
+  std::optional<bool> fp8;   // A library for FP8 is installed, if it is known.
+  Mpi mpi = Mpi::kNone;
+  std::string cwd;
+  // Returns a variable of this process's environment.
+  std::function<std::optional<std::string>(const std::string& name)> env;
+};
+
+// How workers train together, which decides the variables that they get.
+enum class Paradigm : uint8_t { kPlain, kMultiGpu, kFsdp, kDeepSpeed, kMegatron };
+
+struct LaunchPlan {
+  Paradigm paradigm = Paradigm::kPlain;
+  int num_machines = 1;
+  // Number of processes of each machine. Empty if there is one for each GPU of this machine, or
+  // one.
+  std::vector<int> processes;
+  int machine_rank = 0;
+  bool cpu = false;
+  std::vector<int> gpu_ids;  // If empty, any.
+  std::vector<std::string>
+      wrapper;          // Words before the program: mpirun or deepspeed. Usually empty.
+  common::EnvList env;  // What workers get from the settings.
+  std::string mixed_precision = "no";
+  bool debug = false;
+  int max_restarts = 0;
+  std::string role;
+  std::string log_dir;             // Empty if output is not kept.
+  std::string coordinator;         // Empty if none is set.
+  std::vector<std::string> notes;  // Settings that have no effect, and why. One sentence each.
+};
+
+// INVALID_ARGUMENT: settings contradict each other, or the machine cannot do what they ask for. The
+// message begins with the place of the setting.
+absl::StatusOr<LaunchPlan> PlanLaunch(const EffectiveSettings& settings, const HostFacts& host);
+
+}  // namespace accel::cli

@@ -1,0 +1,94 @@
+#include "cli/config/core/launch_plan.h"
+
+#include "absl/strings/str_cat.h"
+#include "cli/config/core/read_value.h"
+#include "common/status_matchers.h"
+
+namespace accel::cli {
+namespace {
+
+using ::accel::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+using Flags = std::vector<std::pair<const char*, const char*>>;
+
+HostFacts Host(std::optional<int> gpus = 0) {
+  HostFacts host;
+  host.gpus = gpus;
+  host.physical_cores = 8;
+  host.env = [](const std::string&) { return std::nullopt; };
+  return host;
+}
+
+// Plans a launch with a file, unless `text` is empty, and flags.
+absl::StatusOr<LaunchPlan> Plan(const std::string& text, const Flags& given,
+                                const HostFacts& host = Host()) {
+  std::optional<ConfigFile> file;
+  if (!text.empty()) {
+    auto read = ReadConfig("f", text);
+    if (!read.ok()) return read.status();
+    file = *std::move(read);
+  }
+  std::vector<FlagSetting> flags;
+  for (const auto& [name, value] : given) {
+    flags.push_back({&GetSetting(name), *ReadFlagValue(GetSetting(name), value)});
+  }
+  return PlanLaunch(EffectiveSettings(std::move(file), flags), host);
+}
+
+TEST(PlanLaunch, AFlagWinsOverTheFile) {
+  ASSERT_OK_AND_ASSIGN(const LaunchPlan plan,
+                       Plan("distributed_type: NO\nnum_processes: 4\nmixed_precision: bf16\n",
+                            {{"num_processes", "2"}, {"mixed_precision", "no"}}));
+  EXPECT_THAT(plan.processes, ElementsAre(2));
+  EXPECT_EQ(plan.mixed_precision, "no");
+}
+
+TEST(PlanLaunch, LeavesProcessesOpenIfTheGpusAreNotKnown) {
+  ASSERT_OK_AND_ASSIGN(const LaunchPlan plan, Plan("", {}, Host(std::nullopt)));
+  EXPECT_THAT(plan.processes, IsEmpty());
+}
+
+TEST(PlanLaunch, DividesThreadsOfACpuJob) {
+  ASSERT_OK_AND_ASSIGN(const LaunchPlan plan, Plan("", {{"cpu", "true"}, {"num_processes", "2"}}));
+  EXPECT_THAT(plan.env, Contains(Pair("OMP_NUM_THREADS", "4")));
+}
+
+TEST(PlanLaunch, SaysWhatAFileCannotHave) {
+  EXPECT_THAT(Plan("distributed_type: MULTI_NPU\n", {}),
+              StatusIs(kInvalid, HasSubstr("f:1:1: distributed_type is MULTI_NPU: accel drives")));
+  EXPECT_THAT(Plan("distributed_type: MULTI_CPU\nnum_processes: 0\n", {}),
+              StatusIs(kInvalid, HasSubstr("f:2:1: num_processes is 0: it must be")));
+  EXPECT_THAT(
+      Plan("distributed_type: MULTI_CPU\nnum_processes: 1\nnum_machines: 2\nmain_process_ip: a\n",
+           {}),
+      StatusIs(kInvalid, HasSubstr("counts the processes of all machines")));
+  EXPECT_THAT(Plan("", {{"tpu", "true"}}), StatusIs(kInvalid, "--tpu: accel does not drive TPUs"));
+}
+
+TEST(PlanLaunch, NotesSectionsWithoutEffect) {
+  ASSERT_OK_AND_ASSIGN(
+      const LaunchPlan plan,
+      Plan("distributed_type: NO\nfsdp_config:\n  fsdp_version: 2\n", {{"fp8_margin", "3"}}));
+  EXPECT_THAT(plan.notes,
+              ElementsAre(AllOf(HasSubstr("f:3:3: fsdp_version has no effect"), HasSubstr("FSDP")),
+                          HasSubstr("--fp8_margin has no effect without mixed_precision: fp8")));
+}
+
+TEST(PlanLaunch, SeveralMachinesNeedNoRankWithACoordinator) {
+  ASSERT_OK_AND_ASSIGN(
+      const LaunchPlan plan,
+      Plan("", {{"num_processes", "7"}, {"num_machines", "2"}, {"coordinator", "h:1"}}));
+  EXPECT_THAT(plan.processes, ElementsAre(4, 3));
+  EXPECT_EQ(plan.coordinator, "h:1");
+}
+
+}  // namespace
+}  // namespace accel::cli

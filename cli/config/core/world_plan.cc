@@ -1,0 +1,239 @@
+#include "cli/config/core/world_plan.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/config/core/gpu_ids.h"
+#include "common/status_macros.h"
+
+namespace accel::cli {
+namespace {
+
+constexpr int64_t kMaxMachines = 10'000;
+constexpr int64_t kMaxProcesses = 10'000'000;
+constexpr int kMaxLocalProcesses = 1024;
+
+absl::Status Refuse(const EffectiveSettings& settings, absl::string_view name,
+                    absl::string_view sentence) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(settings.Name(name), " is ", settings.Text(name), ": ", sentence));
+}
+
+absl::Status CheckExclusive(const EffectiveSettings& settings) {
+  int given = 0;
+  for (const char* name : {"multi_gpu", "cpu", "tpu", "use_deepspeed", "use_fsdp"}) {
+    given += settings.Is(name) ? 1 : 0;
+  }
+  if (given > 1) {
+    return absl::InvalidArgumentError(
+        "You can only use one of `--cpu`, `--multi_gpu`, `--tpu`, `--use_deepspeed`, `--use_fsdp` "
+        "at a time.");
+  }
+  for (const EffectiveSetting& found : settings.all()) {
+    if (found.setting->effect != Effect::kRefused || found.source != Source::kFlag) continue;
+    if (IsFalse(found.value)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", found.setting->name, ": ", found.setting->help));
+  }
+  const std::string type = settings.Text("distributed_type");
+  if (type == "XLA" || type == "TPU") {
+    return Refuse(settings, "distributed_type", "accel does not drive TPUs");
+  }
+  if (absl::StartsWith(type, "MULTI_") && type != "MULTI_GPU" && type != "MULTI_CPU") {
+    return Refuse(settings, "distributed_type", "accel drives CPUs and NVIDIA GPUs");
+  }
+  return absl::OkStatus();
+}
+
+Paradigm ParadigmOf(const EffectiveSettings& settings) {
+  if (settings.Is("cpu")) return Paradigm::kPlain;
+  if (settings.Is("use_deepspeed")) return Paradigm::kDeepSpeed;
+  if (settings.Is("use_fsdp")) return Paradigm::kFsdp;
+  if (settings.Is("use_megatron_lm")) return Paradigm::kMegatron;
+  if (settings.Is("multi_gpu")) return Paradigm::kMultiGpu;
+  const std::string type = settings.Text("distributed_type");
+  if (type == "DEEPSPEED") return Paradigm::kDeepSpeed;
+  if (type == "FSDP") return Paradigm::kFsdp;
+  if (type == "MEGATRON_LM") return Paradigm::kMegatron;
+  return type == "MULTI_GPU" ? Paradigm::kMultiGpu : Paradigm::kPlain;
+}
+
+// Returns the number of processes on all machines, or nullopt for one per GPU.
+absl::StatusOr<std::optional<int64_t>> TotalProcesses(const EffectiveSettings& settings,
+                                                      const HostFacts& host) {
+  if (settings.IsGiven("num_processes")) {
+    const int64_t number = settings.Int("num_processes").value_or(-1);
+    if (number == -1) {
+      return Refuse(settings, "num_processes",
+                    "You need to manually pass in `--num_processes` using this config yaml.");
+    }
+    if (number < 1 || number > kMaxProcesses) {
+      return Refuse(settings, "num_processes",
+                    absl::StrCat("it must be a number from 1 to ", kMaxProcesses));
+    }
+    if (number == 1 && settings.Is("multi_gpu")) {
+      return absl::InvalidArgumentError(
+          "You need to use at least 2 processes to use `--multi_gpu`.");
+    }
+    return std::optional<int64_t>(number);
+  }
+  if (settings.file().has_value()) {
+    if (settings.Text("distributed_type") == "NO") return std::optional<int64_t>(1);
+    return absl::InvalidArgumentError(
+        absl::StrCat(settings.file()->path,
+                     " has no num_processes: You need to manually pass in `--num_processes` using "
+                     "this config yaml."));
+  }
+  if (settings.Is("cpu")) return std::optional<int64_t>(1);
+  if (!host.gpus.has_value()) return std::optional<int64_t>();
+  return std::optional<int64_t>(std::max(*host.gpus, 1));
+}
+
+// Gives each machine its part. The first machines get one more if the division leaves a rest.
+std::vector<int> Divide(int64_t processes, int64_t machines) {
+  std::vector<int> parts(machines, static_cast<int>(processes / machines));
+  for (int64_t i = 0; i < processes % machines; ++i) ++parts[i];
+  return parts;
+}
+
+absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& host,
+                          LaunchPlan* plan) {
+  const int64_t machines = settings.Int("num_machines").value_or(1);
+  if (machines < 1 || machines > kMaxMachines) {
+    return Refuse(settings, "num_machines",
+                  absl::StrCat("it must be a number from 1 to ", kMaxMachines));
+  }
+  const int64_t rank = settings.Int("machine_rank").value_or(0);
+  if (rank < 0 || rank >= machines) {
+    return Refuse(
+        settings, "machine_rank",
+        absl::StrCat("num_machines is ", machines, ", so it must be from 0 to ", machines - 1));
+  }
+  plan->num_machines = static_cast<int>(machines);
+  plan->machine_rank = static_cast<int>(rank);
+  ACCEL_ASSIGN_OR_RETURN(const auto total, TotalProcesses(settings, host));
+  if (!total.has_value()) return absl::OkStatus();
+  if (*total < machines) {
+    return Refuse(settings, "num_processes",
+                  absl::StrCat("it counts the processes of all machines, and there are ", machines,
+                               " machines"));
+  }
+  plan->processes = Divide(*total, machines);
+  if (plan->processes[0] > kMaxLocalProcesses) {
+    return Refuse(settings, "num_processes",
+                  absl::StrCat("a machine has at most ", kMaxLocalProcesses, " processes"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAddress(const EffectiveSettings& settings, const HostFacts& host,
+                          const LaunchPlan& plan) {
+  if (plan.num_machines == 1) return absl::OkStatus();
+  if (settings.IsGiven("coordinator") || settings.IsGiven("main_process_ip") ||
+      host.env("ACCEL_COORDINATOR").has_value()) {
+    return absl::OkStatus();
+  }
+  return Refuse(settings, "num_machines",
+                "several machines need an address; set coordinator: HOST:PORT in the file, or give "
+                "--coordinator");
+}
+
+absl::Status PlanDevices(const EffectiveSettings& settings, const HostFacts& host,
+                         LaunchPlan* plan) {
+  const int processes = plan->processes.empty() ? 0 : plan->processes[0];
+  plan->cpu = settings.Is("cpu") ||
+              (settings.Is("use_cpu") && !settings.IsFlagGiven("multi_gpu")) ||
+              settings.Text("distributed_type") == "MULTI_CPU";
+  // Several processes need to know that they train on CPUs; see common/worker_env.h.
+  if (host.gpus == 0 && plan->paradigm == Paradigm::kPlain && processes > 1) plan->cpu = true;
+  const auto ids = ParseGpuIds(settings.Text("gpu_ids"));
+  if (!ids.ok()) return Refuse(settings, "gpu_ids", ids.status().message());
+  if (settings.Is("cpu") && settings.IsFlagGiven("gpu_ids")) {
+    return absl::InvalidArgumentError("`--cpu` and `--gpu_ids` cannot be used together");
+  }
+  if (!plan->cpu) plan->gpu_ids = *ids;
+  if (plan->gpu_ids.size() == 1 && plan->paradigm == Paradigm::kMultiGpu &&
+      plan->num_machines == 1) {
+    return Refuse(settings, "gpu_ids",
+                  "Less than two GPU ids were configured and tried to run on multiple GPUs. Please "
+                  "ensure at least two are specified for `--gpu_ids`, or use `--gpu_ids='all'`.");
+  }
+  return absl::OkStatus();
+}
+
+// Plans the command that mpirun needs before the program. Accelerate starts mpirun only in its
+// simple launcher.
+absl::Status PlanMpi(const EffectiveSettings& settings, const HostFacts& host, LaunchPlan* plan) {
+  const std::string hosts = settings.Text("mpirun_hostfile");
+  if (hosts.empty() || plan->paradigm != Paradigm::kPlain) return absl::OkStatus();
+  if (host.mpi == Mpi::kNone) {
+    return Refuse(settings, "mpirun_hostfile",
+                  "accel does not start mpirun, because it starts the processes itself; remove "
+                  "it, and name the machines of a job with --num_machines and --coordinator");
+  }
+  int total = 0;
+  for (int processes : plan->processes) total += processes;
+  const std::string per_node = absl::StrCat(total / plan->num_machines);
+  const bool open = host.mpi == Mpi::kOpenMpi;
+  plan->wrapper = {
+      "mpirun", open ? "--hostfile" : "-f", hosts, open ? "--npernode" : "-ppn", per_node,
+      "-n",     absl::StrCat(total)};
+  if (open) plan->wrapper.insert(plan->wrapper.end(), {"--bind-to", "socket"});
+  return absl::OkStatus();
+}
+
+// Plans the command of DeepSpeed's own launcher, which starts several machines unless
+// deepspeed_multinode_launcher is "standard".
+void PlanDeepSpeed(const EffectiveSettings& settings, LaunchPlan* plan) {
+  std::string launcher = settings.Text("deepspeed_multinode_launcher");
+  if (launcher.empty()) launcher = "pdsh";
+  if (plan->paradigm != Paradigm::kDeepSpeed || plan->num_machines == 1 || launcher == "standard") {
+    return;
+  }
+  std::vector<std::string>& words = plan->wrapper;
+  words = {"deepspeed", "--hostfile", settings.Text("deepspeed_hostfile")};
+  if (launcher == "nossh") {
+    words.insert(words.end(), {"--node_rank", absl::StrCat(plan->machine_rank), "--no_ssh"});
+  } else {
+    words.insert(words.end(), {"--no_local_rank", "--launcher", launcher});
+  }
+  const std::string exclude = settings.Text("deepspeed_exclusion_filter");
+  const std::string include = settings.Text("deepspeed_inclusion_filter");
+  if (!exclude.empty()) {
+    words.insert(words.end(), {"--exclude", exclude});
+  } else if (!include.empty()) {
+    words.insert(words.end(), {"--include", include});
+  } else {
+    int total = 0;
+    for (int processes : plan->processes) total += processes;
+    words.insert(words.end(), {"--num_gpus", absl::StrCat(total / plan->num_machines)});
+  }
+  const std::string ip = settings.Text("main_process_ip");
+  const std::string port = settings.Text("main_process_port");
+  if (!ip.empty()) words.insert(words.end(), {"--master_addr", ip});
+  words.insert(words.end(), {"--master_port", port.empty() ? "29500" : port});
+}
+
+}  // namespace
+
+absl::Status PlanWorld(const EffectiveSettings& settings, const HostFacts& host, LaunchPlan* plan) {
+  ACCEL_RETURN_IF_ERROR(CheckExclusive(settings));
+  plan->paradigm = ParadigmOf(settings);
+  ACCEL_RETURN_IF_ERROR(PlanMachines(settings, host, plan));
+  ACCEL_RETURN_IF_ERROR(CheckAddress(settings, host, *plan));
+  // Without a file and a choice, several GPUs are used like --multi_gpu.
+  if (plan->paradigm == Paradigm::kPlain && !settings.Is("cpu") && !settings.file().has_value() &&
+      host.gpus.value_or(0) > 1 && !plan->processes.empty() && plan->processes[0] > 1) {
+    plan->paradigm = Paradigm::kMultiGpu;
+  }
+  ACCEL_RETURN_IF_ERROR(PlanDevices(settings, host, plan));
+  ACCEL_RETURN_IF_ERROR(PlanMpi(settings, host, plan));
+  PlanDeepSpeed(settings, plan);
+  return absl::OkStatus();
+}
+
+}  // namespace accel::cli

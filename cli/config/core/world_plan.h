@@ -1,0 +1,12 @@
+// The first part of a plan: the paradigm, the devices, and the number of processes on each machine.
+#pragma once
+
+#include "absl/status/status.h"
+#include "cli/config/core/launch_plan.h"
+
+namespace accel::cli {
+
+// Fills in the paradigm, machines, processes, devices and wrapper. Errors as of PlanLaunch().
+absl::Status PlanWorld(const EffectiveSettings& settings, const HostFacts& host, LaunchPlan* plan);
+
+}  // namespace accel::cli

@@ -1,0 +1,83 @@
+#include "cli/config/render_plan.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/render/escape.h"
+
+namespace accel::cli {
+namespace {
+
+// Quotes a word for a shell if it has other characters than names and paths have.
+std::string ShellWord(absl::string_view word) {
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                          "0123456789_-+=./:,@%") == absl::string_view::npos;
+  if (plain) return std::string(word);
+  std::string quoted = "'";
+  for (char c : word) absl::StrAppend(&quoted, c == '\'' ? "'\\''" : std::string(1, c));
+  return quoted + "'";
+}
+
+common::NodeWorld WorldOf(const LaunchPlan& plan, const common::EnvList& user_env) {
+  common::NodeWorld world;
+  world.job_id = "(the job's id)";
+  world.generation = 1;
+  world.node_name = "(the node's name)";
+  world.num_machines = plan.num_machines;
+  world.local_world_size = plan.processes.empty() ? 1 : plan.processes[0];
+  world.world_size = 0;
+  for (int processes : plan.processes) world.world_size += processes;
+  world.master_addr = "(the store's address)";
+  world.max_restarts = plan.max_restarts;
+  world.cpu = plan.cpu;
+  world.gpu_ids = plan.gpu_ids;
+  world.mixed_precision = plan.mixed_precision;
+  world.role = plan.role;
+  world.debug = plan.debug;
+  world.user_env = user_env;
+  return world;
+}
+
+std::string Nodes(const LaunchPlan& plan) {
+  if (plan.processes.empty()) return "1 node, one process per GPU, or one\n";
+  std::string text;
+  int rank = 0;
+  for (size_t node = 0; node < plan.processes.size(); ++node) {
+    const int last = rank + plan.processes[node] - 1;
+    absl::StrAppend(&text, "node ", node, ": ", plan.processes[node],
+                    last > rank ? " processes, ranks " : " process, rank ", rank);
+    if (last > rank) absl::StrAppend(&text, " to ", last);
+    absl::StrAppend(&text, plan.cpu ? ", on CPUs" : "", "\n");
+    rank = last + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string RenderPlan(const LaunchPlan& plan, const std::vector<std::string>& command,
+                       const common::EnvList& user_env) {
+  std::vector<std::string> words;
+  for (const std::string& word : command) words.push_back(ShellWord(word));
+  std::string text =
+      absl::StrCat(Nodes(plan), "\nCommand of each process:\n  ",
+                   EscapeControls(absl::StrJoin(words, " ")), "\n\nVariables of each process:\n");
+  const common::NodeWorld world = WorldOf(plan, user_env);
+  for (const auto& [name, value] : common::GenerationEnv(world)) {
+    std::string shown = name == common::kEnvMasterPort ? "(the store's port)" : value;
+    if (name == common::kEnvCudaVisibleDevices && !plan.cpu && plan.gpu_ids.empty()) {
+      shown = "(the GPUs that the job gets)";
+    }
+    absl::StrAppend(&text, "  ", name, "=", EscapeControls(shown), "\n");
+  }
+  for (int rank = 0; world.world_size > 1 && rank < world.local_world_size; ++rank) {
+    absl::StrAppend(&text, rank == 0 ? "\nVariables that differ, on node 0:\n" : "", " ");
+    for (const auto& [name, value] : common::RankEnv(world, rank)) {
+      absl::StrAppend(&text, " ", name, "=", value);
+    }
+    absl::StrAppend(&text, "\n");
+  }
+  return text;
+}
+
+}  // namespace accel::cli

@@ -1,0 +1,16 @@
+// The text of `accel launch --dry_run`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/config/core/launch_plan.h"
+
+namespace accel::cli {
+
+// Returns the nodes with their ranks, the command, and the variables of workers. `user_env` has the
+// variables of --env and of the caller, which win. Pure.
+std::string RenderPlan(const LaunchPlan& plan, const std::vector<std::string>& command,
+                       const common::EnvList& user_env);
+
+}  // namespace accel::cli

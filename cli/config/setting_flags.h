@@ -1,0 +1,16 @@
+// The flags of a launch, made from the table of settings.
+#pragma once
+
+#include <vector>
+
+#include "cli/config/core/effective_settings.h"
+#include "cli/flags.h"
+
+namespace accel::cli {
+
+// Declares a flag for each setting that has one. Parsing appends the given ones to `to`, which must
+// outlive the set. --help prints those of a launch, --help_all the others too.
+void AddLaunchSettingFlags(FlagSet* flags, std::vector<FlagSetting>* to);
+void AddOtherSettingFlags(FlagSet* flags, std::vector<FlagSetting>* to);
+
+}  // namespace accel::cli
