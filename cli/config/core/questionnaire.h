@@ -1,0 +1,54 @@
+// The questions of `accel config`, in the order of `accelerate config`.
+//
+// The questionnaire decides which question follows and what an answer means. Asking on a terminal
+// is the caller's part (cli/config/ask.h). Questions about hardware and services that accel does
+// not drive are left out.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "cli/config/core/config_file.h"
+
+namespace accel::cli {
+
+// The answers so far, by the name of the question.
+using Answers = std::map<std::string, Value, std::less<>>;
+
+struct Question {
+  absl::string_view name;  // A setting, or a word of the questionnaire such as use_fsdp.
+  absl::string_view text;
+  // The default as a user would type it. If empty, an answer is required.
+  absl::string_view fallback;
+  absl::string_view options;  // Separated by "|". The answer is one of them or its number.
+  bool (*is_asked)(const Answers& answers) = nullptr;  // Null if it is always asked.
+};
+
+// All questions. The table of the questionnaire.
+absl::Span<const Question> AllQuestions();
+
+class Questionnaire {
+ public:
+  // Returns the next question, or nullptr after the last one.
+  const Question* Next() const;
+
+  // Answers the next question. An empty text is the default. INVALID_ARGUMENT: the message says
+  // what the answer must be; the question remains.
+  absl::Status Answer(absl::string_view text);
+
+  // Returns the settings that the answers give. Call it after the last question.
+  std::vector<FileSetting> Settings() const;
+
+ private:
+  Answers answers_;
+};
+
+// Returns the options of a question; empty if any text is an answer.
+std::vector<std::string> OptionsOf(const Question& question);
+
+}  // namespace accel::cli

@@ -1,0 +1,27 @@
+// The text of a configuration file, as Accelerate writes and reads it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "cli/config/core/config_file.h"
+
+namespace accel::cli {
+
+// The values of a file by section and key. The top level is the section with an empty name.
+using ConfigTree = std::map<std::string, std::map<std::string, Value>>;
+
+// Returns the text of a file: JSON if `path` ends in .json, else YAML. Keys are in alphabetical
+// order, sections among them. Pure.
+std::string WriteTree(absl::string_view path, const ConfigTree& tree);
+
+// Returns the text of a file with these settings. Null values are left out.
+std::string WriteConfig(absl::string_view path, const std::vector<FileSetting>& settings);
+
+// Adds the top-level settings that Accelerate writes into every file and that `settings` lacks,
+// with their defaults.
+void AddMissingDefaults(std::vector<FileSetting>* settings);
+
+}  // namespace accel::cli
