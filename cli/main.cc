@@ -7,12 +7,16 @@
 #include "cli/config/config_command.h"
 #include "cli/config/to_fsdp2_command.h"
 #include "cli/dispatch.h"
+#include "cli/estimate/estimate_command.h"
 #include "cli/launch.h"
+#include "cli/report/env_command.h"
 
 int main(int argc, char** argv) {
   const std::vector<accel::cli::Command> commands = {
       {"launch", "run a program on this machine, in the foreground", accel::cli::RunLaunch},
       {"config", "make, explain and check configuration files", accel::cli::RunConfig},
+      {"env", "print the facts that a report of a problem needs", accel::cli::RunEnv},
+      {"estimate-memory", "print how much memory a model takes", accel::cli::RunEstimateMemory},
       {"to-fsdp2", "convert a configuration file to version 2 of FSDP", accel::cli::RunToFsdp2},
       {"submit", "submit a job to a cluster", accel::cli::RunSubmit},
       {"resubmit", "submit a job again, as a new one", accel::cli::RunResubmit},

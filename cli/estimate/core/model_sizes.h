@@ -1,0 +1,38 @@
+// The memory that a model's parameters take, from a description of the model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace accel::cli {
+
+struct ModelSizes {
+  uint64_t total = 0;    // Bytes of all parameters and buffers, with floats in 32 bits.
+  uint64_t largest = 0;  // Bytes of the largest layer: a block, or a module without children.
+  std::string largest_name;
+};
+
+struct TensorSize {
+  std::string name;  // As in a state dict: "encoder.layer.0.attention.self.query.weight".
+  uint64_t elements = 0;
+  uint64_t integer_bytes = 0;  // Size of an element that is no float. 0 for floats.
+};
+
+// Adds up tensors. A layer is what has a number in its name ("layers.3"), a module "embeddings", or
+// else the module that owns the tensor. INVALID_ARGUMENT: the sizes exceed 2^63.
+absl::StatusOr<ModelSizes> SizesOfTensors(const std::vector<TensorSize>& tensors);
+
+// Reads the header of a safetensors file: the JSON after its length. `file` is the name for
+// messages. INVALID_ARGUMENT: malformed.
+absl::StatusOr<std::vector<TensorSize>> ReadSafetensorsHeader(absl::string_view file,
+                                                              absl::string_view json);
+
+// Returns the names of the files of a model.safetensors.index.json, each once. INVALID_ARGUMENT:
+// malformed, or a name that leads out of the folder.
+absl::StatusOr<std::vector<std::string>> ReadIndex(absl::string_view file, absl::string_view json);
+
+}  // namespace accel::cli

@@ -1,0 +1,148 @@
+#include "cli/report/env_command.h"
+
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "agent/probe/gpus.h"
+#include "cli/config/core/config_places.h"
+#include "cli/config/core/write_config.h"
+#include "cli/config/host_facts.h"
+#include "cli/config/load_config.h"
+#include "cli/program.h"
+#include "cli/render/escape.h"
+#include "cli/report/python_packages.h"
+#include "common/status_macros.h"
+#include "common/version.h"
+#include "process/cgroup.h"
+
+namespace accel::cli {
+namespace {
+
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+std::string FirstLine(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string Gigabytes(double bytes) { return absl::StrFormat("%.2f GB", bytes / (1 << 30)); }
+
+void AddMachine(Facts* facts) {
+  utsname name = {};
+  uname(&name);
+  facts->emplace_back("Platform", absl::StrCat(name.sysname, " ", name.release, " ", name.machine));
+  std::ifstream release("/etc/os-release");
+  for (std::string line; std::getline(release, line);) {
+    absl::string_view rest = line;
+    if (!absl::ConsumePrefix(&rest, "PRETTY_NAME=\"")) continue;
+    facts->emplace_back("System", std::string(rest.substr(0, rest.rfind('"'))));
+  }
+  facts->emplace_back("Processors",
+                      absl::StrCat(sysconf(_SC_NPROCESSORS_ONLN), " (",
+                                   CountPhysicalCores("/sys/devices/system/cpu"), " cores)"));
+  facts->emplace_back("System RAM", Gigabytes(static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                                              static_cast<double>(sysconf(_SC_PAGESIZE))));
+}
+
+void AddGpus(const CallerContext& context, Facts* facts) {
+  const std::string driver = FirstLine("/sys/module/nvidia/version");
+  facts->emplace_back("NVIDIA driver", driver.empty() ? "not loaded" : driver);
+  const auto gpus = agent::ListGpus();
+  if (!gpus.ok()) {
+    facts->emplace_back("GPUs", std::string(gpus.status().message()));
+    return;
+  }
+  const auto visible = agent::VisibleGpus(*gpus, context.env(common::kEnvCudaVisibleDevices));
+  facts->emplace_back("GPUs", absl::StrCat(visible.size(), " of ", gpus->size(), " visible"));
+  for (const v1::Gpu& gpu : *gpus) {
+    facts->emplace_back(
+        absl::StrCat("GPU ", gpu.index()),
+        absl::StrCat(gpu.name(), ", ", Gigabytes(static_cast<double>(gpu.memory_bytes()))));
+  }
+}
+
+void AddPython(const CallerContext& context, Facts* facts) {
+  const auto program = ResolveProgram({.words = {"x.py"}}, context);
+  if (!program.ok()) return;
+  const std::string& python = program->argv[0];
+  const std::string version = VenvPythonVersion(python);
+  facts->emplace_back("Python", absl::StrCat(python, version.empty() ? "" : ", ", version));
+  for (const auto& [name, number] : PackageVersions(python)) facts->emplace_back(name, number);
+}
+
+void AddLimits(Facts* facts) {
+  const std::pair<const char*, int> limits[] = {{"Limit of open files", RLIMIT_NOFILE},
+                                                {"Limit of processes", RLIMIT_NPROC},
+                                                {"Limit of locked memory", RLIMIT_MEMLOCK}};
+  for (const auto& [name, resource] : limits) {
+    rlimit limit = {};
+    if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) continue;
+    facts->emplace_back(name, limit.rlim_cur == RLIM_INFINITY
+                                  ? "unlimited"
+                                  : absl::StrCat(static_cast<uint64_t>(limit.rlim_cur)));
+  }
+}
+
+// Adds the variables that change what accel or workers do. The token is a secret.
+void AddVariables(const CallerContext& context, Facts* facts) {
+  for (const char* name :
+       {"ACCEL_COORDINATOR", "ACCEL_SHIM", "ACCEL_CGROUP", "ACCEL_SHARED_MEMORY", "HF_HOME",
+        "XDG_CACHE_HOME", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "NCCL_DEBUG",
+        "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "LD_LIBRARY_PATH"}) {
+    if (const auto value = context.env(name)) facts->emplace_back(absl::StrCat("$", name), *value);
+  }
+}
+
+absl::Status Report(const std::string& config_file, const Console& console) {
+  ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
+  Facts facts = {{"accel", common::kVersion}};
+  AddMachine(&facts);
+  AddGpus(context, &facts);
+  AddPython(context, &facts);
+  facts.emplace_back("Control groups", process::ProbeCgroups().description);
+  AddLimits(&facts);
+  AddVariables(context, &facts);
+  console.out << "Copy this into your report:\n\n";
+  for (const auto& [name, value] : facts) {
+    console.out << "- " << name << ": " << EscapeControls(value) << "\n";
+  }
+  const auto file = LoadConfig(config_file, /*cpu=*/false, context.env);
+  if (!file.ok()) {
+    console.out << "- Configuration: " << EscapeControls(file.status().message()) << "\n";
+    return config_file.empty() ? absl::OkStatus() : file.status();
+  }
+  console.out << "- Configuration: "
+              << (file->has_value() ? (*file)->path
+                                    : absl::StrCat("none; the default file would be ",
+                                                   DefaultConfigPath(context.env)))
+              << "\n";
+  if (file->has_value()) console.out << WriteConfig("yaml", (*file)->settings);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int RunEnv(const std::vector<std::string>& args, const Console& console) {
+  std::string config_file;
+  FlagSet flags("accel env", "[flags]",
+                "Prints what a report of a problem needs: versions, GPUs, driver, NCCL, control "
+                "groups, limits and the configuration. Starts no Python.");
+  flags.Text("config_file", "FILE", "the configuration to print (default: the default file)",
+             &config_file);
+  flags.Footer("Exit codes: 0 done, 2 wrong usage or a wrong file.");
+  if (const auto over = ParseOrExplain(flags, args, console)) return *over;
+  const absl::Status done = Report(config_file, console);
+  return done.ok() ? kExitOk : Fail(console, done);
+}
+
+}  // namespace accel::cli
