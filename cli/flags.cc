@@ -213,6 +213,12 @@ absl::Status FlagSet::UnknownFlag(absl::string_view word) const {
                                    : absl::StrCat("; did you mean ", nearest, "?")));
 }
 
+std::vector<std::string> FlagSet::Names() const {
+  std::vector<std::string> names;
+  for (const Flag& flag : flags_) names.push_back(flag.name);
+  return names;
+}
+
 std::string FlagSet::Help() const {
   std::string help = absl::StrCat("Usage: ", command_, " ", synopsis_, "\n\n",
                                   Wrap(about_, kHelpColumns, 0), "\n\nFlags:\n");

@@ -57,6 +57,9 @@ class FlagSet {
   absl::Status Parse(const std::vector<std::string>& args);
   bool help_requested() const { return help_requested_; }
 
+  // Returns the long names of all flags, in the order of their declaration.
+  std::vector<std::string> Names() const;
+
   // Returns the help text, wrapped at 100 columns. It has every section if --help_all was given.
   std::string Help() const;
 

@@ -1,0 +1,100 @@
+#include "cli/job_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/config/core/document.h"
+#include "cli/render/escape.h"
+#include "cli/suggest.h"
+#include "common/status_macros.h"
+
+namespace accel::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Returns the text of a value as a flag takes it.
+std::string FlagText(const Value& value) {
+  if (const bool* truth = value.As<bool>()) return *truth ? "true" : "false";
+  return PythonText(value);
+}
+
+Words ListOf(const Value& value) {
+  const auto* list = value.As<std::vector<Value>>();
+  if (list == nullptr) return {FlagText(value)};
+  Words words;
+  for (const Value& one : *list) words.push_back(FlagText(one));
+  return words;
+}
+
+absl::Status CheckKey(absl::string_view file, const Member& member, const Words& known) {
+  if (std::find(known.begin(), known.end(), member.key) != known.end()) return absl::OkStatus();
+  const std::string nearest = Nearest(member.key, known);
+  return ErrorAt(file, member.mark,
+                 absl::StrCat("unknown key ", EscapeControls(member.key.substr(0, 80)),
+                              nearest.empty() ? "; the keys are the flags of `accel submit`, "
+                                                "program and args"
+                                              : absl::StrCat("; did you mean ", nearest, "?")));
+}
+
+// Returns the flags of one key.
+Words FlagsOf(const Member& member) {
+  Words flags;
+  if (member.key == "env") {
+    for (const Member& variable : member.node->members) {
+      flags.push_back(absl::StrCat("--env=", variable.key, "=", FlagText(variable.node->value)));
+    }
+    if (member.node->is_mapping) return flags;
+    for (const std::string& one : ListOf(member.node->value)) {
+      flags.push_back(absl::StrCat("--env=", one));
+    }
+    return flags;
+  }
+  return {absl::StrCat("--", member.key, "=", absl::StrJoin(ListOf(member.node->value), ","))};
+}
+
+}  // namespace
+
+bool IsJobFile(absl::string_view program) {
+  return absl::EndsWith(program, ".yaml") || absl::EndsWith(program, ".yml");
+}
+
+absl::StatusOr<std::vector<std::string>> ExpandJobFile(const std::vector<std::string>& args,
+                                                       size_t program_words, absl::string_view text,
+                                                       FlagSet& flags) {
+  const auto file = args.end() - static_cast<ptrdiff_t>(program_words);
+  ACCEL_ASSIGN_OR_RETURN(const Node root, ParseDocument(*file, text));
+  Words known = flags.Names();
+  known.insert(known.end(), {"program", "args"});
+  Words expanded, program, arguments;
+  for (const Member& member : root.members) {
+    ACCEL_RETURN_IF_ERROR(CheckKey(*file, member, known));
+    if (member.node->is_mapping && member.key != "env") {
+      return ErrorAt(*file, member.node->mark, absl::StrCat(member.key, " must be a plain value"));
+    }
+    if (!member.node->is_mapping && member.node->value.is_null()) continue;
+    if (member.key == "program") {
+      program = {FlagText(member.node->value)};
+    } else if (member.key == "args") {
+      arguments = ListOf(member.node->value);
+    } else {
+      for (std::string& flag : FlagsOf(member)) {
+        const absl::Status read = flags.Parse({flag});
+        if (!read.ok()) return ErrorAt(*file, member.node->mark, read.message());
+        expanded.push_back(std::move(flag));
+      }
+    }
+  }
+  if (program.empty()) return ErrorAt(*file, root.mark, "program is missing");
+  expanded.insert(expanded.end(), args.begin(), file);
+  if (expanded.empty() || expanded.back() != "--") expanded.push_back("--");
+  expanded.insert(expanded.end(), program.begin(), program.end());
+  expanded.insert(expanded.end(), arguments.begin(), arguments.end());
+  expanded.insert(expanded.end(), file + 1, args.end());
+  return expanded;
+}
+
+}  // namespace accel::cli

@@ -1,0 +1,81 @@
+#include "cli/job_file.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/submit_flags.h"
+#include "common/status_matchers.h"
+
+namespace accel::cli {
+namespace {
+
+using ::accel::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+// Submits `args` with a job file of this text. Returns the flags.
+absl::StatusOr<SubmitFlags> Submit(const std::vector<std::string>& args, size_t program_words,
+                                   const std::string& text) {
+  SubmitFlags scratch, flags;
+  FlagSet check = MakeSubmitFlagSet(&scratch);
+  ACCEL_ASSIGN_OR_RETURN(const auto expanded, ExpandJobFile(args, program_words, text, check));
+  ACCEL_RETURN_IF_ERROR(MakeSubmitFlagSet(&flags).Parse(expanded));
+  return flags;
+}
+
+TEST(ExpandJobFile, ReadsEveryKindOfValue) {
+  ASSERT_OK_AND_ASSIGN(const SubmitFlags flags,
+                       Submit({"job.yaml"}, 1,
+                              "program: ./train\nargs: [--epochs, 3, 'a b']\nnodes: '2:4'\n"
+                              "processes_per_node: 4\ngpu_ids: [0, 2]\nwait: true\n"
+                              "time_limit: 2h\nenv: {A: 1, B: x y}\ncpu: false\n"));
+  EXPECT_THAT(flags.job.program.words, ElementsAre("./train", "--epochs", "3", "a b"));
+  EXPECT_EQ(flags.nodes.max, 4);
+  EXPECT_THAT(flags.processes_per_node, ElementsAre(4));
+  EXPECT_THAT(flags.job.gpu_ids, ElementsAre(0, 2));
+  EXPECT_THAT(flags.job.env, ElementsAre("A=1", "B=x y"));
+  EXPECT_TRUE(flags.wait);
+  EXPECT_FALSE(flags.job.cpu);
+}
+
+TEST(ExpandJobFile, TheCommandLineWins) {
+  ASSERT_OK_AND_ASSIGN(const SubmitFlags flags,
+                       Submit({"--nodes", "3", "--env", "A=2", "job.yaml", "--lr", "1"}, 3,
+                              "program: train.py\nnodes: 2\nenv: [A=1]\nargs: [x]\n"));
+  EXPECT_EQ(flags.nodes.max, 3);
+  EXPECT_THAT(flags.job.env, ElementsAre("A=1", "A=2"));
+  EXPECT_THAT(flags.job.program.words, ElementsAre("train.py", "x", "--lr", "1"));
+}
+
+TEST(ExpandJobFile, NamesThePlaceOfAMistake) {
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: a\nnods: 2\n"),
+              StatusIs(kInvalid, "j.yaml:2:1: unknown key nods; did you mean nodes?"));
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: a\nnodes: many\n"),
+              StatusIs(kInvalid, HasSubstr("j.yaml:2:8: --nodes \"many\": it must be a number")));
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "nodes: 2\n"),
+              StatusIs(kInvalid, "j.yaml:1:1: program is missing"));
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: {a: b}\n"),
+              StatusIs(kInvalid, "j.yaml:1:10: program must be a plain value"));
+}
+
+TEST(ExpandJobFile, AcceptsEverySampleFile) {
+  int files = 0;
+  for (const auto& file : std::filesystem::directory_iterator("configs/jobs")) {
+    ++files;
+    std::ifstream stream(file.path());
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    EXPECT_OK(Submit({file.path().string()}, 1, text));
+  }
+  EXPECT_GE(files, 1);
+}
+
+TEST(IsJobFile, LooksAtTheEnding) {
+  EXPECT_TRUE(IsJobFile("job.yaml"));
+  EXPECT_TRUE(IsJobFile("./job.yml"));
+  EXPECT_FALSE(IsJobFile("yaml"));
+}
+
+}  // namespace
+}  // namespace accel::cli
