@@ -68,6 +68,7 @@ void Agent::Exchange() {
     session_ = session;
     state_.NewSession();
     refused_.reset();
+    answered_at_ = absl::Time();
     // A coordinator of another cluster must not plan anything for this node meanwhile.
     const ClusterHoldings has = state_.Holdings();
     if (has.processes || has.results) state_.Refuse("has not yet heard from this coordinator");
@@ -123,7 +124,9 @@ absl::Status Agent::Join(const std::string& cluster) {
 }
 
 void Agent::Obey(v1::NodeDesired desired) {
+  const uint64_t version = desired.version();
   state_.SetDesired(std::move(desired));
+  if (state_.desired().version() == version) answered_at_ = with_.clock->Now();
   NoteRefusals();
   // Act() replaces them by new ones, and the next report lists those.
   for (const uint64_t id : state_.desired().close_sockets()) with_.store_sockets->Take(id);
@@ -215,6 +218,8 @@ void Agent::ReportIfDue() {
   next_report_ = now + heartbeat_;
   v1::NodeObserved observed = state_.Observed(with_.link->max_report_bytes());
   observed.set_sequence(++sequence_);
+  observed.set_made_us(absl::ToUnixMicros(now));
+  observed.set_answered_us(absl::ToUnixMicros(answered_at_));
   with_.link->Report(std::move(observed));
 }
 

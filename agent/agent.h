@@ -102,6 +102,7 @@ class Agent {
   uint64_t session_ = 0;
   uint64_t sequence_ = 0;
   uint64_t reported_revision_ = 0;
+  absl::Time answered_at_;  // When the newest desired state of this session arrived.
   absl::Duration heartbeat_;
   absl::Time next_report_ = absl::InfinitePast();
 };

@@ -3,6 +3,7 @@
 #include "cli/connect.h"
 #include "cli/find_job.h"
 #include "cli/json.h"
+#include "cli/render/failed_job_text.h"
 #include "cli/render/job_text.h"
 
 namespace accel::cli {
@@ -15,10 +16,17 @@ int ShowAll(CoordinatorClient& client, bool json, const Console& console) {
   return 0;
 }
 
-int ShowOne(CoordinatorClient& client, const std::string& id, bool json, const Console& console) {
+int ShowOne(CoordinatorClient& client, const std::string& id, bool json, bool in_full,
+            const Console& console) {
   const auto job = FindJob(client, id);
   if (!job.ok()) return Fail(console, job.status());
-  console.out << (json ? ToJson(*job, /*pretty=*/true) + "\n" : RenderJob(*job, absl::Now()));
+  if (json) {
+    console.out << ToJson(*job, /*pretty=*/true) << "\n";
+  } else if (job->phase() == v1::FAILED && !in_full) {
+    console.out << RenderFailedJob(*job, absl::Now(), absl::LocalTimeZone());
+  } else {
+    console.out << RenderJob(*job, absl::Now());
+  }
   return 0;
 }
 
@@ -28,10 +36,13 @@ int RunStatus(const std::vector<std::string>& args, const Console& console) {
   ConnectionFlags connection;
   std::string job;
   bool json = false;
+  bool in_full = false;
   FlagSet flags(
       "accel status", "[flags] [JOB]",
       "Lists the jobs, or shows one: its phase and reason, and its generations with their nodes, "
-      "exit codes and causes. JOB is an id or its beginning.");
+      "exit codes and causes. Of a failed job it shows the first failure, what followed and what "
+      "to do, in ten lines. JOB is an id or its beginning.");
+  flags.Switch("long", "show a failed job in full too", &in_full);
   flags.Switch("json", "print JSON: the message ListJobsResponse, or Job", &json);
   AddConnectionFlags(&flags, &connection);
   flags.Argument("JOB", /*required=*/false, &job);
@@ -39,7 +50,8 @@ int RunStatus(const std::vector<std::string>& args, const Console& console) {
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;
   const auto client = ConnectToCoordinator(connection);
   if (!client.ok()) return Fail(console, client.status());
-  return job.empty() ? ShowAll(**client, json, console) : ShowOne(**client, job, json, console);
+  return job.empty() ? ShowAll(**client, json, console)
+                     : ShowOne(**client, job, json, in_full, console);
 }
 
 }  // namespace accel::cli

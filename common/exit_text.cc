@@ -2,7 +2,10 @@
 
 #include <string.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 
@@ -53,6 +56,26 @@ std::string DescribeFailure(const v1::FailureCause& cause) {
   if (cause.exit().kind() == v1::ExitRecord::NODE_LOST)
     return absl::StrCat("node ", node, " ", exit);
   return absl::StrCat("its part on node ", node, " ", exit);
+}
+
+std::string DescribeLater(const v1::LaterFailures& later) {
+  std::string text = absl::StrCat(
+      later.ranks(), later.ranks() == 1 ? " other rank failed" : " other ranks failed");
+  if (later.within_ms() > 0) {
+    absl::StrAppendFormat(&text, " within %.1f s",
+                          std::max(0.1, static_cast<double>(later.within_ms()) / 1000));
+  }
+  const char* separator = ": ";
+  int listed = 0;
+  for (const v1::FailureKind& kind : later.kinds()) {
+    absl::StrAppend(&text, separator, kind.ranks(), " ", DescribeExit(kind.exit()));
+    separator = ", ";
+    listed += kind.ranks();
+  }
+  if (listed > 0 && listed < later.ranks()) {
+    absl::StrAppend(&text, separator, later.ranks() - listed, " otherwise");
+  }
+  return text;
 }
 
 }  // namespace accel::common

@@ -16,4 +16,8 @@ std::string DescribeExit(const v1::ExitRecord& exit);
 // Returns one sentence without a full stop: "rank 1 on node a exited with code 3".
 std::string DescribeFailure(const v1::FailureCause& cause);
 
+// Returns one sentence without a full stop: "7 other ranks failed within 0.4 s: 6 exited with code
+// 1, 1 was killed by SIGABRT (6)". There must be at least one.
+std::string DescribeLater(const v1::LaterFailures& later);
+
 }  // namespace accel::common

@@ -48,5 +48,20 @@ TEST(DescribeFailure, NamesRankOrNodeOrJob) {
   }
 }
 
+TEST(DescribeLater, CountsByKind) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"ranks: 1", "1 other rank failed"},
+      {"ranks: 1 within_ms: 3 kinds { ranks: 1 exit { kind: EXITED code: 1 } }",
+       "1 other rank failed within 0.1 s: 1 exited with code 1"},
+      {"ranks: 9 within_ms: 1260 kinds { ranks: 6 exit { kind: EXITED code: 1 } } "
+       "kinds { ranks: 1 exit { kind: SIGNALLED signal: 6 } }",
+       "9 other ranks failed within 1.3 s: 6 exited with code 1, 1 was killed by SIGABRT (6), "
+       "2 otherwise"},
+  };
+  for (const auto& [later, text] : kCases) {
+    EXPECT_EQ(DescribeLater(ParseText<v1::LaterFailures>(later)), text);
+  }
+}
+
 }  // namespace
 }  // namespace accel::common

@@ -256,7 +256,9 @@ void CoordinatorLoop::Publish(const Changes& changes) {
   for (const auto& [id, change] : changes.put) {
     watchers_.Publish(std::make_shared<const v1::Job>(state_.jobs.at(id).job));
   }
-  for (const common::NodeId& node : changes.nodes) sessions_.Publish(node, &state_);
+  // Read here, because a commit may have taken long.
+  const absl::Time now = options_.clock->Now();
+  for (const common::NodeId& node : changes.nodes) sessions_.Publish(node, now, &state_);
 }
 
 }  // namespace accel::coordinator

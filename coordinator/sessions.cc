@@ -83,17 +83,19 @@ void Sessions::Leave(SessionId session, const common::NodeId& node, ClusterState
   log_hub_.LoseNode(node);
 }
 
-void Sessions::Publish(const common::NodeId& node, ClusterState* state) {
+void Sessions::Publish(const common::NodeId& node, absl::Time now, ClusterState* state) {
   const auto entry = state->nodes.find(node);
   if (entry == state->nodes.end()) return;
   const auto found = sessions_.find(entry->second.session);
   if (found == sessions_.end()) return;
   const std::vector<v1::LogReader> readers = log_hub_.ReadersOn(node);
   std::string signature = DesiredSignature(*state, node, readers);
-  if (signature == found->second.signature) return;
+  const bool ask = !entry->second.jobs.empty() && entry->second.clock.NeedsAnswer(now);
+  if (signature == found->second.signature && !ask) return;
   found->second.signature = std::move(signature);
   auto desired = std::make_shared<const v1::NodeDesired>(
       BuildDesired(*state, node, readers, ++state->revision));
+  entry->second.clock.Sent(desired->version(), now);
   found->second.callbacks.on_desired(std::move(desired));
 }
 

@@ -29,8 +29,9 @@ class Sessions {
   void Drop(SessionId session, ClusterState* state);
 
   // Sends the node its desired state if the node is connected and the desired state differs from
-  // the one that it received last.
-  void Publish(const common::NodeId& node, ClusterState* state);
+  // the one that it received last. A node with jobs also gets it again when its clock needs the
+  // answer: see coordinator/core/node_clock.h.
+  void Publish(const common::NodeId& node, absl::Time now, ClusterState* state);
 
   // Ends all sessions with UNAVAILABLE.
   void Close();

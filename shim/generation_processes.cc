@@ -154,7 +154,7 @@ void GenerationProcesses::Fail(const ExitFact& why, absl::Time now) {
   ExitFact fact = why;
   for (auto& worker : workers_) {
     if (worker->running()) continue;
-    worker->NeverStarted(fact);
+    worker->NeverStarted(fact, now);
     fact.message.clear();
   }
   terminal_.GiveBack();
@@ -191,7 +191,7 @@ bool GenerationProcesses::TakeOutOfMemory(int wait_status) {
 void GenerationProcesses::Reaped(pid_t pid, int wait_status, absl::Time now) {
   for (auto& worker : workers_) {
     if (!worker->running() || worker->pid() != pid) continue;
-    worker->Reaped(wait_status, TakeOutOfMemory(wait_status));
+    worker->Reaped(wait_status, TakeOutOfMemory(wait_status), now);
     terminal_.GiveBack();
     changed_ |= worker->Tick();
     if (AllWorkersGone()) life_.WorkersGone(now);

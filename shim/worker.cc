@@ -151,7 +151,8 @@ void Worker::Signal(int signal) const {
   if (running()) kill(-pid(), signal);
 }
 
-void Worker::Reaped(int wait_status, bool out_of_memory) {
+void Worker::Reaped(int wait_status, bool out_of_memory, absl::Time now) {
+  report_.ended_at = now;
   ended_ = ExitFactOf(wait_status);
   ended_->out_of_memory = out_of_memory;
 }

@@ -50,9 +50,12 @@ class Worker {
 
   // Notes that it has been reaped with this wait status. The report has the exit once its
   // output is on disk.
-  void Reaped(int wait_status, bool out_of_memory);
+  void Reaped(int wait_status, bool out_of_memory, absl::Time now);
   // Notes that it could not be started.
-  void NeverStarted(const ExitFact& why) { report_.exit = why; }
+  void NeverStarted(const ExitFact& why, absl::Time now) {
+    report_.exit = why;
+    report_.ended_at = now;
+  }
 
   // Continues with output that had to wait for room in the writer. Returns true if the
   // report has changed.

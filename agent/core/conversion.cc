@@ -100,7 +100,10 @@ void ToProto(const shim::GenerationReport& report, v1::ObservedGeneration* obser
     to->set_local_rank(worker.local_rank);
     to->set_pid(worker.pid);
     to->set_start_time_ticks(worker.start_time_ticks);
-    if (worker.exit.has_value()) *to->mutable_exit() = ToProto(*worker.exit);
+    if (worker.exit.has_value()) {
+      *to->mutable_exit() = ToProto(*worker.exit);
+      to->set_ended_us(absl::ToUnixMicros(worker.ended_at));
+    }
     for (const std::string& line : worker.last_lines) to->add_last_lines(line);
   }
   if (report.failure.has_value() && !observed->has_failure()) {

@@ -11,6 +11,7 @@ namespace accel::cli {
 // ". Empty if the job succeeded. May have several lines; the last one has no line feed:
 //
 //   rank 1 on node a exited with code 3 (generation 2 of job a0x2k9fq, "mnist")
+//   after it, 7 other ranks failed within 0.4 s: 7 exited with code 1
 //   its last lines:
 //     | Traceback (most recent call last):
 //     | ...

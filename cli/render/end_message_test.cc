@@ -12,11 +12,13 @@ TEST(EndMessage, QuotesTheLastLines) {
       job_id: "a0x2k9fq" spec { name: "mnist" } phase: FAILED exit_code: 3
       cause {
         generation: 2 rank: 1 node_name: "n1" exit { kind: EXITED code: 3 }
+        later { ranks: 2 within_ms: 100 kinds { ranks: 2 exit { kind: EXITED code: 1 } } }
         last_lines: "Traceback (most recent call last):"
         last_lines: "  \033[1mValueError\033[0m: bad"
       })");
   EXPECT_EQ(EndMessage(job),
             R"(rank 1 on node n1 exited with code 3 (generation 2 of job a0x2k9fq, "mnist")
+after it, 2 other ranks failed within 0.1 s: 2 exited with code 1
 its last lines:
   | Traceback (most recent call last):
   |   \x1b[1mValueError\x1b[0m: bad)");

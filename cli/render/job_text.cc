@@ -101,6 +101,9 @@ std::string RenderGeneration(const v1::GenerationRecord& generation, absl::Time 
   for (const std::string& line : generation.cause().last_lines()) {
     absl::StrAppend(&text, "    | ", EscapeControls(line), "\n");
   }
+  if (generation.cause().later().ranks() > 0) {
+    absl::StrAppend(&text, "  after it, ", common::DescribeLater(generation.cause().later()), "\n");
+  }
   return text;
 }
 

@@ -63,6 +63,7 @@ TEST(RenderJob, Golden) {
         cause {
           generation: 1 rank: 1 node_name: "a" exit { kind: EXITED code: 3 }
           last_lines: "ValueError: \033[1mbad"
+          later { ranks: 3 kinds { ranks: 3 exit { kind: EXITED code: 1 } } }
         }
       }
       generations {
@@ -87,6 +88,7 @@ generation 1: 4 ranks, ran 12 s, exit code 3
   node node-b  rank 3
   rank 1 on node a exited with code 3
     | ValueError: \x1b[1mbad
+  after it, 3 other ranks failed: 3 exited with code 1
 
 generation 2: 1 rank, for 4 min 47 s
   node a  rank 0  GPUs 3

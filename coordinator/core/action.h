@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "coordinator/core/cluster_state.h"
 #include "proto/job.pb.h"
 
 namespace accel::coordinator {
@@ -36,18 +37,22 @@ struct StopGeneration {
   v1::AfterStop next = v1::AFTER_STOP_UNSPECIFIED;
   absl::Duration grace;                   // Time from SIGTERM to SIGKILL.
   std::optional<v1::FailureCause> cause;  // nullopt if the stop is no failure.
-  // The budget that this stop is counted against.
-  enum class Spends {
-    kNothing,
-    kRestart,     // max_restarts of the job.
-    kReplan,      // Limits::max_replans.
-    kStart,       // Limits::max_start_failures.
-    kMembership,  // Limits::max_membership_changes.
-  };
+  TimeRange failed;                       // When that failure happened.
+  // Spent now if the stop is no failure, and otherwise by SpendBudget.
   Spends spends = Spends::kNothing;
   // The nodes that could not start their part for a reason of their own (docs/decisions/0024).
   std::vector<common::NodeId> could_not_start;
   std::string why;  // Why the generation stops, without a full stop, if not for `cause`.
+  std::string reason;
+};
+
+// The job remains STOPPING, with another cause, because an earlier failure is now known.
+struct ReplaceCause {
+  common::JobId job;
+  v1::FailureCause cause;
+  TimeRange failed;
+  v1::AfterStop next = v1::AFTER_STOP_UNSPECIFIED;
+  Spends spends = Spends::kNothing;
   std::string reason;
 };
 
@@ -59,6 +64,13 @@ struct ChangeStop {
   std::string reason;
 };
 
+// The generation has ended, so its cause is final and is counted against a budget. The job remains
+// STOPPING until EndGeneration, which follows immediately.
+struct SpendBudget {
+  common::JobId job;
+  std::string reason;
+};
+
 // STOPPING to the phase that Job.next names, because no process of the generation is left.
 struct EndGeneration {
   common::JobId job;
@@ -67,6 +79,8 @@ struct EndGeneration {
   // The last lines of output of the rank that failed first. If empty, the cause keeps the lines
   // that it has.
   std::vector<std::string> last_lines;
+  // The failures that came after the cause, if there is one.
+  v1::LaterFailures later;
   absl::Duration pause;  // Time to wait in RESTARTING before the job is queued again.
   std::string reason;
 };
@@ -99,7 +113,7 @@ struct DropJob {
   std::string reason;
 };
 
-using Action = std::variant<StartGeneration, MarkRunning, StopGeneration, ChangeStop, EndGeneration,
-                            Requeue, EndUnplaced, Explain, DropJob>;
+using Action = std::variant<StartGeneration, MarkRunning, StopGeneration, ReplaceCause, ChangeStop,
+                            SpendBudget, EndGeneration, Requeue, EndUnplaced, Explain, DropJob>;
 
 }  // namespace accel::coordinator

@@ -20,6 +20,7 @@
 #include "coordinator/core/ended_jobs.h"
 #include "coordinator/core/failure_history.h"
 #include "coordinator/core/job_id.h"
+#include "coordinator/core/node_clock.h"
 #include "coordinator/core/node_health.h"
 #include "proto/job.pb.h"
 #include "proto/node.pb.h"
@@ -76,6 +77,7 @@ struct NodeEntry {
   v1::Drain drain = v1::NOT_DRAINED;
   absl::Time joined;      // Time of the first report over the present stream.
   absl::Time last_heard;  // Time of the newest report. InfinitePast if this coordinator has none.
+  NodeClock clock;        // Begins again with each stream.
   NodeHealth health;
   std::set<common::JobId> jobs;  // The jobs whose current generation has a part here.
   // The spare store sockets that a plan has used, by socket id. The value is true while the
@@ -89,6 +91,15 @@ struct NodeEntry {
   uint64_t settled_from = 0;
 };
 
+// The budget that a stopped generation is counted against.
+enum class Spends {
+  kNothing,
+  kRestart,     // max_restarts of the job.
+  kReplan,      // Limits::max_replans.
+  kStart,       // Limits::max_start_failures.
+  kMembership,  // Limits::max_membership_changes.
+};
+
 struct JobEntry {
   v1::Job job;
   std::string shape;  // ShapeOf() the spec, which never changes.
@@ -100,6 +111,12 @@ struct JobEntry {
   absl::Time end_by = absl::InfiniteFuture();    // When the job's time limit runs out.
   absl::Time started;                            // When its current generation was placed.
   FailureHistory history;
+  // While STOPPING because of a failure: when it happened, the budget that it spends once the
+  // generation has ended, and that a cancel has arrived since. Another cause then no longer changes
+  // what follows.
+  TimeRange failed;
+  Spends spends = Spends::kNothing;
+  bool cancelled_since = false;
   absl::Time not_before = absl::InfinitePast();  // While RESTARTING: the end of the pause.
   // The nodes that could not start the newest generations. Other nodes are preferred. Cleared once
   // a generation has started.

@@ -148,6 +148,7 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
     if (node.session == 0) CountConnection(state, changes);
     node.session = session;
     node.joined = now;
+    node.clock = NodeClock{};
     node.health = NodeHealth{};
   } else if (node.observed.incarnation() != report.incarnation() ||
              node.observed.name() != report.name()) {
@@ -259,6 +260,7 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   ACCEL_RETURN_IF_ERROR(Keep(std::move(report), state, node));
   if (is_first) changes->registered.insert(id);
   node->last_heard = now;
+  node->clock.Heard(node->observed, now);
   state->gpus_seen |= !node->observed.inventory().gpus().empty();
   SettleSockets(node);
   changes->nodes.insert(id);

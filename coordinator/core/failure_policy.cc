@@ -9,8 +9,6 @@
 namespace accel::coordinator {
 namespace {
 
-using Spends = StopGeneration::Spends;
-
 // In a cluster of fixed size (`accel launch`) no other node will connect, and the user waits at
 // the terminal for the result.
 bool OtherNodesMayCome(const Limits& limits) { return limits.fixed_nodes == 0; }

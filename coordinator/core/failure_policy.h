@@ -29,7 +29,7 @@ namespace accel::coordinator {
 
 struct FailureVerdict {
   v1::AfterStop next = v1::TO_FAILED;
-  StopGeneration::Spends spends = StopGeneration::Spends::kRestart;
+  Spends spends = Spends::kRestart;
   std::string note;  // Why the job ends although its budget is not spent. Empty if that is not so.
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "coordinator/core/exit_status.h"
@@ -11,16 +12,20 @@
 namespace accel::coordinator {
 namespace {
 
+constexpr int kStopRemoteness = 2;
+constexpr int kLossRemoteness = 3;
+
 // Returns how far a failure usually is from the origin, where 0 is the origin. The header says why.
 int Remoteness(const v1::ExitRecord& exit) {
   switch (exit.kind()) {
     case v1::ExitRecord::SHIM_DIED:
       return 1;
     case v1::ExitRecord::SIGNALLED:
-      return !exit.out_of_memory() && (exit.signal() == SIGKILL || exit.signal() == SIGTERM) ? 2
-                                                                                             : 0;
+      return !exit.out_of_memory() && (exit.signal() == SIGKILL || exit.signal() == SIGTERM)
+                 ? kStopRemoteness
+                 : 0;
     case v1::ExitRecord::NODE_LOST:
-      return 3;
+      return kLossRemoteness;
     default:
       return 0;
   }
@@ -49,64 +54,156 @@ bool WasAbandoned(const Part& part) {
   return part.observed != nullptr && part.observed->failure().kind() == v1::ExitRecord::NODE_LOST;
 }
 
-// Collects failures and keeps the one nearest to the origin.
-class Candidates {
- public:
-  explicit Candidates(const v1::Job& job) : generation_(CurrentGeneration(job)->generation()) {}
+// Returns when the part's worker ended. A node cannot claim that a rank ended before the generation
+// began, or after the report of it arrived.
+TimeRange WhenEnded(const JobEntry& entry, const Part& part, const v1::ObservedWorker& worker) {
+  const absl::Time arrived = std::max(part.node->last_heard, entry.started);
+  if (worker.ended_us() <= 0) return {entry.started, arrived};
+  const TimeRange shown = part.node->clock.When(absl::FromUnixMicros(worker.ended_us()), arrived);
+  return {std::clamp(shown.earliest, entry.started, arrived),
+          std::clamp(shown.latest, entry.started, arrived)};
+}
 
-  // Offers a failure. Of equally remote ones, the lowest `order` is kept. `rank` is -1 if the part
-  // failed as a whole.
-  void Offer(const Part& part, int order, int rank, const v1::ExitRecord& exit,
-             std::vector<std::string> lines = {}) {
-    const auto key = std::make_pair(Remoteness(exit), order);
-    if (best_.has_value() && key_ <= key) return;
-    key_ = key;
-    best_.emplace();
-    best_->set_generation(generation_);
-    best_->set_rank(rank);
-    best_->set_node_name(part.placement->node_name());
-    *best_->mutable_exit() = exit;
-    best_->mutable_exit()->set_message(Bounded(exit.message()));
-    for (std::string& line : lines) best_->add_last_lines(std::move(line));
-  }
+// A node that is lost was so at its last report at the earliest.
+TimeRange WhenLost(const JobEntry& entry, const Part& part, absl::Time now) {
+  const absl::Time heard = part.node == nullptr ? absl::InfinitePast() : part.node->last_heard;
+  return {std::max(heard, entry.started), std::max(now, entry.started)};
+}
 
-  void OfferLoss(const Part& part, std::string why) {
-    v1::ExitRecord exit;
-    exit.set_kind(v1::ExitRecord::NODE_LOST);
-    exit.set_message(std::move(why));
-    Offer(part, part.placement->first_rank(), -1, exit);
-  }
+struct Candidate {
+  const Part* part = nullptr;
+  const v1::ObservedWorker* worker = nullptr;  // Null if the part failed as a whole.
+  const v1::ExitRecord* exit = nullptr;        // Null if the part is lost.
+  std::string loss;                            // Why it is.
+  TimeRange when;
 
-  std::optional<v1::FailureCause> Take() { return std::move(best_); }
-
- private:
-  const int generation_;
-  std::pair<int, int> key_;
-  std::optional<v1::FailureCause> best_;
+  int rank() const { return worker == nullptr ? -1 : worker->rank(); }
+  int order() const { return worker == nullptr ? part->placement->first_rank() : worker->rank(); }
+  int remoteness() const { return exit == nullptr ? kLossRemoteness : Remoteness(*exit); }
 };
 
-}  // namespace
-
-std::optional<v1::FailureCause> FirstFailure(const v1::Job& job, const std::vector<Part>& parts) {
-  Candidates candidates(job);
+std::vector<Candidate> Candidates(const JobEntry& entry, const std::vector<Part>& parts,
+                                  absl::Time now) {
+  std::vector<Candidate> found;
   for (const Part& part : parts) {
     bool failed = false;
     for (const v1::ObservedWorker* worker : ExitedWorkers(part)) {
       if (IsSuccess(worker->exit())) continue;
       failed = true;
       if (WasAbandoned(part) && Remoteness(worker->exit()) > 0) continue;
-      candidates.Offer(part, worker->rank(), worker->rank(), worker->exit(), BoundedLines(*worker));
+      found.push_back({&part, worker, &worker->exit(), "", WhenEnded(entry, part, *worker)});
     }
     if (part.ended_well) continue;
     if (part.observed != nullptr && part.observed->has_failure()) {
-      candidates.Offer(part, part.placement->first_rank(), -1, part.observed->failure());
+      const absl::Time latest = std::max(now, entry.started);
+      found.push_back({&part, nullptr, &part.observed->failure(), "", {entry.started, latest}});
     } else if (part.state == Part::State::kLost) {
-      candidates.OfferLoss(part, part.loss);
-    } else if (part.state == Part::State::kEnded && !failed) {
-      candidates.OfferLoss(part, "it ended its part and reported no reason");
+      found.push_back({&part, nullptr, nullptr, part.loss, WhenLost(entry, part, now)});
+    } else if (part.state == Part::State::kEnded && !failed && entry.job.phase() != v1::STOPPING) {
+      found.push_back({&part, nullptr, nullptr, "it ended its part and reported no reason",
+                       WhenLost(entry, part, now)});
     }
   }
-  return candidates.Take();
+  return found;
+}
+
+// Returns the most likely origin, as the header says, or nullopt if there are no candidates.
+std::optional<FoundFailure> Choose(const JobEntry& entry, std::vector<Candidate> candidates) {
+  if (candidates.empty()) return std::nullopt;
+  absl::Time first = absl::InfiniteFuture();
+  for (const Candidate& each : candidates) first = std::min(first, each.when.latest);
+  std::erase_if(candidates, [first](const Candidate& each) { return each.when.earliest > first; });
+  const auto key = [](const Candidate& each) {
+    return std::make_tuple(each.remoteness(), each.when.latest, each.order());
+  };
+  const Candidate& origin =
+      *std::min_element(candidates.begin(), candidates.end(),
+                        [&key](const Candidate& a, const Candidate& b) { return key(a) < key(b); });
+  FoundFailure found;
+  found.when = origin.when;
+  found.cause.set_generation(CurrentGeneration(entry.job)->generation());
+  found.cause.set_rank(origin.rank());
+  found.cause.set_node_name(origin.part->placement->node_name());
+  v1::ExitRecord& exit = *found.cause.mutable_exit();
+  if (origin.exit != nullptr) {
+    exit = *origin.exit;
+  } else {
+    exit.set_kind(v1::ExitRecord::NODE_LOST);
+    exit.set_message(origin.loss);
+  }
+  exit.set_message(Bounded(exit.message()));
+  if (origin.worker == nullptr) return found;
+  for (std::string& line : BoundedLines(*origin.worker)) {
+    found.cause.add_last_lines(std::move(line));
+  }
+  return found;
+}
+
+bool IsCause(const JobEntry& entry, const Candidate& candidate) {
+  return candidate.rank() == entry.job.cause().rank() &&
+         candidate.part->placement->node_name() == entry.job.cause().node_name();
+}
+
+// Returns true if the cause is a rank that may have failed because another node was gone.
+bool MayFollowFromLoss(const v1::FailureCause& cause) {
+  const v1::ExitRecord& exit = cause.exit();
+  return cause.rank() >= 0 && !exit.out_of_memory() &&
+         (exit.kind() == v1::ExitRecord::EXITED || exit.kind() == v1::ExitRecord::SIGNALLED);
+}
+
+}  // namespace
+
+std::optional<FoundFailure> FirstFailure(const JobEntry& entry, const std::vector<Part>& parts,
+                                         absl::Time now) {
+  return Choose(entry, Candidates(entry, parts, now));
+}
+
+std::optional<FoundFailure> EarlierFailure(const JobEntry& entry, const std::vector<Part>& parts,
+                                           absl::Time now) {
+  const v1::FailureCause& cause = entry.job.cause();
+  if (cause.exit().kind() == v1::ExitRecord::TIMED_OUT) return std::nullopt;
+  std::vector<Candidate> candidates = Candidates(entry, parts, now);
+  std::erase_if(candidates, [&entry, &cause](const Candidate& each) {
+    if (IsCause(entry, each)) return true;
+    if (each.when.latest < entry.failed.earliest) return false;
+    return each.exit != nullptr || !MayFollowFromLoss(cause) ||
+           each.when.earliest > entry.failed.latest ||
+           each.part->placement->node_name() == cause.node_name();
+  });
+  return Choose(entry, std::move(candidates));
+}
+
+v1::LaterFailures CountLater(const JobEntry& entry, const std::vector<Part>& parts) {
+  v1::LaterFailures later;
+  absl::Time last = entry.failed.latest;
+  for (const Candidate& each : Candidates(entry, parts, absl::InfiniteFuture())) {
+    if (each.worker == nullptr || IsCause(entry, each)) continue;
+    if (each.remoteness() == kStopRemoteness) continue;
+    later.set_ranks(later.ranks() + 1);
+    last = std::max(last, each.worker->ended_us() > 0 ? each.when.latest : absl::InfiniteFuture());
+    v1::ExitRecord kind = *each.exit;
+    kind.clear_message();
+    kind.clear_core_dumped();
+    auto& kinds = *later.mutable_kinds();
+    const auto known = std::find_if(kinds.begin(), kinds.end(), [&kind](const auto& other) {
+      return std::tuple(other.exit().kind(), other.exit().code(), other.exit().signal(),
+                        other.exit().out_of_memory()) ==
+             std::tuple(kind.kind(), kind.code(), kind.signal(), kind.out_of_memory());
+    });
+    v1::FailureKind* counted = known == kinds.end() ? later.add_kinds() : &*known;
+    *counted->mutable_exit() = kind;
+    counted->set_ranks(counted->ranks() + 1);
+  }
+  auto& kinds = *later.mutable_kinds();
+  std::stable_sort(kinds.begin(), kinds.end(),
+                   [](const auto& a, const auto& b) { return a.ranks() > b.ranks(); });
+  if (kinds.size() > kMaxLaterKinds)
+    kinds.DeleteSubrange(kMaxLaterKinds, kinds.size() - kMaxLaterKinds);
+  if (later.ranks() > 0 && last != absl::InfiniteFuture()) {
+    const absl::Duration within = absl::Ceil(last - entry.failed.latest, absl::Milliseconds(1));
+    later.set_within_ms(std::max<int64_t>(absl::ToInt64Milliseconds(within), 1));
+  }
+  return later;
 }
 
 std::vector<std::string> LastLinesOf(const v1::FailureCause& cause,

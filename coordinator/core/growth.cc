@@ -19,7 +19,7 @@ Action StopToGrow(const ClusterState& state, const v1::Job& job, int nodes) {
   StopGeneration stop;
   stop.job = common::JobId(job.job_id());
   stop.next = v1::TO_RESTARTING;
-  stop.spends = StopGeneration::Spends::kMembership;
+  stop.spends = Spends::kMembership;
   stop.grace = StopGrace(state.limits, job.spec());
   stop.why =
       absl::StrCat("There is room on ", nodes, " nodes, so the job is started again on them");

@@ -63,6 +63,7 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, const v1::Placem
     if (now >= SilentFrom(state)) Lose(&part, "it did not come back");
     return part;
   }
+  part.node = &node->second;
   part.observed = FindObserved(node->second, common::JobId(job.job.job_id()),
                                CurrentGeneration(job.job)->generation());
   if (part.observed != nullptr) {

@@ -20,6 +20,7 @@ struct Part {
   };
   State state = State::kAwaited;
   const v1::Placement* placement = nullptr;
+  const NodeEntry* node = nullptr;                   // Null if the coordinator has no such node.
   const v1::ObservedGeneration* observed = nullptr;  // Null if the node does not report the part.
   bool ended_well = false;                           // Every rank has exited with code 0.
   std::string loss;  // Why the part is kLost. Follows "node b was lost: ".

@@ -53,6 +53,8 @@ class Performer {
     entry.start_revision = ++state_.revision;
     job.clear_cause();
     job.clear_stopping_for();
+    entry.failed = {};
+    entry.cancelled_since = false;
     CountNewest(&entry, &state_);
     Transition(&job, v1::STARTING, start.reason);
     TouchNodes(job);
@@ -76,11 +78,17 @@ class Performer {
     Transition(&job, v1::STOPPING, stop.reason);
     job.set_next(stop.next);
     job.set_stopping_for(stop.why);
-    Spend(stop, &entry);
+    entry.spends = stop.spends;
     if (stop.cause.has_value()) {
-      *job.mutable_cause() = *stop.cause;
-      *Current(&job)->mutable_cause() = *stop.cause;
-      CountNewest(&entry, &state_);
+      SetCause(*stop.cause, stop.failed, &entry);
+    } else {
+      Spend(&entry);
+    }
+    for (const common::NodeId& id : stop.could_not_start) {
+      entry.avoid.insert(id);
+      const auto node = state_.nodes.find(id);
+      if (node == state_.nodes.end()) continue;
+      NoteFailedStart(stop.job, stop.cause->exit().message(), now_, &node->second.health);
     }
     // A cancel that arrived together with a failure remains pending. The next plan applies it to
     // the job, which is then STOPPING.
@@ -89,8 +97,19 @@ class Performer {
     SetGrace(stop.grace, &entry);
   }
 
+  void operator()(const ReplaceCause& replace) {
+    JobEntry& entry = Entry(replace.job);
+    entry.job.set_next(replace.next);
+    entry.spends = replace.spends;
+    SetCause(replace.cause, replace.failed, &entry);
+    Reword(replace.reason, &entry.job);
+  }
+
+  void operator()(const SpendBudget& spend) { Spend(&Entry(spend.job)); }
+
   void operator()(const ChangeStop& change) {
     JobEntry& entry = Entry(change.job);
+    entry.cancelled_since = true;
     entry.job.set_next(change.next);
     Reword(change.reason, &entry.job);
     ForgetCancel(&entry);
@@ -103,9 +122,10 @@ class Performer {
     v1::GenerationRecord* record = Current(&job);
     record->set_ended_unix_ms(wall_ms_);
     record->set_exit_code(end.exit_code);
-    // Lines are given only if the job has failed, so there is a cause to which they belong.
-    if (!end.last_lines.empty()) {
+    if (job.has_cause()) {
       for (v1::FailureCause* cause : {job.mutable_cause(), record->mutable_cause()}) {
+        if (end.later.ranks() > 0) *cause->mutable_later() = end.later;
+        if (end.last_lines.empty()) continue;
         cause->mutable_last_lines()->Assign(end.last_lines.begin(), end.last_lines.end());
       }
       CountNewest(&entry, &state_);
@@ -172,30 +192,32 @@ class Performer {
     entry->cancel_at_once = false;
   }
 
-  void Spend(const StopGeneration& stop, JobEntry* entry) {
-    using Spends = StopGeneration::Spends;
+  void SetCause(const v1::FailureCause& cause, const TimeRange& failed, JobEntry* entry) {
+    entry->failed = failed;
+    v1::FailureCause& kept = *entry->job.mutable_cause();
+    kept = cause;
+    kept.set_failed_unix_ms(wall_ms_ - absl::ToInt64Milliseconds(now_ - failed.latest));
+    *Current(&entry->job)->mutable_cause() = kept;
+    CountNewest(entry, &state_);
+  }
+
+  void Spend(JobEntry* entry) {
     v1::Job& job = entry->job;
-    if (stop.spends == Spends::kReplan) job.set_replans(job.replans() + 1);
-    if (stop.spends == Spends::kStart) job.set_start_failures(job.start_failures() + 1);
-    if (stop.spends == Spends::kMembership) {
+    const Spends spends = std::exchange(entry->spends, Spends::kNothing);
+    if (spends == Spends::kReplan) job.set_replans(job.replans() + 1);
+    if (spends == Spends::kStart) job.set_start_failures(job.start_failures() + 1);
+    if (spends == Spends::kMembership) {
       job.set_membership_changes(job.membership_changes() + 1);
       NoteMembershipChange(state_.limits.membership_window, now_, &entry->history);
     }
-    if (stop.spends == Spends::kRestart) {
+    if (spends == Spends::kRestart) {
       job.set_failures(job.failures() + 1);
       job.set_start_failures(0);
     }
-    if (stop.cause.has_value() && stop.spends != Spends::kMembership) {
-      NoteFailure(FailureOf(*entry, *stop.cause),
-                  absl::Milliseconds(job.spec().restart_window_ms()), now_, &entry->history);
-      BlameNode(*entry);
-    }
-    for (const common::NodeId& id : stop.could_not_start) {
-      entry->avoid.insert(id);
-      const auto node = state_.nodes.find(id);
-      if (node == state_.nodes.end()) continue;
-      NoteFailedStart(stop.job, stop.cause->exit().message(), now_, &node->second.health);
-    }
+    if (!job.has_cause() || spends == Spends::kMembership) return;
+    NoteFailure(FailureOf(*entry, job.cause()), absl::Milliseconds(job.spec().restart_window_ms()),
+                now_, &entry->history);
+    BlameNode(*entry);
   }
 
   Failure FailureOf(const JobEntry& entry, const v1::FailureCause& cause) const {
@@ -208,7 +230,7 @@ class Performer {
       }
     }
     failure.has_peers = generation.placements_size() > 1;
-    failure.quick = now_ - entry.started < state_.limits.steady_after;
+    failure.quick = entry.failed.latest - entry.started < state_.limits.steady_after;
     return failure;
   }
 

@@ -17,7 +17,7 @@ namespace {
 
 // Maximum number of rounds until the jobs come to rest. It is above the longest path of one job
 // without an event from outside: from a restart through the queue to a refusal.
-constexpr int kMaxRounds = 12;
+constexpr int kMaxRounds = 16;
 
 // Delay before planning again if the jobs do not come to rest. The coordinator does its other work
 // in the meantime.

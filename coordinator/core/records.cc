@@ -66,6 +66,10 @@ v1::StoredJob ToStored(const JobEntry& entry) {
   stored.set_alike_failures(history.alike);
   stored.set_blamed_node(history.blamed_node.value());
   stored.set_blamed_failures(history.blamed);
+  stored.set_failed_earliest_us(ToStored(entry.failed.earliest));
+  stored.set_failed_latest_us(ToStored(entry.failed.latest));
+  stored.set_spends(static_cast<int32_t>(entry.spends));
+  stored.set_cancelled_since(entry.cancelled_since);
   for (const common::NodeId& node : entry.avoid) stored.add_avoid(node.value());
   return stored;
 }

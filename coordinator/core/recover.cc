@@ -162,6 +162,13 @@ class Recovery {
     entry.started = Time(stored.started_us(), absl::Time());
     entry.not_before = Time(stored.not_before_us(), absl::InfinitePast());
     entry.history = History(stored);
+    entry.failed = {Time(stored.failed_earliest_us(), absl::Time()),
+                    Time(stored.failed_latest_us(), absl::Time())};
+    if (stored.spends() < 0 || stored.spends() > static_cast<int32_t>(Spends::kMembership)) {
+      return Damaged(row.key, "it spends an unknown budget");
+    }
+    entry.spends = static_cast<Spends>(stored.spends());
+    entry.cancelled_since = stored.cancelled_since();
     for (const std::string& node : stored.avoid()) entry.avoid.emplace(node);
     return absl::OkStatus();
   }

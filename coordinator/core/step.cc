@@ -26,8 +26,10 @@
 //
 // All outcomes but RUNNING lead through STOPPING, even success: the phase ends only when no node
 // has a process of the generation left, or the node is lost. Ranks and GPUs are free only then
-// (invariant 4). While STOPPING, the outcome is fixed in Job.next. Only a cancel changes it, from
-// restart to cancel, because a user who cancels a failing job does not want it back.
+// (invariant 4). While STOPPING, the outcome is in Job.next. Two things change it. A cancel changes
+// it from restart to cancel, because a user who cancels a failing job does not want it back. An
+// earlier failure that is reported later replaces the cause, and is judged in its place
+// (first_failure.h). The budget is therefore spent at the end of the stop.
 //
 // A plan takes at most one step for each job. The caller performs it and looks again. An example: a
 // job without restarts is cancelled just after its rank 1 has exited with code 3.
@@ -36,7 +38,8 @@
 //   look 1   RUNNING    4 holds: stop, next = fail, cause = rank 1, code 3
 //   look 2   STOPPING   a cancel is pending: next remains fail, the grace may become shorter
 //   look 3   STOPPING   node b still has processes: the reason in `accel status` says so
-//   look 4   STOPPING   no process is left: FAILED with exit code 3
+//   look 4   STOPPING   no process is left: the failure is counted against its budget
+//   look 5   STOPPING   FAILED with exit code 3
 // clang-format on
 #include "coordinator/core/step.h"
 
@@ -111,7 +114,7 @@ class JobView {
     }
     if (All(EndedWell)) return Stop(v1::TO_SUCCEEDED, FailureGrace(state_.limits, job_.spec()));
     if (std::any_of(parts_.begin(), parts_.end(), SocketGone)) return Replan();
-    if (auto failure = FirstFailure(job_, parts_)) return Failed(*std::move(failure));
+    if (auto failure = FirstFailure(entry_, parts_, now_)) return Failed(*std::move(failure));
     if (entry_.cancel) {
       return Stop(v1::TO_CANCELLED, entry_.cancel_at_once ? absl::ZeroDuration()
                                                           : StopGrace(state_.limits, job_.spec()));
@@ -161,25 +164,45 @@ class JobView {
     StopGeneration stop = Stop(next, grace);
     stop.reason = WaitingToEnd(DescribeFailureFirst(cause));
     stop.cause = std::move(cause);
-    stop.spends = StopGeneration::Spends::kRestart;
+    stop.failed = {now_, now_};
+    stop.spends = Spends::kRestart;
     return stop;
   }
 
-  StopGeneration Failed(v1::FailureCause cause) const {
-    std::vector<common::NodeId> could_not_start;
-    bool is_cause = false;
-    for (const Part& part : parts_) {
-      if (!NodeCouldNotStart(part)) continue;
-      could_not_start.emplace_back(part.placement->node_id());
-      is_cause |= part.placement->node_name() == cause.node_name();
-    }
-    FailureVerdict verdict = JudgeFailure(state_.limits, entry_, cause, is_cause, now_);
-    if (!verdict.note.empty()) cause.set_note(std::move(verdict.note));
-    const absl::Duration grace = GraceAfter(cause);
-    StopGeneration stop = Fail(std::move(cause), verdict.next, grace);
+  // Also writes the verdict's note into the cause.
+  FailureVerdict Judge(v1::FailureCause* cause) const {
+    const bool could_not_start =
+        std::any_of(parts_.begin(), parts_.end(), [cause](const Part& part) {
+          return NodeCouldNotStart(part) && part.placement->node_name() == cause->node_name();
+        });
+    FailureVerdict verdict = JudgeFailure(state_.limits, entry_, *cause, could_not_start, now_);
+    if (!verdict.note.empty()) cause->set_note(verdict.note);
+    return verdict;
+  }
+
+  StopGeneration Failed(FoundFailure failure) const {
+    const FailureVerdict verdict = Judge(&failure.cause);
+    const absl::Duration grace = GraceAfter(failure.cause);
+    StopGeneration stop = Fail(std::move(failure.cause), verdict.next, grace);
+    stop.failed = failure.when;
     stop.spends = verdict.spends;
-    stop.could_not_start = std::move(could_not_start);
+    for (const Part& part : parts_) {
+      if (NodeCouldNotStart(part)) stop.could_not_start.emplace_back(part.placement->node_id());
+    }
     return stop;
+  }
+
+  // A cancel that has arrived since the stop was decided holds, whatever the new cause is.
+  ReplaceCause Replace(FoundFailure failure) const {
+    const FailureVerdict verdict = Judge(&failure.cause);
+    ReplaceCause replace;
+    replace.job = id_;
+    replace.failed = failure.when;
+    replace.next = entry_.cancelled_since ? job_.next() : verdict.next;
+    replace.spends = verdict.spends;
+    replace.reason = WaitingToEnd(DescribeFailureFirst(failure.cause));
+    replace.cause = std::move(failure.cause);
+    return replace;
   }
 
   // The ranks that a lost node leaves behind hang in their collectives, where no SIGTERM reaches
@@ -202,7 +225,7 @@ class JobView {
     StopGeneration stop = Stop(v1::TO_RESTARTING, FailureGrace(state_.limits, job_.spec()));
     stop.why = "The spare store socket of the plan is gone";
     stop.reason = WaitingToEnd(stop.why);
-    stop.spends = StopGeneration::Spends::kReplan;
+    stop.spends = Spends::kReplan;
     return stop;
   }
 
@@ -227,8 +250,9 @@ class JobView {
   std::optional<Action> Starting() const {
     const std::vector<std::string> waiting = NodesWhere(parts_, NotStarted);
     if (now_ >= entry_.start_by) {
-      return Failed(TimedOut(job_, absl::StrCat("not every rank was started within the deadline; ",
-                                                NameNodes(waiting), " did not report its start")));
+      return Failed({TimedOut(job_, absl::StrCat("not every rank was started within the deadline; ",
+                                                 NameNodes(waiting), " did not report its start")),
+                     {now_, now_}});
     }
     return Say(absl::StrCat("Starting ", DescribeWorld(*CurrentGeneration(job_)), "; waiting for ",
                             NameNodes(waiting), "."));
@@ -241,8 +265,14 @@ class JobView {
       return ChangeStop{id_, next, entry_.cancel_at_once ? absl::ZeroDuration() : entry_.stop_grace,
                         WaitingToEnd(WhyStopping(job_, next))};
     }
+    if (job_.has_cause()) {
+      if (auto earlier = EarlierFailure(entry_, parts_, now_)) return Replace(*std::move(earlier));
+    }
     if (std::any_of(parts_.begin(), parts_.end(), HasProcesses)) {
       return Say(WaitingToEnd(WhyStopping(job_, job_.next())));
+    }
+    if (entry_.spends != Spends::kNothing) {
+      return SpendBudget{id_, absl::StrCat(WhyStopping(job_, job_.next()), ".")};
     }
     return End();
   }
@@ -252,7 +282,10 @@ class JobView {
     end.job = id_;
     end.reason = absl::StrCat(WhyStopping(job_, job_.next()), ".");
     const int failure_code = job_.has_cause() ? JobExitCode(job_.cause().exit()) : 0;
-    if (job_.has_cause()) end.last_lines = LastLinesOf(job_.cause(), parts_);
+    if (job_.has_cause()) {
+      end.last_lines = LastLinesOf(job_.cause(), parts_);
+      end.later = CountLater(entry_, parts_);
+    }
     switch (job_.next()) {
       case v1::TO_SUCCEEDED:
         end.to = v1::SUCCEEDED;

@@ -167,6 +167,8 @@ WorkerReport ReadWorkerReport(WireReader* in) {
   worker.start_time_ticks = in->U64();
   worker.exit = ReadExit(in);
   worker.last_lines = in->Strings();
+  // The fields from here on were appended to version 3.
+  if (in->HasMore()) worker.ended_at = absl::FromUnixMicros(in->I64());
   return worker;
 }
 
@@ -260,6 +262,7 @@ std::string EncodeReport(const GenerationReport& report) {
     fields.U64(worker.start_time_ticks);
     WriteExit(worker.exit, &fields);
     fields.Strings(worker.last_lines);
+    fields.I64(absl::ToUnixMicros(worker.ended_at));
     out.Record(std::move(fields));
   }
   WriteExit(report.failure, &out);

@@ -43,6 +43,7 @@ GenerationReport FullReport() {
   report.workers[1].pid = int64_t{1} << 40;
   report.workers[1].start_time_ticks = UINT64_MAX;
   report.workers[1].last_lines = {"first", ""};
+  report.workers[1].ended_at = absl::FromUnixMicros(1'234'567);
   report.workers[1].exit = ExitFact{ExitFact::Kind::kSignalled, 0, 9, true, true, ""};
   report.workers[2].exit = ExitFact{ExitFact::Kind::kExited, 255, 0, false, false, ""};
   report.failure = ExitFact{ExitFact::Kind::kNotStarted, 127, 0, false, false, "not found"};
@@ -135,6 +136,7 @@ TEST(CodecTest, ReportSurvives) {
     EXPECT_EQ(report->workers[i].pid, sent.workers[i].pid);
     EXPECT_EQ(report->workers[i].start_time_ticks, sent.workers[i].start_time_ticks);
     EXPECT_EQ(report->workers[i].last_lines, sent.workers[i].last_lines);
+    EXPECT_EQ(report->workers[i].ended_at, sent.workers[i].ended_at);
     ExpectSame(report->workers[i].exit, sent.workers[i].exit);
   }
   ExpectSame(report->failure, sent.failure);
@@ -174,6 +176,7 @@ TEST(CodecTest, AppendedFieldsAreIgnored) {
     worker.U64(7);
     worker.Bool(false);  // No exit.
     worker.Strings({});  // No lines.
+    worker.I64(0);       // No time of an end.
     worker.String("new");
     report.Record(std::move(worker));
   }

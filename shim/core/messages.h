@@ -83,6 +83,8 @@ struct WorkerReport {
   uint64_t start_time_ticks = 0;        // Field 22 of /proc/PID/stat.
   std::optional<ExitFact> exit;         // Unset while it runs.
   std::vector<std::string> last_lines;  // If the worker failed: at most 20 lines and 4 KiB.
+  // When it was reaped, by the monotonic clock of the node. absl::Time() if that is not known.
+  absl::Time ended_at;
 };
 
 struct GenerationReport {

@@ -1,4 +1,4 @@
-"""A TCP relay on loopback whose connections a test can cut."""
+"""A TCP relay on loopback whose connections a test can cut, or make slow."""
 
 import socket
 import threading
@@ -15,6 +15,8 @@ class TcpRelay:
         self._lock = threading.Lock()
         self._sockets = set()
         self._up = True
+        self._flows = threading.Event()
+        self._flows.set()
         self._start(self._accept)
 
     def cut(self):
@@ -31,8 +33,16 @@ class TcpRelay:
         with self._lock:
             self._up = True
 
+    def hold(self):
+        """Keeps what clients send from now on, until release(). What the target sends arrives."""
+        self._flows.clear()
+
+    def release(self):
+        self._flows.set()
+
     def close(self):
         self.cut()
+        self.release()
         # A thread that blocks in accept() is not woken by close().
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -62,9 +72,11 @@ class TcpRelay:
                 far.close()
                 return
             self._sockets |= {near, far}
-        back = threading.Thread(target=self._copy, args=(far, near), daemon=True)
+        always = threading.Event()
+        always.set()
+        back = threading.Thread(target=self._copy, args=(far, near, always), daemon=True)
         back.start()
-        self._copy(near, far)
+        self._copy(near, far, self._flows)
         back.join()
         with self._lock:
             self._sockets -= {near, far}
@@ -72,9 +84,10 @@ class TcpRelay:
         far.close()
 
     @staticmethod
-    def _copy(source, sink):
+    def _copy(source, sink, flows):
         try:
             while data := source.recv(1 << 16):
+                flows.wait()
                 sink.sendall(data)
         except OSError:
             pass

@@ -20,14 +20,15 @@ std::string Join(const Ids& ids) {
 }
 
 std::string DescribeJob(const coordinator::JobEntry& entry) {
-  return absl::StrCat(entry.job.ShortDebugString(), "\n  cancel ", entry.cancel, " ",
-                      entry.cancel_at_once, " grace ", absl::FormatDuration(entry.stop_grace),
-                      " end_by ", Text(entry.end_by), " started ", Text(entry.started),
-                      " not_before ", Text(entry.not_before), " quick ", entry.history.quick,
-                      " alike ", entry.history.alike, " ", entry.history.signature, " blamed ",
-                      entry.history.blamed, " ", entry.history.blamed_node.value(), " failures ",
-                      entry.history.failures.size(), " losses ",
-                      entry.history.membership_changes.size(), " avoid ", Join(entry.avoid), "\n");
+  return absl::StrCat(
+      entry.job.ShortDebugString(), "\n  cancel ", entry.cancel, " ", entry.cancel_at_once,
+      " grace ", absl::FormatDuration(entry.stop_grace), " end_by ", Text(entry.end_by),
+      " started ", Text(entry.started), " not_before ", Text(entry.not_before), " quick ",
+      entry.history.quick, " alike ", entry.history.alike, " ", entry.history.signature, " blamed ",
+      entry.history.blamed, " ", entry.history.blamed_node.value(), " failures ",
+      entry.history.failures.size(), " losses ", entry.history.membership_changes.size(), " avoid ",
+      Join(entry.avoid), " failed ", Text(entry.failed.earliest), " ", Text(entry.failed.latest),
+      " spends ", static_cast<int>(entry.spends), " ", entry.cancelled_since, "\n");
 }
 
 std::string DescribeNode(const common::NodeId& id, const coordinator::NodeEntry& node) {

@@ -49,7 +49,8 @@ void FakeNode::Refill() {
   }
 }
 
-v1::NodeObserved FakeNode::Report() {
+v1::NodeObserved FakeNode::Report(absl::Time now) {
+  observed_.set_made_us(Shows(now));
   observed_.set_sequence(observed_.sequence() + 1);
   return observed_;
 }
@@ -98,7 +99,7 @@ void FakeNode::CloseSockets(const v1::NodeDesired& desired) {
   Refill();
 }
 
-void FakeNode::Work(const v1::NodeDesired& desired) {
+void FakeNode::Work(const v1::NodeDesired& desired, absl::Time now) {
   const auto wanted = [&desired](const v1::ObservedGeneration& part) {
     return std::any_of(desired.generations().begin(), desired.generations().end(),
                        [&part](const v1::DesiredGeneration& each) {
@@ -117,14 +118,16 @@ void FakeNode::Work(const v1::NodeDesired& desired) {
       if (worker.has_exit()) continue;
       worker.mutable_exit()->set_kind(stop ? v1::ExitRecord::SIGNALLED : v1::ExitRecord::EXITED);
       if (stop) worker.mutable_exit()->set_signal(15);
+      worker.set_ended_us(Shows(now));
     }
     part.set_state(v1::ObservedGeneration::ENDED);
   }
 }
 
-void FakeNode::Apply(const v1::NodeDesired& desired) {
+void FakeNode::Apply(const v1::NodeDesired& desired, absl::Time now) {
   if (desired.incarnation() != observed_.incarnation()) return;
   observed_.set_applied_version(desired.version());
+  observed_.set_answered_us(Shows(now));
   CloseSockets(desired);
   for (const v1::GenerationKey& key : desired.forget()) {
     EraseIf(observed_.mutable_generations(), [&key](const v1::ObservedGeneration& part) {

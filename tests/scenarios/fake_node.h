@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "proto/node.pb.h"
 
 namespace accel::scenarios {
@@ -21,16 +22,21 @@ class FakeNode {
   v1::NodeObserved& observed() { return observed_; }
   bool muted = false;  // The node sends no heartbeats.
 
+  // Sets how far the node's clock is ahead of the coordinator's.
+  void SetClock(absl::Duration ahead) { clock_ahead_ = ahead; }
+  // Returns what the node's clock shows at `now`, in microseconds.
+  int64_t Shows(absl::Time now) const { return absl::ToUnixMicros(now + clock_ahead_); }
+
   // Returns the next report: a copy of the state with a new sequence number.
-  v1::NodeObserved Report();
+  v1::NodeObserved Report(absl::Time now);
 
   // Acts on a desired state: starts generations, forgets them, and closes sockets. A generation
   // that the node never started and must stop needs no action.
-  void Apply(const v1::NodeDesired& desired);
+  void Apply(const v1::NodeDesired& desired, absl::Time now);
 
   // Advances every generation by one step: one that is no longer wanted ends by SIGTERM, one that
   // is starting runs, and one that runs ends with code 0.
-  void Work(const v1::NodeDesired& desired);
+  void Work(const v1::NodeDesired& desired, absl::Time now);
 
   // Restarts the agent. The new one has another incarnation and other spare sockets, and adopts the
   // generations, unless it `forgets` them.
@@ -55,6 +61,7 @@ class FakeNode {
   uint64_t next_socket_ = 1;
   int incarnation_ = 1;
   int boot_ = 1;
+  absl::Duration clock_ahead_;
   v1::NodeObserved observed_;
 };
 

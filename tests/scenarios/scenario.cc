@@ -143,22 +143,25 @@ absl::Status Scenario::CheckRecovery() {
 absl::Status Scenario::Report(FakeNode* node) {
   if (sessions_[node->name()] == 0) sessions_[node->name()] = next_session_++;
   coordinator::SessionId superseded = 0;
-  ACCEL_RETURN_IF_ERROR(coordinator::Observe(sessions_[node->name()], node->Report(), now_, &state_,
-                                             &changes_, &superseded));
+  ACCEL_RETURN_IF_ERROR(coordinator::Observe(sessions_[node->name()], node->Report(now_), now_,
+                                             &state_, &changes_, &superseded));
   return Plan();
 }
 
 absl::Status Scenario::AddNode(const Words& words) {
   int gpus = 0, sockets = 2, cpus = 8;
   std::string address = "127.0.0.1";
+  absl::Duration clock;
   for (size_t i = 2; i < words.size(); ++i) {
     const auto [name, value] = Option(words[i]);
     if (name == "gpus") gpus = Number(value);
     if (name == "sockets") sockets = Number(value);
     if (name == "cpus") cpus = Number(value);
     if (name == "address") address = value;
+    if (name == "clock") clock = ParseDuration(value);
   }
   auto node = std::make_unique<FakeNode>(words.at(1), gpus, sockets, address, cpus);
+  node->SetClock(clock);
   sessions_[words[1]] = next_session_++;
   return Report((nodes_[words[1]] = std::move(node)).get());
 }
@@ -188,10 +191,16 @@ std::vector<FakeNode*> Scenario::Nodes(const Words& words) {
   return nodes;
 }
 
+// Sends the node its desired state.
+v1::NodeDesired Scenario::Send(FakeNode* node) {
+  const common::NodeId id(node->observed().node_id());
+  state_.nodes.at(id).clock.Sent(++state_.revision, now_);
+  return coordinator::BuildDesired(state_, id, {}, state_.revision);
+}
+
 absl::Status Scenario::Sync(const Words& words) {
   for (FakeNode* node : Nodes(words)) {
-    node->Apply(coordinator::BuildDesired(state_, common::NodeId(node->observed().node_id()), {},
-                                          ++state_.revision));
+    node->Apply(Send(node), now_);
     ACCEL_RETURN_IF_ERROR(Report(node));
   }
   return absl::OkStatus();
@@ -199,11 +208,10 @@ absl::Status Scenario::Sync(const Words& words) {
 
 absl::Status Scenario::Work(const Words& words) {
   for (FakeNode* node : Nodes(words)) {
-    const v1::NodeDesired desired = coordinator::BuildDesired(
-        state_, common::NodeId(node->observed().node_id()), {}, ++state_.revision);
-    node->Work(desired);
+    const v1::NodeDesired desired = Send(node);
+    node->Work(desired, now_);
     ACCEL_RETURN_IF_ERROR(Report(node));
-    node->Apply(desired);
+    node->Apply(desired, now_);
     ACCEL_RETURN_IF_ERROR(Report(node));
   }
   return absl::OkStatus();
@@ -229,6 +237,9 @@ absl::Status Scenario::Exit(const Words& words) {
       exit->set_kind(v1::ExitRecord::EXITED);
       exit->set_code(Number(words[4]));
     }
+    const absl::Duration ago =
+        words.size() > 5 ? ParseDuration(Option(words[5]).second) : absl::ZeroDuration();
+    worker.set_ended_us(Node(words[1]).Shows(now_ - ago));
     return Report(&Node(words[1]));
   }
   return absl::InvalidArgumentError(absl::StrCat(words[1], " has no rank ", words[3]));
@@ -251,6 +262,7 @@ absl::Status Scenario::End(const Words& words) {
     if (worker.has_exit()) continue;
     worker.mutable_exit()->set_kind(v1::ExitRecord::SIGNALLED);
     worker.mutable_exit()->set_signal(15);
+    worker.set_ended_us(Node(words[1]).Shows(now_));
   }
   return Report(&Node(words[1]));
 }

@@ -4,8 +4,9 @@
 // clang-format off
 // The steps:
 //
-//   node NAME [gpus=N] [sockets=N] [address=A] [cpus=N]
-//     A node connects. The defaults: no GPU, 2 spare store sockets, 8 CPUs.
+//   node NAME [gpus=N] [sockets=N] [address=A] [cpus=N] [clock=D]
+//     A node connects. The defaults: no GPU, 2 spare store sockets, 8 CPUs, a clock that shows the
+//     same time as the coordinator's (D is how far it is ahead).
 //   submit [nodes=N] [ppn=K,L] [cpu] [gpu_ids=I,J] [max_restarts=N] [time_limit=D]
 //          [start_deadline=D] [min_nodes=N] [restart_window=D] [no_retry_on=N,M]
 //     Jobs are called j1, j2... in the order of their submits.
@@ -17,8 +18,9 @@
 //     one that is starting runs, and one that runs ends with code 0.
 //   run NODE JOB.GENERATION
 //     Every rank there has done its exec.
-//   exit NODE JOB.GENERATION RANK CODE|SIGn|OOM
-//     One rank exits with a code, or ends by a signal or by the kernel's out-of-memory killer.
+//   exit NODE JOB.GENERATION RANK CODE|SIGn|OOM [ago=D]
+//     One rank exits with a code, or ends by a signal or by the kernel's out-of-memory killer. With
+//     `ago`, it did so a while ago, and the report of it is late.
 //   fail NODE JOB.GENERATION TEXT
 //     The node cannot start its part because it lacks the job's program.
 //   cannot_start NODE JOB.GENERATION TEXT
@@ -134,6 +136,7 @@ class Scenario {
   std::string RealId(const std::string& job) const;  // "j1"
   std::string Alias(const std::string& job_id) const;
   absl::Status Report(FakeNode* node);
+  v1::NodeDesired Send(FakeNode* node);
   // Plans and commits.
   absl::Status Plan();
   absl::Status Crash();

@@ -34,21 +34,11 @@ absl::Status ForEachLiving(const ClusterInvariants::Nodes& nodes, Fn fn) {
   return absl::OkStatus();
 }
 
-// Returns true if this generation of the job has lost a node. The other ranks then hang in their
-// collectives and get no grace, unless the job asks for one.
-bool HasLostNode(const v1::Job& job, common::Generation generation) {
-  return std::any_of(job.generations().begin(), job.generations().end(), [&](const auto& each) {
-    return each.generation() == generation &&
-           each.cause().exit().kind() == v1::ExitRecord::NODE_LOST;
-  });
-}
-
-// Returns the shortest time between SIGTERM and SIGKILL that a stop of the generation may give.
-absl::Duration ShortestGrace(const SimulatedClient& client, const v1::Job& job,
-                             common::Generation generation) {
+// Returns the shortest time between SIGTERM and SIGKILL that a stop of a generation may give.
+absl::Duration ShortestGrace(const SimulatedClient& client, bool lost_node) {
   if (client.asked_at_once()) return absl::ZeroDuration();
   const v1::JobSpec& spec = client.spec();
-  if (spec.failure_grace_ms() == 0 && HasLostNode(job, generation)) return absl::ZeroDuration();
+  if (spec.failure_grace_ms() == 0 && lost_node) return absl::ZeroDuration();
   const coordinator::Limits limits;
   const auto or_default = [](int64_t millis, absl::Duration otherwise) {
     return millis > 0 ? absl::Milliseconds(millis) : otherwise;
@@ -250,8 +240,7 @@ absl::Status ClusterInvariants::CheckGraces() {
     for (const SimulatedKill& kill : node->processes().TakeKills()) {
       const SimulatedClient* client = ClientOf(kill.id.job);
       if (client == nullptr) continue;
-      const absl::Duration least =
-          ShortestGrace(*client, *jobs_.at(kill.id.job), kill.id.generation);
+      const absl::Duration least = ShortestGrace(*client, published_.at(kill.id).lost_node);
       if (kill.grace >= least) continue;
       return Broken(absl::StrCat("rank ", kill.rank, " of ", Name(kill.id), " on ", node->name(),
                                  " was killed after ", absl::FormatDuration(kill.grace),
@@ -281,6 +270,7 @@ absl::Status ClusterInvariants::CheckLosses(const v1::Job& job) {
   for (const v1::GenerationRecord& generation : job.generations()) {
     if (generation.cause().exit().kind() != v1::ExitRecord::NODE_LOST) continue;
     const common::GenerationId id{common::JobId(job.job_id()), generation.generation()};
+    published_.at(id).lost_node = true;
     for (const auto& node : nodes_) {
       if (node->name() != generation.cause().node_name()) continue;
       if (silence_.MayBeLost(node->name(), published_.at(id).at)) continue;

@@ -60,6 +60,9 @@ class ClusterInvariants {
     absl::Time at;        // When it was placed, which is before it was published.
     uint64_t socket = 0;  // The store socket that was planned for it. 0 if it has no store.
     std::string address;  // The address of that socket.
+    // A lost node has been its cause. The other ranks then hang in their collectives and get no
+    // grace, unless the job asks for one, even if another cause replaces the loss.
+    bool lost_node = false;
   };
 
   const SimulatedClient* ClientOf(const common::JobId& job) const;

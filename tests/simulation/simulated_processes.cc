@@ -68,6 +68,7 @@ shim::GenerationReport ReportOf(const SimulatedGeneration& generation) {
     of_worker.local_rank = worker.local_rank;
     of_worker.pid = 1000 + worker.rank;
     of_worker.exit = worker.exit;
+    of_worker.ended_at = worker.ended_at;
     report.workers.push_back(std::move(of_worker));
   }
   return report;
@@ -151,6 +152,7 @@ void SimulatedProcesses::RunGeneration(SimulatedShim* shim, absl::Time now) {
     } else if (now >= worker.obeys_at) {
       End(generation.id, &worker, Signalled(15));
     }
+    if (worker.exit.has_value()) worker.ended_at = now;
     any_runs |= !worker.exit.has_value();
   }
   if (!any_runs && generation.alive()) {

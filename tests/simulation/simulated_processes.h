@@ -42,6 +42,7 @@ struct SimulatedWorker {
   shim::ExitFact by_itself;                      // How it then ends.
   absl::Time obeys_at = absl::InfiniteFuture();  // When it obeys a SIGTERM that it has received.
   std::optional<shim::ExitFact> exit;
+  absl::Time ended_at;
 };
 
 struct SimulatedGeneration {
