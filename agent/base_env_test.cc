@@ -15,7 +15,7 @@ using ::testing::StartsWith;
 
 TEST(BaseEnv, HasNeitherTheTokenNorTheAgentsOwnRank) {
   for (const char* name : {"ACCEL_TOKEN", "ACCEL_SHIM", "ACCEL_COORDINATOR", "RANK", "LOCAL_RANK",
-                           "WORLD_SIZE", "MASTER_PORT"}) {
+                           "WORLD_SIZE", "MASTER_PORT", "ACCEL_REPORT_SOCKET"}) {
     setenv(name, "1", /*overwrite=*/1);
   }
   setenv("ACCEL_TOKENS_OF_MINE", "kept", 1);
@@ -24,7 +24,7 @@ TEST(BaseEnv, HasNeitherTheTokenNorTheAgentsOwnRank) {
   EXPECT_THAT(env, Contains("EQUATION=a=b"));
   EXPECT_THAT(env, Contains("ACCEL_TOKENS_OF_MINE=kept"));
   for (const char* gone : {"ACCEL_TOKEN=", "ACCEL_SHIM=", "ACCEL_COORDINATOR=", "RANK=",
-                           "LOCAL_RANK=", "WORLD_SIZE=", "MASTER_PORT="}) {
+                           "LOCAL_RANK=", "WORLD_SIZE=", "MASTER_PORT=", "ACCEL_REPORT_SOCKET="}) {
     EXPECT_THAT(env, Each(Not(StartsWith(gone))));
   }
 }

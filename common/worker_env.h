@@ -8,11 +8,12 @@
 // that such a script opens itself would wait for a server that does not exist. Both get
 // ACCELERATE_* and ACCEL_*.
 //
-// Two variables of torchrun are not set here: TORCHELASTIC_ERROR_FILE, because the shim sets this
-// path on the node, and TORCHELASTIC_SIGNALS_TO_HANDLE, because it is torchrun's own setting, which
-// its workers merely inherit. Two variables of Accelerate's simple launcher, KMP_AFFINITY and
-// KMP_BLOCKTIME, are set by `accel launch` for one process only, because they would pin every
-// process of a node to the same cores.
+// ACCEL_REPORT_SOCKET is set by the shim. Two variables of torchrun are not set here:
+// TORCHELASTIC_ERROR_FILE, because the shim sets this path on the node, and
+// TORCHELASTIC_SIGNALS_TO_HANDLE, because it is torchrun's own setting, which its workers merely
+// inherit. Two variables of Accelerate's simple launcher, KMP_AFFINITY and KMP_BLOCKTIME, are set
+// by `accel launch` for one process only, because they would pin every process of a node to the
+// same cores.
 #pragma once
 
 #include <string>
@@ -67,6 +68,11 @@ inline constexpr char kEnvAccelMachineRank[] = "ACCEL_MACHINE_RANK";
 inline constexpr char kEnvAccelNumMachines[] = "ACCEL_NUM_MACHINES";
 // The width in columns of the terminal that shows this process's output. Set for rank 0 only.
 inline constexpr char kEnvAccelTerminal[] = "ACCEL_TERMINAL";
+// DESCRIPTOR:INODE of the socket on which a worker of an elastic job reports that a checkpoint is
+// committed. The shim sets it, because it makes the socket (docs/decisions/0045).
+inline constexpr char kEnvAccelReportSocket[] = "ACCEL_REPORT_SOCKET";
+// The message that reports it.
+inline constexpr std::string_view kCheckpointMessage = "checkpoint";
 
 // Variables that the submitter may set, and that the launcher does not: whether ranks of one host
 // may communicate through shared memory, and the path of libaccel_nccl.so.

@@ -37,6 +37,7 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   ServerOptions options;
   options.listen = flags.listen;
   options.limits.node_timeout = flags.node_timeout;
+  options.limits.grow_after = flags.grow_after;
   ACCEL_ASSIGN_OR_RETURN(options.store, SqliteStore::Open(StorePath(flags)));
   ACCEL_ASSIGN_OR_RETURN(options.cluster_id, common::RandomHex());
   ACCEL_ASSIGN_OR_RETURN(options.token, common::FindToken(flags.token_file, /*make=*/true));

@@ -37,6 +37,7 @@ std::string CheckTimeout(const std::string& text) {
 
 std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
   double node_timeout = absl::ToDoubleSeconds(flags->node_timeout);
+  double grow_after = absl::ToDoubleSeconds(flags->grow_after);
   CLI::App app("Registers nodes, queues jobs, and decides what runs where.", "accel-coordinator");
   app.footer(kFooter);
   app.set_version_flag("--version", std::string("accel-coordinator ") + common::kVersion);
@@ -58,6 +59,11 @@ std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
          "1,000 nodes, the limit grows with their number")
       ->check(CheckTimeout)
       ->capture_default_str();
+  app.add_option("--grow_after,--grow-after", grow_after,
+                 "Seconds for which an elastic job must have run, and a new node must have been "
+                 "connected, before the job is started again on more nodes; at least 0.5")
+      ->check(CheckTimeout)
+      ->capture_default_str();
   auto* check =
       app.add_flag("--check", flags->check,
                    "Check what is stored in --state_dir, and exit; a coordinator may run");
@@ -70,6 +76,7 @@ std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   flags->node_timeout = absl::Seconds(node_timeout);
+  flags->grow_after = absl::Seconds(grow_after);
   return std::nullopt;
 }
 

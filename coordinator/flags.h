@@ -14,6 +14,7 @@ struct CoordinatorFlags {
   std::string state_dir;
   std::string token_file;
   absl::Duration node_timeout = absl::Seconds(3);
+  absl::Duration grow_after = absl::Seconds(30);
   bool check = false;
   std::string backup;  // If empty, no backup is asked for.
 };

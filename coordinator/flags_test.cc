@@ -26,6 +26,10 @@ TEST(CoordinatorFlags, TheTimeoutOfNodesMakesSense) {
   EXPECT_EQ(Parse({"--node_timeout", "0.5"}, &flags), std::nullopt);
   EXPECT_EQ(flags.node_timeout, absl::Milliseconds(500));
   EXPECT_EQ(Parse({"--node-timeout", "86400"}, &flags), std::nullopt);
+  EXPECT_EQ(flags.grow_after, absl::Seconds(30));
+  EXPECT_EQ(Parse({"--grow_after", "nan"}, &flags), 2);
+  EXPECT_EQ(Parse({"--grow_after", "2"}, &flags), std::nullopt);
+  EXPECT_EQ(flags.grow_after, absl::Seconds(2));
 }
 
 }  // namespace

@@ -70,6 +70,10 @@ constexpr absl::Duration kJoinMemoryCgroupAfter = absl::Milliseconds(100);
 constexpr absl::Duration kFirstSweepPause = absl::Milliseconds(5);
 constexpr absl::Duration kLongestSweepPause = absl::Milliseconds(500);
 
+// Minimum time between two reports that only a checkpoint has caused, because a program may save
+// after each step.
+constexpr absl::Duration kCheckpointsEvery = absl::Milliseconds(100);
+
 constexpr absl::string_view kPathName = "PATH";
 
 }  // namespace
@@ -86,7 +90,18 @@ GenerationProcesses::GenerationProcesses(StartCommand start, EventLoop* loop,
 void GenerationProcesses::Start(common::UniqueFd store_socket, const StoreStarter& start_store,
                                 std::optional<ExitFact> obstacle, absl::Time now) {
   cgroup_ = process::Cgroup::Make(start_.cgroup);
-  WorkerContext context = {&start_, loop_, output_, cgroup_.fd(), null_.get(), -1, inherited_};
+  WorkerContext context;
+  context.start = &start_;
+  context.loop = loop_;
+  context.output = output_;
+  context.cgroup_fd = cgroup_.fd();
+  context.stdin_fd = null_.get();
+  context.inherited = inherited_;
+  if (start_.report_checkpoints) {
+    reports_.emplace(loop_);
+    context.reports_fd = reports_->worker_end();
+    context.reports_variable = reports_->variable();
+  }
   if (start_.keep_stdin) {
     context.terminal_fd = terminal_.Borrow();
     // Without the terminal's foreground, a worker that reads from it would be stopped
@@ -233,6 +248,11 @@ void GenerationProcesses::Tick(absl::Time now) {
                               " (stop_on_disconnect_after)"));
   }
   if (now >= KillAt()) KillAll(now);
+  if (CheckpointsAt() <= now) {
+    checkpoints_ = reports_->checkpoints();
+    next_checkpoints_ = now + kCheckpointsEvery;
+    changed_ = true;
+  }
   for (auto& worker : workers_) changed_ |= worker->Tick();
 }
 
@@ -242,9 +262,14 @@ absl::Time GenerationProcesses::KillAt() const {
   return killed_ ? sweep_at_ : life_.kill_at();
 }
 
+absl::Time GenerationProcesses::CheckpointsAt() const {
+  const bool news = reports_.has_value() && reports_->checkpoints() != checkpoints_;
+  return news ? next_checkpoints_ : absl::InfiniteFuture();
+}
+
 absl::Time GenerationProcesses::wake_at() const {
   if (state() == GenerationLife::State::kEnded) return absl::InfiniteFuture();
-  return std::min({join_memory_cgroup_at_, life_.fence_at(), KillAt()});
+  return std::min({join_memory_cgroup_at_, life_.fence_at(), KillAt(), CheckpointsAt()});
 }
 
 void GenerationProcesses::NoChildLeft() {
@@ -273,6 +298,7 @@ GenerationReport GenerationProcesses::MakeReport() const {
   report.failure = failure_;
   report.log_dir = start_.log_dir;
   report.orphan_grace = start_.orphan_grace;
+  if (reports_.has_value()) report.checkpoints = reports_->checkpoints();
   return report;
 }
 

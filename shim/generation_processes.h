@@ -18,6 +18,7 @@
 #include "shim/rendezvous_store.h"
 #include "shim/terminal.h"
 #include "shim/worker.h"
+#include "shim/worker_reports.h"
 
 namespace accel::shim {
 
@@ -70,7 +71,8 @@ class GenerationProcesses {
   void Fail(const ExitFact& why, absl::Time now);
   bool TakeOutOfMemory(int wait_status);
   void KillAll(absl::Time now);
-  absl::Time KillAt() const;  // When KillAll() is due.
+  absl::Time KillAt() const;         // When KillAll() is due.
+  absl::Time CheckpointsAt() const;  // When a new number of checkpoints may be reported.
   bool AllWorkersGone() const;
 
   const StartCommand start_;
@@ -90,6 +92,9 @@ class GenerationProcesses {
   absl::Time join_memory_cgroup_at_ = absl::InfiniteFuture();
   absl::Time sweep_at_ = absl::InfiniteFuture();
   absl::Duration sweep_pause_;
+  std::optional<WorkerReports> reports_;                // Set if the start asks for it.
+  int64_t checkpoints_ = 0;                             // The number that was reported last.
+  absl::Time next_checkpoints_ = absl::InfinitePast();  // No report of a checkpoint before this.
   bool killed_ = false;
   bool no_process_left_ = false;  // Only output may still be unwritten.
   bool changed_ = true;

@@ -208,6 +208,17 @@ TEST_F(ShimStartTest, WorkersInheritNothingButTheirThreeDescriptors) {
     EXPECT_EQ(Output(start, rank), "0\n1\n2\n3\n");  // 3 is the folder that ls reads.
 }
 
+TEST_F(ShimStartTest, WorkersReportCheckpointsIfTheStartAsksForIt) {
+  auto start = Script(
+      "[ \"${ACCEL_REPORT_SOCKET%:*}\" = 3 ] || exit 9\n"
+      "printf checkpoint >&3; printf of-a-later-version >&3; printf checkpoint >&3",
+      2);
+  start.report_checkpoints = true;
+  const GenerationReport report = RunToEnd(start);
+  EXPECT_TRUE(report.workers[0].exit->ok());
+  EXPECT_EQ(report.checkpoints, 4);
+}
+
 TEST_F(ShimStartTest, WorkersHaveDefaultSignals) {
   const auto start = Script("exec cat /proc/self/status");
   RunToEnd(start);

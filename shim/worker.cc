@@ -15,6 +15,7 @@
 #include "process/program_path.h"
 #include "process/spawn.h"
 #include "shim/start_checks.h"
+#include "shim/worker_reports.h"
 
 namespace accel::shim {
 namespace {
@@ -93,6 +94,10 @@ std::optional<ExitFact> Worker::Start(const std::string& path) {
                                      logs::WorkerErrorFile(context_.start->log_dir, start_.rank)));
   options.workdir = context_.start->workdir;
   options.fds = {{context_.stdin_fd, 0}, {out.get(), 1}, {err.get(), 2}};
+  if (context_.reports_fd >= 0) {
+    options.fds.push_back({context_.reports_fd, kReportTarget});
+    options.env.push_back(context_.reports_variable);
+  }
   options.cgroup_fd = context_.cgroup_fd;
   options.terminal_fd = context_.terminal_fd;
   options.open_files = context_.inherited.open_files;

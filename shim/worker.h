@@ -27,7 +27,9 @@ struct WorkerContext {
   EventLoop* loop = nullptr;
   logs::OutputWriter* output = nullptr;
   int cgroup_fd = -1;
-  int stdin_fd = -1;     // The worker's standard input.
+  int stdin_fd = -1;    // The worker's standard input.
+  int reports_fd = -1;  // The workers' end of WorkerReports, and the variable that names it.
+  std::string reports_variable;
   int terminal_fd = -1;  // The terminal whose foreground the worker's group gets, or -1.
   Inherited inherited;
 };

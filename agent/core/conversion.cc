@@ -106,6 +106,7 @@ void ToProto(const shim::GenerationReport& report, v1::ObservedGeneration* obser
     }
     for (const std::string& line : worker.last_lines) to->add_last_lines(line);
   }
+  observed->set_checkpoints(report.checkpoints);
   if (report.failure.has_value() && !observed->has_failure()) {
     *observed->mutable_failure() = ToProto(*report.failure);
   }
@@ -123,6 +124,7 @@ absl::StatusOr<shim::StartCommand> ToStart(const v1::DesiredGeneration& desired,
   start.keep_stdin = desired.keep_stdin();
   start.orphan_grace = absl::Milliseconds(desired.failure_grace_ms());
   start.keep_without_agent = desired.on_agent_loss() == v1::KEEP;
+  start.report_checkpoints = desired.report_checkpoints();
   if (desired.stop_on_disconnect_after_ms() > 0) {
     start.stop_on_disconnect_after = absl::Milliseconds(desired.stop_on_disconnect_after_ms());
   }

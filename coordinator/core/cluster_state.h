@@ -58,7 +58,10 @@ struct Limits {
   int max_membership_changes = 20;
   absl::Duration membership_window = absl::Hours(1);
   int max_alike_failures = 10;  // In a row, and soon after the start: see failure_policy.h.
-  absl::Duration grow_after = absl::Seconds(30);  // See growth.h.
+  // See growth.h.
+  absl::Duration grow_after = absl::Seconds(30);
+  absl::Duration fresh_checkpoint = absl::Seconds(2);
+  absl::Duration longest_wait_for_checkpoint = absl::Minutes(10);
   // See restart_pause.h.
   absl::Duration first_restart_pause = absl::Seconds(1);
   absl::Duration longest_restart_pause = absl::Minutes(1);
@@ -117,6 +120,9 @@ struct JobEntry {
   TimeRange failed;
   Spends spends = Spends::kNothing;
   bool cancelled_since = false;
+  // A generation of the job has reported a checkpoint, and when the current one did so last.
+  bool reports_checkpoints = false;
+  absl::Time checkpoint_at = absl::InfinitePast();
   absl::Time not_before = absl::InfinitePast();  // While RESTARTING: the end of the pause.
   // The nodes that could not start the newest generations. Other nodes are preferred. Cleared once
   // a generation has started.

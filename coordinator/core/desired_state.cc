@@ -9,6 +9,7 @@
 #include "common/worker_env.h"
 #include "common/world_size.h"
 #include "coordinator/core/grace.h"
+#include "coordinator/core/job_spec.h"
 #include "coordinator/core/job_state.h"
 
 namespace accel::coordinator {
@@ -129,6 +130,7 @@ void FillStart(const Limits& limits, const JobEntry& entry, const NodeEntry& nod
   desired->set_log_dir(spec.log_dir());
   desired->set_on_agent_loss(spec.on_agent_loss() == v1::END ? v1::END : v1::KEEP);
   desired->set_stop_on_disconnect_after_ms(spec.stop_on_disconnect_after_ms());
+  desired->set_report_checkpoints(IsElastic(spec));
 }
 
 }  // namespace

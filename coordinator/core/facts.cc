@@ -171,6 +171,20 @@ void CountStaleGenerations(const v1::NodeObserved& report, ClusterState* state) 
   }
 }
 
+// Notes when a generation has committed another checkpoint. The first report over a stream has the
+// number so far, but not when the last one was.
+void NoteCheckpoints(const v1::NodeObserved& report, const NodeEntry& node, absl::Time now,
+                     ClusterState* state, Changes* changes) {
+  for (const v1::ObservedGeneration& part : report.generations()) {
+    const common::JobId id(part.job_id());
+    if (part.checkpoints() <= 0 || !IsLive(*state, id, part.generation())) continue;
+    JobEntry* entry = FindJob(state, id);
+    if (!std::exchange(entry->reports_checkpoints, true)) changes->put.try_emplace(id);
+    const v1::ObservedGeneration* before = FindObserved(node, id, part.generation());
+    if (before != nullptr && before->checkpoints() < part.checkpoints()) entry->checkpoint_at = now;
+  }
+}
+
 // Drops the claims on sockets that no generation holds and that the agent no longer lists, because
 // it has used or closed them.
 void SettleSockets(NodeEntry* node) {
@@ -255,6 +269,7 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
     return absl::OkStatus();
   }
   CountStaleGenerations(report, state);
+  NoteCheckpoints(report, *node, now, state, changes);
   const common::NodeId id(report.node_id());
   const bool is_first = node->observed.node_id().empty();
   ACCEL_RETURN_IF_ERROR(Keep(std::move(report), state, node));

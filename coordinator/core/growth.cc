@@ -27,6 +27,13 @@ Action StopToGrow(const ClusterState& state, const v1::Job& job, int nodes) {
   return stop;
 }
 
+// Returns when a job that could grow since `ready` may be stopped for it.
+absl::Time GrowAt(const Limits& limits, const JobEntry& entry, absl::Time ready, absl::Time now) {
+  const bool fresh = now - entry.checkpoint_at <= limits.fresh_checkpoint;
+  if (!entry.reports_checkpoints || fresh) return ready;
+  return ready + limits.longest_wait_for_checkpoint;
+}
+
 }  // namespace
 
 bool MayGrow(const ClusterState& state, const JobEntry& entry, absl::Time now) {
@@ -48,15 +55,16 @@ void PlanGrowth(const ClusterState& state, const std::vector<common::JobId>& gro
     std::set<common::NodeId> used = promised;
     for (const v1::Placement& part : generation.placements()) used.emplace(part.node_id());
     std::vector<common::NodeId> more;
-    absl::Time not_before = absl::InfiniteFuture();
+    absl::Time ready = absl::InfiniteFuture();  // When the first node may be used.
     for (const NodeOffer* offer : FindRoom(entry.job.spec(), DevicesOf(entry.job, state), ledger)) {
       if (used.contains(offer->id)) continue;
       const absl::Time since = std::max(entry.started, offer->entry->joined);
-      not_before = std::min(not_before, since + state.limits.grow_after);
+      ready = std::min(ready, since + state.limits.grow_after);
       if (now >= since + state.limits.grow_after) more.push_back(offer->id);
     }
-    if (more.empty()) {
-      *wake_at = std::min(*wake_at, not_before);
+    const absl::Time grow_at = GrowAt(state.limits, entry, ready, now);
+    if (now < grow_at) {
+      *wake_at = std::min(*wake_at, now < ready ? ready : grow_at);
       continue;
     }
     const int wanted = entry.job.spec().nodes() - generation.placements_size();

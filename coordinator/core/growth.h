@@ -6,6 +6,11 @@
 // (Limits::grow_after): the job must have run for a while, and a node must have been connected for
 // a while, because a node that comes and goes would otherwise restart the job each time. Jobs in
 // the queue come first.
+//
+// A job that reports checkpoints is stopped right after one (Limits::fresh_checkpoint), because it
+// then loses no work. If none comes for Limits::longest_wait_for_checkpoint, it is stopped anyway:
+// the new nodes are idle meanwhile, and SIGTERM with the grace of a cancel lets the program save
+// (docs/decisions/0045).
 #pragma once
 
 #include <vector>

@@ -55,6 +55,7 @@ class Performer {
     job.clear_stopping_for();
     entry.failed = {};
     entry.cancelled_since = false;
+    entry.checkpoint_at = absl::InfinitePast();
     CountNewest(&entry, &state_);
     Transition(&job, v1::STARTING, start.reason);
     TouchNodes(job);

@@ -169,6 +169,7 @@ class Recovery {
     }
     entry.spends = static_cast<Spends>(stored.spends());
     entry.cancelled_since = stored.cancelled_since();
+    entry.reports_checkpoints = stored.reports_checkpoints();
     for (const std::string& node : stored.avoid()) entry.avoid.emplace(node);
     return absl::OkStatus();
   }

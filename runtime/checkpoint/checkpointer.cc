@@ -7,6 +7,7 @@
 #include "runtime/checkpoint/claim.h"
 #include "runtime/checkpoint/commit.h"
 #include "runtime/checkpoint/folder_paths.h"
+#include "runtime/checkpoint/report.h"
 #include "runtime/checkpoint/retention.h"
 #include "runtime/checkpoint/shared_outcome.h"
 #include "runtime/checkpoint/verify.h"
@@ -106,17 +107,19 @@ void Checkpointer::write_in_background(const fs::path& folder, bool automatic,
     const CommitOptions options{.iteration = number,
                                 .num_processes = process_->environment.world_size,
                                 .claim = automatic ? claim() : std::nullopt};
-    writing_ = std::async(std::launch::async,
-                          [folder, options, automatic, limit = naming_.total_limit(),
-                           world = process_->communicator.get(),
-                           copied = run_.copy(gathered, naming_.next_number(), memory_)] {
-                            copied->wait();
-                            // If a peer was lost, the GPU has computed the state from gradients
-                            // that never arrived.
-                            if (world != nullptr) world->check();
-                            commit_checkpoint(folder, copied->files(), options);
-                            if (automatic) delete_old_checkpoints(folder, limit);
-                          });
+    writing_ = std::async(
+        std::launch::async,
+        [folder, options, automatic, limit = naming_.total_limit(),
+         world = process_->communicator.get(), launcher = process_->environment.report_socket,
+         copied = run_.copy(gathered, naming_.next_number(), memory_)] {
+          copied->wait();
+          // If a peer was lost, the GPU has computed the state from gradients
+          // that never arrived.
+          if (world != nullptr) world->check();
+          commit_checkpoint(folder, copied->files(), options);
+          report_checkpoint(launcher);
+          if (automatic) delete_old_checkpoints(folder, limit);
+        });
   });
 }
 

@@ -119,6 +119,7 @@ Environment parse_environment(const GetEnv& get) {
   out.shared_memory = find_bool(get, common::kEnvAccelSharedMemory, true);
   out.terminal_columns = find_int(get, common::kEnvAccelTerminal, 0, 1, 65535);
   out.job_id = find(get, common::kEnvAccelJobId).value_or("");
+  out.report_socket = find(get, common::kEnvAccelReportSocket).value_or("");
   out.generation =
       static_cast<std::uint64_t>(find_int(get, common::kEnvAccelGeneration, 0, 0, kMaxInt));
   return out;

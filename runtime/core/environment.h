@@ -48,6 +48,9 @@ struct Environment {
   // this process belongs.
   std::string job_id;
   std::uint64_t generation = 0;
+  // The socket on which the launcher is told of checkpoints: see runtime/checkpoint/report.h. Empty
+  // if it does not ask for that.
+  std::string report_socket;
 };
 
 // Returns the value of a variable, or nullopt if it is not set.

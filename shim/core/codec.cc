@@ -69,6 +69,7 @@ void WriteStart(const StartCommand& start, WireWriter* out) {
   out->I64(start.log_limits.stream_bytes);
   out->Bool(start.keep_without_agent);
   WriteDuration(start.stop_on_disconnect_after, out);
+  out->Bool(start.report_checkpoints);
 }
 
 WorkerStart ReadWorkerStart(WireReader* in) {
@@ -112,6 +113,7 @@ StartCommand ReadStart(WireReader* in) {
   // The fields from here on were appended to version 3.
   if (in->HasMore()) start.keep_without_agent = in->Bool();
   if (in->HasMore()) start.stop_on_disconnect_after = ReadDuration(in);
+  if (in->HasMore()) start.report_checkpoints = in->Bool();
   return start;
 }
 
@@ -184,6 +186,7 @@ GenerationReport ReadReport(WireReader* in) {
   if (in->HasMore()) report.log_dir = in->String();
   if (in->HasMore()) report.orphan_grace = ReadDuration(in);
   if (in->HasMore()) report.shim_is_leaving = in->Bool();
+  if (in->HasMore()) report.checkpoints = in->I64();
   return report;
 }
 
@@ -269,6 +272,7 @@ std::string EncodeReport(const GenerationReport& report) {
   out.String(report.log_dir);
   WriteDuration(report.orphan_grace, &out);
   out.Bool(report.shim_is_leaving);
+  out.I64(report.checkpoints);
   return out.Take();
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
 #include "shim/core/wire.h"
@@ -30,6 +32,7 @@ StartCommand FullStart() {
   start.log_limits = {10, 100};
   start.keep_without_agent = true;
   start.stop_on_disconnect_after = absl::Seconds(7);
+  start.report_checkpoints = true;
   return start;
 }
 
@@ -50,6 +53,7 @@ GenerationReport FullReport() {
   report.log_dir = "/logs/3";
   report.orphan_grace = absl::Seconds(5);
   report.shim_is_leaving = true;
+  report.checkpoints = 3;
   return report;
 }
 
@@ -104,6 +108,7 @@ TEST(CodecTest, StartSurvives) {
   EXPECT_EQ(start.log_limits.stream_bytes, 100);
   EXPECT_TRUE(start.keep_without_agent);
   EXPECT_EQ(start.stop_on_disconnect_after, absl::Seconds(7));
+  EXPECT_TRUE(start.report_checkpoints);
 }
 
 TEST(CodecTest, StopAndEndSurvive) {
@@ -143,6 +148,7 @@ TEST(CodecTest, ReportSurvives) {
   EXPECT_EQ(report->log_dir, sent.log_dir);
   EXPECT_EQ(report->orphan_grace, sent.orphan_grace);
   EXPECT_TRUE(report->shim_is_leaving);
+  EXPECT_EQ(report->checkpoints, sent.checkpoints);
 }
 
 TEST(CodecTest, HelloSurvives) {
@@ -194,7 +200,7 @@ TEST(CodecTest, AppendedFieldsAreIgnored) {
 TEST(CodecTest, MissingAppendedFieldsHaveDefaults) {
   StartCommand start = FullStart();
   std::string payload = EncodeCommand(start);
-  payload.resize(payload.size() - 8);  // Without stop_on_disconnect_after.
+  payload.resize(payload.size() - 1 - 8);  // Without stop_on_disconnect_after and what follows.
   auto command = DecodeCommand(FrameType::kStart, payload);
   ASSERT_OK(command);
   EXPECT_TRUE(std::get<StartCommand>(*command).keep_without_agent);
@@ -229,15 +235,16 @@ TEST(CodecTest, TypesOfTheOtherDirectionAreRefused) {
 TEST(CodecTest, EveryTruncationIsRefused) {
   const std::string start = EncodeCommand(FullStart());
   for (size_t size = 0; size < start.size(); ++size) {
-    if (size == start.size() - 8 || size == start.size() - 9) continue;
+    if (std::set<size_t>{1, 9, 10}.contains(start.size() - size)) continue;
     // A copy of exactly this size, so that the address sanitizer detects a read beyond it.
     const std::vector<char> cut(start.begin(), start.begin() + static_cast<ptrdiff_t>(size));
     EXPECT_FALSE(DecodeCommand(FrameType::kStart, {cut.data(), cut.size()}).ok()) << size;
   }
   const std::string report = EncodeReport(FullReport());
-  const size_t appended = report.size() - (4 + 7) - 8 - 1;  // log_dir, orphan_grace, leaving.
+  // From the end: checkpoints, leaving, orphan_grace, log_dir.
+  const std::set<size_t> appended = {8, 8 + 1, 8 + 1 + 8, 8 + 1 + 8 + 4 + 7};
   for (size_t size = 0; size < report.size(); ++size) {
-    if (size == appended || size == appended + 11 || size == appended + 19) continue;
+    if (appended.contains(report.size() - size)) continue;
     const std::vector<char> cut(report.begin(), report.begin() + static_cast<ptrdiff_t>(size));
     EXPECT_FALSE(DecodeReport({cut.data(), cut.size()}).ok()) << size;
   }

@@ -49,6 +49,8 @@ struct StartCommand {
   bool keep_without_agent = false;
   // The workers are stopped once no ContactCommand has arrived for this long.
   absl::Duration stop_on_disconnect_after = absl::InfiniteDuration();
+  // The workers get a socket on which they report committed checkpoints.
+  bool report_checkpoints = false;
 };
 
 struct StopCommand {
@@ -97,6 +99,7 @@ struct GenerationReport {
   absl::Duration orphan_grace;      // From the start command.
   // The shim exits once the generation has ended, so it takes no further start.
   bool shim_is_leaving = false;
+  int64_t checkpoints = 0;  // Number of committed checkpoints that its workers have reported.
 };
 
 // The first message of a shim on each connection. If it has a generation, the whole report follows.

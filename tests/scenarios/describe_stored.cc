@@ -28,7 +28,8 @@ std::string DescribeJob(const coordinator::JobEntry& entry) {
       entry.history.blamed, " ", entry.history.blamed_node.value(), " failures ",
       entry.history.failures.size(), " losses ", entry.history.membership_changes.size(), " avoid ",
       Join(entry.avoid), " failed ", Text(entry.failed.earliest), " ", Text(entry.failed.latest),
-      " spends ", static_cast<int>(entry.spends), " ", entry.cancelled_since, "\n");
+      " spends ", static_cast<int>(entry.spends), " ", entry.cancelled_since, " ",
+      entry.reports_checkpoints, "\n");
 }
 
 std::string DescribeNode(const common::NodeId& id, const coordinator::NodeEntry& node) {

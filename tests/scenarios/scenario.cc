@@ -245,6 +245,12 @@ absl::Status Scenario::Exit(const Words& words) {
   return absl::InvalidArgumentError(absl::StrCat(words[1], " has no rank ", words[3]));
 }
 
+absl::Status Scenario::Checkpoint(const Words& words) {
+  v1::ObservedGeneration& part = Part(words.at(1), words.at(2));
+  part.set_checkpoints(part.checkpoints() + 1);
+  return Report(&Node(words[1]));
+}
+
 absl::Status Scenario::Fail(const Words& words) {
   v1::ObservedGeneration& part = Part(words.at(1), words.at(2));
   part.mutable_failure()->set_kind(v1::ExitRecord::NOT_STARTED);
@@ -349,6 +355,7 @@ absl::Status Scenario::Play(absl::string_view line) {
                                       {"work", &Scenario::Work},
                                       {"run", &Scenario::Run},
                                       {"exit", &Scenario::Exit},
+                                      {"checkpoint", &Scenario::Checkpoint},
                                       {"fail", &Scenario::Fail},
                                       {"cannot_start", &Scenario::Fail},
                                       {"end", &Scenario::End},

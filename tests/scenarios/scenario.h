@@ -21,6 +21,8 @@
 //   exit NODE JOB.GENERATION RANK CODE|SIGn|OOM [ago=D]
 //     One rank exits with a code, or ends by a signal or by the kernel's out-of-memory killer. With
 //     `ago`, it did so a while ago, and the report of it is late.
+//   checkpoint NODE JOB.GENERATION
+//     The ranks there have committed another checkpoint.
 //   fail NODE JOB.GENERATION TEXT
 //     The node cannot start its part because it lacks the job's program.
 //   cannot_start NODE JOB.GENERATION TEXT
@@ -114,6 +116,7 @@ class Scenario {
   absl::Status Work(const Words& words);
   absl::Status Run(const Words& words);
   absl::Status Exit(const Words& words);
+  absl::Status Checkpoint(const Words& words);
   absl::Status Fail(const Words& words);
   absl::Status End(const Words& words);
   absl::Status Vanish(const Words& words);

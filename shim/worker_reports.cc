@@ -1,0 +1,47 @@
+#include "shim/worker_reports.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "common/worker_env.h"
+
+namespace accel::shim {
+namespace {
+
+// A worker that sends without an end delays the other work of a turn only by this many messages.
+constexpr int kMessagesPerTurn = 64;
+
+}  // namespace
+
+WorkerReports::WorkerReports(EventLoop* loop) : loop_(loop) {
+  int ends[2];
+  // Messages keep their borders, and a sender that finds no room drops its message.
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return;
+  end_ = common::UniqueFd(ends[0]);
+  worker_end_ = common::UniqueFd(ends[1]);
+  struct stat info {};
+  fstat(worker_end_.get(), &info);
+  variable_ = absl::StrCat(common::kEnvAccelReportSocket, "=", kReportTarget, ":", info.st_ino);
+  loop_->Watch(end_.get(), EPOLLIN, [this] { Read(); });
+}
+
+WorkerReports::~WorkerReports() {
+  if (end_.valid()) loop_->Unwatch(end_.get());
+}
+
+void WorkerReports::Read() {
+  char message[64];
+  for (int i = 0; i < kMessagesPerTurn; ++i) {
+    const ssize_t size = recv(end_.get(), message, sizeof(message), MSG_DONTWAIT);
+    if (size <= 0) return;
+    // Other messages are of later versions of the runtime.
+    const std::string_view text(message, static_cast<size_t>(size));
+    if (text == common::kCheckpointMessage) ++checkpoints_;
+  }
+}
+
+}  // namespace accel::shim
