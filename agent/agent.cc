@@ -106,9 +106,13 @@ bool Agent::MayObey(const v1::NodeDesired& desired) {
       break;
   }
   const uint64_t before = state_.revision();
-  state_.Refuse(absl::StrCat(
-      "belongs to cluster ", membership_.cluster(), ", of which it has ", state_.jobs().size(),
-      has.processes ? " jobs that continue" : " jobs' results", "; this is cluster ", theirs));
+  const size_t jobs = state_.jobs().size();
+  const bool one = jobs == 1;
+  const char* state = has.processes ? (one ? "continues" : "continue")
+                                    : (one ? "has a result to store" : "have results to store");
+  state_.Refuse(absl::StrCat("belongs to cluster ", membership_.cluster(), " and has ", jobs,
+                             one ? " job" : " jobs", " of it, which ", state, "; this is cluster ",
+                             theirs));
   if (state_.revision() != before) {
     common::LogWarning("obeys no coordinator of another cluster; jobs continue",
                        {{"cluster", membership_.cluster()}, {"coordinator_of", theirs}});

@@ -77,7 +77,7 @@ TEST_F(AgentClusterTest, ACoordinatorOfAnotherClusterEndsNoJob) {
   EXPECT_THAT(Turn(&agent).refuses_work(), HasSubstr("has not yet heard from this coordinator"));
   link_.Desire(Of("c2", Start("b")));
   EXPECT_EQ(Turn(&agent).refuses_work(),
-            "belongs to cluster c1, of which it has 1 jobs that continue; this is cluster c2");
+            "belongs to cluster c1 and has 1 job of it, which continues; this is cluster c2");
   EXPECT_THAT(shims_.stops(), IsEmpty());
   EXPECT_EQ(shims_.starts().size(), 1u) << "it takes no work of the other cluster";
   EXPECT_FALSE(shims_.contact()) << "a stranger is no contact with its own coordinator";
@@ -110,7 +110,7 @@ TEST_F(AgentClusterTest, JoinsAnotherClusterOnceNothingIsLeft) {
   link_.Desire(theirs);
   Turn(&agent);
   shims_.ExitAll(common::JobId("a"), {.kind = shim::ExitFact::Kind::kExited, .code = 0});
-  EXPECT_THAT(Turn(&agent).refuses_work(), HasSubstr("1 jobs' results"));
+  EXPECT_THAT(Turn(&agent).refuses_work(), HasSubstr("1 job of it, which has a result to store"));
   EXPECT_EQ(shims_.starts().size(), 1u);
   EXPECT_EQ(link_.reports.back().generations_size(), 1) << "a stranger does not make it forget";
   clock_.Advance(ClusterMembership::kKeepsResults);
