@@ -140,6 +140,8 @@ void Agent::Obey(v1::NodeDesired desired) {
 
 void Agent::Relay() {
   std::vector<RelaySource> sources;
+  // The readers of the state are clients of another coordinator.
+  if (refused_.has_value()) return with_.relays->Set(sources);
   for (const v1::LogReader& reader : state_.desired().log_readers()) {
     const common::GenerationId id{common::JobId(reader.job_id()), reader.generation()};
     sources.push_back({.reader = reader,

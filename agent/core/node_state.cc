@@ -92,8 +92,6 @@ void NodeState::SetDesired(v1::NodeDesired desired) {
 void NodeState::Refuse(std::string why) {
   if (refusal_ == why) return;
   refusal_ = std::move(why);
-  // Readers of output are clients of the coordinator that was obeyed.
-  if (!refusal_.empty()) desired_.clear_log_readers();
   ++revision_;
 }
 
