@@ -182,9 +182,9 @@ json train(const json& params, Optim optimizer_options) {
       accelerator.backward(torch::mse_loss(model(batch[0]), batch[1]));
       json step;
       if (accelerator.sync_gradients() && !params["clip_grad_norm"].is_null()) {
-        step["grad_norm"] =
-            accelerator.clip_grad_norm_(model->parameters(), params["clip_grad_norm"])
-                .item<double>();
+        const torch::Tensor norm =
+            accelerator.clip_grad_norm_(model->parameters(), params["clip_grad_norm"]);
+        step["grad_norm"] = norm.item<double>();
       }
       optimizer.step();
       optimizer.zero_grad();
