@@ -39,7 +39,7 @@ NamedTensors mean_gradients(const torch::nn::Module& module, const ProcessState&
                                  : torch::zeros_like(parameter, torch::MemoryFormat::Contiguous);
     if (process.communicator != nullptr) {
       process.communicator->all_reduce_sum(gradient);
-      gradient.div_(process.environment.world_size);
+      gradient.div_(process.mesh.data_parallel_size());
     }
     gradients.emplace_back(name, gradient);
   }

@@ -79,7 +79,7 @@ SchedulerOptions Preparation::scheduler_options() const {
   return {.step_with_optimizer = options_.step_scheduler_with_optimizer,
           .unit = options_.scheduler_unit,
           .split_batches = options_.split_batches,
-          .data_parallel_size = processes_.num_processes(),
+          .data_parallel_size = process_->mesh.data_parallel_size(),
           .adjust_scheduler = options_.gradient_accumulation.adjust_scheduler};
 }
 
@@ -95,8 +95,8 @@ std::shared_ptr<const LoaderContext> Preparation::bind_loader() {
   }
   return std::make_shared<const LoaderContext>(
       LoaderContext{.prepared = true,
-                    .num_processes = static_cast<std::size_t>(processes_.num_processes()),
-                    .process_index = static_cast<std::size_t>(processes_.process_index()),
+                    .num_processes = static_cast<std::size_t>(process_->mesh.data_parallel_size()),
+                    .process_index = static_cast<std::size_t>(process_->mesh.data_parallel_rank()),
                     .split_batches = options_.split_batches,
                     .even_batches = options_.even_batches,
                     .dispatch_batches = options_.dispatch_batches,

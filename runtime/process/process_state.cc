@@ -47,6 +47,7 @@ std::shared_ptr<ProcessState> ProcessState::acquire(bool cpu, std::chrono::milli
                                 ", which cannot be changed");
   }
   auto state = std::make_shared<ProcessState>();
+  state->mesh = make_mesh(environment.world_size, /*shard=*/1, environment.rank);
   state->environment = std::move(environment);
   state->cpu = cpu;
   state->device = choose_device(state->environment, cpu);

@@ -6,6 +6,7 @@
 
 #include "runtime/comm/communicator.h"
 #include "runtime/core/environment.h"
+#include "runtime/core/mesh.h"
 #include "runtime/core/running_loops.h"
 #include "runtime/optim/gradient_origin.h"
 #include "runtime/parallel/prepared_models.h"
@@ -20,6 +21,8 @@ class UnevenInputs;
 // where a method says so.
 struct ProcessState {
   Environment environment;
+  // How the processes divide the work: today each of them has a whole replica of each model.
+  Mesh mesh;
   // True if the first Accelerator or the environment asked for the CPU.
   bool cpu = false;
   c10::Device device{c10::kCPU};
