@@ -91,6 +91,12 @@ class Communicator {
   // Blocks until all ranks have called it, whatever their GPUs have yet to do.
   void barrier();
 
+  // Returns a communicator of the ranks that pass the same `color`, in the order of their ranks, or
+  // null if no other rank does. Each makes its calls independently of this one and of the others.
+  // Its errors count the ranks of the group and list which ones these are. It must not outlive this
+  // communicator. Throws as join() does.
+  std::shared_ptr<Communicator> split(std::int64_t color);
+
   // Throws the error of a queued call that has failed. Call it after the host has read what a GPU
   // computed, and before it acts on that. Not a collective. Thread-safe.
   void check() const;
@@ -115,6 +121,8 @@ class Communicator {
  private:
   friend class OperationScope;
   struct Group;
+  struct World;
+  static std::shared_ptr<Communicator> join_world(const World& world);
   explicit Communicator(std::unique_ptr<Group> group);
   void all_reduce(at::Tensor tensor, c10d::AllreduceOptions options);
   std::size_t received_size(const char* call, std::int64_t number, int sender) const;

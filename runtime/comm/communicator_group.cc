@@ -101,20 +101,50 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
                                                  const at::Device& device,
                                                  std::chrono::milliseconds timeout,
                                                  const MakeGpuBackend& make_gpu_backend) {
+  return join_world({.environment = environment,
+                     .prefix = next_world_prefix(environment),
+                     .device = device,
+                     .timeout = timeout,
+                     .make_gpu_backend = make_gpu_backend,
+                     .name = ""});
+}
+
+std::shared_ptr<Communicator> Communicator::split(std::int64_t color) {
+  World part = group_->world;
+  part.environment.launcher_serves_store =
+      true;  // The store of this world, which rank 0 may serve.
+  part.environment.world_size = 0;
+  part.name = " (ranks ";
+  const std::vector<std::int64_t> colors = all_gather_number(color);
+  for (int rank = 0; rank < size(); ++rank) {
+    if (colors[static_cast<std::size_t>(rank)] != color) continue;
+    if (rank == this->rank()) part.environment.rank = part.environment.world_size;
+    part.name += (part.environment.world_size++ == 0 ? "" : ", ") + std::to_string(rank);
+  }
+  part.name += ")";
+  part.prefix += "/split_" + std::to_string(group_->splits++) + "/" + std::to_string(color);
+  return part.environment.world_size == 1 ? nullptr : join_world(part);
+}
+
+std::shared_ptr<Communicator> Communicator::join_world(const World& world) {
+  const Environment& environment = world.environment;
+  const at::Device device = world.device;
+  const std::chrono::milliseconds timeout = world.timeout;
   const bool has_gpu = !device.is_cpu();
   auto group = std::make_unique<Group>();
+  group->world = world;
   group->device = device;
   group->timeout = timeout;
-  const std::string prefix = next_world_prefix(environment);
   try {
-    group->store = open_store(environment, true, prefix, timeout);
+    group->store = open_store(environment, true, world.prefix, timeout);
     note_joining(*group->store, environment.rank);
     CpuBackend between_hosts = make_cpu_backend(group->store, environment, timeout);
     group->control = std::move(between_hosts.backend);
     group->ended_ranks = std::move(between_hosts.ended_ranks);
     group->control->barrier()->wait();  // See "Joining" above.
     if (has_gpu) {
-      const auto& make = make_gpu_backend == nullptr ? make_nccl_backend : make_gpu_backend;
+      const MakeGpuBackend make =
+          world.make_gpu_backend == nullptr ? make_nccl_backend : world.make_gpu_backend;
       group->backend = make(group->store, environment, timeout + kBeforeWatchdog);
       group->backend->eagerConnectSingleDevice(device);
     }
@@ -122,12 +152,12 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
     throw lost_peer_error(
         environment.rank, environment.world_size,
         "joining the world at " + environment.master_addr + ":" +
-            std::to_string(environment.master_port),
+            std::to_string(environment.master_port) + world.name,
         group->store == nullptr ? "" : not_joined(*group->store, environment.world_size),
         error_text(error));
   }
   group->watch = std::make_unique<CallWatch>(environment.rank, environment.world_size,
-                                             make_store_board(environment, prefix));
+                                             make_store_board(environment, world.prefix));
   using BackendType = c10d::ProcessGroup::BackendType;
   group->process_group = c10::make_intrusive<c10d::ProcessGroup>(group->store, environment.rank,
                                                                  environment.world_size);
@@ -144,7 +174,8 @@ std::shared_ptr<Communicator> Communicator::join(const Environment& environment,
 
 // Returns "gather (all_gather)", or "all_gather" if the user's call is not known.
 std::string Communicator::Group::name_of(const char* call) const {
-  return operation == nullptr ? call : std::string(operation) + " (" + call + ")";
+  const std::string name = operation == nullptr ? call : std::string(operation) + " (" + call + ")";
+  return name + world.name;
 }
 
 void Communicator::Group::check_queue() {

@@ -27,6 +27,16 @@
 
 namespace accel::runtime {
 
+// A world, or a part of one.
+struct Communicator::World {
+  Environment environment;  // The rank and size are those within the part.
+  std::string prefix;       // The prefix of its keys in the store.
+  at::Device device{at::kCPU};
+  std::chrono::milliseconds timeout{};
+  MakeGpuBackend make_gpu_backend;
+  std::string name;  // For errors, such as " (ranks 0, 2)"; empty for the whole world.
+};
+
 // Members are destroyed in reverse order: threads and backends go before the store that they use.
 struct Communicator::Group {
   using Body = std::function<void()>;
@@ -68,6 +78,8 @@ struct Communicator::Group {
   void watch_queue();
 
   const pid_t process = getpid();
+  World world;
+  int splits = 0;  // The number of calls of split().
   at::Device device{at::kCPU};
   c10::intrusive_ptr<c10d::Store> store;
   // The backend between hosts, and the one between GPUs, which is null on the CPU.
