@@ -172,14 +172,12 @@ class Storm:
             return self._daemon("coordinator", event)
         if event.kind == "agent":
             return self._daemon(int(event.choice * len(self._test.agents)), event)
-        pids = sorted(pid for pid, (job, *_) in self.history.pids.items()
-                      if len(self.history.jobs[job].hit) < MOST_HITS and cluster.is_alive(pid))
+        pids = sorted(pid for pid, (job, generation, _, shim) in self.history.pids.items()
+                      if len(self.history.jobs[job].hit) < MOST_HITS and self._is_rank(pid, job, generation, shim))
         if not pids:
             return False
         pid = pids[int(event.choice * len(pids))]
         job, generation, _, shim = self.history.pids[pid]
-        if not self._is_rank(pid, job, generation, shim):
-            return False
         victim = pid if event.kind == "worker" else shim
         if event.stops:
             os.kill(victim, signal.SIGSTOP)
@@ -193,7 +191,7 @@ class Storm:
         """Returns false if one of these pids belongs to another process by now."""
         try:
             variables = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-            is_child = cluster.parent_of(pid) == shim
+            is_child = cluster.is_alive(pid) and cluster.parent_of(pid) == shim
         except OSError:
             return False
         return is_child and {f"ACCEL_JOB_ID={job}".encode(), f"ACCEL_GENERATION={generation}".encode()} <= set(variables)
