@@ -41,7 +41,8 @@ absl::StatusOr<EffectiveSettings> SettingsOf(const LaunchFlags& flags,
 
 absl::StatusOr<LaunchPlan> PlanFor(const LaunchFlags& flags, const CallerContext& context) {
   ACCEL_ASSIGN_OR_RETURN(const EffectiveSettings settings, SettingsOf(flags, context));
-  ACCEL_ASSIGN_OR_RETURN(LaunchPlan plan, PlanLaunch(settings, ReadHostFacts(context)));
+  const bool with_gpus = !settings.Is("cpu") && !settings.Is("use_cpu");
+  ACCEL_ASSIGN_OR_RETURN(LaunchPlan plan, PlanLaunch(settings, ReadHostFacts(context, with_gpus)));
   ACCEL_RETURN_IF_ERROR(CheckLaunchers(settings, plan));
   return plan;
 }

@@ -70,7 +70,7 @@ absl::Status WriteDefault(const std::string& config_file, const Value& precision
                           const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
   ACCEL_ASSIGN_OR_RETURN(const std::string path, PathOf(config_file));
-  const int gpus = ReadHostFacts(context).gpus.value_or(0);
+  const int gpus = ReadHostFacts(context, /*with_gpus=*/true).gpus.value_or(0);
   std::vector<FileSetting> settings = {
       {&GetSetting("distributed_type"), Value{std::string(gpus > 1 ? "MULTI_GPU" : "NO")}, {}},
       {&GetSetting("num_processes"), Value{int64_t{std::max(gpus, 1)}}, {}},

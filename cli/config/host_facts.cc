@@ -24,7 +24,7 @@ int CountPhysicalCores(const std::string& folder) {
   return static_cast<int>(cores.size());
 }
 
-HostFacts ReadHostFacts(const CallerContext& context) {
+HostFacts ReadHostFacts(const CallerContext& context, bool with_gpus) {
   HostFacts host;
   host.cwd = context.cwd;
   host.env = context.env;
@@ -32,6 +32,7 @@ HostFacts ReadHostFacts(const CallerContext& context) {
   if (host.physical_cores == 0) {
     host.physical_cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
+  if (!with_gpus) return host;
   if (const auto gpus = agent::ListGpus(); gpus.ok()) {
     host.gpus = static_cast<int>(
         agent::VisibleGpus(*gpus, context.env(common::kEnvCudaVisibleDevices)).size());

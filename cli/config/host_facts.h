@@ -6,9 +6,10 @@
 
 namespace accel::cli {
 
-// Counts GPUs through the driver, and physical cores. What takes a Python to find out stays
-// unknown.
-HostFacts ReadHostFacts(const CallerContext& context);
+// Counts physical cores, and GPUs through the driver, which takes tens of milliseconds. Without
+// `with_gpus`, the number of GPUs remains unknown, as does everything that only Python could find
+// out.
+HostFacts ReadHostFacts(const CallerContext& context, bool with_gpus);
 
 // Returns the number of physical cores according to `folder`, which has the layout of
 // /sys/devices/system/cpu, or 0 if it cannot be read.
