@@ -1,6 +1,5 @@
 #include "agent/daemon.h"
 
-#include <grpcpp/grpcpp.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/agent.h"
 #include "agent/base_env.h"
+#include "agent/channel.h"
 #include "agent/find_shim.h"
 #include "agent/grpc_link.h"
 #include "agent/grpc_log_relays.h"
@@ -42,28 +42,6 @@ constexpr absl::Duration kLockTimeout = absl::Seconds(40);
 constexpr int kAddressPauseMillis = 500;
 // Pause between two log lines that say the same.
 constexpr absl::Duration kLogPause = absl::Minutes(1);
-
-// A desired state repeats the descriptions of the node's jobs. The coordinator keeps at most 256
-// MiB for all jobs together, so no desired state reaches this limit.
-constexpr int kMaxDesiredBytes = 512 << 20;
-
-std::shared_ptr<grpc::Channel> Connect(const std::string& coordinator) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  // Timeout of one connection attempt. It is long because the agents of a whole cluster may
-  // reconnect at the same time.
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
-  // The link adds its own back-off to this one.
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  // gRPC looks up a name again after 30 s by default. By then an agent whose coordinator has moved
-  // to another address would be lost.
-  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
-  arguments.SetMaxReceiveMessageSize(kMaxDesiredBytes);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(coordinator, grpc::InsecureChannelCredentials(), arguments);
-}
 
 // Returns the address of this node. Waits for a name server and a route, because an agent may be
 // started before its host has a network. CANCELLED: it was asked to stop meanwhile.
@@ -131,7 +109,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   if (geteuid() == 0)
     common::LogWarning("this agent runs as root, and so do the jobs that it starts");
 
-  const std::shared_ptr<grpc::Channel> channel = Connect(options.coordinator);
+  const std::shared_ptr<grpc::Channel> channel = OpenChannel(options.coordinator);
   process::BecomeSubreaper();
   shim::PosixShimHost shims({.shim_path = shim,
                              .cgroups = cgroups,

@@ -17,8 +17,7 @@ SHORT_JOBS = 600
 
 def _load(cluster, jobs, nodes):
     """Submits jobs from all clients at the same time. Returns the number that was accepted per second."""
-    token = (pathlib.Path(cluster.env["HOME"]) / ".config/accel/token").read_text().strip()
-    return float(harness.wall([LOAD, cluster.env["ACCEL_COORDINATOR"], token, CLIENTS, jobs, nodes])[1])
+    return float(harness.wall([LOAD, cluster.env["ACCEL_COORDINATOR"], cluster.token, CLIENTS, jobs, nodes])[1])
 
 
 def submits(pairs):

@@ -101,6 +101,14 @@ class Cluster:
         self.agent_pids[i] = agent.pid
         return seconds
 
+    @property
+    def token(self):
+        return (pathlib.Path(self._dir.name) / ".config/accel/token").read_text().strip()
+
+    @property
+    def coordinator_pid(self):
+        return self._coordinator.pid
+
     def _start_coordinator(self, listen):
         """Returns the address of a coordinator that listens."""
         self._coordinator = self._start(BIN / "coordinator/accel-coordinator", "--listen", listen, "--state_dir",

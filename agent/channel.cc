@@ -1,0 +1,35 @@
+#include "agent/channel.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+namespace accel::agent {
+namespace {
+
+// A desired state repeats the descriptions of the node's jobs. The coordinator keeps at most 256
+// MiB for all jobs together, so no desired state reaches this limit.
+constexpr int kMaxDesiredBytes = 512 << 20;
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& coordinator) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  // Timeout of one connection attempt. It is long because the agents of a whole cluster may
+  // reconnect at the same time.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
+  // The link adds its own back-off to this one.
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // gRPC looks up a name again after 30 s by default. By then an agent whose coordinator has moved
+  // to another address would be lost.
+  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
+  arguments.SetMaxReceiveMessageSize(kMaxDesiredBytes);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(coordinator, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace accel::agent

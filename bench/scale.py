@@ -1,0 +1,54 @@
+"""Measures what a coordinator bears of nodes: how long many take to start one job, and what they cost while jobs run."""
+
+from bench import harness
+
+LOAD = harness.BIN / "bench/control/cluster_load"
+PEER = harness.ROOT / "bench/workers/elastic_rendezvous.py"
+REAL = 64
+SIMULATED = 10_000
+RUNNING = 1_000  # Jobs.
+STEADY_SECONDS = 10
+
+
+def _load(cluster, agents, jobs, nodes, seconds=0):
+    """Starts jobs. bench/control/cluster_load.cc says which four figures it returns."""
+    command = [LOAD, cluster.env["ACCEL_COORDINATOR"], cluster.token, cluster.coordinator_pid, agents, jobs, nodes,
+               seconds]
+    return [float(figure) for figure in harness.wall(command, timeout=300)[1].split()]
+
+
+def rendezvous(pairs):
+    return [_rendezvous_of_agents(pairs), _rendezvous_of_streams(pairs)]
+
+
+def _rendezvous_of_agents(pairs):
+    bench = harness.Benchmark(f"{REAL} agents on this machine, one job over all: from submit until every worker runs", "s",
+                              "<= 0.06; torchrun's rendezvous alone 1.36 with torch 1.13")
+    for _ in range(pairs):
+        torchrun = float(harness.wall([harness.VENV / "python", PEER, REAL])[1])
+        with harness.Cluster(agents=REAL) as cluster:
+            bench.add(torchrun=torchrun, accel=_load(cluster, 0, 1, REAL)[0])
+    return bench.summary()
+
+
+def _rendezvous_of_streams(pairs):
+    bench = harness.Benchmark(f"{SIMULATED} simulated agents, one job over all: until every worker runs, and the "
+                              "coordinator's CPU for each", "s, us", "<= 1 s, <= 80 us")
+    for _ in range(pairs):
+        with harness.Cluster(agents=0) as cluster:
+            seconds, cpu_seconds, _, _ = _load(cluster, SIMULATED, 1, SIMULATED)
+            bench.add(seconds=seconds, us=cpu_seconds / SIMULATED * 1e6)
+    return bench.summary()
+
+
+def steady(pairs):
+    bench = harness.Benchmark(f"the coordinator while {RUNNING} jobs run on 1,000 and on 10,000 simulated agents",
+                              "cores, KB for each agent", "<= 0.1 and <= 0.3 cores, <= 130 KB")
+    for _ in range(pairs):
+        row = {}
+        for agents in (1_000, 10_000):
+            with harness.Cluster(agents=0) as cluster:
+                _, _, cores, memory = _load(cluster, agents, RUNNING, agents // RUNNING, STEADY_SECONDS)
+                row |= {f"cores_{agents}": cores, f"kb_{agents}": memory / agents / 1024}
+        bench.add(**row)
+    return bench.summary()
