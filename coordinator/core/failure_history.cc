@@ -24,11 +24,10 @@ void NoteFailure(const Failure& failure, absl::Duration window, absl::Time now,
     DropBefore(now - window, &history->failures);
     history->failures.push_back(now);
   }
-  std::string signature = SignatureOf(failure.cause);
   history->quick = failure.quick ? history->quick + 1 : 1;
-  const bool alike = failure.quick && signature == history->signature;
+  const bool alike = failure.quick && failure.signature == history->signature;
   history->alike = alike ? history->alike + 1 : 1;
-  history->signature = std::move(signature);
+  history->signature = failure.signature;
   const bool blames = failure.has_peers && !failure.node.empty();
   const bool same_node = blames && failure.node == history->blamed_node;
   history->blamed = same_node ? history->blamed + 1 : blames ? 1 : 0;

@@ -31,7 +31,7 @@ inline constexpr int kMinBlamed = 3;
 
 // A failure that is written into a history.
 struct Failure {
-  v1::FailureCause cause;
+  std::string signature;   // SignatureOf() its cause.
   common::NodeId node;     // Where it began. Empty if it began on no single node.
   bool has_peers = false;  // The generation had other nodes.
   bool quick = false;      // The generation was over within Limits::steady_after.

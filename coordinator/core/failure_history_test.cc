@@ -27,8 +27,8 @@ TEST(Signature, IsEqualForFailuresThatLookTheSame) {
 class HistoryTest : public ::testing::Test {
  protected:
   void Note(int code, bool quick, const std::string& node = "b", bool has_peers = true) {
-    NoteFailure({Exit(code, "x"), common::NodeId(node), has_peers, quick}, window_, now_,
-                &history_);
+    NoteFailure({SignatureOf(Exit(code, "x")), common::NodeId(node), has_peers, quick}, window_,
+                now_, &history_);
   }
 
   absl::Duration window_;

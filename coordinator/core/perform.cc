@@ -223,7 +223,7 @@ class Performer {
 
   Failure FailureOf(const JobEntry& entry, const v1::FailureCause& cause) const {
     Failure failure;
-    failure.cause = cause;
+    failure.signature = SignatureOf(cause);
     const v1::GenerationRecord& generation = *CurrentGeneration(entry.job);
     for (const v1::Placement& placement : generation.placements()) {
       if (placement.node_name() == cause.node_name()) {
