@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "common/descriptors.h"
 #include "common/log.h"
 #include "common/stop_signal.h"
@@ -32,6 +33,10 @@ int main(int argc, char** argv) {
   if (flags.check) return Print(accel::coordinator::CheckStore(flags));
   if (!flags.backup.empty()) return Print(accel::coordinator::BackUpStore(flags));
   accel::common::RaiseDescriptorLimit();
+  // Debian's Abseil looks for deadlocks whenever a mutex is locked, in a table of all mutexes,
+  // which are hundreds of thousands with 10,000 connections. Tests, which do not call main(), still
+  // look.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // A file that may not grow is a full disk, which the store reports. It must not end the process.
   signal(SIGXFSZ, SIG_IGN);
   const int stop_fd = accel::common::StopSignalFd();
