@@ -21,6 +21,24 @@ constexpr int kMaxConnections = 32'768;
 constexpr int kMaxAtOnce = 64;
 // Pause before the next accept() when the machine or this process has no free descriptor or memory.
 constexpr int kPauseMillis = 100;
+// A peer whose machine is gone is detected within the sum of these two. The kernel probes it, and
+// not gRPC, because gRPC would set a timer again with each message of each connection.
+constexpr int kKeepaliveSeconds = 10;
+constexpr int kKeepaliveTimeoutSeconds = 5;
+
+void Set(int fd, int level, int option, int value) {
+  setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+void SetOptions(int fd) {
+  Set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  Set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  Set(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepaliveSeconds);
+  Set(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepaliveTimeoutSeconds);
+  Set(fd, IPPROTO_TCP, TCP_KEEPCNT, 1);
+  // The same for a peer that does not acknowledge what was sent to it.
+  Set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 1000 * (kKeepaliveSeconds + kKeepaliveTimeoutSeconds));
+}
 
 }  // namespace
 
@@ -74,8 +92,7 @@ Acceptor::Outcome Acceptor::AcceptOne(int listener) {
     LogRefusal("refused a connection because too many are open");
     return Outcome::kMayBeMore;
   }
-  const int on = 1;
-  setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  SetOptions(fd.get());
   on_connection_(std::move(fd));
   return Outcome::kMayBeMore;
 }

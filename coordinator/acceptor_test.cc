@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -78,6 +79,24 @@ class AcceptorTest : public ::testing::Test {
   std::vector<common::UniqueFd> taken_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Acceptor> acceptor_;
 };
+
+TEST_F(AcceptorTest, APeerWhoseMachineIsGoneIsDetectedAfter15Seconds) {
+  Begin(/*first_refused=*/1000);
+  const common::UniqueFd client = Connect(port_);
+  WaitForTaken(1);
+  absl::MutexLock lock(&mutex_);
+  const auto option = [this](int level, int name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    int value = 0;
+    socklen_t size = sizeof(value);
+    getsockopt(taken_.front().get(), level, name, &value, &size);
+    return value;
+  };
+  EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 1);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_KEEPIDLE) +
+                option(IPPROTO_TCP, TCP_KEEPINTVL) * option(IPPROTO_TCP, TCP_KEEPCNT),
+            15);
+  EXPECT_EQ(option(IPPROTO_TCP, TCP_USER_TIMEOUT), 15'000);
+}
 
 TEST_F(AcceptorTest, HandsOverNonBlockingConnections) {
   Begin(1000);

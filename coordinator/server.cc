@@ -5,6 +5,7 @@
 #include <grpcpp/server_builder.h>
 
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -36,9 +37,6 @@ constexpr int kMaxMetadataBytes = 16 << 10;
 constexpr int kMaxStreamsPerConnection = 2048;
 constexpr int kHandshakeMillis = 5'000;
 constexpr int kIdleMillis = 60'000;
-// A peer whose machine is gone is detected within the sum of these two.
-constexpr int kKeepaliveMillis = 10'000;
-constexpr int kKeepaliveTimeoutMillis = 5'000;
 constexpr int kLeastPingIntervalMillis = 1'000;
 constexpr std::chrono::seconds kShutdownGrace(1);
 
@@ -50,8 +48,8 @@ void SetLimits(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMillis);
-  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
-  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
+  // The acceptor lets the kernel detect peers that are gone.
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, std::numeric_limits<int>::max());
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   // Without its probe, gRPC keeps the receive window of a stream at 64 KiB. With it, the window
   // grows to some MiB, and there is a stream for each rank whose output is read.
