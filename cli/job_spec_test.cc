@@ -136,6 +136,34 @@ env {
   name: "OMP_NUM_THREADS"
   value: "4"
 }
+env {
+  name: "ACCELERATE_MIXED_PRECISION"
+  value: "no"
+}
+env {
+  name: "ACCELERATE_DYNAMO_BACKEND"
+  value: "NO"
+}
+env {
+  name: "ACCELERATE_DYNAMO_MODE"
+  value: "default"
+}
+env {
+  name: "ACCELERATE_DYNAMO_USE_FULLGRAPH"
+  value: "False"
+}
+env {
+  name: "ACCELERATE_DYNAMO_USE_DYNAMIC"
+  value: "False"
+}
+env {
+  name: "ACCELERATE_DYNAMO_USE_REGIONAL_COMPILATION"
+  value: "False"
+}
+env {
+  name: "ACCELERATE_USE_CPU"
+  value: "True"
+}
 workdir: "/home/ann"
 required_paths: "/home/ann"
 required_paths: "/bin/true"
@@ -170,8 +198,9 @@ TEST(Env, ALaterValueWins) {
 TEST(Env, ANameWithoutAValueTakesTheCallersValue) {
   const auto spec = LaunchSpec(Launch({"--env", "HOME", "true"}));
   ASSERT_OK(spec);
-  EXPECT_EQ(spec->env(1).name(), "HOME");
-  EXPECT_EQ(spec->env(1).value(), "/home/ann");
+  const v1::EnvVar& last = *spec->env().rbegin();
+  EXPECT_EQ(last.name(), "HOME");
+  EXPECT_EQ(last.value(), "/home/ann");
   EXPECT_THAT(LaunchSpec(Launch({"--env", "NOPE", "true"})),
               StatusIs(kInvalid, HasSubstr("--env NOPE: it is not set here")));
 }

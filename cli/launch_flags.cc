@@ -1,5 +1,6 @@
 #include "cli/launch_flags.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/config/setting_flags.h"
 
@@ -42,6 +43,9 @@ FlagSet MakeLaunchFlagSet(LaunchFlags* to) {
 absl::Status CheckLaunchFlags(const LaunchFlags& flags) {
   const std::vector<std::string>& words = flags.job.program.words;
   if (words.size() < 2 || !ParseTruth(words[0]).has_value()) return absl::OkStatus();
+  // There are programs named true and false, but their arguments are no programs.
+  const bool is_program = absl::EndsWith(words[1], ".py") || absl::StrContains(words[1], '/');
+  if (!is_program) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the program is \"", words[0],
                    "\": a switch takes no word after it; write --NAME=", words[0]));

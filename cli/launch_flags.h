@@ -24,8 +24,8 @@ struct LaunchFlags {
 // Returns the flags, which write to `to`. `to` must outlive the set.
 FlagSet MakeLaunchFlagSet(LaunchFlags* to);
 
-// Checks what needs no configuration file. INVALID_ARGUMENT: the first word of the program belongs
-// to a flag that takes no value.
+// Checks what needs no configuration file. INVALID_ARGUMENT: "true" or "false" before the program,
+// which is meant as the value of a flag that takes none.
 absl::Status CheckLaunchFlags(const LaunchFlags& flags);
 
 }  // namespace accel::cli

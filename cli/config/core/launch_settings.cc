@@ -67,7 +67,7 @@ constexpr Setting kSettings[] = {
     {"", "main_training_function", kText, kFileAndFlag, kReplaced, "main", "", "", kAsIs,
      "only TPUs start a function; other workers start the program"},
     {"mpirun_config", "mpirun_hostfile", kText, kFileAndFlag, kLaunch, "", "", "", kAsIs,
-     "start the processes of a CPU job with mpirun and this host file"},
+     "host file of mpirun; a launch with it is refused, because accel starts the processes"},
 };
 
 }  // namespace
