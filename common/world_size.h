@@ -6,9 +6,10 @@
 namespace accel::common {
 
 inline int WorldSize(const v1::GenerationRecord& generation) {
-  int size = 0;
-  for (const v1::Placement& placement : generation.placements()) size += placement.processes();
-  return size;
+  if (generation.placements().empty()) return 0;
+  // Ranks are dense through the machine ranks (invariant 3).
+  const v1::Placement& last = *generation.placements().rbegin();
+  return last.first_rank() + last.processes();
 }
 
 // Returns true if every generation of the job has one process, wherever it is placed.

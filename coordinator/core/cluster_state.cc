@@ -18,7 +18,13 @@ bool GrowForNodes(size_t nodes, ClusterState* state) {
   const int thousands = static_cast<int>((nodes + 999) / 1000);
   if (thousands <= state->thousands) return false;
   state->thousands = thousands;
+  TouchAll(state);
   return true;
+}
+
+void TouchAll(ClusterState* state) {
+  for (const common::JobId& id : state->unfinished) state->agenda.Touch(id);
+  state->agenda.TouchQueue();
 }
 
 void Changes::AddOlder(Changes older) {

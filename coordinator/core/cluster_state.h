@@ -17,11 +17,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "coordinator/core/agenda.h"
 #include "coordinator/core/ended_jobs.h"
 #include "coordinator/core/failure_history.h"
 #include "coordinator/core/job_id.h"
 #include "coordinator/core/node_clock.h"
 #include "coordinator/core/node_health.h"
+#include "coordinator/core/part_counts.h"
 #include "proto/job.pb.h"
 #include "proto/node.pb.h"
 
@@ -82,7 +84,7 @@ struct NodeEntry {
   absl::Time last_heard;  // Time of the newest report. InfinitePast if this coordinator has none.
   NodeClock clock;        // Begins again with each stream.
   NodeHealth health;
-  std::set<common::JobId> jobs;  // The jobs whose current generation has a part here.
+  std::map<common::JobId, int> jobs;  // The machine rank here of each current generation.
   // The spare store sockets that a plan has used, by socket id. The value is true while the
   // generation holds the socket. After that the agent is asked to close it. It is never given to
   // another generation, even if this node never started its part: ranks on other nodes may have
@@ -131,6 +133,8 @@ struct JobEntry {
   // first that ask them to stop it.
   uint64_t start_revision = 0;
   uint64_t stop_revision = 0;
+  // While the job holds nodes. Cleared by each step, and counted again by the next look.
+  PartCounts counts;
   // The memory that the job takes, as counted in ClusterState::job_bytes. `newest_bytes` is the
   // share of its newest generation and its cause, which may still grow.
   int64_t bytes = 0;
@@ -182,6 +186,7 @@ struct ClusterState {
   int64_t job_bytes = 0;
   int64_t report_bytes = 0;
   StaleCounts stale;
+  Agenda agenda;  // What the planner must look at next.
 };
 
 // What has changed of a job, apart from its state.
@@ -215,8 +220,11 @@ absl::Duration NodeTimeout(const ClusterState& state);
 absl::Duration Heartbeat(const ClusterState& state);
 
 // Sets ClusterState::thousands for this many nodes, unless it is larger already. Returns true if it
-// has changed.
+// has changed. Everything is then on the agenda.
 bool GrowForNodes(size_t nodes, ClusterState* state);
+
+// Puts all unfinished jobs and the queue on the agenda.
+void TouchAll(ClusterState* state);
 
 // Returns null if there is no such job.
 JobEntry* FindJob(ClusterState* state, const common::JobId& id);

@@ -18,18 +18,12 @@ namespace {
 // Calls fn(entry, machine rank) for each job with a part on this node that was planned for the
 // node's present boot.
 template <typename Fn>
-void ForEachPart(const ClusterState& state, const common::NodeId& id, const NodeEntry& node,
-                 Fn fn) {
-  for (const common::JobId& job_id : node.jobs) {
+void ForEachPart(const ClusterState& state, const NodeEntry& node, Fn fn) {
+  for (const auto& [job_id, machine_rank] : node.jobs) {
     const JobEntry& job = state.jobs.at(job_id);
-    const v1::GenerationRecord& generation = *CurrentGeneration(job.job);
-    for (int i = 0; i < generation.placements_size(); ++i) {
-      const v1::Placement& placement = generation.placements(i);
-      if (placement.node_id() != id.value()) continue;
-      // A part that was planned for an earlier boot has ended with it, and must not start again.
-      if (placement.boot_id() != node.observed.boot_id()) continue;
-      fn(job, i);
-    }
+    const v1::Placement& placement = CurrentGeneration(job.job)->placements(machine_rank);
+    // A part that was planned for an earlier boot has ended with it, and must not start again.
+    if (placement.boot_id() == node.observed.boot_id()) fn(job, machine_rank);
   }
 }
 
@@ -139,7 +133,7 @@ std::string DesiredSignature(const ClusterState& state, const common::NodeId& id
                              const std::vector<v1::LogReader>& readers) {
   const NodeEntry& node = state.nodes.at(id);
   std::string signature = absl::StrCat(node.observed.incarnation(), "|", HeartbeatMillis(state));
-  ForEachPart(state, id, node, [&signature](const JobEntry& entry, int machine_rank) {
+  ForEachPart(state, node, [&signature](const JobEntry& entry, int machine_rank) {
     const v1::Job& job = entry.job;
     absl::StrAppend(&signature, "|", job.job_id(), ".", CurrentGeneration(job)->generation());
     if (job.phase() != v1::STOPPING) return;
@@ -167,7 +161,7 @@ v1::NodeDesired BuildDesired(const ClusterState& state, const common::NodeId& id
   desired.set_heartbeat_ms(HeartbeatMillis(state));
   desired.set_cluster_id(state.facts.cluster_id);
   desired.set_goodbye_taken(!node.observed.goodbye().empty());
-  ForEachPart(state, id, node, [&](const JobEntry& entry, int machine_rank) {
+  ForEachPart(state, node, [&](const JobEntry& entry, int machine_rank) {
     v1::DesiredGeneration* generation = desired.add_generations();
     generation->mutable_key()->set_job_id(entry.job.job_id());
     generation->mutable_key()->set_generation(CurrentGeneration(entry.job)->generation());

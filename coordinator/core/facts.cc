@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/job_phase.h"
 #include "common/status_macros.h"
+#include "coordinator/core/counting.h"
 #include "coordinator/core/devices.h"
 #include "coordinator/core/identity.h"
 #include "coordinator/core/job_bytes.h"
@@ -116,6 +117,24 @@ void CountConnection(ClusterState* state, Changes* changes) {
   for (const auto& [id, node] : state->nodes) changes->nodes.insert(id);
 }
 
+// Returns true if the report says the same as the one before, apart from its number and times,
+// which most heartbeats do.
+bool Repeats(v1::NodeObserved before, const v1::NodeObserved& report) {
+  before.set_sequence(report.sequence());
+  before.set_made_us(report.made_us());
+  before.set_answered_us(report.answered_us());
+  return before.SerializeAsString() == report.SerializeAsString();
+}
+
+// Returns true if a job of the node is being stopped because of a failure. Each report then bounds
+// the node's clock better, and may show that the node failed before.
+bool MayHaveFailedBefore(const ClusterState& state, const NodeEntry& node) {
+  return std::any_of(node.jobs.begin(), node.jobs.end(), [&state](const auto& job) {
+    const v1::Job& stopped = state.jobs.at(job.first).job;
+    return stopped.phase() == v1::STOPPING && stopped.has_cause();
+  });
+}
+
 // Returns the node that the report is about. Binds the session to it with the first report, and
 // refuses a later report that contradicts the first one. Errors are those of Observe().
 absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& report, absl::Time now,
@@ -221,6 +240,8 @@ absl::StatusOr<common::JobId> SubmitJob(const std::string& submit_id, v1::JobSpe
   job.set_version(1);
   state->submits[submit_id] = id;
   state->unfinished.insert(id);
+  state->agenda.Touch(id);
+  state->agenda.TouchQueue();
   changes->put[id].created = true;
   return id;
 }
@@ -233,6 +254,7 @@ absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* stat
   if (common::IsFinal(entry->job.phase())) return absl::OkStatus();
   entry->cancel = true;
   entry->cancel_at_once |= at_once;
+  state->agenda.Touch(id);
   changes->put.try_emplace(id);
   return absl::OkStatus();
 }
@@ -253,6 +275,8 @@ absl::Status DrainNode(const std::string& node, v1::Drain drain, ClusterState* s
   }
   if (found->second.drain == drain) return absl::OkStatus();
   found->second.drain = drain;
+  for (const auto& [id, machine_rank] : found->second.jobs) state->agenda.Touch(id);
+  state->agenda.TouchQueue();
   changes->registered.insert(found->first);
   return absl::OkStatus();
 }
@@ -272,12 +296,22 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   NoteCheckpoints(report, *node, now, state, changes);
   const common::NodeId id(report.node_id());
   const bool is_first = node->observed.node_id().empty();
+  // Nothing follows from a heartbeat, unless it ends a silence.
+  if (now < SilentFrom(*state, *node) && !MayHaveFailedBefore(*state, *node) &&
+      Repeats(node->observed, report)) {
+    node->observed.set_sequence(report.sequence());
+    node->last_heard = now;
+    node->clock.Heard(report, now);
+    return absl::OkStatus();
+  }
   ACCEL_RETURN_IF_ERROR(Keep(std::move(report), state, node));
   if (is_first) changes->registered.insert(id);
   node->last_heard = now;
   node->clock.Heard(node->observed, now);
   state->gpus_seen |= !node->observed.inventory().gpus().empty();
   SettleSockets(node);
+  CountReport(*node, now, state);
+  state->agenda.TouchQueue();
   changes->nodes.insert(id);
   return absl::OkStatus();
 }
@@ -288,6 +322,11 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
   NodeEntry& entry = found->second;
   entry.session = 0;
   --state->connected;
+  state->agenda.TouchQueue();
+  // A node that has said goodbye is gone once its agent is.
+  if (!entry.observed.goodbye().empty()) {
+    for (const auto& [id, machine_rank] : entry.jobs) state->agenda.Touch(id);
+  }
   if (!entry.jobs.empty()) return;
   // No job needs the node's generations and sockets any more. Its id, name, boot and incarnation
   // remain, because the identity of the next agent is compared with them.

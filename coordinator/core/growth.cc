@@ -36,13 +36,22 @@ absl::Time GrowAt(const Limits& limits, const JobEntry& entry, absl::Time ready,
 
 }  // namespace
 
-bool MayGrow(const ClusterState& state, const JobEntry& entry, absl::Time now) {
+bool MayGrow(const ClusterState& state, const JobEntry& entry, absl::Time now,
+             absl::Time* wake_at) {
   const v1::JobSpec& spec = entry.job.spec();
   if (entry.job.phase() != v1::RUNNING || !IsElastic(spec)) return false;
   if (CurrentGeneration(entry.job)->placements_size() >= spec.nodes()) return false;
   // Half of the budget is left for nodes that are lost.
-  return CountWithin(entry.history.membership_changes, state.limits.membership_window, now) <
-         state.limits.max_membership_changes / 2;
+  const std::vector<absl::Time>& changes = entry.history.membership_changes;
+  if (CountWithin(changes, state.limits.membership_window, now) <
+      state.limits.max_membership_changes / 2) {
+    return true;
+  }
+  for (const absl::Time change : changes) {
+    const absl::Time counts_until = change + state.limits.membership_window;
+    if (counts_until >= now) *wake_at = std::min(*wake_at, counts_until + absl::Nanoseconds(1));
+  }
+  return false;
 }
 
 void PlanGrowth(const ClusterState& state, const std::vector<common::JobId>& growable,

@@ -23,7 +23,8 @@
 namespace accel::coordinator {
 
 // Returns true if the job runs on fewer nodes than it asks for, and may be started again for that.
-bool MayGrow(const ClusterState& state, const JobEntry& entry, absl::Time now);
+// Lowers *wake_at to the time at which its budget allows more.
+bool MayGrow(const ClusterState& state, const JobEntry& entry, absl::Time now, absl::Time* wake_at);
 
 // Appends a StopGeneration for each of these running jobs, oldest first, for which there is more
 // room. Each must satisfy MayGrow(). Lowers *wake_at to the time at which a job may be started

@@ -1,8 +1,10 @@
 #include "coordinator/core/ledger.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 
 namespace accel::coordinator {
 namespace {
@@ -12,14 +14,12 @@ void RemoveAll(const google::protobuf::RepeatedField<int>& gone, std::vector<int
 }
 
 void TakeHeld(const ClusterState& state, NodeOffer* offer) {
-  for (const common::JobId& job : offer->entry->jobs) {
+  for (const auto& [job, machine_rank] : offer->entry->jobs) {
     ++offer->generations;
-    const v1::GenerationRecord* generation = CurrentGeneration(state.jobs.at(job).job);
-    for (const v1::Placement& placement : generation->placements()) {
-      if (placement.node_id() != offer->id.value()) continue;
-      offer->ranks += placement.processes();
-      RemoveAll(placement.gpu_ids(), &offer->free_gpus);
-    }
+    const v1::Placement& placement =
+        CurrentGeneration(state.jobs.at(job).job)->placements(machine_rank);
+    offer->ranks += placement.processes();
+    RemoveAll(placement.gpu_ids(), &offer->free_gpus);
   }
 }
 
@@ -52,7 +52,7 @@ std::string WhyOnTrial(const ClusterState& state, const NodeOffer& offer) {
   if (!IsOnTrial(offer.entry->health)) return "";
   const bool trying = std::any_of(
       offer.entry->jobs.begin(), offer.entry->jobs.end(),
-      [&state](const common::JobId& job) { return state.jobs.at(job).job.phase() != v1::RUNNING; });
+      [&state](const auto& job) { return state.jobs.at(job.first).job.phase() != v1::RUNNING; });
   return trying ? OnTrial(offer) : "";
 }
 
@@ -62,10 +62,12 @@ std::string WhyFull(const NodeOffer& offer, int most) {
                       " jobs, its maximum");
 }
 
-bool ByName(const NodeOffer& a, const NodeOffer& b) {
-  const std::string& a_name = a.entry->observed.name();
-  const std::string& b_name = b.entry->observed.name();
-  return a_name != b_name ? a_name < b_name : a.id < b.id;
+// The order of the offers.
+std::pair<const std::string&, const std::string&> ByName(const NodeOffer& offer) {
+  return {offer.entry->observed.name(), offer.id.value()};
+}
+std::pair<const std::string&, const std::string&> ByName(const v1::Placement& placement) {
+  return {placement.node_name(), placement.node_id()};
 }
 
 }  // namespace
@@ -93,22 +95,28 @@ Ledger::Ledger(const ClusterState& state, absl::Time now)
     offer.busy = WhyBusy(state, offer);
     if (offer.busy.empty()) offer.busy = WhyFull(offer, generations_per_node_);
     if (offer.busy.empty()) offer.busy = WhyOnTrial(state, offer);
+    // Silence is no event.
+    changes_at_ = std::min(changes_at_, SilentFrom(state, node));
     offers_.push_back(std::move(offer));
   }
-  std::sort(offers_.begin(), offers_.end(), ByName);
+  std::sort(offers_.begin(), offers_.end(),
+            [](const NodeOffer& a, const NodeOffer& b) { return ByName(a) < ByName(b); });
 }
 
 void Ledger::Take(const std::vector<v1::Placement>& placements) {
   for (const v1::Placement& placement : placements) {
-    for (NodeOffer& offer : offers_) {
-      if (offer.id.value() != placement.node_id()) continue;
-      ++offer.generations;
-      offer.ranks += placement.processes();
-      if (offer.busy.empty()) offer.busy = WhyFull(offer, generations_per_node_);
-      if (offer.busy.empty() && IsOnTrial(offer.entry->health)) offer.busy = OnTrial(offer);
-      RemoveAll(placement.gpu_ids(), &offer.free_gpus);
-      if (placement.store_socket() != 0) offer.taken_sockets.insert(placement.store_socket());
-    }
+    const auto found = std::lower_bound(
+        offers_.begin(), offers_.end(), placement,
+        [](const NodeOffer& a, const v1::Placement& b) { return ByName(a) < ByName(b); });
+    ACCEL_CHECK(found != offers_.end() && ByName(*found) == ByName(placement),
+                "jobs are placed on nodes that were offered");
+    NodeOffer& offer = *found;
+    ++offer.generations;
+    offer.ranks += placement.processes();
+    if (offer.busy.empty()) offer.busy = WhyFull(offer, generations_per_node_);
+    if (offer.busy.empty() && IsOnTrial(offer.entry->health)) offer.busy = OnTrial(offer);
+    RemoveAll(placement.gpu_ids(), &offer.free_gpus);
+    if (placement.store_socket() != 0) offer.taken_sockets.insert(placement.store_socket());
   }
 }
 

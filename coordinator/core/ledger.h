@@ -35,7 +35,8 @@ class Ledger {
   // The connected nodes that refuse work, each with its reason, to be quoted in a job's reason.
   const std::vector<std::string>& refusals() const { return refusals_; }
 
-  // When a node that is left out may take work again without an event from outside.
+  // When a node that is left out may take work again, or one that is offered counts as silent,
+  // without an event from outside.
   absl::Time changes_at() const { return changes_at_; }
 
   // Subtracts what a generation with these parts takes.

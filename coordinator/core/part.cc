@@ -54,8 +54,11 @@ void JudgeMissing(const JobEntry& job, const NodeEntry& node, Part* part) {
   }
 }
 
-Part LookAtPart(const ClusterState& state, const JobEntry& job, const v1::Placement& placement,
-                absl::Time now) {
+}  // namespace
+
+Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank, absl::Time now) {
+  const v1::GenerationRecord& generation = *CurrentGeneration(job.job);
+  const v1::Placement& placement = generation.placements(machine_rank);
   Part part;
   part.placement = &placement;
   const auto node = state.nodes.find(common::NodeId(placement.node_id()));
@@ -64,8 +67,8 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, const v1::Placem
     return part;
   }
   part.node = &node->second;
-  part.observed = FindObserved(node->second, common::JobId(job.job.job_id()),
-                               CurrentGeneration(job.job)->generation());
+  part.observed =
+      FindObserved(node->second, common::JobId(job.job.job_id()), generation.generation());
   if (part.observed != nullptr) {
     part.state = FromObserved(part.observed->state());
     part.ended_well = EndedWell(part);
@@ -88,14 +91,21 @@ Part LookAtPart(const ClusterState& state, const JobEntry& job, const v1::Placem
   return part;
 }
 
-}  // namespace
-
 std::vector<Part> LookAtParts(const ClusterState& state, const JobEntry& job, absl::Time now) {
   std::vector<Part> parts;
-  for (const v1::Placement& placement : CurrentGeneration(job.job)->placements()) {
-    parts.push_back(LookAtPart(state, job, placement, now));
-  }
+  const int count = CurrentGeneration(job.job)->placements_size();
+  for (int i = 0; i < count; ++i) parts.push_back(LookAtPart(state, job, i, now));
   return parts;
+}
+
+bool IsStarted(const Part& part) { return part.state == Part::State::kRunning || part.ended_well; }
+
+bool HasProcesses(const Part& part) {
+  return part.state != Part::State::kEnded && part.state != Part::State::kLost;
+}
+
+bool IsSocketGone(const Part& part) {
+  return part.observed != nullptr && part.observed->store_socket_gone();
 }
 
 bool NodeCouldNotStart(const Part& part) {

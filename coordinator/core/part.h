@@ -26,8 +26,21 @@ struct Part {
   std::string loss;  // Why the part is kLost. Follows "node b was lost: ".
 };
 
+// Returns one part of the job's current generation. The job must hold nodes.
+Part LookAtPart(const ClusterState& state, const JobEntry& job, int machine_rank, absl::Time now);
+
 // Returns the parts of the job's current generation, by machine rank. The job must hold nodes.
 std::vector<Part> LookAtParts(const ClusterState& state, const JobEntry& job, absl::Time now);
+
+// Returns true if every rank of the part has done its exec. A part that ended well counts as
+// started, because a short job may end before the node reports RUNNING.
+bool IsStarted(const Part& part);
+
+// Returns true if the part may have processes, now or later.
+bool HasProcesses(const Part& part);
+
+// Returns true if the spare store socket of the plan no longer existed.
+bool IsSocketGone(const Part& part);
 
 // Returns true if the node could not start the part for a reason of its own: no shim, no process,
 // no descriptors, no room on the disk. A program or script that the node lacks (127, 126) is the

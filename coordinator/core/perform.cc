@@ -18,7 +18,7 @@ class Performer {
       : now_(now), wall_ms_(absl::ToUnixMillis(wall)), state_(*state), changes_(*changes) {}
 
   void operator()(const StartGeneration& start) {
-    JobEntry& entry = Entry(start.job);
+    JobEntry& entry = Changed(start.job);
     v1::Job& job = entry.job;
     const common::Generation previous =
         job.generations().empty() ? 0 : CurrentGeneration(job)->generation();
@@ -36,9 +36,9 @@ class Performer {
     record->set_master_addr(start.master_addr);
     record->set_master_port(start.master_port);
     for (const v1::Placement& placement : start.placements) {
-      *record->add_placements() = placement;
       NodeEntry& node = state_.nodes.at(common::NodeId(placement.node_id()));
-      node.jobs.insert(start.job);
+      node.jobs[start.job] = record->placements_size();
+      *record->add_placements() = placement;
       if (placement.store_socket() != 0) node.consumed_sockets[placement.store_socket()] = true;
     }
     job.set_devices(start.devices);
@@ -62,7 +62,7 @@ class Performer {
   }
 
   void operator()(const MarkRunning& running) {
-    JobEntry& entry = Entry(running.job);
+    JobEntry& entry = Changed(running.job);
     entry.start_by = absl::InfiniteFuture();
     entry.avoid.clear();
     entry.job.set_start_failures(0);
@@ -74,7 +74,7 @@ class Performer {
   }
 
   void operator()(const StopGeneration& stop) {
-    JobEntry& entry = Entry(stop.job);
+    JobEntry& entry = Changed(stop.job);
     v1::Job& job = entry.job;
     Transition(&job, v1::STOPPING, stop.reason);
     job.set_next(stop.next);
@@ -99,17 +99,17 @@ class Performer {
   }
 
   void operator()(const ReplaceCause& replace) {
-    JobEntry& entry = Entry(replace.job);
+    JobEntry& entry = Changed(replace.job);
     entry.job.set_next(replace.next);
     entry.spends = replace.spends;
     SetCause(replace.cause, replace.failed, &entry);
     Reword(replace.reason, &entry.job);
   }
 
-  void operator()(const SpendBudget& spend) { Spend(&Entry(spend.job)); }
+  void operator()(const SpendBudget& spend) { Spend(&Changed(spend.job)); }
 
   void operator()(const ChangeStop& change) {
-    JobEntry& entry = Entry(change.job);
+    JobEntry& entry = Changed(change.job);
     entry.cancelled_since = true;
     entry.job.set_next(change.next);
     Reword(change.reason, &entry.job);
@@ -118,7 +118,7 @@ class Performer {
   }
 
   void operator()(const EndGeneration& end) {
-    JobEntry& entry = Entry(end.job);
+    JobEntry& entry = Changed(end.job);
     v1::Job& job = entry.job;
     v1::GenerationRecord* record = Current(&job);
     record->set_ended_unix_ms(wall_ms_);
@@ -140,17 +140,22 @@ class Performer {
   }
 
   void operator()(const Requeue& requeue) {
-    Transition(&Entry(requeue.job).job, v1::PENDING, requeue.reason);
+    Transition(&Changed(requeue.job).job, v1::PENDING, requeue.reason);
   }
 
   void operator()(const EndUnplaced& end) {
-    JobEntry& entry = Entry(end.job);
+    JobEntry& entry = Changed(end.job);
     if (end.cause.has_value()) *entry.job.mutable_cause() = *end.cause;
     Transition(&entry.job, end.to, end.reason);
     Finish(end.exit_code, &entry);
   }
 
-  void operator()(const Explain& explain) { Reword(explain.reason, &Entry(explain.job).job); }
+  void operator()(const Explain& explain) {
+    JobEntry& entry = Entry(explain.job);
+    Reword(explain.reason, &entry.job);
+    // Another sentence for a job of the queue leads to nothing else.
+    if (entry.job.phase() != v1::PENDING) state_.agenda.Touch(explain.job);
+  }
 
   void operator()(const DropJob& drop) {
     const JobEntry& entry = Entry(drop.job);
@@ -174,6 +179,16 @@ class Performer {
     ACCEL_CHECK(entry != nullptr, "a plan names jobs of the state that it was made for");
     changes_.put.try_emplace(id);
     return *entry;
+  }
+
+  // Returns the job, which takes a step, so what was known of its parts is out of date. The room
+  // that it has, or the queue that it is in, changes too.
+  JobEntry& Changed(const common::JobId& id) {
+    JobEntry& entry = Entry(id);
+    entry.counts.Clear();
+    state_.agenda.Touch(id);
+    state_.agenda.TouchQueue();
+    return entry;
   }
 
   // Returns the record of the newest generation, which the caller changes.

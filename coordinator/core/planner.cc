@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "common/job_phase.h"
+#include "coordinator/core/counting.h"
 #include "coordinator/core/growth.h"
 #include "coordinator/core/job_state.h"
 #include "coordinator/core/ledger.h"
@@ -23,47 +25,87 @@ constexpr int kMaxRounds = 16;
 // in the meantime.
 constexpr absl::Duration kPutOff = absl::Milliseconds(100);
 
-bool OnlyExplain(const std::vector<Action>& actions) {
-  return std::all_of(actions.begin(), actions.end(),
-                     [](const Action& action) { return std::holds_alternative<Explain>(action); });
+// The jobs that wait for room, oldest first.
+struct Waiting {
+  std::vector<const JobEntry*> queue;
+  std::vector<common::JobId> growable;  // They run, and may grow.
+};
+
+// Returns them, without the jobs for which the plan has an action already.
+Waiting WhoWaits(const ClusterState& state, const std::set<common::JobId>& stepping, absl::Time now,
+                 absl::Time* wake_at) {
+  Waiting waiting;
+  for (const auto& [id, job] : state.jobs) {
+    if (stepping.contains(id)) continue;
+    if (job.job.phase() == v1::PENDING) waiting.queue.push_back(&job);
+    if (MayGrow(state, job, now, wake_at)) waiting.growable.push_back(id);
+  }
+  return waiting;
 }
 
-}  // namespace
+void PlanRoom(const ClusterState& state, const std::set<common::JobId>& stepping, absl::Time now,
+              Plan* plan) {
+  const Waiting waiting = WhoWaits(state, stepping, now, &plan->queue_at);
+  if (waiting.queue.empty() && waiting.growable.empty()) return;
+  Ledger ledger(state, now);
+  plan->queue_at = std::min(plan->queue_at, ledger.changes_at());
+  // The queue comes first: while a job waits for others to end, none grows.
+  if (PlanQueue(state, waiting.queue, &ledger, &plan->actions)) return;
+  PlanGrowth(state, waiting.growable, ledger, now, &plan->actions, &plan->queue_at);
+}
 
-Plan MakePlan(const ClusterState& state, absl::Time now) {
-  Plan plan;
-  plan.wake_at = absl::InfiniteFuture();
-  std::vector<const JobEntry*> queue;
-  std::vector<common::JobId> growable;
-  // Finished jobs are few (Limits::max_finished_jobs). Skipping them is faster than looking up each
-  // unfinished one.
-  for (const auto& [id, job] : state.jobs) {
-    if (common::IsFinal(job.job.phase())) continue;
-    if (std::optional<Action> step = NextStep(state, job, now, &plan.wake_at)) {
-      plan.actions.push_back(*std::move(step));
-    } else if (job.job.phase() == v1::PENDING) {
-      queue.push_back(&job);
-    } else if (MayGrow(state, job, now)) {
-      growable.push_back(id);
-    }
-  }
-  const bool no_job_steps = plan.actions.empty();
-  if (!queue.empty() || !growable.empty()) {
-    Ledger ledger(state, now);
-    // The queue comes first: while a job waits for others to end, none grows.
-    if (!PlanQueue(state, queue, &ledger, &plan.actions, &plan.wake_at)) {
-      PlanGrowth(state, growable, ledger, now, &plan.actions, &plan.wake_at);
-    }
-  }
+void PlanDrops(const ClusterState& state, std::vector<Action>* actions) {
   const int over = static_cast<int>(state.finished.size()) - state.limits.max_finished_jobs;
   int64_t bytes = state.job_bytes;
   for (int i = 0; i < static_cast<int>(state.finished.size()); ++i) {
     if (i >= over && bytes <= state.limits.max_job_bytes / 2) break;
     bytes -= state.jobs.at(state.finished[i]).bytes;
-    plan.actions.push_back(DropJob{state.finished[i], "Only the newest finished jobs are kept."});
+    actions->push_back(DropJob{state.finished[i], "Only the newest finished jobs are kept."});
   }
-  // Another sentence for a job of the queue leads to nothing else.
-  plan.is_last = no_job_steps && OnlyExplain(plan.actions);
+}
+
+// Notes what the plan has learnt by looking: when to look again, and the parts of each job.
+void NoteLooks(const Plan& plan, bool queue, absl::Time now, ClusterState* state) {
+  for (const auto& [id, time] : plan.job_times) {
+    state->agenda.WakeAt(id, time);
+    JobEntry* job = FindJob(state, id);
+    if (job != nullptr && HoldsNodes(job->job.phase())) job->counts = CountParts(*state, *job, now);
+  }
+  if (queue) state->agenda.WakeQueueAt(plan.queue_at);
+}
+
+const common::JobId& JobOf(const Action& action) {
+  return std::visit([](const auto& each) -> const common::JobId& { return each.job; }, action);
+}
+
+}  // namespace
+
+Agenda::Due Everything(const ClusterState& state) {
+  return {{state.unfinished.begin(), state.unfinished.end()}, true};
+}
+
+Plan MakePlan(const ClusterState& state, const Agenda::Due& due, absl::Time now) {
+  Plan plan;
+  plan.wake_at = plan.queue_at = absl::InfiniteFuture();
+  std::set<common::JobId> stepping;
+  for (const common::JobId& id : due.jobs) {
+    const JobEntry* job = FindJob(state, id);
+    absl::Time wake_at = absl::InfiniteFuture();
+    std::optional<Action> step;
+    if (job != nullptr && !common::IsFinal(job->job.phase())) {
+      step = NextStep(state, *job, now, &wake_at);
+    }
+    if (step.has_value()) {
+      plan.actions.push_back(*std::move(step));
+      stepping.insert(id);
+    } else {
+      plan.job_times.emplace_back(id, wake_at);
+      plan.wake_at = std::min(plan.wake_at, wake_at);
+    }
+  }
+  if (due.queue) PlanRoom(state, stepping, now, &plan);
+  plan.wake_at = std::min(plan.wake_at, plan.queue_at);
+  PlanDrops(state, &plan.actions);
   if (!plan.actions.empty()) {
     plan.reason =
         std::visit([](const auto& action) { return action.reason; }, plan.actions.front());
@@ -72,20 +114,22 @@ Plan MakePlan(const ClusterState& state, absl::Time now) {
 }
 
 Plan PlanToRest(absl::Time now, absl::Time wall, ClusterState* state, Changes* changes) {
-  Plan plan = MakePlan(*state, now);
-  for (int round = 1; !plan.actions.empty(); ++round) {
-    if (round > kMaxRounds) {
+  for (int round = 0;; ++round) {
+    const Agenda::Due due = state->agenda.Take(now);
+    Plan plan = MakePlan(*state, due, now);
+    NoteLooks(plan, due.queue, now, state);
+    if (plan.actions.empty()) {
+      plan.wake_at = state->agenda.next();
+      return plan;
+    }
+    if (round == kMaxRounds) {
+      for (const Action& action : plan.actions) state->agenda.Touch(JobOf(action));
+      state->agenda.TouchQueue();
       plan.wake_at = now + kPutOff;
-      break;
+      return plan;
     }
     for (const Action& action : plan.actions) Perform(action, now, wall, state, changes);
-    if (plan.is_last) {
-      plan.actions.clear();
-    } else {
-      plan = MakePlan(*state, now);
-    }
   }
-  return plan;
 }
 
 }  // namespace accel::coordinator

@@ -60,13 +60,12 @@ std::set<common::NodeId> AvoidedBy(const JobEntry& entry) {
 }  // namespace
 
 bool PlanQueue(const ClusterState& state, const std::vector<const JobEntry*>& queue, Ledger* ledger,
-               std::vector<Action>* actions, absl::Time* wake_at) {
+               std::vector<Action>* actions) {
   static const auto* const kBehindGpuJobs =
       new std::string("Waits behind earlier jobs that need GPUs.");
   static const auto* const kBehindCpuJobs =
       new std::string("Waits behind earlier jobs that need no GPU.");
   if (queue.empty()) return false;
-  *wake_at = std::min(*wake_at, ledger->changes_at());
   const int nodes = static_cast<int>(ledger->offers().size());
   bool gpu_line_waits = false;
   bool cpu_line_waits = false;

@@ -15,9 +15,8 @@ namespace accel::coordinator {
 // Plans the PENDING jobs in `queue`, oldest first, with what the ledger has to offer. Appends a
 // StartGeneration for each job that is placed, and an Explain for each job whose reason to wait has
 // changed. In a cluster of fixed size it appends an EndUnplaced for each job that can never fit.
-// Lowers *wake_at to the time at which there may be more room without an event. Returns true if a
-// job waits for others to end.
+// Returns true if a job waits for others to end.
 bool PlanQueue(const ClusterState& state, const std::vector<const JobEntry*>& queue, Ledger* ledger,
-               std::vector<Action>* actions, absl::Time* wake_at);
+               std::vector<Action>* actions);
 
 }  // namespace accel::coordinator

@@ -45,6 +45,7 @@ class Recovery {
     for (const Row& row : rows) ACCEL_RETURN_IF_ERROR(Take(row));
     GrowForNodes(state_.nodes.size(), &state_);
     ACCEL_RETURN_IF_ERROR(FinishJobs());
+    TouchAll(&state_);
     FinishEnds();
     changes_.cluster = true;
     if (rebooted_) {
@@ -253,13 +254,14 @@ class Recovery {
   }
 
   absl::Status HoldNodes(const common::JobId& id, const v1::GenerationRecord& generation) {
-    for (const v1::Placement& placement : generation.placements()) {
+    for (int i = 0; i < generation.placements_size(); ++i) {
+      const v1::Placement& placement = generation.placements(i);
       const auto node = state_.nodes.find(common::NodeId(placement.node_id()));
       if (node == state_.nodes.end()) {
         return absl::DataLossError(
             absl::StrCat("node ", placement.node_id(), " of job ", id.value(), " is missing"));
       }
-      node->second.jobs.insert(id);
+      node->second.jobs[id] = i;
       if (placement.store_socket() != 0) {
         node->second.consumed_sockets[placement.store_socket()] = true;
       }

@@ -84,16 +84,8 @@ std::vector<std::string> NodesWhere(const std::vector<Part>& parts, bool (*holds
   return names;
 }
 
-// A part that ended well counts as started: a short job may end before the node reports RUNNING.
-bool Started(const Part& part) { return part.state == Part::State::kRunning || part.ended_well; }
-bool NotStarted(const Part& part) { return !Started(part); }
+bool NotStarted(const Part& part) { return !IsStarted(part); }
 bool EndedWell(const Part& part) { return part.ended_well; }
-bool SocketGone(const Part& part) {
-  return part.observed != nullptr && part.observed->store_socket_gone();
-}
-bool HasProcesses(const Part& part) {
-  return part.state != Part::State::kEnded && part.state != Part::State::kLost;
-}
 
 // One look at a job that holds nodes: the parts of its generation, and the step that follows.
 class JobView {
@@ -109,11 +101,11 @@ class JobView {
   std::optional<Action> NextStep() const {
     if (job_.phase() == v1::STOPPING) return Stopping();
     const bool starting = job_.phase() == v1::STARTING;
-    if (starting && All(Started)) {
+    if (starting && All(IsStarted)) {
       return MarkRunning{id_, absl::StrCat(DescribeWorld(*CurrentGeneration(job_)), ".")};
     }
     if (All(EndedWell)) return Stop(v1::TO_SUCCEEDED, FailureGrace(state_.limits, job_.spec()));
-    if (std::any_of(parts_.begin(), parts_.end(), SocketGone)) return Replan();
+    if (std::any_of(parts_.begin(), parts_.end(), IsSocketGone)) return Replan();
     if (auto failure = FirstFailure(entry_, parts_, now_)) return Failed(*std::move(failure));
     if (entry_.cancel) {
       return Stop(v1::TO_CANCELLED, entry_.cancel_at_once ? absl::ZeroDuration()

@@ -6,14 +6,9 @@
 #include "common/exit_text.h"
 
 namespace accel::coordinator {
-namespace {
-
-constexpr size_t kMaxNames = 3;
-
-}  // namespace
-
 std::string NameNodes(const std::vector<std::string>& names) {
-  if (names.size() > kMaxNames) return absl::StrCat("more than ", kMaxNames, " nodes");
+  if (static_cast<int>(names.size()) > kMaxNames)
+    return absl::StrCat("more than ", kMaxNames, " nodes");
   return absl::StrCat(names.size() == 1 ? "node " : "nodes ", absl::StrJoin(names, ", "));
 }
 
@@ -24,9 +19,10 @@ std::string DescribeWorld(const v1::GenerationRecord& generation) {
     processes += placement.processes();
     names.push_back(placement.node_name());
   }
-  return absl::StrCat(
-      processes, processes == 1 ? " process on " : " processes on ",
-      names.size() > kMaxNames ? absl::StrCat(names.size(), " nodes") : NameNodes(names));
+  return absl::StrCat(processes, processes == 1 ? " process on " : " processes on ",
+                      static_cast<int>(names.size()) > kMaxNames
+                          ? absl::StrCat(names.size(), " nodes")
+                          : NameNodes(names));
 }
 
 std::string DescribeFailureFirst(const v1::FailureCause& cause) {

@@ -10,6 +10,9 @@
 
 namespace accel::coordinator {
 
+// Maximum number of nodes that a reason names.
+inline constexpr int kMaxNames = 3;
+
 // Returns, for example, "node a", "nodes a, b" or "more than 3 nodes".
 std::string NameNodes(const std::vector<std::string>& names);
 

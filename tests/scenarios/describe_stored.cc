@@ -32,6 +32,12 @@ std::string DescribeJob(const coordinator::JobEntry& entry) {
       entry.reports_checkpoints, "\n");
 }
 
+std::string JoinJobs(const coordinator::NodeEntry& node) {
+  return absl::StrJoin(node.jobs, ",", [](std::string* text, const auto& job) {
+    absl::StrAppend(text, job.first.value(), ":", job.second);
+  });
+}
+
 std::string DescribeNode(const common::NodeId& id, const coordinator::NodeEntry& node) {
   std::set<uint64_t> in_use;
   for (const auto& [socket, held] : node.consumed_sockets) {
@@ -39,7 +45,7 @@ std::string DescribeNode(const common::NodeId& id, const coordinator::NodeEntry&
   }
   return absl::StrCat("node ", id.value(), " ", node.observed.name(), " ", node.observed.address(),
                       " ", node.observed.boot_id(), " ", node.observed.incarnation(), " jobs ",
-                      Join(node.jobs), " drain ", v1::Drain_Name(node.drain), " sockets ",
+                      JoinJobs(node), " drain ", v1::Drain_Name(node.drain), " sockets ",
                       absl::StrJoin(in_use, ","), "\n");
 }
 

@@ -12,6 +12,7 @@
 #include "coordinator/core/presence.h"
 #include "coordinator/core/records.h"
 #include "coordinator/core/recover.h"
+#include "tests/scenarios/check_at_rest.h"
 #include "tests/scenarios/describe_stored.h"
 #include "tests/scenarios/words.h"
 
@@ -105,6 +106,7 @@ absl::Status Scenario::Begin(const std::vector<coordinator::Row>& rows) {
 
 absl::Status Scenario::Plan() {
   coordinator::PlanToRest(now_, now_, &state_, &changes_);
+  ACCEL_RETURN_IF_ERROR(CheckAtRest(state_, now_));
   if (!changes_.durable()) return absl::OkStatus();
   store_.Commit(coordinator::RowsOf(state_, changes_), [](const absl::Status&) {});
   changes_ = {};
