@@ -329,5 +329,32 @@ TEST_F(CoordinatorLoopTest, ADrainIsAnsweredOnceItIsStored) {
   EXPECT_EQ(found, v1::FINISH_JOBS);
 }
 
+// The answer bounds the clock of the node (docs/decisions/0044).
+TEST_F(CoordinatorLoopTest, ANodeWithAJobIsAskedAgainAlthoughItReportsTheSame) {
+  const auto agent = Connect(&loop_);
+  agent->session->Report(Observed(1));
+  Settle();
+  std::optional<absl::StatusOr<common::JobId>> job;
+  Submit("one", &job);
+  Settle();
+  ASSERT_OK(*job);
+  uint64_t sequence = 2;
+  const auto report = [&] {
+    v1::NodeObserved running = Observed(sequence++);
+    AddGeneration((*job)->value(), 1, v1::ObservedGeneration::RUNNING, &running);
+    running.set_applied_version(agent->desired.back()->version());
+    running.set_made_us(absl::ToUnixMicros(clock_.Now()));
+    agent->session->Report(running);
+    Settle();
+  };
+  report();
+  const size_t before = agent->desired.size();
+  for (int i = 0; i < 31; ++i) {
+    clock_.Advance(absl::Seconds(2));
+    report();
+  }
+  EXPECT_EQ(agent->desired.size(), before + 1);
+}
+
 }  // namespace
 }  // namespace accel::coordinator

@@ -1,9 +1,10 @@
 // The whole state of the coordinator, as plain data. Jobs and nodes are
 // protobuf messages (docs/decisions/0001).
 //
-// Only two files change it: facts.h writes events from outside into it, and perform.h carries out
-// the planner's actions. recover.h builds it from what is stored. Not thread-safe: CoordinatorLoop
-// owns the state and is its only user.
+// What the planner looks at is changed by three files: facts.h and presence.h write events from
+// outside into it, and perform.h carries out the planner's actions. planner.cc notes what it has
+// counted, sessions.cc what it has sent. recover.h builds the state from what is stored. Not
+// thread-safe: CoordinatorLoop owns the state and is its only user.
 #pragma once
 
 #include <cstdint>
@@ -96,7 +97,8 @@ struct NodeEntry {
   uint64_t settled_from = 0;
 };
 
-// The budget that a stopped generation is counted against.
+// The budget that a stopped generation is counted against. Stored as numbers: new ones are added at
+// the end, and raise the bound in recover.cc.
 enum class Spends {
   kNothing,
   kRestart,     // max_restarts of the job.

@@ -62,13 +62,17 @@ absl::Status CheckRoom(const ClusterState& state, const v1::JobSpec& spec) {
   return absl::OkStatus();
 }
 
-// Removes the node that has been gone longest and holds no job, if the cluster has max_nodes.
+// Removes the node that has been gone longest and holds no job, if the cluster has max_nodes. A
+// node that an operator has drained goes last, because the drain would be forgotten with it.
 absl::Status MakeRoomForNode(ClusterState* state, Changes* changes) {
   if (static_cast<int>(state->nodes.size()) < state->limits.max_nodes) return absl::OkStatus();
+  const auto rank = [](const NodeEntry& node) {
+    return std::pair(node.drain != v1::NOT_DRAINED, node.last_heard);
+  };
   auto oldest = state->nodes.end();
   for (auto node = state->nodes.begin(); node != state->nodes.end(); ++node) {
     if (node->second.session != 0 || !node->second.jobs.empty()) continue;
-    if (oldest == state->nodes.end() || node->second.last_heard < oldest->second.last_heard) {
+    if (oldest == state->nodes.end() || rank(node->second) < rank(oldest->second)) {
       oldest = node;
     }
   }
@@ -302,6 +306,8 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
     node->observed.set_sequence(report.sequence());
     node->last_heard = now;
     node->clock.Heard(report, now);
+    // The desired state is then sent again, although it is the same (docs/decisions/0044).
+    if (!node->jobs.empty() && node->clock.NeedsAnswer(now)) changes->nodes.insert(id);
     return absl::OkStatus();
   }
   ACCEL_RETURN_IF_ERROR(Keep(std::move(report), state, node));

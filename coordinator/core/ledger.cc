@@ -76,6 +76,8 @@ Ledger::Ledger(const ClusterState& state, absl::Time now)
     : generations_per_node_(state.limits.generations_per_node) {
   for (const auto& [id, node] : state.nodes) {
     if (!IsConnected(state, node, now)) continue;
+    // Silence is no event.
+    changes_at_ = std::min(changes_at_, SilentFrom(state, node));
     const v1::NodeObserved& observed = node.observed;
     if (const std::string why = WhyRefuses(node, now); !why.empty()) {
       refusals_.push_back(absl::StrCat("node ", observed.name(), ": ", why));
@@ -95,8 +97,6 @@ Ledger::Ledger(const ClusterState& state, absl::Time now)
     offer.busy = WhyBusy(state, offer);
     if (offer.busy.empty()) offer.busy = WhyFull(offer, generations_per_node_);
     if (offer.busy.empty()) offer.busy = WhyOnTrial(state, offer);
-    // Silence is no event.
-    changes_at_ = std::min(changes_at_, SilentFrom(state, node));
     offers_.push_back(std::move(offer));
   }
   std::sort(offers_.begin(), offers_.end(),

@@ -35,7 +35,7 @@ class Ledger {
   // The connected nodes that refuse work, each with its reason, to be quoted in a job's reason.
   const std::vector<std::string>& refusals() const { return refusals_; }
 
-  // When a node that is left out may take work again, or one that is offered counts as silent,
+  // When a node that is left out may take work again, or one that is connected counts as silent,
   // without an event from outside.
   absl::Time changes_at() const { return changes_at_; }
 
