@@ -30,6 +30,24 @@ Words ListOf(const Value& value) {
   return words;
 }
 
+// Checks the kind of the key's value.
+absl::Status CheckKind(absl::string_view file, const Member& member) {
+  const auto is_list = [](const Node& node) {
+    return node.value.As<std::vector<Value>>() != nullptr;
+  };
+  if (member.key != "env") {
+    const bool is_wrong =
+        member.node->is_mapping || (member.key == "program" && is_list(*member.node));
+    if (!is_wrong) return absl::OkStatus();
+    return ErrorAt(file, member.node->mark, absl::StrCat(member.key, " must be a plain value"));
+  }
+  for (const Member& variable : member.node->members) {
+    if (!variable.node->is_mapping && !is_list(*variable.node)) continue;
+    return ErrorAt(file, variable.node->mark, absl::StrCat(variable.key, " must be a plain value"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckKey(absl::string_view file, const Member& member, const Words& known) {
   if (std::find(known.begin(), known.end(), member.key) != known.end()) return absl::OkStatus();
   const std::string nearest = Nearest(member.key, known);
@@ -45,12 +63,11 @@ Words FlagsOf(const Member& member) {
   Words flags;
   if (member.key == "env") {
     for (const Member& variable : member.node->members) {
-      flags.push_back(absl::StrCat("--env=", variable.key, "=", FlagText(variable.node->value)));
+      const Node& node = *variable.node;
+      flags.push_back(absl::StrCat("--env=", variable.key, "=",
+                                   node.value.is_null() ? "" : node.words.front()));
     }
-    if (member.node->is_mapping) return flags;
-    for (const std::string& one : ListOf(member.node->value)) {
-      flags.push_back(absl::StrCat("--env=", one));
-    }
+    for (const std::string& one : member.node->words) flags.push_back(absl::StrCat("--env=", one));
     return flags;
   }
   return {absl::StrCat("--", member.key, "=", absl::StrJoin(ListOf(member.node->value), ","))};
@@ -68,18 +85,17 @@ absl::StatusOr<std::vector<std::string>> ExpandJobFile(const std::vector<std::st
   const auto file = args.end() - static_cast<ptrdiff_t>(program_words);
   ACCEL_ASSIGN_OR_RETURN(const Node root, ParseDocument(*file, text));
   Words known = flags.Names();
+  std::erase(known, "help");
   known.insert(known.end(), {"program", "args"});
   Words expanded, program, arguments;
   for (const Member& member : root.members) {
     ACCEL_RETURN_IF_ERROR(CheckKey(*file, member, known));
-    if (member.node->is_mapping && member.key != "env") {
-      return ErrorAt(*file, member.node->mark, absl::StrCat(member.key, " must be a plain value"));
-    }
+    ACCEL_RETURN_IF_ERROR(CheckKind(*file, member));
     if (!member.node->is_mapping && member.node->value.is_null()) continue;
     if (member.key == "program") {
-      program = {FlagText(member.node->value)};
+      program = member.node->words;
     } else if (member.key == "args") {
-      arguments = ListOf(member.node->value);
+      arguments = member.node->words;
     } else {
       for (std::string& flag : FlagsOf(member)) {
         const absl::Status read = flags.Parse({flag});

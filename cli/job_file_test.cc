@@ -40,6 +40,15 @@ TEST(ExpandJobFile, ReadsEveryKindOfValue) {
   EXPECT_FALSE(flags.job.cpu);
 }
 
+TEST(ExpandJobFile, KeepsWordsAsTheFileHasThem) {
+  ASSERT_OK_AND_ASSIGN(const SubmitFlags flags,
+                       Submit({"job.yaml"}, 1,
+                              "program: 007\nargs: [--lr, 0.10, --on, yes, 1e-3]\n"
+                              "env: {VERSION: 1.10, PIN: 0123, EMPTY: , ON: yes}\n"));
+  EXPECT_THAT(flags.job.program.words, ElementsAre("007", "--lr", "0.10", "--on", "yes", "1e-3"));
+  EXPECT_THAT(flags.job.env, ElementsAre("VERSION=1.10", "PIN=0123", "EMPTY=", "ON=yes"));
+}
+
 TEST(ExpandJobFile, TheCommandLineWins) {
   ASSERT_OK_AND_ASSIGN(const SubmitFlags flags,
                        Submit({"--nodes", "3", "--env", "A=2", "job.yaml", "--lr", "1"}, 3,
@@ -58,6 +67,12 @@ TEST(ExpandJobFile, NamesThePlaceOfAMistake) {
               StatusIs(kInvalid, "j.yaml:1:1: program is missing"));
   EXPECT_THAT(Submit({"j.yaml"}, 1, "program: {a: b}\n"),
               StatusIs(kInvalid, "j.yaml:1:10: program must be a plain value"));
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: [a, b]\n"),
+              StatusIs(kInvalid, "j.yaml:1:10: program must be a plain value"));
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: a\nenv: {A: [1, 2]}\n"),
+              StatusIs(kInvalid, "j.yaml:2:10: A must be a plain value"));
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: a\nhelp: true\n"),
+              StatusIs(kInvalid, HasSubstr("j.yaml:2:1: unknown key help")));
 }
 
 TEST(ExpandJobFile, AcceptsEverySampleFile) {

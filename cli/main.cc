@@ -13,7 +13,8 @@
 
 int main(int argc, char** argv) {
   const std::vector<accel::cli::Command> commands = {
-      {"launch", "run a program on this machine, in the foreground", accel::cli::RunLaunch},
+      {"launch", "run a program on this machine, or on several of a cluster",
+       accel::cli::RunLaunch},
       {"config", "make, explain and check configuration files", accel::cli::RunConfig},
       {"env", "print the facts that a report of a problem needs", accel::cli::RunEnv},
       {"estimate-memory", "print how much memory a model takes", accel::cli::RunEstimateMemory},

@@ -9,25 +9,29 @@
 #include "common/status_macros.h"
 
 namespace accel::cli {
-namespace {
 
-// Checks what the plan allows and `accel launch` does not do.
-absl::Status CheckLaunchers(const EffectiveSettings& settings, const LaunchPlan& plan) {
+absl::Status CheckLaunch(const EffectiveSettings& settings, const LaunchPlan& plan,
+                         const HostFacts& host) {
   if (!plan.wrapper.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         settings.Name("num_machines"), " is ", plan.num_machines,
         ": accel does not start DeepSpeed's own launcher; set deepspeed_multinode_launcher: "
         "standard, and accel starts the processes on every machine"));
   }
-  if (plan.num_machines > 1 && settings.IsFlagGiven("machine_rank") && plan.machine_rank > 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--machine_rank ", plan.machine_rank,
-                     ": one command starts the processes on every machine; run it once"));
+  if (plan.num_machines == 1) return absl::OkStatus();
+  if (plan.machine_rank > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        settings.Name("machine_rank"), " is ", plan.machine_rank,
+        ": one command starts the processes on every machine; run it once, with machine_rank 0"));
+  }
+  if (!settings.IsGiven("coordinator") && !host.env("ACCEL_COORDINATOR").has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        settings.Name("num_machines"), " is ", plan.num_machines,
+        ": several machines need a coordinator; set coordinator: HOST:PORT in the file, or give "
+        "--coordinator"));
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 absl::StatusOr<EffectiveSettings> SettingsOf(const LaunchFlags& flags,
                                              const CallerContext& context) {
@@ -42,8 +46,9 @@ absl::StatusOr<EffectiveSettings> SettingsOf(const LaunchFlags& flags,
 absl::StatusOr<LaunchPlan> PlanFor(const LaunchFlags& flags, const CallerContext& context) {
   ACCEL_ASSIGN_OR_RETURN(const EffectiveSettings settings, SettingsOf(flags, context));
   const bool with_gpus = !settings.Is("cpu") && !settings.Is("use_cpu");
-  ACCEL_ASSIGN_OR_RETURN(LaunchPlan plan, PlanLaunch(settings, ReadHostFacts(context, with_gpus)));
-  ACCEL_RETURN_IF_ERROR(CheckLaunchers(settings, plan));
+  const HostFacts host = ReadHostFacts(context, with_gpus);
+  ACCEL_ASSIGN_OR_RETURN(LaunchPlan plan, PlanLaunch(settings, host));
+  ACCEL_RETURN_IF_ERROR(CheckLaunch(settings, plan, host));
   return plan;
 }
 

@@ -13,8 +13,13 @@ namespace accel::cli {
 absl::StatusOr<EffectiveSettings> SettingsOf(const LaunchFlags& flags,
                                              const CallerContext& context);
 
-// INVALID_ARGUMENT: as of SettingsOf() and PlanLaunch(), or the settings ask for a launcher that
-// accel does not start.
+// Checks what PlanLaunch() allows and `accel launch` does not do. INVALID_ARGUMENT: the settings
+// ask for a launcher that accel does not start, for the part of one machine only, or for several
+// machines without a coordinator.
+absl::Status CheckLaunch(const EffectiveSettings& settings, const LaunchPlan& plan,
+                         const HostFacts& host);
+
+// INVALID_ARGUMENT: as of SettingsOf(), PlanLaunch() and CheckLaunch().
 absl::StatusOr<LaunchPlan> PlanFor(const LaunchFlags& flags, const CallerContext& context);
 
 }  // namespace accel::cli

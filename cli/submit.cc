@@ -1,3 +1,4 @@
+#include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/config/load_config.h"
 #include "cli/connect.h"
@@ -19,7 +20,7 @@ absl::StatusOr<v1::JobSpec> SpecFrom(const SubmitFlags& flags) {
 absl::StatusOr<SubmitFlags> ReadJobFile(const std::vector<std::string>& args,
                                         const SubmitFlags& first) {
   const std::vector<std::string>& words = first.job.program.words;
-  ACCEL_ASSIGN_OR_RETURN(const std::string text, ReadConfigText(words[0]));
+  ACCEL_ASSIGN_OR_RETURN(const std::string text, ReadConfigText(words[0], "job file"));
   SubmitFlags scratch, flags;
   FlagSet check = MakeSubmitFlagSet(&scratch);
   ACCEL_ASSIGN_OR_RETURN(const auto expanded, ExpandJobFile(args, words.size(), text, check));
@@ -38,13 +39,18 @@ int RunSubmit(const std::vector<std::string>& args, const Console& console) {
   SubmitFlags flags;
   FlagSet flag_set = MakeSubmitFlagSet(&flags);
   if (const auto over = ParseOrExplain(flag_set, args, console)) return *over;
+  std::string place;  // The file that a contradiction between flags comes from.
   if (NamesJobFile(flags.job.program)) {
+    place = absl::StrCat(flags.job.program.words[0], ": ");
     auto read = ReadJobFile(args, flags);
     if (!read.ok()) return Fail(console, read.status());
     flags = *std::move(read);
   }
   const auto spec = SpecFrom(flags);
-  if (!spec.ok()) return Fail(console, spec.status());
+  if (!spec.ok()) {
+    const absl::Status& status = spec.status();
+    return Fail(console, absl::Status(status.code(), absl::StrCat(place, status.message())));
+  }
   const auto client = ConnectToCoordinator(flags.connection);
   if (!client.ok()) return Fail(console, client.status());
   return SubmitAndWait(**client, *spec, {.wait = flags.wait, .json = flags.json}, console);

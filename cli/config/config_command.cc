@@ -157,9 +157,9 @@ absl::Status Check(const std::string& path, const Console& console) {
   HostFacts host;
   host.env = context.env;
   host.cwd = context.cwd;
-  host.mpi = Mpi::kOpenMpi;
-  ACCEL_ASSIGN_OR_RETURN(const LaunchPlan plan,
-                         PlanLaunch(EffectiveSettings(std::move(file), {}), host));
+  const EffectiveSettings settings(std::move(file), {});
+  ACCEL_ASSIGN_OR_RETURN(const LaunchPlan plan, PlanLaunch(settings, host));
+  ACCEL_RETURN_IF_ERROR(CheckLaunch(settings, plan, host));
   for (const std::string& note : plan.notes) PrintMessage(console, note);
   console.out << path << ": correct, " << count << (count == 1 ? " key\n" : " keys\n");
   return absl::OkStatus();

@@ -14,21 +14,20 @@
 
 namespace accel::cli {
 
-absl::StatusOr<std::string> ReadConfigText(const std::string& path) {
+absl::StatusOr<std::string> ReadConfigText(const std::string& path, absl::string_view what) {
   // A pipe would block here.
   const common::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0 && errno == ENOENT) {
-    return absl::InvalidArgumentError(absl::StrCat("the configuration file ", path,
-                                                   " does not exist; `accel config` writes one"));
+    return absl::InvalidArgumentError(absl::StrCat("the ", what, " ", path, " does not exist"));
   }
   if (file.get() < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("cannot read the configuration file ", path, ": ", strerror(errno)));
+        absl::StrCat("cannot read the ", what, " ", path, ": ", strerror(errno)));
   }
   struct stat facts {};
   if (fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("cannot read the configuration file ", path, ": it is not a regular file"));
+        absl::StrCat("cannot read the ", what, " ", path, ": it is not a regular file"));
   }
   // One byte more than allowed shows that the file is too large.
   std::string text(kMaxConfigBytes + 1, '\0');
@@ -38,7 +37,7 @@ absl::StatusOr<std::string> ReadConfigText(const std::string& path) {
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("cannot read the configuration file ", path, ": ", strerror(errno)));
+          absl::StrCat("cannot read the ", what, " ", path, ": ", strerror(errno)));
     }
     if (bytes == 0) break;
     filled += static_cast<size_t>(bytes);

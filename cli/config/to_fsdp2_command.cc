@@ -19,6 +19,7 @@ absl::Status Convert(const std::string& from, const std::string& to, bool overwr
   ACCEL_ASSIGN_OR_RETURN(const Node root, ParseDocument(from, text));
   ACCEL_ASSIGN_OR_RETURN(const Fsdp2Config converted, ConvertToFsdp2(from, root));
   for (const std::string& note : converted.notes) PrintMessage(console, note);
+  if (!converted.is_converted) return absl::OkStatus();
   const std::string& path = to.empty() ? from : to;
   const absl::Status saved = SaveConfig(path, WriteTree(path, converted.tree), overwrite);
   if (absl::IsAlreadyExists(saved)) {

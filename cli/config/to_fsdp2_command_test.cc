@@ -42,8 +42,9 @@ TEST(ToFsdp2Command, WritesAnotherFileOrTheSame) {
   EXPECT_EQ(again.exit_code, 1);
   EXPECT_THAT(again.err, HasSubstr("already exists and --overwrite is not set"));
   EXPECT_EQ(Convert({"--config_file", Path("one.yaml"), "--overwrite"}).exit_code, 0);
-  EXPECT_THAT(Convert({"--config_file", Path("one.yaml"), "--overwrite"}).err,
-              HasSubstr("nothing was converted"));
+  const Result nothing = Convert({"--config_file", Path("one.yaml"), "--overwrite"});
+  EXPECT_THAT(nothing.err, HasSubstr("nothing was converted"));
+  EXPECT_EQ(nothing.out, "");
 }
 
 TEST(ToFsdp2Command, NeedsAFileToWrite) {

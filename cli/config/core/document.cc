@@ -45,16 +45,16 @@ class TreeBuilder : public YAML::EventHandler {
     if (!MayAdd(mark, tag, anchor)) return;
     if (ExpectsKey()) return TakeKey(mark, text);
     // The parser gives quoted scalars the tag "!".
-    Put({MarkOf(mark), tag == "?" ? PlainScalar(text) : Value{text}, {}, false});
+    Put({MarkOf(mark), tag == "?" ? PlainScalar(text) : Value{text}, {text}, {}, false});
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
-    Open(mark, tag, anchor, {MarkOf(mark), Value{std::vector<Value>()}, {}, false});
+    Open(mark, tag, anchor, {MarkOf(mark), Value{std::vector<Value>()}, {}, {}, false});
   }
   void OnSequenceEnd() override { Close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
-    Open(mark, tag, anchor, {MarkOf(mark), {}, {}, true});
+    Open(mark, tag, anchor, {MarkOf(mark), {}, {}, {}, true});
   }
   void OnMapEnd() override { Close(); }
 
@@ -128,6 +128,7 @@ class TreeBuilder : public YAML::EventHandler {
       return;
     }
     std::get<std::vector<Value>>(level.node.value.data).push_back(std::move(node.value));
+    level.node.words.push_back(node.words.empty() ? "" : std::move(node.words.front()));
   }
 
   static std::string Shown(absl::string_view text) { return EscapeControls(text.substr(0, 80)); }

@@ -31,7 +31,9 @@ struct Member {
 // A scalar, a list of scalars, or a mapping.
 struct Node {
   Mark mark;
-  Value value;                  // A scalar or a list. Null for a mapping.
+  Value value;  // A scalar or a list. Null for a mapping.
+  // The words of the scalar or the list as the text has them, such as 0.10 or 007, without quotes.
+  std::vector<std::string> words;
   std::vector<Member> members;  // In the order of the text.
   bool is_mapping = false;
 };

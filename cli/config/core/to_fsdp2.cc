@@ -139,6 +139,7 @@ absl::StatusOr<Fsdp2Config> ConvertToFsdp2(absl::string_view file, const Node& r
   config.tree["fsdp_config"].clear();
   Converter converter(file, &config);
   ACCEL_RETURN_IF_ERROR(converter.Convert(*fsdp));
+  config.is_converted = true;
   return config;
 }
 

@@ -12,6 +12,7 @@
 namespace accel::cli {
 
 struct Fsdp2Config {
+  bool is_converted = false;  // False if there was nothing to convert.
   ConfigTree tree;
   // What the conversion has removed or changed, as sentences.
   std::vector<std::string> notes;

@@ -149,7 +149,9 @@ absl::Status PlanDevices(const EffectiveSettings& settings, const HostFacts& hos
               (settings.Is("use_cpu") && !settings.IsFlagGiven("multi_gpu")) ||
               settings.Text("distributed_type") == "MULTI_CPU";
   // Several processes need to know that they train on CPUs; see common/worker_env.h.
-  if (host.gpus == 0 && plan->paradigm == Paradigm::kPlain && processes > 1) plan->cpu = true;
+  // Where other machines take part, the coordinator decides, because this one may be without a GPU.
+  const bool may_have_gpus = host.gpus > 0 || plan->num_machines > 1;
+  if (!may_have_gpus && plan->paradigm == Paradigm::kPlain && processes > 1) plan->cpu = true;
   const auto ids = ParseGpuIds(settings.Text("gpu_ids"));
   if (!ids.ok()) return Refuse(settings, "gpu_ids", ids.status().message());
   if (settings.Is("cpu") && settings.IsFlagGiven("gpu_ids")) {
