@@ -143,6 +143,15 @@ TEST(OptimTest, AParameterWhoseGradientComesLaterStartsThen) {
   expect_equal(our_parameters, their_parameters);
 }
 
+// Autograd leaves the gradient of a weight with one row as it is, with other strides.
+TEST(OptimTest, ADimensionWithOneElementMayHaveAnyStride) {
+  Tensors parameters{torch::ones({1, 4})};
+  parameters[0].requires_grad_();
+  parameters[0].mutable_grad() = torch::ones({1, 4}).as_strided({1, 4}, {1, 1});
+  AdamW optimizer(parameters, torch::optim::AdamWOptions(0.1));
+  EXPECT_GT(fused_calls([&] { optimizer.step(); }), 0);
+}
+
 TEST(OptimTest, GradientsWithoutAKernelAreSteppedByLibTorch) {
   torch::Tensor ours = torch::ones({4, 2}).requires_grad_();
   torch::Tensor other_layout = torch::ones({4, 2}).requires_grad_();

@@ -217,6 +217,14 @@ void Snapshot::note_queued(const c10::Device& device) {
   (*event)->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
 }
 
+Snapshot::~Snapshot() {
+  try {
+    wait();
+  } catch (const std::exception&) {
+    // The GPU has failed, and copies nothing any more.
+  }
+}
+
 void Snapshot::wait() const {
   for (const auto& event : queued_) event->synchronize();
 }

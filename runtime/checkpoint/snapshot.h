@@ -41,6 +41,10 @@ class Snapshot {
  public:
   // Copies go to `memory`, which must not be used for anything else until the files are written.
   explicit Snapshot(StagingMemory& memory) : memory_(memory) {}
+  // Waits for copies from GPUs, because `memory` may be used for something else afterwards.
+  ~Snapshot();
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
 
   // Adds a safetensors file. copy() throws std::invalid_argument for a dtype that the format lacks.
   void add_tensors(std::string file, NamedTensors tensors);

@@ -31,10 +31,18 @@ struct Lists {
 using ListsKey = std::tuple<at::ScalarType, c10::DeviceType, c10::DeviceIndex, bool>;
 using ListsByKey = std::map<ListsKey, Lists>;
 
+// The kernels, like autograd, ignore the strides of dimensions that have one element.
+bool has_strides_of(const at::Tensor& tensor, const at::Tensor& parameter) {
+  for (std::int64_t i = 0; i < tensor.dim(); ++i) {
+    if (tensor.size(i) > 1 && tensor.stride(i) != parameter.stride(i)) return false;
+  }
+  return true;
+}
+
 bool is_laid_out_like(const at::Tensor& tensor, const at::Tensor& parameter) {
   return tensor.layout() == at::kStrided && tensor.scalar_type() == parameter.scalar_type() &&
          tensor.device() == parameter.device() && tensor.sizes() == parameter.sizes() &&
-         tensor.strides() == parameter.strides();
+         has_strides_of(tensor, parameter);
 }
 
 // The kernels read the memory of a tensor from end to end, whatever its shape.

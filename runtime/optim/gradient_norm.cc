@@ -38,25 +38,33 @@ std::optional<at::ScalarType> wider(at::ScalarType dtype) {
   return std::nullopt;
 }
 
+// Copies without waiting for a GPU, except to the host, which reads the copy immediately.
+at::Tensor moved(const at::Tensor& tensor, const c10::Device& device) {
+  return tensor.to(device, /*non_blocking=*/!device.is_cpu());
+}
+
 }  // namespace
 
 at::Tensor clip_gradient_norm(const Tensors& parameters, double max_norm, double norm_type) {
   const at::NoGradGuard no_grad;
   const std::map<Key, Tensors> all = gradients_of(parameters);
-  if (all.empty()) return at::zeros({});
+  if (all.empty()) {
+    return at::zeros({}, parameters.empty() ? at::TensorOptions() : parameters[0].device());
+  }
   const c10::Device device = all.begin()->second.front().device();
   Tensors norms;
   for (const auto& [key, gradients] : all) {
     for (const at::Tensor& norm :
          at::_foreach_norm(gradients, norm_type, wider(std::get<at::ScalarType>(key)))) {
-      norms.push_back(norm.to(device, /*non_blocking=*/true));
+      norms.push_back(moved(norm, device));
     }
   }
   // stack() takes the widest dtype.
   const at::Tensor norm = at::linalg_vector_norm(at::stack(norms), norm_type);
   const at::Tensor factor = norm.add(1e-6).reciprocal().mul(max_norm).clamp_max(1);
   for (const auto& [key, gradients] : all) {
-    at::_foreach_mul_(gradients, factor.to(gradients.front().options(), /*non_blocking=*/true));
+    const at::Tensor& first = gradients.front();
+    at::_foreach_mul_(gradients, moved(factor, first.device()).to(first.scalar_type()));
   }
   return norm;
 }

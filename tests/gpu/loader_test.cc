@@ -56,11 +56,16 @@ struct OnCuda : WideNumbers {
 
 TEST(GpuLoaderTest, WorkersReadOnTheGpuOfTheirProcess) {
   if (runtime::load_cuda() < 2) GTEST_SKIP() << "no two GPUs on this machine";
-  setenv("LOCAL_RANK", "1", 1);
-  Accelerator accelerator({.device_placement = false});
-  auto loader = accelerator.prepare(make_data_loader<torch::data::samplers::SequentialSampler>(
-      OnCuda(), torch::data::DataLoaderOptions(50).workers(2)));
-  for (const torch::Tensor& batch : loader) EXPECT_EQ(batch.device(), accelerator.device());
+  runtime::on_ranks(2,
+                    [] {
+                      Accelerator accelerator({.device_placement = false});
+                      auto loader = accelerator.prepare(
+                          make_data_loader<torch::data::samplers::SequentialSampler>(
+                              OnCuda(), torch::data::DataLoaderOptions(50).workers(2)));
+                      for (const torch::Tensor& batch : loader)
+                        EXPECT_EQ(batch.device(), accelerator.device());
+                    },
+                    {{"ACCELERATE_USE_CPU", "false"}});
 }
 
 // Rank 0 reads and scatters while all ranks compute. Samples have 16-bit integers, which NCCL can
