@@ -47,7 +47,8 @@ class Documentation(cluster.ClusterTest):
         text = re.sub(r"\bJOB\b", self.job or "", command.text)
         text = text.replace("/var/lib/accel", f"{self.dir}/documented")
         text = re.sub(r"^bazel-bin/", cluster.runfile("") + "/", text)
-        if re.match(r"accel-(coordinator|agent)", text) and command.exit_code == 0 and "--help" not in text:
+        serves = not re.search("--help|--forget_cluster", text)
+        if re.match(r"accel-(coordinator|agent)", text) and command.exit_code == 0 and serves:
             return self.run_daemon(text)
         result = self.run_command("/bin/bash", "-e", "-c", text)
         self.assertEqual(result.code, command.exit_code, f"{command.where}: {text}\n{result}")

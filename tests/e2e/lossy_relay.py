@@ -39,12 +39,12 @@ class LossyRelay(TcpRelay):
         time.sleep(2 * self._one_way + self._losses() * _SYN_RTO)
         super()._serve(near)
 
-    def _copy(self, source, sink):
+    def _copy(self, source, sink, flows):
         on_the_way = collections.deque()
         arrived = threading.Condition()
         reader = threading.Thread(target=self._read, args=(source, on_the_way, arrived), daemon=True)
         reader.start()
-        super()._copy(_Delayed(source, on_the_way, arrived), sink)
+        super()._copy(_Delayed(source, on_the_way, arrived), sink, flows)
         reader.join()
 
     def _read(self, source, on_the_way, arrived):

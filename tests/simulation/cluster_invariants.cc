@@ -240,7 +240,7 @@ absl::Status ClusterInvariants::CheckGraces() {
     for (const SimulatedKill& kill : node->processes().TakeKills()) {
       const SimulatedClient* client = ClientOf(kill.id.job);
       if (client == nullptr) continue;
-      const absl::Duration least = ShortestGrace(*client, published_.at(kill.id).lost_node);
+      const absl::Duration least = ShortestGrace(*client, MayHaveLostNode(kill.id));
       if (kill.grace >= least) continue;
       return Broken(absl::StrCat("rank ", kill.rank, " of ", Name(kill.id), " on ", node->name(),
                                  " was killed after ", absl::FormatDuration(kill.grace),
@@ -263,9 +263,40 @@ absl::Status ClusterInvariants::CheckClients() const {
   return absl::OkStatus();
 }
 
-// Checks that a node counts as lost only if the coordinator received nothing from it for the whole
-// timeout, or if its host was rebooted, or if its agent died and the job ends with its agent. A job
-// that requires contact may also have lost the coordinator.
+// A node counts as lost only if the coordinator received nothing from it for the whole timeout, or
+// if its host was rebooted, or if its agent died and the job ends with its agent. A job that
+// requires contact may also have lost the coordinator.
+bool ClusterInvariants::MayBeLost(const UnreliableNode& node, const v1::Job& job,
+                                  const v1::GenerationRecord& generation) const {
+  const absl::Time placed =
+      published_.at({common::JobId(job.job_id()), generation.generation()}).at;
+  if (silence_.MayBeLost(node.name(), placed)) return true;
+  if (job.spec().stop_on_disconnect_after_ms() > 0) return true;
+  if (job.spec().on_agent_loss() == v1::END && node.agent_died_at() >= placed) return true;
+  return std::any_of(generation.placements().begin(), generation.placements().end(),
+                     [&node](const v1::Placement& placement) {
+                       return placement.node_id() == node.id() &&
+                              placement.boot_id() != node.boot_id();
+                     });
+}
+
+// Returns true if a node of the generation may count as lost. The other ranks then hang in their
+// collectives and get no grace, unless the job asks for one. The loss need not be the published
+// cause, because an earlier failure may have replaced it.
+bool ClusterInvariants::MayHaveLostNode(const common::GenerationId& id) const {
+  if (published_.at(id).lost_node) return true;
+  const v1::Job& job = *jobs_.at(id.job);
+  for (const v1::GenerationRecord& generation : job.generations()) {
+    if (generation.generation() != id.generation) continue;
+    for (const v1::Placement& part : generation.placements()) {
+      for (const auto& node : nodes_) {
+        if (node->id() == part.node_id() && MayBeLost(*node, job, generation)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 absl::Status ClusterInvariants::CheckLosses(const v1::Job& job) {
   for (const v1::GenerationRecord& generation : job.generations()) {
     if (generation.cause().exit().kind() != v1::ExitRecord::NODE_LOST) continue;
@@ -273,17 +304,7 @@ absl::Status ClusterInvariants::CheckLosses(const v1::Job& job) {
     published_.at(id).lost_node = true;
     for (const auto& node : nodes_) {
       if (node->name() != generation.cause().node_name()) continue;
-      if (silence_.MayBeLost(node->name(), published_.at(id).at)) continue;
-      const bool rebooted = std::any_of(
-          generation.placements().begin(), generation.placements().end(),
-          [&node](const v1::Placement& placement) {
-            return placement.node_id() == node->id() && placement.boot_id() != node->boot_id();
-          });
-      if (rebooted) continue;
-      if (job.spec().stop_on_disconnect_after_ms() > 0) continue;
-      if (job.spec().on_agent_loss() == v1::END && node->agent_died_at() >= published_.at(id).at) {
-        continue;
-      }
+      if (MayBeLost(*node, job, generation)) continue;
       return Broken(absl::StrCat(
           Name(id), ", placed at ", absl::FormatTime(published_.at(id).at), ", has lost node ",
           node->name(), ": ", generation.cause().exit().message(), "; the coordinator received ",

@@ -57,15 +57,16 @@ class ClusterInvariants {
  private:
   // What is known of a generation that a coordinator has published.
   struct Published {
-    absl::Time at;        // When it was placed, which is before it was published.
-    uint64_t socket = 0;  // The store socket that was planned for it. 0 if it has no store.
-    std::string address;  // The address of that socket.
-    // A lost node has been its cause. The other ranks then hang in their collectives and get no
-    // grace, unless the job asks for one, even if another cause replaces the loss.
-    bool lost_node = false;
+    absl::Time at;           // When it was placed, which is before it was published.
+    uint64_t socket = 0;     // The store socket that was planned for it. 0 if it has no store.
+    std::string address;     // The address of that socket.
+    bool lost_node = false;  // A lost node has been its cause.
   };
 
   const SimulatedClient* ClientOf(const common::JobId& job) const;
+  bool MayBeLost(const UnreliableNode& node, const v1::Job& job,
+                 const v1::GenerationRecord& generation) const;
+  bool MayHaveLostNode(const common::GenerationId& id) const;
   absl::Status CheckDrains(const v1::Job& job) const;
   absl::Status CheckLosses(const v1::Job& job);
   absl::Status CheckEnd(const v1::Job& job);
