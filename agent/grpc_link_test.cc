@@ -197,7 +197,7 @@ TEST(GrpcLink, WhatAnEarlierSessionHasSaidIsNotTakenInALaterOne) {
   ASSERT_TRUE(AwaitSession(&link, first));
   EXPECT_FALSE(link.TakeDesired(first).has_value());
   EXPECT_FALSE(link.TakeDesired(link.session()).has_value());
-  EXPECT_EQ(Exchange(&link, 3), link.session());
+  EXPECT_GT(Exchange(&link, 3), first);
 }
 
 TEST(GrpcLink, NoCallBlocksWithoutACoordinator) {

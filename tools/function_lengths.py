@@ -11,6 +11,9 @@ import sys
 _CONTROL = re.compile(r"\s*(namespace|class|struct|enum|union|extern|if|for|while|switch|do|else|case|return|using|try|\}|#)\b")
 _OPENS = re.compile(r"^ {0,6}[\w~:<>,*&\[\] =\"()-].*\)[^;=]*\{$")
 
+# A lambda as an element of a list begins on its own line, and not where the list does.
+_LAMBDA = re.compile(r"^\s*\[[\w&=, ]*\]\(")
+
 _ENDS = re.compile(r"(^|[;{}:>]|^\s*//.*|^#.*)$")
 
 
@@ -25,7 +28,7 @@ def long_functions(path, most):
             continue
         # A definition whose parameters or initializers wrap begins after the line that ended the code before it.
         start = number
-        while start > 0 and not _ENDS.search(lines[start - 1]):
+        while start > 0 and not _LAMBDA.match(line) and not _ENDS.search(lines[start - 1]):
             start -= 1
         if _CONTROL.match(lines[start]):
             continue

@@ -33,7 +33,7 @@ class LossyNetwork(cluster.ClusterTest):
         while time.monotonic() < begin + SECONDS or self.relay.lost < before + LOSSES:
             self.assertEqual(self.connected(), NODES)
             self.assertLess(time.monotonic(), begin + 2 * SECONDS, f"only {self.relay.lost - before} segments were lost")
-            time.sleep(0.2)  # The polling interval.
+            time.sleep(0.05)  # The polling interval.
         print(f"{self.relay.lost} of {self.relay.segments} segments were lost")
         self.path("go").touch()
         cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "SUCCEEDED", 20, "the job ends well")

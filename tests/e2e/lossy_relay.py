@@ -36,7 +36,7 @@ class LossyRelay(TcpRelay):
 
     def _serve(self, near):
         # The far side is connected after the handshake of the near one.
-        time.sleep(2 * self._one_way + self._losses() * _SYN_RTO)
+        time.sleep(self._one_way * 2 + self._losses() * _SYN_RTO)
         super()._serve(near)
 
     def _copy(self, source, sink, flows):
