@@ -121,13 +121,13 @@ void CountConnection(ClusterState* state, Changes* changes) {
   for (const auto& [id, node] : state->nodes) changes->nodes.insert(id);
 }
 
-// Returns true if the report says the same as the one before, apart from its number and times,
-// which most heartbeats do.
-bool Repeats(v1::NodeObserved before, const v1::NodeObserved& report) {
-  before.set_sequence(report.sequence());
-  before.set_made_us(report.made_us());
-  before.set_answered_us(report.answered_us());
-  return before.SerializeAsString() == report.SerializeAsString();
+// Returns true if the report says the same as the one before, which most heartbeats do.
+bool Repeats(const v1::NodeObserved& before, v1::NodeObserved* report) {
+  const uint64_t sequence = report->sequence();
+  report->set_sequence(before.sequence());
+  const bool same = report->SerializeAsString() == before.SerializeAsString();
+  report->set_sequence(sequence);
+  return same;
 }
 
 // Returns true if a job of the node is being stopped because of a failure. Each report then bounds
@@ -300,12 +300,15 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   NoteCheckpoints(report, *node, now, state, changes);
   const common::NodeId id(report.node_id());
   const bool is_first = node->observed.node_id().empty();
+  // Only the clock needs these times, and every report has others.
+  node->clock.Heard(report, now);
+  report.clear_made_us();
+  report.clear_answered_us();
   // Nothing follows from a heartbeat, unless it ends a silence.
   if (now < SilentFrom(*state, *node) && !MayHaveFailedBefore(*state, *node) &&
-      Repeats(node->observed, report)) {
+      Repeats(node->observed, &report)) {
     node->observed.set_sequence(report.sequence());
     node->last_heard = now;
-    node->clock.Heard(report, now);
     // The desired state is then sent again, although it is the same (docs/decisions/0044).
     if (!node->jobs.empty() && node->clock.NeedsAnswer(now)) changes->nodes.insert(id);
     return absl::OkStatus();
@@ -313,7 +316,6 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   ACCEL_RETURN_IF_ERROR(Keep(std::move(report), state, node));
   if (is_first) changes->registered.insert(id);
   node->last_heard = now;
-  node->clock.Heard(node->observed, now);
   state->gpus_seen |= !node->observed.inventory().gpus().empty();
   SettleSockets(node);
   CountReport(*node, now, state);

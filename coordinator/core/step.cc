@@ -126,9 +126,8 @@ class JobView {
     if (job_.phase() != v1::STOPPING) wake_at = std::min(wake_at, entry_.end_by);
     for (const Part& part : parts_) {
       if (!HasProcesses(part)) continue;
-      const auto node = state_.nodes.find(common::NodeId(part.placement->node_id()));
-      wake_at = std::min(wake_at, node == state_.nodes.end() ? SilentFrom(state_)
-                                                             : SilentFrom(state_, node->second));
+      wake_at = std::min(
+          wake_at, part.node == nullptr ? SilentFrom(state_) : SilentFrom(state_, *part.node));
     }
     return wake_at;
   }
@@ -225,8 +224,7 @@ class JobView {
   std::vector<std::string> NodesToLeave() const {
     std::vector<std::string> names;
     for (const Part& part : parts_) {
-      const auto node = state_.nodes.find(common::NodeId(part.placement->node_id()));
-      if (node == state_.nodes.end() || node->second.drain != v1::MOVE_JOBS) continue;
+      if (part.node == nullptr || part.node->drain != v1::MOVE_JOBS) continue;
       names.push_back(part.placement->node_name());
     }
     return names;
