@@ -111,7 +111,7 @@ struct NodeWorld {
   EnvList user_env;
 };
 
-// Returns the variables that all local ranks share, the submitter's included.
+// Returns the variables that all ranks of a node share, with those that the submitter has set.
 EnvList GenerationEnv(const NodeWorld& world);
 
 // Returns the variables that differ between local ranks. They win over those of GenerationEnv().

@@ -107,9 +107,9 @@ void SharedMemoryExchange::finish_all_reduce(void* data, std::size_t elements,
 void SharedMemoryExchange::reduce_scatter(const void* data, void* out, std::size_t elements,
                                           const ElementReduction& reduction, Timeout timeout) {
   const std::size_t chunk = elements * reduction.element_size;
-  const auto ranks = static_cast<std::size_t>(world_size());
-  const Pieces pieces{
-      .bytes = chunk * ranks, .chunk = chunk, .step = segment_->slot_bytes() / ranks / 64 * 64};
+  const Pieces pieces{.bytes = chunk * static_cast<std::size_t>(world_size()),
+                      .chunk = chunk,
+                      .step = bytes_per_step()};
   run({.kind = kReduceScatter, .element = reduction.code, .bytes = chunk}, timeout, [&] {
     for (std::size_t piece = 0; piece < pieces.count(); ++piece) {
       publish_piece(pieces, piece, static_cast<const std::byte*>(data));
@@ -130,11 +130,14 @@ bool SharedMemoryExchange::takes_one_meeting(std::size_t bytes) const {
 
 SharedMemoryExchange::Pieces SharedMemoryExchange::pieces_of(
     std::size_t elements, const ElementReduction& reduction) const {
-  const std::size_t per_chunk = segment_->slot_bytes() / static_cast<std::size_t>(world_size());
   return {.bytes = elements * reduction.element_size,
           .chunk = reduction.element_size *
                    ring_chunk_elements(elements, reduction.element_size, world_size()),
-          .step = per_chunk / 64 * 64};
+          .step = bytes_per_step()};
+}
+
+std::size_t SharedMemoryExchange::bytes_per_step() const {
+  return segment_->slot_bytes() / static_cast<std::size_t>(world_size()) / 64 * 64;
 }
 
 void SharedMemoryExchange::publish_first(const std::byte* data, std::size_t elements,

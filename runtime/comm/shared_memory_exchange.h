@@ -127,6 +127,8 @@ class SharedMemoryExchange {
   void reduce_rest(std::byte* data, std::size_t elements, const ElementReduction& reduction);
   bool takes_one_meeting(std::size_t bytes) const;
   Pieces pieces_of(std::size_t elements, const ElementReduction& reduction) const;
+  // A slot has room for this much of each rank's chunk, in whole cache lines.
+  std::size_t bytes_per_step() const;
   void publish_piece(const Pieces& pieces, std::size_t piece, const std::byte* data);
   void reduce_piece(const Pieces& pieces, std::size_t piece, std::byte* data,
                     const ElementReduction& reduction);

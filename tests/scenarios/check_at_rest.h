@@ -8,8 +8,8 @@
 
 namespace accel::scenarios {
 
-// Call it after PlanToRest() with the same time. FAILED_PRECONDITION: a plan for everything has
-// actions, or needs to be made again before the agenda says so, or some counts are wrong.
+// Called after PlanToRest(), with the same time. FAILED_PRECONDITION: a plan that looks at everything
+// has actions, or must be made again earlier than the agenda says, or counts something else.
 absl::Status CheckAtRest(const coordinator::ClusterState& state, absl::Time now);
 
 }  // namespace accel::scenarios
