@@ -13,22 +13,22 @@ namespace accel::cli {
 absl::Status CheckLaunch(const EffectiveSettings& settings, const LaunchPlan& plan,
                          const HostFacts& host) {
   if (!plan.wrapper.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        settings.Name("num_machines"), " is ", plan.num_machines,
-        ": accel does not start DeepSpeed's own launcher; set deepspeed_multinode_launcher: "
-        "standard, and accel starts the processes on every machine"));
+    return settings.Refuse(
+        "num_machines",
+        "accel does not start DeepSpeed's own launcher; set deepspeed_multinode_launcher: "
+        "standard, and accel starts the processes on every machine");
   }
   if (plan.num_machines == 1) return absl::OkStatus();
   if (plan.machine_rank > 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        settings.Name("machine_rank"), " is ", plan.machine_rank,
-        ": one command starts the processes on every machine; run it once, with machine_rank 0"));
+    return settings.Refuse(
+        "machine_rank",
+        "one command starts the processes on every machine; run it once, with machine_rank 0");
   }
   if (!settings.IsGiven("coordinator") && !host.env("ACCEL_COORDINATOR").has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        settings.Name("num_machines"), " is ", plan.num_machines,
-        ": several machines need a coordinator; set coordinator: HOST:PORT in the file, or give "
-        "--coordinator"));
+    return settings.Refuse(
+        "num_machines",
+        "several machines need a coordinator; set coordinator: HOST:PORT in the file, or give "
+        "--coordinator");
   }
   return absl::OkStatus();
 }

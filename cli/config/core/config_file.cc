@@ -181,10 +181,6 @@ class Reader {
 
 }  // namespace
 
-std::string PlaceOf(absl::string_view path, Mark mark) {
-  return absl::StrCat(path, ":", mark.line, ":", mark.column);
-}
-
 absl::StatusOr<ConfigFile> ReadConfig(absl::string_view path, absl::string_view text) {
   ACCEL_ASSIGN_OR_RETURN(const Node root, ParseDocument(path, text));
   Reader reader(path);

@@ -29,7 +29,4 @@ struct ConfigFile {
 // has a line for each of the first problems, each with its place.
 absl::StatusOr<ConfigFile> ReadConfig(absl::string_view path, absl::string_view text);
 
-// Returns the place of a setting of the file: "FILE:LINE:COLUMN".
-std::string PlaceOf(absl::string_view path, Mark mark);
-
 }  // namespace accel::cli

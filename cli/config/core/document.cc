@@ -141,9 +141,12 @@ class TreeBuilder : public YAML::EventHandler {
 
 }  // namespace
 
+std::string PlaceOf(absl::string_view file, Mark mark) {
+  return absl::StrCat(file, ":", mark.line, ":", mark.column);
+}
+
 absl::Status ErrorAt(absl::string_view file, Mark mark, absl::string_view sentence) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(file, ":", mark.line, ":", mark.column, ": ", sentence));
+  return absl::InvalidArgumentError(absl::StrCat(PlaceOf(file, mark), ": ", sentence));
 }
 
 absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view text) {

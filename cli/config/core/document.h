@@ -45,6 +45,9 @@ inline constexpr size_t kMaxConfigBytes = 256 * 1024;
 // in one mapping or uses anchors. The message begins with "FILE:LINE:COLUMN: ".
 absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view text);
 
+// Returns "FILE:LINE:COLUMN".
+std::string PlaceOf(absl::string_view file, Mark mark);
+
 // Returns INVALID_ARGUMENT with "FILE:LINE:COLUMN: SENTENCE".
 absl::Status ErrorAt(absl::string_view file, Mark mark, absl::string_view sentence);
 

@@ -58,4 +58,8 @@ std::string EffectiveSettings::Name(absl::string_view name) const {
   return std::string(name);
 }
 
+absl::Status EffectiveSettings::Refuse(absl::string_view name, absl::string_view sentence) const {
+  return absl::InvalidArgumentError(absl::StrCat(Name(name), " is ", Text(name), ": ", sentence));
+}
+
 }  // namespace accel::cli

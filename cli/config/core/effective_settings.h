@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "cli/config/core/config_file.h"
 #include "cli/config/core/setting.h"
@@ -55,6 +56,8 @@ class EffectiveSettings {
   // Returns where the value comes from, for messages: "--NAME", "FILE:LINE:COLUMN: NAME", or
   // "NAME".
   std::string Name(absl::string_view name) const;
+  // Returns INVALID_ARGUMENT with "NAME is VALUE: SENTENCE", where NAME is as of Name().
+  absl::Status Refuse(absl::string_view name, absl::string_view sentence) const;
 
  private:
   std::optional<ConfigFile> file_;

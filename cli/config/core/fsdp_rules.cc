@@ -19,46 +19,41 @@ bool IsStrategy(absl::string_view text) {
   return false;
 }
 
-absl::Status Refuse(const EffectiveSettings& settings, absl::string_view name,
-                    absl::string_view sentence) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(settings.Name(name), " is ", settings.Text(name), ": ", sentence));
-}
-
 absl::Status CheckReshard(const EffectiveSettings& settings) {
   const std::string text = settings.Text("fsdp_reshard_after_forward");
   if (ParseTruth(text).has_value()) return absl::OkStatus();
   if (IsVersion2(settings)) {
-    return Refuse(settings, "fsdp_reshard_after_forward",
-                  "version 2 of FSDP takes true or false; `accel to-fsdp2` converts a file");
+    return settings.Refuse(
+        "fsdp_reshard_after_forward",
+        "version 2 of FSDP takes true or false; `accel to-fsdp2` converts a file");
   }
   if (IsStrategy(text)) return absl::OkStatus();
-  return Refuse(settings, "fsdp_reshard_after_forward",
-                "version 1 of FSDP takes a sharding strategy, such as FULL_SHARD");
+  return settings.Refuse("fsdp_reshard_after_forward",
+                         "version 1 of FSDP takes a sharding strategy, such as FULL_SHARD");
 }
 
 }  // namespace
 
 absl::Status CheckFsdp(const EffectiveSettings& settings) {
   if (settings.Is("fsdp_cpu_ram_efficient_loading") && !settings.Is("fsdp_sync_module_states")) {
-    return Refuse(
-        settings, "fsdp_sync_module_states",
+    return settings.Refuse(
+        "fsdp_sync_module_states",
         "When using `--fsdp_cpu_ram_efficient_loading` set `--fsdp_sync_module_states` to "
         "`True`, because only rank 0 loads the parameters");
   }
   if (settings.Is("fsdp_activation_checkpointing_offload")) {
     if (!settings.Is("fsdp_activation_checkpointing")) {
-      return Refuse(settings, "fsdp_activation_checkpointing_offload",
-                    "it needs fsdp_activation_checkpointing: true");
+      return settings.Refuse("fsdp_activation_checkpointing_offload",
+                             "it needs fsdp_activation_checkpointing: true");
     }
     if (!IsVersion2(settings)) {
-      return Refuse(settings, "fsdp_activation_checkpointing_offload", "it needs fsdp_version: 2");
+      return settings.Refuse("fsdp_activation_checkpointing_offload", "it needs fsdp_version: 2");
     }
   }
   const std::string state = settings.Text("fsdp_state_dict_type");
   if (IsVersion2(settings) && (absl::EqualsIgnoreCase(state, "LOCAL_STATE_DICT") || state == "2")) {
-    return Refuse(settings, "fsdp_state_dict_type",
-                  "version 2 of FSDP has no local state; use SHARDED_STATE_DICT");
+    return settings.Refuse("fsdp_state_dict_type",
+                           "version 2 of FSDP has no local state; use SHARDED_STATE_DICT");
   }
   return CheckReshard(settings);
 }

@@ -49,8 +49,7 @@ class Converter {
   std::map<std::string, Value>& Keys() { return to_.tree["fsdp_config"]; }
 
   void Note(const Member& member, absl::string_view sentence) {
-    to_.notes.push_back(absl::StrCat(file_, ":", member.mark.line, ":", member.mark.column, ": ",
-                                     member.key, " ", sentence));
+    to_.notes.push_back(absl::StrCat(PlaceOf(file_, member.mark), ": ", member.key, " ", sentence));
   }
 
   absl::Status ConvertKey(const Member& member) {

@@ -17,12 +17,6 @@ constexpr int64_t kMaxMachines = 10'000;
 constexpr int64_t kMaxProcesses = 10'000'000;
 constexpr int kMaxLocalProcesses = 1024;
 
-absl::Status Refuse(const EffectiveSettings& settings, absl::string_view name,
-                    absl::string_view sentence) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(settings.Name(name), " is ", settings.Text(name), ": ", sentence));
-}
-
 absl::Status CheckExclusive(const EffectiveSettings& settings) {
   int given = 0;
   for (const char* name : {"multi_gpu", "cpu", "tpu", "use_deepspeed", "use_fsdp"}) {
@@ -41,10 +35,10 @@ absl::Status CheckExclusive(const EffectiveSettings& settings) {
   }
   const std::string type = settings.Text("distributed_type");
   if (type == "XLA" || type == "TPU") {
-    return Refuse(settings, "distributed_type", "accel does not drive TPUs");
+    return settings.Refuse("distributed_type", "accel does not drive TPUs");
   }
   if (absl::StartsWith(type, "MULTI_") && type != "MULTI_GPU" && type != "MULTI_CPU") {
-    return Refuse(settings, "distributed_type", "accel drives CPUs and NVIDIA GPUs");
+    return settings.Refuse("distributed_type", "accel drives CPUs and NVIDIA GPUs");
   }
   return absl::OkStatus();
 }
@@ -68,12 +62,13 @@ absl::StatusOr<std::optional<int64_t>> TotalProcesses(const EffectiveSettings& s
   if (settings.IsGiven("num_processes")) {
     const int64_t number = settings.Int("num_processes").value_or(-1);
     if (number == -1) {
-      return Refuse(settings, "num_processes",
-                    "You need to manually pass in `--num_processes` using this config yaml.");
+      return settings.Refuse(
+          "num_processes",
+          "You need to manually pass in `--num_processes` using this config yaml.");
     }
     if (number < 1 || number > kMaxProcesses) {
-      return Refuse(settings, "num_processes",
-                    absl::StrCat("it must be a number from 1 to ", kMaxProcesses));
+      return settings.Refuse("num_processes",
+                             absl::StrCat("it must be a number from 1 to ", kMaxProcesses));
     }
     if (number == 1 && settings.Is("multi_gpu")) {
       return absl::InvalidArgumentError(
@@ -104,13 +99,13 @@ absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& ho
                           LaunchPlan* plan) {
   const int64_t machines = settings.Int("num_machines").value_or(1);
   if (machines < 1 || machines > kMaxMachines) {
-    return Refuse(settings, "num_machines",
-                  absl::StrCat("it must be a number from 1 to ", kMaxMachines));
+    return settings.Refuse("num_machines",
+                           absl::StrCat("it must be a number from 1 to ", kMaxMachines));
   }
   const int64_t rank = settings.Int("machine_rank").value_or(0);
   if (rank < 0 || rank >= machines) {
-    return Refuse(
-        settings, "machine_rank",
+    return settings.Refuse(
+        "machine_rank",
         absl::StrCat("num_machines is ", machines, ", so it must be from 0 to ", machines - 1));
   }
   plan->num_machines = static_cast<int>(machines);
@@ -118,14 +113,14 @@ absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& ho
   ACCEL_ASSIGN_OR_RETURN(const auto total, TotalProcesses(settings, host));
   if (!total.has_value()) return absl::OkStatus();
   if (*total < machines) {
-    return Refuse(settings, "num_processes",
-                  absl::StrCat("it counts the processes of all machines, and there are ", machines,
-                               " machines"));
+    return settings.Refuse("num_processes",
+                           absl::StrCat("it counts the processes of all machines, and there are ",
+                                        machines, " machines"));
   }
   plan->processes = Divide(*total, machines);
   if (plan->processes[0] > kMaxLocalProcesses) {
-    return Refuse(settings, "num_processes",
-                  absl::StrCat("a machine has at most ", kMaxLocalProcesses, " processes"));
+    return settings.Refuse(
+        "num_processes", absl::StrCat("a machine has at most ", kMaxLocalProcesses, " processes"));
   }
   return absl::OkStatus();
 }
@@ -137,9 +132,10 @@ absl::Status CheckAddress(const EffectiveSettings& settings, const HostFacts& ho
       host.env("ACCEL_COORDINATOR").has_value()) {
     return absl::OkStatus();
   }
-  return Refuse(settings, "num_machines",
-                "several machines need an address; set coordinator: HOST:PORT in the file, or give "
-                "--coordinator");
+  return settings.Refuse(
+      "num_machines",
+      "several machines need an address; set coordinator: HOST:PORT in the file, or give "
+      "--coordinator");
 }
 
 absl::Status PlanDevices(const EffectiveSettings& settings, const HostFacts& host,
@@ -153,16 +149,17 @@ absl::Status PlanDevices(const EffectiveSettings& settings, const HostFacts& hos
   const bool may_have_gpus = host.gpus > 0 || plan->num_machines > 1;
   if (!may_have_gpus && plan->paradigm == Paradigm::kPlain && processes > 1) plan->cpu = true;
   const auto ids = ParseGpuIds(settings.Text("gpu_ids"));
-  if (!ids.ok()) return Refuse(settings, "gpu_ids", ids.status().message());
+  if (!ids.ok()) return settings.Refuse("gpu_ids", ids.status().message());
   if (settings.Is("cpu") && settings.IsFlagGiven("gpu_ids")) {
     return absl::InvalidArgumentError("`--cpu` and `--gpu_ids` cannot be used together");
   }
   if (!plan->cpu) plan->gpu_ids = *ids;
   if (plan->gpu_ids.size() == 1 && plan->paradigm == Paradigm::kMultiGpu &&
       plan->num_machines == 1) {
-    return Refuse(settings, "gpu_ids",
-                  "Less than two GPU ids were configured and tried to run on multiple GPUs. Please "
-                  "ensure at least two are specified for `--gpu_ids`, or use `--gpu_ids='all'`.");
+    return settings.Refuse(
+        "gpu_ids",
+        "Less than two GPU ids were configured and tried to run on multiple GPUs. Please "
+        "ensure at least two are specified for `--gpu_ids`, or use `--gpu_ids='all'`.");
   }
   return absl::OkStatus();
 }
@@ -173,9 +170,10 @@ absl::Status PlanMpi(const EffectiveSettings& settings, const HostFacts& host, L
   const std::string hosts = settings.Text("mpirun_hostfile");
   if (hosts.empty() || plan->paradigm != Paradigm::kPlain) return absl::OkStatus();
   if (host.mpi == Mpi::kNone) {
-    return Refuse(settings, "mpirun_hostfile",
-                  "accel does not start mpirun, because it starts the processes itself; remove "
-                  "it, and name the machines of a job with --num_machines and --coordinator");
+    return settings.Refuse(
+        "mpirun_hostfile",
+        "accel does not start mpirun, because it starts the processes itself; remove "
+        "it, and name the machines of a job with --num_machines and --coordinator");
   }
   int total = 0;
   for (int processes : plan->processes) total += processes;
