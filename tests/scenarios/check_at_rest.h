@@ -8,8 +8,9 @@
 
 namespace accel::scenarios {
 
-// Called after PlanToRest(), with the same time. FAILED_PRECONDITION: a plan that looks at everything
-// has actions, or must be made again earlier than the agenda says, or counts something else.
+// Called after PlanToRest(), with the same time. FAILED_PRECONDITION: a plan that looks at
+// everything has actions, or must be made again earlier than the agenda says, or counts something
+// else.
 absl::Status CheckAtRest(const coordinator::ClusterState& state, absl::Time now);
 
 }  // namespace accel::scenarios
