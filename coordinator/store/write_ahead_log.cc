@@ -1,6 +1,7 @@
 #include "coordinator/store/write_ahead_log.h"
 
 #include <cstdint>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 
@@ -61,19 +62,36 @@ class Frames {
     return {BigEndian(log_, Position(i) + 16), BigEndian(log_, Position(i) + 20)};
   }
   // The checksum that the frame should have if it continues with `sum`.
-  Checksum Computed(size_t i, Checksum sum) const {
-    sum.Add(log_.substr(Position(i), 8), big_endian_);
-    sum.Add(log_.substr(Position(i) + kFrameHeaderBytes, page_bytes_), big_endian_);
-    return sum;
+  Checksum Computed(size_t i, const Checksum& sum) const {
+    return Computed(i, log_.substr(Position(i), 8), sum);
   }
   // Returns true if the frame belongs to this log, not to what its file contained before, and was
   // written after a frame with the checksum `sum`.
   bool Follows(size_t i, const Checksum& sum) const {
     return log_.substr(Position(i) + 8, 8) == log_.substr(16, 8) && Computed(i, sum) == Stored(i);
   }
-  bool EndsCommit(size_t i) const { return BigEndian(log_, Position(i) + 4) != 0; }
+  bool EndsCommit(size_t i) const { return CommitPages(i) != 0; }
+  // Returns true if the frame ended a commit until one bit of its commit size flipped, so that it
+  // is 0 now. With that bit the frame matches its checksum.
+  bool EndedCommit(size_t i, const Checksum& sum) const {
+    if (EndsCommit(i)) return false;
+    for (int bit = 0; bit < 32; ++bit) {
+      std::string fields(log_.substr(Position(i), 8));
+      fields[static_cast<size_t>(7 - bit / 8)] = static_cast<char>(1 << bit % 8);
+      if (Computed(i, fields, sum) == Stored(i)) return true;
+    }
+    return false;
+  }
 
  private:
+  // The pages of the database after the commit that the frame ends, or 0 if it ends none.
+  uint32_t CommitPages(size_t i) const { return BigEndian(log_, Position(i) + 4); }
+  // `fields` are the page number and the commit size.
+  Checksum Computed(size_t i, absl::string_view fields, Checksum sum) const {
+    sum.Add(fields, big_endian_);
+    sum.Add(log_.substr(Position(i) + kFrameHeaderBytes, page_bytes_), big_endian_);
+    return sum;
+  }
   size_t frame_bytes() const { return kFrameHeaderBytes + page_bytes_; }
 
   const absl::string_view log_;
@@ -98,7 +116,9 @@ absl::Status CheckWriteAheadLog(absl::string_view log) {
   // The frame itself may be whole, if only its stored checksum is damaged.
   const Checksum whole = first_bad < frames.count() ? frames.Computed(first_bad, sum) : sum;
   for (size_t i = first_bad + 1; i < frames.count(); ++i) {
-    if (!frames.EndsCommit(i - 1)) continue;
+    if (!frames.EndsCommit(i - 1) && (i > first_bad + 1 || !frames.EndedCommit(first_bad, sum))) {
+      continue;
+    }
     if (frames.Follows(i, frames.Stored(i - 1)) ||
         (i == first_bad + 1 && frames.Follows(i, whole))) {
       return absl::DataLossError(absl::StrCat(
