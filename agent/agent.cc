@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMaxClusterIdBytes = 128;
 
 // The longest time in which a coordinator takes a goodbye, unless it is away, and the longest time
-// in which the jobs then end here: the grace of a failure, and some more.
+// in which the jobs then end here, apart from the graces that the coordinator gives them.
 constexpr absl::Duration kLongestAnswer = absl::Seconds(2);
 constexpr absl::Duration kLongestEnd = absl::Seconds(10);
 
@@ -251,7 +251,8 @@ void Agent::Leave(const std::string& why) {
   SayGoodbye(why);
   const absl::Time begun = with_.clock->Now();
   while (RunOnce().ok() && !has_left()) {
-    const absl::Time until = begun + (state_.goodbye_taken() ? kLongestEnd : kLongestAnswer);
+    const absl::Time until =
+        begun + (state_.goodbye_taken() ? state_.LongestGrace() + kLongestEnd : kLongestAnswer);
     if (with_.clock->Now() >= until) {
       common::LogWarning("leaves without the coordinator's answer, or before all jobs have ended");
       return;

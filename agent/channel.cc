@@ -7,7 +7,7 @@
 namespace accel::agent {
 namespace {
 
-// A desired state repeats the descriptions of the node's jobs. The coordinator keeps at most 256
+// A desired state repeats the descriptions of the node's jobs. The coordinator keeps at most 512
 // MiB for all jobs together, so no desired state reaches this limit.
 constexpr int kMaxDesiredBytes = 512 << 20;
 

@@ -100,6 +100,14 @@ void NodeState::SayGoodbye(const std::string& why) {
   ++revision_;
 }
 
+absl::Duration NodeState::LongestGrace() const {
+  int64_t longest = 0;
+  for (const v1::DesiredGeneration& wanted : desired_.generations()) {
+    if (wanted.stop()) longest = std::max(longest, wanted.grace_ms());
+  }
+  return absl::Milliseconds(longest);
+}
+
 ClusterHoldings NodeState::Holdings() const {
   ClusterHoldings holdings;
   for (const auto& [id, local] : generations_) {

@@ -75,6 +75,9 @@ class NodeState {
   // Returns true if the coordinator has said, in this session, that it knows of the goodbye.
   bool goodbye_taken() const { return has_desired_ && desired_.goodbye_taken(); }
 
+  // Returns the longest grace of the generations that the coordinator asks to stop, or zero.
+  absl::Duration LongestGrace() const;
+
   // Returns what the node has of the cluster whose coordinator it obeyed last.
   ClusterHoldings Holdings() const;
 

@@ -60,6 +60,17 @@ TEST(NodeState, StopsWithTheGraceAskedForAndShortensItOnly) {
   EXPECT_THAT(Names(node.Reconcile()), ElementsAre("stop a/1 0"));
 }
 
+TEST(NodeState, KnowsTheLongestGraceOfItsStops) {
+  NodeState node(Identity());
+  EXPECT_EQ(node.LongestGrace(), absl::ZeroDuration());
+  v1::NodeDesired desired = Desired(1);
+  AddStart(&desired, "a", 1);
+  AddStop(&desired, "b", 1, 30000);
+  AddStop(&desired, "c", 1, 5000);
+  node.SetDesired(desired);
+  EXPECT_EQ(node.LongestGrace(), absl::Seconds(30));
+}
+
 TEST(NodeState, AStopOvertakingItsStartLeavesAnEndedGeneration) {
   NodeState node(Identity());
   v1::NodeDesired desired = Desired(1);

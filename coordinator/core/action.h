@@ -51,6 +51,7 @@ struct ReplaceCause {
   common::JobId job;
   v1::FailureCause cause;
   TimeRange failed;
+  absl::Duration grace;  // Replaces the grace of the stop if it is shorter.
   v1::AfterStop next = v1::AFTER_STOP_UNSPECIFIED;
   Spends spends = Spends::kNothing;
   std::string reason;

@@ -98,17 +98,22 @@ void TakeName(const v1::NodeObserved& report, const NodeEntry& node, ClusterStat
   state->node_names[report.name()] = common::NodeId(report.node_id());
 }
 
-// Replaces the node's report by a newer one. A report that is not larger than the one before is
-// kept even over the bound, because refusing it would free no memory.
+// Refuses a report of `bytes` for which there is no memory. A report that is not larger than the
+// one of `before` bytes, which it replaces, is kept even over the bound, because refusing it would
+// free no memory.
+absl::Status CheckReportRoom(const ClusterState& state, int64_t before, int64_t bytes) {
+  const int64_t all = state.report_bytes - before + bytes;
+  if (all <= state.limits.max_report_bytes || bytes <= before) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the coordinator keeps at most ", state.limits.max_report_bytes,
+                   " bytes of nodes' reports in memory, and this one has ", bytes));
+}
+
+// Replaces the node's report by a newer one.
 absl::Status Keep(v1::NodeObserved report, ClusterState* state, NodeEntry* node) {
   const int64_t bytes = static_cast<int64_t>(report.SpaceUsedLong());
-  const int64_t all = state->report_bytes - node->observed_bytes + bytes;
-  if (all > state->limits.max_report_bytes && bytes > node->observed_bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the coordinator keeps at most ", state->limits.max_report_bytes,
-                     " bytes of nodes' reports in memory, and this one has ", bytes));
-  }
-  state->report_bytes = all;
+  ACCEL_RETURN_IF_ERROR(CheckReportRoom(*state, node->observed_bytes, bytes));
+  state->report_bytes += bytes - node->observed_bytes;
   node->observed_bytes = bytes;
   node->observed = std::move(report);
   return absl::OkStatus();
@@ -147,6 +152,10 @@ absl::StatusOr<NodeEntry*> Bind(SessionId session, const v1::NodeObserved& repor
   auto found = state->nodes.find(id);
   if (found == state->nodes.end() || found->second.session < session) {
     ACCEL_RETURN_IF_ERROR(CheckIdentity(*state, report, now));
+    // Once the session is bound, what the node has reported before is forgotten.
+    const int64_t before = found == state->nodes.end() ? 0 : found->second.observed_bytes;
+    ACCEL_RETURN_IF_ERROR(
+        CheckReportRoom(*state, before, static_cast<int64_t>(report.SpaceUsedLong())));
   }
   if (found == state->nodes.end()) {
     ACCEL_RETURN_IF_ERROR(MakeRoomForNode(state, changes));

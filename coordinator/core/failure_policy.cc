@@ -28,14 +28,14 @@ bool MayRestart(const JobEntry& entry, absl::Time now) {
 }
 
 std::string WhyRetryIsPointless(const Limits& limits, const JobEntry& entry,
-                                const v1::FailureCause& cause, absl::Time now) {
+                                const v1::FailureCause& cause, const TimeRange& failed) {
   const int code = JobExitCode(cause.exit());
   const auto& final_codes = entry.job.spec().no_retry_on();
   if (std::find(final_codes.begin(), final_codes.end(), code) != final_codes.end()) {
     return absl::StrCat("exit code ", code, " is not retried (--no_retry_on)");
   }
-  const bool quick = now - entry.started < limits.steady_after;
-  const bool alike = quick && SignatureOf(cause) == entry.history.signature;
+  const bool alike =
+      IsQuick(limits, entry, failed) && SignatureOf(cause) == entry.history.signature;
   if (!alike || entry.history.alike + 1 < limits.max_alike_failures) return "";
   return absl::StrCat("this is failure ", entry.history.alike + 1,
                       " in a row that looks the same, ", "each within ",
@@ -46,7 +46,8 @@ std::string WhyRetryIsPointless(const Limits& limits, const JobEntry& entry,
 }  // namespace
 
 FailureVerdict JudgeFailure(const Limits& limits, const JobEntry& entry,
-                            const v1::FailureCause& cause, bool could_not_start, absl::Time now) {
+                            const v1::FailureCause& cause, const TimeRange& failed,
+                            bool could_not_start, absl::Time now) {
   if (could_not_start && OtherNodesMayCome(limits) &&
       entry.job.start_failures() < limits.max_start_failures) {
     return {v1::TO_RESTARTING, Spends::kStart, ""};
@@ -55,8 +56,12 @@ FailureVerdict JudgeFailure(const Limits& limits, const JobEntry& entry,
     return {v1::TO_RESTARTING, Spends::kMembership, ""};
   }
   if (!MayRestart(entry, now)) return {};
-  const std::string why = WhyRetryIsPointless(limits, entry, cause, now);
+  const std::string why = WhyRetryIsPointless(limits, entry, cause, failed);
   return {why.empty() ? v1::TO_RESTARTING : v1::TO_FAILED, Spends::kRestart, why};
+}
+
+bool IsQuick(const Limits& limits, const JobEntry& entry, const TimeRange& failed) {
+  return failed.latest - entry.started < limits.steady_after;
 }
 
 }  // namespace accel::coordinator

@@ -34,7 +34,12 @@ struct FailureVerdict {
 };
 
 // `could_not_start`: the cause is a node that could not start its part for a reason of its own.
+// `failed`: when the failure happened.
 FailureVerdict JudgeFailure(const Limits& limits, const JobEntry& entry,
-                            const v1::FailureCause& cause, bool could_not_start, absl::Time now);
+                            const v1::FailureCause& cause, const TimeRange& failed,
+                            bool could_not_start, absl::Time now);
+
+// Returns true if a generation that has failed then was over soon after its start.
+bool IsQuick(const Limits& limits, const JobEntry& entry, const TimeRange& failed);
 
 }  // namespace accel::coordinator

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -176,23 +177,23 @@ std::optional<FoundFailure> EarlierFailure(const JobEntry& entry, const std::vec
 v1::LaterFailures CountLater(const JobEntry& entry, const std::vector<Part>& parts) {
   v1::LaterFailures later;
   absl::Time last = entry.failed.latest;
+  // A map, because a node may report another exit code for each of its ranks.
+  std::map<std::tuple<int, int, int, bool>, v1::FailureKind*> counted;
   for (const Candidate& each : Candidates(entry, parts, absl::InfiniteFuture())) {
     if (each.worker == nullptr || IsCause(entry, each)) continue;
     if (each.remoteness() == kStopRemoteness) continue;
     later.set_ranks(later.ranks() + 1);
     last = std::max(last, each.worker->ended_us() > 0 ? each.when.latest : absl::InfiniteFuture());
-    v1::ExitRecord kind = *each.exit;
-    kind.clear_message();
-    kind.clear_core_dumped();
-    auto& kinds = *later.mutable_kinds();
-    const auto known = std::find_if(kinds.begin(), kinds.end(), [&kind](const auto& other) {
-      return std::tuple(other.exit().kind(), other.exit().code(), other.exit().signal(),
-                        other.exit().out_of_memory()) ==
-             std::tuple(kind.kind(), kind.code(), kind.signal(), kind.out_of_memory());
-    });
-    v1::FailureKind* counted = known == kinds.end() ? later.add_kinds() : &*known;
-    *counted->mutable_exit() = kind;
-    counted->set_ranks(counted->ranks() + 1);
+    const v1::ExitRecord& exit = *each.exit;
+    v1::FailureKind*& kind =
+        counted[{exit.kind(), exit.code(), exit.signal(), exit.out_of_memory()}];
+    if (kind == nullptr) {
+      kind = later.add_kinds();
+      *kind->mutable_exit() = exit;
+      kind->mutable_exit()->clear_message();
+      kind->mutable_exit()->clear_core_dumped();
+    }
+    kind->set_ranks(kind->ranks() + 1);
   }
   auto& kinds = *later.mutable_kinds();
   std::stable_sort(kinds.begin(), kinds.end(),

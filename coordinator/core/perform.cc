@@ -5,6 +5,7 @@
 
 #include "common/check.h"
 #include "common/job_phase.h"
+#include "coordinator/core/failure_policy.h"
 #include "coordinator/core/job_bytes.h"
 #include "coordinator/core/job_state.h"
 
@@ -104,6 +105,7 @@ class Performer {
     entry.spends = replace.spends;
     SetCause(replace.cause, replace.failed, &entry);
     Reword(replace.reason, &entry.job);
+    if (replace.grace < entry.stop_grace) SetGrace(replace.grace, &entry);
   }
 
   void operator()(const SpendBudget& spend) { Spend(&Changed(spend.job)); }
@@ -246,7 +248,7 @@ class Performer {
       }
     }
     failure.has_peers = generation.placements_size() > 1;
-    failure.quick = entry.failed.latest - entry.started < state_.limits.steady_after;
+    failure.quick = IsQuick(state_.limits, entry, entry.failed);
     return failure;
   }
 

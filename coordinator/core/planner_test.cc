@@ -199,10 +199,17 @@ TEST_F(PlannerTest, ReportsAreCountedAndForgottenWithTheirStreams) {
   observed.set_name("b");
   EXPECT_THAT(Report(2, observed),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("bytes of nodes' reports")));
+  // A stream whose first report is refused takes nothing from the stream before it.
+  observed.set_node_id("a");
+  observed.set_name("a");
+  for (int i = 0; i < 1000; ++i) observed.add_generations()->set_job_id("j");
+  EXPECT_TRUE(absl::IsResourceExhausted(Report(4, observed)));
+  EXPECT_EQ(state_.nodes.at(common::NodeId("a")).session, 1u);
+  EXPECT_EQ(state_.nodes.at(common::NodeId("a")).observed.generations_size(), 1000);
   CloseSession(1, common::NodeId("a"), &state_);
   EXPECT_LT(state_.report_bytes, 5'000);
   EXPECT_EQ(state_.nodes.at(common::NodeId("a")).observed.name(), "a");
-  EXPECT_OK(Report(3, observed));
+  EXPECT_OK(Report(3, Observed("b", 1)));
 }
 
 TEST_F(PlannerTest, OnlyTheNewestFinishedJobsAreKept) {

@@ -161,18 +161,20 @@ class JobView {
   }
 
   // Also writes the verdict's note into the cause.
-  FailureVerdict Judge(v1::FailureCause* cause) const {
+  FailureVerdict Judge(FoundFailure* failure) const {
+    const std::string& name = failure->cause.node_name();
     const bool could_not_start =
-        std::any_of(parts_.begin(), parts_.end(), [cause](const Part& part) {
-          return NodeCouldNotStart(part) && part.placement->node_name() == cause->node_name();
+        std::any_of(parts_.begin(), parts_.end(), [&name](const Part& part) {
+          return NodeCouldNotStart(part) && part.placement->node_name() == name;
         });
-    FailureVerdict verdict = JudgeFailure(state_.limits, entry_, *cause, could_not_start, now_);
-    if (!verdict.note.empty()) cause->set_note(verdict.note);
+    FailureVerdict verdict =
+        JudgeFailure(state_.limits, entry_, failure->cause, failure->when, could_not_start, now_);
+    if (!verdict.note.empty()) failure->cause.set_note(verdict.note);
     return verdict;
   }
 
   StopGeneration Failed(FoundFailure failure) const {
-    const FailureVerdict verdict = Judge(&failure.cause);
+    const FailureVerdict verdict = Judge(&failure);
     const absl::Duration grace = GraceAfter(failure.cause);
     StopGeneration stop = Fail(std::move(failure.cause), verdict.next, grace);
     stop.failed = failure.when;
@@ -185,12 +187,13 @@ class JobView {
 
   // A cancel that has arrived since the stop was decided holds, whatever the new cause is.
   ReplaceCause Replace(FoundFailure failure) const {
-    const FailureVerdict verdict = Judge(&failure.cause);
+    const FailureVerdict verdict = Judge(&failure);
     ReplaceCause replace;
     replace.job = id_;
     replace.failed = failure.when;
     replace.next = entry_.cancelled_since ? job_.next() : verdict.next;
     replace.spends = verdict.spends;
+    replace.grace = GraceAfter(failure.cause);
     replace.reason = WaitingToEnd(DescribeFailureFirst(failure.cause));
     replace.cause = std::move(failure.cause);
     return replace;
