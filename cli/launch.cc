@@ -349,17 +349,21 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
 
 }  // namespace
 
-int RunLaunch(const std::vector<std::string>& args, const Console& console) {
+int LaunchJob(const LaunchFlags& flags, const Console& console) {
   common::InitLog("accel", common::LogLevel::kWarning);
   // The job never leaves this process, so its arguments and variables may be any bytes. Protobuf
   // would log an error about each one that is not UTF-8.
   google::protobuf::SetLogHandler(nullptr);
+  const absl::StatusOr<int> code = Run(flags, console);
+  return code.ok() ? *code : Fail(console, code.status());
+}
+
+int RunLaunch(const std::vector<std::string>& args, const Console& console) {
   LaunchFlags flags;
   FlagSet flag_set = MakeLaunchFlagSet(&flags);
   if (const auto over = ParseOrExplain(flag_set, args, console)) return *over;
   if (const absl::Status wrong = CheckLaunchFlags(flags); !wrong.ok()) return Fail(console, wrong);
-  const absl::StatusOr<int> code = Run(flags, console);
-  return code.ok() ? *code : Fail(console, code.status());
+  return LaunchJob(flags, console);
 }
 
 }  // namespace accel::cli

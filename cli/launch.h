@@ -5,10 +5,14 @@
 #include <vector>
 
 #include "cli/console.h"
+#include "cli/launch_flags.h"
 
 namespace accel::cli {
 
 // Runs the job to its end, relays its output, and returns the exit code (docs/exit-codes.md).
 int RunLaunch(const std::vector<std::string>& args, const Console& console);
+
+// Does the same with flags that are parsed already.
+int LaunchJob(const LaunchFlags& flags, const Console& console);
 
 }  // namespace accel::cli

@@ -10,12 +10,14 @@
 #include "cli/estimate/estimate_command.h"
 #include "cli/launch.h"
 #include "cli/report/env_command.h"
+#include "cli/self_test/test_command.h"
 
 int main(int argc, char** argv) {
   const std::vector<accel::cli::Command> commands = {
       {"launch", "run a program on this machine, or on several of a cluster",
        accel::cli::RunLaunch},
       {"config", "make, explain and check configuration files", accel::cli::RunConfig},
+      {"test", "check that the set-up can train", accel::cli::RunTest},
       {"env", "print the facts that a report of a problem needs", accel::cli::RunEnv},
       {"estimate-memory", "print how much memory a model takes", accel::cli::RunEstimateMemory},
       {"to-fsdp2", "convert a configuration file to version 2 of FSDP", accel::cli::RunToFsdp2},

@@ -21,6 +21,9 @@ ACCEL = str(_ROOT / "cli/accel")
 COORDINATOR = str(_ROOT / "coordinator/accel-coordinator")
 AGENT = str(_ROOT / "agent/accel-agent")
 SHIM = str(_ROOT / "shim/accel-shim")
+# An interpreter with PyTorch and Accelerate.
+PYTHON = os.environ.get("ACCEL_PYTHON") or str(
+    pathlib.Path(os.environ.get("ACCEL_TEST_HOME", "/root"), ".cache/accel/venv/bin/python"))
 
 
 def runfile(path):

@@ -1,14 +1,10 @@
 """Real training: LibTorch programs, torch.distributed and Accelerate, through launch and through agents."""
 
-import os
-import pathlib
 import re
 import socket
 
 from tests.e2e import cluster
 
-_HOME = pathlib.Path(os.environ.get("ACCEL_TEST_HOME", "/root"))
-PYTHON = os.environ.get("ACCEL_PYTHON") or str(_HOME / ".cache/accel/venv/bin/python")
 FASHION_MNIST = cluster.runfile("examples/fashion_mnist")
 DDP_STEP = cluster.runfile("bench/worker/ddp_step")
 FIRST_COLLECTIVE = cluster.runfile("bench/worker/first_collective")
@@ -74,18 +70,18 @@ class Launch(cluster.Test):
             except OSError:
                 pass  # Another process holds the port already, which serves as well.
             squatters.append(squatter)
-        result = self.launch("--num_processes", 2, "--python", PYTHON, PLAIN, seconds=120)
+        result = self.launch("--num_processes", 2, "--python", cluster.PYTHON, PLAIN, seconds=120)
         for squatter in squatters:
             squatter.close()
         self.assertTrue(python_succeeded(result), result)
 
     def test_accelerate(self):
-        result = self.launch("--num_processes", 2, "--python", PYTHON, ACCELERATE, seconds=200)
+        result = self.launch("--num_processes", 2, "--python", cluster.PYTHON, ACCELERATE, seconds=200)
         self.assertTrue(python_succeeded(result), result)
 
     def test_upstreams_own_test_script(self):
         script = self.python(UPSTREAM)
-        result = self.launch("--num_processes", 2, "--python", PYTHON, script, seconds=280)
+        result = self.launch("--num_processes", 2, "--python", cluster.PYTHON, script, seconds=280)
         # The upstream script sometimes aborts at interpreter exit, after it has passed (under torchrun too).
         self.assertEqual(result.out.count(_SUCCESS), 2, result)
         self.assertIn("Training yielded the same results", result.out)
@@ -99,11 +95,11 @@ class Submit(cluster.ClusterTest):
         self.assertEqual(result.code, 0, result)
 
     def test_torch_distributed_over_two_agents(self):
-        result = self.submit("--nodes", 2, "--python", PYTHON, PLAIN, seconds=120)
+        result = self.submit("--nodes", 2, "--python", cluster.PYTHON, PLAIN, seconds=120)
         self.assertTrue(python_succeeded(result), result)
 
     def test_accelerate_over_two_agents(self):
-        result = self.submit("--nodes", 2, "--python", PYTHON, ACCELERATE, seconds=200)
+        result = self.submit("--nodes", 2, "--python", cluster.PYTHON, ACCELERATE, seconds=200)
         self.assertTrue(python_succeeded(result), result)
 
 
