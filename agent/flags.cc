@@ -1,70 +1,100 @@
 #include "agent/flags.h"
 
-#include <CLI/CLI.hpp>
-#include <map>
+#include <cstdlib>
 #include <string>
 
-#include "common/version.h"
+#include "common/daemon_command_line.h"
+#include "common/status_macros.h"
 
 namespace accel::agent {
 namespace {
 
+constexpr char kAbout[] =
+    "Runs jobs on this node for a coordinator. Every node of a cluster runs one agent. It connects "
+    "to the coordinator and listens on no port that is served.";
+
 constexpr char kFooter[] =
     "SIGTERM and SIGINT stop the agent. Its jobs continue, and the next agent with this state "
     "directory adopts them, unless --on_stop says otherwise. Jobs with --on_agent_loss=end are "
-    "ended "
-    "first.\n"
-    "Exit codes: 0 stopped by SIGTERM or SIGINT, or the cluster was forgotten; 1 cannot continue; "
-    "2 wrong usage.";
+    "ended first.\n\n"
+    "Exit codes:\n"
+    "  0     stopped by SIGTERM or SIGINT, or the cluster was forgotten\n"
+    "  1     it cannot continue; the reason is on standard error\n"
+    "  2     wrong usage";
 
-// The size of the disk is known only later, and does not decide whether the text is a limit.
-std::string CheckOutputLimit(const std::string& text) {
-  return std::string(ParseOutputLimit(text, int64_t{1} << 40).status().message());
+absl::Status ReadOutputLimit(const std::string& text, std::string* to) {
+  // The size of the disk is known only later, and does not decide whether the text is a limit.
+  ACCEL_RETURN_IF_ERROR(ParseOutputLimit(text, int64_t{1} << 40).status());
+  *to = text;
+  return absl::OkStatus();
+}
+
+absl::Status ReadOnStop(const std::string& text, OnStop* to) {
+  if (text != "auto" && text != "stay" && text != "leave") {
+    return absl::InvalidArgumentError("it must be auto, stay or leave");
+  }
+  *to = text == "auto" ? OnStop::kAuto : (text == "stay" ? OnStop::kStay : OnStop::kLeave);
+  return absl::OkStatus();
+}
+
+common::FlagSet MakeFlagSet(AgentDaemonOptions* to) {
+  common::FlagSet flags("accel-agent", "--coordinator HOST:PORT --state_dir DIR [flags]", kAbout);
+  flags.Text("coordinator", "HOST:PORT", "the coordinator; required (default: ACCEL_COORDINATOR)",
+             &to->coordinator);
+  flags.Text("state_dir", "DIR",
+             "folder of this agent and of its jobs' output; created if it does not exist; required",
+             &to->state_dir);
+  flags.Text("name", "NAME", "name of this node (default: the host's name)", &to->name);
+  flags.Text("advertise", "ADDRESS",
+             "address by which other nodes reach this one (default: that of the route to the "
+             "coordinator)",
+             &to->advertise);
+  flags.Text("token_file", "PATH",
+             "the cluster's token (default: ACCEL_TOKEN, then ~/.config/accel/token, created if it "
+             "does not exist)",
+             &to->token_file);
+  flags.Text("shim", "PATH",
+             "path of accel-shim (default: ACCEL_SHIM, then the folder of this program)",
+             &to->shim);
+  flags.Value("output_limit", "SIZE|PERCENT",
+              "maximum size of all jobs' output in the state directory, such as 20GiB, or a share "
+              "of the disk, such as 5%; the oldest goes first (default: 10%, at most 100GiB)",
+              [to](const std::string& text) { return ReadOutputLimit(text, &to->output_limit); });
+  flags.Value("on_stop", "auto|stay|leave",
+              "what SIGTERM does to jobs. stay: they continue; leave: they are stopped here and "
+              "start again on other nodes; auto: leave if systemd is shutting the host down "
+              "(default: auto)",
+              [to](const std::string& text) { return ReadOnStop(text, &to->on_stop); });
+  flags.Switch("forget_cluster",
+               "let this node join another cluster, and exit; its next agent ends the jobs of its "
+               "present cluster",
+               &to->forget_cluster);
+  flags.Footer(kFooter);
+  return flags;
+}
+
+absl::Status Check(AgentDaemonOptions* options) {
+  const char* named = std::getenv("ACCEL_COORDINATOR");
+  if (options->coordinator.empty() && named != nullptr) options->coordinator = named;
+  if (options->state_dir.empty()) {
+    return absl::InvalidArgumentError(
+        "--state_dir is missing; it names the folder of this agent, for example "
+        "/var/lib/accel/agent");
+  }
+  if (options->coordinator.empty() && !options->forget_cluster) {
+    return absl::InvalidArgumentError(
+        "--coordinator is missing; it is HOST:PORT, for example 127.0.0.1:7337, and "
+        "ACCEL_COORDINATOR can hold it too");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* options) {
-  CLI::App app("accel-agent: runs jobs on this node for a coordinator.");
-  app.footer(kFooter);
-  app.set_version_flag("--version", std::string("accel-agent ") + common::kVersion);
-  app.add_option("--coordinator", options->coordinator, "HOST:PORT of the coordinator; required")
-      ->envname("ACCEL_COORDINATOR");
-  app.add_option("--state_dir,--state-dir", options->state_dir,
-                 "this agent's directory, made if missing")
-      ->required();
-  app.add_option("--name", options->name, "name of this node; default: the host's name");
-  app.add_option(
-      "--advertise", options->advertise,
-      "address by which other nodes reach this one; default: that of the route to the coordinator");
-  app.add_option(
-      "--token_file,--token-file", options->token_file,
-      "file with the token; default: ACCEL_TOKEN, then ~/.config/accel/token, made if missing");
-  app.add_option("--shim", options->shim,
-                 "path of accel-shim; default: ACCEL_SHIM, then next to this program");
-  app.add_option("--output_limit,--output-limit", options->output_limit,
-                 "maximum size of all jobs' output in the state directory, such as 20GiB, or a "
-                 "share of the disk; the oldest goes first. The default is at most 100GiB")
-      ->check(CheckOutputLimit)
-      ->capture_default_str();
-  app.add_option("--on_stop,--on-stop", options->on_stop,
-                 "what SIGTERM does to jobs. stay: they continue; leave: they are stopped here and "
-                 "start again on other nodes; auto: leave if systemd is shutting the host down")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, OnStop>{
-          {"auto", OnStop::kAuto}, {"stay", OnStop::kStay}, {"leave", OnStop::kLeave}}))
-      ->default_str("auto");
-  app.add_flag("--forget_cluster,--forget-cluster", options->forget_cluster,
-               "let this node join another cluster, and exit; its next agent ends the jobs of its "
-               "present cluster");
-  try {
-    app.parse(argc, argv);
-    if (options->coordinator.empty() && !options->forget_cluster) {
-      throw CLI::RequiredError("--coordinator");
-    }
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  return std::nullopt;
+  common::FlagSet flags = MakeFlagSet(options);
+  return common::ParseDaemonFlags("accel-agent", argc, argv, &flags,
+                                  [options] { return Check(options); });
 }
 
 }  // namespace accel::agent

@@ -25,8 +25,8 @@ constexpr std::pair<absl::string_view, double> kUnits[] = {
 
 absl::StatusOr<int64_t> ParseOutputLimit(absl::string_view text, int64_t disk_bytes) {
   const std::string shown(text);
-  const absl::Status wrong = absl::InvalidArgumentError(
-      absl::StrCat("must look like 20GiB, 500MB or 10%, and be at least 64MiB, not ", shown));
+  const absl::Status wrong =
+      absl::InvalidArgumentError("it must look like 20GiB, 500MB or 10%, and be at least 64MiB");
   double unit = 1;
   const bool percent = absl::ConsumeSuffix(&text, "%");
   if (percent) unit = static_cast<double>(disk_bytes) / 100;

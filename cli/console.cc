@@ -1,10 +1,20 @@
 #include "cli/console.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/render/escape.h"
 
 namespace accel::cli {
+
+bool OutputHasColors() {
+  const char* refused = ::getenv("NO_COLOR");
+  const char* kind = ::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0') &&
+         kind != nullptr && absl::string_view(kind) != "dumb";
+}
 
 void PrintMessage(const Console& console, absl::string_view sentence) {
   std::string text = "accel: ";
@@ -24,10 +34,14 @@ int Fail(const Console& console, const absl::Status& error) {
 
 std::optional<int> ParseOrExplain(FlagSet& flags, const std::vector<std::string>& args,
                                   const Console& console) {
+  if (console.describe) {
+    console.describe(flags);
+    return kExitOk;
+  }
   if (const absl::Status parsed = flags.Parse(args); !parsed.ok()) return Fail(console, parsed);
   if (!flags.help_requested()) return std::nullopt;
   console.out << flags.Help();
-  return 0;
+  return kExitOk;
 }
 
 }  // namespace accel::cli

@@ -1,6 +1,7 @@
 // The output of a command: results, messages, and the exit code for an error.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -14,9 +15,16 @@
 namespace accel::cli {
 
 struct Console {
-  std::ostream& out;  // Results, for people or programs.
-  std::ostream& err;  // Sentences, each after "accel: ".
+  std::ostream& out;   // Results, for people or programs.
+  std::ostream& err;   // Sentences, each after "accel: ".
+  bool color = false;  // Results may have colors.
+  // If set, a command does nothing except calling this with its flags.
+  std::function<void(const FlagSet& flags)> describe;
 };
+
+// Returns true if standard output is a terminal that should get colors: NO_COLOR is empty or not
+// set (no-color.org), and TERM is not "dumb".
+bool OutputHasColors();
 
 // Writes "accel: SENTENCE" to standard error. The sentence may have several lines. All other
 // control characters are escaped, because a terminal would obey them.
@@ -25,8 +33,8 @@ void PrintMessage(const Console& console, absl::string_view sentence);
 // Writes the error's message. Returns kExitUsage for INVALID_ARGUMENT, else kExitError.
 int Fail(const Console& console, const absl::Status& error);
 
-// Parses `args`. Returns an exit code if the command is finished, because --help was given or the
-// usage is wrong; nullopt if the command should run.
+// Parses `args`. Returns an exit code if the command is finished, because --help was given, the
+// usage is wrong or only the flags are asked for; nullopt if the command should run.
 std::optional<int> ParseOrExplain(FlagSet& flags, const std::vector<std::string>& args,
                                   const Console& console);
 

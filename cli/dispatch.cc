@@ -1,35 +1,36 @@
 #include "cli/dispatch.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "cli/render/escape.h"
-#include "cli/suggest.h"
+#include "common/command_help.h"
+#include "common/man_page.h"
+#include "common/suggest.h"
 #include "common/version.h"
 
 namespace accel::cli {
 namespace {
 
-std::string Overview(const std::vector<Command>& commands) {
-  size_t widest = 0;
-  for (const Command& command : commands) widest = std::max(widest, command.name.size());
-  std::string text =
-      "Usage: accel COMMAND [flags] …\n\n"
-      "Runs PyTorch training programs on one machine or many.\n\nCommands:\n";
+common::CommandHelp Overview(const std::vector<Command>& commands) {
+  common::CommandHelp help;
+  help.command = "accel";
+  help.synopsis = "COMMAND [flags] …";
+  help.about = "Runs PyTorch training programs on one machine or many.";
   for (const Command& command : commands) {
-    absl::StrAppend(&text, "  ", command.name, std::string(widest + 2 - command.name.size(), ' '),
-                    command.summary, "\n");
+    common::FlagHelp& line = help.commands.emplace_back();
+    line.name = command.name;
+    line.help = command.summary;
   }
-  absl::StrAppend(&text,
-                  "\n`accel COMMAND --help` explains a command, `accel --version` prints the "
-                  "version.\nExit codes: docs/exit-codes.md.\n");
-  return text;
+  help.footer =
+      "`accel COMMAND --help` explains a command, `accel --version` prints the version.\nExit "
+      "codes: "
+      "docs/exit-codes.md.";
+  return help;
 }
 
 int Unknown(const std::vector<Command>& commands, const std::string& word, const Console& console) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.name);
-  const std::string nearest = Nearest(word, names);
+  const std::string nearest = common::Nearest(word, names);
   PrintMessage(console,
                absl::StrCat("there is no command ", EscapeControls(word),
                             nearest.empty() ? "; `accel --help` lists them"
@@ -42,7 +43,7 @@ int Unknown(const std::vector<Command>& commands, const std::string& word, const
 int Dispatch(const std::vector<Command>& commands, const std::vector<std::string>& words,
              const Console& console) {
   if (words.empty()) {
-    console.err << Overview(commands);
+    console.err << HelpText(Overview(commands), /*all=*/true);
     return kExitUsage;
   }
   std::string name = words[0];
@@ -52,7 +53,11 @@ int Dispatch(const std::vector<Command>& commands, const std::vector<std::string
     args = {"--help"};
   }
   if (name == "--help" || name == "-h" || name == "help") {
-    console.out << Overview(commands);
+    console.out << HelpText(Overview(commands), /*all=*/true);
+    return 0;
+  }
+  if (name == "--help_man") {
+    console.out << common::ManPage(Overview(commands), "1", common::kVersion);
     return 0;
   }
   if (name == "--version") {

@@ -1,6 +1,7 @@
 // Dispatches `accel COMMAND …` to the function of the command.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,12 @@ namespace accel::cli {
 struct Command {
   std::string name;
   std::string summary;
-  int (*run)(const std::vector<std::string>& args, const Console& console);
+  std::function<int(const std::vector<std::string>& args, const Console& console)> run;
+  std::vector<std::string> parts = {};  // The words that may follow, each with its own flags.
 };
 
-// Runs the command that the first word names, with the words after it. Handles --help, --version
-// and `help COMMAND` itself. Returns the exit code.
+// Runs the command that the first word names, with the words after it. Handles --help,
+// --help_man, --version and `help COMMAND` itself. Returns the exit code.
 int Dispatch(const std::vector<Command>& commands, const std::vector<std::string>& words,
              const Console& console);
 

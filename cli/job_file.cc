@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "cli/config/core/document.h"
 #include "cli/render/escape.h"
-#include "cli/suggest.h"
 #include "common/status_macros.h"
+#include "common/suggest.h"
 
 namespace accel::cli {
 namespace {
@@ -50,7 +50,7 @@ absl::Status CheckKind(absl::string_view file, const Member& member) {
 
 absl::Status CheckKey(absl::string_view file, const Member& member, const Words& known) {
   if (std::find(known.begin(), known.end(), member.key) != known.end()) return absl::OkStatus();
-  const std::string nearest = Nearest(member.key, known);
+  const std::string nearest = common::Nearest(member.key, known);
   return ErrorAt(file, member.mark,
                  absl::StrCat("unknown key ", EscapeControls(member.key.substr(0, 80)),
                               nearest.empty() ? "; the keys are the flags of `accel submit`, "
@@ -85,7 +85,6 @@ absl::StatusOr<std::vector<std::string>> ExpandJobFile(const std::vector<std::st
   const auto file = args.end() - static_cast<ptrdiff_t>(program_words);
   ACCEL_ASSIGN_OR_RETURN(const Node root, ParseDocument(*file, text));
   Words known = flags.Names();
-  std::erase(known, "help");
   known.insert(known.end(), {"program", "args"});
   Words expanded, program, arguments;
   for (const Member& member : root.members) {

@@ -6,23 +6,27 @@
 
 namespace accel::cli {
 
+void AddLaunchFlags(FlagSet* flags, LaunchFlags* to) {
+  flags->Text("config_file", "FILE",
+              "read the settings from this file (default: default_config.yaml in the cache of "
+              "Accelerate, if it exists; `accel config explain` names it)",
+              &to->config_file);
+  AddLaunchSettingFlags(flags, &to->settings);
+  AddProgramFlags(flags, &to->job);
+  flags->Switch("dry_run", "print the plan (nodes, ranks, commands, variables) and start nothing",
+                &to->dry_run);
+  flags->Text("shim", "PATH", "path of accel-shim (default: ACCEL_SHIM, then the folder of accel)",
+              &to->shim);
+  AddOtherSettingFlags(flags, &to->settings);
+}
+
 FlagSet MakeLaunchFlagSet(LaunchFlags* to) {
   FlagSet flags("accel launch", "[flags] PROGRAM [args…]",
                 "Runs PROGRAM on this machine, in the foreground, as one process or several that "
                 "form one world. PROGRAM is an executable or a .py file; the words after it are "
                 "PROGRAM's arguments. The flags are those of `accelerate launch`; `accel config` "
                 "writes their values into a file.");
-  flags.Text("config_file", "FILE",
-             "read the settings from this file (default: default_config.yaml in the cache of "
-             "Accelerate, if it exists; `accel config explain` names it)",
-             &to->config_file);
-  AddLaunchSettingFlags(&flags, &to->settings);
-  AddProgramFlags(&flags, &to->job);
-  flags.Switch("dry_run", "print the plan (nodes, ranks, commands, variables) and start nothing",
-               &to->dry_run);
-  flags.Text("shim", "PATH", "path of accel-shim (default: ACCEL_SHIM, then the folder of accel)",
-             &to->shim);
-  AddOtherSettingFlags(&flags, &to->settings);
+  AddLaunchFlags(&flags, to);
   flags.Footer(
       "Ctrl-C, SIGTERM and SIGHUP end the job: its processes get SIGTERM, and SIGKILL after a "
       "grace period of 30 s. A second Ctrl-C kills them immediately. A single process on a "

@@ -21,7 +21,10 @@ struct LaunchFlags {
   std::string shim;
 };
 
-// Returns the flags, which write to `to`. `to` must outlive the set.
+// Declares the flags, which write to `to`. `to` must outlive the set.
+void AddLaunchFlags(FlagSet* flags, LaunchFlags* to);
+
+// Returns the flags of `accel launch`.
 FlagSet MakeLaunchFlagSet(LaunchFlags* to);
 
 // Checks what needs no configuration file. INVALID_ARGUMENT: "true" or "false" before the program,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/completion/completion_command.h"
 #include "cli/config/config_command.h"
 #include "cli/config/to_fsdp2_command.h"
 #include "cli/dispatch.h"
@@ -13,10 +14,13 @@
 #include "cli/self_test/test_command.h"
 
 int main(int argc, char** argv) {
-  const std::vector<accel::cli::Command> commands = {
+  std::vector<accel::cli::Command> commands = {
       {"launch", "run a program on this machine, or on several of a cluster",
        accel::cli::RunLaunch},
-      {"config", "make, explain and check configuration files", accel::cli::RunConfig},
+      {"config",
+       "make, explain and check configuration files",
+       accel::cli::RunConfig,
+       {"default", "update", "explain", "check"}},
       {"test", "check that the set-up can train", accel::cli::RunTest},
       {"env", "print the facts that a report of a problem needs", accel::cli::RunEnv},
       {"estimate-memory", "print how much memory a model takes", accel::cli::RunEstimateMemory},
@@ -29,7 +33,11 @@ int main(int argc, char** argv) {
       {"nodes", "list the nodes of the cluster", accel::cli::RunNodes},
       {"drain", "give a node no new work, and let its jobs end or move", accel::cli::RunDrain},
   };
-  const accel::cli::Console console{std::cout, std::cerr};
+  commands.push_back({"completion", "print the script that completes the words of a shell",
+                      [&commands](const auto& args, const auto& console) {
+                        return accel::cli::RunCompletion(commands, args, console);
+                      }});
+  const accel::cli::Console console{std::cout, std::cerr, accel::cli::OutputHasColors(), nullptr};
   const int exit_code =
       accel::cli::Dispatch(commands, std::vector<std::string>(argv + 1, argv + argc), console);
   std::cout << std::flush;

@@ -1,83 +1,93 @@
 #include "coordinator/flags.h"
 
-#include <CLI/CLI.hpp>
-
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/daemon_command_line.h"
 #include "common/host_port.h"
-#include "common/version.h"
+#include "common/status_macros.h"
 
 namespace accel::coordinator {
 namespace {
 
+constexpr char kAbout[] =
+    "Registers nodes, queues jobs, and decides what runs where. One of it serves a cluster. It "
+    "prints 'listening on HOST:PORT' once it accepts calls. Jobs, nodes and results are stored in "
+    "--state_dir before anyone is told of them: after a crash, an upgrade or a reboot, start it "
+    "again with the same --state_dir, and running jobs continue.";
+
 constexpr char kFooter[] =
-    "Prints 'listening on HOST:PORT' once it accepts calls. SIGTERM and SIGINT shut it down; "
-    "SIGHUP, SIGUSR1 and SIGUSR2 are ignored.\n"
-    "Jobs, nodes and results are stored in --state_dir before anyone is told of them. After a "
-    "crash, "
-    "an upgrade or a reboot, start it again with the same --state_dir: running jobs go on.\n"
-    "Exit codes: 0 shut down by a signal, or the check or the copy was done; 1 could not start, or "
-    "the store is damaged (the reason is on standard error); 2 bad command line.";
+    "SIGTERM and SIGINT shut it down; SIGHUP, SIGUSR1 and SIGUSR2 are ignored.\n\n"
+    "Exit codes:\n"
+    "  0     shut down by a signal, or the check or the copy was done\n"
+    "  1     it could not start, or the store is damaged; the reason is on standard error\n"
+    "  2     wrong usage";
 
 // Minimum timeout, in seconds. Agents report more than twice within it. With a shorter one, a node
 // that is busy for a moment would count as lost.
 constexpr double kLeastTimeout = 0.5;
 constexpr double kMaxTimeout = 86'400;
 
-// Checks the range by itself, because CLI::Range accepts "nan".
-std::string CheckTimeout(const std::string& text) {
-  double seconds = 0;
-  if (absl::SimpleAtod(text, &seconds) && seconds >= kLeastTimeout && seconds <= kMaxTimeout) {
-    return "";
-  }
-  return absl::StrCat("must be ", kLeastTimeout, " to ", kMaxTimeout, " seconds, not ", text);
+common::FlagSet::Reader SecondsTo(absl::Duration* to) {
+  return [to](const std::string& text) {
+    double seconds = 0;
+    if (!absl::SimpleAtod(text, &seconds) || !(seconds >= kLeastTimeout) || seconds > kMaxTimeout) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("it must be a number of seconds from ", kLeastTimeout, " to ", kMaxTimeout));
+    }
+    *to = absl::Seconds(seconds);
+    return absl::OkStatus();
+  };
+}
+
+common::FlagSet MakeFlagSet(CoordinatorFlags* to) {
+  common::FlagSet flags("accel-coordinator", "--state_dir DIR [flags]", kAbout);
+  flags.Value("listen", "HOST:PORT",
+              absl::StrCat("address to serve; port 0 picks one (default: ", to->listen, ")"),
+              [to](const std::string& text) -> absl::Status {
+                ACCEL_RETURN_IF_ERROR(common::ParseHostPort(text).status());
+                to->listen = text;
+                return absl::OkStatus();
+              });
+  flags.Text("state_dir", "DIR",
+             "folder of this coordinator, with all that it must not forget; created if it does not "
+             "exist; required",
+             &to->state_dir);
+  flags.Text("token_file", "PATH",
+             "the token that every call must carry (default: ACCEL_TOKEN, then "
+             "~/.config/accel/token, created if it does not exist)",
+             &to->token_file);
+  flags.Value("node_timeout", "SECONDS",
+              "silence after which a node counts as lost, at least 0.5; with more than 1,000 "
+              "nodes, the limit grows with their number (default: 3)",
+              SecondsTo(&to->node_timeout));
+  flags.Value("grow_after", "SECONDS",
+              "how long an elastic job must have run, and a new node must have been connected, "
+              "before the job is started again on more nodes; at least 0.5 (default: 30)",
+              SecondsTo(&to->grow_after));
+  flags.Switch("check", "check what is stored in --state_dir, and exit; a coordinator may run",
+               &to->check);
+  flags.Text("backup", "FILE",
+             "copy what is stored in --state_dir to this file, and exit; a coordinator may run",
+             &to->backup);
+  flags.Footer(kFooter);
+  return flags;
 }
 
 }  // namespace
 
 std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
-  double node_timeout = absl::ToDoubleSeconds(flags->node_timeout);
-  double grow_after = absl::ToDoubleSeconds(flags->grow_after);
-  CLI::App app("Registers nodes, queues jobs, and decides what runs where.", "accel-coordinator");
-  app.footer(kFooter);
-  app.set_version_flag("--version", std::string("accel-coordinator ") + common::kVersion);
-  app.add_option("--listen", flags->listen, "HOST:PORT to serve; port 0 picks one")
-      ->check([](const std::string& text) {
-        return std::string(common::ParseHostPort(text).status().message());
-      })
-      ->capture_default_str();
-  app.add_option("--state_dir,--state-dir", flags->state_dir,
-                 "Folder of this coordinator, with all that it must not forget; created if it does "
-                 "not exist")
-      ->required();
-  app.add_option("--token_file,--token-file", flags->token_file,
-                 "File with the token that every call must carry [ACCEL_TOKEN, else "
-                 "~/.config/accel/token, created if it does not exist]");
-  app.add_option(
-         "--node_timeout,--node-timeout", node_timeout,
-         "Seconds of silence after which a node counts as lost; at least 0.5. With more than "
-         "1,000 nodes, the limit grows with their number")
-      ->check(CheckTimeout)
-      ->capture_default_str();
-  app.add_option("--grow_after,--grow-after", grow_after,
-                 "Seconds for which an elastic job must have run, and a new node must have been "
-                 "connected, before the job is started again on more nodes; at least 0.5")
-      ->check(CheckTimeout)
-      ->capture_default_str();
-  auto* check =
-      app.add_flag("--check", flags->check,
-                   "Check what is stored in --state_dir, and exit; a coordinator may run");
-  app.add_option("--backup", flags->backup,
-                 "Copy what is stored in --state_dir to this file, and exit; a coordinator may run")
-      ->excludes(check);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  flags->node_timeout = absl::Seconds(node_timeout);
-  flags->grow_after = absl::Seconds(grow_after);
-  return std::nullopt;
+  common::FlagSet set = MakeFlagSet(flags);
+  return common::ParseDaemonFlags("accel-coordinator", argc, argv, &set, [flags] {
+    if (flags->state_dir.empty()) {
+      return absl::InvalidArgumentError(
+          "--state_dir is missing; it names the folder of this coordinator, for example "
+          "/var/lib/accel/coordinator");
+    }
+    if (flags->check && !flags->backup.empty()) {
+      return absl::InvalidArgumentError("--check and --backup exclude each other; give one");
+    }
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace accel::coordinator

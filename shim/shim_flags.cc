@@ -5,15 +5,58 @@
 
 #include <cstdio>
 #include <cstring>
+#include <string>
 
+#include "absl/strings/str_cat.h"
+#include "common/command_help.h"
+#include "common/man_page.h"
+#include "common/printable.h"
 #include "common/version.h"
 #include "shim/shim_program.h"
 
 namespace accel::shim {
 namespace {
 
-int Usage(const char* complaint) {
-  std::fprintf(stderr, "accel-shim: %s; see --help\n", complaint);
+// The shim parses its few flags by itself, because a parser would double its memory.
+common::CommandHelp DescribeShim() {
+  common::CommandHelp help;
+  help.command = "accel-shim";
+  help.synopsis = "--job=JOB --control_fd=3|--listen_fd=3";
+  help.about =
+      "Runs the workers of one job on one node, and ends every process of it. accel-agent and "
+      "accel launch start it; do not start it by hand.";
+  help.flags = {
+      {"help", "", "", "print this and exit", "", {}},
+      {"job", "", "JOB", "the job's id", "", {}},
+      {"control_fd",
+       "",
+       "3",
+       "the connected socket to its agent; the job ends with the agent",
+       "",
+       {}},
+      {"listen_fd",
+       "",
+       "3",
+       "instead of --control_fd, a listening socket to which agents connect; descriptor 4 is then "
+       "the folder for the result",
+       "",
+       {}},
+      {"version", "", "", "print the version and exit", "", {}},
+  };
+  help.footer =
+      "A value follows its flag after an equals sign.\n\n"
+      "Exit codes:\n"
+      "  0     the agent or SIGTERM ended the job\n"
+      "  1     it could not start\n"
+      "  2     wrong flags, or no socket on descriptor 3\n"
+      "  3     the agent was gone, and the job has ended\n"
+      "  4     the agent sent an invalid command, and the job has been ended";
+  return help;
+}
+
+int Usage(const std::string& complaint) {
+  std::fprintf(stderr, "accel-shim: %s; accel-agent and accel launch start it, see --help\n",
+               common::Printable(complaint).c_str());
   return kShimUsage;
 }
 
@@ -31,7 +74,13 @@ std::optional<int> ParseShimFlags(int argc, char** argv, ShimOptions* options) {
   bool listens = false;
   for (int i = 1; i < argc; ++i) {
     const size_t job = std::strlen(kShimJobFlag);
-    if (std::strcmp(argv[i], "--help") == 0) return std::fputs(kShimHelp, stdout) < 0;
+    if (std::strcmp(argv[i], "--help") == 0) {
+      return std::fputs(common::HelpText(DescribeShim(), /*all=*/true).c_str(), stdout) < 0;
+    }
+    if (std::strcmp(argv[i], "--help_man") == 0) {
+      const std::string page = common::ManPage(DescribeShim(), "8", common::kVersion);
+      return std::fputs(page.c_str(), stdout) < 0;
+    }
     if (std::strcmp(argv[i], "--version") == 0) {
       return std::printf("accel-shim %s\n", common::kVersion) < 0;
     }
@@ -42,7 +91,7 @@ std::optional<int> ParseShimFlags(int argc, char** argv, ShimOptions* options) {
     } else if (std::strncmp(argv[i], kShimJobFlag, job) == 0) {
       options->job = common::JobId(argv[i] + job);
     } else {
-      return Usage(argv[i]);
+      return Usage(absl::StrCat("unknown flag ", argv[i]));
     }
   }
   if (connected == listens || !HasType(kShimSocketFd, S_IFSOCK) ||

@@ -18,23 +18,4 @@ constexpr char kShimSocketName[] = "sock";
 constexpr char kShimStartedName[] = "started";
 constexpr char kShimResultName[] = "result";
 
-constexpr char kShimHelp[] =
-    R"(accel-shim runs the workers of one job on one node and ends every process of it.
-accel-agent and accel launch start it; do not start it by hand.
-
-  --job=JOB       the job's id
-  --control_fd=3  the connected socket to its agent; the job ends with the agent
-  --listen_fd=3   instead of it, a listening socket to which agents connect;
-                  descriptor 4 is then the folder for the result
-  --help          this text
-  --version       the version
-
-Exit codes:
-  0  the agent or SIGTERM ended the job
-  1  it could not start
-  2  wrong flags, or no socket on descriptor 3
-  3  the agent was gone, and the job has ended
-  4  the agent sent an invalid command, and the job has been ended
-)";
-
 }  // namespace accel::shim

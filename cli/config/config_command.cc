@@ -136,15 +136,13 @@ absl::Status Explain(const LaunchFlags& flags, const Console& console) {
 
 int RunExplain(const std::vector<std::string>& args, const Console& console) {
   LaunchFlags launch;
-  FlagSet flags = MakeLaunchFlagSet(&launch);
-  const absl::Status parsed = flags.Parse(args);
-  if (!parsed.ok()) return Fail(console, parsed);
-  if (flags.help_requested()) {
-    console.out << "Usage: accel config explain [flags of accel launch]\n\nPrints every effective "
-                   "value of a launch with these flags, and where it comes from: a\nflag, a line "
-                   "of the configuration file, the environment, or the default.\n";
-    return kExitOk;
-  }
+  FlagSet flags(
+      "accel config explain", "[flags of accel launch]",
+      "Prints every effective value of a launch with these flags, and where it comes from: "
+      "a flag, a line of the configuration file, the environment, or the default.");
+  AddLaunchFlags(&flags, &launch);
+  flags.Footer(kFooter);
+  if (const auto over = ParseOrExplain(flags, args, console)) return *over;
   return Finish(Explain(launch, console), console);
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "cli/config/core/read_value.h"
 #include "common/status_macros.h"
 
@@ -18,7 +19,6 @@ std::string Names(const Setting& setting) {
 }
 
 const char* Placeholder(const Setting& setting) {
-  if (!setting.choices.empty()) return "CHOICE";
   switch (setting.kind) {
     case Kind::kInt:
     case Kind::kFloat:
@@ -32,7 +32,11 @@ const char* Placeholder(const Setting& setting) {
     case Kind::kNames:
       return "NAME,NAME,…";
   }
-  return "TEXT";
+  const bool is_folder = absl::EndsWith(setting.name, "_dir");
+  const bool is_file =
+      absl::EndsWith(setting.name, "_file") || absl::EndsWith(setting.name, "_path");
+  return is_folder ? "DIR"
+                   : (is_file || absl::EndsWith(setting.name, "hostfile") ? "PATH" : "TEXT");
 }
 
 std::string Help(const Setting& setting) {
@@ -52,6 +56,8 @@ void AddFlag(const Setting& setting, FlagSet* flags, std::vector<FlagSetting>* t
   };
   if (IsSwitch(setting)) {
     flags->SwitchTo(Names(setting), Help(setting), read);
+  } else if (!setting.choices.empty()) {
+    flags->Choice(Names(setting), absl::StrSplit(setting.choices, '|'), Help(setting), read);
   } else {
     flags->Value(Names(setting), Placeholder(setting), Help(setting), read);
   }

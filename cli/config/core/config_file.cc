@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "cli/config/core/read_value.h"
 #include "cli/render/escape.h"
-#include "cli/suggest.h"
 #include "common/status_macros.h"
+#include "common/suggest.h"
 
 namespace accel::cli {
 namespace {
@@ -156,10 +156,10 @@ class Reader {
       for (const Section& other : AllSections()) known.emplace_back(other.name);
     }
     const std::string shown = EscapeControls(absl::string_view(member.key).substr(0, 80));
-    std::string nearest = Nearest(member.key, known);
+    std::string nearest = common::Nearest(member.key, known);
     if (nearest.empty() && !section.empty()) {
       for (const Section& s : AllSections()) {
-        if (s.name == section) nearest = Nearest(absl::StrCat(s.prefix, member.key), known);
+        if (s.name == section) nearest = common::Nearest(absl::StrCat(s.prefix, member.key), known);
       }
     }
     const std::string where = section.empty() ? "" : absl::StrCat(" in ", section);

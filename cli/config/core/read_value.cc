@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/render/escape.h"
-#include "cli/suggest.h"
+#include "common/suggest.h"
 
 namespace accel::cli {
 namespace {
@@ -37,8 +37,8 @@ absl::Status Refuse(const Setting& setting, absl::string_view text) {
         absl::StrCat("Unknown mixed_precision mode: ", EscapeControls(shown), "; it must be ",
                      Expected(setting)));
   }
-  std::string nearest = Nearest(shown, Choices(setting));
-  if (nearest.empty()) nearest = Nearest(absl::AsciiStrToUpper(shown), Choices(setting));
+  std::string nearest = common::Nearest(shown, Choices(setting));
+  if (nearest.empty()) nearest = common::Nearest(absl::AsciiStrToUpper(shown), Choices(setting));
   return absl::InvalidArgumentError(
       absl::StrCat("it is \"", EscapeControls(shown), "\" and must be ", Expected(setting),
                    nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));

@@ -1,8 +1,8 @@
-#include "cli/wrap.h"
+#include "common/wrap.h"
 
 #include <gtest/gtest.h>
 
-namespace accel::cli {
+namespace accel::common {
 namespace {
 
 TEST(Wrap, BreaksAtSpacesAndIndents) {
@@ -17,4 +17,4 @@ TEST(Wrap, KeepsLongWordsEmptyLinesAndIndentedLines) {
 TEST(Wrap, EmptyTextIsEmpty) { EXPECT_EQ(Wrap("", 80, 4), ""); }
 
 }  // namespace
-}  // namespace accel::cli
+}  // namespace accel::common

@@ -1,4 +1,4 @@
-#include "cli/wrap.h"
+#include "common/wrap.h"
 
 #include <vector>
 
@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
-namespace accel::cli {
+namespace accel::common {
 
 std::string Wrap(absl::string_view text, size_t columns, size_t indent) {
   const std::string margin(indent, ' ');
@@ -30,4 +30,4 @@ std::string Wrap(absl::string_view text, size_t columns, size_t indent) {
   return absl::StrJoin(lines, "\n");
 }
 
-}  // namespace accel::cli
+}  // namespace accel::common

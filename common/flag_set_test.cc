@@ -1,11 +1,11 @@
-#include "cli/flags.h"
+#include "common/flag_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "common/status_matchers.h"
 
-namespace accel::cli {
+namespace accel::common {
 namespace {
 
 using ::accel::testing::StatusIs;
@@ -195,5 +195,27 @@ The end.
 )");
 }
 
+TEST(Flags, TheManualPageComesFromTheSameFlags) {
+  Values values;
+  FlagSet flags = MakeSet(&values);
+  EXPECT_OK(flags.Parse({"--help_man"}));
+  EXPECT_TRUE(flags.help_requested());
+  EXPECT_THAT(flags.Help(), ::testing::StartsWith(".TH \"ACCEL-TRY\" 1 "));
+  EXPECT_THAT(flags.Help(), HasSubstr("\\fB\\-\\-num_processes\\fR \\fIN\\fR\nhow many\n"));
+  EXPECT_THAT(flags.Help(), ::testing::Not(HasSubstr("help_man")));
+}
+
+TEST(Flags, DescribeThemselves) {
+  Values values;
+  FlagSet flags = MakeSet(&values);
+  flags.Choice("color", {"red", "blue"}, "what it looks like", nullptr);
+  flags.Argument("JOB", true, &values.job);
+  const CommandHelp help = flags.Describe();
+  EXPECT_THAT(help.arguments, ElementsAre("JOB"));
+  EXPECT_FALSE(help.has_program);
+  EXPECT_EQ(help.flags.back().name, "color");
+  EXPECT_THAT(help.flags.back().choices, ElementsAre("red", "blue"));
+}
+
 }  // namespace
-}  // namespace accel::cli
+}  // namespace accel::common

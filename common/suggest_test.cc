@@ -1,8 +1,8 @@
-#include "cli/suggest.h"
+#include "common/suggest.h"
 
 #include <gtest/gtest.h>
 
-namespace accel::cli {
+namespace accel::common {
 namespace {
 
 TEST(Nearest, FindsATypo) {
@@ -25,4 +25,4 @@ TEST(Nearest, IsEmptyIfNoWordIsNear) {
 }
 
 }  // namespace
-}  // namespace accel::cli
+}  // namespace accel::common

@@ -1,11 +1,11 @@
-#include "cli/suggest.h"
+#include "common/suggest.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "absl/strings/match.h"
 
-namespace accel::cli {
+namespace accel::common {
 namespace {
 
 // Returns the number of insertions, deletions and replacements that turn `a` into `b`.
@@ -47,4 +47,4 @@ std::string Nearest(absl::string_view word, const std::vector<std::string>& know
   return "";
 }
 
-}  // namespace accel::cli
+}  // namespace accel::common

@@ -6,11 +6,11 @@
 
 #include "absl/strings/string_view.h"
 
-namespace accel::cli {
+namespace accel::common {
 
 // Breaks lines at spaces so that none is longer than `columns`, and indents each by `indent`
 // spaces. A longer word is not broken. Line feeds in the text are kept, and so are lines that begin
 // with a space. The result has no line feed at the end. Pure.
 std::string Wrap(absl::string_view text, size_t columns, size_t indent);
 
-}  // namespace accel::cli
+}  // namespace accel::common

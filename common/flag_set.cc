@@ -1,4 +1,4 @@
-#include "cli/flags.h"
+#include "common/flag_set.h"
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -9,18 +9,18 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "cli/suggest.h"
-#include "cli/wrap.h"
+#include "common/man_page.h"
 #include "common/status_macros.h"
+#include "common/suggest.h"
+#include "common/version.h"
 
-namespace accel::cli {
+namespace accel::common {
 namespace {
 
-constexpr size_t kHelpColumns = 100;
-constexpr size_t kHelpIndent = 6;
+// The flag that prints the manual page. Help texts leave it out, because only packaging needs it.
+constexpr char kHelpMan[] = "help_man";
 
 std::string Dashed(absl::string_view name) { return absl::StrReplaceAll(name, {{"_", "-"}}); }
 
@@ -44,13 +44,17 @@ std::string Unmarked(std::string word) {
 FlagSet::FlagSet(std::string command, std::string synopsis, std::string about)
     : command_(std::move(command)), synopsis_(std::move(synopsis)), about_(std::move(about)) {
   Add("help,h", "", "print this and exit", false, nullptr);
+  Add(kHelpMan, "", "print the manual page and exit", false, nullptr);
 }
 
-void FlagSet::Add(const std::string& names, std::string placeholder, std::string help,
-                  bool repeated, Reader read) {
+FlagHelp& FlagSet::Add(const std::string& names, std::string placeholder, std::string help,
+                       bool repeated, Reader read) {
   const std::pair<std::string, std::string> parts = absl::StrSplit(names, absl::MaxSplits(',', 1));
-  flags_.push_back({parts.first, parts.second, std::move(placeholder), std::move(help), section_,
-                    repeated, std::move(read)});
+  std::vector<std::string> choices = ChoicesOf(placeholder);
+  FlagHelp facts = {parts.first,     parts.second, std::move(placeholder),
+                    std::move(help), section_,     std::move(choices)};
+  flags_.push_back({std::move(facts), repeated, std::move(read)});
+  return flags_.back().facts;
 }
 
 void FlagSet::Switch(std::string names, std::string help, bool* to) {
@@ -95,6 +99,11 @@ void FlagSet::Value(std::string names, std::string placeholder, std::string help
   Add(names, std::move(placeholder), std::move(help), false, std::move(read));
 }
 
+void FlagSet::Choice(std::string names, std::vector<std::string> choices, std::string help,
+                     Reader read) {
+  Add(names, "CHOICE", std::move(help), false, std::move(read)).choices = std::move(choices);
+}
+
 void FlagSet::Argument(std::string name, bool required, std::string* to) {
   arguments_.push_back({std::move(name), required, to});
 }
@@ -121,10 +130,11 @@ absl::Status FlagSet::ReadWithCli11(std::vector<std::string> args, std::vector<s
   app.prefix_command(program_ != nullptr);
   std::vector<std::pair<const Flag*, CLI::Option*>> options;
   for (const Flag& flag : flags_) {
-    std::string names = absl::StrCat("--", flag.name);
-    if (absl::StrContains(flag.name, '_')) absl::StrAppend(&names, ",--", Dashed(flag.name));
-    if (!flag.letter.empty()) absl::StrAppend(&names, ",-", flag.letter);
-    CLI::Option* option = flag.placeholder.empty()
+    std::string names = absl::StrCat("--", flag.facts.name);
+    if (absl::StrContains(flag.facts.name, '_'))
+      absl::StrAppend(&names, ",--", Dashed(flag.facts.name));
+    if (!flag.facts.letter.empty()) absl::StrAppend(&names, ",-", flag.facts.letter);
+    CLI::Option* option = flag.facts.placeholder.empty()
                               ? app.add_flag(names)
                               : app.add_option(names)->expected(1)->multi_option_policy(
                                     CLI::MultiOptionPolicy::TakeAll);
@@ -143,7 +153,8 @@ absl::Status FlagSet::ReadWithCli11(std::vector<std::string> args, std::vector<s
   for (const auto& [flag, option] : options) {
     if (flag->read != nullptr || option->count() == 0) continue;
     help_requested_ = true;
-    all_requested_ |= flag->name == "help_all";
+    all_requested_ |= flag->facts.name == "help_all";
+    man_requested_ |= flag->facts.name == kHelpMan;
   }
   if (help_requested_) return absl::OkStatus();
   for (const auto& [flag, option] : options) {
@@ -160,7 +171,7 @@ absl::Status FlagSet::ReadValues(const Flag& flag, const std::vector<std::string
     const absl::Status read = flag.read(value);
     if (read.ok()) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("--", flag.name, " \"", value, "\": ", read.message()));
+        absl::StrCat("--", flag.facts.name, " \"", value, "\": ", read.message()));
   }
   return absl::OkStatus();
 }
@@ -203,8 +214,8 @@ absl::Status FlagSet::UnknownFlag(absl::string_view word) const {
   const absl::string_view name = word.substr(0, word.find('='));
   std::vector<std::string> known;
   for (const Flag& flag : flags_) {
-    known.push_back(absl::StrCat("--", flag.name));
-    known.push_back(absl::StrCat("--", Dashed(flag.name)));
+    known.push_back(absl::StrCat("--", flag.facts.name));
+    known.push_back(absl::StrCat("--", Dashed(flag.facts.name)));
   }
   const std::string nearest = Nearest(name, known);
   return absl::InvalidArgumentError(
@@ -215,24 +226,25 @@ absl::Status FlagSet::UnknownFlag(absl::string_view word) const {
 
 std::vector<std::string> FlagSet::Names() const {
   std::vector<std::string> names;
-  for (const Flag& flag : flags_) names.push_back(flag.name);
+  for (const Flag& flag : flags_) {
+    if (flag.read != nullptr) names.push_back(flag.facts.name);
+  }
   return names;
 }
 
-std::string FlagSet::Help() const {
-  std::string help = absl::StrCat("Usage: ", command_, " ", synopsis_, "\n\n",
-                                  Wrap(about_, kHelpColumns, 0), "\n\nFlags:\n");
-  std::string section;
+CommandHelp FlagSet::Describe() const {
+  CommandHelp help = {command_, synopsis_, about_, {}, {}, {}, program_ != nullptr, footer_};
   for (const Flag& flag : flags_) {
-    if (!flag.section.empty() && !all_requested_) continue;
-    if (flag.section != section) absl::StrAppend(&help, "\n", flag.section, ":\n");
-    section = flag.section;
-    absl::StrAppend(&help, "  ", flag.letter.empty() ? "" : absl::StrCat("-", flag.letter, ", "),
-                    "--", flag.name, flag.placeholder.empty() ? "" : " ", flag.placeholder, "\n",
-                    Wrap(flag.help, kHelpColumns, kHelpIndent), "\n");
+    if (flag.facts.name != kHelpMan) help.flags.push_back(flag.facts);
   }
-  if (!footer_.empty()) absl::StrAppend(&help, "\n", Wrap(footer_, kHelpColumns, 0), "\n");
+  for (const Positional& argument : arguments_) help.arguments.push_back(argument.name);
   return help;
 }
 
-}  // namespace accel::cli
+std::string FlagSet::Help() const {
+  if (!man_requested_) return HelpText(Describe(), all_requested_);
+  // Commands of `accel` have a space in their names; the daemons are in the section for operators.
+  return ManPage(Describe(), absl::StrContains(command_, ' ') ? "1" : "8", kVersion);
+}
+
+}  // namespace accel::common
