@@ -1,5 +1,5 @@
-// Prints protobuf messages as JSON for programs, with the field names of the .proto files and no
-// field left out.
+// Prints protobuf messages as JSON for programs, with the field names of the .proto files, no field
+// left out, and the field schema_version first (docs/json.md).
 #pragma once
 
 #include <google/protobuf/message.h>

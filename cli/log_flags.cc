@@ -126,6 +126,11 @@ FlagSet MakeLogFlagSet(LogFlags* to, absl::Time now) {
       "continue until the job ends, through its restarts; with --generation, until that generation "
       "ends",
       &to->follow);
+  flags.Switch(
+      "no_pager",
+      "print to the terminal itself; without this and without --follow, output that does not "
+      "fit on the screen goes through ACCEL_PAGER, else PAGER, else less",
+      &to->no_pager);
   AddConnectionFlags(&flags, &to->connection);
   flags.Argument("JOB", /*required=*/true, &to->job);
   flags.Footer(kFooter);

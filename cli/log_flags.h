@@ -25,6 +25,7 @@ struct LogFlags {
   int generation = 0;
   bool follow = false;
   bool fold = false;
+  bool no_pager = false;
 };
 
 // `now` is the time to which a duration after --since refers.

@@ -17,8 +17,8 @@ constexpr absl::Duration kPace = absl::Milliseconds(100);
 LogPrinter::LogPrinter(Options options, const Console& console)
     : options_(options),
       console_(console),
-      out_(console.out, ::isatty(STDOUT_FILENO) == 1, options.prefix),
-      err_(console.err, ::isatty(STDERR_FILENO) == 1, options.prefix) {
+      out_(console.out, options.paged || ::isatty(STDOUT_FILENO) == 1, options.prefix),
+      err_(console.err, options.paged || ::isatty(STDERR_FILENO) == 1, options.prefix) {
   if (options_.fold && options_.follow) thread_ = std::thread([this] { PrintDue(); });
 }
 

@@ -26,6 +26,7 @@ class LogPrinter {
     bool prefix = false;  // Lines begin with their rank.
     bool fold = false;    // Equal lines of several ranks are printed once.
     bool follow = false;
+    bool paged = false;  // A pager shows the output on a terminal.
   };
 
   LogPrinter(Options options, const Console& console);

@@ -11,6 +11,7 @@
 #include "cli/log_cursor.h"
 #include "cli/log_flags.h"
 #include "cli/log_printer.h"
+#include "cli/pager.h"
 #include "cli/render/escape.h"
 #include "cli/retry_deadline.h"
 #include "common/relay_limit.h"
@@ -86,7 +87,10 @@ absl::StatusOr<bool> PrintGeneration(CoordinatorClient& client, const v1::Job& j
   const bool several =
       flags.ranks.empty() ? ranks > 1
                           : flags.ranks.size() > 1 || flags.ranks[0].first != flags.ranks[0].second;
-  LogPrinter printer({.prefix = several, .fold = flags.fold && several, .follow = flags.follow},
+  LogPrinter printer({.prefix = several,
+                      .fold = flags.fold && several,
+                      .follow = flags.follow,
+                      .paged = Pager::IsRunning()},
                      console);
   WarnOfTooManyRanks(job, flags, generation, console);
   RetryDeadline deadline(kWatchRetryFor, client, console);
@@ -170,6 +174,7 @@ int RunLogs(const std::vector<std::string>& args, const Console& console) {
   if (const auto over = ParseOrExplain(flag_set, args, console)) return *over;
   const auto client = ConnectToCoordinator(flags.connection);
   if (!client.ok()) return Fail(console, client.status());
+  const auto pager = flags.follow || flags.no_pager ? nullptr : Pager::StartOnATerminal();
   const absl::StatusOr<bool> whole = PrintLogs(**client, flags, console);
   if (!whole.ok()) return Fail(console, whole.status());
   return *whole ? kExitOk : kExitError;

@@ -19,7 +19,8 @@ int RunNodes(const std::vector<std::string>& args, const Console& console) {
   if (!client.ok()) return Fail(console, client.status());
   const auto nodes = (*client)->ListNodes();
   if (!nodes.ok()) return Fail(console, nodes.status());
-  console.out << (json ? ToJson(*nodes, /*pretty=*/true) + "\n" : RenderNodes(*nodes));
+  console.out << (json ? ToJson(*nodes, /*pretty=*/true) + "\n"
+                       : RenderNodes(*nodes, console.color));
   return 0;
 }
 

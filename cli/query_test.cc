@@ -87,13 +87,13 @@ TEST_F(QueryTest, AnIdThatFitsNoneOrSeveralIsAnError) {
 
 TEST_F(QueryTest, JsonHasEveryField) {
   Result result = Invoke(RunStatus, {"--json"});
-  EXPECT_THAT(result.out, StartsWith("{\n \"jobs\": [\n"));
+  EXPECT_THAT(result.out, StartsWith("{\n \"schema_version\": 1,\n \"jobs\": [\n"));
   result = Invoke(RunStatus, {"b1", "--json"});
   EXPECT_THAT(result.out, HasSubstr("\"job_id\": \"b1\""));
   EXPECT_THAT(result.out, HasSubstr("\"exit_code\": 0"));
   EXPECT_THAT(result.out, HasSubstr("\"phase\": \"PENDING\""));
   result = Invoke(RunNodes, {"--json"});
-  EXPECT_THAT(result.out, StartsWith("{\n \"nodes\": [],\n"));
+  EXPECT_THAT(result.out, StartsWith("{\n \"schema_version\": 1,\n \"nodes\": [],\n"));
 }
 
 TEST_F(QueryTest, NodesAreATable) {

@@ -214,7 +214,8 @@ TEST_F(SubmitTest, WaitExitsAsTheJobDid) {
 TEST_F(SubmitTest, WaitWithJsonPrintsTwoLines) {
   coordinator_.OnWatch({Tell({"job_id: 'a0x2k9fq' phase: SUCCEEDED"})});
   const Result result = Invoke(RunSubmit, {"--wait", "--json", "/bin/true"});
-  EXPECT_THAT(result.out, StartsWith("{\"job_id\":\"a0x2k9fq\"}\n{\"job_id\":\"a0x2k9fq\","));
+  EXPECT_THAT(result.out, StartsWith("{\"schema_version\":1,\"job_id\":\"a0x2k9fq\"}\n"
+                                     "{\"schema_version\":1,\"job_id\":\"a0x2k9fq\","));
   EXPECT_THAT(result.out, HasSubstr("\"exit_code\":0"));
   EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2);
 }

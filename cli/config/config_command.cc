@@ -124,26 +124,29 @@ int RunUpdate(const std::vector<std::string>& args, const Console& console) {
   return Finish(Update(config_file, console), console);
 }
 
-absl::Status Explain(const LaunchFlags& flags, const Console& console) {
+absl::Status Explain(const LaunchFlags& flags, bool json, const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
   ACCEL_ASSIGN_OR_RETURN(const EffectiveSettings settings, SettingsOf(flags, context));
   if (settings.file().has_value()) {
     for (const std::string& note : settings.file()->notes) PrintMessage(console, note);
   }
-  console.out << ExplainSettings(settings, context.env);
+  console.out << (json ? ExplainSettingsAsJson(settings, context.env) + "\n"
+                       : ExplainSettings(settings, context.env));
   return absl::OkStatus();
 }
 
 int RunExplain(const std::vector<std::string>& args, const Console& console) {
   LaunchFlags launch;
+  bool json = false;
   FlagSet flags(
-      "accel config explain", "[flags of accel launch]",
+      "accel config explain", "[flags] [flags of accel launch]",
       "Prints every effective value of a launch with these flags, and where it comes from: "
       "a flag, a line of the configuration file, the environment, or the default.");
+  flags.Switch("json", "print JSON (docs/json.md)", &json);
   AddLaunchFlags(&flags, &launch);
   flags.Footer(kFooter);
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;
-  return Finish(Explain(launch, console), console);
+  return Finish(Explain(launch, json, console), console);
 }
 
 absl::Status Check(const std::string& path, const Console& console) {

@@ -122,7 +122,8 @@ absl::StatusOr<std::vector<TensorSize>> ReadModel(const std::string& path) {
                            "accel downloads nothing"));
 }
 
-absl::Status Estimate(const std::string& model, const std::string& dtypes, const Console& console) {
+absl::Status Estimate(const std::string& model, const std::string& dtypes, bool json,
+                      const Console& console) {
   const std::vector<std::string> names = absl::StrSplit(dtypes, ',');
   for (const std::string& name : names) {
     if (name != "float32" && name != "float16" && name != "int8" && name != "int4") {
@@ -132,7 +133,7 @@ absl::Status Estimate(const std::string& model, const std::string& dtypes, const
   }
   ACCEL_ASSIGN_OR_RETURN(const auto tensors, ReadModel(model));
   ACCEL_ASSIGN_OR_RETURN(const ModelSizes sizes, SizesOfTensors(tensors));
-  console.out << MemoryTable(model, sizes, names);
+  console.out << (json ? MemoryJson(model, sizes, names) + "\n" : MemoryTable(model, sizes, names));
   return absl::OkStatus();
 }
 
@@ -140,6 +141,7 @@ absl::Status Estimate(const std::string& model, const std::string& dtypes, const
 
 int RunEstimateMemory(const std::vector<std::string>& args, const Console& console) {
   std::string model, dtypes = "float32,float16,int8,int4";
+  bool json = false;
   FlagSet flags("accel estimate-memory", "[flags] MODEL",
                 "Prints how much memory a model takes in several data types, and for training with "
                 "Adam, without loading it. MODEL is a safetensors file, a folder with one or with "
@@ -147,10 +149,11 @@ int RunEstimateMemory(const std::vector<std::string>& args, const Console& conso
                 "downloaded.");
   flags.Text("dtypes", "TYPE,TYPE,…", "float32, float16, int8, int4 (default: all of them)",
              &dtypes);
+  flags.Switch("json", "print JSON, with sizes in bytes (docs/json.md)", &json);
   flags.Argument("MODEL", /*required=*/true, &model);
   flags.Footer("Exit codes: 0 done, 2 wrong usage or a wrong file, 1 any other error.");
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;
-  const absl::Status done = Estimate(model, dtypes, console);
+  const absl::Status done = Estimate(model, dtypes, json, console);
   return done.ok() ? kExitOk : Fail(console, done);
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/render/color.h"
 #include "cli/render/escape.h"
 #include "cli/render/table.h"
 #include "cli/render/times.h"
@@ -45,6 +46,23 @@ std::string RanFor(const v1::Job& job, absl::Time now) {
 
 std::string ExitCode(const v1::Job& job) {
   return common::IsFinal(job.phase()) ? absl::StrCat(job.exit_code()) : "";
+}
+
+// Green is good, red is failed, yellow is on the way, blue waits.
+Color ColorOf(v1::JobPhase phase) {
+  switch (phase) {
+    case v1::RUNNING:
+    case v1::SUCCEEDED:
+      return Color::kGreen;
+    case v1::FAILED:
+      return Color::kRed;
+    case v1::PENDING:
+      return Color::kBlue;
+    case v1::CANCELLED:
+      return Color::kNone;
+    default:
+      return Color::kYellow;
+  }
 }
 
 std::string ProcessesPerNode(const v1::JobSpec& spec) {
@@ -109,7 +127,7 @@ std::string RenderGeneration(const v1::GenerationRecord& generation, absl::Time 
 
 }  // namespace
 
-std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now) {
+std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now, bool color) {
   if (jobs.jobs().empty()) return "no jobs\n";
   constexpr auto kRight = Table::Align::kRight;
   Table table({{"JOB"},
@@ -129,16 +147,18 @@ std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now) {
          job.generations().empty() ? "" : absl::StrCat(job.generations().rbegin()->generation()),
          AgoText(Moment(job.submitted_unix_ms()), now), RanFor(job, now), ExitCode(job),
          job.reason()});
+    table.Paint(2, ColorOf(job.phase()));
   }
-  return table.Render();
+  return table.Render(color);
 }
 
-std::string RenderJob(const v1::Job& job, absl::Time now) {
+std::string RenderJob(const v1::Job& job, absl::Time now, bool color) {
   const v1::JobSpec& spec = job.spec();
   Table facts({{""}, {""}});
   facts.AddRow({"job", job.job_id()});
   facts.AddRow({"name", spec.name()});
   facts.AddRow({"phase", v1::JobPhase_Name(job.phase())});
+  facts.Paint(1, ColorOf(job.phase()));
   facts.AddRow({"reason", job.reason()});
   if (common::IsFinal(job.phase())) facts.AddRow({"exit code", ExitCode(job)});
   facts.AddRow({"command", absl::StrJoin(spec.argv(), " ")});
@@ -154,7 +174,7 @@ std::string RenderJob(const v1::Job& job, absl::Time now) {
   }
   facts.AddRow({"submitted", AgoText(Moment(job.submitted_unix_ms()), now)});
   facts.AddRow({"ran", RanFor(job, now)});
-  std::string text = facts.Render();
+  std::string text = facts.Render(color);
   for (const v1::GenerationRecord& generation : job.generations()) {
     text += RenderGeneration(generation, now);
   }

@@ -1,4 +1,5 @@
-// Renders jobs for people. Pure: `now` is a parameter. Text from outside is escaped.
+// Renders jobs for people. Pure: `now` is a parameter. Text from outside is escaped. If
+// `color`, phases have colors.
 #pragma once
 
 #include <string>
@@ -9,10 +10,10 @@
 namespace accel::cli {
 
 // Renders one line per job, in the given order.
-std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now);
+std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now, bool color = false);
 
 // Renders one job in full: phase and reason, the request, and each generation with its nodes, exit
 // code and cause.
-std::string RenderJob(const v1::Job& job, absl::Time now);
+std::string RenderJob(const v1::Job& job, absl::Time now, bool color = false);
 
 }  // namespace accel::cli

@@ -15,6 +15,12 @@ std::string State(const v1::NodeStatus& node) {
   return node.refuses_work().empty() ? "ready" : "takes no new work";
 }
 
+Color ColorOfState(const v1::NodeStatus& node) {
+  if (!node.connected()) return Color::kRed;
+  const bool works = node.drain() == v1::NOT_DRAINED && node.refuses_work().empty();
+  return works ? Color::kGreen : Color::kYellow;
+}
+
 std::string Gpus(const v1::NodeStatus& node) {
   const int all = node.inventory().gpus_size();
   return all == 0 ? "0" : absl::StrCat(node.gpus_in_use_size(), "/", all);
@@ -28,7 +34,7 @@ std::string Running(const v1::NodeStatus& node) {
 
 }  // namespace
 
-std::string RenderNodes(const v1::ListNodesResponse& nodes) {
+std::string RenderNodes(const v1::ListNodesResponse& nodes, bool color) {
   if (nodes.nodes().empty()) return "no nodes\n";
   constexpr auto kRight = Table::Align::kRight;
   Table table({{"NODE"},
@@ -44,10 +50,11 @@ std::string RenderNodes(const v1::ListNodesResponse& nodes) {
     table.AddRow({node.name(), node.address(), State(node), absl::StrCat(node.inventory().cpus()),
                   BytesText(node.inventory().memory_bytes()), Gpus(node), node.version(),
                   Running(node), node.refuses_work()});
+    table.Paint(2, ColorOfState(node));
   }
-  if (nodes.node_timeout_ms() == 0) return table.Render();  // From an older coordinator.
+  if (nodes.node_timeout_ms() == 0) return table.Render(color);  // From an older coordinator.
   return absl::StrCat(
-      table.Render(), "A node reports at least every ",
+      table.Render(color), "A node reports at least every ",
       absl::FormatDuration(absl::Milliseconds(nodes.heartbeat_ms())), ", and is lost after ",
       absl::FormatDuration(absl::Milliseconds(nodes.node_timeout_ms())), " of silence.\n");
 }

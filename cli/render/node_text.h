@@ -8,6 +8,6 @@
 namespace accel::cli {
 
 // Renders one line per node, in the given order.
-std::string RenderNodes(const v1::ListNodesResponse& nodes);
+std::string RenderNodes(const v1::ListNodesResponse& nodes, bool color = false);
 
 }  // namespace accel::cli

@@ -13,9 +13,10 @@ namespace {
 
 constexpr size_t kGap = 2;
 
-std::string Padded(const std::string& cell, size_t width, Table::Align align) {
+std::string Padded(const std::string& cell, size_t width, Table::Align align, Color color) {
   const std::string blanks(width - DisplayWidth(cell), ' ');
-  return align == Table::Align::kRight ? blanks + cell : cell + blanks;
+  const std::string shown = Painted(cell, color);
+  return align == Table::Align::kRight ? blanks + shown : shown + blanks;
 }
 
 // Returns at most `widest` characters of `cell`. If it is cut, the last one is an ellipsis.
@@ -38,7 +39,12 @@ void Table::AddRow(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::Render() const {
+void Table::Paint(size_t column, Color color) {
+  ACCEL_CHECK(!rows_.empty(), "a cell is painted after its row was added");
+  colors_[{rows_.size() - 1, column}] = color;
+}
+
+std::string Table::Render(bool color) const {
   std::vector<std::vector<std::string>> lines;
   const bool titled = std::any_of(columns_.begin(), columns_.end(),
                                   [](const Column& column) { return !column.title.empty(); });
@@ -52,11 +58,17 @@ std::string Table::Render() const {
     for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(line[i]));
   }
   std::string text;
-  for (const auto& line : lines) {
+  const size_t first = titled ? 1 : 0;
+  for (size_t number = 0; number < lines.size(); ++number) {
+    const auto& line = lines[number];
     std::string row;
     for (size_t i = 0; i < line.size(); ++i) {
       if (i > 0) row.append(kGap, ' ');
-      row += Padded(line[i], widths[i], columns_[i].align);
+      Color shown = Color::kNone;
+      if (color && number < first) shown = Color::kBold;
+      const auto painted = number < first ? colors_.end() : colors_.find({number - first, i});
+      if (color && painted != colors_.end()) shown = painted->second;
+      row += Padded(line[i], widths[i], columns_[i].align, shown);
     }
     absl::StrAppend(&text, absl::StripTrailingAsciiWhitespace(row), "\n");
   }

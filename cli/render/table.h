@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "cli/render/color.h"
 
 namespace accel::cli {
 
@@ -27,13 +30,17 @@ class Table {
   // Adds a row. It may have fewer cells than there are columns. An empty cell is shown as "-".
   // Control characters are escaped.
   void AddRow(std::vector<std::string> cells);
+  // Gives a cell of the last row a color, which a text with colors shows.
+  void Paint(size_t column, Color color);
 
-  // Renders one line per row, each with a line feed. The titles come first unless all are empty.
-  std::string Render() const;
+  // Renders one line per row, each with a line feed. The titles come first unless all are empty. If
+  // `color`, the titles are bold and painted cells have their colors.
+  std::string Render(bool color = false) const;
 
  private:
   const std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
+  std::map<std::pair<size_t, size_t>, Color> colors_;  // By row and column.
 };
 
 }  // namespace accel::cli

@@ -42,6 +42,18 @@ TEST(Table, CutsWhatIsTooLong) {
             "abcde…  x\n");
 }
 
+TEST(Table, ColorsChangeNoWidth) {
+  Table table({{"JOB"}, {"PHASE"}, {"N", kRight}});
+  table.AddRow({"a", "RUNNING", "1"});
+  table.AddRow({"b", "FAILED", "22"});
+  table.Paint(1, Color::kRed);
+  EXPECT_EQ(table.Render(/*color=*/true),
+            "\x1b[1mJOB\x1b[0m  \x1b[1mPHASE\x1b[0m     \x1b[1mN\x1b[0m\n"
+            "a    RUNNING   1\n"
+            "b    \x1b[31mFAILED\x1b[0m   22\n");
+  EXPECT_EQ(table.Render(), "JOB  PHASE     N\na    RUNNING   1\nb    FAILED   22\n");
+}
+
 TEST(Table, WithoutRowsIsItsTitles) { EXPECT_EQ(Table({{"A"}, {"B", kRight}}).Render(), "A  B\n"); }
 
 }  // namespace

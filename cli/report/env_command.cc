@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -16,6 +17,7 @@
 #include "cli/config/core/write_config.h"
 #include "cli/config/host_facts.h"
 #include "cli/config/load_config.h"
+#include "cli/json_object.h"
 #include "cli/program.h"
 #include "cli/render/escape.h"
 #include "cli/report/python_packages.h"
@@ -103,8 +105,7 @@ void AddVariables(const CallerContext& context, Facts* facts) {
   }
 }
 
-absl::Status Report(const std::string& config_file, const Console& console) {
-  ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
+Facts AllFacts(const CallerContext& context) {
   Facts facts = {{"accel", common::kVersion}};
   AddMachine(&facts);
   AddGpus(context, &facts);
@@ -112,36 +113,66 @@ absl::Status Report(const std::string& config_file, const Console& console) {
   facts.emplace_back("Control groups", process::ProbeCgroups().description);
   AddLimits(&facts);
   AddVariables(context, &facts);
+  return facts;
+}
+
+void PrintJson(const Facts& facts, const absl::StatusOr<std::optional<ConfigFile>>& file,
+               const Console& console) {
+  JsonObject named;
+  for (const auto& [name, value] : facts) named.Text(name, value);
+  JsonObject report = JsonObject::Versioned();
+  report.Json("facts", named.Print());
+  if (!file.ok()) {
+    report.Text("configuration_error", file.status().message());
+  } else if (file->has_value()) {
+    report.Text("configuration_file", (*file)->path)
+        .Text("configuration", WriteConfig("yaml", (*file)->settings));
+  }
+  console.out << report.Print() << "\n";
+}
+
+void PrintText(const Facts& facts, const absl::StatusOr<std::optional<ConfigFile>>& file,
+               const CallerContext& context, const Console& console) {
   console.out << "Copy this into your report:\n\n";
   for (const auto& [name, value] : facts) {
     console.out << "- " << name << ": " << EscapeControls(value) << "\n";
   }
-  const auto file = LoadConfig(config_file, /*cpu=*/false, context.env);
+  console.out << "- Configuration: ";
   if (!file.ok()) {
-    console.out << "- Configuration: " << EscapeControls(file.status().message()) << "\n";
-    return config_file.empty() ? absl::OkStatus() : file.status();
+    console.out << EscapeControls(file.status().message()) << "\n";
+  } else if (file->has_value()) {
+    console.out << (*file)->path << "\n" << WriteConfig("yaml", (*file)->settings);
+  } else {
+    console.out << "none; the default file would be " << DefaultConfigPath(context.env) << "\n";
   }
-  console.out << "- Configuration: "
-              << (file->has_value() ? (*file)->path
-                                    : absl::StrCat("none; the default file would be ",
-                                                   DefaultConfigPath(context.env)))
-              << "\n";
-  if (file->has_value()) console.out << WriteConfig("yaml", (*file)->settings);
-  return absl::OkStatus();
+}
+
+absl::Status Report(const std::string& config_file, bool json, const Console& console) {
+  ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
+  const auto file = LoadConfig(config_file, /*cpu=*/false, context.env);
+  const Facts facts = AllFacts(context);
+  if (json) {
+    PrintJson(facts, file, console);
+  } else {
+    PrintText(facts, file, context, console);
+  }
+  return file.ok() || config_file.empty() ? absl::OkStatus() : file.status();
 }
 
 }  // namespace
 
 int RunEnv(const std::vector<std::string>& args, const Console& console) {
   std::string config_file;
+  bool json = false;
   FlagSet flags("accel env", "[flags]",
                 "Prints what a report of a problem needs: versions, GPUs, driver, NCCL, control "
                 "groups, limits and the configuration. Starts no Python.");
   flags.Text("config_file", "FILE", "the configuration to print (default: the default file)",
              &config_file);
+  flags.Switch("json", "print JSON (docs/json.md)", &json);
   flags.Footer("Exit codes: 0 done, 2 wrong usage or a wrong file.");
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;
-  const absl::Status done = Report(config_file, console);
+  const absl::Status done = Report(config_file, json, console);
   return done.ok() ? kExitOk : Fail(console, done);
 }
 

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/json_object.h"
 #include "cli/render/escape.h"
 #include "common/worker_env.h"
 
@@ -12,7 +14,9 @@ namespace {
 
 struct Line {
   absl::string_view section;
-  std::string name, value, from;
+  std::string name;
+  std::optional<std::string> value;  // nullopt if it is not set.
+  std::string from;
 };
 
 // A setting that a variable of the environment gives if nothing else does.
@@ -35,29 +39,41 @@ std::string SourceOf(const EffectiveSettings& settings, const EffectiveSetting& 
   return "default";
 }
 
-}  // namespace
+using Env = std::function<std::optional<std::string>(const std::string& name)>;
 
-std::string ExplainSettings(
-    const EffectiveSettings& settings,
-    const std::function<std::optional<std::string>(const std::string& name)>& env) {
+// Returns a line for each setting. A value that is not set is nullopt.
+std::vector<Line> LinesOf(const EffectiveSettings& settings, const Env& env) {
   std::vector<Line> lines;
-  size_t name_width = 0, value_width = 0;
   for (const EffectiveSetting& found : settings.all()) {
-    Line line{found.setting->section, std::string(found.setting->name),
-              found.value.is_null() ? "-" : EscapeControls(PythonText(found.value)),
+    Line line{found.setting->section, std::string(found.setting->name), std::nullopt,
               SourceOf(settings, found)};
+    if (!found.value.is_null()) line.value = PythonText(found.value);
     for (const auto& [setting, variable] : kInherited) {
       const auto value = env(variable);
       if (found.source != Source::kDefault || found.setting->name != setting || !value) continue;
-      line.value = EscapeControls(*value);
+      line.value = *value;
       line.from = absl::StrCat("environment ", variable);
     }
     if (found.source != Source::kDefault && found.setting->effect == Effect::kReplaced) {
       absl::StrAppend(&line.from, "; no effect: ", found.setting->help);
     }
-    name_width = std::max(name_width, line.name.size());
-    value_width = std::max(value_width, std::min<size_t>(DisplayWidth(line.value), 40));
     lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::string Shown(const Line& line) {
+  return line.value.has_value() ? EscapeControls(*line.value) : "-";
+}
+
+}  // namespace
+
+std::string ExplainSettings(const EffectiveSettings& settings, const Env& env) {
+  const std::vector<Line> lines = LinesOf(settings, env);
+  size_t name_width = 0, value_width = 0;
+  for (const Line& line : lines) {
+    name_width = std::max(name_width, line.name.size());
+    value_width = std::max(value_width, std::min<size_t>(DisplayWidth(Shown(line)), 40));
   }
   std::string text = absl::StrCat(
       "Configuration file: ", settings.file().has_value() ? settings.file()->path : "none", "\n");
@@ -67,12 +83,27 @@ std::string ExplainSettings(
       absl::StrAppend(&text, "\n", line.section.empty() ? "top level" : line.section, ":\n");
     }
     section = line.section;
-    const size_t width = DisplayWidth(line.value);
+    const size_t width = DisplayWidth(Shown(line));
     const std::string gap(value_width > width ? value_width - width : 0, ' ');
     absl::StrAppend(&text, "  ", line.name, std::string(name_width - line.name.size(), ' '), "  ",
-                    line.value, gap, "  ", line.from, "\n");
+                    Shown(line), gap, "  ", line.from, "\n");
   }
   return text;
+}
+
+std::string ExplainSettingsAsJson(const EffectiveSettings& settings, const Env& env) {
+  std::vector<std::string> rows;
+  for (const Line& line : LinesOf(settings, env)) {
+    JsonObject row;
+    if (!line.section.empty()) row.Text("section", line.section);
+    row.Text("name", line.name)
+        .Json("value", line.value.has_value() ? JsonString(*line.value) : "null")
+        .Text("source", line.from);
+    rows.push_back(row.Print());
+  }
+  JsonObject all = JsonObject::Versioned();
+  if (settings.file().has_value()) all.Text("configuration_file", settings.file()->path);
+  return all.Json("settings", absl::StrCat("[", absl::StrJoin(rows, ", "), "]")).Print();
 }
 
 }  // namespace accel::cli

@@ -15,4 +15,9 @@ std::string ExplainSettings(
     const EffectiveSettings& settings,
     const std::function<std::optional<std::string>(const std::string& name)>& env);
 
+// Returns the same as JSON (docs/json.md).
+std::string ExplainSettingsAsJson(
+    const EffectiveSettings& settings,
+    const std::function<std::optional<std::string>(const std::string& name)>& env);
+
 }  // namespace accel::cli

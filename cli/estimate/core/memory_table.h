@@ -17,4 +17,8 @@ std::string HumanBytes(double bytes);
 std::string MemoryTable(absl::string_view model, const ModelSizes& sizes,
                         const std::vector<std::string>& dtypes);
 
+// Returns the same as JSON, with sizes in bytes (docs/json.md).
+std::string MemoryJson(absl::string_view model, const ModelSizes& sizes,
+                       const std::vector<std::string>& dtypes);
+
 }  // namespace accel::cli
