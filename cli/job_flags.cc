@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/config/core/gpu_ids.h"
+#include "cli/config/core/max_restarts.h"
 #include "common/status_macros.h"
 
 namespace accel::cli {

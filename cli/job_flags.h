@@ -13,8 +13,6 @@
 
 namespace accel::cli {
 
-inline constexpr int kMaxRestarts = 10'000;
-
 struct JobFlags {
   ProgramRequest program;
   // NAME=VALUE, or NAME to copy the variable from this process's environment.

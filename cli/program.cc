@@ -70,7 +70,10 @@ absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request,
     return absl::InvalidArgumentError("`--python` and `--no_python` cannot be used together");
   }
   if (request.words.empty() || request.words[0].empty()) {
-    return absl::InvalidArgumentError(request.module ? "MODULE is missing" : "PROGRAM is missing");
+    return absl::InvalidArgumentError(request.module
+                                          ? "MODULE is missing: name it after the flags"
+                                          : "PROGRAM is missing: name an executable or a .py file "
+                                            "after the flags");
   }
   const std::string& first = request.words[0];
   Program program;

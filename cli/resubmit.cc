@@ -1,6 +1,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/config/core/max_restarts.h"
 #include "cli/connect.h"
 #include "cli/find_job.h"
 #include "cli/job_flags.h"

@@ -36,7 +36,8 @@ absl::Status MakeDir(const std::string& dir) {
   }
   if (!error) return absl::OkStatus();
   return absl::UnavailableError(
-      absl::StrCat("cannot create the state directory ", dir, ": ", error.message()));
+      absl::StrCat("cannot create the state directory ", dir, ": ", error.message(),
+                   "; choose another with --state_dir"));
 }
 
 std::string ReadDaemon(int fd) {

@@ -41,6 +41,7 @@ int main(int argc, char** argv) {
   signal(SIGXFSZ, SIG_IGN);
   const int stop_fd = accel::common::StopSignalFd();
   const absl::Status status = accel::coordinator::RunCoordinator(flags, stop_fd);
-  if (!status.ok()) accel::common::LogError("could not start", {{"why", status.message()}});
-  return status.ok() ? 0 : 1;
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "accel-coordinator: %s\n", std::string(status.message()).c_str());
+  return 1;
 }

@@ -51,9 +51,11 @@ absl::StatusOr<std::optional<ConfigFile>> LoadConfig(
     const std::function<std::optional<std::string>(const std::string& name)>& env) {
   std::string path = config_file;
   if (path.empty()) {
-    path = DefaultConfigPath(env);
+    if (cpu) return std::optional<ConfigFile>();
     struct stat facts {};
-    if (cpu || stat(path.c_str(), &facts) != 0) return std::optional<ConfigFile>();
+    path = DefaultConfigPath(env);
+    if (stat(path.c_str(), &facts) != 0) path = DefaultJsonConfigPath(env);
+    if (stat(path.c_str(), &facts) != 0) return std::optional<ConfigFile>();
   }
   ACCEL_ASSIGN_OR_RETURN(const std::string text, ReadConfigText(path));
   ACCEL_ASSIGN_OR_RETURN(ConfigFile file, ReadConfig(path, text));

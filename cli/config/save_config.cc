@@ -16,7 +16,8 @@ namespace accel::cli {
 namespace {
 
 absl::Status Failed(absl::string_view what, const std::string& path, int error) {
-  return absl::UnavailableError(absl::StrCat("cannot ", what, " ", path, ": ", strerror(error)));
+  return absl::UnavailableError(absl::StrCat("cannot ", what, " ", path, ": ", strerror(error),
+                                             "; name another file with --config_file"));
 }
 
 absl::Status WriteAll(int fd, absl::string_view text, const std::string& path) {
@@ -40,8 +41,8 @@ absl::Status SaveConfig(const std::string& path, absl::string_view text, bool ma
   {
     const common::UniqueFd file(
         open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (file.get() < 0) return Failed("write", temporary, errno);
-    if (const absl::Status written = WriteAll(file.get(), text, temporary); !written.ok()) {
+    if (file.get() < 0) return Failed("write", path, errno);
+    if (const absl::Status written = WriteAll(file.get(), text, path); !written.ok()) {
       unlink(temporary.c_str());
       return written;
     }

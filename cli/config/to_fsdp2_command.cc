@@ -11,7 +11,8 @@ namespace {
 
 absl::Status Convert(const std::string& from, const std::string& to, bool overwrite,
                      const Console& console) {
-  if (from.empty()) return absl::InvalidArgumentError("--config_file is missing");
+  if (from.empty())
+    return absl::InvalidArgumentError("--config_file is missing; it names the file to convert");
   if (!overwrite && to.empty()) {
     return absl::InvalidArgumentError("If --overwrite is not set, --output_file must be provided");
   }

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace accel::cli {
 namespace {
@@ -21,6 +22,11 @@ std::string DefaultConfigPath(const Env& env) {
   std::string home = absl::StrCat(env("XDG_CACHE_HOME").value_or("~/.cache"), "/huggingface");
   if (const auto hf_home = env("HF_HOME")) home = *hf_home;
   return absl::StrCat(Expanded(home, env), "/accelerate/default_config.yaml");
+}
+
+std::string DefaultJsonConfigPath(const Env& env) {
+  const std::string yaml = DefaultConfigPath(env);
+  return absl::StrCat(absl::StripSuffix(yaml, "yaml"), "json");
 }
 
 }  // namespace accel::cli

@@ -12,4 +12,8 @@ namespace accel::cli {
 std::string DefaultConfigPath(
     const std::function<std::optional<std::string>(const std::string& name)>& env);
 
+// Returns the path that is read if the one above does not exist.
+std::string DefaultJsonConfigPath(
+    const std::function<std::optional<std::string>(const std::string& name)>& env);
+
 }  // namespace accel::cli

@@ -6,8 +6,11 @@
 
 #include <optional>
 #include <sstream>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/render/escape.h"
 #include "common/utf8.h"
@@ -68,6 +71,9 @@ class TreeBuilder : public YAML::EventHandler {
     bool has_key = false;
     std::string key;
     Mark key_mark;
+    // The line of each key. A file may have tens of thousands of keys, so none is compared with
+    // all.
+    std::unordered_map<std::string, int> lines;
   };
 
   void Refuse(const YAML::Mark& mark, std::string sentence) {
@@ -87,10 +93,10 @@ class TreeBuilder : public YAML::EventHandler {
 
   void TakeKey(const YAML::Mark& mark, const std::string& text) {
     Level& level = levels_.back();
-    for (const Member& member : level.node.members) {
-      if (member.key != text) continue;
+    const auto [before, is_new] = level.lines.emplace(text, MarkOf(mark).line);
+    if (!is_new) {
       return Refuse(mark, absl::StrCat("the key ", Shown(text), " is already on line ",
-                                       member.mark.line, "; remove one"));
+                                       before->second, "; remove one"));
     }
     level.key = text;
     level.key_mark = MarkOf(mark);
@@ -101,7 +107,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (!MayAdd(mark, tag, anchor)) return;
     if (ExpectsKey()) return Refuse(mark, "a key must be a word");
     if (levels_.size() >= kMaxDepth) return Refuse(mark, "values are nested too deeply");
-    levels_.push_back({std::move(node), false, "", {}});
+    levels_.push_back({std::move(node), false, "", {}, {}});
   }
 
   void Close() {
@@ -154,7 +160,9 @@ absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view tex
     return absl::InvalidArgumentError(absl::StrCat(
         file, ": it has ", text.size(), " bytes; at most ", kMaxConfigBytes, " are read"));
   }
-  if (!common::IsUtf8(text)) return absl::InvalidArgumentError(absl::StrCat(file, ": not UTF-8"));
+  if (!common::IsUtf8(text))
+    return absl::InvalidArgumentError(absl::StrCat(
+        file, ": not UTF-8, so it is no YAML or JSON text; check that it is the right file"));
   TreeBuilder builder;
   try {
     std::istringstream stream{std::string(text)};
@@ -163,7 +171,8 @@ absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view tex
     }
   } catch (const YAML::Exception& error) {
     return ErrorAt(file, error.mark.is_null() ? Mark{} : MarkOf(error.mark),
-                   absl::StrCat("not valid YAML: ", error.msg));
+                   absl::StrCat("not valid YAML",
+                                absl::EndsWith(file, ".json") ? " or JSON: " : ": ", error.msg));
   }
   if (const auto& refusal = builder.refusal()) {
     return ErrorAt(file, refusal->mark, refusal->sentence);

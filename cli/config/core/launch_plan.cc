@@ -1,9 +1,12 @@
 #include "cli/config/core/launch_plan.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "cli/config/core/max_restarts.h"
 #include "cli/config/core/worker_variables.h"
 #include "cli/config/core/world_plan.h"
 #include "common/status_macros.h"
@@ -11,7 +14,26 @@
 namespace accel::cli {
 namespace {
 
-constexpr int64_t kMaxRestarts = 10'000;
+constexpr int64_t kMaxThreads = 10'000;
+constexpr int64_t kMaxPort = 65'535;
+
+// Checks a number that may be unset.
+absl::Status CheckRange(const EffectiveSettings& settings, absl::string_view name, int64_t least,
+                        int64_t most) {
+  const std::optional<int64_t> number = settings.Int(name);
+  if (!number.has_value() || (*number >= least && *number <= most)) return absl::OkStatus();
+  return settings.Refuse(name, absl::StrCat("it must be a number from ", least, " to ", most));
+}
+
+// Says which flags change nothing, because a person who gives one expects something. Keys of a file
+// are not named, because Accelerate writes them into every file.
+void NoteFlagsWithoutEffect(const EffectiveSettings& settings, LaunchPlan* plan) {
+  for (const EffectiveSetting& found : settings.all()) {
+    if (found.source != Source::kFlag || found.setting->effect != Effect::kReplaced) continue;
+    plan->notes.push_back(
+        absl::StrCat("--", found.setting->name, " has no effect: ", found.setting->help));
+  }
+}
 
 // Fills in what needs no decision.
 absl::Status CopySettings(const EffectiveSettings& settings, const HostFacts& host,
@@ -23,10 +45,12 @@ absl::Status CopySettings(const EffectiveSettings& settings, const HostFacts& ho
   plan->coordinator = settings.Text("coordinator");
   const int64_t restarts = settings.Int("max_restarts").value_or(0);
   if (restarts < 0 || restarts > kMaxRestarts) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--max_restarts must be a number from 0 to ", kMaxRestarts));
+    return settings.Refuse("max_restarts",
+                           absl::StrCat("it must be a number from 0 to ", kMaxRestarts));
   }
   plan->max_restarts = static_cast<int>(restarts);
+  ACCEL_RETURN_IF_ERROR(CheckRange(settings, "num_cpu_threads_per_process", 1, kMaxThreads));
+  ACCEL_RETURN_IF_ERROR(CheckRange(settings, "main_process_port", 0, kMaxPort));
   if (settings.IsFlagGiven("mixed_precision") && settings.file().has_value() &&
       plan->mixed_precision == "bf16" && host.bf16 == false) {
     return absl::InvalidArgumentError(
@@ -40,6 +64,7 @@ absl::Status CopySettings(const EffectiveSettings& settings, const HostFacts& ho
 absl::StatusOr<LaunchPlan> PlanLaunch(const EffectiveSettings& settings, const HostFacts& host) {
   LaunchPlan plan;
   if (settings.file().has_value()) plan.notes = settings.file()->notes;
+  NoteFlagsWithoutEffect(settings, &plan);
   ACCEL_RETURN_IF_ERROR(CopySettings(settings, host, &plan));
   ACCEL_RETURN_IF_ERROR(PlanWorld(settings, host, &plan));
   ACCEL_RETURN_IF_ERROR(AddWorkerVariables(settings, host, &plan));

@@ -61,7 +61,7 @@ absl::StatusOr<std::optional<int64_t>> TotalProcesses(const EffectiveSettings& s
                                                       const HostFacts& host) {
   if (settings.IsGiven("num_processes")) {
     const int64_t number = settings.Int("num_processes").value_or(-1);
-    if (number == -1) {
+    if (number == -1 && !settings.IsFlagGiven("num_processes")) {
       return settings.Refuse(
           "num_processes",
           "You need to manually pass in `--num_processes` using this config yaml.");
@@ -113,9 +113,15 @@ absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& ho
   ACCEL_ASSIGN_OR_RETURN(const auto total, TotalProcesses(settings, host));
   if (!total.has_value()) return absl::OkStatus();
   if (*total < machines) {
+    if (!settings.IsGiven("num_processes")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--num_processes is missing: it counts the processes of all machines, and "
+                       "there are ",
+                       machines, " machines"));
+    }
     return settings.Refuse("num_processes",
                            absl::StrCat("it counts the processes of all machines, and there are ",
-                                        machines, " machines"));
+                                        machines, " machines; give at least ", machines));
   }
   plan->processes = Divide(*total, machines);
   if (plan->processes[0] > kMaxLocalProcesses) {
