@@ -26,6 +26,7 @@
 #include "common/log.h"
 #include "common/log_throttle.h"
 #include "common/loopback.h"
+#include "common/service_notify.h"
 #include "common/status_macros.h"
 #include "common/token.h"
 #include "common/utf8.h"
@@ -84,6 +85,7 @@ std::string WhyLeave(OnStop on_stop) {
 }  // namespace
 
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
+  const common::ServiceNotify service;
   ACCEL_ASSIGN_OR_RETURN(const common::HostPort coordinator,
                          common::ParseHostPort(options.coordinator));
   ACCEL_RETURN_IF_ERROR(common::CheckLoopback(coordinator.host));
@@ -132,6 +134,8 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
                .store_sockets = &store_sockets,
                .relays = &relays,
                .clock = common::SteadyClock()});
+  service.Ready(
+      absl::StrCat("node ", identity.name(), " of the coordinator ", options.coordinator));
   const absl::Status status = agent.Run(stop_fd);
   if (const std::string why = WhyLeave(options.on_stop); status.ok() && !why.empty()) {
     common::LogInfo("says goodbye", {{"why", why}});

@@ -12,6 +12,7 @@
 #include "common/boot_id.h"
 #include "common/log.h"
 #include "common/random_hex.h"
+#include "common/service_notify.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
 #include "common/token.h"
@@ -34,6 +35,7 @@ absl::StatusOr<std::unique_ptr<SqliteFile>> OpenStore(const CoordinatorFlags& fl
 absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const common::UniqueFd lock,
                          common::LockStateDir(flags.state_dir, "coordinator"));
+  const common::ServiceNotify service;
   ServerOptions options;
   options.listen = flags.listen;
   options.limits.node_timeout = flags.node_timeout;
@@ -44,6 +46,7 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const auto server, Server::Start(std::move(options)));
   std::printf("listening on %s\n", server->address().c_str());
   std::fflush(stdout);
+  service.Ready(absl::StrCat("listening on ", server->address()));
   pollfd stop{stop_fd, POLLIN, 0};
   while (poll(&stop, 1, -1) != 1) {
   }
