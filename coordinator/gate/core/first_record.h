@@ -1,0 +1,27 @@
+// Recognises a connection by its first bytes, before gRPC or the enrolment receives it. No byte of
+// an unknown protocol reaches either of them.
+#pragma once
+
+#include <cstddef>
+
+#include "absl/strings/string_view.h"
+
+namespace accel::coordinator {
+
+// The protocols that the coordinator speaks over TCP.
+enum class Protocol {
+  kUnfinished,  // The first record is not whole yet.
+  kTls,         // A whole TLS handshake record.
+  kEnrolment,   // The eight bytes "ACCELEN1".
+  kCleartext,   // The first eight bytes of HTTP/2's preface, "PRI * HT".
+  kUnknown,     // Anything else, or a first record that is too long.
+};
+
+// Maximum size of the first TLS record, with its header of five bytes.
+inline constexpr size_t kMaxFirstRecord = 4096;
+
+// Returns the protocol of a connection whose peer has sent `bytes` so far. Every prefix of a known
+// protocol is kUnfinished.
+Protocol Recognise(absl::string_view bytes);
+
+}  // namespace accel::coordinator

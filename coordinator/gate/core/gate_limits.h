@@ -1,0 +1,26 @@
+// The bounds on connections that have not yet made a valid call.
+#pragma once
+
+#include "absl/time/time.h"
+
+namespace accel::coordinator {
+
+struct GateLimits {
+  int connections = 12'000;  // In all states.
+  int waiting = 4096;        // Silent and parked ones.
+  int per_source = 4096;     // In all states.
+  // Connections that gRPC has and that have not yet made a valid call. Strangers are sources from
+  // which no valid call has come. The two kinds have separate places, so that strangers cannot keep
+  // out the nodes of the cluster.
+  int pending_strangers = 64;
+  int pending_known = 64;
+  int pending_per_source = 16;
+  int enrolling = 8;
+  int known_sources = 4096;                        // The latest ones are remembered.
+  absl::Duration first_record = absl::Seconds(5);  // From accept() to a whole first record.
+  absl::Duration parked = absl::Seconds(30);       // In the queue.
+  absl::Duration first_call = absl::Seconds(5);    // From the queue to a valid call.
+  absl::Duration enrolment = absl::Seconds(3);
+};
+
+}  // namespace accel::coordinator

@@ -1,0 +1,128 @@
+// Which connections exist, in which state, and which of them may continue. The gate's shell
+// (coordinator/gate/gate.h) accepts, reads and closes. This decides.
+//
+// clang-format off
+//                      first record            place free              valid call
+//   Accept() ─▶ SILENT ────────────▶ PARKED ────────────▶ PENDING ────────────────▶ OPEN
+//                  │ 5 s                │ 30 s               │ 5 s                   │
+//                  └────────────────────┴── Expire() ────────┴──── Closed(), Cut() ──┘
+// clang-format on
+//
+// An enrolment takes the same way, and is PENDING until it ends. A connection over the Unix socket
+// is OPEN from the start, because the kernel has named its user.
+//
+// The queue of parked connections is fair over sources: each source in turn gets one place. Without
+// that, a source with a thousand connections would delay every other source by a thousand
+// handshakes. When there are too many, the oldest silent connection goes first, because an honest
+// client sends its first record within one round trip. Then goes the newest of the source with most
+// parked connections (docs/decisions/0051).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "coordinator/gate/core/gate_limits.h"
+#include "coordinator/gate/core/known_sources.h"
+#include "coordinator/gate/core/source_queue.h"
+
+namespace accel::coordinator {
+
+using ConnectionId = uint64_t;  // Rises with each connection.
+
+// What has happened to connections since the start.
+struct GateCounts {
+  int64_t accepted = 0;
+  int64_t refused = 0;  // Not accepted, because a bound was reached and none could be evicted.
+  int64_t evicted = 0;  // Closed to make room for a newer one.
+  int64_t expired = 0;  // Closed because no first record or no valid call came in time.
+  int64_t unknown = 0;  // Closed because of their first bytes.
+  int64_t opened = 0;   // Made a valid call.
+
+  friend bool operator==(const GateCounts&, const GateCounts&) = default;
+};
+
+// Not thread-safe.
+class GateState {
+ public:
+  explicit GateState(GateLimits limits) : limits_(limits), known_(limits.known_sources) {}
+
+  struct Admission {
+    bool admitted = false;
+    std::optional<ConnectionId> evicted;  // Must be closed. It is already removed here.
+  };
+  // Adds a silent connection from `source`. `crowded`: there is room only if another connection is
+  // closed, because descriptors are short.
+  Admission Accept(ConnectionId id, const std::string& source, bool crowded, absl::Time now);
+  // Adds an open connection. It counts only towards the number of all connections.
+  Admission AcceptOpen(ConnectionId id, bool crowded);
+
+  // The first record of a silent connection is whole.
+  void Park(ConnectionId id, bool enrols, absl::Time now);
+  // The first bytes of a silent connection belong to no protocol. Removes it.
+  void Reject(ConnectionId id);
+  // Moves parked connections to PENDING while there are places, and returns them in order.
+  struct Released {
+    ConnectionId id;
+    bool enrols;
+  };
+  std::vector<Released> Release(absl::Time now);
+  // A pending or open connection has made a valid call with the credential of this serial.
+  // Remembers its source. Returns true if that has freed a place.
+  bool Authenticated(ConnectionId id, const std::string& serial);
+  // Removes a connection that has ended.
+  void Closed(ConnectionId id);
+  // Removes the connections whose time is over, and returns them.
+  std::vector<ConnectionId> Expire(absl::Time now);
+  // Returns the open connections of this credential.
+  std::vector<ConnectionId> OfSerial(const std::string& serial) const;
+
+  // Returns when Expire() must be called next.
+  absl::Time next_deadline() const;
+  const GateCounts& counts() const { return counts_; }
+  int size() const { return static_cast<int>(connections_.size()); }
+
+ private:
+  enum class Phase { kSilent, kParked, kPending, kOpen };
+  struct Connection {
+    std::string source;
+    Phase phase = Phase::kSilent;
+    bool enrols = false;
+    bool known = false;  // Which kind of place it has while PENDING.
+    std::string serial;
+    absl::Time deadline = absl::InfiniteFuture();
+  };
+
+  Admission MakeRoom(bool crowded);
+  std::optional<ConnectionId> Evict();
+  void Remove(ConnectionId id);
+  void SetDeadline(ConnectionId id, Connection* connection, absl::Time deadline);
+  void LeavePhase(ConnectionId id, const Connection& connection);
+  SourceQueue* QueueOf(const Connection& connection);
+  void ReleaseFrom(SourceQueue* queue, int places, int* taken, absl::Time now,
+                   std::vector<Released>* released);
+
+  const GateLimits limits_;
+  KnownSources known_;
+  absl::flat_hash_map<ConnectionId, Connection> connections_;
+  absl::flat_hash_map<std::string, int> per_source_;
+  absl::flat_hash_map<std::string, int> pending_per_source_;
+  std::map<std::string, std::set<ConnectionId>> by_serial_;
+  std::set<ConnectionId> silent_;  // The oldest first.
+  SourceQueue strangers_;
+  SourceQueue friends_;  // Parked connections of known sources.
+  SourceQueue enrolments_;
+  int pending_strangers_ = 0;
+  int pending_known_ = 0;
+  int enrolling_ = 0;
+  std::set<std::pair<absl::Time, ConnectionId>> deadlines_;
+  GateCounts counts_;
+};
+
+}  // namespace accel::coordinator

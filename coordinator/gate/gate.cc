@@ -1,0 +1,286 @@
+#include "coordinator/gate/gate.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "common/check.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "coordinator/gate/peer_address.h"
+#include "coordinator/gate/peer_credentials.h"
+#include "coordinator/gate/tcp_options.h"
+
+namespace accel::coordinator {
+namespace {
+
+constexpr int kReserve = 256;
+// Maximum number of connections accepted from one listener before the others get their turn.
+constexpr int kMaxAtOnce = 64;
+// Pause before the next accept() when the machine or this process has no free descriptor or memory.
+constexpr absl::Duration kPause = absl::Milliseconds(100);
+constexpr int kMaxEvents = 256;
+constexpr int kMaxTimeoutMillis = 3'600'000;
+// epoll names what is ready by a number: 0 is wake_, then come the listeners, then connections.
+constexpr ConnectionId kFirstConnection = 1024;
+
+absl::Time Now() { return common::SteadyClock()->Now(); }
+
+common::UniqueFd MakeEpoll() {
+  common::UniqueFd epoll(epoll_create1(EPOLL_CLOEXEC));
+  ACCEL_CHECK(epoll.valid(), "the process has no file descriptor left to start with");
+  return epoll;
+}
+
+std::vector<int> Numbers(const Gate::Options& options) {
+  std::vector<int> numbers;
+  for (const common::UniqueFd& fd : options.tcp) numbers.push_back(fd.get());
+  for (const common::UniqueFd& fd : options.local) numbers.push_back(fd.get());
+  return numbers;
+}
+
+common::UniqueFd Duplicate(int fd) { return common::UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
+
+}  // namespace
+
+int FirstCrowdedDescriptor(int limit) { return limit - std::min(kReserve, limit / 4); }
+
+Gate::Gate(Options options)
+    : options_(std::move(options)),
+      listeners_(Numbers(options_)),
+      epoll_(MakeEpoll()),
+      next_id_(kFirstConnection),
+      state_(options_.limits) {
+  Watch(0, wake_.get(), EPOLLIN, EPOLL_CTL_ADD);
+  for (size_t i = 0; i < listeners_.size(); ++i) {
+    Watch(i + 1, listeners_[i], EPOLLIN, EPOLL_CTL_ADD);
+  }
+}
+
+Gate::~Gate() { Stop(); }
+
+void Gate::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void Gate::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  wake_.Wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Gate::Watch(ConnectionId id, int fd, uint32_t events, int operation) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = id;
+  // Fails only without memory. The connection's deadline ends it then.
+  epoll_ctl(epoll_.get(), operation, fd, &event);
+}
+
+int Gate::TimeoutMillis() {
+  absl::MutexLock lock(&mutex_);
+  absl::Time next = std::min(state_.next_deadline(), log_.DueAt(state_.counts()));
+  if (!listening_) next = std::min(next, listen_again_);
+  if (next == absl::InfiniteFuture()) return -1;
+  const int64_t millis = absl::ToInt64Milliseconds(next - Now()) + 1;
+  return static_cast<int>(std::clamp<int64_t>(millis, 0, kMaxTimeoutMillis));
+}
+
+void Gate::Run() {
+  std::array<epoll_event, kMaxEvents> events;
+  while (true) {
+    const int ready = epoll_wait(epoll_.get(), events.data(), kMaxEvents, TimeoutMillis());
+    {
+      absl::MutexLock lock(&mutex_);
+      if (stopping_) return;
+    }
+    for (int i = 0; i < ready; ++i) {
+      const uint64_t id = events[static_cast<size_t>(i)].data.u64;
+      if (id == 0) {
+        wake_.Clear();
+      } else if (id < kFirstConnection) {
+        AcceptFrom(id - 1);
+      } else {
+        OnEvent(id, events[static_cast<size_t>(i)].events);
+      }
+    }
+    if (!listening_ && Now() >= listen_again_) ListenAgain(true);
+    ExpireAndHandOver();
+  }
+}
+
+// Without room, connections wait in the kernel's queue.
+void Gate::ListenAgain(bool listen) {
+  listening_ = listen;
+  listen_again_ = Now() + kPause;
+  for (size_t i = 0; i < listeners_.size(); ++i) {
+    Watch(i + 1, listeners_[i], listen ? uint32_t{EPOLLIN} : 0, EPOLL_CTL_MOD);
+  }
+}
+
+void Gate::AcceptFrom(size_t listener) {
+  Outcome outcome = Outcome::kMayBeMore;
+  for (int n = 0; n < kMaxAtOnce && outcome == Outcome::kMayBeMore; ++n) {
+    outcome = AcceptOne(listener);
+  }
+  if (outcome == Outcome::kNoRoom) ListenAgain(false);
+}
+
+Gate::Outcome Gate::AcceptOne(size_t listener) {
+  common::UniqueFd fd(
+      accept4(listeners_[listener], nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!fd.valid()) {
+    if (errno == EAGAIN) return Outcome::kNoneWaits;
+    if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) {
+      return Outcome::kMayBeMore;  // The client closed the connection before it was accepted.
+    }
+    log_.NoteNoRoom(options_.first_crowded, Now());
+    return Outcome::kNoRoom;
+  }
+  if (listener < options_.tcp.size()) {
+    Admit(std::move(fd), Now());
+  } else {
+    AdmitLocal(std::move(fd), Now());
+  }
+  return Outcome::kMayBeMore;
+}
+
+void Gate::Admit(common::UniqueFd fd, absl::Time now) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (getpeername(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) return;
+  const std::optional<PeerAddress> peer = FromSocketAddress(address);
+  if (!peer.has_value()) return;
+  SetTcpOptions(fd.get());
+  const ConnectionId id = next_id_++;
+  absl::MutexLock lock(&mutex_);
+  const GateState::Admission admission =
+      state_.Accept(id, peer->source, fd.get() >= options_.first_crowded, now);
+  if (admission.evicted.has_value()) Erase(*admission.evicted, /*shut_down=*/true);
+  if (!admission.admitted) return;
+  Watch(id, fd.get(), EPOLLIN | EPOLLRDHUP | EPOLLET, EPOLL_CTL_ADD);
+  by_key_[peer->key] = id;
+  connections_[id] = {std::move(fd), peer->key, /*handed_over=*/false};
+}
+
+void Gate::AdmitLocal(common::UniqueFd fd, absl::Time now) {
+  const std::optional<uid_t> uid = PeerUid(fd.get());
+  if (!uid.has_value() || (*uid != 0 && *uid != options_.owner)) {
+    return log_.NoteForeignUser(uid, now);
+  }
+  common::UniqueFd given = Duplicate(fd.get());
+  const ConnectionId id = next_id_++;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!given.valid()) return;
+    const GateState::Admission admission =
+        state_.AcceptOpen(id, fd.get() >= options_.first_crowded);
+    if (admission.evicted.has_value()) Erase(*admission.evicted, /*shut_down=*/true);
+    if (!admission.admitted) return;
+    Watch(id, fd.get(), EPOLLET, EPOLL_CTL_ADD);
+    connections_[id] = {std::move(fd), "", /*handed_over=*/true};
+  }
+  options_.on_local(std::move(given));
+}
+
+void Gate::OnEvent(ConnectionId id, uint32_t events) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  if ((events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0) {
+    state_.Closed(id);
+    return Erase(id, /*shut_down=*/false);
+  }
+  if (!found->second.handed_over) ReadFirstRecord(id, found->second.fd.get());
+}
+
+void Gate::ReadFirstRecord(ConnectionId id, int fd) {
+  std::array<char, kMaxFirstRecord> bytes;
+  const ssize_t size = recv(fd, bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (size < 0) return;
+  const Protocol protocol = Recognise({bytes.data(), static_cast<size_t>(size)});
+  if (protocol == Protocol::kUnfinished) return;
+  const bool enrols = protocol == Protocol::kEnrolment && options_.on_enrolment != nullptr;
+  if (enrols || protocol == options_.to_grpc) return state_.Park(id, enrols, Now());
+  state_.Reject(id);
+  Erase(id, /*shut_down=*/false);
+}
+
+// gRPC's descriptor keeps the connection in the set of epoll, so it is removed explicitly.
+void Gate::Erase(ConnectionId id, bool shut_down) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  const int fd = found->second.fd.get();
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  if (shut_down) shutdown(fd, SHUT_RDWR);
+  const auto key = by_key_.find(found->second.key);
+  if (key != by_key_.end() && key->second == id) by_key_.erase(key);
+  connections_.erase(found);
+}
+
+void Gate::ExpireAndHandOver() {
+  std::vector<std::pair<common::UniqueFd, bool>> given;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (const ConnectionId id : state_.Expire(Now())) Erase(id, /*shut_down=*/true);
+    for (const GateState::Released& released : state_.Release(Now())) {
+      Connection& connection = connections_.at(released.id);
+      common::UniqueFd fd = Duplicate(connection.fd.get());
+      if (!fd.valid()) {
+        state_.Closed(released.id);
+        Erase(released.id, /*shut_down=*/true);
+        continue;
+      }
+      connection.handed_over = true;
+      Watch(released.id, connection.fd.get(), EPOLLET, EPOLL_CTL_MOD);
+      given.emplace_back(std::move(fd), released.enrols);
+    }
+    log_.Note(state_.counts(), Now());
+  }
+  // Without the lock, because gRPC may call back from here.
+  for (auto& [fd, enrols] : given) {
+    (enrols ? options_.on_enrolment : options_.on_tcp)(std::move(fd));
+  }
+}
+
+void Gate::Authenticated(const std::string& peer, const std::string& serial) {
+  const std::optional<PeerAddress> address = FromGrpcPeer(peer);
+  if (!address.has_value()) return;
+  absl::MutexLock lock(&mutex_);
+  const auto found = by_key_.find(address->key);
+  if (found != by_key_.end() && state_.Authenticated(found->second, serial)) wake_.Wake();
+}
+
+void Gate::Cut(const std::string& serial) {
+  absl::MutexLock lock(&mutex_);
+  for (const ConnectionId id : state_.OfSerial(serial)) {
+    state_.Closed(id);
+    Erase(id, /*shut_down=*/true);
+  }
+}
+
+void Gate::CutPeer(const std::string& peer) {
+  const std::optional<PeerAddress> address = FromGrpcPeer(peer);
+  if (!address.has_value()) return;
+  absl::MutexLock lock(&mutex_);
+  const auto found = by_key_.find(address->key);
+  if (found == by_key_.end()) return;
+  const ConnectionId id = found->second;
+  state_.Closed(id);
+  Erase(id, /*shut_down=*/true);
+}
+
+GateCounts Gate::counts() {
+  absl::MutexLock lock(&mutex_);
+  return state_.counts();
+}
+
+}  // namespace accel::coordinator
