@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -11,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/home_dir.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 
@@ -98,15 +98,7 @@ absl::Status MakeTokenFile(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::string> DefaultTokenPath() {
-  const char* home = getenv("HOME");
-  if (home == nullptr || home[0] == '\0') {
-    const passwd* user = getpwuid(geteuid());
-    home = user == nullptr ? nullptr : user->pw_dir;
-  }
-  if (home == nullptr || home[0] == '\0') {
-    return absl::FailedPreconditionError(
-        "there is no home directory for the token; set HOME, or name a file with --token_file");
-  }
+  ACCEL_ASSIGN_OR_RETURN(const std::string home, HomeDir());
   return absl::StrCat(home, "/.config/accel/token");
 }
 
