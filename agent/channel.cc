@@ -4,12 +4,20 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include "absl/strings/match.h"
+
 namespace accel::agent {
 namespace {
 
 // A desired state repeats the descriptions of the node's jobs. The coordinator keeps at most 512
 // MiB for all jobs together, so no desired state reaches this limit.
 constexpr int kMaxDesiredBytes = 512 << 20;
+
+// Over a Unix socket the kernel names both users, so the connection needs no encryption.
+std::shared_ptr<grpc::ChannelCredentials> CredentialsFor(const std::string& coordinator) {
+  if (absl::StartsWith(coordinator, "unix:")) return grpc::experimental::LocalCredentials(UDS);
+  return grpc::InsecureChannelCredentials();
+}
 
 }  // namespace
 
@@ -29,7 +37,7 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& coordinator) {
   arguments.SetMaxReceiveMessageSize(kMaxDesiredBytes);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(coordinator, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(coordinator, CredentialsFor(coordinator), arguments);
 }
 
 }  // namespace accel::agent

@@ -21,12 +21,13 @@
 #include "agent/probe/network.h"
 #include "agent/state/state_dir.h"
 #include "common/clock.h"
-#include "common/host_port.h"
+#include "common/coordinator_address.h"
 #include "common/live_token.h"
 #include "common/log.h"
 #include "common/log_throttle.h"
 #include "common/loopback.h"
 #include "common/service_notify.h"
+#include "common/socket_folder.h"
 #include "common/status_macros.h"
 #include "common/token.h"
 #include "common/utf8.h"
@@ -44,14 +45,36 @@ constexpr int kAddressPauseMillis = 500;
 // Pause between two log lines that say the same.
 constexpr absl::Duration kLogPause = absl::Minutes(1);
 
+// Checks that only this user or root can make the socket. Waits for its folder, which a coordinator
+// that starts later makes. CANCELLED: the agent was asked to stop meanwhile. FAILED_PRECONDITION:
+// the folder is not safe.
+absl::Status AwaitSocketFolder(const std::string& socket, int stop_fd) {
+  common::LogThrottle throttle(kLogPause);
+  while (true) {
+    const absl::Status folder = common::CheckSocketFolder(socket);
+    if (!absl::IsNotFound(folder)) return folder;
+    if (throttle.Admit(common::SteadyClock()->Now()).has_value()) {
+      common::LogWarning("no coordinator has run here yet, retrying", {{"why", folder.message()}});
+    }
+    pollfd stop = {.fd = stop_fd, .events = POLLIN, .revents = 0};
+    if (poll(&stop, 1, kAddressPauseMillis) > 0) return absl::CancelledError("asked to stop");
+  }
+}
+
 // Returns the address of this node. Waits for a name server and a route, because an agent may be
 // started before its host has a network. CANCELLED: it was asked to stop meanwhile.
 absl::StatusOr<std::string> OwnAddress(const AgentDaemonOptions& options,
-                                       const common::HostPort& coordinator, int stop_fd) {
+                                       const common::CoordinatorAddress& coordinator, int stop_fd) {
+  if (coordinator.is_local()) {
+    ACCEL_RETURN_IF_ERROR(AwaitSocketFolder(coordinator.socket, stop_fd));
+  }
   if (!options.advertise.empty()) return options.advertise;
+  // Without another word, the jobs of a coordinator that is reached so stay on this machine.
+  if (coordinator.is_local()) return std::string("127.0.0.1");
   common::LogThrottle throttle(kLogPause);
   while (true) {
-    absl::StatusOr<std::string> address = SourceAddressTo(coordinator.host, coordinator.port);
+    absl::StatusOr<std::string> address =
+        SourceAddressTo(coordinator.tcp.host, coordinator.tcp.port);
     if (!absl::IsUnavailable(address.status())) return address;
     if (throttle.Admit(common::SteadyClock()->Now()).has_value()) {
       common::LogWarning("coordinator unreachable, retrying",
@@ -76,6 +99,14 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
                       std::move(inventory));
 }
 
+// Returns the token for calls to the coordinator. It is empty over a Unix socket, where the kernel
+// names this agent's user.
+absl::StatusOr<std::string> Token(const AgentDaemonOptions& options,
+                                  const common::CoordinatorAddress& coordinator, bool make) {
+  if (coordinator.is_local()) return std::string();
+  return common::FindToken(options.token_file, make);
+}
+
 // Returns why the node leaves when its agent is stopped. Empty if it does not.
 std::string WhyLeave(OnStop on_stop) {
   if (on_stop == OnStop::kLeave) return "its agent was stopped";
@@ -86,11 +117,13 @@ std::string WhyLeave(OnStop on_stop) {
 
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   const common::ServiceNotify service;
-  ACCEL_ASSIGN_OR_RETURN(const common::HostPort coordinator,
-                         common::ParseHostPort(options.coordinator));
-  ACCEL_RETURN_IF_ERROR(common::CheckLoopback(coordinator.host));
-  ACCEL_ASSIGN_OR_RETURN(const std::string token,
-                         common::FindToken(options.token_file, /*make=*/true));
+  ACCEL_ASSIGN_OR_RETURN(const std::string target, common::FindCoordinator(options.coordinator));
+  ACCEL_ASSIGN_OR_RETURN(const common::CoordinatorAddress coordinator,
+                         common::ParseCoordinatorAddress(target));
+  if (!coordinator.is_local()) {
+    ACCEL_RETURN_IF_ERROR(common::CheckLoopback(coordinator.tcp.host));
+  }
+  ACCEL_ASSIGN_OR_RETURN(const std::string token, Token(options, coordinator, /*make=*/true));
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
   ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(options.state_dir, kLockTimeout));
   ACCEL_ASSIGN_OR_RETURN(const int64_t disk_bytes, DiskBytes(options.state_dir));
@@ -104,21 +137,20 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   const process::CgroupSupport cgroups = process::ProbeCgroups(identity.node_id());
   common::LogInfo("agent starts", {{"node", identity.name()},
                                    {"id", identity.node_id()},
-                                   {"coordinator", options.coordinator},
+                                   {"coordinator", target},
                                    {"gpus", identity.inventory().gpus_size()},
                                    {"output_limit", output_bytes},
                                    {"cgroups", cgroups.description}});
   if (geteuid() == 0)
     common::LogWarning("this agent runs as root, and so do the jobs that it starts");
 
-  const std::shared_ptr<grpc::Channel> channel = OpenChannel(options.coordinator);
+  const std::shared_ptr<grpc::Channel> channel = OpenChannel(target);
   process::BecomeSubreaper();
   shim::PosixShimHost shims({.shim_path = shim,
                              .cgroups = cgroups,
                              .shims_dir = state_dir.shims_dir(),
                              .boot_id = identity.boot_id()});
-  common::LiveToken live_token(
-      token, [&] { return common::FindToken(options.token_file, /*make=*/false); });
+  common::LiveToken live_token(token, [&] { return Token(options, coordinator, /*make=*/false); });
   GrpcLink link(channel, &live_token);
   GrpcLogRelays relays(channel, &live_token);
   StoreSockets store_sockets(identity.address(), options.store_sockets);
@@ -134,8 +166,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
                .store_sockets = &store_sockets,
                .relays = &relays,
                .clock = common::SteadyClock()});
-  service.Ready(
-      absl::StrCat("node ", identity.name(), " of the coordinator ", options.coordinator));
+  service.Ready(absl::StrCat("node ", identity.name(), " of the coordinator ", target));
   const absl::Status status = agent.Run(stop_fd);
   if (const std::string why = WhyLeave(options.on_stop); status.ok() && !why.empty()) {
     common::LogInfo("says goodbye", {{"why", why}});

@@ -18,7 +18,7 @@ enum class OnStop {
 };
 
 struct AgentDaemonOptions {
-  std::string coordinator;  // HOST:PORT
+  std::string coordinator;  // See FindCoordinator() in common/coordinator_address.h.
   std::string state_dir;
   std::string name;        // If empty, the host's name.
   std::string advertise;   // If empty, the source address of the route to the coordinator.

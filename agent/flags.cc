@@ -1,6 +1,5 @@
 #include "agent/flags.h"
 
-#include <cstdlib>
 #include <string>
 
 #include "common/daemon_command_line.h"
@@ -38,8 +37,10 @@ absl::Status ReadOnStop(const std::string& text, OnStop* to) {
 }
 
 common::FlagSet MakeFlagSet(AgentDaemonOptions* to) {
-  common::FlagSet flags("accel-agent", "--coordinator HOST:PORT --state_dir DIR [flags]", kAbout);
-  flags.Text("coordinator", "HOST:PORT", "the coordinator; required (default: ACCEL_COORDINATOR)",
+  common::FlagSet flags("accel-agent", "--state_dir DIR [flags]", kAbout);
+  flags.Text("coordinator", "HOST:PORT|unix:PATH",
+             "the coordinator (default: ACCEL_COORDINATOR, then the Unix socket of this machine's "
+             "coordinator)",
              &to->coordinator);
   flags.Text("state_dir", "DIR",
              "folder of this agent and of its jobs' output; created if it does not exist; required",
@@ -50,8 +51,8 @@ common::FlagSet MakeFlagSet(AgentDaemonOptions* to) {
              "coordinator)",
              &to->advertise);
   flags.Text("token_file", "PATH",
-             "the cluster's token (default: ACCEL_TOKEN, then ~/.config/accel/token, created if it "
-             "does not exist)",
+             "the token, for a coordinator at HOST:PORT (default: ACCEL_TOKEN, then "
+             "~/.config/accel/token, created if it does not exist)",
              &to->token_file);
   flags.Text("shim", "PATH",
              "path of accel-shim (default: ACCEL_SHIM, then the folder of this program)",
@@ -73,20 +74,11 @@ common::FlagSet MakeFlagSet(AgentDaemonOptions* to) {
   return flags;
 }
 
-absl::Status Check(AgentDaemonOptions* options) {
-  const char* named = std::getenv("ACCEL_COORDINATOR");
-  if (options->coordinator.empty() && named != nullptr) options->coordinator = named;
-  if (options->state_dir.empty()) {
-    return absl::InvalidArgumentError(
-        "--state_dir is missing; it names the folder of this agent, for example "
-        "/var/lib/accel/agent");
-  }
-  if (options->coordinator.empty() && !options->forget_cluster) {
-    return absl::InvalidArgumentError(
-        "--coordinator is missing; it is HOST:PORT, for example 127.0.0.1:7337, and "
-        "ACCEL_COORDINATOR can hold it too");
-  }
-  return absl::OkStatus();
+absl::Status Check(const AgentDaemonOptions& options) {
+  if (!options.state_dir.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--state_dir is missing; it names the folder of this agent, for example "
+      "/var/lib/accel/agent");
 }
 
 }  // namespace
@@ -94,7 +86,7 @@ absl::Status Check(AgentDaemonOptions* options) {
 std::optional<int> ParseAgentFlags(int argc, char** argv, AgentDaemonOptions* options) {
   common::FlagSet flags = MakeFlagSet(options);
   return common::ParseDaemonFlags("accel-agent", argc, argv, &flags,
-                                  [options] { return Check(options); });
+                                  [options] { return Check(*options); });
 }
 
 }  // namespace accel::agent

@@ -30,14 +30,15 @@ TEST(AgentFlags, ABadCommandLineExitsWith2) {
   EXPECT_EQ(Parse({"--version"}, &options), 0);
 }
 
-TEST(AgentFlags, OnlyAnAgentThatRunsNeedsACoordinator) {
+TEST(AgentFlags, OnlyTheStateDirectoryIsRequired) {
   const auto parse = [](std::vector<std::string> words) {
     AgentDaemonOptions options;
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     return ParseAgentFlags(static_cast<int>(argv.size()), argv.data(), &options);
   };
-  EXPECT_EQ(parse({"accel-agent", "--state_dir", "/s"}), 2);
+  EXPECT_EQ(parse({"accel-agent"}), 2);
+  EXPECT_EQ(parse({"accel-agent", "--state_dir", "/s"}), std::nullopt);
   EXPECT_EQ(parse({"accel-agent", "--state_dir", "/s", "--forget_cluster"}), std::nullopt);
 }
 

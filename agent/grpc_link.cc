@@ -112,7 +112,9 @@ void GrpcLink::LogEnd(const absl::Status& why) {
 
 absl::Status GrpcLink::RunSession(bool* heard) {
   grpc::ClientContext context;
-  context.AddMetadata("authorization", absl::StrCat("Bearer ", token_->Get()));
+  if (const std::string token = token_->Get(); !token.empty()) {
+    context.AddMetadata("authorization", absl::StrCat("Bearer ", token));
+  }
   {
     absl::MutexLock lock(&mutex_);
     if (stopping_) return absl::CancelledError("the agent is stopping");

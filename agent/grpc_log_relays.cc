@@ -35,7 +35,7 @@ class GrpcLogRelays::Relay {
  public:
   Relay(v1::Coordinator::Stub* stub, const std::string& token, RelaySource source)
       : source_(std::move(source)), complete_(source_.complete) {
-    context_.AddMetadata("authorization", absl::StrCat("Bearer ", token));
+    if (!token.empty()) context_.AddMetadata("authorization", absl::StrCat("Bearer ", token));
     thread_ = std::thread([this, stub] { Run(stub); });
   }
 

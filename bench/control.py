@@ -17,7 +17,7 @@ SHORT_JOBS = 600
 
 def _load(cluster, jobs, nodes):
     """Submits jobs from all clients at the same time. Returns the number that was accepted per second."""
-    return float(harness.wall([LOAD, cluster.env["ACCEL_COORDINATOR"], cluster.token, CLIENTS, jobs, nodes])[1])
+    return float(harness.wall([LOAD, cluster.env["ACCEL_COORDINATOR"], CLIENTS, jobs, nodes])[1])
 
 
 def submits(pairs):

@@ -102,30 +102,26 @@ class Cluster:
         return seconds
 
     @property
-    def token(self):
-        return (pathlib.Path(self._dir.name) / ".config/accel/token").read_text().strip()
-
-    @property
     def coordinator_pid(self):
         return self._coordinator.pid
 
-    def _start_coordinator(self, listen):
+    def _start_coordinator(self):
         """Returns the address of a coordinator that listens."""
-        self._coordinator = self._start(BIN / "coordinator/accel-coordinator", "--listen", listen, "--state_dir",
-                                        self._dir.name + "/coordinator", stdout=subprocess.PIPE)
-        return re.search(r"127\.0\.0\.1:\d+", self._coordinator.stdout.readline().decode()).group()
+        self._coordinator = self._start(BIN / "coordinator/accel-coordinator", "--socket", f"{self._dir.name}/socket",
+                                        "--state_dir", self._dir.name + "/coordinator", stdout=subprocess.PIPE)
+        return re.search(r"unix:\S+", self._coordinator.stdout.readline().decode()).group()
 
     def restart_coordinator(self):
         """Kills the coordinator and starts the next one. Returns the seconds from the kill until a call is served."""
         begin = time.monotonic()
         self._coordinator.kill()
         self._coordinator.wait()
-        self._start_coordinator(self.env["ACCEL_COORDINATOR"])
+        self._start_coordinator()
         wall([ACCEL, "nodes"], self.env)
         return time.monotonic() - begin
 
     def __enter__(self):
-        self.env = {"ACCEL_COORDINATOR": self._start_coordinator("127.0.0.1:0"), "HOME": self._dir.name}
+        self.env = {"ACCEL_COORDINATOR": self._start_coordinator(), "HOME": self._dir.name}
         for i in range(self._agents):
             self.agent_pids.append(self._start_agent(i, subprocess.DEVNULL).pid)
         deadline = time.monotonic() + 30

@@ -12,7 +12,7 @@ STEADY_SECONDS = 10
 
 def _load(cluster, agents, jobs, nodes, seconds=0):
     """Starts jobs. bench/control/cluster_load.cc says which four figures it returns."""
-    command = [LOAD, cluster.env["ACCEL_COORDINATOR"], cluster.token, cluster.coordinator_pid, agents, jobs, nodes,
+    command = [LOAD, cluster.env["ACCEL_COORDINATOR"], cluster.coordinator_pid, agents, jobs, nodes,
                seconds]
     return [float(figure) for figure in harness.wall(command, timeout=300)[1].split()]
 

@@ -10,8 +10,8 @@
 namespace accel::cli {
 
 // Returns a client for the coordinator; sends nothing yet. FAILED_PRECONDITION: there is no usable
-// token, or the address is beyond loopback; the message says what to do. INVALID_ARGUMENT: the
-// address is not HOST:PORT.
+// token, the address is beyond loopback, or the socket's folder is not safe; the message says what
+// to do. INVALID_ARGUMENT: the address is neither HOST:PORT nor unix:PATH.
 absl::StatusOr<std::unique_ptr<CoordinatorClient>> ConnectToCoordinator(
     const ConnectionFlags& flags);
 

@@ -10,10 +10,8 @@
 
 namespace accel::cli {
 
-inline constexpr char kDefaultCoordinator[] = "127.0.0.1:7337";
-
 struct ConnectionFlags {
-  // HOST:PORT. If empty, the value of ACCEL_COORDINATOR, or else kDefaultCoordinator.
+  // See FindCoordinator() in common/coordinator_address.h.
   std::string coordinator;
   // If empty, the value of ACCEL_TOKEN, or else the file ~/.config/accel/token.
   std::string token_file;
@@ -21,9 +19,10 @@ struct ConnectionFlags {
 
 void AddConnectionFlags(FlagSet* flags, ConnectionFlags* to);
 
-// Returns HOST:PORT as a gRPC target. Numeric addresses become ipv4: or ipv6: targets because
-// gRPC's DNS resolver takes longer than the rest of a call. INVALID_ARGUMENT: not HOST:PORT.
-// FAILED_PRECONDITION: the host is beyond loopback.
+// Returns HOST:PORT or unix:PATH as a gRPC target. Numeric addresses become ipv4: or ipv6: targets
+// because gRPC's DNS resolver takes longer than the rest of a call. INVALID_ARGUMENT: it is
+// neither. FAILED_PRECONDITION: the host is beyond loopback, or other users can make a socket at
+// that path.
 absl::StatusOr<std::string> GrpcTarget(absl::string_view address);
 
 }  // namespace accel::cli

@@ -2,7 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "common/status_matchers.h"
 
 namespace accel::cli {
@@ -24,6 +30,20 @@ TEST(GrpcTarget, RefusesAddressesBeyondLoopback) {
                                           HasSubstr("loopback addresses only")))
         << far;
   }
+}
+
+TEST(GrpcTarget, TakesAUnixSocketThatOnlyItsOwnerCanMake) {
+  char folder[] = "/tmp/grpc_target.XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string address = absl::StrCat("unix:", folder, "/coordinator");
+  EXPECT_EQ(*GrpcTarget(address), address);
+  ASSERT_EQ(chmod(folder, 0777), 0);
+  EXPECT_THAT(GrpcTarget(address),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("other users can write")));
+  ASSERT_EQ(rmdir(folder), 0);
+  EXPECT_EQ(*GrpcTarget(address), address);  // The call will say that there is no coordinator.
+  EXPECT_THAT(GrpcTarget("unix:coordinator"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("absolute")));
 }
 
 TEST(GrpcTarget, NeedsHostAndPort) {

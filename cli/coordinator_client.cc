@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/connection_flags.h"
 #include "common/grpc_status.h"
@@ -41,13 +42,18 @@ grpc::ChannelArguments Arguments() {
   return arguments;
 }
 
+// Over a Unix socket the kernel names both users, so the connection needs no encryption.
+std::shared_ptr<grpc::ChannelCredentials> CredentialsFor(const std::string& target) {
+  if (absl::StartsWith(target, "unix:")) return grpc::experimental::LocalCredentials(UDS);
+  return grpc::InsecureChannelCredentials();
+}
+
 class GrpcCoordinatorClient final : public CoordinatorClient {
  public:
   GrpcCoordinatorClient(std::string address, const std::string& target, const std::string& token)
       : address_(std::move(address)),
-        authorization_(absl::StrCat("Bearer ", token)),
-        channel_(
-            grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), Arguments())),
+        authorization_(token.empty() ? "" : absl::StrCat("Bearer ", token)),
+        channel_(grpc::CreateCustomChannel(target, CredentialsFor(target), Arguments())),
         stub_(v1::Coordinator::NewStub(channel_)),
         operations_(v1::Operations::NewStub(channel_)) {}
 
@@ -144,7 +150,7 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
   template <typename Invoke>
   absl::Status Call(absl::Duration deadline, Invoke&& invoke) {
     grpc::ClientContext context;
-    context.AddMetadata("authorization", authorization_);
+    if (!authorization_.empty()) context.AddMetadata("authorization", authorization_);
     if (deadline != absl::InfiniteDuration()) {
       context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(deadline));
     }

@@ -20,7 +20,8 @@ namespace accel::cli {
 // Thread-safe.
 class CoordinatorClient {
  public:
-  // `address` is HOST:PORT; `token` is the cluster's token. Errors: see GrpcTarget().
+  // `address` is HOST:PORT or unix:PATH; `token` is the cluster's token, or empty for unix:PATH.
+  // Errors: see GrpcTarget().
   static absl::StatusOr<std::unique_ptr<CoordinatorClient>> Connect(const std::string& address,
                                                                     const std::string& token);
   virtual ~CoordinatorClient() = default;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/boot_id.h"
+#include "common/coordinator_address.h"
 #include "common/log.h"
 #include "common/random_hex.h"
 #include "common/service_notify.h"
@@ -37,16 +38,24 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
                          common::LockStateDir(flags.state_dir, "coordinator"));
   const common::ServiceNotify service;
   ServerOptions options;
+  ACCEL_ASSIGN_OR_RETURN(options.socket, common::FindSocketPath(flags.socket));
   options.listen = flags.listen;
   options.limits.node_timeout = flags.node_timeout;
   options.limits.grow_after = flags.grow_after;
   ACCEL_ASSIGN_OR_RETURN(options.store, SqliteStore::Open(StorePath(flags)));
   ACCEL_ASSIGN_OR_RETURN(options.cluster_id, common::RandomHex());
-  ACCEL_ASSIGN_OR_RETURN(options.token, common::FindToken(flags.token_file, /*make=*/true));
+  if (!flags.listen.empty()) {
+    ACCEL_ASSIGN_OR_RETURN(options.token, common::FindToken(flags.token_file, /*make=*/true));
+  }
+  std::string address = absl::StrCat("unix:", options.socket);
   ACCEL_ASSIGN_OR_RETURN(const auto server, Server::Start(std::move(options)));
-  std::printf("listening on %s\n", server->address().c_str());
+  std::printf("listening on %s\n", address.c_str());
+  if (!flags.listen.empty()) {
+    address = server->address();
+    std::printf("listening on %s\n", address.c_str());
+  }
   std::fflush(stdout);
-  service.Ready(absl::StrCat("listening on ", server->address()));
+  service.Ready(absl::StrCat("listening on ", address));
   pollfd stop{stop_fd, POLLIN, 0};
   while (poll(&stop, 1, -1) != 1) {
   }

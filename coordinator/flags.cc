@@ -11,7 +11,8 @@ namespace {
 
 constexpr char kAbout[] =
     "Registers nodes, queues jobs, and decides what runs where. One of it serves a cluster. It "
-    "prints 'listening on HOST:PORT' once it accepts calls. Jobs, nodes and results are stored in "
+    "prints 'listening on unix:PATH' once it accepts calls, and 'listening on HOST:PORT' with "
+    "--listen. Jobs, nodes and results are stored in "
     "--state_dir before anyone is told of them: after a crash, an upgrade or a reboot, start it "
     "again with the same --state_dir, and running jobs continue.";
 
@@ -41,8 +42,13 @@ common::FlagSet::Reader SecondsTo(absl::Duration* to) {
 
 common::FlagSet MakeFlagSet(CoordinatorFlags* to) {
   common::FlagSet flags("accel-coordinator", "--state_dir DIR [flags]", kAbout);
+  flags.Text("socket", "PATH",
+             "the Unix socket, which is always served, to this user and root (default: "
+             "ACCEL_COORDINATOR if it is unix:PATH, then /run/accel/coordinator for root, "
+             "$XDG_RUNTIME_DIR/accel/coordinator, ~/.config/accel/run/coordinator)",
+             &to->socket);
   flags.Value("listen", "HOST:PORT",
-              absl::StrCat("address to serve; port 0 picks one (default: ", to->listen, ")"),
+              "address to serve in addition; port 0 picks one (default: no TCP address)",
               [to](const std::string& text) -> absl::Status {
                 ACCEL_RETURN_IF_ERROR(common::ParseHostPort(text).status());
                 to->listen = text;
@@ -53,7 +59,7 @@ common::FlagSet MakeFlagSet(CoordinatorFlags* to) {
              "exist; required",
              &to->state_dir);
   flags.Text("token_file", "PATH",
-             "the token that every call must carry (default: ACCEL_TOKEN, then "
+             "the token that every call over TCP must carry (default: ACCEL_TOKEN, then "
              "~/.config/accel/token, created if it does not exist)",
              &to->token_file);
   flags.Value("node_timeout", "SECONDS",

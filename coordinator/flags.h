@@ -10,7 +10,8 @@ namespace accel::coordinator {
 
 // The values of the flags. `--help` describes them (flags.cc).
 struct CoordinatorFlags {
-  std::string listen = "127.0.0.1:7337";
+  std::string socket;  // See FindSocketPath() in common/coordinator_address.h.
+  std::string listen;  // If empty, there is no TCP address.
   std::string state_dir;
   std::string token_file;
   absl::Duration node_timeout = absl::Seconds(3);

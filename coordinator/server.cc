@@ -1,13 +1,16 @@
 #include "coordinator/server.h"
 
 #include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/boot_id.h"
@@ -16,19 +19,20 @@
 #include "common/host_port.h"
 #include "common/loopback.h"
 #include "common/status_macros.h"
-#include "coordinator/acceptor.h"
 #include "coordinator/authentication.h"
 #include "coordinator/coordinator_loop.h"
+#include "coordinator/gate/gate.h"
 #include "coordinator/listener.h"
 #include "coordinator/operations_service.h"
 #include "coordinator/refusal_log.h"
 #include "coordinator/service.h"
 #include "coordinator/store/memory_store.h"
+#include "coordinator/unix_listener.h"
 
 namespace accel::coordinator {
 namespace {
 
-// Bounds on the resources that callers can use. The acceptor bounds the number of connections. gRPC
+// Bounds on the resources that callers can use. The gate bounds the number of connections. gRPC
 // slows down and refuses what would exceed the memory quota. A connection that sends nothing within
 // the handshake time is dropped, and so is one without a call within the idle time.
 constexpr size_t kMemoryQuota = size_t{512} << 20;
@@ -48,7 +52,7 @@ void SetLimits(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMillis);
-  // The acceptor lets the kernel detect peers that are gone.
+  // The gate lets the kernel detect peers that are gone.
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, std::numeric_limits<int>::max());
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   // Without its probe, gRPC keeps the receive window of a stream at 64 KiB. With it, the window
@@ -59,46 +63,58 @@ void SetLimits(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMillis);
 }
 
+using Connections = std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor>;
+
 class GrpcServer final : public Server {
  public:
   explicit GrpcServer(ServerOptions options)
       : store_(options.store != nullptr ? std::move(options.store)
                                         : std::make_unique<MemoryStore>()),
         refusals_(options.clock),
-        authentication_(std::move(options.token), &refusals_),
+        authentication_(std::move(options.token), &refusals_, &gate_),
         loop_(LoopOptions(store_.get(), options)),
         service_(&loop_, &authentication_, &refusals_),
         operations_(&loop_, &authentication_) {}
 
   ~GrpcServer() override {
     // gRPC would leak connections that it receives while it shuts down.
-    acceptor_.reset();
+    if (gate_ != nullptr) gate_->Stop();
     // The loop stops before the server, because it answers all pending calls. The server then shuts
     // down without waiting for them.
     loop_.Stop();
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   }
 
-  absl::Status Begin(const common::HostPort& listen) {
+  // `tcp` is null if there is no TCP address.
+  absl::Status Begin(const std::string& socket, const common::HostPort* tcp) {
     ACCEL_RETURN_IF_ERROR(loop_.Load());
-    ACCEL_ASSIGN_OR_RETURN(Listener listener, ListenOn(listen));
-    address_ = absl::StrCat(listen.host.find(':') == std::string::npos
-                                ? listen.host
-                                : absl::StrCat("[", listen.host, "]"),
-                            ":", listener.port);
+    Gate::Options gate;
+    if (!socket.empty()) {
+      ACCEL_ASSIGN_OR_RETURN(UnixListener listener, UnixListener::Open(socket));
+      gate.local.push_back(listener.Duplicate());
+      socket_.emplace(std::move(listener));
+    }
+    if (tcp != nullptr) {
+      ACCEL_ASSIGN_OR_RETURN(gate.tcp, ListenOnTcp(*tcp));
+    }
     grpc::ServerBuilder builder;
     SetLimits(&builder);
-    connections_ = builder.experimental().AddExternalConnectionAcceptor(
-        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-        grpc::InsecureServerCredentials());
+    grpc::experimental::ExternalConnectionAcceptor* const local = NewConnections(
+        &builder, grpc::experimental::LocalServerCredentials(UDS), &local_connections_);
+    grpc::experimental::ExternalConnectionAcceptor* const remote =
+        NewConnections(&builder, grpc::InsecureServerCredentials(), &connections_);
     builder.RegisterService(&service_);
     builder.RegisterService(&operations_);
+    gate.owner = geteuid();
+    gate.first_crowded = FirstCrowdedDescriptor(common::DescriptorLimit());
+    gate.to_grpc = Protocol::kCleartext;
+    gate.on_tcp = [remote](common::UniqueFd fd) { HandOver(remote, std::move(fd)); };
+    gate.on_local = [local](common::UniqueFd fd) { HandOver(local, std::move(fd)); };
+    gate_ = std::make_unique<Gate>(std::move(gate));
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC cannot start a server");
     loop_.Start();
-    acceptor_.emplace(std::move(listener.sockets),
-                      FirstRefusedDescriptor(common::DescriptorLimit()),
-                      [this](common::UniqueFd fd) { HandOver(std::move(fd)); });
+    gate_->Start();
     return absl::OkStatus();
   }
 
@@ -116,32 +132,58 @@ class GrpcServer final : public Server {
     return loop;
   }
 
-  void HandOver(common::UniqueFd fd) {
-    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-    connection.fd = fd.release();
-    connections_->HandleNewConnection(&connection);
+  absl::StatusOr<std::vector<common::UniqueFd>> ListenOnTcp(const common::HostPort& listen) {
+    ACCEL_ASSIGN_OR_RETURN(Listener listener, ListenOn(listen));
+    address_ = absl::StrCat(listen.host.find(':') == std::string::npos
+                                ? listen.host
+                                : absl::StrCat("[", listen.host, "]"),
+                            ":", listener.port);
+    return std::move(listener.sockets);
   }
 
+  static grpc::experimental::ExternalConnectionAcceptor* NewConnections(
+      grpc::ServerBuilder* builder, std::shared_ptr<grpc::ServerCredentials> credentials,
+      Connections* connections) {
+    *connections = builder->experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        std::move(credentials));
+    return connections->get();
+  }
+
+  static void HandOver(grpc::experimental::ExternalConnectionAcceptor* connections,
+                       common::UniqueFd fd) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = fd.release();
+    connections->HandleNewConnection(&connection);
+  }
+
+  std::optional<UnixListener> socket_;
   std::string address_;
   const std::unique_ptr<Store> store_;
   RefusalLog refusals_;
+  std::unique_ptr<Gate> gate_;
   Authentication authentication_;
   CoordinatorLoop loop_;
   CoordinatorService service_;
   OperationsService operations_;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
+  Connections connections_;
+  Connections local_connections_;
   std::unique_ptr<grpc::Server> server_;
-  std::optional<Acceptor> acceptor_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
-  ACCEL_CHECK(!options.token.empty(), "the caller of Server::Start() gives a token");
-  ACCEL_ASSIGN_OR_RETURN(const common::HostPort address, common::ParseHostPort(options.listen));
-  ACCEL_RETURN_IF_ERROR(common::CheckLoopback(address.host));
+  ACCEL_CHECK(options.listen.empty() || !options.token.empty(), "callers over TCP have a token");
+  common::HostPort tcp;
+  const bool has_tcp = !options.listen.empty();
+  if (has_tcp) {
+    ACCEL_ASSIGN_OR_RETURN(tcp, common::ParseHostPort(options.listen));
+    ACCEL_RETURN_IF_ERROR(common::CheckLoopback(tcp.host));
+  }
+  const std::string socket = options.socket;
   auto server = std::make_unique<GrpcServer>(std::move(options));
-  ACCEL_RETURN_IF_ERROR(server->Begin(address));
+  ACCEL_RETURN_IF_ERROR(server->Begin(socket, has_tcp ? &tcp : nullptr));
   return server;
 }
 

@@ -1,6 +1,6 @@
 // Measures a coordinator that has many agents.
 //
-//   cluster_load ADDRESS TOKEN PID AGENTS JOBS NODES SECONDS
+//   cluster_load ADDRESS PID AGENTS JOBS NODES SECONDS
 //
 // Connects AGENTS simulated agents, or none if there are real ones, whose jobs are cancelled in the
 // end. Submits JOBS jobs of NODES
@@ -132,21 +132,20 @@ std::vector<std::string> StartJobs(CoordinatorClient* client, int jobs, int node
 
 void Measure(char** argv) {
   const std::string address = argv[1];
-  const std::string token = argv[2];
-  const Process coordinator(argv[3]);
-  const int agents = std::atoi(argv[4]);
-  const absl::Duration steady = absl::Seconds(std::atoi(argv[7]));
-  const auto client = Check(CoordinatorClient::Connect(address, token));
+  const Process coordinator(argv[2]);
+  const int agents = std::atoi(argv[3]);
+  const absl::Duration steady = absl::Seconds(std::atoi(argv[6]));
+  const auto client = Check(CoordinatorClient::Connect(address, /*token=*/""));
   client->AwaitConnection(absl::Seconds(10));
   const double bytes_before = coordinator.ResidentBytes();
   const absl::Time connecting = common::SteadyClock()->Now();
-  const SimulatedAgents simulated(address, token, agents);
+  const SimulatedAgents simulated(address, agents);
   const absl::Time begin = common::SteadyClock()->Now();
   std::fprintf(stderr, "cluster_load: %d agents connected in %.2f s\n", agents,
                absl::ToDoubleSeconds(begin - connecting));
   const double cpu_before = coordinator.CpuSeconds();
   const std::vector<std::string> jobs =
-      StartJobs(client.get(), std::atoi(argv[5]), std::atoi(argv[6]));
+      StartJobs(client.get(), std::atoi(argv[4]), std::atoi(argv[5]));
   const absl::Duration started = common::SteadyClock()->Now() - begin;
   const double cpu_started = coordinator.CpuSeconds();
   std::fprintf(stderr, "cluster_load: all workers run\n");
@@ -164,7 +163,7 @@ void Measure(char** argv) {
 }  // namespace accel::bench
 
 int main(int argc, char** argv) {
-  if (argc != 8) return 2;
+  if (argc != 7) return 2;
   accel::common::RaiseDescriptorLimit();
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   accel::bench::Measure(argv);

@@ -28,10 +28,8 @@ absl::Time Now() { return common::SteadyClock()->Now(); }
 
 class SimulatedAgent final : public grpc::ClientBidiReactor<v1::NodeObserved, v1::NodeDesired> {
  public:
-  SimulatedAgent(const std::string& address, const std::string& token, int number)
-      : stub_(v1::Coordinator::NewStub(agent::OpenChannel(address))), node_(number) {
-    context_.AddMetadata("authorization", absl::StrCat("Bearer ", token));
-  }
+  SimulatedAgent(const std::string& address, int number)
+      : stub_(v1::Coordinator::NewStub(agent::OpenChannel(address))), node_(number) {}
 
   void Connect() {
     stub_->async()->Agent(&context_, this);
@@ -118,9 +116,9 @@ class SimulatedAgent final : public grpc::ClientBidiReactor<v1::NodeObserved, v1
   bool done_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-SimulatedAgents::SimulatedAgents(const std::string& address, const std::string& token, int agents) {
+SimulatedAgents::SimulatedAgents(const std::string& address, int agents) {
   for (int i = 0; i < agents; ++i) {
-    agents_.push_back(std::make_unique<SimulatedAgent>(address, token, i));
+    agents_.push_back(std::make_unique<SimulatedAgent>(address, i));
   }
   // The first agents must not fall silent while the last ones connect.
   heartbeats_ = std::thread([this] { SendHeartbeats(); });

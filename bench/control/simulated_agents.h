@@ -19,7 +19,7 @@ class SimulatedAgent;
 class SimulatedAgents {
  public:
   // Blocks until the coordinator has answered every agent's first report.
-  SimulatedAgents(const std::string& address, const std::string& token, int agents);
+  SimulatedAgents(const std::string& address, int agents);
   ~SimulatedAgents();
 
   SimulatedAgents(const SimulatedAgents&) = delete;

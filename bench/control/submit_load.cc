@@ -1,7 +1,7 @@
 // Submits jobs to a coordinator from several clients at the same time, each of which waits for the
 // answer to one submit before it sends the next.
 //
-//   submit_load ADDRESS TOKEN CLIENTS JOBS NODES
+//   submit_load ADDRESS CLIENTS JOBS NODES
 //
 // Each job is /bin/true on NODES nodes. Prints the jobs that were accepted per second.
 
@@ -48,14 +48,14 @@ void SubmitAll(CoordinatorClient* client, const std::string& prefix, int jobs, i
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 6) return 2;
-  const int clients = std::atoi(argv[3]);
-  const int jobs = std::atoi(argv[4]) / clients;
+  if (argc != 5) return 2;
+  const int clients = std::atoi(argv[2]);
+  const int jobs = std::atoi(argv[3]) / clients;
   const auto run = accel::common::RandomHex();
   if (!run.ok()) Fail(run.status());
   std::vector<std::unique_ptr<CoordinatorClient>> connected;
   for (int i = 0; i < clients; ++i) {
-    auto client = CoordinatorClient::Connect(argv[1], argv[2]);
+    auto client = CoordinatorClient::Connect(argv[1], /*token=*/"");
     if (!client.ok()) Fail(client.status());
     connected.push_back(*std::move(client));
     if (const auto listed = connected.back()->ListNodes(); !listed.ok()) Fail(listed.status());
@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   std::vector<std::thread> threads;
   for (int i = 0; i < clients; ++i) {
     threads.emplace_back(SubmitAll, connected[static_cast<size_t>(i)].get(),
-                         absl::StrCat(*run, "-", i), jobs, std::atoi(argv[5]));
+                         absl::StrCat(*run, "-", i), jobs, std::atoi(argv[4]));
   }
   for (std::thread& thread : threads) thread.join();
   const absl::Duration took = accel::common::SteadyClock()->Now() - begin;

@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 import pathlib
-import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -81,6 +81,10 @@ class Test(unittest.TestCase):
             "ACCEL_SHIM": SHIM,
         }
         self.processes = []
+        # A socket's path has at most 107 bytes, so it is not in the test's own folder.
+        run_dir = tempfile.mkdtemp(prefix="accel.", dir="/tmp")
+        self.addCleanup(shutil.rmtree, run_dir)
+        self.socket = f"{run_dir}/coordinator"
 
     def tearDown(self):
         for process in self.processes:
@@ -202,6 +206,7 @@ class ClusterTest(Test):
     """A test with its own coordinator and agents."""
 
     AGENTS = 1
+    LISTEN = None  # HOST:PORT, if the test needs connections over TCP. Otherwise all use the Unix socket.
 
     def setUp(self):
         super().setUp()
@@ -237,14 +242,17 @@ class ClusterTest(Test):
                     os.kill(pid, signal.SIGTERM)
             self.shims(seconds=10)
 
-    def start_coordinator(self, *flags, listen="127.0.0.1:0", **options):
+    def start_coordinator(self, *flags, listen=None, **options):
+        """Starts the coordinator at this address (HOST:PORT, or unix:PATH), by default at the test's."""
         log = open(self.path("coordinator.log"), "ab")
-        self.coordinator = self.start(COORDINATOR, "--listen", listen, "--state_dir",
+        listen = listen or self.LISTEN or f"unix:{self.socket}"
+        tcp = () if listen.startswith("unix:") else ("--listen", listen)
+        self.coordinator = self.start(COORDINATOR, "--socket", self.socket, *tcp, "--state_dir",
                                       self.path("coordinator"), *flags, stderr=log, **options)
-        line = self.coordinator.stdout.readline().decode()
-        found = re.fullmatch(r"listening on (\S+:\d+)\n", line)
-        self.assertTrue(found, f"the coordinator printed no address: {line!r}")
-        self.env["ACCEL_COORDINATOR"] = found.group(1)
+        for _ in ("unix", *tcp[:1]):
+            line = self.coordinator.stdout.readline().decode()
+            self.assertTrue(line.startswith("listening on "), f"the coordinator printed no address: {line!r}")
+        self.env["ACCEL_COORDINATOR"] = line.split()[-1]
 
     def start_agent(self, name, env=None, flags=(), under=()):
         """Starts an agent; `under` is a command that executes it."""

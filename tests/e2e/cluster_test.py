@@ -64,18 +64,6 @@ class OneAgent(cluster.ClusterTest):
         cluster.wait_until(lambda: "CANCELLED" in self.accel("status", job, "--json").out, 20, "the job is cancelled")
         self.assertEqual([pid for pid in self.leftovers(0) if "sleep" in open(f"/proc/{pid}/comm").read()], [])
 
-    def test_a_wrong_token_is_refused(self):
-        result = self.accel("status", env={"ACCEL_TOKEN": "0" * 64})
-        self.assertEqual(result.code, 1, result)
-        self.assertIn("token", result.err.lower())
-        agent = self.start_agent("intruder", env={"ACCEL_TOKEN": "0" * 64})
-        self.assertEqual(agent.wait(timeout=20), 1)
-        self.assertIn("token", self.log("intruder").lower())
-
-    def test_the_token_is_private(self):
-        mode = (self.path(".config/accel/token")).stat().st_mode
-        self.assertEqual(mode & 0o777, 0o600)
-
     def test_agent_and_shim_killed_together(self):
         self.accel("submit", "--cpu", "--processes_per_node", 2,
                    self.script("echo $$ > pid.$RANK; exec sleep 600")).out.split()
@@ -88,6 +76,27 @@ class OneAgent(cluster.ClusterTest):
             os.kill(pid, signal.SIGKILL)
         self.agents[0] = self.start_agent("n1")
         cluster.wait_until(lambda: not any(cluster.is_alive(pid) for pid in pids), 20, "the next agent ends the workers")
+
+
+class OverTcp(cluster.ClusterTest):
+    LISTEN = "127.0.0.1:0"
+
+    def test_a_wrong_token_is_refused(self):
+        result = self.accel("status", env={"ACCEL_TOKEN": "0" * 64})
+        self.assertEqual(result.code, 1, result)
+        self.assertIn("token", result.err.lower())
+        agent = self.start_agent("intruder", env={"ACCEL_TOKEN": "0" * 64})
+        self.assertEqual(agent.wait(timeout=20), 1)
+        self.assertIn("token", self.log("intruder").lower())
+
+    def test_the_token_is_private(self):
+        mode = (self.path(".config/accel/token")).stat().st_mode
+        self.assertEqual(mode & 0o777, 0o600)
+
+    def test_the_unix_socket_serves_too(self):
+        result = self.accel("nodes", "--coordinator", f"unix:{self.socket}", env={"ACCEL_TOKEN": "0" * 64})
+        self.assertEqual(result.code, 0, result)
+        self.assertIn("n1", result.out)
 
 
 class TwoAgents(cluster.ClusterTest):
@@ -150,6 +159,8 @@ class TwoAgents(cluster.ClusterTest):
 
 
 class Shutdown(cluster.ClusterTest):
+    LISTEN = "127.0.0.1:0"
+
     def test_sigterm_stops_daemons_cleanly(self):
         self.agents[0].send_signal(signal.SIGTERM)
         self.assertEqual(self.agents[0].wait(timeout=20), 0)

@@ -23,6 +23,8 @@ def is_closed(connection):
 
 
 class FewDescriptors(cluster.ClusterTest):
+    LISTEN = "127.0.0.1:0"
+
     def start_coordinator(self, *flags, **options):
         super().start_coordinator(*flags, preexec_fn=limit_descriptors, **options)
 

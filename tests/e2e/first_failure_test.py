@@ -17,6 +17,8 @@ esac
 class FirstFailure(cluster.ClusterTest):
     """The agent of node n2 reaches the coordinator through a relay."""
 
+    LISTEN = "127.0.0.1:0"
+
     def setUp(self):
         self.link = None
         super().setUp()

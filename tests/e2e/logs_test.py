@@ -40,6 +40,8 @@ class Follower:
 class Logs(cluster.ClusterTest):
     """The agent and the reader reach the coordinator through relays of their own."""
 
+    LISTEN = "127.0.0.1:0"
+
     def setUp(self):
         self.agents_link = self.readers_link = None
         super().setUp()

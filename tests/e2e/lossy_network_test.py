@@ -12,6 +12,7 @@ SECONDS = 15
 
 
 class LossyNetwork(cluster.ClusterTest):
+    LISTEN = "127.0.0.1:0"
     AGENTS = 0
 
     def setUp(self):

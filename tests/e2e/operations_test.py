@@ -72,14 +72,6 @@ class Jobs(cluster.ClusterTest):
         for daemon in (self.coordinator, *self.agents):
             self.assertIsNone(daemon.poll())
 
-    def test_a_replaced_token_is_read_again(self):
-        self.path(".config/accel/token").write_text("another-token-of-fair-length\n")
-        self.coordinator.terminate()
-        self.coordinator.wait(timeout=20)
-        self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
-        self.wait_for_nodes(1)
-        self.assertEqual(self.submit("true").code, 0)
-
     def test_a_time_limit_ends_the_job(self):
         result = self.submit("--time_limit", "1s", "--name", "slow", self.script("exec sleep 600"))
         self.assertEqual(result.code, 124, result)
@@ -109,6 +101,18 @@ class Jobs(cluster.ClusterTest):
         job = self.accel("submit", "--gpu_ids", 7, "/bin/true").out.split()[0]
         cluster.wait_until(lambda: "gpu_ids" in self.jobs(job)[0]["reason"], 10, "it says what it waits for")
         self.assertEqual(self.jobs(job)[0]["phase"], "PENDING")
+
+
+class Tokens(cluster.ClusterTest):
+    LISTEN = "127.0.0.1:0"
+
+    def test_a_replaced_token_is_read_again(self):
+        self.path(".config/accel/token").write_text("another-token-of-fair-length\n")
+        self.coordinator.terminate()
+        self.coordinator.wait(timeout=20)
+        self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
+        self.wait_for_nodes(1)
+        self.assertEqual(self.submit("true").code, 0)
 
 
 class Daemons(cluster.ClusterTest):
@@ -156,13 +160,13 @@ class Daemons(cluster.ClusterTest):
         self.finish(waiting, 30)
 
     def test_a_second_coordinator_is_refused(self):
-        taken = self.run_command(cluster.COORDINATOR, "--listen", "127.0.0.1:0", "--state_dir", self.path("coordinator"), seconds=10)
+        taken = self.run_command(cluster.COORDINATOR, "--state_dir", self.path("coordinator"), seconds=10)
         self.assertEqual(taken.code, 1, taken)
         self.assertIn(f"in use by process {self.coordinator.pid}", taken.err)
-        taken = self.run_command(cluster.COORDINATOR, "--listen", self.env["ACCEL_COORDINATOR"], "--state_dir", self.path("other"),
-                                 seconds=10)
+        taken = self.run_command(cluster.COORDINATOR, "--state_dir", self.path("other"), seconds=10)
         self.assertEqual(taken.code, 1, taken)
-        self.assertIn("cannot listen on", taken.err)
+        self.assertIn(f"another coordinator (process {self.coordinator.pid}) listens at {self.socket}", taken.err)
+        self.assertEqual(self.accel("nodes").code, 0)
 
 
 class Absent(cluster.Test):
@@ -211,7 +215,8 @@ class Absent(cluster.Test):
         self.start(cluster.AGENT, "--coordinator", address, "--state_dir", self.path("early"), "--name", "early",
                    stderr=open(self.path("early.log"), "wb"))
         cluster.wait_until(lambda: "agent starts" in self.path("early.log").read_text(), 10, "the agent is up")
-        self.start(cluster.COORDINATOR, "--listen", address, "--state_dir", self.path("c"), stderr=open(self.path("c.log"), "wb"))
+        self.start(cluster.COORDINATOR, "--socket", self.socket, "--listen", address, "--state_dir", self.path("c"),
+                   stderr=open(self.path("c.log"), "wb"))
         self.env["ACCEL_COORDINATOR"] = address
         cluster.wait_until(lambda: '"connected": true' in self.accel("nodes", "--json").out, 20, "the agent connects")
         self.assertEqual(self.accel("submit", "--wait", "--cpu", "/bin/true").code, 0)

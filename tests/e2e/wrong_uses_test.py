@@ -122,9 +122,9 @@ COMMANDS = [
      "{dir}/plain.sh/{job}/gen_1 on this node: Not a directory. Choose another with --log_dir (generation 1 of job "
      '{job}, "true")', 1),
     # Addresses and ports.
-    ("status --coordinator nowhere", 'the coordinator "nowhere" must be HOST:PORT, for example 127.0.0.1:7337'),
+    ("status --coordinator nowhere", 'the coordinator "nowhere" must be HOST:PORT or unix:PATH, for example 127.0.0.1:7337'),
     ("status --coordinator 127.0.0.1:99999",
-     'the coordinator "127.0.0.1:99999" must be HOST:PORT, for example 127.0.0.1:7337'),
+     'the coordinator "127.0.0.1:99999" must be HOST:PORT or unix:PATH, for example 127.0.0.1:7337'),
     ("nodes --coordinator 127.0.0.1:1", "cannot reach the coordinator at 127.0.0.1:1; is accel-coordinator running there? "
      "(choose another address with --coordinator or ACCEL_COORDINATOR)", 1),
 ]
@@ -145,8 +145,6 @@ DAEMONS = [
      "cannot create the state directory plain.sh: Not a directory; choose another with --state_dir", 1),
     ("accel-agent", "--coordinator 127.0.0.1:1", "--state_dir is missing; it names the folder of this agent, for example "
      "/var/lib/accel/agent", 2),
-    ("accel-agent", "--state_dir s", "--coordinator is missing; it is HOST:PORT, for example 127.0.0.1:7337, and "
-     "ACCEL_COORDINATOR can hold it too", 2),
     ("accel-agent", "--coordinator x --state_dir s", '"x" has no port: write HOST:PORT, such as 127.0.0.1:7337', 2),
     ("accel-agent", "--coordinator 127.0.0.1:1 --state_dir s --output_limit 3",
      '--output_limit "3": it must look like 20GiB, 500MB or 10%, and be at least 64MiB', 2),
