@@ -1,0 +1,32 @@
+// The newcomer's side of enrolment (docs/decisions/0055):
+//
+//   newcomer                                    coordinator
+//      │  "ACCELEN1"                                 │
+//      │  TLS 1.3 ─────────────────────────────────▶ │
+//      │ ◀──────────────────── leaf and authority    │   the newcomer compares the pin
+//      │  token, certificate request ──────────────▶ │   the coordinator commits
+//      │ ◀───────────── certificate, or a sentence   │
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "security/enrolment/enrolment_frames.h"
+#include "security/enrolment/join_string.h"
+
+namespace accel::security {
+
+// The first bytes of a connection, by which a coordinator tells enrolment from gRPC.
+inline constexpr char kEnrolmentPreface[] = "ACCELEN1";
+inline constexpr size_t kEnrolmentPrefaceBytes = 8;
+
+// Dials the coordinator of `key` and sends the request with the token of `key`. Sends the token
+// only to a server that has proven the pinned authority's signature. `wall` is the time by which
+// certificates are verified. Blocks for at most `timeout`. Returns an accepted answer. Errors:
+//   UNAVAILABLE, DEADLINE_EXCEEDED: no coordinator answers there, or the answer was lost. Try again
+//     with the same key pair: the coordinator gives the same answer.
+//   FAILED_PRECONDITION: the server has another authority, or its certificate is not valid now.
+//   Others are the coordinator's refusal, with its sentence.
+absl::StatusOr<EnrolmentAnswer> Enrol(const JoinString& key, EnrolmentRequest request,
+                                      absl::Time wall, absl::Duration timeout);
+
+}  // namespace accel::security

@@ -1,0 +1,175 @@
+#include "security/enrolment/enrolment_server.h"
+
+#include <netinet/in.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "common/clock.h"
+#include "common/status_macros.h"
+#include "security/certificate.h"
+#include "security/enrolment/enrolment_client.h"
+#include "security/enrolment/tls_stream.h"
+#include "security/enrolment/wrong_tokens.h"
+#include "security/key.h"
+#include "security/openssl_handles.h"
+#include "security/openssl_init.h"
+
+namespace accel::security {
+namespace {
+
+using SharedContext = std::shared_ptr<SSL_CTX>;
+
+absl::StatusOr<SharedContext> MakeContext(const std::string& key, const std::string& chain) {
+  InitOpenSsl();
+  ACCEL_ASSIGN_OR_RETURN(const PrivateKey server_key, PrivateKey::FromPem(key));
+  ACCEL_ASSIGN_OR_RETURN(const std::vector<Certificate> shown, ReadCertificates(chain));
+  SslContextHandle context(SSL_CTX_new(TLS_server_method()));
+  if (context == nullptr || SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION) != 1 ||
+      SSL_CTX_set_num_tickets(context.get(), 0) != 1) {
+    return OpenSslError("cannot use TLS");
+  }
+  SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+  if (SSL_CTX_use_certificate(context.get(), shown.front().get()) != 1 ||
+      SSL_CTX_use_PrivateKey(context.get(), server_key.get()) != 1) {
+    DropOpenSslErrors();
+    return absl::InvalidArgumentError("the server's certificate belongs to another key");
+  }
+  for (size_t i = 1; i < shown.size(); ++i) {
+    if (SSL_CTX_add1_chain_cert(context.get(), shown[i].get()) != 1) {
+      return OpenSslError("cannot use the authority's certificate");
+    }
+  }
+  return SharedContext(std::move(context));
+}
+
+// Returns the address of the peer; for IPv6 the first 64 bits, because one host may use them all.
+std::string SourceOf(int fd) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return "";
+  if (peer.ss_family == AF_INET) {
+    const auto& address = reinterpret_cast<const sockaddr_in&>(peer).sin_addr;
+    return std::string(reinterpret_cast<const char*>(&address), sizeof address);
+  }
+  const auto* const bytes =
+      reinterpret_cast<const char*>(&reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr);
+  const bool is_mapped =
+      IN6_IS_ADDR_V4MAPPED(&reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr);
+  return is_mapped ? std::string(bytes + 12, 4) : std::string(bytes, 8);
+}
+
+EnrolmentAnswer Refusal(absl::Status status) {
+  EnrolmentAnswer answer;
+  answer.refusal = std::move(status);
+  return answer;
+}
+
+// Each connection has a thread, because at most eight are served at a time and each ends within
+// seconds. So the steps stand one after the other.
+class Server final : public EnrolmentServer {
+ public:
+  explicit Server(EnrolmentServerOptions options) : options_(std::move(options)) {}
+
+  ~Server() override {
+    absl::MutexLock lock(&mutex_);
+    for (const int fd : open_) shutdown(fd, SHUT_RDWR);
+    const auto none = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return running_ == 0; };
+    mutex_.Await(absl::Condition(&none));
+  }
+
+  absl::Status Replace(const std::string& key, const std::string& chain) override {
+    ACCEL_ASSIGN_OR_RETURN(SharedContext context, MakeContext(key, chain));
+    absl::MutexLock lock(&mutex_);
+    context_ = std::move(context);
+    return absl::OkStatus();
+  }
+
+  void Take(common::UniqueFd connection) override {
+    absl::MutexLock lock(&mutex_);
+    if (running_ >= kMaxEnrolments) {
+      shutdown(connection.get(), SHUT_RDWR);
+      return;
+    }
+    ++running_;
+    open_.push_back(connection.get());
+    std::thread([this, context = context_, fd = std::move(connection)]() mutable {
+      const int number = fd.get();
+      // The number stays in `open_` for as long as the descriptor is open, so that the destructor
+      // never shuts down another one.
+      Serve(context.get(), common::UniqueFd(dup(number)), SourceOf(number));
+      shutdown(number, SHUT_RDWR);
+      absl::MutexLock end(&mutex_);
+      std::erase(open_, number);
+      fd.reset();
+      --running_;
+    }).detach();
+  }
+
+ private:
+  void Serve(SSL_CTX* context, common::UniqueFd fd, const std::string& source) {
+    const absl::Time deadline = common::SteadyClock()->Now() + options_.time;
+    if (!ReadPreface(fd.get(), deadline).ok()) return;
+    TlsStream stream(context, std::move(fd), deadline);
+    if (!stream.Accept().ok()) return;
+    const absl::StatusOr<std::string> frame = stream.ReceiveFrame();
+    if (!frame.ok() && !absl::IsInvalidArgument(frame.status())) return;
+    const EnrolmentAnswer answer = frame.ok() ? Answer(*frame, source) : Refusal(frame.status());
+    if (stream.SendFrame(EncodeAnswer(answer)).ok()) stream.Finish();
+  }
+
+  static absl::Status ReadPreface(int fd, absl::Time deadline) {
+    char bytes[kEnrolmentPrefaceBytes];
+    for (size_t have = 0; have < sizeof bytes;) {
+      ACCEL_RETURN_IF_ERROR(AwaitSocket(fd, POLLIN, deadline));
+      const ssize_t got = recv(fd, bytes + have, sizeof bytes - have, MSG_DONTWAIT);
+      if (got <= 0) return absl::UnavailableError("the peer closed the connection");
+      have += static_cast<size_t>(got);
+    }
+    if (absl::string_view(bytes, sizeof bytes) == kEnrolmentPreface) return absl::OkStatus();
+    return absl::InvalidArgumentError("not an enrolment");
+  }
+
+  EnrolmentAnswer Answer(const std::string& frame, const std::string& source) {
+    const absl::StatusOr<EnrolmentRequest> request = DecodeRequest(frame);
+    if (!request.ok()) return Refusal(request.status());
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!wrong_tokens_.MayTry(source, common::SteadyClock()->Now())) {
+        return Refusal(absl::ResourceExhaustedError(
+            "too many wrong keys came from this address; try again in a minute"));
+      }
+    }
+    EnrolmentAnswer answer = options_.decide(*request);
+    if (absl::IsUnauthenticated(answer.refusal)) {
+      absl::MutexLock lock(&mutex_);
+      wrong_tokens_.Note(source, common::SteadyClock()->Now());
+    }
+    return answer;
+  }
+
+  const EnrolmentServerOptions options_;
+  absl::Mutex mutex_;
+  SharedContext context_ ABSL_GUARDED_BY(mutex_);
+  WrongTokens wrong_tokens_ ABSL_GUARDED_BY(mutex_);
+  int running_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<int> open_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<EnrolmentServer>> EnrolmentServer::Start(
+    EnrolmentServerOptions options, const std::string& key, const std::string& chain) {
+  auto server = std::make_unique<Server>(std::move(options));
+  ACCEL_RETURN_IF_ERROR(server->Replace(key, chain));
+  return server;
+}
+
+}  // namespace accel::security

@@ -1,0 +1,34 @@
+// The one-time key that an administrator passes to a new node or user:
+//
+//   accel1.HOST:PORT.ID.SECRET.PIN.CHECK
+//
+// ID names the token and SECRET proves it; PIN is the hash of the authority's key, by which the
+// newcomer recognizes the coordinator before it sends anything. CHECK finds slips of the clipboard.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace accel::security {
+
+inline constexpr size_t kTokenIdDigits = 16;
+inline constexpr size_t kTokenSecretBytes = 16;
+inline constexpr size_t kMaxJoinStringBytes = 512;
+
+struct JoinString {
+  std::string address;   // HOST:PORT of the coordinator, as common/host_port.h reads it.
+  std::string token_id;  // 16 digits of a-f and 0-9.
+  std::string secret;    // 16 bytes.
+  std::string pin;       // 32 bytes: PinOf() the authority.
+  bool operator==(const JoinString&) const = default;
+};
+
+std::string FormatJoinString(const JoinString& key);
+
+// Reads a key; white space around it is ignored. INVALID_ARGUMENT: it is not one; the message says
+// what went wrong when it was copied, and contains nothing of it.
+absl::StatusOr<JoinString> ParseJoinString(absl::string_view text);
+
+}  // namespace accel::security

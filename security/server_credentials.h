@@ -1,0 +1,35 @@
+// The TLS of a gRPC server that admits only clients with a certificate of its authority. Its own
+// certificate can be replaced while it serves; streams that are open continue.
+#pragma once
+
+#include <grpcpp/security/server_credentials.h>
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "security/server_tls.h"
+
+namespace accel::security {
+
+// Thread-safe. Must outlive every gRPC server that uses its credentials, because gRPC asks it for
+// the certificate at each handshake.
+class ServerCertificateSource {
+ public:
+  // Errors are those of Replace().
+  static absl::StatusOr<std::unique_ptr<ServerCertificateSource>> Make(ServerTls tls,
+                                                                       absl::Time now);
+  virtual ~ServerCertificateSource() = default;
+
+  // Uses another certificate or other authorities from the next handshake on. After an error the
+  // server keeps what it had. INVALID_ARGUMENT: something is damaged, or the key is another
+  // certificate's. FAILED_PRECONDITION: the certificate is not valid now, or not a server's.
+  virtual absl::Status Replace(ServerTls tls, absl::Time now) = 0;
+
+  // Returns new credentials, for one listening port or acceptor. The handshake fails unless the
+  // client shows a certificate that one of the authorities has signed for clients.
+  virtual std::shared_ptr<grpc::ServerCredentials> MakeCredentials() = 0;
+};
+
+}  // namespace accel::security
