@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/ids.h"
+#include "coordinator/access_turn.h"
 #include "coordinator/log_pipe.h"
 #include "proto/job.pb.h"
 #include "proto/node.pb.h"
@@ -64,6 +65,10 @@ class Coordinator {
   // Cancels a job. `at_once`: without grace. NOT_FOUND: there is no such job.
   virtual void CancelJob(common::JobId job, bool at_once,
                          absl::AnyInvocable<void(absl::Status)> done) = 0;
+
+  // Reads or changes who may enter the cluster. `done` gets the error of `act`, or the result of
+  // the commit of its changes.
+  virtual void WithAccess(AccessAct act, absl::AnyInvocable<void(absl::Status)> done) = 0;
 
   // Drains the node with this name or id. Errors: see DrainNode in proto/service.proto.
   virtual void DrainNode(std::string node, v1::Drain drain,

@@ -53,6 +53,7 @@ absl::Status CoordinatorLoop::Load() {
                                                   {"cluster", state_.facts.cluster_id},
                                                   {"epoch", state_.facts.epoch}});
   }
+  if (options_.on_access) options_.on_access(state_.access, EverythingOf(state_.access));
   wake_at_ = opening.now;
   return absl::OkStatus();
 }
@@ -80,6 +81,7 @@ void CoordinatorLoop::Refuse(Inbox::Contents contents) {
     if (auto* submit = std::get_if<SubmitEvent>(&event)) submit->done(Ending());
     if (auto* cancel = std::get_if<CancelEvent>(&event)) cancel->done(Ending());
     if (auto* drain = std::get_if<DrainEvent>(&event)) drain->done(Ending());
+    if (auto* access = std::get_if<AccessEvent>(&event)) access->done(Ending());
     if (auto* opened = std::get_if<SessionOpened>(&event)) sessions_.Open(std::move(*opened));
   }
   for (QueryEvent& event : contents.queries) {
@@ -134,6 +136,8 @@ void CoordinatorLoop::Apply(ChangeEvent event) {
     Apply(std::move(*cancel));
   } else if (auto* drain = std::get_if<DrainEvent>(&event)) {
     Apply(std::move(*drain));
+  } else if (auto* access = std::get_if<AccessEvent>(&event)) {
+    Apply(std::move(*access));
   } else if (auto* opened = std::get_if<SessionOpened>(&event)) {
     sessions_.Open(std::move(*opened));
   } else if (auto* report = std::get_if<ReportEvent>(&event)) {
@@ -168,6 +172,15 @@ void CoordinatorLoop::Apply(CancelEvent event) {
 void CoordinatorLoop::Apply(DrainEvent event) {
   const absl::Status status =
       accel::coordinator::DrainNode(event.node, event.drain, &state_, &changes_);
+  if (!status.ok()) return event.done(status);
+  acks_.push_back(std::move(event.done));
+}
+
+void CoordinatorLoop::Apply(AccessEvent event) {
+  const absl::Status status = event.act({.cluster = state_,
+                                         .access = &state_.access,
+                                         .changes = &changes_.access,
+                                         .wall = options_.wall_clock()});
   if (!status.ok()) return event.done(status);
   acks_.push_back(std::move(event.done));
 }
@@ -252,6 +265,9 @@ void CoordinatorLoop::Committed(absl::Status status) {
 }
 
 void CoordinatorLoop::Publish(const Changes& changes) {
+  if (options_.on_access && !changes.access.empty()) {
+    options_.on_access(state_.access, changes.access);
+  }
   for (const common::JobId& id : changes.erase) watchers_.Erase(id);
   for (const auto& [id, change] : changes.put) {
     watchers_.Publish(std::make_shared<const v1::Job>(state_.jobs.at(id).job));

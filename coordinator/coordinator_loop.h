@@ -45,6 +45,9 @@ class CoordinatorLoop final : public Coordinator {
     std::string boot_id;                   // The kernel's. If empty, each loop has its own clock.
     std::string cluster_id = "a-cluster";  // For a store without rows: see recover.h.
     Limits limits = {};
+    // Called on the loop's thread with committed changes of the access state, and with all of it
+    // when it is loaded. May be null.
+    std::function<void(const AccessState& state, const AccessChanges& changes)> on_access;
   };
 
   explicit CoordinatorLoop(Options options);
@@ -69,6 +72,7 @@ class CoordinatorLoop final : public Coordinator {
                  absl::AnyInvocable<void(absl::StatusOr<common::JobId>)> done) override;
   void CancelJob(common::JobId job, bool at_once,
                  absl::AnyInvocable<void(absl::Status)> done) override;
+  void WithAccess(AccessAct act, absl::AnyInvocable<void(absl::Status)> done) override;
   void DrainNode(std::string node, v1::Drain drain,
                  absl::AnyInvocable<void(absl::Status)> done) override;
   std::unique_ptr<Subscription> WatchJob(
@@ -94,6 +98,7 @@ class CoordinatorLoop final : public Coordinator {
   void Apply(SubmitEvent event);
   void Apply(CancelEvent event);
   void Apply(DrainEvent event);
+  void Apply(AccessEvent event);
   void Answer(QueryEvent event);
   void Answer(ReadLogsEvent event);
   void PlanAndCommit(absl::Time now);

@@ -63,6 +63,12 @@ void CoordinatorLoop::CancelJob(common::JobId job, bool at_once,
   if (!posted.ok()) std::get<CancelEvent>(event).done(posted);
 }
 
+void CoordinatorLoop::WithAccess(AccessAct act, absl::AnyInvocable<void(absl::Status)> done) {
+  ChangeEvent event(AccessEvent{std::move(act), std::move(done)});
+  const absl::Status posted = inbox_->Request(event);
+  if (!posted.ok()) std::get<AccessEvent>(event).done(posted);
+}
+
 void CoordinatorLoop::DrainNode(std::string node, v1::Drain drain,
                                 absl::AnyInvocable<void(absl::Status)> done) {
   ChangeEvent event(DrainEvent{std::move(node), drain, std::move(done)});

@@ -40,6 +40,10 @@ struct DrainEvent {
   v1::Drain drain = v1::NOT_DRAINED;
   absl::AnyInvocable<void(absl::Status)> done;
 };
+struct AccessEvent {
+  AccessAct act;
+  absl::AnyInvocable<void(absl::Status)> done;
+};
 struct SessionOpened {
   SessionId session = 0;
   AgentCallbacks callbacks;
@@ -57,7 +61,8 @@ struct SessionClosed {
   SessionId session = 0;
 };
 using ChangeEvent =
-    std::variant<SubmitEvent, CancelEvent, DrainEvent, SessionOpened, ReportEvent, SessionClosed>;
+    std::variant<SubmitEvent, CancelEvent, DrainEvent, AccessEvent, SessionOpened, ReportEvent,
+                 SessionClosed>;
 
 // The queries.
 struct WatchEvent {

@@ -1,5 +1,7 @@
 #include "coordinator/core/cluster_state.h"
 
+#include <utility>
+
 #include <algorithm>
 
 #include "coordinator/core/job_state.h"
@@ -39,6 +41,7 @@ void Changes::AddOlder(Changes older) {
   ends.merge(older.ends);
   registered.merge(older.registered);
   nodes.merge(older.nodes);
+  access.AddOlder(std::move(older.access));
 }
 
 JobEntry* FindJob(ClusterState* state, const common::JobId& id) {

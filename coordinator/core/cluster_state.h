@@ -18,6 +18,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/time/time.h"
 #include "common/ids.h"
+#include "coordinator/core/access/access_state.h"
 #include "coordinator/core/agenda.h"
 #include "coordinator/core/ended_jobs.h"
 #include "coordinator/core/failure_history.h"
@@ -188,6 +189,7 @@ struct ClusterState {
   int64_t job_bytes = 0;
   int64_t report_bytes = 0;
   StaleCounts stale;
+  AccessState access;
   Agenda agenda;  // What the planner must look at next.
 };
 
@@ -204,10 +206,12 @@ struct Changes {
   std::set<common::JobId> erase;           // Jobs to remove from the store.
   std::set<common::JobId> ends;            // Jobs that were added to or dropped from `ended`.
   std::set<common::NodeId> registered;     // Nodes that registered, changed, or were removed.
+  AccessChanges access;                    // Members, credentials and keys.
   std::set<common::NodeId> nodes;          // Nodes whose desired state may have changed.
 
   bool durable() const {
-    return cluster || !put.empty() || !erase.empty() || !ends.empty() || !registered.empty();
+    return cluster || !put.empty() || !erase.empty() || !ends.empty() || !registered.empty() ||
+           !access.empty();
   }
   // Adds changes that were made before these.
   void AddOlder(Changes older);

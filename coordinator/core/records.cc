@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "coordinator/core/access/access_rows.h"
 
 namespace accel::coordinator {
 namespace {
@@ -172,6 +173,7 @@ RowBatch RowsOf(const ClusterState& state, const Changes& changes) {
       batch.erase.push_back(NodeKey(id));
     }
   }
+  AddAccessRows(state.access, changes.access, &batch);
   return batch;
 }
 

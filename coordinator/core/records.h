@@ -10,6 +10,7 @@
 //   job/JOB/spec                JobSpec                 once, at the submit
 //   job/JOB/state               StoredJob               at each change of the job
 //   node/NODE                   StoredNode              when a node registers or is drained
+//   credential, member, token                           coordinator/core/access/access_rows.h
 // clang-format on
 //
 // A job's spec may be a megabyte, and its state changes five times or more. Therefore they are
@@ -27,7 +28,7 @@
 namespace accel::coordinator {
 
 // The version of the layout above. A coordinator refuses rows of a later version.
-inline constexpr int kStoreSchema = 1;
+inline constexpr int kStoreSchema = 2;
 
 inline constexpr absl::string_view kClusterKey = "cluster";
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/job_phase.h"
 #include "common/status_macros.h"
+#include "coordinator/core/access/access_rows.h"
 #include "coordinator/core/job_bytes.h"
 #include "coordinator/core/job_spec.h"
 #include "coordinator/core/job_state.h"
@@ -56,6 +57,8 @@ class Recovery {
 
  private:
   absl::Status Take(const Row& row) {
+    ACCEL_ASSIGN_OR_RETURN(const bool taken, TakeAccessRow(row, &state_.access));
+    if (taken) return absl::OkStatus();
     const absl::StatusOr<RowKey> key = ParseRowKey(row.key);
     if (!key.ok()) return absl::DataLossError(key.status().message());
     using Kind = RowKey::Kind;

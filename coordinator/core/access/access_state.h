@@ -1,0 +1,46 @@
+// Who may enter the cluster: its members, their credentials, and the one-time keys for new ones.
+// Plain data; access_changes.h says what may happen to it.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "proto/access.pb.h"
+
+namespace accel::coordinator {
+
+// A member is named by its kind and its id.
+using MemberId = std::pair<v1::MemberKind, std::string>;
+
+struct AccessState {
+  std::map<MemberId, v1::Member> members;
+  std::map<std::string, v1::Credential> credentials;  // By serial.
+  std::map<std::string, v1::Token> tokens;            // By id.
+};
+
+// What has changed since the last commit: keys of the maps above.
+struct AccessChanges {
+  std::set<MemberId> members;
+  std::set<std::string> credentials;
+  std::set<std::string> tokens;
+
+  bool empty() const { return members.empty() && credentials.empty() && tokens.empty(); }
+  void AddOlder(AccessChanges older) {
+    members.merge(std::move(older.members));
+    credentials.merge(std::move(older.credentials));
+    tokens.merge(std::move(older.tokens));
+  }
+};
+
+// Returns changes that name everything in the state.
+inline AccessChanges EverythingOf(const AccessState& state) {
+  AccessChanges all;
+  for (const auto& [id, member] : state.members) all.members.insert(id);
+  for (const auto& [serial, credential] : state.credentials) all.credentials.insert(serial);
+  for (const auto& [id, token] : state.tokens) all.tokens.insert(id);
+  return all;
+}
+
+}  // namespace accel::coordinator

@@ -1,0 +1,137 @@
+#include "coordinator/core/access/credentials.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "coordinator/core/access/members.h"
+
+namespace accel::coordinator {
+namespace {
+
+constexpr absl::Duration kSeenPrecision = absl::Hours(1);
+
+// Drops the keys that were made for this member, which would let it come back.
+int64_t DropTokensOf(const MemberId& member, AccessState* state, AccessChanges* changes) {
+  const v1::Member& owner = state->members.at(member);
+  const std::string name = owner.name().empty() ? owner.id() : owner.name();
+  return static_cast<int64_t>(std::erase_if(state->tokens, [&](const auto& each) {
+    const bool own = each.second.kind() == member.first && each.second.member() == name;
+    if (own) changes->tokens.insert(each.first);
+    return own;
+  }));
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Credential> Renew(const std::string& serial, const std::string& key_hash,
+                                     absl::Time wall, MakeCredential make, AccessState* state,
+                                     AccessChanges* changes) {
+  const auto found = state->credentials.find(serial);
+  if (found == state->credentials.end()) {
+    return absl::UnauthenticatedError("this cluster does not know the certificate");
+  }
+  const v1::Credential old = found->second;
+  if (const std::string why = WhyRefused(old, wall); !why.empty()) {
+    return absl::UnauthenticatedError(why);
+  }
+  // The answer to an earlier renewal with this key may have been lost.
+  for (const auto& [other, credential] : state->credentials) {
+    if (credential.replaces() == serial && credential.key_hash() == key_hash &&
+        credential.seen_unix_ms() == 0 && IsValid(credential, wall)) {
+      return credential;
+    }
+  }
+  const MemberId member(old.kind(), old.member());
+  ACCEL_RETURN_IF_ERROR(MakeRoom(member, wall, state, changes));
+  ACCEL_ASSIGN_OR_RETURN(v1::Credential made, make(old.member()));
+  made = Complete(std::move(made), member, key_hash, wall);
+  made.set_replaces(serial);
+  made.set_label(old.label());
+  changes->credentials.insert(made.serial());
+  state->credentials[made.serial()] = made;
+  return made;
+}
+
+void NoteSeen(const std::string& serial, absl::Time wall, AccessState* state,
+              AccessChanges* changes) {
+  const auto found = state->credentials.find(serial);
+  if (found == state->credentials.end() || !IsValid(found->second, wall)) return;
+  v1::Credential& credential = found->second;
+  const absl::Time seen = absl::FromUnixMillis(credential.seen_unix_ms());
+  if (credential.seen_unix_ms() != 0 && wall - seen < kSeenPrecision) return;
+  credential.set_seen_unix_ms(absl::ToUnixMillis(wall));
+  changes->credentials.insert(serial);
+  // A chain is short, because each link was used before it was renewed.
+  for (auto old = state->credentials.find(credential.replaces());
+       old != state->credentials.end() && old->second.state() == v1::Credential::VALID;
+       old = state->credentials.find(old->second.replaces())) {
+    old->second.set_state(v1::Credential::REPLACED);
+    changes->credentials.insert(old->first);
+  }
+}
+
+absl::StatusOr<int64_t> Revoke(const v1::RevokeRequest& request, absl::Time wall,
+                               AccessState* state, AccessChanges* changes) {
+  ACCEL_ASSIGN_OR_RETURN(const MemberId member,
+                         FindMember(request.kind(), request.member(), *state));
+  std::vector<v1::Credential*> chosen = CredentialsOf(member, state);
+  if (!request.serial().empty()) {
+    std::erase_if(chosen,
+                  [&](const v1::Credential* each) { return each->serial() != request.serial(); });
+    if (chosen.empty()) {
+      return absl::NotFoundError(
+          absl::StrCat(request.member(), " has no certificate ", request.serial()));
+    }
+  }
+  int64_t revoked = 0;
+  for (v1::Credential* credential : chosen) {
+    revoked += IsValid(*credential, wall) ? 1 : 0;
+    credential->set_state(v1::Credential::REVOKED);
+    changes->credentials.insert(credential->serial());
+  }
+  if (request.serial().empty()) revoked += DropTokensOf(member, state, changes);
+  return revoked;
+}
+
+absl::Status RemoveMember(v1::MemberKind kind, const std::string& member, absl::Time wall,
+                          AccessState* state, AccessChanges* changes) {
+  v1::RevokeRequest all;
+  all.set_kind(kind);
+  all.set_member(member);
+  ACCEL_ASSIGN_OR_RETURN(const MemberId id, FindMember(kind, member, *state));
+  if (IsLastAdministrator(id, *state)) return RefuseLastAdministrator(member);
+  ACCEL_RETURN_IF_ERROR(Revoke(all, wall, state, changes).status());
+  for (const v1::Credential* credential : CredentialsOf(id, state)) {
+    changes->credentials.insert(credential->serial());
+  }
+  std::erase_if(state->credentials, [&](const auto& each) {
+    return each.second.kind() == id.first && each.second.member() == id.second;
+  });
+  state->members.erase(id);
+  changes->members.insert(id);
+  return absl::OkStatus();
+}
+
+std::string WhyRefused(const v1::Credential& credential, absl::Time wall) {
+  const bool is_node = credential.kind() == v1::NODE_MEMBER;
+  if (credential.state() == v1::Credential::REVOKED) {
+    return is_node ? "the node's certificate was revoked; to let it come back, an administrator "
+                     "runs: accel node remove, then accel node add"
+                   : "the certificate was revoked; ask an administrator for a key, and run: accel "
+                     "login";
+  }
+  const absl::string_view again = is_node ? "accel-agent join" : "accel login";
+  if (credential.state() == v1::Credential::REPLACED) {
+    return absl::StrCat(
+        "the certificate was replaced by a newer one; ask an administrator for a "
+        "key, and run: ",
+        again);
+  }
+  if (IsValid(credential, wall)) return "";
+  return absl::StrCat("the certificate has expired; ask an administrator for a key, and run: ",
+                      again);
+}
+
+}  // namespace accel::coordinator

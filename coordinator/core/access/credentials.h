@@ -1,0 +1,35 @@
+// What happens to credentials after they were issued: they are used, renewed and revoked. Pure,
+// like admission.h.
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "coordinator/core/access/access_state.h"
+#include "coordinator/core/access/make_credential.h"
+
+namespace accel::coordinator {
+
+// Issues another credential to the holder of a valid one. UNAUTHENTICATED: the serial is not valid.
+absl::StatusOr<v1::Credential> Renew(const std::string& serial, const std::string& key_hash,
+                                     absl::Time wall, MakeCredential make, AccessState* state,
+                                     AccessChanges* changes);
+
+// Notes that a credential is in use. The one that it replaces, directly or not, is then no longer
+// valid. Changes nothing if it was seen within the last hour, or is not valid.
+void NoteSeen(const std::string& serial, absl::Time wall, AccessState* state,
+              AccessChanges* changes);
+
+// Revokes, and returns how many credentials and keys were valid. It works for the last
+// administrator too, because the Unix socket remains. Errors of both: see proto/access.proto.
+absl::StatusOr<int64_t> Revoke(const v1::RevokeRequest& request, absl::Time wall,
+                               AccessState* state, AccessChanges* changes);
+absl::Status RemoveMember(v1::MemberKind kind, const std::string& member, absl::Time wall,
+                          AccessState* state, AccessChanges* changes);
+
+// Returns why the holder of this credential is refused. Empty if it may enter.
+std::string WhyRefused(const v1::Credential& credential, absl::Time wall);
+
+}  // namespace accel::coordinator

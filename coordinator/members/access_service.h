@@ -1,0 +1,71 @@
+// The gRPC service Access. Each method authenticates the caller, compares its role with what the
+// method needs, checks the size and form of the request, and passes it to the desk.
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "coordinator/members/access_desk.h"
+#include "proto/access.grpc.pb.h"
+
+namespace accel::coordinator {
+
+// With raw bytes instead of messages, for the reason in coordinator/service.h.
+// clang-format off
+using AccessServiceOfBytes =
+    v1::Access::WithRawCallbackMethod_AddToken<
+    v1::Access::WithRawCallbackMethod_ListMembers<
+    v1::Access::WithRawCallbackMethod_Revoke<
+    v1::Access::WithRawCallbackMethod_RemoveMember<
+    v1::Access::WithRawCallbackMethod_WhoAmI<
+    v1::Access::WithRawCallbackMethod_Renew<
+    v1::Access::Service>>>>>>;
+// clang-format on
+
+// Thread-safe.
+class AccessService final : public AccessServiceOfBytes {
+ public:
+  // Returns who makes a call. UNAUTHENTICATED: nobody who is known; the message says what to do.
+  using Authenticate =
+      std::function<absl::StatusOr<v1::WhoAmIResponse>(const grpc::CallbackServerContext&)>;
+
+  // `desk` must outlive the service.
+  AccessService(AccessDesk* desk, Authenticate authenticate)
+      : desk_(*desk), authenticate_(std::move(authenticate)) {}
+
+  grpc::ServerUnaryReactor* AddToken(grpc::CallbackServerContext* context,
+                                     const grpc::ByteBuffer* bytes,
+                                     grpc::ByteBuffer* answer) override;
+  grpc::ServerUnaryReactor* ListMembers(grpc::CallbackServerContext* context,
+                                        const grpc::ByteBuffer* bytes,
+                                        grpc::ByteBuffer* answer) override;
+  grpc::ServerUnaryReactor* Revoke(grpc::CallbackServerContext* context,
+                                   const grpc::ByteBuffer* bytes,
+                                   grpc::ByteBuffer* answer) override;
+  grpc::ServerUnaryReactor* RemoveMember(grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* bytes,
+                                         grpc::ByteBuffer* answer) override;
+  grpc::ServerUnaryReactor* WhoAmI(grpc::CallbackServerContext* context,
+                                   const grpc::ByteBuffer* bytes,
+                                   grpc::ByteBuffer* answer) override;
+  grpc::ServerUnaryReactor* Renew(grpc::CallbackServerContext* context,
+                                  const grpc::ByteBuffer* bytes, grpc::ByteBuffer* answer) override;
+
+ private:
+  enum class Needs { kAdministrator, kAnyone };
+
+  // Admits the call and parses its request. Then calls `invoke` with the caller, the request and a
+  // function that sends the response or the error.
+  template <typename Request, typename Response, typename Invoke>
+  grpc::ServerUnaryReactor* Serve(Needs needs, grpc::CallbackServerContext* context,
+                                  const grpc::ByteBuffer* bytes, grpc::ByteBuffer* answer,
+                                  Invoke invoke);
+  absl::StatusOr<v1::WhoAmIResponse> Admit(Needs needs, const grpc::CallbackServerContext& context);
+
+  AccessDesk& desk_;
+  const Authenticate authenticate_;
+};
+
+}  // namespace accel::coordinator

@@ -1,0 +1,96 @@
+#include "coordinator/members/admissions.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "common/log.h"
+#include "common/printable.h"
+#include "common/status_macros.h"
+#include "coordinator/core/access/admission.h"
+#include "security/sha256.h"
+#include "security/signing_request.h"
+
+namespace accel::coordinator {
+namespace {
+
+// Shared with the loop, which may answer after the caller has given up.
+struct Pending {
+  v1::Credential credential;
+  absl::Status status;
+  absl::Notification done;
+};
+
+Newcomer NewcomerOf(const security::EnrolmentRequest& request, const security::PublicKey& key) {
+  Newcomer newcomer;
+  newcomer.kind =
+      request.kind == security::PrincipalKind::kNode ? v1::NODE_MEMBER : v1::USER_MEMBER;
+  newcomer.token_id = request.token_id;
+  newcomer.secret_hash = security::Sha256(request.secret);
+  newcomer.key_hash = security::Sha256(key.ToDer());
+  newcomer.id = request.id;
+  newcomer.name = request.name;
+  newcomer.label = request.label;
+  return newcomer;
+}
+
+// An agent of this machine that uses the Unix socket is a node without being a member. A newcomer
+// must not take its id.
+absl::Status CheckId(const Newcomer& newcomer, const AccessTurn& turn) {
+  const bool is_known = turn.cluster.nodes.contains(common::NodeId(newcomer.id));
+  if (newcomer.kind != v1::NODE_MEMBER || !is_known ||
+      turn.access->members.contains({v1::NODE_MEMBER, newcomer.id})) {
+    return absl::OkStatus();
+  }
+  return absl::AlreadyExistsError(
+      "a node of the coordinator's own machine has this id; choose another state directory");
+}
+
+security::EnrolmentAnswer Refusal(absl::Status status) {
+  security::EnrolmentAnswer answer;
+  answer.refusal = std::move(status);
+  return answer;
+}
+
+}  // namespace
+
+security::EnrolmentAnswer Admissions::Decide(const security::EnrolmentRequest& request,
+                                             absl::Duration longest) {
+  const absl::StatusOr<security::PublicKey> key = security::CheckRequest(request.csr);
+  if (!key.ok()) return Refusal(key.status());
+  const auto pending = std::make_shared<Pending>();
+  slot_.coordinator().WithAccess(
+      [pending, newcomer = NewcomerOf(request, *key), public_key = *key,
+       &authority = authority_](const AccessTurn& turn) {
+        ACCEL_RETURN_IF_ERROR(CheckId(newcomer, turn));
+        const auto make = [&](const std::string& member) {
+          return authority.Issue(newcomer.kind, member, public_key, turn.wall);
+        };
+        ACCEL_ASSIGN_OR_RETURN(pending->credential,
+                               Admit(newcomer, turn.wall, make, turn.access, turn.changes));
+        return absl::OkStatus();
+      },
+      [pending](absl::Status status) {
+        pending->status = std::move(status);
+        pending->done.Notify();
+      });
+  if (!pending->done.WaitForNotificationWithTimeout(longest)) {
+    return Refusal(absl::UnavailableError("the coordinator is busy; run the same command again"));
+  }
+  if (!pending->status.ok()) return Refusal(pending->status);
+  common::LogInfo("admitted", {{"kind", security::KindText(request.kind)},
+                               {"name", pending->credential.member()},
+                               {"machine", common::Printable(request.label)},
+                               {"version", common::Printable(request.version)},
+                               {"serial", pending->credential.serial()}});
+  security::EnrolmentAnswer answer;
+  answer.certificate = pending->credential.certificate();
+  answer.authorities = authority_.bundle();
+  answer.cluster = authority_.cluster_id();
+  answer.name = pending->credential.member();
+  return answer;
+}
+
+}  // namespace accel::coordinator

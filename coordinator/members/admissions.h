@@ -1,0 +1,29 @@
+// Decides about newcomers: connects enrolment (security/enrolment) with the coordinator's state.
+#pragma once
+
+#include "absl/time/time.h"
+#include "coordinator/members/cluster_authority.h"
+#include "coordinator/members/coordinator_slot.h"
+#include "security/enrolment/enrolment_frames.h"
+
+namespace accel::coordinator {
+
+// Thread-safe.
+class Admissions {
+ public:
+  // The arguments must outlive this object.
+  Admissions(const CoordinatorSlot* slot, const ClusterAuthority* authority)
+      : slot_(*slot), authority_(*authority) {}
+
+  // Checks the request, commits its effect, and returns the answer. Blocks until then, at most
+  // `longest`; the newcomer repeats a request without an answer. Errors are those of Admit() in
+  // coordinator/core/access/admission.h, those of CheckRequest(), and UNAVAILABLE.
+  security::EnrolmentAnswer Decide(const security::EnrolmentRequest& request,
+                                   absl::Duration longest = absl::Seconds(2));
+
+ private:
+  const CoordinatorSlot& slot_;
+  const ClusterAuthority& authority_;
+};
+
+}  // namespace accel::coordinator

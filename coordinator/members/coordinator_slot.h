@@ -1,0 +1,39 @@
+// The coordinator for objects that are made before its server, because the server needs them.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "absl/synchronization/notification.h"
+#include "coordinator/coordinator.h"
+
+namespace accel::coordinator {
+
+// Thread-safe.
+class CoordinatorSlot {
+ public:
+  // Called once, immediately after the server has started. `address` is its HOST:PORT for
+  // newcomers. If it is empty, it listens on no TCP address.
+  void Set(Coordinator* coordinator, std::string address) {
+    coordinator_ = coordinator;
+    address_ = std::move(address);
+    set_.Notify();
+  }
+
+  // These block until Set(). A call can arrive a moment before it.
+  Coordinator& coordinator() const {
+    set_.WaitForNotification();
+    return *coordinator_;
+  }
+  const std::string& address() const {
+    set_.WaitForNotification();
+    return address_;
+  }
+
+ private:
+  Coordinator* coordinator_ = nullptr;
+  std::string address_;
+  absl::Notification set_;
+};
+
+}  // namespace accel::coordinator

@@ -1,0 +1,83 @@
+#include "coordinator/members/stored_credentials.h"
+
+#include <utility>
+#include <vector>
+
+#include "coordinator/core/access/credentials.h"
+
+namespace accel::coordinator {
+namespace {
+
+constexpr absl::Duration kSeenPause = absl::Hours(1);
+
+absl::Status Unknown() {
+  return absl::UnauthenticatedError(
+      "this cluster does not know the certificate; ask an administrator for a key, and run: accel "
+      "login, or on a node: accel-agent join");
+}
+
+}  // namespace
+
+void StoredCredentials::SetCallbacks(Callbacks callbacks) {
+  absl::MutexLock lock(&mutex_);
+  callbacks_ = std::move(callbacks);
+}
+
+void StoredCredentials::Apply(const AccessState& state, const AccessChanges& changes) {
+  std::vector<std::string> refused;
+  std::function<void(const std::string&)> on_refused;
+  {
+    absl::MutexLock lock(&mutex_);
+    on_refused = callbacks_.on_refused;
+    for (const MemberId& id : changes.members) {
+      const auto member = state.members.find(id);
+      if (member == state.members.end()) {
+        members_.erase(id);
+      } else {
+        members_[id] = member->second;
+      }
+    }
+    for (const std::string& serial : changes.credentials) {
+      const auto found = state.credentials.find(serial);
+      if (found == state.credentials.end()) {
+        entries_.erase(serial);
+        refused.push_back(serial);
+        continue;
+      }
+      Entry& entry = entries_[serial];
+      entry.credential = found->second;
+      entry.credential.clear_certificate();
+      if (found->second.state() != v1::Credential::VALID) refused.push_back(serial);
+    }
+  }
+  if (on_refused == nullptr) return;
+  for (const std::string& serial : refused) on_refused(serial);
+}
+
+absl::StatusOr<Holder> StoredCredentials::Find(const std::string& serial, absl::Time wall) {
+  Holder holder;
+  std::function<void(const std::string&)> on_seen;
+  {
+    absl::MutexLock lock(&mutex_);
+    const auto found = entries_.find(serial);
+    if (found == entries_.end()) return Unknown();
+    Entry& entry = found->second;
+    if (std::string why = WhyRefused(entry.credential, wall); !why.empty()) {
+      return absl::UnauthenticatedError(why);
+    }
+    const auto member = members_.find({entry.credential.kind(), entry.credential.member()});
+    if (member == members_.end()) return Unknown();
+    holder = {.kind = entry.credential.kind(),
+              .member = entry.credential.member(),
+              .role = member->second.role(),
+              .runs_as = member->second.runs_as()};
+    if (wall - entry.noted >= kSeenPause) {
+      entry.noted = wall;
+      on_seen = callbacks_.on_seen;
+    }
+  }
+  if (on_seen != nullptr) on_seen(serial);
+  return holder;
+}
+
+}  // namespace accel::coordinator
