@@ -2,26 +2,43 @@
 #include <optional>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "agent/daemon.h"
 #include "agent/flags.h"
+#include "agent/join.h"
+#include "agent/join_flags.h"
 #include "common/log.h"
 #include "common/stop_signal.h"
+#include "security/openssl_init.h"
+
+namespace {
+
+// Prints the sentence, or the error. Returns the exit code.
+int Finish(const absl::StatusOr<std::string>& sentence) {
+  if (sentence.ok()) {
+    if (!sentence->empty()) std::printf("%s\n", sentence->c_str());
+    return 0;
+  }
+  std::fprintf(stderr, "accel-agent: %s\n", std::string(sentence.status().message()).c_str());
+  return absl::IsInvalidArgument(sentence.status()) ? 2 : 1;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
+  accel::security::InitOpenSsl();
+  if (argc > 1 && absl::string_view(argv[1]) == "join") {
+    accel::agent::JoinOptions options;
+    if (const auto code = accel::agent::ParseJoinFlags(argc, argv, &options)) return *code;
+    return Finish(accel::agent::JoinCluster(options));
+  }
   const int stop_fd = accel::common::StopSignalFd();
   accel::agent::AgentDaemonOptions options;
   if (const std::optional<int> code = accel::agent::ParseAgentFlags(argc, argv, &options))
     return *code;
   accel::common::InitLog("accel-agent", accel::common::LogLevel::kInfo);
-  absl::Status status;
-  if (options.forget_cluster) {
-    const absl::StatusOr<std::string> done = accel::agent::ForgetCluster(options);
-    if (done.ok()) std::printf("%s\n", done->c_str());
-    status = done.status();
-  } else {
-    status = accel::agent::RunAgentDaemon(options, stop_fd);
-  }
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "accel-agent: %s\n", std::string(status.message()).c_str());
-  return status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
+  if (options.forget_cluster) return Finish(accel::agent::ForgetCluster(options));
+  const absl::Status status = accel::agent::RunAgentDaemon(options, stop_fd);
+  if (!status.ok()) return Finish(status);
+  return 0;
 }

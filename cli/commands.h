@@ -15,6 +15,10 @@ int RunStatus(const std::vector<std::string>& args, const Console& console);
 int RunLogs(const std::vector<std::string>& args, const Console& console);
 int RunCancel(const std::vector<std::string>& args, const Console& console);
 int RunDrain(const std::vector<std::string>& args, const Console& console);
+int RunNode(const std::vector<std::string>& args, const Console& console);
+int RunUser(const std::vector<std::string>& args, const Console& console);
+int RunLogin(const std::vector<std::string>& args, const Console& console);
+int RunWhoAmI(const std::vector<std::string>& args, const Console& console);
 int RunNodes(const std::vector<std::string>& args, const Console& console);
 
 }  // namespace accel::cli

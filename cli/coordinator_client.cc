@@ -11,6 +11,7 @@
 #include "common/grpc_status.h"
 #include "common/status_macros.h"
 #include "common/stream_open.h"
+#include "proto/access.grpc.pb.h"
 #include "proto/service.grpc.pb.h"
 
 namespace accel::cli {
@@ -55,7 +56,8 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
         authorization_(token.empty() ? "" : absl::StrCat("Bearer ", token)),
         channel_(grpc::CreateCustomChannel(target, CredentialsFor(target), Arguments())),
         stub_(v1::Coordinator::NewStub(channel_)),
-        operations_(v1::Operations::NewStub(channel_)) {}
+        operations_(v1::Operations::NewStub(channel_)),
+        access_(v1::Access::NewStub(channel_)) {}
 
   // gRPC reads a channel's sockets only while a thread waits in one of its calls, such as this one.
   // Otherwise it does so only every 5 s.
@@ -111,6 +113,27 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
     });
   }
 
+  absl::StatusOr<v1::AddTokenResponse> AddToken(const v1::AddTokenRequest& request) override {
+    return Unary<v1::AddTokenResponse>(&v1::Access::Stub::AddToken, request);
+  }
+  absl::StatusOr<v1::ListMembersResponse> ListMembers(v1::MemberKind kind) override {
+    v1::ListMembersRequest request;
+    request.set_kind(kind);
+    return Unary<v1::ListMembersResponse>(&v1::Access::Stub::ListMembers, request);
+  }
+  absl::StatusOr<v1::RevokeResponse> Revoke(const v1::RevokeRequest& request) override {
+    return Unary<v1::RevokeResponse>(&v1::Access::Stub::Revoke, request);
+  }
+  absl::Status RemoveMember(v1::MemberKind kind, const std::string& member) override {
+    v1::RemoveMemberRequest request;
+    request.set_kind(kind);
+    request.set_member(member);
+    return Unary<v1::RemoveMemberResponse>(&v1::Access::Stub::RemoveMember, request).status();
+  }
+  absl::StatusOr<v1::WhoAmIResponse> WhoAmI() override {
+    return Unary<v1::WhoAmIResponse>(&v1::Access::Stub::WhoAmI, v1::WhoAmIRequest());
+  }
+
   absl::Status WatchJob(const v1::WatchJobRequest& request, const std::function<void()>& on_open,
                         const std::function<bool(const v1::Job&)>& on_job) override {
     return Call(absl::InfiniteDuration(), [&](grpc::ClientContext* context) {
@@ -145,6 +168,15 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
                         const std::function<void()>& on_open) {
     reader->WaitForInitialMetadata();
     if (context->GetServerInitialMetadata().count(common::kStreamOpen) > 0) on_open();
+  }
+
+  template <typename Response, typename Method, typename Request>
+  absl::StatusOr<Response> Unary(Method method, const Request& request) {
+    Response response;
+    ACCEL_RETURN_IF_ERROR(Call(kCallDeadline, [&](grpc::ClientContext* context) {
+      return (access_.get()->*method)(context, request, &response);
+    }));
+    return response;
   }
 
   template <typename Invoke>
@@ -196,6 +228,7 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
   const std::unique_ptr<v1::Operations::Stub> operations_;
+  const std::unique_ptr<v1::Access::Stub> access_;
 };
 
 }  // namespace

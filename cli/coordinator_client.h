@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "proto/access.pb.h"
 #include "proto/service.pb.h"
 
 namespace accel::cli {
@@ -39,6 +40,13 @@ class CoordinatorClient {
   virtual absl::StatusOr<v1::ListNodesResponse> ListNodes() = 0;
   // `node` is a name or an id.
   virtual absl::Status DrainNode(const std::string& node, v1::Drain drain) = 0;
+
+  // Who may enter the cluster: proto/access.proto.
+  virtual absl::StatusOr<v1::AddTokenResponse> AddToken(const v1::AddTokenRequest& request) = 0;
+  virtual absl::StatusOr<v1::ListMembersResponse> ListMembers(v1::MemberKind kind) = 0;
+  virtual absl::StatusOr<v1::RevokeResponse> Revoke(const v1::RevokeRequest& request) = 0;
+  virtual absl::Status RemoveMember(v1::MemberKind kind, const std::string& member) = 0;
+  virtual absl::StatusOr<v1::WhoAmIResponse> WhoAmI() = 0;
 
   // The next two have no deadline. They call `on_open` once the coordinator has accepted the call.
   //

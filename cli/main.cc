@@ -31,6 +31,11 @@ int main(int argc, char** argv) {
       {"logs", "print the output of a job's processes", accel::cli::RunLogs},
       {"cancel", "cancel a job", accel::cli::RunCancel},
       {"nodes", "list the nodes of the cluster", accel::cli::RunNodes},
+      {"node", "say which machines may be nodes of the cluster", accel::cli::RunNode},
+      {"user", "say who may use the cluster", accel::cli::RunUser},
+      {"login", "get a certificate with the key that an administrator gave you",
+       accel::cli::RunLogin},
+      {"whoami", "say who you are to the coordinator", accel::cli::RunWhoAmI},
       {"drain", "give a node no new work, and let its jobs end or move", accel::cli::RunDrain},
   };
   commands.push_back({"completion", "print the script that completes the words of a shell",
