@@ -46,7 +46,7 @@ Agent::Agent(Options options, Dependencies dependencies)
       pruner_(In(options_.jobs_dir, options_.output)),
       heartbeat_(options_.heartbeat) {
   for (const shim::ShimReport& report : with_.shims->Adopt()) state_.AdoptShim(report);
-  state_.SetStoreSockets(with_.store_sockets->List());
+  state_.SetStoreSockets(with_.store_sockets->List(), with_.store_sockets->missing());
   jobs_ = state_.jobs();
   pruner_.PruneJobs(jobs_);
 }
@@ -155,7 +155,9 @@ void Agent::Act(const std::vector<AgentAction>& actions) {
   for (const AgentAction& action : actions) {
     std::visit([this](const auto& each) { Perform(each); }, action);
   }
-  if (with_.store_sockets->Refill()) state_.SetStoreSockets(with_.store_sockets->List());
+  if (with_.store_sockets->Refill()) {
+    state_.SetStoreSockets(with_.store_sockets->List(), with_.store_sockets->missing());
+  }
 }
 
 void Agent::Perform(const StartPart& action) {

@@ -12,6 +12,7 @@
 #include "agent/agent.h"
 #include "agent/base_env.h"
 #include "agent/channel.h"
+#include "agent/core/advertise.h"
 #include "agent/find_shim.h"
 #include "agent/grpc_link.h"
 #include "agent/grpc_log_relays.h"
@@ -26,6 +27,7 @@
 #include "common/log.h"
 #include "common/log_throttle.h"
 #include "common/loopback.h"
+#include "common/port_range.h"
 #include "common/service_notify.h"
 #include "common/socket_folder.h"
 #include "common/status_macros.h"
@@ -61,16 +63,11 @@ absl::Status AwaitSocketFolder(const std::string& socket, int stop_fd) {
   }
 }
 
-// Returns the address of this node. Waits for a name server and a route, because an agent may be
-// started before its host has a network. CANCELLED: it was asked to stop meanwhile.
-absl::StatusOr<std::string> OwnAddress(const AgentDaemonOptions& options,
-                                       const common::CoordinatorAddress& coordinator, int stop_fd) {
-  if (coordinator.is_local()) {
-    ACCEL_RETURN_IF_ERROR(AwaitSocketFolder(coordinator.socket, stop_fd));
-  }
-  if (!options.advertise.empty()) return options.advertise;
-  // Without another word, the jobs of a coordinator that is reached so stay on this machine.
-  if (coordinator.is_local()) return std::string("127.0.0.1");
+// Returns the source address of the route to the coordinator. Waits for a name server and a route,
+// because an agent may be started before its host has a network. CANCELLED: it was asked to stop
+// meanwhile.
+absl::StatusOr<std::string> RouteAddress(const common::CoordinatorAddress& coordinator,
+                                         int stop_fd) {
   common::LogThrottle throttle(kLogPause);
   while (true) {
     absl::StatusOr<std::string> address =
@@ -85,10 +82,27 @@ absl::StatusOr<std::string> OwnAddress(const AgentDaemonOptions& options,
   }
 }
 
+// Returns the address of this node. Errors are those of AwaitSocketFolder(), RouteAddress() and
+// ChooseAddress().
+absl::StatusOr<std::string> OwnAddress(const AgentDaemonOptions& options,
+                                       const common::CoordinatorAddress& coordinator, int stop_fd) {
+  if (coordinator.is_local()) {
+    ACCEL_RETURN_IF_ERROR(AwaitSocketFolder(coordinator.socket, stop_fd));
+  }
+  std::string wish = options.advertise;
+  // Without another word, the jobs of a coordinator at a Unix socket stay on this machine.
+  if (wish.empty() && coordinator.is_local()) wish = "127.0.0.1";
+  if (wish.empty()) {
+    ACCEL_ASSIGN_OR_RETURN(wish, RouteAddress(coordinator, stop_fd));
+  }
+  ACCEL_ASSIGN_OR_RETURN(const std::vector<InterfaceAddress> own, OwnAddresses());
+  return ChooseAddress(wish, own,
+                       coordinator.is_local() || common::IsLoopback(coordinator.tcp.host));
+}
+
 absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
                                           const std::string& address,
                                           const common::NodeId& node_id) {
-  ACCEL_RETURN_IF_ERROR(common::CheckLoopback(address));
   if (!common::IsUtf8(options.name)) return absl::InvalidArgumentError("--name: must be UTF-8");
   if (options.name.size() > kMaxNameBytes) {
     return absl::InvalidArgumentError(
@@ -124,6 +138,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
     ACCEL_RETURN_IF_ERROR(common::CheckLoopback(coordinator.tcp.host));
   }
   ACCEL_ASSIGN_OR_RETURN(const std::string token, Token(options, coordinator, /*make=*/true));
+  ACCEL_ASSIGN_OR_RETURN(const common::PortRange ports, common::ParsePortRange(options.port_range));
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
   ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(options.state_dir, kLockTimeout));
   ACCEL_ASSIGN_OR_RETURN(const int64_t disk_bytes, DiskBytes(options.state_dir));
@@ -138,6 +153,8 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   common::LogInfo("agent starts", {{"node", identity.name()},
                                    {"id", identity.node_id()},
                                    {"coordinator", target},
+                                   {"address", identity.address()},
+                                   {"interface", identity.interface()},
                                    {"gpus", identity.inventory().gpus_size()},
                                    {"output_limit", output_bytes},
                                    {"cgroups", cgroups.description}});
@@ -153,7 +170,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   common::LiveToken live_token(token, [&] { return Token(options, coordinator, /*make=*/false); });
   GrpcLink link(channel, &live_token);
   GrpcLogRelays relays(channel, &live_token);
-  StoreSockets store_sockets(identity.address(), options.store_sockets);
+  StoreSockets store_sockets(identity.address(), options.store_sockets, ports);
   Agent agent({.identity = identity,
                .base_env = BaseEnv(),
                .jobs_dir = state_dir.jobs_dir(),

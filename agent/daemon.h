@@ -20,8 +20,10 @@ enum class OnStop {
 struct AgentDaemonOptions {
   std::string coordinator;  // See FindCoordinator() in common/coordinator_address.h.
   std::string state_dir;
-  std::string name;        // If empty, the host's name.
-  std::string advertise;   // If empty, the source address of the route to the coordinator.
+  std::string name;  // If empty, the host's name.
+  // See ChooseAddress(). If empty, the source address of the route to the coordinator.
+  std::string advertise;
+  std::string port_range;  // Of spare store sockets; see common/port_range.h. If empty, any port.
   std::string token_file;  // See common/token.h.
   std::string shim;        // See agent/find_shim.h.
   std::string output_limit = kDefaultOutputLimit;  // See ParseOutputLimit().

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "common/daemon_command_line.h"
+#include "common/port_range.h"
 #include "common/status_macros.h"
 
 namespace accel::agent {
@@ -46,10 +47,18 @@ common::FlagSet MakeFlagSet(AgentDaemonOptions* to) {
              "folder of this agent and of its jobs' output; created if it does not exist; required",
              &to->state_dir);
   flags.Text("name", "NAME", "name of this node (default: the host's name)", &to->name);
-  flags.Text("advertise", "ADDRESS",
-             "address by which other nodes reach this one (default: that of the route to the "
-             "coordinator)",
+  flags.Text("advertise", "ADDRESS|INTERFACE|NETWORK",
+             "how other nodes reach this one: an address of this host, an interface such as eth0, "
+             "or a network such as 10.0.0.0/8 (default: the address from which this host reaches "
+             "the coordinator)",
              &to->advertise);
+  flags.Value("port_range", "FIRST-LAST",
+              "ports of jobs' rendezvous stores, such as 29500-29599 (default: any free port)",
+              [to](const std::string& text) -> absl::Status {
+                ACCEL_RETURN_IF_ERROR(common::ParsePortRange(text).status());
+                to->port_range = text;
+                return absl::OkStatus();
+              });
   flags.Text("token_file", "PATH",
              "the token, for a coordinator at HOST:PORT (default: ACCEL_TOKEN, then "
              "~/.config/accel/token, created if it does not exist)",

@@ -1,7 +1,9 @@
 #include "agent/identity.h"
 
 #include <utility>
+#include <vector>
 
+#include "agent/core/advertise.h"
 #include "agent/probe/inventory.h"
 #include "agent/probe/network.h"
 #include "common/boot_id.h"
@@ -22,6 +24,10 @@ absl::StatusOr<v1::NodeObserved> MakeIdentity(const common::NodeId& node_id,
   identity.set_name(name);
   identity.set_version(common::kVersion);
   identity.set_address(address);
+  ACCEL_ASSIGN_OR_RETURN(const std::vector<InterfaceAddress> own, OwnAddresses());
+  for (std::string& each : AddressesToReport(address, own)) {
+    identity.add_addresses(std::move(each));
+  }
   *identity.mutable_inventory() = std::move(inventory);
   return identity;
 }

@@ -9,8 +9,8 @@
 
 namespace accel::agent {
 
-// Returns the constant fields of NodeObserved, with a new incarnation. NOT_FOUND: no interface of
-// this node has `address`.
+// Returns the constant fields of NodeObserved, with a new incarnation. The node's addresses are
+// those that it has now. NOT_FOUND: no interface of this node has `address`.
 absl::StatusOr<v1::NodeObserved> MakeIdentity(const common::NodeId& node_id,
                                               const std::string& name, const std::string& address,
                                               v1::Inventory inventory);

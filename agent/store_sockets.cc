@@ -1,17 +1,30 @@
 #include "agent/store_sockets.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/random/random.h"
+#include "absl/strings/str_cat.h"
 #include "common/log.h"
+#include "common/status_macros.h"
 #include "rendezvous/listen_socket.h"
 
 namespace accel::agent {
+namespace {
 
-StoreSockets::StoreSockets(std::string address, size_t size)
-    : address_(std::move(address)),
+constexpr char kLoopback[] = "127.0.0.1";
+// Maximum number of ports that one search tries. A search takes a microsecond for each, in the
+// agent's loop, and the next one begins with another port.
+constexpr int kMaxTries = 256;
+
+}  // namespace
+
+StoreSockets::StoreSockets(const std::string& address, size_t size, common::PortRange ports)
+    : addresses_({address}),
       size_(size),
+      ports_(ports),
       next_id_(absl::Uniform<uint64_t>(absl::BitGen(), 1, uint64_t{1} << 62)) {
+  if (address != kLoopback) addresses_.emplace_back(kLoopback);
   Refill();
 }
 
@@ -20,7 +33,7 @@ std::vector<v1::StoreSocket> StoreSockets::List() const {
   for (const auto& [id, socket] : sockets_) {
     v1::StoreSocket& each = list.emplace_back();
     each.set_id(id);
-    each.set_address(address_);
+    each.set_address(socket.address);
     each.set_port(socket.port);
   }
   return list;
@@ -35,18 +48,52 @@ common::UniqueFd StoreSockets::Take(uint64_t id) {
   return fd;
 }
 
-bool StoreSockets::Refill() {
-  while (sockets_.size() < size_) {
-    absl::StatusOr<common::UniqueFd> fd = rendezvous::ListenOn(address_);
-    const absl::StatusOr<uint16_t> port = fd.ok() ? rendezvous::PortOf(*fd) : fd.status();
-    if (!port.ok()) {
-      common::LogError("could not open a socket for a rendezvous store, retrying",
-                       {{"why", port.status().ToString()}});
-      break;
-    }
-    sockets_[next_id_++] = {*std::move(fd), *port};
-    changed_ = true;
+size_t StoreSockets::CountOn(const std::string& address) const {
+  return static_cast<size_t>(
+      std::count_if(sockets_.begin(), sockets_.end(),
+                    [&address](const auto& each) { return each.second.address == address; }));
+}
+
+// The search starts at a random port, because several agents may share a range.
+absl::StatusOr<common::UniqueFd> StoreSockets::Listen(const std::string& address) const {
+  if (ports_.is_any()) return rendezvous::ListenOn(address);
+  absl::BitGen random;
+  const int start = absl::Uniform<int>(random, 0, ports_.size());
+  const int tries = std::min(ports_.size(), kMaxTries);
+  for (int i = 0; i < tries; ++i) {
+    const int port = ports_.first + (start + i) % ports_.size();
+    auto fd = rendezvous::ListenOn(address, static_cast<uint16_t>(port));
+    if (fd.ok() || !absl::IsAlreadyExists(fd.status())) return fd;
   }
+  return absl::ResourceExhaustedError(
+      absl::StrCat(tries == ports_.size() ? "no free port" : "no free port found", " in ",
+                   ports_.text(), "; wait for jobs to end, or widen --port_range"));
+}
+
+absl::Status StoreSockets::Add(const std::string& address) {
+  ACCEL_ASSIGN_OR_RETURN(common::UniqueFd fd, Listen(address));
+  ACCEL_ASSIGN_OR_RETURN(const uint16_t port, rendezvous::PortOf(fd));
+  sockets_[next_id_++] = {std::move(fd), address, port};
+  changed_ = true;
+  return absl::OkStatus();
+}
+
+bool StoreSockets::Refill() {
+  std::string missing;
+  for (const std::string& address : addresses_) {
+    absl::Status added;
+    while (added.ok() && CountOn(address) < size_) added = Add(address);
+    if (added.ok()) {
+      logged_.clear();
+      continue;
+    }
+    const std::string why = absl::StrCat("cannot open a socket on ", address,
+                                         " for a rendezvous store: ", added.message());
+    if (CountOn(address) == 0) missing = why;
+    if (why != std::exchange(logged_, why)) common::LogError("retrying", {{"why", why}});
+  }
+  if (missing != missing_) changed_ = true;
+  missing_ = std::move(missing);
   return std::exchange(changed_, false);
 }
 

@@ -1,13 +1,19 @@
 #include "agent/store_sockets.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <map>
 #include <set>
+
+#include "rendezvous/listen_socket.h"
 
 namespace accel::agent {
 namespace {
+
+using ::testing::HasSubstr;
 
 bool Connects(int port) {
   const common::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -60,9 +66,50 @@ TEST(StoreSockets, ZeroNamesNone) {
   EXPECT_FALSE(sockets.Take(0).valid());
 }
 
-TEST(StoreSockets, AnAddressOfAnotherMachineLeavesThePoolEmpty) {
+// Jobs of one node use 127.0.0.1, whatever the node advertises.
+TEST(StoreSockets, SomeListenOnLoopback) {
+  StoreSockets sockets("127.0.0.2", 2);
+  std::map<std::string, int> count;
+  for (const v1::StoreSocket& socket : sockets.List()) ++count[socket.address()];
+  EXPECT_EQ(count, (std::map<std::string, int>{{"127.0.0.1", 2}, {"127.0.0.2", 2}}));
+  EXPECT_EQ(sockets.missing(), "");
+}
+
+TEST(StoreSockets, AnAddressOfAnotherMachineIsNamed) {
   StoreSockets sockets("192.0.2.1", 2);  // An address reserved for documentation.
-  EXPECT_TRUE(sockets.List().empty());
+  for (const v1::StoreSocket& socket : sockets.List()) EXPECT_EQ(socket.address(), "127.0.0.1");
+  EXPECT_THAT(sockets.missing(), HasSubstr("cannot open a socket on 192.0.2.1"));
+}
+
+// Returns a range of two ports that are free now.
+common::PortRange TwoFreePorts() {
+  while (true) {
+    const auto first = rendezvous::ListenOn("127.0.0.1");
+    const uint16_t port = rendezvous::PortOf(*first).value();
+    const common::PortRange range{port, static_cast<uint16_t>(port + 1)};
+    if (range.last != 0 && rendezvous::ListenOn("127.0.0.1", range.last).ok()) return range;
+  }
+}
+
+TEST(StoreSockets, PortsAreOfTheRangeAndRunOut) {
+  const common::PortRange range = TwoFreePorts();
+  StoreSockets sockets("127.0.0.1", 1, range);
+  std::vector<common::UniqueFd> taken;
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<v1::StoreSocket> list = sockets.List();
+    ASSERT_EQ(list.size(), 1u);
+    EXPECT_GE(list[0].port(), range.first);
+    EXPECT_LE(list[0].port(), range.last);
+    EXPECT_EQ(sockets.missing(), "");
+    taken.push_back(sockets.Take(list[0].id()));
+    EXPECT_TRUE(sockets.Refill());
+  }
+  EXPECT_THAT(sockets.missing(), HasSubstr("no free port in " + range.text()));
+  EXPECT_FALSE(sockets.Refill());
+  taken.pop_back();  // A job ends.
+  EXPECT_TRUE(sockets.Refill());
+  EXPECT_EQ(sockets.missing(), "");
+  EXPECT_EQ(sockets.List().size(), 1u);
 }
 
 }  // namespace

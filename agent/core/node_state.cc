@@ -70,8 +70,9 @@ bool Ended(const v1::ObservedGeneration& observed) {
 
 }  // namespace
 
-void NodeState::SetStoreSockets(std::vector<v1::StoreSocket> sockets) {
+void NodeState::SetStoreSockets(std::vector<v1::StoreSocket> sockets, std::string missing) {
   store_sockets_ = std::move(sockets);
+  missing_sockets_ = std::move(missing);
   ++revision_;
 }
 
@@ -298,6 +299,7 @@ v1::NodeObserved NodeState::Observed(int64_t max_bytes) const {
 
 std::string NodeState::WhyNoNewWork() const {
   if (!refusal_.empty()) return refusal_;
+  if (!missing_sockets_.empty()) return missing_sockets_;
   int unforgotten = 0;
   int workers = 0;
   for (const auto& [id, local] : generations_) {

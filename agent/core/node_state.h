@@ -49,8 +49,9 @@ class NodeState {
   // version, inventory, address.
   explicit NodeState(v1::NodeObserved identity) : identity_(std::move(identity)) {}
 
-  // Sets the listening sockets that are free to become stores.
-  void SetStoreSockets(std::vector<v1::StoreSocket> sockets);
+  // Sets the listening sockets that are free to become stores. If `missing` is not empty, it says
+  // why there are too few, and the node takes no new work.
+  void SetStoreSockets(std::vector<v1::StoreSocket> sockets, std::string missing = "");
 
   // Takes a new desired state. Refuses and counts one for another incarnation, and one with a lower
   // version than the last. Also counts each start that is older than the job's newest generation
@@ -145,6 +146,7 @@ class NodeState {
   bool has_desired_ = false;
   std::string refusal_;  // Why no desired state is accepted. Empty if one was.
   std::vector<v1::StoreSocket> store_sockets_;
+  std::string missing_sockets_;  // Why there are too few of them. Empty if there are enough.
   std::map<common::GenerationId, Local> generations_;
   std::set<common::JobId> shims_;  // The jobs whose shim takes starts.
   // The jobs whose shim was asked to exit and is not gone yet.

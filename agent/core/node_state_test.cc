@@ -45,6 +45,16 @@ TEST(NodeState, TakesTheStoreSocketOfThePlan) {
   EXPECT_TRUE(observed.generations(1).store_socket_gone());
 }
 
+TEST(NodeState, WithoutAStoreSocketItTakesNoWork) {
+  NodeState node(Identity());
+  node.SetStoreSockets({}, "no free port in 1-2");
+  EXPECT_EQ(node.Observed(kMaxBytes).refuses_work(), "no free port in 1-2");
+  const uint64_t before = node.revision();
+  node.SetStoreSockets({v1::StoreSocket()});
+  EXPECT_GT(node.revision(), before);
+  EXPECT_EQ(node.Observed(kMaxBytes).refuses_work(), "");
+}
+
 TEST(NodeState, StopsWithTheGraceAskedForAndShortensItOnly) {
   NodeState node = Running();
   v1::NodeDesired desired = Desired(2);

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -9,10 +10,13 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/ip_address.h"
 #include "common/loopback.h"
+#include "common/status_macros.h"
 #include "common/unique_fd.h"
 
 namespace accel::agent {
@@ -39,6 +43,17 @@ std::string Bytes(const sockaddr* address) {
   return "";
 }
 
+// Returns the numeric text of an IPv4 or IPv6 address. An IPv4 address that is mapped into IPv6 has
+// the text of the IPv4 address.
+std::string Text(const sockaddr* address) {
+  const std::string bytes = Bytes(address);
+  if (bytes.empty()) return "";
+  char text[INET6_ADDRSTRLEN];
+  inet_ntop(address->sa_family, bytes.data(), text, sizeof(text));
+  const auto parsed = common::IpAddress::Parse(text);
+  return parsed.has_value() ? parsed->text() : text;
+}
+
 std::string ParseNumeric(const std::string& address) {
   in_addr v4;
   if (inet_pton(AF_INET, address.c_str(), &v4) == 1) {
@@ -59,7 +74,27 @@ bool SameNetwork(const std::string& a, const std::string& b, const std::string& 
   return true;
 }
 
+absl::StatusOr<std::unique_ptr<ifaddrs, FreeIfAddrs>> ListInterfaces() {
+  ifaddrs* raw = nullptr;
+  if (getifaddrs(&raw) != 0) {
+    return absl::InternalError(absl::StrCat("cannot list network interfaces: ", strerror(errno)));
+  }
+  return std::unique_ptr<ifaddrs, FreeIfAddrs>(raw);
+}
+
 }  // namespace
+
+absl::StatusOr<std::vector<InterfaceAddress>> OwnAddresses() {
+  ACCEL_ASSIGN_OR_RETURN(const auto interfaces, ListInterfaces());
+  std::vector<InterfaceAddress> own;
+  for (const ifaddrs* each = interfaces.get(); each != nullptr; each = each->ifa_next) {
+    if ((each->ifa_flags & IFF_UP) == 0) continue;
+    if (std::string text = Text(each->ifa_addr); !text.empty()) {
+      own.push_back({each->ifa_name, std::move(text)});
+    }
+  }
+  return own;
+}
 
 absl::StatusOr<std::string> SourceAddressTo(const std::string& host, const std::string& port) {
   addrinfo hints = {};
@@ -76,12 +111,10 @@ absl::StatusOr<std::string> SourceAddressTo(const std::string& host, const std::
     const common::UniqueFd fd(socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_storage own;
     socklen_t size = sizeof(own);
-    char text[INET6_ADDRSTRLEN];
     // Connecting a datagram socket selects the route and sends nothing.
     if (fd.valid() && connect(fd.get(), each->ai_addr, each->ai_addrlen) == 0 &&
         getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0) {
-      const std::string bytes = Bytes(reinterpret_cast<sockaddr*>(&own));
-      return std::string(inet_ntop(own.ss_family, bytes.data(), text, sizeof(text)));
+      return Text(reinterpret_cast<sockaddr*>(&own));
     }
     error = errno;
   }
@@ -89,11 +122,7 @@ absl::StatusOr<std::string> SourceAddressTo(const std::string& host, const std::
 }
 
 absl::StatusOr<std::string> InterfaceOf(const std::string& address) {
-  ifaddrs* raw = nullptr;
-  if (getifaddrs(&raw) != 0) {
-    return absl::InternalError(absl::StrCat("cannot list network interfaces: ", strerror(errno)));
-  }
-  const std::unique_ptr<ifaddrs, FreeIfAddrs> interfaces(raw);
+  ACCEL_ASSIGN_OR_RETURN(const auto interfaces, ListInterfaces());
   const std::string wanted = ParseNumeric(address);
   std::string same_network;
   for (const ifaddrs* each = interfaces.get(); each != nullptr; each = each->ifa_next) {

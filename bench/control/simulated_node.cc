@@ -1,5 +1,7 @@
 #include "bench/control/simulated_node.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -102,11 +104,16 @@ void SimulatedNode::CloseSocket(uint64_t id) {
   for (int i = sockets->size() - 1; i >= 0; --i) {
     if (sockets->Get(i).id() == id) sockets->DeleteSubrange(i, 1);
   }
-  while (sockets->size() < kSpareSockets) {
-    v1::StoreSocket* socket = sockets->Add();
-    socket->set_id(next_socket_++);
-    socket->set_address(observed_.address());
-    socket->set_port(static_cast<int>(10'000 + next_socket_ % 50'000));
+  // As many on the advertised address as on loopback, like an agent.
+  for (const std::string& address : {observed_.address(), std::string("127.0.0.1")}) {
+    auto count = std::count_if(sockets->begin(), sockets->end(),
+                               [&address](const auto& each) { return each.address() == address; });
+    for (; count < kSpareSockets; ++count) {
+      v1::StoreSocket* socket = sockets->Add();
+      socket->set_id(next_socket_++);
+      socket->set_address(address);
+      socket->set_port(static_cast<int>(10'000 + next_socket_ % 50'000));
+    }
   }
 }
 

@@ -90,8 +90,15 @@ void AddEnv(common::EnvList list, google::protobuf::RepeatedPtrField<v1::EnvVar>
 // so the list remains the same while a node's address changes.
 void AddStorePeers(const v1::GenerationRecord& generation, v1::DesiredGeneration* desired) {
   std::set<std::string> peers;
-  if (generation.placements_size() == 1) peers.insert(generation.master_addr());
-  for (const v1::Placement& placement : generation.placements()) peers.insert(placement.address());
+  if (generation.placements_size() == 1) {
+    peers.insert(generation.master_addr());
+  } else {
+    for (const v1::Placement& placement : generation.placements()) {
+      peers.insert(placement.address());
+      // A host with several interfaces may connect from any of its addresses.
+      peers.insert(placement.addresses().begin(), placement.addresses().end());
+    }
+  }
   // The kernel uses the first loopback address of the family as the source of a connection to
   // any loopback address.
   if (std::any_of(peers.begin(), peers.end(), common::IsLoopback)) {

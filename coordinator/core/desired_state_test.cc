@@ -95,10 +95,13 @@ std::vector<std::string> StorePeers(const std::vector<std::string>& addresses) {
     report.set_incarnation("1");
     report.set_sequence(1);
     report.set_address(addresses[i]);
-    v1::StoreSocket* socket = report.add_store_sockets();
-    socket->set_id(1);
-    socket->set_address(addresses[i]);
-    socket->set_port(7000);
+    *report.add_addresses() = "192.0.2." + std::to_string(i);
+    for (const std::string& address : {addresses[i], std::string("127.0.0.1")}) {
+      v1::StoreSocket* socket = report.add_store_sockets();
+      socket->set_id(static_cast<uint64_t>(report.store_sockets_size()));
+      socket->set_address(address);
+      socket->set_port(7000);
+    }
     SessionId superseded = 0;
     EXPECT_TRUE(Observe(i + 1, report, kNow, &state, &changes, &superseded).ok());
   }
@@ -116,8 +119,11 @@ std::vector<std::string> StorePeers(const std::vector<std::string>& addresses) {
 
 TEST(StorePeers, AreTheNodesAsTheyWerePlanned) {
   using List = std::vector<std::string>;
-  EXPECT_EQ(StorePeers({"10.0.0.1"}), (List{"10.0.0.1"}));
-  EXPECT_EQ(StorePeers({"10.0.0.1", "10.0.0.2"}), (List{"10.0.0.1", "10.0.0.2"}));
+  // The ranks of one node use loopback, so no other host may connect.
+  EXPECT_EQ(StorePeers({"10.0.0.1"}), (List{"127.0.0.1", "::1"}));
+  // A host with several interfaces may connect from any of its addresses.
+  EXPECT_EQ(StorePeers({"10.0.0.1", "10.0.0.2"}),
+            (List{"10.0.0.1", "10.0.0.2", "192.0.2.0", "192.0.2.1"}));
   // A connection to any loopback address has the first loopback address as its source.
   EXPECT_EQ(StorePeers({"127.0.0.2"}), (List{"127.0.0.1", "127.0.0.2", "::1"}));
   EXPECT_EQ(StorePeers({"::1"}), (List{"127.0.0.1", "::1"}));

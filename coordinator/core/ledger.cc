@@ -1,10 +1,13 @@
 #include "coordinator/core/ledger.h"
 
 #include <algorithm>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/loopback.h"
 
 namespace accel::coordinator {
 namespace {
@@ -63,17 +66,21 @@ std::string WhyFull(const NodeOffer& offer, int most) {
 }
 
 // The order of the offers.
-std::pair<const std::string&, const std::string&> ByName(const NodeOffer& offer) {
-  return {offer.entry->observed.name(), offer.id.value()};
+using Place = std::tuple<int, const std::string&, const std::string&>;
+
+Place PlaceOf(const NodeOffer& offer) {
+  const v1::NodeObserved& observed = offer.entry->observed;
+  return {observed.placement_order(), observed.name(), offer.id.value()};
 }
-std::pair<const std::string&, const std::string&> ByName(const v1::Placement& placement) {
-  return {placement.node_name(), placement.node_id()};
+Place PlaceOf(const ClusterState& state, const v1::Placement& placement) {
+  const NodeEntry& node = state.nodes.at(common::NodeId(placement.node_id()));
+  return {node.observed.placement_order(), placement.node_name(), placement.node_id()};
 }
 
 }  // namespace
 
 Ledger::Ledger(const ClusterState& state, absl::Time now)
-    : generations_per_node_(state.limits.generations_per_node) {
+    : state_(state), generations_per_node_(state.limits.generations_per_node) {
   for (const auto& [id, node] : state.nodes) {
     if (!IsConnected(state, node, now)) continue;
     // Silence is no event.
@@ -100,15 +107,16 @@ Ledger::Ledger(const ClusterState& state, absl::Time now)
     offers_.push_back(std::move(offer));
   }
   std::sort(offers_.begin(), offers_.end(),
-            [](const NodeOffer& a, const NodeOffer& b) { return ByName(a) < ByName(b); });
+            [](const NodeOffer& a, const NodeOffer& b) { return PlaceOf(a) < PlaceOf(b); });
 }
 
 void Ledger::Take(const std::vector<v1::Placement>& placements) {
   for (const v1::Placement& placement : placements) {
-    const auto found = std::lower_bound(
-        offers_.begin(), offers_.end(), placement,
-        [](const NodeOffer& a, const v1::Placement& b) { return ByName(a) < ByName(b); });
-    ACCEL_CHECK(found != offers_.end() && ByName(*found) == ByName(placement),
+    const Place place = PlaceOf(state_, placement);
+    const auto found =
+        std::lower_bound(offers_.begin(), offers_.end(), place,
+                         [](const NodeOffer& a, const Place& b) { return PlaceOf(a) < b; });
+    ACCEL_CHECK(found != offers_.end() && PlaceOf(*found) == place,
                 "jobs are placed on nodes that were offered");
     NodeOffer& offer = *found;
     ++offer.generations;
@@ -125,7 +133,9 @@ const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, bool peers) {
   for (const v1::StoreSocket& socket : node.store_sockets()) {
     if (socket.id() == 0 || offer.entry->consumed_sockets.count(socket.id()) != 0) continue;
     if (offer.taken_sockets.count(socket.id()) != 0) continue;
-    if (!peers || socket.address() == node.address()) return &socket;
+    if (peers ? socket.address() == node.address() : common::IsLoopback(socket.address())) {
+      return &socket;
+    }
   }
   return nullptr;
 }

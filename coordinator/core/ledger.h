@@ -30,7 +30,7 @@ class Ledger {
   // Leaves out nodes that are not connected or refuse work. `state` must outlive the ledger.
   Ledger(const ClusterState& state, absl::Time now);
 
-  // Sorted by the node's name, then by its id.
+  // Sorted by NodeObserved.placement_order, then by the node's name, then by its id.
   const std::vector<NodeOffer>& offers() const { return offers_; }
   // The connected nodes that refuse work, each with its reason, to be quoted in a job's reason.
   const std::vector<std::string>& refusals() const { return refusals_; }
@@ -43,6 +43,7 @@ class Ledger {
   void Take(const std::vector<v1::Placement>& placements);
 
  private:
+  const ClusterState& state_;
   const int generations_per_node_;
   std::vector<NodeOffer> offers_;
   std::vector<std::string> refusals_;
@@ -50,8 +51,9 @@ class Ledger {
 };
 
 // Returns a spare store socket of the node that no plan has used, or null if there is none. If
-// `peers` is set, ranks on other nodes must reach it too, so it must listen on the address that
-// the node advertises.
+// `peers` is set, ranks on other nodes must reach it too, so it listens on the address that the
+// node advertises. Otherwise it listens on a loopback address, so that no other node reaches it
+// (docs/decisions/0057).
 const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, bool peers);
 
 }  // namespace accel::coordinator

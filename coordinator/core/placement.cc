@@ -148,6 +148,7 @@ class Request {
       placement.set_node_name(offer.entry->observed.name());
       placement.set_boot_id(offer.entry->observed.boot_id());
       placement.set_address(offer.entry->observed.address());
+      *placement.mutable_addresses() = offer.entry->observed.addresses();
       placement.set_first_rank(rank);
       placement.set_processes(processes);
       if (gpu_) placement.mutable_gpu_ids()->Add(gpus.begin(), gpus.begin() + processes);

@@ -39,10 +39,12 @@ ClusterState Cluster(const std::vector<FakeNode>& nodes) {
       node.observed.mutable_inventory()->add_gpus()->set_index(i);
     }
     for (int i = 0; i < fake.sockets; ++i) {
-      v1::StoreSocket* socket = node.observed.add_store_sockets();
-      socket->set_id(++socket_id);
-      socket->set_address(node.observed.address());
-      socket->set_port(static_cast<int>(socket_id));
+      for (const std::string& address : {node.observed.address(), std::string("127.0.0.1")}) {
+        v1::StoreSocket* socket = node.observed.add_store_sockets();
+        socket->set_id(++socket_id);
+        socket->set_address(address);
+        socket->set_port(static_cast<int>(socket_id));
+      }
     }
   }
   return state;
@@ -146,16 +148,7 @@ TEST(Placement, ConsumesASpareSocketOfMachineRankZero) {
   EXPECT_EQ(first.assignment->placements[1].store_socket(), 0u);
   ledger.Take(first.assignment->placements);
   const PlacementDecision second = PlaceOn(state, Spec(2, {1}), ledger);
-  EXPECT_EQ(second.assignment->master_port, 102);
-}
-
-// Agents listen on the address that they advertise and on no other.
-TEST(Placement, AJobOfOneNodeUsesTheSocketWhereItListens) {
-  const ClusterState state = Cluster({{"1"}});
-  const PlacementDecision decision = PlaceOn(state, Spec(1, {2}));
-  ASSERT_TRUE(decision.assignment.has_value()) << decision.reason;
-  EXPECT_EQ(decision.assignment->master_addr, "10.0.0.1");
-  EXPECT_EQ(decision.assignment->master_port, 101);
+  EXPECT_EQ(second.assignment->master_port, 103);
 }
 
 TEST(Placement, ANodeWithoutASpareSocketTakesAnotherMachineRank) {
@@ -176,11 +169,30 @@ TEST(Placement, AMissingSpareSocketDelaysOnlyItsOwnJob) {
   EXPECT_EQ(decision.wait, PlacementDecision::Wait::kSocket);
 }
 
-TEST(Placement, ASocketMustBeReachable) {
+TEST(Placement, AStoreIsReachableFromTheNodesOfItsJobOnly) {
   ClusterState state = Cluster({{"1"}, {"2", 0, 0}});
-  state.nodes[common::NodeId("1")].observed.mutable_store_sockets(0)->set_address("127.0.0.1");
+  EXPECT_EQ(PlaceOn(state, Spec(1, {2})).assignment->master_addr, "127.0.0.1");
+  EXPECT_EQ(PlaceOn(state, Spec(2, {1})).assignment->master_addr, "10.0.0.1");
+  auto& sockets = *state.nodes[common::NodeId("1")].observed.mutable_store_sockets();
+  const v1::StoreSocket advertised = sockets[0];
+  sockets[0] = sockets[1];
   EXPECT_EQ(Show(PlaceOn(state, Spec(2, {1}))), "(Waits for node 1 to open a spare store socket.)");
   EXPECT_EQ(Show(PlaceOn(state, Spec(1, {2}))), "1:0+2");
+  sockets[0] = sockets[1] = advertised;
+  EXPECT_EQ(Show(PlaceOn(state, Spec(1, {2}))), "(Waits for node 1 to open a spare store socket.)");
+}
+
+TEST(Placement, PlacementOrderComesBeforeNames) {
+  ClusterState state = Cluster({{"a"}, {"b"}, {"c"}});
+  state.nodes[common::NodeId("a")].observed.set_placement_order(2);
+  state.nodes[common::NodeId("b")].observed.set_placement_order(3);
+  state.nodes[common::NodeId("c")].observed.set_placement_order(1);
+  EXPECT_EQ(Show(PlaceOn(state, Spec(3, {1, 2, 3}))), "c:0+1 a:1+2 b:3+3");
+  Ledger ledger(state, kNow);
+  const PlacementDecision decision = PlaceOn(state, Spec(2, {1}), ledger);
+  ledger.Take(decision.assignment->placements);
+  EXPECT_EQ(Show(decision), "c:0+1 a:1+1");
+  EXPECT_EQ(ledger.offers()[0].ranks + ledger.offers()[1].ranks, 2);
 }
 
 TEST(Placement, CpuJobsGoWhereTheFewestRanksAreForEachCpu) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/ip_address.h"
 #include "common/status_macros.h"
 
 namespace accel::coordinator {
@@ -34,6 +35,18 @@ absl::Status CheckInventory(const v1::Inventory& inventory) {
   for (const v1::Gpu& gpu : inventory.gpus()) {
     ACCEL_RETURN_IF_ERROR(Shorter("the uuid of a GPU", gpu.uuid(), kMaxAddressBytes));
     ACCEL_RETURN_IF_ERROR(Shorter("the name of a GPU", gpu.name(), kMaxAddressBytes));
+  }
+  return absl::OkStatus();
+}
+
+// Only numeric addresses are believed, because a job's store would refuse to start with others.
+absl::Status CheckAddresses(const v1::NodeObserved& report) {
+  ACCEL_RETURN_IF_ERROR(AtMost("addresses", report.addresses_size(), kMaxReportedAddresses));
+  for (const std::string& address : report.addresses()) {
+    ACCEL_RETURN_IF_ERROR(Shorter("an address", address, kMaxAddressBytes));
+    if (common::IpAddress::Parse(address).has_value()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("addresses: \"", address, "\" is not a numeric address"));
   }
   return absl::OkStatus();
 }
@@ -70,6 +83,7 @@ absl::Status CheckReport(const v1::NodeObserved& report) {
   ACCEL_RETURN_IF_ERROR(Shorter("version", report.version(), kMaxIdBytes));
   ACCEL_RETURN_IF_ERROR(Shorter("address", report.address(), kMaxAddressBytes));
   ACCEL_RETURN_IF_ERROR(Shorter("interface", report.interface(), kMaxAddressBytes));
+  ACCEL_RETURN_IF_ERROR(CheckAddresses(report));
   ACCEL_RETURN_IF_ERROR(CheckInventory(report.inventory()));
   ACCEL_RETURN_IF_ERROR(AtMost("store_sockets", report.store_sockets_size(), kMaxReportedSockets));
   for (const v1::StoreSocket& socket : report.store_sockets()) {

@@ -12,6 +12,7 @@ inline constexpr int kMaxReportedGenerations = 1024;
 inline constexpr int kMaxReportedWorkers = 1024;  // In one generation.
 inline constexpr int kMaxReportedSockets = 1024;
 inline constexpr int kMaxReportedGpus = 1024;
+inline constexpr int kMaxReportedAddresses = 64;
 // Bounds of texts for people. A longer text is cut, and only the newest of a worker's last lines
 // are kept. The report is not rejected, because a long message is no reason to disconnect a node.
 inline constexpr int kMaxReportedLines = 64;

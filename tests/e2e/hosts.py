@@ -4,12 +4,16 @@ The hosts have the addresses 127.77.0.1, 127.77.0.2, ... on a real interface, be
 loopback as long as its connections are not encrypted (docs/decisions/0047). Everything is made in a user namespace, so no
 privilege is needed, nothing outside of it changes, and the kernel removes it with its last process.
 
+With `real=True` the hosts have the addresses 10.77.0.1, ... and fd77::1, ... instead, and the names h1, ... Each name is
+127.0.1.1 in the host's own /etc/hosts, as Debian writes it, and the other names are real addresses.
+
 The hosts share the file system, the process ids and the boot id of the machine.
 """
 
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 _SWITCH = str(pathlib.Path(__file__).with_name("packet_switch.py"))
 # Only 127.0.0.1 itself remains on the loopback interface. The addresses of the hosts must leave through eth0.
@@ -19,6 +23,14 @@ ip addr add 127.0.0.1/32 dev lo
 ip addr del 127.0.0.1/8 dev lo
 echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet
 ip addr add {address}/24 dev eth0
+ip link set eth0 up
+"""
+_SET_UP_REAL = """set -e
+hostname {name}
+mount --bind {names} /etc/hosts
+ip link set lo up
+ip addr add {address}/24 dev eth0
+ip addr add {address6}/64 dev eth0 nodad || true
 ip link set eth0 up
 """
 # A namespace lives as long as this process, which ends with the test.
@@ -35,27 +47,43 @@ def why_not():
 class Hosts:
     """Makes hosts 1 to `count`. close() ends what runs in their namespaces first."""
 
-    def __init__(self, count):
+    def __init__(self, count, real=False):
         self._processes = []
+        self._real = real
+        self._files = tempfile.TemporaryDirectory()
+        kinds = ("--net", "--uts", "--mount") if real else ("--net",)
         try:
             self._outer = self._start(*_UNSHARE, *_HOLD)
-            self._inner = {host: self._start(*self._enter(self._outer), "unshare", "--net", *_HOLD)
+            self._inner = {host: self._start(*self._enter(self._outer), "unshare", *kinds, *_HOLD)
                            for host in range(1, count + 1)}
             for host, process in self._inner.items():
                 self._check(self._outer, f"ip link add p{host} type veth peer name eth0 netns {process.pid}\nip link set p{host} up")
-                self._check(process, _SET_UP.format(address=self.address(host)))
+                self._check(process, self._set_up(host, count), inside_mounts=real)
             self._switch = self._start(*self._enter(self._outer), sys.executable, _SWITCH, *(f"p{host}" for host in self._inner))
         except BaseException:
             self.close()
             raise
 
+    def address(self, host):
+        return f"10.77.0.{host}" if self._real else f"127.77.0.{host}"
+
     @staticmethod
-    def address(host):
-        return f"127.77.0.{host}"
+    def address6(host):
+        """The IPv6 address of a real host."""
+        return f"fd77::{host}"
 
     def inside(self, host):
         """Returns the command that executes the words after it on a host. It is replaced by them, so its pid is theirs."""
-        return self._enter(self._inner[host])
+        return self._enter(self._inner[host], inside_mounts=self._real)
+
+    def _set_up(self, host, count):
+        if not self._real:
+            return _SET_UP.format(address=self.address(host))
+        lines = ["127.0.0.1 localhost", "::1 localhost", f"127.0.1.1 h{host}"]
+        lines += [f"{self.address(other)} h{other}" for other in range(1, count + 1) if other != host]
+        names = pathlib.Path(self._files.name) / f"hosts{host}"
+        names.write_text("\n".join(lines) + "\n")
+        return _SET_UP_REAL.format(name=f"h{host}", names=names, address=self.address(host), address6=self.address6(host))
 
     def cut(self, *between):
         """No frame passes between this host and any other, or, if two hosts are given, from the first to the second."""
@@ -78,10 +106,13 @@ class Hosts:
             process.stdin.close()
             process.wait(10)
             process.stdout.close()
+        self._files.cleanup()
 
     @staticmethod
-    def _enter(process):
-        return ["nsenter", "--target", str(process.pid), "--user", "--net", "--preserve-credentials"]
+    def _enter(process, inside_mounts=False):
+        # Entering mounts changes the working directory, unless it is named.
+        mounts = ["--uts", "--mount", "--wd=."] if inside_mounts else []
+        return ["nsenter", "--target", str(process.pid), "--user", "--net", *mounts, "--preserve-credentials"]
 
     def _start(self, *command):
         process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -100,5 +131,5 @@ class Hosts:
         if line != b"ok\n":
             raise AssertionError(f"{process.args} printed {line!r}")
 
-    def _check(self, process, script):
-        subprocess.run([*self._enter(process), "sh", "-c", script], check=True)
+    def _check(self, process, script, inside_mounts=False):
+        subprocess.run([*self._enter(process, inside_mounts), "sh", "-c", script], check=True)

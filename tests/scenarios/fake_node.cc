@@ -1,6 +1,7 @@
 #include "tests/scenarios/fake_node.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 
@@ -41,11 +42,17 @@ void FakeNode::RestartAgent(bool forgets) {
 }
 
 void FakeNode::Refill() {
-  while (observed_.store_sockets_size() < sockets_) {
-    v1::StoreSocket* socket = observed_.add_store_sockets();
-    socket->set_id(next_socket_);
-    socket->set_address(observed_.address());
-    socket->set_port(static_cast<int>(10'000 + next_socket_++));
+  std::set<std::string> kinds = {observed_.address(), "127.0.0.1"};
+  for (const std::string& address : kinds) {
+    const auto& sockets = observed_.store_sockets();
+    auto count = std::count_if(sockets.begin(), sockets.end(),
+                               [&address](const auto& each) { return each.address() == address; });
+    for (; count < sockets_; ++count) {
+      v1::StoreSocket* socket = observed_.add_store_sockets();
+      socket->set_id(next_socket_);
+      socket->set_address(address);
+      socket->set_port(static_cast<int>(10'000 + next_socket_++));
+    }
   }
 }
 
