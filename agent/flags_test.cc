@@ -30,6 +30,14 @@ TEST(AgentFlags, ABadCommandLineExitsWith2) {
   EXPECT_EQ(Parse({"--version"}, &options), 0);
 }
 
+TEST(AgentFlags, SayHowOthersReachTheNode) {
+  AgentDaemonOptions options;
+  EXPECT_EQ(Parse({"--advertise", "eth0", "--port-range", "29500-29599"}, &options), std::nullopt);
+  EXPECT_EQ(options.advertise, "eth0");
+  EXPECT_EQ(options.port_range, "29500-29599");
+  EXPECT_EQ(Parse({"--port_range", "29599-29500"}, &options), 2);
+}
+
 TEST(AgentFlags, OnlyTheStateDirectoryIsRequired) {
   const auto parse = [](std::vector<std::string> words) {
     AgentDaemonOptions options;

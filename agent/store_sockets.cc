@@ -80,18 +80,18 @@ absl::Status StoreSockets::Add(const std::string& address) {
 
 bool StoreSockets::Refill() {
   std::string missing;
+  std::string failed;
   for (const std::string& address : addresses_) {
     absl::Status added;
     while (added.ok() && CountOn(address) < size_) added = Add(address);
-    if (added.ok()) {
-      logged_.clear();
-      continue;
-    }
-    const std::string why = absl::StrCat("cannot open a socket on ", address,
-                                         " for a rendezvous store: ", added.message());
-    if (CountOn(address) == 0) missing = why;
-    if (why != std::exchange(logged_, why)) common::LogError("retrying", {{"why", why}});
+    if (added.ok()) continue;
+    failed = absl::StrCat(added.message(), ", for a rendezvous store on ", address);
+    if (CountOn(address) == 0) missing = failed;
   }
+  if (!failed.empty() && failed != logged_) {
+    common::LogError("could not open a spare socket, retrying", {{"why", failed}});
+  }
+  logged_ = std::move(failed);
   if (missing != missing_) changed_ = true;
   missing_ = std::move(missing);
   return std::exchange(changed_, false);

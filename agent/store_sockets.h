@@ -53,7 +53,7 @@ class StoreSockets {
   uint64_t next_id_;
   bool changed_ = true;
   std::string missing_;
-  std::string logged_;  // The newest failure, which is logged once.
+  std::string logged_;  // The failure of the last search, which is logged once. Empty if none.
   std::map<uint64_t, Socket> sockets_;
 };
 

@@ -78,7 +78,7 @@ TEST(StoreSockets, SomeListenOnLoopback) {
 TEST(StoreSockets, AnAddressOfAnotherMachineIsNamed) {
   StoreSockets sockets("192.0.2.1", 2);  // An address reserved for documentation.
   for (const v1::StoreSocket& socket : sockets.List()) EXPECT_EQ(socket.address(), "127.0.0.1");
-  EXPECT_THAT(sockets.missing(), HasSubstr("cannot open a socket on 192.0.2.1"));
+  EXPECT_THAT(sockets.missing(), HasSubstr("for a rendezvous store on 192.0.2.1"));
 }
 
 // Returns a range of two ports that are free now.

@@ -299,6 +299,8 @@ GenerationReport GenerationProcesses::MakeReport() const {
   report.log_dir = start_.log_dir;
   report.orphan_grace = start_.orphan_grace;
   if (reports_.has_value()) report.checkpoints = reports_->checkpoints();
+  // Counted when something else is reported, for example that a rank has failed.
+  if (store_ != nullptr) report.refused_peers = static_cast<int64_t>(store_->refused_peers());
   return report;
 }
 

@@ -20,6 +20,9 @@ class RendezvousStore {
 
   // Returns the number of open connections.
   virtual uint64_t connections() const = 0;
+
+  // Returns the number of connections that were closed because of the peer's address.
+  virtual uint64_t refused_peers() const = 0;
 };
 
 // Starts a store on a listening socket. It serves peers with these numeric addresses, and at most

@@ -18,6 +18,7 @@ class TcpRendezvousStore final : public RendezvousStore {
     const uint64_t closed = server_->counters().closed;
     return server_->counters().accepted - closed;
   }
+  uint64_t refused_peers() const override { return server_->counters().refused_peers; }
 
  private:
   const std::unique_ptr<rendezvous::TcpStoreServer> server_;

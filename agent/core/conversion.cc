@@ -107,6 +107,7 @@ void ToProto(const shim::GenerationReport& report, v1::ObservedGeneration* obser
     for (const std::string& line : worker.last_lines) to->add_last_lines(line);
   }
   observed->set_checkpoints(report.checkpoints);
+  observed->set_refused_peers(report.refused_peers);
   if (report.failure.has_value() && !observed->has_failure()) {
     *observed->mutable_failure() = ToProto(*report.failure);
   }

@@ -114,6 +114,10 @@ std::string RenderGeneration(const v1::GenerationRecord& generation, absl::Time 
     nodes.AddRow(std::move(cells));
   }
   text += nodes.Render();
+  if (generation.refused_peers() > 0) {
+    absl::StrAppend(&text, "  its store refused ", Plural(generation.refused_peers(), "connection", "connections"),
+                    " from addresses of no node of the job\n");
+  }
   if (!generation.has_cause()) return text;
   absl::StrAppend(&text, "  ", EscapeControls(common::DescribeFailure(generation.cause())), "\n");
   for (const std::string& line : generation.cause().last_lines()) {

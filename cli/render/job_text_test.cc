@@ -67,7 +67,7 @@ TEST(RenderJob, Golden) {
         }
       }
       generations {
-        generation: 2 started_unix_ms: 9713000
+        generation: 2 started_unix_ms: 9713000 refused_peers: 2
         placements { node_name: "a" first_rank: 0 processes: 1 gpu_ids: 3 }
       })");
   EXPECT_EQ(RenderJob(job, kNow), R"(job                 a0x2k9fq
@@ -92,6 +92,7 @@ generation 1: 4 ranks, ran 12 s, exit code 3
 
 generation 2: 1 rank, for 4 min 47 s
   node a  rank 0  GPUs 3
+  its store refused 2 connections from addresses of no node of the job
 )");
 }
 

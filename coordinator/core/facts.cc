@@ -13,6 +13,7 @@
 #include "coordinator/core/job_bytes.h"
 #include "coordinator/core/job_spec.h"
 #include "coordinator/core/job_state.h"
+#include "coordinator/core/refused_peers.h"
 #include "coordinator/core/report.h"
 
 namespace accel::coordinator {
@@ -307,6 +308,7 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
   }
   CountStaleGenerations(report, state);
   NoteCheckpoints(report, *node, now, state, changes);
+  NoteRefusedPeers(report, state, changes);
   const common::NodeId id(report.node_id());
   const bool is_first = node->observed.node_id().empty();
   // Only the clock needs these times, and every report has others.

@@ -187,6 +187,7 @@ GenerationReport ReadReport(WireReader* in) {
   if (in->HasMore()) report.orphan_grace = ReadDuration(in);
   if (in->HasMore()) report.shim_is_leaving = in->Bool();
   if (in->HasMore()) report.checkpoints = in->I64();
+  if (in->HasMore()) report.refused_peers = in->I64();
   return report;
 }
 
@@ -273,6 +274,7 @@ std::string EncodeReport(const GenerationReport& report) {
   WriteDuration(report.orphan_grace, &out);
   out.Bool(report.shim_is_leaving);
   out.I64(report.checkpoints);
+  out.I64(report.refused_peers);
   return out.Take();
 }
 

@@ -54,6 +54,7 @@ GenerationReport FullReport() {
   report.orphan_grace = absl::Seconds(5);
   report.shim_is_leaving = true;
   report.checkpoints = 3;
+  report.refused_peers = 5;
   return report;
 }
 
@@ -149,6 +150,7 @@ TEST(CodecTest, ReportSurvives) {
   EXPECT_EQ(report->orphan_grace, sent.orphan_grace);
   EXPECT_TRUE(report->shim_is_leaving);
   EXPECT_EQ(report->checkpoints, sent.checkpoints);
+  EXPECT_EQ(report->refused_peers, sent.refused_peers);
 }
 
 TEST(CodecTest, HelloSurvives) {
@@ -241,8 +243,8 @@ TEST(CodecTest, EveryTruncationIsRefused) {
     EXPECT_FALSE(DecodeCommand(FrameType::kStart, {cut.data(), cut.size()}).ok()) << size;
   }
   const std::string report = EncodeReport(FullReport());
-  // From the end: checkpoints, leaving, orphan_grace, log_dir.
-  const std::set<size_t> appended = {8, 8 + 1, 8 + 1 + 8, 8 + 1 + 8 + 4 + 7};
+  // From the end: refused_peers, checkpoints, leaving, orphan_grace, log_dir.
+  const std::set<size_t> appended = {8, 8 + 8, 8 + 8 + 1, 8 + 8 + 1 + 8, 8 + 8 + 1 + 8 + 4 + 7};
   for (size_t size = 0; size < report.size(); ++size) {
     if (appended.contains(report.size() - size)) continue;
     const std::vector<char> cut(report.begin(), report.begin() + static_cast<ptrdiff_t>(size));

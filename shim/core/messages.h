@@ -100,6 +100,8 @@ struct GenerationReport {
   // The shim exits once the generation has ended, so it takes no further start.
   bool shim_is_leaving = false;
   int64_t checkpoints = 0;  // Number of committed checkpoints that its workers have reported.
+  // Number of connections to its store that were closed because of the peer's address.
+  int64_t refused_peers = 0;
 };
 
 // The first message of a shim on each connection. If it has a generation, the whole report follows.

@@ -147,6 +147,24 @@ class Links(OnHosts):
         self.end_jobs_well(generations=1)
 
 
+class Strangers(OnHosts):
+    """A host that runs no part of a job cannot use its store, and `accel status` says that one has tried."""
+
+    def test_a_refused_connection_is_counted(self):
+        fails = self.script("until [ -e end ]; do sleep 0.05; done; exit 3")
+        job = self.accel("submit", "--cpu", "--nodes", 2, fails).out.split()[0]
+        cluster.wait_until(lambda: self.status(job)["phase"] == "RUNNING", 20, "RUNNING")
+        generation = self.status(job)["generations"][-1]
+        connect = ("import socket, sys; s = socket.create_connection(sys.argv[1:3], 10); s.settimeout(10); "
+                   "print(len(s.recv(1)))")
+        tried = self.run_command(*self.hosts.inside(1), sys.executable, "-c", connect, generation["master_addr"],
+                                 generation["master_port"])
+        self.assertEqual(tried.out, "0\n", tried)  # The store has closed the connection.
+        self.path("end").touch()
+        cluster.wait_until(lambda: self.status(job)["phase"] == "FAILED", 20, "FAILED")
+        self.assertIn("its store refused 1 connection from addresses of no node of the job", self.accel("status", job).out)
+
+
 class HalfOpen(OnHosts):
     """One end of each connection is gone, and its peer has received neither a FIN nor a reset."""
 

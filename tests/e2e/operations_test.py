@@ -195,7 +195,7 @@ class Absent(cluster.Test):
         token = self.path("token")
         token.write_text("0123456789abcdef0123456789abcdef\n")
         token.chmod(0o644)
-        for command in ([cluster.ACCEL, "nodes"],
+        for command in ([cluster.ACCEL, "nodes", "--coordinator", "127.0.0.1:1"],
                         [cluster.COORDINATOR, "--listen", "127.0.0.1:0", "--state_dir", self.path("c")],
                         [cluster.AGENT, "--coordinator", "127.0.0.1:1", "--state_dir", self.path("a")]):
             result = self.run_command(*command, "--token_file", token, seconds=10)
