@@ -290,10 +290,12 @@ absl::StatusOr<int> RunOnCluster(const std::string& coordinator, const v1::JobSp
   return SubmitAndWait(*client, spec, {.wait = true, .json = false}, console);
 }
 
-void PrintPlan(const LaunchPlan& plan, const v1::JobSpec& spec, const Console& console) {
+void PrintPlan(const LaunchPlan& plan, const v1::JobSpec& spec, bool json, const Console& console) {
   common::EnvList env;
   for (const v1::EnvVar& variable : spec.env()) env.emplace_back(variable.name(), variable.value());
-  console.out << RenderPlan(plan, {spec.argv().begin(), spec.argv().end()}, env);
+  const std::vector<std::string> command(spec.argv().begin(), spec.argv().end());
+  console.out << (json ? RenderPlanAsJson(plan, command, env) + "\n"
+                       : RenderPlan(plan, command, env));
 }
 
 absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
@@ -305,7 +307,7 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
     if (!quiet) PrintMessage(console, note);
   }
   if (flags.dry_run) {
-    PrintPlan(plan, spec, console);
+    PrintPlan(plan, spec, flags.json, console);
     return kExitOk;
   }
   if (plan.num_machines > 1) return RunOnCluster(plan.coordinator, spec, console);

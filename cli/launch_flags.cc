@@ -15,6 +15,7 @@ void AddLaunchFlags(FlagSet* flags, LaunchFlags* to) {
   AddProgramFlags(flags, &to->job);
   flags->Switch("dry_run", "print the plan (nodes, ranks, commands, variables) and start nothing",
                 &to->dry_run);
+  flags->Switch("json", "with --dry_run: print JSON (docs/json.md)", &to->json);
   flags->Text("shim", "PATH", "path of accel-shim (default: ACCEL_SHIM, then the folder of accel)",
               &to->shim);
   AddOtherSettingFlags(flags, &to->settings);
@@ -45,6 +46,10 @@ FlagSet MakeLaunchFlagSet(LaunchFlags* to) {
 }
 
 absl::Status CheckLaunchFlags(const LaunchFlags& flags) {
+  if (flags.json && !flags.dry_run) {
+    return absl::InvalidArgumentError(
+        "--json prints the plan of --dry_run; a launch prints what its workers print");
+  }
   const std::vector<std::string>& words = flags.job.program.words;
   if (words.size() < 2 || !ParseTruth(words[0]).has_value()) return absl::OkStatus();
   // There are programs named true and false, but their arguments are no programs.

@@ -17,6 +17,7 @@ struct LaunchFlags {
   std::vector<FlagSetting> settings;  // In the order of the table.
   std::string config_file;            // If empty, the default file, if it exists.
   bool dry_run = false;               // Print the plan and start nothing.
+  bool json = false;                  // Print the plan as JSON.
   // Path of accel-shim. If empty, ACCEL_SHIM, then the folder of accel, then Bazel's runfiles.
   std::string shim;
 };
@@ -28,7 +29,7 @@ void AddLaunchFlags(FlagSet* flags, LaunchFlags* to);
 FlagSet MakeLaunchFlagSet(LaunchFlags* to);
 
 // Checks what needs no configuration file. INVALID_ARGUMENT: "true" or "false" before the program,
-// which is meant as the value of a flag that takes none.
+// which is meant as the value of a flag that takes none, or --json without --dry_run.
 absl::Status CheckLaunchFlags(const LaunchFlags& flags);
 
 }  // namespace accel::cli

@@ -126,6 +126,9 @@ FlagSet MakeLogFlagSet(LogFlags* to, absl::Time now) {
       "continue until the job ends, through its restarts; with --generation, until that generation "
       "ends",
       &to->follow);
+  flags.Switch("json",
+               "print JSON, one object for each line, with its rank and stream (docs/json.md)",
+               &to->json);
   flags.Switch(
       "no_pager",
       "print to the terminal itself; without this and without --follow, output that does not "

@@ -26,6 +26,7 @@ struct LogFlags {
   bool follow = false;
   bool fold = false;
   bool no_pager = false;
+  bool json = false;
 };
 
 // `now` is the time to which a duration after --since refers.

@@ -41,6 +41,11 @@ void LogPrinter::Print(const v1::LogChunk& chunk) {
   }
   failed_ |= !chunk.error().empty();
   if (chunk.data().empty() && chunk.gap_bytes() == 0) return;
+  if (options_.json) {
+    JsonLines& lines = chunk.stream() == v1::STDERR ? json_err_ : json_out_;
+    console_.out << lines.Add(chunk.rank(), chunk.gap_bytes(), chunk.data()) << std::flush;
+    return;
+  }
   Output& output = chunk.stream() == v1::STDERR ? err_ : out_;
   const std::string data =
       output.terminal ? output.safe[chunk.rank()].Add(chunk.data()) : chunk.data();
@@ -58,6 +63,7 @@ void LogPrinter::Finish() {
     absl::MutexLock lock(&mutex_);
     if (finished_) return;
     finished_ = true;
+    if (options_.json) console_.out << json_out_.Flush() << json_err_.Flush() << std::flush;
     for (Output* output : {&out_, &err_}) {
       for (auto& [rank, text] : output->safe) {
         const std::string rest = text.Flush();

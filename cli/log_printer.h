@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "cli/console.h"
+#include "cli/json_lines.h"
 #include "cli/line_fold.h"
 #include "cli/line_relay.h"
 #include "cli/render/terminal_text.h"
@@ -27,6 +28,8 @@ class LogPrinter {
     bool fold = false;    // Equal lines of several ranks are printed once.
     bool follow = false;
     bool paged = false;  // A pager shows the output on a terminal.
+    // Both streams go to standard output, as JSON. The options above have no effect then.
+    bool json = false;
   };
 
   LogPrinter(Options options, const Console& console);
@@ -59,6 +62,8 @@ class LogPrinter {
   absl::Mutex mutex_;
   Output out_ ABSL_GUARDED_BY(mutex_);
   Output err_ ABSL_GUARDED_BY(mutex_);
+  JsonLines json_out_ ABSL_GUARDED_BY(mutex_){"stdout"};
+  JsonLines json_err_ ABSL_GUARDED_BY(mutex_){"stderr"};
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -88,9 +88,10 @@ absl::StatusOr<bool> PrintGeneration(CoordinatorClient& client, const v1::Job& j
       flags.ranks.empty() ? ranks > 1
                           : flags.ranks.size() > 1 || flags.ranks[0].first != flags.ranks[0].second;
   LogPrinter printer({.prefix = several,
-                      .fold = flags.fold && several,
+                      .fold = flags.fold && several && !flags.json,
                       .follow = flags.follow,
-                      .paged = Pager::IsRunning()},
+                      .paged = Pager::IsRunning(),
+                      .json = flags.json},
                      console);
   WarnOfTooManyRanks(job, flags, generation, console);
   RetryDeadline deadline(kWatchRetryFor, client, console);
@@ -172,9 +173,14 @@ int RunLogs(const std::vector<std::string>& args, const Console& console) {
   LogFlags flags;
   FlagSet flag_set = MakeLogFlagSet(&flags, absl::Now());
   if (const auto over = ParseOrExplain(flag_set, args, console)) return *over;
+  if (flags.json && flags.fold) {
+    return Fail(console, absl::InvalidArgumentError(
+                             "--json and --fold exclude each other; JSON has every line"));
+  }
   const auto client = ConnectToCoordinator(flags.connection);
   if (!client.ok()) return Fail(console, client.status());
-  const auto pager = flags.follow || flags.no_pager ? nullptr : Pager::StartOnATerminal();
+  const auto pager =
+      flags.follow || flags.no_pager || flags.json ? nullptr : Pager::StartOnATerminal();
   const absl::StatusOr<bool> whole = PrintLogs(**client, flags, console);
   if (!whole.ok()) return Fail(console, whole.status());
   return *whole ? kExitOk : kExitError;

@@ -137,16 +137,14 @@ absl::Status Explain(const LaunchFlags& flags, bool json, const Console& console
 
 int RunExplain(const std::vector<std::string>& args, const Console& console) {
   LaunchFlags launch;
-  bool json = false;
   FlagSet flags(
-      "accel config explain", "[flags] [flags of accel launch]",
+      "accel config explain", "[flags of accel launch]",
       "Prints every effective value of a launch with these flags, and where it comes from: "
       "a flag, a line of the configuration file, the environment, or the default.");
-  flags.Switch("json", "print JSON (docs/json.md)", &json);
   AddLaunchFlags(&flags, &launch);
   flags.Footer(kFooter);
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;
-  return Finish(Explain(launch, json, console), console);
+  return Finish(Explain(launch, launch.json, console), console);
 }
 
 absl::Status Check(const std::string& path, const Console& console) {

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/json_object.h"
 #include "cli/render/escape.h"
 
 namespace accel::cli {
@@ -53,6 +54,15 @@ std::string Nodes(const LaunchPlan& plan) {
   return text;
 }
 
+// Returns the value of a variable, or what stands for it until the job starts.
+std::string Shown(const LaunchPlan& plan, const std::string& name, const std::string& value) {
+  if (name == common::kEnvMasterPort) return "(the store's port)";
+  if (name == common::kEnvCudaVisibleDevices && !plan.cpu && plan.gpu_ids.empty()) {
+    return "(the GPUs that the job gets)";
+  }
+  return value;
+}
+
 }  // namespace
 
 std::string RenderPlan(const LaunchPlan& plan, const std::vector<std::string>& command,
@@ -64,11 +74,7 @@ std::string RenderPlan(const LaunchPlan& plan, const std::vector<std::string>& c
                    EscapeControls(absl::StrJoin(words, " ")), "\n\nVariables of each process:\n");
   const common::NodeWorld world = WorldOf(plan, user_env);
   for (const auto& [name, value] : common::GenerationEnv(world)) {
-    std::string shown = name == common::kEnvMasterPort ? "(the store's port)" : value;
-    if (name == common::kEnvCudaVisibleDevices && !plan.cpu && plan.gpu_ids.empty()) {
-      shown = "(the GPUs that the job gets)";
-    }
-    absl::StrAppend(&text, "  ", name, "=", EscapeControls(shown), "\n");
+    absl::StrAppend(&text, "  ", name, "=", EscapeControls(Shown(plan, name, value)), "\n");
   }
   for (int rank = 0; world.world_size > 1 && rank < world.local_world_size; ++rank) {
     absl::StrAppend(&text, rank == 0 ? "\nVariables that differ, on node 0:\n" : "", " ");
@@ -78,6 +84,29 @@ std::string RenderPlan(const LaunchPlan& plan, const std::vector<std::string>& c
     absl::StrAppend(&text, "\n");
   }
   return text;
+}
+
+std::string RenderPlanAsJson(const LaunchPlan& plan, const std::vector<std::string>& command,
+                             const common::EnvList& user_env) {
+  std::vector<std::string> words;
+  for (const std::string& word : command) words.push_back(JsonString(word));
+  const common::NodeWorld world = WorldOf(plan, user_env);
+  JsonObject variables;
+  for (const auto& [name, value] : common::GenerationEnv(world)) {
+    variables.Text(name, Shown(plan, name, value));
+  }
+  std::vector<std::string> ranks;
+  for (int rank = 0; world.world_size > 1 && rank < world.local_world_size; ++rank) {
+    JsonObject own;
+    for (const auto& [name, value] : common::RankEnv(world, rank)) own.Text(name, value);
+    ranks.push_back(own.Print());
+  }
+  return JsonObject::Versioned()
+      .Json("processes_per_node", absl::StrCat("[", absl::StrJoin(plan.processes, ", "), "]"))
+      .Json("command", absl::StrCat("[", absl::StrJoin(words, ", "), "]"))
+      .Json("variables", variables.Print())
+      .Json("variables_of_ranks", absl::StrCat("[", absl::StrJoin(ranks, ", "), "]"))
+      .Print();
 }
 
 }  // namespace accel::cli

@@ -13,4 +13,8 @@ namespace accel::cli {
 std::string RenderPlan(const LaunchPlan& plan, const std::vector<std::string>& command,
                        const common::EnvList& user_env);
 
+// Returns the same as JSON (docs/json.md).
+std::string RenderPlanAsJson(const LaunchPlan& plan, const std::vector<std::string>& command,
+                             const common::EnvList& user_env);
+
 }  // namespace accel::cli

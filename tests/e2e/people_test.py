@@ -63,6 +63,52 @@ class Watching(cluster.ClusterTest):
                 self.env.pop("NO_COLOR", None)
 
 
+class Json(cluster.ClusterTest):
+    """Each document of docs/json.md, with its fields."""
+
+    def document(self, *command):
+        result = self.accel(*command)
+        self.assertEqual(result.code, 0, result)
+        document = json.loads(result.out)
+        self.assertEqual(next(iter(document)), "schema_version")
+        self.assertEqual(document.pop("schema_version"), 1)
+        return document
+
+    def test_every_command_that_prints_data(self):
+        job = self.submit("echo", "a line").out.split()[0]
+        self.assertEqual([found["job_id"] for found in self.document("status", "--json")["jobs"]], [job])
+        self.assertEqual(self.document("status", job, "--json")["phase"], "SUCCEEDED")
+        self.assertEqual(set(self.document("nodes", "--json")) & {"nodes", "heartbeat_ms", "node_timeout_ms"},
+                         {"nodes", "heartbeat_ms", "node_timeout_ms"})
+        self.assertEqual(set(self.document("submit", "--cpu", "--json", "true")), {"job_id"})
+        self.assertEqual(self.document("logs", job, "--json"), {"rank": 0, "stream": "stdout", "text": "a line"})
+        self.assertEqual(self.document("env", "--json")["facts"]["accel"], self.accel("--version").out.split()[1])
+
+    def test_a_launch_that_is_only_planned(self):
+        plan = self.document("launch", "--cpu", "--num_processes", 2, "--dry_run", "--json", "./train", "a b")
+        self.assertEqual(plan["processes_per_node"], [2])
+        self.assertEqual(plan["command"], [f"{self.dir}/train", "a b"])
+        self.assertEqual(plan["variables"]["WORLD_SIZE"], "2")
+        self.assertEqual([own["RANK"] for own in plan["variables_of_ranks"]], ["0", "1"])
+
+    def test_the_settings_of_a_launch(self):
+        settings = self.document("config", "explain", "--json", "--cpu", "--num_processes", 2)["settings"]
+        [processes] = [setting for setting in settings if setting["name"] == "num_processes"]
+        self.assertEqual(processes, {"name": "num_processes", "value": "2", "source": "flag --num_processes"})
+
+    def test_the_memory_of_a_model(self):
+        config = {"model_type": "bert", "vocab_size": 100, "hidden_size": 8, "num_hidden_layers": 1,
+                  "num_attention_heads": 2, "intermediate_size": 16, "max_position_embeddings": 16,
+                  "type_vocab_size": 2}
+        self.path("config.json").write_text(json.dumps(config))
+        model = self.document("estimate-memory", "--json", "--dtypes", "float32,int8", "config.json")
+        self.assertEqual([row["dtype"] for row in model["dtypes"]], ["float32", "int8"])
+        float32, int8 = model["dtypes"]
+        self.assertEqual(float32["total_bytes"], 4 * int8["total_bytes"])
+        self.assertEqual(float32["training_bytes"], 4 * float32["total_bytes"])
+        self.assertIsNone(int8["training_bytes"])
+
+
 class LogsOnATerminal(cluster.ClusterTest):
     def test_output_goes_through_the_pager(self):
         job = self.submit("echo", "a line").out.split()[0]

@@ -83,6 +83,8 @@ COMMANDS = [
     ("launch --same_network false train.py",
      'the program is "false": a switch takes no word after it; write --NAME=false'),
     ("drain n --now --undo", "--now and --undo exclude each other"),
+    ("logs x --json --fold", "--json and --fold exclude each other; JSON has every line"),
+    ("launch --cpu --json true", "--json prints the plan of --dry_run; a launch prints what its workers print"),
     # Files.
     ("launch --config_file none.yaml true", "the configuration file none.yaml does not exist"),
     ("launch --config_file dir true", "cannot read the configuration file dir: it is not a regular file"),
