@@ -14,8 +14,9 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(BaseEnv, HasNeitherTheTokenNorTheAgentsOwnRank) {
-  for (const char* name : {"ACCEL_TOKEN", "ACCEL_SHIM", "ACCEL_COORDINATOR", "RANK", "LOCAL_RANK",
-                           "WORLD_SIZE", "MASTER_PORT", "ACCEL_REPORT_SOCKET"}) {
+  for (const char* name :
+       {"ACCEL_TOKEN", "ACCEL_SHIM", "ACCEL_COORDINATOR", "RANK", "LOCAL_RANK", "WORLD_SIZE",
+        "MASTER_PORT", "ACCEL_REPORT_SOCKET", "ACCEL_LAUNCH_KEY", "ACCEL_LAUNCH_KEY_FILE"}) {
     setenv(name, "1", /*overwrite=*/1);
   }
   setenv("ACCEL_TOKENS_OF_MINE", "kept", 1);
@@ -23,8 +24,9 @@ TEST(BaseEnv, HasNeitherTheTokenNorTheAgentsOwnRank) {
   const std::vector<std::string> env = BaseEnv();
   EXPECT_THAT(env, Contains("EQUATION=a=b"));
   EXPECT_THAT(env, Contains("ACCEL_TOKENS_OF_MINE=kept"));
-  for (const char* gone : {"ACCEL_TOKEN=", "ACCEL_SHIM=", "ACCEL_COORDINATOR=", "RANK=",
-                           "LOCAL_RANK=", "WORLD_SIZE=", "MASTER_PORT=", "ACCEL_REPORT_SOCKET="}) {
+  for (const char* gone :
+       {"ACCEL_TOKEN=", "ACCEL_SHIM=", "ACCEL_COORDINATOR=", "RANK=", "LOCAL_RANK=", "WORLD_SIZE=",
+        "MASTER_PORT=", "ACCEL_REPORT_SOCKET=", "ACCEL_LAUNCH_KEY"}) {
     EXPECT_THAT(env, Each(Not(StartsWith(gone))));
   }
 }

@@ -163,7 +163,7 @@ absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const Launc
   spec.mutable_processes_per_node()->Add(plan.processes.begin(), plan.processes.end());
   if (!plan.log_dir.empty()) spec.set_log_dir(AbsolutePath(plan.log_dir, context.cwd));
   if (plan.role != "default") spec.set_role(plan.role);
-  const bool is_sent = plan.num_machines > 1;
+  const bool is_sent = plan.on_cluster;
   if (is_sent) {
     spec.set_on_agent_loss(v1::KEEP);
     CopyEnv(kPlaces, context, &spec);

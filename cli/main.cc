@@ -9,14 +9,14 @@
 #include "cli/config/to_fsdp2_command.h"
 #include "cli/dispatch.h"
 #include "cli/estimate/estimate_command.h"
+#include "cli/key.h"
 #include "cli/launch.h"
 #include "cli/report/env_command.h"
 #include "cli/self_test/test_command.h"
 
 int main(int argc, char** argv) {
   std::vector<accel::cli::Command> commands = {
-      {"launch", "run a program on this machine, or on several of a cluster",
-       accel::cli::RunLaunch},
+      {"launch", "run a program on this machine, or on several", accel::cli::RunLaunch},
       {"config",
        "make, explain and check configuration files",
        accel::cli::RunConfig,
@@ -31,11 +31,18 @@ int main(int argc, char** argv) {
       {"logs", "print the output of a job's processes", accel::cli::RunLogs},
       {"cancel", "cancel a job", accel::cli::RunCancel},
       {"nodes", "list the nodes of the cluster", accel::cli::RunNodes},
-      {"node", "say which machines may be nodes of the cluster", accel::cli::RunNode},
-      {"user", "say who may use the cluster", accel::cli::RunUser},
+      {"node",
+       "say which machines may be nodes of the cluster",
+       accel::cli::RunNode,
+       {"add", "list", "revoke", "remove"}},
+      {"user", "say who may use the cluster", accel::cli::RunUser, {"add", "list", "revoke"}},
       {"login", "get a certificate with the key that an administrator gave you",
        accel::cli::RunLogin},
       {"whoami", "say who you are to the coordinator", accel::cli::RunWhoAmI},
+      {"key",
+       "show the key that machines of one launch have in common",
+       accel::cli::RunKey,
+       {"show"}},
       {"drain", "give a node no new work, and let its jobs end or move", accel::cli::RunDrain},
   };
   commands.push_back({"completion", "print the script that completes the words of a shell",

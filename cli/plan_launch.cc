@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/config/core/meeting_place.h"
 #include "cli/config/host_facts.h"
 #include "cli/config/load_config.h"
 #include "common/status_macros.h"
@@ -19,18 +20,20 @@ absl::Status CheckLaunch(const EffectiveSettings& settings, const LaunchPlan& pl
         "standard, and accel starts the processes on every machine");
   }
   if (plan.num_machines == 1) return absl::OkStatus();
+  if (!UsesCoordinator(settings, host.env)) {
+    return FindMeetingPlace(settings, host.env, plan.num_machines).status();
+  }
   if (plan.machine_rank > 0) {
     return settings.Refuse(
         "machine_rank",
-        "one command starts the processes on every machine; run it once, with machine_rank 0");
-  }
-  if (!settings.IsGiven("coordinator") && !host.env("ACCEL_COORDINATOR").has_value()) {
-    return settings.Refuse(
-        "num_machines",
-        "several machines need a coordinator; set coordinator: HOST:PORT in the file, or give "
-        "--coordinator");
+        "one command starts the processes on every machine of a cluster; run it once, with "
+        "machine_rank 0");
   }
   return absl::OkStatus();
+}
+
+bool UsesCoordinator(const EffectiveSettings& settings, const EnvLookup& env) {
+  return settings.IsGiven("coordinator") || env("ACCEL_COORDINATOR").has_value();
 }
 
 absl::StatusOr<EffectiveSettings> SettingsOf(const LaunchFlags& flags,
@@ -49,6 +52,7 @@ absl::StatusOr<LaunchPlan> PlanFor(const LaunchFlags& flags, const CallerContext
   const HostFacts host = ReadHostFacts(context, with_gpus);
   ACCEL_ASSIGN_OR_RETURN(LaunchPlan plan, PlanLaunch(settings, host));
   ACCEL_RETURN_IF_ERROR(CheckLaunch(settings, plan, host));
+  plan.on_cluster = plan.num_machines > 1 && UsesCoordinator(settings, host.env);
   return plan;
 }
 

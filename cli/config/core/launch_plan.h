@@ -52,6 +52,7 @@ struct LaunchPlan {
   std::string role;
   std::string log_dir;             // Empty if output is not kept.
   std::string coordinator;         // Empty if none is set.
+  bool on_cluster = false;         // The launch is a job for a coordinator.
   std::vector<std::string> notes;  // Settings that have no effect, and why. One sentence each.
 };
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/config/core/gpu_ids.h"
+#include "cli/config/core/meeting_place.h"
 #include "common/status_macros.h"
 
 namespace accel::cli {
@@ -56,9 +57,26 @@ Paradigm ParadigmOf(const EffectiveSettings& settings) {
   return type == "MULTI_GPU" ? Paradigm::kMultiGpu : Paradigm::kPlain;
 }
 
+// Returns the number of processes on all machines that --nproc_per_node asks for.
+absl::StatusOr<std::optional<int64_t>> ProcessesPerNode(const EffectiveSettings& settings,
+                                                        int64_t machines) {
+  const int64_t number = settings.Int("nproc_per_node").value_or(0);
+  if (settings.IsFlagGiven("num_processes")) {
+    return settings.Refuse("nproc_per_node",
+                           "it cannot be combined with num_processes, which counts the processes "
+                           "of all machines");
+  }
+  if (number < 1 || number > kMaxLocalProcesses) {
+    return settings.Refuse("nproc_per_node",
+                           absl::StrCat("it must be a number from 1 to ", kMaxLocalProcesses));
+  }
+  return std::optional<int64_t>(number * machines);
+}
+
 // Returns the number of processes on all machines, or nullopt for one per GPU.
 absl::StatusOr<std::optional<int64_t>> TotalProcesses(const EffectiveSettings& settings,
-                                                      const HostFacts& host) {
+                                                      const HostFacts& host, int64_t machines) {
+  if (settings.IsGiven("nproc_per_node")) return ProcessesPerNode(settings, machines);
   if (settings.IsGiven("num_processes")) {
     const int64_t number = settings.Int("num_processes").value_or(-1);
     if (number == -1 && !settings.IsFlagGiven("num_processes")) {
@@ -83,6 +101,8 @@ absl::StatusOr<std::optional<int64_t>> TotalProcesses(const EffectiveSettings& s
                      " has no num_processes: You need to manually pass in `--num_processes` using "
                      "this config yaml."));
   }
+  // Each machine counts its own GPUs.
+  if (machines > 1) return std::optional<int64_t>();
   if (settings.Is("cpu")) return std::optional<int64_t>(1);
   if (!host.gpus.has_value()) return std::optional<int64_t>();
   return std::optional<int64_t>(std::max(*host.gpus, 1));
@@ -97,7 +117,13 @@ std::vector<int> Divide(int64_t processes, int64_t machines) {
 
 absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& host,
                           LaunchPlan* plan) {
-  const int64_t machines = settings.Int("num_machines").value_or(1);
+  int64_t machines = settings.Int("num_machines").value_or(1);
+  if (settings.IsGiven("nnodes")) {
+    if (settings.IsFlagGiven("num_machines")) {
+      return settings.Refuse("nnodes", "it is the same as num_machines; give one of them");
+    }
+    machines = settings.Int("nnodes").value_or(0);
+  }
   if (machines < 1 || machines > kMaxMachines) {
     return settings.Refuse("num_machines",
                            absl::StrCat("it must be a number from 1 to ", kMaxMachines));
@@ -110,7 +136,7 @@ absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& ho
   }
   plan->num_machines = static_cast<int>(machines);
   plan->machine_rank = static_cast<int>(rank);
-  ACCEL_ASSIGN_OR_RETURN(const auto total, TotalProcesses(settings, host));
+  ACCEL_ASSIGN_OR_RETURN(const auto total, TotalProcesses(settings, host, machines));
   if (!total.has_value()) return absl::OkStatus();
   if (*total < machines) {
     if (!settings.IsGiven("num_processes")) {
@@ -134,14 +160,14 @@ absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& ho
 absl::Status CheckAddress(const EffectiveSettings& settings, const HostFacts& host,
                           const LaunchPlan& plan) {
   if (plan.num_machines == 1) return absl::OkStatus();
-  if (settings.IsGiven("coordinator") || settings.IsGiven("main_process_ip") ||
+  if (settings.IsGiven("coordinator") || HasMeetingPlace(settings, host.env) ||
       host.env("ACCEL_COORDINATOR").has_value()) {
     return absl::OkStatus();
   }
   return settings.Refuse(
       "num_machines",
-      "several machines need an address; set coordinator: HOST:PORT in the file, or give "
-      "--coordinator");
+      "several machines need an address at which they meet; give --main_process_ip and "
+      "--main_process_port, the same on each machine, or --coordinator");
 }
 
 absl::Status PlanDevices(const EffectiveSettings& settings, const HostFacts& host,

@@ -1,0 +1,46 @@
+// Where the machines of a launch meet if they have no coordinator, from the settings and from the
+// environment of Slurm and MPI. Pure.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "cli/config/core/effective_settings.h"
+#include "common/port_range.h"
+
+namespace accel::cli {
+
+struct MeetingPlace {
+  std::string host;  // As the user wrote it: a name or a numeric address, without brackets.
+  std::string port;
+  int machines = 2;
+  std::optional<int> machine_rank;  // nullopt if none is given.
+  std::string id;                   // Tells two launches apart that use the same address.
+  bool trust_network = false;       // There is no secret: see docs/several-machines.md.
+  absl::Duration timeout = absl::Minutes(10);  // For all machines to come.
+  std::string advertise;                       // See agent/core/advertise.h. If empty, the route's.
+  common::PortRange ports;                     // Of stores.
+
+  // Returns "HOST:PORT", with brackets around an IPv6 address.
+  std::string text() const;
+};
+
+// Returns a variable of the environment.
+using EnvLookup = std::function<std::optional<std::string>(const std::string& name)>;
+
+// Returns true if the settings or Slurm name an address at which machines can meet.
+bool HasMeetingPlace(const EffectiveSettings& settings, const EnvLookup& env);
+
+// Returns the place of a launch on `machines` machines. INVALID_ARGUMENT: a setting is wrong, or
+// there is no address; the message begins with the place of the setting.
+absl::StatusOr<MeetingPlace> FindMeetingPlace(const EffectiveSettings& settings,
+                                              const EnvLookup& env, int machines);
+
+// Returns the first host of a list of Slurm, for example "n07" of "n[07-09,12],gpu1". nullopt if it
+// is none.
+std::optional<std::string> FirstSlurmHost(const std::string& list);
+
+}  // namespace accel::cli

@@ -1,0 +1,16 @@
+// The part of a machine in a launch that another machine serves.
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "cli/machines/launch_machines.h"
+#include "cli/machines/launch_secret.h"
+#include "cli/machines/meet.h"
+
+namespace accel::cli {
+
+// Returns and errors are those of LaunchOnMachines().
+absl::StatusOr<int> JoinLaunch(const MachinesLaunch& launch, const Part& part,
+                               const LaunchSecret& secret, const Workplace& workplace,
+                               const Console& console);
+
+}  // namespace accel::cli

@@ -1,0 +1,32 @@
+// What each machine of a launch does alike, whether it serves or not.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cli/launched_job.h"
+#include "cli/machines/launch_machines.h"
+#include "cli/machines/meet.h"
+#include "proto/node.pb.h"
+#include "proto/run.pb.h"
+
+namespace accel::cli {
+
+// Returns what this machine says about itself when it takes part.
+v1::RunMachine DescribeMachine(const MachinesLaunch& launch, const Part& part);
+
+// Returns the identity of this machine's agent. Errors are those of agent::MakeIdentity() and of
+// the GPU driver.
+absl::StatusOr<v1::NodeObserved> MachineIdentity(const std::string& node_id,
+                                                 const std::string& node_name, int placement_order,
+                                                 const std::string& address, bool with_gpus);
+
+// Follows the job to its end and returns the exit code. `on_end` is called once the job has ended,
+// before the rest of the output is written: it must leave no process of the job. Errors are those
+// of LaunchedJob::Get().
+absl::StatusOr<int> FollowOnMachine(LaunchedJob* job, const std::string& job_id,
+                                    const MachinesLaunch& launch, const Workplace& workplace,
+                                    const Console& console, const std::function<void()>& on_end);
+
+}  // namespace accel::cli

@@ -1,0 +1,48 @@
+// What a launch has on its machine while it runs: its folders, its signals and its limits.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cli/console.h"
+#include "cli/launch_dir.h"
+#include "cli/local_agent.h"
+#include "common/port_range.h"
+#include "common/unique_fd.h"
+#include "process/cgroup.h"
+#include "proto/job.pb.h"
+
+namespace accel::cli {
+
+struct Workplace {
+  std::string shim;
+  std::unique_ptr<LaunchDir> dir;
+  // Folder in memory for output that `dir` refuses. If null, that output is dropped.
+  std::unique_ptr<LaunchDir> spill;
+  // Readable when SIGINT, SIGTERM or SIGHUP arrives. They are blocked in all threads.
+  common::UniqueFd signals;
+  rlimit open_files = {};  // The user's limit, which workers get.
+  process::CgroupSupport cgroups;
+
+  std::string spill_dir() const { return spill == nullptr ? "" : spill->path(); }
+  LocalAgent::Options AgentOptions(bool cpu, common::PortRange ports) const;
+
+  // Returns the folder of a job's output. If `log_dir` is empty, the output is in `dir`.
+  std::string OutputOf(const std::string& log_dir, const std::string& job_id) const;
+  // Returns the folder for output of the job that the other refuses. Empty if there is none.
+  std::string SpillOf(const std::string& job_id) const;
+  // Records what later launches must end if this one is killed together with its shim.
+  absl::Status Note(const std::string& output) const;
+};
+
+// Makes the workplace, and cleans up after launches that were killed. `shim` is as of
+// agent/find_shim.h. NOT_FOUND: there is no shim. Other errors are those of the file system.
+absl::StatusOr<Workplace> MakeWorkplace(const std::string& shim, const Console& console);
+
+// Lets a signal end this process immediately again.
+void UnblockStopSignals();
+
+}  // namespace accel::cli
