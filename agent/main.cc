@@ -7,6 +7,7 @@
 #include "agent/flags.h"
 #include "agent/join.h"
 #include "agent/join_flags.h"
+#include "common/grpc_log.h"
 #include "common/log.h"
 #include "common/stop_signal.h"
 #include "security/openssl_init.h"
@@ -37,6 +38,7 @@ int main(int argc, char** argv) {
   if (const std::optional<int> code = accel::agent::ParseAgentFlags(argc, argv, &options))
     return *code;
   accel::common::InitLog("accel-agent", accel::common::LogLevel::kInfo);
+  accel::common::TakeGrpcLog();
   if (options.forget_cluster) return Finish(accel::agent::ForgetCluster(options));
   const absl::Status status = accel::agent::RunAgentDaemon(options, stop_fd);
   if (!status.ok()) return Finish(status);

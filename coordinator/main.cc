@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "common/descriptors.h"
+#include "common/grpc_log.h"
 #include "common/log.h"
 #include "common/stop_signal.h"
 #include "coordinator/daemon.h"
@@ -32,6 +33,7 @@ int main(int argc, char** argv) {
   accel::common::InitLog("accel-coordinator", accel::common::LogLevel::kInfo);
   if (flags.check) return Print(accel::coordinator::CheckStore(flags));
   if (!flags.backup.empty()) return Print(accel::coordinator::BackUpStore(flags));
+  accel::common::TakeGrpcLog();
   accel::common::RaiseDescriptorLimit();
   // Debian's Abseil looks for deadlocks whenever a mutex is locked, in a table of all mutexes,
   // which are hundreds of thousands with 10,000 connections. Tests, which do not call main(), still
