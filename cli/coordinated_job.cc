@@ -13,10 +13,11 @@ absl::StatusOr<common::JobId> SubmitLaunch(coordinator::Coordinator* coordinator
     absl::StatusOr<common::JobId> job;
   };
   const auto answer = std::make_shared<Answer>();
-  coordinator->SubmitJob("launch", spec, [answer](absl::StatusOr<common::JobId> job) {
-    answer->job = std::move(job);
-    answer->wake.Wake();
-  });
+  coordinator->SubmitJob(coordinator::Owner(), "launch", spec,
+                         [answer](absl::StatusOr<common::JobId> job) {
+                           answer->job = std::move(job);
+                           answer->wake.Wake();
+                         });
   pollfd ready = {answer->wake.get(), POLLIN, 0};
   while (poll(&ready, 1, -1) < 0 && errno == EINTR) {
   }

@@ -5,20 +5,21 @@
 namespace accel::cli {
 
 LocalLink::LocalLink(coordinator::Coordinator* coordinator) : inbox_(std::make_shared<Inbox>()) {
-  session_ = coordinator->OpenAgentSession({
-      .on_desired =
-          [inbox = inbox_](coordinator::DesiredPtr desired) {
-            absl::MutexLock lock(&inbox->mutex);
-            inbox->desired = std::move(desired);
-            inbox->wake.Wake();
-          },
-      .on_closed =
-          [inbox = inbox_](absl::Status why) {
-            absl::MutexLock lock(&inbox->mutex);
-            inbox->closed = std::move(why);
-            inbox->wake.Wake();
-          },
-  });
+  session_ = coordinator->OpenAgentSession(
+      coordinator::Owner(), {
+                                .on_desired =
+                                    [inbox = inbox_](coordinator::DesiredPtr desired) {
+                                      absl::MutexLock lock(&inbox->mutex);
+                                      inbox->desired = std::move(desired);
+                                      inbox->wake.Wake();
+                                    },
+                                .on_closed =
+                                    [inbox = inbox_](absl::Status why) {
+                                      absl::MutexLock lock(&inbox->mutex);
+                                      inbox->closed = std::move(why);
+                                      inbox->wake.Wake();
+                                    },
+                            });
 }
 
 std::optional<v1::NodeDesired> LocalLink::TakeDesired(uint64_t) {

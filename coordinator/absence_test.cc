@@ -37,7 +37,7 @@ class AbsenceTest : public ::testing::Test {
     AgentCallbacks callbacks;
     callbacks.on_desired = [this](DesiredPtr desired) { desired_ = std::move(desired); };
     callbacks.on_closed = [](absl::Status) {};
-    agent_ = loop_->OpenAgentSession(std::move(callbacks));
+    agent_ = loop_->OpenAgentSession(Owner(), std::move(callbacks));
   }
 
   // Sends a heartbeat of the agent. If a job has been submitted, its part is reported in `state`.
@@ -48,7 +48,7 @@ class AbsenceTest : public ::testing::Test {
   }
 
   void Submit(const std::string& submit_id) {
-    loop_->SubmitJob(submit_id, Spec(), [this](absl::StatusOr<common::JobId> job) {
+    loop_->SubmitJob(Owner(), submit_id, Spec(), [this](absl::StatusOr<common::JobId> job) {
       if (job.ok() && !job_.has_value()) job_ = *job;
     });
     loop_->RunOnce();
@@ -87,7 +87,7 @@ class AbsenceTest : public ::testing::Test {
 
   v1::Job Job() {
     v1::Job job;
-    loop_->ListJobs(*job_, [&job](absl::StatusOr<std::vector<JobPtr>> jobs) {
+    loop_->ListJobs(Owner(), *job_, [&job](absl::StatusOr<std::vector<JobPtr>> jobs) {
       if (jobs.ok()) job = *jobs->front();
     });
     loop_->RunOnce();

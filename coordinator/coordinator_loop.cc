@@ -6,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
 #include "common/status_macros.h"
+#include "coordinator/access/job_access.h"
 #include "coordinator/core/facts.h"
+#include "coordinator/core/job_owner.h"
 #include "coordinator/core/presence.h"
 #include "coordinator/core/records.h"
 #include "coordinator/core/recover.h"
@@ -147,7 +149,21 @@ void CoordinatorLoop::Apply(ChangeEvent event) {
   }
 }
 
+// A submit id names the job of the user who used it first. Another user who repeats it learns
+// nothing about that job.
+absl::Status CoordinatorLoop::MayRepeat(const SubmitEvent& event) const {
+  const auto known = state_.submits.find(event.submit_id);
+  const EndedJob* ended = state_.ended.FindBySubmit(event.submit_id);
+  if (known == state_.submits.end() && ended == nullptr) return absl::OkStatus();
+  const common::JobId& job = ended == nullptr ? known->second : ended->id;
+  if (Owns(event.caller, OwnerOf(job, state_).value_or(""))) return absl::OkStatus();
+  return absl::InvalidArgumentError("submit_id: is used already; choose another one");
+}
+
 void CoordinatorLoop::Apply(SubmitEvent event) {
+  const absl::Status allowed = MayRepeat(event);
+  if (!allowed.ok()) return event.done(allowed);
+  event.spec.set_owner(event.caller.name);
   // A repeated submit waits for the job that it made. Only new jobs are refused.
   if (!store_error_.ok() && !state_.submits.contains(event.submit_id)) {
     return event.done(CannotStore(store_error_));
@@ -163,6 +179,8 @@ void CoordinatorLoop::Apply(SubmitEvent event) {
 }
 
 void CoordinatorLoop::Apply(CancelEvent event) {
+  const std::optional<std::string> owner = OwnerOf(event.job, state_);
+  if (owner.has_value() && !Owns(event.caller, *owner)) return event.done(NoSuchJob(event.job));
   const absl::Status status =
       accel::coordinator::CancelJob(event.job, event.at_once, &state_, &changes_);
   if (!status.ok()) return event.done(status);
@@ -206,6 +224,9 @@ void CoordinatorLoop::Answer(QueryEvent event) {
 void CoordinatorLoop::Answer(ReadLogsEvent event) {
   const absl::StatusOr<JobPtr> job = watchers_.Find(common::JobId(event.request.job_id()));
   if (!job.ok()) return event.pipe->Fail(job.status());
+  if (!Owns(event.caller, (*job)->spec().owner())) {
+    return event.pipe->Fail(NoSuchJob(common::JobId(event.request.job_id())));
+  }
   const absl::StatusOr<std::vector<common::NodeId>> nodes =
       log_hub_.Begin(event.read, event.request, **job, state_, event.pipe);
   if (!nodes.ok()) return event.pipe->Fail(nodes.status());

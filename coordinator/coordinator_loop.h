@@ -68,23 +68,24 @@ class CoordinatorLoop final : public Coordinator {
   // coordinator: see coordinator/core/presence.h. Tests call it instead of Start().
   absl::Time RunOnce();
 
-  void SubmitJob(std::string submit_id, v1::JobSpec spec,
+  void SubmitJob(const Caller& caller, std::string submit_id, v1::JobSpec spec,
                  absl::AnyInvocable<void(absl::StatusOr<common::JobId>)> done) override;
-  void CancelJob(common::JobId job, bool at_once,
+  void CancelJob(const Caller& caller, common::JobId job, bool at_once,
                  absl::AnyInvocable<void(absl::Status)> done) override;
   void WithAccess(AccessAct act, absl::AnyInvocable<void(absl::Status)> done) override;
   void DrainNode(std::string node, v1::Drain drain,
                  absl::AnyInvocable<void(absl::Status)> done) override;
   std::unique_ptr<Subscription> WatchJob(
-      common::JobId job, uint64_t known_version,
+      const Caller& caller, common::JobId job, uint64_t known_version,
       absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change) override;
-  void ListJobs(common::JobId job,
+  void ListJobs(const Caller& caller, common::JobId job,
                 absl::AnyInvocable<void(absl::StatusOr<std::vector<JobPtr>>)> done) override;
   void ListNodes(absl::AnyInvocable<void(absl::StatusOr<v1::ListNodesResponse>)> done) override;
-  std::unique_ptr<AgentSession> OpenAgentSession(AgentCallbacks callbacks) override;
-  std::unique_ptr<Subscription> ReadLogs(v1::ReadLogsRequest request,
+  std::unique_ptr<AgentSession> OpenAgentSession(const Caller& caller,
+                                                 AgentCallbacks callbacks) override;
+  std::unique_ptr<Subscription> ReadLogs(const Caller& caller, v1::ReadLogsRequest request,
                                          std::shared_ptr<LogPipe> pipe) override;
-  std::shared_ptr<LogPipe> FindLogPipe(const std::string& reader_id) override;
+  std::shared_ptr<LogPipe> FindLogPipe(const Caller& caller, const std::string& reader_id) override;
   void EndRelay(std::string reader_id) override;
 
  private:
@@ -95,6 +96,7 @@ class CoordinatorLoop final : public Coordinator {
   void Run();
   void Refuse(Inbox::Contents contents);
   void Apply(ChangeEvent event);
+  absl::Status MayRepeat(const SubmitEvent& event) const;
   void Apply(SubmitEvent event);
   void Apply(CancelEvent event);
   void Apply(DrainEvent event);

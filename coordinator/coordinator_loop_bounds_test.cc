@@ -45,7 +45,7 @@ TEST_F(CoordinatorLoopTest, ARepeatedSubmitAndALateWatcherReceiveTheEndOfADroppe
   ASSERT_OK(loop.Load());
   std::vector<std::string> ids;
   const auto submit = [&] {
-    loop.SubmitJob("one", Spec(), [&ids](absl::StatusOr<common::JobId> job) {
+    loop.SubmitJob(Owner(), "one", Spec(), [&ids](absl::StatusOr<common::JobId> job) {
       ASSERT_OK(job);
       ids.push_back(job->value());
     });
@@ -54,13 +54,14 @@ TEST_F(CoordinatorLoopTest, ARepeatedSubmitAndALateWatcherReceiveTheEndOfADroppe
   submit();
   std::vector<v1::JobPhase> early, late;
   const auto watch = [&](std::vector<v1::JobPhase>* seen) {
-    return loop.WatchJob(common::JobId(ids.at(0)), 0, [seen](absl::StatusOr<JobPtr> job) {
+    return loop.WatchJob(Owner(), common::JobId(ids.at(0)), 0, [seen](absl::StatusOr<JobPtr> job) {
       ASSERT_OK(job);
       seen->push_back((*job)->phase());
     });
   };
   const auto first = watch(&early);
-  loop.CancelJob(common::JobId(ids.at(0)), false, [](absl::Status status) { EXPECT_OK(status); });
+  loop.CancelJob(Owner(), common::JobId(ids.at(0)), false,
+                 [](absl::Status status) { EXPECT_OK(status); });
   loop.RunOnce();
   EXPECT_EQ(early, (std::vector<v1::JobPhase>{v1::PENDING, v1::CANCELLED}));
   const auto second = watch(&late);
@@ -95,7 +96,7 @@ TEST_F(CoordinatorLoopTest, WatchersAreBoundedByWhatTheyMayHold) {
   v1::JobSpec large = Spec();
   for (int i = 0; i < 8; ++i) large.add_argv(std::string(100'000, 'x'));
   std::optional<common::JobId> job;
-  loop_.SubmitJob("large", large,
+  loop_.SubmitJob(Owner(), "large", large,
                   [&job](absl::StatusOr<common::JobId> id) { job = *std::move(id); });
   loop_.RunOnce();
   store_.Succeed();
@@ -104,7 +105,7 @@ TEST_F(CoordinatorLoopTest, WatchersAreBoundedByWhatTheyMayHold) {
   std::vector<std::unique_ptr<Subscription>> watches;
   std::optional<absl::Status> refused;
   const auto watch = [&] {
-    watches.push_back(loop_.WatchJob(*job, 0, [&refused](absl::StatusOr<JobPtr> seen) {
+    watches.push_back(loop_.WatchJob(Owner(), *job, 0, [&refused](absl::StatusOr<JobPtr> seen) {
       if (!seen.ok()) refused = seen.status();
     }));
     loop_.RunOnce();

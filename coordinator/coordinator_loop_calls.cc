@@ -49,16 +49,16 @@ class PostedSession final : public AgentSession {
 
 }  // namespace
 
-void CoordinatorLoop::SubmitJob(std::string submit_id, v1::JobSpec spec,
+void CoordinatorLoop::SubmitJob(const Caller& caller, std::string submit_id, v1::JobSpec spec,
                                 absl::AnyInvocable<void(absl::StatusOr<common::JobId>)> done) {
-  ChangeEvent event(SubmitEvent{std::move(submit_id), std::move(spec), std::move(done)});
+  ChangeEvent event(SubmitEvent{caller, std::move(submit_id), std::move(spec), std::move(done)});
   const absl::Status posted = inbox_->Request(event);
   if (!posted.ok()) std::get<SubmitEvent>(event).done(posted);
 }
 
-void CoordinatorLoop::CancelJob(common::JobId job, bool at_once,
+void CoordinatorLoop::CancelJob(const Caller& caller, common::JobId job, bool at_once,
                                 absl::AnyInvocable<void(absl::Status)> done) {
-  ChangeEvent event(CancelEvent{std::move(job), at_once, std::move(done)});
+  ChangeEvent event(CancelEvent{caller, std::move(job), at_once, std::move(done)});
   const absl::Status posted = inbox_->Request(event);
   if (!posted.ok()) std::get<CancelEvent>(event).done(posted);
 }
@@ -77,10 +77,10 @@ void CoordinatorLoop::DrainNode(std::string node, v1::Drain drain,
 }
 
 std::unique_ptr<Subscription> CoordinatorLoop::WatchJob(
-    common::JobId job, uint64_t known_version,
+    const Caller& caller, common::JobId job, uint64_t known_version,
     absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change) {
   const WatchId id = next_id_++;
-  QueryEvent event(WatchEvent{id, std::move(job), known_version, std::move(on_change)});
+  QueryEvent event(WatchEvent{id, caller, std::move(job), known_version, std::move(on_change)});
   const absl::Status posted = inbox_->Request(event);
   if (!posted.ok()) {
     std::get<WatchEvent>(event).on_change(posted);
@@ -89,9 +89,9 @@ std::unique_ptr<Subscription> CoordinatorLoop::WatchJob(
   return std::make_unique<PostedWatch>(inbox_, id);
 }
 
-void CoordinatorLoop::ListJobs(common::JobId job,
+void CoordinatorLoop::ListJobs(const Caller& caller, common::JobId job,
                                absl::AnyInvocable<void(absl::StatusOr<std::vector<JobPtr>>)> done) {
-  QueryEvent event(ListJobsEvent{std::move(job), std::move(done)});
+  QueryEvent event(ListJobsEvent{caller, std::move(job), std::move(done)});
   const absl::Status posted = inbox_->Request(event);
   if (!posted.ok()) std::get<ListJobsEvent>(event).done(posted);
 }
@@ -103,10 +103,11 @@ void CoordinatorLoop::ListNodes(
   if (!posted.ok()) std::get<ListNodesEvent>(event).done(posted);
 }
 
-std::unique_ptr<Subscription> CoordinatorLoop::ReadLogs(v1::ReadLogsRequest request,
+std::unique_ptr<Subscription> CoordinatorLoop::ReadLogs(const Caller& caller,
+                                                        v1::ReadLogsRequest request,
                                                         std::shared_ptr<LogPipe> pipe) {
   const LogReadId id = next_id_++;
-  QueryEvent event(ReadLogsEvent{id, std::move(request), std::move(pipe)});
+  QueryEvent event(ReadLogsEvent{id, caller, std::move(request), std::move(pipe)});
   const absl::Status posted = inbox_->Request(event);
   if (!posted.ok()) {
     std::get<ReadLogsEvent>(event).pipe->Fail(posted);
@@ -115,17 +116,19 @@ std::unique_ptr<Subscription> CoordinatorLoop::ReadLogs(v1::ReadLogsRequest requ
   return std::make_unique<PostedReading>(inbox_, id);
 }
 
-std::shared_ptr<LogPipe> CoordinatorLoop::FindLogPipe(const std::string& reader_id) {
-  return log_hub_.FindPipe(reader_id);
+std::shared_ptr<LogPipe> CoordinatorLoop::FindLogPipe(const Caller& caller,
+                                                      const std::string& reader_id) {
+  return log_hub_.FindPipe(reader_id, caller);
 }
 
 void CoordinatorLoop::EndRelay(std::string reader_id) {
   inbox_->Post(QueryEvent(EndRelayEvent{std::move(reader_id)}));
 }
 
-std::unique_ptr<AgentSession> CoordinatorLoop::OpenAgentSession(AgentCallbacks callbacks) {
+std::unique_ptr<AgentSession> CoordinatorLoop::OpenAgentSession(const Caller& caller,
+                                                                AgentCallbacks callbacks) {
   const SessionId id = next_id_++;
-  ChangeEvent event(SessionOpened{id, std::move(callbacks)});
+  ChangeEvent event(SessionOpened{id, caller, std::move(callbacks)});
   const absl::Status posted = inbox_->Request(event);
   if (!posted.ok()) {
     std::get<SessionOpened>(event).callbacks.on_closed(posted);

@@ -49,7 +49,7 @@ inline std::shared_ptr<ConnectedAgent> Connect(Coordinator* coordinator) {
   AgentCallbacks callbacks;
   callbacks.on_desired = [agent](DesiredPtr desired) { agent->desired.push_back(desired); };
   callbacks.on_closed = [agent](absl::Status status) { agent->closed = status; };
-  agent->session = coordinator->OpenAgentSession(std::move(callbacks));
+  agent->session = coordinator->OpenAgentSession(Owner(), std::move(callbacks));
   return agent;
 }
 
@@ -94,7 +94,7 @@ class CoordinatorLoopTest : public ::testing::Test {
 
   // Submits a job and runs the loop. The answer is stored in *result once it arrives.
   void Submit(const std::string& submit_id, std::optional<absl::StatusOr<common::JobId>>* result) {
-    loop_.SubmitJob(submit_id, Spec(),
+    loop_.SubmitJob(Owner(), submit_id, Spec(),
                     [result](absl::StatusOr<common::JobId> job) { *result = job; });
     loop_.RunOnce();
   }

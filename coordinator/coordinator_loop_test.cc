@@ -126,16 +126,17 @@ TEST_F(CoordinatorLoopTest, QuestionsAreAnsweredDuringACommitFromWhatIsCommitted
   std::optional<absl::StatusOr<common::JobId>> job;
   Submit("one", &job);
   std::optional<absl::StatusOr<std::vector<JobPtr>>> listed;
-  loop_.ListJobs(common::JobId(), [&listed](auto jobs) { listed = std::move(jobs); });
+  loop_.ListJobs(Owner(), common::JobId(), [&listed](auto jobs) { listed = std::move(jobs); });
   loop_.RunOnce();
   ASSERT_OK(*listed);
   EXPECT_TRUE((*listed)->empty());
   store_.Succeed();
   loop_.RunOnce();
-  loop_.ListJobs(**job, [&listed](auto jobs) { listed = std::move(jobs); });
+  loop_.ListJobs(Owner(), **job, [&listed](auto jobs) { listed = std::move(jobs); });
   loop_.RunOnce();
   ASSERT_EQ((*listed)->size(), 1u);
-  loop_.ListJobs(common::JobId("nope"), [&listed](auto jobs) { listed = std::move(jobs); });
+  loop_.ListJobs(Owner(), common::JobId("nope"),
+                 [&listed](auto jobs) { listed = std::move(jobs); });
   loop_.RunOnce();
   EXPECT_THAT(*listed, StatusIs(absl::StatusCode::kNotFound, HasSubstr("nope")));
 }
@@ -146,18 +147,18 @@ TEST_F(CoordinatorLoopTest, AWatcherSeesEachVersionUntilTheFinalOne) {
   store_.Succeed();
   loop_.RunOnce();
   std::vector<v1::JobPhase> seen;
-  const auto watch = loop_.WatchJob(**job, 0, [&seen](absl::StatusOr<JobPtr> now) {
+  const auto watch = loop_.WatchJob(Owner(), **job, 0, [&seen](absl::StatusOr<JobPtr> now) {
     ASSERT_OK(now);
     seen.push_back((*now)->phase());
   });
   std::optional<absl::StatusOr<JobPtr>> missing;
-  const auto no_watch = loop_.WatchJob(common::JobId("nope"), 0,
+  const auto no_watch = loop_.WatchJob(Owner(), common::JobId("nope"), 0,
                                        [&missing](absl::StatusOr<JobPtr> now) { missing = now; });
   loop_.RunOnce();
   EXPECT_THAT(*missing, StatusIs(absl::StatusCode::kNotFound, HasSubstr("nope")));
   EXPECT_EQ(seen, std::vector<v1::JobPhase>{v1::PENDING});
 
-  loop_.CancelJob(**job, false, [](absl::Status status) { EXPECT_OK(status); });
+  loop_.CancelJob(Owner(), **job, false, [](absl::Status status) { EXPECT_OK(status); });
   loop_.RunOnce();
   EXPECT_EQ(seen.size(), 1u);
   store_.Succeed();
@@ -166,7 +167,7 @@ TEST_F(CoordinatorLoopTest, AWatcherSeesEachVersionUntilTheFinalOne) {
 
   // A late watcher of a finished job still receives the job, even if it has this version.
   std::vector<uint64_t> versions;
-  const auto late = loop_.WatchJob(**job, 1'000, [&versions](absl::StatusOr<JobPtr> now) {
+  const auto late = loop_.WatchJob(Owner(), **job, 1'000, [&versions](absl::StatusOr<JobPtr> now) {
     versions.push_back((*now)->version());
   });
   loop_.RunOnce();
@@ -230,7 +231,7 @@ TEST_F(CoordinatorLoopTest, SaysWhenToCallAgain) {
   store_.Succeed();
   loop_.RunOnce();
   std::optional<absl::StatusOr<std::vector<JobPtr>>> listed;
-  loop_.ListJobs(**job, [&listed](auto jobs) { listed = std::move(jobs); });
+  loop_.ListJobs(Owner(), **job, [&listed](auto jobs) { listed = std::move(jobs); });
   loop_.RunOnce();
   EXPECT_EQ((**listed)[0]->phase(), v1::FAILED);
   EXPECT_THAT((**listed)[0]->reason(), HasSubstr("Node a was lost"));
@@ -282,14 +283,14 @@ TEST(CoordinatorLoopThread, RunsAJobByItself) {
     }
     if (desired->forget_size() == 0) session->Report(observed);
   };
-  session = loop.OpenAgentSession(std::move(callbacks));
+  session = loop.OpenAgentSession(Owner(), std::move(callbacks));
   opened.Notify();
   session->Report(Observed(1));
   std::unique_ptr<Subscription> watch;
   absl::Notification watching;
-  loop.SubmitJob("one", Spec(), [&](absl::StatusOr<common::JobId> job) {
+  loop.SubmitJob(Owner(), "one", Spec(), [&](absl::StatusOr<common::JobId> job) {
     ASSERT_OK(job);
-    watch = loop.WatchJob(*job, 0, [&ended](absl::StatusOr<JobPtr> now) {
+    watch = loop.WatchJob(Owner(), *job, 0, [&ended](absl::StatusOr<JobPtr> now) {
       if (now.ok() && (*now)->phase() == v1::SUCCEEDED) ended.Notify();
     });
     watching.Notify();
@@ -298,7 +299,8 @@ TEST(CoordinatorLoopThread, RunsAJobByItself) {
   watching.WaitForNotification();
   loop.Stop();
   absl::Status refused;
-  loop.CancelJob(common::JobId("x"), false, [&refused](absl::Status status) { refused = status; });
+  loop.CancelJob(Owner(), common::JobId("x"), false,
+                 [&refused](absl::Status status) { refused = status; });
   EXPECT_THAT(refused, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("shutting down")));
 }
 

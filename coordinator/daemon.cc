@@ -1,6 +1,8 @@
 #include "coordinator/daemon.h"
 
 #include <poll.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -27,6 +29,12 @@ namespace {
 
 std::string StorePath(const CoordinatorFlags& flags) { return flags.state_dir + "/cluster.db"; }
 
+// Returns the name of this process's user, or its number if it has no name.
+std::string UserName() {
+  const passwd* user = getpwuid(geteuid());
+  return user == nullptr ? absl::StrCat("uid ", geteuid()) : user->pw_name;
+}
+
 absl::StatusOr<std::unique_ptr<SqliteFile>> OpenStore(const CoordinatorFlags& flags) {
   return SqliteFile::Open(StorePath(flags), SqliteFile::Missing::kIsAnError);
 }
@@ -40,6 +48,8 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   ServerOptions options;
   ACCEL_ASSIGN_OR_RETURN(options.socket, common::FindSocketPath(flags.socket));
   options.listen = flags.listen;
+  options.owner = UserName();
+  options.audit_log = flags.state_dir + "/audit.jsonl";
   options.limits.node_timeout = flags.node_timeout;
   options.limits.grow_after = flags.grow_after;
   ACCEL_ASSIGN_OR_RETURN(options.store, SqliteStore::Open(StorePath(flags)));

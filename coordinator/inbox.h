@@ -26,11 +26,13 @@ using LogReadId = uint64_t;
 
 // The changes.
 struct SubmitEvent {
+  Caller caller;
   std::string submit_id;
   v1::JobSpec spec;
   absl::AnyInvocable<void(absl::StatusOr<common::JobId>)> done;
 };
 struct CancelEvent {
+  Caller caller;
   common::JobId job;
   bool at_once = false;
   absl::AnyInvocable<void(absl::Status)> done;
@@ -46,6 +48,7 @@ struct AccessEvent {
 };
 struct SessionOpened {
   SessionId session = 0;
+  Caller caller;
   AgentCallbacks callbacks;
 };
 // The newest report of a session and when it arrived.
@@ -67,6 +70,7 @@ using ChangeEvent =
 // The queries.
 struct WatchEvent {
   WatchId watch = 0;
+  Caller caller;
   common::JobId job;
   uint64_t known_version = 0;
   absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change;
@@ -75,6 +79,7 @@ struct UnwatchEvent {
   WatchId watch = 0;
 };
 struct ListJobsEvent {
+  Caller caller;
   common::JobId job;
   absl::AnyInvocable<void(absl::StatusOr<std::vector<JobPtr>>)> done;
 };
@@ -83,6 +88,7 @@ struct ListNodesEvent {
 };
 struct ReadLogsEvent {
   LogReadId read = 0;
+  Caller caller;
   v1::ReadLogsRequest request;
   std::shared_ptr<LogPipe> pipe;
 };

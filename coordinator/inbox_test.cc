@@ -17,7 +17,7 @@ using testing::StatusIs;
 class InboxTest : public ::testing::Test {
  protected:
   absl::Status Cancel() {
-    ChangeEvent event(CancelEvent{common::JobId("j"), false, [](absl::Status) {}});
+    ChangeEvent event(CancelEvent{Owner(), common::JobId("j"), false, [](absl::Status) {}});
     return inbox_.Request(event);
   }
   void Report(SessionId session, uint64_t sequence) {

@@ -85,13 +85,13 @@ absl::StatusOr<std::vector<common::NodeId>> LogHub::Begin(LogReadId read,
 void LogHub::Add(Reader reader) {
   const std::string id = reader.wish.reader_id();
   absl::MutexLock lock(&mutex_);
-  pipes_[id] = reader.pipe;
+  relays_[id] = {reader.node, reader.pipe};
   readers_.emplace(id, std::move(reader));
 }
 
 LogHub::Readers::iterator LogHub::Erase(Readers::iterator reader) {
   absl::MutexLock lock(&mutex_);
-  pipes_.erase(reader->first);
+  relays_.erase(reader->first);
   return readers_.erase(reader);
 }
 
@@ -203,10 +203,14 @@ std::vector<v1::LogReader> LogHub::ReadersOn(const common::NodeId& node) const {
   return wishes;
 }
 
-std::shared_ptr<LogPipe> LogHub::FindPipe(const std::string& reader_id) const {
+std::shared_ptr<LogPipe> LogHub::FindPipe(const std::string& reader_id,
+                                          const Caller& caller) const {
   absl::MutexLock lock(&mutex_);
-  const auto found = pipes_.find(reader_id);
-  return found == pipes_.end() ? nullptr : found->second;
+  const auto found = relays_.find(reader_id);
+  if (found == relays_.end()) return nullptr;
+  const bool is_foreign =
+      caller.kind == CallerKind::kNode && caller.name != found->second.node.value();
+  return is_foreign ? nullptr : found->second.pipe;
 }
 
 void LogHub::Close() {
@@ -215,7 +219,7 @@ void LogHub::Close() {
   }
   readers_.clear();
   absl::MutexLock lock(&mutex_);
-  pipes_.clear();
+  relays_.clear();
 }
 
 }  // namespace accel::coordinator

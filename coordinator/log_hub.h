@@ -57,8 +57,8 @@ class LogHub {
   // Returns the readers for which the node must relay.
   std::vector<v1::LogReader> ReadersOn(const common::NodeId& node) const;
 
-  // Returns null if the id is unknown.
-  std::shared_ptr<LogPipe> FindPipe(const std::string& reader_id) const;
+  // Returns null if the id is unknown, or if another node than the caller must relay under it.
+  std::shared_ptr<LogPipe> FindPipe(const std::string& reader_id, const Caller& caller) const;
 
   // Ends all readings with UNAVAILABLE.
   void Close();
@@ -74,6 +74,10 @@ class LogHub {
     bool notified = false;  // The client was told that the node is away.
   };
   using Readers = std::map<std::string, Reader>;  // By reader id.
+  struct Relay {
+    common::NodeId node;
+    std::shared_ptr<LogPipe> pipe;
+  };
 
   void Add(Reader reader);
   Readers::iterator Erase(Readers::iterator reader);
@@ -85,7 +89,7 @@ class LogHub {
   std::set<common::NodeId> away_;               // Nodes of readers without a stream.
   absl::Time check_at_ = absl::InfinitePast();  // The next look at them.
   mutable absl::Mutex mutex_;
-  std::map<std::string, std::shared_ptr<LogPipe>> pipes_ ABSL_GUARDED_BY(mutex_);  // By reader id.
+  std::map<std::string, Relay> relays_ ABSL_GUARDED_BY(mutex_);  // By reader id.
 };
 
 }  // namespace accel::coordinator

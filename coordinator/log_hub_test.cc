@@ -71,7 +71,7 @@ class LogHubTest : public ::testing::Test {
     chunk.set_offset(offset);
     chunk.set_data(data);
     Pull();
-    hub_.FindPipe(reader_id)->Push(chunk, [](bool) {});
+    hub_.FindPipe(reader_id, Owner())->Push(chunk, [](bool) {});
   }
 
   void Pull() {
@@ -126,7 +126,11 @@ TEST_F(LogHubTest, EachNodeLearnsItsOwnReadersAlone) {
   // One id reveals nothing about another.
   EXPECT_NE(on_a[0].reader_id().substr(0, 16), on_a[1].reader_id().substr(0, 16));
   EXPECT_NE(on_a[0].reader_id().substr(0, 16), on_b[0].reader_id().substr(0, 16));
-  EXPECT_NE(hub_.FindPipe(on_b[0].reader_id()), nullptr);
+  EXPECT_NE(hub_.FindPipe(on_b[0].reader_id(), Owner()), nullptr);
+  // A node may relay for its own readers only, even if it learns the id of another one.
+  const Caller node_a = {CallerKind::kNode, "a", "05", Role::kViewer};
+  EXPECT_NE(hub_.FindPipe(on_a[0].reader_id(), node_a), nullptr);
+  EXPECT_EQ(hub_.FindPipe(on_b[0].reader_id(), node_a), nullptr);
 }
 
 // The node needs the folder, because it may have forgotten the job by then.
@@ -141,13 +145,13 @@ TEST_F(LogHubTest, ARelayThatBreaksIsListedAgainWhereItsReaderStopped) {
   Place("a", 0, 1);
   ASSERT_OK(Begin(1));
   const std::string first = OnlyReaderOn("a").reader_id();
-  ASSERT_TRUE(hub_.FindPipe(first)->Open(first));
+  ASSERT_TRUE(hub_.FindPipe(first, Owner())->Open(first));
   Relay(first, 0, "12345");
   EXPECT_EQ(hub_.EndRelay(first), common::NodeId("a"));
   const v1::LogReader second = OnlyReaderOn("a");
   EXPECT_NE(second.reader_id(), first);
   EXPECT_EQ(second.stdout_offset(), 5);
-  EXPECT_EQ(hub_.FindPipe(first), nullptr);
+  EXPECT_EQ(hub_.FindPipe(first, Owner()), nullptr);
   EXPECT_EQ(hub_.EndRelay(first), std::nullopt) << "it has been replaced already";
 }
 
@@ -161,7 +165,7 @@ TEST_F(LogHubTest, ANodeThatReturnsResumesItsReaders) {
   const auto after = hub_.ReadersOn(common::NodeId("a"));
   ASSERT_EQ(after.size(), 2u);
   for (const v1::LogReader& reader : after) {
-    EXPECT_EQ(hub_.FindPipe(before[0].reader_id()), nullptr);
+    EXPECT_EQ(hub_.FindPipe(before[0].reader_id(), Owner()), nullptr);
     EXPECT_EQ(reader.stdout_offset(), reader.rank() == before[0].rank() ? 5 : 0);
   }
 }

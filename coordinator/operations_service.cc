@@ -14,17 +14,20 @@ grpc::ServerUnaryReactor* OperationsService::DrainNode(grpc::CallbackServerConte
                                                        const grpc::ByteBuffer* bytes,
                                                        grpc::ByteBuffer* answer) {
   grpc::ServerUnaryReactor* call = context->DefaultReactor();
-  grpc::Status admitted = authentication_.Check(*context);
+  const absl::StatusOr<Caller> caller = entrance_.Admit(*context, Method::kDrainNode);
   v1::DrainNodeRequest request;
-  if (admitted.ok()) admitted = common::ToGrpc(Parse(*bytes, kBounds, &request));
+  const absl::Status admitted = caller.ok() ? Parse(*bytes, kBounds, &request) : caller.status();
   if (!admitted.ok()) {
-    call->Finish(admitted);
+    call->Finish(common::ToGrpc(admitted));
     return call;
   }
   *answer = ToBytes(v1::DrainNodeResponse());
-  coordinator_.DrainNode(request.node(), request.drain(), [call](const absl::Status& status) {
-    call->Finish(common::ToGrpc(status));
-  });
+  coordinator_.DrainNode(request.node(), request.drain(),
+                         [this, call, who = *caller, peer = context->peer(),
+                          node = request.node()](const absl::Status& status) {
+                           entrance_.Note(who, peer, "drain", node, status);
+                           call->Finish(common::ToGrpc(status));
+                         });
   return call;
 }
 

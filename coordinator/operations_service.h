@@ -2,7 +2,7 @@
 // request, and passes it to the coordinator, whose loop does the work.
 #pragma once
 
-#include "coordinator/authentication.h"
+#include "coordinator/access/entrance.h"
 #include "coordinator/coordinator.h"
 #include "proto/service.grpc.pb.h"
 
@@ -13,8 +13,8 @@ class OperationsService final
     : public v1::Operations::WithRawCallbackMethod_DrainNode<v1::Operations::Service> {
  public:
   // The arguments must outlive the service.
-  OperationsService(Coordinator* coordinator, Authentication* authentication)
-      : coordinator_(*coordinator), authentication_(*authentication) {}
+  OperationsService(Coordinator* coordinator, Entrance* entrance)
+      : coordinator_(*coordinator), entrance_(*entrance) {}
 
   grpc::ServerUnaryReactor* DrainNode(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer* bytes,
@@ -22,7 +22,7 @@ class OperationsService final
 
  private:
   Coordinator& coordinator_;
-  Authentication& authentication_;
+  Entrance& entrance_;
 };
 
 }  // namespace accel::coordinator

@@ -19,7 +19,9 @@
 #include "common/host_port.h"
 #include "common/loopback.h"
 #include "common/status_macros.h"
-#include "coordinator/authentication.h"
+#include "coordinator/access/audit_log.h"
+#include "coordinator/access/entrance.h"
+#include "coordinator/access/identify_caller.h"
 #include "coordinator/coordinator_loop.h"
 #include "coordinator/gate/gate.h"
 #include "coordinator/listener.h"
@@ -65,16 +67,26 @@ void SetLimits(grpc::ServerBuilder* builder) {
 
 using Connections = std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor>;
 
+// How callers reach the server, and what they find there.
+struct Entries {
+  std::string socket;
+  std::optional<common::HostPort> tcp;
+  std::shared_ptr<grpc::ServerCredentials> credentials;
+  Gate::Receiver on_enrolment;
+  std::vector<grpc::Service*> services;
+};
+
 class GrpcServer final : public Server {
  public:
-  explicit GrpcServer(ServerOptions options)
+  GrpcServer(ServerOptions options, std::unique_ptr<AuditLog> audit)
       : store_(options.store != nullptr ? std::move(options.store)
                                         : std::make_unique<MemoryStore>()),
         refusals_(options.clock),
-        authentication_(std::move(options.token), &refusals_, &gate_),
+        audit_(std::move(audit)),
+        entrance_(EntranceOptions(options)),
         loop_(LoopOptions(store_.get(), options)),
-        service_(&loop_, &authentication_, &refusals_),
-        operations_(&loop_, &authentication_) {}
+        service_(&loop_, &entrance_, &refusals_),
+        operations_(&loop_, &entrance_) {}
 
   ~GrpcServer() override {
     // gRPC would leak connections that it receives while it shuts down.
@@ -85,29 +97,45 @@ class GrpcServer final : public Server {
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
   }
 
-  // `tcp` is null if there is no TCP address.
-  absl::Status Begin(const std::string& socket, const common::HostPort* tcp) {
+  Entrance::Options EntranceOptions(const ServerOptions& options) {
+    Entrance::Options entrance;
+    entrance.identify = options.identify;
+    if (entrance.identify == nullptr) {
+      entrance.identify = IdentifyCaller(options.owner, options.token, options.credentials);
+    }
+    entrance.on_valid_call = [this](const std::string& peer, const std::string& serial) {
+      gate_->Authenticated(peer, serial);
+    };
+    entrance.log = &refusals_;
+    entrance.audit = audit_.get();
+    return entrance;
+  }
+
+  absl::Status Begin(Entries entries) {
     ACCEL_RETURN_IF_ERROR(loop_.Load());
     Gate::Options gate;
-    if (!socket.empty()) {
-      ACCEL_ASSIGN_OR_RETURN(UnixListener listener, UnixListener::Open(socket));
+    if (!entries.socket.empty()) {
+      ACCEL_ASSIGN_OR_RETURN(UnixListener listener, UnixListener::Open(entries.socket));
       gate.local.push_back(listener.Duplicate());
       socket_.emplace(std::move(listener));
     }
-    if (tcp != nullptr) {
-      ACCEL_ASSIGN_OR_RETURN(gate.tcp, ListenOnTcp(*tcp));
+    if (entries.tcp.has_value()) {
+      ACCEL_ASSIGN_OR_RETURN(gate.tcp, ListenOnTcp(*entries.tcp));
     }
+    gate.to_grpc = entries.credentials == nullptr ? Protocol::kCleartext : Protocol::kTls;
+    if (entries.credentials == nullptr) entries.credentials = grpc::InsecureServerCredentials();
     grpc::ServerBuilder builder;
     SetLimits(&builder);
     grpc::experimental::ExternalConnectionAcceptor* const local = NewConnections(
         &builder, grpc::experimental::LocalServerCredentials(UDS), &local_connections_);
     grpc::experimental::ExternalConnectionAcceptor* const remote =
-        NewConnections(&builder, grpc::InsecureServerCredentials(), &connections_);
+        NewConnections(&builder, std::move(entries.credentials), &connections_);
     builder.RegisterService(&service_);
     builder.RegisterService(&operations_);
+    for (grpc::Service* service : entries.services) builder.RegisterService(service);
     gate.owner = geteuid();
     gate.first_crowded = FirstCrowdedDescriptor(common::DescriptorLimit());
-    gate.to_grpc = Protocol::kCleartext;
+    gate.on_enrolment = std::move(entries.on_enrolment);
     gate.on_tcp = [remote](common::UniqueFd fd) { HandOver(remote, std::move(fd)); };
     gate.on_local = [local](common::UniqueFd fd) { HandOver(local, std::move(fd)); };
     gate_ = std::make_unique<Gate>(std::move(gate));
@@ -120,6 +148,7 @@ class GrpcServer final : public Server {
 
   std::string address() const override { return address_; }
   Coordinator* coordinator() override { return &loop_; }
+  void Cut(const std::string& serial) override { gate_->Cut(serial); }
 
  private:
   static CoordinatorLoop::Options LoopOptions(Store* store, const ServerOptions& options) {
@@ -162,7 +191,8 @@ class GrpcServer final : public Server {
   const std::unique_ptr<Store> store_;
   RefusalLog refusals_;
   std::unique_ptr<Gate> gate_;
-  Authentication authentication_;
+  const std::unique_ptr<AuditLog> audit_;
+  Entrance entrance_;
   CoordinatorLoop loop_;
   CoordinatorService service_;
   OperationsService operations_;
@@ -174,16 +204,24 @@ class GrpcServer final : public Server {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
-  ACCEL_CHECK(options.listen.empty() || !options.token.empty(), "callers over TCP have a token");
-  common::HostPort tcp;
-  const bool has_tcp = !options.listen.empty();
-  if (has_tcp) {
-    ACCEL_ASSIGN_OR_RETURN(tcp, common::ParseHostPort(options.listen));
-    ACCEL_RETURN_IF_ERROR(common::CheckLoopback(tcp.host));
+  Entries entries{.socket = options.socket,
+                  .tcp = std::nullopt,
+                  .credentials = options.tcp_credentials,
+                  .on_enrolment = options.on_enrolment,
+                  .services = options.services};
+  if (!options.listen.empty()) {
+    ACCEL_ASSIGN_OR_RETURN(entries.tcp, common::ParseHostPort(options.listen));
+    if (options.tcp_credentials == nullptr) {
+      ACCEL_CHECK(!options.token.empty(), "callers in clear text have a token");
+      ACCEL_RETURN_IF_ERROR(common::CheckLoopback(entries.tcp->host));
+    }
   }
-  const std::string socket = options.socket;
-  auto server = std::make_unique<GrpcServer>(std::move(options));
-  ACCEL_RETURN_IF_ERROR(server->Begin(socket, has_tcp ? &tcp : nullptr));
+  std::unique_ptr<AuditLog> audit;
+  if (!options.audit_log.empty()) {
+    ACCEL_ASSIGN_OR_RETURN(audit, AuditLog::Open(options.audit_log));
+  }
+  auto server = std::make_unique<GrpcServer>(std::move(options), std::move(audit));
+  ACCEL_RETURN_IF_ERROR(server->Begin(std::move(entries)));
   return server;
 }
 

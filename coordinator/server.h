@@ -6,11 +6,20 @@
 //   Connect("unix:/run/accel/coordinator");
 #pragma once
 
+#include <grpcpp/impl/codegen/service_type.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_context.h>
+
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "common/unique_fd.h"
+#include "coordinator/access/caller.h"
+#include "coordinator/access/credential_table.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/core/cluster_state.h"
 #include "coordinator/store/store.h"
@@ -20,9 +29,23 @@ namespace accel::coordinator {
 struct ServerOptions {
   // Absolute path of the Unix socket. If empty, there is none.
   std::string socket;
+  std::string owner = "owner";  // The name of the user who runs the coordinator.
+  // Establishes who makes a call. If null, coordinator/access/identify_caller.h does.
+  std::function<absl::StatusOr<Caller>(const grpc::ServerContextBase&)> identify;
+  // Path of the audit log (coordinator/access/audit_log.h). If empty, there is none.
+  std::string audit_log;
   std::string listen;  // HOST:PORT; port 0 picks one. If empty, there is no TCP address.
-  std::string
-      token;  // The token that every call over TCP must carry. Not empty if `listen` is not.
+  // The token that every call over TCP in clear text must carry.
+  std::string token;
+  // The TLS of connections over TCP, which must ask callers for a certificate. If null, they are in
+  // clear text, and `token` is needed.
+  std::shared_ptr<grpc::ServerCredentials> tcp_credentials;
+  // Decides about callers with a certificate. If null, none is valid. Must outlive the server.
+  const CredentialTable* credentials = nullptr;
+  // Receives connections over TCP whose next bytes are "ACCELEN1": see Gate::Options. May be null.
+  std::function<void(common::UniqueFd)> on_enrolment;
+  // Further services, which must outlive the server.
+  std::vector<grpc::Service*> services;
   Limits limits = {};
   common::Clock* clock = common::SteadyClock();  // Must outlive the server.
   // If null, everything is kept in memory.
@@ -33,9 +56,9 @@ struct ServerOptions {
 // Thread-safe.
 class Server {
  public:
-  // Starts a server. INVALID_ARGUMENT, FAILED_PRECONDITION: the address is invalid or not a
-  // loopback address, or the socket is in use, or its folder is not safe. UNAVAILABLE: cannot
-  // listen there. DATA_LOSS: the store cannot be read.
+  // Starts a server. INVALID_ARGUMENT, FAILED_PRECONDITION: the address is invalid, or in clear
+  // text and beyond loopback, or the socket is in use, or its folder is not safe. UNAVAILABLE:
+  // cannot listen there. DATA_LOSS: the store cannot be read.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
 
   // Stops the server. Pending calls end with UNAVAILABLE.
@@ -46,6 +69,10 @@ class Server {
 
   // Returns the coordinator for callers in the same process. The server owns it.
   virtual Coordinator* coordinator() = 0;
+
+  // Ends all connections of the credential with this serial. Call it once the credential is
+  // refused.
+  virtual void Cut(const std::string& serial) = 0;
 };
 
 }  // namespace accel::coordinator

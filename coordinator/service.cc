@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "common/grpc_status.h"
+#include "common/status_macros.h"
 #include "common/stream_open.h"
 #include "coordinator/streams.h"
 
@@ -29,30 +30,40 @@ v1::ListJobsResponse ListOf(const std::vector<JobPtr>& jobs, bool whole) {
   return list;
 }
 
-grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context, const grpc::Status& status) {
+grpc::ServerUnaryReactor* Refuse(grpc::CallbackServerContext* context, const absl::Status& status) {
   grpc::ServerUnaryReactor* call = context->DefaultReactor();
-  call->Finish(status);
+  call->Finish(common::ToGrpc(status));
   return call;
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* RefuseStream(const absl::Status& status) {
+  return NewRefusal<grpc::ServerWriteReactor<grpc::ByteBuffer>>(common::ToGrpc(status));
 }
 
 }  // namespace
 
-grpc::Status CoordinatorService::Admit(const grpc::CallbackServerContext& context,
-                                       const grpc::ByteBuffer& bytes, const WireBounds& bounds,
-                                       google::protobuf::Message* request) {
-  if (grpc::Status refused = authentication_.Check(context); !refused.ok()) return refused;
-  return common::ToGrpc(Parse(bytes, bounds, request));
+absl::StatusOr<Caller> CoordinatorService::Admit(const grpc::CallbackServerContext& context,
+                                                 Method method, const grpc::ByteBuffer& bytes,
+                                                 const WireBounds& bounds,
+                                                 google::protobuf::Message* request) {
+  ACCEL_ASSIGN_OR_RETURN(Caller caller, entrance_.Admit(context, method));
+  ACCEL_RETURN_IF_ERROR(Parse(bytes, bounds, request));
+  return caller;
 }
 
 grpc::ServerUnaryReactor* CoordinatorService::SubmitJob(grpc::CallbackServerContext* context,
                                                         const grpc::ByteBuffer* bytes,
                                                         grpc::ByteBuffer* answer) {
   v1::SubmitJobRequest request;
-  const grpc::Status admitted = Admit(*context, *bytes, kSubmitBounds, &request);
-  if (!admitted.ok()) return Refuse(context, admitted);
+  const absl::StatusOr<Caller> caller =
+      Admit(*context, Method::kSubmitJob, *bytes, kSubmitBounds, &request);
+  if (!caller.ok()) return Refuse(context, caller.status());
   grpc::ServerUnaryReactor* call = context->DefaultReactor();
-  coordinator_.SubmitJob(request.submit_id(), std::move(*request.mutable_spec()),
-                         [call, answer](absl::StatusOr<common::JobId> job) {
+  coordinator_.SubmitJob(*caller, request.submit_id(), std::move(*request.mutable_spec()),
+                         [this, call, answer, who = *caller,
+                          peer = context->peer()](absl::StatusOr<common::JobId> job) {
+                           entrance_.Note(who, peer, "submit", job.ok() ? job->value() : "",
+                                          job.status());
                            v1::SubmitJobResponse response;
                            if (job.ok()) response.set_job_id(job->value());
                            *answer = ToBytes(response);
@@ -65,11 +76,12 @@ grpc::ServerUnaryReactor* CoordinatorService::ListJobs(grpc::CallbackServerConte
                                                        const grpc::ByteBuffer* bytes,
                                                        grpc::ByteBuffer* answer) {
   v1::ListJobsRequest request;
-  const grpc::Status admitted = Admit(*context, *bytes, kQuestionBounds, &request);
-  if (!admitted.ok()) return Refuse(context, admitted);
+  const absl::StatusOr<Caller> caller =
+      Admit(*context, Method::kListJobs, *bytes, kQuestionBounds, &request);
+  if (!caller.ok()) return Refuse(context, caller.status());
   auto* call = new ListCall(answer_room_, answer);
   const bool one = !request.job_id().empty();
-  coordinator_.ListJobs(common::JobId(request.job_id()),
+  coordinator_.ListJobs(*caller, common::JobId(request.job_id()),
                         [call, one](absl::StatusOr<std::vector<JobPtr>> jobs) {
                           if (!jobs.ok()) return call->Fail(jobs.status());
                           call->Answer(ListOf(*jobs, one));
@@ -80,22 +92,28 @@ grpc::ServerUnaryReactor* CoordinatorService::ListJobs(grpc::CallbackServerConte
 grpc::ServerWriteReactor<grpc::ByteBuffer>* CoordinatorService::WatchJob(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
   v1::WatchJobRequest request;
-  const grpc::Status admitted = Admit(*context, *bytes, kQuestionBounds, &request);
-  if (!admitted.ok()) return NewRefusal<grpc::ServerWriteReactor<grpc::ByteBuffer>>(admitted);
+  const absl::StatusOr<Caller> caller =
+      Admit(*context, Method::kWatchJob, *bytes, kQuestionBounds, &request);
+  if (!caller.ok()) return RefuseStream(caller.status());
   context->AddInitialMetadata(common::kStreamOpen, "1");
-  return NewWatchStream(&coordinator_, request);
+  return NewWatchStream(&coordinator_, *caller, request);
 }
 
 grpc::ServerUnaryReactor* CoordinatorService::CancelJob(grpc::CallbackServerContext* context,
                                                         const grpc::ByteBuffer* bytes,
                                                         grpc::ByteBuffer* answer) {
   v1::CancelJobRequest request;
-  const grpc::Status admitted = Admit(*context, *bytes, kQuestionBounds, &request);
-  if (!admitted.ok()) return Refuse(context, admitted);
+  const absl::StatusOr<Caller> caller =
+      Admit(*context, Method::kCancelJob, *bytes, kQuestionBounds, &request);
+  if (!caller.ok()) return Refuse(context, caller.status());
   grpc::ServerUnaryReactor* call = context->DefaultReactor();
   *answer = ToBytes(v1::CancelJobResponse());
-  coordinator_.CancelJob(common::JobId(request.job_id()), request.at_once(),
-                         [call](absl::Status status) { call->Finish(common::ToGrpc(status)); });
+  coordinator_.CancelJob(*caller, common::JobId(request.job_id()), request.at_once(),
+                         [this, call, who = *caller, peer = context->peer(),
+                          job = request.job_id()](absl::Status status) {
+                           entrance_.Note(who, peer, "cancel", job, status);
+                           call->Finish(common::ToGrpc(status));
+                         });
   return call;
 }
 
@@ -103,8 +121,9 @@ grpc::ServerUnaryReactor* CoordinatorService::ListNodes(grpc::CallbackServerCont
                                                         const grpc::ByteBuffer* bytes,
                                                         grpc::ByteBuffer* answer) {
   v1::ListNodesRequest request;
-  const grpc::Status admitted = Admit(*context, *bytes, kQuestionBounds, &request);
-  if (!admitted.ok()) return Refuse(context, admitted);
+  const absl::StatusOr<Caller> caller =
+      Admit(*context, Method::kListNodes, *bytes, kQuestionBounds, &request);
+  if (!caller.ok()) return Refuse(context, caller.status());
   auto* call = new ListCall(answer_room_, answer);
   coordinator_.ListNodes([call](absl::StatusOr<v1::ListNodesResponse> nodes) {
     if (!nodes.ok()) return call->Fail(nodes.status());
@@ -116,27 +135,31 @@ grpc::ServerUnaryReactor* CoordinatorService::ListNodes(grpc::CallbackServerCont
 grpc::ServerWriteReactor<grpc::ByteBuffer>* CoordinatorService::ReadLogs(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
   v1::ReadLogsRequest request;
-  const grpc::Status admitted = Admit(*context, *bytes, kReadBounds, &request);
-  if (!admitted.ok()) return NewRefusal<grpc::ServerWriteReactor<grpc::ByteBuffer>>(admitted);
+  const absl::StatusOr<Caller> caller =
+      Admit(*context, Method::kReadLogs, *bytes, kReadBounds, &request);
+  if (!caller.ok()) return RefuseStream(caller.status());
   context->AddInitialMetadata(common::kStreamOpen, "1");
-  return NewReadLogsStream(&coordinator_, request);
+  return NewReadLogsStream(&coordinator_, *caller, request);
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* CoordinatorService::Agent(
     grpc::CallbackServerContext* context) {
-  const grpc::Status refused = authentication_.Check(*context);
-  if (!refused.ok()) {
-    return NewRefusal<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(refused);
+  const absl::StatusOr<Caller> caller = entrance_.Admit(*context, Method::kAgent);
+  if (!caller.ok()) {
+    return NewRefusal<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(
+        common::ToGrpc(caller.status()));
   }
-  return NewAgentStream(&coordinator_, &log_, context->peer());
+  return NewAgentStream(&coordinator_, *caller, &log_, context->peer());
 }
 
 grpc::ServerReadReactor<grpc::ByteBuffer>* CoordinatorService::RelayLogs(
     grpc::CallbackServerContext* context, grpc::ByteBuffer* answer) {
-  const grpc::Status refused = authentication_.Check(*context);
-  if (!refused.ok()) return NewRefusal<grpc::ServerReadReactor<grpc::ByteBuffer>>(refused);
+  const absl::StatusOr<Caller> caller = entrance_.Admit(*context, Method::kRelayLogs);
+  if (!caller.ok()) {
+    return NewRefusal<grpc::ServerReadReactor<grpc::ByteBuffer>>(common::ToGrpc(caller.status()));
+  }
   *answer = ToBytes(v1::RelayLogsResponse());
-  return NewRelayStream(&coordinator_, &log_, context->peer());
+  return NewRelayStream(&coordinator_, *caller, &log_, context->peer());
 }
 
 }  // namespace accel::coordinator

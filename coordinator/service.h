@@ -1,12 +1,12 @@
-// The gRPC service. Each method checks the token, then the size and form of the request, and passes
-// it to the coordinator, whose loop does the work.
+// The gRPC service. Each method admits the caller, then checks the size and form of the request,
+// and passes both to the coordinator, whose loop does the work.
 #pragma once
 
 #include <google/protobuf/message.h>
 
 #include <memory>
 
-#include "coordinator/authentication.h"
+#include "coordinator/access/entrance.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/list_call.h"
 #include "coordinator/refusal_log.h"
@@ -34,8 +34,8 @@ using CoordinatorServiceOfBytes =
 class CoordinatorService final : public CoordinatorServiceOfBytes {
  public:
   // The arguments must outlive the service.
-  CoordinatorService(Coordinator* coordinator, Authentication* authentication, RefusalLog* log)
-      : coordinator_(*coordinator), authentication_(*authentication), log_(*log) {}
+  CoordinatorService(Coordinator* coordinator, Entrance* entrance, RefusalLog* log)
+      : coordinator_(*coordinator), entrance_(*entrance), log_(*log) {}
 
   grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer* bytes,
@@ -59,12 +59,13 @@ class CoordinatorService final : public CoordinatorServiceOfBytes {
                                                        grpc::ByteBuffer* answer) override;
 
  private:
-  // Checks the token, then parses the request. Returns UNAUTHENTICATED, or an error of Parse().
-  grpc::Status Admit(const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
-                     const WireBounds& bounds, google::protobuf::Message* request);
+  // Admits the caller, then parses the request. Errors are those of Entrance::Admit() and Parse().
+  absl::StatusOr<Caller> Admit(const grpc::CallbackServerContext& context, Method method,
+                               const grpc::ByteBuffer& bytes, const WireBounds& bounds,
+                               google::protobuf::Message* request);
 
   Coordinator& coordinator_;
-  Authentication& authentication_;
+  Entrance& entrance_;
   RefusalLog& log_;
   const std::shared_ptr<AnswerRoom> answer_room_ = std::make_shared<AnswerRoom>();
 };

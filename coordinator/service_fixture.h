@@ -34,8 +34,8 @@ inline std::unique_ptr<grpc::ClientContext> Call() { return Call(std::string("Be
 
 class ServiceTest : public ::testing::Test {
  protected:
-  ServiceTest() {
-    ServerOptions options;
+  ServiceTest() : ServiceTest(ServerOptions()) {}
+  explicit ServiceTest(ServerOptions options) {
     options.listen = "127.0.0.1:0";
     options.token = kToken;
     // The agents of these tests send no heartbeats.

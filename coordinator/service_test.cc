@@ -1,54 +1,16 @@
 // The gRPC service over a real channel, on a free port.
 
-#include <grpcpp/generic/generic_stub.h>
-
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "absl/synchronization/notification.h"
-#include "coordinator/service_fixture.h"
+#include "coordinator/any_method_fixture.h"
 
 namespace accel::coordinator {
 namespace {
 
 using ::testing::HasSubstr;
 using testing::StatusIs;
-
-class AnyMethodTest : public ServiceTest {
- protected:
-  // Calls the method with this name, such as "Coordinator/ListJobs", with `bytes` as the request.
-  // Returns the status of the call.
-  absl::Status CallByName(const std::string& method, const std::string& authorization,
-                          const std::string& bytes) {
-    grpc::GenericStub generic(channel_);
-    const auto context = Call(authorization);
-    const grpc::Slice slice(bytes);
-    const grpc::ByteBuffer request(&slice, 1);
-    grpc::ByteBuffer response;
-    grpc::Status status;
-    absl::Notification done;
-    generic.UnaryCall(context.get(), "/accel.v1." + method, grpc::StubOptions(), &request,
-                      &response, [&status, &done](grpc::Status ended) {
-                        status = std::move(ended);
-                        done.Notify();
-                      });
-    done.WaitForNotification();
-    return common::FromGrpc(status);
-  }
-
-  static std::vector<std::string> Methods() {
-    std::vector<std::string> names;
-    const auto* file = v1::SubmitJobRequest::descriptor()->file();
-    for (int i = 0; i < file->service_count(); ++i) {
-      const auto* service = file->service(i);
-      for (int j = 0; j < service->method_count(); ++j) {
-        names.push_back(service->name() + "/" + service->method(j)->name());
-      }
-    }
-    return names;
-  }
-};
 
 TEST_F(AnyMethodTest, EveryCallNeedsTheToken) {
   ASSERT_EQ(Methods().size(), 9u);

@@ -16,7 +16,9 @@ void Sessions::Open(SessionOpened opened) {
     return opened.callbacks.on_closed(absl::ResourceExhaustedError(absl::StrCat(
         kMaxSessions, " agents' streams are open, which is the maximum; try again later")));
   }
-  sessions_[opened.session].callbacks = std::move(opened.callbacks);
+  Session& session = sessions_[opened.session];
+  session.callbacks = std::move(opened.callbacks);
+  session.caller = std::move(opened.caller);
 }
 
 void Sessions::Report(ReportEvent report, ClusterState* state, Changes* changes) {
@@ -30,6 +32,13 @@ void Sessions::Report(ReportEvent report, ClusterState* state, Changes* changes)
   const common::NodeId node(report.observed.node_id());
   if (!session.node.empty() && session.node != node) {
     return End(report.session, absl::InvalidArgumentError("node_id: changed within one stream"),
+               state);
+  }
+  if (session.caller.kind == CallerKind::kNode && session.caller.name != node.value()) {
+    return End(report.session,
+               absl::PermissionDeniedError(absl::StrCat(
+                   "node_id: the report is not about node ", session.caller.name,
+                   ", for which this agent's certificate is; was its state directory copied?")),
                state);
   }
   const std::string name = report.observed.name();
@@ -56,7 +65,8 @@ void Sessions::NoteStale(absl::Time now, const ClusterState& state) {
   if (!stale_.Admit(now).has_value()) return;
   common::LogWarning("ignored reports that are out of date",
                      {{"reports_of_older_streams", state.stale.sessions},
-                      {"running_parts_of_older_generations", state.stale.generations}});
+                      {"running_parts_of_older_generations", state.stale.generations},
+                      {"parts_of_other_nodes", state.stale.foreign}});
 }
 
 void Sessions::Drop(SessionId session, ClusterState* state) {

@@ -39,6 +39,7 @@ class Sessions {
  private:
   struct Session {
     AgentCallbacks callbacks;
+    Caller caller;
     common::NodeId node;  // Empty before the first report.
     // The signature of the desired state that was sent last. If empty, none was sent.
     std::string signature;

@@ -63,12 +63,13 @@ using DesiredBox = LatestBox<DesiredPtr>;
 
 class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  AgentStream(Coordinator* coordinator, RefusalLog* log, const std::string& peer)
+  AgentStream(Coordinator* coordinator, const Caller& caller, RefusalLog* log,
+              const std::string& peer)
       : log_(*log), peer_(peer), desired_(std::make_shared<DesiredBox>()) {
     AgentCallbacks callbacks;
     callbacks.on_desired = [box = desired_](DesiredPtr desired) { box->Put(std::move(desired)); };
     callbacks.on_closed = [box = desired_](absl::Status why) { box->End(std::move(why)); };
-    session_ = coordinator->OpenAgentSession(std::move(callbacks));
+    session_ = coordinator->OpenAgentSession(caller, std::move(callbacks));
     Next();
     StartRead(&reading_);
   }
@@ -111,8 +112,9 @@ class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
 
 class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
-  RelayStream(Coordinator* coordinator, RefusalLog* log, const std::string& peer)
-      : coordinator_(coordinator), log_(*log), peer_(peer) {
+  RelayStream(Coordinator* coordinator, const Caller& caller, RefusalLog* log,
+              const std::string& peer)
+      : coordinator_(coordinator), caller_(caller), log_(*log), peer_(peer) {
     StartRead(&bytes_);
   }
 
@@ -151,7 +153,7 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
 
   // Opens the relay that the first chunk names. Returns false if no client reads under that id.
   bool Join(const std::string& reader_id) {
-    std::shared_ptr<LogPipe> pipe = coordinator_->FindLogPipe(reader_id);
+    std::shared_ptr<LogPipe> pipe = coordinator_->FindLogPipe(caller_, reader_id);
     if (pipe == nullptr || !pipe->Open(reader_id)) return false;
     reader_id_ = reader_id;
     pipe_ = std::move(pipe);
@@ -159,6 +161,7 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   }
 
   Coordinator* const coordinator_;
+  const Caller caller_;
   RefusalLog& log_;
   const std::string peer_;
   std::string reader_id_;
@@ -169,11 +172,12 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
 }  // namespace
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewWatchStream(Coordinator* coordinator,
+                                                           const Caller& caller,
                                                            const v1::WatchJobRequest& request) {
   auto box = std::make_shared<JobBox>();
   auto* stream = new WriteStream<JobBox>(box);
-  stream->Begin(coordinator->WatchJob(common::JobId(request.job_id()), request.known_version(),
-                                      [box](absl::StatusOr<JobPtr> job) {
+  stream->Begin(coordinator->WatchJob(caller, common::JobId(request.job_id()),
+                                      request.known_version(), [box](absl::StatusOr<JobPtr> job) {
                                         if (!job.ok()) return box->End(job.status());
                                         const bool last = common::IsFinal((*job)->phase());
                                         box->Put(*std::move(job));
@@ -183,21 +187,23 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* NewWatchStream(Coordinator* coordina
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewReadLogsStream(Coordinator* coordinator,
+                                                              const Caller& caller,
                                                               const v1::ReadLogsRequest& request) {
   auto pipe = std::make_shared<LogPipe>();
   auto* stream = new WriteStream<LogPipe>(pipe);
-  stream->Begin(coordinator->ReadLogs(request, pipe));
+  stream->Begin(coordinator->ReadLogs(caller, request, pipe));
   return stream;
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* NewAgentStream(
-    Coordinator* coordinator, RefusalLog* log, const std::string& peer) {
-  return new AgentStream(coordinator, log, peer);
+    Coordinator* coordinator, const Caller& caller, RefusalLog* log, const std::string& peer) {
+  return new AgentStream(coordinator, caller, log, peer);
 }
 
-grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator, RefusalLog* log,
+grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator,
+                                                          const Caller& caller, RefusalLog* log,
                                                           const std::string& peer) {
-  return new RelayStream(coordinator, log, peer);
+  return new RelayStream(coordinator, caller, log, peer);
 }
 
 }  // namespace accel::coordinator

@@ -15,15 +15,18 @@
 namespace accel::coordinator {
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewWatchStream(Coordinator* coordinator,
+                                                           const Caller& caller,
                                                            const v1::WatchJobRequest& request);
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewReadLogsStream(Coordinator* coordinator,
+                                                              const Caller& caller,
                                                               const v1::ReadLogsRequest& request);
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* NewAgentStream(
-    Coordinator* coordinator, RefusalLog* log, const std::string& peer);
+    Coordinator* coordinator, const Caller& caller, RefusalLog* log, const std::string& peer);
 
-grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator, RefusalLog* log,
+grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator,
+                                                          const Caller& caller, RefusalLog* log,
                                                           const std::string& peer);
 
 // Returns a call that ends immediately with `status`. Reactor is one of gRPC's server reactors.

@@ -4,12 +4,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/job_phase.h"
+#include "coordinator/access/job_access.h"
+#include "coordinator/core/job_owner.h"
 
 namespace accel::coordinator {
 namespace {
 
-absl::Status NoSuchJob(const common::JobId& job) {
-  return absl::NotFoundError(absl::StrCat("there is no job ", job.value()));
+// Returns the job as this caller may see it.
+JobPtr As(const Caller& caller, const JobPtr& job) {
+  if (Owns(caller, job->spec().owner())) return job;
+  return std::make_shared<const v1::Job>(ForOthers(*job));
 }
 
 }  // namespace
@@ -31,7 +35,8 @@ void Watchers::NotifyWatchers(const common::JobId& id, const JobPtr& job) {
   if (found == by_job_.end()) return;
   const std::set<WatchId> watching = found->second;
   for (WatchId watch : watching) {
-    watchers_.at(watch).on_change(job);
+    Watcher& watcher = watchers_.at(watch);
+    watcher.on_change(As(watcher.caller, job));
     if (common::IsFinal(job->phase())) Unwatch(watch);
   }
 }
@@ -46,7 +51,7 @@ JobPtr Watchers::FindEvenIfDropped(const common::JobId& id) const {
 void Watchers::Watch(WatchEvent watch) {
   const JobPtr job = FindEvenIfDropped(watch.job);
   if (job == nullptr) return watch.on_change(NoSuchJob(watch.job));
-  if (common::IsFinal(job->phase())) return watch.on_change(job);
+  if (common::IsFinal(job->phase())) return watch.on_change(As(watch.caller, job));
   if (watchers_.size() >= kMaxWatchers) {
     return watch.on_change(absl::ResourceExhaustedError(absl::StrCat(
         kMaxWatchers, " watchers are connected, which is the maximum; try again later")));
@@ -57,10 +62,11 @@ void Watchers::Watch(WatchEvent watch) {
         absl::StrCat("the watched jobs take ", watched_bytes_, " bytes, and the maximum is ",
                      kMaxWatchedBytes, "; try again later")));
   }
-  if (job->version() > watch.known_version) watch.on_change(job);
+  if (job->version() > watch.known_version) watch.on_change(As(watch.caller, job));
   watched_bytes_ += bytes;
   by_job_[watch.job].insert(watch.watch);
-  watchers_.emplace(watch.watch, Watcher{watch.job, bytes, std::move(watch.on_change)});
+  watchers_.emplace(watch.watch,
+                    Watcher{std::move(watch.caller), watch.job, bytes, std::move(watch.on_change)});
 }
 
 void Watchers::Unwatch(WatchId watch) {
@@ -76,11 +82,11 @@ void Watchers::Unwatch(WatchId watch) {
 void Watchers::List(ListJobsEvent list) const {
   std::vector<JobPtr> listed;
   if (list.job.empty()) {
-    for (const auto& [id, job] : jobs_) listed.push_back(job);
+    for (const auto& [id, job] : jobs_) listed.push_back(As(list.caller, job));
   } else {
-    JobPtr job = FindEvenIfDropped(list.job);
+    const JobPtr job = FindEvenIfDropped(list.job);
     if (job == nullptr) return list.done(NoSuchJob(list.job));
-    listed.push_back(std::move(job));
+    listed.push_back(As(list.caller, job));
   }
   list.done(std::move(listed));
 }

@@ -41,6 +41,7 @@ class Watchers {
 
  private:
   struct Watcher {
+    Caller caller;
     common::JobId job;
     int64_t bytes = 0;
     absl::AnyInvocable<void(absl::StatusOr<JobPtr>)> on_change;

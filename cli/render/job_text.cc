@@ -136,6 +136,7 @@ std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now, bool co
   constexpr auto kRight = Table::Align::kRight;
   Table table({{"JOB"},
                {"NAME"},
+               {"OWNER"},
                {"PHASE"},
                {"NODES", kRight},
                {"RANKS", kRight},
@@ -146,8 +147,8 @@ std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now, bool co
                {"REASON", Table::Align::kLeft, kWidestReason}});
   for (const v1::Job& job : jobs.jobs()) {
     table.AddRow(
-        {job.job_id(), job.spec().name(), v1::JobPhase_Name(job.phase()), Nodes(job.spec()),
-         Ranks(job),
+        {job.job_id(), job.spec().name(), job.spec().owner(), v1::JobPhase_Name(job.phase()),
+         Nodes(job.spec()), Ranks(job),
          job.generations().empty() ? "" : absl::StrCat(job.generations().rbegin()->generation()),
          AgoText(Moment(job.submitted_unix_ms()), now), RanFor(job, now), ExitCode(job),
          job.reason()});
@@ -161,11 +162,13 @@ std::string RenderJob(const v1::Job& job, absl::Time now, bool color) {
   Table facts({{""}, {""}});
   facts.AddRow({"job", job.job_id()});
   facts.AddRow({"name", spec.name()});
+  facts.AddRow({"owner", spec.owner()});
   facts.AddRow({"phase", v1::JobPhase_Name(job.phase())});
   facts.Paint(1, ColorOf(job.phase()));
   facts.AddRow({"reason", job.reason()});
   if (common::IsFinal(job.phase())) facts.AddRow({"exit code", ExitCode(job)});
-  facts.AddRow({"command", absl::StrJoin(spec.argv(), " ")});
+  // Those who may not know the command get none.
+  if (!spec.argv().empty()) facts.AddRow({"command", absl::StrJoin(spec.argv(), " ")});
   facts.AddRow({"workdir", spec.workdir()});
   facts.AddRow({"nodes", Nodes(spec)});
   facts.AddRow({"processes per node", ProcessesPerNode(spec)});

@@ -12,7 +12,7 @@ const absl::Time kNow = absl::FromUnixSeconds(10'000);
 TEST(RenderJobs, Golden) {
   const auto jobs = common::ParseText<v1::ListJobsResponse>(R"(
       jobs {
-        job_id: "a0x2k9fq" spec { name: "mnist" nodes: 2 } phase: FAILED exit_code: 3
+        job_id: "a0x2k9fq" spec { name: "mnist" owner: "ann" nodes: 2 } phase: FAILED exit_code: 3
         reason: "Rank 1 on node a exited with code 3" submitted_unix_ms: 9700000
         ended_unix_ms: 9765000
         generations { generation: 1 started_unix_ms: 9700500 placements { processes: 3 } }
@@ -28,10 +28,10 @@ TEST(RenderJobs, Golden) {
       })");
   EXPECT_EQ(
       RenderJobs(jobs, kNow),
-      R"(JOB       NAME         PHASE    NODES  RANKS  GENERATION  SUBMITTED        RAN  EXIT  REASON
-a0x2k9fq  mnist        FAILED       2      7           2  5 min ago  1 min 4 s     3  Rank 1 on node a exited with code 3
-a0x2k9fr  eval\x1b[2J  PENDING      4     32           -   just now          -     -  Waits for 4 nodes; 3 are connected
-a0x2k9fs  -            RUNNING      1      1           1    2 h ago  2 h 5 min     -  -
+      R"(JOB       NAME         OWNER  PHASE    NODES  RANKS  GENERATION  SUBMITTED        RAN  EXIT  REASON
+a0x2k9fq  mnist        ann    FAILED       2      7           2  5 min ago  1 min 4 s     3  Rank 1 on node a exited with code 3
+a0x2k9fr  eval\x1b[2J  -      PENDING      4     32           -   just now          -     -  Waits for 4 nodes; 3 are connected
+a0x2k9fs  -            -      RUNNING      1      1           1    2 h ago  2 h 5 min     -  -
 )");
 }
 
@@ -51,7 +51,7 @@ TEST(RenderJob, Golden) {
   const auto job = common::ParseText<v1::Job>(R"(
       job_id: "a0x2k9fq" phase: RUNNING reason: "All 7 ranks run" failures: 1
       spec {
-        name: "mnist" argv: "/venv/bin/python" argv: "-u" argv: "/home/ann/train.py"
+        name: "mnist" owner: "ann" argv: "/venv/bin/python" argv: "-u" argv: "/home/ann/train.py"
         workdir: "/home/ann" nodes: 2 processes_per_node: 3 processes_per_node: 4 max_restarts: 3
         time_limit_ms: 900000
       }
@@ -72,6 +72,7 @@ TEST(RenderJob, Golden) {
       })");
   EXPECT_EQ(RenderJob(job, kNow), R"(job                 a0x2k9fq
 name                mnist
+owner               ann
 phase               RUNNING
 reason              All 7 ranks run
 command             /venv/bin/python -u /home/ann/train.py

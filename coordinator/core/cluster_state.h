@@ -150,6 +150,8 @@ struct StaleCounts {
   int64_t sessions = 0;
   // Reported parts that still have processes of a generation that is over.
   int64_t generations = 0;
+  // Reported parts of generations that have no part on the reporting node.
+  int64_t foreign = 0;
   bool operator==(const StaleCounts&) const = default;
 };
 

@@ -11,7 +11,11 @@ constexpr int64_t kRecordBytes = 256;
 }  // namespace
 
 EndedJob EndOf(const v1::Job& job) {
-  return {common::JobId(job.job_id()), job.submit_id(), job.phase(), job.exit_code(),
+  return {common::JobId(job.job_id()),
+          job.submit_id(),
+          job.spec().owner(),
+          job.phase(),
+          job.exit_code(),
           job.ended_unix_ms()};
 }
 
@@ -19,6 +23,7 @@ v1::Job ToJob(const EndedJob& ended) {
   v1::Job job;
   job.set_job_id(ended.id.value());
   job.set_submit_id(ended.submit_id);
+  job.mutable_spec()->set_owner(ended.owner);
   job.set_phase(ended.phase);
   job.set_exit_code(ended.exit_code);
   job.set_ended_unix_ms(ended.ended_unix_ms);
@@ -28,7 +33,7 @@ v1::Job ToJob(const EndedJob& ended) {
 }
 
 int64_t EndedJobs::BytesOf(const EndedJob& job) {
-  return kRecordBytes + static_cast<int64_t>(job.submit_id.size());
+  return kRecordBytes + static_cast<int64_t>(job.submit_id.size() + job.owner.size());
 }
 
 std::vector<common::JobId> EndedJobs::Add(EndedJob job, absl::Time now, int64_t max_bytes) {

@@ -19,6 +19,7 @@ namespace accel::coordinator {
 struct EndedJob {
   common::JobId id;
   std::string submit_id;
+  std::string owner;
   v1::JobPhase phase = v1::JOB_PHASE_UNSPECIFIED;  // Final.
   int exit_code = 0;
   int64_t ended_unix_ms = 0;
@@ -26,7 +27,7 @@ struct EndedJob {
 
 EndedJob EndOf(const v1::Job& job);
 
-// Returns a job with the fields that are still known: its ids, phase, exit code and time
+// Returns a job with the fields that are still known: its ids, owner, phase, exit code and time
 // of the end.
 v1::Job ToJob(const EndedJob& ended);
 

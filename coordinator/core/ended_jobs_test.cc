@@ -14,8 +14,12 @@ constexpr absl::Time kStart = absl::UnixEpoch();
 constexpr int64_t kEnough = int64_t{64} << 20;
 
 EndedJob Job(int number) {
-  return {common::JobId(absl::StrCat("j", number)), absl::StrCat("submit-", number), v1::FAILED,
-          number, 7};
+  return {common::JobId(absl::StrCat("j", number)),
+          absl::StrCat("submit-", number),
+          "ann",
+          v1::FAILED,
+          number,
+          7};
 }
 
 TEST(EndedJobsTest, AreFoundByBothIds) {
@@ -49,7 +53,7 @@ TEST(EndedJobsTest, TheOldestGoAtTheBound) {
   EXPECT_NE(jobs.Find(common::JobId("j999")), nullptr);
 }
 
-TEST(EndedJobsTest, TheJobOfAnEndHasItsIdsPhaseExitCodeAndTime) {
+TEST(EndedJobsTest, TheJobOfAnEndHasItsIdsOwnerPhaseExitCodeAndTime) {
   v1::Job job;
   job.set_job_id("j");
   job.set_submit_id("s");
@@ -57,13 +61,15 @@ TEST(EndedJobsTest, TheJobOfAnEndHasItsIdsPhaseExitCodeAndTime) {
   job.set_exit_code(143);
   job.set_ended_unix_ms(5);
   job.mutable_spec()->add_argv("train");
+  job.mutable_spec()->set_owner("ann");
   const v1::Job told = ToJob(EndOf(job));
   EXPECT_EQ(told.job_id(), "j");
   EXPECT_EQ(told.submit_id(), "s");
   EXPECT_EQ(told.phase(), v1::CANCELLED);
   EXPECT_EQ(told.exit_code(), 143);
   EXPECT_EQ(told.ended_unix_ms(), 5);
-  EXPECT_FALSE(told.has_spec());
+  EXPECT_EQ(told.spec().owner(), "ann");
+  EXPECT_TRUE(told.spec().argv().empty());
 }
 
 }  // namespace

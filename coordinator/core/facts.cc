@@ -9,8 +9,10 @@
 #include "common/status_macros.h"
 #include "coordinator/core/counting.h"
 #include "coordinator/core/devices.h"
+#include "coordinator/core/foreign_facts.h"
 #include "coordinator/core/identity.h"
 #include "coordinator/core/job_bytes.h"
+#include "coordinator/core/job_owner.h"
 #include "coordinator/core/job_spec.h"
 #include "coordinator/core/job_state.h"
 #include "coordinator/core/refused_peers.h"
@@ -264,7 +266,7 @@ absl::Status CancelJob(const common::JobId& id, bool at_once, ClusterState* stat
                        Changes* changes) {
   JobEntry* entry = FindJob(state, id);
   if (entry == nullptr && state->ended.Find(id) != nullptr) return absl::OkStatus();
-  if (entry == nullptr) return absl::NotFoundError(absl::StrCat("there is no job ", id.value()));
+  if (entry == nullptr) return NoSuchJob(id);
   if (common::IsFinal(entry->job.phase())) return absl::OkStatus();
   entry->cancel = true;
   entry->cancel_at_once |= at_once;
@@ -307,6 +309,7 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
     return absl::OkStatus();
   }
   CountStaleGenerations(report, state);
+  state->stale.foreign += DropForeignGenerations(*state, &report);
   NoteCheckpoints(report, *node, now, state, changes);
   NoteRefusedPeers(report, state, changes);
   const common::NodeId id(report.node_id());

@@ -80,6 +80,7 @@ v1::StoredEnd ToStored(const EndedJobs::Kept& ended) {
   v1::StoredEnd stored;
   stored.set_job_id(ended.job.id.value());
   stored.set_submit_id(ended.job.submit_id);
+  stored.set_owner(ended.job.owner);
   stored.set_phase(ended.job.phase);
   stored.set_exit_code(ended.job.exit_code);
   stored.set_ended_unix_ms(ended.job.ended_unix_ms);

@@ -118,8 +118,8 @@ class Recovery {
     if (stored.job_id() != key.id) return Damaged(row.key, "it is of another job");
     if (!common::IsFinal(stored.phase())) return Damaged(row.key, "its phase is not final");
     state_.ids.Skip(common::JobId(key.id));
-    ends_.push_back({{common::JobId(key.id), stored.submit_id(), stored.phase(), stored.exit_code(),
-                      stored.ended_unix_ms()},
+    ends_.push_back({{common::JobId(key.id), stored.submit_id(), stored.owner(), stored.phase(),
+                      stored.exit_code(), stored.ended_unix_ms()},
                      std::min(Time(stored.dropped_us(), opening_.now), opening_.now)});
     return absl::OkStatus();
   }

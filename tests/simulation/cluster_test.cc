@@ -197,7 +197,7 @@ TEST(Cluster, CancelReachesEveryNode) {
   SimulatedCluster cluster(3);
   const common::JobId job = cluster.Submit(Spec(3, {1}));
   cluster.ExecDone(job);
-  cluster.coordinator().CancelJob(job, false, [](absl::Status) {});
+  cluster.coordinator().CancelJob(coordinator::Owner(), job, false, [](absl::Status) {});
   cluster.Settle();
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(cluster.node(i).shims().stops().size(), 1u);

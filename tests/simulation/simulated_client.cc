@@ -68,20 +68,23 @@ void SimulatedClient::Arrive(const std::shared_ptr<Call>& call) {
   coordinator::Coordinator& process = *coordinator_->process();
   switch (call->kind) {
     case Call::Kind::kSubmit:
-      return process.SubmitJob(submit_id_, spec_, [this, weak](absl::StatusOr<common::JobId> id) {
-        if (!id.ok()) return Answer(weak, id.status());
-        v1::Job job;
-        job.set_job_id(id->value());
-        Answer(weak, std::make_shared<const v1::Job>(std::move(job)));
-      });
+      return process.SubmitJob(coordinator::Owner(), submit_id_, spec_,
+                               [this, weak](absl::StatusOr<common::JobId> id) {
+                                 if (!id.ok()) return Answer(weak, id.status());
+                                 v1::Job job;
+                                 job.set_job_id(id->value());
+                                 Answer(weak, std::make_shared<const v1::Job>(std::move(job)));
+                               });
     case Call::Kind::kCancel:
-      return process.CancelJob(*job_, call->at_once, [this, weak](absl::Status status) {
-        if (status.ok()) return Answer(weak, std::make_shared<const v1::Job>());
-        Answer(weak, std::move(status));
-      });
+      return process.CancelJob(coordinator::Owner(), *job_, call->at_once,
+                               [this, weak](absl::Status status) {
+                                 if (status.ok())
+                                   return Answer(weak, std::make_shared<const v1::Job>());
+                                 Answer(weak, std::move(status));
+                               });
     case Call::Kind::kWatch:
       call->watch = process.WatchJob(
-          *job_, known_version_,
+          coordinator::Owner(), *job_, known_version_,
           [this, weak](absl::StatusOr<coordinator::JobPtr> job) { Answer(weak, std::move(job)); });
   }
 }

@@ -100,7 +100,7 @@ void SimulatedCluster::Advance(absl::Duration by) {
 common::JobId SimulatedCluster::Submit(const v1::JobSpec& spec) {
   static int next = 0;
   absl::StatusOr<common::JobId> id = absl::UnknownError("no answer");
-  loop_.SubmitJob(absl::StrCat("submit-", ++next), spec,
+  loop_.SubmitJob(coordinator::Owner(), absl::StrCat("submit-", ++next), spec,
                   [&id](absl::StatusOr<common::JobId> job) { id = std::move(job); });
   Settle();
   ACCEL_CHECK(id.ok(), "the test submits jobs that are in order");
@@ -110,9 +110,10 @@ common::JobId SimulatedCluster::Submit(const v1::JobSpec& spec) {
 v1::Job SimulatedCluster::Get(const common::JobId& job) {
   Settle();
   v1::Job found;
-  loop_.ListJobs(job, [&found](absl::StatusOr<std::vector<coordinator::JobPtr>> jobs) {
-    if (jobs.ok() && !jobs->empty()) found = *jobs->front();
-  });
+  loop_.ListJobs(coordinator::Owner(), job,
+                 [&found](absl::StatusOr<std::vector<coordinator::JobPtr>> jobs) {
+                   if (jobs.ok() && !jobs->empty()) found = *jobs->front();
+                 });
   loop_.RunOnce();
   return found;
 }

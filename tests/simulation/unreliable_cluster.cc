@@ -52,7 +52,7 @@ absl::Status UnreliableCluster::Turn() {
 
 std::vector<coordinator::JobPtr> UnreliableCluster::ListJobs() {
   std::vector<coordinator::JobPtr> found;
-  coordinator_.process()->ListJobs(common::JobId(),
+  coordinator_.process()->ListJobs(coordinator::Owner(), common::JobId(),
                                    [&found](absl::StatusOr<std::vector<coordinator::JobPtr>> jobs) {
                                      if (jobs.ok()) found = *std::move(jobs);
                                    });

@@ -37,23 +37,25 @@ void UnreliableLink::Open() {
   stream_ = std::make_shared<Stream>();
   ++number_;
   stream_->life = coordinator_->life();
-  stream_->session = coordinator_->process()->OpenAgentSession({
-      .on_desired =
-          [this, weak = std::weak_ptr<Stream>(stream_)](coordinator::DesiredPtr desired) {
-            const std::shared_ptr<Stream> stream = weak.lock();
-            if (stream == nullptr) return;
-            stream->accepted = true;
-            NoteHeard(*stream);
-            const absl::Time earlier =
-                stream->down.empty() ? absl::InfinitePast() : stream->down.back().first;
-            stream->down.emplace_back(Arrival(earlier), std::move(desired));
-          },
-      .on_closed =
-          [this, weak = std::weak_ptr<Stream>(stream_)](absl::Status why) {
-            const std::shared_ptr<Stream> stream = weak.lock();
-            if (stream != nullptr && !coordinator_->host_down()) stream->ended = std::move(why);
-          },
-  });
+  stream_->session = coordinator_->process()->OpenAgentSession(
+      coordinator::Owner(),
+      {
+          .on_desired =
+              [this, weak = std::weak_ptr<Stream>(stream_)](coordinator::DesiredPtr desired) {
+                const std::shared_ptr<Stream> stream = weak.lock();
+                if (stream == nullptr) return;
+                stream->accepted = true;
+                NoteHeard(*stream);
+                const absl::Time earlier =
+                    stream->down.empty() ? absl::InfinitePast() : stream->down.back().first;
+                stream->down.emplace_back(Arrival(earlier), std::move(desired));
+              },
+          .on_closed =
+              [this, weak = std::weak_ptr<Stream>(stream_)](absl::Status why) {
+                const std::shared_ptr<Stream> stream = weak.lock();
+                if (stream != nullptr && !coordinator_->host_down()) stream->ended = std::move(why);
+              },
+      });
 }
 
 void UnreliableLink::Deliver(Stream* stream) {

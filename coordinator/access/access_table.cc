@@ -1,0 +1,73 @@
+#include "coordinator/access/access_table.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace accel::coordinator {
+namespace {
+
+// clang-format off
+constexpr AccessRule kRules[] = {
+    // method           name                               least role     nodes  owner
+    {Method::kSubmitJob, "accel.v1.Coordinator.SubmitJob", Role::kUser,   false, true},
+    {Method::kListJobs,  "accel.v1.Coordinator.ListJobs",  Role::kViewer, false, true},
+    {Method::kWatchJob,  "accel.v1.Coordinator.WatchJob",  Role::kViewer, false, true},
+    {Method::kCancelJob, "accel.v1.Coordinator.CancelJob", Role::kUser,   false, true},
+    {Method::kListNodes, "accel.v1.Coordinator.ListNodes", Role::kViewer, false, true},
+    {Method::kReadLogs,  "accel.v1.Coordinator.ReadLogs",  Role::kUser,   false, true},
+    // The owner's agents are those of the coordinator's machine.
+    {Method::kAgent,     "accel.v1.Coordinator.Agent",     std::nullopt,  true,  true},
+    {Method::kRelayLogs, "accel.v1.Coordinator.RelayLogs", std::nullopt,  true,  true},
+    {Method::kDrainNode, "accel.v1.Operations.DrainNode",  Role::kAdmin,  false, true},
+};
+// clang-format on
+
+absl::string_view NameOf(Role role) {
+  switch (role) {
+    case Role::kViewer:
+      return "viewer";
+    case Role::kUser:
+      return "user";
+    case Role::kAdmin:
+      return "admin";
+  }
+  return "unknown";
+}
+
+bool IsAllowed(const Caller& caller, const AccessRule& rule) {
+  switch (caller.kind) {
+    case CallerKind::kOwner:
+      return rule.owner;
+    case CallerKind::kUser:
+      return rule.users.has_value() && caller.role >= *rule.users;
+    case CallerKind::kNode:
+      return rule.nodes;
+  }
+  return false;
+}
+
+absl::Status Denied(const Caller& caller, const AccessRule& rule) {
+  const absl::string_view method = rule.name.substr(rule.name.rfind('.') + 1);
+  if (caller.kind == CallerKind::kNode) {
+    return absl::PermissionDeniedError(absl::StrCat("a node may not call ", method));
+  }
+  if (!rule.users.has_value()) {
+    return absl::PermissionDeniedError(absl::StrCat("only agents may call ", method));
+  }
+  return absl::PermissionDeniedError(absl::StrCat(method, " needs the role ", NameOf(*rule.users),
+                                                  ", and ", caller.name, " has the role ",
+                                                  NameOf(caller.role), "; ask an administrator"));
+}
+
+}  // namespace
+
+absl::Span<const AccessRule> AccessRules() { return kRules; }
+
+absl::Status CheckAccess(const Caller& caller, Method method) {
+  for (const AccessRule& rule : kRules) {
+    if (rule.method != method) continue;
+    return IsAllowed(caller, rule) ? absl::OkStatus() : Denied(caller, rule);
+  }
+  return absl::PermissionDeniedError("the table of access does not name this method");
+}
+
+}  // namespace accel::coordinator

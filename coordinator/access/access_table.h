@@ -1,0 +1,41 @@
+// Who may call which method: the one table of services, kinds of callers and roles. What a caller
+// may do to a single job is decided in coordinator/access/job_access.h, because only the
+// coordinator's loop has the job. Pure (docs/decisions/0053).
+#pragma once
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "coordinator/access/caller.h"
+
+namespace accel::coordinator {
+
+enum class Method {
+  kSubmitJob,
+  kListJobs,
+  kWatchJob,
+  kCancelJob,
+  kListNodes,
+  kReadLogs,
+  kAgent,
+  kRelayLogs,
+  kDrainNode,
+};
+
+struct AccessRule {
+  Method method;
+  absl::string_view name;     // The full name of the method's descriptor.
+  std::optional<Role> users;  // The least role of a user. nullopt if no user may call it.
+  bool nodes;                 // Nodes may call it.
+  bool owner;                 // The owner, over the Unix socket, may call it.
+};
+
+// Returns all rules.
+absl::Span<const AccessRule> AccessRules();
+
+// PERMISSION_DENIED: the caller may not call this method; the message says who may.
+absl::Status CheckAccess(const Caller& caller, Method method);
+
+}  // namespace accel::coordinator

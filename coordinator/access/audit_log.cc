@@ -1,0 +1,117 @@
+#include "coordinator/access/audit_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/log.h"
+
+namespace accel::coordinator {
+namespace {
+
+common::UniqueFd OpenFile(const std::string& path) {
+  return common::UniqueFd(
+      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path,
+                                                         AuditLimits limits) {
+  common::UniqueFd fd = OpenFile(path);
+  if (!fd.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+  return std::unique_ptr<AuditLog>(new AuditLog(path, limits, std::move(fd)));
+}
+
+AuditLog::AuditLog(std::string path, AuditLimits limits, common::UniqueFd fd)
+    : path_(std::move(path)), limits_(limits), fd_(std::move(fd)) {
+  struct stat info;
+  if (fstat(fd_.get(), &info) == 0) bytes_ = info.st_size;
+  thread_ = std::thread([this] { Run(); });
+}
+
+AuditLog::~AuditLog() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  thread_.join();
+}
+
+void AuditLog::Write(const AuditEntry& entry) {
+  std::string line = AuditLine(entry, absl::Now());
+  absl::MutexLock lock(&mutex_);
+  if (waiting_.size() >= limits_.waiting) {
+    ++dropped_;
+  } else {
+    waiting_.push_back(std::move(line));
+  }
+}
+
+void AuditLog::WriteRefusal(AuditEntry entry) {
+  std::optional<int64_t> others;
+  {
+    absl::MutexLock lock(&mutex_);
+    others = refusals_.Admit(common::SteadyClock()->Now());
+  }
+  if (!others.has_value()) return;
+  if (*others > 0) absl::StrAppend(&entry.object, " (and ", *others, " other refusals)");
+  Write(entry);
+}
+
+void AuditLog::Run() {
+  const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || !waiting_.empty();
+  };
+  while (true) {
+    std::deque<std::string> lines;
+    int64_t dropped = 0;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(&due));
+      if (waiting_.empty()) return;
+      lines.swap(waiting_);
+      dropped = std::exchange(dropped_, 0);
+    }
+    for (const std::string& line : lines) Append(line);
+    if (dropped > 0) {
+      AuditEntry entry;
+      entry.is_known = false;
+      entry.action = "drop";
+      entry.object = absl::StrCat(dropped, " lines, because the disk was too slow");
+      Append(AuditLine(entry, absl::Now()));
+    }
+  }
+}
+
+void AuditLog::Append(const std::string& line) {
+  if (bytes_ + static_cast<int64_t>(line.size()) > limits_.file_bytes) Rotate();
+  // One call, so that a crash leaves whole lines. A full disk loses the line.
+  const ssize_t written = write(fd_.get(), line.data(), line.size());
+  if (written > 0) bytes_ += written;
+  if (written == static_cast<ssize_t>(line.size())) return;
+  if (!failures_.Admit(common::SteadyClock()->Now()).has_value()) return;
+  common::LogError("cannot write the audit log", {{"file", path_}, {"why", std::strerror(errno)}});
+}
+
+// If a step fails, the log continues in the present file.
+void AuditLog::Rotate() {
+  for (int i = limits_.files - 1; i >= 1; --i) {
+    const std::string from = i == 1 ? path_ : absl::StrCat(path_, ".", i - 1);
+    rename(from.c_str(), absl::StrCat(path_, ".", i).c_str());
+  }
+  common::UniqueFd next = OpenFile(path_);
+  if (!next.valid()) return;
+  fd_ = std::move(next);
+  bytes_ = 0;
+}
+
+}  // namespace accel::coordinator

@@ -1,0 +1,67 @@
+// The append-only log of who did what. A thread writes it, because a disk that hangs must not hold
+// up calls. When the disk is too slow, lines are dropped and counted in the next one.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "common/clock.h"
+#include "common/log_throttle.h"
+#include "common/unique_fd.h"
+#include "coordinator/access/audit_line.h"
+
+namespace accel::coordinator {
+
+struct AuditLimits {
+  int64_t file_bytes = int64_t{64} << 20;
+  int files = 4;            // With the one that is written. The oldest goes.
+  size_t waiting = 10'000;  // Lines that are not written yet.
+};
+
+// Thread-safe.
+class AuditLog {
+ public:
+  // Appends to the file at `path`, which is created with mode 0600. Former files are PATH.1, which
+  // is the newest of them, PATH.2 and so on. Errors: the file cannot be opened.
+  static absl::StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& path,
+                                                        AuditLimits limits = {});
+  ~AuditLog();  // Writes what waits.
+
+  AuditLog(const AuditLog&) = delete;
+  AuditLog& operator=(const AuditLog&) = delete;
+
+  // Adds an entry. Does not block on the disk.
+  void Write(const AuditEntry& entry);
+  // Adds an entry about a refusal. Callers cause any number of these, so at most one per second is
+  // written, with the number of those that were left out.
+  void WriteRefusal(AuditEntry entry);
+
+ private:
+  AuditLog(std::string path, AuditLimits limits, common::UniqueFd fd);
+
+  void Run();
+  void Append(const std::string& line);
+  void Rotate();
+
+  const std::string path_;
+  const AuditLimits limits_;
+  // Used only by the thread.
+  common::UniqueFd fd_;
+  int64_t bytes_ = 0;
+  common::LogThrottle failures_{absl::Minutes(1)};
+
+  absl::Mutex mutex_;
+  std::deque<std::string> waiting_ ABSL_GUARDED_BY(mutex_);
+  int64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
+  common::LogThrottle refusals_ ABSL_GUARDED_BY(mutex_){absl::Seconds(1)};
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace accel::coordinator

@@ -1,0 +1,24 @@
+// The table that decides whom a certificate stands for. A certificate only carries a serial and a
+// name. Its holder's role, and whether it is still valid, are read here for each call, so that a
+// revocation or a new role holds for the next call.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "coordinator/access/caller.h"
+
+namespace accel::coordinator {
+
+// Thread-safe. Find() runs on gRPC's threads for each call, so it must not wait for the disk.
+class CredentialTable {
+ public:
+  virtual ~CredentialTable() = default;
+
+  // Returns the caller whose certificate has this serial. `serial` comes from a certificate that
+  // the cluster's CA has signed. UNAUTHENTICATED: the serial is unknown, revoked or expired. The
+  // message says which, and what its holder must do. It is sent to the holder.
+  virtual absl::StatusOr<Caller> Find(const std::string& serial) const = 0;
+};
+
+}  // namespace accel::coordinator

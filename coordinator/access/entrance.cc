@@ -1,0 +1,54 @@
+#include "coordinator/access/entrance.h"
+
+#include "common/status_macros.h"
+
+namespace accel::coordinator {
+namespace {
+
+absl::string_view NameOf(Method method) {
+  for (const AccessRule& rule : AccessRules()) {
+    if (rule.method == method) return rule.name;
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+absl::StatusOr<Caller> Entrance::Decide(const grpc::ServerContextBase& context, Method method) {
+  ACCEL_ASSIGN_OR_RETURN(const Caller caller, options_.identify(context));
+  ACCEL_RETURN_IF_ERROR(CheckAccess(caller, method));
+  if (options_.on_valid_call == nullptr) return caller;
+  options_.on_valid_call(context.peer(), caller.serial);
+  // A credential that was revoked meanwhile was cut before this connection was filed under it.
+  return options_.identify(context);
+}
+
+absl::StatusOr<Caller> Entrance::Admit(const grpc::ServerContextBase& context, Method method) {
+  absl::StatusOr<Caller> caller = Decide(context, method);
+  if (caller.ok()) return caller;
+  const std::string why(caller.status().message());
+  options_.log->Warn("refused a call", context.peer(), why);
+  if (options_.audit != nullptr) {
+    const absl::StatusOr<Caller> known = options_.identify(context);
+    options_.audit->WriteRefusal({.caller = known.ok() ? *known : Caller(),
+                                  .is_known = known.ok(),
+                                  .peer = context.peer(),
+                                  .action = "refuse",
+                                  .object = std::string(NameOf(method)),
+                                  .result = why});
+  }
+  return caller;
+}
+
+void Entrance::Note(const Caller& caller, const std::string& peer, absl::string_view action,
+                    absl::string_view object, const absl::Status& result) {
+  if (options_.audit == nullptr) return;
+  options_.audit->Write({.caller = caller,
+                         .is_known = true,
+                         .peer = peer,
+                         .action = action,
+                         .object = std::string(object),
+                         .result = result.ok() ? "ok" : absl::StatusCodeToString(result.code())});
+}
+
+}  // namespace accel::coordinator
