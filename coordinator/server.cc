@@ -24,6 +24,7 @@
 #include "coordinator/access/identify_caller.h"
 #include "coordinator/coordinator_loop.h"
 #include "coordinator/gate/gate.h"
+#include "coordinator/gate/reset_guard.h"
 #include "coordinator/listener.h"
 #include "coordinator/operations_service.h"
 #include "coordinator/refusal_log.h"
@@ -40,7 +41,8 @@ namespace {
 constexpr size_t kMemoryQuota = size_t{512} << 20;
 constexpr int kMaxMessageBytes = 16 << 20;
 constexpr int kMaxMetadataBytes = 16 << 10;
-constexpr int kMaxStreamsPerConnection = 2048;
+// An agent has one stream, and one for each rank whose output it relays.
+constexpr int kMaxStreamsPerConnection = 256;
 constexpr int kHandshakeMillis = 5'000;
 constexpr int kIdleMillis = 60'000;
 constexpr int kLeastPingIntervalMillis = 1'000;
@@ -89,6 +91,7 @@ class GrpcServer final : public Server {
         operations_(&loop_, &entrance_) {}
 
   ~GrpcServer() override {
+    reset_guard_.reset();
     // gRPC would leak connections that it receives while it shuts down.
     if (gate_ != nullptr) gate_->Stop();
     // The loop stops before the server, because it answers all pending calls. The server then shuts
@@ -143,6 +146,10 @@ class GrpcServer final : public Server {
     if (server_ == nullptr) return absl::InternalError("gRPC cannot start a server");
     loop_.Start();
     gate_->Start();
+    // The users of the Unix socket own the coordinator.
+    if (entries.tcp.has_value()) {
+      reset_guard_.emplace([this](const std::string& peer) { gate_->CutPeer(peer); });
+    }
     return absl::OkStatus();
   }
 
@@ -199,6 +206,7 @@ class GrpcServer final : public Server {
   Connections connections_;
   Connections local_connections_;
   std::unique_ptr<grpc::Server> server_;
+  std::optional<ResetGuard> reset_guard_;
 };
 
 }  // namespace

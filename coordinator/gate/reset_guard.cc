@@ -1,0 +1,52 @@
+#include "coordinator/gate/reset_guard.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "common/log.h"
+#include "coordinator/gate/stream_counts.h"
+
+namespace accel::coordinator {
+namespace {
+
+constexpr absl::Duration kPause = absl::Milliseconds(200);
+// With fewer new calls than this since the last look, no connection can have too many.
+constexpr int64_t kFewCalls = 200;
+
+}  // namespace
+
+ResetGuard::ResetGuard(std::function<void(const std::string&)> cut)
+    : cut_(std::move(cut)), thread_([this] { Run(); }) {}
+
+ResetGuard::~ResetGuard() {
+  stopping_ = true;
+  stop_.Notify();
+  thread_.join();
+}
+
+void ResetGuard::Run() {
+  while (!stopping_) {
+    Look();
+    stop_.WaitFor(kPause);
+  }
+}
+
+void ResetGuard::Look() {
+  const int64_t calls = CallsStarted();
+  const bool few = calls - std::exchange(calls_, calls) < kFewCalls;
+  if (few) return judge_.Skip();
+  const std::vector<PeerStreams> streams = ReadStreamCounts();
+  std::vector<StreamCounts> counts;
+  for (const PeerStreams& each : streams) counts.push_back(each.counts);
+  for (const int64_t connection : judge_.Look(counts)) {
+    for (const PeerStreams& each : streams) {
+      if (each.counts.connection != connection) continue;
+      common::LogWarning("cut a connection that resets streams faster than they can be served",
+                         {{"peer", each.peer}});
+      cut_(each.peer);
+    }
+  }
+}
+
+}  // namespace accel::coordinator
