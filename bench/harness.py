@@ -63,8 +63,10 @@ class Benchmark:
 class Cluster:
     """A coordinator and agents on loopback, which are stopped at the end of the `with` block."""
 
-    def __init__(self, agents=1, agent_flags=()):
+    def __init__(self, agents=1, agent_flags=(), tcp=False):
         self._agents = agents
+        self._listen = ("--listen", "127.0.0.1:0") if tcp else ()
+        self.tcp = None  # HOST:PORT, if that was asked for.
         self._agent_flags = agent_flags
         self._dir = tempfile.TemporaryDirectory(prefix="accel-bench-")
         self._processes = []
@@ -108,8 +110,12 @@ class Cluster:
     def _start_coordinator(self):
         """Returns the address of a coordinator that listens."""
         self._coordinator = self._start(BIN / "coordinator/accel-coordinator", "--socket", f"{self._dir.name}/socket",
-                                        "--state_dir", self._dir.name + "/coordinator", stdout=subprocess.PIPE)
-        return re.search(r"unix:\S+", self._coordinator.stdout.readline().decode()).group()
+                                        *self._listen, "--state_dir", self._dir.name + "/coordinator",
+                                        stdout=subprocess.PIPE)
+        address = re.search(r"unix:\S+", self._coordinator.stdout.readline().decode()).group()
+        if self._listen:
+            self.tcp = self._coordinator.stdout.readline().decode().split()[-1]
+        return address
 
     def restart_coordinator(self):
         """Kills the coordinator and starts the next one. Returns the seconds from the kill until a call is served."""

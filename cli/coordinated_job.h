@@ -24,7 +24,7 @@ class CoordinatedJob final : public LaunchedJob {
                  OnChange on_change = nullptr)
       : coordinator_(coordinator), id_(std::move(id)) {
     watch_ = coordinator_->WatchJob(
-        id_, 0,
+        coordinator::Owner(), id_, 0,
         [seen = seen_, on_change = std::move(on_change)](absl::StatusOr<coordinator::JobPtr> news) {
           seen->Set(news);
           if (on_change && news.ok()) on_change(**news);
@@ -34,7 +34,7 @@ class CoordinatedJob final : public LaunchedJob {
   int wake_fd() const override { return seen_->wake.get(); }
   absl::StatusOr<coordinator::JobPtr> Get() override { return seen_->Get(); }
   void Cancel(int, bool at_once) override {
-    coordinator_->CancelJob(id_, at_once, [](absl::Status) {});
+    coordinator_->CancelJob(coordinator::Owner(), id_, at_once, [](absl::Status) {});
   }
 
  private:
