@@ -16,7 +16,7 @@ namespace accel::security {
 namespace {
 
 constexpr absl::string_view kSalt = "accel launch v1";
-constexpr size_t kSeedBytes = 32;  // Of an Ed25519 key.
+constexpr size_t kSeedBytes = 32;  // An Ed25519 seed.
 // Constant, because the clocks of the machines differ. The secret limits the authority, not time.
 constexpr absl::CivilSecond kNotBefore = absl::CivilSecond(2020, 1, 1);
 constexpr absl::CivilSecond kNotAfter = absl::CivilSecond(2049, 12, 31);

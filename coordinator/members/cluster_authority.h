@@ -1,7 +1,7 @@
 // The authority of this coordinator's cluster: its key, the certificates that peers must trust, and
 // the certificates that it issues. It is kept in the state directory:
 //
-//   STATE_DIR/ca.key       the private key; whoever has it can make certificates of this cluster
+//   STATE_DIR/ca.key       the private key; its holder can make certificates of this cluster
 //   STATE_DIR/cluster_id   the cluster's name in all certificates
 //   STATE_DIR/ca.crt       the certificate, written last
 #pragma once

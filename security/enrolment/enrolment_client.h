@@ -1,11 +1,13 @@
 // The newcomer's side of enrolment (docs/decisions/0055):
 //
+// clang-format off
 //   newcomer                                    coordinator
 //      │  "ACCELEN1"                                 │
 //      │  TLS 1.3 ─────────────────────────────────▶ │
 //      │ ◀──────────────────── leaf and authority    │   the newcomer compares the pin
 //      │  token, certificate request ──────────────▶ │   the coordinator commits
 //      │ ◀───────────── certificate, or a sentence   │
+// clang-format on
 #pragma once
 
 #include "absl/status/statusor.h"

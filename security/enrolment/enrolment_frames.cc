@@ -13,7 +13,7 @@ namespace accel::security {
 namespace {
 
 constexpr size_t kLengthBytes = 2;
-constexpr size_t kMaxTextBytes = 1024;  // Of a sentence, a name or a version.
+constexpr size_t kMaxTextBytes = 1024;  // A sentence, a name or a version.
 
 std::string Encode(std::initializer_list<absl::string_view> fields) {
   std::string frame;

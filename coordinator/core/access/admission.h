@@ -33,7 +33,7 @@ struct Newcomer {
   std::string key_hash;
   std::string id;     // A node's id.
   std::string name;   // A node's name.
-  std::string label;  // Of the credential.
+  std::string label;  // The label of the credential.
 };
 
 // Admits a newcomer who has a key: spends one use, adds the node, and issues a credential. The same
