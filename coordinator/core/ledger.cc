@@ -130,14 +130,19 @@ void Ledger::Take(const std::vector<v1::Placement>& placements) {
 
 const v1::StoreSocket* FindSpareSocket(const NodeOffer& offer, bool peers) {
   const v1::NodeObserved& node = offer.entry->observed;
+  const v1::StoreSocket* other = nullptr;  // On another loopback address than 127.0.0.1.
   for (const v1::StoreSocket& socket : node.store_sockets()) {
     if (socket.id() == 0 || offer.entry->consumed_sockets.count(socket.id()) != 0) continue;
     if (offer.taken_sockets.count(socket.id()) != 0) continue;
-    if (peers ? socket.address() == node.address() : common::IsLoopback(socket.address())) {
+    if (peers) {
+      if (socket.address() == node.address()) return &socket;
+    } else if (socket.address() == "127.0.0.1") {
       return &socket;
+    } else if (common::IsLoopback(socket.address())) {
+      other = &socket;
     }
   }
-  return nullptr;
+  return other;
 }
 
 }  // namespace accel::coordinator

@@ -1,4 +1,4 @@
-"""Whose a job is, and what the audit log says about it."""
+"""The owner of a job, and what the audit log says about it."""
 
 import json
 import os
