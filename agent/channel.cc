@@ -5,6 +5,7 @@
 #include <grpcpp/support/channel_arguments.h>
 
 #include "absl/strings/match.h"
+#include "security/client_credentials.h"
 
 namespace accel::agent {
 namespace {
@@ -21,7 +22,8 @@ std::shared_ptr<grpc::ChannelCredentials> CredentialsFor(const std::string& coor
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> OpenChannel(const std::string& coordinator) {
+std::shared_ptr<grpc::Channel> OpenChannel(
+    const std::string& coordinator, const std::optional<security::ClientIdentity>& identity) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   // Timeout of one connection attempt. It is long because the agents of a whole cluster may
@@ -37,6 +39,11 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& coordinator) {
   arguments.SetMaxReceiveMessageSize(kMaxDesiredBytes);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  if (identity.has_value()) {
+    security::ExpectServerName(&arguments);
+    return grpc::CreateCustomChannel(coordinator, security::MakeClientCredentials(*identity),
+                                     arguments);
+  }
   return grpc::CreateCustomChannel(coordinator, CredentialsFor(coordinator), arguments);
 }
 

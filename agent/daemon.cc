@@ -3,12 +3,15 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "agent/agent.h"
 #include "agent/base_env.h"
 #include "agent/channel.h"
@@ -35,6 +38,8 @@
 #include "common/utf8.h"
 #include "process/cgroup.h"
 #include "process/sweep.h"
+#include "security/client_identity.h"
+#include "security/identity_files.h"
 #include "shim/host/posix_shim_host.h"
 
 namespace accel::agent {
@@ -117,8 +122,44 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
 // names this agent's user.
 absl::StatusOr<std::string> Token(const AgentDaemonOptions& options,
                                   const common::CoordinatorAddress& coordinator, bool make) {
-  if (coordinator.is_local()) return std::string();
+  if (coordinator.is_local() || !common::CheckLoopback(coordinator.tcp.host).ok()) {
+    return std::string();
+  }
   return common::FindToken(options.token_file, make);
+}
+
+// Returns the coordinator's address: from the flag or the environment, else the one that this node
+// has joined, else the Unix socket of this machine.
+absl::StatusOr<std::string> FindTarget(const AgentDaemonOptions& options) {
+  const char* const named = std::getenv("ACCEL_COORDINATOR");
+  if (options.coordinator.empty() && (named == nullptr || *named == '\0')) {
+    absl::StatusOr<std::string> joined =
+        security::IdentityFiles(options.state_dir, "node").ReadCoordinator();
+    if (!absl::IsNotFound(joined.status())) return joined;
+  }
+  return common::FindCoordinator(options.coordinator);
+}
+
+// Returns this node's identity if the coordinator is on another machine, which asks for it.
+// FAILED_PRECONDITION: the node has none, or it cannot be used now.
+absl::StatusOr<std::optional<security::ClientIdentity>> FindCertificate(
+    const AgentDaemonOptions& options, const common::CoordinatorAddress& coordinator) {
+  if (coordinator.is_local() || common::CheckLoopback(coordinator.tcp.host).ok()) {
+    return std::nullopt;
+  }
+  absl::StatusOr<security::ClientIdentity> identity =
+      security::IdentityFiles(options.state_dir, "node").Read();
+  if (absl::IsNotFound(identity.status())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("this node has not joined the cluster at ", coordinator.tcp.host,
+                     "; make a key there with `accel node add`, and run here: accel-agent join "
+                     "--state_dir ",
+                     options.state_dir));
+  }
+  ACCEL_RETURN_IF_ERROR(identity.status());
+  ACCEL_RETURN_IF_ERROR(security::CheckIdentity(
+      *identity, "make a key with `accel node add`, and run: accel-agent join", absl::Now()));
+  return *std::move(identity);
 }
 
 // Returns why the node leaves when its agent is stopped. Empty if it does not.
@@ -131,12 +172,10 @@ std::string WhyLeave(OnStop on_stop) {
 
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   const common::ServiceNotify service;
-  ACCEL_ASSIGN_OR_RETURN(const std::string target, common::FindCoordinator(options.coordinator));
+  ACCEL_ASSIGN_OR_RETURN(const std::string target, FindTarget(options));
   ACCEL_ASSIGN_OR_RETURN(const common::CoordinatorAddress coordinator,
                          common::ParseCoordinatorAddress(target));
-  if (!coordinator.is_local()) {
-    ACCEL_RETURN_IF_ERROR(common::CheckLoopback(coordinator.tcp.host));
-  }
+  ACCEL_ASSIGN_OR_RETURN(const auto certificate, FindCertificate(options, coordinator));
   ACCEL_ASSIGN_OR_RETURN(const std::string token, Token(options, coordinator, /*make=*/true));
   ACCEL_ASSIGN_OR_RETURN(const common::PortRange ports, common::ParsePortRange(options.port_range));
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
@@ -161,7 +200,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   if (geteuid() == 0)
     common::LogWarning("this agent runs as root, and so do the jobs that it starts");
 
-  const std::shared_ptr<grpc::Channel> channel = OpenChannel(target);
+  const std::shared_ptr<grpc::Channel> channel = OpenChannel(target, certificate);
   process::BecomeSubreaper();
   shim::PosixShimHost shims({.shim_path = shim,
                              .cgroups = cgroups,

@@ -9,10 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "cli/connection_flags.h"
 #include "common/grpc_status.h"
+#include "common/host_port.h"
 #include "common/status_macros.h"
 #include "common/stream_open.h"
 #include "proto/access.grpc.pb.h"
 #include "proto/service.grpc.pb.h"
+#include "security/client_credentials.h"
 
 namespace accel::cli {
 namespace {
@@ -40,6 +42,7 @@ grpc::ChannelArguments Arguments() {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
   arguments.SetMaxReceiveMessageSize(kLargestMessage);
+  security::ExpectServerName(&arguments);
   return arguments;
 }
 
@@ -51,10 +54,11 @@ std::shared_ptr<grpc::ChannelCredentials> CredentialsFor(const std::string& targ
 
 class GrpcCoordinatorClient final : public CoordinatorClient {
  public:
-  GrpcCoordinatorClient(std::string address, const std::string& target, const std::string& token)
+  GrpcCoordinatorClient(std::string address, const std::string& target, const std::string& token,
+                        const std::shared_ptr<grpc::ChannelCredentials>& credentials)
       : address_(std::move(address)),
         authorization_(token.empty() ? "" : absl::StrCat("Bearer ", token)),
-        channel_(grpc::CreateCustomChannel(target, CredentialsFor(target), Arguments())),
+        channel_(grpc::CreateCustomChannel(target, credentials, Arguments())),
         stub_(v1::Coordinator::NewStub(channel_)),
         operations_(v1::Operations::NewStub(channel_)),
         access_(v1::Access::NewStub(channel_)) {}
@@ -204,6 +208,7 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
         }
         break;
       case grpc::StatusCode::UNAUTHENTICATED:
+        if (authorization_.empty()) break;  // The coordinator's own sentence about the certificate.
         sentence = absl::StrCat(
             "the coordinator at ", address_,
             " refuses this token; choose another one with --token_file or ACCEL_TOKEN");
@@ -237,7 +242,14 @@ absl::StatusOr<std::unique_ptr<CoordinatorClient>> CoordinatorClient::Connect(
     const std::string& address, const std::string& token) {
   ACCEL_ASSIGN_OR_RETURN(const std::string target, GrpcTarget(address));
   return std::unique_ptr<CoordinatorClient>(
-      std::make_unique<GrpcCoordinatorClient>(address, target, token));
+      std::make_unique<GrpcCoordinatorClient>(address, target, token, CredentialsFor(target)));
+}
+
+absl::StatusOr<std::unique_ptr<CoordinatorClient>> CoordinatorClient::ConnectWithCertificate(
+    const std::string& address, const security::ClientIdentity& identity) {
+  ACCEL_RETURN_IF_ERROR(common::ParseHostPort(address).status());
+  return std::unique_ptr<CoordinatorClient>(std::make_unique<GrpcCoordinatorClient>(
+      address, absl::StrCat("dns:///", address), "", security::MakeClientCredentials(identity)));
 }
 
 }  // namespace accel::cli

@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "proto/access.pb.h"
 #include "proto/service.pb.h"
+#include "security/client_identity.h"
 
 namespace accel::cli {
 
@@ -25,6 +26,9 @@ class CoordinatorClient {
   // Errors: see GrpcTarget().
   static absl::StatusOr<std::unique_ptr<CoordinatorClient>> Connect(const std::string& address,
                                                                     const std::string& token);
+  // The same for a coordinator that asks for a certificate. INVALID_ARGUMENT: not HOST:PORT.
+  static absl::StatusOr<std::unique_ptr<CoordinatorClient>> ConnectWithCertificate(
+      const std::string& address, const security::ClientIdentity& identity);
   virtual ~CoordinatorClient() = default;
 
   // Blocks until a connection is established, or until `longest` has passed. A call without a

@@ -13,26 +13,19 @@
 #include "absl/time/clock.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/login_files.h"
 #include "common/secret_input.h"
 #include "common/status_macros.h"
-#include "common/token.h"
 #include "common/version.h"
 #include "security/enrolment/enrolment_client.h"
 #include "security/enrolment/join_string.h"
 #include "security/identity_files.h"
-#include "security/secret_file.h"
 #include "security/signing_request.h"
 
 namespace accel::cli {
 namespace {
 
 constexpr absl::Duration kTimeout = absl::Seconds(15);
-
-// Returns the folder of the user's clusters.
-absl::StatusOr<std::string> ClustersFolder() {
-  ACCEL_ASSIGN_OR_RETURN(const std::string token, common::DefaultTokenPath());
-  return absl::StrCat(std::string(std::filesystem::path(token).parent_path()), "/clusters");
-}
 
 absl::Status MakeFolders(const std::string& folder) {
   std::error_code error;
@@ -83,9 +76,7 @@ absl::StatusOr<std::string> Login(const std::string& text) {
     return absl::FailedPreconditionError(
         absl::StrCat("cannot make ", folder, ": ", error.message()));
   }
-  ACCEL_RETURN_IF_ERROR(security::WriteSecretFile(
-      absl::StrCat(std::string(std::filesystem::path(clusters).parent_path()), "/default_cluster"),
-      answer.cluster + "\n"));
+  ACCEL_RETURN_IF_ERROR(SetDefaultCluster(answer.cluster));
   return absl::StrCat("logged in to cluster ", answer.cluster, " at ", key.address, " as ",
                       answer.name);
 }

@@ -40,7 +40,7 @@ TEST_F(QueryTest, StatusListsTheJobs) {
   const Result result = Invoke(RunStatus, {});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, StartsWith("JOB "));
-  EXPECT_THAT(result.out, HasSubstr("\na0x2k9fq  mnist  RUNNING "));
+  EXPECT_THAT(result.out, HasSubstr("\na0x2k9fq  mnist  -      RUNNING "));
   EXPECT_THAT(result.out, HasSubstr("\nb1 "));
 }
 

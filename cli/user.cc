@@ -27,7 +27,7 @@ absl::Status ReadRole(const std::string& text, v1::AddTokenRequest* request) {
   } else {
     return absl::InvalidArgumentError("must be viewer, user or admin");
   }
-  request->set_set_role(true);
+  request->set_changes_role(true);
   return absl::OkStatus();
 }
 

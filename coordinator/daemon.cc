@@ -13,19 +13,26 @@
 #include "absl/time/clock.h"
 #include "common/boot_id.h"
 #include "common/coordinator_address.h"
+#include "common/host_port.h"
 #include "common/log.h"
+#include "common/loopback.h"
 #include "common/random_hex.h"
 #include "common/service_notify.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
 #include "common/token.h"
+#include "coordinator/core/records.h"
 #include "coordinator/core/recover.h"
+#include "coordinator/members/cluster_access.h"
 #include "coordinator/server.h"
 #include "coordinator/store/sqlite_file.h"
 #include "coordinator/store/sqlite_store.h"
 
 namespace accel::coordinator {
 namespace {
+
+// Pause between two looks at the age of the server's certificate.
+constexpr int kRenewalMillis = 3'600'000;
 
 std::string StorePath(const CoordinatorFlags& flags) { return flags.state_dir + "/cluster.db"; }
 
@@ -37,6 +44,47 @@ std::string UserName() {
 
 absl::StatusOr<std::unique_ptr<SqliteFile>> OpenStore(const CoordinatorFlags& flags) {
   return SqliteFile::Open(StorePath(flags), SqliteFile::Missing::kIsAnError);
+}
+
+// Returns the cluster's id in the store, or a new one if nothing is stored yet.
+absl::StatusOr<std::string> ClusterId(const CoordinatorFlags& flags) {
+  const auto file = OpenStore(flags);
+  if (!file.ok() && !absl::IsNotFound(file.status())) return file.status();
+  if (file.ok()) {
+    ACCEL_ASSIGN_OR_RETURN(const std::vector<Row> rows, (*file)->Read());
+    for (const Row& row : rows) {
+      v1::StoredCluster stored;
+      if (row.key == kClusterKey && stored.ParseFromString(row.value)) return stored.cluster_id();
+    }
+  }
+  return common::RandomHex();
+}
+
+// Reads or makes what a coordinator needs for certificates.
+absl::StatusOr<std::unique_ptr<ClusterAccess>> OpenAccess(const CoordinatorFlags& flags,
+                                                          const std::string& owner) {
+  std::string id;
+  // Only the first start reads the store for it, because later ones find it beside the authority.
+  if (access(absl::StrCat(flags.state_dir, "/ca.crt").c_str(), F_OK) != 0) {
+    ACCEL_ASSIGN_OR_RETURN(id, ClusterId(flags));
+  }
+  ACCEL_ASSIGN_OR_RETURN(ClusterAuthority authority,
+                         ClusterAuthority::ReadOrMake(flags.state_dir, id, absl::Now()));
+  return ClusterAccess::Make(std::move(authority), owner, absl::Now());
+}
+
+// Beyond loopback, callers need a certificate. On loopback they still carry the token.
+absl::Status ChooseTcp(const CoordinatorFlags& flags, ClusterAccess* access,
+                       ServerOptions* options) {
+  if (flags.listen.empty()) return absl::OkStatus();
+  ACCEL_ASSIGN_OR_RETURN(const common::HostPort address, common::ParseHostPort(flags.listen));
+  if (common::CheckLoopback(address.host).ok()) {
+    ACCEL_ASSIGN_OR_RETURN(options->token, common::FindToken(flags.token_file, /*make=*/true));
+    return absl::OkStatus();
+  }
+  options->tcp_credentials = access->MakeCredentials();
+  options->credentials = access->credentials();
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -54,11 +102,19 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   options.limits.grow_after = flags.grow_after;
   ACCEL_ASSIGN_OR_RETURN(options.store, SqliteStore::Open(StorePath(flags)));
   ACCEL_ASSIGN_OR_RETURN(options.cluster_id, common::RandomHex());
-  if (!flags.listen.empty()) {
-    ACCEL_ASSIGN_OR_RETURN(options.token, common::FindToken(flags.token_file, /*make=*/true));
-  }
+  ACCEL_ASSIGN_OR_RETURN(const std::unique_ptr<ClusterAccess> access,
+                         OpenAccess(flags, options.owner));
+  options.cluster_id = access->cluster_id();
+  options.on_access = [&](const AccessState& state, const AccessChanges& changes) {
+    access->credentials()->Apply(state, changes);
+  };
+  options.services = {access->service()};
+  options.on_enrolment = [&](common::UniqueFd fd) { access->TakeEnrolment(std::move(fd)); };
+  ACCEL_RETURN_IF_ERROR(ChooseTcp(flags, access.get(), &options));
   std::string address = absl::StrCat("unix:", options.socket);
   ACCEL_ASSIGN_OR_RETURN(const auto server, Server::Start(std::move(options)));
+  access->Attach(server->coordinator(), AddressForNewcomers(server->address()),
+                 [&](const std::string& serial) { server->Cut(serial); });
   std::printf("listening on %s\n", address.c_str());
   if (!flags.listen.empty()) {
     address = server->address();
@@ -67,9 +123,15 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   std::fflush(stdout);
   service.Ready(absl::StrCat("listening on ", address));
   pollfd stop{stop_fd, POLLIN, 0};
-  while (poll(&stop, 1, -1) != 1) {
+  while (poll(&stop, 1, kRenewalMillis) != 1) {
+    const absl::Status renewed = access->RenewServer(absl::Now());
+    if (!renewed.ok()) {
+      common::LogError("cannot renew the server's certificate, retrying",
+                       {{"why", renewed.message()}});
+    }
   }
   common::LogInfo("asked to stop, shutting down");
+  access->Detach();
   return absl::OkStatus();
 }
 

@@ -44,6 +44,8 @@ struct ServerOptions {
   const CredentialTable* credentials = nullptr;
   // Receives connections over TCP whose next bytes are "ACCELEN1": see Gate::Options. May be null.
   std::function<void(common::UniqueFd)> on_enrolment;
+  // CoordinatorLoop::Options::on_access. May be null.
+  std::function<void(const AccessState& state, const AccessChanges& changes)> on_access;
   // Further services, which must outlive the server.
   std::vector<grpc::Service*> services;
   Limits limits = {};

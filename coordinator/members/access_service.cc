@@ -12,16 +12,29 @@ namespace {
 // The largest request has a CSR of 4 KiB.
 constexpr WireBounds kBounds{16 << 10, 64};
 
-bool IsAdministrator(const v1::WhoAmIResponse& caller) {
-  return caller.kind() == "owner" || (caller.kind() == "user" && caller.role() == "admin");
+std::string KindOf(const Caller& caller) {
+  switch (caller.kind) {
+    case CallerKind::kOwner:
+      return "owner";
+    case CallerKind::kUser:
+      return "user";
+    default:
+      return "node";
+  }
+}
+
+std::string RoleOf(const Caller& caller) {
+  if (caller.kind == CallerKind::kNode) return "";
+  if (IsAdmin(caller)) return "admin";
+  return caller.role == Role::kUser ? "user" : "viewer";
 }
 
 }  // namespace
 
-absl::StatusOr<v1::WhoAmIResponse> AccessService::Admit(
-    Needs needs, const grpc::CallbackServerContext& context) {
-  ACCEL_ASSIGN_OR_RETURN(v1::WhoAmIResponse caller, authenticate_(context));
-  if (needs == Needs::kAdministrator && !IsAdministrator(caller)) {
+absl::StatusOr<Caller> AccessService::Admit(Needs needs,
+                                            const grpc::CallbackServerContext& context) {
+  ACCEL_ASSIGN_OR_RETURN(Caller caller, identify_(context));
+  if (needs == Needs::kAdministrator && !IsAdmin(caller)) {
     return absl::PermissionDeniedError("only administrators may do this; see: accel whoami");
   }
   return caller;
@@ -32,7 +45,7 @@ grpc::ServerUnaryReactor* AccessService::Serve(Needs needs, grpc::CallbackServer
                                                const grpc::ByteBuffer* bytes,
                                                grpc::ByteBuffer* answer, Invoke invoke) {
   grpc::ServerUnaryReactor* const call = context->DefaultReactor();
-  const absl::StatusOr<v1::WhoAmIResponse> caller = Admit(needs, *context);
+  const absl::StatusOr<Caller> caller = Admit(needs, *context);
   Request request;
   absl::Status status = caller.status();
   if (status.ok()) status = Parse(*bytes, kBounds, &request);
@@ -87,8 +100,15 @@ grpc::ServerUnaryReactor* AccessService::WhoAmI(grpc::CallbackServerContext* con
                                                 const grpc::ByteBuffer* bytes,
                                                 grpc::ByteBuffer* answer) {
   return Serve<v1::WhoAmIRequest, v1::WhoAmIResponse>(
-      Needs::kAnyone, context, bytes, answer,
-      [](const auto& caller, const auto&, auto done) { done(caller); });
+      Needs::kAnyone, context, bytes, answer, [this](const auto& caller, const auto&, auto done) {
+        v1::WhoAmIResponse response;
+        response.set_kind(KindOf(caller));
+        response.set_name(caller.name);
+        response.set_role(RoleOf(caller));
+        response.set_serial(caller.serial);
+        response.set_cluster_id(cluster_id_);
+        done(std::move(response));
+      });
 }
 
 grpc::ServerUnaryReactor* AccessService::Renew(grpc::CallbackServerContext* context,
@@ -96,7 +116,7 @@ grpc::ServerUnaryReactor* AccessService::Renew(grpc::CallbackServerContext* cont
                                                grpc::ByteBuffer* answer) {
   return Serve<v1::RenewRequest, v1::RenewResponse>(
       Needs::kAnyone, context, bytes, answer, [this](const auto& caller, auto request, auto done) {
-        desk_.Renew(caller.serial(), request, std::move(done));
+        desk_.Renew(caller.serial, request, std::move(done));
       });
 }
 

@@ -5,8 +5,11 @@
 #include <grpcpp/server_context.h>
 
 #include <functional>
+#include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "coordinator/access/caller.h"
 #include "coordinator/members/access_desk.h"
 #include "proto/access.grpc.pb.h"
 
@@ -27,13 +30,12 @@ using AccessServiceOfBytes =
 // Thread-safe.
 class AccessService final : public AccessServiceOfBytes {
  public:
-  // Returns who makes a call. UNAUTHENTICATED: nobody who is known; the message says what to do.
-  using Authenticate =
-      std::function<absl::StatusOr<v1::WhoAmIResponse>(const grpc::CallbackServerContext&)>;
+  // Returns who makes a call: ServerOptions::identify.
+  using Identify = std::function<absl::StatusOr<Caller>(const grpc::ServerContextBase&)>;
 
   // `desk` must outlive the service.
-  AccessService(AccessDesk* desk, Authenticate authenticate)
-      : desk_(*desk), authenticate_(std::move(authenticate)) {}
+  AccessService(AccessDesk* desk, std::string cluster_id, Identify identify)
+      : desk_(*desk), cluster_id_(std::move(cluster_id)), identify_(std::move(identify)) {}
 
   grpc::ServerUnaryReactor* AddToken(grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* bytes,
@@ -62,10 +64,11 @@ class AccessService final : public AccessServiceOfBytes {
   grpc::ServerUnaryReactor* Serve(Needs needs, grpc::CallbackServerContext* context,
                                   const grpc::ByteBuffer* bytes, grpc::ByteBuffer* answer,
                                   Invoke invoke);
-  absl::StatusOr<v1::WhoAmIResponse> Admit(Needs needs, const grpc::CallbackServerContext& context);
+  absl::StatusOr<Caller> Admit(Needs needs, const grpc::CallbackServerContext& context);
 
   AccessDesk& desk_;
-  const Authenticate authenticate_;
+  const std::string cluster_id_;
+  const Identify identify_;
 };
 
 }  // namespace accel::coordinator

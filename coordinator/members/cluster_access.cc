@@ -7,10 +7,19 @@
 namespace accel::coordinator {
 
 absl::StatusOr<std::unique_ptr<ClusterAccess>> ClusterAccess::Make(ClusterAuthority authority,
+                                                                   const std::string& owner,
                                                                    absl::Time wall) {
-  std::unique_ptr<ClusterAccess> access(new ClusterAccess(std::move(authority)));
+  std::unique_ptr<ClusterAccess> access(new ClusterAccess(std::move(authority), owner));
   ACCEL_RETURN_IF_ERROR(access->Begin(wall));
   return access;
+}
+
+void ClusterAccess::Attach(Coordinator* coordinator, std::string address,
+                           std::function<void(const std::string& serial)> cut) {
+  credentials_.SetCallbacks(
+      {.on_seen = [this](const std::string& serial) { desk_.NoteSeen(serial); },
+       .on_refused = std::move(cut)});
+  slot_.Set(coordinator, std::move(address));
 }
 
 absl::Status ClusterAccess::Begin(absl::Time wall) {

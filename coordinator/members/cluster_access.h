@@ -2,8 +2,10 @@
 // server, the enrolment of newcomers, and the calls of service Access.
 #pragma once
 
+#include <grpcpp/impl/codegen/service_type.h>
 #include <grpcpp/security/server_credentials.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,10 +14,13 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/unique_fd.h"
+#include "coordinator/access/identify_caller.h"
 #include "coordinator/members/access_desk.h"
+#include "coordinator/members/access_service.h"
 #include "coordinator/members/admissions.h"
 #include "coordinator/members/cluster_authority.h"
 #include "coordinator/members/coordinator_slot.h"
+#include "coordinator/members/stored_credentials.h"
 #include "security/enrolment/enrolment_server.h"
 #include "security/server_credentials.h"
 
@@ -28,16 +33,23 @@ inline constexpr absl::Duration kServerRenewal = absl::Hours(24 * 30);
 // Thread-safe. Must outlive the gRPC server that uses its credentials.
 class ClusterAccess {
  public:
-  // INTERNAL: OpenSSL failed.
+  // `owner` is the name of the coordinator's own user. INTERNAL: OpenSSL failed.
   static absl::StatusOr<std::unique_ptr<ClusterAccess>> Make(ClusterAuthority authority,
+                                                             const std::string& owner,
                                                              absl::Time wall);
 
-  // Called once, immediately after the server has started: CoordinatorSlot::Set().
-  void Attach(Coordinator* coordinator, std::string address) {
-    slot_.Set(coordinator, std::move(address));
-  }
+  // Called once, immediately after the server has started. `cut` ends the connections of a
+  // credential (Server::Cut()). `address`: CoordinatorSlot::Set().
+  void Attach(Coordinator* coordinator, std::string address,
+              std::function<void(const std::string& serial)> cut);
 
-  AccessDesk* desk() { return &desk_; }
+  // Admits no more newcomers. Called before the server is destroyed.
+  void Detach() { enrolment_->Stop(); }
+
+  const std::string& cluster_id() const { return authority_.cluster_id(); }
+  StoredCredentials* credentials() { return &credentials_; }
+  // The service Access, for the server to register.
+  grpc::Service* service() { return &service_; }
   // Returns new credentials for one gRPC acceptor.
   std::shared_ptr<grpc::ServerCredentials> MakeCredentials() { return tls_->MakeCredentials(); }
   // Serves a connection whose next bytes are the preface of enrolment.
@@ -47,10 +59,11 @@ class ClusterAccess {
   absl::Status RenewServer(absl::Time wall);
 
  private:
-  explicit ClusterAccess(ClusterAuthority authority)
+  ClusterAccess(ClusterAuthority authority, const std::string& owner)
       : authority_(std::move(authority)),
         desk_(&slot_, &authority_),
-        admissions_(&slot_, &authority_) {}
+        admissions_(&slot_, &authority_),
+        service_(&desk_, authority_.cluster_id(), IdentifyCaller(owner, "", &credentials_)) {}
 
   absl::Status Begin(absl::Time wall);
 
@@ -58,6 +71,8 @@ class ClusterAccess {
   const ClusterAuthority authority_;
   AccessDesk desk_;
   Admissions admissions_;
+  StoredCredentials credentials_;
+  AccessService service_;
   absl::Time renewed_;  // Used by one thread, that of RenewServer().
   std::unique_ptr<security::ServerCertificateSource> tls_;
   std::unique_ptr<security::EnrolmentServer> enrolment_;

@@ -125,10 +125,11 @@ TEST_F(MembersTest, AKeyMakesANodeThatIsKnownAndSurvivesTheCoordinator) {
   EXPECT_OK(security::CheckIdentity({node_key_.ToPem(), answer.certificate, answer.authorities}, "",
                                     absl::Now()));
   const std::string serial = SerialOf(answer.certificate);
-  ASSERT_OK_AND_ASSIGN(const Holder holder, table_.Find(serial, absl::Now()));
-  EXPECT_EQ(holder.member, "4af1");
+  ASSERT_OK_AND_ASSIGN(const Caller caller, table_.Find(serial));
+  EXPECT_EQ(caller.kind, CallerKind::kNode);
+  EXPECT_EQ(caller.name, "4af1");
   Begin();
-  EXPECT_OK(table_.Find(serial, absl::Now()));
+  EXPECT_OK(table_.Find(serial));
   // The answer was lost: the same one comes, although the key is used up.
   EXPECT_EQ(Join(key).certificate, answer.certificate);
 }
@@ -143,7 +144,7 @@ TEST_F(MembersTest, ARevokedNodeIsRefusedWhenTheAnswerComes) {
                          desk_->Revoke(request, std::move(done));
                        }));
   EXPECT_EQ(revoked.revoked(), 1);
-  EXPECT_THAT(table_.Find(serial, absl::Now()).status(),
+  EXPECT_THAT(table_.Find(serial).status(),
               StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("was revoked")));
   EXPECT_THAT(refused_, ElementsAre(serial));
 }
@@ -159,17 +160,17 @@ TEST_F(MembersTest, ARenewedCertificateReplacesTheOldOneOnceItIsUsed) {
                        }));
   EXPECT_OK(security::CheckIdentity({next.ToPem(), renewed.certificate(), renewed.authorities()},
                                     "", absl::Now()));
-  EXPECT_OK(table_.Find(old, absl::Now()));
+  EXPECT_OK(table_.Find(old));
   const std::string fresh = SerialOf(renewed.certificate());
-  ASSERT_OK(table_.Find(fresh, absl::Now()));
+  ASSERT_OK(table_.Find(fresh));
   EXPECT_THAT(seen_, ElementsAre(old, fresh));
   desk_->NoteSeen(fresh);
   // A later turn sees the effect of an earlier one.
   ASSERT_OK(
       Await<v1::ListMembersResponse>([&](auto done) { desk_->ListMembers({}, std::move(done)); }));
-  EXPECT_THAT(table_.Find(old, absl::Now()).status(),
+  EXPECT_THAT(table_.Find(old).status(),
               StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("replaced")));
-  EXPECT_OK(table_.Find(fresh, absl::Now()));
+  EXPECT_OK(table_.Find(fresh));
 }
 
 TEST_F(MembersTest, ListsHaveNoSecrets) {
@@ -200,7 +201,7 @@ TEST_F(MembersTest, TheStoreHasNoSecret) {
 }
 
 TEST_F(MembersTest, UnknownCertificatesAreNamed) {
-  EXPECT_THAT(table_.Find("ffff", absl::Now()).status(),
+  EXPECT_THAT(table_.Find("ffff").status(),
               StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("does not know")));
 }
 

@@ -16,6 +16,17 @@ absl::Status Unknown() {
       "login, or on a node: accel-agent join");
 }
 
+Role RoleOf(const v1::Member& member) {
+  switch (member.role()) {
+    case v1::ADMIN_ROLE:
+      return Role::kAdmin;
+    case v1::USER_ROLE:
+      return Role::kUser;
+    default:
+      return Role::kViewer;
+  }
+}
+
 }  // namespace
 
 void StoredCredentials::SetCallbacks(Callbacks callbacks) {
@@ -54,8 +65,9 @@ void StoredCredentials::Apply(const AccessState& state, const AccessChanges& cha
   for (const std::string& serial : refused) on_refused(serial);
 }
 
-absl::StatusOr<Holder> StoredCredentials::Find(const std::string& serial, absl::Time wall) {
-  Holder holder;
+absl::StatusOr<Caller> StoredCredentials::Find(const std::string& serial) const {
+  const absl::Time wall = wall_();
+  Caller caller;
   std::function<void(const std::string&)> on_seen;
   {
     absl::MutexLock lock(&mutex_);
@@ -67,17 +79,18 @@ absl::StatusOr<Holder> StoredCredentials::Find(const std::string& serial, absl::
     }
     const auto member = members_.find({entry.credential.kind(), entry.credential.member()});
     if (member == members_.end()) return Unknown();
-    holder = {.kind = entry.credential.kind(),
-              .member = entry.credential.member(),
-              .role = member->second.role(),
-              .runs_as = member->second.runs_as()};
+    const bool is_node = entry.credential.kind() == v1::NODE_MEMBER;
+    caller = {.kind = is_node ? CallerKind::kNode : CallerKind::kUser,
+              .name = entry.credential.member(),
+              .serial = serial,
+              .role = RoleOf(member->second)};
     if (wall - entry.noted >= kSeenPause) {
       entry.noted = wall;
       on_seen = callbacks_.on_seen;
     }
   }
   if (on_seen != nullptr) on_seen(serial);
-  return holder;
+  return caller;
 }
 
 }  // namespace accel::coordinator

@@ -5,26 +5,25 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "coordinator/access/credential_table.h"
 #include "coordinator/core/access/access_state.h"
 
 namespace accel::coordinator {
 
-// Whom a certificate stands for.
-struct Holder {
-  v1::MemberKind kind = v1::NODE_MEMBER;
-  std::string member;                   // A node's id or a user's name.
-  v1::UserRole role = v1::VIEWER_ROLE;  // Of a user.
-  std::string runs_as;                  // Of a user.
-};
-
 // Thread-safe.
-class StoredCredentials {
+class StoredCredentials final : public CredentialTable {
  public:
+  // `wall` returns the time that people read.
+  explicit StoredCredentials(std::function<absl::Time()> wall = absl::Now)
+      : wall_(std::move(wall)) {}
+
   struct Callbacks {
     // A credential is used for the first time, or for the first time in an hour.
     std::function<void(const std::string& serial)> on_seen;
@@ -39,10 +38,8 @@ class StoredCredentials {
   // Takes over committed changes: CoordinatorLoop::Options::on_access.
   void Apply(const AccessState& state, const AccessChanges& changes);
 
-  // Returns the holder of the certificate with this serial. Never waits for the disk.
-  // UNAUTHENTICATED: it is unknown, revoked, replaced or expired; the message says which, and what
-  // its holder must do. `wall` is the time that people read.
-  absl::StatusOr<Holder> Find(const std::string& serial, absl::Time wall);
+  // See CredentialTable. A certificate that was replaced is refused too.
+  absl::StatusOr<Caller> Find(const std::string& serial) const override;
 
  private:
   struct Entry {
@@ -50,9 +47,10 @@ class StoredCredentials {
     absl::Time noted = absl::InfinitePast();  // When on_seen was called last.
   };
 
-  absl::Mutex mutex_;
+  const std::function<absl::Time()> wall_;
+  mutable absl::Mutex mutex_;
   Callbacks callbacks_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);  // By serial.
+  mutable std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);  // By serial.
   std::map<MemberId, v1::Member> members_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -78,8 +78,11 @@ class Server final : public EnrolmentServer {
  public:
   explicit Server(EnrolmentServerOptions options) : options_(std::move(options)) {}
 
-  ~Server() override {
+  ~Server() override { Server::Stop(); }
+
+  void Stop() override {
     absl::MutexLock lock(&mutex_);
+    stopped_ = true;
     for (const int fd : open_) shutdown(fd, SHUT_RDWR);
     const auto none = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return running_ == 0; };
     mutex_.Await(absl::Condition(&none));
@@ -94,7 +97,7 @@ class Server final : public EnrolmentServer {
 
   void Take(common::UniqueFd connection) override {
     absl::MutexLock lock(&mutex_);
-    if (running_ >= kMaxEnrolments) {
+    if (stopped_ || running_ >= kMaxEnrolments) {
       shutdown(connection.get(), SHUT_RDWR);
       return;
     }
@@ -159,6 +162,7 @@ class Server final : public EnrolmentServer {
   absl::Mutex mutex_;
   SharedContext context_ ABSL_GUARDED_BY(mutex_);
   WrongTokens wrong_tokens_ ABSL_GUARDED_BY(mutex_);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   int running_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<int> open_ ABSL_GUARDED_BY(mutex_);
 };

@@ -34,8 +34,11 @@ class EnrolmentServer {
   static absl::StatusOr<std::unique_ptr<EnrolmentServer>> Start(EnrolmentServerOptions options,
                                                                 const std::string& key,
                                                                 const std::string& chain);
-  // Ends all enrolments and waits for their threads.
-  virtual ~EnrolmentServer() = default;
+  virtual ~EnrolmentServer() = default;  // Calls Stop().
+
+  // Ends all enrolments and waits for their threads. Later connections are ended immediately.
+  // Idempotent. Must be called before what `decide` uses is destroyed.
+  virtual void Stop() = 0;
 
   // Shows another certificate from the next connection on. After an error, the server keeps the old
   // one. Errors are those of Start().

@@ -215,6 +215,12 @@ TEST_F(EnrolmentTest, StalledNewcomersAreClosedWithTheServer) {
   EXPECT_EQ(closed, 12);
 }
 
+TEST_F(EnrolmentTest, AStoppedServerAdmitsNobody) {
+  server_->Stop();
+  EXPECT_EQ(Join(Key()).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(requests_, 0);
+}
+
 TEST_F(EnrolmentTest, TakesMilliseconds) {
   const int kTimes = 50;
   std::vector<absl::Duration> took;

@@ -168,9 +168,6 @@ class Shutdown(cluster.ClusterTest):
         self.assertEqual(self.coordinator.wait(timeout=20), 0)
 
     def test_no_process_listens_beyond_loopback(self):
-        result = self.run_command(cluster.COORDINATOR, "--listen", "0.0.0.0:0", "--state_dir", self.path("other"))
-        self.assertNotEqual(result.code, 0)
-        self.assertIn("this machine only", result.err)
         # The store of a job of several processes is open while the job runs, so its port is among those
         # that are checked.
         self.accel("submit", "--cpu", "--processes_per_node", 2,

@@ -162,7 +162,8 @@ class Strangers(OnHosts):
         self.assertEqual(tried.out, "0\n", tried)  # The store has closed the connection.
         self.path("end").touch()
         cluster.wait_until(lambda: self.status(job)["phase"] == "FAILED", 20, "FAILED")
-        self.assertIn("its store refused 1 connection from addresses of no node of the job", self.accel("status", job).out)
+        self.assertIn("its store refused 1 connection from addresses of no node of the job",
+                      self.accel("status", job, "--long").out)
 
 
 class HalfOpen(OnHosts):

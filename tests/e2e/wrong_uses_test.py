@@ -57,8 +57,8 @@ COMMANDS = [
     ("launch --gpu_ids 0,0 true", "--gpu_ids is 0,0: GPU 0 is named twice"),
     ("launch --gpu_ids x true", '--gpu_ids is x: "x" is not a number from 0 to 1023'),
     ("launch --cpu --env = true", '--env "=": it must be NAME=VALUE or NAME'),
-    ("launch --cpu --num_machines 2 true",
-     "--num_processes is missing: it counts the processes of all machines, and there are 2 machines"),
+    ("launch --cpu --num_machines 2 true", "--num_machines is 2: several machines need an address at which they meet; give "
+     "--main_process_ip and --main_process_port, the same on each machine, or --coordinator"),
     ("submit --nodes 0 true", '--nodes "0": it must be a number from 1 to 10000, or MIN:MAX, such as 2:4'),
     ("submit --nodes 4:2 true", '--nodes "4:2": it must be a number from 1 to 10000, or MIN:MAX, such as 2:4'),
     ("submit --processes_per_node 0 true", '--processes_per_node "0": "0" is not a number from 1 to 1024'),
@@ -207,16 +207,16 @@ class WrongUses(cluster.Test):
         del self.env["ACCEL_TOKEN"]
         self.path("token").write_text("a-token-of-this-test-0123456789\n")
         self.path("token").chmod(0o644)
-        self.check(self.accel("status", "--token_file", "token"), "accel",
+        self.check(self.accel("status", "--coordinator", "127.0.0.1:1", "--token_file", "token"), "accel",
                    "token can be read or written by others; run: chmod 600 token", 1)
 
     def test_flags_without_effect_are_named(self):
         """Accelerate's users give these flags, and accel runs without them."""
-        result = self.launch("--main_process_port", 29500, "--rdzv_backend", "static", "--same_network", "--tee", 3, "true")
+        result = self.launch("--rdzv_backend", "static", "--same_network", "--tee", 3, "true")
         self.assertEqual(result.code, 0, result)
         lines = result.err.splitlines()
-        self.assertEqual(len(lines), 4, result)
-        for flag in ("main_process_port", "rdzv_backend", "same_network", "tee"):
+        self.assertEqual(len(lines), 3, result)
+        for flag in ("rdzv_backend", "same_network", "tee"):
             self.assertTrue(any(line.startswith(f"accel: --{flag} has no effect: ") for line in lines), result)
         self.assertEqual(self.launch("--quiet", "--tee", 3, "true").err, "")
 

@@ -272,7 +272,7 @@ TEST_F(AccessTest, TheLastAdministratorKeepsItsRole) {
   ann.set_role(v1::ADMIN_ROLE);
   ASSERT_OK(Add(ann, "t1"));
   v1::AddTokenRequest demoted = Request(v1::USER_MEMBER, "ann");
-  demoted.set_set_role(true);
+  demoted.set_changes_role(true);
   EXPECT_THAT(Add(demoted, "t2"), StatusIs(kFailedPrecondition, HasSubstr("last administrator")));
   EXPECT_THAT(RemoveMember(v1::USER_MEMBER, "ann", wall_, &state_, &changes_),
               StatusIs(kFailedPrecondition, HasSubstr("last administrator")));

@@ -104,7 +104,7 @@ absl::Status PutUser(const v1::AddTokenRequest& request, absl::Time wall, Access
   if (is_new && state->members.size() >= kMaxMembers) {
     return absl::ResourceExhaustedError("the cluster has too many members");
   }
-  if (request.set_role() && request.role() != v1::ADMIN_ROLE &&
+  if (request.changes_role() && request.role() != v1::ADMIN_ROLE &&
       IsLastAdministrator(member, *state)) {
     return RefuseLastAdministrator(request.member());
   }
@@ -112,7 +112,7 @@ absl::Status PutUser(const v1::AddTokenRequest& request, absl::Time wall, Access
   user.set_kind(v1::USER_MEMBER);
   user.set_id(request.member());
   if (is_new) user.set_added_unix_ms(absl::ToUnixMillis(wall));
-  if (is_new || request.set_role()) user.set_role(request.role());
+  if (is_new || request.changes_role()) user.set_role(request.role());
   if (!request.runs_as().empty()) user.set_runs_as(request.runs_as());
   if (user.runs_as().empty()) user.set_runs_as(request.member());
   changes->members.insert(member);

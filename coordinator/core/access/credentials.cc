@@ -63,7 +63,8 @@ void NoteSeen(const std::string& serial, absl::Time wall, AccessState* state,
   if (credential.seen_unix_ms() != 0 && wall - seen < kSeenPrecision) return;
   credential.set_seen_unix_ms(absl::ToUnixMillis(wall));
   changes->credentials.insert(serial);
-  // A chain is short, because each link was used before it was renewed.
+  // The renewed one works, so the old one is no longer needed (docs/decisions/0056). A chain is
+  // short, because each link was used before it was renewed.
   for (auto old = state->credentials.find(credential.replaces());
        old != state->credentials.end() && old->second.state() == v1::Credential::VALID;
        old = state->credentials.find(old->second.replaces())) {

@@ -1,0 +1,25 @@
+// Where a user's certificates are: ~/.config/accel/clusters/CLUSTER/ (security/identity_files.h),
+// and ~/.config/accel/default_cluster, which names the one that was logged in to last.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "security/client_identity.h"
+
+namespace accel::cli {
+
+// Returns the folder of the user's clusters. FAILED_PRECONDITION: there is no home directory.
+absl::StatusOr<std::string> ClustersFolder();
+
+// Returns HOST:PORT of the default cluster's coordinator. NOT_FOUND: the user has logged in
+// nowhere.
+absl::StatusOr<std::string> DefaultCoordinator();
+absl::Status SetDefaultCluster(const std::string& cluster);
+
+// Returns the user's identity for the coordinator at `address`, which can be used now. NOT_FOUND:
+// the user has not logged in there. Others: the files are damaged or readable by others, or the
+// certificate has expired; the message says what to do.
+absl::StatusOr<security::ClientIdentity> FindLogin(const std::string& address);
+
+}  // namespace accel::cli
