@@ -14,7 +14,8 @@ std::vector<std::string> BaseEnv() {
     const std::string pair = *variable;
     const std::string name = pair.substr(0, pair.find('='));
     if (name == "ACCEL_TOKEN" || name == "ACCEL_SHIM" || name == "ACCEL_COORDINATOR") continue;
-    if (name == "ACCEL_LAUNCH_KEY" || name == "ACCEL_LAUNCH_KEY_FILE") continue;
+    if (name == "ACCEL_LOGIN" || name == "ACCEL_LAUNCH_KEY" || name == "ACCEL_LAUNCH_KEY_FILE")
+      continue;
     if (name == common::kEnvAccelTerminal || name == common::kEnvAccelReportSocket) continue;
     if (common::IsRankVariable(name)) continue;
     env.push_back(pair);

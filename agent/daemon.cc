@@ -199,7 +199,6 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
                                    {"cgroups", cgroups.description}});
   if (geteuid() == 0)
     common::LogWarning("this agent runs as root, and so do the jobs that it starts");
-
   const std::shared_ptr<grpc::Channel> channel = OpenChannel(target, certificate);
   process::BecomeSubreaper();
   shim::PosixShimHost shims({.shim_path = shim,

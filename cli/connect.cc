@@ -43,6 +43,8 @@ absl::StatusOr<std::unique_ptr<CoordinatorClient>> ConnectToCoordinator(
     if (!absl::IsNotFound(login.status())) {
       return absl::FailedPreconditionError(login.status().message());
     }
+    // Beyond loopback a token is of no use, and GrpcTarget() says what is.
+    ACCEL_RETURN_IF_ERROR(GrpcTarget(address).status());
     ACCEL_ASSIGN_OR_RETURN(token, Token(flags));
   }
   return CoordinatorClient::Connect(address, token);

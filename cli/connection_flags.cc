@@ -46,8 +46,8 @@ absl::StatusOr<std::string> GrpcTarget(absl::string_view address) {
   }
   return absl::FailedPreconditionError(absl::StrCat(
       "the coordinator \"", address,
-      "\" is not on this machine; this version of accel connects to loopback addresses only "
-      "(127.0.0.1, [::1], localhost)"));
+      "\" is on another machine, which asks for a certificate; ask an administrator for a key, and "
+      "run: accel login"));
 }
 
 }  // namespace accel::cli

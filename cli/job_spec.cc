@@ -170,7 +170,7 @@ absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const Launc
   }
   for (const auto& [name, value] : plan.env) SetEnv(name, value, &spec);
   ACCEL_RETURN_IF_ERROR(AddAllEnv(flags.job.env, context, &spec));
-  if (is_sent) ACCEL_RETURN_IF_ERROR(CheckUtf8(spec));
+  if (is_sent || plan.num_machines > 1) ACCEL_RETURN_IF_ERROR(CheckUtf8(spec));
   return spec;
 }
 

@@ -10,7 +10,7 @@ namespace accel::cli {
 
 // The version of all JSON that accel prints, in the field "schema_version" (docs/json.md). New
 // fields do not change it. A field that is removed or gets another meaning does
-// (docs/decisions/0064).
+// (docs/decisions/0059).
 inline constexpr int kJsonSchemaVersion = 1;
 
 // Returns `text` in quotes. Bytes that are not UTF-8 become U+FFFD.

@@ -7,15 +7,14 @@
 namespace accel::cli {
 namespace {
 
-constexpr char kUsage[] =
-    "Usage: accel node add|list|revoke|remove [flags] …\n\n"
-    "Says which machines may be nodes of the cluster.\n\n"
+constexpr char kActions[] =
+    "The actions:\n"
     "  add     make a one-time key for a new node, which reads it with `accel-agent join`\n"
     "  list    list the nodes with their certificates, and the keys\n"
     "  revoke  refuse a node from now on, for example because it was stolen\n"
     "  remove  revoke a node and forget it\n\n"
-    "`accel node ACTION --help` explains each. Exit codes: 0; 2: wrong usage; 1: any other "
-    "error.\n";
+    "\n`accel node ACTION --help` explains each. Exit codes: 0 done, 2 wrong usage, 1 any other "
+    "error.";
 
 int Add(const std::vector<std::string>& args, const Console& console) {
   ConnectionFlags connection;
@@ -42,13 +41,15 @@ int RunNode(const std::vector<std::string>& args, const Console& console) {
   if (action == "list") return RunMemberList(v1::NODE_MEMBER, rest, console);
   if (action == "revoke") return RunMemberRevoke(v1::NODE_MEMBER, rest, console);
   if (action == "remove") return RunMemberRemove(v1::NODE_MEMBER, rest, console);
-  if (action == "--help" || action == "-h") {
-    console.out << kUsage;
-    return kExitOk;
-  }
-  return Fail(console, absl::InvalidArgumentError(
-                           absl::StrCat("accel node needs add, list, revoke or remove",
-                                        action.empty() ? "" : ", not ", EscapeControls(action))));
+  std::string unknown;
+  FlagSet flags("accel node", "add|list|revoke|remove [flags] …",
+                "Says which machines may be nodes of the cluster.");
+  flags.Footer(kActions);
+  flags.Argument("ACTION", /*required=*/true, &unknown);
+  if (const auto over = ParseOrExplain(flags, args, console)) return *over;
+  return Fail(console,
+              absl::InvalidArgumentError(absl::StrCat(
+                  "accel node needs add, list, revoke or remove, not ", EscapeControls(unknown))));
 }
 
 }  // namespace accel::cli

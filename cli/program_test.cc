@@ -137,9 +137,12 @@ TEST(ResolveProgram, RefusesContradictions) {
               StatusIs(kInvalid, "`--python` and `--no_python` cannot be used together"));
   EXPECT_THAT(ResolveProgram({{"./train"}, false, false, "python3"}, context),
               StatusIs(kInvalid, HasSubstr("./train is not a .py file")));
-  EXPECT_THAT(ResolveProgram({}, context), StatusIs(kInvalid, HasSubstr("PROGRAM is missing: name")));
-  EXPECT_THAT(ResolveProgram({{""}}, context), StatusIs(kInvalid, HasSubstr("PROGRAM is missing: name")));
-  EXPECT_THAT(ResolveProgram({{}, true}, context), StatusIs(kInvalid, HasSubstr("MODULE is missing: name")));
+  EXPECT_THAT(ResolveProgram({}, context),
+              StatusIs(kInvalid, HasSubstr("PROGRAM is missing: name")));
+  EXPECT_THAT(ResolveProgram({{""}}, context),
+              StatusIs(kInvalid, HasSubstr("PROGRAM is missing: name")));
+  EXPECT_THAT(ResolveProgram({{}, true}, context),
+              StatusIs(kInvalid, HasSubstr("MODULE is missing: name")));
 }
 
 TEST(AbsolutePath, JoinsPathsAsText) {

@@ -7,15 +7,14 @@
 namespace accel::cli {
 namespace {
 
-constexpr char kUsage[] =
-    "Usage: accel user add|list|revoke|remove [flags] …\n\n"
-    "Says who may use the cluster.\n\n"
+constexpr char kActions[] =
+    "The actions:\n"
     "  add     make a one-time key for a user, who reads it with `accel login`\n"
     "  list    list the users with their certificates, and the keys\n"
     "  revoke  refuse a user, or one of the user's machines, from now on\n"
     "  remove  revoke a user and forget it\n\n"
-    "`accel user ACTION --help` explains each. Exit codes: 0; 2: wrong usage; 1: any other "
-    "error.\n";
+    "\n`accel user ACTION --help` explains each. Exit codes: 0 done, 2 wrong usage, 1 any other "
+    "error.";
 
 absl::Status ReadRole(const std::string& text, v1::AddTokenRequest* request) {
   if (text == "viewer") {
@@ -62,13 +61,14 @@ int RunUser(const std::vector<std::string>& args, const Console& console) {
   if (action == "list") return RunMemberList(v1::USER_MEMBER, rest, console);
   if (action == "revoke") return RunMemberRevoke(v1::USER_MEMBER, rest, console);
   if (action == "remove") return RunMemberRemove(v1::USER_MEMBER, rest, console);
-  if (action == "--help" || action == "-h") {
-    console.out << kUsage;
-    return kExitOk;
-  }
-  return Fail(console, absl::InvalidArgumentError(
-                           absl::StrCat("accel user needs add, list, revoke or remove",
-                                        action.empty() ? "" : ", not ", EscapeControls(action))));
+  std::string unknown;
+  FlagSet flags("accel user", "add|list|revoke|remove [flags] …", "Says who may use the cluster.");
+  flags.Footer(kActions);
+  flags.Argument("ACTION", /*required=*/true, &unknown);
+  if (const auto over = ParseOrExplain(flags, args, console)) return *over;
+  return Fail(console,
+              absl::InvalidArgumentError(absl::StrCat(
+                  "accel user needs add, list, revoke or remove, not ", EscapeControls(unknown))));
 }
 
 }  // namespace accel::cli

@@ -35,9 +35,8 @@ absl::Status MakeDir(const std::string& dir) {
     std::filesystem::permissions(missing, std::filesystem::perms::owner_all, error);
   }
   if (!error) return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("cannot create the state directory ", dir, ": ", error.message(),
-                   "; choose another with --state_dir"));
+  return absl::UnavailableError(absl::StrCat("cannot create the state directory ", dir, ": ",
+                                             error.message(), "; choose another with --state_dir"));
 }
 
 std::string ReadDaemon(int fd) {

@@ -113,8 +113,12 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   ACCEL_RETURN_IF_ERROR(ChooseTcp(flags, access.get(), &options));
   std::string address = absl::StrCat("unix:", options.socket);
   ACCEL_ASSIGN_OR_RETURN(const auto server, Server::Start(std::move(options)));
-  access->Attach(server->coordinator(), AddressForNewcomers(server->address()),
-                 [&](const std::string& serial) { server->Cut(serial); });
+  access->Attach(
+      server->coordinator(), AddressForNewcomers(server->address()),
+      [&](const std::string& peer, const std::string& serial) {
+        server->NoteValidCall(peer, serial);
+      },
+      [&](const std::string& serial) { server->Cut(serial); });
   std::printf("listening on %s\n", address.c_str());
   if (!flags.listen.empty()) {
     address = server->address();

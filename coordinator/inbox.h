@@ -63,9 +63,8 @@ struct ReportEvent {
 struct SessionClosed {
   SessionId session = 0;
 };
-using ChangeEvent =
-    std::variant<SubmitEvent, CancelEvent, DrainEvent, AccessEvent, SessionOpened, ReportEvent,
-                 SessionClosed>;
+using ChangeEvent = std::variant<SubmitEvent, CancelEvent, DrainEvent, AccessEvent, SessionOpened,
+                                 ReportEvent, SessionClosed>;
 
 // The queries.
 struct WatchEvent {

@@ -75,6 +75,10 @@ class Server {
   // Ends all connections of the credential with this serial. Call it once the credential is
   // refused.
   virtual void Cut(const std::string& serial) = 0;
+
+  // Notes that a call over the connection of `peer` had a valid caller. Services that are not the
+  // server's own call it: see Gate::Authenticated().
+  virtual void NoteValidCall(const std::string& peer, const std::string& serial) = 0;
 };
 
 }  // namespace accel::coordinator

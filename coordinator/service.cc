@@ -59,9 +59,10 @@ grpc::ServerUnaryReactor* CoordinatorService::SubmitJob(grpc::CallbackServerCont
       Admit(*context, Method::kSubmitJob, *bytes, kSubmitBounds, &request);
   if (!caller.ok()) return Refuse(context, caller.status());
   grpc::ServerUnaryReactor* call = context->DefaultReactor();
-  coordinator_.SubmitJob(*caller, request.submit_id(), std::move(*request.mutable_spec()),
-                         [this, call, answer, who = *caller,
-                          peer = context->peer()](absl::StatusOr<common::JobId> job) {
+  const Caller who = *caller;
+  const std::string peer = context->peer();
+  coordinator_.SubmitJob(who, request.submit_id(), std::move(*request.mutable_spec()),
+                         [this, call, answer, who, peer](absl::StatusOr<common::JobId> job) {
                            entrance_.Note(who, peer, "submit", job.ok() ? job->value() : "",
                                           job.status());
                            v1::SubmitJobResponse response;

@@ -40,7 +40,9 @@ absl::StatusOr<std::string> ReadAt(int fd, const std::string& path, uint64_t off
     if (got < 0 && errno == EINTR) continue;
     if (got < 0)
       return absl::UnavailableError(absl::StrCat("cannot read ", path, ": ", strerror(errno)));
-    if (got == 0) return absl::InvalidArgumentError(absl::StrCat(path, ": it ends too early to be a safetensors file; copy it again"));
+    if (got == 0)
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": it ends too early to be a safetensors file; copy it again"));
     filled += static_cast<size_t>(got);
   }
   return text;

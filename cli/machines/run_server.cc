@@ -5,7 +5,6 @@
 #include <grpcpp/server_builder.h>
 
 #include <chrono>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -34,6 +33,8 @@ constexpr int kMaxMessageBytes = 16 << 20;
 constexpr int kMaxMetadataBytes = 16 << 10;
 constexpr int kMaxStreamsPerConnection = 16;
 constexpr int kHandshakeMillis = 5'000;
+constexpr int kKeepaliveMillis = 1'000;
+constexpr int kKeepaliveTimeoutMillis = 2'000;
 constexpr std::chrono::seconds kShutdownGrace(1);
 
 // The stream of one machine.
@@ -139,7 +140,10 @@ void SetLimits(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMillis);
-  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, std::numeric_limits<int>::max());
+  // Until its agent reports, only this shows that a machine is gone.
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 500);
 }
@@ -193,8 +197,8 @@ class GrpcRunServer final : public RunServer {
   AgentService agents_;
   std::unique_ptr<security::ServerCertificateSource> certificate_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> connections_;
+  std::unique_ptr<coordinator::Gate> gate_;  // Outlives the server, whose calls use it.
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<coordinator::Gate> gate_;
 };
 
 }  // namespace

@@ -206,7 +206,6 @@ TEST_F(RunServerTest, NoOtherCallIsServed) {
   const auto stream = stub->Agent(&agent);
   v1::NodeObserved report;
   stream->Write(report);
-  stream->WritesDone();
   v1::NodeDesired desired;
   EXPECT_FALSE(stream->Read(&desired));
   EXPECT_EQ(stream->Finish().error_code(), grpc::INVALID_ARGUMENT);  // The report has no node_id.

@@ -115,7 +115,8 @@ std::string RenderGeneration(const v1::GenerationRecord& generation, absl::Time 
   }
   text += nodes.Render();
   if (generation.refused_peers() > 0) {
-    absl::StrAppend(&text, "  its store refused ", Plural(generation.refused_peers(), "connection", "connections"),
+    absl::StrAppend(&text, "  its store refused ",
+                    Plural(generation.refused_peers(), "connection", "connections"),
                     " from addresses of no node of the job\n");
   }
   if (!generation.has_cause()) return text;
@@ -152,7 +153,7 @@ std::string RenderJobs(const v1::ListJobsResponse& jobs, absl::Time now, bool co
          job.generations().empty() ? "" : absl::StrCat(job.generations().rbegin()->generation()),
          AgoText(Moment(job.submitted_unix_ms()), now), RanFor(job, now), ExitCode(job),
          job.reason()});
-    table.Paint(2, ColorOf(job.phase()));
+    table.Paint(3, ColorOf(job.phase()));
   }
   return table.Render(color);
 }

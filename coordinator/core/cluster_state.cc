@@ -1,8 +1,7 @@
 #include "coordinator/core/cluster_state.h"
 
-#include <utility>
-
 #include <algorithm>
+#include <utility>
 
 #include "coordinator/core/job_state.h"
 

@@ -73,14 +73,14 @@ template <typename Response, typename Act>
 void AccessDesk::Run(Act act, Done<Response> done) {
   // The loop may destroy the act before it calls the second function.
   const auto response = std::make_shared<Response>();
-  slot_.coordinator().WithAccess(
-      [response, act = std::move(act)](const AccessTurn& turn) mutable {
-        return act(turn, response.get());
-      },
-      [response, done = std::move(done)](const absl::Status& status) mutable {
-        if (!status.ok()) return done(status);
-        done(std::move(*response));
-      });
+  auto take = [response, act = std::move(act)](const AccessTurn& turn) mutable {
+    return act(turn, response.get());
+  };
+  auto reply = [response, done = std::move(done)](const absl::Status& status) mutable {
+    if (!status.ok()) return done(status);
+    done(std::move(*response));
+  };
+  slot_.coordinator().WithAccess(std::move(take), std::move(reply));
 }
 
 void AccessDesk::AddToken(v1::AddTokenRequest request, Done<v1::AddTokenResponse> done) {
@@ -88,14 +88,14 @@ void AccessDesk::AddToken(v1::AddTokenRequest request, Done<v1::AddTokenResponse
   if (!address.ok()) return done(address.status());
   absl::StatusOr<security::JoinString> key = MakeKey(*std::move(address), authority_.pin());
   if (!key.ok()) return done(key.status());
+  const security::JoinString join = *std::move(key);
   Run<v1::AddTokenResponse>(
-      [request = std::move(request), key = *std::move(key)](const AccessTurn& turn,
-                                                            v1::AddTokenResponse* response) {
-        ACCEL_RETURN_IF_ERROR(accel::coordinator::AddToken(request, key.token_id,
-                                                           security::Sha256(key.secret), turn.wall,
+      [request, join](const AccessTurn& turn, v1::AddTokenResponse* response) {
+        ACCEL_RETURN_IF_ERROR(accel::coordinator::AddToken(request, join.token_id,
+                                                           security::Sha256(join.secret), turn.wall,
                                                            turn.access, turn.changes));
-        response->set_key(security::FormatJoinString(key));
-        response->set_expires_unix_ms(turn.access->tokens.at(key.token_id).expires_unix_ms());
+        response->set_key(security::FormatJoinString(join));
+        response->set_expires_unix_ms(turn.access->tokens.at(join.token_id).expires_unix_ms());
         return absl::OkStatus();
       },
       std::move(done));

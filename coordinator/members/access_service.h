@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "coordinator/access/caller.h"
 #include "coordinator/members/access_desk.h"
+#include "coordinator/members/coordinator_slot.h"
 #include "proto/access.grpc.pb.h"
 
 namespace accel::coordinator {
@@ -33,9 +34,13 @@ class AccessService final : public AccessServiceOfBytes {
   // Returns who makes a call: ServerOptions::identify.
   using Identify = std::function<absl::StatusOr<Caller>(const grpc::ServerContextBase&)>;
 
-  // `desk` must outlive the service.
-  AccessService(AccessDesk* desk, std::string cluster_id, Identify identify)
-      : desk_(*desk), cluster_id_(std::move(cluster_id)), identify_(std::move(identify)) {}
+  // `desk` and `slot` must outlive the service.
+  AccessService(AccessDesk* desk, const CoordinatorSlot* slot, std::string cluster_id,
+                Identify identify)
+      : desk_(*desk),
+        slot_(*slot),
+        cluster_id_(std::move(cluster_id)),
+        identify_(std::move(identify)) {}
 
   grpc::ServerUnaryReactor* AddToken(grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* bytes,
@@ -67,6 +72,7 @@ class AccessService final : public AccessServiceOfBytes {
   absl::StatusOr<Caller> Admit(Needs needs, const grpc::CallbackServerContext& context);
 
   AccessDesk& desk_;
+  const CoordinatorSlot& slot_;
   const std::string cluster_id_;
   const Identify identify_;
 };

@@ -39,8 +39,9 @@ Newcomer NewcomerOf(const security::EnrolmentRequest& request, const security::P
 // An agent of this machine that uses the Unix socket is a node without being a member. A newcomer
 // must not take its id.
 absl::Status CheckId(const Newcomer& newcomer, const AccessTurn& turn) {
-  const bool is_known = turn.cluster.nodes.contains(common::NodeId(newcomer.id));
-  if (newcomer.kind != v1::NODE_MEMBER || !is_known ||
+  const auto node = turn.cluster.nodes.find(common::NodeId(newcomer.id));
+  const bool is_here = node != turn.cluster.nodes.end() && node->second.session != 0;
+  if (newcomer.kind != v1::NODE_MEMBER || !is_here ||
       turn.access->members.contains({v1::NODE_MEMBER, newcomer.id})) {
     return absl::OkStatus();
   }
@@ -64,8 +65,9 @@ security::EnrolmentAnswer Admissions::Decide(const security::EnrolmentRequest& r
   slot_.coordinator().WithAccess(
       [pending, newcomer = NewcomerOf(request, *key), public_key = *key,
        &authority = authority_](const AccessTurn& turn) {
-        ACCEL_RETURN_IF_ERROR(CheckId(newcomer, turn));
-        const auto make = [&](const std::string& member) {
+        const auto make = [&](const std::string& member) -> absl::StatusOr<v1::Credential> {
+          // The key is valid, or this is not called.
+          ACCEL_RETURN_IF_ERROR(CheckId(newcomer, turn));
           return authority.Issue(newcomer.kind, member, public_key, turn.wall);
         };
         ACCEL_ASSIGN_OR_RETURN(pending->credential,

@@ -15,11 +15,12 @@ absl::StatusOr<std::unique_ptr<ClusterAccess>> ClusterAccess::Make(ClusterAuthor
 }
 
 void ClusterAccess::Attach(Coordinator* coordinator, std::string address,
+                           CoordinatorSlot::OnValidCall on_valid_call,
                            std::function<void(const std::string& serial)> cut) {
   credentials_.SetCallbacks(
       {.on_seen = [this](const std::string& serial) { desk_.NoteSeen(serial); },
        .on_refused = std::move(cut)});
-  slot_.Set(coordinator, std::move(address));
+  slot_.Set(coordinator, std::move(address), std::move(on_valid_call));
 }
 
 absl::Status ClusterAccess::Begin(absl::Time wall) {

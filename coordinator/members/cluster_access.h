@@ -39,8 +39,9 @@ class ClusterAccess {
                                                              absl::Time wall);
 
   // Called once, immediately after the server has started. `cut` ends the connections of a
-  // credential (Server::Cut()). `address`: CoordinatorSlot::Set().
+  // credential (Server::Cut()). `address`, `on_valid_call`: CoordinatorSlot::Set().
   void Attach(Coordinator* coordinator, std::string address,
+              CoordinatorSlot::OnValidCall on_valid_call,
               std::function<void(const std::string& serial)> cut);
 
   // Admits no more newcomers. Called before the server is destroyed.
@@ -63,7 +64,8 @@ class ClusterAccess {
       : authority_(std::move(authority)),
         desk_(&slot_, &authority_),
         admissions_(&slot_, &authority_),
-        service_(&desk_, authority_.cluster_id(), IdentifyCaller(owner, "", &credentials_)) {}
+        service_(&desk_, &slot_, authority_.cluster_id(),
+                 IdentifyCaller(owner, "", &credentials_)) {}
 
   absl::Status Begin(absl::Time wall);
 

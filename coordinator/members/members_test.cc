@@ -57,7 +57,7 @@ class MembersTest : public ::testing::Test {
     ASSERT_OK(loop_->Load());
     loop_->Start();
     slot_ = std::make_unique<CoordinatorSlot>();
-    slot_->Set(loop_.get(), "10.0.0.1:7337");
+    slot_->Set(loop_.get(), "10.0.0.1:7337", [](const std::string&, const std::string&) {});
     desk_ = std::make_unique<AccessDesk>(slot_.get(), &authority_);
     admissions_ = std::make_unique<Admissions>(slot_.get(), &authority_);
   }
@@ -207,7 +207,7 @@ TEST_F(MembersTest, UnknownCertificatesAreNamed) {
 
 TEST_F(MembersTest, WithoutATcpAddressThereIsNoKey) {
   CoordinatorSlot slot;
-  slot.Set(loop_.get(), "");
+  slot.Set(loop_.get(), "", [](const std::string&, const std::string&) {});
   AccessDesk local(&slot, &authority_);
   EXPECT_THAT(
       Await<v1::AddTokenResponse>([&](auto done) { local.AddToken({}, std::move(done)); }).status(),

@@ -23,6 +23,19 @@ int64_t DropTokensOf(const MemberId& member, AccessState* state, AccessChanges* 
   }));
 }
 
+// Returns true if `credential` has this serial, or was made by renewing one that does.
+bool DescendsFrom(const v1::Credential& credential, const std::string& serial,
+                  const AccessState& state) {
+  const v1::Credential* each = &credential;
+  // A serial is never made twice, so the chain ends.
+  while (each->serial() != serial) {
+    const auto older = state.credentials.find(each->replaces());
+    if (older == state.credentials.end()) return false;
+    each = &older->second;
+  }
+  return true;
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Credential> Renew(const std::string& serial, const std::string& key_hash,
@@ -79,8 +92,9 @@ absl::StatusOr<int64_t> Revoke(const v1::RevokeRequest& request, absl::Time wall
                          FindMember(request.kind(), request.member(), *state));
   std::vector<v1::Credential*> chosen = CredentialsOf(member, state);
   if (!request.serial().empty()) {
-    std::erase_if(chosen,
-                  [&](const v1::Credential* each) { return each->serial() != request.serial(); });
+    std::erase_if(chosen, [&](const v1::Credential* each) {
+      return !DescendsFrom(*each, request.serial(), *state);
+    });
     if (chosen.empty()) {
       return absl::NotFoundError(
           absl::StrCat(request.member(), " has no certificate ", request.serial()));
