@@ -1,5 +1,5 @@
 """The C++ runtime for projects outside of this repository: one static library, its headers, and a CMake package
-(docs/decisions/0065)."""
+(docs/decisions/0060)."""
 
 def _is_ours(label):
     return label.workspace_name == ""

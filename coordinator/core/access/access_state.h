@@ -1,5 +1,5 @@
 // Who may enter the cluster: its members, their credentials, and the one-time keys for new ones.
-// Plain data; access_changes.h says what may happen to it.
+// Plain data; admission.h, credentials.h and members.h say what may happen to it.
 #pragma once
 
 #include <map>
