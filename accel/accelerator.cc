@@ -12,7 +12,9 @@
 #include "runtime/checkpoint/tensor_file.h"
 #include "runtime/checkpoint/weights.h"
 #include "runtime/core/mixed_precision.h"
+#include "runtime/core/sharding/sharding_options.h"
 #include "runtime/process/process_state.h"
+#include "runtime/process/read_environment.h"
 #include "runtime/step/training_step.h"
 #include "runtime/tracking/tracker_set.h"
 
@@ -27,6 +29,12 @@ AcceleratorOptions in_force(AcceleratorOptions options, const runtime::ProcessSt
   options.gradient_accumulation.num_steps =
       environment.gradient_accumulation_steps.value_or(options.gradient_accumulation.num_steps);
   options.debug = options.debug || environment.debug;
+  const auto launched = runtime::parse_sharding(runtime::environment_variable);
+  if (launched) options.sharding = launched->options;
+  if (options.sharding) runtime::check_sharding(*options.sharding);
+  if (launched && environment.rank == 0) {
+    for (const std::string& note : launched->notes) std::cerr << "accel: " << note << std::endl;
+  }
   return options;
 }
 
@@ -134,9 +142,14 @@ void Accelerator::join_uneven_inputs(const std::function<void()>& body,
 
 // ---- Saving and loading ----
 
-Accelerator::StateDict Accelerator::state_dict_of(const torch::nn::Module& module) {
+Accelerator::StateDict Accelerator::state_dict_of(const torch::nn::Module& module) const {
   StateDict state("Tensor");
-  for (auto& [name, tensor] : runtime::state_of(module)) state.insert(name, tensor);
+  const auto model = parts_->process->models.find(module);
+  const auto whole = model == nullptr ? nullptr : model->begin_whole(/*is_written=*/false);
+  if (whole != nullptr && !is_main_process()) return state;
+  for (auto& [name, tensor] : runtime::state_of(module)) {
+    state.insert(name, whole == nullptr ? tensor : tensor.to(at::kCPU, false, /*copy=*/true));
+  }
   return state;
 }
 
@@ -154,6 +167,8 @@ void Accelerator::save_bytes(const std::string& path, const SaveOptions& options
 void Accelerator::save_module(const torch::nn::Module& module, const std::string& folder,
                               runtime::ByteSize max_size) const {
   const auto operation = processes().begin_operation("save_model");
+  const auto model = parts_->process->models.find(module);
+  const auto whole = model == nullptr ? nullptr : model->begin_whole(/*is_written=*/false);
   runtime::run_on_main_rank(*parts_->process,
                             [&] { runtime::save_weights(module, folder, max_size); });
 }
@@ -161,6 +176,8 @@ void Accelerator::save_module(const torch::nn::Module& module, const std::string
 void Accelerator::load_module(torch::nn::Module& module, const std::string& path,
                               bool strict) const {
   const auto operation = processes().begin_operation("load_checkpoint_in_model");
+  const auto model = parts_->process->models.find(module);
+  const auto whole = model == nullptr ? nullptr : model->begin_whole(/*is_written=*/true);
   runtime::run_on_every_rank(*parts_->process,
                              [&] { runtime::WeightsLoad(module, path, strict).run(); });
 }

@@ -183,6 +183,12 @@ class Accelerator {
   auto prepare_model(const runtime::module_holder auto& model, const PrepareOptions& options = {}) {
     return preparation().prepare_model(model, options);
   }
+  // Prints the units of a prepared model, and the memory that each process needs for it, on each
+  // machine's main process (docs/sharded.md).
+  void print_sharding(const auto& model) const {
+    print(model.strategy() == nullptr ? "not sharded: this process holds the whole model"
+                                      : model.strategy()->sharding_report());
+  }
   // Forgets what was prepared and restarts the window of accumulation, for another training in the
   // same process. Prepared objects are destroyed with their last holder.
   void free_memory();
@@ -272,7 +278,8 @@ class Accelerator {
 
   // Returns the parameters and buffers of a prepared or plain model, in the order and with the
   // names of Python's state dict; tied ones under each name. They share the model's memory,
-  // without a graph.
+  // without a graph. Of a sharded model the main process gets copies on the CPU, and the others get
+  // nothing. Collective for these: an all-gather for each unit.
   auto get_state_dict(const auto& model) const {
     return state_dict_of(*runtime::any_module_of(model));
   }
@@ -371,7 +378,7 @@ class Accelerator {
   runtime::Preparation& preparation() const;
   runtime::AccumulationScope begin_batch(Modules modules, runtime::Strategies strategies);
   void unscale(const torch::optim::Optimizer& optimizer);
-  static StateDict state_dict_of(const torch::nn::Module& module);
+  StateDict state_dict_of(const torch::nn::Module& module) const;
   void save_bytes(const std::string& path, const SaveOptions& options,
                   const std::function<void(std::ostream&)>& write) const;
   void save_module(const torch::nn::Module& module, const std::string& folder,

@@ -5,6 +5,8 @@
 
 #include <stdexcept>
 
+#include "common/checkpoint_error.h"
+
 namespace accel {
 
 // A collective call failed: a peer is gone, did not take part within the timeout, or is in another
@@ -36,13 +38,6 @@ class DistributedOperationError : public std::runtime_error {
 
 // The ranks have trained apart, and no longer hold the same parameters.
 class ParametersDiffer : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// A checkpoint or a file of weights is missing, torn, corrupt, does not fit, or cannot be written.
-// The text names the file and says what to do.
-class CheckpointError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };

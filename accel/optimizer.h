@@ -50,6 +50,11 @@ class Optimizer {
     if (!step_.is_due()) return Loss();
     if constexpr (sizeof...(Args) == 1 &&
                   (std::constructible_from<typename Optim::LossClosure, Args> && ...)) {
+      if (step_.steps_on_shards()) {
+        throw std::logic_error(
+            "step() takes no closure with a sharded model, which has either its parameters or the "
+            "parts to step on: make the backward pass before step()");
+      }
       if (!step_.scales_losses()) return optimizer_->step(checked(std::forward<Args>(args)...));
     }
     step_.expect_ready();
@@ -57,6 +62,7 @@ class Optimizer {
       throw std::logic_error("step() takes no closure with mixed_precision fp16: use bf16");
     }
     if (!step_.may_step(*optimizer_)) return Loss();
+    const auto shards = step_.begin_step();
     return optimizer_->step(std::forward<Args>(args)...);
   }
 

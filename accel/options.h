@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "accel/sharding.h"
 #include "accel/tracker.h"
 
 namespace accel {
@@ -212,6 +213,10 @@ struct AcceleratorOptions {
   bool step_scheduler_with_optimizer = true;
   SchedulerUnit scheduler_unit = SchedulerUnit::kBatches;
   DataParallelOptions data_parallel = {};
+  // If set, parameters, gradients and optimizer state of prepared models are spread over the
+  // processes (docs/sharded.md). ACCELERATE_USE_FSDP=true, with the variables of `accel launch
+  // --use_fsdp`, overrides this option.
+  std::optional<ShardingOptions> sharding = {};
   ProjectConfiguration project = {};
   // The trackers that init_trackers() starts: "tensorboard", "jsonl" or objects of
   // your own classes.

@@ -6,6 +6,7 @@
 #include "cli/estimate/estimate_command.h"
 #include "cli/key.h"
 #include "cli/launch.h"
+#include "cli/merge_weights.h"
 #include "cli/report/env_command.h"
 #include "cli/self_test/test_command.h"
 
@@ -21,6 +22,7 @@ std::vector<Command> CommandTable() {
       {"test", "check that the set-up can train", RunTest},
       {"env", "print the facts that a report of a problem needs", RunEnv},
       {"estimate-memory", "print how much memory a model takes", RunEstimateMemory},
+      {"merge-weights", "merge a sharded checkpoint into one file of weights", RunMergeWeights},
       {"to-fsdp2", "convert a configuration file to version 2 of FSDP", RunToFsdp2},
       {"submit", "submit a job to a cluster", RunSubmit},
       {"resubmit", "submit a job again, as a new one", RunResubmit},

@@ -25,7 +25,7 @@ NamedTensors random_state_tensors(const torch::Tensor& row, c10::DeviceType devi
 void restore_random_state(const std::filesystem::path& file, c10::Device device) {
   const TensorFileReader reader(file);
   const auto restore = [&](const char* name, c10::Device of) {
-    const SafetensorsEntry* entry = reader.header().find(name);
+    const weights::SafetensorsEntry* entry = reader.header().find(name);
     if (entry == nullptr) return false;
     set_generator_state(of, reader.read(*entry));
     return true;

@@ -6,6 +6,7 @@
 
 #include "runtime/checkpoint/file_reader.h"
 #include "runtime/checkpoint/random_state.h"
+#include "runtime/checkpoint/sharded_state.h"
 #include "runtime/checkpoint/weights.h"
 #include "runtime/checkpoint/window_gradients.h"
 #include "runtime/core/checkpoint_layout.h"
@@ -51,8 +52,17 @@ RunState::Gathered RunState::gather() const {
   const bool is_window_open = accumulation_ != nullptr && !accumulation_->sync_gradients();
   if (is_window_open) {
     for (const auto& model : models_) {
-      gathered.gradients.push_back(mean_gradients(*model, *process_));
+      const auto sharded = find_sharded(*process_, *model);
+      gathered.gradients.push_back(sharded != nullptr ? whole_gradients(*sharded)
+                                                      : mean_gradients(*model, *process_));
     }
+  }
+  for (const auto& optimizer : optimizers_) {
+    gathered.whole_moments.merge(whole_moments(*optimizer, *process_));
+  }
+  for (const auto& model : models_) {
+    const auto sharded = find_sharded(*process_, *model);
+    if (sharded != nullptr) gathered.whole_models.push_back(sharded->begin_whole(false));
   }
   gathered.random_states = random_state(process_->device).unsqueeze(0);
   if (process_->communicator != nullptr) {
@@ -87,7 +97,7 @@ std::unique_ptr<Snapshot> RunState::copy(const Gathered& gathered, std::uint64_t
     snapshot->add_tensors(gradients_file(i), gathered.gradients[i]);
   }
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    snapshot->add_optimizer(optimizer_file(i), *optimizers_[i]);
+    snapshot->add_optimizer(optimizer_file(i), *optimizers_[i], gathered.whole_moments);
   }
   for (std::size_t i = 0; i < objects_.size(); ++i) {
     snapshot->add_archive(custom_file(i), objects_[i].save);
@@ -105,8 +115,10 @@ std::unique_ptr<Snapshot> RunState::copy(const Gathered& gathered, std::uint64_t
 std::size_t RunState::expected_bytes() const {
   std::size_t bytes = 0;
   for (const auto& model : models_) {
-    // Each copy starts on its own cache line of 64 bytes.
-    for (const auto& [name, tensor] : state_of(*model)) bytes += tensor.nbytes() + 64;
+    // Each copy starts on its own cache line of 64 bytes. The tensors are not detached, because
+    // only rank 0 asks, and any operator on a sharded parameter gathers it from all ranks.
+    for (const torch::Tensor& tensor : model->parameters()) bytes += tensor.nbytes() + 64;
+    for (const torch::Tensor& tensor : model->buffers()) bytes += tensor.nbytes() + 64;
   }
   for (const auto& optimizer : optimizers_) bytes += accel::runtime::expected_bytes(*optimizer);
   return bytes;
@@ -116,6 +128,11 @@ void RunState::restore(const fs::path& folder) {
   const TrainingState saved = read_training_state(folder);
   check_same_program(saved, training_state(/*next_number=*/0),
                      (folder / kTrainingStateFile).string());
+  std::vector<std::shared_ptr<void>> whole_models;
+  for (const auto& model : models_) {
+    const auto sharded = find_sharded(*process_, *model);
+    if (sharded != nullptr) whole_models.push_back(sharded->begin_whole(/*is_written=*/true));
+  }
   std::vector<WeightsLoad> weights;  // Compares all models before the first one is loaded.
   for (std::size_t i = 0; i < models_.size(); ++i) {
     weights.emplace_back(*models_[i], folder / model_file(i), /*strict=*/true);
@@ -126,6 +143,10 @@ void RunState::restore(const fs::path& folder) {
   }
   for (std::size_t i = 0; i < optimizers_.size(); ++i) {
     load_optimizer(folder / optimizer_file(i), process_->device, *optimizers_[i]);
+  }
+  whole_models.clear();
+  for (const auto& model : models_) {
+    if (const auto sharded = find_sharded(*process_, *model)) keep_pieces(*sharded, optimizers_);
   }
   for (std::size_t i = 0; i < objects_.size(); ++i) {
     load_archive(folder / custom_file(i), c10::kCPU, objects_[i].load);

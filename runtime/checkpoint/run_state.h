@@ -78,6 +78,10 @@ class RunState {
     std::vector<NamedTensors> gradients;
     // One row of bytes for each rank (random_state.h).
     torch::Tensor random_states;
+    // With sharding: keeps the parameters whole, until copy() has copied them, and has the state of
+    // optimizers as a whole. On rank 0 alone.
+    std::vector<std::shared_ptr<void>> whole_models;
+    WholeTensors whole_moments;
   };
   // Collective. Throws what the communication throws.
   Gathered gather() const;

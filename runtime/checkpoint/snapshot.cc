@@ -42,30 +42,13 @@ bool writes_only_known_tensors(const optim::Optimizer& optimizer) {
          kind == typeid(optim::RMSprop);
 }
 
-// Returns the tensors in the state of one parameter, or nullopt if the state's
-// class is unknown here.
-std::optional<std::vector<torch::Tensor*>> tensors_of(optim::OptimizerParamState& state) {
-  if (auto* adam = dynamic_cast<optim::AdamParamState*>(&state)) {
-    return {{&adam->exp_avg(), &adam->exp_avg_sq(), &adam->max_exp_avg_sq()}};
-  }
-  if (auto* adam = dynamic_cast<optim::AdamWParamState*>(&state)) {
-    return {{&adam->exp_avg(), &adam->exp_avg_sq(), &adam->max_exp_avg_sq()}};
-  }
-  if (auto* sgd = dynamic_cast<optim::SGDParamState*>(&state)) return {{&sgd->momentum_buffer()}};
-  if (auto* adagrad = dynamic_cast<optim::AdagradParamState*>(&state)) return {{&adagrad->sum()}};
-  if (auto* rms = dynamic_cast<optim::RMSpropParamState*>(&state)) {
-    return {{&rms->square_avg(), &rms->momentum_buffer(), &rms->grad_avg()}};
-  }
-  return std::nullopt;
-}
-
 // Returns the defined tensors in the state of all parameters, or nullopt if the optimizer must
 // write its archive itself.
 std::optional<std::vector<torch::Tensor*>> tensors_of(optim::Optimizer& optimizer) {
   if (!writes_only_known_tensors(optimizer)) return std::nullopt;
   std::vector<torch::Tensor*> all;
   for (auto& [parameter, state] : optimizer.state()) {
-    const auto tensors = tensors_of(*state);
+    const auto tensors = moments_of(*state);
     if (!tensors) return std::nullopt;
     std::copy_if(tensors->begin(), tensors->end(), std::back_inserter(all),
                  [](const torch::Tensor* tensor) { return tensor->defined(); });
@@ -139,6 +122,21 @@ void carry_out(const std::vector<MemoryCopy>& copies) {
 
 }  // namespace
 
+std::optional<std::vector<torch::Tensor*>> moments_of(optim::OptimizerParamState& state) {
+  if (auto* adam = dynamic_cast<optim::AdamParamState*>(&state)) {
+    return {{&adam->exp_avg(), &adam->exp_avg_sq(), &adam->max_exp_avg_sq()}};
+  }
+  if (auto* adam = dynamic_cast<optim::AdamWParamState*>(&state)) {
+    return {{&adam->exp_avg(), &adam->exp_avg_sq(), &adam->max_exp_avg_sq()}};
+  }
+  if (auto* sgd = dynamic_cast<optim::SGDParamState*>(&state)) return {{&sgd->momentum_buffer()}};
+  if (auto* adagrad = dynamic_cast<optim::AdagradParamState*>(&state)) return {{&adagrad->sum()}};
+  if (auto* rms = dynamic_cast<optim::RMSpropParamState*>(&state)) {
+    return {{&rms->square_avg(), &rms->momentum_buffer(), &rms->grad_avg()}};
+  }
+  return std::nullopt;
+}
+
 std::size_t expected_bytes(optim::Optimizer& optimizer) {
   const auto tensors = tensors_of(optimizer);
   if (!tensors) return 0;
@@ -159,9 +157,15 @@ void Snapshot::add_tensors(std::string file, NamedTensors tensors) {
   tensors_.emplace_back(std::move(file), std::move(tensors));
 }
 
-void Snapshot::add_optimizer(std::string file, optim::Optimizer& optimizer) {
+void Snapshot::add_optimizer(std::string file, optim::Optimizer& optimizer,
+                             const WholeTensors& wholes) {
   if (auto tensors = tensors_of(optimizer)) {
-    optimizers_.push_back({std::move(file), &optimizer, *std::move(tensors)});
+    std::vector<torch::Tensor> values;
+    for (const torch::Tensor* tensor : *tensors) {
+      const auto whole = wholes.find(tensor);
+      values.push_back(whole == wholes.end() ? *tensor : whole->second);
+    }
+    optimizers_.push_back({std::move(file), &optimizer, *std::move(tensors), std::move(values)});
   } else {
     add_archive(std::move(file), [&](OutputArchive& archive) { optimizer.save(archive); });
   }
@@ -257,7 +261,7 @@ void Snapshot::copy() {
     for (const auto& [name, tensor] : tensors) all.push_back(tensor);
   }
   for (const Optimizer& optimizer : optimizers_) {
-    for (const torch::Tensor* tensor : optimizer.tensors) all.push_back(*tensor);
+    all.insert(all.end(), optimizer.values.begin(), optimizer.values.end());
   }
   std::vector<torch::Tensor> copies = copies_of(all);
   auto next = copies.begin();

@@ -10,7 +10,9 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,13 +25,20 @@ struct Event;
 }
 namespace torch::optim {
 class Optimizer;
-}
+class OptimizerParamState;
+}  // namespace torch::optim
 namespace torch::serialize {
 class InputArchive;
 class OutputArchive;
 }  // namespace torch::serialize
 
 namespace accel::runtime {
+
+// Whole tensors in place of the pieces that this rank has of them, by the address of the piece.
+using WholeTensors = std::map<const torch::Tensor*, torch::Tensor>;
+
+// Returns the tensors in the state of one parameter, or nullopt if the state's class is unknown.
+std::optional<std::vector<torch::Tensor*>> moments_of(torch::optim::OptimizerParamState& state);
 
 // Returns about how many bytes of an optimizer's tensors will have to be copied once it has made
 // steps. Returns 0 for an optimizer that writes its archive itself.
@@ -51,7 +60,9 @@ class Snapshot {
   // Adds a LibTorch archive of the optimizer. For Adam, AdamW, SGD, Adagrad and RMSprop, copy()
   // copies the tensors, and the archive is serialized when it is written. For all other classes,
   // including classes derived from these, the archive is serialized here.
-  void add_optimizer(std::string file, torch::optim::Optimizer& optimizer);
+  // A tensor of the state that is in `wholes`, by its address, is replaced by the one there.
+  void add_optimizer(std::string file, torch::optim::Optimizer& optimizer,
+                     const WholeTensors& wholes = {});
   // Adds a LibTorch archive that `save` fills. It is serialized here.
   void add_archive(std::string file,
                    const std::function<void(torch::serialize::OutputArchive&)>& save);
@@ -73,6 +84,7 @@ class Snapshot {
     std::string file;
     torch::optim::Optimizer* optimizer;
     std::vector<torch::Tensor*> tensors;
+    std::vector<torch::Tensor> values;
   };
 
   std::vector<torch::Tensor> copies_of(const std::vector<torch::Tensor>& tensors);

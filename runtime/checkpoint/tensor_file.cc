@@ -14,7 +14,7 @@ namespace accel::runtime {
 namespace fs = std::filesystem;
 namespace {
 
-using Dtype = SafetensorsDtype;
+using Dtype = weights::SafetensorsDtype;
 
 constexpr std::pair<Dtype, torch::ScalarType> kDtypes[] = {
     {Dtype::kBool, torch::ScalarType::Bool},
@@ -91,15 +91,15 @@ NamedTensors without_tied(const NamedTensors& tensors) {
 
 TensorFile::TensorFile(const NamedTensors& tensors) {
   std::map<std::string, torch::Tensor> by_name;
-  std::vector<SafetensorsEntry> entries;
+  std::vector<weights::SafetensorsEntry> entries;
   for (const auto& [name, tensor] : tensors) {
     entries.push_back(
         {.name = name, .dtype = dtype_of(name, tensor), .shape = tensor.sizes().vec()});
     by_name[name] = tensor.detach();
   }
-  header_ = lay_out(std::move(entries));
-  header_bytes_ = header_bytes(header_);
-  for (const SafetensorsEntry& entry : header_.entries) {
+  header_ = weights::lay_out(std::move(entries));
+  header_bytes_ = weights::header_bytes(header_);
+  for (const weights::SafetensorsEntry& entry : header_.entries) {
     tensors_.push_back(by_name.at(entry.name).cpu().contiguous());
   }
 }
@@ -116,16 +116,16 @@ TensorFileReader::TensorFileReader(fs::path file) : file_(std::move(file)) {
   const std::string name = file_.file().string();
   std::string first(std::min<std::uint64_t>(8, file_.size()), '\0');
   file_.read(0, first.size(), first.data(), "the header");
-  std::string json(header_length(first, file_.size(), name), '\0');
+  std::string json(weights::header_length(first, file_.size(), name), '\0');
   file_.read(first.size(), json.size(), json.data(), "the header");
-  header_ = parse_header(json, file_.size(), name);
+  header_ = weights::parse_header(json, file_.size(), name);
 }
 
-std::uint64_t TensorFileReader::position(const SafetensorsEntry& entry) const {
+std::uint64_t TensorFileReader::position(const weights::SafetensorsEntry& entry) const {
   return header_.data_begin + entry.begin;
 }
 
-torch::Tensor TensorFileReader::read(const SafetensorsEntry& entry) const {
+torch::Tensor TensorFileReader::read(const weights::SafetensorsEntry& entry) const {
   torch::Tensor tensor = torch::empty(entry.shape, type_of(entry.dtype));
   file_.read(position(entry), entry.end - entry.begin, tensor.data_ptr(), entry.name);
   return tensor;

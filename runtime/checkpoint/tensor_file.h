@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/checkpoint/file_reader.h"
-#include "runtime/core/safetensors.h"
+#include "weights/core/safetensors.h"
 
 namespace accel::runtime {
 
@@ -38,7 +38,7 @@ class TensorFile {
   std::vector<std::string_view> parts() const;
 
  private:
-  SafetensorsHeader header_;
+  weights::SafetensorsHeader header_;
   std::string header_bytes_;
   std::vector<torch::Tensor> tensors_;  // In the order of the header's entries.
 };
@@ -50,24 +50,24 @@ class TensorFileReader {
   // not a safetensors file.
   explicit TensorFileReader(std::filesystem::path file);
 
-  const SafetensorsHeader& header() const { return header_; }
+  const weights::SafetensorsHeader& header() const { return header_; }
   const std::filesystem::path& file() const { return file_.file(); }
 
   // Returns a tensor on the CPU, with the dtype that it has in the file. Throws CheckpointError.
-  torch::Tensor read(const SafetensorsEntry& entry) const;
+  torch::Tensor read(const weights::SafetensorsEntry& entry) const;
 
  private:
   friend void read_tensors(const std::vector<struct TensorRead>& reads);
-  std::uint64_t position(const SafetensorsEntry& entry) const;
+  std::uint64_t position(const weights::SafetensorsEntry& entry) const;
 
   FileReader file_;
-  SafetensorsHeader header_;
+  weights::SafetensorsHeader header_;
 };
 
 // A tensor of a file that is read into `target`, which may have another dtype and device.
 struct TensorRead {
   const TensorFileReader* file;
-  const SafetensorsEntry* entry;
+  const weights::SafetensorsEntry* entry;
   torch::Tensor target;
 };
 

@@ -130,10 +130,10 @@ void save_weights(const torch::nn::Module& module, const fs::path& folder,
 }
 
 WeightsLoad::WeightsLoad(const torch::nn::Module& module, const fs::path& path, bool strict) {
-  std::map<std::string, std::pair<const TensorFileReader*, const SafetensorsEntry*>> found;
+  std::map<std::string, std::pair<const TensorFileReader*, const weights::SafetensorsEntry*>> found;
   for (const fs::path& file : weight_files(path)) {
     files_.push_back(std::make_unique<TensorFileReader>(file));
-    for (const SafetensorsEntry& entry : files_.back()->header().entries) {
+    for (const weights::SafetensorsEntry& entry : files_.back()->header().entries) {
       found[entry.name] = {files_.back().get(), &entry};
     }
   }

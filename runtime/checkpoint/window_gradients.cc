@@ -50,7 +50,7 @@ void load_gradients(const torch::nn::Module& module, const std::filesystem::path
   std::optional<TensorFileReader> reader;
   if (std::filesystem::exists(file)) reader.emplace(file);
   for (auto& [name, parameter] : trained_parameters(module)) {
-    const SafetensorsEntry* entry = reader ? reader->header().find(name) : nullptr;
+    const weights::SafetensorsEntry* entry = reader ? reader->header().find(name) : nullptr;
     parameter.mutable_grad() =
         entry != nullptr ? reader->read(*entry).to(parameter.options()) : torch::Tensor();
   }

@@ -94,6 +94,37 @@ at::Tensor Communicator::all_gather(const at::Tensor& tensor) {
   return all;
 }
 
+void Communicator::all_gather_into(const at::Tensor& whole, const at::Tensor& part,
+                                   const char* call) {
+  const auto where = group_->place_of({part, whole});
+  c10d::AllgatherOptions options;
+  options.asyncOp = where.is_async;
+  at::Tensor from = part, to = whole;
+  group_->call(call, where, [&] { where.backend->_allgather_base(to, from, options)->wait(); });
+}
+
+std::function<void()> Communicator::begin_all_gather_into(const at::Tensor& whole,
+                                                          const at::Tensor& part,
+                                                          const char* call) {
+  const auto where = group_->place_of({part, whole});
+  c10d::AllgatherOptions options;
+  options.asyncOp = true;
+  at::Tensor from = part, to = whole;
+  c10::intrusive_ptr<c10d::Work> work;
+  group_->call(call, where, [&] { work = where.backend->_allgather_base(to, from, options); });
+  return [this, work, where, call] { group_->call(call, where, [&] { work->wait(); }); };
+}
+
+void Communicator::reduce_scatter_sum(const at::Tensor& part, const at::Tensor& whole,
+                                      const char* call) {
+  const auto where = group_->place_of({part, whole});
+  c10d::ReduceScatterOptions options;
+  options.asyncOp = where.is_async;
+  at::Tensor to = part, from = whole;
+  group_->call(call, where,
+               [&] { where.backend->_reduce_scatter_base(to, from, options)->wait(); });
+}
+
 void Communicator::broadcast(const std::vector<at::Tensor>& tensors, int from) {
   if (tensors.empty()) return;
   const auto where = group_->place_of(tensors);

@@ -67,6 +67,16 @@ class Communicator {
   // give [size * d0, ...], and 0-dim tensors give [size].
   at::Tensor all_gather(const at::Tensor& tensor);
 
+  // Writes the ranks' `part` one behind the other into `whole`, with one all-gather; and writes to
+  // `part` of rank r the sum over the ranks of part r of `whole`, with one reduce-scatter. Both
+  // are flat and contiguous. Errors call it `call`.
+  void all_gather_into(const at::Tensor& whole, const at::Tensor& part, const char* call);
+  // Begins such an all-gather, and returns a function that waits for its end, which must be called
+  // once. Between the two, other calls may be made; calls end in the order in which they begin.
+  std::function<void()> begin_all_gather_into(const at::Tensor& whole, const at::Tensor& part,
+                                              const char* call);
+  void reduce_scatter_sum(const at::Tensor& part, const at::Tensor& whole, const char* call);
+
   // Overwrites the tensors in place with those of rank `from`. Tensors of one dtype are sent
   // together, in one broadcast per 25 MiB.
   void broadcast(const std::vector<at::Tensor>& tensors, int from = 0);

@@ -1,7 +1,8 @@
 // The arithmetic of an all-reduce, with Gloo's results.
 #pragma once
 
-#include "runtime/comm/gloo_backend.h"
+#include <torch/csrc/distributed/c10d/Types.hpp>
+
 #include "runtime/comm/shared_memory_exchange.h"
 
 namespace accel::runtime {

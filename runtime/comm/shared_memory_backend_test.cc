@@ -111,6 +111,50 @@ TEST(SharedMemoryBackendTest, AReduceScatterGivesEachRankItsPart) {
   });
 }
 
+at::Tensor reduce_scatter(c10d::Backend& backend, at::Tensor input, ReduceOp::RedOpType operation) {
+  at::Tensor part = at::empty({input.numel() / backend.getSize()}, input.options());
+  c10d::ReduceScatterOptions options;
+  options.reduceOp = operation;
+  backend._reduce_scatter_base(part, input, options)->wait();
+  return part;
+}
+
+TEST(SharedMemoryBackendTest, AReduceScatterOverSocketsHasTheSameBits) {
+  for (const int ranks : {2, 3, 4, 5}) {
+    on_ranks(ranks, [] {
+      const Backends backends;
+      at::manual_seed(static_cast<std::uint64_t>(backends.rank()));
+      for (const auto dtype : {at::kFloat, at::kBFloat16, at::kLong}) {
+        for (const auto operation : {ReduceOp::SUM, ReduceOp::AVG, ReduceOp::MAX}) {
+          if (operation == ReduceOp::AVG && dtype == at::kLong) continue;
+          for (const std::int64_t size : {1, 1000, 150'001}) {
+            const at::Tensor input = random_tensor(size * backends.size(), dtype);
+            const at::Tensor before = input.clone();
+            EXPECT_TRUE(same_bits(reduce_scatter(*backends.gloo, input, operation),
+                                  reduce_scatter(*backends.shared, input, operation)))
+                << size << " elements of " << dtype << " for each of " << backends.size();
+            EXPECT_TRUE(same_bits(input, before)) << "the input has changed";
+          }
+        }
+      }
+      // Inputs that are not one piece of memory.
+      const at::Tensor matrix = random_tensor(6 * backends.size(), at::kFloat).view({6, -1}).t();
+      EXPECT_TRUE(same_bits(reduce_scatter(*backends.gloo, matrix, ReduceOp::SUM),
+                            reduce_scatter(*backends.shared, matrix, ReduceOp::SUM)));
+    });
+  }
+}
+
+TEST(SharedMemoryBackendTest, AReduceScatterOverSocketsNamesALostPeer) {
+  on_ranks(2, [] {
+    Backends backends;
+    backends.gloo = make_gloo_backend(backends.keys("short"), backends.environment,
+                                      std::chrono::milliseconds(500));
+    if (backends.rank() == 0) return;  // Rank 0 never takes part.
+    EXPECT_ANY_THROW(reduce_scatter(*backends.gloo, at::ones({8}), ReduceOp::SUM));
+  });
+}
+
 TEST(SharedMemoryBackendTest, TheSumOfBoolsIsTrueIfAnyIs) {
   const auto sum = [] {
     const auto communicator = Communicator::join(read_environment(), at::kCPU, kTimeout);

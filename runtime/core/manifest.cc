@@ -6,7 +6,7 @@
 #include "accel/errors.h"
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/core/crc32c.h"
-#include "runtime/core/parse_json.h"
+#include "weights/core/parse_json.h"
 
 namespace accel::runtime {
 namespace {
@@ -47,7 +47,7 @@ std::string manifest_text(const Manifest& manifest) {
 }
 
 Manifest parse_manifest(const std::string& text, const std::string& file) {
-  json root = parse_json(text);
+  json root = weights::parse_json(text);
   if (!root.is_object() || !root.contains("crc32c")) {
     throw DamageError(file + ": it is torn: it is not a complete manifest");
   }

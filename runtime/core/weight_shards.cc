@@ -22,7 +22,7 @@
 #include <stdexcept>
 
 #include "accel/errors.h"
-#include "runtime/core/parse_json.h"
+#include "weights/core/parse_json.h"
 
 namespace accel::runtime {
 namespace {
@@ -106,7 +106,7 @@ std::string index_json(const std::vector<WeightSize>& weights,
 }
 
 std::map<std::string, std::string> parse_index(const std::string& text, const std::string& file) {
-  const nlohmann::json index = parse_json(text);
+  const nlohmann::json index = weights::parse_json(text);
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
     throw CheckpointError(file + ": it is not an index of weights: it has no \"weight_map\"");
   }

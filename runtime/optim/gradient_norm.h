@@ -3,9 +3,18 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <vector>
 
 namespace accel::runtime {
+
+// The gradients of which each rank has a piece only. `reduce` adds a number up over the ranks that
+// have the pieces, or takes its maximum. All ranks must call clip_gradient_norm() then, with the
+// same parameters.
+struct GradientPieces {
+  std::function<bool(const at::Tensor& parameter)> contain;
+  std::function<void(at::Tensor& number, bool is_maximum)> reduce;
+};
 
 // Scales the gradients of `parameters`, each given once, down to a total norm of `max_norm`.
 // Returns the norm before, as a 0-dim tensor on the gradients' device: reading it waits for the
@@ -14,6 +23,6 @@ namespace accel::runtime {
 // Computes what torch::nn::utils::clip_grad_norm_() computes, except for rounding. Norms of 16-bit
 // gradients are computed in fp32.
 at::Tensor clip_gradient_norm(const std::vector<at::Tensor>& parameters, double max_norm,
-                              double norm_type);
+                              double norm_type, const GradientPieces& pieces = {});
 
 }  // namespace accel::runtime

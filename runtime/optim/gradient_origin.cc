@@ -187,6 +187,23 @@ bool OptimizerGradients::are_reduced() const {
   });
 }
 
+bool OptimizerGradients::are_shards() const {
+  if (world_.is_alone) return false;
+  const auto models = world_.models();
+  return std::any_of(models.begin(), models.end(),
+                     [](const auto& model) { return model->is_sharded(); });
+}
+
+std::shared_ptr<void> OptimizerGradients::begin_step() const {
+  if (world_.is_alone) return nullptr;
+  std::vector<std::shared_ptr<void>> begun;
+  for (const auto& model : world_.models()) {
+    if (auto one = model->begin_step()) begun.push_back(std::move(one));
+  }
+  if (begun.empty()) return nullptr;
+  return std::make_shared<std::vector<std::shared_ptr<void>>>(std::move(begun));
+}
+
 void OptimizerGradients::expect_ready(bool forced) {
   if (!world_.is_alone && (!has_stepped_ || has_loose_gradients())) {
     // By its first step, the program has prepared all its models.
@@ -252,6 +269,11 @@ void OptimizerGradients::look_for_loose_parameters() {
     text << (loose == 1 ? " is" : " are") << " of a prepared optimizer, but in no prepared model";
   }
   constexpr char kRemedy[] = "give prepare() a module that has them";
+  if (are_shards()) {
+    throw std::logic_error(
+        text.str() +
+        ": with sharding, each process steps on its part of the prepared models only; " + kRemedy);
+  }
   if (world_.scales_losses && loose < trained) {
     throw std::logic_error(
         text.str() + ": in fp16 an overflow there would skip the step of one process alone; " +

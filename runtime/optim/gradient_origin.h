@@ -80,6 +80,11 @@ class OptimizerGradients {
   // Returns whether all gradients are the same on every process.
   bool are_reduced() const;
 
+  // Returns whether a model that is reduced is sharded.
+  bool are_shards() const;
+  // Calls ParallelStrategy::begin_step() of these models, and returns what keeps it in effect.
+  std::shared_ptr<void> begin_step() const;
+
   // Called before a step. Throws std::logic_error, which says what to do instead, if the step would
   // use gradients of loss.backward() or of a pass that has failed; or if set_sync_gradients() asks
   // for the step (`forced`) and accumulate() has left gradients on this process.

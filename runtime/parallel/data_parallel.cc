@@ -69,7 +69,7 @@ std::vector<at::Tensor> memory_of(const std::vector<at::Tensor>& tensors) {
   return memory;
 }
 
-class DataParallel final : public ParallelStrategy {
+class DataParallel final : public ParallelStrategy, public Joinable {
  public:
   DataParallel(std::shared_ptr<torch::nn::Module> module,
                std::shared_ptr<Communicator> communicator)
@@ -161,6 +161,8 @@ class DataParallel final : public ParallelStrategy {
   void cancel_backward() override {
     if (reducer_->cancel_pass() && compare_for_ == nullptr) compare_for_ = kFailed;
   }
+
+  Joinable* joinable() override { return this; }
 
   bool broadcasts_buffers() const override {
     return options_.broadcast_buffers && module()->is_training() && !tensors_.buffers().empty();

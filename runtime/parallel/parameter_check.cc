@@ -110,7 +110,9 @@ std::vector<ParameterCheck::Parameter> ParameterCheck::parameters() const {
   std::unordered_set<const void*> seen;
   for (const Model& model : models_) {
     const auto strategy = model.strategy.lock();
-    const bool apart = strategy != nullptr && strategy->may_train_apart();
+    // The ranks of a sharded model have different parts.
+    const bool apart =
+        strategy != nullptr && (strategy->may_train_apart() || strategy->is_sharded());
     for (const auto& item : model.module->named_parameters()) {
       const at::Tensor& tensor = item.value();
       if (!tensor.defined() || !seen.insert(tensor.unsafeGetTensorImpl()).second || apart) continue;

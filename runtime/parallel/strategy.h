@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "accel/options.h"
@@ -15,6 +16,8 @@ class Module;
 
 namespace accel::runtime {
 
+class Communicator;
+
 // The effect of a GradientSyncScope: how backward() treats the gradients of its models.
 enum class GradientSync {
   // It leaves this process's own gradients in the model, and optimizers may step on them. Used by
@@ -25,6 +28,23 @@ enum class GradientSync {
   kOffUntilWindowEnds,
   // It reduces them, even if one of the two above holds as well.
   kForced,
+};
+
+// What a model does while ranks that have ended take part in the passes of the others. Not
+// thread-safe.
+class Joinable {
+ public:
+  virtual ~Joinable() = default;
+
+  // Not collective. broadcasts_buffers() returns true if each backward pass broadcasts buffers.
+  // set_leader() sets the rank that they come from, by default 0.
+  virtual bool broadcasts_buffers() const = 0;
+  virtual void set_leader(int rank) = 0;
+  // Makes the same collective calls as one backward pass of the other ranks, with gradients of
+  // zero. Leaves this rank's gradients unchanged.
+  virtual void shadow_backward(bool broadcast_buffers) = 0;
+  // Copies the parameters and buffers of `rank` to all ranks. Collective: one broadcast.
+  virtual void copy_from(int rank) = 0;
 };
 
 // Not thread-safe. Methods marked "collective" must be called on all ranks in the same order. The
@@ -84,15 +104,34 @@ class ParallelStrategy {
   // zeroed. Not collective, but waits for the buckets that this rank has sent.
   virtual void cancel_backward() = 0;
 
-  // For UnevenInputs, not collective. broadcasts_buffers() returns true if each backward pass
-  // broadcasts buffers. set_leader() sets the rank that they come from, by default 0.
-  virtual bool broadcasts_buffers() const = 0;
-  virtual void set_leader(int rank) = 0;
-  // Makes the same collective calls as one backward pass of the other ranks, with gradients of
-  // zero. Leaves this rank's gradients unchanged.
-  virtual void shadow_backward(bool broadcast_buffers) = 0;
-  // Copies the parameters and buffers of `rank` to all ranks. One broadcast.
-  virtual void copy_from(int rank) = 0;
+  // The methods from here on are not collective.
+
+  // Returns what join_uneven_inputs() needs, or null if ranks of this model cannot have different
+  // numbers of batches.
+  virtual Joinable* joinable() { return nullptr; }
+
+  // Returns true if this rank holds only a part of the model. Each of its collectives is then a
+  // call with a name of its own, gradients are reduced in every pass, and the gradient of a
+  // parameter is this rank's piece of it.
+  virtual bool is_sharded() const { return false; }
+
+  // The ranks that together hold the model once; null if this rank alone does. Not null only if
+  // is_sharded().
+  virtual Communicator* shard_group() const { return nullptr; }
+
+  // Returns the lines that accelerator.print_sharding() prints.
+  virtual std::string sharding_report() const {
+    return "not sharded: each process holds the whole model";
+  }
+
+  // Collective if the model is sharded: gives the parameters their whole values as plain memory, as
+  // long as the result lives. If `is_written`, this rank keeps its part of what is written to them.
+  // Null if they have them anyway.
+  virtual std::shared_ptr<void> begin_whole(bool /*is_written*/) { return nullptr; }
+
+  // Gives the parameters the values that an optimizer on this rank steps on, as long as the result
+  // lives. Null if they have them anyway. Throws std::logic_error if no step is possible now.
+  virtual std::shared_ptr<void> begin_step() { return nullptr; }
 
   // Counts the GradientSyncScopes of this model. `change` is 1 or -1. Not collective.
   void count_scopes(GradientSync sync, int change) { scopes_[static_cast<int>(sync)] += change; }
@@ -100,15 +139,16 @@ class ParallelStrategy {
   // Returns true if backward passes leave this process's own gradients in the model, without the
   // collective calls above.
   bool keeps_gradients_local() const {
-    return scopes(GradientSync::kOff) + scopes(GradientSync::kOffUntilWindowEnds) > 0 &&
-           scopes(GradientSync::kForced) == 0;
+    return !is_sharded() && scopes(GradientSync::kForced) == 0 &&
+           scopes(GradientSync::kOff) + scopes(GradientSync::kOffUntilWindowEnds) > 0;
   }
   // Returns true if ranks may step on unreduced gradients.
   bool may_train_apart() const { return scopes(GradientSync::kOff) > 0; }
 
- private:
+ protected:
   int scopes(GradientSync sync) const { return scopes_[static_cast<int>(sync)]; }
 
+ private:
   int scopes_[3] = {};  // By GradientSync.
 };
 

@@ -32,6 +32,12 @@ UnevenInputs::UnevenInputs(std::vector<std::shared_ptr<ParallelStrategy>> models
                                 " prepared models are more than " +
                                 std::to_string(kMaxJoinedModels));
   }
+  for (const auto& model : models_) {
+    if (model->joinable() != nullptr) continue;
+    throw std::invalid_argument(
+        "join_uneven_inputs: a rank without batches has no part of a sharded model to give: give "
+        "all ranks the same number of batches (even_batches), or train without sharding");
+  }
 }
 
 void UnevenInputs::announce(ParallelStrategy& model) {
@@ -41,9 +47,9 @@ void UnevenInputs::announce(ParallelStrategy& model) {
   if (known == models_.end())
     throw std::logic_error("join_uneven_inputs: prepare models before it");
   announced[static_cast<std::size_t>(known - models_.begin())] = {
-      .takes_part = true, .buffers = model.broadcasts_buffers()};
+      .takes_part = true, .buffers = model.joinable()->broadcasts_buffers()};
   const JoinRound round = join_round(gather(announcement_of(announced)), models_.size());
-  model.set_leader(round.leader);
+  model.joinable()->set_leader(round.leader);
 }
 
 std::vector<std::int64_t> UnevenInputs::gather(std::int64_t number) {
@@ -59,23 +65,24 @@ std::optional<int> UnevenInputs::finish() {
     if (round.over) break;
     ended_last = false;
     for (std::size_t i = 0; i < models_.size(); ++i) {
-      models_[i]->set_leader(round.leader);
+      models_[i]->joinable()->set_leader(round.leader);
       if (!round.models[i].takes_part) continue;
       models_[i]->follow_changes();
       models_[i]->agree_on_changes();
     }
     const auto pass = [&] {
       for (std::size_t i = 0; i < models_.size(); ++i) {
-        if (round.models[i].takes_part) models_[i]->shadow_backward(round.models[i].buffers);
+        if (round.models[i].takes_part)
+          models_[i]->joinable()->shadow_backward(round.models[i].buffers);
       }
     };
     communicator_->run_call("backward", pass);  // Named as on the other ranks.
   }
   const auto last = gather(ended_last ? 1 : 0);
-  for (const auto& model : models_) model->set_leader(0);
+  for (const auto& model : models_) model->joinable()->set_leader(0);
   if (std::count(last.begin(), last.end(), 0) == 0) return std::nullopt;
   const int source = static_cast<int>(std::find(last.begin(), last.end(), 1) - last.begin());
-  for (const auto& model : models_) model->copy_from(source);
+  for (const auto& model : models_) model->joinable()->copy_from(source);
   return source;
 }
 

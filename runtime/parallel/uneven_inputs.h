@@ -17,7 +17,7 @@ class Communicator;
 class UnevenInputs {
  public:
   // `models` are those that a pass may reduce; they are the same on all ranks. Throws
-  // std::invalid_argument if there are more than kMaxJoinedModels.
+  // std::invalid_argument if there are more than kMaxJoinedModels, or if one is sharded.
   UnevenInputs(std::vector<std::shared_ptr<ParallelStrategy>> models,
                std::shared_ptr<Communicator> communicator);
 

@@ -33,7 +33,7 @@ struct Batch {
 std::vector<Batch> gradients_of(const Optimizer& optimizer, const Tensors& unscaled) {
   std::vector<Batch> batches;
   for (const at::Tensor& parameter : parameters_of(optimizer)) {
-    if (!parameter.grad().defined()) continue;
+    if (!parameter.grad().defined() || parameter.grad().numel() == 0) continue;
     const bool is_unscaled = unscaled.contains(parameter.unsafeGetTensorImpl());
     at::Tensor gradient = parameter.grad().detach();
     if (gradient.scalar_type() == at::kHalf) {
@@ -152,6 +152,7 @@ void GradScaler::unscale(Owned& owned) {
   // item() blocks on the device, so it is called only after all checks are queued.
   owned.overflowed = std::any_of(overflows.begin(), overflows.end(),
                                  [](const at::Tensor& found) { return found.item<float>() != 0; });
+  if (agree_ != nullptr) owned.overflowed = agree_(owned.overflowed);
   const bool is_reduced = owned.gradients == nullptr || owned.gradients->are_reduced();
   (is_reduced ? shared_ : own()).add_step(owned.optimizer, owned.overflowed);
 }

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/loss_scale.h"
@@ -46,6 +48,9 @@ class GradScaler {
   // Adds an optimizer, once. If its gradients are always reduced, `gradients` is null.
   void add(const std::shared_ptr<torch::optim::Optimizer>& optimizer,
            std::shared_ptr<const OptimizerGradients> gradients = nullptr);
+  // Sets a function that returns true on all ranks if its argument is true on any rank. Needed if
+  // ranks have pieces of gradients, because an overflow may then be in one rank's piece alone.
+  void set_agreement(std::function<bool(bool)> agree) { agree_ = std::move(agree); }
   // Forgets all optimizers, but not the scale.
   void clear() { optimizers_.clear(); }
 
@@ -93,6 +98,7 @@ class GradScaler {
   ScaleRound& own();
 
   std::vector<Owned> optimizers_;
+  std::function<bool(bool)> agree_;
   // The scale that all processes share.
   ScaleRound shared_;
   // This process's own scale. nullopt until it is first used after a change of shared_.

@@ -10,6 +10,7 @@
 #include "runtime/data/loader_context.h"
 #include "runtime/data/sampler_rng.h"
 #include "runtime/parallel/data_parallel.h"
+#include "runtime/parallel/sharded_model.h"
 #include "runtime/process/generator_state.h"
 #include "runtime/process/process_control.h"
 #include "runtime/process/process_state.h"
@@ -35,8 +36,13 @@ std::shared_ptr<ParallelStrategy> Preparation::parallelize(
   run_.add_model(module);
   if (!processes_.use_distributed() || options.evaluation_mode) return nullptr;
   auto strategy = process_->models.find(*module);
-  if (strategy == nullptr) strategy = make_data_parallel(std::move(module), process_->communicator);
   const auto operation = processes_.begin_operation("prepare");
+  if (strategy == nullptr) {
+    strategy = !options_.sharding || options_.sharding->strategy == ShardingStrategy::kNoShard
+                   ? make_data_parallel(std::move(module), process_->communicator)
+                   : make_sharded(std::move(module), process_->communicator, *options_.sharding,
+                                  process_->environment.local_world_size);
+  }
   strategy->prepare(options_.data_parallel);
   process_->models.add(strategy, &run_);
   step_.add_model(strategy);

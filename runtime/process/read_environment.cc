@@ -6,12 +6,12 @@
 
 namespace accel::runtime {
 
-Environment read_environment() {
-  return parse_environment([](const char* name) -> std::optional<std::string> {
-    const char* value = std::getenv(name);
-    if (value == nullptr) return std::nullopt;
-    return value;
-  });
+std::optional<std::string> environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr) return std::nullopt;
+  return value;
 }
+
+Environment read_environment() { return parse_environment(environment_variable); }
 
 }  // namespace accel::runtime

@@ -35,6 +35,14 @@ class OptimizerStep {
     if (gradients_ != nullptr) gradients_->expect_ready(window_->is_forced());
   }
 
+  // Gives the parameters the values to step on, as long as the result lives. Null if they have them
+  // anyway. Throws std::logic_error if the gradients of a sharded model are incomplete.
+  std::shared_ptr<void> begin_step() const {
+    return gradients_ == nullptr ? nullptr : gradients_->begin_step();
+  }
+  // Returns true if the optimizer steps on this process's part of a sharded model.
+  bool steps_on_shards() const { return gradients_ != nullptr && gradients_->are_shards(); }
+
   bool scales_losses() const { return scaler_ != nullptr; }
   // In fp16, unscales the gradients and returns true if all of them are finite.
   // Otherwise returns true.

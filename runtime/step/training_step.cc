@@ -31,7 +31,9 @@
 // them (optim/gradient_origin.h), and the optimizer refuses to step until they are zeroed.
 #include "runtime/step/training_step.h"
 
+#include <algorithm>
 #include <stdexcept>
+#include <unordered_set>
 #include <utility>
 
 #include "runtime/checkpoint/copy_progress.h"
@@ -66,6 +68,11 @@ void reduce_during(const std::function<void()>& pass, const Strategies& models,
   }
 }
 
+bool is_any_sharded(const Strategies& models) {
+  return std::any_of(models.begin(), models.end(),
+                     [](const auto& model) { return model->is_sharded(); });
+}
+
 }  // namespace
 
 TrainingStep::TrainingStep(std::shared_ptr<ProcessState> process, const AcceleratorOptions& options,
@@ -81,6 +88,11 @@ TrainingStep::TrainingStep(std::shared_ptr<ProcessState> process, const Accelera
       parameter_check_(options.parameter_check, options.debug) {
   if (precision_ == MixedPrecision::kFp16) {
     scaler_ = std::make_shared<GradScaler>(options.loss_scaling);
+    scaler_->set_agreement([process = process_.get()](bool overflowed) {
+      if (!is_any_sharded(process->models.all())) return overflowed;
+      const auto all = process->communicator->all_gather_number(overflowed);
+      return std::count(all.begin(), all.end(), 0) < static_cast<std::ptrdiff_t>(all.size());
+    });
   }
 }
 
@@ -197,6 +209,15 @@ at::Tensor TrainingStep::scale(const at::Tensor& loss, bool is_reduced) {
                          .batch = is_open ? std::optional(window_->batches()) : std::nullopt});
 }
 
+void TrainingStep::reduce_in_calls(const std::function<void()>& pass, const Strategies& reduced,
+                                   const at::Tensor& loss) {
+  const auto reduce = [&] { reduce_during(pass, reduced, loss); };
+  if (!is_any_sharded(reduced)) return process_->communicator->run_call("backward", reduce);
+  // The collectives of a sharded model are calls by themselves, which name its units.
+  const OperationScope operation(process_->communicator.get(), "backward");
+  reduce();
+}
+
 void TrainingStep::backward(const at::Tensor& users_loss, const BackwardOptions& options) {
   check_loss(users_loss);
   Strategies reduced = models_to_reduce(users_loss);
@@ -223,7 +244,7 @@ void TrainingStep::backward(const at::Tensor& users_loss, const BackwardOptions&
     if (reduced.empty()) {
       pass();
     } else {
-      process_->communicator->run_call("backward", [&] { reduce_during(pass, reduced, loss); });
+      reduce_in_calls(pass, reduced, loss);
     }
   } catch (...) {
     rethrow_without_backtrace();
@@ -252,7 +273,29 @@ void TrainingStep::unscale(const torch::optim::Optimizer& optimizer) {
 at::Tensor TrainingStep::clip_grad_norm(const std::vector<at::Tensor>& parameters, double max_norm,
                                         double norm_type) {
   if (GradScaler* scaler = unscaling()) scaler->unscale_owners(parameters);
-  return clip_gradient_norm(distinct(parameters), max_norm, norm_type);
+  const std::vector<at::Tensor> once = distinct(parameters);
+  return clip_gradient_norm(once, max_norm, norm_type, gradient_pieces(once));
+}
+
+// The parameters of sharded models are the same on all ranks, with or without gradients.
+GradientPieces TrainingStep::gradient_pieces(const std::vector<at::Tensor>& parameters) const {
+  std::unordered_set<const void*> sharded;
+  Communicator* group = nullptr;
+  for (const auto& model : process_->models.all()) {
+    if (model->shard_group() == nullptr) continue;
+    group = model->shard_group();
+    for (const at::Tensor& parameter : model->module()->parameters()) {
+      sharded.insert(parameter.unsafeGetTensorImpl());
+    }
+  }
+  if (group == nullptr) return {};
+  return {
+      .contain =
+          [sharded](const at::Tensor& one) { return sharded.contains(one.unsafeGetTensorImpl()); },
+      .reduce =
+          [group](at::Tensor& number, bool is_maximum) {
+            is_maximum ? group->all_reduce_max(number) : group->all_reduce_sum(number);
+          }};
 }
 
 void TrainingStep::clip_grad_value(const std::vector<at::Tensor>& parameters, double clip_value) {

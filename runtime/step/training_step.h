@@ -9,6 +9,7 @@
 
 #include "accel/options.h"
 #include "runtime/core/accumulation.h"
+#include "runtime/optim/gradient_norm.h"
 #include "runtime/parallel/parameter_check.h"
 #include "runtime/precision/grad_scaler.h"
 #include "runtime/process/process_state.h"
@@ -74,11 +75,15 @@ class TrainingStep {
   const std::shared_ptr<GradScaler>& scaler() const { return scaler_; }
 
  private:
+  GradientPieces gradient_pieces(const std::vector<at::Tensor>& parameters) const;
   bool is_distributed() const { return process_->communicator != nullptr; }
   void check_loss(const at::Tensor& loss) const;
   Strategies models_to_reduce(const at::Tensor& loss) const;
   at::Tensor touch_called_models(const at::Tensor& loss, Strategies& reduced) const;
   void agree(const Strategies& reduced);
+  // Makes the pass, as one call of the communicator or as several.
+  void reduce_in_calls(const std::function<void()>& pass, const Strategies& reduced,
+                       const at::Tensor& loss);
   at::Tensor scale(const at::Tensor& loss, bool is_reduced);
   // Returns the scaler, or null without fp16. Throws std::logic_error if gradients cannot be
   // unscaled now, because their window has not ended.

@@ -1,10 +1,10 @@
-#include "runtime/core/parse_json.h"
+#include "weights/core/parse_json.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace accel::runtime {
+namespace accel::weights {
 namespace {
 
 std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
@@ -31,4 +31,4 @@ TEST(ParseJson, BracketsInStringsDoNotNest) {
 }
 
 }  // namespace
-}  // namespace accel::runtime
+}  // namespace accel::weights

@@ -1,4 +1,4 @@
-#include "runtime/core/safetensors.h"
+#include "weights/core/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <functional>
 #include <string>
 
-#include "accel/errors.h"
+#include "common/checkpoint_error.h"
 
-namespace accel::runtime {
+namespace accel::weights {
 namespace {
 
 using Dtype = SafetensorsDtype;
@@ -123,4 +123,4 @@ TEST(Safetensors, DeepNestingIsRefused) {
 }
 
 }  // namespace
-}  // namespace accel::runtime
+}  // namespace accel::weights

@@ -1,6 +1,6 @@
-#include "runtime/core/parse_json.h"
+#include "weights/core/parse_json.h"
 
-namespace accel::runtime {
+namespace accel::weights {
 namespace {
 
 constexpr int kMaxDepth = 32;
@@ -33,4 +33,4 @@ nlohmann::json parse_json(std::string_view text) {
   return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
-}  // namespace accel::runtime
+}  // namespace accel::weights

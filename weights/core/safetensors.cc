@@ -1,14 +1,14 @@
-#include "runtime/core/safetensors.h"
+#include "weights/core/safetensors.h"
 
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "accel/errors.h"
-#include "runtime/core/parse_json.h"
+#include "common/checkpoint_error.h"
+#include "weights/core/parse_json.h"
 
-namespace accel::runtime {
+namespace accel::weights {
 namespace {
 
 using json = nlohmann::json;
@@ -199,4 +199,4 @@ SafetensorsHeader parse_header(std::string_view text, std::uint64_t file_size,
   return header;
 }
 
-}  // namespace accel::runtime
+}  // namespace accel::weights

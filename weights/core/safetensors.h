@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace accel::runtime {
+namespace accel::weights {
 
 // In ascending order of alignment. A file has the tensors of the last dtype first, so that each
 // tensor is aligned.
@@ -81,4 +81,4 @@ std::uint64_t header_length(std::string_view first_bytes, std::uint64_t file_siz
 SafetensorsHeader parse_header(std::string_view json, std::uint64_t file_size,
                                const std::string& file);
 
-}  // namespace accel::runtime
+}  // namespace accel::weights

@@ -1,0 +1,78 @@
+#include "cli/merge_weights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "weights/core/shard_writer.h"
+
+namespace accel::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+struct Result {
+  int exit_code = -1;
+  std::string out, err;
+};
+
+Result Merge(const std::vector<std::string>& args) {
+  std::ostringstream out, err;
+  const int exit_code = RunMergeWeights(args, Console{out, err});
+  return {exit_code, out.str(), err.str()};
+}
+
+// Writes the part of one rank of two: a row of a matrix.
+void WriteRank(const fs::path& folder, int rank) {
+  const std::vector<weights::ShardPiece> pieces = {
+      {.name = "weight", .shape = {2, 3}, .box = {.offsets = {rank, 0}, .sizes = {1, 3}}}};
+  const weights::ShardFile file = weights::shard_files(pieces, rank)[0];
+  std::ofstream(folder / file.name, std::ios::binary)
+      << file.header << std::string(12, static_cast<char>('a' + rank));
+}
+
+fs::path Folder() {
+  const fs::path folder = fs::path(::testing::TempDir()) / "checkpoints/7";
+  fs::remove_all(folder.parent_path());
+  fs::create_directories(folder);
+  return folder;
+}
+
+TEST(MergeWeights, WritesOneFileBesideTheFolder) {
+  const fs::path folder = Folder();
+  WriteRank(folder, 0);
+  WriteRank(folder, 1);
+  const Result merged = Merge({folder.string() + "/"});
+  EXPECT_EQ(merged.exit_code, 0) << merged.err;
+  EXPECT_THAT(merged.out, HasSubstr("merged 1 tensors into "));
+  std::ifstream file(folder.parent_path() / "model.safetensors", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(text.ends_with(std::string(12, 'a') + std::string(12, 'b')));
+  EXPECT_EQ(Merge({folder, folder.parent_path() / "other.safetensors"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(folder.parent_path() / "other.safetensors"));
+}
+
+TEST(MergeWeights, AMissingFileIsAnErrorAndWritesNothing) {
+  const fs::path folder = Folder();
+  WriteRank(folder, 0);
+  const Result merged = Merge({folder});
+  EXPECT_EQ(merged.exit_code, 1);
+  EXPECT_THAT(merged.err, HasSubstr("tensor weight has no element [1, 0]"));
+  EXPECT_TRUE(fs::is_empty(folder.parent_path()) ||
+              !fs::exists(folder.parent_path() / "model.safetensors"));
+}
+
+TEST(MergeWeights, WrongUsageIsExplained) {
+  EXPECT_EQ(Merge({}).exit_code, 2);
+  EXPECT_EQ(Merge({"a", "b", "c"}).exit_code, 2);
+  const Result help = Merge({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.out, HasSubstr("FOLDER [OUT]"));
+}
+
+}  // namespace
+}  // namespace accel::cli

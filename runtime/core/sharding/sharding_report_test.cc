@@ -1,0 +1,73 @@
+#include "runtime/core/sharding/sharding_report.h"
+
+#include <gtest/gtest.h>
+
+namespace accel::runtime {
+namespace {
+
+ReportedUnit unit(const std::string& name, std::int64_t elements, bool reshard = true) {
+  return {.name = name,
+          .elements = elements,
+          .trainable_elements = elements,
+          .bytes = 4 * elements,
+          .trainable_bytes = 4 * elements,
+          .reshard_after_forward = reshard};
+}
+
+ShardingOutline outline() {
+  return {.units = {unit("", 1000, false), unit("layers.0", 400), unit("layers.1", 400),
+                    unit("layers.2", 400), unit("head", 200)},
+          .shard_ranks = 4};
+}
+
+TEST(ShardingReportTest, ARankHoldsItsShareAndTheUnitsInUse) {
+  const ShardingBytes bytes = sharding_bytes(outline());
+  EXPECT_EQ(bytes.parameters, 2400);  // 2400 parameters of 4 bytes over 4 ranks.
+  EXPECT_EQ(bytes.gradients, 2400);
+  EXPECT_EQ(bytes.gathered, 4 * (1000 + 400 + 400));
+  EXPECT_EQ(bytes.reduced, 4 * (1000 + 400));  // The root's, and those of one layer.
+}
+
+TEST(ShardingReportTest, WithoutPrefetchOneUnitIsGathered) {
+  ShardingOutline one = outline();
+  one.prefetches = false;
+  EXPECT_EQ(sharding_bytes(one).gathered, 4 * (1000 + 400));
+  for (ReportedUnit& unit : one.units) unit.reshard_after_forward = false;
+  EXPECT_EQ(sharding_bytes(one).gathered, 4 * 2400);
+}
+
+TEST(ShardingReportTest, TheUnitsAroundOneAreGatheredWithIt) {
+  ShardingOutline nested = outline();
+  nested.prefetches = false;
+  nested.units.push_back(unit("head.inner", 300));
+  EXPECT_EQ(sharding_bytes(nested).gathered, 4 * (1000 + 200 + 300));
+}
+
+TEST(ShardingReportTest, FrozenUnitsHaveNoGradients) {
+  ShardingOutline frozen = outline();
+  frozen.units[0].trainable_bytes = 0;
+  const ShardingBytes bytes = sharding_bytes(frozen);
+  EXPECT_EQ(bytes.parameters, 2400);
+  EXPECT_EQ(bytes.gradients, 1400);
+  EXPECT_EQ(bytes.reduced, 1600);
+}
+
+TEST(ShardingReportTest, AlikeUnitsAreOneLine) {
+  EXPECT_EQ(
+      sharding_text(outline()),
+      "sharding: FULL_SHARD over 4 ranks, 1 replica\n"
+      "  (root)                                             1000 parameters     4.0 kB "
+      "gathered  kept after forward\n"
+      "  layers.0 to layers.2                                400 parameters     1.6 kB "
+      "gathered  freed after forward\n"
+      "  head                                                200 parameters      800 B "
+      "gathered  freed after forward\n"
+      "  5 units, 2400 parameters, 2400 trainable\n"
+      "each rank holds 2.4 kB of parameters and 2.4 kB of gradients; the two moments of AdamW "
+      "take 4.8 kB\n"
+      "at the peak also 7.2 kB of gathered parameters and 5.6 kB of gradients that are not "
+      "reduced yet, and the activations");
+}
+
+}  // namespace
+}  // namespace accel::runtime

@@ -1,0 +1,27 @@
+// Divides a model into units: sets of parameters that are gathered and freed together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "accel/options.h"
+#include "runtime/parallel/libtorch.h"
+#include "runtime/parallel/sharded_unit.h"
+
+namespace accel::runtime {
+
+struct ModelUnit {
+  // The name of the unit's module in the model, such as "layers.3"; that of the root is the name of
+  // its class.
+  std::string name;
+  int parent = -1;  // The index of the unit around this one; -1 for the root.
+  bool reshard_after_forward = true;
+  std::vector<UnitParameter> parameters;
+};
+
+// Returns the units that the options choose, the root first and each after the unit around it
+// (runtime/core/sharding/wrap_policy.h). Throws std::invalid_argument as plan_units() does, and for
+// a parameter that cannot be sharded.
+std::vector<ModelUnit> units_of(const torch::nn::Module& model, const ShardingOptions& options);
+
+}  // namespace accel::runtime

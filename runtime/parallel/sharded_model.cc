@@ -1,0 +1,365 @@
+// Sharded training of one model: each rank holds one part of every parameter, of its gradient and
+// of the optimizer's state for it (docs/decisions/0063).
+//
+// The problem. A layer needs its whole parameters while it computes, and LibTorch's modules have no
+// hooks to say when that is. A program may also call layers directly, in any order.
+//
+// The approach. The parameters of a unit are views of one flat buffer that has no memory most of
+// the time. An operator that reads one of them is intercepted (parameter_reads.h), in the forward
+// pass and in the backward pass alike, and the unit is gathered. UnitSchedule decides what is
+// gathered, reduced and freed; ShardedUnit has the memory.
+//
+// clang-format off
+//   forward    operator reads a weight ─▶ before_read() ─▶ free the unit before, gather this one
+//   backward   the same, and: a gradient has been added up ─▶ arrived() ─▶ move it to the buffer of
+//              gradients; when the unit ends ─▶ reduce-scatter, free
+//   step       begin_step(): parameters become this rank's pieces, an optimizer steps on them
+// clang-format on
+//
+// Between steps a parameter has its whole shape, so the program sees the model that it has made,
+// and autograd's nodes remain valid. Its gradient is this rank's piece of the mean, flattened.
+//
+// Every rank makes the same collectives as long as it uses the same units in the same order. A rank
+// that does not is found out in two ways: calls of different kinds or sizes fail in the
+// communicator, which names the units from the calls' names; calls that happen to fit are found at
+// the end of the pass, by a digest of what each rank has done.
+#include "runtime/parallel/sharded_model.h"
+
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "runtime/core/mesh.h"
+#include "runtime/core/sharding/sharding_options.h"
+#include "runtime/core/sharding/sharding_report.h"
+
+namespace accel::runtime {
+
+class ShardedModel::Listener final : public ReadListener {
+ public:
+  Listener(ShardedModel& model, int unit) : model_(model), unit_(unit) {}
+  void before_read() override { model_.before_read(unit_, /*is_joint=*/false); }
+  void before_joint_read() override { model_.before_read(unit_, /*is_joint=*/true); }
+  void refuse_write(const std::string& op) override {
+    throw std::logic_error(op + " would write to a parameter of " +
+                           model_.units_[static_cast<std::size_t>(unit_)]->name() +
+                           ", which is sharded, so the change would be lost: change parameters "
+                           "before prepare(), load them with load_checkpoint_in_model(), or step "
+                           "with an optimizer that prepare() returned");
+  }
+
+ private:
+  ShardedModel& model_;
+  const int unit_;
+};
+
+// Runs when a gradient has been added up in its parameter.
+class ShardedModel::GradientHook final : public torch::autograd::FunctionPostHook {
+ public:
+  GradientHook(ShardedModel& model, std::size_t unit, std::size_t parameter)
+      : model_(model), unit_(unit), parameter_(parameter) {}
+  torch::autograd::variable_list operator()(const torch::autograd::variable_list& outputs,
+                                            const torch::autograd::variable_list&) override {
+    model_.arrived(unit_, parameter_);
+    return outputs;
+  }
+
+ private:
+  ShardedModel& model_;
+  const std::size_t unit_, parameter_;
+};
+
+namespace {
+
+// An option that has no effect yet is refused, because a run would differ from what it asks for.
+void expect_supported(const ShardingOptions& options) {
+  const std::pair<bool, const char*> unsupported[] = {
+      {options.offload_params, "offload_params"},
+      {options.activation_checkpointing, "activation_checkpointing"},
+      {!options.ignored_modules.empty(), "ignored_modules"}};
+  for (const auto& [is_set, name] : unsupported) {
+    if (!is_set) continue;
+    throw std::invalid_argument(std::string("sharding.") + name +
+                                " is not supported yet: leave it unset");
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<ParallelStrategy> make_sharded(std::shared_ptr<torch::nn::Module> module,
+                                               const std::shared_ptr<Communicator>& world,
+                                               const ShardingOptions& options, int local_size) {
+  expect_supported(options);
+  ShardingGroups groups{.world = world, .shard = world, .replicate = nullptr};
+  if (options.is_hybrid()) {
+    const int size = shard_group_size(options, world->size(), local_size);
+    const Mesh mesh = make_mesh(world->size(), size, world->rank());
+    if (mesh.replicate > 1) {
+      groups.shard = world->split(mesh.rank / mesh.shard);
+      groups.replicate = world->split(mesh.rank % mesh.shard);
+    }
+  }
+  return std::make_shared<ShardedModel>(std::move(module), std::move(groups), options);
+}
+
+ShardedModel::ShardedModel(std::shared_ptr<torch::nn::Module> module, ShardingGroups groups,
+                           const ShardingOptions& options)
+    : tensors_(std::move(module)), groups_(std::move(groups)), options_(options) {}
+
+ShardedModel::~ShardedModel() { unhook_gradients(); }
+
+void ShardedModel::prepare(const DataParallelOptions& options) {
+  broadcasts_buffers_ = options.broadcast_buffers;
+  tensors_.follow();
+  std::string lines;
+  for (const std::string& line : tensors_.describe(/*with_checksums=*/false)) lines += line + '\n';
+  const std::vector<std::string> all = groups_.world->all_gather_bytes(lines);
+  if (!std::equal(all.begin() + 1, all.end(), all.begin())) {
+    throw std::invalid_argument("prepare: the ranks' models, " + module()->name() + ", differ");
+  }
+  if (units_.empty()) divide();
+  hook_gradients();
+  groups_.world->broadcast(tensors_.buffers());
+}
+
+void ShardedModel::divide() {
+  std::vector<ModelUnit> units = units_of(*module(), options_);
+  std::vector<int> parents;
+  std::vector<bool> reshards;
+  for (const ModelUnit& unit : units) {
+    parents.push_back(unit.parent);
+    reshards.push_back(unit.reshard_after_forward);
+  }
+  schedule_ = std::make_unique<UnitSchedule>(
+      parents, UnitScheduleOptions{.reshard_after_forward = reshards,
+                                   .backward_prefetch = options_.backward_prefetch,
+                                   .forward_prefetch = options_.forward_prefetch});
+  for (ModelUnit& unit : units) {
+    std::vector<at::Tensor> values;
+    for (const UnitParameter& one : unit.parameters) {
+      values.push_back(one.tensor.variable_data());
+    }
+    groups_.world->broadcast(values);
+    listeners_.push_back(std::make_unique<Listener>(*this, static_cast<int>(units_.size())));
+    hooked_.emplace_back(unit.parameters.size());
+    has_gradient_.emplace_back(unit.parameters.size());
+    units_.push_back(std::make_unique<ShardedUnit>(unit.name, std::move(unit.parameters), groups_,
+                                                   listeners_.back().get()));
+  }
+}
+
+// A program may freeze and unfreeze parameters between passes.
+void ShardedModel::follow_changes() {
+  const ModelChange change = tensors_.follow();
+  if (change == ModelChange::kReplaced) {
+    throw std::logic_error("backward: parameters or buffers of " + module()->name() +
+                           " have been cast, moved, added or removed since prepare(), which is not "
+                           "possible with sharding: do so before prepare()");
+  }
+  if (change != ModelChange::kNone) hook_gradients();
+}
+
+void ShardedModel::hook_gradients() {
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    for (std::size_t i = 0; i < units_[unit]->size(); ++i) {
+      const at::Tensor& parameter = units_[unit]->parameter(i).tensor;
+      Hooked& one = hooked_[unit][i];
+      auto accumulator =
+          parameter.requires_grad() ? torch::autograd::impl::grad_accumulator(parameter) : nullptr;
+      if (accumulator == one.accumulator) continue;
+      if (one.accumulator != nullptr) one.accumulator->del_post_hook(one.hook);
+      one.accumulator = std::move(accumulator);
+      if (one.accumulator == nullptr) continue;
+      one.hook = one.accumulator->add_post_hook(std::make_unique<GradientHook>(*this, unit, i));
+    }
+  }
+}
+
+void ShardedModel::unhook_gradients() {
+  for (auto& unit : hooked_) {
+    for (Hooked& one : unit) {
+      if (one.accumulator != nullptr) one.accumulator->del_post_hook(one.hook);
+      one.accumulator = nullptr;
+    }
+  }
+}
+
+bool ShardedModel::is_reached_from(const at::Tensor& loss) const {
+  return tensors_.is_reached_from(loss);
+}
+
+std::vector<const void*> ShardedModel::trained() const {
+  std::vector<const void*> nodes;
+  for (const TrainedParameter& one : tensors_.trained()) nodes.push_back(one.accumulator.get());
+  return nodes;
+}
+
+void ShardedModel::set_shares_parameters(bool shares) {
+  if (!shares) return;
+  throw std::invalid_argument(
+      module()->name() +
+      " has a parameter in common with another prepared model, which cannot be together with "
+      "sharding: prepare one module that has both as its parts");
+}
+
+void ShardedModel::perform(const UnitActions& actions) {
+  for (const UnitAction& action : actions) {
+    ShardedUnit& unit = *units_[static_cast<std::size_t>(action.unit)];
+    switch (action.kind) {
+      case UnitAction::kGather:
+        trace_.add("gather " + unit.name());
+        unit.gather();
+        break;
+      case UnitAction::kPrefetch:
+        trace_.add("prefetch " + unit.name());
+        unit.begin_gather();
+        break;
+      case UnitAction::kReduce:
+        if (is_local_) break;
+        trace_.add("reduce " + unit.name());
+        unit.reduce();
+        break;
+      case UnitAction::kFree:
+        unit.free();
+        break;
+    }
+  }
+}
+
+void ShardedModel::before_read(int unit, bool is_joint) {
+  if (is_joint) {
+    if (schedule_->is_gathered(unit)) return;
+    perform(schedule_->touch_also(unit));
+  } else if (!schedule_->is_current(unit)) {
+    perform(schedule_->touch(unit));
+  }
+}
+
+void ShardedModel::arrived(std::size_t unit, std::size_t parameter) {
+  if (!schedule_->is_backward()) return;  // Of loss.backward(), which step() rejects.
+  perform(schedule_->arrive(static_cast<int>(unit)));
+  units_[unit]->add_gradient(parameter);
+  has_gradient_[unit][parameter] = true;
+}
+
+void ShardedModel::before_backward(const at::Tensor& /*loss*/) {
+  is_local_ = scopes(GradientSync::kOff) > 0 && scopes(GradientSync::kForced) == 0;
+  for (const auto& unit : units_) unit->take_means();
+  schedule_->begin_backward();
+}
+
+void ShardedModel::after_backward(const at::Tensor& /*loss*/) {
+  perform(schedule_->end_backward());
+  has_local_gradients_ = is_local_;
+  if (!is_local_) {
+    for (const auto& unit : units_) {  // Those that no_sync() left, of units without new ones.
+      if (!unit->has_gradients()) continue;
+      trace_.add("reduce " + unit->name());
+      unit->reduce();
+    }
+    agree_on_gradients();
+  }
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    std::vector<bool> has_mean = is_local_ ? std::vector<bool>(units_[unit]->size())
+                                           : std::exchange(has_gradient_[unit], {});
+    units_[unit]->give_means(has_mean);
+    if (!is_local_) has_gradient_[unit].resize(units_[unit]->size());
+  }
+  if (broadcasts_buffers_ && module()->is_training() && !tensors_.buffers().empty()) {
+    std::vector<at::Tensor> memory;
+    for (const at::Tensor& buffer : tensors_.buffers()) memory.push_back(buffer.variable_data());
+    groups_.world->broadcast(memory);
+  }
+}
+
+// One all-reduce of a few bytes. Its first two numbers are the digest of this rank's trace and its
+// negative: the maxima of both belong to one digest if, and only if, all digests are equal.
+void ShardedModel::agree_on_gradients() {
+  std::size_t count = 2;
+  for (const auto& unit : has_gradient_) count += unit.size();
+  const at::Tensor numbers = at::zeros({static_cast<std::int64_t>(count)}, at::kLong);
+  auto* const number = numbers.mutable_data_ptr<std::int64_t>();
+  number[0] = trace_.digest();
+  number[1] = -trace_.digest();
+  std::size_t next = 2;
+  for (const auto& unit : has_gradient_) {
+    for (const bool has : unit) number[next++] = has;
+  }
+  groups_.world->all_reduce_max(numbers);
+  if (number[0] != -number[1]) {
+    throw std::runtime_error("backward: the ranks have used different units of " +
+                             module()->name() + ": " +
+                             difference_between(groups_.world->all_gather_bytes(trace_.bytes())) +
+                             ". All ranks must make the same forward and backward passes");
+  }
+  next = 2;
+  for (auto& unit : has_gradient_) {
+    for (std::size_t i = 0; i < unit.size(); ++i) unit[i] = number[next++] != 0;
+  }
+}
+
+void ShardedModel::cancel_backward() {
+  free_all();
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    units_[unit]->drop_gradients();
+    has_gradient_[unit].assign(units_[unit]->size(), false);
+  }
+  has_local_gradients_ = false;
+}
+
+std::string ShardedModel::sharding_report() const {
+  ShardingOutline outline{.units = {},
+                          .strategy = options_.strategy,
+                          .shard_ranks = groups_.parts(),
+                          .replicas = groups_.world->size() / groups_.parts(),
+                          .prefetches = options_.forward_prefetch ||
+                                        options_.backward_prefetch != BackwardPrefetch::kNone};
+  for (std::size_t i = 0; i < units_.size(); ++i) {
+    const ShardedUnit& unit = *units_[i];
+    ReportedUnit& to = outline.units.emplace_back();
+    to.name = i == 0 ? "" : unit.name();
+    to.bytes = unit.bytes(/*only_trained=*/false);
+    to.trainable_bytes = unit.bytes(/*only_trained=*/true);
+    to.reshard_after_forward = schedule_->reshards(static_cast<int>(i));
+    for (std::size_t one = 0; one < unit.size(); ++one) {
+      const at::Tensor& parameter = unit.parameter(one).tensor;
+      to.elements += parameter.numel();
+      if (parameter.requires_grad()) to.trainable_elements += parameter.numel();
+    }
+  }
+  return sharding_text(outline);
+}
+
+void ShardedModel::free_all() { perform(schedule_->free_all()); }
+
+std::shared_ptr<void> ShardedModel::begin_whole(bool is_written) {
+  if (uses_whole_) throw std::logic_error("a sharded model is already gathered as a whole");
+  free_all();
+  for (const auto& unit : units_) {
+    trace_.add("gather " + unit->name());
+    unit->begin_whole();
+  }
+  uses_whole_ = true;
+  return {this, [is_written](ShardedModel* model) {
+            for (const auto& unit : model->units_) unit->end_whole(is_written);
+            model->uses_whole_ = false;
+          }};
+}
+
+std::shared_ptr<void> ShardedModel::begin_step() {
+  if (has_local_gradients_) {
+    throw std::logic_error(
+        "step() would leave out gradients that no_sync() has kept on this process, because each "
+        "process steps on its part of a sharded model only: make the last backward pass before "
+        "the step outside of no_sync()");
+  }
+  free_all();
+  for (const auto& unit : units_) unit->begin_step();
+  return {this, [](ShardedModel* model) {
+            for (const auto& unit : model->units_) unit->end_step();
+          }};
+}
+
+}  // namespace accel::runtime

@@ -1,0 +1,89 @@
+// Sharded training, the ParallelStrategy of models whose parameters, gradients and optimizer state
+// are spread over the ranks.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/core/sharding/unit_schedule.h"
+#include "runtime/core/sharding/unit_trace.h"
+#include "runtime/parallel/model_tensors.h"
+#include "runtime/parallel/model_units.h"
+#include "runtime/parallel/sharded_unit.h"
+#include "runtime/parallel/strategy.h"
+
+namespace accel::runtime {
+
+// Returns a strategy in which each rank holds a part of the model. `local_size` is the number of
+// ranks on this host. Collective. Throws std::invalid_argument if the ranks cannot be divided into
+// groups as the options say.
+std::shared_ptr<ParallelStrategy> make_sharded(std::shared_ptr<torch::nn::Module> module,
+                                               const std::shared_ptr<Communicator>& world,
+                                               const ShardingOptions& options, int local_size);
+
+// Keeps this rank's part of a model, and gathers units of it while operators use them. The head of
+// sharded_model.cc explains how. Not thread-safe, except that backward passes may run on LibTorch's
+// own threads.
+class ShardedModel final : public ParallelStrategy {
+ public:
+  ShardedModel(std::shared_ptr<torch::nn::Module> module, ShardingGroups groups,
+               const ShardingOptions& options);
+  ~ShardedModel() override;
+
+  const std::shared_ptr<torch::nn::Module>& module() const override { return tensors_.module(); }
+  void prepare(const DataParallelOptions& options) override;
+  void follow_changes() override;
+  bool is_reached_from(const at::Tensor& loss) const override;
+  std::vector<const void*> trained() const override;
+  void set_shares_parameters(bool shares) override;
+  void note_call() override {}
+  at::Tensor zero_loss() override { return {}; }
+  void agree_on_changes() override {}
+  void before_backward(const at::Tensor& loss) override;
+  void after_backward(const at::Tensor& loss) override;
+  void cancel_backward() override;
+  bool is_sharded() const override { return true; }
+  std::string sharding_report() const override;
+  Communicator* shard_group() const override { return groups_.shard.get(); }
+  std::shared_ptr<void> begin_whole(bool is_written) override;
+  std::shared_ptr<void> begin_step() override;
+
+  // Frees all units: their parameters are about to change.
+  void free_all();
+  const std::vector<std::unique_ptr<ShardedUnit>>& units() const { return units_; }
+  const ShardingGroups& groups() const { return groups_; }
+
+ private:
+  class Listener;
+  class GradientHook;
+  struct Hooked {
+    std::shared_ptr<torch::autograd::Node> accumulator;
+    std::uintptr_t hook = 0;
+  };
+  void divide();
+  void hook_gradients();
+  void unhook_gradients();
+  void before_read(int unit, bool is_joint);
+  void arrived(std::size_t unit, std::size_t parameter);
+  void perform(const UnitActions& actions);
+  // Agrees on which parameters have got gradients, and that all ranks have used the same units.
+  void agree_on_gradients();
+
+  ModelTensors tensors_;
+  const ShardingGroups groups_;
+  const ShardingOptions options_;
+  bool broadcasts_buffers_ = true;
+  // Declared before the units, which are destroyed first.
+  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::vector<std::unique_ptr<ShardedUnit>> units_;
+  std::unique_ptr<UnitSchedule> schedule_;
+  UnitTrace trace_;
+  std::vector<std::vector<Hooked>> hooked_;      // By unit and parameter.
+  std::vector<std::vector<bool>> has_gradient_;  // The same; since gradients were reduced.
+  bool uses_whole_ = false;                      // Between begin_whole() and its end.
+  bool is_local_ = false;                        // This pass is inside of no_sync().
+  bool has_local_gradients_ = false;             // Some are not reduced yet.
+};
+
+}  // namespace accel::runtime

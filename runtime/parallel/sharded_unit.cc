@@ -1,0 +1,323 @@
+#include "runtime/parallel/sharded_unit.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
+#include <c10/core/Allocator.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace accel::runtime {
+namespace {
+
+// The state of all functions here: what they do to parameters is no operator of the program.
+struct Unrecorded {
+  const at::NoGradGuard no_graph;
+  const UnreportedScope unreported{kReadsKey};
+};
+
+std::size_t bytes_of(const at::Tensor& tensor) {
+  return static_cast<std::size_t>(tensor.numel()) * tensor.element_size();
+}
+
+// Changes the memory of a storage in place, because autograd has saved views of it. Its tensors
+// keep their sizes.
+void resize(const at::Tensor& flat, std::size_t bytes) {
+  c10::StorageImpl* const storage = flat.storage().unsafeGetStorageImpl();
+  storage->set_data_ptr_noswap(storage->allocator()->allocate(bytes));
+  storage->set_nbytes(bytes);
+}
+
+at::Tensor part_of(const at::Tensor& flat, const ElementRange& range) {
+  return flat.narrow(0, range.begin, range.size());
+}
+
+}  // namespace
+
+ShardedUnit::ShardedUnit(std::string name, std::vector<UnitParameter> parameters,
+                         const ShardingGroups& groups, ReadListener* listener)
+    : name_(std::move(name)),
+      gather_call_("gather " + name_),
+      reduce_call_("reduce " + name_),
+      groups_(groups) {
+  const Unrecorded unrecorded;
+  for (UnitParameter& parameter : parameters) {
+    members_.push_back({.parameter = std::move(parameter)});
+  }
+  lay_out();
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    Member& member = members_[i];
+    const Buffer& buffer = buffers_[member.buffer];
+    const at::Tensor& tensor = member.parameter.tensor;
+    member.piece = piece_in(buffer.part, member);
+    member.piece.copy_(part_of(tensor.detach().reshape({-1}), held(i)));
+    member.whole = with_reported_reads(
+        part_of(buffer.whole, buffer.layout.place(member.place)).view(tensor.sizes()));
+  }
+  for (Buffer& buffer : buffers_) {
+    resize(buffer.whole, 0);
+    listen_to_reads(buffer.whole, listener);
+  }
+  for (Member& member : members_) member.parameter.tensor.set_data(member.whole);
+}
+
+ShardedUnit::~ShardedUnit() {
+  free();
+  for (const Buffer& buffer : buffers_) listen_to_reads(buffer.whole, nullptr);
+  const Unrecorded unrecorded;
+  for (Member& member : members_) member.parameter.tensor.set_data(member.piece);
+}
+
+// Frozen parameters get a separate buffer, because they need no gradients.
+void ShardedUnit::lay_out() {
+  std::map<std::pair<at::ScalarType, bool>, std::vector<std::int64_t>> sizes;
+  for (const Member& member : members_) {
+    const at::Tensor& tensor = member.parameter.tensor;
+    sizes[{tensor.scalar_type(), tensor.requires_grad()}].push_back(tensor.numel());
+  }
+  std::map<std::pair<at::ScalarType, bool>, std::pair<std::size_t, std::size_t>> next;
+  for (const auto& [kind, list] : sizes) {
+    next[kind] = {buffers_.size(), 0};
+    const FlatLayout layout(list, groups_.parts());
+    const auto options = members_.front().parameter.tensor.options().dtype(kind.first);
+    buffers_.push_back({.layout = layout,
+                        .part = at::zeros({layout.part_size()}, options.requires_grad(false)),
+                        .whole = at::empty({layout.size()}, options.requires_grad(false))});
+  }
+  for (Member& member : members_) {
+    const at::Tensor& tensor = member.parameter.tensor;
+    auto& [buffer, place] = next[{tensor.scalar_type(), tensor.requires_grad()}];
+    member.buffer = buffer;
+    member.place = place++;
+  }
+}
+
+at::Tensor ShardedUnit::piece_in(const at::Tensor& part, const Member& member) const {
+  const FlatLayout& layout = buffers_[member.buffer].layout;
+  return part.narrow(0, layout.piece_offset(member.place, groups_.part()),
+                     layout.piece(member.place, groups_.part()).size());
+}
+
+ElementRange ShardedUnit::held(std::size_t i) const {
+  return buffers_[members_[i].buffer].layout.piece(members_[i].place, groups_.part());
+}
+
+void ShardedUnit::begin_gather() {
+  if (is_gathered_ || !begun_.empty()) return;
+  const Unrecorded unrecorded;
+  for (Buffer& buffer : buffers_) {
+    resize(buffer.whole, bytes_of(buffer.whole));
+    if (groups_.shard == nullptr) {
+      buffer.whole.copy_(buffer.part);
+    } else {
+      begun_.push_back(
+          groups_.shard->begin_all_gather_into(buffer.whole, buffer.part, gather_call_.c_str()));
+    }
+  }
+}
+
+void ShardedUnit::gather() {
+  if (is_gathered_) return;
+  if (begun_.empty()) {
+    const Unrecorded unrecorded;
+    for (Buffer& buffer : buffers_) {
+      resize(buffer.whole, bytes_of(buffer.whole));
+      if (groups_.shard == nullptr) {
+        buffer.whole.copy_(buffer.part);
+      } else {
+        groups_.shard->all_gather_into(buffer.whole, buffer.part, gather_call_.c_str());
+      }
+    }
+  }
+  for (const auto& wait : std::exchange(begun_, {})) wait();
+  is_gathered_ = true;
+}
+
+// A gather that has begun must end first, because it writes to the memory. If it has failed, so
+// will the next collective, whose error the program gets.
+void ShardedUnit::free() {
+  for (const auto& wait : std::exchange(begun_, {})) {
+    try {
+      wait();
+    } catch (const CommunicationError&) {
+    }
+  }
+  is_gathered_ = false;
+  for (Buffer& buffer : buffers_) {
+    if (buffer.whole.storage().nbytes() > 0) resize(buffer.whole, 0);
+  }
+}
+
+void ShardedUnit::add_gradient(std::size_t i) {
+  const Unrecorded unrecorded;
+  Member& member = members_[i];
+  Buffer& buffer = buffers_[member.buffer];
+  at::Tensor& gradient = member.parameter.tensor.mutable_grad();
+  if (!gradient.defined()) return;
+  if (!buffer.gradients.defined()) {
+    buffer.gradients = at::empty({buffer.layout.size()}, buffer.part.options());
+  }
+  const at::Tensor place =
+      part_of(buffer.gradients, buffer.layout.place(member.place)).view(gradient.sizes());
+  std::exchange(member.is_added, true) ? place.add_(gradient) : place.copy_(gradient);
+  gradient = at::Tensor();
+}
+
+bool ShardedUnit::has_gradients() const {
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.gradients.defined()) return true;
+  }
+  return false;
+}
+
+std::int64_t ShardedUnit::bytes(bool only_trained) const {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    if (only_trained && !is_trained(i)) continue;
+    bytes +=
+        buffers_[i].layout.size() * static_cast<std::int64_t>(buffers_[i].whole.element_size());
+  }
+  return bytes;
+}
+
+bool ShardedUnit::is_trained(std::size_t index) const {
+  return std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
+    return member.buffer == index && member.parameter.tensor.requires_grad();
+  });
+}
+
+void ShardedUnit::reduce(Buffer& buffer, std::size_t index) {
+  if (!buffer.gradients.defined()) {
+    buffer.gradients = at::empty({buffer.layout.size()}, buffer.part.options());
+  }
+  for (Member& member : members_) {
+    if (member.buffer != index || std::exchange(member.is_added, false)) continue;
+    part_of(buffer.gradients, buffer.layout.place(member.place)).zero_();
+  }
+  for (const ElementRange& gap : buffer.layout.gaps()) part_of(buffer.gradients, gap).zero_();
+  at::Tensor mean;
+  if (groups_.shard == nullptr) {
+    mean = std::move(buffer.gradients);
+  } else {
+    mean = at::empty_like(buffer.part);
+    groups_.shard->reduce_scatter_sum(mean, buffer.gradients, reduce_call_.c_str());
+  }
+  buffer.gradients = at::Tensor();
+  if (groups_.replicate != nullptr) groups_.replicate->all_reduce_sum(mean);
+  mean.mul_(1.0 / groups_.world->size());
+  if (buffer.mean.defined()) {
+    buffer.mean.add_(mean);
+  } else {
+    buffer.mean = std::move(mean);
+  }
+}
+
+void ShardedUnit::reduce() {
+  const Unrecorded unrecorded;
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    if (is_trained(i)) reduce(buffers_[i], i);
+  }
+}
+
+void ShardedUnit::drop_gradients() {
+  for (Buffer& buffer : buffers_) buffer.gradients = buffer.mean = at::Tensor();
+  for (Member& member : members_) member.is_added = false;
+}
+
+// The program may have zeroed, scaled, replaced or dropped any of the pieces since the last pass.
+// Pieces that it has left in place are not copied.
+void ShardedUnit::take_means() {
+  const Unrecorded unrecorded;
+  for (Member& member : members_) {
+    const at::Tensor& gradient = member.parameter.tensor.grad();
+    member.had_mean = gradient.defined();
+    Buffer& buffer = buffers_[member.buffer];
+    if (!member.had_mean || buffer.mean.defined()) continue;
+    buffer.mean = gradient.storage().nbytes() == bytes_of(buffer.part)
+                      ? at::empty({0}, buffer.part.options()).set_(gradient.storage())
+                      : at::zeros_like(buffer.part);
+  }
+  for (Member& member : members_) {
+    const at::Tensor& mean = buffers_[member.buffer].mean;
+    if (!mean.defined()) continue;
+    at::Tensor& gradient = member.parameter.tensor.mutable_grad();
+    const at::Tensor piece = piece_in(mean, member);
+    if (!member.had_mean) {
+      piece.zero_();
+    } else if (gradient.const_data_ptr() != piece.const_data_ptr()) {
+      piece.copy_(gradient);
+    }
+    gradient = at::Tensor();
+  }
+}
+
+void ShardedUnit::give_means(const std::vector<bool>& has_mean) {
+  const Unrecorded unrecorded;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    Member& member = members_[i];
+    const at::Tensor& mean = buffers_[member.buffer].mean;
+    if ((!has_mean[i] && !member.had_mean) || !mean.defined()) continue;
+    // No view, because zero_grad() detaches gradients in place.
+    member.parameter.tensor.mutable_grad() = piece_in(mean, member).variable_data();
+  }
+  // From now on the gradients of the parameters alone hold the memory.
+  for (Buffer& buffer : buffers_) buffer.mean = at::Tensor();
+}
+
+void ShardedUnit::begin_whole() {
+  gather();
+  const Unrecorded unrecorded;
+  for (Member& member : members_) {
+    const Buffer& buffer = buffers_[member.buffer];
+    member.parameter.tensor.set_data(part_of(buffer.whole, buffer.layout.place(member.place))
+                                         .view(member.parameter.tensor.sizes()));
+  }
+}
+
+void ShardedUnit::end_whole(bool is_written) {
+  const Unrecorded unrecorded;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    Member& member = members_[i];
+    if (is_written) {
+      member.piece.copy_(part_of(member.parameter.tensor.detach().reshape({-1}), held(i)));
+    }
+    member.parameter.tensor.set_data(member.whole);
+  }
+  free();
+}
+
+void ShardedUnit::begin_step() {
+  const Unrecorded unrecorded;
+  for (Member& member : members_) member.parameter.tensor.set_data(member.piece);
+}
+
+void ShardedUnit::end_step() {
+  const Unrecorded unrecorded;
+  for (Member& member : members_) member.parameter.tensor.set_data(member.whole);
+}
+
+std::vector<at::Tensor> ShardedUnit::wholes_of(const std::vector<at::Tensor>& pieces) const {
+  const Unrecorded unrecorded;
+  std::vector<at::Tensor> wholes(members_.size());
+  for (std::size_t index = 0; index < buffers_.size(); ++index) {
+    const Buffer& buffer = buffers_[index];
+    const at::Tensor part = at::zeros_like(buffer.part);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (members_[i].buffer != index || !pieces[i].defined()) continue;
+      piece_in(part, members_[i]).copy_(pieces[i].reshape({-1}));
+    }
+    const at::Tensor all = groups_.shard == nullptr ? part : groups_.shard->all_gather(part);
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (members_[i].buffer != index || !pieces[i].defined()) continue;
+      wholes[i] = part_of(all, buffer.layout.place(members_[i].place))
+                      .view(members_[i].parameter.tensor.sizes());
+    }
+  }
+  return wholes;
+}
+
+}  // namespace accel::runtime

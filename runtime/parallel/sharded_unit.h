@@ -1,0 +1,125 @@
+// The memory of one unit of a sharded model: parameters that are gathered and freed together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/communicator.h"
+#include "runtime/core/sharding/flat_layout.h"
+#include "runtime/parallel/parameter_reads.h"
+
+namespace accel::runtime {
+
+// The ranks among which a model is sharded. `shard` has the ranks that together hold the model
+// once, `replicate` those that hold the same shard; null if this rank is alone.
+struct ShardingGroups {
+  std::shared_ptr<Communicator> world, shard, replicate;
+
+  int parts() const { return shard == nullptr ? 1 : shard->size(); }
+  int part() const { return shard == nullptr ? 0 : shard->rank(); }
+};
+
+// A parameter of a unit, with the first of its names in the model.
+struct UnitParameter {
+  std::string name;
+  at::Tensor tensor;
+};
+
+// One part of each parameter, and for a while the whole parameters and their gradients. While the
+// unit is free, each parameter has its shape but no memory. Parameters remain the same objects for
+// life (docs/decisions/0063). Not thread-safe.
+class ShardedUnit {
+ public:
+  // Takes over the parameters, which hold rank 0's values on all ranks: keeps this rank's part and
+  // frees the rest. `name` is for errors. Reads of the parameters are reported to `listener`, which
+  // must outlive this object. Not collective.
+  ShardedUnit(std::string name, std::vector<UnitParameter> parameters, const ShardingGroups& groups,
+              ReadListener* listener);
+  // Gives the parameters their part as plain memory.
+  ~ShardedUnit();
+  ShardedUnit(const ShardedUnit&) = delete;
+  ShardedUnit& operator=(const ShardedUnit&) = delete;
+
+  const std::string& name() const { return name_; }
+  std::size_t size() const { return members_.size(); }
+  const UnitParameter& parameter(std::size_t i) const { return members_[i].parameter; }
+  // Returns the bytes of the whole parameters with their padding: of all, or of those that require
+  // a gradient.
+  std::int64_t bytes(bool only_trained) const;
+
+  // Begin to gather the whole parameters, gather them, and free them. The first is optional, and
+  // other collectives may come between the first two. The first two are collective.
+  void begin_gather();
+  void gather();
+  void free();
+
+  // Moves the gradient of parameter i, which has just arrived, into the buffer of gradients.
+  void add_gradient(std::size_t i);
+  // Returns true if gradients have been added that are not reduced.
+  bool has_gradients() const;
+  // Reduces the gradients to this rank's part of their mean, which is added to the part of earlier
+  // passes. Parameters without a gradient count as zero. Collective.
+  void reduce();
+  // Drops gradients that are not reduced.
+  void drop_gradients();
+
+  // Between passes, the gradient of a parameter is its piece of the mean. take_means() moves these
+  // pieces back before a pass, and give_means() returns them after it, to each parameter that had
+  // one and to those for which has_mean[i] is true.
+  void take_means();
+  void give_means(const std::vector<bool>& has_mean);
+
+  // Gathers the parameters as plain memory, whose reads are not reported; and ends that. If
+  // `is_written`, this rank's pieces are taken from them. begin_whole() is collective.
+  void begin_whole();
+  void end_whole(bool is_written);
+
+  // Gives the parameters their pieces as plain memory, for an optimizer, and takes them back.
+  void begin_step();
+  void end_step();
+
+  // This rank's piece of parameter i, flattened, and which of its elements the piece has.
+  at::Tensor piece(std::size_t i) const { return members_[i].piece; }
+  ElementRange held(std::size_t i) const;
+  // Returns, by parameter, the whole tensors that have these pieces, of which pieces[i] is this
+  // rank's piece of a tensor that is shaped like parameter i. Undefined if pieces[i] is. The result
+  // may be views of one tensor. Collective: which pieces are defined is the same on all ranks.
+  std::vector<at::Tensor> wholes_of(const std::vector<at::Tensor>& pieces) const;
+
+ private:
+  // A flat buffer: parameters of one dtype that are trained, or that are frozen.
+  struct Buffer {
+    FlatLayout layout;
+    at::Tensor part;   // This rank's part of the parameters.
+    at::Tensor whole;  // The whole parameters; without memory while the unit is free.
+    // Gradients that are not reduced; undefined if there are none.
+    at::Tensor gradients = {};
+    at::Tensor mean = {};  // This rank's part of the mean, inside of a pass.
+  };
+  struct Member {
+    UnitParameter parameter;
+    std::size_t buffer = 0, place = 0;  // Which buffer, and which tensor of its layout.
+    at::Tensor whole = {};              // What the parameter is between steps.
+    at::Tensor piece = {};              // What it is in a step.
+    bool is_added = false;              // To the gradients.
+    bool had_mean = false;              // Before this pass.
+  };
+  void lay_out();
+  at::Tensor piece_in(const at::Tensor& part, const Member& member) const;
+  // Returns true if a parameter of the buffer requires a gradient, which is so on all ranks alike.
+  bool is_trained(std::size_t index) const;
+  void reduce(Buffer& buffer, std::size_t index);
+
+  const std::string name_, gather_call_, reduce_call_;
+  const ShardingGroups groups_;
+  std::vector<Member> members_;
+  std::vector<Buffer> buffers_;
+  std::vector<std::function<void()>> begun_;  // Each waits for a gather that has begun.
+  bool is_gathered_ = false;
+};
+
+}  // namespace accel::runtime
