@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import tempfile
 
 from tests.e2e import cluster
 
@@ -12,7 +13,10 @@ class Manager:
     """The socket of a service manager (sd_notify(3))."""
 
     def __init__(self, test):
-        self.path = str(test.path("notify"))
+        # Not in the test's own folder, because the path of a socket has at most 107 bytes.
+        folder = tempfile.TemporaryDirectory(dir="/tmp")
+        test.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "notify")
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(self.path)
         self.socket.settimeout(20)
