@@ -1,6 +1,7 @@
 // Prepared models that a program changes, or does not use, during training.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/nn/modules/embedding.h>
 
 #include <chrono>
 #include <sstream>

@@ -1,5 +1,6 @@
 // Training with several real processes equals training with one.
 #include <gtest/gtest.h>
+#include <torch/nn/modules/conv.h>
 
 #include <algorithm>
 #include <cstdio>

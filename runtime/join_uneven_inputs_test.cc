@@ -1,6 +1,7 @@
 // Several processes that make different numbers of steps, inside join_uneven_inputs().
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/nn/modules/embedding.h>
 
 #include <chrono>
 #include <stdexcept>

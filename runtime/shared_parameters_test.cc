@@ -1,6 +1,7 @@
 // Prepared models that have parameters in common.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/nn/modules/embedding.h>
 
 #include <stdexcept>
 

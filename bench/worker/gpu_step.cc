@@ -10,6 +10,7 @@
 // durable (`durable`). `device` and `fused_OPTIMIZER` report what was really used.
 #include <ATen/record_function.h>
 #include <torch/cuda.h>
+#include <torch/nn/modules/normalization.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,10 @@
 // A small language model whose blocks are units of sharded training.
 #pragma once
 
+#include <torch/nn/modules/container/modulelist.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/normalization.h>
+
 #include <cstdint>
 
 #include "runtime/testing/training.h"

@@ -1,6 +1,9 @@
 // Runs every case of fsdp_training.json through the Accelerator, in as many processes as the case
 // has: losses, norms and parameters of sharded training are those of Python's FSDP.
 #include <gtest/gtest.h>
+#include <torch/nn/modules/container/modulelist.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/normalization.h>
 
 #include <cmath>
 #include <limits>
