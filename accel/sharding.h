@@ -87,10 +87,12 @@ struct ShardingOptions {
   // No effect: a program may load weights on rank 0 only, because the other ranks get them from
   // rank 0. Kept for configuration files.
   bool cpu_ram_efficient_loading = false;
-  // If true, prepare() throws std::invalid_argument, because activations inside wrapped modules
-  // cannot be computed again in backward yet.
+  // If true, backward() throws std::runtime_error unless the model computes parts of its forward
+  // pass by accel::checkpoint(), because modules of LibTorch have no hooks by which accel could do
+  // so for it. If false, such a model is checkpointed as well.
   bool activation_checkpointing = false;
-  // If true, the inputs of those modules should be kept on the CPU. Needs activation_checkpointing.
+  // If true, prepare() throws std::invalid_argument, because the inputs of checkpointed parts cannot
+  // be kept on the CPU yet.
   bool activation_checkpointing_offload = false;
 
   // Returns true if parameters are freed after forward and gathered again in backward.

@@ -34,6 +34,7 @@
 #include "runtime/core/mesh.h"
 #include "runtime/core/sharding/sharding_options.h"
 #include "runtime/core/sharding/sharding_report.h"
+#include "runtime/recompute/recomputed_call.h"
 
 namespace accel::runtime {
 
@@ -77,7 +78,7 @@ namespace {
 void expect_supported(const ShardingOptions& options) {
   const std::pair<bool, const char*> unsupported[] = {
       {options.offload_params, "offload_params"},
-      {options.activation_checkpointing, "activation_checkpointing"},
+      {options.activation_checkpointing_offload, "activation_checkpointing_offload"},
       {!options.ignored_modules.empty(), "ignored_modules"}};
   for (const auto& [is_set, name] : unsupported) {
     if (!is_set) continue;
@@ -246,12 +247,20 @@ void ShardedModel::arrived(std::size_t unit, std::size_t parameter) {
 
 void ShardedModel::before_backward(const at::Tensor& /*loss*/) {
   is_local_ = scopes(GradientSync::kOff) > 0 && scopes(GradientSync::kForced) == 0;
+  recomputed_before_ = recomputed_calls();
   for (const auto& unit : units_) unit->take_means();
   schedule_->begin_backward();
 }
 
 void ShardedModel::after_backward(const at::Tensor& /*loss*/) {
   perform(schedule_->end_backward());
+  if (options_.activation_checkpointing && recomputed_calls() == recomputed_before_) {
+    throw std::runtime_error(
+        "backward: sharding.activation_checkpointing is set, but " + module()->name() +
+        " keeps all activations, because modules of LibTorch have no hooks to change that: let its "
+        "forward() call the parts with accel::checkpoint() (accel/activation_checkpointing.h), or "
+        "unset the option");
+  }
   has_local_gradients_ = is_local_;
   if (!is_local_) {
     for (const auto& unit : units_) {  // Those that no_sync() left, of units without new ones.

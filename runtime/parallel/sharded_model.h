@@ -84,6 +84,7 @@ class ShardedModel final : public ParallelStrategy {
   bool uses_whole_ = false;                      // Between begin_whole() and its end.
   bool is_local_ = false;                        // This pass is inside of no_sync().
   bool has_local_gradients_ = false;             // Some are not reduced yet.
+  std::uint64_t recomputed_before_ = 0;          // Calls that this process had computed again.
 };
 
 }  // namespace accel::runtime

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "accel/activation_checkpointing.h"
 #include "runtime/testing/training.h"
 
 namespace accel::runtime {
@@ -36,7 +37,12 @@ struct TextImpl : torch::nn::Module {
   }
   torch::Tensor forward(const torch::Tensor& x) {
     torch::Tensor h = embed(x);
-    for (const auto& block : *blocks) h = block->as<Block>()->forward(h);
+    for (const auto& block : *blocks) {
+      const auto compute = [block](const torch::Tensor& in) {
+        return block->as<Block>()->forward(in);
+      };
+      h = is_checkpointed ? accel::checkpoint(compute, h) : compute(h);
+    }
     return tied.defined() ? head(h) + torch::nn::functional::linear(h, tied) : head(h);
   }
   torch::Tensor loss(const torch::Tensor& x) {
@@ -46,6 +52,7 @@ struct TextImpl : torch::nn::Module {
   torch::nn::ModuleList blocks;
   torch::nn::Linear head;
   torch::Tensor tied;
+  bool is_checkpointed = false;  // If true, backward computes the activations of blocks again.
 };
 TORCH_MODULE(Text);
 

@@ -1,0 +1,58 @@
+// What a function finds around it when it is called, and must find again when it is called again.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <utility>
+#include <vector>
+
+namespace accel::runtime {
+
+// The states of the random number generators, and this thread's state of autocast, for the devices
+// of some tensors and for the CPU.
+class Surroundings {
+ public:
+  // Takes the current states.
+  explicit Surroundings(const std::vector<at::Tensor>& tensors);
+  // Makes them current on this thread.
+  void restore() const;
+
+ private:
+  struct Autocast {
+    c10::DeviceType type;
+    bool is_enabled;
+    at::ScalarType dtype;
+  };
+  std::vector<std::pair<c10::Device, at::Tensor>> generators_;
+  std::vector<Autocast> autocast_;
+};
+
+// While it lives, former surroundings are current.
+class RepeatedSurroundings {
+ public:
+  RepeatedSurroundings(const Surroundings& former, const std::vector<at::Tensor>& tensors)
+      : now_(tensors) {
+    former.restore();
+  }
+  ~RepeatedSurroundings() { now_.restore(); }
+  RepeatedSurroundings(const RepeatedSurroundings&) = delete;
+  RepeatedSurroundings& operator=(const RepeatedSurroundings&) = delete;
+
+ private:
+  const Surroundings now_;
+};
+
+// While it lives, autocast does not keep casts of parameters for later operators. Such a cast joins
+// the graphs of all operators that use it.
+class NoCastCache {
+ public:
+  NoCastCache();
+  ~NoCastCache();
+  NoCastCache(const NoCastCache&) = delete;
+  NoCastCache& operator=(const NoCastCache&) = delete;
+
+ private:
+  const bool was_enabled_;
+};
+
+}  // namespace accel::runtime
