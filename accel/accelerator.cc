@@ -8,6 +8,8 @@
 
 #include "runtime/checkpoint/checkpointer.h"
 #include "runtime/checkpoint/durable_file.h"
+#include "runtime/checkpoint/load_weights.h"
+#include "runtime/checkpoint/sharded_state.h"
 #include "runtime/checkpoint/shared_outcome.h"
 #include "runtime/checkpoint/tensor_file.h"
 #include "runtime/checkpoint/weights.h"
@@ -176,10 +178,9 @@ void Accelerator::save_module(const torch::nn::Module& module, const std::string
 void Accelerator::load_module(torch::nn::Module& module, const std::string& path,
                               bool strict) const {
   const auto operation = processes().begin_operation("load_checkpoint_in_model");
-  const auto model = parts_->process->models.find(module);
-  const auto whole = model == nullptr ? nullptr : model->begin_whole(/*is_written=*/true);
+  const auto model = runtime::find_sharded(*parts_->process, module);
   runtime::run_on_every_rank(*parts_->process,
-                             [&] { runtime::WeightsLoad(module, path, strict).run(); });
+                             [&] { runtime::load_weights(module, model.get(), path, strict); });
 }
 
 void Accelerator::add_checkpointed(std::function<void(torch::serialize::OutputArchive&)> save,

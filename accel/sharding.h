@@ -33,7 +33,7 @@ enum class BackwardPrefetch {
   kPost   // After the gradients of the current unit are computed.
 };
 
-// The form of checkpoints in Accelerate. LOCAL_STATE_DICT is refused, because it cannot be loaded.
+// The form of checkpoints. LOCAL_STATE_DICT of Accelerate is refused, because it cannot be loaded.
 enum class StateDictType {
   kFull,    // Full tensors, written by rank 0.
   kSharded  // Each rank writes its part.
@@ -77,7 +77,7 @@ struct ShardingOptions {
   // No effect: at most one unit is gathered early in any case. Kept for configuration files.
   bool limit_all_gathers = true;
 
-  // No effect yet: checkpoints hold full tensors (docs/decisions/0065).
+  // What save_state() writes (docs/sharded.md). Loading takes either.
   StateDictType state_dict_type = StateDictType::kSharded;
   // No effect: a program always has its own parameters. Kept for configuration files.
   bool use_orig_params = true;

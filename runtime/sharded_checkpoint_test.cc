@@ -2,25 +2,42 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <csignal>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "accel/accelerator.h"
+#include "runtime/testing/disk_faults.h"
 #include "runtime/testing/error_of.h"
 #include "runtime/testing/ranks.h"
 #include "runtime/testing/saved_run.h"
 #include "runtime/testing/text_net.h"
+#include "weights/merge.h"
 
 namespace accel::runtime {
 namespace {
 
+using ::testing::HasSubstr;
 using Sharding = std::optional<ShardingOptions>;
 
 const Sharding kBlocks = ShardingOptions{.strategy = ShardingStrategy::kFullShard,
                                          .auto_wrap_policy = WrapPolicy::kTransformerBased,
                                          .transformer_layer_cls_to_wrap = {"Block"}};
+
+const Sharding kWhole = [] {
+  ShardingOptions options = *kBlocks;
+  options.state_dict_type = StateDictType::kFull;
+  return options;
+}();
+
+const Sharding kReplicas = [] {
+  ShardingOptions options = *kBlocks;
+  options.strategy = ShardingStrategy::kHybridShard;
+  options.shard_size = 2;
+  return options;
+}();
 
 // A run whose ranks all train on the same words, so that results do not depend on their number.
 struct TextRun {
@@ -85,11 +102,37 @@ void expect_continues(const fs::path& folder, const Sharding& sharding,
 TEST(ShardedCheckpointTest, ContinuesWithAnyNumberOfRanks) {
   const fs::path folder = fs::path(testing::TempDir()) / "sharded_any_ranks";
   if (on_ranks(2, [&] { save_after_two(folder, kBlocks); })) {
-    EXPECT_TRUE(fs::exists(folder / "checkpoints/checkpoint_0/model.safetensors"));
+    const fs::path saved = folder / "checkpoints/checkpoint_0";
+    EXPECT_FALSE(fs::exists(saved / "model.safetensors"));
+    for (const char* part : {"model", "optimizer"}) {
+      EXPECT_TRUE(fs::exists(saved / part / "shard-00000-model-00001-of-00001.safetensors"));
+      EXPECT_TRUE(fs::exists(saved / part / "shard-00001-model-00001-of-00001.safetensors"));
+    }
   }
   for (const int ranks : {1, 2, 3, 4}) {
     on_ranks(ranks, [&] { expect_continues(folder, kBlocks, trained_without_a_pause(4)); });
   }
+  on_ranks(2, [&] { expect_continues(folder, {}, trained_without_a_pause(4)); });
+}
+
+// Of the replicas, the first one writes; and each loads.
+TEST(ShardedCheckpointTest, ReplicasContinue) {
+  const fs::path folder = fs::path(testing::TempDir()) / "sharded_replicas";
+  if (on_ranks(4, [&] { save_after_two(folder, kReplicas); })) {
+    const fs::path model = folder / "checkpoints/checkpoint_0/model";
+    EXPECT_TRUE(fs::exists(model / "shard-00001-model-00001-of-00001.safetensors"));
+    EXPECT_FALSE(fs::exists(model / "shard-00002-model-00001-of-00001.safetensors"));
+  }
+  on_ranks(4, [&] { expect_continues(folder, kReplicas, trained_without_a_pause(4)); });
+}
+
+TEST(ShardedCheckpointTest, AFullCheckpointIsThatOfAnUnshardedRun) {
+  const fs::path folder = fs::path(testing::TempDir()) / "sharded_full";
+  if (on_ranks(2, [&] { save_after_two(folder, kWhole); })) {
+    EXPECT_TRUE(fs::exists(folder / "checkpoints/checkpoint_0/model.safetensors"));
+    EXPECT_FALSE(fs::exists(folder / "checkpoints/checkpoint_0/model"));
+  }
+  on_ranks(3, [&] { expect_continues(folder, kBlocks, trained_without_a_pause(4)); });
   on_ranks(2, [&] { expect_continues(folder, {}, trained_without_a_pause(4)); });
 }
 
@@ -99,11 +142,32 @@ TEST(ShardedCheckpointTest, ReadsACheckpointOfAnUnshardedRun) {
   on_ranks(3, [&] { expect_continues(folder, kBlocks, trained_without_a_pause(4)); });
 }
 
-// The gradients of the open window are saved too, as a whole.
+// The gradients of the open window are saved too.
 TEST(ShardedCheckpointTest, ContinuesInsideAWindowOfAccumulation) {
-  const fs::path folder = fs::path(testing::TempDir()) / "sharded_window";
-  on_ranks(2, [&] { save_after_two(folder, kBlocks, /*num_steps=*/2, /*batches=*/3); });
-  on_ranks(3, [&] { expect_continues(folder, kBlocks, trained_without_a_pause(4, 2), 2, 3); });
+  for (const Sharding& sharding : {kBlocks, kWhole}) {
+    const std::string name =
+        sharding->state_dict_type == StateDictType::kSharded ? "parts" : "whole";
+    const fs::path folder = fs::path(testing::TempDir()) / ("sharded_window_" + name);
+    on_ranks(2, [&] { save_after_two(folder, sharding, /*num_steps=*/2, /*batches=*/3); });
+    on_ranks(3, [&] { expect_continues(folder, kBlocks, trained_without_a_pause(4, 2), 2, 3); });
+  }
+}
+
+// `accel merge-weights` makes weights of a checkpoint in parts.
+TEST(ShardedCheckpointTest, PartsAreMergedToWeights) {
+  const fs::path folder = fs::path(testing::TempDir()) / "sharded_merged";
+  const fs::path weights = fs::path(testing::TempDir()) / "merged.safetensors";
+  if (on_ranks(3, [&] { save_after_two(folder, kBlocks); })) {
+    weights::merge(folder / "checkpoints/checkpoint_0/model", weights);
+  }
+  on_ranks(1, [&] {
+    TextRun trained("", {});
+    trained.train(0, 2);
+    const torch::Tensor expected = trained.weights();
+    TextRun loaded("", {});
+    loaded.accelerator.load_checkpoint_in_model(loaded.model, weights);
+    EXPECT_LE((loaded.weights() - expected).abs().max().item<double>(), 1e-5);
+  });
 }
 
 TEST(ShardedCheckpointTest, StateDictAndSavedModelAreWhole) {
@@ -123,6 +187,47 @@ TEST(ShardedCheckpointTest, StateDictAndSavedModelAreWhole) {
     EXPECT_FALSE(torch::equal(run.weights(), weights));
     run.accelerator.load_checkpoint_in_model(run.model, folder);
     EXPECT_TRUE(torch::equal(run.weights(), weights));
+  });
+}
+
+// One rank dies in an operation on the disk while it writes its part. The other one commits
+// nothing, and says which rank was lost.
+TEST(ShardedCheckpointTest, ALostRankLeavesTheCheckpointBefore) {
+  const fs::path folder = fs::path(testing::TempDir()) / "sharded_lost";
+  const auto save_and_lose = [&] {
+    TextRun run(folder, kBlocks);
+    run.train(0, 2);
+    run.accelerator.save_state();
+    run.accelerator.wait_for_save();
+    run.train(2, 3);
+    const bool dies = run.accelerator.process_index() == 1;
+    if (dies) set_disk_faults({.under = folder, .kill_at = 3});
+    run.accelerator.save_state();
+    EXPECT_THAT(error_of([&] { run.accelerator.wait_for_save(); }), HasSubstr("rank 1"));
+  };
+  on_ranks(2, save_and_lose, {}, {{1, -SIGKILL}});
+  on_ranks(2, [&] { expect_continues(folder, kBlocks, trained_without_a_pause(4)); });
+}
+
+// A disk that fails on one rank fails the save on all, and the next one succeeds.
+TEST(ShardedCheckpointTest, AFullDiskOfOneRankFailsTheSaveOfAll) {
+  const fs::path folder = fs::path(testing::TempDir()) / "sharded_full_disk";
+  on_ranks(2, [&] {
+    TextRun run(folder, kBlocks);
+    run.train(0, 2);
+    if (run.accelerator.process_index() == 1) {
+      set_disk_faults({.under = folder, .error = [](const DiskOperation& operation) {
+                         return operation.name == "pwrite" || operation.name == "write" ? ENOSPC
+                                                                                        : 0;
+                       }});
+    }
+    run.accelerator.save_state();
+    EXPECT_THAT(error_of([&] { run.accelerator.wait_for_save(); }), HasSubstr("No space left"));
+    set_disk_faults({});
+    run.accelerator.save_state();
+    run.accelerator.wait_for_save();
+    EXPECT_TRUE(fs::exists(folder / "checkpoints/checkpoint_1/manifest.json"));
+    EXPECT_FALSE(fs::exists(folder / "checkpoints/checkpoint_0"));
   });
 }
 

@@ -63,6 +63,21 @@ std::uint64_t place_of(const DcpSlice& slice, const DcpTensor& tensor, const Box
   return slice.begin + begin_of(storage) + found.begin;
 }
 
+std::vector<std::string> safetensors_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == ".safetensors") names.push_back(entry->path().filename());
+  }
+  if (error) fail(folder, "cannot be listed: " + error.message());
+  if (names.empty()) {
+    fail(folder, "holds no checkpoint: it has neither .metadata nor a file *.safetensors");
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 }  // namespace
 
 SavedFolder::SavedFolder(const fs::path& folder) : folder_(folder) {
@@ -71,8 +86,14 @@ SavedFolder::SavedFolder(const fs::path& folder) : folder_(folder) {
   if (fs::exists(folder / kDcpMetadata, error)) {
     read_dcp(folder / kDcpMetadata);
   } else {
-    read_safetensors();
+    read_safetensors(safetensors_in(folder));
   }
+  check_complete(saved_, folder.string());
+}
+
+SavedFolder::SavedFolder(const fs::path& folder, const std::vector<std::string>& names)
+    : folder_(folder) {
+  read_safetensors(names);
   check_complete(saved_, folder.string());
 }
 
@@ -86,18 +107,7 @@ std::size_t SavedFolder::add_file(const std::string& name) {
   return sizes_.size() - 1;
 }
 
-void SavedFolder::read_safetensors() {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == ".safetensors") names.push_back(entry->path().filename());
-  }
-  if (error) fail(folder_, "cannot be listed: " + error.message());
-  if (names.empty()) {
-    fail(folder_, "holds no checkpoint: it has neither .metadata nor a file *.safetensors");
-  }
-  std::sort(names.begin(), names.end());
+void SavedFolder::read_safetensors(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const std::size_t file = add_file(name);
     const std::string& path = saved_.files[file];

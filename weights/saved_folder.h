@@ -19,6 +19,8 @@ class SavedFolder {
   // one of Python's DCP; otherwise all files *.safetensors belong to the checkpoint. Throws
   // CheckpointError if there is no checkpoint, or a tensor is incomplete.
   explicit SavedFolder(const std::filesystem::path& folder);
+  // Reads the headers of these files of the folder, safetensors, and of no others.
+  SavedFolder(const std::filesystem::path& folder, const std::vector<std::string>& names);
 
   const SavedTensors& saved() const { return saved_; }
   // Names of what is no tensor, such as a learning rate of an optimizer in Python. They are
@@ -31,7 +33,7 @@ class SavedFolder {
 
  private:
   std::size_t add_file(const std::string& name);
-  void read_safetensors();
+  void read_safetensors(const std::vector<std::string>& names);
   void read_dcp(const std::filesystem::path& metadata);
   std::string read_bytes(std::size_t file, std::uint64_t begin, std::uint64_t length) const;
   void read_into(std::size_t file, std::uint64_t begin, std::uint64_t length, char* to) const;

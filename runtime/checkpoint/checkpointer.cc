@@ -1,17 +1,24 @@
 #include "runtime/checkpoint/checkpointer.h"
 
+#include <unistd.h>
+
+#include <chrono>
 #include <iostream>
+#include <sstream>
+#include <tuple>
 #include <utility>
 
 #include "accel/errors.h"
 #include "runtime/checkpoint/claim.h"
 #include "runtime/checkpoint/commit.h"
 #include "runtime/checkpoint/folder_paths.h"
+#include "runtime/checkpoint/rank_files.h"
 #include "runtime/checkpoint/report.h"
 #include "runtime/checkpoint/retention.h"
 #include "runtime/checkpoint/shared_outcome.h"
 #include "runtime/checkpoint/verify.h"
 #include "runtime/comm/nccl_backend.h"
+#include "runtime/comm/rank_notes.h"
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/error_text.h"
 
@@ -28,6 +35,25 @@ PageLocks page_locks(const c10::Device& device) {
     return lock_pages(memory, size);
   };
   return {.lock = lock, .unlock = unlock_pages};
+}
+
+// Returns a number that identifies one save of one process.
+std::uint64_t clock_and_process() {
+  const auto since_start = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(since_start.count()) ^
+         (static_cast<std::uint64_t>(getpid()) << 40);
+}
+
+// Writes the files of a rank other than 0, and reports them to rank 0.
+void write_as_part(const fs::path& folder, const std::optional<Claim>& claim,
+                   const Environment& environment, const std::string& token,
+                   const std::function<void()>& ready, const std::vector<CheckpointFile>& files) {
+  const auto write = [&] {
+    ready();
+    if (claim) check_claim(folder.parent_path(), *claim);
+    return write_part(partial_folder(folder), files);
+  };
+  report_files(connect_notes(environment, token), environment.rank, write);
 }
 
 }  // namespace
@@ -74,15 +100,18 @@ void Checkpointer::save(const fs::path& given) {
 fs::path Checkpointer::begin(const fs::path& given) {
   if (!given.empty()) {
     const fs::path folder = resolved_folder(given);
-    run_on_main_rank(*process_, [&] {
+    run_on_every_rank(*process_, [&] {
       wait_for_writing();
-      begin_checkpoint(folder);
+      if (process_->environment.rank == 0) begin_checkpoint(folder);
     });
     return folder;
   }
   // Throws on each rank by itself if there are no automatic names.
   static_cast<void>(naming_.parent());
-  run_on_main_rank(*process_, [&] { begin_automatic(); });
+  run_on_every_rank(*process_, [&] {
+    wait_for_writing();
+    if (process_->environment.rank == 0) begin_automatic();
+  });
   if (!naming_.is_settled()) {
     const auto number = static_cast<std::int64_t>(naming_.next_number());
     Communicator* const communicator = process_->communicator.get();
@@ -93,7 +122,6 @@ fs::path Checkpointer::begin(const fs::path& given) {
 }
 
 void Checkpointer::begin_automatic() {
-  wait_for_writing();
   naming_.skip_existing();
   if (const auto mine = claim()) claim_checkpoints(naming_.parent(), *mine);
   begin_checkpoint(naming_.folder(naming_.next_number()));
@@ -103,39 +131,77 @@ void Checkpointer::write_in_background(const fs::path& folder, bool automatic,
                                        const RunState::Gathered& gathered) {
   const std::uint64_t number = naming_.next_number();
   if (automatic) naming_.set_next_number(number + 1);
-  run_on_main_rank(*process_, [&] {
-    const CommitOptions options{.iteration = number,
-                                .num_processes = process_->environment.world_size,
-                                .claim = automatic ? claim() : std::nullopt};
-    writing_ = std::async(
-        std::launch::async,
-        [folder, options, automatic, limit = naming_.total_limit(),
-         world = process_->communicator.get(), launcher = process_->environment.report_socket,
-         copied = run_.copy(gathered, naming_.next_number(), memory_)] {
-          copied->wait();
-          // If a peer was lost, the GPU has computed the state from gradients
-          // that never arrived.
-          if (world != nullptr) world->check();
-          commit_checkpoint(folder, copied->files(), options);
-          report_checkpoint(launcher);
-          if (automatic) delete_old_checkpoints(folder, limit);
-        });
+  const bool is_main = process_->environment.rank == 0, in_parts = run_.is_in_parts();
+  CommitOptions options{.iteration = number,
+                        .num_processes = process_->environment.world_size,
+                        .claim = automatic ? claim() : std::nullopt};
+  std::shared_ptr<Snapshot> copied;
+  run_on_every_rank(*process_, [&] {
+    if (is_main || in_parts) copied = run_.copy(gathered, naming_.next_number(), memory_);
   });
+  std::string token;
+  if (in_parts) std::tie(token, options.others) = exchange_names(*copied);
+  if (copied == nullptr) return;
+  writing_ = std::async(
+      std::launch::async,
+      [folder, options, automatic, token, copied, limit = naming_.total_limit(),
+       world = process_->communicator.get(), environment = process_->environment] {
+        const auto ready = [&] {
+          copied->wait();
+          // If a peer was lost, the GPU has computed the state from gradients that never arrived.
+          if (world != nullptr) world->check();
+        };
+        if (environment.rank != 0) {
+          return write_as_part(folder, options.claim, environment, token, ready, copied->files());
+        }
+        ready();
+        commit_checkpoint(folder, copied->files(), options);
+        report_checkpoint(environment.report_socket);
+        if (automatic) delete_old_checkpoints(folder, limit);
+      });
+}
+
+// Tells rank 0 the names of all files, and the other ranks the prefix of the notes on which they
+// report these files. Collective.
+std::pair<std::string, std::optional<OtherRanks>> Checkpointer::exchange_names(
+    const Snapshot& copied) const {
+  Communicator* const communicator = process_->communicator.get();
+  if (communicator == nullptr) return {};
+  const bool is_main = communicator->rank() == 0;
+  std::string mine;
+  for (const CheckpointFile& file : copied.files()) mine += file.name + "\n";
+  // A number that no other save of this store has, whichever start of the job made it.
+  if (is_main) mine = "/accel/save/" + std::to_string(clock_and_process());
+  const std::vector<std::string> all = communicator->all_gather_bytes(mine);
+  const std::string token = all.front() + "/";
+  if (!is_main) return {token, std::nullopt};
+  OtherRanks others;
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    std::istringstream lines(all[rank]);
+    for (std::string name; std::getline(lines, name);) others.names.insert(name);
+  }
+  others.await = [environment = process_->environment, token] {
+    return collect_files(connect_notes(environment, token), environment.world_size);
+  };
+  return {token, std::move(others)};
 }
 
 void Checkpointer::wait() {
-  run_on_main_rank(*process_, [&] { wait_for_writing(); });
+  run_on_every_rank(*process_, [&] { wait_for_writing(); });
 }
 
 void Checkpointer::expect_saves() {
-  if (process_->environment.rank != 0 || writing_.valid()) return;
+  if ((process_->environment.rank != 0 && !run_.is_in_parts()) || writing_.valid()) return;
   memory_.prepare(run_.expected_bytes());
 }
 
 bool Checkpointer::load(const fs::path& given, bool required) {
   const fs::path named = given.empty() ? given : resolved_folder(given);
   Found found;
-  run_on_main_rank(*process_, [&] { found = find(named, required); });
+  run_on_every_rank(*process_, [&] {
+    wait_for_writing();
+    if (process_->environment.rank == 0) found = find(named, required);
+  });
   if (process_->communicator != nullptr) {
     const auto numbers = process_->communicator->broadcast_numbers({found.number, found.next});
     found = {.number = numbers[0], .next = numbers[1]};
@@ -154,7 +220,6 @@ bool Checkpointer::load(const fs::path& given, bool required) {
 }
 
 Checkpointer::Found Checkpointer::find(const fs::path& named, bool required) {
-  wait_for_writing();
   if (named.empty()) return find_newest(required);
   verify_checkpoint(named);
   const std::uint64_t saved_next = read_training_state(named).next_iteration;

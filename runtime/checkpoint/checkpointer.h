@@ -9,9 +9,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "accel/options.h"
+#include "runtime/checkpoint/commit.h"
 #include "runtime/checkpoint/naming.h"
 #include "runtime/checkpoint/run_state.h"
 #include "runtime/checkpoint/staging_memory.h"
@@ -21,7 +23,8 @@
 namespace accel::runtime {
 
 // Rank 0 copies its state and writes the copy in the background; the other ranks only send it the
-// states of their random number generators and the gradients of an open window. save(), load() and
+// states of their random number generators and the gradients of an open window. If a model is saved
+// in parts, every rank copies and writes its own, and rank 0 commits them. save(), load() and
 // wait() are collective: if one rank fails, that rank throws its error and the others throw
 // CheckpointError with its number and text. Not thread-safe.
 class Checkpointer {
@@ -76,6 +79,7 @@ class Checkpointer {
   std::filesystem::path begin(const std::filesystem::path& given);
   void write_in_background(const std::filesystem::path& folder, bool automatic,
                            const RunState::Gathered& gathered);
+  std::pair<std::string, std::optional<OtherRanks>> exchange_names(const Snapshot& copied) const;
   Found find(const std::filesystem::path& given, bool required);
   Found find_newest(bool required);
   void run_hooks(const std::vector<CheckpointHook>& hooks, const std::filesystem::path& folder);

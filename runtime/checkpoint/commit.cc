@@ -14,7 +14,8 @@
 // checkpoints considers:
 //
 //   1. begin_checkpoint() creates the empty partial folder, and hooks put their files there.
-//   2. commit_checkpoint() makes those files durable, then writes its own, each with fsync().
+//   2. commit_checkpoint() makes those files durable, then writes its own, each with fsync(). Of a
+//      sharded checkpoint, every other rank writes its files by write_part(), and rank 0 waits.
 //   3. The manifest follows, with the size and CRC-32C of every other file and of itself.
 //   4. The partial folder is synced, so that the names in it are durable too.
 //   5. One rename gives the folder its name: this is the commit. If an older checkpoint has the
@@ -101,16 +102,31 @@ FileFacts write_file(const fs::path& path, const CheckpointFile& content) {
   return file.finish();
 }
 
-// Steps 2 and 3.
-void write_files_and_manifest(const fs::path& partial, const std::vector<CheckpointFile>& files,
-                              const CommitOptions& options) {
-  Manifest manifest{.iteration = options.iteration,
-                    .num_processes = options.num_processes,
-                    .files = sync_extra_files(partial)};
+// Files of a rank's part are in folders of the partial folder.
+std::map<std::string, FileFacts> write_files(const fs::path& partial,
+                                             const std::vector<CheckpointFile>& files) {
+  std::set<fs::path> folders;
+  for (const CheckpointFile& file : files) folders.insert((partial / file.name).parent_path());
+  folders.erase(partial);
+  for (const fs::path& folder : folders) fs::create_directory(folder);
   std::vector<FileFacts> written(files.size());
   in_parallel(files.size(),
               [&](std::size_t i) { written[i] = write_file(partial / files[i].name, files[i]); });
-  for (std::size_t i = 0; i < files.size(); ++i) manifest.files[files[i].name] = written[i];
+  for (const fs::path& folder : folders) sync_folder(folder);
+  std::map<std::string, FileFacts> facts;
+  for (std::size_t i = 0; i < files.size(); ++i) facts[files[i].name] = written[i];
+  return facts;
+}
+
+// Steps 2 and 3.
+void write_files_and_manifest(const fs::path& partial, const std::vector<CheckpointFile>& files,
+                              const CommitOptions& options) {
+  const auto names = options.others ? options.others->names : std::set<std::string>();
+  Manifest manifest{.iteration = options.iteration,
+                    .num_processes = options.num_processes,
+                    .files = sync_extra_files(partial, names)};
+  manifest.files.merge(write_files(partial, files));
+  if (options.others) manifest.files.merge(options.others->await());
   const std::string text = manifest_text(manifest);
   write_durably(partial / kManifestFile, {text});
 }
@@ -130,6 +146,16 @@ fs::path begin_checkpoint(const fs::path& given) {
     throw CheckpointError(folder.string() + ": cannot be written: " + error.what());
   }
   return partial;
+}
+
+std::map<std::string, FileFacts> write_part(const fs::path& partial,
+                                            const std::vector<CheckpointFile>& files) {
+  try {
+    check_extra_names(partial, files);
+    return write_files(partial, files);
+  } catch (const fs::filesystem_error& error) {
+    throw CheckpointError(partial.string() + ": cannot be written: " + error.what());
+  }
 }
 
 void commit_checkpoint(const fs::path& given, const std::vector<CheckpointFile>& files,

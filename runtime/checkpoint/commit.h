@@ -3,15 +3,27 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "runtime/checkpoint/checkpoint_file.h"
 #include "runtime/core/checkpoint_claim.h"
+#include "runtime/core/manifest.h"
 
 namespace accel::runtime {
 
 // The input of the manifest and the commit, in addition to the files.
+// The part of a checkpoint that other ranks write into its partial folder.
+struct OtherRanks {
+  std::set<std::string> names;  // Of their files.
+  // Returns the facts of these files once they are durable. Throws CheckpointError if that fails.
+  std::function<std::map<std::string, FileFacts>()> await;
+};
+
 struct CommitOptions {
   // The number of an automatically named checkpoint; for others, the number that is next.
   std::uint64_t iteration = 0;
@@ -20,6 +32,7 @@ struct CommitOptions {
   // Must be the claim on the folder's parent just before the commit, if there is a claim.
   // If nullopt, the claim is not checked.
   std::optional<Claim> claim = std::nullopt;
+  std::optional<OtherRanks> others = std::nullopt;
 };
 
 // Creates the empty partial folder of `folder` and returns it. Until commit_checkpoint()
@@ -28,6 +41,11 @@ struct CommitOptions {
 // system is mounted there, or if it is a symbolic link that leads nowhere; CheckpointError if
 // the partial folder cannot be created.
 std::filesystem::path begin_checkpoint(const std::filesystem::path& folder);
+
+// Writes a part of a checkpoint into the partial folder that another rank has created, durably, and
+// returns its facts. Throws CheckpointError if anything cannot be written or is already there.
+std::map<std::string, FileFacts> write_part(const std::filesystem::path& partial,
+                                            const std::vector<CheckpointFile>& files);
 
 // Writes `files` and the manifest into the partial folder that begin_checkpoint() created, durably,
 // and commits it as `folder`. An older checkpoint of that name is replaced; its unlisted files are

@@ -40,9 +40,11 @@ void check_extra_names(const fs::path& partial, const std::vector<CheckpointFile
   for (const CheckpointFile& file : files) check(file.name);
 }
 
-std::map<std::string, FileFacts> sync_extra_files(const fs::path& partial) {
+std::map<std::string, FileFacts> sync_extra_files(const fs::path& partial,
+                                                  const std::set<std::string>& except) {
   std::map<std::string, FileFacts> extra;
   for (const auto& entry : fs::recursive_directory_iterator(partial)) {
+    if (except.contains(fs::relative(entry.path(), partial).string())) continue;
     if (entry.is_regular_file() && !entry.is_symlink()) {
       sync_file(entry.path());
       extra[fs::relative(entry.path(), partial).string()] = facts_of(entry.path());

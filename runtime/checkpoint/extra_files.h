@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,11 @@ namespace accel::runtime {
 void check_extra_names(const std::filesystem::path& partial,
                        const std::vector<CheckpointFile>& files);
 
-// Makes all extra files in `partial` durable and returns their facts by path in `partial`.
-// Throws CheckpointError for anything that is neither a file nor a folder, and if a file cannot
-// be read or synced.
-std::map<std::string, FileFacts> sync_extra_files(const std::filesystem::path& partial);
+// Makes all extra files in `partial` durable and returns their facts by path in `partial`. Leaves
+// out the files `except`, which other ranks may be writing there. Throws CheckpointError for
+// anything that is neither a file nor a folder, and if a file cannot be read or synced.
+std::map<std::string, FileFacts> sync_extra_files(const std::filesystem::path& partial,
+                                                  const std::set<std::string>& except = {});
 
 // Gives each unlisted file of the older checkpoint `folder` a second name in `partial` (hard links)
 // and makes the folders among them durable; symbolic links are copied as links. If the older

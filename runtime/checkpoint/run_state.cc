@@ -1,10 +1,13 @@
 #include "runtime/checkpoint/run_state.h"
 
 #include <algorithm>
+#include <map>
 #include <typeinfo>
 #include <utility>
 
 #include "runtime/checkpoint/file_reader.h"
+#include "runtime/checkpoint/model_parts.h"
+#include "runtime/checkpoint/parts_load.h"
 #include "runtime/checkpoint/random_state.h"
 #include "runtime/checkpoint/sharded_state.h"
 #include "runtime/checkpoint/weights.h"
@@ -53,16 +56,24 @@ RunState::Gathered RunState::gather() const {
   if (is_window_open) {
     for (const auto& model : models_) {
       const auto sharded = find_sharded(*process_, *model);
-      gathered.gradients.push_back(sharded != nullptr ? whole_gradients(*sharded)
-                                                      : mean_gradients(*model, *process_));
+      gathered.gradients.push_back(saves_parts(sharded.get()) ? NamedTensors()
+                                   : sharded != nullptr       ? whole_gradients(*sharded)
+                                                              : mean_gradients(*model, *process_));
     }
-  }
-  for (const auto& optimizer : optimizers_) {
-    gathered.whole_moments.merge(whole_moments(*optimizer, *process_));
   }
   for (const auto& model : models_) {
     const auto sharded = find_sharded(*process_, *model);
-    if (sharded != nullptr) gathered.whole_models.push_back(sharded->begin_whole(false));
+    for (const auto& optimizer : optimizers_) {
+      if (saves_parts(sharded.get())) {
+        leave_out_moments(*sharded, *optimizer, gathered.whole_moments);
+      } else if (sharded != nullptr) {
+        gathered.whole_moments.merge(
+            whole_moments(*optimizer, *sharded, process_->environment.rank == 0));
+      }
+    }
+    if (sharded != nullptr && !saves_parts(sharded.get())) {
+      gathered.whole_models.push_back(sharded->begin_whole(false));
+    }
   }
   gathered.random_states = random_state(process_->device).unsqueeze(0);
   if (process_->communicator != nullptr) {
@@ -86,41 +97,85 @@ TrainingState RunState::training_state(std::uint64_t next_number) const {
   return state;
 }
 
+bool RunState::is_in_parts() const {
+  return std::ranges::any_of(models_, [&](const auto& model) {
+    return saves_parts(find_sharded(*process_, *model).get());
+  });
+}
+
 std::unique_ptr<Snapshot> RunState::copy(const Gathered& gathered, std::uint64_t next_number,
                                          StagingMemory& memory) const {
-  const TrainingState state = training_state(next_number);
   auto snapshot = std::make_unique<Snapshot>(memory);
-  for (std::size_t i = 0; i < models_.size(); ++i) {
-    snapshot->add_tensors(model_file(i), without_tied(state_of(*models_[i])));
-  }
-  for (std::size_t i = 0; i < gathered.gradients.size(); ++i) {
-    snapshot->add_tensors(gradients_file(i), gathered.gradients[i]);
-  }
-  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    snapshot->add_optimizer(optimizer_file(i), *optimizers_[i], gathered.whole_moments);
-  }
-  for (std::size_t i = 0; i < objects_.size(); ++i) {
-    snapshot->add_archive(custom_file(i), objects_[i].save);
-  }
-  for (std::int64_t rank = 0; rank < gathered.random_states.size(0); ++rank) {
-    snapshot->add_tensors(
-        random_states_file(static_cast<std::size_t>(rank)),
-        random_state_tensors(gathered.random_states[rank], process_->device.type()));
-  }
-  snapshot->add_text(kTrainingStateFile, training_state_text(state));
+  if (process_->environment.rank == 0) add_whole_state(gathered, next_number, *snapshot);
+  add_parts(*snapshot);
   snapshot->copy();
   return snapshot;
 }
 
+void RunState::add_whole_state(const Gathered& gathered, std::uint64_t next_number,
+                               Snapshot& snapshot) const {
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    if (saves_parts(find_sharded(*process_, *models_[i]).get())) continue;
+    snapshot.add_tensors(model_file(i), without_tied(state_of(*models_[i])));
+    if (i < gathered.gradients.size()) {
+      snapshot.add_tensors(gradients_file(i), gathered.gradients[i]);
+    }
+  }
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
+    snapshot.add_optimizer(optimizer_file(i), *optimizers_[i], gathered.whole_moments);
+  }
+  for (std::size_t i = 0; i < objects_.size(); ++i) {
+    snapshot.add_archive(custom_file(i), objects_[i].save);
+  }
+  for (std::int64_t rank = 0; rank < gathered.random_states.size(0); ++rank) {
+    snapshot.add_tensors(
+        random_states_file(static_cast<std::size_t>(rank)),
+        random_state_tensors(gathered.random_states[rank], process_->device.type()));
+  }
+  snapshot.add_text(kTrainingStateFile, training_state_text(training_state(next_number)));
+}
+
+void RunState::add_parts(Snapshot& snapshot) const {
+  const int rank = process_->environment.rank;
+  const bool is_window_open = accumulation_ != nullptr && !accumulation_->sync_gradients();
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    const auto sharded = find_sharded(*process_, *models_[i]);
+    if (!saves_parts(sharded.get())) continue;
+    snapshot.add_parts(model_folder(i), rank, parameter_parts(*sharded));
+    if (is_window_open) snapshot.add_parts(gradients_folder(i), rank, gradient_parts(*sharded));
+    for (std::size_t j = 0; j < optimizers_.size(); ++j) {
+      snapshot.add_parts(moments_folder(j, i), rank, moment_parts(*sharded, *optimizers_[j]));
+    }
+  }
+}
+
+// The tensors are not detached, because only rank 0 may ask, and any operator on a sharded
+// parameter gathers it from all ranks.
 std::size_t RunState::expected_bytes() const {
+  constexpr std::size_t kAlignment = 64;  // Each copy starts on its own cache line.
+  const bool is_main = process_->environment.rank == 0;
+  std::map<const void*, std::size_t> held;  // Of the parameters that are saved in parts.
+  for (const auto& model : models_) {
+    const auto sharded = find_sharded(*process_, *model);
+    if (!saves_parts(sharded.get())) continue;
+    for (const auto& unit : sharded->units()) {
+      for (std::size_t i = 0; i < unit->size(); ++i) {
+        held[unit->parameter(i).tensor.unsafeGetTensorImpl()] = unit->piece(i).nbytes();
+      }
+    }
+  }
+  const auto bytes_of = [&](const torch::Tensor& tensor) -> std::size_t {
+    const auto part = held.find(tensor.unsafeGetTensorImpl());
+    return part != held.end() ? part->second : is_main ? tensor.nbytes() : 0;
+  };
   std::size_t bytes = 0;
   for (const auto& model : models_) {
-    // Each copy starts on its own cache line of 64 bytes. The tensors are not detached, because
-    // only rank 0 asks, and any operator on a sharded parameter gathers it from all ranks.
-    for (const torch::Tensor& tensor : model->parameters()) bytes += tensor.nbytes() + 64;
-    for (const torch::Tensor& tensor : model->buffers()) bytes += tensor.nbytes() + 64;
+    for (const torch::Tensor& tensor : model->parameters()) bytes += bytes_of(tensor) + kAlignment;
+    for (const torch::Tensor& tensor : model->buffers()) bytes += bytes_of(tensor) + kAlignment;
   }
-  for (const auto& optimizer : optimizers_) bytes += accel::runtime::expected_bytes(*optimizer);
+  for (const auto& optimizer : optimizers_) {
+    bytes += accel::runtime::expected_bytes(*optimizer, bytes_of);
+  }
   return bytes;
 }
 
@@ -128,26 +183,8 @@ void RunState::restore(const fs::path& folder) {
   const TrainingState saved = read_training_state(folder);
   check_same_program(saved, training_state(/*next_number=*/0),
                      (folder / kTrainingStateFile).string());
-  std::vector<std::shared_ptr<void>> whole_models;
-  for (const auto& model : models_) {
-    const auto sharded = find_sharded(*process_, *model);
-    if (sharded != nullptr) whole_models.push_back(sharded->begin_whole(/*is_written=*/true));
-  }
-  std::vector<WeightsLoad> weights;  // Compares all models before the first one is loaded.
-  for (std::size_t i = 0; i < models_.size(); ++i) {
-    weights.emplace_back(*models_[i], folder / model_file(i), /*strict=*/true);
-  }
-  for (std::size_t i = 0; i < models_.size(); ++i) {
-    weights[i].run();
-    load_gradients(*models_[i], folder / gradients_file(i));
-  }
-  for (std::size_t i = 0; i < optimizers_.size(); ++i) {
-    load_optimizer(folder / optimizer_file(i), process_->device, *optimizers_[i]);
-  }
-  whole_models.clear();
-  for (const auto& model : models_) {
-    if (const auto sharded = find_sharded(*process_, *model)) keep_pieces(*sharded, optimizers_);
-  }
+  restore_tensors(folder);
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) restore_optimizer(i, folder);
   for (std::size_t i = 0; i < objects_.size(); ++i) {
     load_archive(folder / custom_file(i), c10::kCPU, objects_[i].load);
   }
@@ -156,6 +193,58 @@ void RunState::restore(const fs::path& folder) {
   const auto rank = static_cast<std::size_t>(process_->environment.rank);
   const fs::path random_states = folder / random_states_file(rank);
   if (fs::exists(random_states)) restore_random_state(random_states, process_->device);
+}
+
+// A rank reads the parts that it holds, in whatever form the checkpoint is. Whole models are read
+// faster from whole files (tensor_file.h).
+void RunState::restore_tensors(const fs::path& folder) {
+  std::vector<WeightsLoad> wholes;
+  std::vector<PartsLoad> parts;
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    const auto sharded = find_sharded(*process_, *models_[i]);
+    const fs::path from = folder / model_folder(i), file = folder / model_file(i);
+    if (sharded == nullptr && !fs::is_directory(from)) {
+      wholes.emplace_back(*models_[i], file, /*strict=*/true);
+      continue;
+    }
+    if (sharded != nullptr) sharded->free_all();
+    parts.emplace_back(open_saved(from, file), state_targets(*models_[i], sharded.get()),
+                       (fs::is_directory(from) ? from : file).string(), /*strict=*/true);
+  }
+  for (const WeightsLoad& whole : wholes) whole.run();
+  for (const PartsLoad& part : parts) part.run();
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    const auto sharded = find_sharded(*process_, *models_[i]);
+    const fs::path from = folder / gradients_folder(i), file = folder / gradients_file(i);
+    if (!fs::is_directory(from) && !fs::exists(file)) {
+      gradient_targets(*models_[i], sharded.get(), {});  // Clears them.
+      continue;
+    }
+    if (!fs::is_directory(from) && sharded == nullptr) {
+      load_gradients(*models_[i], file);
+      continue;
+    }
+    const weights::SavedFolder gradients = open_saved(from, file);
+    PartsLoad(gradients, gradient_targets(*models_[i], sharded.get(), gradients.saved()),
+              from.string(), /*strict=*/true)
+        .run();
+  }
+}
+
+// The archive has the moments of whole models; the parts of others are in folders.
+void RunState::restore_optimizer(std::size_t i, const fs::path& folder) {
+  load_optimizer(folder / optimizer_file(i), process_->device, *optimizers_[i]);
+  for (std::size_t model = 0; model < models_.size(); ++model) {
+    const auto sharded = find_sharded(*process_, *models_[model]);
+    if (sharded != nullptr) keep_pieces(*sharded, *optimizers_[i]);
+    const fs::path from = folder / moments_folder(i, model);
+    if (!fs::is_directory(from)) continue;
+    const weights::SavedFolder moments = open_saved(from, from);
+    PartsLoad(moments,
+              moment_targets(*models_[model], sharded.get(), *optimizers_[i], moments.saved()),
+              from.string(), /*strict=*/true)
+        .run();
+  }
 }
 
 // Runs after the optimizers are loaded, because a scheduler sets their learning rates.

@@ -3,7 +3,7 @@
 //
 // clang-format off
 // save:  gather()      on every rank: gradients of an open window, random states   collective
-//        copy()        on rank 0: one copy of all tensors, into memory             training thread
+//        copy()        on rank 0, or on every rank: one copy of all tensors        training thread
 // load:  restore()     on every rank: from the files of a verified checkpoint      training thread
 // clang-format on
 #pragma once
@@ -78,18 +78,22 @@ class RunState {
     std::vector<NamedTensors> gradients;
     // One row of bytes for each rank (random_state.h).
     torch::Tensor random_states;
-    // With sharding: keeps the parameters whole, until copy() has copied them, and has the state of
-    // optimizers as a whole. On rank 0 alone.
+    // With StateDictType::kFull: keeps the parameters whole, until copy() has copied them, and has
+    // the state of optimizers as a whole. On rank 0 alone.
     std::vector<std::shared_ptr<void>> whole_models;
     WholeTensors whole_moments;
   };
   // Collective. Throws what the communication throws.
   Gathered gather() const;
 
+  // Returns true if a model is saved in parts, so that each rank writes its own files.
+  bool is_in_parts() const;
+
   // Copies the state into `memory`, and returns the files of a checkpoint made of that copy, which
-  // another thread may write while training continues. `next_number` is stored as the number of the
-  // next automatically named checkpoint. Throws std::invalid_argument for a tensor whose dtype
-  // safetensors lacks, and what the save functions of objects throw.
+  // another thread may write while training continues: the whole state on rank 0, and on every rank
+  // its parts of sharded models, if they are saved in parts. `next_number` is stored as the number
+  // of the next automatically named checkpoint. Throws std::invalid_argument for a tensor whose
+  // dtype safetensors lacks, and what the save functions of objects throw.
   std::unique_ptr<Snapshot> copy(const Gathered& gathered, std::uint64_t next_number,
                                  StagingMemory& memory) const;
 
@@ -102,6 +106,11 @@ class RunState {
   void restore(const std::filesystem::path& folder);
 
  private:
+  void add_whole_state(const Gathered& gathered, std::uint64_t next_number,
+                       Snapshot& snapshot) const;
+  void add_parts(Snapshot& snapshot) const;
+  void restore_tensors(const std::filesystem::path& folder);
+  void restore_optimizer(std::size_t i, const std::filesystem::path& folder);
   TrainingState training_state(std::uint64_t next_number) const;
   void restore_training_state(const TrainingState& saved);
 

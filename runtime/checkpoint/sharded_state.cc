@@ -11,18 +11,6 @@ namespace {
 
 using torch::optim::Optimizer;
 
-// Returns the moments of a parameter, of which some may be undefined; none if the optimizer has no
-// state for it.
-std::vector<torch::Tensor*> moments_for(Optimizer& optimizer, const torch::Tensor& parameter) {
-  const auto state = optimizer.state().find(parameter.unsafeGetTensorImpl());
-  if (state == optimizer.state().end()) return {};
-  auto moments = moments_of(*state->second);
-  if (moments) return *std::move(moments);
-  throw std::invalid_argument(
-      "the state of this optimizer for a sharded model cannot be saved or loaded, because its "
-      "class is not one of SGD, Adam, AdamW, Adagrad and RMSprop");
-}
-
 torch::Tensor piece_of(const torch::Tensor& whole, const ElementRange& held) {
   return whole.detach().reshape({-1}).narrow(0, held.begin, held.size()).clone();
 }
@@ -48,6 +36,16 @@ void add_moments(Optimizer& optimizer, const ShardedUnit& unit, std::size_t k, b
 
 }  // namespace
 
+std::vector<torch::Tensor*> moments_for(Optimizer& optimizer, const torch::Tensor& parameter) {
+  const auto state = optimizer.state().find(parameter.unsafeGetTensorImpl());
+  if (state == optimizer.state().end()) return {};
+  auto moments = moments_of(*state->second);
+  if (moments) return *std::move(moments);
+  throw std::invalid_argument(
+      "the state of this optimizer for a sharded model cannot be saved or loaded, because its "
+      "class is not one of SGD, Adam, AdamW, Adagrad and RMSprop");
+}
+
 std::shared_ptr<ShardedModel> find_sharded(ProcessState& process, const torch::nn::Module& module) {
   return std::dynamic_pointer_cast<ShardedModel>(process.models.find(module));
 }
@@ -67,33 +65,23 @@ NamedTensors whole_gradients(ShardedModel& model) {
   return gradients;
 }
 
-WholeTensors whole_moments(Optimizer& optimizer, ProcessState& process) {
+WholeTensors whole_moments(Optimizer& optimizer, const ShardedModel& model, bool is_main) {
   constexpr std::size_t kMostMoments = 3;  // See moments_of().
   WholeTensors wholes;
-  const bool is_main = process.environment.rank == 0;
-  for (const auto& model : process.models.all()) {
-    const auto sharded = std::dynamic_pointer_cast<ShardedModel>(model);
-    if (sharded == nullptr) continue;
-    for (const auto& unit : sharded->units()) {
-      for (std::size_t k = 0; k < kMostMoments; ++k) {
-        add_moments(optimizer, *unit, k, is_main, wholes);
-      }
+  for (const auto& unit : model.units()) {
+    for (std::size_t k = 0; k < kMostMoments; ++k) {
+      add_moments(optimizer, *unit, k, is_main, wholes);
     }
   }
   return wholes;
 }
 
-void keep_pieces(ShardedModel& model, const std::vector<std::shared_ptr<Optimizer>>& optimizers) {
+void keep_pieces(const ShardedModel& model, Optimizer& optimizer) {
   const torch::NoGradGuard no_graph;
   for (const auto& unit : model.units()) {
     for (std::size_t i = 0; i < unit->size(); ++i) {
-      const torch::Tensor& parameter = unit->parameter(i).tensor;
-      torch::Tensor& gradient = parameter.mutable_grad();
-      if (gradient.defined()) gradient = piece_of(gradient, unit->held(i));
-      for (const auto& optimizer : optimizers) {
-        for (torch::Tensor* moment : moments_for(*optimizer, parameter)) {
-          if (moment->defined()) *moment = piece_of(*moment, unit->held(i));
-        }
+      for (torch::Tensor* moment : moments_for(optimizer, unit->parameter(i).tensor)) {
+        if (moment->defined()) *moment = piece_of(*moment, unit->held(i));
       }
     }
   }

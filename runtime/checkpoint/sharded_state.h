@@ -1,6 +1,6 @@
-// The state of sharded models and of their optimizers as a whole, for checkpoints, and back. A
-// checkpoint of a sharded run is therefore the same as one of an unsharded run, and can be loaded
-// with any number of ranks, sharded or not (docs/decisions/0065).
+// The state of sharded models and of their optimizers as a whole, for checkpoints of
+// StateDictType::kFull, and back. Such a checkpoint is the same as one of an unsharded run
+// (docs/decisions/0065).
 #pragma once
 
 #include <memory>
@@ -16,17 +16,22 @@ namespace accel::runtime {
 // Returns the strategy of a module that is sharded, or null.
 std::shared_ptr<ShardedModel> find_sharded(ProcessState& process, const torch::nn::Module& module);
 
+// Returns the moments of a parameter, of which some may be undefined; none if the optimizer has no
+// state for it. Throws std::invalid_argument if the class of the state is unknown.
+std::vector<torch::Tensor*> moments_for(torch::optim::Optimizer& optimizer,
+                                        const torch::Tensor& parameter);
+
 // Returns the gradients of all parameters that have one, as a whole. Collective: an all-gather for
 // each unit.
 NamedTensors whole_gradients(ShardedModel& model);
 
-// Returns the moments of the optimizer for parameters of sharded models, as a whole, on rank 0; on
-// the other ranks nothing. Collective: an all-gather for each unit and moment. Throws
+// Returns the moments of the optimizer for parameters of a model, as a whole, on rank 0; on the
+// other ranks nothing. Collective: an all-gather for each unit and moment. Throws
 // std::invalid_argument if the state has tensors that are unknown here.
-WholeTensors whole_moments(torch::optim::Optimizer& optimizer, ProcessState& process);
+WholeTensors whole_moments(torch::optim::Optimizer& optimizer, const ShardedModel& model,
+                           bool is_main);
 
-// Replaces gradients and moments of whole parameters by this rank's pieces of them.
-void keep_pieces(ShardedModel& model,
-                 const std::vector<std::shared_ptr<torch::optim::Optimizer>>& optimizers);
+// Replaces moments of whole parameters by this rank's pieces of them.
+void keep_pieces(const ShardedModel& model, torch::optim::Optimizer& optimizer);
 
 }  // namespace accel::runtime

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <typeinfo>
 #include <utility>
 
@@ -31,6 +32,28 @@ constexpr std::size_t kAlignment = 64;  // A cache line.
 constexpr std::int64_t kCopyGrain = 8 << 20;
 
 std::size_t aligned(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+std::size_t bytes_in(const torch::Tensor& tensor) { return tensor.defined() ? tensor.nbytes() : 0; }
+
+// Returns the files of one rank's parts, whose values are copies.
+std::vector<CheckpointFile> files_of(const std::string& folder, int rank,
+                                     const std::vector<TensorPart>& parts) {
+  std::vector<weights::ShardPiece> pieces;
+  for (const TensorPart& part : parts) pieces.push_back(part.piece);
+  std::vector<CheckpointFile> files;
+  for (weights::ShardFile& shard : weights::shard_files(pieces, rank)) {
+    std::vector<torch::Tensor> values;
+    for (const std::size_t i : shard.pieces) values.push_back(parts[i].values);
+    files.push_back({folder + "/" + shard.name, shard.size,
+                     [header = std::move(shard.header), values](const ByteSink& sink) {
+                       sink(header);
+                       for (const torch::Tensor& one : values) {
+                         sink({static_cast<const char*>(one.const_data_ptr()), one.nbytes()});
+                       }
+                     }});
+  }
+  return files;
+}
 
 // Returns true for exactly these classes, and those of accel/optim.h: another class derived from
 // one of them may have further tensors, in its state or outside of it, that would not be copied
@@ -137,7 +160,17 @@ std::optional<std::vector<torch::Tensor*>> moments_of(optim::OptimizerParamState
   return std::nullopt;
 }
 
-std::size_t expected_bytes(optim::Optimizer& optimizer) {
+std::vector<std::string> moment_names(const optim::OptimizerParamState& state) {
+  if (dynamic_cast<const optim::SGDParamState*>(&state) != nullptr) return {"momentum_buffer"};
+  if (dynamic_cast<const optim::AdagradParamState*>(&state) != nullptr) return {"sum"};
+  if (dynamic_cast<const optim::RMSpropParamState*>(&state) != nullptr) {
+    return {"square_avg", "momentum_buffer", "grad_avg"};
+  }
+  return {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
+}
+
+std::size_t expected_bytes(optim::Optimizer& optimizer,
+                           const std::function<std::size_t(const torch::Tensor&)>& bytes_of) {
   const auto tensors = tensors_of(optimizer);
   if (!tensors) return 0;
   std::size_t moments = 0;
@@ -145,7 +178,7 @@ std::size_t expected_bytes(optim::Optimizer& optimizer) {
     const bool has_moments = dynamic_cast<const optim::AdamOptions*>(&group.options()) != nullptr ||
                              dynamic_cast<const optim::AdamWOptions*>(&group.options()) != nullptr;
     for (const torch::Tensor& parameter : group.params()) {
-      moments += has_moments ? 2 * aligned(parameter.nbytes()) : 0;
+      moments += has_moments ? 2 * aligned(bytes_of(parameter)) : 0;
     }
   }
   std::size_t present = 0;
@@ -167,8 +200,21 @@ void Snapshot::add_optimizer(std::string file, optim::Optimizer& optimizer,
     }
     optimizers_.push_back({std::move(file), &optimizer, *std::move(tensors), std::move(values)});
   } else {
+    for (auto& [parameter, state] : optimizer.state()) {
+      const auto moments = moments_of(*state).value_or(std::vector<torch::Tensor*>());
+      if (std::ranges::none_of(moments, [&](auto* moment) { return wholes.contains(moment); })) {
+        continue;
+      }
+      throw std::invalid_argument(
+          "an optimizer of a sharded model cannot be saved, because its class is derived from one "
+          "of LibTorch's and may have state that is unknown here");
+    }
     add_archive(std::move(file), [&](OutputArchive& archive) { optimizer.save(archive); });
   }
+}
+
+void Snapshot::add_parts(std::string folder, int rank, std::vector<TensorPart> parts) {
+  if (!parts.empty()) parts_.push_back({std::move(folder), rank, std::move(parts)});
 }
 
 void Snapshot::add_archive(std::string file, const std::function<void(OutputArchive&)>& save) {
@@ -187,12 +233,16 @@ void Snapshot::add_text(std::string file, std::string text) {
 
 std::vector<torch::Tensor> Snapshot::copies_of(const std::vector<torch::Tensor>& tensors) {
   std::size_t total = 0;
-  for (const torch::Tensor& tensor : tensors) total += aligned(tensor.nbytes());
+  for (const torch::Tensor& tensor : tensors) total += aligned(bytes_in(tensor));
   char* position = memory_.reserve(total);
   std::vector<torch::Tensor> copies;
   std::vector<MemoryCopy> plain;
   std::size_t begin = 0;
   for (const torch::Tensor& tensor : tensors) {
+    if (!tensor.defined()) {
+      copies.emplace_back();
+      continue;
+    }
     copies.push_back(torch::from_blob(position, tensor.sizes(),
                                       tensor.options().device(c10::kCPU).requires_grad(false)));
     if (tensor.is_cpu() && tensor.is_contiguous()) {
@@ -237,7 +287,7 @@ void Snapshot::wait() const {
 // optimizer has while it fills the archive. So the optimizer holds the copies for that moment.
 void Snapshot::archive_later(const Optimizer& optimizer, std::vector<torch::Tensor> copies) {
   std::size_t size = 0;
-  for (const torch::Tensor& copy : copies) size += copy.nbytes();
+  for (const torch::Tensor& copy : copies) size += bytes_in(copy);
   const auto exchange = [&] {
     for (std::size_t i = 0; i < copies.size(); ++i) std::swap(*optimizer.tensors[i], copies[i]);
   };
@@ -260,6 +310,9 @@ void Snapshot::copy() {
   for (const auto& [file, tensors] : tensors_) {
     for (const auto& [name, tensor] : tensors) all.push_back(tensor);
   }
+  for (const Parts& parts : parts_) {
+    for (const TensorPart& part : parts.parts) all.push_back(part.values);
+  }
   for (const Optimizer& optimizer : optimizers_) {
     all.insert(all.end(), optimizer.values.begin(), optimizer.values.end());
   }
@@ -271,6 +324,10 @@ void Snapshot::copy() {
     files_.push_back({file, content->size(), [content](const ByteSink& sink) {
                         for (const std::string_view part : content->parts()) sink(part);
                       }});
+  }
+  for (Parts& parts : parts_) {
+    for (TensorPart& part : parts.parts) part.values = *next++;
+    std::ranges::move(files_of(parts.folder, parts.rank, parts.parts), std::back_inserter(files_));
   }
   for (const Optimizer& optimizer : optimizers_) {
     const auto end = next + static_cast<std::ptrdiff_t>(optimizer.tensors.size());

@@ -19,6 +19,7 @@
 #include "runtime/checkpoint/checkpoint_file.h"
 #include "runtime/checkpoint/staging_memory.h"
 #include "runtime/checkpoint/tensor_file.h"
+#include "weights/core/shard_writer.h"
 
 namespace c10 {
 struct Event;
@@ -34,15 +35,27 @@ class OutputArchive;
 
 namespace accel::runtime {
 
-// Whole tensors in place of the pieces that this rank has of them, by the address of the piece.
+// Whole tensors in place of the pieces that this rank has of them, by the address of the piece. An
+// undefined tensor leaves the piece out.
 using WholeTensors = std::map<const torch::Tensor*, torch::Tensor>;
+
+// A part of a tensor that this rank saves, and its values in row-major order.
+struct TensorPart {
+  weights::ShardPiece piece;
+  torch::Tensor values;
+};
 
 // Returns the tensors in the state of one parameter, or nullopt if the state's class is unknown.
 std::optional<std::vector<torch::Tensor*>> moments_of(torch::optim::OptimizerParamState& state);
 
+// Returns the names of these tensors, in Python's spelling.
+std::vector<std::string> moment_names(const torch::optim::OptimizerParamState& state);
+
 // Returns about how many bytes of an optimizer's tensors will have to be copied once it has made
-// steps. Returns 0 for an optimizer that writes its archive itself.
-std::size_t expected_bytes(torch::optim::Optimizer& optimizer);
+// steps, if `bytes_of` returns how many bytes of a parameter this rank saves. Returns 0 for an
+// optimizer that writes its archive itself.
+std::size_t expected_bytes(torch::optim::Optimizer& optimizer,
+                           const std::function<std::size_t(const torch::Tensor&)>& bytes_of);
 
 // Add everything that is saved, then call copy(). The originals may change afterwards, and another
 // thread may call wait() and write files(). Not thread-safe.
@@ -57,6 +70,8 @@ class Snapshot {
 
   // Adds a safetensors file. copy() throws std::invalid_argument for a dtype that the format lacks.
   void add_tensors(std::string file, NamedTensors tensors);
+  // Adds the files of parts that this rank writes into `folder`.
+  void add_parts(std::string folder, int rank, std::vector<TensorPart> parts);
   // Adds a LibTorch archive of the optimizer. For Adam, AdamW, SGD, Adagrad and RMSprop, copy()
   // copies the tensors, and the archive is serialized when it is written. For all other classes,
   // including classes derived from these, the archive is serialized here.
@@ -87,12 +102,19 @@ class Snapshot {
     std::vector<torch::Tensor> values;
   };
 
+  struct Parts {
+    std::string folder;
+    int rank;
+    std::vector<TensorPart> parts;
+  };
+
   std::vector<torch::Tensor> copies_of(const std::vector<torch::Tensor>& tensors);
   void note_queued(const c10::Device& device);
   void archive_later(const Optimizer& optimizer, std::vector<torch::Tensor> copies);
 
   StagingMemory& memory_;
   std::vector<std::pair<std::string, NamedTensors>> tensors_;
+  std::vector<Parts> parts_;
   std::vector<Optimizer> optimizers_;
   std::vector<CheckpointFile> files_;
   // Happen when the copies from a GPU are done; one for each GPU.

@@ -35,20 +35,6 @@ constexpr std::pair<Dtype, torch::ScalarType> kDtypes[] = {
     {Dtype::kU64, torch::ScalarType::UInt64},
 };
 
-Dtype dtype_of(const std::string& name, const torch::Tensor& tensor) {
-  for (const auto& [dtype, type] : kDtypes) {
-    if (type == tensor.scalar_type()) return dtype;
-  }
-  throw std::invalid_argument("safetensors has no dtype for " + name + ", which is " +
-                              c10::toString(tensor.scalar_type()));
-}
-
-torch::ScalarType type_of(Dtype dtype) {
-  return std::find_if(std::begin(kDtypes), std::end(kDtypes),
-                      [&](const auto& pair) { return pair.first == dtype; })
-      ->second;
-}
-
 void add_state(const torch::nn::Module& module, const std::string& prefix, NamedTensors& state) {
   for (const auto& item : module.named_parameters(/*recurse=*/false)) {
     if (item.value().defined()) state.emplace_back(prefix + item.key(), item.value().detach());
@@ -68,6 +54,20 @@ bool same_tensor(const torch::Tensor& left, const torch::Tensor& right) {
 }
 
 }  // namespace
+
+Dtype dtype_of(const std::string& name, const torch::Tensor& tensor) {
+  for (const auto& [dtype, type] : kDtypes) {
+    if (type == tensor.scalar_type()) return dtype;
+  }
+  throw std::invalid_argument("safetensors has no dtype for " + name + ", which is " +
+                              c10::toString(tensor.scalar_type()));
+}
+
+torch::ScalarType type_of(Dtype dtype) {
+  return std::find_if(std::begin(kDtypes), std::end(kDtypes),
+                      [&](const auto& pair) { return pair.first == dtype; })
+      ->second;
+}
 
 NamedTensors state_of(const torch::nn::Module& module) {
   NamedTensors state;

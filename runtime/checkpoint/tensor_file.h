@@ -17,6 +17,11 @@ namespace accel::runtime {
 
 using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 
+// Returns the format's dtype for that of `tensor`, and LibTorch's for one of the format. The first
+// throws std::invalid_argument, which has `name`, if the format lacks it.
+weights::SafetensorsDtype dtype_of(const std::string& name, const torch::Tensor& tensor);
+torch::ScalarType type_of(weights::SafetensorsDtype dtype);
+
 // Returns a module's parameters and buffers, named and ordered as in a state_dict of Python.
 NamedTensors state_of(const torch::nn::Module& module);
 

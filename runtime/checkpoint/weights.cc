@@ -26,27 +26,6 @@ std::vector<fs::path> files_of_index(const fs::path& index) {
   return {files.begin(), files.end()};
 }
 
-// Returns the files that hold the weights at a path that a program gives.
-std::vector<fs::path> weight_files(const fs::path& path) {
-  if (!fs::exists(path)) throw CheckpointError(path.string() + ": there is no such file or folder");
-  if (!fs::is_directory(path)) {
-    if (path.extension() == ".json") return files_of_index(path);
-    return {path};
-  }
-  if (fs::exists(path / kWeightsFile)) return {path / kWeightsFile};
-  std::vector<fs::path> indices;
-  for (const auto& entry : fs::directory_iterator(path)) {
-    if (entry.path().string().ends_with(".index.json")) indices.push_back(entry.path());
-  }
-  if (indices.size() == 1) return files_of_index(indices[0]);
-  throw CheckpointError(path.string() + ": it has " +
-                        (indices.empty() ? "neither " + std::string(kWeightsFile) + " nor an index"
-                                         : "several indices: name one of them") +
-                        (fs::exists(path / "pytorch_model.bin")
-                             ? "; pytorch_model.bin is a pickle: save it as safetensors from Python"
-                             : ""));
-}
-
 // Returns the first five names, and how many more there are.
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -98,6 +77,26 @@ void check_no_checkpoint(const fs::path& folder) {
 }
 
 }  // namespace
+
+std::vector<fs::path> weight_files(const fs::path& path) {
+  if (!fs::exists(path)) throw CheckpointError(path.string() + ": there is no such file or folder");
+  if (!fs::is_directory(path)) {
+    if (path.extension() == ".json") return files_of_index(path);
+    return {path};
+  }
+  if (fs::exists(path / kWeightsFile)) return {path / kWeightsFile};
+  std::vector<fs::path> indices;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    if (entry.path().string().ends_with(".index.json")) indices.push_back(entry.path());
+  }
+  if (indices.size() == 1) return files_of_index(indices[0]);
+  throw CheckpointError(path.string() + ": it has " +
+                        (indices.empty() ? "neither " + std::string(kWeightsFile) + " nor an index"
+                                         : "several indices: name one of them") +
+                        (fs::exists(path / "pytorch_model.bin")
+                             ? "; pytorch_model.bin is a pickle: save it as safetensors from Python"
+                             : ""));
+}
 
 void save_weights(const torch::nn::Module& module, const fs::path& folder,
                   ByteSize max_shard_size) try {

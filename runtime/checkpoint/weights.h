@@ -20,6 +20,10 @@ namespace accel::runtime {
 void save_weights(const torch::nn::Module& module, const std::filesystem::path& folder,
                   ByteSize max_shard_size);
 
+// Returns the files that hold the weights at a path that a program gives: a file, an index, or a
+// folder with one of these. Throws CheckpointError if there are none.
+std::vector<std::filesystem::path> weight_files(const std::filesystem::path& path);
+
 // Loads the parameters and buffers of a module in two steps, so that several models can be compared
 // before the first one is changed.
 class WeightsLoad {

@@ -18,6 +18,12 @@ std::string model_file(std::size_t i) { return numbered("model", i, ".safetensor
 std::string gradients_file(std::size_t i) { return numbered("gradients", i, ".safetensors"); }
 std::string optimizer_file(std::size_t i) { return numbered("optimizer", i, ".bin"); }
 std::string custom_file(std::size_t i) { return "custom_checkpoint_" + std::to_string(i) + ".bin"; }
+std::string model_folder(std::size_t i) { return numbered("model", i, ""); }
+std::string gradients_folder(std::size_t i) { return numbered("gradients", i, ""); }
+std::string moments_folder(std::size_t i, std::size_t model) {
+  const std::string of_model = model == 0 ? "" : "_of_model_" + std::to_string(model);
+  return numbered("optimizer", i, "") + of_model;
+}
 std::string random_states_file(std::size_t rank) {
   return "random_states_" + std::to_string(rank) + ".safetensors";
 }

@@ -6,6 +6,9 @@
 //                            model[_i].safetensors        prepared models
 //                            gradients[_i].safetensors    inside a window of accumulation only
 //                            optimizer[_i].bin            prepared optimizers: LibTorch archives
+//                            model[_i]/shard-*            in place of these files if every rank
+//                            gradients[_i]/shard-*        writes its part of a sharded model; then
+//                            optimizer[_i][_of_model_j]/  optimizer.bin has all but the moments
 //                            custom_checkpoint_i.bin      registered objects: LibTorch archives
 //                            random_states_r.safetensors  random number generators of rank r
 //                            training_state.json          the rest: epochs, counts, scales
@@ -33,6 +36,11 @@ std::string model_file(std::size_t i);
 std::string gradients_file(std::size_t i);
 std::string optimizer_file(std::size_t i);
 std::string custom_file(std::size_t i);
+// The folders of parts that ranks write (weights/core/shard_files.h). The last one has the moments
+// that optimizer i keeps for parameters of a model.
+std::string model_folder(std::size_t i);
+std::string gradients_folder(std::size_t i);
+std::string moments_folder(std::size_t i, std::size_t model);
 std::string random_states_file(std::size_t rank);
 
 // Returns the folder name of an automatically named checkpoint, such as "checkpoint_7".

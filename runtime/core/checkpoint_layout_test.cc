@@ -14,6 +14,10 @@ TEST(CheckpointLayout, TheFirstFileOfAKindHasNoNumber) {
   EXPECT_EQ(optimizer_file(2), "optimizer_2.bin");
   EXPECT_EQ(custom_file(0), "custom_checkpoint_0.bin");
   EXPECT_EQ(random_states_file(0), "random_states_0.safetensors");
+  EXPECT_EQ(model_folder(0), "model");
+  EXPECT_EQ(gradients_folder(1), "gradients_1");
+  EXPECT_EQ(moments_folder(0, 0), "optimizer");
+  EXPECT_EQ(moments_folder(1, 2), "optimizer_1_of_model_2");
 }
 
 TEST(CheckpointLayout, OnlyPlainNumbersAreCheckpoints) {

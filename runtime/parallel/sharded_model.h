@@ -53,6 +53,7 @@ class ShardedModel final : public ParallelStrategy {
   void free_all();
   const std::vector<std::unique_ptr<ShardedUnit>>& units() const { return units_; }
   const ShardingGroups& groups() const { return groups_; }
+  const ShardingOptions& options() const { return options_; }
 
  private:
   class Listener;

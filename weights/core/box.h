@@ -47,8 +47,7 @@ struct Run {
 // are as long as possible and ascend in `to`.
 std::vector<Run> runs(const Box& part, const Box& from, const Box& to);
 
-// Returns the boxes of the elements begin <= i < end of a tensor in row-major order, ascending; for
-// tests, which write the checkpoints of ranks that hold such ranges.
+// Returns the boxes of the elements begin <= i < end of a tensor in row-major order, ascending.
 // Each box is consecutive in the tensor. A range of a matrix gives three boxes at most: the rest of
 // a row, whole rows, and the beginning of a row. Empty if begin == end. end must not exceed the
 // number of elements.

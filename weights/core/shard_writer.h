@@ -1,5 +1,4 @@
-// Lays out the files of a sharded checkpoint (weights/core/shard_files.h). For tests: they write
-// what merging reads. Pure.
+// Lays out the files of a sharded checkpoint (weights/core/shard_files.h). Pure.
 #pragma once
 
 #include <cstdint>

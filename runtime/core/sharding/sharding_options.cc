@@ -175,8 +175,7 @@ void read_prefetch(const Variables& variables, ShardingOptions& to) {
   to.forward_prefetch = variables.flag("FSDP_FORWARD_PREFETCH", false);
 }
 
-void read_state_dict_type(const Variables& variables, ShardingSettings& settings) {
-  ShardingOptions& to = settings.options;
+void read_state_dict_type(const Variables& variables, ShardingOptions& to) {
   to.state_dict_type = to.version == 2 ? StateDictType::kSharded : StateDictType::kFull;
   const auto type = variables.text("FSDP_STATE_DICT_TYPE");
   if (!type) return;
@@ -190,9 +189,6 @@ void read_state_dict_type(const Variables& variables, ShardingSettings& settings
         "SHARDED_STATE_DICT");
   }
   to.state_dict_type = found == 0 ? StateDictType::kFull : StateDictType::kSharded;
-  if (found == 0) return;
-  settings.notes.push_back("FSDP_STATE_DICT_TYPE=" + in_quotes(*type) +
-                           " has no effect yet: checkpoints hold full tensors");
 }
 
 }  // namespace
@@ -211,7 +207,7 @@ std::optional<ShardingSettings> parse_sharding(const GetEnv& get) {
   options.offload_params = variables.flag("FSDP_OFFLOAD_PARAMS", false);
   read_policy(variables, options);
   read_prefetch(variables, options);
-  read_state_dict_type(variables, settings);
+  read_state_dict_type(variables, options);
   options.use_orig_params = variables.flag("FSDP_USE_ORIG_PARAMS", options.version == 2);
   options.cpu_ram_efficient_loading = variables.flag("FSDP_CPU_RAM_EFFICIENT_LOADING", false);
   // Loading on one rank implies that the others get their values from it.

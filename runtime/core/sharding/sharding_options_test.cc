@@ -121,10 +121,13 @@ TEST(ShardingOptionsTest, ContradictionsAreRefused) {
               HasSubstr("more than 1000"));
 }
 
-TEST(ShardingOptionsTest, ShardedStateDictsAreANote) {
-  EXPECT_THAT(parse({{"FSDP_STATE_DICT_TYPE", "SHARDED_STATE_DICT"}})->notes,
-              ElementsAre(HasSubstr("checkpoints hold full tensors")));
-  EXPECT_THAT(parse({{"FSDP_STATE_DICT_TYPE", "FULL_STATE_DICT"}})->notes, IsEmpty());
+TEST(ShardingOptionsTest, BothStateDictsThatCanBeLoadedAreRead) {
+  const auto sharded = parse({{"FSDP_STATE_DICT_TYPE", "3"}});
+  EXPECT_EQ(sharded->options.state_dict_type, StateDictType::kSharded);
+  EXPECT_THAT(sharded->notes, IsEmpty());
+  EXPECT_EQ(parse({{"FSDP_STATE_DICT_TYPE", "FULL_STATE_DICT"}, {"FSDP_VERSION", "2"}})
+                ->options.state_dict_type,
+            StateDictType::kFull);
 }
 
 TEST(ShardingOptionsTest, AShardGroupIsTheWorldOrAHost) {

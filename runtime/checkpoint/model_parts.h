@@ -1,0 +1,45 @@
+// The parts of a model that this rank holds: what it saves of a sharded checkpoint, and where it
+// loads any checkpoint to (docs/decisions/0075).
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/checkpoint/parts_load.h"
+#include "runtime/checkpoint/snapshot.h"
+#include "runtime/parallel/sharded_model.h"
+
+namespace accel::runtime {
+
+// Returns true if each rank saves its own parts of the model; false for null.
+bool saves_parts(const ShardedModel* model);
+
+// Return what this rank saves: its pieces of parameters, of their gradients and of an optimizer's
+// moments for them. Rank 0 saves buffers too. Of several replicas, the first one saves. Moments are
+// called "state.<parameter>.<moment>". Throw std::invalid_argument for a dtype that safetensors
+// lacks, and for an optimizer whose state is unknown.
+std::vector<TensorPart> parameter_parts(const ShardedModel& model);
+std::vector<TensorPart> gradient_parts(const ShardedModel& model);
+std::vector<TensorPart> moment_parts(const ShardedModel& model, torch::optim::Optimizer& optimizer);
+
+// Adds the moments that parts have, so that an archive of the optimizer leaves them out.
+void leave_out_moments(const ShardedModel& model, torch::optim::Optimizer& optimizer,
+                       WholeTensors& moments);
+
+// Returns where this rank loads the parameters and buffers of a module. If `model` is not null, the
+// module is sharded, and its units must be free.
+std::vector<PartTarget> state_targets(const torch::nn::Module& module, const ShardedModel* model);
+// Returns the same for the gradients that `saved` has, of which each parameter gets an empty one;
+// the other parameters get none.
+std::vector<PartTarget> gradient_targets(const torch::nn::Module& module, const ShardedModel* model,
+                                         const weights::SavedTensors& saved);
+// Returns the same for the moments that `saved` has, of parameters that have a state.
+std::vector<PartTarget> moment_targets(const torch::nn::Module& module, const ShardedModel* model,
+                                       torch::optim::Optimizer& optimizer,
+                                       const weights::SavedTensors& saved);
+
+}  // namespace accel::runtime

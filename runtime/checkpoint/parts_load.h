@@ -1,0 +1,53 @@
+// Loads a model, or this rank's parts of one, from files of weights of any form: whole tensors, or
+// the parts that another number of ranks has written.
+#pragma once
+
+#include <torch/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runtime/core/sharding/flat_layout.h"
+#include "weights/core/box.h"
+#include "weights/saved_folder.h"
+
+namespace accel::runtime {
+
+// The elements `held` of a tensor, and the memory that they are loaded to.
+struct PartTarget {
+  std::vector<std::string> names;  // Of one tied tensor all names; the first that is saved counts.
+  weights::Shape shape;            // Of the whole tensor.
+  ElementRange held;               // Counted in the flattened tensor.
+  torch::Tensor memory;            // Any dtype, device and shape of this number of elements.
+};
+
+// Returns the tensors that a checkpoint has at `folder`, if that is a folder of parts, or at
+// `file`. The result must not outlive the files. Throws CheckpointError.
+weights::SavedFolder open_saved(const std::filesystem::path& folder,
+                                const std::filesystem::path& file);
+
+// Compares names and shapes first, so that several models can be compared before one is changed.
+class PartsLoad {
+ public:
+  // If `strict`, each target must be saved, and all that is saved must have a target; otherwise
+  // what both have is loaded. `what` is the file or folder for errors. Throws CheckpointError.
+  PartsLoad(weights::SavedFolder saved, std::vector<PartTarget> targets, const std::string& what,
+            bool strict);
+
+  // Reads the bytes of the targets, and no others, several tensors at a time. Throws
+  // CheckpointError if a file cannot be read.
+  void run() const;
+
+ private:
+  struct Read {
+    std::string name;
+    PartTarget target;
+  };
+  void read(const Read& one) const;
+
+  weights::SavedFolder saved_;
+  std::vector<Read> reads_;
+};
+
+}  // namespace accel::runtime

@@ -1,0 +1,118 @@
+#include "runtime/checkpoint/rank_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "accel/errors.h"
+
+namespace accel::runtime {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+
+constexpr RankFilesPace kFast{.sign_of_life = milliseconds(5), .silence = milliseconds(200)};
+
+// Notes in memory.
+class Notes {
+ public:
+  RankNotes of_a_rank() {
+    return {
+        .write =
+            [this](const std::string& key, const std::string& text) {
+              const std::lock_guard lock(mutex_);
+              notes_[key] = text;
+              changed_.notify_all();
+            },
+        .read = [this](const std::string& key, milliseconds limit) -> std::optional<std::string> {
+          std::unique_lock lock(mutex_);
+          changed_.wait_for(lock, limit, [&] { return notes_.contains(key); });
+          const auto found = notes_.find(key);
+          return found == notes_.end() ? std::nullopt : std::optional(found->second);
+        },
+        .remove =
+            [this](const std::string& key) {
+              const std::lock_guard lock(mutex_);
+              notes_.erase(key);
+            }};
+  }
+  std::size_t size() const { return notes_.size(); }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, std::string> notes_;
+};
+
+std::string error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const CheckpointError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+WrittenFiles one_file(const std::string& name) { return {{name, {.size = 3, .crc32c = 4}}}; }
+
+TEST(RankFiles, RankZeroGetsTheFilesOfAll) {
+  Notes notes;
+  std::thread second([&] {
+    // Takes longer than a lost rank may be silent.
+    report_files(
+        notes.of_a_rank(), 2,
+        [&] {
+          constexpr int kBeats = 2 * (kFast.silence / kFast.sign_of_life);
+          const RankNotes mine = notes.of_a_rank();
+          while (std::stoi(mine.read("life_2", kFast.sign_of_life).value_or("0")) < kBeats) {
+            std::this_thread::yield();
+          }
+          return one_file("model/b");
+        },
+        kFast);
+  });
+  report_files(
+      notes.of_a_rank(), 1, [] { return one_file("model/a"); }, kFast);
+  const WrittenFiles all = collect_files(notes.of_a_rank(), 3, kFast);
+  second.join();
+  EXPECT_EQ(all.size(), 2u);
+  EXPECT_EQ(all.at("model/b").size, 3u);
+  EXPECT_EQ(notes.size(), 0u);
+}
+
+TEST(RankFiles, AnErrorOfARankIsTheErrorOfAll) {
+  Notes notes;
+  const auto full = [&] {
+    report_files(
+        notes.of_a_rank(), 1, []() -> WrittenFiles { throw CheckpointError("x: no space left"); },
+        kFast);
+  };
+  EXPECT_EQ(error_of(full), "x: no space left");
+  EXPECT_EQ(error_of([&] { collect_files(notes.of_a_rank(), 2, kFast); }),
+            "rank 1: x: no space left");
+}
+
+TEST(RankFiles, ARankThatIsSilentIsLost) {
+  Notes notes;
+  notes.of_a_rank().write("life_1", "7");
+  EXPECT_THAT(error_of([&] { collect_files(notes.of_a_rank(), 2, kFast); }),
+              HasSubstr("rank 1: was lost"));
+}
+
+TEST(RankFiles, TwoRanksWriteDifferentFiles) {
+  Notes notes;
+  for (const int rank : {1, 2}) {
+    report_files(
+        notes.of_a_rank(), rank, [] { return one_file("model/a"); }, kFast);
+  }
+  EXPECT_THAT(error_of([&] { collect_files(notes.of_a_rank(), 3, kFast); }),
+              HasSubstr("rank 2: has written another rank's model/a"));
+}
+
+}  // namespace
+}  // namespace accel::runtime
