@@ -85,7 +85,8 @@ struct ShardingOptions {
   // configuration files.
   bool sync_module_states = true;
   // No effect: a program may load weights on rank 0 only, because the other ranks get them from
-  // rank 0. Kept for configuration files.
+  // rank 0, and need no memory for them before (accel/without_memory.h). Kept for configuration
+  // files.
   bool cpu_ram_efficient_loading = false;
   // If true, backward() throws std::runtime_error unless the model computes parts of its forward
   // pass by accel::checkpoint(), because modules of LibTorch have no hooks by which accel could do

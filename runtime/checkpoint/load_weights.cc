@@ -48,7 +48,9 @@ void load_weights(const torch::nn::Module& module, ShardedModel* model, const fs
       for (const std::string& name : names) target.names.push_back(kDcpKey + name);
     }
   }
-  PartsLoad(open_weights(path), std::move(targets), path.string(), strict).run();
+  const bool needs_all = model != nullptr && !model->has_values();
+  PartsLoad(open_weights(path), std::move(targets), path.string(), strict || needs_all).run();
+  if (model != nullptr) model->note_values();
 }
 
 }  // namespace accel::runtime

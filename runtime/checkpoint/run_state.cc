@@ -213,6 +213,9 @@ void RunState::restore_tensors(const fs::path& folder) {
   }
   for (const WeightsLoad& whole : wholes) whole.run();
   for (const PartsLoad& part : parts) part.run();
+  for (const auto& model : models_) {
+    if (const auto sharded = find_sharded(*process_, *model)) sharded->note_values();
+  }
   for (std::size_t i = 0; i < models_.size(); ++i) {
     const auto sharded = find_sharded(*process_, *models_[i]);
     const fs::path from = folder / gradients_folder(i), file = folder / gradients_file(i);

@@ -34,6 +34,7 @@
 #include "runtime/core/mesh.h"
 #include "runtime/core/sharding/sharding_options.h"
 #include "runtime/core/sharding/sharding_report.h"
+#include "runtime/parallel/without_memory.h"
 #include "runtime/recompute/recomputed_call.h"
 
 namespace accel::runtime {
@@ -137,9 +138,16 @@ void ShardedModel::divide() {
       parents, UnitScheduleOptions{.reshard_after_forward = reshards,
                                    .backward_prefetch = options_.backward_prefetch,
                                    .forward_prefetch = options_.forward_prefetch});
+  const auto is_filled = [](const ModelUnit& unit) {
+    return std::ranges::all_of(unit.parameters,
+                               [](const auto& one) { return has_memory(one.tensor); });
+  };
+  has_values_ = groups_.world->broadcast_number(std::ranges::all_of(units, is_filled)) != 0;
   for (ModelUnit& unit : units) {
     std::vector<at::Tensor> values;
     for (const UnitParameter& one : unit.parameters) {
+      if (!has_values_) continue;
+      if (!has_memory(one.tensor)) allocate(one.tensor);
       values.push_back(one.tensor.variable_data());
     }
     groups_.world->broadcast(values);
@@ -229,7 +237,16 @@ void ShardedModel::perform(const UnitActions& actions) {
   }
 }
 
+void ShardedModel::expect_values() const {
+  if (has_values_) return;
+  throw std::logic_error(module()->name() +
+                         " was built without memory, and its parameters have no values yet: load "
+                         "them with load_checkpoint_in_model(), load_state() or "
+                         "resume_from_newest()");
+}
+
 void ShardedModel::before_read(int unit, bool is_joint) {
+  expect_values();
   if (is_joint) {
     if (schedule_->is_gathered(unit)) return;
     perform(schedule_->touch_also(unit));
@@ -345,6 +362,7 @@ void ShardedModel::free_all() { perform(schedule_->free_all()); }
 
 std::shared_ptr<void> ShardedModel::begin_whole(bool is_written) {
   if (uses_whole_) throw std::logic_error("a sharded model is already gathered as a whole");
+  if (!is_written) expect_values();
   free_all();
   for (const auto& unit : units_) {
     trace_.add("gather " + unit->name());

@@ -49,6 +49,10 @@ class ShardedModel final : public ParallelStrategy {
   std::shared_ptr<void> begin_whole(bool is_written) override;
   std::shared_ptr<void> begin_step() override;
 
+  // Returns false if the model was built without memory and no values have been loaded.
+  bool has_values() const { return has_values_; }
+  void note_values() { has_values_ = true; }
+
   // Frees all units: their parameters are about to change.
   void free_all();
   const std::vector<std::unique_ptr<ShardedUnit>>& units() const { return units_; }
@@ -65,6 +69,7 @@ class ShardedModel final : public ParallelStrategy {
   void divide();
   void hook_gradients();
   void unhook_gradients();
+  void expect_values() const;
   void before_read(int unit, bool is_joint);
   void arrived(std::size_t unit, std::size_t parameter);
   void perform(const UnitActions& actions);
@@ -82,10 +87,11 @@ class ShardedModel final : public ParallelStrategy {
   UnitTrace trace_;
   std::vector<std::vector<Hooked>> hooked_;      // By unit and parameter.
   std::vector<std::vector<bool>> has_gradient_;  // The same; since gradients were reduced.
-  bool uses_whole_ = false;                      // Between begin_whole() and its end.
-  bool is_local_ = false;                        // This pass is inside of no_sync().
-  bool has_local_gradients_ = false;             // Some are not reduced yet.
-  std::uint64_t recomputed_before_ = 0;          // Calls that this process had computed again.
+  bool has_values_ = true;
+  bool uses_whole_ = false;              // Between begin_whole() and its end.
+  bool is_local_ = false;                // This pass is inside of no_sync().
+  bool has_local_gradients_ = false;     // Some are not reduced yet.
+  std::uint64_t recomputed_before_ = 0;  // Calls that this process had computed again.
 };
 
 }  // namespace accel::runtime

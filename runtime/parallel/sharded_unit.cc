@@ -11,6 +11,8 @@
 #include <map>
 #include <utility>
 
+#include "runtime/parallel/without_memory.h"
+
 namespace accel::runtime {
 namespace {
 
@@ -54,7 +56,9 @@ ShardedUnit::ShardedUnit(std::string name, std::vector<UnitParameter> parameters
     const Buffer& buffer = buffers_[member.buffer];
     const at::Tensor& tensor = member.parameter.tensor;
     member.piece = piece_in(buffer.part, member);
-    member.piece.copy_(part_of(tensor.detach().reshape({-1}), held(i)));
+    if (has_memory(tensor)) {
+      member.piece.copy_(part_of(tensor.detach().reshape({-1}), held(i)));
+    }
     member.whole = with_reported_reads(
         part_of(buffer.whole, buffer.layout.place(member.place)).view(tensor.sizes()));
   }

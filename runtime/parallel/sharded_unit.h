@@ -35,8 +35,9 @@ struct UnitParameter {
 class ShardedUnit {
  public:
   // Takes over the parameters, which hold rank 0's values on all ranks: keeps this rank's part and
-  // frees the rest. `name` is for errors. Reads of the parameters are reported to `listener`, which
-  // must outlive this object. Not collective.
+  // frees the rest. The part of a parameter without memory (without_memory.h) is zero. `name` is
+  // for errors. Reads of the parameters are reported to `listener`, which must outlive this object.
+  // Not collective.
   ShardedUnit(std::string name, std::vector<UnitParameter> parameters, const ShardingGroups& groups,
               ReadListener* listener);
   // Gives the parameters their part as plain memory.

@@ -11,6 +11,7 @@
 #include "runtime/data/sampler_rng.h"
 #include "runtime/parallel/data_parallel.h"
 #include "runtime/parallel/sharded_model.h"
+#include "runtime/parallel/without_memory.h"
 #include "runtime/process/generator_state.h"
 #include "runtime/process/process_control.h"
 #include "runtime/process/process_state.h"
@@ -32,13 +33,20 @@ Preparation::Preparation(std::shared_ptr<ProcessState> process, const ProcessCon
 
 std::shared_ptr<ParallelStrategy> Preparation::parallelize(
     std::shared_ptr<torch::nn::Module> module, const PrepareOptions& options) {
-  if (options.device_placement.value_or(options_.device_placement)) module->to(process_->device);
+  const bool is_sharded = options_.sharding && processes_.use_distributed() &&
+                          options_.sharding->strategy != ShardingStrategy::kNoShard;
+  if (lacks_memory(*module)) {
+    is_sharded && !options.evaluation_mode ? give_device(*module, process_->device)
+                                           : give_memory(*module, process_->device);
+  } else if (options.device_placement.value_or(options_.device_placement)) {
+    module->to(process_->device);
+  }
   run_.add_model(module);
   if (!processes_.use_distributed() || options.evaluation_mode) return nullptr;
   auto strategy = process_->models.find(*module);
   const auto operation = processes_.begin_operation("prepare");
   if (strategy == nullptr) {
-    strategy = !options_.sharding || options_.sharding->strategy == ShardingStrategy::kNoShard
+    strategy = !is_sharded
                    ? make_data_parallel(std::move(module), process_->communicator)
                    : make_sharded(std::move(module), process_->communicator, *options_.sharding,
                                   process_->environment.local_world_size);

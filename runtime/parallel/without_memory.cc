@@ -1,0 +1,100 @@
+// How a constructor that knows nothing of it makes tensors without memory.
+//
+// LibTorch has no default device for C++, and its modules choose the CPU. So every operator of the
+// thread is intercepted by a key of LibTorch's dispatcher that it leaves to other libraries,
+// `Fake`, and the argument `device` of those that make tensors is replaced by "meta". Operators on
+// such tensors compute shapes alone.
+//
+// Later a parameter gets memory, or a part of it, and must remain the same object, because modules
+// and optimizers refer to it. set_data() refuses to change the device from "meta", so the parts of
+// the object are copied one level below.
+#include "runtime/parallel/without_memory.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <torch/library.h>
+
+#include <limits>
+#include <utility>
+
+namespace accel::runtime {
+namespace {
+
+constexpr c10::DispatchKey kKey = c10::DispatchKey::Fake;
+
+void make_on_meta(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                  torch::jit::Stack* stack) {
+  const auto& arguments = op.schema().arguments();
+  const std::size_t first = stack->size() - arguments.size();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].name() == "device") (*stack)[first + i] = c10::Device(c10::kMeta);
+  }
+  op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey), stack);
+}
+
+// Makes `tensor` the same as `values`, without its graph.
+void become(const at::Tensor& tensor, const at::Tensor& values) {
+  tensor.unsafeGetTensorImpl()->shallow_copy_from(values.getIntrusivePtr());
+}
+
+at::Tensor unknown_values(const at::Tensor& like, c10::Device device) {
+  const at::NoGradGuard no_graph;
+  at::Tensor values = at::empty(like.sizes(), like.options().device(device).requires_grad(false));
+  return at::isFloatingType(like.scalar_type())
+             ? values.fill_(std::numeric_limits<double>::quiet_NaN())
+             : values.zero_();
+}
+
+// Returns a tensor of this shape whose storage has no bytes.
+at::Tensor without_bytes(const at::Tensor& like, c10::Device device) {
+  const at::Tensor none = at::empty({0}, like.options().device(device).requires_grad(false));
+  auto impl = c10::make_intrusive<c10::TensorImpl>(c10::Storage(none.storage()), none.key_set(),
+                                                   none.dtype());
+  impl->set_sizes_contiguous(like.sizes());
+  return at::Tensor(std::move(impl));
+}
+
+}  // namespace
+
+TORCH_LIBRARY_IMPL(_, Fake, library) {
+  library.fallback(torch::CppFunction::makeFromBoxedFunction<&make_on_meta>());
+}
+
+WithoutMemoryScope::WithoutMemoryScope() : guard_(kKey) {}
+
+bool lacks_memory(const torch::nn::Module& module) {
+  for (const at::Tensor& tensor : module.parameters()) {
+    if (tensor.defined() && tensor.is_meta()) return true;
+  }
+  for (const at::Tensor& tensor : module.buffers()) {
+    if (tensor.defined() && tensor.is_meta()) return true;
+  }
+  return false;
+}
+
+void give_memory(torch::nn::Module& module, c10::Device device) {
+  give_device(module, device);
+  for (const at::Tensor& tensor : module.parameters()) {
+    if (tensor.defined() && !has_memory(tensor)) become(tensor, unknown_values(tensor, device));
+  }
+}
+
+void give_device(torch::nn::Module& module, c10::Device device) {
+  for (const at::Tensor& tensor : module.parameters()) {
+    if (tensor.defined() && tensor.is_meta()) become(tensor, without_bytes(tensor, device));
+  }
+  for (const at::Tensor& tensor : module.buffers()) {
+    if (tensor.defined() && tensor.is_meta()) become(tensor, unknown_values(tensor, device));
+  }
+}
+
+bool has_memory(const at::Tensor& tensor) {
+  return tensor.numel() == 0 || tensor.storage().nbytes() > 0;
+}
+
+void allocate(const at::Tensor& tensor) {
+  become(tensor, at::empty(tensor.sizes(), tensor.options().requires_grad(false)));
+}
+
+}  // namespace accel::runtime

@@ -1,0 +1,38 @@
+// Models that are built without memory, and get it later (docs/decisions/0076).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/nn/module.h>
+
+namespace accel::runtime {
+
+// While the scope lives, tensors that this thread makes are on LibTorch's device "meta": they have
+// a shape and a dtype, and no memory. What is written to them is lost.
+class WithoutMemoryScope {
+ public:
+  WithoutMemoryScope();
+
+ private:
+  const c10::impl::IncludeDispatchKeyGuard guard_;
+};
+
+// Returns true if a parameter or buffer of the module is on the device "meta".
+bool lacks_memory(const torch::nn::Module& module);
+
+// Gives such parameters and buffers memory on `device`. Numbers that may be read before they are
+// loaded are NaN, or 0 in a dtype without NaN. Tensors remain the same objects.
+void give_memory(torch::nn::Module& module, c10::Device device);
+
+// Gives such buffers memory, and such parameters the device alone: they have a shape and no memory,
+// until sharding gives this rank its part.
+void give_device(torch::nn::Module& module, c10::Device device);
+
+// Returns true unless the tensor has elements and no memory for them.
+bool has_memory(const at::Tensor& tensor);
+
+// Gives a tensor of give_device() its memory, with any contents.
+void allocate(const at::Tensor& tensor);
+
+}  // namespace accel::runtime

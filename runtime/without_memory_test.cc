@@ -1,0 +1,231 @@
+// Models that are larger than the memory of one process: built without memory, and filled part by
+// part.
+#include "accel/without_memory.h"
+
+#include <c10/core/CPUAllocator.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "accel/accelerator.h"
+#include "runtime/testing/error_of.h"
+#include "runtime/testing/ranks.h"
+#include "runtime/testing/text_net.h"
+
+namespace accel::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+// Counts the bytes of tensors of the CPU.
+class CountingAllocator final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(std::size_t size) override {
+    auto* const block = new Block{c10::GetDefaultCPUAllocator()->allocate(size), size, this};
+    live_ += static_cast<std::int64_t>(size);
+    peak_ = std::max<std::int64_t>(peak_, live_);
+    return {block->memory.get(), block, &release, c10::Device(c10::kCPU)};
+  }
+  void copy_data(void* to, const void* from, std::size_t size) const override {
+    default_copy_data(to, from, size);
+  }
+  std::int64_t live() const { return live_; }
+  // Returns the highest number of bytes since the last call.
+  std::int64_t take_peak() { return peak_.exchange(live_); }
+
+ private:
+  struct Block {
+    c10::DataPtr memory;
+    std::size_t size;
+    CountingAllocator* owner;
+  };
+  static void release(void* context) {
+    auto* const block = static_cast<Block*>(context);
+    block->owner->live_ -= static_cast<std::int64_t>(block->size);
+    delete block;
+  }
+
+  std::atomic<std::int64_t> live_ = 0, peak_ = 0;
+};
+
+CountingAllocator& counted() {
+  static auto* const allocator = [] {
+    auto* const made = new CountingAllocator;
+    c10::SetCPUAllocator(made, /*priority=*/100);
+    return made;
+  }();
+  return *allocator;
+}
+
+constexpr int kBlocks = 6;
+constexpr std::int64_t kWidth = 64;
+
+Text big_text() { return Text(kBlocks, kWidth); }
+
+std::int64_t bytes_of(const Text& net) {
+  std::int64_t bytes = 0;
+  for (const torch::Tensor& parameter : net->parameters()) {
+    bytes += static_cast<std::int64_t>(parameter.nbytes());
+  }
+  return bytes;
+}
+
+AcceleratorOptions sharded() {
+  return {.cpu = true,
+          .sharding = ShardingOptions{.auto_wrap_policy = WrapPolicy::kTransformerBased,
+                                      .transformer_layer_cls_to_wrap = {"Block"}}};
+}
+
+torch::Tensor weights_of(const Text& net) {
+  std::vector<torch::Tensor> flat;
+  for (const torch::Tensor& parameter : net->parameters()) {
+    flat.push_back(parameter.detach().clone().flatten());
+  }
+  return torch::cat(flat);
+}
+
+fs::path saved_weights(const std::string& name) {
+  const fs::path folder = fs::path(testing::TempDir()) / name;
+  on_ranks(1, [&] {
+    torch::manual_seed(3);
+    Accelerator accelerator({.cpu = true});
+    accelerator.save_model(accelerator.prepare(big_text()), folder);
+  });
+  return folder;
+}
+
+torch::Tensor trained(Accelerator& accelerator, const Text& net, Model<Text> model) {
+  auto adam = accelerator.prepare(torch::optim::AdamW(net->parameters(), 0.01));
+  for (int step = 0; step < 2; ++step) {
+    accelerator.backward(model->loss(words_of(step, 0)));
+    adam.step();
+    adam.zero_grad();
+  }
+  return weights_of(net);
+}
+
+// Returns how many bytes this process has read from files.
+std::uint64_t bytes_read() {
+  std::ifstream counts("/proc/self/io");
+  std::string key;
+  std::uint64_t number = 0;
+  while (counts >> key >> number) {
+    if (key == "rchar:") return number;
+  }
+  ADD_FAILURE() << "/proc/self/io has no rchar";
+  return 0;
+}
+
+TEST(WithoutMemoryTest, AnUnmodifiedConstructorTakesNoMemory) {
+  on_ranks(1, [] {
+    const std::int64_t before = counted().live();
+    counted().take_peak();
+    const Text net = without_memory(big_text);
+    EXPECT_EQ(counted().take_peak(), before);
+    EXPECT_GT(bytes_of(net), 500'000);
+    EXPECT_TRUE(net->head->weight.is_meta());
+    EXPECT_TRUE(net->head->weight.requires_grad());
+    EXPECT_FALSE(torch::empty({1}).is_meta());
+  });
+}
+
+// A rank holds its part and, for a moment, one unit; and it reads the bytes of its part.
+TEST(WithoutMemoryTest, EachRankHoldsAndReadsItsPart) {
+  const fs::path folder = saved_weights("without_memory_parts");
+  on_ranks(2, [&] {
+    counted();
+    Accelerator accelerator(sharded());
+    torch::Tensor expected;
+    {
+      torch::manual_seed(3);
+      Text whole = big_text();
+      expected = weights_of(whole);
+    }
+    const std::int64_t before = counted().live();
+    counted().take_peak();
+    Text net = without_memory(big_text);
+    const std::int64_t whole = bytes_of(net), unit = whole / kBlocks;
+    auto model = accelerator.prepare(net);
+    EXPECT_THAT(error_of([&] { model->loss(words_of(0, 0)); }), HasSubstr("have no values yet"));
+    const std::uint64_t read = bytes_read();
+    accelerator.load_checkpoint_in_model(model, folder);
+    const auto half = static_cast<std::uint64_t>(whole / 2);
+    EXPECT_LE(bytes_read() - read, half + half / 4);
+    EXPECT_LE(counted().live() - before, whole / 2 + unit / 4);
+    EXPECT_LE(counted().take_peak() - before, whole / 2 + unit + unit / 2);
+    EXPECT_TRUE(torch::equal(weights_of(net), expected));
+  });
+}
+
+TEST(WithoutMemoryTest, TrainsAsAModelThatWasBuiltWithMemory) {
+  const fs::path folder = saved_weights("without_memory_trains");
+  on_ranks(2, [&] {
+    torch::Tensor expected;
+    {
+      Accelerator accelerator(sharded());
+      torch::manual_seed(3);
+      Text net = big_text();
+      expected = trained(accelerator, net, accelerator.prepare(net));
+    }
+    Accelerator accelerator(sharded());
+    Text net = without_memory(big_text);
+    auto model = accelerator.prepare(net);
+    accelerator.load_checkpoint_in_model(model, folder);
+    EXPECT_TRUE(torch::equal(trained(accelerator, net, model), expected));
+  });
+}
+
+// The result is that of an unsharded start, bit by bit.
+TEST(WithoutMemoryTest, RankZeroGivesTheOthersItsInitialValues) {
+  on_ranks(3, [&] {
+    torch::manual_seed(3);
+    const torch::Tensor expected = weights_of(big_text());
+    Accelerator accelerator(sharded());
+    torch::manual_seed(accelerator.is_main_process() ? 3 : 4);
+    Text net = accelerator.is_main_process() ? big_text() : without_memory(big_text);
+    auto model = accelerator.prepare(net);
+    EXPECT_TRUE(torch::equal(weights_of(net), expected));
+  });
+}
+
+TEST(WithoutMemoryTest, WithoutShardingEachRankHoldsTheWholeModel) {
+  const fs::path folder = saved_weights("without_memory_whole");
+  for (const int ranks : {1, 2}) {
+    on_ranks(ranks, [&] {
+      torch::manual_seed(3);
+      const torch::Tensor expected = weights_of(big_text());
+      Accelerator accelerator({.cpu = true});
+      Text net = without_memory(big_text);
+      auto model = accelerator.prepare(net);
+      EXPECT_TRUE(net->head->weight.isnan().all().item<bool>());
+      accelerator.load_checkpoint_in_model(model, folder);
+      EXPECT_TRUE(torch::equal(weights_of(net), expected));
+    });
+  }
+}
+
+TEST(WithoutMemoryTest, EveryTensorMustBeLoaded) {
+  const fs::path folder = fs::path(testing::TempDir()) / "without_memory_lacks";
+  on_ranks(1, [&] {
+    Accelerator accelerator({.cpu = true});
+    accelerator.save_model(accelerator.prepare(Text(kBlocks - 1, kWidth)), folder);
+  });
+  on_ranks(2, [&] {
+    Accelerator accelerator(sharded());
+    auto model = accelerator.prepare(without_memory(big_text));
+    const auto load = [&] {
+      accelerator.load_checkpoint_in_model(model, folder, /*strict=*/false);
+    };
+    EXPECT_THAT(error_of(load), HasSubstr("it lacks blocks.5."));
+  });
+}
+
+}  // namespace
+}  // namespace accel::runtime
