@@ -56,8 +56,8 @@ struct ShardingOptions {
   // Ranks of a shard group in the two hybrid strategies; a divisor of the number of processes.
   // If 0, the processes of one host are a group.
   int shard_size = 0;
-  // If true, prepare() throws std::invalid_argument, because shards and optimizer state cannot be
-  // kept in the memory of the CPU yet.
+  // If true, shards and optimizer state are in the memory of the CPU. That is so on CPUs anyway; on
+  // a GPU prepare() throws std::invalid_argument, because it is not supported yet.
   bool offload_params = false;
 
   WrapPolicy auto_wrap_policy = WrapPolicy::kNoWrap;

@@ -227,5 +227,21 @@ TEST(WithoutMemoryTest, EveryTensorMustBeLoaded) {
   });
 }
 
+// On a CPU the parts are in its memory anyway.
+TEST(WithoutMemoryTest, OffloadingIsAcceptedOnTheCpu) {
+  on_ranks(2, [&] {
+    torch::Tensor weights[2];
+    for (const bool offloads : {false, true}) {
+      AcceleratorOptions options = sharded();
+      options.sharding->offload_params = offloads;
+      Accelerator accelerator(options);
+      torch::manual_seed(3);
+      Text net = big_text();
+      weights[offloads] = trained(accelerator, net, accelerator.prepare(net));
+    }
+    EXPECT_TRUE(torch::equal(weights[0], weights[1]));
+  });
+}
+
 }  // namespace
 }  // namespace accel::runtime

@@ -76,9 +76,11 @@ class ShardedModel::GradientHook final : public torch::autograd::FunctionPostHoo
 namespace {
 
 // An option that has no effect yet is refused, because a run would differ from what it asks for.
-void expect_supported(const ShardingOptions& options) {
+void expect_supported(const torch::nn::Module& module, const ShardingOptions& options) {
+  const auto is_elsewhere = [](const at::Tensor& tensor) { return !tensor.is_cpu(); };
   const std::pair<bool, const char*> unsupported[] = {
-      {options.offload_params, "offload_params"},
+      {options.offload_params && std::ranges::any_of(module.parameters(), is_elsewhere),
+       "offload_params on a GPU"},
       {options.activation_checkpointing_offload, "activation_checkpointing_offload"},
       {!options.ignored_modules.empty(), "ignored_modules"}};
   for (const auto& [is_set, name] : unsupported) {
@@ -93,7 +95,7 @@ void expect_supported(const ShardingOptions& options) {
 std::shared_ptr<ParallelStrategy> make_sharded(std::shared_ptr<torch::nn::Module> module,
                                                const std::shared_ptr<Communicator>& world,
                                                const ShardingOptions& options, int local_size) {
-  expect_supported(options);
+  expect_supported(*module, options);
   ShardingGroups groups{.world = world, .shard = world, .replicate = nullptr};
   if (options.is_hybrid()) {
     const int size = shard_group_size(options, world->size(), local_size);
