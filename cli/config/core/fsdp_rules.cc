@@ -51,9 +51,15 @@ absl::Status CheckFsdp(const EffectiveSettings& settings) {
     }
   }
   const std::string state = settings.Text("fsdp_state_dict_type");
-  if (IsVersion2(settings) && (absl::EqualsIgnoreCase(state, "LOCAL_STATE_DICT") || state == "2")) {
-    return settings.Refuse("fsdp_state_dict_type",
-                           "version 2 of FSDP has no local state; use SHARDED_STATE_DICT");
+  if (absl::EqualsIgnoreCase(state, "LOCAL_STATE_DICT") || state == "2") {
+    return settings.Refuse(
+        "fsdp_state_dict_type",
+        "a local state cannot be loaded again, and version 2 of FSDP has none; use "
+        "SHARDED_STATE_DICT");
+  }
+  if (settings.Int("fsdp_min_num_params").value_or(0) < 0) {
+    return settings.Refuse("fsdp_min_num_params",
+                           "it must be a number of parameters, or 0 for one unit");
   }
   return CheckReshard(settings);
 }
