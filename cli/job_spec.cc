@@ -114,6 +114,7 @@ absl::Status CheckUtf8(absl::string_view what, absl::string_view text) {
 absl::Status CheckUtf8(const v1::JobSpec& spec) {
   ACCEL_RETURN_IF_ERROR(CheckUtf8("--name", spec.name()));
   ACCEL_RETURN_IF_ERROR(CheckUtf8("--workdir", spec.workdir()));
+  ACCEL_RETURN_IF_ERROR(CheckUtf8("--runs_as", spec.runs_as()));
   for (const std::string& word : spec.argv()) {
     ACCEL_RETURN_IF_ERROR(CheckUtf8(absl::StrCat("the argument ", word), word));
   }
@@ -136,6 +137,7 @@ absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Calle
       flags.workdir.empty() ? context.cwd : AbsolutePath(flags.workdir, context.cwd);
   ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(flags.job, workdir, context));
   if (!flags.name.empty()) spec.set_name(flags.name);
+  spec.set_runs_as(flags.runs_as);
   spec.set_nodes(flags.nodes.max);
   if (flags.nodes.min < flags.nodes.max) spec.set_min_nodes(flags.nodes.min);
   spec.mutable_processes_per_node()->Add(flags.processes_per_node.begin(),

@@ -51,6 +51,10 @@ FlagSet MakeSubmitFlagSet(SubmitFlags* to) {
   flags.Text("name", "NAME", "name of the job (default: the program's name)", &to->name);
   flags.Text("workdir", "DIR", "working directory of the workers (default: the current directory)",
              &to->workdir);
+  flags.Text("runs_as", "ACCOUNT",
+             "Unix account of the job's processes; only administrators may name another than their "
+             "own (default: that of the user who submits)",
+             &to->runs_as);
   flags.Value("time_limit", "TIME",
               "end the job this long after its first start: 90 (seconds), 15m, 2h, 1d, 1:30:00",
               [to](const std::string& value) -> absl::Status {

@@ -106,6 +106,23 @@ TEST_F(AccessTest, AJobBelongsToItsSubmitter) {
   }
 }
 
+TEST_F(AccessTest, AJobRunsAsTheAccountOfItsSubmitter) {
+  EXPECT_EQ(ListAs("ann", SubmitAs("ann", "one")).spec().runs_as(), "ann");
+  EXPECT_EQ(ListAs("ann", SubmitAs("admin", "two")).spec().runs_as(), "eve");
+  v1::SubmitJobRequest request;
+  request.set_submit_id("three");
+  request.mutable_spec()->add_argv("train");
+  request.mutable_spec()->set_nodes(1);
+  v1::SubmitJobResponse response;
+  for (const char* account : {"root", "bob"}) {
+    request.mutable_spec()->set_runs_as(account);
+    EXPECT_THAT(common::FromGrpc(stub_->SubmitJob(Call("ann").get(), request, &response)),
+                StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("run as ann")));
+  }
+  EXPECT_OK(common::FromGrpc(stub_->SubmitJob(Call("admin").get(), request, &response)));
+  EXPECT_EQ(ListAs("bob", response.job_id()).spec().runs_as(), "bob");
+}
+
 TEST_F(AccessTest, AnotherUsersJobIsAnUnknownJob) {
   const std::string job = SubmitAs("ann", "one");
   const absl::Status unknown = CancelAs("bob", "nope");

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "coordinator/access/job_access.h"
+#include "coordinator/access/job_account.h"
 #include "coordinator/core/facts.h"
 #include "coordinator/core/job_owner.h"
 #include "coordinator/core/presence.h"
@@ -160,10 +161,22 @@ absl::Status CoordinatorLoop::MayRepeat(const SubmitEvent& event) const {
   return absl::InvalidArgumentError("submit_id: is used already; choose another one");
 }
 
+absl::StatusOr<std::string> CoordinatorLoop::AccountFor(const SubmitEvent& event) const {
+  std::string own;
+  if (event.caller.kind == CallerKind::kUser) {
+    const auto record = state_.access.members.find({v1::USER_MEMBER, event.caller.name});
+    if (record != state_.access.members.end()) own = record->second.runs_as();
+  }
+  return ChooseAccount(event.caller, own, event.spec.runs_as());
+}
+
 void CoordinatorLoop::Apply(SubmitEvent event) {
   const absl::Status allowed = MayRepeat(event);
   if (!allowed.ok()) return event.done(allowed);
+  absl::StatusOr<std::string> account = AccountFor(event);
+  if (!account.ok()) return event.done(account.status());
   event.spec.set_owner(event.caller.name);
+  event.spec.set_runs_as(*std::move(account));
   // A repeated submit waits for the job that it made. Only new jobs are refused.
   if (!store_error_.ok() && !state_.submits.contains(event.submit_id)) {
     return event.done(CannotStore(store_error_));

@@ -97,6 +97,7 @@ class CoordinatorLoop final : public Coordinator {
   void Refuse(Inbox::Contents contents);
   void Apply(ChangeEvent event);
   absl::Status MayRepeat(const SubmitEvent& event) const;
+  absl::StatusOr<std::string> AccountFor(const SubmitEvent& event) const;
   void Apply(SubmitEvent event);
   void Apply(CancelEvent event);
   void Apply(DrainEvent event);

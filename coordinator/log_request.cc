@@ -72,6 +72,7 @@ absl::StatusOr<std::vector<WantedRank>> WantedRanks(const v1::ReadLogsRequest& r
       reader.set_rank(rank);
       reader.set_follow(request.follow());
       reader.set_log_dir(job.spec().log_dir());
+      reader.set_runs_as(job.spec().runs_as());
       *reader.mutable_selection() = request.selection();
       const auto out = positions.find({rank, v1::STDOUT});
       const auto err = positions.find({rank, v1::STDERR});

@@ -44,6 +44,7 @@ v1::NodeStatus DescribeNode(const ClusterState& state, const NodeEntry& node, co
   status.set_connected(IsConnected(state, node, now));
   status.set_refuses_work(WhyRefuses(node, now));
   status.set_drain(node.drain);
+  status.set_runs_all_as(observed.runs_all_as());
   for (const v1::GenerationKey& key : held.running) *status.add_running() = key;
   status.mutable_gpus_in_use()->Add(held.gpus.begin(), held.gpus.end());
   return status;

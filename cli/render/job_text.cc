@@ -164,6 +164,7 @@ std::string RenderJob(const v1::Job& job, absl::Time now, bool color) {
   facts.AddRow({"job", job.job_id()});
   facts.AddRow({"name", spec.name()});
   facts.AddRow({"owner", spec.owner()});
+  if (!spec.runs_as().empty()) facts.AddRow({"runs as", spec.runs_as()});
   facts.AddRow({"phase", v1::JobPhase_Name(job.phase())});
   facts.Paint(1, ColorOf(job.phase()));
   facts.AddRow({"reason", job.reason()});

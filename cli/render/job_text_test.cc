@@ -51,7 +51,7 @@ TEST(RenderJob, Golden) {
   const auto job = common::ParseText<v1::Job>(R"(
       job_id: "a0x2k9fq" phase: RUNNING reason: "All 7 ranks run" failures: 1
       spec {
-        name: "mnist" owner: "ann" argv: "/venv/bin/python" argv: "-u" argv: "/home/ann/train.py"
+        name: "mnist" owner: "ann" runs_as: "ann_s" argv: "/venv/bin/python" argv: "-u" argv: "/home/ann/train.py"
         workdir: "/home/ann" nodes: 2 processes_per_node: 3 processes_per_node: 4 max_restarts: 3
         time_limit_ms: 900000
       }
@@ -73,6 +73,7 @@ TEST(RenderJob, Golden) {
   EXPECT_EQ(RenderJob(job, kNow), R"(job                 a0x2k9fq
 name                mnist
 owner               ann
+runs as             ann_s
 phase               RUNNING
 reason              All 7 ranks run
 command             /venv/bin/python -u /home/ann/train.py

@@ -1,8 +1,13 @@
 #include "cli/render/node_text.h"
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "cli/render/escape.h"
 #include "cli/render/table.h"
 #include "cli/render/times.h"
 
@@ -32,6 +37,20 @@ std::string Running(const v1::NodeStatus& node) {
   });
 }
 
+// Returns a sentence for each account as which some nodes run the jobs of all users.
+std::string SharedAccounts(const v1::ListNodesResponse& nodes) {
+  std::map<std::string, std::vector<std::string>> sharing;
+  for (const v1::NodeStatus& node : nodes.nodes()) {
+    if (!node.runs_all_as().empty()) sharing[node.runs_all_as()].push_back(node.name());
+  }
+  std::string text;
+  for (const auto& [account, names] : sharing) {
+    absl::StrAppend(&text, "Jobs of all users run as ", EscapeControls(account), " on ",
+                    EscapeControls(absl::StrJoin(names, ", ")), ", where the agent is not root.\n");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string RenderNodes(const v1::ListNodesResponse& nodes, bool color) {
@@ -52,9 +71,10 @@ std::string RenderNodes(const v1::ListNodesResponse& nodes, bool color) {
                   Running(node), node.refuses_work()});
     table.Paint(2, ColorOfState(node));
   }
-  if (nodes.node_timeout_ms() == 0) return table.Render(color);  // From an older coordinator.
+  std::string text = table.Render(color) + SharedAccounts(nodes);
+  if (nodes.node_timeout_ms() == 0) return text;  // From an older coordinator.
   return absl::StrCat(
-      table.Render(color), "A node reports at least every ",
+      text, "A node reports at least every ",
       absl::FormatDuration(absl::Milliseconds(nodes.heartbeat_ms())), ", and is lost after ",
       absl::FormatDuration(absl::Milliseconds(nodes.node_timeout_ms())), " of silence.\n");
 }

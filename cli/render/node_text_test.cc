@@ -51,6 +51,16 @@ TEST(RenderNodes, ANodeIsDrainingUntilNoJobRunsOnIt) {
   EXPECT_THAT(RenderNodes(nodes), ::testing::HasSubstr(" draining "));
 }
 
+TEST(RenderNodes, SaysWhereJobsOfAllUsersRunAsOne) {
+  v1::ListNodesResponse nodes;
+  for (const char* name : {"a", "b", "c"}) nodes.add_nodes()->set_name(name);
+  nodes.mutable_nodes(0)->set_runs_all_as("accel");
+  nodes.mutable_nodes(2)->set_runs_all_as("accel");
+  EXPECT_THAT(RenderNodes(nodes),
+              ::testing::EndsWith(
+                  "Jobs of all users run as accel on a, c, where the agent is not root.\n"));
+}
+
 TEST(RenderNodes, SaysThatThereAreNoNodes) { EXPECT_EQ(RenderNodes({}), "no nodes\n"); }
 
 }  // namespace

@@ -292,6 +292,9 @@ TEST_F(AccessTest, ASecondKeyKeepsTheRole) {
   ASSERT_OK(Add(Request(v1::USER_MEMBER, "ann"), "t2"));
   EXPECT_EQ(state_.members.at({v1::USER_MEMBER, "ann"}).role(), v1::VIEWER_ROLE);
   EXPECT_EQ(state_.members.at({v1::USER_MEMBER, "ann"}).runs_as(), "ann");
+  v1::AddTokenRequest as_root = Request(v1::USER_MEMBER, "eve");
+  as_root.set_runs_as("root");
+  EXPECT_TRUE(absl::IsInvalidArgument(Add(as_root)));
 }
 
 TEST_F(AccessTest, RequestsAreBounded) {

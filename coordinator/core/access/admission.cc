@@ -125,6 +125,9 @@ absl::Status CheckTokenRequest(const v1::AddTokenRequest& request) {
   }
   if (!request.runs_as().empty()) {
     ACCEL_RETURN_IF_ERROR(security::CheckPrincipalName("runs_as", request.runs_as()));
+    if (request.runs_as() == "root") {
+      return absl::InvalidArgumentError("runs_as: jobs of users do not run as root");
+    }
   }
   if (!v1::MemberKind_IsValid(request.kind())) return absl::InvalidArgumentError("no such kind");
   if (!v1::UserRole_IsValid(request.role())) return absl::InvalidArgumentError("no such role");
