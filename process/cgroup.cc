@@ -143,6 +143,10 @@ std::string FolderName(const CgroupSupport& support, const common::GenerationId&
   return FileName(absl::StrCat(id.job.value(), "-", id.generation, "-", support.instance));
 }
 
+std::string JobFolderName(const CgroupSupport& support, const common::JobId& job) {
+  return FileName(absl::StrCat("user-", job.value(), "-", support.instance));
+}
+
 int EndFolders(const std::string& base, const std::string& instance) {
   int count = 0;
   std::error_code error;
@@ -166,6 +170,14 @@ std::string CgroupSupport::PathFor(const common::GenerationId& id) const {
 
 std::string CgroupSupport::MemoryPathFor(const common::GenerationId& id) const {
   return memory_base.empty() ? "" : absl::StrCat(memory_base, "/", FolderName(*this, id));
+}
+
+std::string CgroupSupport::JobPathFor(const common::JobId& job) const {
+  return base.empty() ? "" : absl::StrCat(base, "/", JobFolderName(*this, job));
+}
+
+std::string CgroupSupport::JobMemoryPathFor(const common::JobId& job) const {
+  return memory_base.empty() ? "" : absl::StrCat(memory_base, "/", JobFolderName(*this, job));
 }
 
 CgroupSupport ProbeCgroups(const std::string& instance) {

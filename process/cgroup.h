@@ -26,6 +26,9 @@ struct CgroupSupport {
   // Returns the folder of a generation, or "" if there is no such hierarchy.
   std::string PathFor(const common::GenerationId& id) const;
   std::string MemoryPathFor(const common::GenerationId& id) const;
+  // The same for a whole job of another user (job_cgroup.h).
+  std::string JobPathFor(const common::JobId& job) const;
+  std::string JobMemoryPathFor(const common::JobId& job) const;
 };
 
 // Finds out by trial what this process may do: makes a folder and has a process born in it.

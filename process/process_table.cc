@@ -50,6 +50,23 @@ std::optional<ProcessEntry> ReadProcess(pid_t pid) {
   return ParseProcessStat(absl::string_view(text, static_cast<size_t>(size)));
 }
 
+std::optional<uid_t> UserOf(pid_t pid) {
+  char path[32];
+  std::snprintf(path, sizeof(path), "/proc/%d/status", pid);
+  const common::UniqueFd file(open(path, O_RDONLY | O_CLOEXEC));
+  char text[4096];
+  const ssize_t size = file.valid() ? read(file.get(), text, sizeof(text)) : 0;
+  if (size <= 0) return std::nullopt;
+  for (absl::string_view line :
+       absl::StrSplit(absl::string_view(text, static_cast<size_t>(size)), '\n')) {
+    const std::vector<absl::string_view> words =
+        absl::StrSplit(line, absl::ByAnyChar("\t "), absl::SkipEmpty());
+    uid_t uid = 0;
+    if (words.size() > 1 && words[0] == "Uid:" && absl::SimpleAtoi(words[1], &uid)) return uid;
+  }
+  return std::nullopt;
+}
+
 void VisitProcesses(const std::function<void(const ProcessEntry&)>& visit) {
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
   if (proc == nullptr) return;

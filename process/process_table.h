@@ -28,6 +28,9 @@ std::optional<ProcessEntry> ParseProcessStat(absl::string_view text);
 // nullopt if there is no such process.
 std::optional<ProcessEntry> ReadProcess(pid_t pid);
 
+// Returns the real user id of a process, or nullopt if there is none.
+std::optional<uid_t> UserOf(pid_t pid);
+
 // Calls `visit` with each process in /proc, in ascending order of pids. Each entry is read
 // immediately before its call.
 void VisitProcesses(const std::function<void(const ProcessEntry&)>& visit);

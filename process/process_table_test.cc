@@ -51,5 +51,11 @@ TEST(ReadProcessTableTest, HasThisProcess) {
                           [](const ProcessEntry& entry) { return entry.pid == getpid(); }));
 }
 
+TEST(UserOfTest, SaysWhoseAProcessIs) {
+  EXPECT_EQ(UserOf(getpid()), getuid());
+  EXPECT_EQ(UserOf(1), 0u);
+  EXPECT_EQ(UserOf(INT32_MAX), std::nullopt);
+}
+
 }  // namespace
 }  // namespace accel::process

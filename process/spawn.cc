@@ -33,7 +33,8 @@
 //   clone3 or vfork, suspended  ───────────▶ new process group; signals to their defaults
 //        │                                   foreground of the terminal, if asked for
 //        │                                   descriptors 0, 1, 2...; nothing else is kept
-//        │                                   working directory; limit of open files
+//        │                                   limit of open files; /dev/shm; the user, for good
+//        │                                   working directory
 //        │                                   unblock all signals
 //   resumed  ◀────────────────────────────── execve, or step and errno, and _exit
 //   reap the child if it failed
@@ -55,6 +56,7 @@
 #include <cstdint>
 
 #include "common/check.h"
+#include "process/become_user.h"
 
 #if defined(__x86_64__)
 // Calls clone3 for a child that shares this thread's stack. No C function may do so: the child
@@ -97,6 +99,8 @@ struct ChildPlan {
   int terminal_fd;
   const rlimit* open_files;  // If null, the limit is left unchanged.
   bool keep_hangup_ignored;
+  const Account* user;  // If null, the child remains this process's user's.
+  bool private_shared_memory;
   volatile SpawnError* error;  // In the parent's memory, which the child shares.
 };
 
@@ -143,10 +147,14 @@ ACCEL_RUNS_IN_CHILD void PlaceDescriptors(const ChildPlan& plan) {
     Fail(plan, SpawnError::Step::kTerminal);
   }
   PlaceDescriptors(plan);
-  if (*plan.workdir != '\0' && chdir(plan.workdir) != 0) Fail(plan, SpawnError::Step::kWorkdir);
   if (plan.open_files != nullptr && setrlimit(RLIMIT_NOFILE, plan.open_files) != 0) {
     Fail(plan, SpawnError::Step::kDescriptors);
   }
+  if (plan.private_shared_memory && !MakePrivateSharedMemory()) {
+    Fail(plan, SpawnError::Step::kSharedMemory);
+  }
+  if (plan.user != nullptr && !BecomeUser(*plan.user)) Fail(plan, SpawnError::Step::kUser);
+  if (*plan.workdir != '\0' && chdir(plan.workdir) != 0) Fail(plan, SpawnError::Step::kWorkdir);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -212,6 +220,8 @@ SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored) {
                           .terminal_fd = options.terminal_fd,
                           .open_files = options.open_files ? &*options.open_files : nullptr,
                           .keep_hangup_ignored = keep_hangup_ignored,
+                          .user = options.user ? &*options.user : nullptr,
+                          .private_shared_memory = options.private_shared_memory,
                           .error = &error};
   // Blocks all signals, because a handler of the caller would run in the child on shared memory.
   sigset_t all, before;

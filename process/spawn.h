@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "process/account.h"
+
 namespace accel::process {
 
 // The caller's descriptor `source` becomes the child's descriptor `target`.
@@ -31,11 +33,16 @@ struct SpawnOptions {
   // A terminal whose foreground process group the child's group becomes, or -1.
   int terminal_fd = -1;
   std::optional<rlimit> open_files;  // The child's RLIMIT_NOFILE. If unset, the caller's.
+  // The user that the child becomes, for good and without root's rights (become_user.h). The caller
+  // must be root. The working directory is entered with that user's rights. If unset, the caller's.
+  std::optional<Account> user;
+  // The child and its descendants have a /dev/shm of their own. The caller must be root.
+  bool private_shared_memory = false;
 };
 
 // The step before exec that failed, and the system's reason.
 struct SpawnError {
-  enum class Step { kFork, kDescriptors, kWorkdir, kTerminal, kExec };
+  enum class Step { kFork, kDescriptors, kWorkdir, kTerminal, kExec, kUser, kSharedMemory };
   Step step = Step::kFork;
   int error = 0;  // errno
 };

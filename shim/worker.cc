@@ -29,6 +29,9 @@ ExitFact WhyNotSpawned(const process::SpawnError& error, const std::string& path
   const char* reason = strerror(error.error);
   switch (error.step) {
     case process::SpawnError::Step::kFork:
+    // A worker has the user and the /dev/shm of its shim.
+    case process::SpawnError::Step::kUser:
+    case process::SpawnError::Step::kSharedMemory:
       return NotStarted(1, absl::StrCat("Cannot make a process for ", path, ": ", reason, "."));
     case process::SpawnError::Step::kDescriptors:
     case process::SpawnError::Step::kTerminal:

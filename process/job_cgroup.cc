@@ -1,0 +1,53 @@
+#include "process/job_cgroup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "common/unique_fd.h"
+#include "process/memory_controller.h"
+
+namespace accel::process {
+namespace {
+
+// The kernel lets the owner of these files move processes within the group. All other files remain
+// root's, so that the user can neither lift a limit nor freeze what root wants to kill.
+constexpr const char* kUsersFiles[] = {"", "cgroup.procs", "cgroup.threads",
+                                       "cgroup.subtree_control", "tasks"};
+
+bool GiveTo(const std::string& path, const Account& user) {
+  for (const char* name : kUsersFiles) {
+    const std::string file = absl::StrCat(path, "/", name);
+    // v1 and v2 have different files.
+    if (lchown(file.c_str(), user.uid, user.gid) != 0 && errno != ENOENT) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool MakeJobCgroup(const std::string& path, const Account& user) {
+  if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return false;
+  // Counts out-of-memory kills of the generations, if the hierarchy can.
+  HandMemoryDown(path);
+  if (GiveTo(path, user)) return true;
+  rmdir(path.c_str());
+  return false;
+}
+
+Cgroup MakeShimCgroup(const std::string& job_path, const Account& user) {
+  const std::string path = absl::StrCat(job_path, "/shim");
+  Cgroup group = Cgroup::Make(path);
+  // To move a process out of a group takes the right to write to that group as well.
+  if (group.fd() >= 0 && !GiveTo(path, user)) group.Remove();
+  return group;
+}
+
+std::string GenerationCgroup(const std::string& job_path, common::Generation generation) {
+  return job_path.empty() ? "" : absl::StrCat(job_path, "/g", generation);
+}
+
+}  // namespace accel::process

@@ -1,0 +1,29 @@
+// The control group of a whole job whose processes belong to another user than the agent. The user
+// owns the group, and can make groups for generations in it; its limits and its kill remain root's
+// (docs/decisions/0071).
+//
+// clang-format off
+//   BASE/user-JOB-INSTANCE/        made by the agent for the user
+//   BASE/user-JOB-INSTANCE/shim    the shim is born here
+//   BASE/user-JOB-INSTANCE/gN      made by the shim, for the workers of generation N
+// clang-format on
+#pragma once
+
+#include <string>
+
+#include "process/account.h"
+#include "process/cgroup.h"
+
+namespace accel::process {
+
+// Makes the group `path`, v2 or v1, and gives it to the user. Returns false if that is not allowed
+// here; nothing is left then.
+bool MakeJobCgroup(const std::string& path, const Account& user);
+
+// Makes the group for the shim in that of its job, and returns it. Cgroup() if it cannot be made.
+Cgroup MakeShimCgroup(const std::string& job_path, const Account& user);
+
+// Returns the group of a generation in that of its job, or "" if the job has none.
+std::string GenerationCgroup(const std::string& job_path, common::Generation generation);
+
+}  // namespace accel::process
