@@ -8,7 +8,9 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "agent/base_env.h"
 #include "agent/core/conversion.h"
+#include "agent/state/job_folder.h"
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "logs/log_paths.h"
@@ -54,7 +56,11 @@ Agent::Agent(Options options, Dependencies dependencies)
 absl::Status Agent::RunOnce() {
   for (const shim::ShimReport& report : with_.shims->TakeReports()) state_.Apply(report);
   Exchange();
-  const std::vector<AgentAction> actions = state_.Reconcile();
+  if (with_.accounts != nullptr) with_.accounts->Update();
+  // A start waits until it is known who the job's user is.
+  const std::vector<AgentAction> actions = state_.Reconcile([this](const auto& desired) {
+    return with_.accounts == nullptr || with_.accounts->IsKnown(desired.runs_as());
+  });
   // The pruner must know that a job is live before the job's first output is written.
   TidyUp();
   Act(actions);
@@ -144,11 +150,34 @@ void Agent::Relay() {
   if (refused_.has_value()) return with_.relays->Set(sources);
   for (const v1::LogReader& reader : state_.desired().log_readers()) {
     const common::GenerationId id{common::JobId(reader.job_id()), reader.generation()};
-    sources.push_back({.reader = reader,
-                       .log_dir = LogDir(options_.jobs_dir, reader.log_dir(), id),
-                       .complete = !state_.MayWrite(id)});
+    RelaySource source = {.reader = reader,
+                          .log_dir = LogDir(options_.jobs_dir, reader.log_dir(), id),
+                          .complete = !state_.MayWrite(id)};
+    if (SetRights(reader, &source)) sources.push_back(std::move(source));
   }
   with_.relays->Set(sources);
+}
+
+bool Agent::SetRights(const v1::LogReader& reader, RelaySource* source) const {
+  if (with_.accounts == nullptr) return true;
+  if (reader.log_dir().empty()) {
+    // The owner of the folder counts, also if the account has been removed from the node since.
+    source->jobs_dir = options_.jobs_dir;
+    return true;
+  }
+  if (!with_.accounts->IsKnown(reader.runs_as())) return false;
+  auto account = AccountOf(reader.runs_as());
+  if (account.ok()) {
+    source->user = *std::move(account);
+  } else {
+    source->refusal = std::string(account.status().message());
+  }
+  return true;
+}
+
+absl::StatusOr<std::optional<process::Account>> Agent::AccountOf(const std::string& runs_as) const {
+  if (with_.accounts == nullptr) return std::nullopt;
+  return with_.accounts->Find(runs_as);
 }
 
 void Agent::Act(const std::vector<AgentAction>& actions) {
@@ -180,14 +209,29 @@ absl::Status Agent::Start(const StartPart& action, bool* has_shim) {
   common::UniqueFd socket = with_.store_sockets->Take(desired.store_socket());
   // Conversion comes first, because it can fail: a start that is too large would
   // leave a new shim idle.
-  ACCEL_ASSIGN_OR_RETURN(shim::StartCommand start, ToStart(desired, options_.base_env));
+  ACCEL_ASSIGN_OR_RETURN(const auto user, AccountOf(desired.runs_as()));
+  ACCEL_ASSIGN_OR_RETURN(
+      shim::StartCommand start,
+      ToStart(desired, user ? UserBaseEnv(*user, options_.pass_env) : options_.base_env));
   if (action.with_shim) {
-    ACCEL_RETURN_IF_ERROR(with_.shims->StartShim(start.id.job));
+    ACCEL_RETURN_IF_ERROR(StartShim(action, user));
     *has_shim = true;
   }
   start.log_dir = LogDir(options_.jobs_dir, desired.log_dir(), start.id);
   if (desired.log_dir().empty()) pruner_.PruneGenerations(start.id.job, start.id.generation);
   return with_.shims->StartGeneration(start, std::move(socket));
+}
+
+absl::Status Agent::StartShim(const StartPart& action,
+                              const std::optional<process::Account>& user) {
+  const common::JobId job(action.desired.key().job_id());
+  if (!user) return with_.shims->StartShim(job);
+  if (action.desired.log_dir().empty()) {
+    ACCEL_RETURN_IF_ERROR(MakeJobFolder(options_.jobs_dir, job, *user));
+  }
+  common::LogInfo("the job runs as its user",
+                  {{"job", job.value()}, {"account", user->name}, {"uid", user->uid}});
+  return with_.shims->StartShimAs(job, *user);
 }
 
 void Agent::Perform(const StopPart& action) {
@@ -234,11 +278,13 @@ void Agent::ReportIfDue() {
 bool Agent::Wait(int stop_fd, absl::Time until) {
   pollfd fds[] = {{stop_fd, POLLIN, 0},
                   {with_.shims->wake_fd(), POLLIN, 0},
-                  {with_.link->wake_fd(), POLLIN, 0}};
+                  {with_.link->wake_fd(), POLLIN, 0},
+                  {with_.accounts == nullptr ? -1 : with_.accounts->wake_fd(), POLLIN, 0}};
+  if (with_.accounts != nullptr) until = std::min(until, with_.accounts->wake_at());
   if (session_ != 0) until = std::min(until, next_report_);
   const absl::Duration left = until - with_.clock->Now();
   timespec timeout = absl::ToTimespec(std::max(left, absl::ZeroDuration()));
-  const int ready = ppoll(fds, 3, left == absl::InfiniteDuration() ? nullptr : &timeout, nullptr);
+  const int ready = ppoll(fds, 4, left == absl::InfiniteDuration() ? nullptr : &timeout, nullptr);
   return ready > 0 && (fds[0].revents & POLLIN) != 0;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "agent/accounts.h"
 #include "agent/coordinator_link.h"
 #include "agent/core/cluster_membership.h"
 #include "agent/core/node_state.h"
@@ -33,6 +34,8 @@ class Agent {
     std::string jobs_dir;               // The directory of output, unless the job names another.
     // Limits for the output in jobs_dir. The constructor sets their jobs_dir.
     OutputPruner::Options output = {};
+    // The names of variables of this process that jobs of other users inherit too.
+    std::set<std::string> pass_env = {};
     absl::Duration heartbeat = absl::Seconds(1);  // Until the coordinator sets another one.
     std::string cluster;                          // See ClusterMembership.
     // Stores the cluster that the agent is about to join. If null, the next agent does not need it.
@@ -45,6 +48,7 @@ class Agent {
     CoordinatorLink* link = nullptr;
     StoreSockets* store_sockets = nullptr;
     LogRelays* relays = nullptr;
+    Accounts* accounts = nullptr;  // If null, all jobs run as this process's user.
     common::Clock* clock = nullptr;
   };
 
@@ -85,6 +89,11 @@ class Agent {
   void Perform(const StopPart& action);
   void Perform(const EndShim& action);
   absl::Status Start(const StartPart& action, bool* has_shim);
+  absl::Status StartShim(const StartPart& action, const std::optional<process::Account>& user);
+  // Returns the account of a job, or nullopt if it runs as this process's user.
+  absl::StatusOr<std::optional<process::Account>> AccountOf(const std::string& runs_as) const;
+  // Sets whose rights the relay has. Returns false while that is not known.
+  bool SetRights(const v1::LogReader& reader, RelaySource* source) const;
   // Passes the jobs of this node to the pruner.
   void TidyUp();
   void NoteRefusals();

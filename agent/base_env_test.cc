@@ -31,5 +31,20 @@ TEST(BaseEnv, HasNeitherTheTokenNorTheAgentsOwnRank) {
   }
 }
 
+TEST(UserBaseEnv, HasWhatALogInSetsAndNothingOfRoots) {
+  setenv("SECRET_OF_ROOT", "hunter2", 1);
+  setenv("HOME", "/root", 1);
+  setenv("TZ", "Europe/Rome", 1);
+  setenv("NCCL_DEBUG", "INFO", 1);
+  setenv("ACCEL_TOKEN", "hunter2", 1);
+  const process::Account ann = {"ann", 1000, 1000, {1000}, "/home/ann", "/bin/zsh"};
+  EXPECT_THAT(UserBaseEnv(ann, {"NCCL_DEBUG", "ACCEL_TOKEN"}),
+              ::testing::IsSupersetOf({"HOME=/home/ann", "LOGNAME=ann", "USER=ann",
+                                       "SHELL=/bin/zsh", "TZ=Europe/Rome", "NCCL_DEBUG=INFO",
+                                       "PATH=/usr/local/bin:/usr/bin:/bin"}));
+  EXPECT_THAT(UserBaseEnv(ann, {"ACCEL_TOKEN"}), Each(Not(::testing::HasSubstr("hunter2"))));
+  EXPECT_THAT(UserBaseEnv({}, {}), Contains("SHELL=/bin/sh"));
+}
+
 }  // namespace
 }  // namespace accel::agent

@@ -12,6 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "agent/accounts.h"
 #include "agent/agent.h"
 #include "agent/base_env.h"
 #include "agent/channel.h"
@@ -37,6 +38,7 @@
 #include "common/token.h"
 #include "common/utf8.h"
 #include "process/cgroup.h"
+#include "process/private_shared_memory.h"
 #include "process/sweep.h"
 #include "security/client_identity.h"
 #include "security/identity_files.h"
@@ -105,6 +107,39 @@ absl::StatusOr<std::string> OwnAddress(const AgentDaemonOptions& options,
                        coordinator.is_local() || common::IsLoopback(coordinator.tcp.host));
 }
 
+// Returns the facts that decide as whom this node runs jobs.
+AccountRules Rules(const AgentDaemonOptions& options, const std::string& node,
+                   const common::CoordinatorAddress& coordinator) {
+  AccountRules rules;
+  rules.node = node;
+  rules.own_account = OwnAccount();
+  rules.is_root = geteuid() == 0;
+  // The agent has checked that only its own user can have made the socket. A port, in contrast,
+  // can be anyone's while the coordinator is away.
+  rules.trusts_coordinator = coordinator.is_local();
+  rules.least_uid = LeastUid(ReadLoginDefs());
+  rules.allowed_system_users = options.allowed_system_users;
+  return rules;
+}
+
+// Lets the users of jobs reach their folders, or logs that jobs have no other user than the agent.
+absl::Status PrepareForUsers(const AccountRules& rules, const StateDir& state_dir) {
+  if (rules.is_root) return state_dir.LetUsersPass();
+  common::LogWarning("this agent is not root, so it runs all jobs as its own user",
+                     {{"account", rules.own_account}});
+  return absl::OkStatus();
+}
+
+// Returns true if jobs of other users get a /dev/shm of their own. Logs why not.
+bool PrivateSharedMemory() {
+  if (geteuid() != 0) return false;
+  const std::string why_not = process::WhyNoPrivateSharedMemory();
+  if (why_not.empty()) return true;
+  common::LogWarning("jobs share the /dev/shm of this machine, because mounts are not allowed here",
+                     {{"why", why_not}});
+  return false;
+}
+
 absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
                                           const std::string& address,
                                           const common::NodeId& node_id) {
@@ -114,8 +149,11 @@ absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
         absl::StrCat("--name: it has ", options.name.size(), " bytes; at most ", kMaxNameBytes));
   }
   ACCEL_ASSIGN_OR_RETURN(v1::Inventory inventory, ProbeInventory(/*with_gpus=*/true));
-  return MakeIdentity(node_id, options.name.empty() ? HostName() : options.name, address,
-                      std::move(inventory));
+  const std::string name = options.name.empty() ? HostName() : options.name;
+  ACCEL_ASSIGN_OR_RETURN(v1::NodeObserved identity,
+                         MakeIdentity(node_id, name, address, std::move(inventory)));
+  if (geteuid() != 0) identity.set_runs_all_as(OwnAccount());
+  return identity;
 }
 
 // Returns the token for calls to the coordinator. It is empty over a Unix socket, where the kernel
@@ -162,6 +200,19 @@ absl::StatusOr<std::optional<security::ClientIdentity>> FindCertificate(
   return *std::move(identity);
 }
 
+void LogStart(const v1::NodeObserved& identity, const std::string& target, int64_t output_bytes,
+              const AccountRules& rules, const process::CgroupSupport& cgroups) {
+  common::LogInfo("agent starts", {{"node", identity.name()},
+                                   {"id", identity.node_id()},
+                                   {"coordinator", target},
+                                   {"address", identity.address()},
+                                   {"interface", identity.interface()},
+                                   {"gpus", identity.inventory().gpus_size()},
+                                   {"output_limit", output_bytes},
+                                   {"runs", DescribeRules(rules)},
+                                   {"cgroups", cgroups.description}});
+}
+
 // Returns why the node leaves when its agent is stopped. Empty if it does not.
 std::string WhyLeave(OnStop on_stop) {
   if (on_stop == OnStop::kLeave) return "its agent was stopped";
@@ -188,31 +239,27 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_RETURN_IF_ERROR(address.status());
   ACCEL_ASSIGN_OR_RETURN(const v1::NodeObserved identity,
                          Identity(options, *address, state_dir.node_id()));
+  const AccountRules rules = Rules(options, identity.name(), coordinator);
   const process::CgroupSupport cgroups = process::ProbeCgroups(identity.node_id());
-  common::LogInfo("agent starts", {{"node", identity.name()},
-                                   {"id", identity.node_id()},
-                                   {"coordinator", target},
-                                   {"address", identity.address()},
-                                   {"interface", identity.interface()},
-                                   {"gpus", identity.inventory().gpus_size()},
-                                   {"output_limit", output_bytes},
-                                   {"cgroups", cgroups.description}});
-  if (geteuid() == 0)
-    common::LogWarning("this agent runs as root, and so do the jobs that it starts");
+  LogStart(identity, target, output_bytes, rules, cgroups);
+  ACCEL_RETURN_IF_ERROR(PrepareForUsers(rules, state_dir));
   const std::shared_ptr<grpc::Channel> channel = OpenChannel(target, certificate);
   process::BecomeSubreaper();
   shim::PosixShimHost shims({.shim_path = shim,
                              .cgroups = cgroups,
                              .shims_dir = state_dir.shims_dir(),
-                             .boot_id = identity.boot_id()});
+                             .boot_id = identity.boot_id(),
+                             .private_shared_memory = PrivateSharedMemory()});
   common::LiveToken live_token(token, [&] { return Token(options, coordinator, /*make=*/false); });
   GrpcLink link(channel, &live_token);
   GrpcLogRelays relays(channel, &live_token);
   StoreSockets store_sockets(identity.address(), options.store_sockets, ports);
+  Accounts accounts({.rules = rules, .clock = common::SteadyClock()});
   Agent agent({.identity = identity,
                .base_env = BaseEnv(),
                .jobs_dir = state_dir.jobs_dir(),
                .output = {.max_bytes = output_bytes},
+               .pass_env = options.pass_env,
                .cluster = state_dir.cluster_id(),
                .remember_cluster =
                    [&](const std::string& cluster) { return state_dir.RememberCluster(cluster); }},
@@ -220,6 +267,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
                .link = &link,
                .store_sockets = &store_sockets,
                .relays = &relays,
+               .accounts = &accounts,
                .clock = common::SteadyClock()});
   service.Ready(absl::StrCat("node ", identity.name(), " of the coordinator ", target));
   const absl::Status status = agent.Run(stop_fd);

@@ -1,6 +1,7 @@
 // The whole agent, from its options to a process that runs for months.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,7 +30,10 @@ struct AgentDaemonOptions {
   std::string output_limit = kDefaultOutputLimit;  // See ParseOutputLimit().
   int store_sockets = 4;  // Number of spare sockets that listen for future stores.
   OnStop on_stop = OnStop::kAuto;
-  bool forget_cluster = false;  // Call ForgetCluster() instead of RunAgentDaemon().
+  // Accounts of the system that may run jobs, if the agent is root (docs/decisions/0069).
+  std::set<std::string> allowed_system_users;
+  std::set<std::string> pass_env;  // Variables that jobs of other users inherit from the agent.
+  bool forget_cluster = false;     // Call ForgetCluster() instead of RunAgentDaemon().
 };
 
 // Runs until `stop_fd` is readable, or the agent cannot continue. Returns OK in the first case,

@@ -2,12 +2,15 @@
 
 #include <string>
 
+#include "absl/strings/str_split.h"
 #include "common/daemon_command_line.h"
 #include "common/port_range.h"
 #include "common/status_macros.h"
 
 namespace accel::agent {
 namespace {
+
+constexpr size_t kMaxNameBytes = 256;
 
 constexpr char kAbout[] =
     "Runs jobs on this node for a coordinator. Every node of a cluster runs one agent. It connects "
@@ -34,6 +37,16 @@ absl::Status ReadOnStop(const std::string& text, OnStop* to) {
     return absl::InvalidArgumentError("it must be auto, stay or leave");
   }
   *to = text == "auto" ? OnStop::kAuto : (text == "stay" ? OnStop::kStay : OnStop::kLeave);
+  return absl::OkStatus();
+}
+
+absl::Status ReadNames(const std::string& text, std::set<std::string>* to) {
+  for (absl::string_view name : absl::StrSplit(text, ',')) {
+    if (name.empty() || name.size() > kMaxNameBytes) {
+      return absl::InvalidArgumentError("write names with commas between them");
+    }
+    to->emplace(name);
+  }
   return absl::OkStatus();
 }
 
@@ -75,6 +88,14 @@ common::FlagSet MakeFlagSet(AgentDaemonOptions* to) {
               "start again on other nodes; auto: leave if systemd is shutting the host down "
               "(default: auto)",
               [to](const std::string& text) { return ReadOnStop(text, &to->on_stop); });
+  flags.Value("allow_system_users", "ACCOUNT,…",
+              "accounts of the system, or root, that may run jobs nevertheless, if the agent is "
+              "root (default: none)",
+              [to](const std::string& text) { return ReadNames(text, &to->allowed_system_users); });
+  flags.Value("pass_env", "NAME,…",
+              "variables of the agent that jobs of other users inherit, if the agent is root "
+              "(default: LANG, TZ)",
+              [to](const std::string& text) { return ReadNames(text, &to->pass_env); });
   flags.Switch("forget_cluster",
                "let this node join another cluster, and exit; its next agent ends the jobs of its "
                "present cluster",

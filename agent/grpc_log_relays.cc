@@ -1,5 +1,6 @@
 #include "agent/grpc_log_relays.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,10 +16,12 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "agent/log_source.h"
+#include "agent/state/job_folder.h"
 #include "common/relay_limit.h"
 #include "common/status_macros.h"
 #include "common/wakeup.h"
 #include "logs/log_paths.h"
+#include "process/user_rights.h"
 
 namespace accel::agent {
 namespace {
@@ -86,11 +89,14 @@ class GrpcLogRelays::Relay {
   // CANCELLED: the reader is gone. Other errors are for the reader.
   absl::Status SendOutput(Stream* stream) {
     const v1::LogReader& asked = source_.reader;
+    if (!source_.refusal.empty()) return absl::PermissionDeniedError(source_.refusal);
+    const process::Account user = Reader();
     const std::string dir = logs::RankLogDir(source_.log_dir, asked.rank());
     std::vector<std::unique_ptr<LogSource>> streams;
     for (const v1::LogStream kind : {v1::STDOUT, v1::STDERR}) {
       const v1::LogStream wanted = asked.selection().stream();
       if (wanted != v1::LOG_STREAM_UNSPECIFIED && wanted != kind) continue;
+      const process::UserRights rights(user);
       ACCEL_ASSIGN_OR_RETURN(streams.emplace_back(), LogSource::Open(dir, kind, asked));
     }
     absl::Duration look = kFirstLook;
@@ -99,7 +105,7 @@ class GrpcLogRelays::Relay {
       const bool complete = Complete();
       bool any = false;
       for (const std::unique_ptr<LogSource>& each : streams) {
-        std::optional<v1::LogChunk> chunk = each->Next();
+        std::optional<v1::LogChunk> chunk = NextOf(each.get(), user);
         if (!chunk.has_value()) continue;
         any = true;
         if (!Write(stream, *std::move(chunk))) return absl::CancelledError();
@@ -108,7 +114,7 @@ class GrpcLogRelays::Relay {
         look = kFirstLook;
         continue;
       }
-      if (complete && access(dir.c_str(), F_OK) != 0) return NothingLeft();
+      if (complete && !Exists(dir, user)) return NothingLeft();
       if (complete || !asked.follow()) break;
       if (Pause(look)) return absl::CancelledError();
       look = std::min(look * kSlowdown, kSlowestLook);
@@ -118,6 +124,26 @@ class GrpcLogRelays::Relay {
       if (rest.has_value() && !Write(stream, *std::move(rest))) return absl::CancelledError();
     }
     return absl::OkStatus();
+  }
+
+  // Returns the account with whose rights files are touched.
+  process::Account Reader() const {
+    if (source_.user.has_value()) return *source_.user;
+    process::Account self;
+    self.uid = geteuid();
+    if (source_.jobs_dir.empty()) return self;
+    return OwnerOfJobFolder(source_.jobs_dir, common::JobId(source_.reader.job_id()));
+  }
+
+  static std::optional<v1::LogChunk> NextOf(LogSource* source, const process::Account& user) {
+    const process::UserRights rights(user);
+    return source->Next();
+  }
+
+  static bool Exists(const std::string& dir, const process::Account& user) {
+    const process::UserRights rights(user);
+    struct stat info = {};
+    return stat(dir.c_str(), &info) == 0;
   }
 
   absl::Status NothingLeft() const {

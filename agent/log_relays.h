@@ -2,9 +2,11 @@
 // desired state asks for.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "process/account.h"
 #include "proto/node.pb.h"
 
 namespace accel::agent {
@@ -14,6 +16,11 @@ struct RelaySource {
   v1::LogReader reader;
   std::string log_dir;    // The generation's folder.
   bool complete = false;  // The generation has ended here, so no output will be added.
+  // The output is read with the rights of this user. If unset, with those of the owner of the job's
+  // folder in `jobs_dir`; if that is empty, with this process's.
+  std::optional<process::Account> user;
+  std::string jobs_dir;
+  std::string refusal;  // If not empty: why the output may not be read.
 };
 
 // Not thread-safe: the thread of the agent's loop makes all calls. No call blocks.

@@ -60,6 +60,10 @@ class Benchmark:
                 "ratios": ratios}
 
 
+# Lets an agent that is root run the jobs of root, whose coordinator is at a port.
+_AS_ROOT = ("--allow_system_users", "root") if os.geteuid() == 0 else ()
+
+
 class Cluster:
     """A coordinator and agents on loopback, which are stopped at the end of the `with` block."""
 
@@ -81,7 +85,7 @@ class Cluster:
 
     def _start_agent(self, i, stderr):
         return self._start(BIN / "agent/accel-agent", "--coordinator", self.env["ACCEL_COORDINATOR"], "--state_dir",
-                           f"{self._dir.name}/n{i}", "--name", f"n{i}", *self._agent_flags, stdout=subprocess.DEVNULL,
+                           f"{self._dir.name}/n{i}", "--name", f"n{i}", *_AS_ROOT, *self._agent_flags, stdout=subprocess.DEVNULL,
                            stderr=stderr)
 
     def restart_agent(self, i):

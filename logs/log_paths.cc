@@ -1,6 +1,8 @@
 #include "logs/log_paths.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <limits>
@@ -82,6 +84,13 @@ std::optional<SegmentId> ParseSegmentName(absl::string_view name) {
   if (name.size() != kOffsetDigits || !offset.has_value()) return std::nullopt;
   id.offset = *offset;
   return id;
+}
+
+common::UniqueFd OpenOutput(const std::string& path) {
+  common::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat info = {};
+  if (file.valid() && (fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))) file.reset();
+  return file;
 }
 
 std::vector<int64_t> ListSegments(const std::string& rank_dir, LogStream stream) {

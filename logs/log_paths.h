@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "common/unique_fd.h"
 #include "common/worker_env.h"
 
 namespace accel::logs {
@@ -46,6 +47,10 @@ struct SegmentId {
   int64_t offset = 0;
 };
 std::optional<SegmentId> ParseSegmentName(absl::string_view name);
+
+// Opens a file of a worker's output for reading. Invalid if there is none. A worker can put
+// anything there, so a link, a FIFO or a device counts as no file, and opening never waits.
+common::UniqueFd OpenOutput(const std::string& path);
 
 // Returns the offsets of a stream's segments, ascending. Empty if there are none, or if the
 // folder does not exist.

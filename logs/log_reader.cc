@@ -27,8 +27,7 @@ LogReader::LogReader(std::string rank_dir, LogStream stream, int64_t offset, std
       spill_dir_(std::move(spill_dir)) {}
 
 bool LogReader::Open(const std::string& folder, int64_t segment) {
-  file_.reset(open(absl::StrCat(folder, "/", SegmentName(stream_, segment)).c_str(),
-                   O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  file_ = OpenOutput(absl::StrCat(folder, "/", SegmentName(stream_, segment)));
   file_offset_ = segment;
   spilled_ = folder == spill_dir_;
   return file_.valid();

@@ -75,9 +75,8 @@ int64_t FindTail(const std::string& rank_dir, LogStream stream, int64_t from, in
   Scan scan(count, wanted);
   std::optional<int64_t> next;  // The offset at which the bytes that were read so far begin.
   for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
-    const common::UniqueFd file(
-        open(absl::StrCat(rank_dir, "/", SegmentName(stream, *segment)).c_str(),
-             O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const common::UniqueFd file =
+        OpenOutput(absl::StrCat(rank_dir, "/", SegmentName(stream, *segment)));
     struct stat info = {};
     if (!file.valid() || fstat(file.get(), &info) != 0) continue;
     int64_t end = *segment + info.st_size;

@@ -6,8 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <sstream>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -16,12 +14,23 @@
 namespace accel::logs {
 namespace {
 
+// Far more than the marks of one stream take (logs/core/time_marks.h).
+constexpr size_t kMaxTimesBytes = 1 << 20;
 constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
 
 int64_t Milliseconds(clockid_t clock) {
   timespec now = {};
   clock_gettime(clock, &now);
   return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// Returns the start of the file, which is all of it unless something else is in its place.
+std::string ReadTimes(const std::string& path) {
+  const common::UniqueFd file = OpenOutput(path);
+  std::string text(kMaxTimesBytes, '\0');
+  const ssize_t size = file.valid() ? pread(file.get(), text.data(), text.size(), 0) : 0;
+  text.resize(size > 0 ? static_cast<size_t>(size) : 0);
+  return text;
 }
 
 bool Append(int file, const std::string& text) {
@@ -58,9 +67,7 @@ void TimeIndexWriter::Rewrite() {
 int64_t FindSince(const std::string& rank_dir, LogStream stream, int64_t since_unix_ms) {
   // Read before the marks: bytes that are added later have a mark of their own.
   const int64_t end = StreamEnd(rank_dir, stream);
-  std::stringstream text;
-  text << std::ifstream(TimesPath(rank_dir, stream)).rdbuf();
-  Times times = ParseTimes(text.str());
+  Times times = ParseTimes(ReadTimes(TimesPath(rank_dir, stream)));
   if (times.boot_id != common::BootId()) {
     return OffsetSince(InWallTime(std::move(times.marks)), since_unix_ms, end);
   }

@@ -30,7 +30,7 @@ void AgentConnection::Accept() {
   common::UniqueFd socket(
       accept4(options_.listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid()) return;
-  if (!PeerIsThisUser(socket.get())) {
+  if (!PeerMayCommand(socket.get())) {
     std::fprintf(stderr, "accel-shim: refused a connection of another user.\n");
     return;
   }

@@ -1,4 +1,7 @@
 // accel-shim: the parent of one job's workers on one node. accel-agent and accel launch start it.
+#include <sys/prctl.h>
+#include <unistd.h>
+
 #include <optional>
 #include <utility>
 
@@ -19,5 +22,7 @@ int main(int argc, char** argv) {
   options.start_store = accel::shim::TcpRendezvousStores();
   if (!options.signals.valid()) return accel::shim::kShimFailed;
   accel::process::BecomeSubreaper();
+  // A worker is the same user's. It may end its shim, but must not become it by ptrace or /proc.
+  if (options.listener.valid() && geteuid() != 0) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   return accel::shim::Shim(std::move(options)).Run();
 }

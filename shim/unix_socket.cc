@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 
@@ -23,6 +24,13 @@ sockaddr_un AddressIn(int folder, const std::string& name) {
   const std::string path = absl::StrCat("/proc/self/fd/", folder, "/", name);
   strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
   return address;
+}
+
+std::optional<uid_t> UserOfPeer(int socket) {
+  ucred peer = {};
+  socklen_t size = sizeof(peer);
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer.uid;
 }
 
 common::UniqueFd NewSocket() {
@@ -61,10 +69,11 @@ absl::StatusOr<common::UniqueFd> ConnectIn(int folder, const std::string& name) 
   return connection;
 }
 
-bool PeerIsThisUser(int socket) {
-  ucred peer = {};
-  socklen_t size = sizeof(peer);
-  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+bool PeerIsThisUser(int socket) { return UserOfPeer(socket) == geteuid(); }
+
+bool PeerMayCommand(int socket) {
+  const std::optional<uid_t> user = UserOfPeer(socket);
+  return user == geteuid() || user == uid_t{0};
 }
 
 }  // namespace accel::shim

@@ -23,4 +23,8 @@ absl::StatusOr<common::UniqueFd> ConnectIn(int folder, const std::string& name);
 // Returns true if the process at the other end of a Unix socket has this process's effective user.
 bool PeerIsThisUser(int socket);
 
+// Returns true if the process at the other end may command this one: it is this user's, or root's,
+// because an agent that is root starts shims as other users.
+bool PeerMayCommand(int socket);
+
 }  // namespace accel::shim

@@ -194,12 +194,12 @@ void NodeState::StartFailed(const common::GenerationId& id, const absl::Status& 
   Step(&found->second, v1::ObservedGeneration::ENDED);
 }
 
-std::vector<AgentAction> NodeState::Reconcile() {
+std::vector<AgentAction> NodeState::Reconcile(const MayStart& may_start) {
   std::vector<AgentAction> actions;
   if (!has_desired_) return actions;
   StopUndesired(&actions);
   AdoptDesired();
-  StartReady(&actions);
+  StartReady(may_start, &actions);
   EndIdleShims(&actions);
   return actions;
 }
@@ -259,9 +259,10 @@ void NodeState::Adopt(const v1::DesiredGeneration& desired) {
   local->to_start = desired;
 }
 
-void NodeState::StartReady(std::vector<AgentAction>* actions) {
+void NodeState::StartReady(const MayStart& may_start, std::vector<AgentAction>* actions) {
   for (auto& [id, local] : generations_) {
     if (!local.to_start.has_value() || leaving_shims_.contains(id.job)) continue;
+    if (may_start && !may_start(*local.to_start)) continue;
     const bool with_shim = shims_.insert(id.job).second;
     actions->push_back(StartPart{*std::move(local.to_start), with_shim});
     local.to_start.reset();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -94,9 +95,13 @@ class NodeState {
   // the next generation or is ended as usual.
   void StartFailed(const common::GenerationId& id, const absl::Status& why, bool has_shim);
 
+  // Returns true if a start may be performed now.
+  using MayStart = std::function<bool(const v1::DesiredGeneration&)>;
+
   // Returns the actions that make the node match the desired state, and marks them as done. A
-  // second call therefore returns nothing.
-  std::vector<AgentAction> Reconcile();
+  // second call therefore returns nothing, except starts that `may_start` has held back. If it is
+  // null, none is.
+  std::vector<AgentAction> Reconcile(const MayStart& may_start = nullptr);
 
   // Returns the whole observed state, without `sequence`, which the Agent sets. If the state would
   // exceed `max_bytes`, its texts are shortened in the result only.
@@ -131,7 +136,7 @@ class NodeState {
   void CountStaleStarts();
   void AdoptDesired();
   void Adopt(const v1::DesiredGeneration& desired);
-  void StartReady(std::vector<AgentAction>* actions);
+  void StartReady(const MayStart& may_start, std::vector<AgentAction>* actions);
   void StopUndesired(std::vector<AgentAction>* actions);
   void EndIdleShims(std::vector<AgentAction>* actions);
   Local* Insert(const v1::GenerationKey& key, GenerationState state);

@@ -1,12 +1,16 @@
 #include "agent/state/output_pruner.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "agent/state/job_folder.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "logs/log_paths.h"
+#include "process/user_rights.h"
 
 namespace accel::agent {
 namespace {
@@ -88,10 +92,10 @@ void OutputPruner::KeepBudget() {
   for (const GenerationOutput& output : plan.generations) {
     // The job may have returned to this node in the meantime.
     if (!live.contains(output.job) && IsLive(output.job)) continue;
-    RemoveTree(output.folder);
+    RemoveGeneration(output.job, output.folder);
     if (!live.contains(output.job)) Remove(fs::path(output.folder).parent_path());
   }
-  for (const std::string& path : plan.segments) Remove(path);
+  for (const std::string& path : plan.segments) RemoveSegment(path);
   if (plan.bytes == 0 && plan.excess == 0) return;
   if (const auto left_out = excesses_.Admit(common::SteadyClock()->Now())) {
     common::LogWarning("deleted output of jobs because all of it took more disk than it may",
@@ -121,22 +125,48 @@ void OutputPruner::RemoveJob(const common::JobId& job) {
   const fs::path folder = logs::JobLogDir(options_.jobs_dir, job.value());
   // The folder is not removed as a whole, because the job may return meanwhile
   // with another generation.
-  for (const fs::path& child : Children(folder)) RemoveTree(child);
+  {
+    const process::Account owner = OwnerOfJobFolder(options_.jobs_dir, job);
+    const process::UserRights rights(owner);
+    for (const fs::path& child : Children(folder)) RemoveTree(child);
+  }
   Remove(folder);
+}
+
+void OutputPruner::RemoveGeneration(const common::JobId& job, const fs::path& folder) {
+  const process::Account owner = OwnerOfJobFolder(options_.jobs_dir, job);
+  const process::UserRights rights(owner);
+  RemoveTree(folder);
+}
+
+void OutputPruner::RemoveSegment(const fs::path& path) {
+  // JOBS_DIR/JOB/gen_N/rank_R/segment
+  const fs::path job = path.parent_path().parent_path().parent_path().filename();
+  const process::Account owner = OwnerOfJobFolder(options_.jobs_dir, common::JobId(job.string()));
+  const process::UserRights rights(owner);
+  Remove(path);
 }
 
 void OutputPruner::PruneOldestGenerations(const common::JobId& job, common::Generation newest) {
   const std::string folder = logs::JobLogDir(options_.jobs_dir, job.value());
-  for (const common::Generation generation : logs::ListGenerations(folder)) {
+  for (const common::Generation generation : Generations(job)) {
     if (generation > newest - options_.generations_kept) continue;
-    RemoveTree(logs::GenerationLogDir(folder, generation));
+    RemoveGeneration(job, logs::GenerationLogDir(folder, generation));
   }
+}
+
+std::vector<common::Generation> OutputPruner::Generations(const common::JobId& job) const {
+  const process::Account owner = OwnerOfJobFolder(options_.jobs_dir, job);
+  const process::UserRights rights(owner);
+  return logs::ListGenerations(logs::JobLogDir(options_.jobs_dir, job.value()));
 }
 
 void OutputPruner::RemoveTree(const fs::path& path) {
   std::error_code error;
   // A link to a folder is removed and not followed, because it may lead out of the jobs' folder.
   if (fs::is_directory(fs::symlink_status(path, error))) {
+    // A user may have closed the folder, and this thread has only the rights of that user.
+    chmod(path.c_str(), 0700);
     for (fs::directory_iterator entry(path, error), end; !error && entry != end;
          entry.increment(error)) {
       if (Stopping()) return;

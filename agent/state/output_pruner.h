@@ -10,6 +10,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -22,7 +23,8 @@ namespace accel::agent {
 
 // Deletes in a dedicated thread, because the agent must send heartbeats: deleting hundreds of
 // thousands of files takes seconds, and a disk that hangs may never return. Failures are logged and
-// retried the next time. Thread-safe.
+// retried the next time. What is below a job's folder is touched with the rights of the folder's
+// owner (docs/decisions/0070). Thread-safe.
 class OutputPruner {
  public:
   struct Options {
@@ -61,6 +63,9 @@ class OutputPruner {
   void KeepBudget();
   void PruneOldestGenerations(const common::JobId& job, common::Generation newest);
   void RemoveJob(const common::JobId& job);
+  void RemoveGeneration(const common::JobId& job, const std::filesystem::path& folder);
+  void RemoveSegment(const std::filesystem::path& path);
+  std::vector<common::Generation> Generations(const common::JobId& job) const;
   void RemoveTree(const std::filesystem::path& path);
   void Remove(const std::filesystem::path& path);
   bool IsLive(const common::JobId& job);

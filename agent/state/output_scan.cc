@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/state/job_folder.h"
 #include "logs/log_paths.h"
+#include "process/user_rights.h"
 
 namespace accel::agent {
 namespace {
@@ -54,6 +56,8 @@ std::vector<GenerationOutput> OutputScan::Scan(const std::set<common::JobId>& li
   for (fs::directory_iterator entry(jobs_dir_, error), end; !error && entry != end;
        entry.increment(error)) {
     const common::JobId job(entry->path().filename().string());
+    const process::Account owner = OwnerOfJobFolder(jobs_dir_, job);
+    const process::UserRights rights(owner);
     const std::vector<int> generations = logs::ListGenerations(entry->path().string());
     for (const int generation : generations) {
       GenerationOutput output;

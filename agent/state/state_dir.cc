@@ -100,6 +100,13 @@ absl::StatusOr<StateDir> StateDir::Open(const std::string& path, absl::Duration 
   return StateDir(absolute, std::move(lock), std::move(node_id), std::move(cluster_id));
 }
 
+absl::Status StateDir::LetUsersPass() const {
+  for (const std::string& dir : {path_, jobs_dir()}) {
+    if (chmod(dir.c_str(), 0711) != 0) return Failed("open to users", dir);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status StateDir::RememberCluster(const std::string& cluster) const {
   return WriteSmall(path_ + kClusterId, cluster + "\n");
 }

@@ -29,6 +29,10 @@ class StateDir {
 
   const common::NodeId& node_id() const { return node_id_; }
 
+  // Lets other users reach their jobs' folders, but list nothing: 0711 for the directory and jobs/.
+  // Required if jobs run as other users. All else in the directory is closed to them.
+  absl::Status LetUsersPass() const;
+
   // Returns the cluster that was stored last, or "" if there is none.
   const std::string& cluster_id() const { return cluster_id_; }
   // Stores the cluster, so that later agents read it, even after a power failure.

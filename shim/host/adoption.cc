@@ -29,6 +29,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "process/pidfd.h"
+#include "process/process_table.h"
 #include "shim/host/posix_shim_host.h"
 #include "shim/host/timer.h"
 
@@ -74,6 +75,14 @@ void PosixShimHost::AdoptOne(FoundShim found) {
   auto shim = std::make_unique<HostedShim>(found.job, options_.shim_slack);
   shim->folder = std::move(found.folder);
   shim->record = std::move(found.record);
+  if (shim->record.uid != 0) {
+    shim->user = process::Account{.name = "",
+                                  .uid = shim->record.uid,
+                                  .gid = shim->record.gid,
+                                  .groups = {shim->record.gid},
+                                  .home = "",
+                                  .shell = ""};
+  }
   shim->is_child = false;
   shim->taken_over = false;
   if (shim->record.generation > 0) {
@@ -110,6 +119,12 @@ void PosixShimHost::Take(const ShimHello& hello, HostedShim* shim) {
     shim->not_understood = true;
     return CloseChannel(shim);
   }
+  if (!MayBe(*shim, hello)) {
+    common::LogError("a shim names a process or a generation that is not its own",
+                     {{"job", shim->job.value()}, {"names", hello.pid}});
+    shim->not_understood = true;
+    return CloseChannel(shim);
+  }
   if (shim->record.pid != hello.pid) {
     // The earlier agent was killed before it could record the process.
     shim->record.pid = static_cast<pid_t>(hello.pid);
@@ -136,6 +151,17 @@ void PosixShimHost::Take(const ShimHello& hello, HostedShim* shim) {
   if (hello.generation == 0) return;
   shim->newest.emplace();
   shim->newest->id = {shim->job, hello.generation};
+}
+
+// This host sends signals to the process, so a user must not name one of another user.
+bool PosixShimHost::MayBe(const HostedShim& shim, const ShimHello& hello) {
+  if (shim.record.uid == 0) return true;
+  // The record of a generation is written before its start is sent.
+  if (hello.generation > shim.record.generation) return false;
+  if (shim.record.pid != 0) return hello.pid == shim.record.pid;
+  const auto entry = process::ReadProcess(static_cast<pid_t>(hello.pid));
+  return entry && entry->start_time_ticks == hello.start_time_ticks &&
+         process::UserOf(entry->pid) == shim.record.uid;
 }
 
 void PosixShimHost::Reconnect() {

@@ -58,6 +58,11 @@ absl::Status FakeShimHost::StartShim(const common::JobId& job) {
   return absl::OkStatus();
 }
 
+absl::Status FakeShimHost::StartShimAs(const common::JobId& job, const process::Account& user) {
+  users_[job] = user.name;
+  return StartShim(job);
+}
+
 absl::Status FakeShimHost::StartGeneration(const StartCommand& start,
                                            common::UniqueFd store_socket) {
   const auto found = shims_.find(start.id.job);

@@ -20,6 +20,7 @@ class FakeShimHost final : public ShimHost {
   // Returns all shims. A new agent on the same host adopts them.
   std::vector<ShimReport> Adopt() override;
   absl::Status StartShim(const common::JobId& job) override;
+  absl::Status StartShimAs(const common::JobId& job, const process::Account& user) override;
   absl::Status StartGeneration(const StartCommand& start, common::UniqueFd store_socket) override;
   absl::Status StopGeneration(const StopCommand& stop) override;
   // Kills what is running. The shim is gone by the next TakeReports(), or later; see HoldLeaving().
@@ -32,6 +33,8 @@ class FakeShimHost final : public ShimHost {
   // Every start, and every stop of a live generation, in order.
   const std::vector<StartCommand>& starts() const { return starts_; }
   const std::vector<StopCommand>& stops() const { return stops_; }
+  // The account of each shim that was started with StartShimAs().
+  const std::map<common::JobId, std::string>& users() const { return users_; }
   bool has_shim(const common::JobId& job) const { return shims_.count(job) > 0; }
   const std::vector<common::JobId>& forgotten() const { return forgotten_; }
   bool contact() const { return contact_; }
@@ -66,6 +69,7 @@ class FakeShimHost final : public ShimHost {
   GenerationReport* Newest(const common::JobId& job);
   void Changed(const common::JobId& job);
 
+  std::map<common::JobId, std::string> users_;
   common::UniqueFd wake_;
   std::map<common::JobId, Shim> shims_;
   std::vector<StartCommand> starts_;

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "common/ids.h"
 #include "common/unique_fd.h"
+#include "process/account.h"
 #include "shim/channel.h"
 #include "shim/core/messages.h"
 #include "shim/host/shim_folder.h"
@@ -28,6 +29,9 @@ struct HostedShim {
   // Unset if it can have no other host, because it ends with this one.
   std::optional<ShimFolder> folder;
   ShimRecord record;
+  // The user whose process it is, if not this one's. Groups and home are known only to the host
+  // that has started it.
+  std::optional<process::Account> user;
   bool is_child = true;  // False if an earlier agent started it.
   common::UniqueFd pidfd;
   // Null while it cannot be reached: it does not accept a connection, or is not understood.

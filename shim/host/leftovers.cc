@@ -2,6 +2,7 @@
 // posix_shim_host.cc.
 
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "process/sweep.h"
 #include "shim/host/posix_shim_host.h"
 #include "shim/host/timer.h"
+#include "shim/host/user_report.h"
 
 namespace accel::shim {
 namespace {
@@ -81,19 +83,32 @@ void PosixShimHost::SweepLeftovers() {
   sweep_pause_ *= 2;
 }
 
+bool PosixShimHost::RemoveJobCgroups(const HostedShim& shim) {
+  bool all_removed = true;
+  for (const std::string& path : {shim.record.job_cgroup, shim.record.job_memory_cgroup}) {
+    if (path.empty() || access(path.c_str(), F_OK) != 0) continue;
+    process::Cgroup group = process::Cgroup::Make(path);
+    group.Kill();
+    all_removed &= group.Remove();
+  }
+  return all_removed;
+}
+
 bool PosixShimHost::EndLeftovers(HostedShim* shim) {
-  // A shim that reported the end of its generation has left no process.
-  if (!shim->has_live_generation()) return true;
+  // A shim that reported the end of its generation has left no process. That of another user is not
+  // believed.
+  if (!shim->has_live_generation() && shim->record.uid == 0) return true;
   process::Cgroup cgroup = process::Cgroup::Make(shim->record.cgroup);
   process::Cgroup memory_cgroup = process::Cgroup::Make(shim->record.memory_cgroup);
   cgroup.Kill();
   // The orphans of a child have become this process's children. Those of other shims have not, and
   // are found by the path of their error file.
-  const std::string mark = absl::StrCat(logs::kErrorFileVariable, "=", shim->newest->log_dir, "/");
+  const std::string log_dir = shim->newest ? shim->newest->log_dir : "";
+  const std::string mark = absl::StrCat(logs::kErrorFileVariable, "=", log_dir, "/");
   const bool none_left = shim->is_child
                              ? process::EndOrphans([this](pid_t pid) { return IsRunningShim(pid); })
-                             : shim->newest->log_dir.empty() || process::KillMarked(mark) == 0;
-  return none_left && cgroup.Remove() && memory_cgroup.Remove();
+                             : log_dir.empty() || process::KillMarked(mark) == 0;
+  return none_left && cgroup.Remove() && memory_cgroup.Remove() && RemoveJobCgroups(*shim);
 }
 
 void PosixShimHost::Finish(HostedShim* shim) {
@@ -103,6 +118,7 @@ void PosixShimHost::Finish(HostedShim* shim) {
     std::optional<GenerationReport> result =
         shim->folder ? shim->folder->ReadResult() : std::nullopt;
     // Without its start, the generation never existed. An agent was killed before it could send it.
+    if (result && shim->record.uid != 0) result = Believed(*result, shim->record);
     const bool was_lost =
         !shim->taken_over && shim->folder->ReadStarted() < shim->newest->id.generation;
     if (was_lost || (result && result->id == shim->newest->id)) shim->newest = std::move(result);

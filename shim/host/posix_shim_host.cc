@@ -13,7 +13,9 @@
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "logs/log_paths.h"
+#include "process/job_cgroup.h"
 #include "shim/host/timer.h"
+#include "shim/host/user_report.h"
 
 namespace accel::shim {
 namespace {
@@ -113,7 +115,13 @@ absl::Status PosixShimHost::CheckStart(const HostedShim& shim, const StartComman
   return absl::OkStatus();
 }
 
-StartCommand PosixShimHost::Fill(StartCommand start) const {
+StartCommand PosixShimHost::Fill(const HostedShim& shim, StartCommand start) const {
+  if (shim.record.uid != 0) {
+    start.cgroup = process::GenerationCgroup(shim.record.job_cgroup, start.id.generation);
+    start.memory_cgroup =
+        process::GenerationCgroup(shim.record.job_memory_cgroup, start.id.generation);
+    return start;
+  }
   if (start.cgroup.empty()) start.cgroup = options_.cgroups.PathFor(start.id);
   if (start.memory_cgroup.empty()) start.memory_cgroup = options_.cgroups.MemoryPathFor(start.id);
   if (!options_.spill_dir.empty()) {
@@ -132,7 +140,7 @@ absl::Status PosixShimHost::StartGeneration(const StartCommand& start,
   const bool is_known = shim->newest && start.id.generation <= shim->newest->id.generation;
   if (is_known && !shim->end_sent) return absl::OkStatus();
   ACCEL_RETURN_IF_ERROR(CheckStart(*shim, start, store_socket.valid()));
-  const StartCommand filled = Fill(start);
+  const StartCommand filled = Fill(*shim, start);
   const std::string payload = EncodeCommand(filled);
   if (payload.size() > kMaxPayloadBytes) {
     return absl::InvalidArgumentError(
@@ -242,7 +250,8 @@ void PosixShimHost::Take(GenerationReport report, HostedShim* shim) {
   shim->has_reported = true;
   // A report of an earlier generation.
   if (!shim->newest || report.id != shim->newest->id) return;
-  shim->newest = std::move(report);
+  const bool is_users = shim->record.uid != 0;
+  shim->newest = is_users ? Believed(report, shim->record) : std::move(report);
   shim->awaits_report = false;
   shim->leaving |= shim->newest->shim_is_leaving;
   shim->changed = true;

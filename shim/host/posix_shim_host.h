@@ -49,6 +49,8 @@ class PosixShimHost final : public ShimHost {
     // Time that the shims have to answer in Adopt(). Those that take longer are reported
     // as their records describe them, until they answer.
     absl::Duration adoption_timeout = absl::Seconds(1);
+    // The shims of other users, with their workers, have a /dev/shm of their own.
+    bool private_shared_memory = false;
   };
 
   explicit PosixShimHost(Options options);
@@ -60,6 +62,7 @@ class PosixShimHost final : public ShimHost {
 
   std::vector<ShimReport> Adopt() override;
   absl::Status StartShim(const common::JobId& job) override;
+  absl::Status StartShimAs(const common::JobId& job, const process::Account& user) override;
   absl::Status StartGeneration(const StartCommand& start, common::UniqueFd store_socket) override;
   absl::Status StopGeneration(const StopCommand& stop) override;
   void EndShim(const common::JobId& job) override;
@@ -73,8 +76,13 @@ class PosixShimHost final : public ShimHost {
  private:
   HostedShim* FindRunning(const common::JobId& job);
   absl::Status Launch(HostedShim* shim);
+  void MakeCgroups(HostedShim* shim) const;
+  // Kills what is left in the groups of a job of another user. Returns true once they are gone.
+  static bool RemoveJobCgroups(const HostedShim& shim);
+  // Returns true if the process that a shim of another user names as its own can be it.
+  static bool MayBe(const HostedShim& shim, const ShimHello& hello);
   absl::Status CheckStart(const HostedShim& shim, const StartCommand& start, bool has_socket) const;
-  StartCommand Fill(StartCommand start) const;
+  StartCommand Fill(const HostedShim& shim, StartCommand start) const;
   void AdoptOne(FoundShim found);
   void GiveUpWaiting(HostedShim* shim);
   void WatchProcess(HostedShim* shim);

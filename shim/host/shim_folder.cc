@@ -17,6 +17,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "common/status_macros.h"
+#include "process/remove_below.h"
+#include "process/user_rights.h"
 #include "shim/channel.h"
 #include "shim/shim_program.h"
 #include "shim/unix_socket.h"
@@ -27,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr absl::string_view kRecordPrefix = "record.";
+constexpr char kUsers[] = "user";
 constexpr size_t kMaxFileBytes = kMaxPayloadBytes + kFrameHeaderBytes;
 
 std::string RecordName(common::Generation generation) {
@@ -62,7 +65,31 @@ absl::StatusOr<ShimFolder> ShimFolder::Make(const std::string& shims_dir,
   }
   common::UniqueFd folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("Cannot open ", path));
-  return ShimFolder(std::move(path), std::move(folder));
+  ShimFolder made(std::move(path), std::move(folder));
+  ACCEL_RETURN_IF_ERROR(made.OpenUsers());
+  return made;
+}
+
+absl::Status ShimFolder::MakeUsers(const process::Account& user) {
+  const std::string users = absl::StrCat(path_, "/", kUsers);
+  if (mkdirat(folder_.get(), kUsers, 0700) != 0 ||
+      fchownat(folder_.get(), kUsers, user.uid, user.gid, AT_SYMLINK_NOFOLLOW) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("Cannot make the folder ", users));
+  }
+  return OpenUsers();
+}
+
+absl::Status ShimFolder::OpenUsers() {
+  users_.reset(openat(folder_.get(), kUsers, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!users_.valid() && errno == ENOENT) return absl::OkStatus();
+  struct stat info = {};
+  if (!users_.valid() || fstat(users_.get(), &info) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("Cannot open ", path_, "/", kUsers));
+  }
+  user_.uid = info.st_uid;
+  user_.gid = info.st_gid;
+  user_.groups = {info.st_gid};
+  return absl::OkStatus();
 }
 
 std::vector<common::JobId> ShimFolder::List(const std::string& shims_dir) {
@@ -89,11 +116,22 @@ absl::Status ShimFolder::Write(const std::string& name, const std::string& conte
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ShimFolder::Read(const std::string& name) const {
-  const common::UniqueFd file(openat(folder_.get(), name.c_str(), O_RDONLY | O_CLOEXEC));
+absl::StatusOr<std::string> ShimFolder::ReadFromShim(const std::string& name) const {
+  if (!users_.valid()) return Read(folder_.get(), name);
+  const process::UserRights rights(user_);
+  return Read(users_.get(), name);
+}
+
+absl::StatusOr<std::string> ShimFolder::Read(int folder, const std::string& name) const {
+  // A user may have put a link or a FIFO there.
+  const common::UniqueFd file(
+      openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info = {};
   if (!file.valid() || fstat(file.get(), &info) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("Cannot open ", path_, "/", name));
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(path_, "/", name, " is no file."));
   }
   if (static_cast<size_t>(info.st_size) > kMaxFileBytes) {
     return absl::InvalidArgumentError(absl::StrCat(path_, "/", name, " is too large."));
@@ -123,7 +161,7 @@ absl::StatusOr<ShimRecord> ShimFolder::ReadRecord() const {
     if (absl::SimpleAtoi(number, &generation)) newest = std::max(newest, generation);
   }
   if (newest < 0) return absl::NotFoundError(absl::StrCat(path_, " has no record."));
-  ACCEL_ASSIGN_OR_RETURN(const std::string text, Read(RecordName(newest)));
+  ACCEL_ASSIGN_OR_RETURN(const std::string text, Read(folder_.get(), RecordName(newest)));
   return ParseRecord(text);
 }
 
@@ -140,7 +178,9 @@ void ShimFolder::WriteResult(const GenerationReport& report) const {
 }
 
 std::optional<GenerationReport> ShimFolder::ReadResult() const {
-  const absl::StatusOr<std::string> bytes = Read(kShimResultName);
+  // The agent itself may have written one, about a shim that died.
+  absl::StatusOr<std::string> bytes = Read(folder_.get(), kShimResultName);
+  if (!bytes.ok()) bytes = ReadFromShim(kShimResultName);
   if (!bytes.ok()) return std::nullopt;
   const absl::StatusOr<Frame> frame = DecodeFrame(*bytes);
   if (!frame.ok()) return std::nullopt;
@@ -150,20 +190,30 @@ std::optional<GenerationReport> ShimFolder::ReadResult() const {
 }
 
 common::Generation ShimFolder::ReadStarted() const {
-  const absl::StatusOr<std::string> text = Read(kShimStartedName);
+  const absl::StatusOr<std::string> text = ReadFromShim(kShimStartedName);
   if (absl::IsNotFound(text.status())) return 0;
   common::Generation generation = 0;
   const bool is_number = text.ok() && absl::SimpleAtoi(*text, &generation);
   return is_number ? generation : std::numeric_limits<common::Generation>::max();
 }
 
-void ShimFolder::Clear() const {
+void ShimFolder::ClearUsers() const {
+  if (!users_.valid()) return;
+  const process::UserRights rights(user_);
+  process::RemoveBelow(users_.get());
+}
+
+void ShimFolder::Clear() {
+  ClearUsers();
+  users_.reset();
+  unlinkat(folder_.get(), kUsers, AT_REMOVEDIR);
   for (const std::string& name : Files(path_)) unlinkat(folder_.get(), name.c_str(), 0);
 }
 
 void ShimFolder::Remove() {
+  Clear();
   std::error_code error;
-  fs::remove_all(path_, error);
+  fs::remove(path_, error);
   folder_.reset();
 }
 

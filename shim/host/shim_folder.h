@@ -5,7 +5,12 @@
 //   SHIMS_DIR/JOB/sock      where it listens
 //   SHIMS_DIR/JOB/started   the newest generation whose start it has received
 //   SHIMS_DIR/JOB/result    its last report, if it exited without an agent
+//   SHIMS_DIR/JOB/user/     if the shim is another user's: `started` and `result`, and whatever else
+//                           that user puts there. Only the user's shim can reach it.
 // clang-format on
+//
+// What is in user/ is touched with the rights of its owner, and never followed
+// (docs/decisions/0070).
 #pragma once
 
 #include <optional>
@@ -16,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "common/ids.h"
 #include "common/unique_fd.h"
+#include "process/account.h"
 #include "shim/core/messages.h"
 #include "shim/host/shim_record.h"
 
@@ -27,6 +33,9 @@ class ShimFolder {
   // Makes the folder if it is missing, with mode 0700. Errors: the job's id is no name of a folder,
   // or those of the file system.
   static absl::StatusOr<ShimFolder> Make(const std::string& shims_dir, const common::JobId& job);
+
+  // Makes the folder user/ for the shim of that user, who owns it then.
+  absl::Status MakeUsers(const process::Account& user);
 
   // Returns the jobs that have a folder.
   static std::vector<common::JobId> List(const std::string& shims_dir);
@@ -51,22 +60,29 @@ class ShimFolder {
   common::Generation ReadStarted() const;
 
   // Removes what an earlier shim of the job has left.
-  void Clear() const;
+  void Clear();
 
   // Removes the folder. It must not be used afterwards.
   void Remove();
 
-  int fd() const { return folder_.get(); }
+  // Returns the folder in which the shim itself writes.
+  int shim_fd() const { return users_.valid() ? users_.get() : folder_.get(); }
 
  private:
   ShimFolder(std::string path, common::UniqueFd folder)
       : path_(std::move(path)), folder_(std::move(folder)) {}
 
   absl::Status Write(const std::string& name, const std::string& content) const;
-  absl::StatusOr<std::string> Read(const std::string& name) const;
+  absl::StatusOr<std::string> Read(int folder, const std::string& name) const;
+  // Reads a file that the shim has written.
+  absl::StatusOr<std::string> ReadFromShim(const std::string& name) const;
+  absl::Status OpenUsers();
+  void ClearUsers() const;
 
   std::string path_;
   common::UniqueFd folder_;
+  common::UniqueFd users_;  // The folder user/, if there is one.
+  process::Account user_;   // Its owner, with no other group.
 };
 
 }  // namespace accel::shim

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "common/unique_fd.h"
+#include "process/account.h"
 #include "shim/core/messages.h"
 #include "shim/core/shim_report.h"
 
@@ -24,6 +25,9 @@ class ShimHost {
   // Starts a shim. INTERNAL: it could not be started; the message has the path and the reason.
   // ALREADY_EXISTS: the job has one.
   virtual absl::Status StartShim(const common::JobId& job) = 0;
+  // The same. The shim and its workers are the user's, and have no right that the user has not
+  // (process/become_user.h). The caller must be root.
+  virtual absl::Status StartShimAs(const common::JobId& job, const process::Account& user) = 0;
 
   // Start and stop a generation. Failures to start workers are reported, not returned.
   // `store_socket` must be a listening socket if start.serves_store. NOT_FOUND: the job has no shim

@@ -60,6 +60,10 @@ std::string FormatRecord(const ShimRecord& record) {
       {"orphan_grace_ms", absl::StrCat(absl::ToInt64Milliseconds(record.orphan_grace))},
       {"keep_without_agent", absl::StrCat(record.keep_without_agent ? 1 : 0)},
       {"requires_contact", absl::StrCat(record.requires_contact ? 1 : 0)},
+      {"uid", absl::StrCat(record.uid)},
+      {"gid", absl::StrCat(record.gid)},
+      {"job_cgroup", absl::CEscape(record.job_cgroup)},
+      {"job_memory_cgroup", absl::CEscape(record.job_memory_cgroup)},
   };
   std::string text = absl::StrCat(kFirstLine, "\n");
   for (const auto& [name, value] : fields) absl::StrAppend(&text, name, "=", value, "\n");
@@ -90,6 +94,10 @@ absl::StatusOr<ShimRecord> ParseRecord(absl::string_view text) {
   record.orphan_grace = absl::Milliseconds(Number<int64_t>(fields, "orphan_grace_ms"));
   record.keep_without_agent = Number<int>(fields, "keep_without_agent") != 0;
   record.requires_contact = Number<int>(fields, "requires_contact") != 0;
+  record.uid = Number<uid_t>(fields, "uid");
+  record.gid = Number<gid_t>(fields, "gid");
+  record.job_cgroup = Text(fields, "job_cgroup");
+  record.job_memory_cgroup = Text(fields, "job_memory_cgroup");
   if (record.generation < 0 || record.pid < 0 || record.orphan_grace < absl::ZeroDuration()) {
     return absl::InvalidArgumentError("It has a negative number.");
   }

@@ -31,6 +31,13 @@ struct ShimRecord {
   absl::Duration orphan_grace;
   bool keep_without_agent = false;
   bool requires_contact = false;  // It has a finite stop_on_disconnect_after.
+  // The user whose process the shim is, if not this one's. 0 if it is this one's.
+  uid_t uid = 0;
+  gid_t gid = 0;
+  // The control groups of the whole job, v2 and v1 memory, if it is another user's. They contain
+  // those of the generations (process/job_cgroup.h).
+  std::string job_cgroup;
+  std::string job_memory_cgroup;
 };
 
 // Returns the record as text, with a version and one field on each line.

@@ -27,6 +27,10 @@ ShimRecord Full() {
   record.orphan_grace = absl::Milliseconds(1500);
   record.keep_without_agent = true;
   record.requires_contact = true;
+  record.uid = 4'000'000'000;
+  record.gid = 1001;
+  record.job_cgroup = "/sys/fs/cgroup/accel/user-job";
+  record.job_memory_cgroup = "/sys/fs/cgroup/memory/accel/user-job";
   return record;
 }
 
@@ -44,6 +48,10 @@ TEST(ShimRecord, Survives) {
   EXPECT_EQ(record->orphan_grace, absl::Milliseconds(1500));
   EXPECT_TRUE(record->keep_without_agent);
   EXPECT_TRUE(record->requires_contact);
+  EXPECT_EQ(record->uid, 4'000'000'000);
+  EXPECT_EQ(record->gid, 1001u);
+  EXPECT_EQ(record->job_cgroup, Full().job_cgroup);
+  EXPECT_EQ(record->job_memory_cgroup, Full().job_memory_cgroup);
 }
 
 // Records of older and newer releases can be read.

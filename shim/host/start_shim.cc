@@ -18,10 +18,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "process/job_cgroup.h"
 #include "process/pidfd.h"
 #include "process/process_table.h"
 #include "process/spawn.h"
@@ -32,16 +35,28 @@ namespace accel::shim {
 namespace {
 
 // Starts accel-shim with a socket, and with the folder for its result or -1.
-process::SpawnResult SpawnShim(const PosixShimHost::Options& host, const common::JobId& job,
+process::SpawnResult SpawnShim(const PosixShimHost::Options& host, const HostedShim& shim,
                                int socket, int folder) {
   const common::UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  process::Cgroup group;
   process::SpawnOptions options;
   options.path = host.shim_path;
   options.argv = {host.shim_path, folder < 0 ? kShimControlFlag : kShimListenFlag,
-                  absl::StrCat(kShimJobFlag, job.value())};
+                  absl::StrCat(kShimJobFlag, shim.job.value())};
   options.open_files = host.open_files;
+  options.user = shim.user;
+  if (shim.user) {
+    options.workdir.assign(1, '/');
+    options.private_shared_memory = host.private_shared_memory;
+    if (!shim.record.job_cgroup.empty()) {
+      group = process::MakeShimCgroup(shim.record.job_cgroup, *shim.user);
+      options.cgroup_fd = group.fd();
+    }
+  }
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    options.fds.push_back({fcntl(fd, F_GETFD) < 0 ? null.get() : fd, fd});
+    // The agent's own output is no file of that user.
+    const bool is_kept = !shim.user && fcntl(fd, F_GETFD) >= 0;
+    options.fds.push_back({is_kept ? fd : null.get(), fd});
   }
   options.fds.push_back({socket, kShimSocketFd});
   if (folder >= 0) options.fds.push_back({folder, kShimFolderFd});
@@ -51,11 +66,49 @@ process::SpawnResult SpawnShim(const PosixShimHost::Options& host, const common:
   return process::Spawn(options, /*keep_hangup_ignored=*/true);
 }
 
+// Returns why the shim could not be started.
+std::string Reason(const process::SpawnError& error) {
+  if (error.step == process::SpawnError::Step::kUser) {
+    return absl::StrCat("the kernel refuses to run it as that user: ", strerror(error.error));
+  }
+  if (error.step == process::SpawnError::Step::kSharedMemory) {
+    return absl::StrCat("cannot give it a /dev/shm of its own: ", strerror(error.error));
+  }
+  return strerror(error.error);
+}
+
 absl::Status Unstarted(absl::string_view what, const absl::Status& why) {
   return absl::InternalError(absl::StrCat(what, ": ", why.message()));
 }
 
 }  // namespace
+
+absl::Status PosixShimHost::StartShimAs(const common::JobId& job, const process::Account& user) {
+  if (options_.shims_dir.empty()) {
+    return absl::InternalError("A shim of another user needs a state directory.");
+  }
+  if (shims_.count(job) > 0) {
+    return absl::AlreadyExistsError(absl::StrCat("Job ", job.value(), " has a shim."));
+  }
+  auto shim = std::make_unique<HostedShim>(job, options_.shim_slack);
+  shim->user = user;
+  shim->record.uid = user.uid;
+  shim->record.gid = user.gid;
+  ACCEL_RETURN_IF_ERROR(Launch(shim.get()));
+  WatchProcess(shim.get());
+  shims_.emplace(job, std::move(shim));
+  return absl::OkStatus();
+}
+
+// Makes the groups of a job of another user. Without them, the sweep alone ends the job.
+void PosixShimHost::MakeCgroups(HostedShim* shim) const {
+  const std::pair<std::string, std::string*> groups[] = {
+      {options_.cgroups.JobPathFor(shim->job), &shim->record.job_cgroup},
+      {options_.cgroups.JobMemoryPathFor(shim->job), &shim->record.job_memory_cgroup}};
+  for (const auto& [path, recorded] : groups) {
+    if (!path.empty() && process::MakeJobCgroup(path, *shim->user)) *recorded = path;
+  }
+}
 
 absl::Status PosixShimHost::Launch(HostedShim* shim) {
   common::UniqueFd ours;
@@ -69,6 +122,11 @@ absl::Status PosixShimHost::Launch(HostedShim* shim) {
     shim->folder = *std::move(folder);
     shim->folder->Clear();
     shim->record.boot_id = options_.boot_id;
+    if (shim->user) {
+      const absl::Status made = shim->folder->MakeUsers(*shim->user);
+      if (!made.ok()) return Unstarted("Cannot start accel-shim", made);
+      MakeCgroups(shim);
+    }
     // The intent comes before the process, so that no process is ever without a record.
     const absl::Status intent = shim->folder->WriteRecord(shim->record);
     if (!intent.ok()) return Unstarted("Cannot start accel-shim", intent);
@@ -76,12 +134,13 @@ absl::Status PosixShimHost::Launch(HostedShim* shim) {
     if (!listener.ok()) return Unstarted("Cannot start accel-shim", listener.status());
     theirs = *std::move(listener);
   }
-  const int folder_fd = shim->folder ? shim->folder->fd() : -1;
-  const process::SpawnResult spawned = SpawnShim(options_, shim->job, theirs.get(), folder_fd);
+  const int folder_fd = shim->folder ? shim->folder->shim_fd() : -1;
+  const process::SpawnResult spawned = SpawnShim(options_, *shim, theirs.get(), folder_fd);
   if (!spawned.ok()) {
     if (shim->folder) shim->folder->Remove();
-    return absl::InternalError(absl::StrCat("Cannot start ", options_.shim_path, ": ",
-                                            strerror(spawned.error.error), "."));
+    RemoveJobCgroups(*shim);
+    return absl::InternalError(
+        absl::StrCat("Cannot start ", options_.shim_path, ": ", Reason(spawned.error), "."));
   }
   shim->record.pid = spawned.pid;
   // The child has not been reaped yet, so it has an entry, even if it is a zombie.

@@ -26,6 +26,10 @@ PYTHON = os.environ.get("ACCEL_PYTHON") or str(
     pathlib.Path(os.environ.get("ACCEL_TEST_HOME", "/root"), ".cache/accel/venv/bin/python"))
 
 
+# Lets an agent that is root run the jobs of root, who runs the test, also if its coordinator is at a port.
+AS_ROOT = ("--allow_system_users", "root") if os.geteuid() == 0 else ()
+
+
 def runfile(path):
     """Returns the absolute path of a file of this workspace that the test depends on."""
     return str(_ROOT / path)
@@ -257,7 +261,8 @@ class ClusterTest(Test):
     def start_agent(self, name, env=None, flags=(), under=()):
         """Starts an agent; `under` is a command that executes it."""
         log = open(self.path(f"{name}.log"), "ab")
-        return self.start(*under, AGENT, "--state_dir", self.path(name), "--name", name, *flags, env=env, stdout=log, stderr=log)
+        return self.start(*under, AGENT, "--state_dir", self.path(name), "--name", name, *AS_ROOT, *flags, env=env,
+                          stdout=log, stderr=log)
 
     def wait_for_nodes(self, count):
         wait_until(lambda: self.accel("nodes", "--json").out.count('"connected": true') >= count, 20,

@@ -213,6 +213,7 @@ class Absent(cluster.Test):
     def test_an_agent_may_start_before_its_coordinator(self):
         address = self.free_address()
         self.start(cluster.AGENT, "--coordinator", address, "--state_dir", self.path("early"), "--name", "early",
+                   *cluster.AS_ROOT,
                    stderr=open(self.path("early.log"), "wb"))
         cluster.wait_until(lambda: "agent starts" in self.path("early.log").read_text(), 10, "the agent is up")
         self.start(cluster.COORDINATOR, "--socket", self.socket, "--listen", address, "--state_dir", self.path("c"),

@@ -19,6 +19,9 @@ class SimulatedShims final : public shim::ShimHost {
 
   std::vector<shim::ShimReport> Adopt() override;
   absl::Status StartShim(const common::JobId& job) override;
+  absl::Status StartShimAs(const common::JobId& job, const process::Account&) override {
+    return StartShim(job);
+  }
   absl::Status StartGeneration(const shim::StartCommand& start,
                                common::UniqueFd store_socket) override;
   absl::Status StopGeneration(const shim::StopCommand& stop) override;

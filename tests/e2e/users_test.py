@@ -1,0 +1,231 @@
+"""Jobs that run as other users than their agent, which is root. The accounts are those that every Debian has."""
+
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import tempfile
+import unittest
+
+from tests.e2e import cluster
+
+ANN, BOB = "nobody", "daemon"  # The two users of these tests.
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can start jobs of other users")
+class Users(cluster.ClusterTest):
+    FLAGS = ("--allow_system_users", f"{ANN},{BOB}")
+
+    def setUp(self):
+        self.held = []  # The pids of workers and shims.
+        super().setUp()
+        # A folder that all users may enter, in which each of them may write.
+        self.public = pathlib.Path(tempfile.mkdtemp(prefix="accel.", dir="/tmp"))
+        self.addCleanup(shutil.rmtree, self.public)
+        os.chmod(self.public, 0o1777)
+
+    def start_agent(self, name, env=None, flags=(), under=()):
+        # The agent's folder must be one that users can reach, as /var/lib/accel/agent is.
+        state = pathlib.Path(tempfile.mkdtemp(prefix="accel.", dir="/tmp"))
+        self.addCleanup(shutil.rmtree, state)
+        self.state = state
+        return self.start_agent_in(state, name, env, flags)
+
+    def start_agent_in(self, state, name, env=None, flags=()):
+        log = open(self.path(f"{name}.log"), "ab")
+        return self.start(cluster.AGENT, "--state_dir", state, "--name", name, *self.FLAGS, *flags,
+                          env={"SECRET_OF_ROOT": "hunter2", **(env or {})}, stdout=log, stderr=log)
+
+    def shell(self, script, *flags, user=ANN, **options):
+        """Runs a shell script as a job of the user, and returns the result with its output as `out`."""
+        result = self.submit("--runs_as", user, "--workdir", "/", *flags, "--", "/bin/sh", "-c", script, **options)
+        job = result.out.split()[0] if result.out else ""
+        result.job = job
+        if job:
+            result.text = self.accel("logs", job).out
+        return result
+
+    def hold(self, script="", user=ANN, *flags):
+        """Starts a job that runs until it is cancelled. Returns its id, and the pids of its worker and its shim."""
+        mark = self.public / f"pid-{os.urandom(4).hex()}"
+        job = self.accel("submit", "--cpu", "--runs_as", user, "--workdir", "/", *flags, "--", "/bin/sh", "-c",
+                         f"{script}\necho $$ > {mark}; exec sleep 1000").out.strip()
+        pid = int(cluster.wait_until(lambda: mark.exists() and mark.read_text(), 20, "the job runs"))
+        self.held += [pid, cluster.parent_of(pid)]
+        return job, pid, cluster.parent_of(pid)
+
+    def end_jobs(self):
+        super().end_jobs()
+        # The shims of users have neither this test's folder nor its tag.
+        cluster.wait_until(lambda: not any(map(cluster.is_alive, self.held)), 20, "the held jobs have ended")
+
+    def status_of(self, pid):
+        fields = {}
+        for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+            name, _, value = line.partition(":")
+            fields[name] = value.split()
+        return fields
+
+    def cancel(self, job):
+        self.accel("cancel", "--now", job)
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "CANCELLED", 20, "the job is cancelled")
+
+    def test_a_job_has_its_users_identity_and_nothing_of_roots(self):
+        ann = pwd.getpwnam(ANN)
+        job, pid, shim = self.hold()
+        for process in (pid, shim):
+            status = self.status_of(process)
+            self.assertEqual(status["Uid"], [str(ann.pw_uid)] * 4)
+            self.assertEqual(status["Gid"], [str(ann.pw_gid)] * 4)
+            self.assertEqual(set(map(int, status["Groups"])), set(os.getgrouplist(ANN, ann.pw_gid)))
+            for capabilities in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+                self.assertEqual(int(status[capabilities][0], 16), 0)
+            self.assertEqual(status["NoNewPrivs"], ["1"])
+        self.cancel(job)
+        text = self.shell("id -un; pwd; umask; env; ls -l /proc/self/fd | wc -l").text
+        lines = text.splitlines()
+        self.assertEqual(lines[:3], [ANN, "/", "0022"])
+        for variable in (f"USER={ANN}", f"LOGNAME={ANN}", f"HOME={ann.pw_dir}", f"SHELL={ann.pw_shell}"):
+            self.assertIn(variable, lines)
+        self.assertNotIn("hunter2", text)
+        self.assertIn(f"runs as             {ANN}", self.accel("status", job).out)
+
+    def test_root_and_the_system_are_refused_by_the_agent(self):
+        for account, why in (("bin", "runs no job as bin (uid 2)"), ("no_such_user", "has no account no_such_user")):
+            result = self.shell("true", user=account)
+            self.assertEqual(result.code, 126, result)
+            self.assertIn(f"node n1 {why}", result.err)
+
+    def test_what_root_submits_to_root_runs_as_root(self):
+        result = self.submit("--workdir", "/", "id", "-u")
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(self.accel("logs", result.out.split()[0]).out, "0\n")
+
+    def test_files_belong_to_the_user_and_no_other_may_read_them(self):
+        result = self.shell("echo secret; umask 0; touch in_public", "--env", "x=y", "--workdir", self.public)
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(result.text, "secret\n")
+        uid = pwd.getpwnam(ANN).pw_uid
+        folder = self.state / "jobs" / result.job
+        self.assertEqual(folder.stat().st_mode & 0o777, 0o700)
+        for path in (folder, *folder.rglob("*"), self.public / "in_public"):
+            self.assertEqual(path.lstat().st_uid, uid, path)
+        other = self.shell(f"cat {folder}/gen_1/rank_0/stdout*; ls {self.state}; ls {self.state}/jobs; "
+                           f"cat {self.state}/node_id; ls {self.state}/shims", user=BOB)
+        self.assertEqual(other.code, 2, other)
+        self.assertNotIn("secret", other.text)
+
+    def test_a_link_in_place_of_the_output_shows_nothing(self):
+        """A worker replaces its output by links, a FIFO and a hard link. Root reads none, and removes nothing else."""
+        victim = self.path("victim")
+        victim.write_text("root's secret")
+        os.chmod(victim, 0o600)
+        rank = "$(dirname $TORCHELASTIC_ERROR_FILE)"
+        attacks = {
+            "link": f"cd {rank} && rm -f stdout.0* && ln -s /etc/shadow stdout.00000000000000000000",
+            "folder": f"cd / && d={rank} && mv $d $d.old && ln -s {self.dir} $d",
+            "fifo": f"cd {rank} && rm -f stdout.* && mkfifo stdout.00000000000000000000 stdout.times",
+            "generation": f"d=$(dirname {rank}) && mv $d $d.old && ln -s /etc $d",
+        }
+        for name, attack in attacks.items():
+            with self.subTest(name):
+                result = self.submit("--runs_as", ANN, "--workdir", "/", "--", "/bin/sh", "-c", f"echo x; {attack}")
+                job = result.out.split()[0]
+                logs = self.accel("logs", job, "--since", "1h", seconds=20)
+                self.assertNotIn("root:", logs.out)
+                self.assertNotIn("secret", logs.out)
+        self.assertEqual(victim.read_text(), "root's secret")
+        self.assertEqual(self.submit("true").code, 0, "the agent lives")
+
+    def test_a_worker_cannot_become_its_shim_nor_reach_anothers(self):
+        job, _, shim = self.hold()
+        probes = [f"cat /proc/{shim}/environ", f"cat /proc/{shim}/mem", f"ls /proc/{shim}/fd", f"kill -0 {shim}"]
+        for user in (ANN, BOB):
+            for probe in probes:
+                allowed = user == ANN and probe.startswith("kill")
+                result = self.shell(probe, user=user)
+                self.assertEqual(result.code == 0, allowed, (user, probe, result))
+        self.cancel(job)
+
+    def test_shims_of_users_survive_their_agent(self):
+        job, pid, shim = self.hold()
+        ends_with_agent, other_pid, _ = self.hold("", ANN, "--on_agent_loss", "end")
+        self.agents[0].send_signal(signal.SIGKILL)
+        self.agents[0].wait()
+        cluster.wait_until(lambda: not cluster.is_alive(other_pid), 20, "the job that ends with its agent has ended")
+        self.assertTrue(cluster.is_alive(pid))
+        self.agents = [self.start_agent_in(self.state, "n1")]
+        cluster.wait_until(lambda: "adopted a shim" in self.log("n1"), 20, "the shim is adopted")
+        self.assertTrue(cluster.is_alive(pid))
+        self.cancel(job)
+        cluster.wait_until(lambda: not cluster.is_alive(pid) and not cluster.is_alive(shim), 20, "nothing is left")
+        cluster.wait_until(lambda: not list((self.state / "shims").iterdir()), 20, "no record is left")
+
+    def test_the_result_of_a_job_that_ended_alone_is_read(self):
+        go = self.public / "go"
+        job, _, shim = self.hold(f"(until [ -e {go} ]; do sleep 0.05; done; kill $$) & ")
+        self.agents[0].send_signal(signal.SIGKILL)
+        self.agents[0].wait()
+        go.touch()
+        cluster.wait_until(lambda: not cluster.is_alive(shim), 20, "the shim has left its result")
+        self.agents = [self.start_agent_in(self.state, "n1")]
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "FAILED", 20, "the result is known")
+        self.assertEqual(self.jobs(job)[0]["exit_code"], 143)
+
+    def test_nothing_of_a_job_is_left(self):
+        job, pid, shim = self.hold("(setsid sleep 1000 &) ; touch /dev/shm/of_the_job; ")
+        self.assertFalse(os.path.exists("/dev/shm/of_the_job"), "the job has its own /dev/shm")
+        if "v2 in /" in self.log("n1"):
+            groups = [line.rpartition(":")[2] for line in
+                      pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines() if line.startswith("0::")]
+            self.assertRegex(groups[0], rf"user-{job}-.*/g1$")
+        orphans = [int(entry.name) for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit()
+                   and self.is_sleep_of(entry, pwd.getpwnam(ANN).pw_uid)]
+        self.assertEqual(len(orphans), 2)
+        os.kill(shim, signal.SIGKILL)  # As a user may do, so that nobody sweeps.
+        cluster.wait_until(lambda: not any(map(cluster.is_alive, orphans)), 20, "the agent has ended the rest")
+
+    def test_a_shim_that_its_user_kills_after_the_end_leaves_nothing(self):
+        job, pid, shim = self.hold()
+        self.cancel(job)
+        cluster.wait_until(lambda: not cluster.is_alive(shim), 20, "the shim is gone")
+        for base in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory"):
+            self.assertEqual(list(pathlib.Path(base).glob(f"accel/user-{job}*")), [])
+
+    @staticmethod
+    def is_sleep_of(entry, uid):
+        try:
+            return entry.stat().st_uid == uid and b"sleep\x001000" in (entry / "cmdline").read_bytes()
+        except OSError:
+            return False
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can start an agent as another user")
+class NotRoot(cluster.Test):
+    def test_accounts_count_only_for_agents_that_are_root(self):
+        """A coordinator and an agent of an ordinary user on one machine."""
+        with tempfile.TemporaryDirectory(prefix="accel.", dir="/tmp") as folder:
+            uid = pwd.getpwnam(ANN).pw_uid
+            os.chown(folder, uid, uid)
+            socket = f"{folder}/coordinator"
+            env = {"HOME": folder, "ACCEL_COORDINATOR": f"unix:{socket}"}
+            as_user = {"env": env, "cwd": folder, "user": uid, "group": pwd.getpwnam(ANN).pw_gid, "extra_groups": []}
+            log = open(self.path("log"), "ab")
+            coordinator = self.start(cluster.COORDINATOR, "--socket", socket, "--state_dir", f"{folder}/c", stderr=log,
+                                     **as_user)
+            self.assertTrue(coordinator.stdout.readline().startswith(b"listening on"))
+            agent = self.start(cluster.AGENT, "--state_dir", f"{folder}/a", "--name", "n1", stderr=log, **as_user)
+            cluster.wait_until(lambda: f"run as {ANN} on n1" in self.accel("nodes", **as_user).out, 20,
+                               "the node says so")
+            result = self.accel("submit", "--cpu", "--wait", "--runs_as", "bin", "id", "-un", **as_user)
+            self.assertEqual(result.code, 0, result)
+            self.assertEqual(self.accel("logs", result.out.split()[0], **as_user).out, f"{ANN}\n")
+            for process in (agent, coordinator):
+                process.terminate()
+                process.wait(timeout=20)
+        self.assertEqual(self.path("log").read_text().count("runs all jobs as its own user"), 1)
+
+
+if __name__ == "__main__":
+    cluster.main()
