@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/ip_address.h"
 #include "common/status_macros.h"
 
 namespace accel::coordinator {
@@ -18,8 +19,8 @@ namespace {
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 absl::Status CannotListen(const common::HostPort& address, absl::string_view why) {
-  return absl::UnavailableError(absl::StrCat("cannot listen on ", address.host, ":", address.port,
-                                             " (", why, "); choose another address with --listen"));
+  return absl::UnavailableError(absl::StrCat(
+      "cannot listen on ", common::JoinHostPort(address.host, address.port), " (", why, ")"));
 }
 
 absl::StatusOr<Addresses> Resolve(const common::HostPort& address) {

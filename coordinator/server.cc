@@ -173,7 +173,12 @@ class GrpcServer final : public Server {
   }
 
   absl::StatusOr<std::vector<common::UniqueFd>> ListenOnTcp(const common::HostPort& listen) {
-    ACCEL_ASSIGN_OR_RETURN(Listener listener, ListenOn(listen));
+    absl::StatusOr<Listener> found = ListenOn(listen);
+    if (!found.ok()) {
+      return absl::UnavailableError(
+          absl::StrCat(found.status().message(), "; choose another address with --listen"));
+    }
+    Listener listener = *std::move(found);
     address_ = absl::StrCat(listen.host.find(':') == std::string::npos
                                 ? listen.host
                                 : absl::StrCat("[", listen.host, "]"),

@@ -72,7 +72,8 @@ class JoinedJob final : public LaunchedJob {
 
 // Waits until `is_here` is true of the news. Returns the number of a signal that arrived before, or
 // of the signal that has ended the run, or 0.
-absl::StatusOr<int> AwaitNews(RunClient* client, const MachinesLaunch& launch, int signals,
+absl::StatusOr<int> AwaitNews(RunClient* client, const MachinesLaunch& launch,
+                              const std::string& why_not, int signals,
                               const std::function<bool(const v1::RunNews&)>& is_here,
                               const Console& console) {
   int remote_signal = 0;
@@ -89,14 +90,19 @@ absl::StatusOr<int> AwaitNews(RunClient* client, const MachinesLaunch& launch, i
           return true;
         }
         if (news.has_value() && is_here(*news)) return true;
+        if (absl::IsDeadlineExceeded(ended)) {
+          return absl::DeadlineExceededError(
+              absl::StrCat(ended.message(), "; this machine does not serve, because ", why_not));
+        }
         if (!ended.ok()) return ended;
         return false;
       },
       .progress =
-          [client, &launch] {
+          [client, &launch, &why_not] {
             const auto news = client->news();
             if (!news.has_value()) {
-              return absl::StrCat("no machine serves at ", launch.place.text(), " yet");
+              return absl::StrCat("no machine serves at ", launch.place.text(),
+                                  " yet, and this one does not, because ", why_not);
             }
             if (news->present().empty()) return std::string();
             return GatheringText({news->present().begin(), news->present().end()},
@@ -123,7 +129,7 @@ absl::StatusOr<int> JoinLaunch(const MachinesLaunch& launch, const Part& part,
   const int signals = workplace.signals.get();
   ACCEL_ASSIGN_OR_RETURN(
       int signal, AwaitNews(
-                      client.get(), launch, signals,
+                      client.get(), launch, part.why_not, signals,
                       [](const v1::RunNews& news) { return news.placement_order() > 0; }, console));
   if (signal != 0) return 128 + signal;
   const v1::RunNews news = *client->news();
@@ -137,7 +143,7 @@ absl::StatusOr<int> JoinLaunch(const MachinesLaunch& launch, const Part& part,
                                        launch.spec));
   ACCEL_ASSIGN_OR_RETURN(signal,
                          AwaitNews(
-                             client.get(), launch, signals,
+                             client.get(), launch, part.why_not, signals,
                              [](const v1::RunNews& each) { return each.has_job(); }, console));
   if (signal != 0) return 128 + signal;
   JoinedJob job(client.get(), console);

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -39,7 +40,9 @@ absl::StatusOr<std::vector<IpAddress>> Resolve(const std::string& host) {
     }
     // A link-local IPv6 address has a scope id and does not parse.
     const auto address = IpAddress::Parse(text);
-    if (address.has_value()) addresses.push_back(*address);
+    if (address.has_value() && !std::count(addresses.begin(), addresses.end(), *address)) {
+      addresses.push_back(*address);
+    }
   }
   if (addresses.empty()) return absl::UnavailableError(absl::StrCat(host, " has no address"));
   return addresses;
@@ -62,17 +65,34 @@ absl::StatusOr<coordinator::Listener> ListenEverywhere(const std::string& port) 
   return listener;
 }
 
-// Listens at the first address of the place that this machine has.
-absl::StatusOr<coordinator::Listener> Listen(const std::vector<IpAddress>& addresses,
-                                             const std::string& port, std::string* host) {
-  absl::Status status;
+// Listens at each address of the place that this machine has. The name may stand for several
+// machines. Without a machine rank, the one with the first address must be the only one that
+// serves, so this machine listens at the others only if it has the first one too. `*host` is the
+// first address at which it listens.
+absl::StatusOr<coordinator::Listener> Listen(const MeetingPlace& place,
+                                             std::vector<IpAddress> addresses, std::string* host) {
+  // Name servers rotate the addresses of a name, so each machine sorts them. 127.0.0.1 exists on
+  // each machine and ::1 does not, so IPv4 is first.
+  std::sort(addresses.begin(), addresses.end(), [](const IpAddress& a, const IpAddress& b) {
+    return a.is_v4() != b.is_v4() ? a.is_v4() : a.IsBefore(b);
+  });
+  std::optional<coordinator::Listener> all;
+  absl::Status first_error;
   for (const IpAddress& address : addresses) {
-    auto listener = coordinator::ListenOn({.host = address.text(), .port = port});
-    *host = address.text();
-    if (listener.ok()) return listener;
-    status = listener.status();
+    auto listener = coordinator::ListenOn({.host = address.text(), .port = place.port});
+    if (!listener.ok()) {
+      first_error.Update(listener.status());
+      if (!all.has_value() && !place.machine_rank.has_value()) break;
+    } else if (!all.has_value()) {
+      all = *std::move(listener);
+      *host = address.text();
+    } else {
+      std::move(listener->sockets.begin(), listener->sockets.end(),
+                std::back_inserter(all->sockets));
+    }
   }
-  return status;
+  if (!all.has_value()) return first_error;
+  return *std::move(all);
 }
 
 // Fills in how the others reach this machine, whose route to them has this source address.
@@ -93,7 +113,7 @@ absl::StatusOr<Part> Meet(const MeetingPlace& place) {
   Part part;
   std::string host = addresses.front().text();
   if (place.machine_rank.value_or(0) == 0) {
-    auto listener = own_name ? ListenEverywhere(place.port) : Listen(addresses, place.port, &host);
+    auto listener = own_name ? ListenEverywhere(place.port) : Listen(place, addresses, &host);
     if (listener.ok()) {
       part.listener = *std::move(listener);
       std::string route = host;
@@ -101,7 +121,7 @@ absl::StatusOr<Part> Meet(const MeetingPlace& place) {
         ACCEL_ASSIGN_OR_RETURN(const auto own, agent::OwnAddresses());
         ACCEL_ASSIGN_OR_RETURN(route, agent::FirstReachable(own));
       }
-      part.serves = common::JoinHostPort(route, place.port);
+      part.serves = {common::JoinHostPort(route, place.port)};
       const bool here = IpAddress::Parse(route)->is_loopback();
       ACCEL_RETURN_IF_ERROR(Advertise(place, route, here, &part));
       return part;
@@ -113,11 +133,13 @@ absl::StatusOr<Part> Meet(const MeetingPlace& place) {
                        "): give the address of this machine, or "
                        "--machine_rank 1 or higher if another machine serves"));
     }
-    part.why_not = std::string(listener.status().message());
+    part.why_not = absl::StrCat("it ", listener.status().message());
   } else {
     part.why_not = absl::StrCat("it has machine_rank ", *place.machine_rank);
   }
-  part.serves = common::JoinHostPort(host, place.port);
+  for (const IpAddress& address : addresses) {
+    part.serves.push_back(common::JoinHostPort(address.text(), place.port));
+  }
   ACCEL_ASSIGN_OR_RETURN(const std::string route, agent::SourceAddressTo(host, place.port));
   ACCEL_RETURN_IF_ERROR(Advertise(place, route, IpAddress::Parse(host)->is_loopback(), &part));
   return part;

@@ -8,6 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "cli/render/escape.h"
 #include "common/clock.h"
 #include "common/grpc_status.h"
@@ -29,7 +31,19 @@ constexpr int kMaxNewsBytes = 64 << 20;
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> OpenRunChannel(const std::string& address,
+std::string RunTarget(const std::vector<std::string>& addresses) {
+  if (addresses.size() == 1) return addresses.front();
+  // A list has one family. An IPv4 address has a form in the other one.
+  std::vector<std::string> listed;
+  for (const std::string& address : addresses) {
+    listed.push_back(address.starts_with('[')
+                         ? address
+                         : absl::StrCat("[::ffff:", absl::StrReplaceAll(address, {{":", "]:"}})));
+  }
+  return absl::StrCat("ipv6:", absl::StrJoin(listed, ","));
+}
+
+std::shared_ptr<grpc::Channel> OpenRunChannel(const std::vector<std::string>& addresses,
                                               const security::ClientIdentity& identity) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMillis);
@@ -42,7 +56,8 @@ std::shared_ptr<grpc::Channel> OpenRunChannel(const std::string& address,
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(kMaxNewsBytes);
   security::ExpectServerName(&arguments);
-  return grpc::CreateCustomChannel(address, security::MakeClientCredentials(identity), arguments);
+  return grpc::CreateCustomChannel(RunTarget(addresses), security::MakeClientCredentials(identity),
+                                   arguments);
 }
 
 absl::Status FinalError(const absl::Status& ended, const MeetingPlace& place,

@@ -6,7 +6,9 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -19,8 +21,12 @@
 
 namespace accel::cli {
 
-// Opens a channel to the machine that serves, at `address` (HOST:PORT, numeric).
-std::shared_ptr<grpc::Channel> OpenRunChannel(const std::string& address,
+// Returns a target of gRPC that stands for these addresses (HOST:PORT, numeric). They are tried in
+// this order. There is at least one.
+std::string RunTarget(const std::vector<std::string>& addresses);
+
+// Opens a channel to the machine that serves, at the first of `addresses` at which it listens.
+std::shared_ptr<grpc::Channel> OpenRunChannel(const std::vector<std::string>& addresses,
                                               const security::ClientIdentity& identity);
 
 // Returns the error for a person, from the status with which a stream ended. Returns OK if the

@@ -66,7 +66,7 @@ class RunServerTest : public ::testing::Test {
     const auto authority = AuthorityOf(place_, secret);
     const auto identity = MakeClientIdentity(*authority, "node", absl::Now() + absl::Hours(24));
     EXPECT_OK(identity.status());
-    return OpenRunChannel(place_.text(), *identity);
+    return OpenRunChannel({place_.text()}, *identity);
   }
 
   std::unique_ptr<RunClient> Join(const std::string& host, const std::string& secret = kSecret) {

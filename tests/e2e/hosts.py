@@ -5,7 +5,8 @@ loopback as long as its connections are not encrypted (docs/decisions/0047). Eve
 privilege is needed, nothing outside of it changes, and the kernel removes it with its last process.
 
 With `real=True` the hosts have the addresses 10.77.0.1, ... and fd77::1, ... instead, and the names h1, ... Each name is
-127.0.1.1 in the host's own /etc/hosts, as Debian writes it, and the other names are real addresses.
+127.0.1.1 in the host's own /etc/hosts, as Debian writes it, and the other names are real addresses. The name `all` has
+the address of each host, on each host in another order, and `both` has both addresses of h1.
 
 The hosts share the file system, the process ids and the boot id of the machine.
 """
@@ -81,6 +82,9 @@ class Hosts:
             return _SET_UP.format(address=self.address(host))
         lines = ["127.0.0.1 localhost", "::1 localhost", f"127.0.1.1 h{host}"]
         lines += [f"{self.address(other)} h{other}" for other in range(1, count + 1) if other != host]
+        order = [(host + step - 1) % count + 1 for step in range(count)]
+        lines += [f"{self.address(other)} all" for other in order]
+        lines += [f"{self.address(1)} both", f"{self.address6(1)} both"]
         names = pathlib.Path(self._files.name) / f"hosts{host}"
         names.write_text("\n".join(lines) + "\n")
         return _SET_UP_REAL.format(name=f"h{host}", names=names, address=self.address(host), address6=self.address6(host))

@@ -106,6 +106,16 @@ class OneJob(Machines):
         self.assert_all_succeed(results)
         self.assertIn("store at 10.77.0.1", results[1].out)
 
+    def test_of_a_name_of_several_machines_one_serves(self):
+        results = self.on_all("--num_processes", 2, self.greet(), ip="all")
+        self.assert_all_succeed(results)
+        self.assertIn("store at 10.77.0.1", results[1].out)
+
+    def test_a_name_may_have_addresses_of_both_families(self):
+        results = self.on_all("--num_processes", 2, self.greet(), ip="both")
+        self.assert_all_succeed(results)
+        self.assertIn("store at 10.77.0.1", results[1].out)
+
     def test_ipv6(self):
         results = self.on_all("--num_processes", 2, self.greet(), ip=self.hosts.address6(1))
         self.assert_all_succeed(results)
@@ -191,6 +201,14 @@ class Refusals(Machines):
         self.assertEqual(second.code, 2, second)
         self.assertIn('h1 has "/bin/echo a", h2 has "/bin/echo b"', second.err)
         self.assert_all_succeed(self.ends([first, self.begin(2, "/bin/echo", "a")]))
+
+    def test_no_machine_serves(self):
+        result = self.finish(self.begin(2, "--rdzv_timeout", 1, "/bin/true", ip="all"))
+        self.assertEqual(result.code, 1, result)
+        self.assertIn("no machine serves at all:4000 after 1s", result.err)
+        self.assertIn("this machine does not serve, because it cannot listen on 10.77.0.1:4000 (Cannot assign requested "
+                      "address)", result.err)
+        self.assertNotIn("--listen", result.err)
 
     def test_not_all_machines_come(self):
         result = self.finish(self.begin(1, "--rdzv_timeout", 1, "/bin/true"))

@@ -140,6 +140,8 @@ DAEMONS = [
      '--listen "x": "x" has no port: write HOST:PORT, such as 127.0.0.1:7337', 2),
     ("accel-coordinator", "--state_dir s --listen 127.0.0.1:99999",
      '--listen "127.0.0.1:99999": "99999" is not a port: write a number from 0 to 65535', 2),
+    ("accel-coordinator", "--state_dir s --listen 192.0.2.1:7337", "cannot listen on 192.0.2.1:7337 (Cannot assign "
+     "requested address); choose another address with --listen", 1),
     ("accel-coordinator", "--state_dir s --node_timeout nan",
      '--node_timeout "nan": it must be a number of seconds from 0.5 to 86400', 2),
     ("accel-coordinator", "--state_dir s --check --backup b", "--check and --backup exclude each other; give one", 2),
