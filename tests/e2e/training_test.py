@@ -10,11 +10,11 @@ DDP_STEP = cluster.runfile("bench/worker/ddp_step")
 FIRST_COLLECTIVE = cluster.runfile("bench/worker/first_collective")
 PLAIN = cluster.runfile("examples/python/ddp.py")
 ACCELERATE = cluster.runfile("examples/python/train_accelerate.py")
-# Does what `accelerate test` does: runs the script of the installed package, and prints a sentence once it has passed.
+# Does what `accelerate test` does: runs a script of the installed package, and prints a sentence once it has passed.
 _SUCCESS = "Test is a success! You are ready for your distributed training!"
 UPSTREAM = f"""
-import runpy
-runpy.run_module("accelerate.test_utils.scripts.test_script", run_name="__main__")
+import runpy, sys
+runpy.run_module("accelerate.test_utils.scripts." + sys.argv[1], run_name="__main__")
 print("{_SUCCESS}", flush=True)
 """
 # A Gloo thread that releases a Python tensor while the interpreter exits aborts the process, under torchrun too and
@@ -79,12 +79,21 @@ class Launch(cluster.Test):
         result = self.launch("--num_processes", 2, "--python", cluster.PYTHON, ACCELERATE, seconds=200)
         self.assertTrue(python_succeeded(result), result)
 
-    def test_upstreams_own_test_script(self):
-        script = self.python(UPSTREAM)
-        result = self.launch("--num_processes", 2, "--python", cluster.PYTHON, script, seconds=280)
+    def run_upstream(self, name):
+        """Returns what a test script of Accelerate printed."""
+        result = self.launch("--num_processes", 2, "--python", cluster.PYTHON, self.python(UPSTREAM), name, seconds=280)
         # The upstream script sometimes aborts at interpreter exit, after it has passed (under torchrun too).
         self.assertEqual(result.out.count(_SUCCESS), 2, result)
-        self.assertIn("Training yielded the same results", result.out)
+        return result.out
+
+    def test_upstreams_own_test_script(self):
+        self.assertIn("Training yielded the same results", self.run_upstream("test_script"))
+
+    def test_upstreams_operations(self):
+        self.assertEqual(self.run_upstream("test_ops").count("testing reduce_max"), 2)
+
+    def test_upstreams_gradient_accumulation(self):
+        self.assertIn("gradient accumulation with optimizer and scheduler", self.run_upstream("test_sync"))
 
 
 class Submit(cluster.ClusterTest):
