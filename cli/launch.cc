@@ -32,6 +32,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/calling_program.h"
 #include "cli/config/core/meeting_place.h"
 #include "cli/config/render_plan.h"
 #include "cli/connect.h"
@@ -112,6 +113,7 @@ absl::StatusOr<int> RunHere(const LaunchFlags& flags, const v1::JobSpec& spec, b
   UnblockStopSignals();
   follow.DrainOutput(*job);
   if (job->phase() == v1::FAILED) PrintMessage(console, EndMessage(*job));
+  if (!flags.end_file.empty()) ACCEL_RETURN_IF_ERROR(WriteEnd(*job, flags.end_file));
   return follow.ExitCode(*job);
 }
 
@@ -128,6 +130,7 @@ absl::StatusOr<MachinesLaunch> PlanMachinesLaunch(const LaunchFlags& flags, cons
 }
 
 absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
+  if (flags.parent != 0) ACCEL_RETURN_IF_ERROR(EndWithParent(flags.parent));
   ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
   ACCEL_ASSIGN_OR_RETURN(const LaunchPlan plan, PlanFor(flags, context));
   ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeLaunchSpec(flags, plan, context));
@@ -138,6 +141,9 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   if (flags.dry_run) {
     PrintPlan(plan, spec, flags.json, console);
     return kExitOk;
+  }
+  if (!flags.end_file.empty() && (plan.on_cluster || plan.num_machines > 1)) {
+    return absl::InvalidArgumentError("--end_file is for a launch on one machine");
   }
   if (plan.on_cluster) return RunOnCluster(plan.coordinator, spec, console);
   const bool one_machine = plan.num_machines == 1;

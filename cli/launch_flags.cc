@@ -16,6 +16,10 @@ void AddLaunchFlags(FlagSet* flags, LaunchFlags* to) {
   flags->Switch("dry_run", "print the plan (nodes, ranks, commands, variables) and start nothing",
                 &to->dry_run);
   flags->Switch("json", "with --dry_run: print JSON (docs/json.md)", &to->json);
+  flags->Text("end_file", "FILE", "write the finished job there as JSON (docs/json.md)",
+              &to->end_file);
+  flags->Int("parent", "PID", "end the job when this process, which is the parent of accel, ends",
+             &to->parent);
   flags->Text("shim", "PATH", "path of accel-shim (default: ACCEL_SHIM, then the folder of accel)",
               &to->shim);
   AddOtherSettingFlags(flags, &to->settings);

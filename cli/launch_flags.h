@@ -18,6 +18,8 @@ struct LaunchFlags {
   std::string config_file;            // If empty, the default file, if it exists.
   bool dry_run = false;               // Print the plan and start nothing.
   bool json = false;                  // Print the plan as JSON.
+  std::string end_file;               // Where the finished job is written. If empty, nowhere.
+  int parent = 0;                     // The process with which the launch ends. 0: none.
   // Path of accel-shim. If empty, ACCEL_SHIM, then the folder of accel, then Bazel's runfiles.
   std::string shim;
 };

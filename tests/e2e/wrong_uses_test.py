@@ -84,6 +84,8 @@ COMMANDS = [
      'the program is "false": a switch takes no word after it; write --NAME=false'),
     ("drain n --now --undo", "--now and --undo exclude each other"),
     ("logs x --json --fold", "--json and --fold exclude each other; JSON has every line"),
+    ("launch --cpu --end_file f --num_machines 2 --main_process_ip h1 true", "--end_file is for a launch on one machine"),
+    ("launch --cpu --parent 1 true", "--parent 1: that process is not the parent of this one; it may have ended", 1),
     ("launch --cpu --json true", "--json prints the plan of --dry_run; a launch prints what its workers print"),
     # Files.
     ("launch --config_file none.yaml true", "the configuration file none.yaml does not exist"),

@@ -1,0 +1,17 @@
+"""Runs a function in several processes, from a program or a notebook, through `accel launch`.
+
+    import accel
+
+    def train(rate):
+        import os
+        return os.environ["RANK"]
+
+    results = accel.launch(train, args=(0.1,), num_processes=2, cpu=True)   # ["0", "1"]
+
+The processes are new ones, so the program or the notebook's kernel may use GPUs itself, and survives a process that
+dies. This package has only Python files. It needs the program `accel`, and cloudpickle in the workers' interpreter.
+"""
+
+from accel._launch import WorkerError, launch
+
+__all__ = ["WorkerError", "launch"]
