@@ -8,6 +8,8 @@ With `real=True` the hosts have the addresses 10.77.0.1, ... and fd77::1, ... in
 127.0.1.1 in the host's own /etc/hosts, as Debian writes it, and the other names are real addresses. The name `all` has
 the address of each host, on each host in another order, and `both` has both addresses of h1.
 
+With `user=False` there is no user namespace, for programs that need a real root. Then the caller must be root.
+
 The hosts share the file system, the process ids and the boot id of the machine.
 """
 
@@ -36,25 +38,26 @@ ip link set eth0 up
 """
 # A namespace lives as long as this process, which ends with the test.
 _HOLD = ("sh", "-c", "echo ok; exec cat")
-_UNSHARE = ("unshare", "--user", "--map-root-user", "--net")
+_USER = ("--user", "--map-root-user")
 
 
-def why_not():
+def why_not(*, user=True):
     """Returns why this machine can have no such hosts, or None. A missing program is no such reason, but a failure."""
-    done = subprocess.run([*_UNSHARE, "true"], capture_output=True)
+    done = subprocess.run(["unshare", *(_USER if user else ()), "--net", "true"], capture_output=True)
     return None if done.returncode == 0 else f"no network namespaces here: {done.stderr.decode().strip()}"
 
 
 class Hosts:
     """Makes hosts 1 to `count`. close() ends what runs in their namespaces first."""
 
-    def __init__(self, count, real=False):
+    def __init__(self, count, real=False, user=True):
         self._processes = []
+        self._user = user
         self._real = real
         self._files = tempfile.TemporaryDirectory()
         kinds = ("--net", "--uts", "--mount") if real else ("--net",)
         try:
-            self._outer = self._start(*_UNSHARE, *_HOLD)
+            self._outer = self._start("unshare", *(_USER if user else ()), "--net", *_HOLD)
             self._inner = {host: self._start(*self._enter(self._outer), "unshare", *kinds, *_HOLD)
                            for host in range(1, count + 1)}
             for host, process in self._inner.items():
@@ -112,11 +115,11 @@ class Hosts:
             process.stdout.close()
         self._files.cleanup()
 
-    @staticmethod
-    def _enter(process, inside_mounts=False):
+    def _enter(self, process, inside_mounts=False):
         # Entering mounts changes the working directory, unless it is named.
         mounts = ["--uts", "--mount", "--wd=."] if inside_mounts else []
-        return ["nsenter", "--target", str(process.pid), "--user", "--net", *mounts, "--preserve-credentials"]
+        return ["nsenter", "--target", str(process.pid), *(("--user", "--preserve-credentials") if self._user else ()), "--net",
+                *mounts]
 
     def _start(self, *command):
         process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

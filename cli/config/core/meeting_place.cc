@@ -51,6 +51,18 @@ std::optional<std::string> SlurmHost(const EnvLookup& env) {
   return std::nullopt;
 }
 
+// Returns a port that depends on the step, because several jobs may share the first node and each
+// needs its own port. It is below the ports that the kernel gives to outgoing connections.
+std::string PortOfSlurm(const EnvLookup& env) {
+  constexpr int kFirst = 15'000;
+  constexpr int kPorts = 14'000;
+  constexpr int kStepsApart = 7;
+  const auto job = Number(env, "SLURM_JOB_ID");
+  if (!job.has_value()) return kDefaultPort;
+  const int step = Number(env, "SLURM_STEP_ID").value_or(0);
+  return absl::StrCat(kFirst + (int64_t{*job} * kStepsApart + step) % kPorts);
+}
+
 // Fills in the address from --rdzv_endpoint, or main_process_ip and main_process_port, or Slurm.
 absl::Status FindAddress(const EffectiveSettings& settings, const EnvLookup& env,
                          MeetingPlace* place) {
@@ -69,7 +81,10 @@ absl::Status FindAddress(const EffectiveSettings& settings, const EnvLookup& env
     place->host = parsed->host;
     place->port = parsed->port;
   }
-  if (place->host.empty()) place->host = SlurmHost(env).value_or("");
+  if (place->host.empty()) {
+    place->host = SlurmHost(env).value_or("");
+    if (place->port.empty()) place->port = PortOfSlurm(env);
+  }
   if (place->host.empty()) {
     return settings.Refuse(
         "num_machines",
@@ -118,7 +133,11 @@ absl::StatusOr<MeetingPlace> FindMeetingPlace(const EffectiveSettings& settings,
   place.machine_rank = GivenRank(settings);
   if (!place.machine_rank.has_value()) place.machine_rank = RankOfStarter(env, machines);
   place.id = settings.Text("rdzv_id");
-  if (place.id.empty()) place.id = env("SLURM_JOB_ID").value_or("");
+  if (place.id.empty()) {
+    if (const auto job = env("SLURM_JOB_ID")) {
+      place.id = absl::StrCat(*job, ".", env("SLURM_STEP_ID").value_or(""));
+    }
+  }
   if (place.id.size() > kMaxIdBytes) {
     return settings.Refuse("rdzv_id", absl::StrCat("it has more than ", kMaxIdBytes, " bytes"));
   }
@@ -134,6 +153,17 @@ absl::StatusOr<MeetingPlace> FindMeetingPlace(const EffectiveSettings& settings,
   if (!ports.ok()) return settings.Refuse("port_range", ports.status().message());
   place.ports = *ports;
   return place;
+}
+
+absl::StatusOr<int> MachinesOfSlurm(const EnvLookup& env) {
+  const int nodes = Number(env, "SLURM_STEP_NUM_NODES").value_or(1);
+  const int tasks = Number(env, "SLURM_STEP_NUM_TASKS").value_or(nodes);
+  if (!env("SLURM_PROCID").has_value() || nodes <= 1) return 1;
+  if (tasks == nodes) return nodes;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "srun has started ", tasks, " tasks on ", nodes,
+      " nodes, and accel starts the processes of a node itself: use srun --ntasks-per-node=1, and "
+      "--nproc_per_node for more processes than GPUs"));
 }
 
 std::optional<std::string> FirstSlurmHost(const std::string& list) {

@@ -39,6 +39,11 @@ bool HasMeetingPlace(const EffectiveSettings& settings, const EnvLookup& env);
 absl::StatusOr<MeetingPlace> FindMeetingPlace(const EffectiveSettings& settings,
                                               const EnvLookup& env, int machines);
 
+// Returns the number of nodes of the step of Slurm that has started this process with srun: 1 if
+// there is none, or if it has one node. INVALID_ARGUMENT: the step has several nodes, and several
+// tasks on a node, although accel starts the processes of a node itself.
+absl::StatusOr<int> MachinesOfSlurm(const EnvLookup& env);
+
 // Returns the first host of a list of Slurm, for example "n07" of "n[07-09,12],gpu1". nullopt if it
 // is none.
 std::optional<std::string> FirstSlurmHost(const std::string& list);

@@ -98,8 +98,32 @@ TEST(MeetingPlace, RanksOfMpiCountOnlyIfThereIsOneProcessForEachMachine) {
 TEST(MeetingPlace, SlurmNamesTheFirstHostAndTheJob) {
   ASSERT_OK_AND_ASSIGN(const MeetingPlace place,
                        Find({}, {{"SLURM_JOB_NODELIST", "n[07-10]"}, {"SLURM_JOB_ID", "42"}}));
-  EXPECT_EQ(place.text(), "n07:29500");
-  EXPECT_EQ(place.id, "42");
+  EXPECT_EQ(place.text(), "n07:15294");
+  EXPECT_EQ(place.id, "42.");
+  ASSERT_OK_AND_ASSIGN(
+      const MeetingPlace step,
+      Find({}, {{"SLURM_JOB_NODELIST", "n7"}, {"SLURM_JOB_ID", "42"}, {"SLURM_STEP_ID", "1"}}));
+  EXPECT_EQ(step.text(), "n7:15295");
+  EXPECT_EQ(step.id, "42.1");
+}
+
+TEST(MeetingPlace, AStepOfSlurmCountsMachines) {
+  const auto count = [](const Texts& variables) {
+    return MachinesOfSlurm([&variables](const std::string& name) {
+      const auto found = variables.find(name);
+      return found == variables.end() ? std::nullopt : std::optional<std::string>(found->second);
+    });
+  };
+  EXPECT_EQ(count({}).value(), 1);
+  // A batch script is no task of srun.
+  EXPECT_EQ(count({{"SLURM_JOB_NUM_NODES", "4"}, {"SLURM_PROCID", "0"}}).value(), 1);
+  Texts step = {{"SLURM_STEP_NUM_NODES", "4"}, {"SLURM_STEP_NUM_TASKS", "4"}};
+  EXPECT_EQ(count(step).value(), 1);
+  step["SLURM_PROCID"] = "2";
+  EXPECT_EQ(count(step).value(), 4);
+  step["SLURM_STEP_NUM_TASKS"] = "8";
+  EXPECT_THAT(count(step),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("8 tasks on 4 nodes")));
 }
 
 TEST(MeetingPlace, ListsOfSlurmAreRead) {

@@ -123,6 +123,9 @@ absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& ho
       return settings.Refuse("nnodes", "it is the same as num_machines; give one of them");
     }
     machines = settings.Int("nnodes").value_or(0);
+  } else if (!settings.IsGiven("num_machines") && !settings.IsGiven("coordinator") &&
+             !host.env("ACCEL_COORDINATOR").has_value()) {
+    ACCEL_ASSIGN_OR_RETURN(machines, MachinesOfSlurm(host.env));
   }
   if (machines < 1 || machines > kMaxMachines) {
     return settings.Refuse("num_machines",
