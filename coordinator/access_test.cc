@@ -76,7 +76,10 @@ TEST_F(AccessTest, EachKindOfCallerMayCallWhatTheTableSays) {
       {"Coordinator/WatchJob", "yyyyn"},  {"Coordinator/CancelJob", "yyynn"},
       {"Coordinator/ListNodes", "yyyyn"}, {"Coordinator/ReadLogs", "yyynn"},
       {"Coordinator/Agent", "ynnny"},     {"Coordinator/RelayLogs", "ynnny"},
-      {"Operations/DrainNode", "yynnn"},
+      {"Operations/DrainNode", "yynnn"},  {"Access/AddToken", "yynnn"},
+      {"Access/ListMembers", "yynnn"},    {"Access/Revoke", "yynnn"},
+      {"Access/RemoveMember", "yynnn"},   {"Access/WhoAmI", "yyyyy"},
+      {"Access/Renew", "yyyyy"},
   };
   ASSERT_EQ(Methods().size(), allowed.size());
   for (const std::string& method : Methods()) {

@@ -8,13 +8,42 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "coordinator/members/access_desk.h"
+#include "coordinator/members/access_service.h"
+#include "coordinator/members/cluster_authority.h"
+#include "coordinator/members/coordinator_slot.h"
 #include "coordinator/service_fixture.h"
+#include "proto/access.pb.h"
 
 namespace accel::coordinator {
 
-class AnyMethodTest : public ServiceTest {
+// The service Access and what it needs. It is made before the server, which registers it.
+class AccessOfTest {
  protected:
-  using ServiceTest::ServiceTest;
+  AccessOfTest()
+      : authority_(*ClusterAuthority::Make("c1", absl::Now())),
+        desk_(&slot_, &authority_),
+        service_(&desk_, &slot_, "c1") {}
+
+  ServerOptions With(ServerOptions options) {
+    options.services = {&service_};
+    return options;
+  }
+
+  CoordinatorSlot slot_;
+
+ private:
+  const ClusterAuthority authority_;
+  AccessDesk desk_;
+  AccessService service_;
+};
+
+class AnyMethodTest : private AccessOfTest, public ServiceTest {
+ protected:
+  explicit AnyMethodTest(ServerOptions options = {}) : ServiceTest(With(std::move(options))) {
+    slot_.Set(server_->coordinator(), server_->entrance(), "");
+  }
 
   // Calls the method with this name, such as "Coordinator/ListJobs", with `bytes` as the request.
   // Returns the status of the call.
@@ -38,11 +67,13 @@ class AnyMethodTest : public ServiceTest {
 
   static std::vector<std::string> Methods() {
     std::vector<std::string> names;
-    const auto* file = v1::SubmitJobRequest::descriptor()->file();
-    for (int i = 0; i < file->service_count(); ++i) {
-      const auto* service = file->service(i);
-      for (int j = 0; j < service->method_count(); ++j) {
-        names.push_back(service->name() + "/" + service->method(j)->name());
+    for (const auto* file :
+         {v1::SubmitJobRequest::descriptor()->file(), v1::AddTokenRequest::descriptor()->file()}) {
+      for (int i = 0; i < file->service_count(); ++i) {
+        const auto* service = file->service(i);
+        for (int j = 0; j < service->method_count(); ++j) {
+          names.push_back(service->name() + "/" + service->method(j)->name());
+        }
       }
     }
     return names;

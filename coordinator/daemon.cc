@@ -61,8 +61,7 @@ absl::StatusOr<std::string> ClusterId(const CoordinatorFlags& flags) {
 }
 
 // Reads or makes what a coordinator needs for certificates.
-absl::StatusOr<std::unique_ptr<ClusterAccess>> OpenAccess(const CoordinatorFlags& flags,
-                                                          const std::string& owner) {
+absl::StatusOr<std::unique_ptr<ClusterAccess>> OpenAccess(const CoordinatorFlags& flags) {
   std::string id;
   // Only the first start reads the store for it, because later ones find it beside the authority.
   if (access(absl::StrCat(flags.state_dir, "/ca.crt").c_str(), F_OK) != 0) {
@@ -70,7 +69,7 @@ absl::StatusOr<std::unique_ptr<ClusterAccess>> OpenAccess(const CoordinatorFlags
   }
   ACCEL_ASSIGN_OR_RETURN(ClusterAuthority authority,
                          ClusterAuthority::ReadOrMake(flags.state_dir, id, absl::Now()));
-  return ClusterAccess::Make(std::move(authority), owner, absl::Now());
+  return ClusterAccess::Make(std::move(authority), absl::Now());
 }
 
 // Beyond loopback, callers need a certificate. On loopback they still carry the token.
@@ -102,8 +101,7 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   options.limits.grow_after = flags.grow_after;
   ACCEL_ASSIGN_OR_RETURN(options.store, SqliteStore::Open(StorePath(flags)));
   ACCEL_ASSIGN_OR_RETURN(options.cluster_id, common::RandomHex());
-  ACCEL_ASSIGN_OR_RETURN(const std::unique_ptr<ClusterAccess> access,
-                         OpenAccess(flags, options.owner));
+  ACCEL_ASSIGN_OR_RETURN(const std::unique_ptr<ClusterAccess> access, OpenAccess(flags));
   options.cluster_id = access->cluster_id();
   options.on_access = [&](const AccessState& state, const AccessChanges& changes) {
     access->credentials()->Apply(state, changes);
@@ -113,12 +111,8 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   ACCEL_RETURN_IF_ERROR(ChooseTcp(flags, access.get(), &options));
   std::string address = absl::StrCat("unix:", options.socket);
   ACCEL_ASSIGN_OR_RETURN(const auto server, Server::Start(std::move(options)));
-  access->Attach(
-      server->coordinator(), AddressForNewcomers(server->address()),
-      [&](const std::string& peer, const std::string& serial) {
-        server->NoteValidCall(peer, serial);
-      },
-      [&](const std::string& serial) { server->Cut(serial); });
+  access->Attach(server->coordinator(), server->entrance(), AddressForNewcomers(server->address()),
+                 [&](const std::string& serial) { server->Cut(serial); });
   std::printf("listening on %s\n", address.c_str());
   if (!flags.listen.empty()) {
     address = server->address();

@@ -156,9 +156,7 @@ class GrpcServer final : public Server {
   std::string address() const override { return address_; }
   Coordinator* coordinator() override { return &loop_; }
   void Cut(const std::string& serial) override { gate_->Cut(serial); }
-  void NoteValidCall(const std::string& peer, const std::string& serial) override {
-    gate_->Authenticated(peer, serial);
-  }
+  Entrance* entrance() override { return &entrance_; }
 
  private:
   static CoordinatorLoop::Options LoopOptions(Store* store, const ServerOptions& options) {

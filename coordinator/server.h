@@ -20,6 +20,7 @@
 #include "common/unique_fd.h"
 #include "coordinator/access/caller.h"
 #include "coordinator/access/credential_table.h"
+#include "coordinator/access/entrance.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/core/cluster_state.h"
 #include "coordinator/store/store.h"
@@ -76,9 +77,8 @@ class Server {
   // refused.
   virtual void Cut(const std::string& serial) = 0;
 
-  // Notes that a call over the connection of `peer` had a valid caller. Services that are not the
-  // server's own call it: see Gate::Authenticated().
-  virtual void NoteValidCall(const std::string& peer, const std::string& serial) = 0;
+  // Returns the place where the calls of further services are admitted too.
+  virtual Entrance* entrance() = 0;
 };
 
 }  // namespace accel::coordinator

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using testing::StatusIs;
 
 TEST_F(AnyMethodTest, EveryCallNeedsTheToken) {
-  ASSERT_EQ(Methods().size(), 9u);
+  ASSERT_EQ(Methods().size(), 15u);
   for (const std::string& method : Methods()) {
     for (const std::string& authorization :
          {std::string(), std::string("Bearer "), std::string("Bearer 0123456789abcdef-the-tokem"),

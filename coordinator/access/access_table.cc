@@ -7,17 +7,24 @@ namespace {
 
 // clang-format off
 constexpr AccessRule kRules[] = {
-    // method           name                               least role     nodes  owner
-    {Method::kSubmitJob, "accel.v1.Coordinator.SubmitJob", Role::kUser,   false, true},
-    {Method::kListJobs,  "accel.v1.Coordinator.ListJobs",  Role::kViewer, false, true},
-    {Method::kWatchJob,  "accel.v1.Coordinator.WatchJob",  Role::kViewer, false, true},
-    {Method::kCancelJob, "accel.v1.Coordinator.CancelJob", Role::kUser,   false, true},
-    {Method::kListNodes, "accel.v1.Coordinator.ListNodes", Role::kViewer, false, true},
-    {Method::kReadLogs,  "accel.v1.Coordinator.ReadLogs",  Role::kUser,   false, true},
+    // method              name                               least role     nodes  owner
+    {Method::kSubmitJob,    "accel.v1.Coordinator.SubmitJob", Role::kUser,   false, true},
+    {Method::kListJobs,     "accel.v1.Coordinator.ListJobs",  Role::kViewer, false, true},
+    {Method::kWatchJob,     "accel.v1.Coordinator.WatchJob",  Role::kViewer, false, true},
+    {Method::kCancelJob,    "accel.v1.Coordinator.CancelJob", Role::kUser,   false, true},
+    {Method::kListNodes,    "accel.v1.Coordinator.ListNodes", Role::kViewer, false, true},
+    {Method::kReadLogs,     "accel.v1.Coordinator.ReadLogs",  Role::kUser,   false, true},
     // The owner's agents are those of the coordinator's machine.
-    {Method::kAgent,     "accel.v1.Coordinator.Agent",     std::nullopt,  true,  true},
-    {Method::kRelayLogs, "accel.v1.Coordinator.RelayLogs", std::nullopt,  true,  true},
-    {Method::kDrainNode, "accel.v1.Operations.DrainNode",  Role::kAdmin,  false, true},
+    {Method::kAgent,        "accel.v1.Coordinator.Agent",     std::nullopt,  true,  true},
+    {Method::kRelayLogs,    "accel.v1.Coordinator.RelayLogs", std::nullopt,  true,  true},
+    {Method::kDrainNode,    "accel.v1.Operations.DrainNode",  Role::kAdmin,  false, true},
+    {Method::kAddToken,     "accel.v1.Access.AddToken",       Role::kAdmin,  false, true},
+    {Method::kListMembers,  "accel.v1.Access.ListMembers",    Role::kAdmin,  false, true},
+    {Method::kRevoke,       "accel.v1.Access.Revoke",         Role::kAdmin,  false, true},
+    {Method::kRemoveMember, "accel.v1.Access.RemoveMember",   Role::kAdmin,  false, true},
+    {Method::kWhoAmI,       "accel.v1.Access.WhoAmI",         Role::kViewer, true,  true},
+    // The owner has no certificate, which the answer says.
+    {Method::kRenew,        "accel.v1.Access.Renew",          Role::kViewer, true,  true},
 };
 // clang-format on
 

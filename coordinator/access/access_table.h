@@ -22,6 +22,12 @@ enum class Method {
   kAgent,
   kRelayLogs,
   kDrainNode,
+  kAddToken,
+  kListMembers,
+  kRevoke,
+  kRemoveMember,
+  kWhoAmI,
+  kRenew,
 };
 
 struct AccessRule {

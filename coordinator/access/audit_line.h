@@ -14,7 +14,7 @@ struct AuditEntry {
   Caller caller;             // Who. Meaningless if `is_known` is false.
   bool is_known = true;      // The caller was established.
   std::string peer;          // Where from, as gRPC writes it: "ipv4:10.0.0.1:4711", or "unix:".
-  absl::string_view action;  // What: "submit", "cancel", "drain", "refuse".
+  absl::string_view action;  // What: "submit", "cancel", "drain", "enrol", "revoke", "refuse" ...
   std::string object;        // The job, node, user or method.
   std::string result;        // "ok", or why not.
 };

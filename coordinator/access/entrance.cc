@@ -28,16 +28,24 @@ absl::StatusOr<Caller> Entrance::Admit(const grpc::ServerContextBase& context, M
   if (caller.ok()) return caller;
   const std::string why(caller.status().message());
   options_.log->Warn("refused a call", context.peer(), why);
-  if (options_.audit != nullptr) {
-    const absl::StatusOr<Caller> known = options_.identify(context);
-    options_.audit->WriteRefusal({.caller = known.ok() ? *known : Caller(),
-                                  .is_known = known.ok(),
-                                  .peer = context.peer(),
-                                  .action = "refuse",
-                                  .object = std::string(NameOf(method)),
-                                  .result = why});
-  }
+  WriteRefusal(options_.identify(context), context.peer(), NameOf(method), why);
   return caller;
+}
+
+void Entrance::NoteRefusal(const std::string& peer, absl::string_view object,
+                           const absl::Status& why) {
+  WriteRefusal(why, peer, object, std::string(why.message()));
+}
+
+void Entrance::WriteRefusal(const absl::StatusOr<Caller>& caller, const std::string& peer,
+                            absl::string_view object, const std::string& why) {
+  if (options_.audit == nullptr) return;
+  options_.audit->WriteRefusal({.caller = caller.ok() ? *caller : Caller(),
+                                .is_known = caller.ok(),
+                                .peer = peer,
+                                .action = "refuse",
+                                .object = std::string(object),
+                                .result = why});
 }
 
 void Entrance::Note(const Caller& caller, const std::string& peer, absl::string_view action,

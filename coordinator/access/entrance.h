@@ -40,8 +40,13 @@ class Entrance {
   // because the message may quote what the caller has sent.
   void Note(const Caller& caller, const std::string& peer, absl::string_view action,
             absl::string_view object, const absl::Status& result);
+  // Writes that a stranger was refused something. Strangers cause any number of these: see
+  // AuditLog::WriteRefusal().
+  void NoteRefusal(const std::string& peer, absl::string_view object, const absl::Status& why);
 
  private:
+  void WriteRefusal(const absl::StatusOr<Caller>& caller, const std::string& peer,
+                    absl::string_view object, const std::string& why);
   absl::StatusOr<Caller> Decide(const grpc::ServerContextBase& context, Method method);
 
   const Options options_;

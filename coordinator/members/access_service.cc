@@ -2,8 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/grpc_status.h"
-#include "common/status_macros.h"
+#include "coordinator/access/entrance.h"
 #include "coordinator/wire.h"
 
 namespace accel::coordinator {
@@ -29,25 +30,55 @@ std::string RoleOf(const Caller& caller) {
   return caller.role == Role::kUser ? "user" : "viewer";
 }
 
-}  // namespace
-
-absl::StatusOr<Caller> AccessService::Admit(Needs needs,
-                                            const grpc::CallbackServerContext& context) {
-  ACCEL_ASSIGN_OR_RETURN(Caller caller, identify_(context));
-  // Otherwise the gate would cut a connection that is used for these calls only.
-  slot_.NoteValidCall(context.peer(), caller.serial);
-  if (needs == Needs::kAdministrator && !IsAdmin(caller)) {
-    return absl::PermissionDeniedError("only administrators may do this; see: accel whoami");
+// What the audit log calls a method. Empty for those that change nothing.
+absl::string_view ActionOf(Method method) {
+  switch (method) {
+    case Method::kAddToken:
+      return "add_key";
+    case Method::kRevoke:
+      return "revoke";
+    case Method::kRemoveMember:
+      return "remove";
+    case Method::kRenew:
+      return "renew";
+    default:
+      return "";
   }
-  return caller;
 }
 
+std::string MemberText(v1::MemberKind kind, const std::string& member) {
+  return absl::StrCat(kind == v1::NODE_MEMBER ? "node" : "user", member.empty() ? "" : " ", member);
+}
+
+// What a request is about, for the audit log. It has no secret.
+std::string ObjectOf(const v1::AddTokenRequest& request) {
+  std::string object = MemberText(request.kind(), request.member());
+  if (request.kind() == v1::USER_MEMBER && request.changes_role()) {
+    absl::StrAppend(&object, " as ", v1::UserRole_Name(request.role()));
+  }
+  return object;
+}
+std::string ObjectOf(const v1::RevokeRequest& request) {
+  return absl::StrCat(MemberText(request.kind(), request.member()),
+                      request.serial().empty() ? "" : " ", request.serial());
+}
+std::string ObjectOf(const v1::RemoveMemberRequest& request) {
+  return MemberText(request.kind(), request.member());
+}
+template <typename Request>
+std::string ObjectOf(const Request&) {
+  return "";
+}
+
+}  // namespace
+
 template <typename Request, typename Response, typename Invoke>
-grpc::ServerUnaryReactor* AccessService::Serve(Needs needs, grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* AccessService::Serve(Method method, grpc::CallbackServerContext* context,
                                                const grpc::ByteBuffer* bytes,
                                                grpc::ByteBuffer* answer, Invoke invoke) {
   grpc::ServerUnaryReactor* const call = context->DefaultReactor();
-  const absl::StatusOr<Caller> caller = Admit(needs, *context);
+  Entrance& entrance = slot_.entrance();
+  const absl::StatusOr<Caller> caller = entrance.Admit(*context, method);
   Request request;
   absl::Status status = caller.status();
   if (status.ok()) status = Parse(*bytes, kBounds, &request);
@@ -55,10 +86,16 @@ grpc::ServerUnaryReactor* AccessService::Serve(Needs needs, grpc::CallbackServer
     call->Finish(common::ToGrpc(status));
     return call;
   }
-  invoke(*caller, std::move(request), [call, answer](absl::StatusOr<Response> response) {
+  const std::string object = ObjectOf(request);
+  auto finish = [call, answer, &entrance, method, who = *caller, peer = context->peer(),
+                 object](absl::StatusOr<Response> response) {
+    if (const absl::string_view action = ActionOf(method); !action.empty()) {
+      entrance.Note(who, peer, action, object, response.status());
+    }
     if (response.ok()) *answer = ToBytes(*response);
     call->Finish(common::ToGrpc(response.status()));
-  });
+  };
+  invoke(*caller, std::move(request), std::move(finish));
   return call;
 }
 
@@ -66,7 +103,7 @@ grpc::ServerUnaryReactor* AccessService::AddToken(grpc::CallbackServerContext* c
                                                   const grpc::ByteBuffer* bytes,
                                                   grpc::ByteBuffer* answer) {
   return Serve<v1::AddTokenRequest, v1::AddTokenResponse>(
-      Needs::kAdministrator, context, bytes, answer, [this](const auto&, auto request, auto done) {
+      Method::kAddToken, context, bytes, answer, [this](const auto&, auto request, auto done) {
         desk_.AddToken(std::move(request), std::move(done));
       });
 }
@@ -75,7 +112,7 @@ grpc::ServerUnaryReactor* AccessService::ListMembers(grpc::CallbackServerContext
                                                      const grpc::ByteBuffer* bytes,
                                                      grpc::ByteBuffer* answer) {
   return Serve<v1::ListMembersRequest, v1::ListMembersResponse>(
-      Needs::kAdministrator, context, bytes, answer, [this](const auto&, auto request, auto done) {
+      Method::kListMembers, context, bytes, answer, [this](const auto&, auto request, auto done) {
         desk_.ListMembers(request, std::move(done));
       });
 }
@@ -84,7 +121,7 @@ grpc::ServerUnaryReactor* AccessService::Revoke(grpc::CallbackServerContext* con
                                                 const grpc::ByteBuffer* bytes,
                                                 grpc::ByteBuffer* answer) {
   return Serve<v1::RevokeRequest, v1::RevokeResponse>(
-      Needs::kAdministrator, context, bytes, answer, [this](const auto&, auto request, auto done) {
+      Method::kRevoke, context, bytes, answer, [this](const auto&, auto request, auto done) {
         desk_.Revoke(std::move(request), std::move(done));
       });
 }
@@ -93,7 +130,7 @@ grpc::ServerUnaryReactor* AccessService::RemoveMember(grpc::CallbackServerContex
                                                       const grpc::ByteBuffer* bytes,
                                                       grpc::ByteBuffer* answer) {
   return Serve<v1::RemoveMemberRequest, v1::RemoveMemberResponse>(
-      Needs::kAdministrator, context, bytes, answer, [this](const auto&, auto request, auto done) {
+      Method::kRemoveMember, context, bytes, answer, [this](const auto&, auto request, auto done) {
         desk_.RemoveMember(std::move(request), std::move(done));
       });
 }
@@ -102,7 +139,7 @@ grpc::ServerUnaryReactor* AccessService::WhoAmI(grpc::CallbackServerContext* con
                                                 const grpc::ByteBuffer* bytes,
                                                 grpc::ByteBuffer* answer) {
   return Serve<v1::WhoAmIRequest, v1::WhoAmIResponse>(
-      Needs::kAnyone, context, bytes, answer, [this](const auto& caller, const auto&, auto done) {
+      Method::kWhoAmI, context, bytes, answer, [this](const auto& caller, const auto&, auto done) {
         v1::WhoAmIResponse response;
         response.set_kind(KindOf(caller));
         response.set_name(caller.name);
@@ -117,7 +154,7 @@ grpc::ServerUnaryReactor* AccessService::Renew(grpc::CallbackServerContext* cont
                                                const grpc::ByteBuffer* bytes,
                                                grpc::ByteBuffer* answer) {
   return Serve<v1::RenewRequest, v1::RenewResponse>(
-      Needs::kAnyone, context, bytes, answer, [this](const auto& caller, auto request, auto done) {
+      Method::kRenew, context, bytes, answer, [this](const auto& caller, auto request, auto done) {
         desk_.Renew(caller.serial, request, std::move(done));
       });
 }

@@ -1,15 +1,13 @@
-// The gRPC service Access. Each method authenticates the caller, compares its role with what the
-// method needs, checks the size and form of the request, and passes it to the desk.
+// The gRPC service Access. Each method admits the caller, then checks the size and form of the
+// request, and passes both to the desk.
 #pragma once
 
 #include <grpcpp/server_context.h>
 
-#include <functional>
 #include <string>
 #include <utility>
 
-#include "absl/status/statusor.h"
-#include "coordinator/access/caller.h"
+#include "coordinator/access/access_table.h"
 #include "coordinator/members/access_desk.h"
 #include "coordinator/members/coordinator_slot.h"
 #include "proto/access.grpc.pb.h"
@@ -31,16 +29,9 @@ using AccessServiceOfBytes =
 // Thread-safe.
 class AccessService final : public AccessServiceOfBytes {
  public:
-  // Returns who makes a call: ServerOptions::identify.
-  using Identify = std::function<absl::StatusOr<Caller>(const grpc::ServerContextBase&)>;
-
   // `desk` and `slot` must outlive the service.
-  AccessService(AccessDesk* desk, const CoordinatorSlot* slot, std::string cluster_id,
-                Identify identify)
-      : desk_(*desk),
-        slot_(*slot),
-        cluster_id_(std::move(cluster_id)),
-        identify_(std::move(identify)) {}
+  AccessService(AccessDesk* desk, const CoordinatorSlot* slot, std::string cluster_id)
+      : desk_(*desk), slot_(*slot), cluster_id_(std::move(cluster_id)) {}
 
   grpc::ServerUnaryReactor* AddToken(grpc::CallbackServerContext* context,
                                      const grpc::ByteBuffer* bytes,
@@ -61,20 +52,17 @@ class AccessService final : public AccessServiceOfBytes {
                                   const grpc::ByteBuffer* bytes, grpc::ByteBuffer* answer) override;
 
  private:
-  enum class Needs { kAdministrator, kAnyone };
-
   // Admits the call and parses its request. Then calls `invoke` with the caller, the request and a
-  // function that sends the response or the error.
+  // function that sends the response or the error. What the call has changed is noted in the audit
+  // log.
   template <typename Request, typename Response, typename Invoke>
-  grpc::ServerUnaryReactor* Serve(Needs needs, grpc::CallbackServerContext* context,
+  grpc::ServerUnaryReactor* Serve(Method method, grpc::CallbackServerContext* context,
                                   const grpc::ByteBuffer* bytes, grpc::ByteBuffer* answer,
                                   Invoke invoke);
-  absl::StatusOr<Caller> Admit(Needs needs, const grpc::CallbackServerContext& context);
 
   AccessDesk& desk_;
   const CoordinatorSlot& slot_;
   const std::string cluster_id_;
-  const Identify identify_;
 };
 
 }  // namespace accel::coordinator

@@ -58,7 +58,7 @@ security::EnrolmentAnswer Refusal(absl::Status status) {
 }  // namespace
 
 security::EnrolmentAnswer Admissions::Decide(const security::EnrolmentRequest& request,
-                                             absl::Duration longest) {
+                                             const std::string& peer, absl::Duration longest) {
   const absl::StatusOr<security::PublicKey> key = security::CheckRequest(request.csr);
   if (!key.ok()) return Refusal(key.status());
   const auto pending = std::make_shared<Pending>();
@@ -81,7 +81,16 @@ security::EnrolmentAnswer Admissions::Decide(const security::EnrolmentRequest& r
   if (!pending->done.WaitForNotificationWithTimeout(longest)) {
     return Refusal(absl::UnavailableError("the coordinator is busy; run the same command again"));
   }
-  if (!pending->status.ok()) return Refusal(pending->status);
+  if (!pending->status.ok()) {
+    slot_.entrance().NoteRefusal(peer, "enrol", pending->status);
+    return Refusal(pending->status);
+  }
+  const v1::Credential& credential = pending->credential;
+  const bool is_node = credential.kind() == v1::NODE_MEMBER;
+  slot_.entrance().Note({.kind = is_node ? CallerKind::kNode : CallerKind::kUser,
+                         .name = credential.member(),
+                         .serial = credential.serial()},
+                        peer, "enrol", is_node ? request.name : request.label, absl::OkStatus());
   common::LogInfo("admitted", {{"kind", security::KindText(request.kind)},
                                {"name", pending->credential.member()},
                                {"machine", common::Printable(request.label)},

@@ -1,6 +1,8 @@
 // Decides about newcomers: connects enrolment (security/enrolment) with the coordinator's state.
 #pragma once
 
+#include <string>
+
 #include "absl/time/time.h"
 #include "coordinator/members/cluster_authority.h"
 #include "coordinator/members/coordinator_slot.h"
@@ -15,10 +17,12 @@ class Admissions {
   Admissions(const CoordinatorSlot* slot, const ClusterAuthority* authority)
       : slot_(*slot), authority_(*authority) {}
 
-  // Checks the request, commits its effect, and returns the answer. Blocks until then, at most
-  // `longest`; the newcomer repeats a request without an answer. Errors are those of Admit() in
-  // coordinator/core/access/admission.h, those of CheckRequest(), and UNAVAILABLE.
+  // Checks the request, commits its effect, notes it in the audit log, and returns the answer.
+  // Blocks until then, at most `longest`; the newcomer repeats a request without an answer. `peer`
+  // is the newcomer's address. Errors are those of Admit() in coordinator/core/access/admission.h,
+  // those of CheckRequest(), and UNAVAILABLE.
   security::EnrolmentAnswer Decide(const security::EnrolmentRequest& request,
+                                   const std::string& peer,
                                    absl::Duration longest = absl::Seconds(2));
 
  private:

@@ -14,7 +14,6 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/unique_fd.h"
-#include "coordinator/access/identify_caller.h"
 #include "coordinator/members/access_desk.h"
 #include "coordinator/members/access_service.h"
 #include "coordinator/members/admissions.h"
@@ -33,15 +32,13 @@ inline constexpr absl::Duration kServerRenewal = absl::Hours(24 * 30);
 // Thread-safe. Must outlive the gRPC server that uses its credentials.
 class ClusterAccess {
  public:
-  // `owner` is the name of the coordinator's own user. INTERNAL: OpenSSL failed.
+  // INTERNAL: OpenSSL failed.
   static absl::StatusOr<std::unique_ptr<ClusterAccess>> Make(ClusterAuthority authority,
-                                                             const std::string& owner,
                                                              absl::Time wall);
 
   // Called once, immediately after the server has started. `cut` ends the connections of a
-  // credential (Server::Cut()). `address`, `on_valid_call`: CoordinatorSlot::Set().
-  void Attach(Coordinator* coordinator, std::string address,
-              CoordinatorSlot::OnValidCall on_valid_call,
+  // credential (Server::Cut()). The others: CoordinatorSlot::Set().
+  void Attach(Coordinator* coordinator, Entrance* entrance, std::string address,
               std::function<void(const std::string& serial)> cut);
 
   // Admits no more newcomers. Called before the server is destroyed.
@@ -60,12 +57,11 @@ class ClusterAccess {
   absl::Status RenewServer(absl::Time wall);
 
  private:
-  ClusterAccess(ClusterAuthority authority, const std::string& owner)
+  explicit ClusterAccess(ClusterAuthority authority)
       : authority_(std::move(authority)),
         desk_(&slot_, &authority_),
         admissions_(&slot_, &authority_),
-        service_(&desk_, &slot_, authority_.cluster_id(),
-                 IdentifyCaller(owner, "", &credentials_)) {}
+        service_(&desk_, &slot_, authority_.cluster_id()) {}
 
   absl::Status Begin(absl::Time wall);
 

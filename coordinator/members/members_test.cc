@@ -57,7 +57,7 @@ class MembersTest : public ::testing::Test {
     ASSERT_OK(loop_->Load());
     loop_->Start();
     slot_ = std::make_unique<CoordinatorSlot>();
-    slot_->Set(loop_.get(), "10.0.0.1:7337", [](const std::string&, const std::string&) {});
+    slot_->Set(loop_.get(), &entrance_, "10.0.0.1:7337");
     desk_ = std::make_unique<AccessDesk>(slot_.get(), &authority_);
     admissions_ = std::make_unique<Admissions>(slot_.get(), &authority_);
   }
@@ -96,7 +96,7 @@ class MembersTest : public ::testing::Test {
     request.csr = *security::MakeRequest(node_key_);
     request.id = "4af1";
     request.name = "n7";
-    return admissions_->Decide(request, absl::Seconds(30));
+    return admissions_->Decide(request, "ipv4:10.0.0.9:4711", absl::Seconds(30));
   }
 
   static std::string SerialOf(const std::string& pem) {
@@ -104,6 +104,7 @@ class MembersTest : public ::testing::Test {
   }
 
   const ClusterAuthority authority_ = MakeCluster();
+  Entrance entrance_{Entrance::Options()};
   const security::PrivateKey node_key_ = *security::PrivateKey::Make();
   MemoryStore store_;
   StoredCredentials table_;
@@ -207,7 +208,7 @@ TEST_F(MembersTest, UnknownCertificatesAreNamed) {
 
 TEST_F(MembersTest, WithoutATcpAddressThereIsNoKey) {
   CoordinatorSlot slot;
-  slot.Set(loop_.get(), "", [](const std::string&, const std::string&) {});
+  slot.Set(loop_.get(), &entrance_, "");
   AccessDesk local(&slot, &authority_);
   EXPECT_THAT(
       Await<v1::AddTokenResponse>([&](auto done) { local.AddToken({}, std::move(done)); }).status(),

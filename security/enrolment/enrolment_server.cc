@@ -1,5 +1,6 @@
 #include "security/enrolment/enrolment_server.h"
 
+#include <netdb.h>
 #include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -66,6 +67,21 @@ std::string SourceOf(int fd) {
   return is_mapped ? std::string(bytes + 12, 4) : std::string(bytes, 8);
 }
 
+// Returns the peer's address and port as people read them.
+std::string PeerOf(int fd) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  char host[NI_MAXHOST] = "";
+  char port[NI_MAXSERV] = "";
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0 ||
+      getnameinfo(reinterpret_cast<sockaddr*>(&peer), size, host, sizeof host, port, sizeof port,
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return "";
+  }
+  if (peer.ss_family == AF_INET6) return absl::StrCat("ipv6:[", host, "]:", port);
+  return absl::StrCat("ipv4:", host, ":", port);
+}
+
 EnrolmentAnswer Refusal(absl::Status status) {
   EnrolmentAnswer answer;
   answer.refusal = std::move(status);
@@ -120,11 +136,13 @@ class Server final : public EnrolmentServer {
   void Serve(SSL_CTX* context, common::UniqueFd fd, const std::string& source) {
     const absl::Time deadline = common::SteadyClock()->Now() + options_.time;
     if (!ReadPreface(fd.get(), deadline).ok()) return;
+    const std::string peer = PeerOf(fd.get());
     TlsStream stream(context, std::move(fd), deadline);
     if (!stream.Accept().ok()) return;
     const absl::StatusOr<std::string> frame = stream.ReceiveFrame();
     if (!frame.ok() && !absl::IsInvalidArgument(frame.status())) return;
-    const EnrolmentAnswer answer = frame.ok() ? Answer(*frame, source) : Refusal(frame.status());
+    const EnrolmentAnswer answer =
+        frame.ok() ? Answer(*frame, source, peer) : Refusal(frame.status());
     if (stream.SendFrame(EncodeAnswer(answer)).ok()) stream.Finish();
   }
 
@@ -140,7 +158,8 @@ class Server final : public EnrolmentServer {
     return absl::InvalidArgumentError("not an enrolment");
   }
 
-  EnrolmentAnswer Answer(const std::string& frame, const std::string& source) {
+  EnrolmentAnswer Answer(const std::string& frame, const std::string& source,
+                         const std::string& peer) {
     const absl::StatusOr<EnrolmentRequest> request = DecodeRequest(frame);
     if (!request.ok()) return Refusal(request.status());
     {
@@ -150,7 +169,7 @@ class Server final : public EnrolmentServer {
             "too many wrong keys came from this address; try again in a minute"));
       }
     }
-    EnrolmentAnswer answer = options_.decide(*request);
+    EnrolmentAnswer answer = options_.decide(*request, peer);
     if (absl::IsUnauthenticated(answer.refusal)) {
       absl::MutexLock lock(&mutex_);
       wrong_tokens_.Note(source, common::SteadyClock()->Now());

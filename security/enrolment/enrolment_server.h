@@ -21,8 +21,9 @@ inline constexpr absl::Duration kEnrolmentTime = absl::Seconds(3);  // From the 
 struct EnrolmentServerOptions {
   // Decides about a request, commits, and returns the answer. Called on a thread that may block,
   // from at most kMaxEnrolments threads concurrently. A refusal with the code UNAUTHENTICATED
-  // counts as a wrong token of its source: an IPv4 address, or an IPv6 network of 64 bits.
-  std::function<EnrolmentAnswer(const EnrolmentRequest& request)> decide;
+  // counts as a wrong token of its source: an IPv4 address, or an IPv6 network of 64 bits. `peer`
+  // is the address of the newcomer, or empty if it has gone.
+  std::function<EnrolmentAnswer(const EnrolmentRequest& request, const std::string& peer)> decide;
   absl::Duration time = kEnrolmentTime;
 };
 

@@ -70,7 +70,10 @@ class EnrolmentTest : public ::testing::Test {
       return;
     }
     EnrolmentServerOptions options;
-    options.decide = [this](const EnrolmentRequest& request) { return Decide(request); };
+    options.decide = [this](const EnrolmentRequest& request, const std::string& peer) {
+      EXPECT_THAT(peer, ::testing::StartsWith("ipv4:127.0.0.1:"));
+      return Decide(request);
+    };
     options.time = absl::Seconds(30);
     auto server = EnrolmentServer::Start(std::move(options), key->ToPem(), chain);
     EXPECT_OK(server);

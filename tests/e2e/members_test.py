@@ -4,6 +4,7 @@ The coordinator has an address beyond loopback, 10.77.0.1, in a network namespac
 for certificates.
 """
 
+import json
 import pathlib
 import subprocess
 import time
@@ -59,6 +60,9 @@ class Members(cluster.ClusterTest):
         """Runs a command as a user of another machine, who has no Unix socket."""
         return self.accel(*arguments, env={"ACCEL_COORDINATOR": "", "HOME": str(self.path("ann"))})
 
+    def audit(self):
+        return [json.loads(line) for line in self.path("coordinator/audit.jsonl").read_text().splitlines()]
+
     def connected(self):
         return self.accel("nodes", "--json").out.count('"connected": true')
 
@@ -112,11 +116,19 @@ class Members(cluster.ClusterTest):
         # A user is no administrator.
         refused = self.remote("user", "add", "eve")
         self.assertEqual(refused.code, 1, refused)
-        self.assertIn("only administrators", refused.err)
+        self.assertIn("AddToken needs the role admin, and ann has the role user", refused.err)
         self.assertEqual(self.accel("user", "add", "ann", "--role", "admin").code, 0)
         self.assertEqual(self.remote("user", "list").code, 0)
         self.assertEqual(self.accel("user", "revoke", "ann").code, 0)
         revoked = self.remote("nodes")
+        seen = {(line["action"], line["caller"], line["object"]) for line in self.audit()}
+        self.assertIn(("add_key", "owner", "user ann"), seen)
+        self.assertIn(("add_key", "owner", "user ann as ADMIN_ROLE"), seen)
+        self.assertIn(("refuse", "user", "accel.v1.Access.AddToken"), seen)
+        self.assertIn(("revoke", "owner", "user ann"), seen)
+        [enrolled] = [line for line in self.audit() if line["action"] == "enrol"]
+        self.assertEqual((enrolled["caller"], enrolled["name"], enrolled["result"]), ("user", "ann", "ok"))
+        self.assertIn(f"ipv4:{_ADDRESS}:", enrolled["peer"])
         self.assertEqual(revoked.code, 1, revoked)
         self.assertIn("was revoked", revoked.err)
 
