@@ -40,6 +40,7 @@
 #include "process/cgroup.h"
 #include "process/private_shared_memory.h"
 #include "process/sweep.h"
+#include "security/certificate.h"
 #include "security/client_identity.h"
 #include "security/identity_files.h"
 #include "shim/host/posix_shim_host.h"
@@ -140,16 +141,29 @@ bool PrivateSharedMemory() {
   return false;
 }
 
-absl::StatusOr<v1::NodeObserved> Identity(const AgentDaemonOptions& options,
-                                          const std::string& address,
+// Returns the name of this node: that of its certificate, if the coordinator asks for one.
+// INVALID_ARGUMENT: --name says another one.
+absl::StatusOr<std::string> NodeName(const AgentDaemonOptions& options,
+                                     const std::optional<security::ClientIdentity>& certificate) {
+  if (!certificate.has_value()) return options.name.empty() ? HostName() : options.name;
+  ACCEL_ASSIGN_OR_RETURN(const security::Certificate own,
+                         security::Certificate::FromPem(certificate->certificate));
+  ACCEL_ASSIGN_OR_RETURN(const std::string name, own.node_name());
+  if (options.name.empty() || options.name == name) return name;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--name ", options.name, ": this node has joined its cluster as ", name,
+                   "; leave out --name, or let an administrator run `accel node remove ", name,
+                   "` and join again with the other name"));
+}
+
+absl::StatusOr<v1::NodeObserved> Identity(const std::string& name, const std::string& address,
                                           const common::NodeId& node_id) {
-  if (!common::IsUtf8(options.name)) return absl::InvalidArgumentError("--name: must be UTF-8");
-  if (options.name.size() > kMaxNameBytes) {
+  if (!common::IsUtf8(name)) return absl::InvalidArgumentError("--name: must be UTF-8");
+  if (name.size() > kMaxNameBytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--name: it has ", options.name.size(), " bytes; at most ", kMaxNameBytes));
+        absl::StrCat("--name: it has ", name.size(), " bytes; at most ", kMaxNameBytes));
   }
   ACCEL_ASSIGN_OR_RETURN(v1::Inventory inventory, ProbeInventory(/*with_gpus=*/true));
-  const std::string name = options.name.empty() ? HostName() : options.name;
   ACCEL_ASSIGN_OR_RETURN(v1::NodeObserved identity,
                          MakeIdentity(node_id, name, address, std::move(inventory)));
   if (geteuid() != 0) identity.set_runs_all_as(OwnAccount());
@@ -227,6 +241,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const common::CoordinatorAddress coordinator,
                          common::ParseCoordinatorAddress(target));
   ACCEL_ASSIGN_OR_RETURN(const auto certificate, FindCertificate(options, coordinator));
+  ACCEL_ASSIGN_OR_RETURN(const std::string name, NodeName(options, certificate));
   ACCEL_ASSIGN_OR_RETURN(const std::string token, Token(options, coordinator, /*make=*/true));
   ACCEL_ASSIGN_OR_RETURN(const common::PortRange ports, common::ParsePortRange(options.port_range));
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
@@ -238,7 +253,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   if (absl::IsCancelled(address.status())) return absl::OkStatus();
   ACCEL_RETURN_IF_ERROR(address.status());
   ACCEL_ASSIGN_OR_RETURN(const v1::NodeObserved identity,
-                         Identity(options, *address, state_dir.node_id()));
+                         Identity(name, *address, state_dir.node_id()));
   const AccountRules rules = Rules(options, identity.name(), coordinator);
   const process::CgroupSupport cgroups = process::ProbeCgroups(identity.node_id());
   LogStart(identity, target, output_bytes, rules, cgroups);

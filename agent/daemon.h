@@ -21,7 +21,7 @@ enum class OnStop {
 struct AgentDaemonOptions {
   std::string coordinator;  // See FindCoordinator() in common/coordinator_address.h.
   std::string state_dir;
-  std::string name;  // If empty, the host's name.
+  std::string name;  // If empty, the name in the certificate, or without one the host's name.
   // See ChooseAddress(). If empty, the source address of the route to the coordinator.
   std::string advertise;
   std::string port_range;  // Of spare store sockets; see common/port_range.h. If empty, any port.

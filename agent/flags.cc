@@ -59,7 +59,10 @@ common::FlagSet MakeFlagSet(AgentDaemonOptions* to) {
   flags.Text("state_dir", "DIR",
              "folder of this agent and of its jobs' output; created if it does not exist; required",
              &to->state_dir);
-  flags.Text("name", "NAME", "name of this node (default: the host's name)", &to->name);
+  flags.Text(
+      "name", "NAME",
+      "name of this node (default: the one with which it has joined, or else the host's name)",
+      &to->name);
   flags.Text("advertise", "ADDRESS|INTERFACE|NETWORK",
              "how other nodes reach this one: an address of this host, an interface such as eth0, "
              "or a network such as 10.0.0.0/8 (default: the address from which this host reaches "

@@ -9,6 +9,7 @@
 #include "common/secret_input.h"
 #include "common/status_macros.h"
 #include "common/version.h"
+#include "security/certificate.h"
 #include "security/enrolment/enrolment_client.h"
 #include "security/enrolment/join_string.h"
 #include "security/identity_files.h"
@@ -36,10 +37,13 @@ absl::StatusOr<std::string> JoinCluster(const JoinOptions& options) {
   request.name = options.name.empty() ? HostName() : options.name;
   request.label = HostName();
   request.version = common::kVersion;
-  const std::string name = request.name;
   ACCEL_ASSIGN_OR_RETURN(const security::EnrolmentAnswer answer,
                          security::Enrol(key, std::move(request), absl::Now(), kTimeout));
   ACCEL_RETURN_IF_ERROR(files.Write(answer.certificate, answer.authorities, key.address));
+  ACCEL_ASSIGN_OR_RETURN(const security::Certificate certificate,
+                         security::Certificate::FromPem(answer.certificate));
+  // An answer that is given again has the name that the first request had.
+  ACCEL_ASSIGN_OR_RETURN(const std::string name, certificate.node_name());
   return absl::StrCat("node ", name, " has joined cluster ", answer.cluster, " at ", key.address,
                       "; start it with: accel-agent --state_dir ", options.state_dir);
 }

@@ -88,21 +88,33 @@ int RunMemberRevoke(v1::MemberKind kind, const std::vector<std::string>& args,
   ConnectionFlags connection;
   v1::RevokeRequest request;
   request.set_kind(kind);
-  FlagSet flags(absl::StrCat("accel ", Word(kind), " revoke"), "[flags] NAME [SERIAL]",
+  FlagSet flags(absl::StrCat("accel ", Word(kind), " revoke"), "[flags] NAME [SERIAL] | --key ID",
                 absl::StrCat("Refuses a ", Word(kind),
                              " from now on: its certificates and keys, or only the certificate "
-                             "with this serial. Its connections end."));
+                             "with this serial and the key by which it came. Its connections end. "
+                             "With --key, refuses a key that was lost."));
+  flags.Text("key", "ID", absl::StrCat("the key's id, as in: accel ", Word(kind), " list"),
+             request.mutable_token());
   AddConnectionFlags(&flags, &connection);
-  flags.Argument("NAME", /*required=*/true, request.mutable_member());
+  flags.Argument("NAME", /*required=*/false, request.mutable_member());
   flags.Argument("SERIAL", /*required=*/false, request.mutable_serial());
   flags.Footer(kFooter);
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;
+  if (request.member().empty() == request.token().empty()) {
+    return Fail(console, absl::InvalidArgumentError("name a member or a key: NAME, or --key ID"));
+  }
   const auto client = ConnectToCoordinator(connection);
   if (!client.ok()) return Fail(console, client.status());
   const auto revoked = (*client)->Revoke(request);
   if (!revoked.ok()) return Fail(console, revoked.status());
-  PrintMessage(console, absl::StrCat("revoked ", revoked->revoked(), " certificates and keys of ",
-                                     Word(kind), " ", request.member()));
+  if (request.token().empty()) {
+    PrintMessage(console, absl::StrCat("revoked ", revoked->revoked(), " valid certificates of ",
+                                       Word(kind), " ", request.member()));
+  }
+  for (const std::string& key : revoked->tokens()) {
+    PrintMessage(console, absl::StrCat("revoked key ", key,
+                                       "; who should still come with it needs a new one"));
+  }
   return 0;
 }
 

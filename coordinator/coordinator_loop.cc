@@ -8,6 +8,7 @@
 #include "common/status_macros.h"
 #include "coordinator/access/job_access.h"
 #include "coordinator/access/job_account.h"
+#include "coordinator/core/access/credentials.h"
 #include "coordinator/core/facts.h"
 #include "coordinator/core/job_owner.h"
 #include "coordinator/core/presence.h"
@@ -213,6 +214,9 @@ void CoordinatorLoop::Apply(AccessEvent event) {
                                          .changes = &changes_.access,
                                          .wall = options_.wall_clock()});
   if (!status.ok()) return event.done(status);
+  for (const std::string& node : LostNodes(state_.access, changes_.access, options_.wall_clock())) {
+    sessions_.Expel(common::NodeId(node), &state_, &changes_);
+  }
   acks_.push_back(std::move(event.done));
 }
 

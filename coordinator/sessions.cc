@@ -11,6 +11,23 @@
 
 namespace accel::coordinator {
 
+namespace {
+
+// Checks that a node with a certificate has the name by which it joined. Otherwise it could take
+// the name of another node, which is how people tell nodes apart.
+absl::Status CheckName(const Caller& caller, const std::string& name, const ClusterState& state) {
+  if (caller.kind != CallerKind::kNode) return absl::OkStatus();
+  const auto member = state.access.members.find({v1::NODE_MEMBER, caller.name});
+  if (member == state.access.members.end() || member->second.name() == name) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(absl::StrCat("name: the agent calls its node ", name,
+                                                  ", which has joined as ", member->second.name(),
+                                                  "; start it without --name"));
+}
+
+}  // namespace
+
 void Sessions::Open(SessionOpened opened) {
   if (sessions_.size() >= kMaxSessions) {
     return opened.callbacks.on_closed(absl::ResourceExhaustedError(absl::StrCat(
@@ -42,6 +59,9 @@ void Sessions::Report(ReportEvent report, ClusterState* state, Changes* changes)
                state);
   }
   const std::string name = report.observed.name();
+  if (const absl::Status named = CheckName(session.caller, name, *state); !named.ok()) {
+    return End(report.session, named, state);
+  }
   const absl::Time at = report.at;
   const StaleCounts before = state->stale;
   SessionId superseded = 0;
@@ -67,6 +87,17 @@ void Sessions::NoteStale(absl::Time now, const ClusterState& state) {
                      {{"reports_of_older_streams", state.stale.sessions},
                       {"running_parts_of_older_generations", state.stale.generations},
                       {"parts_of_other_nodes", state.stale.foreign}});
+}
+
+void Sessions::Expel(const common::NodeId& node, ClusterState* state, Changes* changes) {
+  const auto entry = state->nodes.find(node);
+  if (entry == state->nodes.end()) return;
+  const SessionId session = entry->second.session;
+  const auto found = sessions_.find(session);
+  if (found != sessions_.end() && found->second.caller.kind != CallerKind::kNode) return;
+  LoseNode(node, "its certificate was revoked", state);
+  changes->nodes.insert(node);
+  End(session, absl::UnauthenticatedError("the node's certificate was revoked"), state);
 }
 
 void Sessions::Drop(SessionId session, ClusterState* state) {

@@ -3,12 +3,14 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/status_macros.h"
 #include "security/openssl_handles.h"
 #include "security/openssl_init.h"
 #include "security/sha256.h"
@@ -68,6 +70,15 @@ absl::StatusOr<Principal> Certificate::principal() const {
   const auto* uri = static_cast<const ASN1_IA5STRING*>(value);
   return ParsePrincipal(absl::string_view(reinterpret_cast<const char*>(ASN1_STRING_get0_data(uri)),
                                           static_cast<size_t>(ASN1_STRING_length(uri))));
+}
+
+absl::StatusOr<std::string> Certificate::node_name() const {
+  char text[kMaxPrincipalNameBytes + 2] = "";
+  const int size =
+      X509_NAME_get_text_by_NID(X509_get_subject_name(x509_.get()), NID_name, text, sizeof text);
+  const std::string name(text, static_cast<size_t>(std::max(size, 0)));
+  ACCEL_RETURN_IF_ERROR(CheckPrincipalName("the node's name in its certificate", name));
+  return name;
 }
 
 absl::StatusOr<std::vector<Certificate>> ReadCertificates(absl::string_view pem) {

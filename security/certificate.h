@@ -34,6 +34,9 @@ class Certificate {
   // Returns the principal in the URI of the certificate. INVALID_ARGUMENT: it has no such URI, or
   // more than one name.
   absl::StatusOr<Principal> principal() const;
+  // Returns the name under which a node has joined. The coordinator's table decides; the name is
+  // here so that the node knows it. INVALID_ARGUMENT: it has none, or one that no node may have.
+  absl::StatusOr<std::string> node_name() const;
   x509_st* get() const { return x509_.get(); }
 
  private:

@@ -22,6 +22,12 @@ bool SetTime(absl::Time time, ASN1_TIME* to) {
   return ASN1_TIME_set(to, absl::ToTimeT(time)) != nullptr;
 }
 
+bool SetName(const std::string& name, X509_NAME* subject) {
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(name.data());
+  return name.empty() || X509_NAME_add_entry_by_NID(subject, NID_name, MBSTRING_UTF8, bytes,
+                                                    static_cast<int>(name.size()), -1, 0) == 1;
+}
+
 bool AddExtension(int nid, const std::string& value, X509* issuer, X509* x509) {
   X509V3_CTX context;
   X509V3_set_ctx_nodb(&context);
@@ -36,6 +42,7 @@ bool Fill(const CertificateFields& fields, const PublicKey& key, X509* issuer, X
   if (X509_set_version(x509, X509_VERSION_3) != 1 || !SetSerial(fields.serial, x509) ||
       X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_UTF8, name,
                                  static_cast<int>(fields.subject.size()), -1, 0) != 1 ||
+      !SetName(fields.node_name, subject) ||
       X509_set_issuer_name(x509, X509_get_subject_name(issuer)) != 1 ||
       !SetTime(fields.not_before, X509_getm_notBefore(x509)) ||
       !SetTime(fields.not_after, X509_getm_notAfter(x509)) ||

@@ -57,7 +57,8 @@ absl::StatusOr<Certificate> IssueServer(const Authority& authority, const Public
 }
 
 absl::StatusOr<Certificate> IssueClient(const Authority& authority, const PublicKey& key,
-                                        const Principal& principal, absl::Time now) {
+                                        const Principal& principal, absl::Time now,
+                                        const std::string& node_name) {
   const bool is_node = principal.kind == PrincipalKind::kNode;
   return BuildCertificate(
       {.subject = absl::StrCat("accel ", KindText(principal.kind)),
@@ -67,7 +68,8 @@ absl::StatusOr<Certificate> IssueClient(const Authority& authority, const Public
        .extensions = {{NID_basic_constraints, kLeafConstraints},
                       {NID_key_usage, kLeafUsage},
                       {NID_ext_key_usage, "clientAuth"},
-                      {NID_subject_alt_name, absl::StrCat("URI:", PrincipalUri(principal))}}},
+                      {NID_subject_alt_name, absl::StrCat("URI:", PrincipalUri(principal))}},
+       .node_name = node_name},
       key, authority.key, &authority.certificate);
 }
 

@@ -49,9 +49,10 @@ absl::StatusOr<Authority> MakeAuthority(absl::string_view cluster, absl::Time no
 absl::StatusOr<Certificate> IssueServer(const Authority& authority, const PublicKey& key,
                                         absl::Time now);
 
-// Issues the certificate of a node or a user, with principal.serial as its serial number. Errors
-// are those of MakeAuthority().
+// Issues the certificate of a node or a user, with principal.serial as its serial number, and with
+// the name of a node. Errors are those of MakeAuthority().
 absl::StatusOr<Certificate> IssueClient(const Authority& authority, const PublicKey& key,
-                                        const Principal& principal, absl::Time now);
+                                        const Principal& principal, absl::Time now,
+                                        const std::string& node_name = "");
 
 }  // namespace accel::security

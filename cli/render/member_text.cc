@@ -14,6 +14,8 @@ std::string State(const v1::Credential& credential, absl::Time now) {
       return "revoked";
     case v1::Credential::REPLACED:
       return "replaced";
+    case v1::Credential::MADE_ROOM:
+      return "made room";
     default:
       return credential.expires_unix_ms() < absl::ToUnixMillis(now) ? "expired" : "valid";
   }

@@ -340,7 +340,7 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
 
 void CloseSession(SessionId session, const common::NodeId& node, ClusterState* state) {
   const auto found = state->nodes.find(node);
-  if (found == state->nodes.end() || found->second.session != session) return;
+  if (found == state->nodes.end() || session == 0 || found->second.session != session) return;
   NodeEntry& entry = found->second;
   entry.session = 0;
   --state->connected;
@@ -360,6 +360,15 @@ void CloseSession(SessionId session, const common::NodeId& node, ClusterState* s
   const int64_t bytes = static_cast<int64_t>(entry.observed.SpaceUsedLong());
   state->report_bytes += bytes - entry.observed_bytes;
   entry.observed_bytes = bytes;
+}
+
+void LoseNode(const common::NodeId& node, const std::string& why, ClusterState* state) {
+  const auto found = state->nodes.find(node);
+  if (found == state->nodes.end()) return;
+  // As if it had said goodbye: it is gone once its stream is (docs/decisions/0043).
+  found->second.observed.set_goodbye(why);
+  for (const auto& [id, machine_rank] : found->second.jobs) state->agenda.Touch(id);
+  CloseSession(found->second.session, node, state);
 }
 
 }  // namespace accel::coordinator

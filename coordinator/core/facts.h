@@ -49,4 +49,8 @@ absl::Status Observe(SessionId session, v1::NodeObserved report, absl::Time now,
 // long, because most agents reconnect.
 void CloseSession(SessionId session, const common::NodeId& node, ClusterState* state);
 
+// Notes that the node no longer belongs to the cluster, for a reason that completes "it ...". What
+// it runs is lost at once. Does nothing if there is no such node.
+void LoseNode(const common::NodeId& node, const std::string& why, ClusterState* state);
+
 }  // namespace accel::coordinator

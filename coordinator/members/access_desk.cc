@@ -115,9 +115,7 @@ void AccessDesk::Revoke(v1::RevokeRequest request, Done<v1::RevokeResponse> done
   Run<v1::RevokeResponse>(
       [request = std::move(request)](const AccessTurn& turn, v1::RevokeResponse* response) {
         ACCEL_ASSIGN_OR_RETURN(
-            const int64_t revoked,
-            accel::coordinator::Revoke(request, turn.wall, turn.access, turn.changes));
-        response->set_revoked(revoked);
+            *response, accel::coordinator::Revoke(request, turn.wall, turn.access, turn.changes));
         return absl::OkStatus();
       },
       std::move(done));
@@ -148,7 +146,10 @@ void AccessDesk::Renew(const std::string& serial, const v1::RenewRequest& reques
         const v1::MemberKind kind =
             old == turn.access->credentials.end() ? v1::NODE_MEMBER : old->second.kind();
         const auto make = [&](const std::string& member) {
-          return authority.Issue(kind, member, key, turn.wall);
+          const auto owner = turn.access->members.find({kind, member});
+          return authority.Issue(kind, member,
+                                 owner == turn.access->members.end() ? "" : owner->second.name(),
+                                 key, turn.wall);
         };
         ACCEL_ASSIGN_OR_RETURN(
             const v1::Credential made,

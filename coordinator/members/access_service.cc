@@ -59,6 +59,7 @@ std::string ObjectOf(const v1::AddTokenRequest& request) {
   return object;
 }
 std::string ObjectOf(const v1::RevokeRequest& request) {
+  if (!request.token().empty()) return absl::StrCat("key ", request.token());
   return absl::StrCat(MemberText(request.kind(), request.member()),
                       request.serial().empty() ? "" : " ", request.serial());
 }

@@ -68,7 +68,7 @@ security::EnrolmentAnswer Admissions::Decide(const security::EnrolmentRequest& r
         const auto make = [&](const std::string& member) -> absl::StatusOr<v1::Credential> {
           // The key is valid, or this is not called.
           ACCEL_RETURN_IF_ERROR(CheckId(newcomer, turn));
-          return authority.Issue(newcomer.kind, member, public_key, turn.wall);
+          return authority.Issue(newcomer.kind, member, newcomer.name, public_key, turn.wall);
         };
         ACCEL_ASSIGN_OR_RETURN(pending->credential,
                                Admit(newcomer, turn.wall, make, turn.access, turn.changes));

@@ -76,6 +76,7 @@ absl::StatusOr<security::ServerTls> ClusterAuthority::MakeServer(absl::Time wall
 
 absl::StatusOr<v1::Credential> ClusterAuthority::Issue(v1::MemberKind kind,
                                                        const std::string& member,
+                                                       const std::string& node_name,
                                                        const security::PublicKey& key,
                                                        absl::Time wall) const {
   ACCEL_ASSIGN_OR_RETURN(const std::string serial, security::MakeSerial());
@@ -86,7 +87,7 @@ absl::StatusOr<v1::Credential> ClusterAuthority::Issue(v1::MemberKind kind,
                                          .name = member,
                                          .serial = serial};
   ACCEL_ASSIGN_OR_RETURN(const security::Certificate leaf,
-                         security::IssueClient(authority_, key, principal, wall));
+                         security::IssueClient(authority_, key, principal, wall, node_name));
   v1::Credential credential;
   credential.set_serial(serial);
   credential.set_certificate(leaf.ToPem());

@@ -33,9 +33,10 @@ class ClusterAuthority {
   absl::StatusOr<security::ServerTls> MakeServer(absl::Time wall) const;
 
   // Issues a certificate to a member, as a credential with the fields that depend on it: serial,
-  // certificate, expiry. INTERNAL: OpenSSL failed.
+  // certificate, expiry. `node_name` is empty for a user. INTERNAL: OpenSSL failed.
   absl::StatusOr<v1::Credential> Issue(v1::MemberKind kind, const std::string& member,
-                                       const security::PublicKey& key, absl::Time wall) const;
+                                       const std::string& node_name, const security::PublicKey& key,
+                                       absl::Time wall) const;
 
   const std::string& cluster_id() const { return cluster_id_; }
   // Returns what peers must trust, in PEM.

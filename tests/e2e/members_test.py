@@ -37,9 +37,6 @@ class Members(cluster.ClusterTest):
         inside = ("nsenter", "-t", self.place.pid, "-U", "-n", "--preserve-credentials")
         return super().start(*inside, *command, **options)
 
-    def end_jobs(self):
-        pass  # These tests run none.
-
     def key(self, *command):
         result = self.accel(*command)
         self.assertEqual(result.code, 0, result)
@@ -71,15 +68,29 @@ class Members(cluster.ClusterTest):
         joined = self.join(key, "n1")
         self.assertEqual(joined.code, 0, joined)
         self.assertIn("has joined cluster", joined.out)
-        # Its coordinator's address came with the key.
-        agent = self.start_agent("n1", env={"ACCEL_COORDINATOR": ""})
+        # Its coordinator's address came with the key, and its name is in its certificate.
+        other = self.run_command(cluster.AGENT, "--state_dir", self.path("n1"), "--name", "n8", env={"ACCEL_COORDINATOR": ""})
+        self.assertEqual(other.code, 2, other)
+        self.assertIn("has joined its cluster as n1", other.err)
+        log = open(self.path("n1.log"), "ab")
+        self.addCleanup(log.close)
+        agent = self.start(cluster.AGENT, "--state_dir", self.path("n1"), env={"ACCEL_COORDINATOR": ""}, stdout=log, stderr=log)
+        self.agents.append(agent)
         self.wait_for_nodes(1)
+        self.assertIn("n1 ", self.accel("nodes").out)
+        script = self.script("touch up; exec sleep 600")
+        job = self.accel("submit", "--cpu", script).out.split()[0]
+        cluster.wait_until(lambda: self.path("up").exists(), 20, "the job runs")
         listed = self.accel("node", "list").out
         self.assertRegex(listed, r"n1 +node +valid")
         begin = time.monotonic()
         self.assertEqual(self.accel("node", "revoke", "n1").code, 0)
         cluster.wait_until(lambda: self.connected() == 0, 10, "the revoked node is no longer connected")
         print(f"revoked and cut after {time.monotonic() - begin:.3f} s")
+        # Its part of the job is lost at once, not after the silence of --node_timeout.
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] != "RUNNING", 2, "the job knows")
+        print(f"its job knew after {time.monotonic() - begin:.3f} s")
+        self.assertIn("its certificate was revoked", self.accel("status", job).out)
         self.assertRegex(self.accel("node", "list").out, r"n1 +node +revoked")
         self.assertEqual(self.accel("nodes").out.count("n1 "), 1)
         agent.terminate()

@@ -97,6 +97,17 @@ const v1::Credential* GivenBefore(const Newcomer& newcomer, const AccessState& s
   return nullptr;
 }
 
+// Returns the serial of a node's newest valid credential, or "". A node that joins again has one
+// identity, and the former one ends when the new one is used.
+std::string NewestOf(const MemberId& member, absl::Time wall, AccessState* state) {
+  const v1::Credential* newest = nullptr;
+  for (const v1::Credential* each : CredentialsOf(member, state)) {
+    if (!IsValid(*each, wall)) continue;
+    if (newest == nullptr || each->made_unix_ms() > newest->made_unix_ms()) newest = each;
+  }
+  return newest == nullptr ? "" : newest->serial();
+}
+
 absl::Status PutUser(const v1::AddTokenRequest& request, absl::Time wall, AccessState* state,
                      AccessChanges* changes) {
   const MemberId member(v1::USER_MEMBER, request.member());
@@ -160,6 +171,7 @@ absl::Status AddToken(const v1::AddTokenRequest& request, const std::string& id,
   token.set_kind(request.kind());
   token.set_member(request.member());
   token.set_uses_left(request.uses());
+  token.set_of_many(request.uses() != 1);
   token.set_expires_unix_ms(absl::ToUnixMillis(wall) + request.ttl_s() * 1000);
   changes->tokens.insert(id);
   return absl::OkStatus();
@@ -181,6 +193,8 @@ absl::StatusOr<v1::Credential> Admit(const Newcomer& newcomer, absl::Time wall, 
   made = Complete(std::move(made), member, newcomer.key_hash, wall);
   made.set_token_id(newcomer.token_id);
   made.set_label(newcomer.label);
+  made.set_of_many(token->of_many());
+  if (is_node) made.set_replaces(NewestOf(member, wall, state));
   if (is_node) {
     v1::Member& node = state->members[member];
     node.set_kind(v1::NODE_MEMBER);

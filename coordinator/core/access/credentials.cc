@@ -1,8 +1,11 @@
 #include "coordinator/core/access/credentials.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "coordinator/core/access/members.h"
@@ -12,15 +15,29 @@ namespace {
 
 constexpr absl::Duration kSeenPrecision = absl::Hours(1);
 
-// Drops the keys that were made for this member, which would let it come back.
-int64_t DropTokensOf(const MemberId& member, AccessState* state, AccessChanges* changes) {
-  const v1::Member& owner = state->members.at(member);
-  const std::string name = owner.name().empty() ? owner.id() : owner.name();
-  return static_cast<int64_t>(std::erase_if(state->tokens, [&](const auto& each) {
-    const bool own = each.second.kind() == member.first && each.second.member() == name;
-    if (own) changes->tokens.insert(each.first);
-    return own;
-  }));
+// Drops the keys for which `choose` is true. Adds those that could still be used to `response`.
+void DropTokens(absl::FunctionRef<bool(const v1::Token&)> choose, absl::Time wall,
+                AccessState* state, AccessChanges* changes, v1::RevokeResponse* response) {
+  std::erase_if(state->tokens, [&](const auto& each) {
+    const v1::Token& token = each.second;
+    if (!choose(token)) return false;
+    changes->tokens.insert(each.first);
+    const bool usable =
+        token.uses_left() != 0 && token.expires_unix_ms() >= absl::ToUnixMillis(wall);
+    if (usable) response->add_tokens(each.first);
+    return true;
+  });
+}
+
+absl::StatusOr<v1::RevokeResponse> RevokeToken(const std::string& id, absl::Time wall,
+                                               AccessState* state, AccessChanges* changes) {
+  if (!state->tokens.contains(id)) {
+    return absl::NotFoundError(absl::StrCat("there is no key ", id, ", or it has expired"));
+  }
+  v1::RevokeResponse response;
+  DropTokens([&](const v1::Token& token) { return token.id() == id; }, wall, state, changes,
+             &response);
+  return response;
 }
 
 // Returns true if `credential` has this serial, or was made by renewing one that does.
@@ -62,6 +79,8 @@ absl::StatusOr<v1::Credential> Renew(const std::string& serial, const std::strin
   made = Complete(std::move(made), member, key_hash, wall);
   made.set_replaces(serial);
   made.set_label(old.label());
+  made.set_token_id(old.token_id());
+  made.set_of_many(old.of_many());
   changes->credentials.insert(made.serial());
   state->credentials[made.serial()] = made;
   return made;
@@ -86,8 +105,9 @@ void NoteSeen(const std::string& serial, absl::Time wall, AccessState* state,
   }
 }
 
-absl::StatusOr<int64_t> Revoke(const v1::RevokeRequest& request, absl::Time wall,
-                               AccessState* state, AccessChanges* changes) {
+absl::StatusOr<v1::RevokeResponse> Revoke(const v1::RevokeRequest& request, absl::Time wall,
+                                          AccessState* state, AccessChanges* changes) {
+  if (!request.token().empty()) return RevokeToken(request.token(), wall, state, changes);
   ACCEL_ASSIGN_OR_RETURN(const MemberId member,
                          FindMember(request.kind(), request.member(), *state));
   std::vector<v1::Credential*> chosen = CredentialsOf(member, state);
@@ -100,14 +120,47 @@ absl::StatusOr<int64_t> Revoke(const v1::RevokeRequest& request, absl::Time wall
           absl::StrCat(request.member(), " has no certificate ", request.serial()));
     }
   }
-  int64_t revoked = 0;
+  v1::RevokeResponse response;
+  std::set<std::string> came_by;
   for (v1::Credential* credential : chosen) {
-    revoked += IsValid(*credential, wall) ? 1 : 0;
+    if (IsValid(*credential, wall)) response.set_revoked(response.revoked() + 1);
     credential->set_state(v1::Credential::REVOKED);
     changes->credentials.insert(credential->serial());
+    came_by.insert(credential->token_id());
   }
-  if (request.serial().empty()) revoked += DropTokensOf(member, state, changes);
-  return revoked;
+  // Whoever has the machine may have the key too, and would come back (docs/decisions/0066).
+  const v1::Member& owner = state->members.at(member);
+  const std::string& name = owner.name().empty() ? owner.id() : owner.name();
+  DropTokens(
+      [&](const v1::Token& token) {
+        const bool is_own = token.kind() == member.first && token.member() == name;
+        return came_by.contains(token.id()) || (request.serial().empty() && is_own);
+      },
+      wall, state, changes, &response);
+  return response;
+}
+
+std::set<std::string> LostNodes(const AccessState& state, const AccessChanges& changes,
+                                absl::Time wall) {
+  std::set<std::string> lost;
+  for (const auto& [kind, id] : changes.members) {
+    if (kind == v1::NODE_MEMBER && !state.members.contains({kind, id})) lost.insert(id);
+  }
+  for (const std::string& serial : changes.credentials) {
+    const auto found = state.credentials.find(serial);
+    if (found == state.credentials.end() || found->second.kind() != v1::NODE_MEMBER ||
+        found->second.state() != v1::Credential::REVOKED) {
+      continue;
+    }
+    const std::string& node = found->second.member();
+    const bool has_another =
+        std::any_of(state.credentials.begin(), state.credentials.end(), [&](const auto& each) {
+          return each.second.kind() == v1::NODE_MEMBER && each.second.member() == node &&
+                 IsValid(each.second, wall);
+        });
+    if (!has_another) lost.insert(node);
+  }
+  return lost;
 }
 
 absl::Status RemoveMember(v1::MemberKind kind, const std::string& member, absl::Time wall,
@@ -138,6 +191,10 @@ std::string WhyRefused(const v1::Credential& credential, absl::Time wall) {
                      "login";
   }
   const absl::string_view again = is_node ? "accel-agent join" : "accel login";
+  if (credential.state() == v1::Credential::MADE_ROOM) {
+    return absl::StrCat("the certificate has made room for a newer one, because its key has made ",
+                        kMaxCredentialsOfMember, " since; run again, with the key: ", again);
+  }
   if (credential.state() == v1::Credential::REPLACED) {
     return absl::StrCat(
         "the certificate was replaced by a newer one; ask an administrator for a "

@@ -2,6 +2,7 @@
 // like admission.h.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -22,12 +23,18 @@ absl::StatusOr<v1::Credential> Renew(const std::string& serial, const std::strin
 void NoteSeen(const std::string& serial, absl::Time wall, AccessState* state,
               AccessChanges* changes);
 
-// Revokes, and returns how many credentials and keys were valid. It works for the last
-// administrator too, because the Unix socket remains. Errors of both: see proto/access.proto.
-absl::StatusOr<int64_t> Revoke(const v1::RevokeRequest& request, absl::Time wall,
-                               AccessState* state, AccessChanges* changes);
+// Revokes credentials and keys. A revoked credential ends the key by which it came, because whoever
+// has the machine may have the key too. It works for the last administrator too, because the Unix
+// socket remains. Errors of both: see proto/access.proto.
+absl::StatusOr<v1::RevokeResponse> Revoke(const v1::RevokeRequest& request, absl::Time wall,
+                                          AccessState* state, AccessChanges* changes);
 absl::Status RemoveMember(v1::MemberKind kind, const std::string& member, absl::Time wall,
                           AccessState* state, AccessChanges* changes);
+
+// Returns the ids of nodes that these changes have shut out: they were removed, or their last valid
+// credential was revoked.
+std::set<std::string> LostNodes(const AccessState& state, const AccessChanges& changes,
+                                absl::Time wall);
 
 // Returns why the holder of this credential is refused. Empty if it may enter.
 std::string WhyRefused(const v1::Credential& credential, absl::Time wall);

@@ -8,6 +8,25 @@
 #include "absl/strings/str_cat.h"
 
 namespace accel::coordinator {
+namespace {
+
+int64_t UsedAt(const v1::Credential& credential) {
+  return std::max(credential.seen_unix_ms(), credential.made_unix_ms());
+}
+
+// Drops the oldest of these, so that at most kMaxCredentialsOfMember - 1 are left.
+void DropOldest(std::vector<v1::Credential*> over, AccessState* state, AccessChanges* changes) {
+  std::sort(over.begin(), over.end(), [](const v1::Credential* one, const v1::Credential* other) {
+    return one->made_unix_ms() < other->made_unix_ms();
+  });
+  for (size_t left = over.size(); left >= kMaxCredentialsOfMember; --left) {
+    const std::string serial = over[over.size() - left]->serial();
+    changes->credentials.insert(serial);
+    state->credentials.erase(serial);
+  }
+}
+
+}  // namespace
 
 bool IsValid(const v1::Credential& credential, absl::Time wall) {
   return credential.state() == v1::Credential::VALID &&
@@ -26,22 +45,26 @@ std::vector<v1::Credential*> CredentialsOf(const MemberId& member, AccessState* 
 
 absl::Status MakeRoom(const MemberId& member, absl::Time wall, AccessState* state,
                       AccessChanges* changes) {
-  std::vector<v1::Credential*> own = CredentialsOf(member, state);
-  std::sort(own.begin(), own.end(), [](const v1::Credential* a, const v1::Credential* b) {
-    return a->made_unix_ms() < b->made_unix_ms();
-  });
-  size_t count = own.size();
-  for (const v1::Credential* credential : own) {
-    if (count < kMaxCredentialsOfMember) break;
-    if (IsValid(*credential, wall)) continue;
-    const std::string serial = credential->serial();
-    changes->credentials.insert(serial);
-    state->credentials.erase(serial);
-    --count;
+  std::vector<v1::Credential*> valid = CredentialsOf(member, state);
+  const auto over = std::partition(
+      valid.begin(), valid.end(), [&](const v1::Credential* each) { return IsValid(*each, wall); });
+  DropOldest({over, valid.end()}, state, changes);
+  valid.erase(over, valid.end());
+  if (valid.size() < kMaxCredentialsOfMember) return absl::OkStatus();
+  std::erase_if(valid, [](const v1::Credential* each) { return !each->of_many(); });
+  if (valid.empty()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        member.second, " has ", kMaxCredentialsOfMember,
+        " valid certificates, which is the maximum, and none came from a key with many "
+        "uses, which would make room; an administrator can revoke one: accel ",
+        member.first == v1::NODE_MEMBER ? "node" : "user", " list"));
   }
-  if (count < kMaxCredentialsOfMember) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      member.second, " has ", count, " valid certificates, which is the maximum; revoke some"));
+  v1::Credential* const last = *std::min_element(
+      valid.begin(), valid.end(),
+      [](const auto* one, const auto* other) { return UsedAt(*one) < UsedAt(*other); });
+  last->set_state(v1::Credential::MADE_ROOM);
+  changes->credentials.insert(last->serial());
+  return absl::OkStatus();
 }
 
 v1::Credential Complete(v1::Credential made, const MemberId& member, const std::string& key_hash,

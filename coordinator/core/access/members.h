@@ -12,6 +12,7 @@
 namespace accel::coordinator {
 
 inline constexpr size_t kMaxMembers = 20'000;
+// Valid ones. As many that are no longer valid are kept, so that their holders are told why.
 inline constexpr size_t kMaxCredentialsOfMember = 64;
 
 // Returns true if the credential is neither revoked, nor replaced, nor expired.
@@ -19,8 +20,10 @@ bool IsValid(const v1::Credential& credential, absl::Time wall);
 
 std::vector<v1::Credential*> CredentialsOf(const MemberId& member, AccessState* state);
 
-// Makes room for one more credential of a member: the oldest that are no longer valid go.
-// RESOURCE_EXHAUSTED: all are valid.
+// Makes room for one more credential of a member. If it has the maximum of valid ones, the one that
+// was used least recently makes room, of those from keys with many uses: the machines of such a key
+// come and go, and a person's laptop must not be shut out by them. RESOURCE_EXHAUSTED: all came
+// from keys with one use.
 absl::Status MakeRoom(const MemberId& member, absl::Time wall, AccessState* state,
                       AccessChanges* changes);
 
