@@ -12,7 +12,7 @@ import subprocess
 from tests.e2e import cluster, hosts
 
 _PROGRAMS = ("slurmctld", "slurmd", "srun", "scancel", "sinfo")
-_CPUS = 4  # Of each node, whatever the machine has.
+_CPUS = 4  # What each node claims to have, whatever the machine has.
 _CONFIGURATION = """\
 ClusterName=test
 SlurmctldHost=h1
