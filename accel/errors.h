@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
 
 #include "common/checkpoint_error.h"
 
@@ -34,6 +35,21 @@ class CallsDiffer : public CommunicationError {
 class DistributedOperationError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+// A worker of accel::launch() failed, or accel launch itself.
+class LaunchError : public std::runtime_error {
+ public:
+  LaunchError(const std::string& text, int rank, int exit_code)
+      : std::runtime_error(text), rank_(rank), exit_code_(exit_code) {}
+
+  int rank() const { return rank_; }  // The rank that failed first, or -1 if no single one did.
+  // That of accel launch: the worker's, or 128 + N for signal N.
+  int exit_code() const { return exit_code_; }
+
+ private:
+  int rank_;
+  int exit_code_;
 };
 
 // The ranks have trained apart, and no longer hold the same parameters.
