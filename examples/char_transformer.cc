@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include "accel/accelerator.h"
@@ -25,6 +26,7 @@ struct Flags {
   std::int64_t steps = 2000, save_every = 100, eval_every = 500, batch_size = 16;
   int accumulate = 1;
   double lr = 6e-3;
+  bool shard = false;
   examples::TransformerOptions model;
 };
 
@@ -43,6 +45,8 @@ Flags parse(int argc, char** argv) {
   app.add_option("--context", flags.model.context, "characters per window");
   app.add_option("--width", flags.model.width, "of the model");
   app.add_option("--blocks", flags.model.blocks, "of the model");
+  app.add_flag("--shard", flags.shard, "each process holds a part of the model");
+  app.add_flag("--recompute", flags.model.recompute, "backward computes activations again");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -135,7 +139,13 @@ void run(accel::Accelerator& accelerator, const Flags& flags, Progress& progress
 }
 
 void train(const Flags& flags) {
+  std::optional<accel::ShardingOptions> sharding;
+  if (flags.shard) {
+    sharding = {.auto_wrap_policy = accel::WrapPolicy::kTransformerBased,
+                .transformer_layer_cls_to_wrap = {"Block"}};
+  }
   accel::Accelerator accelerator({.gradient_accumulation = {.num_steps = flags.accumulate},
+                                  .sharding = sharding,
                                   .scheduler_unit = accel::SchedulerUnit::kOptimizerSteps,
                                   .project = {.project_dir = flags.project,
                                               .automatic_checkpoint_naming = true,
@@ -167,9 +177,8 @@ void train(const Flags& flags) {
   accelerator.init_trackers(
       "bible", {{"lr", flags.lr}, {"width", options.width}, {"blocks", options.blocks}});
   run(accelerator, flags, progress, model, optimizer, scheduler, loader, test_loader);
-  accelerator.on_main_process([&] {
-    std::cout << write_on(model, characters, "And God said, ", options.context) << std::endl;
-  });
+  // On all processes, because each may hold a part of the model.
+  accelerator.print(write_on(model, characters, "And God said, ", options.context));
   accelerator.end_training();
 }
 

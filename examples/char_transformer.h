@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "accel/activation_checkpointing.h"
+
 namespace examples {
 
 struct TransformerOptions {
@@ -19,6 +21,7 @@ struct TransformerOptions {
   std::int64_t width = 64;  // A multiple of `heads`.
   std::int64_t heads = 4;
   std::int64_t blocks = 2;
+  bool recompute = false;  // Backward computes the activations of the blocks again.
 };
 
 // Causal self-attention with several heads.
@@ -70,7 +73,8 @@ struct TransformerImpl : torch::nn::Module {
             register_module("positions", torch::nn::Embedding(options.context, options.width))),
         blocks(register_module("blocks", torch::nn::Sequential())),
         norm(register_module("norm",
-                             torch::nn::LayerNorm(torch::nn::LayerNormOptions({options.width})))) {
+                             torch::nn::LayerNorm(torch::nn::LayerNormOptions({options.width})))),
+        recompute(options.recompute) {
     for (std::int64_t i = 0; i < options.blocks; ++i)
       blocks->push_back(Block(options.width, options.heads));
     torch::NoGradGuard no_grad;
@@ -83,13 +87,18 @@ struct TransformerImpl : torch::nn::Module {
   // [batch, time, vocabulary].
   torch::Tensor forward(const torch::Tensor& indices) {
     const auto places = torch::arange(indices.size(1), indices.options());
-    const auto x = blocks->forward(characters(indices) + positions(places));
+    torch::Tensor x = characters(indices) + positions(places);
+    for (torch::nn::AnyModule& block : *blocks) {
+      const auto forward = [&block](const torch::Tensor& in) { return block.forward(in); };
+      x = recompute ? accel::checkpoint(forward, x) : forward(x);
+    }
     return torch::nn::functional::linear(norm(x), characters->weight);
   }
 
   torch::nn::Embedding characters, positions;
   torch::nn::Sequential blocks;
   torch::nn::LayerNorm norm;
+  const bool recompute;
 };
 TORCH_MODULE(Transformer);
 

@@ -51,6 +51,19 @@ class CharTransformer(cluster.Test):
         self.assertLess(training[300], 2.5)
         self.assertEqual(len(list(project.glob("bible/events.out.tfevents.*"))), 2)
 
+    def test_a_sharded_run_continues_with_other_processes(self):
+        def train(processes, steps, *flags):
+            result = self.launch("--num_processes", processes, CHAR_TRANSFORMER, "--project", self.path("project"),
+                                 "--eval_every", 1000, "--save_every", 20, "--steps", steps, *flags, seconds=100)
+            self.assertEqual(result.code, 0, result)
+            return result
+
+        self.assertNotIn("resumed", train(2, 40, "--shard", "--recompute").err)
+        self.assertIn("resumed at step 40", train(3, 60, "--shard").err)
+        last = train(1, 80)
+        self.assertIn("resumed at step 60", last.err)
+        self.assertLess(float(re.search(r"step 80: test loss ([0-9.]+)", last.out).group(1)), 3.1, last)
+
 
 class FashionMnist(cluster.Test):
     def accuracy(self, result, epoch):
