@@ -105,7 +105,7 @@ int run(std::vector<std::string> words, std::vector<std::string> variables) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Executes the call in a worker (docs/decisions/0072). Does not return.
+// Executes the call in a worker (docs/decisions/0071). Does not return.
 [[noreturn]] void work(const runtime::LaunchedCall& call,
                        const std::function<std::string()>& function) {
   const int rank = std::atoi(runtime::environment_variable("RANK").value_or("0").c_str());

@@ -30,7 +30,7 @@ struct AgentDaemonOptions {
   std::string output_limit = kDefaultOutputLimit;  // See ParseOutputLimit().
   int store_sockets = 4;  // Number of spare sockets that listen for future stores.
   OnStop on_stop = OnStop::kAuto;
-  // Accounts of the system that may run jobs, if the agent is root (docs/decisions/0069).
+  // Accounts of the system that may run jobs, if the agent is root (docs/decisions/0068).
   std::set<std::string> allowed_system_users;
   std::set<std::string> pass_env;  // Variables that jobs of other users inherit from the agent.
   bool forget_cluster = false;     // Call ForgetCluster() instead of RunAgentDaemon().

@@ -1,6 +1,6 @@
 // The control group of a whole job whose processes belong to another user than the agent. The user
 // owns the group, and can make groups for generations in it; its limits and its kill remain root's
-// (docs/decisions/0071).
+// (docs/decisions/0070).
 //
 // clang-format off
 //   BASE/user-JOB-INSTANCE/        made by the agent for the user

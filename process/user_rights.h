@@ -8,7 +8,7 @@
 namespace accel::process {
 
 // Gives the calling thread the user's rights to files, and takes root's away, until destroyed.
-// Other threads keep theirs (docs/decisions/0070). Threads that are started meanwhile inherit the
+// Other threads keep theirs (docs/decisions/0069). Threads that are started meanwhile inherit the
 // user's. Does nothing if this process is not root's, or the account is root's. Ends the process if
 // the kernel refuses, because root would then follow links that a user has planted.
 class UserRights {

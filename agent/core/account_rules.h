@@ -1,4 +1,4 @@
-// Decides as which Unix account a node runs a job (docs/decisions/0069). The agent decides this by
+// Decides as which Unix account a node runs a job (docs/decisions/0068). The agent decides this by
 // itself, because a stolen coordinator must not become root on the nodes. Pure.
 #pragma once
 

@@ -24,7 +24,7 @@ namespace accel::agent {
 // Deletes in a dedicated thread, because the agent must send heartbeats: deleting hundreds of
 // thousands of files takes seconds, and a disk that hangs may never return. Failures are logged and
 // retried the next time. What is below a job's folder is touched with the rights of the folder's
-// owner (docs/decisions/0070). Thread-safe.
+// owner (docs/decisions/0069). Thread-safe.
 class OutputPruner {
  public:
   struct Options {

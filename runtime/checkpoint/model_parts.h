@@ -1,5 +1,5 @@
 // The parts of a model that this rank holds: what it saves of a sharded checkpoint, and where it
-// loads any checkpoint to (docs/decisions/0075).
+// loads any checkpoint to (docs/decisions/0072).
 #pragma once
 
 #include <torch/nn/module.h>

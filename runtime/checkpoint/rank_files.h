@@ -1,5 +1,5 @@
 // How rank 0 learns what the other ranks have written of a checkpoint, in the background
-// (docs/decisions/0075). A rank reports its files once they are durable, or its error; until then
+// (docs/decisions/0072). A rank reports its files once they are durable, or its error; until then
 // it shows that it is alive. Rank 0 commits the checkpoint only with the reports of all.
 #pragma once
 

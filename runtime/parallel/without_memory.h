@@ -1,4 +1,4 @@
-// Models that are built without memory, and get it later (docs/decisions/0076).
+// Models that are built without memory, and get it later (docs/decisions/0073).
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,5 +1,5 @@
 // Why the call records a graph in the forward pass, although that graph is thrown away
-// (docs/decisions/0078).
+// (docs/decisions/0074).
 //
 // LibTorch's Python has two kinds of checkpoints. One runs the function without a graph, and starts
 // a second backward pass inside of the first one. Parameters are then unknown to the graph of the

@@ -10,7 +10,7 @@
 // clang-format on
 //
 // What is in user/ is touched with the rights of its owner, and never followed
-// (docs/decisions/0070).
+// (docs/decisions/0069).
 #pragma once
 
 #include <optional>
