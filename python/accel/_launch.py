@@ -54,19 +54,25 @@ def launch(function, args=(), kwargs=None, *, program=None, **flags):
         (folder / "path.json").write_text(json.dumps(sys.path))
         (folder / "call.pickle").write_bytes(cloudpickle.dumps((function, tuple(args), dict(kwargs or {}))))
         command = [found, "launch", "--parent", str(os.getpid()), "--end_file", str(folder / "end.json"), "--python",
-                   sys.executable, *_words(flags), _WORKER, str(folder)]
+                   sys.executable, *_words(_on_this_machine(flags)), _WORKER, str(folder)]
         last = _run(command)
         return _results(folder, *last)
+
+
+def _on_this_machine(flags):
+    """Adds the number of machines, because a step of Slurm around this process may have several."""
+    return flags if {"num_machines", "nnodes", "coordinator"} & flags.keys() else {"num_machines": 1, **flags}
 
 
 def _words(flags):
     """Returns flags as words of a command line."""
     words = []
     for name, value in flags.items():
-        if value is None or value is False:
+        if value is None:
             continue
         values = value if isinstance(value, (list, tuple)) else [value]
-        words += [f"--{name}" if each is True else f"--{name}={each}" for each in values]
+        # A configuration file may say true, so false is a choice too.
+        words += [f"--{name}={str(each).lower()}" if isinstance(each, bool) else f"--{name}={each}" for each in values]
     return words
 
 
@@ -75,8 +81,8 @@ def _run(command):
     # In a session of its own, because a notebook interrupts the whole process group of its kernel.
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                start_new_session=True)
-    copy = _Copy(process)
     with process.stdout, process.stderr:
+        copy = _Copy(process)
         interrupted = None
         while True:
             try:
@@ -126,13 +132,14 @@ def _results(folder, code, last_error):
         raise WorkerError(last_error.removeprefix("accel: ") or f"accel launch exited with code {code}", exit_code=code) from None
     if code != 0:
         _raise_first_error(folder, job, code, last_error)
-    world = sum(part["processes"] for part in job["generations"][-1]["placements"])
-    return [_result(folder, rank) for rank in range(world)]
+    last = job["generations"][-1]
+    world = sum(part["processes"] for part in last["placements"])
+    return [_result(folder, last.get("generation", len(job["generations"])), rank) for rank in range(world)]
 
 
-def _result(folder, rank):
+def _result(folder, generation, rank):
     try:
-        return pickle.loads((folder / f"result.{rank}").read_bytes())
+        return pickle.loads((folder / f"result.{generation}.{rank}").read_bytes())
     except FileNotFoundError:
         raise WorkerError(f"rank {rank} exited with code 0 before the function returned", rank=rank, exit_code=0) from None
 

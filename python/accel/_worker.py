@@ -33,7 +33,7 @@ def _keep_error(path, error):
 
 def main(folder):
     rank = int(os.environ.get("RANK", 0))
-    error_name = f"error.{os.environ['ACCEL_GENERATION']}.{rank}"
+    which = f"{os.environ['ACCEL_GENERATION']}.{rank}"  # A restarted rank must not be taken for its predecessor.
     try:
         with open(os.path.join(folder, "path.json")) as file:
             sys.path[:] = json.load(file)
@@ -43,9 +43,9 @@ def main(folder):
 
         result = cloudpickle.dumps(function(*args, **kwargs))
     except Exception as error:
-        _keep_error(os.path.join(folder, error_name), error)
+        _keep_error(os.path.join(folder, f"error.{which}"), error)
         return 1
-    _write(os.path.join(folder, f"result.{rank}"), result)
+    _write(os.path.join(folder, f"result.{which}"), result)
     return 0
 
 

@@ -108,6 +108,10 @@ absl::Status FindAddress(const EffectiveSettings& settings, const EnvLookup& env
   return absl::OkStatus();
 }
 
+bool HasGivenAddress(const EffectiveSettings& settings) {
+  return !settings.Text("main_process_ip").empty() || !settings.Text("rdzv_endpoint").empty();
+}
+
 // In a file, 0 is what `accelerate config` writes on every machine, so it is no choice.
 std::optional<int> GivenRank(const EffectiveSettings& settings) {
   const auto rank = settings.Int("machine_rank");
@@ -121,8 +125,7 @@ std::optional<int> GivenRank(const EffectiveSettings& settings) {
 std::string MeetingPlace::text() const { return common::JoinHostPort(host, port); }
 
 bool HasMeetingPlace(const EffectiveSettings& settings, const EnvLookup& env) {
-  return !settings.Text("main_process_ip").empty() || !settings.Text("rdzv_endpoint").empty() ||
-         SlurmHost(env).has_value();
+  return HasGivenAddress(settings) || SlurmHost(env).has_value();
 }
 
 absl::StatusOr<MeetingPlace> FindMeetingPlace(const EffectiveSettings& settings,
@@ -134,8 +137,11 @@ absl::StatusOr<MeetingPlace> FindMeetingPlace(const EffectiveSettings& settings,
   if (!place.machine_rank.has_value()) place.machine_rank = RankOfStarter(env, machines);
   place.id = settings.Text("rdzv_id");
   if (place.id.empty()) {
-    if (const auto job = env("SLURM_JOB_ID")) {
-      place.id = absl::StrCat(*job, ".", env("SLURM_STEP_ID").value_or(""));
+    if (const auto job = env("SLURM_JOB_ID")) place.id = *job;
+    // mpirun starts the first machine's process outside of the step of the others. It needs a given
+    // address, since the list of hosts is the step's.
+    if (const auto step = env("SLURM_STEP_ID"); step.has_value() && !HasGivenAddress(settings)) {
+      absl::StrAppend(&place.id, ".", *step);
     }
   }
   if (place.id.size() > kMaxIdBytes) {
@@ -156,14 +162,16 @@ absl::StatusOr<MeetingPlace> FindMeetingPlace(const EffectiveSettings& settings,
 }
 
 absl::StatusOr<int> MachinesOfSlurm(const EnvLookup& env) {
+  // A worker of accel has Slurm's variables too, and its own launch is not the step's.
+  if (env("ACCEL_GENERATION").has_value()) return 1;
   const int nodes = Number(env, "SLURM_STEP_NUM_NODES").value_or(1);
   const int tasks = Number(env, "SLURM_STEP_NUM_TASKS").value_or(nodes);
   if (!env("SLURM_PROCID").has_value() || nodes <= 1) return 1;
   if (tasks == nodes) return nodes;
   return absl::InvalidArgumentError(absl::StrCat(
       "srun has started ", tasks, " tasks on ", nodes,
-      " nodes, and accel starts the processes of a node itself: use srun --ntasks-per-node=1, and "
-      "--nproc_per_node for more processes than GPUs"));
+      " nodes, and accel starts the processes of a node itself: use srun --ntasks=", nodes,
+      " --ntasks-per-node=1, and --nproc_per_node for another number of processes"));
 }
 
 std::optional<std::string> FirstSlurmHost(const std::string& list) {

@@ -40,7 +40,7 @@ absl::StatusOr<MeetingPlace> FindMeetingPlace(const EffectiveSettings& settings,
                                               const EnvLookup& env, int machines);
 
 // Returns the number of nodes of the step of Slurm that has started this process with srun: 1 if
-// there is none, or if it has one node. INVALID_ARGUMENT: the step has several nodes, and several
+// there is none, if it has one node, or if this process is a worker of accel. INVALID_ARGUMENT: the step has several nodes, and several
 // tasks on a node, although accel starts the processes of a node itself.
 absl::StatusOr<int> MachinesOfSlurm(const EnvLookup& env);
 

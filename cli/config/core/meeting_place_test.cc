@@ -99,12 +99,18 @@ TEST(MeetingPlace, SlurmNamesTheFirstHostAndTheJob) {
   ASSERT_OK_AND_ASSIGN(const MeetingPlace place,
                        Find({}, {{"SLURM_JOB_NODELIST", "n[07-10]"}, {"SLURM_JOB_ID", "42"}}));
   EXPECT_EQ(place.text(), "n07:15294");
-  EXPECT_EQ(place.id, "42.");
+  EXPECT_EQ(place.id, "42");
   ASSERT_OK_AND_ASSIGN(
       const MeetingPlace step,
       Find({}, {{"SLURM_JOB_NODELIST", "n7"}, {"SLURM_JOB_ID", "42"}, {"SLURM_STEP_ID", "1"}}));
   EXPECT_EQ(step.text(), "n7:15295");
   EXPECT_EQ(step.id, "42.1");
+  // mpirun starts its processes inside and outside of a step.
+  ASSERT_OK_AND_ASSIGN(
+      const MeetingPlace given,
+      Find({"--main_process_ip", "n7"},
+           {{"SLURM_JOB_NODELIST", "n7"}, {"SLURM_JOB_ID", "42"}, {"SLURM_STEP_ID", "1"}}));
+  EXPECT_EQ(given.id, "42");
 }
 
 TEST(MeetingPlace, AStepOfSlurmCountsMachines) {
@@ -121,6 +127,9 @@ TEST(MeetingPlace, AStepOfSlurmCountsMachines) {
   EXPECT_EQ(count(step).value(), 1);
   step["SLURM_PROCID"] = "2";
   EXPECT_EQ(count(step).value(), 4);
+  Texts worker = step;
+  worker["ACCEL_GENERATION"] = "1";
+  EXPECT_EQ(count(worker).value(), 1);
   step["SLURM_STEP_NUM_TASKS"] = "8";
   EXPECT_THAT(count(step),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("8 tasks on 4 nodes")));

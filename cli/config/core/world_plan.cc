@@ -123,8 +123,9 @@ absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& ho
       return settings.Refuse("nnodes", "it is the same as num_machines; give one of them");
     }
     machines = settings.Int("nnodes").value_or(0);
-  } else if (!settings.IsGiven("num_machines") && !settings.IsGiven("coordinator") &&
-             !host.env("ACCEL_COORDINATOR").has_value()) {
+  } else if (machines == 1 && !settings.IsFlagGiven("num_machines") &&
+             !settings.IsGiven("coordinator") && !host.env("ACCEL_COORDINATOR").has_value()) {
+    // In a file, 1 is what `accelerate config` writes by itself, so it is no choice.
     ACCEL_ASSIGN_OR_RETURN(machines, MachinesOfSlurm(host.env));
   }
   if (machines < 1 || machines > kMaxMachines) {
