@@ -89,6 +89,28 @@ TEST(ActivationCheckpointingTest, PartsMayBeNestedAndReturnWhatTheyAreGiven) {
   EXPECT_TRUE(weight.grad().equal(torch::full({3}, 13.)));
 }
 
+TEST(ActivationCheckpointingTest, AResultMayBeAnArgumentThatNothingUses) {
+  const torch::Tensor input = leaf(2), passed = leaf(3), weight = leaf(4);
+  const auto all = checkpoint(
+      [&](const torch::Tensor& x, const torch::Tensor& r) {
+        return Tensors{x * x, r, weight};
+      },
+      input * 1, passed * 1);
+  (all[0] + 2 * all[1] + 3 * all[2]).sum().backward();
+  EXPECT_TRUE(input.grad().equal(torch::full({3}, 4.)));
+  EXPECT_TRUE(passed.grad().equal(torch::full({3}, 2.)));
+  EXPECT_TRUE(weight.grad().equal(torch::full({3}, 3.)));
+
+  // A change of such a result is a change of the argument.
+  const torch::Tensor h = input * 1;
+  const Tensors same = checkpoint([](const torch::Tensor& x) { return Tensors{x * x, x}; }, h);
+  {
+    const torch::NoGradGuard no_graph;
+    same[1].add_(1);
+  }
+  EXPECT_ANY_THROW(same[0].sum().backward());
+}
+
 TEST(ActivationCheckpointingTest, HooksOfParametersRunOnce) {
   const torch::Tensor input = leaf(2), weight = leaf(3);
   weight.register_hook([](const torch::Tensor& gradient) { return 10 * gradient; });

@@ -25,11 +25,6 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
-weights::SavedFolder open_saved(const fs::path& folder, const fs::path& file) {
-  if (fs::is_directory(folder)) return weights::SavedFolder(folder);
-  return weights::SavedFolder(file.parent_path(), {file.filename().string()});
-}
-
 PartsLoad::PartsLoad(weights::SavedFolder saved, std::vector<PartTarget> targets,
                      const std::string& what, bool strict)
     : saved_(std::move(saved)) {

@@ -22,11 +22,6 @@ struct PartTarget {
   torch::Tensor memory;            // Any dtype, device and shape of this number of elements.
 };
 
-// Returns the tensors that a checkpoint has at `folder`, if that is a folder of parts, or at
-// `file`. The result must not outlive the files. Throws CheckpointError.
-weights::SavedFolder open_saved(const std::filesystem::path& folder,
-                                const std::filesystem::path& file);
-
 // Compares names and shapes first, so that several models can be compared before one is changed.
 class PartsLoad {
  public:

@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/model_parts.h"
 #include "runtime/checkpoint/parts_load.h"
 #include "runtime/checkpoint/random_state.h"
+#include "runtime/checkpoint/saved_form.h"
 #include "runtime/checkpoint/sharded_state.h"
 #include "runtime/checkpoint/weights.h"
 #include "runtime/checkpoint/window_gradients.h"
@@ -63,6 +64,7 @@ RunState::Gathered RunState::gather() const {
   }
   for (const auto& model : models_) {
     const auto sharded = find_sharded(*process_, *model);
+    if (sharded != nullptr) sharded->expect_savable();
     for (const auto& optimizer : optimizers_) {
       if (saves_parts(sharded.get())) {
         leave_out_moments(*sharded, *optimizer, gathered.whole_moments);
@@ -183,8 +185,9 @@ void RunState::restore(const fs::path& folder) {
   const TrainingState saved = read_training_state(folder);
   check_same_program(saved, training_state(/*next_number=*/0),
                      (folder / kTrainingStateFile).string());
-  restore_tensors(folder);
-  for (std::size_t i = 0; i < optimizers_.size(); ++i) restore_optimizer(i, folder);
+  const SavedForm form(folder);
+  restore_tensors(folder, form);
+  for (std::size_t i = 0; i < optimizers_.size(); ++i) restore_optimizer(i, folder, form);
   for (std::size_t i = 0; i < objects_.size(); ++i) {
     load_archive(folder / custom_file(i), c10::kCPU, objects_[i].load);
   }
@@ -197,19 +200,19 @@ void RunState::restore(const fs::path& folder) {
 
 // A rank reads the parts that it holds, in whatever form the checkpoint is. Whole models are read
 // faster from whole files (tensor_file.h).
-void RunState::restore_tensors(const fs::path& folder) {
+void RunState::restore_tensors(const fs::path& folder, const SavedForm& form) {
   std::vector<WeightsLoad> wholes;
   std::vector<PartsLoad> parts;
   for (std::size_t i = 0; i < models_.size(); ++i) {
     const auto sharded = find_sharded(*process_, *models_[i]);
-    const fs::path from = folder / model_folder(i), file = folder / model_file(i);
-    if (sharded == nullptr && !fs::is_directory(from)) {
-      wholes.emplace_back(*models_[i], file, /*strict=*/true);
+    const std::string from = model_folder(i), file = model_file(i);
+    if (sharded == nullptr && !form.has_parts(from)) {
+      wholes.emplace_back(*models_[i], folder / file, /*strict=*/true);
       continue;
     }
     if (sharded != nullptr) sharded->free_all();
-    parts.emplace_back(open_saved(from, file), state_targets(*models_[i], sharded.get()),
-                       (fs::is_directory(from) ? from : file).string(), /*strict=*/true);
+    parts.emplace_back(form.open(from, file), state_targets(*models_[i], sharded.get()),
+                       (folder / (form.has_parts(from) ? from : file)).string(), /*strict=*/true);
   }
   for (const WeightsLoad& whole : wholes) whole.run();
   for (const PartsLoad& part : parts) part.run();
@@ -218,34 +221,34 @@ void RunState::restore_tensors(const fs::path& folder) {
   }
   for (std::size_t i = 0; i < models_.size(); ++i) {
     const auto sharded = find_sharded(*process_, *models_[i]);
-    const fs::path from = folder / gradients_folder(i), file = folder / gradients_file(i);
-    if (!fs::is_directory(from) && !fs::exists(file)) {
+    const std::string from = gradients_folder(i), file = gradients_file(i);
+    if (!form.has_parts(from) && !form.has_file(file)) {
       gradient_targets(*models_[i], sharded.get(), {});  // Clears them.
       continue;
     }
-    if (!fs::is_directory(from) && sharded == nullptr) {
-      load_gradients(*models_[i], file);
+    if (!form.has_parts(from) && sharded == nullptr) {
+      load_gradients(*models_[i], folder / file);
       continue;
     }
-    const weights::SavedFolder gradients = open_saved(from, file);
+    const weights::SavedFolder gradients = form.open(from, file);
     PartsLoad(gradients, gradient_targets(*models_[i], sharded.get(), gradients.saved()),
-              from.string(), /*strict=*/true)
+              (folder / from).string(), /*strict=*/true)
         .run();
   }
 }
 
 // The archive has the moments of whole models; the parts of others are in folders.
-void RunState::restore_optimizer(std::size_t i, const fs::path& folder) {
+void RunState::restore_optimizer(std::size_t i, const fs::path& folder, const SavedForm& form) {
   load_optimizer(folder / optimizer_file(i), process_->device, *optimizers_[i]);
   for (std::size_t model = 0; model < models_.size(); ++model) {
     const auto sharded = find_sharded(*process_, *models_[model]);
     if (sharded != nullptr) keep_pieces(*sharded, *optimizers_[i]);
-    const fs::path from = folder / moments_folder(i, model);
-    if (!fs::is_directory(from)) continue;
-    const weights::SavedFolder moments = open_saved(from, from);
+    const std::string from = moments_folder(i, model);
+    if (!form.has_parts(from)) continue;
+    const weights::SavedFolder moments = form.open(from, /*file=*/"");
     PartsLoad(moments,
               moment_targets(*models_[model], sharded.get(), *optimizers_[i], moments.saved()),
-              from.string(), /*strict=*/true)
+              (folder / from).string(), /*strict=*/true)
         .run();
   }
 }

@@ -31,6 +31,8 @@
 
 namespace accel::runtime {
 
+class SavedForm;
+
 // An object of the program's that a checkpoint holds too.
 struct CheckpointedObject {
   std::function<void(torch::serialize::OutputArchive&)> save;
@@ -109,8 +111,8 @@ class RunState {
   void add_whole_state(const Gathered& gathered, std::uint64_t next_number,
                        Snapshot& snapshot) const;
   void add_parts(Snapshot& snapshot) const;
-  void restore_tensors(const std::filesystem::path& folder);
-  void restore_optimizer(std::size_t i, const std::filesystem::path& folder);
+  void restore_tensors(const std::filesystem::path& folder, const SavedForm& form);
+  void restore_optimizer(std::size_t i, const std::filesystem::path& folder, const SavedForm& form);
   TrainingState training_state(std::uint64_t next_number) const;
   void restore_training_state(const TrainingState& saved);
 

@@ -31,8 +31,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "runtime/core/mesh.h"
-#include "runtime/core/sharding/sharding_options.h"
 #include "runtime/core/sharding/sharding_report.h"
 #include "runtime/parallel/without_memory.h"
 #include "runtime/recompute/recomputed_call.h"
@@ -73,44 +71,12 @@ class ShardedModel::GradientHook final : public torch::autograd::FunctionPostHoo
   const std::size_t unit_, parameter_;
 };
 
-namespace {
-
-// An option that has no effect yet is refused, because a run would differ from what it asks for.
-void expect_supported(const torch::nn::Module& module, const ShardingOptions& options) {
-  const auto is_elsewhere = [](const at::Tensor& tensor) { return !tensor.is_cpu(); };
-  const std::pair<bool, const char*> unsupported[] = {
-      {options.offload_params && std::ranges::any_of(module.parameters(), is_elsewhere),
-       "offload_params on a GPU"},
-      {options.activation_checkpointing_offload, "activation_checkpointing_offload"},
-      {!options.ignored_modules.empty(), "ignored_modules"}};
-  for (const auto& [is_set, name] : unsupported) {
-    if (!is_set) continue;
-    throw std::invalid_argument(std::string("sharding.") + name +
-                                " is not supported yet: leave it unset");
-  }
-}
-
-}  // namespace
-
-std::shared_ptr<ParallelStrategy> make_sharded(std::shared_ptr<torch::nn::Module> module,
-                                               const std::shared_ptr<Communicator>& world,
-                                               const ShardingOptions& options, int local_size) {
-  expect_supported(*module, options);
-  ShardingGroups groups{.world = world, .shard = world, .replicate = nullptr};
-  if (options.is_hybrid()) {
-    const int size = shard_group_size(options, world->size(), local_size);
-    const Mesh mesh = make_mesh(world->size(), size, world->rank());
-    if (mesh.replicate > 1) {
-      groups.shard = world->split(mesh.rank / mesh.shard);
-      groups.replicate = world->split(mesh.rank % mesh.shard);
-    }
-  }
-  return std::make_shared<ShardedModel>(std::move(module), std::move(groups), options);
-}
-
 ShardedModel::ShardedModel(std::shared_ptr<torch::nn::Module> module, ShardingGroups groups,
                            const ShardingOptions& options)
-    : tensors_(std::move(module)), groups_(std::move(groups)), options_(options) {}
+    : tensors_(std::move(module)),
+      groups_(std::move(groups)),
+      options_(options),
+      expects_recomputing_(options.activation_checkpointing) {}
 
 ShardedModel::~ShardedModel() { unhook_gradients(); }
 
@@ -247,6 +213,15 @@ void ShardedModel::expect_values() const {
                          "resume_from_newest()");
 }
 
+void ShardedModel::expect_savable() const {
+  expect_values();
+  if (!has_local_gradients_) return;
+  throw std::logic_error(
+      "save_state() would leave out gradients that no_sync() has kept on this process: save after "
+      "a "
+      "backward pass outside of no_sync()");
+}
+
 void ShardedModel::before_read(int unit, bool is_joint) {
   expect_values();
   if (is_joint) {
@@ -273,13 +248,7 @@ void ShardedModel::before_backward(const at::Tensor& /*loss*/) {
 
 void ShardedModel::after_backward(const at::Tensor& /*loss*/) {
   perform(schedule_->end_backward());
-  if (options_.activation_checkpointing && recomputed_calls() == recomputed_before_) {
-    throw std::runtime_error(
-        "backward: sharding.activation_checkpointing is set, but " + module()->name() +
-        " keeps all activations, because modules of LibTorch have no hooks to change that: let its "
-        "forward() call the parts with accel::checkpoint() (accel/activation_checkpointing.h), or "
-        "unset the option");
-  }
+  has_recomputed_ = has_recomputed_ || recomputed_calls() != recomputed_before_;
   has_local_gradients_ = is_local_;
   if (!is_local_) {
     for (const auto& unit : units_) {  // Those that no_sync() left, of units without new ones.
@@ -303,15 +272,17 @@ void ShardedModel::after_backward(const at::Tensor& /*loss*/) {
 }
 
 // One all-reduce of a few bytes. Its first two numbers are the digest of this rank's trace and its
-// negative: the maxima of both belong to one digest if, and only if, all digests are equal.
+// negative: the maxima of both belong to one digest if, and only if, all digests are equal. The
+// third one is 1 if this rank has computed activations again.
 void ShardedModel::agree_on_gradients() {
-  std::size_t count = 2;
+  std::size_t count = 3;
   for (const auto& unit : has_gradient_) count += unit.size();
   const at::Tensor numbers = at::zeros({static_cast<std::int64_t>(count)}, at::kLong);
   auto* const number = numbers.mutable_data_ptr<std::int64_t>();
   number[0] = trace_.digest();
   number[1] = -trace_.digest();
-  std::size_t next = 2;
+  number[2] = has_recomputed_;
+  std::size_t next = 3;
   for (const auto& unit : has_gradient_) {
     for (const bool has : unit) number[next++] = has;
   }
@@ -322,7 +293,14 @@ void ShardedModel::agree_on_gradients() {
                              difference_between(groups_.world->all_gather_bytes(trace_.bytes())) +
                              ". All ranks must make the same forward and backward passes");
   }
-  next = 2;
+  if (std::exchange(expects_recomputing_, false) && number[2] == 0) {
+    throw std::runtime_error(
+        "backward: sharding.activation_checkpointing is set, but " + module()->name() +
+        " keeps all activations, because modules of LibTorch have no hooks to change that: let its "
+        "forward() call the parts with accel::checkpoint() (accel/activation_checkpointing.h), or "
+        "unset the option");
+  }
+  next = 3;
   for (auto& unit : has_gradient_) {
     for (std::size_t i = 0; i < unit.size(); ++i) unit[i] = number[next++] != 0;
   }

@@ -15,13 +15,6 @@
 
 namespace accel::runtime {
 
-// Returns a strategy in which each rank holds a part of the model. `local_size` is the number of
-// ranks on this host. Collective. Throws std::invalid_argument if the ranks cannot be divided into
-// groups as the options say.
-std::shared_ptr<ParallelStrategy> make_sharded(std::shared_ptr<torch::nn::Module> module,
-                                               const std::shared_ptr<Communicator>& world,
-                                               const ShardingOptions& options, int local_size);
-
 // Keeps this rank's part of a model, and gathers units of it while operators use them. The head of
 // sharded_model.cc explains how. Not thread-safe, except that backward passes may run on LibTorch's
 // own threads.
@@ -52,6 +45,9 @@ class ShardedModel final : public ParallelStrategy {
   // Returns false if the model was built without memory and no values have been loaded.
   bool has_values() const { return has_values_; }
   void note_values() { has_values_ = true; }
+  // Throws std::logic_error if a checkpoint would lack a part of the state: if there are no values
+  // yet, or gradients that no_sync() keeps in this process.
+  void expect_savable() const;
 
   // Frees all units: their parameters are about to change.
   void free_all();
@@ -92,6 +88,8 @@ class ShardedModel final : public ParallelStrategy {
   bool is_local_ = false;                // This pass is inside of no_sync().
   bool has_local_gradients_ = false;     // Some are not reduced yet.
   std::uint64_t recomputed_before_ = 0;  // Calls that this process had computed again.
+  bool has_recomputed_ = false;          // In a pass over this model.
+  bool expects_recomputing_;             // Until a pass of all ranks has been looked at.
 };
 
 }  // namespace accel::runtime

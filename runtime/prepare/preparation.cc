@@ -10,7 +10,7 @@
 #include "runtime/data/loader_context.h"
 #include "runtime/data/sampler_rng.h"
 #include "runtime/parallel/data_parallel.h"
-#include "runtime/parallel/sharded_model.h"
+#include "runtime/parallel/make_sharded.h"
 #include "runtime/parallel/without_memory.h"
 #include "runtime/process/generator_state.h"
 #include "runtime/process/process_control.h"
@@ -41,6 +41,7 @@ std::shared_ptr<ParallelStrategy> Preparation::parallelize(
   } else if (options.device_placement.value_or(options_.device_placement)) {
     module->to(process_->device);
   }
+  if (options_.sharding) expect_supported(*module, *options_.sharding);
   run_.add_model(module);
   if (!processes_.use_distributed() || options.evaluation_mode) return nullptr;
   auto strategy = process_->models.find(*module);

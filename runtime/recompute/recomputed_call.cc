@@ -23,6 +23,7 @@
 #include <torch/csrc/autograd/saved_variable.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <stdexcept>
@@ -54,6 +55,13 @@ std::vector<at::Tensor> detached(const std::vector<at::Tensor>& inputs) {
   return copies;
 }
 
+bool shares_memory(const at::Tensor& tensor, const std::vector<at::Tensor>& others) {
+  return std::ranges::any_of(others, [&](const at::Tensor& other) {
+    return other.defined() && other.has_storage() && tensor.has_storage() &&
+           other.is_alias_of(tensor);
+  });
+}
+
 // The graph of one call.
 class Graph {
  public:
@@ -62,7 +70,8 @@ class Graph {
   Graph(const std::vector<at::Tensor>& outputs, std::uint64_t begin) {
     for (const at::Tensor& output : outputs) {
       if (!output.defined() || !output.requires_grad()) continue;
-      visit(torch::autograd::impl::gradient_edge(output).function.get(), begin);
+      roots_.push_back(torch::autograd::impl::gradient_edge(output));
+      visit(roots_.back().function.get(), begin);
     }
     while (!open_.empty()) {
       Node* const node = open_.back();
@@ -71,6 +80,9 @@ class Graph {
     }
   }
 
+  // One for each output that requires a gradient. They keep the graph alive: an output that no
+  // operator made has its end from here only.
+  const std::vector<Edge>& roots() const { return roots_; }
   // The tensors at the ends of the graph, each once, in the order of the walk.
   const std::vector<AccumulateGrad*>& leaves() const { return leaves_; }
   const std::vector<Node*>& operators() const { return operators_; }
@@ -92,6 +104,7 @@ class Graph {
     open_.push_back(node);
   }
 
+  std::vector<Edge> roots_;
   std::vector<AccumulateGrad*> leaves_;
   std::vector<Node*> operators_, open_;
   std::unordered_set<Node*> seen_;
@@ -131,16 +144,17 @@ std::vector<OutputShape> shapes_of(const std::vector<at::Tensor>& outputs) {
 
 class RecomputedCall final : public Node {
  public:
+  // `saved` are the inputs as they were before the first call.
   RecomputedCall(RecomputedFunction function, const std::vector<at::Tensor>& inputs,
-                 Surroundings surroundings, std::vector<at::Tensor> parameters,
-                 std::vector<OutputShape> shapes)
+                 std::vector<SavedVariable> saved, Surroundings surroundings,
+                 std::vector<at::Tensor> parameters, std::vector<OutputShape> shapes)
       : function_(std::move(function)),
         surroundings_(std::move(surroundings)),
+        inputs_(std::move(saved)),
         parameters_(std::move(parameters)),
         shapes_(std::move(shapes)) {
     torch::autograd::edge_list edges;
     for (const at::Tensor& input : inputs) {
-      inputs_.emplace_back(input, /*is_output=*/false);
       requires_grad_.push_back(input.defined() && input.requires_grad());
       edges.push_back(requires_grad_.back() ? torch::autograd::impl::gradient_edge(input) : Edge());
     }
@@ -205,18 +219,13 @@ class RecomputedCall final : public Node {
       by_leaf.emplace(leaf->variable.unsafeGetTensorImpl(), taker);
       takers.emplace(leaf, std::move(taker));
     }
-    // The roots come first: an end that is also a result lives as long as edges lead to it.
     torch::autograd::edge_list roots;
     variable_list root_gradients;
-    std::size_t next = 0;
-    for (const at::Tensor& output : outputs) {
-      if (!output.defined() || !output.requires_grad()) continue;
-      at::Tensor gradient = std::move(gradients.at(next++));
-      if (!gradient.defined()) continue;
-      Edge edge = torch::autograd::impl::gradient_edge(output);
-      const auto found = takers.find(edge.function.get());
-      roots.push_back(found == takers.end() ? std::move(edge) : Edge(found->second, 0));
-      root_gradients.push_back(std::move(gradient));
+    for (std::size_t i = 0; i < graph.roots().size(); ++i) {
+      if (!gradients.at(i).defined()) continue;
+      const auto found = takers.find(graph.roots()[i].function.get());
+      roots.push_back(found == takers.end() ? graph.roots()[i] : Edge(found->second, 0));
+      root_gradients.push_back(std::move(gradients[i]));
     }
     for (Node* const node : graph.operators()) {
       for (std::size_t i = 0; i < node->num_outputs(); ++i) {
@@ -257,6 +266,8 @@ std::vector<at::Tensor> call_and_recompute(RecomputedFunction function,
                                            std::vector<at::Tensor> inputs) {
   if (!at::GradMode::is_enabled()) return function(inputs);
   Surroundings surroundings(inputs);
+  std::vector<SavedVariable> saved;
+  for (const at::Tensor& input : inputs) saved.emplace_back(input, /*is_output=*/false);
   const std::vector<at::Tensor> arguments = detached(inputs);
   const std::uint64_t begin = at::sequence_number::peek();
   std::vector<at::Tensor> outputs;
@@ -275,14 +286,19 @@ std::vector<at::Tensor> call_and_recompute(RecomputedFunction function,
   }
   const std::vector<OutputShape> shapes = shapes_of(outputs);
   for (at::Tensor& output : outputs) {
-    // No detach(), whose result would share the counter of changes with the graph that is dropped.
-    if (output.defined()) output = output.variable_data();
+    if (!output.defined()) continue;
+    // A result that shares memory with an argument also shares its counter of changes, so that
+    // autograd finds a later change in place. Others start a counter of their own.
+    output = shares_memory(output, arguments) ? output.detach() : output.variable_data();
   }
   bool is_recorded = false;
   for (const OutputShape& shape : shapes) is_recorded |= shape.requires_grad;
   if (!is_recorded) return outputs;
-  const auto node = std::make_shared<RecomputedCall>(
-      std::move(function), inputs, std::move(surroundings), std::move(parameters), shapes);
+  // deleteNode() frees a long chain of nodes without recursion.
+  const std::shared_ptr<RecomputedCall> node(
+      new RecomputedCall(std::move(function), inputs, std::move(saved), std::move(surroundings),
+                         std::move(parameters), shapes),
+      torch::autograd::deleteNode);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (shapes[i].requires_grad) torch::autograd::set_history(outputs[i], node);
   }

@@ -1,7 +1,10 @@
 #include "runtime/recompute/surroundings.h"
 
+#include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <algorithm>
 #include <set>
 
 #include "runtime/process/generator_state.h"
@@ -9,16 +12,19 @@
 namespace accel::runtime {
 
 Surroundings::Surroundings(const std::vector<at::Tensor>& tensors) {
-  std::set<c10::DeviceType> types = {c10::kCPU};
-  generators_.emplace_back(c10::kCPU, generator_state(c10::kCPU));
+  // The function may use the current GPU although all of its arguments are on the CPU.
+  std::vector<c10::Device> devices = {c10::kCPU};
+  if (at::hasCUDA()) devices.push_back(c10::impl::VirtualGuardImpl(c10::kCUDA).getDevice());
   for (const at::Tensor& tensor : tensors) {
-    if (!tensor.defined() || tensor.is_cpu()) continue;
-    types.insert(tensor.device().type());
-    if (!tensor.is_cuda() || generators_.size() > 1) continue;
-    generators_.emplace_back(tensor.device(), generator_state(tensor.device()));
+    if (tensor.defined() && tensor.is_cuda()) devices.push_back(tensor.device());
+  }
+  std::set<c10::DeviceType> types;
+  for (auto device = devices.begin(); device != devices.end(); ++device) {
+    types.insert(device->type());
+    if (std::find(devices.begin(), device, *device) != device) continue;
+    generators_.emplace_back(*device, generator_state(*device));
   }
   for (const c10::DeviceType type : types) {
-    if (type != c10::kCPU && type != c10::kCUDA) continue;
     autocast_.push_back({.type = type,
                          .is_enabled = at::autocast::is_autocast_enabled(type),
                          .dtype = at::autocast::get_autocast_dtype(type)});

@@ -8,8 +8,8 @@
 
 namespace accel::runtime {
 
-// The states of the random number generators, and this thread's state of autocast, for the devices
-// of some tensors and for the CPU.
+// The states of the random number generators, and this thread's state of autocast, for the CPU, the
+// current GPU, and the GPUs of some tensors.
 class Surroundings {
  public:
   // Takes the current states.

@@ -1,0 +1,25 @@
+// Makes the strategy of sharded training for a model.
+#pragma once
+
+#include <torch/nn/module.h>
+
+#include <memory>
+
+#include "accel/sharding.h"
+#include "runtime/comm/communicator.h"
+#include "runtime/parallel/strategy.h"
+
+namespace accel::runtime {
+
+// Throws std::invalid_argument for an option that cannot be honored yet, because a run would differ
+// from what it asks for.
+void expect_supported(const torch::nn::Module& module, const ShardingOptions& options);
+
+// Returns a strategy in which each rank holds a part of the model. `local_size` is the number of
+// ranks on this host. Collective. Throws std::invalid_argument if the ranks cannot be divided into
+// groups as the options say.
+std::shared_ptr<ParallelStrategy> make_sharded(std::shared_ptr<torch::nn::Module> module,
+                                               const std::shared_ptr<Communicator>& world,
+                                               const ShardingOptions& options, int local_size);
+
+}  // namespace accel::runtime
