@@ -40,11 +40,12 @@ LaunchFlags Launch(const std::vector<std::string>& args) {
 }
 
 absl::StatusOr<v1::JobSpec> LaunchSpec(const LaunchFlags& flags) {
+  const FakeCallerContext machine = Machine();
   HostFacts host;
-  host.env = Machine().Get().env;
+  host.env = machine.Get().env;
   ACCEL_ASSIGN_OR_RETURN(const LaunchPlan plan,
                          PlanLaunch(EffectiveSettings(std::nullopt, flags.settings), host));
-  return MakeLaunchSpec(flags, plan, Machine().Get());
+  return MakeLaunchSpec(flags, plan, machine.Get());
 }
 
 std::string Text(const absl::StatusOr<v1::JobSpec>& spec) {

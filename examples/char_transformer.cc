@@ -145,8 +145,8 @@ void train(const Flags& flags) {
                 .transformer_layer_cls_to_wrap = {"Block"}};
   }
   accel::Accelerator accelerator({.gradient_accumulation = {.num_steps = flags.accumulate},
-                                  .sharding = sharding,
                                   .scheduler_unit = accel::SchedulerUnit::kOptimizerSteps,
+                                  .sharding = sharding,
                                   .project = {.project_dir = flags.project,
                                               .automatic_checkpoint_naming = true,
                                               .total_limit = 2},
