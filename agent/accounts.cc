@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
 #include "common/unique_fd.h"
 
 namespace accel::agent {
@@ -34,6 +35,10 @@ std::vector<gid_t> GroupsOf(const char* name, gid_t gid) {
   }
   groups.resize(static_cast<size_t>(std::clamp(count, 0, static_cast<int>(groups.size()))));
   return groups;
+}
+
+bool IsAccount(const absl::StatusOr<std::optional<process::Account>>& answer) {
+  return answer.ok() && answer->has_value();
 }
 
 absl::Status NoAnswer(const std::string& name, absl::string_view why) {
@@ -89,13 +94,18 @@ Accounts::Accounts(Options options)
 void Accounts::Begin(const std::string& name) {
   const absl::Time now = options_.clock->Now();
   if (entries_.size() >= kMaxEntries) {
-    std::erase_if(entries_,
-                  [](const auto& each) { return each.second.known_at != absl::InfiniteFuture(); });
+    std::erase_if(entries_, [](const auto& each) { return !each.second.is_pending; });
   }
   if (entries_.size() >= kMaxEntries) return;  // The database hangs.
-  entries_[name] = Entry{.begun = now};
-  std::thread([name, look_up = options_.look_up, shared = shared_] {
+  Entry& entry = entries_[name];  // An answer whose time is over remains until the next.
+  entry.begun = now;
+  entry.is_pending = true;
+  std::thread([name, look_up = options_.look_up, pause = options_.second_look, shared = shared_] {
     Answer answer = look_up(name);
+    if (!IsAccount(answer)) {
+      absl::SleepFor(pause);
+      answer = look_up(name);
+    }
     {
       absl::MutexLock lock(&shared->mutex);
       shared->answers.insert_or_assign(name, std::move(answer));
@@ -117,12 +127,14 @@ void Accounts::Update() {
     if (entry == entries_.end()) continue;
     entry->second.answer = std::move(answer);
     entry->second.known_at = now;
+    entry->second.is_pending = false;
   }
   for (auto& [name, entry] : entries_) {
-    if (entry.known_at != absl::InfiniteFuture() || now < entry.begun + options_.timeout) continue;
+    if (!entry.is_pending || now < entry.begun + options_.timeout) continue;
     entry.answer =
         NoAnswer(name, absl::StrCat("no answer within ", absl::FormatDuration(options_.timeout)));
     entry.known_at = now;
+    entry.is_pending = false;
   }
 }
 
@@ -131,16 +143,22 @@ bool Accounts::IsKnown(const std::string& runs_as) {
   if (runs_as.size() > kMaxNameBytes) return true;
   Update();
   const auto found = entries_.find(runs_as);
-  const bool is_pending =
-      found != entries_.end() && found->second.known_at == absl::InfiniteFuture();
-  if (is_pending) return false;
-  if (found != entries_.end() &&
-      options_.clock->Now() < found->second.known_at + options_.lifetime) {
-    return true;
-  }
-  entries_.erase(runs_as);
+  if (found != entries_.end() && found->second.is_pending) return false;
+  if (found != entries_.end() && IsFresh(found->second)) return true;
   Begin(runs_as);
-  return !entries_.contains(runs_as);
+  const auto begun = entries_.find(runs_as);
+  return begun == entries_.end() || !begun->second.is_pending;
+}
+
+bool Accounts::IsFresh(const Entry& entry) const {
+  const absl::Duration lifetime =
+      IsAccount(entry.answer) ? options_.lifetime : options_.failure_lifetime;
+  return options_.clock->Now() < entry.known_at + lifetime;
+}
+
+bool Accounts::HasAnswer(const std::string& runs_as) const {
+  const auto found = entries_.find(runs_as);
+  return found != entries_.end() && found->second.known_at != absl::InfiniteFuture();
 }
 
 absl::StatusOr<std::optional<process::Account>> Accounts::Find(const std::string& runs_as) {
@@ -164,9 +182,7 @@ absl::StatusOr<std::optional<process::Account>> Accounts::Find(const std::string
 absl::Time Accounts::wake_at() const {
   absl::Time at = absl::InfiniteFuture();
   for (const auto& [name, entry] : entries_) {
-    if (entry.known_at == absl::InfiniteFuture()) {
-      at = std::min(at, entry.begun + options_.timeout);
-    }
+    if (entry.is_pending) at = std::min(at, entry.begun + options_.timeout);
   }
   return at;
 }

@@ -41,7 +41,11 @@ class Accounts {
     LookUp look_up = LookUpAccount;
     common::Clock* clock = nullptr;
     absl::Duration timeout = absl::Seconds(5);    // Maximum time for a lookup.
-    absl::Duration lifetime = absl::Seconds(60);  // How long an answer counts.
+    absl::Duration lifetime = absl::Seconds(60);  // How long an account counts.
+    // How long it counts that there is none, or no answer. A user database may report a name that
+    // it has as missing while it starts.
+    absl::Duration failure_lifetime = absl::Seconds(1);
+    absl::Duration second_look = absl::Milliseconds(500);  // The pause before it is asked again.
   };
 
   explicit Accounts(Options options);
@@ -51,8 +55,13 @@ class Accounts {
   void Update();
 
   // Returns false while the account is being looked up; wake_fd() is readable afterwards. Find()
-  // then has the answer. Begins the lookup if there is none.
+  // then has the answer. Begins the lookup if there is none. That an account is missing is asked
+  // twice before it is believed. An account whose time is over is looked up again.
   bool IsKnown(const std::string& runs_as);
+
+  // Returns true if Find() has an answer, perhaps one whose time is over. Such an answer is enough
+  // for what runs already, and not for a new job.
+  bool HasAnswer(const std::string& runs_as) const;
 
   // Returns the account as which a job with this JobSpec.runs_as runs here, or nullopt if it runs
   // as the agent itself. INVALID_ARGUMENT: see CheckAccount(). UNAVAILABLE: the user database does
@@ -76,11 +85,13 @@ class Accounts {
   };
   struct Entry {
     absl::Time begun;
-    absl::Time known_at = absl::InfiniteFuture();  // Infinite while it is being looked up.
+    bool is_pending = true;                        // It is being looked up.
+    absl::Time known_at = absl::InfiniteFuture();  // Infinite while there is no answer.
     Answer answer = std::optional<process::Account>();
   };
 
   void Begin(const std::string& name);
+  bool IsFresh(const Entry& entry) const;
 
   const Options options_;
   const std::shared_ptr<Shared> shared_;  // With the threads that look up.

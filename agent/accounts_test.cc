@@ -25,6 +25,7 @@ class AccountsTest : public ::testing::Test {
     options.rules.is_root = true;
     options.look_up = std::move(look_up);
     options.clock = common::SteadyClock();
+    options.second_look = absl::ZeroDuration();
     return options;
   }
 
@@ -63,8 +64,37 @@ TEST_F(AccountsTest, AnAnswerCountsForALimitedTime) {
   ASSERT_FALSE(accounts.IsKnown("ann"));
   Await(accounts);
   EXPECT_FALSE(accounts.IsKnown("ann"));
+  EXPECT_EQ(accounts.Find("ann").value()->uid, 1000u) << "until the next answer, for what runs";
+  EXPECT_TRUE(accounts.HasAnswer("ann"));
   Await(accounts);
   EXPECT_EQ(lookups, 2);
+}
+
+// A user database that is not up yet may say that an account does not exist.
+TEST_F(AccountsTest, AMissingAccountIsAskedForAgain) {
+  std::atomic<int> lookups = 0;
+  Accounts::Options options = Options([&](const std::string&) -> std::optional<process::Account> {
+    if (++lookups % 2 == 1) return std::nullopt;
+    return Ann();
+  });
+  Accounts accounts(std::move(options));
+  ASSERT_FALSE(accounts.IsKnown("ann"));
+  EXPECT_FALSE(accounts.HasAnswer("ann"));
+  Await(accounts);
+  ASSERT_TRUE(accounts.IsKnown("ann"));
+  EXPECT_OK(accounts.Find("ann"));
+  EXPECT_EQ(lookups, 2);
+}
+
+TEST_F(AccountsTest, AFailureCountsForAShortTime) {
+  Accounts::Options options =
+      Options([](const std::string&) -> std::optional<process::Account> { return std::nullopt; });
+  options.failure_lifetime = absl::ZeroDuration();
+  Accounts accounts(std::move(options));
+  ASSERT_FALSE(accounts.IsKnown("ann"));
+  Await(accounts);
+  EXPECT_FALSE(accounts.IsKnown("ann")) << "it is looked up again";
+  Await(accounts);
 }
 
 TEST_F(AccountsTest, ADatabaseThatHangsIsGivenUp) {
@@ -92,10 +122,10 @@ TEST_F(AccountsTest, LooksNothingUpThatRunsAsTheAgent) {
   });
   options.rules.trusts_coordinator = true;
   Accounts accounts(std::move(options));
-  for (const char* name : {"", "root"}) {
-    EXPECT_TRUE(accounts.IsKnown(name));
-    EXPECT_EQ(accounts.Find(name).value(), std::nullopt);
-  }
+  EXPECT_TRUE(accounts.IsKnown("root"));
+  EXPECT_EQ(accounts.Find("root").value(), std::nullopt);
+  EXPECT_TRUE(accounts.IsKnown(""));
+  EXPECT_FALSE(accounts.Find("").ok());
 }
 
 TEST_F(AccountsTest, RefusesByTheRules) {

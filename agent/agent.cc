@@ -1,6 +1,7 @@
 #include "agent/agent.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -165,7 +166,10 @@ bool Agent::SetRights(const v1::LogReader& reader, RelaySource* source) const {
     source->jobs_dir = options_.jobs_dir;
     return true;
   }
-  if (!with_.accounts->IsKnown(reader.runs_as())) return false;
+  // An answer whose time is over counts until the next one, so that no relay that runs is cut.
+  if (!with_.accounts->IsKnown(reader.runs_as()) && !with_.accounts->HasAnswer(reader.runs_as())) {
+    return false;
+  }
   auto account = AccountOf(reader.runs_as());
   if (account.ok()) {
     source->user = *std::move(account);
@@ -213,22 +217,48 @@ absl::Status Agent::Start(const StartPart& action, bool* has_shim) {
   ACCEL_ASSIGN_OR_RETURN(
       shim::StartCommand start,
       ToStart(desired, user ? UserBaseEnv(*user, options_.pass_env) : options_.base_env));
+  ACCEL_RETURN_IF_ERROR(PrepareFolder(desired, user));
   if (action.with_shim) {
-    ACCEL_RETURN_IF_ERROR(StartShim(action, user));
+    ACCEL_RETURN_IF_ERROR(StartShim(start.id.job, user));
     *has_shim = true;
+  } else {
+    // A later generation must not run as somebody else than its account says.
+    ACCEL_RETURN_IF_ERROR(CheckShim(start.id.job, user));
   }
   start.log_dir = LogDir(options_.jobs_dir, desired.log_dir(), start.id);
   if (desired.log_dir().empty()) pruner_.PruneGenerations(start.id.job, start.id.generation);
   return with_.shims->StartGeneration(start, std::move(socket));
 }
 
-absl::Status Agent::StartShim(const StartPart& action,
+absl::Status Agent::PrepareFolder(const v1::DesiredGeneration& desired,
+                                  const std::optional<process::Account>& user) {
+  if (!desired.log_dir().empty()) return absl::OkStatus();
+  const common::JobId job(desired.key().job_id());
+  if (user) return MakeJobFolder(options_.jobs_dir, job, *user);
+  // Other users reach the folders of an agent that is root, so its own jobs' are closed too.
+  if (with_.accounts == nullptr || geteuid() != 0) return absl::OkStatus();
+  process::Account self;
+  self.name = OwnAccount();
+  self.uid = geteuid();
+  self.gid = getegid();
+  return MakeJobFolder(options_.jobs_dir, job, self);
+}
+
+absl::Status Agent::CheckShim(const common::JobId& job,
+                              const std::optional<process::Account>& user) const {
+  const std::optional<uid_t> has = with_.shims->UserOf(job);
+  const uid_t wanted = user ? user->uid : 0;
+  // Without a shim, the start fails and says so.
+  if (!has || *has == wanted) return absl::OkStatus();
+  const auto name = [](uid_t uid) { return uid == 0 ? "the agent" : absl::StrCat("uid ", uid); };
+  return absl::FailedPreconditionError(
+      absl::StrCat("job ", job.value(), " runs here as ", name(*has), ", and its account is ",
+                   name(wanted), " now; cancel it and submit it again"));
+}
+
+absl::Status Agent::StartShim(const common::JobId& job,
                               const std::optional<process::Account>& user) {
-  const common::JobId job(action.desired.key().job_id());
   if (!user) return with_.shims->StartShim(job);
-  if (action.desired.log_dir().empty()) {
-    ACCEL_RETURN_IF_ERROR(MakeJobFolder(options_.jobs_dir, job, *user));
-  }
   common::LogInfo("the job runs as its user",
                   {{"job", job.value()}, {"account", user->name}, {"uid", user->uid}});
   return with_.shims->StartShimAs(job, *user);

@@ -89,7 +89,13 @@ class Agent {
   void Perform(const StopPart& action);
   void Perform(const EndShim& action);
   absl::Status Start(const StartPart& action, bool* has_shim);
-  absl::Status StartShim(const StartPart& action, const std::optional<process::Account>& user);
+  absl::Status StartShim(const common::JobId& job, const std::optional<process::Account>& user);
+  // FAILED_PRECONDITION: the shim that the job has is not that of `user`.
+  absl::Status CheckShim(const common::JobId& job,
+                         const std::optional<process::Account>& user) const;
+  // Makes the folder of the job's output, unless it names another place or the shim makes it.
+  absl::Status PrepareFolder(const v1::DesiredGeneration& desired,
+                             const std::optional<process::Account>& user);
   // Returns the account of a job, or nullopt if it runs as this process's user.
   absl::StatusOr<std::optional<process::Account>> AccountOf(const std::string& runs_as) const;
   // Sets whose rights the relay has. Returns false while that is not known.

@@ -32,10 +32,12 @@ class AgentUsersTest : public AgentFixture {
     options.look_up = [this](const std::string& name) -> Answer {
       if (hold_ != nullptr) hold_->WaitForNotification();
       if (name == "root") return process::Account{.name = "root"};
-      if (name != "ann") return std::nullopt;
-      return process::Account{name, 61234, 61235, {61235}, "/home/ann", "/bin/sh"};
+      if (name != "ann" && name != "eve") return std::nullopt;
+      const uid_t uid = name == "ann" ? 61234 : 61236;
+      return process::Account{name, uid, 61235, {61235}, "/home/ann", "/bin/sh"};
     };
     options.clock = common::SteadyClock();
+    options.second_look = absl::ZeroDuration();
     accounts_ = std::make_unique<Accounts>(std::move(options));
     Agent::Dependencies with = With(&relays_, &link_);
     with.accounts = accounts_.get();
@@ -99,6 +101,29 @@ TEST_F(AgentUsersTest, ARefusedJobEndsWithAReasonAndWithoutAShim) {
     EXPECT_THAT(part.failure().message(), HasSubstr("node n7"));
   }
   EXPECT_TRUE(shims_.starts().empty());
+}
+
+// A coordinator may name another account for a later generation, and a name may get another uid.
+TEST_F(AgentUsersTest, ALaterGenerationDoesNotRunInTheShimOfAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder to a user";
+  v1::NodeDesired desired = StartAs("ann");
+  desired.mutable_generations(0)->set_log_dir(dir_);
+  link_.Desire(desired);
+  TurnAfterLookup();
+  ASSERT_EQ(shims_.starts().size(), 1u);
+  shims_.ExecDone(common::JobId("a"));
+  shims_.ExitAll(common::JobId("a"), {});
+  Turn();
+  desired = StartAs("eve");
+  desired.mutable_generations(0)->set_log_dir(dir_);
+  desired.mutable_generations(0)->mutable_key()->set_generation(2);
+  link_.Desire(desired);
+  TurnAfterLookup();
+  EXPECT_EQ(shims_.starts().size(), 1u);
+  const auto& part = *Turn().generations().rbegin();
+  EXPECT_EQ(part.state(), State::ENDED);
+  EXPECT_THAT(part.failure().message(),
+              HasSubstr("runs here as uid 61234, and its account is uid 61236 now"));
 }
 
 // The loop goes on while the user database hangs, and a job that is stopped meanwhile never starts.

@@ -65,6 +65,7 @@ class GrpcLogRelays::Relay {
 
  private:
   using Stream = grpc::ClientWriter<v1::LogChunk>;
+  using Sources = std::vector<std::unique_ptr<LogSource>>;
 
   void Run(v1::Coordinator::Stub* stub) {
     v1::RelayLogsResponse response;
@@ -90,22 +91,19 @@ class GrpcLogRelays::Relay {
   absl::Status SendOutput(Stream* stream) {
     const v1::LogReader& asked = source_.reader;
     if (!source_.refusal.empty()) return absl::PermissionDeniedError(source_.refusal);
-    const process::Account user = Reader();
     const std::string dir = logs::RankLogDir(source_.log_dir, asked.rank());
-    std::vector<std::unique_ptr<LogSource>> streams;
-    for (const v1::LogStream kind : {v1::STDOUT, v1::STDERR}) {
-      const v1::LogStream wanted = asked.selection().stream();
-      if (wanted != v1::LOG_STREAM_UNSPECIFIED && wanted != kind) continue;
-      const process::UserRights rights(user);
-      ACCEL_ASSIGN_OR_RETURN(streams.emplace_back(), LogSource::Open(dir, kind, asked));
-    }
+    Sources streams;
     absl::Duration look = kFirstLook;
     while (true) {
       // Checked before reading. Output that was complete by then is read to its end.
       const bool complete = Complete();
+      // Asked again each time, because the job's folder may not have been made yet.
+      const std::optional<process::Account> user = Reader();
+      if (user && streams.empty()) ACCEL_RETURN_IF_ERROR(OpenSources(dir, *user, &streams));
       bool any = false;
       for (const std::unique_ptr<LogSource>& each : streams) {
-        std::optional<v1::LogChunk> chunk = NextOf(each.get(), user);
+        std::optional<v1::LogChunk> chunk;
+        if (user) chunk = NextOf(each.get(), *user);
         if (!chunk.has_value()) continue;
         any = true;
         if (!Write(stream, *std::move(chunk))) return absl::CancelledError();
@@ -114,7 +112,7 @@ class GrpcLogRelays::Relay {
         look = kFirstLook;
         continue;
       }
-      if (complete && !Exists(dir, user)) return NothingLeft();
+      if (complete && !(user && Exists(dir, *user))) return NothingLeft();
       if (complete || !asked.follow()) break;
       if (Pause(look)) return absl::CancelledError();
       look = std::min(look * kSlowdown, kSlowestLook);
@@ -126,13 +124,28 @@ class GrpcLogRelays::Relay {
     return absl::OkStatus();
   }
 
-  // Returns the account with whose rights files are touched.
-  process::Account Reader() const {
+  // Opens the streams that the reader wants, with the rights of the user.
+  absl::Status OpenSources(const std::string& dir, const process::Account& user,
+                           Sources* sources) const {
+    for (const v1::LogStream kind : {v1::STDOUT, v1::STDERR}) {
+      const v1::LogStream wanted = source_.reader.selection().stream();
+      if (wanted != v1::LOG_STREAM_UNSPECIFIED && wanted != kind) continue;
+      const process::UserRights rights(user);
+      ACCEL_ASSIGN_OR_RETURN(sources->emplace_back(), LogSource::Open(dir, kind, source_.reader));
+    }
+    return absl::OkStatus();
+  }
+
+  // Returns the account with whose rights files are touched now. nullopt: nothing may be touched,
+  // because the job has no folder whose owner could tell.
+  std::optional<process::Account> Reader() const {
     if (source_.user.has_value()) return *source_.user;
+    if (!source_.jobs_dir.empty()) {
+      return OwnerOfJobFolder(source_.jobs_dir, common::JobId(source_.reader.job_id()));
+    }
     process::Account self;
     self.uid = geteuid();
-    if (source_.jobs_dir.empty()) return self;
-    return OwnerOfJobFolder(source_.jobs_dir, common::JobId(source_.reader.job_id()));
+    return self;
   }
 
   static std::optional<v1::LogChunk> NextOf(LogSource* source, const process::Account& user) {

@@ -2,9 +2,14 @@
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -185,6 +190,37 @@ TEST_F(GrpcLogRelaysTest, AReaderThatIsGoneEndsItsRelay) {
   relays_.Set({});
   ASSERT_TRUE(service_.Await([](const auto& heard) { return heard.at("r").over; }));
   EXPECT_FALSE(service_.Of("r").end);
+}
+
+// A reader may come before the job has a folder. The relay must not keep root's rights from then,
+// because the user can put links in place of the folders below.
+TEST_F(GrpcLogRelaysTest, AReaderBeforeTheFolderHasTheRightsOfItsOwner) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root has rights to give up";
+  namespace fs = std::filesystem;
+  constexpr uid_t kAnn = 61234;
+  char made[] = "/tmp/accel.XXXXXX";
+  ASSERT_NE(mkdtemp(made), nullptr);
+  ASSERT_EQ(chmod(made, 0711), 0);
+  const std::string root = made;
+  fs::create_directories(root + "/victim/rank_0");
+  std::ofstream(root + "/victim/rank_0/stdout.00000000000000000000") << "of another job";
+  fs::permissions(root + "/victim", fs::perms::owner_all);
+  RelaySource source = Source("r", /*follow=*/true);
+  source.reader.set_job_id("j1");
+  source.jobs_dir = root;
+  source.log_dir = root + "/j1/gen_1";
+  relays_.Set({source});
+  // A link that only root can follow, in a folder that was closed until it was the user's.
+  ASSERT_EQ(mkdir((root + "/j1").c_str(), 0), 0);
+  ASSERT_EQ(symlink("../victim", (root + "/j1/gen_1").c_str()), 0);
+  ASSERT_EQ(chown((root + "/j1").c_str(), kAnn, kAnn), 0);
+  ASSERT_EQ(chmod((root + "/j1").c_str(), 0700), 0);
+  source.complete = true;
+  relays_.Set({source});
+  ASSERT_TRUE(
+      service_.Await([](const auto& heard) { return heard.contains("r") && heard.at("r").over; }));
+  EXPECT_EQ(service_.Of("r").out, "");
+  fs::remove_all(root);
 }
 
 // Readers remain in the desired state until their whole call is over. Readers that were served must

@@ -47,7 +47,8 @@ absl::Status CoordinatorLoop::Load() {
   const Opening opening = {.now = options_.clock->Now(),
                            .wall = options_.wall_clock(),
                            .boot_id = options_.boot_id,
-                           .cluster_id = options_.cluster_id};
+                           .cluster_id = options_.cluster_id,
+                           .owner = options_.owner};
   ACCEL_ASSIGN_OR_RETURN(state_, Recover(rows, options_.limits, opening, &changes_));
   for (const auto& [id, entry] : state_.jobs) {
     watchers_.Publish(std::make_shared<const v1::Job>(entry.job));

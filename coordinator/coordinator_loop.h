@@ -44,6 +44,7 @@ class CoordinatorLoop final : public Coordinator {
     std::function<absl::Time()> wall_clock = absl::Now;
     std::string boot_id;                   // The kernel's. If empty, each loop has its own clock.
     std::string cluster_id = "a-cluster";  // For a store without rows: see recover.h.
+    std::string owner = "";                // The name of the user who runs the coordinator.
     Limits limits = {};
     // Called on the loop's thread with committed changes of the access state, and with all of it
     // when it is loaded. May be null.

@@ -166,6 +166,7 @@ class GrpcServer final : public Server {
     loop.limits = options.limits;
     loop.boot_id = common::BootId();
     loop.cluster_id = options.cluster_id;
+    loop.owner = options.owner;
     loop.on_access = options.on_access;
     return loop;
   }

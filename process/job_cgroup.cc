@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "common/unique_fd.h"
@@ -17,6 +18,19 @@ namespace {
 // root's, so that the user can neither lift a limit nor freeze what root wants to kill.
 constexpr const char* kUsersFiles[] = {"", "cgroup.procs", "cgroup.threads",
                                        "cgroup.subtree_control", "tasks"};
+
+// The user could otherwise nest groups until their path is too long to be removed, or make so many
+// that the agent does nothing else. A job needs one level, and one group for each generation and
+// its shim.
+constexpr char kMaxDepth[] = "4";
+constexpr char kMaxDescendants[] = "1000";
+
+// v1 has no such files, which is no error.
+bool WriteLimit(const std::string& path, const char* name, const char* limit) {
+  const common::UniqueFd file(open(absl::StrCat(path, "/", name).c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.valid()) return errno == ENOENT;
+  return write(file.get(), limit, strlen(limit)) > 0;
+}
 
 bool GiveTo(const std::string& path, const Account& user) {
   for (const char* name : kUsersFiles) {
@@ -33,7 +47,10 @@ bool MakeJobCgroup(const std::string& path, const Account& user) {
   if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return false;
   // Counts out-of-memory kills of the generations, if the hierarchy can.
   HandMemoryDown(path);
-  if (GiveTo(path, user)) return true;
+  if (WriteLimit(path, "cgroup.max.depth", kMaxDepth) &&
+      WriteLimit(path, "cgroup.max.descendants", kMaxDescendants) && GiveTo(path, user)) {
+    return true;
+  }
   rmdir(path.c_str());
   return false;
 }

@@ -21,6 +21,12 @@
 // - No return from the function that called vfork(), because its frame is the parent's.
 // - Only execve() or _exit() at the end.
 //
+// A child that becomes another user is a copy (clone without CLONE_VM and CLONE_VFORK) under the
+// same rules. From the change of the uid until execve that user can stop it with a signal or freeze
+// it, and a vfork()ed child would suspend the caller for as long. It writes the step and errno to a
+// pipe that execve closes, and the caller waits for that until a deadline. The copy is not
+// dumpable, so the user cannot look into it.
+//
 // If a control group is given, the child is born in it (clone3 with CLONE_INTO_CGROUP). If it were
 // moved there later, its own children could be born outside before that. That glibc has no wrapper
 // for clone3, so there are a few lines of assembly for x86-64. If clone3 fails, and on other
@@ -46,6 +52,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -56,6 +63,7 @@
 #include <cstdint>
 
 #include "common/check.h"
+#include "common/unique_fd.h"
 #include "process/become_user.h"
 
 #if defined(__x86_64__)
@@ -101,12 +109,17 @@ struct ChildPlan {
   bool keep_hangup_ignored;
   const Account* user;  // If null, the child remains this process's user's.
   bool private_shared_memory;
-  volatile SpawnError* error;  // In the parent's memory, which the child shares.
+  volatile SpawnError* error;  // In the parent's memory, if the child shares it.
+  int error_fd = -1;           // The pipe for the error, if it does not.
 };
 
 [[noreturn]] ACCEL_RUNS_IN_CHILD void Fail(const ChildPlan& plan, SpawnError::Step step) {
   plan.error->error = errno;
   plan.error->step = step;
+  if (plan.error_fd >= 0) {
+    const SpawnError copy = {plan.error->step, plan.error->error};
+    static_cast<void>(!write(plan.error_fd, &copy, sizeof(copy)));
+  }
   _exit(127);
 }
 
@@ -184,6 +197,20 @@ ACCEL_RUNS_IN_CHILD __attribute__((noinline)) pid_t Clone3Vfork(const ChildPlan&
 pid_t Clone3Vfork(const ChildPlan&, int) { return -1; }
 #endif
 
+// Starts a child with a copy of this memory. The plain system call, because fork() would run what
+// libraries have registered for it.
+ACCEL_RUNS_IN_CHILD __attribute__((noinline)) pid_t Copy(const ChildPlan& plan, int cgroup_fd) {
+  clone_args args = {};
+  args.flags = cgroup_fd < 0 ? 0 : uint64_t{CLONE_INTO_CGROUP};
+  args.exit_signal = SIGCHLD;
+  args.cgroup = cgroup_fd < 0 ? 0 : static_cast<uint64_t>(cgroup_fd);
+  long pid = syscall(SYS_clone3, &args, sizeof(args));
+  // A kernel, or a container's filter, without clone3.
+  if (pid < 0 && cgroup_fd < 0) pid = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+  if (pid == 0) RunChild(plan);
+  return static_cast<pid_t>(pid);
+}
+
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   pointers.reserve(strings.size() + 1);
@@ -193,14 +220,38 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
 }
 
 SpawnResult Start(const ChildPlan& plan, int cgroup_fd) {
+  const bool copies = plan.user != nullptr;
   SpawnResult result;
   if (cgroup_fd >= 0) {
-    result.pid = Clone3Vfork(plan, cgroup_fd);
+    result.pid = copies ? Copy(plan, cgroup_fd) : Clone3Vfork(plan, cgroup_fd);
     result.in_cgroup = result.pid > 0;
   }
-  if (!result.in_cgroup) result.pid = PlainVfork(plan);
+  if (!result.in_cgroup) result.pid = copies ? Copy(plan, -1) : PlainVfork(plan);
   if (result.pid < 0) result.error = {SpawnError::Step::kFork, errno};
   return result;
+}
+
+// Makes a pipe that execve closes. Its end for the child is above all of the child's descriptors.
+bool MakePipe(common::UniqueFd* from_child, common::UniqueFd* to_parent) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  from_child->reset(ends[0]);
+  const common::UniqueFd low(ends[1]);
+  to_parent->reset(fcntl(low.get(), F_DUPFD_CLOEXEC, kMaxFds));
+  return to_parent->valid();
+}
+
+// Waits until a child that is a copy has executed its program or failed, and returns its error. It
+// may be stopped or frozen, so the wait has a deadline.
+SpawnError AwaitExec(int error_fd, std::chrono::milliseconds timeout) {
+  pollfd news = {.fd = error_fd, .events = POLLIN, .revents = 0};
+  // All signals are blocked, so nothing interrupts this. The end of the pipe is an event too.
+  if (poll(&news, 1, static_cast<int>(timeout.count())) != 1) {
+    return {SpawnError::Step::kTimeout, ETIMEDOUT};
+  }
+  SpawnError error;
+  if (read(error_fd, &error, sizeof(error)) == sizeof(error)) return error;
+  return {};
 }
 
 }  // namespace
@@ -210,7 +261,14 @@ SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored) {
   const std::vector<char*> argv = Pointers(options.argv);
   const std::vector<char*> env = Pointers(options.env);
   volatile SpawnError error;
+  error.step = SpawnError::Step::kFork;
   error.error = 0;
+  common::UniqueFd from_child, to_parent;
+  if (options.user && !MakePipe(&from_child, &to_parent)) {
+    SpawnResult failed;
+    failed.error = {SpawnError::Step::kFork, errno};
+    return failed;
+  }
   const ChildPlan plan = {.path = options.path.c_str(),
                           .argv = argv.data(),
                           .env = env.data(),
@@ -222,17 +280,26 @@ SpawnResult Spawn(const SpawnOptions& options, bool keep_hangup_ignored) {
                           .keep_hangup_ignored = keep_hangup_ignored,
                           .user = options.user ? &*options.user : nullptr,
                           .private_shared_memory = options.private_shared_memory,
-                          .error = &error};
+                          .error = &error,
+                          .error_fd = to_parent.get()};
   // Blocks all signals, because a handler of the caller would run in the child on shared memory.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   SpawnResult result = Start(plan, options.cgroup_fd);
-  if (result.ok() && error.error != 0) {
-    waitpid(result.pid, nullptr, 0);
-    result.pid = 0;
+  if (result.ok()) {
     result.error.step = error.step;
     result.error.error = error.error;
+    to_parent.reset();  // The child has the only other end.
+    if (options.user) {
+      result.error = AwaitExec(from_child.get(), options.user_timeout);
+    }
+    if (!result.ok()) {
+      // It may be stopped on its way to _exit() too. SIGKILL ends also what is stopped or frozen.
+      if (options.user) kill(result.pid, SIGKILL);
+      waitpid(result.pid, nullptr, 0);
+      result.pid = 0;
+    }
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return result;

@@ -1,10 +1,13 @@
 // Starts a process without copying the caller. The child shares the caller's memory until exec, as
 // with vfork(), so the cost does not grow with that memory. Other threads of the caller do no harm.
+// A child that becomes another user has a copy of the memory instead, because that user could stop
+// it before exec, and the caller with it.
 #pragma once
 
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,13 +39,25 @@ struct SpawnOptions {
   // The user that the child becomes, for good and without root's rights (become_user.h). The caller
   // must be root. The working directory is entered with that user's rights. If unset, the caller's.
   std::optional<Account> user;
+  // The longest time that a child which becomes a user may take to execute its program. It is
+  // killed then.
+  std::chrono::milliseconds user_timeout = std::chrono::seconds(5);
   // The child and its descendants have a /dev/shm of their own. The caller must be root.
   bool private_shared_memory = false;
 };
 
 // The step before exec that failed, and the system's reason.
 struct SpawnError {
-  enum class Step { kFork, kDescriptors, kWorkdir, kTerminal, kExec, kUser, kSharedMemory };
+  enum class Step {
+    kFork,
+    kDescriptors,
+    kWorkdir,
+    kTerminal,
+    kExec,
+    kUser,
+    kSharedMemory,
+    kTimeout
+  };
   Step step = Step::kFork;
   int error = 0;  // errno
 };

@@ -2,6 +2,7 @@
 // because the kernel knows no accounts.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -116,6 +117,29 @@ TEST_F(SpawnUserTest, SaysIfTheUserIsRefused) {
   EXPECT_FALSE(result.ok());
   EXPECT_EQ(result.error.step, SpawnError::Step::kUser);
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "no process is left";
+}
+
+// The user may stop the child before it executes its program, which must not hold the caller. Here
+// a lease on the program holds the child at that point, because execve waits until it is given up.
+TEST_F(SpawnUserTest, AChildThatIsHeldBeforeExecIsGivenUp) {
+  char folder[] = "/tmp/accel.XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string program = std::string(folder) + "/true";
+  ASSERT_EQ(system(("cp /bin/true " + program + " && chmod 755 " + program + " " + folder).c_str()),
+            0);
+  signal(SIGIO, SIG_IGN);  // What the kernel tells the holder of the lease with.
+  const common::UniqueFd lease(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fcntl(lease.get(), F_SETLEASE, F_WRLCK) != 0) GTEST_SKIP() << "no leases here";
+  SpawnOptions options = Shell("true");
+  options.path = program;
+  options.user_timeout = std::chrono::milliseconds(100);
+  const SpawnResult result = Spawn(options, false);
+  EXPECT_EQ(result.error.step, SpawnError::Step::kTimeout);
+  EXPECT_EQ(result.error.error, ETIMEDOUT);
+  EXPECT_EQ(result.pid, 0);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "no process is left";
+  unlink(program.c_str());
+  rmdir(folder);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ ExitFact WhyNotSpawned(const process::SpawnError& error, const std::string& path
     // A worker has the user and the /dev/shm of its shim.
     case process::SpawnError::Step::kUser:
     case process::SpawnError::Step::kSharedMemory:
+    case process::SpawnError::Step::kTimeout:
       return NotStarted(1, absl::StrCat("Cannot make a process for ", path, ": ", reason, "."));
     case process::SpawnError::Step::kDescriptors:
     case process::SpawnError::Step::kTerminal:

@@ -29,7 +29,7 @@ absl::Status Refuse(const AccountRules& rules, const std::string& why) {
 
 bool RunsAsAgent(const AccountRules& rules, const std::string& runs_as) {
   if (!rules.is_root) return true;
-  return rules.trusts_coordinator && (runs_as.empty() || runs_as == rules.own_account);
+  return rules.trusts_coordinator && runs_as == rules.own_account;
 }
 
 absl::Status CheckAccount(const AccountRules& rules, const std::string& runs_as,

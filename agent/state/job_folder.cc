@@ -11,6 +11,15 @@
 #include "logs/log_paths.h"
 
 namespace accel::agent {
+namespace {
+
+// Returns true for a folder that MakeJobFolder() has made and not given to its user yet. It remains
+// so if the agent is killed in between.
+bool IsUnfinished(const struct stat& info) {
+  return info.st_uid == geteuid() && (info.st_mode & 07777) == 0;
+}
+
+}  // namespace
 
 absl::Status MakeJobFolder(const std::string& jobs_dir, const common::JobId& job,
                            const process::Account& user) {
@@ -19,8 +28,9 @@ absl::Status MakeJobFolder(const std::string& jobs_dir, const common::JobId& job
         absl::StrCat("The id of job ", job.value(), " is no name of a folder."));
   }
   const std::string path = logs::JobLogDir(jobs_dir, job.value());
-  const bool is_new = mkdir(path.c_str(), 0700) == 0;
-  if (!is_new && errno != EEXIST) {
+  // Without a right for anybody until it is the user's, so that nothing takes it for root's
+  // meanwhile.
+  if (mkdir(path.c_str(), 0) != 0 && errno != EEXIST) {
     return absl::ErrnoToStatus(errno, absl::StrCat("Cannot make the folder ", path));
   }
   const common::UniqueFd folder(
@@ -29,30 +39,28 @@ absl::Status MakeJobFolder(const std::string& jobs_dir, const common::JobId& job
   if (!folder.valid() || fstat(folder.get(), &info) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("Cannot open ", path));
   }
-  if (!is_new && info.st_uid == user.uid) return absl::OkStatus();
-  if (!is_new) {
+  if (info.st_uid != user.uid && !IsUnfinished(info)) {
     return absl::FailedPreconditionError(absl::StrCat("The folder ", path, " belongs to uid ",
                                                       info.st_uid, ", and the job runs as ",
                                                       user.name, "."));
   }
-  if (fchown(folder.get(), user.uid, user.gid) == 0) return absl::OkStatus();
-  const absl::Status status =
-      absl::ErrnoToStatus(errno, absl::StrCat("Cannot give ", path, " to ", user.name));
-  rmdir(path.c_str());
-  return status;
+  const bool is_given = info.st_uid == user.uid || fchown(folder.get(), user.uid, user.gid) == 0;
+  if (is_given && fchmod(folder.get(), 0700) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, absl::StrCat("Cannot give ", path, " to ", user.name));
 }
 
-process::Account OwnerOfJobFolder(const std::string& jobs_dir, const common::JobId& job) {
-  process::Account owner;
-  owner.uid = geteuid();
-  owner.gid = getegid();
+std::optional<process::Account> OwnerOfJobFolder(const std::string& jobs_dir,
+                                                 const common::JobId& job) {
   struct stat info = {};
-  if (lstat(logs::JobLogDir(jobs_dir, job.value()).c_str(), &info) == 0) {
-    owner.uid = info.st_uid;
-    owner.gid = info.st_gid;
-  }
+  if (lstat(logs::JobLogDir(jobs_dir, job.value()).c_str(), &info) != 0) return std::nullopt;
+  if (IsUnfinished(info)) return std::nullopt;
+  process::Account owner;
+  owner.uid = info.st_uid;
+  owner.gid = info.st_gid;
   owner.groups = {owner.gid};
   return owner;
 }
+
+void OpenToOwner(const std::string& folder) { chmod(folder.c_str(), 0700); }
 
 }  // namespace accel::agent

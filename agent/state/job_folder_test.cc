@@ -37,7 +37,7 @@ TEST_F(JobFolderTest, BelongsToTheUserAlone) {
   EXPECT_EQ(info.st_uid, kAnn.uid);
   EXPECT_EQ(info.st_gid, kAnn.gid);
   EXPECT_EQ(info.st_mode & 07777, 0700u);
-  EXPECT_EQ(OwnerOfJobFolder(dir_, kJob).uid, kAnn.uid);
+  EXPECT_EQ(OwnerOfJobFolder(dir_, kJob)->uid, kAnn.uid);
   EXPECT_OK(MakeJobFolder(dir_, kJob, kAnn)) << "the next generation finds it";
 }
 
@@ -63,8 +63,22 @@ TEST_F(JobFolderTest, TheIdOfAJobIsNoPath) {
   }
 }
 
-TEST_F(JobFolderTest, AMissingFolderIsTheAgents) {
-  EXPECT_EQ(OwnerOfJobFolder(dir_, kJob).uid, geteuid());
+// It may become any user's, so nobody's rights are right for what is below it.
+TEST_F(JobFolderTest, AFolderThatIsMissingOrUnfinishedHasNoOwner) {
+  EXPECT_EQ(OwnerOfJobFolder(dir_, kJob), std::nullopt);
+  ASSERT_EQ(mkdir((dir_ + "/j1").c_str(), 0), 0);
+  EXPECT_EQ(OwnerOfJobFolder(dir_, kJob), std::nullopt);
+  ASSERT_OK(MakeJobFolder(dir_, kJob, kAnn)) << "an agent was killed while it made the folder";
+  EXPECT_EQ(OwnerOfJobFolder(dir_, kJob)->uid, kAnn.uid);
+}
+
+TEST_F(JobFolderTest, TheAgentsOwnIsClosedToo) {
+  const process::Account self = {"root", geteuid(), getegid(), {getegid()}, "", ""};
+  ASSERT_EQ(mkdir((dir_ + "/j1").c_str(), 0755), 0);
+  ASSERT_OK(MakeJobFolder(dir_, kJob, self));
+  struct stat info = {};
+  ASSERT_EQ(lstat((dir_ + "/j1").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0700u);
 }
 
 }  // namespace

@@ -125,25 +125,28 @@ void OutputPruner::RemoveJob(const common::JobId& job) {
   const fs::path folder = logs::JobLogDir(options_.jobs_dir, job.value());
   // The folder is not removed as a whole, because the job may return meanwhile
   // with another generation.
-  {
-    const process::Account owner = OwnerOfJobFolder(options_.jobs_dir, job);
-    const process::UserRights rights(owner);
+  if (const auto owner = OwnerOfJobFolder(options_.jobs_dir, job)) {
+    const process::UserRights rights(*owner);
+    OpenToOwner(folder);
     for (const fs::path& child : Children(folder)) RemoveTree(child);
   }
   Remove(folder);
 }
 
 void OutputPruner::RemoveGeneration(const common::JobId& job, const fs::path& folder) {
-  const process::Account owner = OwnerOfJobFolder(options_.jobs_dir, job);
-  const process::UserRights rights(owner);
+  const auto owner = OwnerOfJobFolder(options_.jobs_dir, job);
+  if (!owner) return;
+  const process::UserRights rights(*owner);
+  OpenToOwner(folder.parent_path());
   RemoveTree(folder);
 }
 
 void OutputPruner::RemoveSegment(const fs::path& path) {
   // JOBS_DIR/JOB/gen_N/rank_R/segment
   const fs::path job = path.parent_path().parent_path().parent_path().filename();
-  const process::Account owner = OwnerOfJobFolder(options_.jobs_dir, common::JobId(job.string()));
-  const process::UserRights rights(owner);
+  const auto owner = OwnerOfJobFolder(options_.jobs_dir, common::JobId(job.string()));
+  if (!owner) return;
+  const process::UserRights rights(*owner);
   Remove(path);
 }
 
@@ -156,17 +159,19 @@ void OutputPruner::PruneOldestGenerations(const common::JobId& job, common::Gene
 }
 
 std::vector<common::Generation> OutputPruner::Generations(const common::JobId& job) const {
-  const process::Account owner = OwnerOfJobFolder(options_.jobs_dir, job);
-  const process::UserRights rights(owner);
-  return logs::ListGenerations(logs::JobLogDir(options_.jobs_dir, job.value()));
+  const auto owner = OwnerOfJobFolder(options_.jobs_dir, job);
+  if (!owner) return {};
+  const process::UserRights rights(*owner);
+  const std::string folder = logs::JobLogDir(options_.jobs_dir, job.value());
+  OpenToOwner(folder);
+  return logs::ListGenerations(folder);
 }
 
 void OutputPruner::RemoveTree(const fs::path& path) {
   std::error_code error;
   // A link to a folder is removed and not followed, because it may lead out of the jobs' folder.
   if (fs::is_directory(fs::symlink_status(path, error))) {
-    // A user may have closed the folder, and this thread has only the rights of that user.
-    chmod(path.c_str(), 0700);
+    OpenToOwner(path);
     for (fs::directory_iterator entry(path, error), end; !error && entry != end;
          entry.increment(error)) {
       if (Stopping()) return;

@@ -56,8 +56,10 @@ std::vector<GenerationOutput> OutputScan::Scan(const std::set<common::JobId>& li
   for (fs::directory_iterator entry(jobs_dir_, error), end; !error && entry != end;
        entry.increment(error)) {
     const common::JobId job(entry->path().filename().string());
-    const process::Account owner = OwnerOfJobFolder(jobs_dir_, job);
-    const process::UserRights rights(owner);
+    const auto owner = OwnerOfJobFolder(jobs_dir_, job);
+    if (!owner) continue;
+    const process::UserRights rights(*owner);
+    OpenToOwner(entry->path().string());
     const std::vector<int> generations = logs::ListGenerations(entry->path().string());
     for (const int generation : generations) {
       GenerationOutput output;

@@ -56,6 +56,23 @@ absl::Status WriteSmall(const std::string& path, const std::string& content) {
   return absl::OkStatus();
 }
 
+// Closes the folders in `parent` to all but their owners. Names in it are the agent's alone, so
+// they cannot be replaced meanwhile.
+absl::Status CloseFolders(const std::string& parent) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(parent, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string path = entry->path().string();
+    struct stat info = {};
+    if (lstat(path.c_str(), &info) != 0) return Failed("look at", path);
+    // No bit to take away; or a folder that is not its user's yet (job_folder.h).
+    if (!S_ISDIR(info.st_mode) || (info.st_mode & 077) == 0) continue;
+    if (chmod(path.c_str(), 0700) != 0) return Failed("close", path);
+  }
+  if (!error) return absl::OkStatus();
+  return absl::ErrnoToStatus(error.value(), absl::StrCat("cannot list ", parent));
+}
+
 }  // namespace
 
 // The file has the id, and the inode of the directory for which the id was drawn. A copy of the
@@ -101,6 +118,7 @@ absl::StatusOr<StateDir> StateDir::Open(const std::string& path, absl::Duration 
 }
 
 absl::Status StateDir::LetUsersPass() const {
+  ACCEL_RETURN_IF_ERROR(CloseFolders(jobs_dir()));
   for (const std::string& dir : {path_, jobs_dir()}) {
     if (chmod(dir.c_str(), 0711) != 0) return Failed("open to users", dir);
   }

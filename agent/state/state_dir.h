@@ -30,7 +30,9 @@ class StateDir {
   const common::NodeId& node_id() const { return node_id_; }
 
   // Lets other users reach their jobs' folders, but list nothing: 0711 for the directory and jobs/.
-  // Required if jobs run as other users. All else in the directory is closed to them.
+  // Required if jobs run as other users. All else in the directory is closed to them: the folders
+  // of jobs become 0700 first, because those that ran as the agent may have been made for all to
+  // read.
   absl::Status LetUsersPass() const;
 
   // Returns the cluster that was stored last, or "" if there is none.

@@ -52,6 +52,22 @@ TEST(StateDir, ANodeKeepsItsClusterUntilItForgetsIt) {
   EXPECT_OK(StateDir::Open(path, absl::ZeroDuration())->ForgetCluster());
 }
 
+// Output of jobs that ran as the agent does not become everybody's once the directory is open.
+TEST(StateDir, WhatWasThereIsClosedBeforeUsersPass) {
+  const std::string path = NewDir("opened");
+  absl::StatusOr<StateDir> dir = StateDir::Open(path, absl::ZeroDuration());
+  ASSERT_OK(dir);
+  std::filesystem::create_directories(path + "/jobs/old/gen_1");
+  std::filesystem::permissions(path + "/jobs/old", static_cast<std::filesystem::perms>(0755));
+  ASSERT_OK(dir->LetUsersPass());
+  const auto mode = [&](const std::string& of) {
+    return static_cast<unsigned>(std::filesystem::status(path + of).permissions());
+  };
+  EXPECT_EQ(mode(""), 0711u);
+  EXPECT_EQ(mode("/jobs"), 0711u);
+  EXPECT_EQ(mode("/jobs/old"), 0700u);
+}
+
 TEST(StateDir, TwoAgentsCannotShareIt) {
   const std::string path = NewDir("shared");
   absl::StatusOr<StateDir> dir = StateDir::Open(path, absl::ZeroDuration());

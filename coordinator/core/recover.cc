@@ -207,6 +207,7 @@ class Recovery {
         return absl::DataLossError(absl::StrCat("the spec of job ", id.value(), " is missing"));
       }
       *entry.job.mutable_spec() = std::move(spec->second);
+      FillAccount(entry.job.mutable_spec());
       entry.shape = ShapeOf(entry.job.spec());
       for (auto& [generation, record] : generations_[id]) {
         *entry.job.add_generations() = std::move(record);
@@ -219,6 +220,20 @@ class Recovery {
                               state_.jobs.at(b).job.ended_unix_ms();
                      });
     return absl::OkStatus();
+  }
+
+  // An account that cannot be told remains empty, and agents that are root refuse the job.
+  void FillAccount(v1::JobSpec* spec) const {
+    if (!spec->runs_as().empty() || spec->owner().empty()) return;
+    const auto member = state_.access.members.find({v1::USER_MEMBER, spec->owner()});
+    if (member == state_.access.members.end()) {
+      if (spec->owner() == opening_.owner) spec->set_runs_as(opening_.owner);
+      return;
+    }
+    const std::string& own = member->second.runs_as();
+    const std::string& account = own.empty() ? spec->owner() : own;
+    // As in coordinator/access/job_account.h: only the coordinator's own user may be root.
+    if (account != "root") spec->set_runs_as(account);
   }
 
   static absl::Status NoState(const common::JobId& id) {

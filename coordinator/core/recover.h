@@ -41,8 +41,12 @@ struct Opening {
   absl::Time wall;      // The same moment of the wall clock.
   std::string boot_id;  // The kernel's boot id. May be empty, which stands for a boot of its own.
   std::string cluster_id;  // The id of the cluster if there are no rows yet.
+  std::string owner = "";  // The name of the user who runs the coordinator. May be empty.
 };
 
+// Jobs that an earlier version stored have no account. They get that of their owner's record, or
+// that of the coordinator's own user if it is the owner.
+//
 // Returns the state that the rows store, for an epoch that begins now. Without rows, this is an
 // empty cluster. Adds to *changes, unless that is null, what must be stored before anything is
 // published: the facts about the cluster, and after a reboot every row with times, because those

@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "common/status_matchers.h"
+#include "coordinator/core/access/access_rows.h"
 #include "coordinator/core/facts.h"
 #include "coordinator/core/planner.h"
 #include "coordinator/core/records.h"
@@ -72,6 +74,40 @@ TEST_F(RecoverTest, SaysWhatItHasFound) {
   EXPECT_EQ(next->facts.cluster_id, "cluster");
   EXPECT_EQ(next->facts.epoch, 2);
   EXPECT_GT(next->revision, state_.revision + (uint64_t{1} << 39));
+}
+
+// Otherwise a job of an ordinary user would run as root at an agent that is root.
+TEST_F(RecoverTest, AJobWithoutAnAccountGetsThatOfItsOwner) {
+  const auto account_of = [&](const std::string& owner) {
+    v1::JobSpec spec;
+    EXPECT_TRUE(spec.ParseFromString(Find(running_.value() + "/spec").value));
+    spec.set_owner(owner);
+    spec.clear_runs_as();
+    Find(running_.value() + "/spec").value = spec.SerializeAsString();
+    Opening opening = Now(kBoot);
+    opening.owner = "root";
+    const absl::StatusOr<ClusterState> next = Recover(rows_, Limits(), opening);
+    EXPECT_OK(next);
+    return next->jobs.at(running_).job.spec().runs_as();
+  };
+  EXPECT_EQ(account_of("root"), "root") << "the coordinator's own user";
+  EXPECT_EQ(account_of("gone"), "");
+  EXPECT_EQ(account_of(""), "");
+  AccessState access;
+  AccessChanges changed;
+  for (const auto& [name, account] :
+       std::map<std::string, std::string>{{"ann", "ann_smith"}, {"bob", ""}}) {
+    v1::Member& member = access.members[{v1::USER_MEMBER, name}];
+    member.set_kind(v1::USER_MEMBER);
+    member.set_id(name);
+    member.set_runs_as(account);
+    changed.members.insert({v1::USER_MEMBER, name});
+  }
+  RowBatch batch;
+  AddAccessRows(access, changed, &batch);
+  rows_.insert(rows_.end(), batch.put.begin(), batch.put.end());
+  EXPECT_EQ(account_of("ann"), "ann_smith");
+  EXPECT_EQ(account_of("bob"), "bob");
 }
 
 TEST_F(RecoverTest, WithTheSameKernelADeadlineHoldsAsItIs) {

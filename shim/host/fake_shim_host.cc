@@ -60,7 +60,14 @@ absl::Status FakeShimHost::StartShim(const common::JobId& job) {
 
 absl::Status FakeShimHost::StartShimAs(const common::JobId& job, const process::Account& user) {
   users_[job] = user.name;
+  uids_[job] = user.uid;
   return StartShim(job);
+}
+
+std::optional<uid_t> FakeShimHost::UserOf(const common::JobId& job) const {
+  if (!shims_.contains(job)) return std::nullopt;
+  const auto uid = uids_.find(job);
+  return uid == uids_.end() ? 0 : uid->second;
 }
 
 absl::Status FakeShimHost::StartGeneration(const StartCommand& start,

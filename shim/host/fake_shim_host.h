@@ -21,6 +21,7 @@ class FakeShimHost final : public ShimHost {
   std::vector<ShimReport> Adopt() override;
   absl::Status StartShim(const common::JobId& job) override;
   absl::Status StartShimAs(const common::JobId& job, const process::Account& user) override;
+  std::optional<uid_t> UserOf(const common::JobId& job) const override;
   absl::Status StartGeneration(const StartCommand& start, common::UniqueFd store_socket) override;
   absl::Status StopGeneration(const StopCommand& stop) override;
   // Kills what is running. The shim is gone by the next TakeReports(), or later; see HoldLeaving().
@@ -70,6 +71,7 @@ class FakeShimHost final : public ShimHost {
   void Changed(const common::JobId& job);
 
   std::map<common::JobId, std::string> users_;
+  std::map<common::JobId, uid_t> uids_;
   common::UniqueFd wake_;
   std::map<common::JobId, Shim> shims_;
   std::vector<StartCommand> starts_;

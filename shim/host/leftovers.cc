@@ -103,7 +103,8 @@ bool PosixShimHost::EndLeftovers(HostedShim* shim) {
   cgroup.Kill();
   // The orphans of a child have become this process's children. Those of other shims have not, and
   // are found by the path of their error file.
-  const std::string log_dir = shim->newest ? shim->newest->log_dir : "";
+  // The record's path, because the report may be that of another user.
+  const std::string& log_dir = shim->record.log_dir;
   const std::string mark = absl::StrCat(logs::kErrorFileVariable, "=", log_dir, "/");
   const bool none_left = shim->is_child
                              ? process::EndOrphans([this](pid_t pid) { return IsRunningShim(pid); })

@@ -63,6 +63,7 @@ class PosixShimHost final : public ShimHost {
   std::vector<ShimReport> Adopt() override;
   absl::Status StartShim(const common::JobId& job) override;
   absl::Status StartShimAs(const common::JobId& job, const process::Account& user) override;
+  std::optional<uid_t> UserOf(const common::JobId& job) const override;
   absl::Status StartGeneration(const StartCommand& start, common::UniqueFd store_socket) override;
   absl::Status StopGeneration(const StopCommand& stop) override;
   void EndShim(const common::JobId& job) override;

@@ -1,6 +1,9 @@
 // The agent's interface to the shims of its node. Each job has one shim, for all its generations.
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,6 +31,10 @@ class ShimHost {
   // The same. The shim and its workers are the user's, and have no right that the user has not
   // (process/become_user.h). The caller must be root.
   virtual absl::Status StartShimAs(const common::JobId& job, const process::Account& user) = 0;
+
+  // Returns the uid for which the job's shim was started with StartShimAs(), here or by an earlier
+  // agent; 0 if it was started with StartShim(). nullopt: the job has no shim (any more).
+  virtual std::optional<uid_t> UserOf(const common::JobId& job) const = 0;
 
   // Start and stop a generation. Failures to start workers are reported, not returned.
   // `store_socket` must be a listening socket if start.serves_store. NOT_FOUND: the job has no shim

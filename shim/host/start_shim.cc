@@ -74,6 +74,9 @@ std::string Reason(const process::SpawnError& error) {
   if (error.step == process::SpawnError::Step::kSharedMemory) {
     return absl::StrCat("cannot give it a /dev/shm of its own: ", strerror(error.error));
   }
+  if (error.step == process::SpawnError::Step::kTimeout) {
+    return "it was held up before it ran, for example by a signal of its user; submit it again";
+  }
   return strerror(error.error);
 }
 
@@ -98,6 +101,12 @@ absl::Status PosixShimHost::StartShimAs(const common::JobId& job, const process:
   WatchProcess(shim.get());
   shims_.emplace(job, std::move(shim));
   return absl::OkStatus();
+}
+
+std::optional<uid_t> PosixShimHost::UserOf(const common::JobId& job) const {
+  const auto found = shims_.find(job);
+  if (found == shims_.end()) return std::nullopt;
+  return found->second->record.uid;
 }
 
 // Makes the groups of a job of another user. Without them, the sweep alone ends the job.

@@ -3,6 +3,7 @@
 // receives in that time are lost.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "common/clock.h"
@@ -22,6 +23,7 @@ class SimulatedShims final : public shim::ShimHost {
   absl::Status StartShimAs(const common::JobId& job, const process::Account&) override {
     return StartShim(job);
   }
+  std::optional<uid_t> UserOf(const common::JobId&) const override { return 0; }
   absl::Status StartGeneration(const shim::StartCommand& start,
                                common::UniqueFd store_socket) override;
   absl::Status StopGeneration(const shim::StopCommand& stop) override;

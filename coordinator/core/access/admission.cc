@@ -193,7 +193,8 @@ absl::StatusOr<v1::Credential> Admit(const Newcomer& newcomer, absl::Time wall, 
   made = Complete(std::move(made), member, newcomer.key_hash, wall);
   made.set_token_id(newcomer.token_id);
   made.set_label(newcomer.label);
-  made.set_of_many(token->of_many());
+  // Keys of earlier versions do not say it.
+  made.set_of_many(token->of_many() || token->uses_left() == kUnlimited || token->uses_left() > 1);
   if (is_node) made.set_replaces(NewestOf(member, wall, state));
   if (is_node) {
     v1::Member& node = state->members[member];
