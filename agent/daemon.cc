@@ -40,7 +40,6 @@
 #include "process/cgroup.h"
 #include "process/private_shared_memory.h"
 #include "process/sweep.h"
-#include "security/certificate.h"
 #include "security/client_identity.h"
 #include "security/identity_files.h"
 #include "shim/host/posix_shim_host.h"
@@ -141,21 +140,6 @@ bool PrivateSharedMemory() {
   return false;
 }
 
-// Returns the name of this node: that of its certificate, if the coordinator asks for one.
-// INVALID_ARGUMENT: --name says another one.
-absl::StatusOr<std::string> NodeName(const AgentDaemonOptions& options,
-                                     const std::optional<security::ClientIdentity>& certificate) {
-  if (!certificate.has_value()) return options.name.empty() ? HostName() : options.name;
-  ACCEL_ASSIGN_OR_RETURN(const security::Certificate own,
-                         security::Certificate::FromPem(certificate->certificate));
-  ACCEL_ASSIGN_OR_RETURN(const std::string name, own.node_name());
-  if (options.name.empty() || options.name == name) return name;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--name ", options.name, ": this node has joined its cluster as ", name,
-                   "; leave out --name, or let an administrator run `accel node remove ", name,
-                   "` and join again with the other name"));
-}
-
 absl::StatusOr<v1::NodeObserved> Identity(const std::string& name, const std::string& address,
                                           const common::NodeId& node_id) {
   if (!common::IsUtf8(name)) return absl::InvalidArgumentError("--name: must be UTF-8");
@@ -241,7 +225,8 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const common::CoordinatorAddress coordinator,
                          common::ParseCoordinatorAddress(target));
   ACCEL_ASSIGN_OR_RETURN(const auto certificate, FindCertificate(options, coordinator));
-  ACCEL_ASSIGN_OR_RETURN(const std::string name, NodeName(options, certificate));
+  ACCEL_ASSIGN_OR_RETURN(const std::string name,
+                         NodeName(options.name, certificate ? certificate->certificate : ""));
   ACCEL_ASSIGN_OR_RETURN(const std::string token, Token(options, coordinator, /*make=*/true));
   ACCEL_ASSIGN_OR_RETURN(const common::PortRange ports, common::ParsePortRange(options.port_range));
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));

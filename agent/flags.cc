@@ -111,7 +111,7 @@ absl::Status Check(const AgentDaemonOptions& options) {
   if (!options.state_dir.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       "--state_dir is missing; it names the folder of this agent, for example "
-      "/var/lib/accel/agent");
+      "/var/lib/accel-agent");
 }
 
 }  // namespace

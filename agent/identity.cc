@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "agent/core/advertise.h"
 #include "agent/probe/inventory.h"
 #include "agent/probe/network.h"
@@ -10,6 +11,7 @@
 #include "common/random_hex.h"
 #include "common/status_macros.h"
 #include "common/version.h"
+#include "security/certificate.h"
 
 namespace accel::agent {
 
@@ -30,6 +32,22 @@ absl::StatusOr<v1::NodeObserved> MakeIdentity(const common::NodeId& node_id,
   }
   *identity.mutable_inventory() = std::move(inventory);
   return identity;
+}
+
+absl::StatusOr<std::string> NodeName(const std::string& wish, const std::string& certificate) {
+  std::string name;
+  if (!certificate.empty()) {
+    ACCEL_ASSIGN_OR_RETURN(const security::Certificate own,
+                           security::Certificate::FromPem(certificate));
+    ACCEL_ASSIGN_OR_RETURN(name, own.node_name());
+  }
+  // The coordinator checks the name of a node whose certificate does not say it.
+  if (name.empty()) return wish.empty() ? HostName() : wish;
+  if (wish.empty() || wish == name) return name;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--name ", wish, ": this node has joined its cluster as ", name,
+                   "; leave out --name, or let an administrator run `accel node remove ", name,
+                   "` and join again with the other name"));
 }
 
 }  // namespace accel::agent

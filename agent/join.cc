@@ -34,7 +34,8 @@ absl::StatusOr<std::string> JoinCluster(const JoinOptions& options) {
   request.kind = security::PrincipalKind::kNode;
   ACCEL_ASSIGN_OR_RETURN(request.csr, security::MakeRequest(own));
   request.id = state_dir.node_id().value();
-  request.name = options.name.empty() ? HostName() : options.name;
+  const std::string wish = options.name.empty() ? HostName() : options.name;
+  request.name = wish;
   request.label = HostName();
   request.version = common::kVersion;
   ACCEL_ASSIGN_OR_RETURN(const security::EnrolmentAnswer answer,
@@ -44,8 +45,9 @@ absl::StatusOr<std::string> JoinCluster(const JoinOptions& options) {
                          security::Certificate::FromPem(answer.certificate));
   // An answer that is given again has the name that the first request had.
   ACCEL_ASSIGN_OR_RETURN(const std::string name, certificate.node_name());
-  return absl::StrCat("node ", name, " has joined cluster ", answer.cluster, " at ", key.address,
-                      "; start it with: accel-agent --state_dir ", options.state_dir);
+  return absl::StrCat("node ", name.empty() ? wish : name, " has joined cluster ", answer.cluster,
+                      " at ", key.address, "; start it with: accel-agent --state_dir ",
+                      options.state_dir);
 }
 
 }  // namespace accel::agent

@@ -87,7 +87,7 @@ std::optional<int> ParseFlags(int argc, char** argv, CoordinatorFlags* flags) {
     if (flags->state_dir.empty()) {
       return absl::InvalidArgumentError(
           "--state_dir is missing; it names the folder of this coordinator, for example "
-          "/var/lib/accel/coordinator");
+          "/var/lib/accel-coordinator");
     }
     if (flags->check && !flags->backup.empty()) {
       return absl::InvalidArgumentError("--check and --backup exclude each other; give one");

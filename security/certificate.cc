@@ -3,7 +3,6 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
-#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -76,7 +75,8 @@ absl::StatusOr<std::string> Certificate::node_name() const {
   char text[kMaxPrincipalNameBytes + 2] = "";
   const int size =
       X509_NAME_get_text_by_NID(X509_get_subject_name(x509_.get()), NID_name, text, sizeof text);
-  const std::string name(text, static_cast<size_t>(std::max(size, 0)));
+  if (size < 0) return std::string();
+  const std::string name(text, static_cast<size_t>(size));
   ACCEL_RETURN_IF_ERROR(CheckPrincipalName("the node's name in its certificate", name));
   return name;
 }

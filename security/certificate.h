@@ -35,7 +35,8 @@ class Certificate {
   // more than one name.
   absl::StatusOr<Principal> principal() const;
   // Returns the name under which a node has joined. The coordinator's table decides; the name is
-  // here so that the node knows it. INVALID_ARGUMENT: it has none, or one that no node may have.
+  // here so that the node knows it. Empty if it has none, as those of earlier versions.
+  // INVALID_ARGUMENT: it is one that no node may have.
   absl::StatusOr<std::string> node_name() const;
   x509_st* get() const { return x509_.get(); }
 

@@ -26,7 +26,7 @@ class Users(cluster.ClusterTest):
         os.chmod(self.public, 0o1777)
 
     def start_agent(self, name, env=None, flags=(), under=()):
-        # The agent's folder must be one that users can reach, as /var/lib/accel/agent is.
+        # The agent's folder must be one that users can reach, as /var/lib/accel-agent is.
         state = pathlib.Path(tempfile.mkdtemp(prefix="accel.", dir="/tmp"))
         self.addCleanup(shutil.rmtree, state)
         self.state = state

@@ -136,7 +136,7 @@ COMMANDS = [
 # The same for the daemons and the shim: the program, its words, the message, and the exit code.
 DAEMONS = [
     ("accel-coordinator", "", "--state_dir is missing; it names the folder of this coordinator, for example "
-     "/var/lib/accel/coordinator", 2),
+     "/var/lib/accel-coordinator", 2),
     ("accel-coordinator", "--state_dir s --lisen x", "unknown flag --lisen; did you mean --listen?", 2),
     ("accel-coordinator", "--state_dir s --listen x",
      '--listen "x": "x" has no port: write HOST:PORT, such as 127.0.0.1:7337', 2),
@@ -150,7 +150,7 @@ DAEMONS = [
     ("accel-coordinator", "--state_dir plain.sh --listen 127.0.0.1:0",
      "cannot create the state directory plain.sh: Not a directory; choose another with --state_dir", 1),
     ("accel-agent", "--coordinator 127.0.0.1:1", "--state_dir is missing; it names the folder of this agent, for example "
-     "/var/lib/accel/agent", 2),
+     "/var/lib/accel-agent", 2),
     ("accel-agent", "--coordinator x --state_dir s", '"x" has no port: write HOST:PORT, such as 127.0.0.1:7337', 2),
     ("accel-agent", "--coordinator 127.0.0.1:1 --state_dir s --output_limit 3",
      '--output_limit "3": it must look like 20GiB, 500MB or 10%, and be at least 64MiB', 2),

@@ -67,6 +67,16 @@ class Deb(cluster.Test):
             self.assertIn(f"\n{line}\n", unit)
         self.assertNotIn("PrivateTmp", unit.replace("A private /tmp", ""))
 
+    def test_no_unit_owns_the_state_of_the_other(self):
+        """At its start a unit gives its folder, with all in it, to its user, and the agent's may be root."""
+        folders = []
+        for name in ("accel-agent", "accel-coordinator"):
+            unit = (self.root / f"lib/systemd/system/{name}.service").read_text()
+            own = re.search(r"(?m)^StateDirectory=(.*)$", unit)[1].split()
+            self.assertIn(f"--state_dir /var/lib/{own[0]} ", unit)
+            folders.append({pathlib.PurePath(folder).parts[0] for folder in own})
+        self.assertFalse(folders[0] & folders[1])
+
     def test_the_same_inputs_give_the_same_package(self):
         again = self.path("again.deb")
         make = cluster.runfile("packaging/make_deb")
