@@ -1,0 +1,178 @@
+// Credentials after they were issued: they are used, renewed, revoked and make room.
+#include <string>
+
+#include "coordinator/core/access/access_fixture.h"
+
+namespace accel::coordinator {
+namespace {
+
+using ::accel::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using enum absl::StatusCode;
+
+TEST_F(AccessTest, ARevokedNodeComesBackOnlyAfterItsRemoval) {
+  v1::AddTokenRequest request = Request(v1::NODE_MEMBER);
+  request.set_uses(5);
+  ASSERT_OK(Add(request));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential made, Enter(Node()));
+  changes_ = {};
+  ASSERT_OK_AND_ASSIGN(const v1::RevokeResponse revoked, RevokeAll(v1::NODE_MEMBER, "n7"));
+  EXPECT_EQ(revoked.revoked(), 1);
+  // The key was for any node, and the thief may have it.
+  EXPECT_THAT(revoked.tokens(), ElementsAre("t1"));
+  EXPECT_THAT(Enter(Node("ffff", "n8")).status(), StatusIs(kUnauthenticated, HasSubstr("key")));
+  EXPECT_THAT(LostNodes(state_, changes_, wall_), ElementsAre("4af1"));
+  EXPECT_THAT(Why(made.serial()), HasSubstr("was revoked"));
+  ASSERT_OK(Add(Request(v1::NODE_MEMBER), "t2"));
+  Newcomer back = Node();
+  back.token_id = "t2";
+  back.secret_hash = "hash of t2";
+  EXPECT_THAT(Enter(back).status(), StatusIs(kAlreadyExists, HasSubstr("node remove")));
+  ASSERT_OK(RemoveMember(v1::NODE_MEMBER, "n7", wall_, &state_, &changes_));
+  EXPECT_TRUE(state_.credentials.empty());
+  EXPECT_THAT(LostNodes(state_, changes_, wall_), ElementsAre("4af1"));
+  EXPECT_OK(Enter(back));
+  EXPECT_THAT(LostNodes(state_, changes_, wall_), IsEmpty());
+}
+
+TEST_F(AccessTest, ARevokedUserLosesItsKeysToo) {
+  ASSERT_OK(Add(Request(v1::USER_MEMBER, "ann"), "t1"));
+  ASSERT_OK(Add(Request(v1::USER_MEMBER, "ann"), "t2"));
+  ASSERT_OK(Add(Request(v1::USER_MEMBER, "bob"), "t3"));
+  Newcomer laptop = {v1::USER_MEMBER, "t1", "hash of t1", "key", "", "", "laptop"};
+  ASSERT_OK_AND_ASSIGN(const v1::Credential one, Enter(laptop));
+  laptop.key_hash = "other key";
+  ASSERT_OK_AND_ASSIGN(const v1::RevokeResponse revoked, RevokeAll(v1::USER_MEMBER, "ann"));
+  EXPECT_EQ(revoked.revoked(), 1);
+  EXPECT_THAT(revoked.tokens(), ElementsAre("t2"));  // The other one is used up.
+  EXPECT_EQ(state_.tokens.size(), 1u);
+  EXPECT_THAT(RevokeAll(v1::USER_MEMBER, "cid").status(),
+              StatusIs(kNotFound, HasSubstr("no user cid")));
+}
+
+TEST_F(AccessTest, OneLaptopOfAUserIsRevoked) {
+  v1::AddTokenRequest request = Request(v1::USER_MEMBER, "ann");
+  request.set_uses(-1);
+  ASSERT_OK(Add(request));
+  Newcomer laptop = {v1::USER_MEMBER, "t1", "hash of t1", "key", "", "", "laptop"};
+  ASSERT_OK_AND_ASSIGN(const v1::Credential one, Enter(laptop));
+  laptop.key_hash = "other key";
+  ASSERT_OK_AND_ASSIGN(const v1::Credential two, Enter(laptop));
+  ASSERT_OK(RevokeAll(v1::USER_MEMBER, "ann", one.serial()));
+  EXPECT_THAT(Why(one.serial()), HasSubstr("revoked"));
+  EXPECT_EQ(Why(two.serial()), "");
+  // The stolen laptop comes back neither with the key of its certificate nor with another one.
+  for (const char* key : {"key", "third key"}) {
+    laptop.key_hash = key;
+    EXPECT_THAT(Enter(laptop).status(), StatusIs(kUnauthenticated, HasSubstr("this key")));
+  }
+  EXPECT_THAT(RevokeAll(v1::USER_MEMBER, "ann", "none").status(),
+              StatusIs(kNotFound, HasSubstr("no certificate none")));
+}
+
+TEST_F(AccessTest, ARenewedCredentialReplacesTheOldOneOnceItIsUsed) {
+  ASSERT_OK(Add(Request(v1::NODE_MEMBER)));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential old, Enter(Node()));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential fresh, Again(old.serial(), "new key"));
+  // The answer was lost.
+  ASSERT_OK_AND_ASSIGN(const v1::Credential again, Again(old.serial(), "new key"));
+  EXPECT_EQ(again.serial(), fresh.serial());
+  NoteSeen(old.serial(), wall_, &state_, &changes_);
+  EXPECT_EQ(Why(old.serial()), "");
+  NoteSeen(fresh.serial(), wall_, &state_, &changes_);
+  EXPECT_THAT(Why(old.serial()), HasSubstr("replaced by a newer one"));
+  EXPECT_EQ(Why(fresh.serial()), "");
+  EXPECT_THAT(Again(old.serial(), "third key").status(),
+              StatusIs(kUnauthenticated, HasSubstr("replaced")));
+}
+
+TEST_F(AccessTest, UseIsNotedOnceAnHour) {
+  ASSERT_OK(Add(Request(v1::NODE_MEMBER)));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential made, Enter(Node()));
+  NoteSeen(made.serial(), wall_, &state_, &changes_);
+  const AccessChanges before = changes_;
+  changes_ = {};
+  NoteSeen(made.serial(), wall_ + absl::Minutes(59), &state_, &changes_);
+  EXPECT_TRUE(changes_.empty());
+  NoteSeen(made.serial(), wall_ + absl::Minutes(61), &state_, &changes_);
+  EXPECT_FALSE(changes_.empty());
+  changes_.AddOlder(before);
+}
+
+TEST_F(AccessTest, ALostKeyIsRevokedByItsId) {
+  v1::AddTokenRequest many = Request(v1::NODE_MEMBER);
+  many.set_uses(5);
+  ASSERT_OK(Add(many));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential made, Enter(Node()));
+  v1::RevokeRequest request;
+  request.set_token("t1");
+  ASSERT_OK_AND_ASSIGN(const v1::RevokeResponse revoked,
+                       Revoke(request, wall_, &state_, &changes_));
+  EXPECT_THAT(revoked.tokens(), ElementsAre("t1"));
+  EXPECT_EQ(Why(made.serial()), "");
+  EXPECT_THAT(Enter(Node("ffff", "n8")).status(), StatusIs(kUnauthenticated, HasSubstr("key")));
+  EXPECT_THAT(Revoke(request, wall_, &state_, &changes_).status(),
+              StatusIs(kNotFound, HasSubstr("no key t1")));
+}
+
+TEST_F(AccessTest, ANodeThatJoinsAgainReplacesItself) {
+  v1::AddTokenRequest request = Request(v1::NODE_MEMBER);
+  ASSERT_OK(Add(request));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential old, Enter(Node()));
+  ASSERT_OK(Add(request, "t2"));
+  Newcomer again = Node();
+  again.token_id = "t2";
+  again.secret_hash = "hash of t2";
+  ASSERT_OK_AND_ASSIGN(const v1::Credential made, Enter(again));
+  EXPECT_EQ(Why(old.serial()), "");
+  NoteSeen(made.serial(), wall_, &state_, &changes_);
+  EXPECT_THAT(Why(old.serial()), HasSubstr("replaced"));
+}
+
+class CrowdTest : public AccessTest {
+ protected:
+  // Gives ci the maximum of certificates, from a key with this many uses each.
+  void Fill(int64_t uses) {
+    for (size_t i = 0; i < kMaxCredentialsOfMember; ++i) {
+      const std::string id = uses == 1 ? absl::StrCat("t", i) : "many";
+      if (uses == 1 || i == 0) {
+        v1::AddTokenRequest request = Request(v1::USER_MEMBER, "ci");
+        request.set_uses(uses);
+        ASSERT_OK(Add(request, id));
+      }
+      ASSERT_OK(Login(id, absl::StrCat("key ", i)));
+      wall_ += absl::Seconds(1);
+    }
+  }
+
+  absl::StatusOr<v1::Credential> Login(const std::string& id, const std::string& key) {
+    return Enter({v1::USER_MEMBER, id, "hash of " + id, key, "", "", "ci"});
+  }
+};
+
+TEST_F(CrowdTest, TheLeastRecentlyUsedOfAManyUseKeyMakesRoom) {
+  Fill(-1);
+  NoteSeen("serial-1", wall_, &state_, &changes_);
+  ASSERT_OK(Login("many", "another"));
+  EXPECT_EQ(Why("serial-1"), "");
+  EXPECT_THAT(Why("serial-2"), HasSubstr("has made room for a newer one"));
+  // Never more are kept than twice the maximum, however many come.
+  for (int i = 0; i < 200; ++i) ASSERT_OK(Login("many", absl::StrCat("more ", i)));
+  EXPECT_LE(state_.credentials.size(), 2 * kMaxCredentialsOfMember);
+  EXPECT_GE(state_.credentials.size(), 2 * kMaxCredentialsOfMember - 1);
+}
+
+TEST_F(CrowdTest, APersonsMachinesMakeNoRoom) {
+  Fill(1);
+  ASSERT_OK(Add(Request(v1::USER_MEMBER, "ci"), "more"));
+  EXPECT_THAT(Login("more", "another").status(),
+              StatusIs(kResourceExhausted, HasSubstr("accel user list")));
+  EXPECT_EQ(state_.tokens.at("more").uses_left(), 1);
+  ASSERT_OK(RevokeAll(v1::USER_MEMBER, "ci", "serial-1"));
+  EXPECT_OK(Login("more", "another"));
+}
+
+}  // namespace
+}  // namespace accel::coordinator
