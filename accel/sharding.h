@@ -92,8 +92,8 @@ struct ShardingOptions {
   // pass by accel::checkpoint(), because modules of LibTorch have no hooks by which accel could do
   // so for it. If false, such a model is checkpointed as well.
   bool activation_checkpointing = false;
-  // If true, prepare() throws std::invalid_argument, because the inputs of checkpointed parts cannot
-  // be kept on the CPU yet.
+  // If true, prepare() throws std::invalid_argument, because the inputs of checkpointed parts
+  // cannot be kept on the CPU yet.
   bool activation_checkpointing_offload = false;
 
   // Returns true if parameters are freed after forward and gathered again in backward.

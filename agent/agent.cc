@@ -222,7 +222,7 @@ absl::Status Agent::Start(const StartPart& action, bool* has_shim) {
     ACCEL_RETURN_IF_ERROR(StartShim(start.id.job, user));
     *has_shim = true;
   } else {
-    // A later generation must not run as somebody else than its account says.
+    // A later generation must not run as another user than its account says.
     ACCEL_RETURN_IF_ERROR(CheckShim(start.id.job, user));
   }
   start.log_dir = LogDir(options_.jobs_dir, desired.log_dir(), start.id);

@@ -115,7 +115,7 @@ TEST(ShardedCheckpointTest, ContinuesWithAnyNumberOfRanks) {
   on_ranks(2, [&] { expect_continues(folder, {}, trained_without_a_pause(4)); });
 }
 
-// Of the replicas, the first one writes; and each loads.
+// The first one of the replicas writes; and each loads.
 TEST(ShardedCheckpointTest, ReplicasContinue) {
   const fs::path folder = fs::path(testing::TempDir()) / "sharded_replicas";
   if (on_ranks(4, [&] { save_after_two(folder, kReplicas); })) {

@@ -24,7 +24,7 @@ struct CertificateFields {
     std::string value;  // As in OpenSSL's configuration files.
   };
   std::vector<Extension> extensions;
-  std::string node_name = "";  // Of a node's certificate: see Certificate::node_name().
+  std::string node_name = "";  // For a node's certificate: see Certificate::node_name().
 };
 
 // Builds a certificate of version 3 for `key`, signed with `signer`. If `issuer` is null, the

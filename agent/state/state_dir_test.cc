@@ -52,7 +52,7 @@ TEST(StateDir, ANodeKeepsItsClusterUntilItForgetsIt) {
   EXPECT_OK(StateDir::Open(path, absl::ZeroDuration())->ForgetCluster());
 }
 
-// Output of jobs that ran as the agent does not become everybody's once the directory is open.
+// Output of jobs that ran as the agent does not become readable for all once the directory is open.
 TEST(StateDir, WhatWasThereIsClosedBeforeUsersPass) {
   const std::string path = NewDir("opened");
   absl::StatusOr<StateDir> dir = StateDir::Open(path, absl::ZeroDuration());

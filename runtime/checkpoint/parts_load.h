@@ -16,8 +16,8 @@ namespace accel::runtime {
 
 // The elements `held` of a tensor, and the memory that they are loaded to.
 struct PartTarget {
-  std::vector<std::string> names;  // Of one tied tensor all names; the first that is saved counts.
-  weights::Shape shape;            // Of the whole tensor.
+  std::vector<std::string> names;  // All names of one tied tensor; the first that is saved counts.
+  weights::Shape shape;            // The whole tensor's.
   ElementRange held;               // Counted in the flattened tensor.
   torch::Tensor memory;            // Any dtype, device and shape of this number of elements.
 };

@@ -156,7 +156,7 @@ void RunState::add_parts(Snapshot& snapshot) const {
 std::size_t RunState::expected_bytes() const {
   constexpr std::size_t kAlignment = 64;  // Each copy starts on its own cache line.
   const bool is_main = process_->environment.rank == 0;
-  std::map<const void*, std::size_t> held;  // Of the parameters that are saved in parts.
+  std::map<const void*, std::size_t> held;  // By parameter that is saved in parts.
   for (const auto& model : models_) {
     const auto sharded = find_sharded(*process_, *model);
     if (!saves_parts(sharded.get())) continue;

@@ -40,8 +40,9 @@ absl::StatusOr<MeetingPlace> FindMeetingPlace(const EffectiveSettings& settings,
                                               const EnvLookup& env, int machines);
 
 // Returns the number of nodes of the step of Slurm that has started this process with srun: 1 if
-// there is none, if it has one node, or if this process is a worker of accel. INVALID_ARGUMENT: the step has several nodes, and several
-// tasks on a node, although accel starts the processes of a node itself.
+// there is none, if it has one node, or if this process is a worker of accel. INVALID_ARGUMENT: the
+// step has several nodes, and several tasks on a node, although accel starts the processes of a
+// node itself.
 absl::StatusOr<int> MachinesOfSlurm(const EnvLookup& env);
 
 // Returns the first host of a list of Slurm, for example "n07" of "n[07-09,12],gpu1". nullopt if it

@@ -23,9 +23,9 @@ absl::StatusOr<v1::Credential> Renew(const std::string& serial, const std::strin
 void NoteSeen(const std::string& serial, absl::Time wall, AccessState* state,
               AccessChanges* changes);
 
-// Revokes credentials and keys. A revoked credential ends the key by which it came, because whoever
-// has the machine may have the key too. It works for the last administrator too, because the Unix
-// socket remains. Errors of both: see proto/access.proto.
+// Revokes credentials and keys. A revoked credential ends the key by which it came, because a
+// thief of the machine may have the key too. It works for the last administrator too, because the
+// Unix socket remains. Errors of both: see proto/access.proto.
 absl::StatusOr<v1::RevokeResponse> Revoke(const v1::RevokeRequest& request, absl::Time wall,
                                           AccessState* state, AccessChanges* changes);
 absl::Status RemoveMember(v1::MemberKind kind, const std::string& member, absl::Time wall,
