@@ -103,9 +103,16 @@ TEST(AcceleratorTest, PreparesInTheOrderGivenAndOnce) {
 }
 
 // A module on the meta device, from which tensors cannot be moved.
-struct Placeless : torch::nn::Module {
-  torch::Tensor w = register_parameter("w", torch::zeros({2}, torch::kMeta));
+struct Moved : torch::nn::Module {
+  using torch::nn::Module::to;
+  void to(torch::Device device, bool non_blocking) override {
+    ++moves;
+    Module::to(device, non_blocking);
+  }
   torch::Tensor forward(const torch::Tensor& x) { return w * x; }
+
+  torch::Tensor w = register_parameter("w", torch::zeros({2}));
+  int moves = 0;
 };
 
 TEST(AcceleratorTest, AStateDictIsTheModelsMemory) {
@@ -145,11 +152,15 @@ TEST(AcceleratorTest, SendsStructuresToADevice) {
 
 TEST(AcceleratorTest, ModelsStayWhereTheyAreIfAskedTo) {
   Accelerator placing, leaving({.device_placement = false});
-  const auto module = std::make_shared<Placeless>();
-  EXPECT_TRUE(placing.prepare_model(module, {.device_placement = false})->w.is_meta());
-  EXPECT_TRUE(leaving.prepare(module)->w.is_meta());
-  EXPECT_ANY_THROW(placing.prepare(module));
-  EXPECT_ANY_THROW(leaving.prepare_model(module, {.device_placement = true}));
+  const auto moves = [](Accelerator& accelerator, std::optional<bool> device_placement) {
+    const auto module = std::make_shared<Moved>();
+    accelerator.prepare_model(module, {.device_placement = device_placement});
+    return module->moves;
+  };
+  EXPECT_EQ(moves(placing, std::nullopt), 1);
+  EXPECT_EQ(moves(placing, false), 0);
+  EXPECT_EQ(moves(leaving, std::nullopt), 0);
+  EXPECT_EQ(moves(leaving, true), 1);
 }
 
 TEST(AcceleratorTest, FreeMemoryLetsGoOfWhatWasPrepared) {

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/comm/broken_pipe.h"
 #include "runtime/comm/element_reduction.h"
 #include "runtime/comm/local_address.h"
 
@@ -129,6 +130,7 @@ void add_devices(const Environment& environment, Gloo::Options& options) {
 c10::intrusive_ptr<c10d::Backend> make_gloo_backend(const c10::intrusive_ptr<c10d::Store>& store,
                                                     const Environment& environment,
                                                     std::chrono::milliseconds timeout) {
+  survive_broken_pipes();
   auto options = Gloo::Options::create(timeout);
   add_devices(environment, *options);
   return c10::make_intrusive<SocketBackend>(store, environment.rank, environment.world_size,

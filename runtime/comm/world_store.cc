@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/comm/broken_pipe.h"
+
 namespace accel::runtime {
 namespace {
 
@@ -50,6 +52,7 @@ std::string next_world_prefix(const Environment& environment) {
 c10::intrusive_ptr<c10d::Store> open_store(const Environment& environment, bool may_serve,
                                            const std::string& prefix,
                                            std::chrono::milliseconds timeout) {
+  survive_broken_pipes();
   c10d::TCPStoreOptions options;
   options.port = environment.master_port;
   options.timeout = timeout;

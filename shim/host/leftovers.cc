@@ -102,9 +102,10 @@ bool PosixShimHost::EndLeftovers(HostedShim* shim) {
   process::Cgroup memory_cgroup = process::Cgroup::Make(shim->record.memory_cgroup);
   cgroup.Kill();
   // The orphans of a child have become this process's children. Those of other shims have not, and
-  // are found by the path of their error file.
-  // The record's path, because the report may be that of another user.
-  const std::string& log_dir = shim->record.log_dir;
+  // are found by the path of their error file. The report has it even if the record is only an
+  // intent. That of another user is not believed.
+  const bool believes_report = shim->record.uid == 0 && shim->newest.has_value();
+  const std::string& log_dir = believes_report ? shim->newest->log_dir : shim->record.log_dir;
   const std::string mark = absl::StrCat(logs::kErrorFileVariable, "=", log_dir, "/");
   const bool none_left = shim->is_child
                              ? process::EndOrphans([this](pid_t pid) { return IsRunningShim(pid); })

@@ -40,6 +40,10 @@ STOPS = {"worker": 1, "shim": 1, "agent": 1, "coordinator": 1}
 MOST_ABSENCE = 1.5
 NODE_TIMEOUT = 15
 MEAN_PAUSE = 0.12  # Between two events, in seconds.
+# The phases of ended jobs are recorded after this many submits, because the coordinator keeps only the newest 1,000.
+RECORDED_AFTER = 400
+
+FINAL = ("SUCCEEDED", "FAILED", "CANCELLED")
 
 Event = collections.namedtuple("Event", "pause kind stops choice seconds")
 
@@ -82,6 +86,7 @@ class Storm:
         self.history = history.History()
         self._submits = {}  # The processes of `accel submit` that run, by number.
         self._submitted = 0
+        self._recorded = 0  # The value of _submitted when the phases were recorded.
         self._ranks = {}  # By the number of the submit.
         self._later = []  # (time, function), in no order.
         self._away = set()  # Daemons that are killed or stopped now.
@@ -101,15 +106,21 @@ class Storm:
                            "the daemons are back and every submit is acknowledged")
         self._test.wait_for_nodes(len(self._test.agents))
         cluster.wait_until(self._all_over, 120, "all jobs end")
-        for job in self._test.jobs():
-            self._write(f"finished {job['job_id']} {job['phase']}")
-        self._read_history()
+        self._record_phases()
         self._written.close()
         self._read.close()
 
     def _all_over(self):
         self._step()
-        return all(job["phase"] in ("SUCCEEDED", "FAILED", "CANCELLED") for job in self._test.jobs())
+        return all(job["phase"] in FINAL for job in self._test.jobs())
+
+    def _record_phases(self):
+        """Records the jobs that have ended, also those that have ended in another way than before."""
+        for job in self._test.jobs():
+            if job["phase"] in FINAL and job["phase"] != self.history.jobs[job["job_id"]].phase:
+                self._write(f"finished {job['job_id']} {job['phase']}")
+        self._read_history()
+        self._recorded = self._submitted
 
     def _step(self):
         """Does what is due. Returns true."""
@@ -124,6 +135,8 @@ class Storm:
         self._collect_submits()
         if self._events:
             self._submit_more()
+        if self._submitted >= self._recorded + RECORDED_AFTER and "coordinator" not in self._away:
+            self._record_phases()
         return True
 
     def _write(self, line):

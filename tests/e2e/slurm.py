@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 
 from tests.e2e import cluster, hosts
 
@@ -63,9 +64,12 @@ class SlurmTest(cluster.Test):
         self.env["PATH"] = f"{pathlib.Path(cluster.ACCEL).parent}:/usr/sbin:/usr/bin:/sbin:/bin"
         self.env["SLURM_CONF"] = str(self.path("slurm.conf"))
         names = [f"h{host}" for host in range(1, self.NODES + 1)]
-        for folder in ("state", *(f"spool.{name}" for name in names)):
-            self.path(folder).mkdir()
-        self.path("slurm.conf").write_text(_CONFIGURATION.format(folder=self.dir, nodes=",".join(names), cpus=_CPUS))
+        # A short path, because slurmd has Unix sockets below it, whose paths have at most 107 bytes.
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="accel.", dir="/tmp"))
+        self.addCleanup(shutil.rmtree, folder)
+        for name in ("state", *(f"spool.{name}" for name in names)):
+            (folder / name).mkdir()
+        self.path("slurm.conf").write_text(_CONFIGURATION.format(folder=folder, nodes=",".join(names), cpus=_CPUS))
         self.path("cgroup.conf").write_text("CgroupPlugin=autodetect\nIgnoreSystemd=yes\n")
         self.start_on(1, "slurmctld", "-D", stderr=subprocess.DEVNULL)
         for host, name in enumerate(names, 1):

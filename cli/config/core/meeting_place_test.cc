@@ -108,7 +108,7 @@ TEST(MeetingPlace, SlurmNamesTheFirstHostAndTheJob) {
   // mpirun starts its processes inside and outside of a step.
   ASSERT_OK_AND_ASSIGN(
       const MeetingPlace given,
-      Find({"--main_process_ip", "n7"},
+      Find({{"main_process_ip", "n7"}},
            {{"SLURM_JOB_NODELIST", "n7"}, {"SLURM_JOB_ID", "42"}, {"SLURM_STEP_ID", "1"}}));
   EXPECT_EQ(given.id, "42");
 }
