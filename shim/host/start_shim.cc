@@ -19,6 +19,8 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -66,8 +68,13 @@ process::SpawnResult SpawnShim(const PosixShimHost::Options& host, const HostedS
   return process::Spawn(options, /*keep_hangup_ignored=*/true);
 }
 
-// Returns why the shim could not be started.
-std::string Reason(const process::SpawnError& error) {
+// Returns true if this user may not execute the shim. The agent, which is root, may.
+bool IsClosed(const process::SpawnError& error, const std::optional<process::Account>& user) {
+  return user && error.step == process::SpawnError::Step::kExec && error.error == EACCES;
+}
+
+// Returns why the shim could not be started, as this user if it has a value.
+std::string Reason(const process::SpawnError& error, const std::optional<process::Account>& user) {
   if (error.step == process::SpawnError::Step::kUser) {
     return absl::StrCat("the kernel refuses to run it as that user: ", strerror(error.error));
   }
@@ -76,6 +83,10 @@ std::string Reason(const process::SpawnError& error) {
   }
   if (error.step == process::SpawnError::Step::kTimeout) {
     return "it was held up before it ran, for example by a signal of its user; submit it again";
+  }
+  if (IsClosed(error, user)) {
+    return absl::StrCat("user ", user->name, " may not execute it; install accel in a folder that ",
+                        "is open to all users, as the package does");
   }
   return strerror(error.error);
 }
@@ -148,8 +159,11 @@ absl::Status PosixShimHost::Launch(HostedShim* shim) {
   if (!spawned.ok()) {
     if (shim->folder) shim->folder->Remove();
     RemoveJobCgroups(*shim);
-    return absl::InternalError(
-        absl::StrCat("Cannot start ", options_.shim_path, ": ", Reason(spawned.error), "."));
+    // No restart helps if the program's folder is closed to the user.
+    const auto code = IsClosed(spawned.error, shim->user) ? absl::StatusCode::kInvalidArgument
+                                                          : absl::StatusCode::kInternal;
+    return absl::Status(code, absl::StrCat("Cannot start ", options_.shim_path, ": ",
+                                           Reason(spawned.error, shim->user), "."));
   }
   shim->record.pid = spawned.pid;
   // The child has not been reaped yet, so it has an entry, even if it is a zombie.

@@ -19,11 +19,13 @@ class Users(cluster.ClusterTest):
 
     def setUp(self):
         self.held = []  # The pids of workers and shims.
-        super().setUp()
         # A folder that all users may enter, in which each of them may write.
         self.public = pathlib.Path(tempfile.mkdtemp(prefix="accel.", dir="/tmp"))
         self.addCleanup(shutil.rmtree, self.public)
         os.chmod(self.public, 0o1777)
+        # All users may execute this shim, as they may the package's. The build's may be below root's closed home.
+        self.shim = shutil.copy(cluster.SHIM, self.public)
+        super().setUp()
 
     def start_agent(self, name, env=None, flags=(), under=()):
         # The agent's folder must be one that users can reach, as /var/lib/accel-agent is.
@@ -35,7 +37,7 @@ class Users(cluster.ClusterTest):
     def start_agent_in(self, state, name, env=None, flags=()):
         log = open(self.path(f"{name}.log"), "ab")
         return self.start(cluster.AGENT, "--state_dir", state, "--name", name, *self.FLAGS, *flags,
-                          env={"SECRET_OF_ROOT": "hunter2", **(env or {})}, stdout=log, stderr=log)
+                          env={"SECRET_OF_ROOT": "hunter2", "ACCEL_SHIM": self.shim, **(env or {})}, stdout=log, stderr=log)
 
     def shell(self, script, *flags, user=ANN, **options):
         """Runs a shell script as a job of the user, and returns the result with its output as `out`."""
@@ -96,6 +98,18 @@ class Users(cluster.ClusterTest):
             result = self.shell("true", user=account)
             self.assertEqual(result.code, 126, result)
             self.assertIn(f"node n1 {why}", result.err)
+
+    def test_a_shim_that_the_user_may_not_execute_is_named(self):
+        closed = self.public / "closed"
+        closed.mkdir(mode=0o700)
+        agent = self.start_agent("n2", {"ACCEL_SHIM": shutil.copy(cluster.SHIM, closed)})
+        self.wait_for_nodes(2)
+        self.assertEqual(self.accel("drain", "n1").code, 0)
+        result = self.shell("true")
+        self.assertEqual(result.code, 126, result)
+        self.assertIn(f"{closed}/accel-shim: user {ANN} may not execute it; install accel in a folder", result.err)
+        agent.terminate()
+        agent.wait(timeout=20)
 
     def test_what_root_submits_to_root_runs_as_root(self):
         result = self.submit("--workdir", "/", "id", "-u")
@@ -208,19 +222,21 @@ class NotRoot(cluster.Test):
         with tempfile.TemporaryDirectory(prefix="accel.", dir="/tmp") as folder:
             uid = pwd.getpwnam(ANN).pw_uid
             os.chown(folder, uid, uid)
-            socket = f"{folder}/coordinator"
-            env = {"HOME": folder, "ACCEL_COORDINATOR": f"unix:{socket}"}
+            # The build's programs may be below root's home, which is closed to others.
+            accel, coordinator, agent, shim = (
+                shutil.copy(program, folder) for program in (cluster.ACCEL, cluster.COORDINATOR, cluster.AGENT, cluster.SHIM))
+            socket = f"{folder}/coordinator.socket"
+            env = {"HOME": folder, "ACCEL_COORDINATOR": f"unix:{socket}", "ACCEL_SHIM": shim}
             as_user = {"env": env, "cwd": folder, "user": uid, "group": pwd.getpwnam(ANN).pw_gid, "extra_groups": []}
             log = open(self.path("log"), "ab")
-            coordinator = self.start(cluster.COORDINATOR, "--socket", socket, "--state_dir", f"{folder}/c", stderr=log,
-                                     **as_user)
+            coordinator = self.start(coordinator, "--socket", socket, "--state_dir", f"{folder}/c", stderr=log, **as_user)
             self.assertTrue(coordinator.stdout.readline().startswith(b"listening on"))
-            agent = self.start(cluster.AGENT, "--state_dir", f"{folder}/a", "--name", "n1", stderr=log, **as_user)
-            cluster.wait_until(lambda: f"run as {ANN} on n1" in self.accel("nodes", **as_user).out, 20,
+            agent = self.start(agent, "--state_dir", f"{folder}/a", "--name", "n1", stderr=log, **as_user)
+            cluster.wait_until(lambda: f"run as {ANN} on n1" in self.run_command(accel, "nodes", **as_user).out, 20,
                                "the node says so")
-            result = self.accel("submit", "--cpu", "--wait", "--runs_as", "bin", "id", "-un", **as_user)
+            result = self.run_command(accel, "submit", "--cpu", "--wait", "--runs_as", "bin", "id", "-un", **as_user)
             self.assertEqual(result.code, 0, result)
-            self.assertEqual(self.accel("logs", result.out.split()[0], **as_user).out, f"{ANN}\n")
+            self.assertEqual(self.run_command(accel, "logs", result.out.split()[0], **as_user).out, f"{ANN}\n")
             for process in (agent, coordinator):
                 process.terminate()
                 process.wait(timeout=20)
