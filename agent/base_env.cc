@@ -21,7 +21,7 @@ std::vector<std::string> BaseEnv() {
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string pair = *variable;
     const std::string name = pair.substr(0, pair.find('='));
-    if (name == "ACCEL_TOKEN" || name == "ACCEL_SHIM" || name == "ACCEL_COORDINATOR") continue;
+    if (name == "ACCEL_SHIM" || name == "ACCEL_COORDINATOR") continue;
     if (name == "ACCEL_LOGIN" || name == "ACCEL_LAUNCH_KEY" || name == "ACCEL_LAUNCH_KEY_FILE")
       continue;
     if (name == common::kEnvAccelTerminal || name == common::kEnvAccelReportSocket) continue;

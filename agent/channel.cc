@@ -4,7 +4,6 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
-#include "absl/strings/match.h"
 #include "security/client_credentials.h"
 
 namespace accel::agent {
@@ -13,12 +12,6 @@ namespace {
 // A desired state repeats the descriptions of the node's jobs. The coordinator keeps at most 512
 // MiB for all jobs together, so no desired state reaches this limit.
 constexpr int kMaxDesiredBytes = 512 << 20;
-
-// Over a Unix socket the kernel names both users, so the connection needs no encryption.
-std::shared_ptr<grpc::ChannelCredentials> CredentialsFor(const std::string& coordinator) {
-  if (absl::StartsWith(coordinator, "unix:")) return grpc::experimental::LocalCredentials(UDS);
-  return grpc::InsecureChannelCredentials();
-}
 
 }  // namespace
 
@@ -44,7 +37,9 @@ std::shared_ptr<grpc::Channel> OpenChannel(
     return grpc::CreateCustomChannel(coordinator, security::MakeClientCredentials(*identity),
                                      arguments);
   }
-  return grpc::CreateCustomChannel(coordinator, CredentialsFor(coordinator), arguments);
+  // The kernel names both users of a Unix socket, so the connection needs no encryption.
+  return grpc::CreateCustomChannel(coordinator, grpc::experimental::LocalCredentials(UDS),
+                                   arguments);
 }
 
 }  // namespace accel::agent

@@ -35,7 +35,7 @@ class CoordinatorLink {
   virtual std::optional<v1::NodeDesired> TakeDesired(uint64_t session) = 0;
 
   // Returns an error once there can never be a session again. UNAUTHENTICATED: the first
-  // coordinator that answered rejected the token. ALREADY_EXISTS: another agent has
+  // coordinator that answered refuses this node. ALREADY_EXISTS: another agent has
   // taken over this node.
   virtual absl::Status fatal() = 0;
 

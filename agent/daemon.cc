@@ -27,7 +27,6 @@
 #include "agent/state/state_dir.h"
 #include "common/clock.h"
 #include "common/coordinator_address.h"
-#include "common/live_token.h"
 #include "common/log.h"
 #include "common/log_throttle.h"
 #include "common/loopback.h"
@@ -35,7 +34,6 @@
 #include "common/service_notify.h"
 #include "common/socket_folder.h"
 #include "common/status_macros.h"
-#include "common/token.h"
 #include "common/utf8.h"
 #include "process/cgroup.h"
 #include "process/private_shared_memory.h"
@@ -154,16 +152,6 @@ absl::StatusOr<v1::NodeObserved> Identity(const std::string& name, const std::st
   return identity;
 }
 
-// Returns the token for calls to the coordinator. It is empty over a Unix socket, where the kernel
-// names this agent's user.
-absl::StatusOr<std::string> Token(const AgentDaemonOptions& options,
-                                  const common::CoordinatorAddress& coordinator, bool make) {
-  if (coordinator.is_local() || !common::CheckLoopback(coordinator.tcp.host).ok()) {
-    return std::string();
-  }
-  return common::FindToken(options.token_file, make);
-}
-
 // Returns the coordinator's address: from the flag or the environment, else the one that this node
 // has joined, else the Unix socket of this machine.
 absl::StatusOr<std::string> FindTarget(const AgentDaemonOptions& options) {
@@ -176,13 +164,11 @@ absl::StatusOr<std::string> FindTarget(const AgentDaemonOptions& options) {
   return common::FindCoordinator(options.coordinator);
 }
 
-// Returns this node's identity if the coordinator is on another machine, which asks for it.
+// Returns this node's identity if the coordinator is reached over TCP, where it asks for one.
 // FAILED_PRECONDITION: the node has none, or it cannot be used now.
 absl::StatusOr<std::optional<security::ClientIdentity>> FindCertificate(
     const AgentDaemonOptions& options, const common::CoordinatorAddress& coordinator) {
-  if (coordinator.is_local() || common::CheckLoopback(coordinator.tcp.host).ok()) {
-    return std::nullopt;
-  }
+  if (coordinator.is_local()) return std::nullopt;
   absl::StatusOr<security::ClientIdentity> identity =
       security::IdentityFiles(options.state_dir, "node").Read();
   if (absl::IsNotFound(identity.status())) {
@@ -227,7 +213,6 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const auto certificate, FindCertificate(options, coordinator));
   ACCEL_ASSIGN_OR_RETURN(const std::string name,
                          NodeName(options.name, certificate ? certificate->certificate : ""));
-  ACCEL_ASSIGN_OR_RETURN(const std::string token, Token(options, coordinator, /*make=*/true));
   ACCEL_ASSIGN_OR_RETURN(const common::PortRange ports, common::ParsePortRange(options.port_range));
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
   ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(options.state_dir, kLockTimeout));
@@ -250,9 +235,8 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
                              .shims_dir = state_dir.shims_dir(),
                              .boot_id = identity.boot_id(),
                              .private_shared_memory = PrivateSharedMemory()});
-  common::LiveToken live_token(token, [&] { return Token(options, coordinator, /*make=*/false); });
-  GrpcLink link(channel, &live_token);
-  GrpcLogRelays relays(channel, &live_token);
+  GrpcLink link(channel);
+  GrpcLogRelays relays(channel);
   StoreSockets store_sockets(identity.address(), options.store_sockets, ports);
   Accounts accounts({.rules = rules, .clock = common::SteadyClock()});
   Agent agent({.identity = identity,

@@ -25,7 +25,6 @@ struct AgentDaemonOptions {
   // See ChooseAddress(). If empty, the source address of the route to the coordinator.
   std::string advertise;
   std::string port_range;  // Of spare store sockets; see common/port_range.h. If empty, any port.
-  std::string token_file;  // See common/token.h.
   std::string shim;        // See agent/find_shim.h.
   std::string output_limit = kDefaultOutputLimit;  // See ParseOutputLimit().
   int store_sockets = 4;  // Number of spare sockets that listen for future stores.
@@ -40,7 +39,7 @@ struct AgentDaemonOptions {
 // after every job of this node that ends with its agent has ended, or has been given to other nodes
 // (OnStop). The other jobs continue, and the next agent with this state directory adopts them.
 // INVALID_ARGUMENT: a bad option, with its name. FAILED_PRECONDITION: another agent uses the state
-// directory. UNAUTHENTICATED: the coordinator rejected the token. ALREADY_EXISTS: another agent has
+// directory. UNAUTHENTICATED: the coordinator refuses this node. ALREADY_EXISTS: another agent has
 // taken over this node.
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd);
 

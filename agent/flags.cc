@@ -75,10 +75,6 @@ common::FlagSet MakeFlagSet(AgentDaemonOptions* to) {
                 to->port_range = text;
                 return absl::OkStatus();
               });
-  flags.Text("token_file", "PATH",
-             "the token, for a coordinator at HOST:PORT (default: ACCEL_TOKEN, then "
-             "~/.config/accel/token, created if it does not exist)",
-             &to->token_file);
   flags.Text("shim", "PATH",
              "path of accel-shim (default: ACCEL_SHIM, then the folder of this program)",
              &to->shim);

@@ -17,11 +17,11 @@ std::optional<int> Parse(std::vector<std::string> words, AgentDaemonOptions* opt
 
 TEST(AgentFlags, SetTheOptions) {
   AgentDaemonOptions options;
-  EXPECT_EQ(Parse({"--name", "n1", "--token-file", "/t"}, &options), std::nullopt);
+  EXPECT_EQ(Parse({"--name", "n1", "--shim", "/t"}, &options), std::nullopt);
   EXPECT_EQ(options.coordinator, "127.0.0.1:1");
   EXPECT_EQ(options.state_dir, "/s");
   EXPECT_EQ(options.name, "n1");
-  EXPECT_EQ(options.token_file, "/t");
+  EXPECT_EQ(options.shim, "/t");
 }
 
 TEST(AgentFlags, ABadCommandLineExitsWith2) {

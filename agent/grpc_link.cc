@@ -4,7 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/backoff.h"
 #include "common/clock.h"
 #include "common/grpc_status.h"
@@ -30,10 +29,9 @@ int64_t NextReportBytes(int64_t now, const absl::Status& why) {
   return absl::IsResourceExhausted(why) ? std::max(now / 2, kLeastReportBytes) : kMaxReportBytes;
 }
 
-GrpcLink::GrpcLink(std::shared_ptr<grpc::Channel> channel, common::LiveToken* token)
+GrpcLink::GrpcLink(std::shared_ptr<grpc::Channel> channel)
     : channel_(std::move(channel)),
       stub_(v1::Coordinator::NewStub(channel_)),
-      token_(token),
       reader_([this] { Read(); }),
       writer_([this] { Write(); }) {}
 
@@ -112,9 +110,6 @@ void GrpcLink::LogEnd(const absl::Status& why) {
 
 absl::Status GrpcLink::RunSession(bool* heard) {
   grpc::ClientContext context;
-  if (const std::string token = token_->Get(); !token.empty()) {
-    context.AddMetadata("authorization", absl::StrCat("Bearer ", token));
-  }
   {
     absl::MutexLock lock(&mutex_);
     if (stopping_) return absl::CancelledError("the agent is stopping");
@@ -155,11 +150,9 @@ absl::Status GrpcLink::RunSession(bool* heard) {
 }
 
 void GrpcLink::NoteEnd(const absl::Status& why) {
-  const bool replaced = absl::IsUnauthenticated(why) && token_->Refresh();
-  if (replaced) common::LogInfo("the token was replaced, retrying with the new one");
   {
     absl::MutexLock lock(&mutex_);
-    const bool refused = absl::IsUnauthenticated(why) && !replaced && !was_connected_;
+    const bool refused = absl::IsUnauthenticated(why) && !was_connected_;
     if (refused || absl::IsAlreadyExists(why)) fatal_ = why;
     max_report_bytes_ = NextReportBytes(max_report_bytes_, why);
   }

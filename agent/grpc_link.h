@@ -15,7 +15,6 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "agent/coordinator_link.h"
-#include "common/live_token.h"
 #include "common/log_throttle.h"
 #include "common/wake_fd.h"
 #include "common/wakeup.h"
@@ -32,8 +31,7 @@ int64_t NextReportBytes(int64_t now, const absl::Status& why);
 // Owns two threads: one opens streams and reads them, the other writes.
 class GrpcLink final : public CoordinatorLink {
  public:
-  // `token` must outlive the link. The link has it read again when a coordinator rejects it.
-  GrpcLink(std::shared_ptr<grpc::Channel> channel, common::LiveToken* token);
+  explicit GrpcLink(std::shared_ptr<grpc::Channel> channel);
   ~GrpcLink() override;
 
   uint64_t session() override;
@@ -59,7 +57,6 @@ class GrpcLink final : public CoordinatorLink {
 
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
-  common::LiveToken* const token_;
   common::WakeFd wake_;
   common::Wakeup stop_;
   std::map<absl::StatusCode, common::LogThrottle> ends_;  // Used by the reading thread only.

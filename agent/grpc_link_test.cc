@@ -16,7 +16,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "common/live_token.h"
 #include "common/reserved_port.h"
 #include "common/status_matchers.h"
 #include "proto/service.grpc.pb.h"
@@ -26,7 +25,6 @@ namespace {
 
 using testing::StatusIs;
 
-constexpr char kToken[] = "0123456789abcdef-token";
 constexpr int kTimeoutMs = 20'000;
 
 using ServerStream = grpc::ServerReaderWriter<v1::NodeDesired, v1::NodeObserved>;
@@ -54,15 +52,7 @@ class FakeService final : public v1::Coordinator::Service {
     server_ = nullptr;
   }
 
-  // Returns the token of each stream. Call it after an exchange, because the link opens
-  // one stream at a time.
-  const std::vector<std::string>& tokens() const { return tokens_; }
-
-  grpc::Status Agent(grpc::ServerContext* context, ServerStream* stream) override {
-    const auto& metadata = context->client_metadata();
-    const auto token = metadata.find("authorization");
-    if (token == metadata.end()) return grpc::Status(grpc::StatusCode::INTERNAL, "no token came");
-    tokens_.emplace_back(token->second.data(), token->second.size());
+  grpc::Status Agent(grpc::ServerContext*, ServerStream* stream) override {
     const size_t now = std::min(next_, sessions_.size() - 1);
     ++next_;
     return sessions_[now](stream);
@@ -71,7 +61,6 @@ class FakeService final : public v1::Coordinator::Service {
  private:
   const std::vector<Session> sessions_;
   size_t next_ = 0;  // The link opens one stream at a time.
-  std::vector<std::string> tokens_;
   const common::ReservedPort port_;
   std::unique_ptr<grpc::Server> server_;
 };
@@ -161,33 +150,25 @@ bool AwaitSession(GrpcLink* link, uint64_t first) {
   return false;
 }
 
-// Returns a token that never changes.
-common::LiveToken* Token() {
-  static auto* const token = new common::LiveToken(
-      kToken, [] { return absl::StatusOr<std::string>(std::string(kToken)); });
-  return token;
-}
-
 TEST(GrpcLink, ReportsGoUpAndDesiredStatesComeDown) {
   FakeService service({Echo});
-  GrpcLink link(ChannelTo(service.address()), Token());
+  GrpcLink link(ChannelTo(service.address()));
   const uint64_t session = Exchange(&link, 7);
   EXPECT_GT(session, 0u);
   EXPECT_EQ(Exchange(&link, 8), session);
   EXPECT_OK(link.fatal());
-  EXPECT_EQ(service.tokens(), std::vector<std::string>{absl::StrCat("Bearer ", kToken)});
 }
 
 TEST(GrpcLink, AStreamThatEndsIsANewSession) {
   FakeService service({EchoOnce(grpc::Status::OK), Echo});
-  GrpcLink link(ChannelTo(service.address()), Token());
+  GrpcLink link(ChannelTo(service.address()));
   const uint64_t first = Exchange(&link, 1);
   EXPECT_GT(Exchange(&link, 2), first);
 }
 
 TEST(GrpcLink, WhatAnEarlierSessionHasSaidIsNotTakenInALaterOne) {
   FakeService service({Echo});
-  GrpcLink link(ChannelTo(service.address()), Token());
+  GrpcLink link(ChannelTo(service.address()));
   const uint64_t first = Exchange(&link, 1);
   link.Report(Report(2));
   pollfd news = {link.wake_fd(), POLLIN, 0};
@@ -203,7 +184,7 @@ TEST(GrpcLink, WhatAnEarlierSessionHasSaidIsNotTakenInALaterOne) {
 TEST(GrpcLink, NoCallBlocksWithoutACoordinator) {
   const common::ReservedPort nobody;
   auto whole_life = std::async(std::launch::async, [&] {
-    GrpcLink link(ChannelTo(nobody.address()), Token());
+    GrpcLink link(ChannelTo(nobody.address()));
     for (uint64_t i = 1; i <= 100; ++i) {
       link.session();
       link.Report(Report(i));
@@ -216,7 +197,7 @@ TEST(GrpcLink, NoCallBlocksWithoutACoordinator) {
 
 TEST(GrpcLink, ReconnectsToACoordinatorThatRestarts) {
   FakeService service({Echo});
-  GrpcLink link(ChannelTo(service.address()), Token());
+  GrpcLink link(ChannelTo(service.address()));
   uint64_t session = Exchange(&link, 1);
   for (uint64_t times = 2; times <= 4; ++times) {
     service.Stop();
@@ -234,39 +215,26 @@ TEST(GrpcLink, AnUnansweredStreamDoesNotDelayTheDestructor) {
     while (stream->Read(&observed)) continue;
     return grpc::Status::OK;
   }});
-  auto link = std::make_unique<GrpcLink>(ChannelTo(service.address()), Token());
+  auto link = std::make_unique<GrpcLink>(ChannelTo(service.address()));
   entered.get_future().wait();
   auto end = std::async(std::launch::async, [&] { link.reset(); });
   ASSERT_EQ(end.wait_for(std::chrono::milliseconds(kTimeoutMs)), std::future_status::ready);
 }
 
-TEST(GrpcLink, ATokenThatTheFirstCoordinatorRefusesIsFatal) {
+TEST(GrpcLink, ARefusalByTheFirstCoordinatorIsFatal) {
   FakeService service({Refuse(grpc::StatusCode::UNAUTHENTICATED)});
-  GrpcLink link(ChannelTo(service.address()), Token());
+  GrpcLink link(ChannelTo(service.address()));
   EXPECT_TRUE(Await(&link, [&] { return !link.fatal().ok(); }));
   EXPECT_THAT(link.fatal(), StatusIs(absl::StatusCode::kUnauthenticated, "refused"));
 }
 
-TEST(GrpcLink, ATokenThatWasGoodOnceIsTriedAgain) {
+TEST(GrpcLink, ANodeThatWasAdmittedOnceTriesAgain) {
   FakeService service({EchoOnce(grpc::Status::OK), Refuse(grpc::StatusCode::UNAUTHENTICATED),
                        Refuse(grpc::StatusCode::UNIMPLEMENTED), Echo});
-  GrpcLink link(ChannelTo(service.address()), Token());
+  GrpcLink link(ChannelTo(service.address()));
   Exchange(&link, 1);
   Exchange(&link, 2);
   EXPECT_OK(link.fatal());
-}
-
-TEST(GrpcLink, ATokenThatIsRefusedIsReadAgain) {
-  FakeService service(
-      {EchoOnce(grpc::Status::OK), Refuse(grpc::StatusCode::UNAUTHENTICATED), Echo});
-  common::LiveToken token(
-      kToken, [] { return absl::StatusOr<std::string>("another-token-of-fair-length"); });
-  GrpcLink link(ChannelTo(service.address()), &token);
-  Exchange(&link, 1);
-  Exchange(&link, 2);
-  const std::string old = absl::StrCat("Bearer ", kToken);
-  EXPECT_EQ(service.tokens(),
-            (std::vector<std::string>{old, old, "Bearer another-token-of-fair-length"}));
 }
 
 TEST(NextReportBytes, HalvesDownToABoundAndResetsAfterAnyOtherEnd) {
@@ -289,7 +257,7 @@ TEST(GrpcLink, ARefusedReportIsFollowedByASmallerOne) {
     return grpc::Status::OK;
   };
   FakeService service({Refuse(grpc::StatusCode::RESOURCE_EXHAUSTED), echo_to_2, Echo});
-  GrpcLink link(ChannelTo(service.address()), Token());
+  GrpcLink link(ChannelTo(service.address()));
   const uint64_t second = Exchange(&link, 1);
   EXPECT_EQ(link.max_report_bytes(), kMaxReportBytes / 2);
   link.Report(Report(2));
@@ -299,7 +267,7 @@ TEST(GrpcLink, ARefusedReportIsFollowedByASmallerOne) {
 
 TEST(GrpcLink, AnotherAgentOfThisNodeIsFatalAtAnyTime) {
   FakeService service({EchoOnce(grpc::Status::OK), Refuse(grpc::StatusCode::ALREADY_EXISTS)});
-  GrpcLink link(ChannelTo(service.address()), Token());
+  GrpcLink link(ChannelTo(service.address()));
   Exchange(&link, 1);
   EXPECT_TRUE(Await(&link, [&] { return !link.fatal().ok(); }));
   EXPECT_THAT(link.fatal(), StatusIs(absl::StatusCode::kAlreadyExists, "refused"));

@@ -36,9 +36,8 @@ constexpr double kSlowdown = 1.05;  // Growth of the interval from one look to t
 
 class GrpcLogRelays::Relay {
  public:
-  Relay(v1::Coordinator::Stub* stub, const std::string& token, RelaySource source)
+  Relay(v1::Coordinator::Stub* stub, RelaySource source)
       : source_(std::move(source)), complete_(source_.complete) {
-    if (!token.empty()) context_.AddMetadata("authorization", absl::StrCat("Bearer ", token));
     thread_ = std::thread([this, stub] { Run(stub); });
   }
 
@@ -195,8 +194,8 @@ class GrpcLogRelays::Relay {
   std::thread thread_;
 };
 
-GrpcLogRelays::GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, const common::LiveToken* token)
-    : stub_(v1::Coordinator::NewStub(std::move(channel))), token_(token) {}
+GrpcLogRelays::GrpcLogRelays(std::shared_ptr<grpc::Channel> channel)
+    : stub_(v1::Coordinator::NewStub(std::move(channel))) {}
 
 GrpcLogRelays::~GrpcLogRelays() = default;
 
@@ -212,8 +211,7 @@ void GrpcLogRelays::Set(const std::vector<RelaySource>& sources) {
   for (const RelaySource& source : sources) {
     const auto found = relays_.find(source.reader.reader_id());
     if (found == relays_.end() && running < common::kMaxRelays) {
-      relays_[source.reader.reader_id()] =
-          std::make_unique<Relay>(stub_.get(), token_->Get(), source);
+      relays_[source.reader.reader_id()] = std::make_unique<Relay>(stub_.get(), source);
       ++running;
     } else if (found != relays_.end() && found->second != nullptr && source.complete) {
       found->second->SetComplete();

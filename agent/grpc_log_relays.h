@@ -10,15 +10,13 @@
 #include <vector>
 
 #include "agent/log_relays.h"
-#include "common/live_token.h"
 #include "proto/service.grpc.pb.h"
 
 namespace accel::agent {
 
 class GrpcLogRelays final : public LogRelays {
  public:
-  // `token` must outlive the relays.
-  GrpcLogRelays(std::shared_ptr<grpc::Channel> channel, const common::LiveToken* token);
+  explicit GrpcLogRelays(std::shared_ptr<grpc::Channel> channel);
   ~GrpcLogRelays() override;
 
   void Set(const std::vector<RelaySource>& sources) override;
@@ -27,7 +25,6 @@ class GrpcLogRelays final : public LogRelays {
   class Relay;
 
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
-  const common::LiveToken* const token_;
   // Keyed by reader id. Null if the relay has finished and the reader is still listed.
   std::map<std::string, std::unique_ptr<Relay>> relays_;
 };

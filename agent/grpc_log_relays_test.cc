@@ -111,8 +111,7 @@ class GrpcLogRelaysTest : public logs::LogTest {
   }
 
   FakeService service_;
-  const common::LiveToken token_{"token", [] { return absl::StatusOr<std::string>("token"); }};
-  GrpcLogRelays relays_{service_.Channel(), &token_};
+  GrpcLogRelays relays_{service_.Channel()};
 };
 
 TEST_F(GrpcLogRelaysTest, SendsExistingOutputAndThenTheEnd) {

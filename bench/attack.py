@@ -5,6 +5,7 @@ import multiprocessing
 import resource
 import selectors
 import socket
+import ssl
 import statistics
 import time
 
@@ -13,9 +14,22 @@ from bench import harness
 CONNECTIONS = 4000
 SECONDS = 10
 SOURCES = 60
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+
+def _hello():
+    """Returns the first record of a TLS client."""
+    sent = ssl.MemoryBIO()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        context.wrap_bio(ssl.MemoryBIO(), sent, server_hostname="coordinator.accel.internal").do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return sent.read()
+
+
+HELLO = _hello()
 # What a stranger sends once he is connected, and whether he then closes the connection himself.
-ATTACKS = {"idle": (b"", False), "half_records": (PREFACE[:6], False), "stalled": (PREFACE, False), "flood": (PREFACE, True)}
+ATTACKS = {"idle": (b"", False), "half_records": (HELLO[:6], False), "stalled": (HELLO, False), "flood": (HELLO, True)}
 
 
 def attack(pairs):

@@ -132,6 +132,10 @@ class Cluster:
 
     def __enter__(self):
         self.env = {"ACCEL_COORDINATOR": self._start_coordinator(), "HOME": self._dir.name}
+        if self.tcp:  # Calls over TCP need a certificate.
+            env = {**os.environ, **self.env}
+            key = subprocess.run([ACCEL, "user", "add", "bench"], env=env, check=True, stdout=subprocess.PIPE).stdout
+            subprocess.run([ACCEL, "login"], env=env, check=True, input=key, stdout=subprocess.DEVNULL)
         for i in range(self._agents):
             self.agent_pids.append(self._start_agent(i, subprocess.DEVNULL).pid)
         deadline = time.monotonic() + 30

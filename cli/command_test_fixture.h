@@ -2,9 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
-#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -22,26 +20,15 @@ class CommandTest : public ::testing::Test {
     std::string err;
   };
 
-  CommandTest() : token_file_(::testing::TempDir() + "/token") {
-    WriteToken(FakeCoordinator::kToken);
-  }
-
-  void WriteToken(const std::string& token) {
-    std::ofstream(token_file_) << token << "\n";
-    ::chmod(token_file_.c_str(), 0600);
-  }
-
-  // Runs `command` with `args` after the flags that name the fake coordinator and its token.
+  // Runs `command` with `args` after the flag that names the fake coordinator.
   Result Invoke(int (*command)(const std::vector<std::string>&, const Console&),
                 std::vector<std::string> args) {
-    args.insert(args.begin(),
-                {"--coordinator", coordinator_.address(), "--token_file", token_file_});
+    args.insert(args.begin(), {"--coordinator", coordinator_.address()});
     std::ostringstream out, err;
     const int exit_code = command(args, Console{out, err});
     return {exit_code, out.str(), err.str()};
   }
 
-  const std::string token_file_;
   FakeCoordinator coordinator_;
 };
 

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/connection_flags.h"
 #include "common/grpc_status.h"
@@ -46,18 +45,11 @@ grpc::ChannelArguments Arguments() {
   return arguments;
 }
 
-// Over a Unix socket the kernel names both users, so the connection needs no encryption.
-std::shared_ptr<grpc::ChannelCredentials> CredentialsFor(const std::string& target) {
-  if (absl::StartsWith(target, "unix:")) return grpc::experimental::LocalCredentials(UDS);
-  return grpc::InsecureChannelCredentials();
-}
-
 class GrpcCoordinatorClient final : public CoordinatorClient {
  public:
-  GrpcCoordinatorClient(std::string address, const std::string& target, const std::string& token,
+  GrpcCoordinatorClient(std::string address, const std::string& target,
                         const std::shared_ptr<grpc::ChannelCredentials>& credentials)
       : address_(std::move(address)),
-        authorization_(token.empty() ? "" : absl::StrCat("Bearer ", token)),
         channel_(grpc::CreateCustomChannel(target, credentials, Arguments())),
         stub_(v1::Coordinator::NewStub(channel_)),
         operations_(v1::Operations::NewStub(channel_)),
@@ -186,7 +178,6 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
   template <typename Invoke>
   absl::Status Call(absl::Duration deadline, Invoke&& invoke) {
     grpc::ClientContext context;
-    if (!authorization_.empty()) context.AddMetadata("authorization", authorization_);
     if (deadline != absl::InfiniteDuration()) {
       context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(deadline));
     }
@@ -207,12 +198,6 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
                            "--coordinator or ACCEL_COORDINATOR)");
         }
         break;
-      case grpc::StatusCode::UNAUTHENTICATED:
-        if (authorization_.empty()) break;  // The coordinator's own sentence about the certificate.
-        sentence = absl::StrCat(
-            "the coordinator at ", address_,
-            " refuses this token; choose another one with --token_file or ACCEL_TOKEN");
-        break;
       case grpc::StatusCode::DEADLINE_EXCEEDED:
         sentence = absl::StrCat("the coordinator at ", address_, " has not answered for ",
                                 absl::FormatDuration(deadline));
@@ -229,7 +214,6 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
   }
 
   const std::string address_;
-  const std::string authorization_;
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Coordinator::Stub> stub_;
   const std::unique_ptr<v1::Operations::Stub> operations_;
@@ -239,17 +223,18 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CoordinatorClient>> CoordinatorClient::Connect(
-    const std::string& address, const std::string& token) {
-  ACCEL_ASSIGN_OR_RETURN(const std::string target, GrpcTarget(address));
-  return std::unique_ptr<CoordinatorClient>(
-      std::make_unique<GrpcCoordinatorClient>(address, target, token, CredentialsFor(target)));
+    const std::string& address) {
+  ACCEL_RETURN_IF_ERROR(CheckSocketAddress(address));
+  // The kernel names both users, so the connection needs no encryption.
+  return std::unique_ptr<CoordinatorClient>(std::make_unique<GrpcCoordinatorClient>(
+      address, address, grpc::experimental::LocalCredentials(UDS)));
 }
 
 absl::StatusOr<std::unique_ptr<CoordinatorClient>> CoordinatorClient::ConnectWithCertificate(
     const std::string& address, const security::ClientIdentity& identity) {
   ACCEL_RETURN_IF_ERROR(common::ParseHostPort(address).status());
   return std::unique_ptr<CoordinatorClient>(std::make_unique<GrpcCoordinatorClient>(
-      address, absl::StrCat("dns:///", address), "", security::MakeClientCredentials(identity)));
+      address, absl::StrCat("dns:///", address), security::MakeClientCredentials(identity)));
 }
 
 }  // namespace accel::cli

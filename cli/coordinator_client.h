@@ -1,7 +1,7 @@
 // The CLI's connection to the coordinator: calls that block, and errors as sentences for people.
 // Thread-safe. Nothing is sent before the first call. Every call can fail with
 //   UNAVAILABLE: the coordinator does not answer, or reports a temporary failure; worth a retry.
-//   UNAUTHENTICATED: the coordinator refuses the token.
+//   UNAUTHENTICATED: the coordinator refuses the certificate.
 //   DEADLINE_EXCEEDED: no answer before the deadline; the request may have taken effect.
 // and with the errors that proto/service.proto lists.
 #pragma once
@@ -22,11 +22,9 @@ namespace accel::cli {
 // Thread-safe.
 class CoordinatorClient {
  public:
-  // `address` is HOST:PORT or unix:PATH; `token` is the cluster's token, or empty for unix:PATH.
-  // Errors: see GrpcTarget().
-  static absl::StatusOr<std::unique_ptr<CoordinatorClient>> Connect(const std::string& address,
-                                                                    const std::string& token);
-  // The same for a coordinator that asks for a certificate. INVALID_ARGUMENT: not HOST:PORT.
+  // `address` is unix:PATH. Errors: see CheckSocketAddress().
+  static absl::StatusOr<std::unique_ptr<CoordinatorClient>> Connect(const std::string& address);
+  // `address` is HOST:PORT. INVALID_ARGUMENT: it is not.
   static absl::StatusOr<std::unique_ptr<CoordinatorClient>> ConnectWithCertificate(
       const std::string& address, const security::ClientIdentity& identity);
   virtual ~CoordinatorClient() = default;

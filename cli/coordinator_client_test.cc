@@ -1,13 +1,14 @@
 #include "cli/coordinator_client.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "cli/fake_coordinator.h"
 #include "common/status_matchers.h"
 #include "common/unique_fd.h"
@@ -15,18 +16,15 @@
 namespace accel::cli {
 namespace {
 
-// Listens on a loopback port that the kernel chooses. Returns the socket and the port.
-std::pair<common::UniqueFd, int> Listen() {
-  common::UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const bare = reinterpret_cast<sockaddr*>(&address);
-  EXPECT_EQ(::bind(listener.get(), bare, size), 0);
+// Listens at the path of a Unix socket.
+common::UniqueFd ListenAt(const std::string& path) {
+  common::UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  EXPECT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   EXPECT_EQ(::listen(listener.get(), 1), 0);
-  EXPECT_EQ(::getsockname(listener.get(), bare, &size), 0);
-  return {std::move(listener), ntohs(address.sin_port)};
+  return listener;
 }
 
 // Simulates a tunnel to another continent: the connection is accepted immediately, but no bytes
@@ -34,16 +32,16 @@ std::pair<common::UniqueFd, int> Listen() {
 TEST(CoordinatorClientTest, AFarCoordinatorIsWaitedFor) {
   constexpr int kWayMs = 400;
   FakeCoordinator coordinator;
-  auto [listener, port] = Listen();
-  std::thread way([&, &listener = listener] {
+  const std::string path = absl::StrCat(absl::StripPrefix(coordinator.address(), "unix:"), ".far");
+  const common::UniqueFd listener = ListenAt(path);
+  std::thread way([&] {
     const int connection =
         ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     pollfd given_up{.fd = connection, .events = POLLRDHUP, .revents = 0};
     EXPECT_EQ(::poll(&given_up, 1, kWayMs), 0) << "the client has hung up";
     coordinator.Serve(connection);
   });
-  const auto client =
-      CoordinatorClient::Connect(absl::StrCat("127.0.0.1:", port), FakeCoordinator::kToken);
+  const auto client = CoordinatorClient::Connect("unix:" + path);
   ASSERT_OK(client.status());
   EXPECT_OK((*client)->ListNodes().status());
   way.join();

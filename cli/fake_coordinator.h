@@ -1,9 +1,11 @@
-// A coordinator on a loopback port that gives the answers a test has set. Thread-safe.
+// A coordinator at a Unix socket that gives the answers a test has set. Thread-safe.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/server_posix.h>
+#include <stdlib.h>
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,28 +13,32 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "common/reserved_port.h"
+#include "common/check.h"
 #include "proto/service.grpc.pb.h"
 
 namespace accel::cli {
 
 class FakeCoordinator final : public v1::Coordinator::Service {
  public:
-  static constexpr char kToken[] = "0123456789abcdef-token";
-
   // Serves one WatchJob call: writes jobs and returns the status that ends the stream.
   using Watch = std::function<grpc::Status(const v1::WatchJobRequest&, grpc::ServerWriter<v1::Job>*,
                                            FakeCoordinator*)>;
 
-  FakeCoordinator() { Start(); }
-  ~FakeCoordinator() override { Stop(); }
+  FakeCoordinator() {
+    ACCEL_CHECK(mkdtemp(folder_.data()) != nullptr, "a test can make a folder");
+    Start();
+  }
+  ~FakeCoordinator() override {
+    Stop();
+    std::filesystem::remove_all(folder_);
+  }
 
-  std::string address() const { return port_.address(); }
+  std::string address() const { return "unix:" + folder_ + "/coordinator"; }
 
   // Starts the server. After Stop(), it listens at the same address again.
   void Start() {
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(address(), grpc::InsecureServerCredentials());
+    builder.AddListeningPort(address(), grpc::experimental::LocalServerCredentials(UDS));
     builder.RegisterService(this);
     builder.RegisterService(&operations_);
     server_ = builder.BuildAndStart();
@@ -126,7 +132,7 @@ class FakeCoordinator final : public v1::Coordinator::Service {
     FakeCoordinator& of_;
   };
 
-  const common::ReservedPort port_;
+  std::string folder_ = "/tmp/fake.XXXXXX";  // A socket's path must be short.
   Operations operations_{this};
   std::unique_ptr<grpc::Server> server_;
   mutable absl::Mutex mutex_;

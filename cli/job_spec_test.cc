@@ -21,7 +21,7 @@ FakeCallerContext Machine() {
   fake.env = {{"PATH", "/bin"},
               {"VIRTUAL_ENV", "/venv"},
               {"HOME", "/home/ann"},
-              {"ACCEL_TOKEN", "secret"},
+              {"ACCEL_LOGIN", "secret"},
               {"OMP_NUM_THREADS", "4"}};
   fake.files = {{"/bin/true", FileKind::kExecutable}};
   return fake;
@@ -207,7 +207,7 @@ TEST(Env, ANameWithoutAValueTakesTheCallersValue) {
 }
 
 TEST(Env, WhatAccelSetsCannotBeChosen) {
-  for (const char* text : {"ACCEL_TOKEN", "ACCEL_RANK=1", "RANK=0", "MASTER_PORT=1", "WORLD_SIZE=1",
+  for (const char* text : {"ACCEL_LOGIN", "ACCEL_RANK=1", "RANK=0", "MASTER_PORT=1", "WORLD_SIZE=1",
                            "CUDA_VISIBLE_DEVICES=0", "TORCHELASTIC_ERROR_FILE=/x"}) {
     const std::string name = std::string(text).substr(0, std::string(text).find('='));
     EXPECT_THAT(MakeSubmitSpec(Submit({"--env", text, "true"}), Machine().Get()),

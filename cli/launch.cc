@@ -81,7 +81,7 @@ void SayIfInputIsNotRead(const Console& console) {
 // Submits a job of several machines to the coordinator that the settings name, and waits for it.
 absl::StatusOr<int> RunOnCluster(const std::string& coordinator, const v1::JobSpec& spec,
                                  const Console& console) {
-  ACCEL_ASSIGN_OR_RETURN(const auto client, ConnectToCoordinator({coordinator, ""}));
+  ACCEL_ASSIGN_OR_RETURN(const auto client, ConnectToCoordinator({.coordinator = coordinator}));
   return SubmitAndWait(*client, spec, {.wait = true, .json = false}, console);
 }
 

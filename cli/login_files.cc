@@ -23,6 +23,17 @@ absl::StatusOr<std::string> ConfigFolder() {
   return std::string(std::filesystem::path(token).parent_path());
 }
 
+// Returns the id of the cluster that was logged in to last. NOT_FOUND: there is none.
+absl::StatusOr<std::string> DefaultCluster() {
+  ACCEL_ASSIGN_OR_RETURN(const std::string folder, ConfigFolder());
+  ACCEL_ASSIGN_OR_RETURN(const std::string text,
+                         security::ReadSecretFile(folder + "/default_cluster"));
+  std::string cluster(absl::StripAsciiWhitespace(text));
+  ACCEL_RETURN_IF_ERROR(
+      security::CheckPrincipalName(folder + "/default_cluster: the cluster's id", cluster));
+  return cluster;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ClustersFolder() {
@@ -31,14 +42,9 @@ absl::StatusOr<std::string> ClustersFolder() {
 }
 
 absl::StatusOr<std::string> DefaultCoordinator() {
-  ACCEL_ASSIGN_OR_RETURN(const std::string folder, ConfigFolder());
-  ACCEL_ASSIGN_OR_RETURN(const std::string text,
-                         security::ReadSecretFile(folder + "/default_cluster"));
-  const std::string cluster(absl::StripAsciiWhitespace(text));
-  ACCEL_RETURN_IF_ERROR(
-      security::CheckPrincipalName(folder + "/default_cluster: the cluster's id", cluster));
-  return security::IdentityFiles(absl::StrCat(folder, "/clusters/", cluster), "user")
-      .ReadCoordinator();
+  ACCEL_ASSIGN_OR_RETURN(const std::string clusters, ClustersFolder());
+  ACCEL_ASSIGN_OR_RETURN(const std::string cluster, DefaultCluster());
+  return security::IdentityFiles(absl::StrCat(clusters, "/", cluster), "user").ReadCoordinator();
 }
 
 absl::Status SetDefaultCluster(const std::string& cluster) {
@@ -59,6 +65,16 @@ absl::StatusOr<security::ClientIdentity> FindLogin(const std::string& address) {
     ACCEL_ASSIGN_OR_RETURN(security::ClientIdentity identity, files.Read());
     ACCEL_RETURN_IF_ERROR(security::CheckIdentity(identity, kRemedy, absl::Now()));
     return identity;
+  }
+  // The coordinator may be reached by another address too, for example through a tunnel. It proves
+  // that it is the one of the cluster in any case.
+  if (const auto cluster = DefaultCluster(); cluster.ok()) {
+    absl::StatusOr<security::ClientIdentity> identity =
+        security::IdentityFiles(absl::StrCat(clusters, "/", *cluster), "user").Read();
+    if (identity.ok()) {
+      ACCEL_RETURN_IF_ERROR(security::CheckIdentity(*identity, kRemedy, absl::Now()));
+      return identity;
+    }
   }
   return absl::NotFoundError(
       absl::StrCat("you have not logged in to the coordinator at ", address, "; ", kRemedy));

@@ -17,7 +17,8 @@ absl::StatusOr<std::string> ClustersFolder();
 absl::StatusOr<std::string> DefaultCoordinator();
 absl::Status SetDefaultCluster(const std::string& cluster);
 
-// Returns the user's identity for the coordinator at `address`, which can be used now. NOT_FOUND:
+// Returns the user's identity for the coordinator at `address`, which can be used now: that of the
+// cluster whose coordinator has this address, or else of the default cluster. NOT_FOUND:
 // the user has not logged in there. Others: the files are damaged or readable by others, or the
 // certificate has expired; the message says what to do.
 absl::StatusOr<security::ClientIdentity> FindLogin(const std::string& address);

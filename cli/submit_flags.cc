@@ -15,7 +15,7 @@ constexpr char kFooter[] =
     "Exit codes without --wait:\n"
     "  0     the job was accepted\n"
     "  2     wrong usage, or the coordinator refused the job\n"
-    "  1     any other error: no answer from the coordinator, a wrong token…\n"
+    "  1     any other error: no answer from the coordinator, a refused certificate…\n"
     "Exit codes with --wait, in addition to these:\n"
     "  0     the job succeeded\n"
     "  N     exit code of the first process that failed in the last generation\n"

@@ -22,12 +22,10 @@ absl::Status Parse(const std::vector<std::string>& args, SubmitFlags* to) {
 
 TEST(SubmitFlags, ReadsEveryFlag) {
   SubmitFlags flags;
-  ASSERT_OK(
-      Parse({"--nodes",       "2",           "--processes-per-node", "3,4", "--name", "mnist",
-             "--workdir",     "/data",       "--time_limit",         "15m", "--wait", "--json",
-             "--coordinator", "127.0.0.1:1", "--token-file",         "/t",  "--cpu",  "--",
-             "train",         "--wait"},
-            &flags));
+  ASSERT_OK(Parse({"--nodes", "2", "--processes-per-node", "3,4", "--name", "mnist", "--workdir",
+                   "/data", "--time_limit", "15m", "--wait", "--json", "--coordinator",
+                   "127.0.0.1:1", "--cpu", "--", "train", "--wait"},
+                  &flags));
   EXPECT_EQ(flags.nodes.min, 2);
   EXPECT_EQ(flags.nodes.max, 2);
   EXPECT_THAT(flags.processes_per_node, ElementsAre(3, 4));
@@ -37,7 +35,6 @@ TEST(SubmitFlags, ReadsEveryFlag) {
   EXPECT_TRUE(flags.wait);
   EXPECT_TRUE(flags.json);
   EXPECT_EQ(flags.connection.coordinator, "127.0.0.1:1");
-  EXPECT_EQ(flags.connection.token_file, "/t");
   EXPECT_TRUE(flags.job.cpu);
   EXPECT_THAT(flags.job.program.words, ElementsAre("train", "--wait"));
 }

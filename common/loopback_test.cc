@@ -2,26 +2,19 @@
 
 #include <gtest/gtest.h>
 
-#include "common/status_matchers.h"
-
 namespace accel::common {
 namespace {
 
-using ::testing::HasSubstr;
-using testing::StatusIs;
-
 TEST(Loopback, IsThisMachine) {
   for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "localhost"}) {
-    EXPECT_OK(CheckLoopback(host)) << host;
+    EXPECT_TRUE(IsLoopback(host)) << host;
   }
 }
 
 TEST(Loopback, ExcludesAllOtherAddresses) {
   for (const char* host : {"0.0.0.0", "10.0.0.1", "::", "127.evil.example", "127.0.0", "node7",
                            "2001:db8::1", "128.0.0.1", ""}) {
-    EXPECT_THAT(CheckLoopback(host),
-                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("this machine only")))
-        << host;
+    EXPECT_FALSE(IsLoopback(host)) << host;
   }
 }
 

@@ -119,25 +119,4 @@ absl::StatusOr<std::string> ReadOrMakeToken(const std::string& path) {
   return ReadToken(path);
 }
 
-absl::StatusOr<std::string> FindToken(const std::string& flag, bool make) {
-  if (!flag.empty()) return ReadToken(flag);
-  if (const char* value = getenv("ACCEL_TOKEN")) return CheckToken(value, "ACCEL_TOKEN");
-  ACCEL_ASSIGN_OR_RETURN(const std::string path, DefaultTokenPath());
-  if (make) return ReadOrMakeToken(path);
-  absl::StatusOr<std::string> token = ReadToken(path);
-  if (!absl::IsNotFound(token.status())) return token;
-  return absl::NotFoundError(
-      absl::StrCat(token.status().message(),
-                   "; the first daemon creates it, or copy it from the coordinator's machine"));
-}
-
-bool SameToken(absl::string_view token, absl::string_view candidate) {
-  if (token.size() != candidate.size()) return false;
-  volatile unsigned char different = 0;
-  for (size_t i = 0; i < token.size(); ++i) {
-    different = different | static_cast<unsigned char>(token[i] ^ candidate[i]);
-  }
-  return different == 0;
-}
-
 }  // namespace accel::common

@@ -25,7 +25,6 @@ class TokenTest : public ::testing::Test {
     std::string name = ::testing::TempDir() + "/token.XXXXXX";
     home_ = mkdtemp(name.data());
     setenv("HOME", home_.c_str(), 1);
-    unsetenv("ACCEL_TOKEN");
   }
   ~TokenTest() override { std::filesystem::remove_all(home_); }
 
@@ -39,13 +38,15 @@ class TokenTest : public ::testing::Test {
   std::string home_;
 };
 
-TEST_F(TokenTest, TheFirstDaemonMakesIt) {
-  EXPECT_THAT(FindToken("", false), StatusIs(absl::StatusCode::kNotFound, HasSubstr("first")));
-  const auto made = FindToken("", true);
+TEST_F(TokenTest, TheFirstUseMakesIt) {
+  ASSERT_OK_AND_ASSIGN(const std::string path, DefaultTokenPath());
+  EXPECT_EQ(path, home_ + "/.config/accel/token");
+  EXPECT_THAT(ReadToken(path), StatusIs(absl::StatusCode::kNotFound, HasSubstr(path)));
+  const auto made = ReadOrMakeToken(path);
   ASSERT_OK(made);
   EXPECT_EQ(made->size(), 64u);
-  EXPECT_EQ(*FindToken("", true), *made);
-  EXPECT_EQ(*FindToken("", false), *made);
+  EXPECT_EQ(*ReadOrMakeToken(path), *made);
+  EXPECT_EQ(*ReadToken(path), *made);
   struct stat info;
   ASSERT_EQ(stat((home_ + "/.config/accel/token").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
@@ -53,11 +54,12 @@ TEST_F(TokenTest, TheFirstDaemonMakesIt) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
-TEST_F(TokenTest, ManyDaemonsAtOnceMakeOne) {
+TEST_F(TokenTest, ManyProcessesAtOnceMakeOne) {
+  const std::string path = home_ + "/.config/accel/token";
   std::vector<std::string> tokens(16);
   std::vector<std::thread> daemons;
   for (std::string& token : tokens) {
-    daemons.emplace_back([&token] { token = FindToken("", true).value(); });
+    daemons.emplace_back([&token, &path] { token = ReadOrMakeToken(path).value(); });
   }
   for (std::thread& daemon : daemons) daemon.join();
   for (const std::string& token : tokens) EXPECT_EQ(token, tokens[0]);
@@ -67,13 +69,6 @@ TEST_F(TokenTest, ManyDaemonsAtOnceMakeOne) {
     EXPECT_EQ(file.path().filename(), "token");
   }
   EXPECT_EQ(files, 1);
-}
-
-TEST_F(TokenTest, FlagThenEnvironmentThenFile) {
-  ASSERT_OK(FindToken("", true));
-  setenv("ACCEL_TOKEN", "from-the-environment", 1);
-  EXPECT_EQ(*FindToken("", false), "from-the-environment");
-  EXPECT_EQ(*FindToken(Write("from-the-named-file\n", 0600), false), "from-the-named-file");
 }
 
 TEST_F(TokenTest, RefusesFilesThatOthersCanRead) {
@@ -94,14 +89,6 @@ TEST_F(TokenTest, RefusesTextThatIsNotAToken) {
   }
   EXPECT_THAT(ReadToken(home_),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("plain file")));
-}
-
-TEST(SameToken, ComparesAll) {
-  EXPECT_TRUE(SameToken("abc", "abc"));
-  EXPECT_FALSE(SameToken("abc", "abd"));
-  EXPECT_FALSE(SameToken("abc", "bbc"));
-  EXPECT_FALSE(SameToken("abc", "abcd"));
-  EXPECT_FALSE(SameToken("abc", ""));
 }
 
 }  // namespace

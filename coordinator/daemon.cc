@@ -13,14 +13,11 @@
 #include "absl/time/clock.h"
 #include "common/boot_id.h"
 #include "common/coordinator_address.h"
-#include "common/host_port.h"
 #include "common/log.h"
-#include "common/loopback.h"
 #include "common/random_hex.h"
 #include "common/service_notify.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
-#include "common/token.h"
 #include "coordinator/core/records.h"
 #include "coordinator/core/recover.h"
 #include "coordinator/members/cluster_access.h"
@@ -72,20 +69,6 @@ absl::StatusOr<std::unique_ptr<ClusterAccess>> OpenAccess(const CoordinatorFlags
   return ClusterAccess::Make(std::move(authority), absl::Now());
 }
 
-// Beyond loopback, callers need a certificate. On loopback they still carry the token.
-absl::Status ChooseTcp(const CoordinatorFlags& flags, ClusterAccess* access,
-                       ServerOptions* options) {
-  if (flags.listen.empty()) return absl::OkStatus();
-  ACCEL_ASSIGN_OR_RETURN(const common::HostPort address, common::ParseHostPort(flags.listen));
-  if (common::CheckLoopback(address.host).ok()) {
-    ACCEL_ASSIGN_OR_RETURN(options->token, common::FindToken(flags.token_file, /*make=*/true));
-    return absl::OkStatus();
-  }
-  options->tcp_credentials = access->MakeCredentials();
-  options->credentials = access->credentials();
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
@@ -108,7 +91,8 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   };
   options.services = {access->service()};
   options.on_enrolment = [&](common::UniqueFd fd) { access->TakeEnrolment(std::move(fd)); };
-  ACCEL_RETURN_IF_ERROR(ChooseTcp(flags, access.get(), &options));
+  if (!flags.listen.empty()) options.tcp_credentials = access->MakeCredentials();
+  options.credentials = access->credentials();
   std::string address = absl::StrCat("unix:", options.socket);
   ACCEL_ASSIGN_OR_RETURN(const auto server, Server::Start(std::move(options)));
   access->Attach(server->coordinator(), server->entrance(), AddressForNewcomers(server->address()),

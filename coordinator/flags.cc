@@ -58,10 +58,6 @@ common::FlagSet MakeFlagSet(CoordinatorFlags* to) {
              "folder of this coordinator, with all that it must not forget; created if it does not "
              "exist; required",
              &to->state_dir);
-  flags.Text("token_file", "PATH",
-             "the token that every call over TCP must carry (default: ACCEL_TOKEN, then "
-             "~/.config/accel/token, created if it does not exist)",
-             &to->token_file);
   flags.Value("node_timeout", "SECONDS",
               "silence after which a node counts as lost, at least 0.5; with more than 1,000 "
               "nodes, the limit grows with their number (default: 3)",

@@ -13,7 +13,6 @@ struct CoordinatorFlags {
   std::string socket;  // See FindSocketPath() in common/coordinator_address.h.
   std::string listen;  // If empty, there is no TCP address.
   std::string state_dir;
-  std::string token_file;
   absl::Duration node_timeout = absl::Seconds(3);
   absl::Duration grow_after = absl::Seconds(30);
   bool check = false;

@@ -1,4 +1,4 @@
-// The gRPC service for operators. Each method checks the token, then the size and form of the
+// The gRPC service for operators. Each method checks the caller, then the size and form of the
 // request, and passes it to the coordinator, whose loop does the work.
 #pragma once
 

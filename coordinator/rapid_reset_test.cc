@@ -1,15 +1,21 @@
-// A client with a valid credential that opens streams and resets them at once (rapid reset).
+// A client with a valid certificate that opens streams and resets them at once (rapid reset).
 
 #include <netinet/in.h>
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <memory>
 #include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/unique_fd.h"
+#include "coordinator/access/memory_credential_table.h"
+#include "coordinator/members/cluster_authority.h"
 #include "coordinator/service_fixture.h"
+#include "security/server_credentials.h"
 
 namespace accel::coordinator {
 namespace {
@@ -36,16 +42,42 @@ std::string Literal(const std::string& name, const std::string& value) {
 }
 
 std::string RequestHeaders() {
-  return absl::StrCat("\x83\x86",  // :method POST, :scheme http
+  return absl::StrCat("\x83\x87",  // :method POST, :scheme https
                       Literal(":path", "/accel.v1.Coordinator/ListNodes"),
                       Literal(":authority", "coordinator"), Literal("te", "trailers"),
-                      Literal("content-type", "application/grpc"),
-                      Literal("authorization", absl::StrCat("Bearer ", kToken)));
+                      Literal("content-type", "application/grpc"));
 }
 
-class RapidResetTest : public ServiceTest {
+// A cluster with one user, and a server for it. Made before the server.
+class Cluster {
  protected:
-  RapidResetTest() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  Cluster()
+      : authority_(*ClusterAuthority::Make("c1", absl::Now())),
+        tls_(*security::ServerCertificateSource::Make(*authority_.MakeServer(absl::Now()),
+                                                      absl::Now())),
+        key_(*security::PrivateKey::Make()),
+        user_(*authority_.Issue(v1::USER_MEMBER, "ann", "", key_.public_key(), absl::Now())) {
+    table_.Put({CallerKind::kUser, "ann", user_.serial(), Role::kUser});
+  }
+
+  ServerOptions Options() {
+    ServerOptions options;
+    options.listen = "127.0.0.1:0";
+    options.tcp_credentials = tls_->MakeCredentials();
+    options.credentials = &table_;
+    return options;
+  }
+
+  const ClusterAuthority authority_;
+  const std::unique_ptr<security::ServerCertificateSource> tls_;
+  const security::PrivateKey key_;
+  const v1::Credential user_;
+  MemoryCredentialTable table_;
+};
+
+class RapidResetTest : private Cluster, public ServiceTest {
+ protected:
+  RapidResetTest() : ServiceTest(Options()), fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const std::string address = server_->address();
     int port = 0;
     EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
@@ -54,22 +86,37 @@ class RapidResetTest : public ServiceTest {
     to.sin_port = htons(static_cast<in_port_t>(port));
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(fd_.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+    const auto certificate = *security::Certificate::FromPem(user_.certificate());
+    SSL_CTX_use_certificate(context_.get(), certificate.get());
+    SSL_CTX_use_PrivateKey(context_.get(), key_.get());
+    SSL_CTX_clear_mode(context_.get(), SSL_MODE_AUTO_RETRY);
+    SSL_CTX_set_alpn_protos(context_.get(), reinterpret_cast<const unsigned char*>("\x02h2"), 3);
+    tls_stream_.reset(SSL_new(context_.get()));
+    SSL_set_fd(tls_stream_.get(), fd_.get());
+    EXPECT_EQ(SSL_connect(tls_stream_.get()), 1);
   }
 
   // Returns false if the connection has been closed.
   bool Send(const std::string& bytes) {
-    return send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
-           static_cast<ssize_t>(bytes.size());
+    return SSL_write(tls_stream_.get(), bytes.data(), static_cast<int>(bytes.size())) ==
+           static_cast<int>(bytes.size());
   }
 
   // Reads what the server has sent. Returns false if it has closed the connection.
   bool Drain() {
     char bytes[65536];
-    const ssize_t size = recv(fd_.get(), bytes, sizeof(bytes), MSG_DONTWAIT);
-    return size > 0 || (size < 0 && errno == EAGAIN);
+    pollfd readable{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+    while (SSL_pending(tls_stream_.get()) > 0 || poll(&readable, 1, 0) > 0) {
+      const int size = SSL_read(tls_stream_.get(), bytes, sizeof(bytes));
+      if (size <= 0) return SSL_get_error(tls_stream_.get(), size) == SSL_ERROR_WANT_READ;
+    }
+    return true;
   }
 
   common::UniqueFd fd_;
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context_{SSL_CTX_new(TLS_client_method()),
+                                                                   &SSL_CTX_free};
+  std::unique_ptr<SSL, decltype(&SSL_free)> tls_stream_{nullptr, &SSL_free};
 };
 
 TEST_F(RapidResetTest, TheConnectionIsCutAndOthersAreServed) {

@@ -17,7 +17,6 @@
 #include "common/check.h"
 #include "common/descriptors.h"
 #include "common/host_port.h"
-#include "common/loopback.h"
 #include "common/status_macros.h"
 #include "coordinator/access/audit_log.h"
 #include "coordinator/access/entrance.h"
@@ -104,7 +103,7 @@ class GrpcServer final : public Server {
     Entrance::Options entrance;
     entrance.identify = options.identify;
     if (entrance.identify == nullptr) {
-      entrance.identify = IdentifyCaller(options.owner, options.token, options.credentials);
+      entrance.identify = IdentifyCaller(options.owner, options.credentials);
     }
     entrance.on_valid_call = [this](const std::string& peer, const std::string& serial) {
       gate_->Authenticated(peer, serial);
@@ -125,14 +124,14 @@ class GrpcServer final : public Server {
     if (entries.tcp.has_value()) {
       ACCEL_ASSIGN_OR_RETURN(gate.tcp, ListenOnTcp(*entries.tcp));
     }
-    gate.to_grpc = entries.credentials == nullptr ? Protocol::kCleartext : Protocol::kTls;
-    if (entries.credentials == nullptr) entries.credentials = grpc::InsecureServerCredentials();
     grpc::ServerBuilder builder;
     SetLimits(&builder);
     grpc::experimental::ExternalConnectionAcceptor* const local = NewConnections(
         &builder, grpc::experimental::LocalServerCredentials(UDS), &local_connections_);
-    grpc::experimental::ExternalConnectionAcceptor* const remote =
-        NewConnections(&builder, std::move(entries.credentials), &connections_);
+    grpc::experimental::ExternalConnectionAcceptor* remote = nullptr;
+    if (entries.credentials != nullptr) {
+      remote = NewConnections(&builder, std::move(entries.credentials), &connections_);
+    }
     builder.RegisterService(&service_);
     builder.RegisterService(&operations_);
     for (grpc::Service* service : entries.services) builder.RegisterService(service);
@@ -227,10 +226,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
                   .services = options.services};
   if (!options.listen.empty()) {
     ACCEL_ASSIGN_OR_RETURN(entries.tcp, common::ParseHostPort(options.listen));
-    if (options.tcp_credentials == nullptr) {
-      ACCEL_CHECK(!options.token.empty(), "callers in clear text have a token");
-      ACCEL_RETURN_IF_ERROR(common::CheckLoopback(entries.tcp->host));
-    }
+    ACCEL_CHECK(options.tcp_credentials != nullptr, "TCP is always TLS");
   }
   std::unique_ptr<AuditLog> audit;
   if (!options.audit_log.empty()) {

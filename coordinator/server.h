@@ -36,10 +36,8 @@ struct ServerOptions {
   // Path of the audit log (coordinator/access/audit_log.h). If empty, there is none.
   std::string audit_log;
   std::string listen;  // HOST:PORT; port 0 picks one. If empty, there is no TCP address.
-  // The token that every call over TCP in clear text must carry.
-  std::string token;
-  // The TLS of connections over TCP, which must ask callers for a certificate. If null, they are in
-  // clear text, and `token` is needed.
+  // The TLS of connections over TCP, which must ask callers for a certificate
+  // (docs/decisions/0075). Needed with `listen`.
   std::shared_ptr<grpc::ServerCredentials> tcp_credentials;
   // Decides about callers with a certificate. If null, none is valid. Must outlive the server.
   const CredentialTable* credentials = nullptr;
@@ -59,9 +57,9 @@ struct ServerOptions {
 // Thread-safe.
 class Server {
  public:
-  // Starts a server. INVALID_ARGUMENT, FAILED_PRECONDITION: the address is invalid, or in clear
-  // text and beyond loopback, or the socket is in use, or its folder is not safe. UNAVAILABLE:
-  // cannot listen there. DATA_LOSS: the store cannot be read.
+  // Starts a server. INVALID_ARGUMENT, FAILED_PRECONDITION: the address is invalid, the socket is
+  // in use, or its folder is not safe. UNAVAILABLE: cannot listen there. DATA_LOSS: the store
+  // cannot be read.
   static absl::StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
 
   // Stops the server. Pending calls end with UNAVAILABLE.

@@ -6,32 +6,27 @@ namespace {
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
-TEST(ServerTest, RefusesWhatItCannotServe) {
+ServerOptions ListenAt(const std::string& address) {
   ServerOptions options;
-  options.listen = "0.0.0.0:0";
-  options.token = kToken;
-  EXPECT_THAT(Server::Start(std::move(options)),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("this machine only")));
-  ServerOptions first;
-  first.listen = "127.0.0.1:0";
-  first.token = kToken;
-  const auto server = Server::Start(std::move(first));
+  options.listen = address;
+  options.tcp_credentials = grpc::InsecureServerCredentials();  // No connection is made.
+  return options;
+}
+
+TEST(ServerTest, RefusesWhatItCannotServe) {
+  const auto server = Server::Start(ListenAt("127.0.0.1:0"));
   ASSERT_OK(server);
-  ServerOptions second;
-  second.listen = (*server)->address();
-  second.token = kToken;
-  EXPECT_THAT(Server::Start(std::move(second)),
+  EXPECT_THAT(Server::Start(ListenAt((*server)->address())),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cannot listen on")));
 }
 
 TEST(ServerTest, EndsWithCallsUnderWay) {
+  const SocketFolder folder;
   ServerOptions options;
-  options.listen = "127.0.0.1:0";
-  options.token = kToken;
+  options.socket = folder.socket();
   auto server = Server::Start(std::move(options));
   ASSERT_OK(server);
-  const auto stub = v1::Coordinator::NewStub(
-      grpc::CreateChannel((*server)->address(), grpc::InsecureChannelCredentials()));
+  const auto stub = v1::Coordinator::NewStub(folder.Connect());
   Agent agent(stub.get());
   agent.Report(Observed(1));
   ASSERT_TRUE(agent.Read());

@@ -16,7 +16,7 @@
 namespace accel::coordinator {
 
 // The service with raw bytes instead of messages. With messages, gRPC would parse a request before
-// its token is checked, and with no other bound than its length.
+// its caller is known, and with no other bound than its length.
 // clang-format off
 using CoordinatorServiceOfBytes =
     v1::Coordinator::WithRawCallbackMethod_SubmitJob<

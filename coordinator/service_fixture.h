@@ -1,13 +1,16 @@
-// A fixture for tests: a coordinator's server on a free port, a client with the token, and agents
-// whose reports the test sends.
+// A fixture for tests: a coordinator's server at a Unix socket, a client, and agents whose reports
+// the test sends.
 #pragma once
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,30 +23,41 @@
 
 namespace accel::coordinator {
 
-inline constexpr char kToken[] = "0123456789abcdef-the-token";
-
 // Returns the context of a call. Its deadline makes a call without an answer fail the test instead
-// of blocking it.
-inline std::unique_ptr<grpc::ClientContext> Call(const std::string& authorization) {
+// of blocking it. `authorization` names the caller for servers whose `identify` reads it.
+inline std::unique_ptr<grpc::ClientContext> Call(const std::string& authorization = "") {
   auto context = std::make_unique<grpc::ClientContext>();
   context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
   if (!authorization.empty()) context->AddMetadata("authorization", authorization);
   return context;
 }
-inline std::unique_ptr<grpc::ClientContext> Call() { return Call(std::string("Bearer ") + kToken); }
+
+// A folder for the socket, whose path must be short. It is removed at the end.
+class SocketFolder {
+ public:
+  SocketFolder() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
+  ~SocketFolder() { std::filesystem::remove_all(folder_); }
+
+  std::string socket() const { return folder_ + "/coordinator"; }
+  std::shared_ptr<grpc::Channel> Connect() const {
+    return grpc::CreateChannel("unix:" + socket(), grpc::experimental::LocalCredentials(UDS));
+  }
+
+ private:
+  std::string folder_ = "/tmp/service.XXXXXX";
+};
 
 class ServiceTest : public ::testing::Test {
  protected:
   ServiceTest() : ServiceTest(ServerOptions()) {}
   explicit ServiceTest(ServerOptions options) {
-    options.listen = "127.0.0.1:0";
-    options.token = kToken;
+    options.socket = folder_.socket();
     // The agents of these tests send no heartbeats.
     options.limits.node_timeout = absl::Hours(1);
     auto server = Server::Start(std::move(options));
     EXPECT_OK(server);
     server_ = *std::move(server);
-    channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
+    channel_ = folder_.Connect();
     stub_ = v1::Coordinator::NewStub(channel_);
   }
 
@@ -62,6 +76,7 @@ class ServiceTest : public ::testing::Test {
     return response.job_id();
   }
 
+  const SocketFolder folder_;
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::Coordinator::Stub> stub_;

@@ -14,9 +14,21 @@ namespace {
 using ::testing::HasSubstr;
 using testing::StatusIs;
 
+// A call that names its caller is that of a stranger.
+ServerOptions WithStrangers() {
+  ServerOptions options;
+  options.identify = [](const grpc::ServerContextBase& context) -> absl::StatusOr<Caller> {
+    if (context.client_metadata().contains("authorization")) {
+      return absl::UnauthenticatedError("who is it?");
+    }
+    return Caller{CallerKind::kOwner, "root", "", Role::kAdmin};
+  };
+  return options;
+}
+
 class LogsTest : public ServiceTest {
  protected:
-  LogsTest() : agent_(stub_.get()) {
+  LogsTest() : ServiceTest(WithStrangers()), agent_(stub_.get()) {
     agent_.Report(Observed(1));
     EXPECT_TRUE(agent_.Read());
     job_ = Submit("one").value();
@@ -137,10 +149,10 @@ TEST_F(LogsTest, AnAcceptedCallIsAnsweredBeforeThereIsOutput) {
   const auto reader = stub_->ReadLogs(context.get(), Request(0));
   reader->WaitForInitialMetadata();
   EXPECT_EQ(context->GetServerInitialMetadata().count(common::kStreamOpen), 1u);
-  grpc::ClientContext stranger;
-  const auto refused = stub_->ReadLogs(&stranger, Request(0));
+  const auto stranger = Call("stranger");
+  const auto refused = stub_->ReadLogs(stranger.get(), Request(0));
   refused->WaitForInitialMetadata();
-  EXPECT_EQ(stranger.GetServerInitialMetadata().count(common::kStreamOpen), 0u);
+  EXPECT_EQ(stranger->GetServerInitialMetadata().count(common::kStreamOpen), 0u);
   EXPECT_EQ(refused->Finish().error_code(), grpc::StatusCode::UNAUTHENTICATED);
 }
 

@@ -135,7 +135,7 @@ void Measure(char** argv) {
   const Process coordinator(argv[2]);
   const int agents = std::atoi(argv[3]);
   const absl::Duration steady = absl::Seconds(std::atoi(argv[6]));
-  const auto client = Check(CoordinatorClient::Connect(address, /*token=*/""));
+  const auto client = Check(CoordinatorClient::Connect(address));
   client->AwaitConnection(absl::Seconds(10));
   const double bytes_before = coordinator.ResidentBytes();
   const absl::Time connecting = common::SteadyClock()->Now();

@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   if (!run.ok()) Fail(run.status());
   std::vector<std::unique_ptr<CoordinatorClient>> connected;
   for (int i = 0; i < clients; ++i) {
-    auto client = CoordinatorClient::Connect(argv[1], /*token=*/"");
+    auto client = CoordinatorClient::Connect(argv[1]);
     if (!client.ok()) Fail(client.status());
     connected.push_back(*std::move(client));
     if (const auto listed = connected.back()->ListNodes(); !listed.ok()) Fail(listed.status());

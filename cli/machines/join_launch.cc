@@ -15,15 +15,11 @@
 #include "cli/machines/run_trust.h"
 #include "cli/render/escape.h"
 #include "common/job_phase.h"
-#include "common/live_token.h"
 #include "common/random_hex.h"
 #include "common/status_macros.h"
 
 namespace accel::cli {
 namespace {
-
-// The certificate is the credential of the agent's stream, so no token is needed.
-constexpr char kNoToken[] = "-";
 
 // The job, as the machine that serves reports it.
 class JoinedJob final : public LaunchedJob {
@@ -136,11 +132,9 @@ absl::StatusOr<int> JoinLaunch(const MachinesLaunch& launch, const Part& part,
   ACCEL_ASSIGN_OR_RETURN(v1::NodeObserved observed,
                          MachineIdentity(node_id, news.node_name(), news.placement_order(),
                                          part.address, !launch.plan.cpu));
-  common::LiveToken no_token(kNoToken, [] { return std::string(kNoToken); });
   auto agent = std::make_unique<LocalAgent>(
       workplace.AgentOptions(launch.plan.cpu, launch.place.ports), std::move(observed),
-      std::make_unique<OwnCommandLink>(std::make_unique<agent::GrpcLink>(channel, &no_token),
-                                       launch.spec));
+      std::make_unique<OwnCommandLink>(std::make_unique<agent::GrpcLink>(channel), launch.spec));
   ACCEL_ASSIGN_OR_RETURN(signal,
                          AwaitNews(
                              client.get(), launch, part.why_not, signals,

@@ -25,7 +25,7 @@ Result Env(const std::vector<std::string>& args) {
 }
 
 TEST(EnvCommand, PrintsFactsAndNoSecret) {
-  setenv("ACCEL_TOKEN", "s3cret", 1);
+  setenv("ACCEL_LAUNCH_KEY", "s3cret", 1);
   setenv("HF_HOME", "/nonexistent", 1);
   const Result result = Env({});
   EXPECT_EQ(result.exit_code, 0) << result.err;

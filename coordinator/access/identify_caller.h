@@ -1,4 +1,4 @@
-// Finds out who makes a call: from the kernel for the Unix socket, or from what the call carries.
+// Finds out who makes a call: from the kernel for the Unix socket, or by its certificate.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -15,20 +15,17 @@ namespace accel::coordinator {
 // Thread-safe.
 class IdentifyCaller {
  public:
-  // `owner` is the name of the coordinator's own user. `token` is what calls over TCP must carry.
-  // If it is empty, no call over TCP is valid.
-  // `credentials` decides about calls over TLS, and must outlive this object. If it is null, no
-  // call over TLS is valid.
-  IdentifyCaller(std::string owner, std::string token, const CredentialTable* credentials)
-      : owner_(std::move(owner)), token_(std::move(token)), credentials_(credentials) {}
+  // `owner` is the name of the coordinator's own user. `credentials` decides about calls over TCP,
+  // and must outlive this object. If it is null, no call over TCP is valid.
+  IdentifyCaller(std::string owner, const CredentialTable* credentials)
+      : owner_(std::move(owner)), credentials_(credentials) {}
 
-  // UNAUTHENTICATED: the call came over TCP without the token, or over TLS with a certificate that
-  // is not valid; the message says what to do.
+  // UNAUTHENTICATED: the call came over TCP with a certificate that is not valid; the message says
+  // what to do.
   absl::StatusOr<Caller> operator()(const grpc::ServerContextBase& context) const;
 
  private:
   const std::string owner_;
-  const std::string token_;
   const CredentialTable* const credentials_;
 };
 

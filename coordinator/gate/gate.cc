@@ -12,6 +12,7 @@
 #include "common/check.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "coordinator/gate/core/first_record.h"
 #include "coordinator/gate/peer_address.h"
 #include "coordinator/gate/peer_credentials.h"
 #include "coordinator/gate/tcp_options.h"
@@ -209,7 +210,7 @@ void Gate::ReadFirstRecord(ConnectionId id, int fd) {
   const Protocol protocol = Recognise({bytes.data(), static_cast<size_t>(size)});
   if (protocol == Protocol::kUnfinished) return;
   const bool enrols = protocol == Protocol::kEnrolment && options_.on_enrolment != nullptr;
-  if (enrols || protocol == options_.to_grpc) return state_.Park(id, enrols, Now());
+  if (enrols || protocol == Protocol::kTls) return state_.Park(id, enrols, Now());
   state_.Reject(id);
   Erase(id, /*shut_down=*/false);
 }

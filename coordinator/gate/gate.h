@@ -24,7 +24,6 @@
 #include "absl/time/time.h"
 #include "common/unique_fd.h"
 #include "common/wake_fd.h"
-#include "coordinator/gate/core/first_record.h"
 #include "coordinator/gate/core/gate_state.h"
 #include "coordinator/gate/gate_log.h"
 
@@ -42,8 +41,7 @@ class Gate {
     // A descriptor of this number or more is kept only if another connection is closed for it.
     // accept() returns the lowest free number, so all lower ones are in use.
     int first_crowded = 0;
-    uid_t owner = 0;                    // The user who may use the Unix sockets. Root may too.
-    Protocol to_grpc = Protocol::kTls;  // What gRPC serves on `tcp`.
+    uid_t owner = 0;  // The user who may use the Unix sockets. Root may too.
     // These receive non-blocking connections on the gate's thread, and must not block.
     Receiver on_tcp;
     Receiver on_local;

@@ -72,7 +72,7 @@ class Result:
 
 
 class Test(unittest.TestCase):
-    """A test with its own token, directories and process tag."""
+    """A test with its own directories and process tag."""
 
     def setUp(self):
         self.tag = uuid.uuid4().hex
@@ -211,6 +211,8 @@ class ClusterTest(Test):
 
     AGENTS = 1
     LISTEN = None  # HOST:PORT, if the test needs connections over TCP. Otherwise all use the Unix socket.
+    ENROLS = True  # With TCP, agents join and the user logs in by themselves.
+    uses_tcp = False  # True once they have.
 
     def setUp(self):
         super().setUp()
@@ -229,6 +231,13 @@ class ClusterTest(Test):
             except subprocess.TimeoutExpired:
                 pass
         super().tearDown()
+
+    def start(self, *command, env=None, **options):
+        # Jobs are submitted at the Unix socket, because these tests run as root, and no user who has logged in gets the
+        # account of root for his jobs.
+        if self.uses_tcp and ACCEL in command and "submit" in command:
+            env = {"ACCEL_COORDINATOR": f"unix:{self.socket}", **(env or {})}
+        return super().start(*command, env=env, **options)
 
     def end_jobs(self):
         """Cancels what the test has left running, because jobs outlive their agents."""
@@ -257,9 +266,24 @@ class ClusterTest(Test):
             line = self.coordinator.stdout.readline().decode()
             self.assertTrue(line.startswith("listening on "), f"the coordinator printed no address: {line!r}")
         self.env["ACCEL_COORDINATOR"] = line.split()[-1]
+        self.uses_tcp = bool(tcp) and self.ENROLS
+        if self.uses_tcp and not self.path(".config/accel/default_cluster").exists():
+            self.enrol(("user", "add", "tester", "--role", "admin"), ACCEL, "login")
+
+    def enrol(self, add, *command):
+        """Makes a key with `accel ADD...` over the Unix socket, and runs the command that reads it."""
+        key = self.accel(*add, env={"ACCEL_COORDINATOR": f"unix:{self.socket}"})
+        self.assertEqual(key.code, 0, key)
+        newcomer = self.start(*command, stdin=subprocess.PIPE)
+        newcomer.stdin.write(key.out.encode())
+        newcomer.stdin.flush()
+        result = self.finish(newcomer)
+        self.assertEqual(result.code, 0, result)
 
     def start_agent(self, name, env=None, flags=(), under=()):
         """Starts an agent; `under` is a command that executes it."""
+        if self.uses_tcp and not self.path(f"{name}/node.crt").exists():
+            self.enrol(("node", "add"), AGENT, "join", "--state_dir", self.path(name), "--name", name)
         log = open(self.path(f"{name}.log"), "ab")
         return self.start(*under, AGENT, "--state_dir", self.path(name), "--name", name, *AS_ROOT, *flags, env=env,
                           stdout=log, stderr=log)

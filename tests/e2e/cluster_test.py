@@ -1,5 +1,6 @@
 """`accel submit` through a real coordinator and real agents."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -81,20 +82,25 @@ class OneAgent(cluster.ClusterTest):
 class OverTcp(cluster.ClusterTest):
     LISTEN = "127.0.0.1:0"
 
-    def test_a_wrong_token_is_refused(self):
-        result = self.accel("status", env={"ACCEL_TOKEN": "0" * 64})
+    def test_nobody_enters_without_a_certificate_on_loopback_either(self):
+        self.path("stranger").mkdir()
+        result = self.accel("status", env={"HOME": str(self.path("stranger"))})
         self.assertEqual(result.code, 1, result)
-        self.assertIn("token", result.err.lower())
-        agent = self.start_agent("intruder", env={"ACCEL_TOKEN": "0" * 64})
-        self.assertEqual(agent.wait(timeout=20), 1)
-        self.assertIn("token", self.log("intruder").lower())
+        self.assertIn("run: accel login", result.err)
+        agent = self.run_command(cluster.AGENT, "--state_dir", self.path("intruder"))
+        self.assertEqual(agent.code, 1, agent)
+        self.assertIn("accel-agent join", agent.err)
+        host, _, port = self.env["ACCEL_COORDINATOR"].rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=20) as clear:
+            clear.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+            with contextlib.suppress(ConnectionResetError):
+                self.assertEqual(clear.recv(1), b"", "clear text is closed")
 
-    def test_the_token_is_private(self):
-        mode = (self.path(".config/accel/token")).stat().st_mode
-        self.assertEqual(mode & 0o777, 0o600)
+    def test_no_secret_is_shared(self):
+        self.assertFalse(self.path(".config/accel/token").exists())
 
     def test_the_unix_socket_serves_too(self):
-        result = self.accel("nodes", "--coordinator", f"unix:{self.socket}", env={"ACCEL_TOKEN": "0" * 64})
+        result = self.accel("nodes", "--coordinator", f"unix:{self.socket}")
         self.assertEqual(result.code, 0, result)
         self.assertIn("n1", result.out)
 

@@ -1,8 +1,9 @@
-"""Hosts on one machine: a network namespace for each, joined by a switch of ours (tests/e2e/packet_switch.py).
+"""Hosts on one machine (docs/decisions/0047): a network namespace for each, joined by a switch of ours
+(tests/e2e/packet_switch.py).
 
-The hosts have the addresses 127.77.0.1, 127.77.0.2, ... on a real interface, because accel refuses addresses beyond
-loopback as long as its connections are not encrypted (docs/decisions/0047). Everything is made in a user namespace, so no
-privilege is needed, nothing outside of it changes, and the kernel removes it with its last process.
+The hosts have the addresses 127.77.0.1, 127.77.0.2, ... on a real interface. Outside of the namespaces these lead nowhere
+but to this machine, so a command that is not in its namespace reaches no stranger. Everything is made in a user namespace,
+so no privilege is needed, nothing outside of it changes, and the kernel removes it with its last process.
 
 With `real=True` the hosts have the addresses 10.77.0.1, ... and fd77::1, ... instead, and the names h1, ... Each name is
 127.0.1.1 in the host's own /etc/hosts, as Debian writes it, and the other names are real addresses. The name `all` has

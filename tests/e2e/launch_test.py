@@ -39,8 +39,8 @@ class Environment(cluster.Test):
                              env={"OMP_NUM_THREADS": "3"})
         self.assertEqual(result.out.count("threads 3"), 2, result)
 
-    def test_workers_do_not_see_the_token(self):
-        result = self.launch(self.script("env"), env={"ACCEL_TOKEN": "s3cret"})
+    def test_workers_do_not_see_keys(self):
+        result = self.launch(self.script("env"), env={"ACCEL_LOGIN": "s3cret"})
         self.assertEqual(result.code, 0, result)
         self.assertNotIn("s3cret", result.out)
 

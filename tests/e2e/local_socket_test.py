@@ -13,7 +13,7 @@ OTHER = 65534  # A user who is neither the test's nor root.
 
 
 class LocalSocket(cluster.ClusterTest):
-    def test_one_machine_needs_no_token_and_no_port(self):
+    def test_one_machine_needs_no_secret_and_no_port(self):
         self.assertEqual(self.submit("true").code, 0)
         self.assertFalse(self.path(".config/accel/token").exists())
         inodes = {os.readlink(fd)[8:-1] for fd in pathlib.Path(f"/proc/{self.coordinator.pid}/fd").glob("*")

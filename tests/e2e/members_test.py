@@ -1,7 +1,6 @@
 """Certificates with real processes: a node joins, a user logs in, both are revoked.
 
-The coordinator has an address beyond loopback, 10.77.0.1, in a network namespace of the test, because only there it asks
-for certificates.
+The coordinator has an address beyond loopback, 10.77.0.1, in a network namespace of the test.
 """
 
 import json
@@ -19,6 +18,7 @@ _HOLD = ("sh", "-c", f"ip link set lo up && ip addr add {_ADDRESS}/32 dev lo && 
 class Members(cluster.ClusterTest):
     AGENTS = 0
     LISTEN = f"{_ADDRESS}:0"
+    ENROLS = False  # These tests do it themselves.
 
     def setUp(self):
         done = subprocess.run([*_UNSHARE, "true"], capture_output=True)
@@ -75,8 +75,8 @@ class Members(cluster.ClusterTest):
         log = open(self.path("n1.log"), "ab")
         self.addCleanup(log.close)
         # An agent that is root runs no job of root for a coordinator at a port, unless it may.
-        agent = self.start(cluster.AGENT, "--state_dir", self.path("n1"), "--allow_system_users", "root",
-                           env={"ACCEL_COORDINATOR": ""}, stdout=log, stderr=log)
+        agent = self.start(cluster.AGENT, "--state_dir", self.path("n1"), *cluster.AS_ROOT, env={"ACCEL_COORDINATOR": ""},
+                           stdout=log, stderr=log)
         self.agents.append(agent)
         self.wait_for_nodes(1)
         self.assertIn("n1 ", self.accel("nodes").out)

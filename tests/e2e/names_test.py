@@ -3,8 +3,7 @@
 from tests.e2e import cluster, hosts
 
 WORKER = "echo $$ > new; mv new pid; until [ -e end ]; do sleep 0.05; done"
-# Each agent sees its own /etc/hosts, and no name server. accel refuses names other than localhost as long as its
-# connections are not encrypted.
+# Each agent sees its own /etc/hosts, and no name server.
 AS_ON_A_HOST = "mount --bind {0} /etc/hosts && mount --bind {1} /etc/resolv.conf && exec \"$@\""
 
 

@@ -126,11 +126,12 @@ COMMANDS = [
      "{dir}/plain.sh/{job}/gen_1 on this node: Not a directory. Choose another with --log_dir (generation 1 of job "
      '{job}, "true")', 1),
     # Addresses and ports.
-    ("status --coordinator nowhere", 'the coordinator "nowhere" must be HOST:PORT or unix:PATH, for example 127.0.0.1:7337'),
-    ("status --coordinator 127.0.0.1:99999",
-     'the coordinator "127.0.0.1:99999" must be HOST:PORT or unix:PATH, for example 127.0.0.1:7337'),
-    ("nodes --coordinator 127.0.0.1:1", "cannot reach the coordinator at 127.0.0.1:1; is accel-coordinator running there? "
+    ("status --coordinator nowhere", '"nowhere" has no port: write HOST:PORT, such as 127.0.0.1:7337'),
+    ("status --coordinator 127.0.0.1:99999", '"99999" is not a port: write a number from 0 to 65535'),
+    ("nodes --coordinator unix:/run/none/c", "cannot reach the coordinator at unix:/run/none/c; is accel-coordinator running there? "
      "(choose another address with --coordinator or ACCEL_COORDINATOR)", 1),
+    ("nodes --coordinator 127.0.0.1:1", "you have not logged in to the coordinator at 127.0.0.1:1; ask an administrator for a key, "
+     "and run: accel login", 1),
 ]
 
 # The same for the daemons and the shim: the program, its words, the message, and the exit code.
@@ -156,9 +157,9 @@ DAEMONS = [
      '--output_limit "3": it must look like 20GiB, 500MB or 10%, and be at least 64MiB', 2),
     ("accel-agent", "--coordinator 127.0.0.1:1 --state_dir s --on_stop perhaps",
      '--on_stop "perhaps": it must be auto, stay or leave', 2),
-    ("accel-agent", "--coordinator 127.0.0.1:1 --state_dir /proc/y",
+    ("accel-agent", "--coordinator unix:/run/none/c --state_dir /proc/y",
      "cannot create the state directory /proc/y: No such file or directory; choose another with --state_dir", 1),
-    ("accel-agent", "--coordinator 127.0.0.1:1 --state_dir s --shim /no",
+    ("accel-agent", "--coordinator unix:/run/none/c --state_dir s --shim /no",
      "--shim names /no, which is not an executable file", 1),
     ("accel-shim", "", "started without a socket to an agent; accel-agent and accel launch start it, see --help", 2),
     ("accel-shim", "--x", "unknown flag --x; accel-agent and accel launch start it, see --help", 2),
@@ -174,7 +175,6 @@ class WrongUses(cluster.Test):
             self.path(name).write_text(text)
         self.path("binary.yaml").write_bytes(b"\xff\xfe\x00")
         self.path("dir").mkdir()
-        self.env["ACCEL_TOKEN"] = "a-token-of-this-test-0123456789"
         self.env["CUDA_VISIBLE_DEVICES"] = ""
 
     def check(self, result, program, message, code):
@@ -206,13 +206,6 @@ class WrongUses(cluster.Test):
         self.path("train.yaml").chmod(0)
         self.check(self.accel("config", "check", "train.yaml"), "accel",
                    "cannot read the configuration file train.yaml: Permission denied", 2)
-
-    def test_a_token_that_others_can_read(self):
-        del self.env["ACCEL_TOKEN"]
-        self.path("token").write_text("a-token-of-this-test-0123456789\n")
-        self.path("token").chmod(0o644)
-        self.check(self.accel("status", "--coordinator", "127.0.0.1:1", "--token_file", "token"), "accel",
-                   "token can be read or written by others; run: chmod 600 token", 1)
 
     def test_flags_without_effect_are_named(self):
         """Accelerate's users give these flags, and accel runs without them."""

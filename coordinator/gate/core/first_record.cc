@@ -4,16 +4,14 @@ namespace accel::coordinator {
 namespace {
 
 constexpr absl::string_view kEnrolmentPreface = "ACCELEN1";
-constexpr absl::string_view kCleartextPreface = "PRI * HT";
 constexpr unsigned char kHandshakeRecord = 0x16;
 constexpr unsigned char kTlsMajorVersion = 3;
 constexpr size_t kRecordHeader = 5;
 
-// Returns `protocol` once `bytes` begin with the whole preface.
-Protocol Match(absl::string_view bytes, absl::string_view preface, Protocol protocol) {
-  const absl::string_view common = bytes.substr(0, preface.size());
-  if (common != preface.substr(0, common.size())) return Protocol::kUnknown;
-  return common.size() == preface.size() ? protocol : Protocol::kUnfinished;
+Protocol MatchEnrolment(absl::string_view bytes) {
+  const absl::string_view common = bytes.substr(0, kEnrolmentPreface.size());
+  if (common != kEnrolmentPreface.substr(0, common.size())) return Protocol::kUnknown;
+  return common.size() == kEnrolmentPreface.size() ? Protocol::kEnrolment : Protocol::kUnfinished;
 }
 
 Protocol MatchTls(absl::string_view bytes) {
@@ -29,12 +27,7 @@ Protocol MatchTls(absl::string_view bytes) {
 
 Protocol Recognise(absl::string_view bytes) {
   if (bytes.empty()) return Protocol::kUnfinished;
-  if (bytes[0] == kEnrolmentPreface[0]) {
-    return Match(bytes, kEnrolmentPreface, Protocol::kEnrolment);
-  }
-  if (bytes[0] == kCleartextPreface[0]) {
-    return Match(bytes, kCleartextPreface, Protocol::kCleartext);
-  }
+  if (bytes[0] == kEnrolmentPreface[0]) return MatchEnrolment(bytes);
   if (static_cast<unsigned char>(bytes[0]) == kHandshakeRecord) return MatchTls(bytes);
   return Protocol::kUnknown;
 }

@@ -13,7 +13,6 @@ enum class Protocol {
   kUnfinished,  // The first record is not whole yet.
   kTls,         // A whole TLS handshake record.
   kEnrolment,   // The eight bytes "ACCELEN1".
-  kCleartext,   // The first eight bytes of HTTP/2's preface, "PRI * HT".
   kUnknown,     // Anything else, or a first record that is too long.
 };
 
