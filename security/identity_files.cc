@@ -1,5 +1,8 @@
 #include "security/identity_files.h"
 
+#include <unistd.h>
+
+#include <cstdio>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -8,14 +11,21 @@
 #include "security/secret_file.h"
 
 namespace accel::security {
+namespace {
+
+constexpr char kKeyBegin[] = "-----BEGIN PRIVATE KEY-----";  // As PrivateKey::ToPem() writes it.
+
+absl::StatusOr<PrivateKey> MakeKey(const std::string& path) {
+  ACCEL_ASSIGN_OR_RETURN(PrivateKey made, PrivateKey::Make());
+  ACCEL_RETURN_IF_ERROR(WriteSecretFile(path, made.ToPem()));
+  return made;
+}
+
+}  // namespace
 
 absl::StatusOr<PrivateKey> IdentityFiles::ReadOrMakeKey() const {
   const absl::StatusOr<std::string> pem = ReadSecretFile(key_);
-  if (absl::IsNotFound(pem.status())) {
-    ACCEL_ASSIGN_OR_RETURN(PrivateKey made, PrivateKey::Make());
-    ACCEL_RETURN_IF_ERROR(WriteSecretFile(key_, made.ToPem()));
-    return made;
-  }
+  if (absl::IsNotFound(pem.status())) return MakeKey(key_);
   ACCEL_RETURN_IF_ERROR(pem.status());
   absl::StatusOr<PrivateKey> key = PrivateKey::FromPem(*pem);
   if (key.ok()) return key;
@@ -30,10 +40,43 @@ absl::Status IdentityFiles::Write(const std::string& certificate, const std::str
   return WriteSecretFile(certificate_, certificate);
 }
 
+absl::StatusOr<PrivateKey> IdentityFiles::ReadOrMakeNextKey(const ClientIdentity& current) const {
+  const absl::StatusOr<std::string> pem = ReadSecretFile(next_key_);
+  if (absl::IsNotFound(pem.status())) return MakeKey(next_key_);
+  ACCEL_RETURN_IF_ERROR(pem.status());
+  absl::StatusOr<PrivateKey> key = PrivateKey::FromPem(*pem);
+  // A crash at the end of Replace() leaves the key that is in use now. It cannot be a new one.
+  if (!key.ok() || key->ToPem() == current.key) return MakeKey(next_key_);
+  return key;
+}
+
+void IdentityFiles::DropNextKey() const { unlink(next_key_.c_str()); }
+
+absl::Status IdentityFiles::Replace(const ClientIdentity& old,
+                                    const ClientIdentity& renewed) const {
+  // Written first, because during a rotation they contain those that have signed the old one.
+  ACCEL_RETURN_IF_ERROR(WriteSecretFile(authorities_, renewed.authorities));
+  ACCEL_ASSIGN_OR_RETURN(const ClientIdentity present, Read());
+  if (present.certificate != old.certificate) {
+    return absl::AbortedError(absl::StrCat(certificate_, " was replaced meanwhile"));
+  }
+  // This write is the change. What follows only tidies up.
+  ACCEL_RETURN_IF_ERROR(
+      WriteSecretFile(certificate_, absl::StrCat(renewed.certificate, renewed.key)));
+  // Best effort: until the next renewal, a reader without this rule finds another key in the file.
+  std::rename(next_key_.c_str(), key_.c_str());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ClientIdentity> IdentityFiles::Read() const {
   ClientIdentity identity;
   ACCEL_ASSIGN_OR_RETURN(identity.certificate, ReadSecretFile(certificate_));
-  ACCEL_ASSIGN_OR_RETURN(identity.key, ReadSecretFile(key_));
+  if (const size_t key = identity.certificate.find(kKeyBegin); key != std::string::npos) {
+    identity.key = identity.certificate.substr(key);
+    identity.certificate.resize(key);
+  } else {
+    ACCEL_ASSIGN_OR_RETURN(identity.key, ReadSecretFile(key_));
+  }
   ACCEL_ASSIGN_OR_RETURN(identity.authorities, ReadSecretFile(authorities_));
   return identity;
 }

@@ -1,0 +1,31 @@
+// Renews the identity of a client: a new key, a request, the answer checked and stored. The caller
+// brings the request to the coordinator. renewal_time.h says when.
+#pragma once
+
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "security/client_identity.h"
+#include "security/identity_files.h"
+
+namespace accel::security {
+
+// The coordinator's answer. Each is PEM.
+struct RenewedCertificate {
+  std::string certificate;
+  std::string authorities;
+};
+
+// Sends a request (signing_request.h) to the coordinator, as the holder of the old certificate.
+using AskForCertificate =
+    absl::FunctionRef<absl::StatusOr<RenewedCertificate>(const std::string& csr)>;
+
+// Returns the new identity, which is in the files then. After an error, the files have the old one.
+// An attempt that is repeated after a lost answer gets the same answer. FAILED_PRECONDITION: the
+// answer is unusable, and the next attempt begins with another key. Others: those of `ask` and of
+// IdentityFiles::Replace().
+absl::StatusOr<ClientIdentity> RenewIdentity(const IdentityFiles& files, const ClientIdentity& old,
+                                             AskForCertificate ask);
+
+}  // namespace accel::security

@@ -1,0 +1,121 @@
+#include "security/renew_identity.h"
+
+#include <stdlib.h>
+
+#include <map>
+#include <string>
+
+#include "absl/time/clock.h"
+#include "common/status_matchers.h"
+#include "security/issue.h"
+#include "security/signing_request.h"
+
+namespace accel::security {
+namespace {
+
+using ::accel::testing::StatusIs;
+using ::testing::HasSubstr;
+
+class RenewIdentityTest : public ::testing::Test {
+ protected:
+  RenewIdentityTest() {
+    folder_ = ::testing::TempDir() + "/renewalXXXXXX";
+    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
+    const IdentityFiles files = Files();
+    const Certificate leaf = Issue(files.ReadOrMakeKey()->public_key(), "n", start_);
+    EXPECT_OK(files.Write(leaf.ToPem(), cluster_.certificate.ToPem(), "10.0.0.1:7337"));
+    old_ = *files.Read();
+  }
+
+  IdentityFiles Files() const { return IdentityFiles(folder_, "node"); }
+
+  Certificate Issue(const PublicKey& key, const std::string& member, absl::Time now) const {
+    return *IssueClient(cluster_, key, {"c1", PrincipalKind::kNode, member, *MakeSerial()}, now);
+  }
+
+  // Answers like a coordinator: the same to the same key.
+  absl::StatusOr<RenewedCertificate> Answer(const std::string& csr) {
+    const absl::StatusOr<PublicKey> key = CheckRequest(csr);
+    if (!key.ok()) return key.status();
+    auto [found, is_new] = answers_.try_emplace(key->ToDer());
+    if (is_new) found->second = Issue(*key, member_, now_).ToPem();
+    return RenewedCertificate{found->second, cluster_.certificate.ToPem()};
+  }
+
+  absl::StatusOr<ClientIdentity> Renew() {
+    return RenewIdentity(Files(), old_, [this](const std::string& csr) { return Answer(csr); });
+  }
+
+  // The files have the old identity.
+  void ExpectUnchanged() const {
+    const auto read = Files().Read();
+    ASSERT_OK(read);
+    EXPECT_EQ(read->certificate, old_.certificate);
+    EXPECT_EQ(read->key, old_.key);
+  }
+
+  std::string folder_;
+  const absl::Time start_ = absl::Now();
+  const Authority cluster_ = *MakeAuthority("c1", start_);
+  ClientIdentity old_;
+  absl::Time now_ = start_ + absl::Hours(24 * 130);
+  std::string member_ = "n";
+  std::map<std::string, std::string> answers_;  // Certificates by key.
+};
+
+TEST_F(RenewIdentityTest, GetsANewKeyAndStoresIt) {
+  ASSERT_OK_AND_ASSIGN(const ClientIdentity renewed, Renew());
+  EXPECT_NE(renewed.key, old_.key);
+  EXPECT_OK(CheckIdentity(renewed, "", now_));
+  ASSERT_OK_AND_ASSIGN(const ClientIdentity read, Files().Read());
+  EXPECT_EQ(read.certificate, renewed.certificate);
+  EXPECT_EQ(read.key, renewed.key);
+}
+
+TEST_F(RenewIdentityTest, AClockThatIsFarOffCostsNothing) {
+  now_ = start_ + absl::Hours(24 * 365 * 3);  // This machine is three years behind.
+  EXPECT_OK(Renew());
+}
+
+TEST_F(RenewIdentityTest, ALostAnswerIsGivenAgain) {
+  const auto lose = [this](const std::string& csr) -> absl::StatusOr<RenewedCertificate> {
+    EXPECT_OK(Answer(csr));
+    return absl::UnavailableError("the connection broke");
+  };
+  EXPECT_THAT(RenewIdentity(Files(), old_, lose).status(),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("broke")));
+  ExpectUnchanged();
+  EXPECT_OK(Renew());
+  EXPECT_EQ(answers_.size(), 1u);
+}
+
+TEST_F(RenewIdentityTest, UnusableAnswersChangeNothing) {
+  now_ = start_ - absl::Hours(1);
+  EXPECT_THAT(Renew().status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not live")));
+  ExpectUnchanged();
+  // The answer would be the same for the same key, so there is another one.
+  now_ = start_ + absl::Hours(1);
+  member_ = "m";
+  EXPECT_THAT(Renew().status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another")));
+  ExpectUnchanged();
+  EXPECT_EQ(answers_.size(), 2u);
+  const auto garbage = [](const std::string&) -> absl::StatusOr<RenewedCertificate> {
+    return RenewedCertificate{"garbage", "garbage"};
+  };
+  EXPECT_THAT(RenewIdentity(Files(), old_, garbage).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("unusable")));
+  const auto other = [this](const std::string&) -> absl::StatusOr<RenewedCertificate> {
+    const Certificate leaf = Issue(PrivateKey::Make()->public_key(), "n", now_);
+    return RenewedCertificate{leaf.ToPem(), cluster_.certificate.ToPem()};
+  };
+  EXPECT_THAT(RenewIdentity(Files(), old_, other).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another key")));
+  ExpectUnchanged();
+  member_ = "n";
+  EXPECT_OK(Renew());
+}
+
+}  // namespace
+}  // namespace accel::security
