@@ -14,6 +14,22 @@ namespace accel::coordinator {
 namespace {
 
 constexpr absl::Duration kSeenPrecision = absl::Hours(1);
+// Maximum number of renewals of one certificate that were not used. A client repeats a renewal with
+// the same key, so it has more than one only if it has lost that key.
+constexpr size_t kMaxUnused = 4;
+
+// Returns the valid credentials that were made by renewing this one and not used yet.
+std::vector<v1::Credential*> UnusedRenewals(const std::string& serial, absl::Time wall,
+                                            AccessState* state) {
+  std::vector<v1::Credential*> found;
+  for (auto& [other, credential] : state->credentials) {
+    if (credential.replaces() == serial && credential.seen_unix_ms() == 0 &&
+        IsValid(credential, wall)) {
+      found.push_back(&credential);
+    }
+  }
+  return found;
+}
 
 // Drops the keys for which `choose` is true. Adds those that could still be used to `response`.
 void DropTokens(absl::FunctionRef<bool(const v1::Token&)> choose, absl::Time wall,
@@ -67,14 +83,22 @@ absl::StatusOr<v1::Credential> Renew(const std::string& serial, const std::strin
     return absl::UnauthenticatedError(why);
   }
   // The answer to an earlier renewal with this key may have been lost.
-  for (const auto& [other, credential] : state->credentials) {
-    if (credential.replaces() == serial && credential.key_hash() == key_hash &&
-        credential.seen_unix_ms() == 0 && IsValid(credential, wall)) {
-      return credential;
-    }
+  const std::vector<v1::Credential*> unused = UnusedRenewals(serial, wall, state);
+  for (const v1::Credential* each : unused) {
+    if (each->key_hash() == key_hash) return *each;
+  }
+  if (unused.size() >= kMaxUnused) {
+    v1::Credential* const oldest =
+        *std::min_element(unused.begin(), unused.end(), [](const auto* one, const auto* other) {
+          return one->made_unix_ms() < other->made_unix_ms();
+        });
+    oldest->set_state(v1::Credential::REPLACED);
+    changes->credentials.insert(oldest->serial());
   }
   const MemberId member(old.kind(), old.member());
-  ACCEL_RETURN_IF_ERROR(MakeRoom(member, wall, state, changes));
+  // A renewal needs no room, because it takes that of the old one. A member with the maximum of
+  // machines could otherwise renew none of them.
+  ForgetOldest(member, wall, state, changes);
   ACCEL_ASSIGN_OR_RETURN(v1::Credential made, make(old.member()));
   made = Complete(std::move(made), member, key_hash, wall);
   made.set_replaces(serial);

@@ -13,7 +13,8 @@
 
 namespace accel::coordinator {
 
-// Issues another credential to the holder of a valid one. UNAUTHENTICATED: the serial is not valid.
+// Issues another credential to the holder of a valid one. The same key gets the same answer until
+// it is used. UNAUTHENTICATED: the serial is not valid.
 absl::StatusOr<v1::Credential> Renew(const std::string& serial, const std::string& key_hash,
                                      absl::Time wall, MakeCredential make, AccessState* state,
                                      AccessChanges* changes);

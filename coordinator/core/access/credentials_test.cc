@@ -1,5 +1,6 @@
 // Credentials after they were issued: they are used, renewed, revoked and make room.
 #include <string>
+#include <vector>
 
 #include "coordinator/core/access/access_fixture.h"
 
@@ -131,6 +132,23 @@ TEST_F(AccessTest, ANodeThatJoinsAgainReplacesItself) {
   EXPECT_THAT(Why(old.serial()), HasSubstr("replaced"));
 }
 
+TEST_F(AccessTest, UnusedRenewalsAreBounded) {
+  ASSERT_OK(Add(Request(v1::NODE_MEMBER)));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential old, Enter(Node()));
+  std::vector<std::string> made;
+  for (int i = 0; i < 300; ++i) {
+    wall_ += absl::Seconds(1);
+    ASSERT_OK_AND_ASSIGN(const v1::Credential fresh, Again(old.serial(), absl::StrCat("key ", i)));
+    made.push_back(fresh.serial());
+  }
+  EXPECT_EQ(Why(old.serial()), "");
+  for (size_t i = made.size() - 4; i < made.size(); ++i) EXPECT_EQ(Why(made[i]), "");
+  EXPECT_THAT(Why(made[made.size() - 5]), HasSubstr("replaced"));
+  EXPECT_LE(state_.credentials.size(), kMaxCredentialsOfMember + 5);
+  NoteSeen(made.back(), wall_, &state_, &changes_);
+  EXPECT_THAT(Why(old.serial()), HasSubstr("replaced"));
+}
+
 class CrowdTest : public AccessTest {
  protected:
   // Gives ci the maximum of certificates, from a key with this many uses each.
@@ -172,6 +190,22 @@ TEST_F(CrowdTest, APersonsMachinesMakeNoRoom) {
   EXPECT_EQ(state_.tokens.at("more").uses_left(), 1);
   ASSERT_OK(RevokeAll(v1::USER_MEMBER, "ci", "serial-1"));
   EXPECT_OK(Login("more", "another"));
+}
+
+TEST_F(CrowdTest, EachOfTheMaximumOfMachinesCanRenew) {
+  for (const int64_t uses : {1, -1}) {
+    state_ = {};
+    made_ = 0;
+    Fill(uses);
+    for (size_t i = 1; i <= kMaxCredentialsOfMember; ++i) {
+      const std::string old = absl::StrCat("serial-", i);
+      ASSERT_OK_AND_ASSIGN(const v1::Credential fresh, Again(old, absl::StrCat("renewed ", i)));
+      // Nothing has ended before the new one is used.
+      EXPECT_EQ(Why(old), "");
+      NoteSeen(fresh.serial(), wall_, &state_, &changes_);
+      EXPECT_EQ(Why(fresh.serial()), "");
+    }
+  }
 }
 
 }  // namespace

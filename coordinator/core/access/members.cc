@@ -43,13 +43,18 @@ std::vector<v1::Credential*> CredentialsOf(const MemberId& member, AccessState* 
   return found;
 }
 
+void ForgetOldest(const MemberId& member, absl::Time wall, AccessState* state,
+                  AccessChanges* changes) {
+  std::vector<v1::Credential*> over = CredentialsOf(member, state);
+  std::erase_if(over, [&](const v1::Credential* each) { return IsValid(*each, wall); });
+  DropOldest(std::move(over), state, changes);
+}
+
 absl::Status MakeRoom(const MemberId& member, absl::Time wall, AccessState* state,
                       AccessChanges* changes) {
+  ForgetOldest(member, wall, state, changes);
   std::vector<v1::Credential*> valid = CredentialsOf(member, state);
-  const auto over = std::partition(
-      valid.begin(), valid.end(), [&](const v1::Credential* each) { return IsValid(*each, wall); });
-  DropOldest({over, valid.end()}, state, changes);
-  valid.erase(over, valid.end());
+  std::erase_if(valid, [&](const v1::Credential* each) { return !IsValid(*each, wall); });
   if (valid.size() < kMaxCredentialsOfMember) return absl::OkStatus();
   std::erase_if(valid, [](const v1::Credential* each) { return !each->of_many(); });
   if (valid.empty()) {

@@ -20,6 +20,11 @@ bool IsValid(const v1::Credential& credential, absl::Time wall);
 
 std::vector<v1::Credential*> CredentialsOf(const MemberId& member, AccessState* state);
 
+// Forgets the oldest of a member's credentials that are no longer valid, so that one more can be
+// kept.
+void ForgetOldest(const MemberId& member, absl::Time wall, AccessState* state,
+                  AccessChanges* changes);
+
 // Makes room for one more credential of a member. If it has the maximum of valid ones, the one that
 // was used least recently makes room, of those from keys with many uses: the machines of such a key
 // come and go, and a person's laptop must not be shut out by them. RESOURCE_EXHAUSTED: all came
