@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "agent/accounts.h"
 #include "agent/agent.h"
 #include "agent/base_env.h"
+#include "agent/certificate_renewal.h"
 #include "agent/channel.h"
 #include "agent/core/advertise.h"
 #include "agent/find_shim.h"
@@ -24,6 +26,7 @@
 #include "agent/identity.h"
 #include "agent/probe/inventory.h"
 #include "agent/probe/network.h"
+#include "agent/session_channels.h"
 #include "agent/state/state_dir.h"
 #include "common/clock.h"
 #include "common/coordinator_address.h"
@@ -184,6 +187,21 @@ absl::StatusOr<std::optional<security::ClientIdentity>> FindCertificate(
   return *std::move(identity);
 }
 
+// Starts to renew the identity. Null if the connection needs none.
+std::unique_ptr<RenewalThread> KeepRenewed(const AgentDaemonOptions& options,
+                                           const std::string& target,
+                                           const std::optional<security::ClientIdentity>& identity,
+                                           std::shared_ptr<SessionChannels> channels) {
+  if (!identity.has_value()) return nullptr;
+  std::random_device random;
+  return std::make_unique<RenewalThread>(
+      CertificateRenewal::Options{.state_dir = options.state_dir,
+                                  .identity = *identity,
+                                  .channels = std::move(channels),
+                                  .calls = CallsTo(target),
+                                  .jitter = std::uniform_real_distribution<double>(0, 1)(random)});
+}
+
 void LogStart(const v1::NodeObserved& identity, const std::string& target, int64_t output_bytes,
               const AccountRules& rules, const process::CgroupSupport& cgroups) {
   common::LogInfo("agent starts", {{"node", identity.name()},
@@ -228,15 +246,16 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   const process::CgroupSupport cgroups = process::ProbeCgroups(identity.node_id());
   LogStart(identity, target, output_bytes, rules, cgroups);
   ACCEL_RETURN_IF_ERROR(PrepareForUsers(rules, state_dir));
-  const std::shared_ptr<grpc::Channel> channel = OpenChannel(target, certificate);
+  const auto channels = std::make_shared<SessionChannels>(OpenChannel(target, certificate));
   process::BecomeSubreaper();
   shim::PosixShimHost shims({.shim_path = shim,
                              .cgroups = cgroups,
                              .shims_dir = state_dir.shims_dir(),
                              .boot_id = identity.boot_id(),
                              .private_shared_memory = PrivateSharedMemory()});
-  GrpcLink link(channel);
-  GrpcLogRelays relays(channel);
+  GrpcLink link(channels);
+  GrpcLogRelays relays(channels);
+  const auto renewal = KeepRenewed(options, target, certificate, channels);
   StoreSockets store_sockets(identity.address(), options.store_sockets, ports);
   Accounts accounts({.rules = rules, .clock = common::SteadyClock()});
   Agent agent({.identity = identity,

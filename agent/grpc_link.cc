@@ -29,9 +29,9 @@ int64_t NextReportBytes(int64_t now, const absl::Status& why) {
   return absl::IsResourceExhausted(why) ? std::max(now / 2, kLeastReportBytes) : kMaxReportBytes;
 }
 
-GrpcLink::GrpcLink(std::shared_ptr<grpc::Channel> channel)
-    : channel_(std::move(channel)),
-      stub_(v1::Coordinator::NewStub(channel_)),
+GrpcLink::GrpcLink(std::shared_ptr<SessionChannels> channels)
+    : channels_(std::move(channels)),
+      channel_(channels_->newest()),
       reader_([this] { Read(); }),
       writer_([this] { Write(); }) {}
 
@@ -115,8 +115,10 @@ absl::Status GrpcLink::RunSession(bool* heard) {
     if (stopping_) return absl::CancelledError("the agent is stopping");
     context_ = &context;
   }
+  channel_ = channels_->Adopt();
+  const std::unique_ptr<v1::Coordinator::Stub> stub = v1::Coordinator::NewStub(channel_);
   // Blocks until there is a connection. No lock may be held, or the agent's loop would block too.
-  const std::unique_ptr<Stream> stream = stub_->Agent(&context);
+  const std::unique_ptr<Stream> stream = stub->Agent(&context);
   {
     absl::MutexLock lock(&mutex_);
     stream_ = stream.get();

@@ -9,12 +9,14 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "agent/coordinator_link.h"
+#include "agent/session_channels.h"
 #include "common/log_throttle.h"
 #include "common/wake_fd.h"
 #include "common/wakeup.h"
@@ -31,7 +33,10 @@ int64_t NextReportBytes(int64_t now, const absl::Status& why);
 // Owns two threads: one opens streams and reads them, the other writes.
 class GrpcLink final : public CoordinatorLink {
  public:
-  explicit GrpcLink(std::shared_ptr<grpc::Channel> channel);
+  explicit GrpcLink(std::shared_ptr<SessionChannels> channels);
+  // All sessions use this channel.
+  explicit GrpcLink(std::shared_ptr<grpc::Channel> channel)
+      : GrpcLink(std::make_shared<SessionChannels>(std::move(channel))) {}
   ~GrpcLink() override;
 
   uint64_t session() override;
@@ -55,11 +60,12 @@ class GrpcLink final : public CoordinatorLink {
   void NoteEnd(const absl::Status& why);
   void LogEnd(const absl::Status& why);
 
-  const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<v1::Coordinator::Stub> stub_;
+  const std::shared_ptr<SessionChannels> channels_;
   common::WakeFd wake_;
   common::Wakeup stop_;
-  std::map<absl::StatusCode, common::LogThrottle> ends_;  // Used by the reading thread only.
+  // The next two are used by the reading thread only.
+  std::shared_ptr<grpc::Channel> channel_;  // That of the present session, or of the last one.
+  std::map<absl::StatusCode, common::LogThrottle> ends_;
 
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -166,6 +166,23 @@ TEST(GrpcLink, AStreamThatEndsIsANewSession) {
   EXPECT_GT(Exchange(&link, 2), first);
 }
 
+TEST(GrpcLink, ASessionKeepsItsChannelAndTheNextOneUsesTheNewest) {
+  FakeService old({EchoOnce(grpc::Status::OK), Refuse(grpc::StatusCode::UNAVAILABLE)});
+  FakeService fresh({Echo});
+  const auto channels = std::make_shared<SessionChannels>(ChannelTo(old.address()));
+  GrpcLink link(channels);
+  ASSERT_TRUE(AwaitSession(&link, 0));
+  const std::shared_ptr<grpc::Channel> present = channels->present();
+  channels->Offer(ChannelTo(fresh.address()));
+  EXPECT_EQ(channels->present(), present);
+  EXPECT_EQ(link.session(), 1u);
+  // The answer ends the first session.
+  Exchange(&link, 7);
+  Exchange(&link, 8);
+  EXPECT_EQ(channels->present(), channels->newest());
+  EXPECT_NE(channels->present(), present);
+}
+
 TEST(GrpcLink, WhatAnEarlierSessionHasSaidIsNotTakenInALaterOne) {
   FakeService service({Echo});
   GrpcLink link(ChannelTo(service.address()));

@@ -22,6 +22,7 @@
 #include "common/wakeup.h"
 #include "logs/log_paths.h"
 #include "process/user_rights.h"
+#include "proto/service.grpc.pb.h"
 
 namespace accel::agent {
 namespace {
@@ -36,9 +37,11 @@ constexpr double kSlowdown = 1.05;  // Growth of the interval from one look to t
 
 class GrpcLogRelays::Relay {
  public:
-  Relay(v1::Coordinator::Stub* stub, RelaySource source)
-      : source_(std::move(source)), complete_(source_.complete) {
-    thread_ = std::thread([this, stub] { Run(stub); });
+  Relay(const std::shared_ptr<grpc::Channel>& channel, RelaySource source)
+      : stub_(v1::Coordinator::NewStub(channel)),
+        source_(std::move(source)),
+        complete_(source_.complete) {
+    thread_ = std::thread([this] { Run(); });
   }
 
   ~Relay() {
@@ -66,9 +69,9 @@ class GrpcLogRelays::Relay {
   using Stream = grpc::ClientWriter<v1::LogChunk>;
   using Sources = std::vector<std::unique_ptr<LogSource>>;
 
-  void Run(v1::Coordinator::Stub* stub) {
+  void Run() {
     v1::RelayLogsResponse response;
-    const std::unique_ptr<Stream> stream = stub->RelayLogs(&context_, &response);
+    const std::unique_ptr<Stream> stream = stub_->RelayLogs(&context_, &response);
     SendAll(stream.get());
     stream->WritesDone();
     // The status is ignored. If the reader has not received the end, the coordinator lists it again
@@ -184,6 +187,7 @@ class GrpcLogRelays::Relay {
     return stopping_;
   }
 
+  const std::unique_ptr<v1::Coordinator::Stub> stub_;
   const RelaySource source_;
   grpc::ClientContext context_;
   absl::Mutex mutex_;
@@ -194,8 +198,11 @@ class GrpcLogRelays::Relay {
   std::thread thread_;
 };
 
+GrpcLogRelays::GrpcLogRelays(std::shared_ptr<SessionChannels> channels)
+    : channels_(std::move(channels)) {}
+
 GrpcLogRelays::GrpcLogRelays(std::shared_ptr<grpc::Channel> channel)
-    : stub_(v1::Coordinator::NewStub(std::move(channel))) {}
+    : GrpcLogRelays(std::make_shared<SessionChannels>(std::move(channel))) {}
 
 GrpcLogRelays::~GrpcLogRelays() = default;
 
@@ -211,7 +218,7 @@ void GrpcLogRelays::Set(const std::vector<RelaySource>& sources) {
   for (const RelaySource& source : sources) {
     const auto found = relays_.find(source.reader.reader_id());
     if (found == relays_.end() && running < common::kMaxRelays) {
-      relays_[source.reader.reader_id()] = std::make_unique<Relay>(stub_.get(), source);
+      relays_[source.reader.reader_id()] = std::make_unique<Relay>(channels_->present(), source);
       ++running;
     } else if (found != relays_.end() && found->second != nullptr && source.complete) {
       found->second->SetComplete();

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "agent/log_relays.h"
-#include "proto/service.grpc.pb.h"
+#include "agent/session_channels.h"
 
 namespace accel::agent {
 
 class GrpcLogRelays final : public LogRelays {
  public:
+  explicit GrpcLogRelays(std::shared_ptr<SessionChannels> channels);
+  // All relays use this channel.
   explicit GrpcLogRelays(std::shared_ptr<grpc::Channel> channel);
   ~GrpcLogRelays() override;
 
@@ -24,7 +26,7 @@ class GrpcLogRelays final : public LogRelays {
  private:
   class Relay;
 
-  const std::unique_ptr<v1::Coordinator::Stub> stub_;
+  const std::shared_ptr<SessionChannels> channels_;
   // Keyed by reader id. Null if the relay has finished and the reader is still listed.
   std::map<std::string, std::unique_ptr<Relay>> relays_;
 };

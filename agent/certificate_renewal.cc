@@ -1,0 +1,130 @@
+#include "agent/certificate_renewal.h"
+
+#include <grpcpp/client_context.h>
+
+#include <chrono>
+#include <utility>
+
+#include "agent/channel.h"
+#include "common/check.h"
+#include "common/grpc_status.h"
+#include "common/log.h"
+#include "common/status_macros.h"
+#include "proto/access.grpc.pb.h"
+#include "security/certificate.h"
+
+namespace accel::agent {
+namespace {
+
+// Pause between two looks at the clock, which may be set at any time.
+constexpr absl::Duration kLook = absl::Seconds(10);
+// Limit of one call. An agent that is stopped waits for it.
+constexpr std::chrono::seconds kCallLimit(5);
+
+CertificateSpan SpanOf(const security::ClientIdentity& identity) {
+  const auto certificate = security::Certificate::FromPem(identity.certificate);
+  ACCEL_CHECK(certificate.ok(), "the certificate was checked");
+  return {certificate->not_before(), certificate->not_after()};
+}
+
+std::string Day(absl::Time time) { return absl::FormatTime("%Y-%m-%d", time, absl::UTCTimeZone()); }
+
+void LogFailure(absl::string_view message, const absl::Status& why, const CertificateSpan& span,
+                absl::Time wall) {
+  if (IsUrgent(span, wall)) {
+    common::LogError(
+        "this node's certificate ends soon; then the node must join again",
+        {{"left", TimeLeft(span, wall)}, {"problem", message}, {"why", why.message()}});
+    return;
+  }
+  common::LogWarning(message, {{"why", why.message()}, {"left", TimeLeft(span, wall)}});
+}
+
+}  // namespace
+
+RenewalCalls CallsTo(const std::string& coordinator) {
+  RenewalCalls calls;
+  calls.renew = [](const std::shared_ptr<grpc::Channel>& channel,
+                   const std::string& csr) -> absl::StatusOr<security::RenewedCertificate> {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
+    v1::RenewRequest request;
+    request.set_csr(csr);
+    v1::RenewResponse response;
+    ACCEL_RETURN_IF_ERROR(
+        common::FromGrpc(v1::Access::NewStub(channel)->Renew(&context, request, &response)));
+    return security::RenewedCertificate{response.certificate(), response.authorities()};
+  };
+  calls.greet = [](const std::shared_ptr<grpc::Channel>& channel) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
+    v1::WhoAmIResponse response;
+    return common::FromGrpc(v1::Access::NewStub(channel)->WhoAmI(&context, {}, &response));
+  };
+  calls.open = [coordinator](const security::ClientIdentity& identity) {
+    return OpenChannel(coordinator, identity);
+  };
+  return calls;
+}
+
+CertificateRenewal::CertificateRenewal(Options options)
+    : options_(std::move(options)),
+      files_(options_.state_dir, "node"),
+      plan_(options_.jitter),
+      identity_(options_.identity),
+      present_(SpanOf(identity_)),
+      newest_(present_) {}
+
+void CertificateRenewal::RunOnce() {
+  const absl::Time wall = options_.wall();
+  const bool newest_is_in_use = options_.channels->present() == options_.channels->newest();
+  if (newest_is_in_use) present_ = newest_;
+  const RenewalStep step = plan_.Next({.now = options_.clock->Now(),
+                                       .wall = wall,
+                                       .present = present_,
+                                       .newest = newest_,
+                                       .newest_is_in_use = newest_is_in_use});
+  if (step == RenewalStep::kNone) return;
+  const bool renews = step == RenewalStep::kRenew;
+  const absl::Status done = renews ? Renew() : options_.calls.greet(options_.channels->newest());
+  if (!done.ok()) {
+    LogFailure(renews ? "cannot renew this node's certificate, retrying"
+                      : "cannot use this node's renewed certificate yet, retrying",
+               done, present_, wall);
+    plan_.NoteFailure(options_.clock->Now());
+    return;
+  }
+  common::LogInfo(renews ? "renewed this node's certificate, for the next connection"
+                         : "this node's renewed certificate replaces the one that is in use",
+                  {{"valid_until", Day(newest_.not_after)}});
+  plan_.NoteSuccess(options_.clock->Now());
+}
+
+absl::Status CertificateRenewal::Renew() {
+  const std::shared_ptr<grpc::Channel> channel = options_.channels->present();
+  ACCEL_ASSIGN_OR_RETURN(identity_,
+                         security::RenewIdentity(files_, identity_, [&](const std::string& csr) {
+                           return options_.calls.renew(channel, csr);
+                         }));
+  newest_ = SpanOf(identity_);
+  options_.channels->Offer(options_.calls.open(identity_));
+  return absl::OkStatus();
+}
+
+RenewalThread::RenewalThread(CertificateRenewal::Options options)
+    : renewal_(options), thread_([this, first = kLook * options.jitter] {
+        // Nodes that were started at the same moment do not ask at the same moment.
+        wakeup_.WaitFor(first);
+        while (!stopping_) {
+          renewal_.RunOnce();
+          wakeup_.WaitFor(kLook);
+        }
+      }) {}
+
+RenewalThread::~RenewalThread() {
+  stopping_ = true;
+  wakeup_.Notify();
+  thread_.join();
+}
+
+}  // namespace accel::agent

@@ -1,0 +1,84 @@
+// Renews the certificate of an agent while it runs (agent/core/renewal_plan.h decides when). A
+// renewed one is written to the state directory, and offered to the next connection.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "agent/core/renewal_plan.h"
+#include "agent/session_channels.h"
+#include "common/clock.h"
+#include "common/wakeup.h"
+#include "security/client_identity.h"
+#include "security/identity_files.h"
+#include "security/renew_identity.h"
+
+namespace accel::agent {
+
+// Calls to the coordinator on a channel. Each blocks for a bounded time.
+struct RenewalCalls {
+  std::function<absl::StatusOr<security::RenewedCertificate>(
+      const std::shared_ptr<grpc::Channel>& channel, const std::string& csr)>
+      renew;
+  // Any call, which shows the coordinator the certificate of the channel.
+  std::function<absl::Status(const std::shared_ptr<grpc::Channel>& channel)> greet;
+  // Returns a channel that shows this identity.
+  std::function<std::shared_ptr<grpc::Channel>(const security::ClientIdentity& identity)> open;
+};
+
+// Returns the calls to the coordinator at HOST:PORT.
+RenewalCalls CallsTo(const std::string& coordinator);
+
+// Not thread-safe, except that the link's thread uses the channels meanwhile.
+class CertificateRenewal {
+ public:
+  struct Options {
+    std::string state_dir;
+    security::ClientIdentity identity;  // What the channels show at the beginning.
+    std::shared_ptr<SessionChannels> channels;
+    RenewalCalls calls;
+    double jitter = 0;  // See RenewalPlan.
+    common::Clock* clock = common::SteadyClock();
+    std::function<absl::Time()> wall = absl::Now;
+  };
+
+  // The identity must be valid (security::CheckIdentity()).
+  explicit CertificateRenewal(Options options);
+
+  // Does what is due now, and logs it. Blocks while it calls the coordinator.
+  void RunOnce();
+
+ private:
+  absl::Status Renew();
+
+  const Options options_;
+  const security::IdentityFiles files_;
+  RenewalPlan plan_;
+  security::ClientIdentity identity_;  // The newest one.
+  CertificateSpan present_;
+  CertificateSpan newest_;
+};
+
+// A thread that runs a renewal until it is destroyed.
+class RenewalThread {
+ public:
+  explicit RenewalThread(CertificateRenewal::Options options);
+  ~RenewalThread();
+
+ private:
+  CertificateRenewal renewal_;
+  std::atomic<bool> stopping_{false};
+  common::Wakeup wakeup_;
+  std::thread thread_;
+};
+
+}  // namespace accel::agent

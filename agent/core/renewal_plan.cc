@@ -1,0 +1,57 @@
+#include "agent/core/renewal_plan.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "security/renewal_time.h"
+
+namespace accel::agent {
+namespace {
+
+constexpr absl::Duration kFirstPause = absl::Minutes(1);
+constexpr absl::Duration kLongestPause = absl::Hours(1);
+constexpr absl::Duration kUrgent = absl::Hours(24 * 7);
+constexpr int kMaxDoublings = 10;
+
+}  // namespace
+
+RenewalStep RenewalPlan::Next(const RenewalFacts& facts) const {
+  if (facts.now < not_before_) return RenewalStep::kNone;
+  if (!facts.newest_is_in_use) {
+    // Another renewal waits until then, because the coordinator knows that the newest one has
+    // arrived only when it is used.
+    const absl::Time latest =
+        security::SwitchTime(facts.present.not_before, facts.present.not_after);
+    return facts.wall >= latest ? RenewalStep::kTryNewest : RenewalStep::kNone;
+  }
+  const absl::Time due =
+      security::RenewalTime(facts.newest.not_before, facts.newest.not_after, jitter_);
+  return facts.wall >= due ? RenewalStep::kRenew : RenewalStep::kNone;
+}
+
+void RenewalPlan::NoteSuccess(absl::Time now) {
+  failures_ = 0;
+  not_before_ = now + kLongestPause;
+}
+
+void RenewalPlan::NoteFailure(absl::Time now) {
+  const absl::Duration pause =
+      std::min(kFirstPause * (1 << std::min(failures_, kMaxDoublings)), kLongestPause);
+  ++failures_;
+  // Between half of the pause and all of it, like common::Backoff.
+  not_before_ = now + pause * (0.5 + std::clamp(jitter_, 0.0, 1.0) / 2);
+}
+
+bool IsUrgent(const CertificateSpan& span, absl::Time wall) {
+  return span.not_after - wall < kUrgent;
+}
+
+std::string TimeLeft(const CertificateSpan& span, absl::Time wall) {
+  const absl::Duration left = span.not_after - wall;
+  if (left <= absl::ZeroDuration()) return "nothing";
+  if (left >= absl::Hours(48)) return absl::StrCat(left / absl::Hours(24), " days");
+  if (left >= absl::Hours(2)) return absl::StrCat(left / absl::Hours(1), " hours");
+  return absl::StrCat(left / absl::Minutes(1), " minutes");
+}
+
+}  // namespace accel::agent
