@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "cli/login_files.h"
 #include "common/coordinator_address.h"
@@ -29,10 +30,10 @@ absl::StatusOr<std::unique_ptr<CoordinatorClient>> ConnectToCoordinator(
   ACCEL_ASSIGN_OR_RETURN(const common::CoordinatorAddress parsed,
                          common::ParseCoordinatorAddress(address));
   if (parsed.is_local()) return CoordinatorClient::Connect(address);
-  const absl::StatusOr<security::ClientIdentity> login = FindLogin(address);
+  absl::StatusOr<Login> login = FindLogin(address);
   // INVALID_ARGUMENT would exit with 2, which means wrong usage.
   if (!login.ok()) return absl::FailedPreconditionError(login.status().message());
-  return CoordinatorClient::ConnectWithCertificate(address, *login);
+  return CoordinatorClient::ConnectWithCertificate(address, *std::move(login));
 }
 
 }  // namespace accel::cli

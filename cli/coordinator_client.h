@@ -13,9 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "cli/login_files.h"
 #include "proto/access.pb.h"
 #include "proto/service.pb.h"
-#include "security/client_identity.h"
 
 namespace accel::cli {
 
@@ -24,9 +24,12 @@ class CoordinatorClient {
  public:
   // `address` is unix:PATH. Errors: see CheckSocketAddress().
   static absl::StatusOr<std::unique_ptr<CoordinatorClient>> Connect(const std::string& address);
-  // `address` is HOST:PORT. INVALID_ARGUMENT: it is not.
+  // `address` is HOST:PORT. If the login has been renewed meanwhile, the client uses its new
+  // certificate from the next call on. The destructor renews the login if that is due, which takes
+  // at most a second, and only after a call that has succeeded. INVALID_ARGUMENT: the address is
+  // not HOST:PORT.
   static absl::StatusOr<std::unique_ptr<CoordinatorClient>> ConnectWithCertificate(
-      const std::string& address, const security::ClientIdentity& identity);
+      const std::string& address, Login login);
   virtual ~CoordinatorClient() = default;
 
   // Blocks until a connection is established, or until `longest` has passed. A call without a

@@ -14,8 +14,10 @@
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/login_files.h"
+#include "cli/login_renewal.h"
 #include "common/secret_input.h"
 #include "common/status_macros.h"
+#include "common/unique_fd.h"
 #include "common/version.h"
 #include "security/enrolment/enrolment_client.h"
 #include "security/enrolment/join_string.h"
@@ -50,7 +52,7 @@ std::string HostName() {
 }
 
 // Enrols this machine, and returns a sentence about it.
-absl::StatusOr<std::string> Login(const std::string& text) {
+absl::StatusOr<std::string> LogIn(const std::string& text) {
   ACCEL_ASSIGN_OR_RETURN(const security::JoinString key, security::ParseJoinString(text));
   ACCEL_ASSIGN_OR_RETURN(const std::string clusters, ClustersFolder());
   // The key pair is kept by the token's id until the cluster's name is known, so that a login whose
@@ -69,6 +71,8 @@ absl::StatusOr<std::string> Login(const std::string& text) {
   ACCEL_RETURN_IF_ERROR(security::CheckPrincipalName("the cluster's id", answer.cluster));
   ACCEL_RETURN_IF_ERROR(draft.Write(answer.certificate, answer.authorities, key.address));
   const std::string folder = absl::StrCat(clusters, "/", answer.cluster);
+  // A command that renews the earlier login must not write into this one.
+  ACCEL_ASSIGN_OR_RETURN(const common::UniqueFd lock, LockLogin(folder));
   std::error_code error;
   std::filesystem::remove_all(folder, error);
   std::filesystem::rename(pending, folder, error);
@@ -95,7 +99,7 @@ int RunLogin(const std::vector<std::string>& args, const Console& console) {
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;
   const absl::StatusOr<std::string> key = ReadKey(key_file);
   if (!key.ok()) return Fail(console, key.status());
-  const absl::StatusOr<std::string> done = Login(*key);
+  const absl::StatusOr<std::string> done = LogIn(*key);
   if (!done.ok()) return Fail(console, done.status());
   PrintMessage(console, *done);
   return 0;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -52,7 +53,14 @@ absl::Status SetDefaultCluster(const std::string& cluster) {
   return security::WriteSecretFile(folder + "/default_cluster", cluster + "\n");
 }
 
-absl::StatusOr<security::ClientIdentity> FindLogin(const std::string& address) {
+absl::StatusOr<security::ClientIdentity> ReadLogin(const std::string& folder) {
+  ACCEL_ASSIGN_OR_RETURN(security::ClientIdentity identity,
+                         security::IdentityFiles(folder, "user").Read());
+  ACCEL_RETURN_IF_ERROR(security::CheckIdentity(identity, kRemedy, absl::Now()));
+  return identity;
+}
+
+absl::StatusOr<Login> FindLogin(const std::string& address) {
   ACCEL_ASSIGN_OR_RETURN(const std::string clusters, ClustersFolder());
   std::error_code error;
   int seen = 0;
@@ -62,18 +70,16 @@ absl::StatusOr<security::ClientIdentity> FindLogin(const std::string& address) {
     const security::IdentityFiles files(each->path(), "user");
     const absl::StatusOr<std::string> coordinator = files.ReadCoordinator();
     if (!coordinator.ok() || *coordinator != address) continue;
-    ACCEL_ASSIGN_OR_RETURN(security::ClientIdentity identity, files.Read());
-    ACCEL_RETURN_IF_ERROR(security::CheckIdentity(identity, kRemedy, absl::Now()));
-    return identity;
+    ACCEL_ASSIGN_OR_RETURN(security::ClientIdentity identity, ReadLogin(each->path()));
+    return Login{each->path(), std::move(identity)};
   }
   // The coordinator may be reached by another address too, for example through a tunnel. It proves
   // that it is the one of the cluster in any case.
   if (const auto cluster = DefaultCluster(); cluster.ok()) {
-    absl::StatusOr<security::ClientIdentity> identity =
-        security::IdentityFiles(absl::StrCat(clusters, "/", *cluster), "user").Read();
-    if (identity.ok()) {
-      ACCEL_RETURN_IF_ERROR(security::CheckIdentity(*identity, kRemedy, absl::Now()));
-      return identity;
+    const std::string folder = absl::StrCat(clusters, "/", *cluster);
+    if (security::IdentityFiles(folder, "user").Read().ok()) {
+      ACCEL_ASSIGN_OR_RETURN(security::ClientIdentity identity, ReadLogin(folder));
+      return Login{folder, std::move(identity)};
     }
   }
   return absl::NotFoundError(

@@ -17,10 +17,18 @@ absl::StatusOr<std::string> ClustersFolder();
 absl::StatusOr<std::string> DefaultCoordinator();
 absl::Status SetDefaultCluster(const std::string& cluster);
 
-// Returns the user's identity for the coordinator at `address`, which can be used now: that of the
+struct Login {
+  std::string folder;  // The files of the identity: security::IdentityFiles(folder, "user").
+  security::ClientIdentity identity;
+};
+
+// Returns the user's login for the coordinator at `address`, which can be used now: that of the
 // cluster whose coordinator has this address, or else of the default cluster. NOT_FOUND:
 // the user has not logged in there. Others: the files are damaged or readable by others, or the
 // certificate has expired; the message says what to do.
-absl::StatusOr<security::ClientIdentity> FindLogin(const std::string& address);
+absl::StatusOr<Login> FindLogin(const std::string& address);
+
+// Reads the identity of a login again. Errors: as FindLogin().
+absl::StatusOr<security::ClientIdentity> ReadLogin(const std::string& folder);
 
 }  // namespace accel::cli

@@ -1,0 +1,173 @@
+#include "cli/coordinator_connection.h"
+
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "cli/login_renewal.h"
+#include "common/grpc_status.h"
+#include "common/status_macros.h"
+#include "security/certificate.h"
+#include "security/client_credentials.h"
+
+namespace accel::cli {
+namespace {
+
+// gRPC's own back-off between two attempts to connect. It is short because common::Backoff in
+// follow_job.cc already limits how often a call is made.
+constexpr int kFirstReconnectMs = 20;
+constexpr int kLongestReconnectMs = 500;
+// Time limit of one attempt to connect, which gRPC calls the minimum back-off. The coordinator may
+// be several hundred milliseconds away, behind a tunnel, on a busy machine.
+constexpr int kConnectTimeoutMs = 10'000;
+// Limit of a renewal, by which it delays a command at most.
+constexpr std::chrono::seconds kRenewalLimit(1);
+// A login that cannot be renewed is named if it ends within this time.
+constexpr absl::Duration kUrgent = absl::Hours(24 * 7);
+// Large enough for `accel status --json` with thousands of jobs. gRPC's default of 4 MiB is not.
+constexpr int kLargestMessage = 256 << 20;
+
+grpc::ChannelArguments Arguments() {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // A coordinator is never behind a proxy.
+  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);  // The default is 30 s.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kLongestReconnectMs);
+  // A watch lasts as long as its job. Keep-alives detect a peer that vanished without closing.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  arguments.SetMaxReceiveMessageSize(kLargestMessage);
+  security::ExpectServerName(&arguments);
+  return arguments;
+}
+
+}  // namespace
+
+CoordinatorStubs::CoordinatorStubs(const std::string& target,
+                                   const std::shared_ptr<grpc::ChannelCredentials>& credentials)
+    : channel(grpc::CreateCustomChannel(target, credentials, Arguments())),
+      coordinator(v1::Coordinator::NewStub(channel)),
+      operations(v1::Operations::NewStub(channel)),
+      access(v1::Access::NewStub(channel)) {}
+
+// The kernel names both users, so the connection needs no encryption.
+CoordinatorConnection::CoordinatorConnection(const std::string& address)
+    : address_(address),
+      stubs_(
+          std::make_shared<CoordinatorStubs>(address, grpc::experimental::LocalCredentials(UDS))) {}
+
+CoordinatorConnection::CoordinatorConnection(const std::string& address, Login login)
+    : address_(address), login_(std::move(login)), stubs_(ConnectAs(login_->identity)) {}
+
+CoordinatorConnection::~CoordinatorConnection() {
+  if (!login_.has_value() || !succeeded_) return;
+  const absl::Time now = absl::Now();
+  const absl::Status renewed =
+      RenewLogin(*login_, now, [this](const std::string& csr) { return Renew(csr); });
+  // The command itself has done its work, so its exit code is left unchanged.
+  if (!renewed.ok()) WarnIfUrgent(renewed, now);
+}
+
+void CoordinatorConnection::Await(absl::Duration longest) {
+  stubs()->channel->WaitForConnected(std::chrono::system_clock::now() +
+                                     absl::ToChronoMilliseconds(longest));
+}
+
+absl::Status CoordinatorConnection::Call(absl::Duration deadline, CallEffect effect,
+                                         Invoke invoke) {
+  for (bool is_first = true;; is_first = false) {
+    const std::shared_ptr<const CoordinatorStubs> to = stubs();
+    grpc::ClientContext context;
+    if (deadline != absl::InfiniteDuration()) {
+      context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(deadline));
+    }
+    const grpc::Status status = invoke(*to, &context);
+    if (status.ok()) succeeded_ = true;
+    // The coordinator refuses a certificate that was replaced, and cuts its connections.
+    const bool is_refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED;
+    const bool is_cut = status.error_code() == grpc::StatusCode::UNAVAILABLE;
+    const bool has_changed = (is_refused || is_cut) && TakeNewLogin(to);
+    // A refused call had no effect. One that was cut may have had it.
+    const bool may_repeat = is_refused || effect == CallEffect::kNone;
+    if (is_first && has_changed && may_repeat) continue;
+    return Explain(*to, status, deadline);
+  }
+}
+
+std::shared_ptr<const CoordinatorStubs> CoordinatorConnection::stubs() {
+  absl::MutexLock lock(&mutex_);
+  return stubs_;
+}
+
+std::shared_ptr<const CoordinatorStubs> CoordinatorConnection::ConnectAs(
+    const security::ClientIdentity& identity) const {
+  return std::make_shared<CoordinatorStubs>(absl::StrCat("dns:///", address_),
+                                            security::MakeClientCredentials(identity));
+}
+
+// Reads the login again. Returns true if it is another one than `used` has shown.
+bool CoordinatorConnection::TakeNewLogin(const std::shared_ptr<const CoordinatorStubs>& used) {
+  if (!login_.has_value()) return false;
+  absl::StatusOr<security::ClientIdentity> now = ReadLogin(login_->folder);
+  absl::MutexLock lock(&mutex_);
+  if (stubs_ != used) return true;  // Another thread was faster.
+  if (!now.ok() || now->certificate == login_->identity.certificate) return false;
+  login_->identity = *std::move(now);
+  stubs_ = ConnectAs(login_->identity);
+  return true;
+}
+
+absl::StatusOr<security::RenewedCertificate> CoordinatorConnection::Renew(const std::string& csr) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kRenewalLimit);
+  v1::RenewRequest request;
+  request.set_csr(csr);
+  v1::RenewResponse response;
+  ACCEL_RETURN_IF_ERROR(common::FromGrpc(stubs()->access->Renew(&context, request, &response)));
+  return security::RenewedCertificate{response.certificate(), response.authorities()};
+}
+
+void CoordinatorConnection::WarnIfUrgent(const absl::Status& why, absl::Time now) const {
+  const auto certificate = security::Certificate::FromPem(login_->identity.certificate);
+  if (!certificate.ok() || certificate->not_after() - now > kUrgent) return;
+  std::fprintf(
+      stderr, "accel: your login ends at %s, and it cannot be renewed: %s\n",
+      absl::FormatTime("%Y-%m-%d %H:%M", certificate->not_after(), absl::LocalTimeZone()).c_str(),
+      std::string(why.message()).c_str());
+}
+
+absl::Status CoordinatorConnection::Explain(const CoordinatorStubs& to, const grpc::Status& status,
+                                            absl::Duration deadline) const {
+  if (status.ok()) return absl::OkStatus();
+  std::string sentence = status.error_message();
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE:
+      // The coordinator's own refusals arrive over an established connection and are kept.
+      // Without a connection the message is gRPC's jargon and is replaced.
+      if (to.channel->GetState(false) != GRPC_CHANNEL_READY) {
+        sentence =
+            absl::StrCat("cannot reach the coordinator at ", address_,
+                         "; is accel-coordinator running there? (choose another address with "
+                         "--coordinator or ACCEL_COORDINATOR)");
+      }
+      break;
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      sentence = absl::StrCat("the coordinator at ", address_, " has not answered for ",
+                              absl::FormatDuration(deadline));
+      break;
+    case grpc::StatusCode::CANCELLED:
+      // This client did not cancel the call: a server that shuts down answers pending
+      // calls this way.
+      return absl::UnavailableError(
+          absl::StrCat("the coordinator at ", address_, " is shutting down"));
+    default:
+      break;
+  }
+  return absl::Status(common::FromGrpc(status).code(), sentence);
+}
+
+}  // namespace accel::cli
