@@ -1,6 +1,7 @@
 // SHA-256, and the comparison of secrets' hashes.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -11,6 +12,24 @@ inline constexpr size_t kSha256Bytes = 32;
 
 // Returns the hash, 32 bytes.
 std::string Sha256(absl::string_view bytes);
+
+// The hash of bytes that come in pieces. Not thread-safe.
+class Sha256Stream {
+ public:
+  Sha256Stream();
+  ~Sha256Stream();
+  Sha256Stream(Sha256Stream&&) noexcept;
+  Sha256Stream& operator=(Sha256Stream&&) noexcept;
+
+  void Add(absl::string_view bytes);
+  // Returns the hash as 64 lower-case hexadecimal digits. Called once, after the last Add().
+  std::string HexDigest();
+
+ private:
+  struct State;
+
+  std::unique_ptr<State> state_;
+};
 
 // Returns whether two strings are equal. Takes the same time for all candidates of one length.
 bool EqualSecrets(absl::string_view secret, absl::string_view candidate);

@@ -1,0 +1,97 @@
+// A folder of blobs, which are the contents of uploaded files. A blob's name is its SHA-256. The
+// coordinator has such a folder for each user, and each node has one as a cache.
+//
+//   FOLDER/tmp/               blobs that are being written; emptied by Open()
+//   FOLDER/aa/aaf4c61d…       blobs
+//
+// A blob under its name is whole, unless the machine lost power or its disk is damaged.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/unique_fd.h"
+#include "security/sha256.h"
+
+namespace accel::upload {
+
+// Size of the pieces in which blobs are read and sent. Nothing larger is accepted.
+inline constexpr size_t kMaxChunkBytes = 256 << 10;
+
+// A blob that is being written under a temporary name. Its file is removed with the object, unless
+// BlobFolder::Keep() has given it its name. Not thread-safe.
+class BlobWriter {
+ public:
+  BlobWriter(common::UniqueFd file, std::string path, std::string sha256, int64_t size)
+      : file_(std::move(file)), path_(std::move(path)), sha256_(std::move(sha256)), size_(size) {}
+  ~BlobWriter();
+  BlobWriter(const BlobWriter&) = delete;
+  BlobWriter& operator=(const BlobWriter&) = delete;
+
+  // INVALID_ARGUMENT: the blob is longer than its size, or, with its last byte, has another hash.
+  // Others: the file system's.
+  absl::Status Append(absl::string_view bytes);
+  // Returns true once all bytes are here and have the right hash.
+  bool is_whole() const { return is_whole_; }
+
+  const std::string& sha256() const { return sha256_; }
+  int64_t size() const { return size_; }
+
+ private:
+  friend class BlobFolder;
+
+  common::UniqueFd file_;
+  std::string path_;  // Empty once the file has its final name.
+  const std::string sha256_;
+  const int64_t size_;
+  int64_t written_ = 0;
+  bool is_whole_ = false;
+  security::Sha256Stream hash_;
+};
+
+struct BlobFile {
+  std::string sha256;
+  int64_t size = 0;
+  absl::Time used;  // See BlobFolder::Touch().
+};
+
+// Thread-safe, as far as each blob is removed or touched by one thread at a time. All calls block.
+class BlobFolder {
+ public:
+  // Makes the folder (0700) if there is none. Errors: the file system's, with the path.
+  static absl::StatusOr<BlobFolder> Open(const std::string& path);
+
+  // Returns true if the blob is here with this size.
+  bool Has(const std::string& sha256, int64_t size) const;
+  // Opens a blob for reading. NOT_FOUND: it is not here.
+  absl::StatusOr<common::UniqueFd> OpenBlob(const std::string& sha256) const;
+
+  // Begins to write a blob. An empty one is whole after an empty Append().
+  absl::StatusOr<std::unique_ptr<BlobWriter>> Begin(const std::string& sha256, int64_t size) const;
+  // Gives whole blobs their names. With `durable`, they survive a loss of power from then on.
+  absl::Status Keep(const std::vector<std::unique_ptr<BlobWriter>>& blobs, bool durable) const;
+
+  // Sets the time at which a blob was last used.
+  void Touch(const std::string& sha256, absl::Time now) const;
+  // Removes a blob that is here.
+  void Remove(const std::string& sha256) const;
+  // Returns all blobs.
+  std::vector<BlobFile> List() const;
+
+ private:
+  explicit BlobFolder(std::string path) : path_(std::move(path)) {}
+
+  std::string PathOf(const std::string& sha256) const;
+
+  std::string path_;
+};
+
+}  // namespace accel::upload
