@@ -72,14 +72,24 @@ class AccessTest : public AnyMethodTest {
 // The rows of the table, in the order of `who` below: owner, admin, ann (a user), viewer, node.
 TEST_F(AccessTest, EachKindOfCallerMayCallWhatTheTableSays) {
   const std::map<std::string, std::string> allowed = {
-      {"Coordinator/SubmitJob", "yyynn"}, {"Coordinator/ListJobs", "yyyyn"},
-      {"Coordinator/WatchJob", "yyyyn"},  {"Coordinator/CancelJob", "yyynn"},
-      {"Coordinator/ListNodes", "yyyyn"}, {"Coordinator/ReadLogs", "yyynn"},
-      {"Coordinator/Agent", "ynnny"},     {"Coordinator/RelayLogs", "ynnny"},
-      {"Operations/DrainNode", "yynnn"},  {"Access/AddToken", "yynnn"},
-      {"Access/ListMembers", "yynnn"},    {"Access/Revoke", "yynnn"},
-      {"Access/RemoveMember", "yynnn"},   {"Access/WhoAmI", "yyyyy"},
+      {"Coordinator/SubmitJob", "yyynn"},
+      {"Coordinator/ListJobs", "yyyyn"},
+      {"Coordinator/WatchJob", "yyyyn"},
+      {"Coordinator/CancelJob", "yyynn"},
+      {"Coordinator/ListNodes", "yyyyn"},
+      {"Coordinator/ReadLogs", "yyynn"},
+      {"Coordinator/Agent", "ynnny"},
+      {"Coordinator/RelayLogs", "ynnny"},
+      {"Operations/DrainNode", "yynnn"},
+      {"Access/AddToken", "yynnn"},
+      {"Access/ListMembers", "yynnn"},
+      {"Access/Revoke", "yynnn"},
+      {"Access/RemoveMember", "yynnn"},
+      {"Access/WhoAmI", "yyyyy"},
       {"Access/Renew", "yyyyy"},
+      {"Blobs/Has", "yyynn"},
+      {"Blobs/Put", "yyynn"},
+      {"Blobs/Get", "yyyny"},
   };
   ASSERT_EQ(Methods().size(), allowed.size());
   for (const std::string& method : Methods()) {

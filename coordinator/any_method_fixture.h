@@ -2,32 +2,56 @@
 #pragma once
 
 #include <grpcpp/generic/generic_stub.h>
+#include <stdlib.h>
 
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "coordinator/blobs/blob_service.h"
+#include "coordinator/blobs/blob_store.h"
 #include "coordinator/members/access_desk.h"
 #include "coordinator/members/access_service.h"
 #include "coordinator/members/cluster_authority.h"
 #include "coordinator/members/coordinator_slot.h"
 #include "coordinator/service_fixture.h"
 #include "proto/access.pb.h"
+#include "proto/blobs.pb.h"
 
 namespace accel::coordinator {
 
-// The service Access and what it needs. It is made before the server, which registers it.
+// A folder for blobs, which is removed at the end.
+class BlobTestFolder {
+ public:
+  BlobTestFolder() { EXPECT_NE(mkdtemp(path_.data()), nullptr); }
+  ~BlobTestFolder() { std::filesystem::remove_all(path_); }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = "/tmp/blobs.XXXXXX";
+};
+
+// The services Access and Blobs and what they need. They are made before the server, which
+// registers them.
 class AccessOfTest {
  protected:
   AccessOfTest()
       : authority_(*ClusterAuthority::Make("c1", absl::Now())),
         desk_(&slot_, &authority_),
-        service_(&desk_, &slot_, "c1") {}
+        service_(&desk_, &slot_, "c1"),
+        blobs_(*BlobStore::Open({.path = blob_folder_.path()})),
+        blob_service_(blobs_.get(), &slot_) {}
 
   ServerOptions With(ServerOptions options) {
-    options.services = {&service_};
+    options.services = {&service_, &blob_service_};
+    options.check_upload = [this](const std::string& user, const std::string& tree) {
+      return blob_service_.CheckUpload(user, tree);
+    };
     return options;
   }
 
@@ -37,10 +61,18 @@ class AccessOfTest {
   const ClusterAuthority authority_;
   AccessDesk desk_;
   AccessService service_;
+  const BlobTestFolder blob_folder_;
+
+ protected:
+  const std::unique_ptr<BlobStore> blobs_;
+  BlobService blob_service_;
 };
 
 class AnyMethodTest : private AccessOfTest, public ServiceTest {
  protected:
+  using AccessOfTest::blob_service_;
+  using AccessOfTest::blobs_;
+
   explicit AnyMethodTest(ServerOptions options = {}) : ServiceTest(With(std::move(options))) {
     slot_.Set(server_->coordinator(), server_->entrance(), "");
   }
@@ -68,7 +100,8 @@ class AnyMethodTest : private AccessOfTest, public ServiceTest {
   static std::vector<std::string> Methods() {
     std::vector<std::string> names;
     for (const auto* file :
-         {v1::SubmitJobRequest::descriptor()->file(), v1::AddTokenRequest::descriptor()->file()}) {
+         {v1::SubmitJobRequest::descriptor()->file(), v1::AddTokenRequest::descriptor()->file(),
+          v1::BlobChunk::descriptor()->file()}) {
       for (int i = 0; i < file->service_count(); ++i) {
         const auto* service = file->service(i);
         for (int j = 0; j < service->method_count(); ++j) {

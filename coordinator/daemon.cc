@@ -18,9 +18,12 @@
 #include "common/service_notify.h"
 #include "common/state_dir.h"
 #include "common/status_macros.h"
+#include "coordinator/blobs/blob_service.h"
+#include "coordinator/blobs/blob_store.h"
 #include "coordinator/core/records.h"
 #include "coordinator/core/recover.h"
 #include "coordinator/members/cluster_access.h"
+#include "coordinator/members/coordinator_slot.h"
 #include "coordinator/server.h"
 #include "coordinator/store/sqlite_file.h"
 #include "coordinator/store/sqlite_store.h"
@@ -28,8 +31,8 @@
 namespace accel::coordinator {
 namespace {
 
-// Pause between two looks at the age of the server's certificate.
-constexpr int kRenewalMillis = 3'600'000;
+// Pause between two looks at the age of the server's certificate and of uploads.
+constexpr int kCarePauseMillis = 3'600'000;
 
 std::string StorePath(const CoordinatorFlags& flags) { return flags.state_dir + "/cluster.db"; }
 
@@ -69,6 +72,15 @@ absl::StatusOr<std::unique_ptr<ClusterAccess>> OpenAccess(const CoordinatorFlags
   return ClusterAccess::Make(std::move(authority), absl::Now());
 }
 
+void TakeCare(ClusterAccess* access, BlobService* uploads) {
+  const absl::Status renewed = access->RenewServer(absl::Now());
+  if (!renewed.ok()) {
+    common::LogError("cannot renew the server's certificate, retrying",
+                     {{"why", renewed.message()}});
+  }
+  uploads->Tidy(absl::Now());
+}
+
 }  // namespace
 
 absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
@@ -89,7 +101,13 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   options.on_access = [&](const AccessState& state, const AccessChanges& changes) {
     access->credentials()->Apply(state, changes);
   };
-  options.services = {access->service()};
+  ACCEL_ASSIGN_OR_RETURN(const auto blobs, BlobStore::Open({.path = flags.state_dir + "/blobs"}));
+  CoordinatorSlot slot;
+  BlobService uploads(blobs.get(), &slot);
+  options.check_upload = [&](const std::string& user, const std::string& tree) {
+    return uploads.CheckUpload(user, tree);
+  };
+  options.services = {access->service(), &uploads};
   options.on_enrolment = [&](common::UniqueFd fd) { access->TakeEnrolment(std::move(fd)); };
   if (!flags.listen.empty()) options.tcp_credentials = access->MakeCredentials();
   options.credentials = access->credentials();
@@ -97,6 +115,7 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const auto server, Server::Start(std::move(options)));
   access->Attach(server->coordinator(), server->entrance(), AddressForNewcomers(server->address()),
                  [&](const std::string& serial) { server->Cut(serial); });
+  slot.Set(server->coordinator(), server->entrance(), "");
   std::printf("listening on %s\n", address.c_str());
   if (!flags.listen.empty()) {
     address = server->address();
@@ -105,13 +124,9 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   std::fflush(stdout);
   service.Ready(absl::StrCat("listening on ", address));
   pollfd stop{stop_fd, POLLIN, 0};
-  while (poll(&stop, 1, kRenewalMillis) != 1) {
-    const absl::Status renewed = access->RenewServer(absl::Now());
-    if (!renewed.ok()) {
-      common::LogError("cannot renew the server's certificate, retrying",
-                       {{"why", renewed.message()}});
-    }
-  }
+  do {
+    TakeCare(access.get(), &uploads);
+  } while (poll(&stop, 1, kCarePauseMillis) != 1);
   common::LogInfo("asked to stop, shutting down");
   access->Detach();
   return absl::OkStatus();

@@ -86,7 +86,7 @@ class GrpcServer final : public Server {
         audit_(std::move(audit)),
         entrance_(EntranceOptions(options)),
         loop_(LoopOptions(store_.get(), options)),
-        service_(&loop_, &entrance_, &refusals_),
+        service_(&loop_, &entrance_, &refusals_, std::move(options.check_upload)),
         operations_(&loop_, &entrance_) {}
 
   ~GrpcServer() override {

@@ -45,6 +45,9 @@ struct ServerOptions {
   std::function<void(common::UniqueFd)> on_enrolment;
   // CoordinatorLoop::Options::on_access. May be null.
   std::function<void(const AccessState& state, const AccessChanges& changes)> on_access;
+  // Returns why a job of the user may not name this uploaded tree. Must not block for long. If
+  // null, no job may name one.
+  std::function<absl::Status(const std::string& user, const std::string& tree)> check_upload;
   // Further services, which must outlive the server.
   std::vector<grpc::Service*> services;
   Limits limits = {};

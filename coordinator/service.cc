@@ -51,6 +51,13 @@ absl::StatusOr<Caller> CoordinatorService::Admit(const grpc::CallbackServerConte
   return caller;
 }
 
+absl::Status CoordinatorService::CheckTree(const Caller& caller, const std::string& tree) const {
+  if (tree.empty()) return absl::OkStatus();
+  if (check_upload_ == nullptr)
+    return absl::UnimplementedError("upload: this coordinator has none");
+  return check_upload_(caller.name, tree);
+}
+
 grpc::ServerUnaryReactor* CoordinatorService::SubmitJob(grpc::CallbackServerContext* context,
                                                         const grpc::ByteBuffer* bytes,
                                                         grpc::ByteBuffer* answer) {
@@ -58,6 +65,8 @@ grpc::ServerUnaryReactor* CoordinatorService::SubmitJob(grpc::CallbackServerCont
   const absl::StatusOr<Caller> caller =
       Admit(*context, Method::kSubmitJob, *bytes, kSubmitBounds, &request);
   if (!caller.ok()) return Refuse(context, caller.status());
+  const absl::Status uploaded = CheckTree(*caller, request.spec().upload());
+  if (!uploaded.ok()) return Refuse(context, uploaded);
   grpc::ServerUnaryReactor* call = context->DefaultReactor();
   const Caller who = *caller;
   const std::string peer = context->peer();

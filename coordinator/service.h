@@ -4,7 +4,10 @@
 
 #include <google/protobuf/message.h>
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "coordinator/access/entrance.h"
 #include "coordinator/coordinator.h"
@@ -33,9 +36,16 @@ using CoordinatorServiceOfBytes =
 // Thread-safe.
 class CoordinatorService final : public CoordinatorServiceOfBytes {
  public:
-  // The arguments must outlive the service.
-  CoordinatorService(Coordinator* coordinator, Entrance* entrance, RefusalLog* log)
-      : coordinator_(*coordinator), entrance_(*entrance), log_(*log) {}
+  // See ServerOptions::check_upload.
+  using CheckUpload = std::function<absl::Status(const std::string&, const std::string&)>;
+
+  // The pointers must outlive the service.
+  CoordinatorService(Coordinator* coordinator, Entrance* entrance, RefusalLog* log,
+                     CheckUpload check_upload)
+      : coordinator_(*coordinator),
+        entrance_(*entrance),
+        log_(*log),
+        check_upload_(std::move(check_upload)) {}
 
   grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer* bytes,
@@ -59,6 +69,8 @@ class CoordinatorService final : public CoordinatorServiceOfBytes {
                                                        grpc::ByteBuffer* answer) override;
 
  private:
+  // Returns why the caller may not submit a job that names this tree.
+  absl::Status CheckTree(const Caller& caller, const std::string& tree) const;
   // Admits the caller, then parses the request. Errors are those of Entrance::Admit() and Parse().
   absl::StatusOr<Caller> Admit(const grpc::CallbackServerContext& context, Method method,
                                const grpc::ByteBuffer& bytes, const WireBounds& bounds,
@@ -67,6 +79,7 @@ class CoordinatorService final : public CoordinatorServiceOfBytes {
   Coordinator& coordinator_;
   Entrance& entrance_;
   RefusalLog& log_;
+  const CheckUpload check_upload_;
   const std::shared_ptr<AnswerRoom> answer_room_ = std::make_shared<AnswerRoom>();
 };
 

@@ -26,7 +26,7 @@ class StrangerTest : public AnyMethodTest {
 };
 
 TEST_F(StrangerTest, EveryCallNeedsACallerBeforeItsMessageIsLookedAt) {
-  ASSERT_EQ(Methods().size(), 15u);
+  ASSERT_EQ(Methods().size(), 18u);
   for (const std::string& method : Methods()) {
     EXPECT_THAT(CallByName(method, "", "\xff\xff\xff\xff garbage"),
                 StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("who is it?")))

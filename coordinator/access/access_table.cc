@@ -25,6 +25,10 @@ constexpr AccessRule kRules[] = {
     {Method::kWhoAmI,       "accel.v1.Access.WhoAmI",         Role::kViewer, true,  true},
     // The owner has no certificate, which the answer says.
     {Method::kRenew,        "accel.v1.Access.Renew",          Role::kViewer, true,  true},
+    {Method::kHasBlobs,     "accel.v1.Blobs.Has",             Role::kUser,   false, true},
+    {Method::kPutBlobs,     "accel.v1.Blobs.Put",             Role::kUser,   false, true},
+    // Nodes read what the jobs that are placed on them need.
+    {Method::kGetBlobs,     "accel.v1.Blobs.Get",             Role::kUser,   true,  true},
 };
 // clang-format on
 

@@ -28,6 +28,9 @@ enum class Method {
   kRemoveMember,
   kWhoAmI,
   kRenew,
+  kHasBlobs,
+  kPutBlobs,
+  kGetBlobs,
 };
 
 struct AccessRule {

@@ -7,6 +7,7 @@
 
 #include "common/status_matchers.h"
 #include "proto/access.pb.h"
+#include "proto/blobs.pb.h"
 #include "proto/service.pb.h"
 
 namespace accel::coordinator {
@@ -18,7 +19,8 @@ using testing::StatusIs;
 TEST(AccessTableTest, NamesEveryMethodOnce) {
   std::set<std::string> methods;
   for (const auto* file :
-       {v1::SubmitJobRequest::descriptor()->file(), v1::AddTokenRequest::descriptor()->file()}) {
+       {v1::SubmitJobRequest::descriptor()->file(), v1::AddTokenRequest::descriptor()->file(),
+        v1::BlobChunk::descriptor()->file()}) {
     for (int i = 0; i < file->service_count(); ++i) {
       for (int j = 0; j < file->service(i)->method_count(); ++j) {
         methods.insert(file->service(i)->method(j)->full_name());

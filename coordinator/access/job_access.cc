@@ -13,6 +13,7 @@ v1::Job ForOthers(const v1::Job& job) {
   shown.mutable_spec()->clear_env();
   shown.mutable_spec()->clear_argv();
   shown.mutable_spec()->clear_required_paths();
+  shown.mutable_spec()->clear_upload();
   shown.mutable_cause()->clear_last_lines();
   if (!job.has_cause()) shown.clear_cause();
   for (v1::GenerationRecord& generation : *shown.mutable_generations()) {

@@ -130,6 +130,7 @@ void FillStart(const Limits& limits, const JobEntry& entry, const NodeEntry& nod
   desired->set_keep_stdin(spec.keep_stdin() && world.world_size == 1);
   desired->set_log_dir(spec.log_dir());
   desired->set_runs_as(spec.runs_as());
+  desired->set_upload(spec.upload());
   desired->set_on_agent_loss(spec.on_agent_loss() == v1::END ? v1::END : v1::KEEP);
   desired->set_stop_on_disconnect_after_ms(spec.stop_on_disconnect_after_ms());
   desired->set_report_checkpoints(IsElastic(spec));

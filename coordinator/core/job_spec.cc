@@ -11,6 +11,7 @@
 #include "common/status_macros.h"
 #include "common/worker_env.h"
 #include "common/world_size.h"
+#include "upload/core/tree.h"
 
 namespace accel::coordinator {
 namespace {
@@ -157,6 +158,9 @@ absl::Status CheckLife(const v1::JobSpec& spec) {
 }
 
 absl::Status CheckManner(const v1::JobSpec& spec) {
+  if (!spec.upload().empty() && !upload::IsSha256(spec.upload())) {
+    return Bad("upload", "must be 64 hexadecimal digits");
+  }
   static const auto* const kPrecisions = new std::set<std::string>{"", "no", "fp16", "bf16", "fp8"};
   if (kPrecisions->count(spec.mixed_precision()) == 0) {
     return Bad("mixed_precision",

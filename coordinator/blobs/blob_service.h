@@ -1,0 +1,54 @@
+// The gRPC service Blobs. Each call is admitted on gRPC's thread, and then served by threads that
+// may wait for the disk.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "coordinator/blobs/blob_store.h"
+#include "coordinator/blobs/work_queue.h"
+#include "coordinator/members/coordinator_slot.h"
+#include "proto/blobs.grpc.pb.h"
+
+namespace accel::coordinator {
+
+// The service with raw bytes instead of messages, for the reason in coordinator/service.h.
+// clang-format off
+using BlobServiceOfBytes =
+    v1::Blobs::WithRawCallbackMethod_Has<
+    v1::Blobs::WithRawCallbackMethod_Put<
+    v1::Blobs::WithRawCallbackMethod_Get<
+    v1::Blobs::Service>>>;
+// clang-format on
+
+// Thread-safe.
+class BlobService final : public BlobServiceOfBytes {
+ public:
+  // The arguments must outlive the service.
+  BlobService(BlobStore* store, const CoordinatorSlot* slot) : store_(*store), slot_(*slot) {}
+
+  // Returns why a job of the user may not name this tree. NOT_FOUND: the tree is not complete.
+  absl::Status CheckUpload(const std::string& user, const std::string& tree);
+
+  // Removes what no job has needed for a week. Blocks.
+  void Tidy(absl::Time now);
+
+  grpc::ServerUnaryReactor* Has(grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes,
+                                grpc::ByteBuffer* answer) override;
+  grpc::ServerReadReactor<grpc::ByteBuffer>* Put(grpc::CallbackServerContext* context,
+                                                 grpc::ByteBuffer* answer) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Get(grpc::CallbackServerContext* context,
+                                                  const grpc::ByteBuffer* bytes) override;
+
+ private:
+  static constexpr int kThreads = 4;
+
+  BlobStore& store_;
+  const CoordinatorSlot& slot_;
+  std::atomic<int> manifests_{0};  // Number of manifests in memory.
+  WorkQueue queue_{kThreads};      // The last member, because its work uses the others.
+};
+
+}  // namespace accel::coordinator

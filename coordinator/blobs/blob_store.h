@@ -1,0 +1,127 @@
+// The uploads of all users, on the coordinator's disk.
+//
+//   STATE_DIR/blobs/USER/files/     the blobs of one user (upload/blob_folder.h)
+//   STATE_DIR/blobs/USER/trees/     the manifests of complete trees, all of whose blobs are there
+//
+// USER is a hash of the user's name, which may be no name of a file. Users share nothing, so no
+// answer tells what others have sent (docs/decisions/0077). A tree that no kept job names, and a
+// blob of no tree, is removed after a week without use.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "upload/blob_folder.h"
+
+namespace accel::coordinator {
+
+class BlobUpload;
+
+struct DiskSpace {
+  int64_t free = 0;
+  int64_t total = 0;
+};
+
+// Returns the space on the disk of a folder that this process may use.
+absl::StatusOr<DiskSpace> SpaceOf(const std::string& folder);
+
+// Thread-safe. All calls block on the disk. The user of a call is named by `user`.
+class BlobStore {
+ public:
+  struct Options {
+    std::string path;
+    int64_t max_user_bytes = int64_t{20} << 30;
+    int64_t max_user_blobs = 200'000;
+    int max_user_uploads = 2;  // Number of uploads of one user in progress.
+    absl::Duration lifetime = absl::Hours(7 * 24);
+    std::function<absl::StatusOr<DiskSpace>(const std::string& folder)> space = SpaceOf;
+  };
+
+  // Makes the folder if there is none, and adds up what is there.
+  static absl::StatusOr<std::unique_ptr<BlobStore>> Open(Options options);
+
+  // Returns the hashes of the tree's blobs that the user has not sent. If there are none, the tree
+  // is complete, and a job may name it. Errors: see Has in proto/blobs.proto.
+  absl::StatusOr<std::vector<std::string>> Missing(const std::string& user,
+                                                   const std::string& manifest, absl::Time now);
+  // Begins to take in blobs. RESOURCE_EXHAUSTED: as many uploads of the user as may be are in
+  // progress. The store must outlive the upload.
+  absl::StatusOr<std::unique_ptr<BlobUpload>> BeginUpload(const std::string& user);
+
+  // Returns true if the tree is complete.
+  bool HasTree(const std::string& user, const std::string& tree);
+  // Returns the manifest of a complete tree. NOT_FOUND: there is no such tree.
+  absl::StatusOr<std::string> ReadManifest(const std::string& user, const std::string& tree);
+  absl::StatusOr<common::UniqueFd> OpenBlob(const std::string& user, const std::string& sha256);
+
+  // Removes what was not used for the lifetime. `needed` are the trees that jobs name, each with
+  // its user. They count as used now.
+  void Tidy(const std::set<std::pair<std::string, std::string>>& needed, absl::Time now);
+
+ private:
+  friend class BlobUpload;
+
+  struct User {
+    const std::string key;
+    const upload::BlobFolder files;
+    const upload::BlobFolder trees;
+    absl::Mutex mutex;
+    int64_t bytes ABSL_GUARDED_BY(mutex) = 0;  // All files, also those that are arriving.
+    int64_t blobs ABSL_GUARDED_BY(mutex) = 0;
+    int uploads ABSL_GUARDED_BY(mutex) = 0;
+  };
+
+  explicit BlobStore(Options options) : options_(std::move(options)) {}
+
+  absl::StatusOr<User*> OpenUser(const std::string& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<User*> UserOf(const std::string& user);
+  absl::Status CheckRoom(const User& user, int64_t bytes, int64_t blobs) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(user.mutex);
+  void Tidy(User* user, const std::set<std::string>& needed, absl::Time now);
+  static absl::StatusOr<std::string> ReadTree(const User& user, const std::string& tree);
+
+  const Options options_;
+  absl::Mutex mutex_;
+  std::map<std::string, std::unique_ptr<User>> users_ ABSL_GUARDED_BY(mutex_);  // By key.
+};
+
+// Blobs that arrive one after another. Not thread-safe. What has arrived whole is kept, also if the
+// object is destroyed before End().
+class BlobUpload {
+ public:
+  BlobUpload(const BlobStore& store, BlobStore::User* user) : store_(store), user_(*user) {}
+  ~BlobUpload();
+  BlobUpload(const BlobUpload&) = delete;
+  BlobUpload& operator=(const BlobUpload&) = delete;
+
+  // Takes one piece. `sha256` begins the next blob; it is empty in the other pieces of a blob.
+  // Errors: see Put in proto/blobs.proto. After an error nothing more is taken.
+  absl::Status Take(const std::string& sha256, int64_t size, absl::string_view data);
+  // Notes that there is no more. INVALID_ARGUMENT: the last blob is not whole.
+  absl::Status End();
+
+ private:
+  absl::Status Begin(const std::string& sha256, int64_t size);
+  absl::Status KeepWhole();
+  void GiveBack(int64_t bytes, int64_t blobs);
+
+  const BlobStore& store_;
+  BlobStore::User& user_;
+  std::unique_ptr<upload::BlobWriter> arriving_;
+  std::vector<std::unique_ptr<upload::BlobWriter>> whole_;
+  int64_t whole_bytes_ = 0;
+};
+
+}  // namespace accel::coordinator

@@ -1,0 +1,181 @@
+#include "coordinator/blobs/blob_streams.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "common/grpc_status.h"
+#include "common/status_macros.h"
+#include "coordinator/blobs/upload_access.h"
+#include "coordinator/core/job_owner.h"
+#include "coordinator/wire.h"
+#include "upload/core/tree.h"
+
+namespace accel::coordinator {
+namespace {
+
+constexpr WireBounds kChunkBounds{upload::kMaxChunkBytes + 4096, 16};
+
+class PutStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
+ public:
+  PutStream(BlobStore* store, WorkQueue* queue, std::string user)
+      : store_(*store), queue_(*queue), user_(std::move(user)) {
+    StartRead(&bytes_);
+  }
+
+  void OnReadDone(bool ok) override {
+    queue_.Post([this, ok] { Step(ok); });
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  void Step(bool ok) {
+    const absl::Status status = ok ? Take() : (upload_ ? upload_->End() : absl::OkStatus());
+    if (ok && status.ok()) return StartRead(&bytes_);
+    upload_.reset();  // Here, because it may wait for the disk.
+    Finish(common::ToGrpc(status));
+  }
+
+  absl::Status Take() {
+    if (upload_ == nullptr) {
+      ACCEL_ASSIGN_OR_RETURN(upload_, store_.BeginUpload(user_));
+    }
+    v1::BlobChunk chunk;
+    ACCEL_RETURN_IF_ERROR(Parse(bytes_, kChunkBounds, &chunk));
+    bytes_.Clear();
+    return upload_->Take(chunk.sha256(), chunk.size(), chunk.data());
+  }
+
+  BlobStore& store_;
+  WorkQueue& queue_;
+  const std::string user_;
+  std::unique_ptr<BlobUpload> upload_;
+  grpc::ByteBuffer bytes_;
+};
+
+class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  GetStream(BlobStore* store, WorkQueue* queue, v1::GetBlobsRequest request)
+      : store_(*store), queue_(*queue), request_(std::move(request)) {}
+
+  // Called once. Asks for the job.
+  void Begin(Coordinator* coordinator, const Caller& caller) {
+    const common::JobId id(request_.job_id());
+    if (id.empty()) return Finish(common::ToGrpc(NoSuchJob(id)));  // It would stand for all jobs.
+    coordinator->ListJobs(Owner(), id, [this, caller](absl::StatusOr<std::vector<JobPtr>> jobs) {
+      if (!jobs.ok()) return Finish(common::ToGrpc(jobs.status()));
+      queue_.Post([this, caller, job = std::move(jobs->front())] {
+        const absl::Status opened = Open(caller, *job);
+        if (!opened.ok()) return Finish(common::ToGrpc(opened));
+        Next();
+      });
+    });
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status(grpc::StatusCode::CANCELLED, "the reader has gone"));
+    queue_.Post([this] { Next(); });
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  absl::Status Open(const Caller& caller, const v1::Job& job) {
+    if (!MayReadUpload(caller, job) || job.spec().upload().empty()) {
+      return NoSuchJob(common::JobId(request_.job_id()));
+    }
+    user_ = job.spec().owner();
+    const std::string& name = job.spec().upload();
+    ACCEL_ASSIGN_OR_RETURN(std::string manifest, store_.ReadManifest(user_, name));
+    ACCEL_ASSIGN_OR_RETURN(const upload::Tree tree, upload::ParseManifest(manifest));
+    for (const upload::TreeEntry& entry : tree) {
+      if (!entry.is_link()) sizes_[entry.sha256] = entry.size;
+    }
+    for (const std::string& sha256 : request_.sha256()) {
+      if (sha256 == name || sizes_.contains(sha256)) continue;
+      return absl::NotFoundError("the job's upload has no such file");
+    }
+    tree_ = name;
+    manifest_ = std::move(manifest);
+    return absl::OkStatus();
+  }
+
+  void Next() {
+    v1::BlobChunk chunk;
+    const absl::StatusOr<bool> more = Fill(&chunk);
+    if (!more.ok()) return Finish(common::ToGrpc(more.status()));
+    if (!*more) return Finish(grpc::Status::OK);
+    bytes_ = ToBytes(chunk);
+    StartWrite(&bytes_);
+  }
+
+  // Fills in the next piece. Returns false if there is none.
+  absl::StatusOr<bool> Fill(v1::BlobChunk* chunk) {
+    if (left_ == 0) {
+      if (next_ == request_.sha256_size()) return false;
+      const std::string& sha256 = request_.sha256(next_++);
+      is_manifest_ = sha256 == tree_;
+      left_ = is_manifest_ ? static_cast<int64_t>(manifest_.size()) : sizes_.at(sha256);
+      if (!is_manifest_) {
+        ACCEL_ASSIGN_OR_RETURN(file_, store_.OpenBlob(user_, sha256));
+      }
+      chunk->set_sha256(sha256);
+      chunk->set_size(left_);
+    }
+    std::string* const data = chunk->mutable_data();
+    data->resize(static_cast<size_t>(
+        std::min<int64_t>(left_, static_cast<int64_t>(upload::kMaxChunkBytes))));
+    if (is_manifest_) {
+      data->assign(manifest_, manifest_.size() - static_cast<size_t>(left_), data->size());
+    } else {
+      ACCEL_RETURN_IF_ERROR(ReadWhole(data));
+    }
+    left_ -= static_cast<int64_t>(data->size());
+    return true;
+  }
+
+  absl::Status ReadWhole(std::string* data) const {
+    for (size_t have = 0; have < data->size();) {
+      const ssize_t got = read(file_.get(), data->data() + have, data->size() - have);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return absl::DataLossError("an uploaded file is damaged at the coordinator");
+      have += static_cast<size_t>(got);
+    }
+    return absl::OkStatus();
+  }
+
+  BlobStore& store_;
+  WorkQueue& queue_;
+  const v1::GetBlobsRequest request_;
+  std::string user_;
+  std::string tree_;
+  std::string manifest_;
+  absl::flat_hash_map<std::string, int64_t> sizes_;
+  int next_ = 0;      // The index of the blob after the one that is being sent.
+  int64_t left_ = 0;  // Number of bytes of that one that are not sent yet.
+  bool is_manifest_ = false;
+  common::UniqueFd file_;
+  grpc::ByteBuffer bytes_;
+};
+
+}  // namespace
+
+grpc::ServerReadReactor<grpc::ByteBuffer>* NewPutStream(BlobStore* store, WorkQueue* queue,
+                                                        const std::string& user) {
+  return new PutStream(store, queue, user);
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* NewGetStream(BlobStore* store, WorkQueue* queue,
+                                                         Coordinator* coordinator,
+                                                         const Caller& caller,
+                                                         v1::GetBlobsRequest request) {
+  auto* const stream = new GetStream(store, queue, std::move(request));
+  stream->Begin(coordinator, caller);
+  return stream;
+}
+
+}  // namespace accel::coordinator

@@ -1,0 +1,28 @@
+// The streaming calls of service Blobs. Each has one operation at a time, of gRPC or of the queue,
+// and deletes itself when gRPC is done with it. The arguments must outlive them.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <string>
+
+#include "coordinator/access/caller.h"
+#include "coordinator/blobs/blob_store.h"
+#include "coordinator/blobs/work_queue.h"
+#include "coordinator/coordinator.h"
+#include "proto/blobs.pb.h"
+
+namespace accel::coordinator {
+
+// Takes in the blobs of a user.
+grpc::ServerReadReactor<grpc::ByteBuffer>* NewPutStream(BlobStore* store, WorkQueue* queue,
+                                                        const std::string& user);
+
+// Sends what the caller may read.
+grpc::ServerWriteReactor<grpc::ByteBuffer>* NewGetStream(BlobStore* store, WorkQueue* queue,
+                                                         Coordinator* coordinator,
+                                                         const Caller& caller,
+                                                         v1::GetBlobsRequest request);
+
+}  // namespace accel::coordinator

@@ -1,0 +1,34 @@
+// Threads for work that waits for the disk. gRPC's own threads must not, because they serve all
+// calls.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace accel::coordinator {
+
+// Thread-safe. The number of pending functions is bounded by that of the calls that post them.
+class WorkQueue {
+ public:
+  explicit WorkQueue(int threads);
+  // Runs what is pending.
+  ~WorkQueue();
+
+  // Runs `work` on one of the threads.
+  void Post(std::function<void()> work);
+
+ private:
+  void Run();
+
+  absl::Mutex mutex_;
+  std::deque<std::function<void()>> pending_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace accel::coordinator
