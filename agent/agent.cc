@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 #include <variant>
@@ -18,8 +19,6 @@
 
 namespace accel::agent {
 namespace {
-
-constexpr size_t kMaxClusterIdBytes = 128;
 
 // The longest time in which a coordinator takes a goodbye, unless it is away, and the longest time
 // in which the jobs then end here, apart from the graces that the coordinator gives them.
@@ -58,16 +57,38 @@ absl::Status Agent::RunOnce() {
   for (const shim::ShimReport& report : with_.shims->TakeReports()) state_.Apply(report);
   Exchange();
   if (with_.accounts != nullptr) with_.accounts->Update();
-  // A start waits until it is known who the job's user is.
-  const std::vector<AgentAction> actions = state_.Reconcile([this](const auto& desired) {
-    return with_.accounts == nullptr || with_.accounts->IsKnown(desired.runs_as());
-  });
+  if (with_.code != nullptr) with_.code->Update();
+  std::vector<CodeRequest> uploads;
+  const std::vector<AgentAction> actions = state_.Reconcile(
+      [this, &uploads](const auto& desired) { return MayStart(desired, &uploads); });
   // The pruner must know that a job is live before the job's first output is written.
   TidyUp();
   Act(actions);
+  // Without a desired state, for example in a new session, it is not known which starts wait.
+  if (with_.code != nullptr && state_.has_desired()) with_.code->Set(uploads);
   Relay();
   ReportIfDue();
   return with_.link->fatal();
+}
+
+bool Agent::MayStart(const v1::DesiredGeneration& desired, std::vector<CodeRequest>* uploads) {
+  // It must be known who the job's user is.
+  if (with_.accounts != nullptr && !with_.accounts->IsKnown(desired.runs_as())) return false;
+  if (desired.upload().empty() || with_.code == nullptr) return true;
+  auto user = AccountOf(desired.runs_as());
+  if (!user.ok()) return true;  // Start() fails for this reason.
+  const common::JobId job(desired.key().job_id());
+  uploads->push_back({.job = job, .tree = desired.upload(), .user = *std::move(user)});
+  return with_.code->IsKnown(job);
+}
+
+absl::Status Agent::EnterUpload(const v1::DesiredGeneration& desired,
+                                shim::StartCommand* start) const {
+  if (desired.upload().empty()) return absl::OkStatus();
+  if (with_.code == nullptr) return absl::UnimplementedError("this node takes no uploads");
+  ACCEL_ASSIGN_OR_RETURN(std::string folder, with_.code->Find(start->id.job));
+  if (start->workdir.empty()) start->workdir = std::move(folder);
+  return absl::OkStatus();
 }
 
 void Agent::Exchange() {
@@ -89,60 +110,6 @@ void Agent::Exchange() {
   // A session in which no desired state was accepted is no contact: the coordinator may refuse this
   // node, or know nothing of its jobs.
   with_.shims->SetContact(session_ != 0 && state_.has_desired());
-}
-
-bool Agent::MayObey(const v1::NodeDesired& desired) {
-  // The state refuses and counts it.
-  if (desired.incarnation() != options_.identity.incarnation()) return true;
-  const std::string& theirs = desired.cluster_id();
-  if (theirs.size() > kMaxClusterIdBytes) {
-    state_.Refuse(absl::StrCat("this coordinator's cluster id has ", theirs.size(),
-                               " bytes; at most ", kMaxClusterIdBytes));
-    return false;
-  }
-  const ClusterHoldings has = state_.Holdings();
-  switch (membership_.Judge(theirs, has, with_.clock->Now())) {
-    case ClusterMembership::Verdict::kObey:
-      return true;
-    case ClusterMembership::Verdict::kJoin: {
-      const absl::Status joined = Join(theirs);
-      if (!joined.ok()) state_.Refuse(std::string(joined.message()));
-      return joined.ok();
-    }
-    case ClusterMembership::Verdict::kRefuse:
-      break;
-  }
-  const uint64_t before = state_.revision();
-  const size_t jobs = state_.jobs().size();
-  const bool one = jobs == 1;
-  const char* state = has.processes ? (one ? "continues" : "continue")
-                                    : (one ? "has a result to store" : "have results to store");
-  state_.Refuse(absl::StrCat("belongs to cluster ", membership_.cluster(), " and has ", jobs,
-                             one ? " job" : " jobs", " of it, which ", state, "; this is cluster ",
-                             theirs));
-  if (state_.revision() != before) {
-    common::LogWarning("obeys no coordinator of another cluster; jobs continue",
-                       {{"cluster", membership_.cluster()}, {"coordinator_of", theirs}});
-  }
-  return false;
-}
-
-absl::Status Agent::Join(const std::string& cluster) {
-  if (options_.remember_cluster) ACCEL_RETURN_IF_ERROR(options_.remember_cluster(cluster));
-  common::LogInfo("joins a cluster", {{"cluster", cluster}, {"left", membership_.cluster()}});
-  membership_.Join(cluster);
-  return absl::OkStatus();
-}
-
-void Agent::Obey(v1::NodeDesired desired) {
-  const uint64_t version = desired.version();
-  state_.SetDesired(std::move(desired));
-  if (state_.desired().version() == version) answered_at_ = with_.clock->Now();
-  NoteRefusals();
-  // Act() replaces them by new ones, and the next report lists those.
-  for (const uint64_t id : state_.desired().close_sockets()) with_.store_sockets->Take(id);
-  if (const int64_t ms = state_.desired().heartbeat_ms(); ms > 0)
-    heartbeat_ = absl::Milliseconds(ms);
 }
 
 void Agent::Relay() {
@@ -218,6 +185,7 @@ absl::Status Agent::Start(const StartPart& action, bool* has_shim) {
       shim::StartCommand start,
       ToStart(desired, user ? UserBaseEnv(*user, options_.pass_env) : options_.base_env));
   ACCEL_RETURN_IF_ERROR(PrepareFolder(desired, user));
+  ACCEL_RETURN_IF_ERROR(EnterUpload(desired, &start));
   if (action.with_shim) {
     ACCEL_RETURN_IF_ERROR(StartShim(start.id.job, user));
     *has_shim = true;
@@ -309,12 +277,14 @@ bool Agent::Wait(int stop_fd, absl::Time until) {
   pollfd fds[] = {{stop_fd, POLLIN, 0},
                   {with_.shims->wake_fd(), POLLIN, 0},
                   {with_.link->wake_fd(), POLLIN, 0},
-                  {with_.accounts == nullptr ? -1 : with_.accounts->wake_fd(), POLLIN, 0}};
+                  {with_.accounts == nullptr ? -1 : with_.accounts->wake_fd(), POLLIN, 0},
+                  {with_.code == nullptr ? -1 : with_.code->wake_fd(), POLLIN, 0}};
   if (with_.accounts != nullptr) until = std::min(until, with_.accounts->wake_at());
   if (session_ != 0) until = std::min(until, next_report_);
   const absl::Duration left = until - with_.clock->Now();
   timespec timeout = absl::ToTimespec(std::max(left, absl::ZeroDuration()));
-  const int ready = ppoll(fds, 4, left == absl::InfiniteDuration() ? nullptr : &timeout, nullptr);
+  const int ready =
+      ppoll(fds, std::size(fds), left == absl::InfiniteDuration() ? nullptr : &timeout, nullptr);
   return ready > 0 && (fds[0].revents & POLLIN) != 0;
 }
 

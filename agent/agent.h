@@ -15,6 +15,7 @@
 
 #include "absl/time/time.h"
 #include "agent/accounts.h"
+#include "agent/code/code_folders.h"
 #include "agent/coordinator_link.h"
 #include "agent/core/cluster_membership.h"
 #include "agent/core/node_state.h"
@@ -49,6 +50,7 @@ class Agent {
     StoreSockets* store_sockets = nullptr;
     LogRelays* relays = nullptr;
     Accounts* accounts = nullptr;  // If null, all jobs run as this process's user.
+    CodeFolders* code = nullptr;   // If null, no job with an upload can start.
     common::Clock* clock = nullptr;
   };
 
@@ -88,7 +90,11 @@ class Agent {
   void Perform(const StartPart& action);
   void Perform(const StopPart& action);
   void Perform(const EndShim& action);
+  // Returns true if a start need not wait, and adds the upload for which it must.
+  bool MayStart(const v1::DesiredGeneration& desired, std::vector<CodeRequest>* uploads);
   absl::Status Start(const StartPart& action, bool* has_shim);
+  // Makes the workers start in the job's upload, if there is one.
+  absl::Status EnterUpload(const v1::DesiredGeneration& desired, shim::StartCommand* start) const;
   absl::Status StartShim(const common::JobId& job, const std::optional<process::Account>& user);
   // FAILED_PRECONDITION: the shim that the job has is not that of `user`.
   absl::Status CheckShim(const common::JobId& job,

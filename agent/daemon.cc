@@ -18,6 +18,8 @@
 #include "agent/base_env.h"
 #include "agent/certificate_renewal.h"
 #include "agent/channel.h"
+#include "agent/code/fetched_code.h"
+#include "agent/code/grpc_blob_source.h"
 #include "agent/core/advertise.h"
 #include "agent/find_shim.h"
 #include "agent/grpc_link.h"
@@ -44,6 +46,7 @@
 #include "security/client_identity.h"
 #include "security/identity_files.h"
 #include "shim/host/posix_shim_host.h"
+#include "upload/blob_folder.h"
 
 namespace accel::agent {
 namespace {
@@ -221,6 +224,16 @@ std::string WhyLeave(OnStop on_stop) {
   return on_stop == OnStop::kAuto && HostIsShuttingDown() ? "its host is shutting down" : "";
 }
 
+absl::Status RunUntilStopped(Agent* agent, OnStop on_stop, int stop_fd) {
+  const absl::Status status = agent->Run(stop_fd);
+  if (const std::string why = WhyLeave(on_stop); status.ok() && !why.empty()) {
+    common::LogInfo("says goodbye", {{"why", why}});
+    agent->Leave(why);
+  }
+  common::LogInfo("agent stops", {{"why", status.ok() ? "asked to" : status.ToString()}});
+  return status;
+}
+
 }  // namespace
 
 absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
@@ -256,6 +269,10 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   GrpcLink link(channels);
   GrpcLogRelays relays(channels);
   const auto renewal = KeepRenewed(options, target, certificate, channels);
+  ACCEL_ASSIGN_OR_RETURN(upload::BlobFolder blobs,
+                         upload::BlobFolder::Open(state_dir.uploads_dir()));
+  FetchedCode code(state_dir.jobs_dir(), std::move(blobs),
+                   std::make_unique<GrpcBlobSource>(channels));
   StoreSockets store_sockets(identity.address(), options.store_sockets, ports);
   Accounts accounts({.rules = rules, .clock = common::SteadyClock()});
   Agent agent({.identity = identity,
@@ -271,15 +288,10 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
                .store_sockets = &store_sockets,
                .relays = &relays,
                .accounts = &accounts,
+               .code = &code,
                .clock = common::SteadyClock()});
   service.Ready(absl::StrCat("node ", identity.name(), " of the coordinator ", target));
-  const absl::Status status = agent.Run(stop_fd);
-  if (const std::string why = WhyLeave(options.on_stop); status.ok() && !why.empty()) {
-    common::LogInfo("says goodbye", {{"why", why}});
-    agent.Leave(why);
-  }
-  common::LogInfo("agent stops", {{"why", status.ok() ? "asked to" : status.ToString()}});
-  return status;
+  return RunUntilStopped(&agent, options.on_stop, stop_fd);
 }
 
 absl::StatusOr<std::string> ForgetCluster(const AgentDaemonOptions& options) {

@@ -60,6 +60,7 @@ std::vector<GenerationOutput> OutputScan::Scan(const std::set<common::JobId>& li
     if (!owner) continue;
     const process::UserRights rights(*owner);
     OpenToOwner(entry->path().string());
+    AddUpload(entry->path().string(), job, live, &known, &outputs);
     const std::vector<int> generations = logs::ListGenerations(entry->path().string());
     for (const int generation : generations) {
       GenerationOutput output;
@@ -82,6 +83,21 @@ std::vector<GenerationOutput> OutputScan::Scan(const std::set<common::JobId>& li
   }
   known_ = std::move(known);
   return outputs;
+}
+
+void OutputScan::AddUpload(const std::string& folder, const common::JobId& job,
+                           const std::set<common::JobId>& live,
+                           std::map<std::string, int64_t>* known,
+                           std::vector<GenerationOutput>* outputs) {
+  GenerationOutput upload;
+  upload.job = job;
+  upload.folder = folder + "/code";
+  std::error_code error;
+  if (live.contains(job) || !fs::is_directory(upload.folder, error)) return;
+  const auto found = known_.find(upload.folder);
+  upload.bytes = found == known_.end() ? SizeOfTree(upload.folder) : found->second;
+  (*known)[upload.folder] = upload.bytes;
+  outputs->push_back(std::move(upload));
 }
 
 }  // namespace accel::agent

@@ -22,6 +22,11 @@ class OutputScan {
   std::vector<GenerationOutput> Scan(const std::set<common::JobId>& live);
 
  private:
+  // Adds the upload of a job that is over. It goes with the job's output, and before it.
+  void AddUpload(const std::string& folder, const common::JobId& job,
+                 const std::set<common::JobId>& live, std::map<std::string, int64_t>* known,
+                 std::vector<GenerationOutput>* outputs);
+
   const std::string jobs_dir_;
   std::map<std::string, int64_t> known_;  // The sizes of generations that do not change, by folder.
 };

@@ -5,6 +5,8 @@
 //   STATE_DIR/node_id                    the permanent id of this node, and the inode of STATE_DIR
 //   STATE_DIR/cluster_id                 the cluster to which this node's jobs belong
 //   STATE_DIR/jobs/JOB/gen_N/rank_R/     output of workers
+//   STATE_DIR/jobs/JOB/code/             the upload of the job (agent/code/place_code.h)
+//   STATE_DIR/uploads/                   files of uploads that were fetched (upload/blob_folder.h)
 //   STATE_DIR/shims/JOB/                 record and socket of a shim (shim/host/shim_folder.h)
 // clang-format on
 #pragma once
@@ -43,6 +45,8 @@ class StateDir {
 
   // Returns the default folder for the output of jobs.
   std::string jobs_dir() const { return path_ + "/jobs"; }
+  // Returns the folder for files of uploads.
+  std::string uploads_dir() const { return path_ + "/uploads"; }
   // Returns the folder for the records of shims.
   std::string shims_dir() const { return path_ + kShims; }
 

@@ -1,0 +1,61 @@
+// The blobs that this node has fetched, up to a size. Later jobs need only what has changed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "agent/code/blob_source.h"
+#include "common/ids.h"
+#include "common/unique_fd.h"
+#include "upload/blob_folder.h"
+#include "upload/core/tree.h"
+
+namespace accel::agent {
+
+// Called by one fetch at a time with the reader that it must be able to cancel, and with null after
+// its end. Returns false if the fetch must end.
+using HoldReader = std::function<bool(std::shared_ptr<BlobReader>)>;
+
+// Thread-safe. All calls block.
+class BlobCache {
+ public:
+  static constexpr int64_t kMaxBytes = int64_t{10} << 30;
+
+  // `folder` is this process's alone.
+  BlobCache(upload::BlobFolder folder, std::unique_ptr<BlobSource> source)
+      : folder_(std::move(folder)), source_(std::move(source)) {}
+
+  // Returns the tree of a job, and fetches its manifest if it is not here.
+  absl::StatusOr<upload::Tree> FetchTree(const common::JobId& job, const std::string& name,
+                                         const HoldReader& hold);
+  // Fetches the blobs of the tree that are not here. CANCELLED: `hold` has returned false.
+  // DATA_LOSS: the coordinator sends something else. Others: the file system's, and those of Get in
+  // proto/blobs.proto.
+  absl::Status FetchBlobs(const common::JobId& job, const upload::Tree& tree,
+                          const HoldReader& hold);
+
+  // Opens a blob that has been fetched, and notes its use. NOT_FOUND: another fetch has taken its
+  // room.
+  absl::StatusOr<common::UniqueFd> OpenBlob(const std::string& sha256, absl::Time now) const;
+  // Removes a blob whose bytes are damaged.
+  void Remove(const std::string& sha256) const { folder_.Remove(sha256); }
+  // Removes the blobs that have not been used for the longest time, until the rest has at most
+  // `max_bytes`.
+  void Shrink(int64_t max_bytes = kMaxBytes) const;
+
+ private:
+  absl::Status Fetch(const common::JobId& job, const std::vector<std::string>& hashes,
+                     const std::vector<int64_t>& sizes, const HoldReader& hold);
+
+  const upload::BlobFolder folder_;
+  const std::unique_ptr<BlobSource> source_;
+};
+
+}  // namespace accel::agent

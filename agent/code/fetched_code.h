@@ -1,0 +1,42 @@
+// CodeFolders that fetches uploads from the coordinator. Each job has a thread for the time of its
+// fetch, because reads, writes and the network then simply block.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/code/blob_cache.h"
+#include "agent/code/code_folders.h"
+#include "common/wake_fd.h"
+
+namespace accel::agent {
+
+class FetchedCode final : public CodeFolders {
+ public:
+  // Maximum number of fetches at a time. Further ones wait.
+  static constexpr size_t kMaxFetches = 4;
+
+  // `cache` is this process's alone, and keeps what has been fetched.
+  FetchedCode(std::string jobs_dir, upload::BlobFolder cache, std::unique_ptr<BlobSource> source);
+  // Cancels the fetches in progress, and waits for their threads.
+  ~FetchedCode() override;
+
+  void Update() override;
+  bool IsKnown(const common::JobId& job) const override;
+  absl::StatusOr<std::string> Find(const common::JobId& job) const override;
+  void Set(const std::vector<CodeRequest>& requests) override;
+  int wake_fd() const override { return wake_.get(); }
+
+ private:
+  class Fetch;
+
+  const std::string jobs_dir_;
+  BlobCache cache_;
+  common::WakeFd wake_;
+  std::map<common::JobId, std::unique_ptr<Fetch>> fetches_;
+  std::vector<std::unique_ptr<Fetch>> leaving_;  // Cancelled, and not over yet.
+};
+
+}  // namespace accel::agent
