@@ -81,6 +81,32 @@ class GrpcCoordinatorClient final : public CoordinatorClient {
                             });
   }
 
+  absl::StatusOr<std::vector<std::string>> MissingBlobs(const std::string& manifest) override {
+    v1::HasBlobsRequest request;
+    request.set_manifest(manifest);
+    v1::HasBlobsResponse response;
+    ACCEL_RETURN_IF_ERROR(
+        connection_.Call(kCallDeadline, CallEffect::kNone,
+                         [&](const CoordinatorStubs& to, grpc::ClientContext* context) {
+                           return to.blobs->Has(context, request, &response);
+                         }));
+    return std::vector<std::string>(response.missing().begin(), response.missing().end());
+  }
+
+  absl::Status PutBlobs(const std::function<absl::Status(const SendChunk& send)>& source) override {
+    absl::Status local;
+    const absl::Status sent = connection_.Call(
+        absl::InfiniteDuration(), CallEffect::kSome,
+        [&](const CoordinatorStubs& to, grpc::ClientContext* context) {
+          v1::PutBlobsResponse response;
+          const auto writer = to.blobs->Put(context, &response);
+          local = source([&](const v1::BlobChunk& chunk) { return writer->Write(chunk); });
+          writer->WritesDone();
+          return writer->Finish();
+        });
+    return local.ok() ? sent : local;
+  }
+
   absl::StatusOr<v1::AddTokenResponse> AddToken(const v1::AddTokenRequest& request) override {
     return Unary<v1::AddTokenResponse>(CallEffect::kSome, &v1::Access::Stub::AddToken, request);
   }

@@ -9,12 +9,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cli/login_files.h"
 #include "proto/access.pb.h"
+#include "proto/blobs.pb.h"
 #include "proto/service.pb.h"
 
 namespace accel::cli {
@@ -45,6 +47,15 @@ class CoordinatorClient {
   virtual absl::StatusOr<v1::ListNodesResponse> ListNodes() = 0;
   // `node` is a name or an id.
   virtual absl::Status DrainNode(const std::string& node, v1::Drain drain) = 0;
+
+  // Uploads: proto/blobs.proto. Returns the hashes of the blobs that the coordinator lacks.
+  virtual absl::StatusOr<std::vector<std::string>> MissingBlobs(const std::string& manifest) = 0;
+  // Sends one piece. Returns false if the stream has ended; PutBlobs() then returns why.
+  using SendChunk = std::function<bool(const v1::BlobChunk& chunk)>;
+  // Calls `source`, which sends blobs. Without a deadline. Returns the error of `source` if it has
+  // one, else that of the call.
+  virtual absl::Status PutBlobs(
+      const std::function<absl::Status(const SendChunk& send)>& source) = 0;
 
   // Who may enter the cluster: proto/access.proto.
   virtual absl::StatusOr<v1::AddTokenResponse> AddToken(const v1::AddTokenRequest& request) = 0;

@@ -52,7 +52,8 @@ CoordinatorStubs::CoordinatorStubs(const std::string& target,
     : channel(grpc::CreateCustomChannel(target, credentials, Arguments())),
       coordinator(v1::Coordinator::NewStub(channel)),
       operations(v1::Operations::NewStub(channel)),
-      access(v1::Access::NewStub(channel)) {}
+      access(v1::Access::NewStub(channel)),
+      blobs(v1::Blobs::NewStub(channel)) {}
 
 // The kernel names both users, so the connection needs no encryption.
 CoordinatorConnection::CoordinatorConnection(const std::string& address)

@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "cli/login_files.h"
 #include "proto/access.grpc.pb.h"
+#include "proto/blobs.grpc.pb.h"
 #include "proto/service.grpc.pb.h"
 #include "security/renew_identity.h"
 
@@ -31,6 +32,7 @@ struct CoordinatorStubs {
   const std::unique_ptr<v1::Coordinator::Stub> coordinator;
   const std::unique_ptr<v1::Operations::Stub> operations;
   const std::unique_ptr<v1::Access::Stub> access;
+  const std::unique_ptr<v1::Blobs::Stub> blobs;
 };
 
 // What happens if a call is made twice.

@@ -1,5 +1,6 @@
 #include "cli/job_spec.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -72,14 +73,40 @@ std::string NameOf(std::string program) {
   return absl::StrCat(program.substr(0, end), kCut);
 }
 
+// Slow links take this many bytes in a second. A start deadline has time for them.
+constexpr int64_t kSlowBytesPerSecond = 2'000'000;
+constexpr absl::Duration kStartDeadline = absl::Minutes(1);
+
+absl::StatusOr<Program> ResolveIn(const upload::LocalTree& local, const ProgramRequest& request,
+                                  const CallerContext& context) {
+  const auto has = [&local](const std::string& path) {
+    return std::binary_search(
+        local.tree.begin(), local.tree.end(), upload::TreeEntry{.path = path},
+        [](const upload::TreeEntry& a, const upload::TreeEntry& b) { return a.path < b.path; });
+  };
+  return ResolveUploadedProgram(request, {.root = local.root, .has = has}, context);
+}
+
+absl::Duration StartDeadlineFor(const upload::LocalTree& local) {
+  int64_t bytes = 0;
+  for (const upload::TreeEntry& entry : local.tree) bytes += entry.size;
+  return kStartDeadline + absl::Seconds(bytes / kSlowBytesPerSecond);
+}
+
 absl::StatusOr<v1::JobSpec> MakeSpec(const JobFlags& flags, const std::string& workdir,
+                                     const upload::LocalTree* upload,
                                      const CallerContext& context) {
-  ACCEL_ASSIGN_OR_RETURN(Program program, ResolveProgram(flags.program, context));
+  ACCEL_ASSIGN_OR_RETURN(Program program, upload == nullptr
+                                              ? ResolveProgram(flags.program, context)
+                                              : ResolveIn(*upload, flags.program, context));
   v1::JobSpec spec;
   spec.set_name(NameOf(std::move(program.name)));
   for (std::string& word : program.argv) spec.add_argv(std::move(word));
   spec.set_workdir(workdir);
-  spec.add_required_paths(workdir);
+  if (!workdir.empty()) spec.add_required_paths(workdir);
+  if (upload != nullptr) {
+    spec.set_start_deadline_ms(absl::ToInt64Milliseconds(StartDeadlineFor(*upload)));
+  }
   for (std::string& path : program.required_paths) spec.add_required_paths(std::move(path));
   spec.set_nodes(1);
   spec.set_cpu(flags.cpu);
@@ -131,11 +158,14 @@ absl::Status CheckUtf8(const v1::JobSpec& spec) {
 
 }  // namespace
 
-absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const CallerContext& context) {
+absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const CallerContext& context,
+                                           const upload::LocalTree* upload) {
   ACCEL_RETURN_IF_ERROR(CheckSubmitFlags(flags));
-  const std::string workdir =
-      flags.workdir.empty() ? context.cwd : AbsolutePath(flags.workdir, context.cwd);
-  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(flags.job, workdir, context));
+  std::string workdir;  // With an upload, the nodes choose it.
+  if (upload == nullptr) {
+    workdir = flags.workdir.empty() ? context.cwd : AbsolutePath(flags.workdir, context.cwd);
+  }
+  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(flags.job, workdir, upload, context));
   if (!flags.name.empty()) spec.set_name(flags.name);
   spec.set_runs_as(flags.runs_as);
   spec.set_nodes(flags.nodes.max);
@@ -160,7 +190,7 @@ absl::StatusOr<v1::JobSpec> MakeLaunchSpec(const LaunchFlags& flags, const Launc
   job.mixed_precision = plan.mixed_precision;
   job.max_restarts = plan.max_restarts;
   job.debug = plan.debug;
-  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(job, context.cwd, context));
+  ACCEL_ASSIGN_OR_RETURN(v1::JobSpec spec, MakeSpec(job, context.cwd, nullptr, context));
   spec.set_nodes(plan.num_machines);
   spec.mutable_processes_per_node()->Add(plan.processes.begin(), plan.processes.end());
   if (!plan.log_dir.empty()) spec.set_log_dir(AbsolutePath(plan.log_dir, context.cwd));

@@ -16,12 +16,15 @@
 #include "cli/program.h"
 #include "cli/submit_flags.h"
 #include "proto/job.pb.h"
+#include "upload/local_tree.h"
 
 namespace accel::cli {
 
-// Returns the job for `accel submit`. INVALID_ARGUMENT: a flag is wrong; the message names it and
-// says why. The coordinator checks the rest.
-absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const CallerContext& context);
+// Returns the job for `accel submit`. `upload` is what --upload names, or null. The caller sets
+// JobSpec.upload, because the hashes are not needed before. INVALID_ARGUMENT: a flag is wrong; the
+// message names it and says why. The coordinator checks the rest.
+absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const CallerContext& context,
+                                           const upload::LocalTree* upload = nullptr);
 
 // Returns the job for `accel launch`; errors as above. The caller sets
 // terminal_columns and keep_stdin.

@@ -55,4 +55,18 @@ struct Program {
 // each other. Does not check that the files exist, because they may exist on the nodes only.
 absl::StatusOr<Program> ResolveProgram(const ProgramRequest& request, const CallerContext& context);
 
+// The files of an upload.
+struct UploadedFiles {
+  std::string root;                                  // The uploaded folder. Absolute.
+  std::function<bool(const std::string& path)> has;  // Asks for a path relative to it.
+};
+
+// Returns the command for a job whose nodes have an upload and not the files of this machine. It
+// starts in the folder of the upload, so a program or script in the upload is relative to it. Other
+// names are left to the PATH of the node, and PYTHON is --python or python3 from there.
+// INVALID_ARGUMENT: a script is not in the upload. Others: ResolveProgram().
+absl::StatusOr<Program> ResolveUploadedProgram(const ProgramRequest& request,
+                                               const UploadedFiles& upload,
+                                               const CallerContext& context);
+
 }  // namespace accel::cli

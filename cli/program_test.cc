@@ -145,6 +145,36 @@ TEST(ResolveProgram, RefusesContradictions) {
               StatusIs(kInvalid, HasSubstr("MODULE is missing: name")));
 }
 
+TEST(ResolveUploadedProgram, FindsTheProgramInTheUpload) {
+  FakeCallerContext fake;
+  fake.env["VIRTUAL_ENV"] = "/home/ann/env";  // The nodes do not have it.
+  const UploadedFiles upload = {"/home/ann/p", [](const std::string& path) {
+                                  return path == "train.py" || path == "bin/run" || path == "cat";
+                                }};
+  const auto argv = [&](const ProgramRequest& request) {
+    const auto program = ResolveUploadedProgram(request, upload, fake.Get());
+    EXPECT_OK(program);
+    return program->argv;
+  };
+  const std::vector<std::string> train = {"python3", "-u", "train.py", "x"};
+  for (const char* word :
+       {"train.py", "./train.py", "p/train.py", "/home/ann/p/train.py", "../ann/p/train.py"}) {
+    EXPECT_EQ(argv({{word, "x"}}), train) << word;
+  }
+  EXPECT_EQ(argv({{"bin/run"}}), std::vector<std::string>({"./bin/run"}));
+  EXPECT_EQ(argv({{"cat"}}), std::vector<std::string>({"./cat"}));
+  EXPECT_EQ(argv({{"ls"}}), std::vector<std::string>({"ls"}));
+  EXPECT_EQ(argv({{"m"}, true}), std::vector<std::string>({"python3", "-u", "-m", "m"}));
+  EXPECT_EQ(argv({{"train.py"}, false, false, "/opt/python"})[0], "/opt/python");
+  const auto outside = ResolveUploadedProgram({{"/data/eval.py"}}, upload, fake.Get());
+  ASSERT_OK(outside);
+  EXPECT_EQ(outside->required_paths, std::vector<std::string>({"/data/eval.py"}));
+  for (const char* word : {"eval.py", "/home/ann/p/eval.py"}) {
+    EXPECT_THAT(ResolveUploadedProgram({{word}}, upload, fake.Get()),
+                StatusIs(kInvalid, HasSubstr("is not in the upload of /home/ann/p")));
+  }
+}
+
 TEST(AbsolutePath, JoinsPathsAsText) {
   EXPECT_EQ(AbsolutePath("a", "/"), "/a");
   EXPECT_EQ(AbsolutePath(".", "/w"), "/w");

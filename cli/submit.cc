@@ -1,19 +1,46 @@
+#include <memory>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/config/load_config.h"
 #include "cli/connect.h"
 #include "cli/job_file.h"
 #include "cli/job_spec.h"
+#include "cli/send_upload.h"
 #include "cli/submit_and_wait.h"
 #include "cli/submit_flags.h"
 #include "common/status_macros.h"
+#include "upload/local_tree.h"
 
 namespace accel::cli {
 namespace {
 
-absl::StatusOr<v1::JobSpec> SpecFrom(const SubmitFlags& flags) {
+// Returns the tree that --upload names, or null without that flag.
+absl::StatusOr<std::unique_ptr<upload::LocalTree>> TreeFrom(const SubmitFlags& flags) {
+  if (flags.upload.empty()) return nullptr;
+  ACCEL_ASSIGN_OR_RETURN(upload::LocalTree tree, upload::ListTree(flags.upload));
+  return std::make_unique<upload::LocalTree>(std::move(tree));
+}
+
+absl::StatusOr<v1::JobSpec> SpecFrom(const SubmitFlags& flags, const upload::LocalTree* tree) {
   ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
-  return MakeSubmitSpec(flags, context);
+  return MakeSubmitSpec(flags, context, tree);
+}
+
+// Sends the tree, if there is one, and the job, in which it is named.
+int Send(const SubmitFlags& flags, upload::LocalTree* tree, v1::JobSpec spec,
+         const Console& console) {
+  const auto client = ConnectToCoordinator(flags.connection);
+  if (!client.ok()) return Fail(console, client.status());
+  if (tree != nullptr) {
+    const absl::Status hashed = upload::HashTree(tree);
+    if (!hashed.ok()) return Fail(console, hashed);
+    auto name = SendUpload(**client, *tree, console);
+    if (!name.ok()) return Fail(console, name.status());
+    spec.set_upload(*std::move(name));
+  }
+  return SubmitAndWait(**client, spec, {.wait = flags.wait, .json = flags.json}, console);
 }
 
 // Reads the job file that `first` names, and the flags again, now with those of the file.
@@ -46,14 +73,14 @@ int RunSubmit(const std::vector<std::string>& args, const Console& console) {
     if (!read.ok()) return Fail(console, read.status());
     flags = *std::move(read);
   }
-  const auto spec = SpecFrom(flags);
+  auto tree = TreeFrom(flags);
+  if (!tree.ok()) return Fail(console, tree.status());
+  auto spec = SpecFrom(flags, tree->get());
   if (!spec.ok()) {
     const absl::Status& status = spec.status();
     return Fail(console, absl::Status(status.code(), absl::StrCat(place, status.message())));
   }
-  const auto client = ConnectToCoordinator(flags.connection);
-  if (!client.ok()) return Fail(console, client.status());
-  return SubmitAndWait(**client, *spec, {.wait = flags.wait, .json = flags.json}, console);
+  return Send(flags, tree->get(), *std::move(spec), console);
 }
 
 }  // namespace accel::cli

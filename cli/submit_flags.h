@@ -19,6 +19,7 @@ struct SubmitFlags {
   std::vector<int> processes_per_node;      // If empty, one per GPU, or one without GPUs.
   std::string name;                         // If empty, the program's name.
   std::string workdir;                      // If empty, the current directory.
+  std::string upload;                       // If empty, the nodes have the program already.
   std::string runs_as;                      // If empty, the submitting user's account.
   absl::Duration time_limit;                // 0 if there is no limit.
   bool keep = true;                         // The workers outlive their agent.

@@ -130,6 +130,26 @@ class Users(cluster.ClusterTest):
         self.assertEqual(other.code, 2, other)
         self.assertNotIn("secret", other.text)
 
+    def test_an_upload_belongs_to_its_user(self):
+        project = self.path("project")
+        project.mkdir()
+        (project / "run.sh").write_text("#!/bin/sh\nid -un; pwd; touch written && echo secret > notes; exec sleep $1\n")
+        (project / "run.sh").chmod(0o755)
+        submit = ("submit", "--cpu", "--runs_as", ANN, "--upload", project)
+        result = self.accel(*submit, "--wait", "run.sh", "0")
+        self.assertEqual(result.code, 0, result)
+        job = result.out.strip()
+        code = self.state / "jobs" / job / "code"
+        self.assertEqual(self.accel("logs", job).out, f"{ANN}\n{code}\n")
+        uid = pwd.getpwnam(ANN).pw_uid
+        self.assertEqual({path.name for path in code.iterdir()}, {"run.sh", "written", "notes"})
+        for path in (code, *code.iterdir()):
+            self.assertEqual(path.lstat().st_uid, uid, path)
+        other = self.shell(f"cat {code}/run.sh {code}/notes; ls {self.state}/uploads; ls {self.dir}/coordinator/blobs", user=BOB)
+        self.assertNotEqual(other.code, 0, other)
+        self.assertNotIn("secret", other.text)
+        self.assertNotIn("id -un", other.text)
+
     def test_a_link_in_place_of_the_output_shows_nothing(self):
         """A worker replaces its output by links, a FIFO and a hard link. Root reads none, and removes nothing else."""
         victim = self.path("victim")
