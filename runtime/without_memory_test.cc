@@ -227,6 +227,66 @@ TEST(WithoutMemoryTest, EveryTensorMustBeLoaded) {
   });
 }
 
+// A pretrained model has other heads than the program, whose own head is new.
+TEST(WithoutMemoryTest, ANewHeadKeepsItsValuesAndOtherTensorsAreNotRead) {
+  const fs::path folder = fs::path(testing::TempDir()) / "without_memory_head";
+  on_ranks(1, [&] {
+    torch::manual_seed(3);
+    Text pretrained = big_text();
+    pretrained->unregister_module("head");
+    pretrained->register_module("cls", torch::nn::Linear(kWidth, 2));
+    Accelerator({.cpu = true}).save_model(pretrained, folder);
+  });
+  for (const bool is_sharded : {true, false}) {
+    on_ranks(2, [&] {
+      torch::manual_seed(3);
+      const Text expected = big_text();
+      Accelerator accelerator(is_sharded ? sharded() : AcceleratorOptions{.cpu = true});
+      torch::manual_seed(4 + accelerator.process_index());
+      Text net = without_memory(big_text);
+      net->head = net->replace_module("head", torch::nn::Linear(kWidth, TextImpl::kWords));
+      auto model = accelerator.prepare(net);
+      EXPECT_THAT(error_of([&] { accelerator.load_checkpoint_in_model(model, folder); }),
+                  HasSubstr("it lacks head.weight, head.bias; it also has cls.bias, cls.weight"));
+      accelerator.load_checkpoint_in_model(model, folder, /*strict=*/false);
+      torch::manual_seed(4);
+      const torch::nn::Linear head(kWidth, TextImpl::kWords);
+      EXPECT_TRUE(torch::equal(net->head->weight.detach().clone(), head->weight));
+      EXPECT_TRUE(torch::equal(net->head->bias.detach().clone(), head->bias));
+      EXPECT_TRUE(torch::equal(net->embed->weight.detach().clone(), expected->embed->weight));
+    });
+  }
+}
+
+struct NormedImpl : torch::nn::Module {
+  torch::nn::LayerNorm norm{
+      register_module("LayerNorm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({5})))};
+};
+TORCH_MODULE(Normed);
+
+// Old checkpoints of BERT have other names for the weights of their norms.
+TEST(WithoutMemoryTest, OldNamesOfNormsAreRead) {
+  const fs::path folder = fs::path(testing::TempDir()) / "without_memory_old_names";
+  on_ranks(1, [&] {
+    auto named = std::make_shared<torch::nn::Module>();
+    named->register_parameter("gamma", torch::arange(5.0));
+    named->register_parameter("beta", torch::arange(5.0) + 7);
+    auto outer = std::make_shared<torch::nn::Module>();
+    outer->register_module("LayerNorm", named);
+    Accelerator({.cpu = true}).save_model(outer, folder);
+  });
+  for (const int ranks : {1, 2}) {
+    on_ranks(ranks, [&] {
+      Accelerator accelerator({.cpu = true, .sharding = ShardingOptions{}});
+      Normed net = without_memory([] { return Normed(); });
+      auto model = accelerator.prepare(net);
+      accelerator.load_checkpoint_in_model(model, folder);
+      EXPECT_TRUE(torch::equal(net->norm->weight.detach().clone(), torch::arange(5.0)));
+      EXPECT_TRUE(torch::equal(net->norm->bias.detach().clone(), torch::arange(5.0) + 7));
+    });
+  }
+}
+
 // On a CPU the parts are in its memory anyway.
 TEST(WithoutMemoryTest, OffloadingIsAcceptedOnTheCpu) {
   on_ranks(2, [&] {

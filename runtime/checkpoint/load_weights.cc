@@ -1,5 +1,6 @@
 #include "runtime/checkpoint/load_weights.h"
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,18 @@ weights::SavedFolder open_weights(const fs::path& path) {
   return weights::SavedFolder(files.front().parent_path(), names);
 }
 
+// Adds a further name for each name of a target, unless it is empty.
+void add_names(std::vector<PartTarget>& targets,
+               const std::function<std::string(const std::string&)>& further) {
+  for (PartTarget& target : targets) {
+    const std::vector<std::string> names = target.names;
+    for (const std::string& name : names) {
+      std::string other = further(name);
+      if (!other.empty()) target.names.push_back(std::move(other));
+    }
+  }
+}
+
 }  // namespace
 
 void load_weights(const torch::nn::Module& module, ShardedModel* model, const fs::path& path,
@@ -42,14 +55,11 @@ void load_weights(const torch::nn::Module& module, ShardedModel* model, const fs
   if (model == nullptr && !is_of_parts(path)) return WeightsLoad(module, path, strict).run();
   if (model != nullptr) model->free_all();
   std::vector<PartTarget> targets = state_targets(module, model);
+  add_names(targets, old_name);
   if (fs::exists(path / kDcpMetadata)) {
-    for (PartTarget& target : targets) {
-      const std::vector<std::string> names = target.names;
-      for (const std::string& name : names) target.names.push_back(kDcpKey + name);
-    }
+    add_names(targets, [](const std::string& name) { return kDcpKey + name; });
   }
-  const bool needs_all = model != nullptr && !model->has_values();
-  PartsLoad(open_weights(path), std::move(targets), path.string(), strict || needs_all).run();
+  PartsLoad(open_weights(path), std::move(targets), path.string(), strict).run();
   if (model != nullptr) model->note_values();
 }
 

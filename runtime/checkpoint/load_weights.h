@@ -12,7 +12,7 @@ namespace accel::runtime {
 
 // Loads parameters and buffers. If `model` is not null, the module is sharded, and only the bytes
 // of this rank's parts are read. Compares names and shapes before anything is changed; `strict` as
-// in WeightsLoad, and every tensor is needed if the model was built without memory. Throws
+// in WeightsLoad, and what was built without memory must be saved in any case. Throws
 // CheckpointError if the weights cannot be read or do not fit. Not collective.
 void load_weights(const torch::nn::Module& module, ShardedModel* model,
                   const std::filesystem::path& path, bool strict);

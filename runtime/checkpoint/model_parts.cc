@@ -161,12 +161,17 @@ void leave_out_moments(const ShardedModel& model, Optimizer& optimizer, WholeTen
 std::vector<PartTarget> state_targets(const torch::nn::Module& module, const ShardedModel* model) {
   std::vector<PartTarget> targets;
   for (const NamedParameter& one : parameters_of(module, model)) {
-    targets.push_back(
-        {one.names, one.shape(), one.held, one.piece.defined() ? one.piece : one.tensor.detach()});
+    targets.push_back({one.names, one.shape(), one.held,
+                       one.piece.defined() ? one.piece : one.tensor.detach(),
+                       /*is_required=*/model != nullptr && !model->has_value(one.tensor)});
   }
   std::vector<PartTarget> buffers;
   for (const auto& item : module.named_buffers()) {
     if (item.value().defined()) add_whole(item.key(), item.value(), buffers);
+  }
+  // Buffers have memory from prepare() on, and it is not known which of them had some before.
+  for (PartTarget& buffer : buffers) {
+    buffer.is_required = model != nullptr && !model->has_values();
   }
   std::ranges::move(buffers, std::back_inserter(targets));
   return targets;

@@ -36,7 +36,7 @@ PartsLoad::PartsLoad(weights::SavedFolder saved, std::vector<PartTarget> targets
     const auto name = std::ranges::find_if(
         target.names, [&](const std::string& each) { return tensors.contains(each); });
     if (name == target.names.end()) {
-      missing.push_back(target.names.front());
+      if (strict || target.is_required) missing.push_back(target.names.front());
       continue;
     }
     const weights::Shape& shape = tensors.at(*name).shape;
@@ -48,9 +48,9 @@ PartsLoad::PartsLoad(weights::SavedFolder saved, std::vector<PartTarget> targets
     reads_.push_back({std::move(found), std::move(target)});
   }
   for (const auto& [name, tensor] : tensors) {
-    if (!wanted.contains(name)) unexpected.push_back(name);
+    if (strict && !wanted.contains(name)) unexpected.push_back(name);
   }
-  if (!strict || (missing.empty() && unexpected.empty())) return;
+  if (missing.empty() && unexpected.empty()) return;
   throw CheckpointError(what + ": it is of another model" +
                         (missing.empty() ? "" : "; it lacks " + listed(missing)) +
                         (unexpected.empty() ? "" : "; it also has " + listed(unexpected)));
@@ -60,7 +60,7 @@ PartsLoad::PartsLoad(weights::SavedFolder saved, std::vector<PartTarget> targets
 void PartsLoad::read(const Read& one) const {
   const at::NoGradGuard no_graph;
   const weights::SavedTensor& tensor = saved_.saved().tensors.at(one.name);
-  const auto& [names, shape, held, memory] = one.target;
+  const auto& [names, shape, held, memory, is_required] = one.target;
   const bool is_direct =
       memory.is_cpu() && memory.is_contiguous() && memory.scalar_type() == type_of(tensor.dtype);
   const at::Tensor to = is_direct ? memory : at::empty({held.size()}, type_of(tensor.dtype));

@@ -20,13 +20,15 @@ struct PartTarget {
   weights::Shape shape;            // The whole tensor's.
   ElementRange held;               // Counted in the flattened tensor.
   torch::Tensor memory;            // Any dtype, device and shape of this number of elements.
+  bool is_required = false;        // It has no values, so it must be saved even if not `strict`.
 };
 
 // Compares names and shapes first, so that several models can be compared before one is changed.
 class PartsLoad {
  public:
   // If `strict`, each target must be saved, and all that is saved must have a target; otherwise
-  // what both have is loaded. `what` is the file or folder for errors. Throws CheckpointError.
+  // what both have is loaded, and only required targets must be saved. `what` is the file or folder
+  // for errors. Throws CheckpointError.
   PartsLoad(weights::SavedFolder saved, std::vector<PartTarget> targets, const std::string& what,
             bool strict);
 

@@ -128,6 +128,16 @@ void save_weights(const torch::nn::Module& module, const fs::path& folder,
   throw CheckpointError(folder.string() + ": the model cannot be saved: " + error.what());
 }
 
+std::string old_name(const std::string& name) {
+  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}};
+  for (const auto& [now, before] : kNames) {
+    if (!name.ends_with(now)) continue;
+    return name.substr(0, name.size() - now.size()).append(before);
+  }
+  return "";
+}
+
 WeightsLoad::WeightsLoad(const torch::nn::Module& module, const fs::path& path, bool strict) {
   std::map<std::string, std::pair<const TensorFileReader*, const weights::SafetensorsEntry*>> found;
   for (const fs::path& file : weight_files(path)) {
@@ -136,8 +146,15 @@ WeightsLoad::WeightsLoad(const torch::nn::Module& module, const fs::path& path, 
       found[entry.name] = {files_.back().get(), &entry};
     }
   }
-  // All names of a tied weight share their memory, so any of them is enough.
   const NamedTensors state = state_of(module);
+  for (const auto& [name, tensor] : state) {
+    if (found.contains(name)) continue;
+    auto renamed = found.extract(old_name(name));
+    if (renamed.empty()) continue;
+    renamed.key() = name;
+    found.insert(std::move(renamed));
+  }
+  // All names of a tied weight share their memory, so any of them is enough.
   std::set<const void*> present;
   for (const auto& [name, tensor] : state) {
     if (found.contains(name)) present.insert(tensor.data_ptr());

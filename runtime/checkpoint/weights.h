@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/checkpoint/tensor_file.h"
@@ -24,14 +25,20 @@ void save_weights(const torch::nn::Module& module, const std::filesystem::path& 
 // folder with one of these. Throws CheckpointError if there are none.
 std::vector<std::filesystem::path> weight_files(const std::filesystem::path& path);
 
+// Returns the name that Python's Transformers once gave a weight of this name, or an empty text:
+// X.LayerNorm.gamma and X.LayerNorm.beta are X.LayerNorm.weight and X.LayerNorm.bias now, and many
+// checkpoints of BERT still have the old names.
+std::string old_name(const std::string& name);
+
 // Loads the parameters and buffers of a module in two steps, so that several models can be compared
 // before the first one is changed.
 class WeightsLoad {
  public:
   // Compares names and shapes, and changes nothing. `path` is a file of weights, an index, or a
   // folder that holds one of these. If `strict`, the file must have every tensor of the module (of
-  // tied ones any name will do) and no others; otherwise the tensors that both have are loaded.
-  // Throws CheckpointError if the weights cannot be read or do not fit.
+  // tied ones any name will do) and no others; otherwise the tensors that both have are loaded. A
+  // tensor that the file has under its old_name() alone is found there. Throws CheckpointError if
+  // the weights cannot be read or do not fit.
   WeightsLoad(const torch::nn::Module& module, const std::filesystem::path& path, bool strict);
 
   // Loads the weights. Throws CheckpointError if a file cannot be read or ends early.

@@ -106,15 +106,20 @@ void ShardedModel::divide() {
       parents, UnitScheduleOptions{.reshard_after_forward = reshards,
                                    .backward_prefetch = options_.backward_prefetch,
                                    .forward_prefetch = options_.forward_prefetch});
-  const auto is_filled = [](const ModelUnit& unit) {
-    return std::ranges::all_of(unit.parameters,
-                               [](const auto& one) { return has_memory(one.tensor); });
-  };
-  has_values_ = groups_.world->broadcast_number(std::ranges::all_of(units, is_filled)) != 0;
+  // By parameter, 1 if rank 0 has values, which all ranks get, and 0 if they must be loaded.
+  std::string filled;
+  for (const ModelUnit& unit : units) {
+    for (const UnitParameter& one : unit.parameters) filled += has_memory(one.tensor) ? '1' : '0';
+  }
+  filled = groups_.world->broadcast_bytes(filled, /*from=*/0);
+  std::size_t next = 0;
   for (ModelUnit& unit : units) {
     std::vector<at::Tensor> values;
     for (const UnitParameter& one : unit.parameters) {
-      if (!has_values_) continue;
+      if (filled[next++] == '0') {
+        without_values_.insert(one.tensor.unsafeGetTensorImpl());
+        continue;
+      }
       if (!has_memory(one.tensor)) allocate(one.tensor);
       values.push_back(one.tensor.variable_data());
     }
@@ -206,7 +211,7 @@ void ShardedModel::perform(const UnitActions& actions) {
 }
 
 void ShardedModel::expect_values() const {
-  if (has_values_) return;
+  if (has_values()) return;
   throw std::logic_error(module()->name() +
                          " was built without memory, and its parameters have no values yet: load "
                          "them with load_checkpoint_in_model(), load_state() or "

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,9 +43,13 @@ class ShardedModel final : public ParallelStrategy {
   std::shared_ptr<void> begin_whole(bool is_written) override;
   std::shared_ptr<void> begin_step() override;
 
-  // Returns false if the model was built without memory and no values have been loaded.
-  bool has_values() const { return has_values_; }
-  void note_values() { has_values_ = true; }
+  // Return false until values are loaded: of any parameter, or of this one, that was built without
+  // memory.
+  bool has_values() const { return without_values_.empty(); }
+  bool has_value(const at::Tensor& parameter) const {
+    return !without_values_.contains(parameter.unsafeGetTensorImpl());
+  }
+  void note_values() { without_values_.clear(); }
   // Throws std::logic_error if a checkpoint would lack a part of the state: if there are no values
   // yet, or gradients that no_sync() keeps in this process.
   void expect_savable() const;
@@ -83,13 +88,13 @@ class ShardedModel final : public ParallelStrategy {
   UnitTrace trace_;
   std::vector<std::vector<Hooked>> hooked_;      // By unit and parameter.
   std::vector<std::vector<bool>> has_gradient_;  // The same; since gradients were reduced.
-  bool has_values_ = true;
-  bool uses_whole_ = false;              // Between begin_whole() and its end.
-  bool is_local_ = false;                // This pass is inside of no_sync().
-  bool has_local_gradients_ = false;     // Some are not reduced yet.
-  std::uint64_t recomputed_before_ = 0;  // Calls that this process had computed again.
-  bool has_recomputed_ = false;          // In a pass over this model.
-  bool expects_recomputing_;             // Until a pass of all ranks has been looked at.
+  std::set<const void*> without_values_;         // Parameters, which remain the same objects.
+  bool uses_whole_ = false;                      // Between begin_whole() and its end.
+  bool is_local_ = false;                        // This pass is inside of no_sync().
+  bool has_local_gradients_ = false;             // Some are not reduced yet.
+  std::uint64_t recomputed_before_ = 0;          // Calls that this process had computed again.
+  bool has_recomputed_ = false;                  // In a pass over this model.
+  bool expects_recomputing_;                     // Until a pass of all ranks has been looked at.
 };
 
 }  // namespace accel::runtime

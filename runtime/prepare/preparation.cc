@@ -38,9 +38,9 @@ std::shared_ptr<ParallelStrategy> Preparation::parallelize(
   if (lacks_memory(*module)) {
     is_sharded && !options.evaluation_mode ? give_device(*module, process_->device)
                                            : give_memory(*module, process_->device);
-  } else if (options.device_placement.value_or(options_.device_placement)) {
-    module->to(process_->device);
   }
+  // Also what has been built with memory beside that.
+  if (options.device_placement.value_or(options_.device_placement)) module->to(process_->device);
   if (options_.sharding) expect_supported(*module, *options_.sharding);
   run_.add_model(module);
   if (!processes_.use_distributed() || options.evaluation_mode) return nullptr;
