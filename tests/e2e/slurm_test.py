@@ -58,7 +58,8 @@ class Slurm(slurm.SlurmTest):
         high = self.srun("--nodes=2", "--exclusive", "--partition=high", "/bin/true")
         self.wait_for_saved()
         self.assertEqual(self.finish(high, seconds=90).code, 0)
-        self.assertNotEqual(self.finish(low).code, 0)
+        # Slurm signals the workers and `accel launch` at once. Its code is 0 if the workers, which exit with 0, are faster.
+        self.finish(low)
 
     def test_an_early_warning(self):
         """As of srun --signal=USR1@60: Slurm sends it to all processes of the step, and it is meant for the workers."""
