@@ -54,13 +54,16 @@ absl::StatusOr<upload::Tree> BlobCache::FetchTree(const common::JobId& job, cons
 }
 
 absl::Status BlobCache::FetchBlobs(const common::JobId& job, const upload::Tree& tree,
-                                   const HoldReader& hold) {
+                                   absl::Time now, const HoldReader& hold) {
   absl::flat_hash_set<absl::string_view> seen;
   std::vector<std::string> hashes;
   std::vector<int64_t> sizes;
   for (const upload::TreeEntry& entry : tree) {
     if (entry.is_link() || !seen.insert(entry.sha256).second) continue;
-    if (folder_.Has(entry.sha256, entry.size)) continue;
+    if (folder_.Has(entry.sha256, entry.size)) {
+      folder_.Touch(entry.sha256, now);
+      continue;
+    }
     hashes.push_back(entry.sha256);
     sizes.push_back(entry.size);
   }

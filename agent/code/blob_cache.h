@@ -35,10 +35,11 @@ class BlobCache {
   // Returns the tree of a job, and fetches its manifest if it is not here.
   absl::StatusOr<upload::Tree> FetchTree(const common::JobId& job, const std::string& name,
                                          const HoldReader& hold);
-  // Fetches the blobs of the tree that are not here. CANCELLED: `hold` has returned false.
+  // Fetches the blobs of the tree that are not here, and notes the use of the others, so that they
+  // are not removed meanwhile. CANCELLED: `hold` has returned false.
   // DATA_LOSS: the coordinator sends something else. Others: the file system's, and those of Get in
   // proto/blobs.proto.
-  absl::Status FetchBlobs(const common::JobId& job, const upload::Tree& tree,
+  absl::Status FetchBlobs(const common::JobId& job, const upload::Tree& tree, absl::Time now,
                           const HoldReader& hold);
 
   // Opens a blob that has been fetched, and notes its use. NOT_FOUND: another fetch has taken its

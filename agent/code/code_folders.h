@@ -28,7 +28,8 @@ class CodeFolders {
   virtual void Update() = 0;
   // Returns true if Find() has the answer about this job.
   virtual bool IsKnown(const common::JobId& job) const = 0;
-  // Returns the folder with the job's program, or why there is none, which is the node's fault.
+  // Returns the folder with the job's program, or why there is none. INVALID_ARGUMENT: that is the
+  // user's fault. Others: it is the node's.
   virtual absl::StatusOr<std::string> Find(const common::JobId& job) const = 0;
   // Sets all jobs whose starts wait. Begins to fetch for each new one, and cancels the fetches of
   // those that are gone.

@@ -11,7 +11,6 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "agent/code/place_code.h"
-#include "common/status_macros.h"
 
 namespace accel::agent {
 
@@ -57,10 +56,19 @@ class FetchedCode::Fetch {
       if (cancelled_ && reader_ != nullptr) reader_->Cancel();
       return !cancelled_;
     };
-    ACCEL_ASSIGN_OR_RETURN(const upload::Tree tree,
-                           cache_.FetchTree(request_.job, request_.tree, hold));
-    ACCEL_RETURN_IF_ERROR(cache_.FetchBlobs(request_.job, tree, hold));
-    const absl::Status placed = PlaceCode(
+    absl::StatusOr<upload::Tree> tree = cache_.FetchTree(request_.job, request_.tree, hold);
+    absl::Status ended = tree.status();
+    if (ended.ok()) ended = cache_.FetchBlobs(request_.job, *tree, absl::Now(), hold);
+    // What is wrong with what the coordinator sends is not the user's fault.
+    if (absl::IsInvalidArgument(ended)) ended = absl::UnavailableError(ended.message());
+    if (ended.ok()) ended = Place(*tree);
+    // Also after a failure, because what has been fetched until then stays.
+    cache_.Shrink();
+    return ended;
+  }
+
+  absl::Status Place(const upload::Tree& tree) {
+    return PlaceCode(
         jobs_dir_, request_.job, request_.user, tree,
         [this](const std::string& sha256) { return cache_.OpenBlob(sha256, absl::Now()); },
         [this](const std::string& sha256) { cache_.Remove(sha256); },
@@ -68,8 +76,6 @@ class FetchedCode::Fetch {
           absl::MutexLock lock(&mutex_);
           return !cancelled_;
         });
-    cache_.Shrink();
-    return placed;
   }
 
   const CodeRequest request_;
@@ -104,7 +110,10 @@ absl::StatusOr<std::string> FetchedCode::Find(const common::JobId& job) const {
   const auto found = fetches_.find(job);
   const auto ended = found == fetches_.end() ? std::nullopt : found->second->ended();
   if (ended.has_value() && ended->ok()) return CodeFolder(jobs_dir_, job);
-  // Not INVALID_ARGUMENT, which would be the job's fault.
+  if (ended.has_value() && absl::IsInvalidArgument(*ended)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the upload cannot be placed: ", ended->message()));
+  }
   return absl::UnavailableError(absl::StrCat(
       "the upload did not arrive: ", ended.has_value() ? ended->message() : "it was not fetched"));
 }

@@ -5,18 +5,33 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <deque>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
-#include <map>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/synchronization/notification.h"
+#include "agent/code/fake_blob_source.h"
 #include "common/status_matchers.h"
 #include "security/sha256.h"
 #include "upload/core/bad_trees.h"
+
+namespace {
+
+// Called at each sync of a file system.
+std::function<void()>& OnSync() {
+  static auto* const on_sync = new std::function<void()>([] {});
+  return *on_sync;
+}
+
+}  // namespace
+
+// Stands in for the C library's, because no test can cut the power.
+extern "C" int syncfs(int) noexcept {
+  OnSync()();
+  return 0;
+}
 
 namespace accel::agent {
 namespace {
@@ -30,60 +45,6 @@ using ::testing::IsEmpty;
 std::string HashOf(const std::string& text) {
   return absl::BytesToHexString(security::Sha256(text));
 }
-
-// What the fake coordinator has, and what was asked of it.
-struct FakeBlobs {
-  std::map<std::string, std::string> blobs;
-  std::vector<std::string> asked;
-  bool hangs = false;  // Streams send nothing until they are cancelled.
-  absl::Notification is_hanging;
-};
-
-class FakeReader final : public BlobReader {
- public:
-  FakeReader(FakeBlobs* from, std::vector<std::string> hashes)
-      : from_(*from), hashes_(hashes.begin(), hashes.end()) {}
-
-  bool Read(v1::BlobChunk* chunk) override {
-    if (from_.hangs) {
-      from_.is_hanging.Notify();
-      cancelled_.WaitForNotification();
-      return false;
-    }
-    if (hashes_.empty() || !from_.blobs.contains(hashes_[0])) return false;
-    chunk->set_sha256(hashes_[0]);
-    chunk->set_data(from_.blobs.at(hashes_[0]));
-    chunk->set_size(static_cast<int64_t>(chunk->data().size()));
-    hashes_.pop_front();
-    return true;
-  }
-  absl::Status Finish() override {
-    if (cancelled_.HasBeenNotified()) return absl::CancelledError();
-    return hashes_.empty() ? absl::OkStatus() : absl::NotFoundError("there is no job j1");
-  }
-  void Cancel() override {
-    if (!cancelled_.HasBeenNotified()) cancelled_.Notify();
-  }
-
- private:
-  FakeBlobs& from_;
-  std::deque<std::string> hashes_;
-  absl::Notification cancelled_;
-};
-
-class FakeSource final : public BlobSource {
- public:
-  explicit FakeSource(FakeBlobs* from) : from_(*from) {}
-
-  std::unique_ptr<BlobReader> Get(const common::JobId&,
-                                  const std::vector<std::string>& hashes) override {
-    from_.asked.insert(from_.asked.end(), hashes.begin(), hashes.end());
-    return std::make_unique<FakeReader>(&from_, hashes);
-  }
-
- private:
-  FakeBlobs& from_;
-};
 
 class FetchedCodeTest : public ::testing::Test {
  protected:
@@ -137,6 +98,18 @@ class FetchedCodeTest : public ::testing::Test {
       code_->Update();
     }
     return code_->Find(request.job);
+  }
+
+  void RunAs(uid_t uid, gid_t gid) {
+    user_ = process::Account{.name = "someone", .uid = uid, .gid = gid, .groups = {gid}};
+  }
+
+  std::string PathOf(const std::string& hash) const {
+    return folder_ + "/uploads/" + hash.substr(0, 2) + "/" + hash;
+  }
+  // Changes a byte of this content in the cache.
+  void Damage(const std::string& text) const {
+    std::ofstream(PathOf(HashOf(text))) << std::string(text.size(), '?');
   }
 
   static std::string Text(const std::string& path) {
@@ -194,9 +167,40 @@ TEST_F(FetchedCodeTest, TheNextGenerationFindsWhatTheWorkersHaveWritten) {
   EXPECT_EQ(Text(code_of("j1") + "/checkpoint"), "step 3");
 }
 
+TEST_F(FetchedCodeTest, TheFolderIsOnTheDiskBeforeItHasItsName) {
+  int syncs = 0;
+  OnSync() = [&] {
+    ++syncs;
+    EXPECT_EQ(Text(jobs_dir() + "/j1/code.new/vocab"), "a b c");
+    EXPECT_FALSE(fs::exists(code_of("j1")));
+  };
+  EXPECT_OK(Fetch("j1"));
+  OnSync() = [] {};
+  EXPECT_EQ(syncs, 1);
+}
+
+TEST_F(FetchedCodeTest, WhatTheUserPutsInTheWayIsHisFault) {
+  fs::create_directories(jobs_dir() + "/j1");
+  std::ofstream(code_of("j1")) << "no folder";
+  EXPECT_THAT(Fetch("j1"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                    HasSubstr("cannot name the folder code for the job's user")));
+  EXPECT_EQ(Text(code_of("j1")), "no folder");
+  EXPECT_FALSE(fs::exists(jobs_dir() + "/j1/code.new"));
+  fs::create_directories(jobs_dir() + "/j2");
+  std::ofstream(jobs_dir() + "/j2/code.new") << "no folder";
+  EXPECT_THAT(Fetch("j2"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("code.new")));
+}
+
+TEST_F(FetchedCodeTest, WorkersMayReplaceTheFolderByALink) {
+  fs::create_directories(jobs_dir() + "/j1/mine");
+  fs::create_directory_symlink("mine", code_of("j1"));
+  EXPECT_OK(Fetch("j1"));
+  EXPECT_THAT(blobs_.asked, IsEmpty());
+}
+
 TEST_F(FetchedCodeTest, FilesBelongToTheUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give files to others";
-  user_ = process::Account{.name = "someone", .uid = 12345, .gid = 12346, .groups = {12346}};
+  RunAs(12345, 12346);
   ASSERT_OK_AND_ASSIGN(const std::string folder, Fetch("j1"));
   for (const auto& entry : fs::recursive_directory_iterator(jobs_dir() + "/j1")) {
     struct stat info = {};
@@ -208,6 +212,17 @@ TEST_F(FetchedCodeTest, FilesBelongToTheUser) {
   ASSERT_EQ(stat((folder_ + "/uploads").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 0700u);
   EXPECT_EQ(info.st_uid, 0u);
+}
+
+TEST_F(FetchedCodeTest, RootRemovesWhatIsDamagedFromItsCache) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give files to others";
+  RunAs(12345, 12346);
+  ASSERT_OK(Fetch("j1"));
+  Damage("a b c");
+  EXPECT_THAT(Fetch("j2"), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("was damaged")));
+  code_->Set({});
+  code_->Update();
+  EXPECT_OK(Fetch("j2"));
 }
 
 TEST_F(FetchedCodeTest, WhatIsLeftOfAnInterruptedFetchIsReplaced) {
@@ -225,6 +240,7 @@ TEST_F(FetchedCodeTest, FailuresAreTheNodesAndSayWhy) {
     code_->Set({});
     code_->Update();
     EXPECT_FALSE(fs::exists(code_of(job)));
+    EXPECT_FALSE(fs::exists(jobs_dir() + "/" + job + "/code.new"));
   };
   blobs_.blobs[HashOf("a b c")] = "a b d";
   fails("j1", "has the hash");
@@ -235,8 +251,7 @@ TEST_F(FetchedCodeTest, FailuresAreTheNodesAndSayWhy) {
   // What is damaged on this disk is fetched again.
   blobs_.blobs[HashOf("a b c")] = "a b c";
   ASSERT_OK(Fetch("j2"));
-  const std::string hash = HashOf("a b c");
-  std::ofstream(folder_ + "/uploads/" + hash.substr(0, 2) + "/" + hash) << "a b d";
+  Damage("a b c");
   fails("j1", "was damaged");
   EXPECT_OK(Fetch("j1"));
 }
@@ -278,6 +293,22 @@ TEST_F(FetchedCodeTest, TheCacheHasABound) {
   EXPECT_FALSE(folder.Has(HashOf("a b c"), 5)) << "the one that was not used for the longest time";
   cache.Shrink(0);
   EXPECT_THAT(folder.List(), IsEmpty());
+}
+
+TEST_F(FetchedCodeTest, AFailedFetchMakesRoomToo) {
+  ASSERT_OK(Fetch("j1"));
+  ASSERT_OK_AND_ASSIGN(upload::BlobFolder folder, upload::BlobFolder::Open(folder_ + "/uploads"));
+  folder.Touch(HashOf("a b c"), absl::Now() - absl::Hours(1));
+  const std::string large = HashOf("large");
+  fs::create_directories(fs::path(PathOf(large)).parent_path());
+  std::ofstream(PathOf(large)).close();
+  ASSERT_EQ(truncate(PathOf(large).c_str(), BlobCache::kMaxBytes), 0);  // It takes no blocks.
+  folder.Touch(large, absl::Now() - absl::Minutes(1));
+  AddFile("zz", "z");
+  blobs_.blobs.erase(HashOf("z"));
+  EXPECT_FALSE(Fetch("j2").ok());
+  EXPECT_FALSE(folder.Has(large, BlobCache::kMaxBytes));
+  EXPECT_TRUE(folder.Has(HashOf("a b c"), 5)) << "the job that failed has just used it";
 }
 
 }  // namespace

@@ -35,7 +35,31 @@ process::Account OwnerFor(const std::optional<process::Account>& user) {
 }
 
 absl::Status Failed(absl::string_view what, absl::string_view path) {
-  return absl::ErrnoToStatus(errno, absl::StrCat("cannot ", what, " ", path));
+  return absl::UnavailableError(
+      absl::ErrnoToStatus(errno, absl::StrCat("cannot ", what, " ", path)).message());
+}
+
+// For what is done with the user's rights. INVALID_ARGUMENT: the user has put something in the way,
+// or may not write more, and no other node or attempt would change that.
+absl::Status UserFailed(absl::string_view what, absl::string_view path) {
+  switch (const int error = errno) {
+    case EACCES:
+    case EDQUOT:
+    case EEXIST:
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+    case ENOENT:
+    case ENOTDIR:
+    case ENOTEMPTY:
+    case EPERM:
+      return absl::InvalidArgumentError(
+          absl::ErrnoToStatus(error,
+                              absl::StrCat("cannot ", what, " ", path, " for the job's user"))
+              .message());
+    default:
+      return Failed(what, path);
+  }
 }
 
 class Placer {
@@ -47,21 +71,13 @@ class Placer {
 
   // `job` is the open folder of the job.
   absl::Status Place(int job, const upload::Tree& tree) {
-    {
+    absl::Status placed = Fill(job, tree);
+    if (placed.ok()) placed = GiveName(job);
+    if (!placed.ok()) {
       const process::UserRights rights(owner_);
       Remove(job, kUnfinished);
-      if (mkdirat(job, kUnfinished, 0755) != 0) return Failed("make the folder", kUnfinished);
-      root_ = common::UniqueFd(
-          openat(job, kUnfinished, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (!root_.valid() || fchmod(root_.get(), 0755) != 0) return Failed("open", kUnfinished);
     }
-    for (const upload::TreeEntry& entry : tree) {
-      if (!may_go_on_()) return absl::CancelledError("the job no longer needs it");
-      ACCEL_RETURN_IF_ERROR(entry.is_link() ? PlaceLink(entry) : PlaceFile(entry));
-    }
-    const process::UserRights rights(owner_);
-    if (renameat(job, kUnfinished, job, kName) == 0) return absl::OkStatus();
-    return Failed("name the folder", kName);
+    return placed;
   }
 
  private:
@@ -71,13 +87,38 @@ class Placer {
     unlinkat(job, name, AT_REMOVEDIR);
   }
 
+  absl::Status Fill(int job, const upload::Tree& tree) {
+    {
+      const process::UserRights rights(owner_);
+      Remove(job, kUnfinished);
+      if (mkdirat(job, kUnfinished, 0755) != 0) return UserFailed("make the folder", kUnfinished);
+      root_ = common::UniqueFd(
+          openat(job, kUnfinished, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      if (!root_.valid() || fchmod(root_.get(), 0755) != 0) return UserFailed("open", kUnfinished);
+    }
+    for (const upload::TreeEntry& entry : tree) {
+      if (!may_go_on_()) return absl::CancelledError("the job no longer needs it");
+      ACCEL_RETURN_IF_ERROR(entry.is_link() ? PlaceLink(entry) : PlaceFile(entry));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status GiveName(int job) {
+    // The name says that the folder is complete, so after a loss of power it must not lead to files
+    // that are empty because their bytes were never written to the disk.
+    if (syncfs(root_.get()) != 0) return Failed("write to the disk what is in", kUnfinished);
+    const process::UserRights rights(owner_);
+    if (renameat(job, kUnfinished, job, kName) == 0) return absl::OkStatus();
+    return UserFailed("name the folder", kName);
+  }
+
   absl::Status MakeFoldersFor(const std::string& path) {
     const std::string folder = path.substr(0, path.rfind('/') + 1);
     if (folder == last_folder_) return absl::OkStatus();
     for (size_t end = folder.find('/'); end != folder.npos; end = folder.find('/', end + 1)) {
       const std::string part = folder.substr(0, end);
       if (mkdirat(root_.get(), part.c_str(), 0755) != 0 && errno != EEXIST) {
-        return Failed("make the folder", part);
+        return UserFailed("make the folder", part);
       }
     }
     last_folder_ = folder;
@@ -90,23 +131,31 @@ class Placer {
     if (symlinkat(entry.link.c_str(), root_.get(), entry.path.c_str()) == 0) {
       return absl::OkStatus();
     }
-    return Failed("make the link", entry.path);
+    return UserFailed("make the link", entry.path);
   }
 
   absl::Status PlaceFile(const upload::TreeEntry& entry) {
     ACCEL_ASSIGN_OR_RETURN(const common::UniqueFd blob, open_(entry.sha256));
+    const absl::Status placed = PlaceCopy(blob.get(), entry);
+    // Without the user's rights, which do not reach the cache.
+    if (absl::IsDataLoss(placed)) damaged_(entry.sha256);
+    return placed;
+  }
+
+  absl::Status PlaceCopy(int blob, const upload::TreeEntry& entry) {
     const process::UserRights rights(owner_);
     ACCEL_RETURN_IF_ERROR(MakeFoldersFor(entry.path));
     const common::UniqueFd file(openat(root_.get(), entry.path.c_str(),
                                        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file.valid()) return Failed("make", entry.path);
-    ACCEL_RETURN_IF_ERROR(Copy(blob.get(), file.get(), entry));
+    if (!file.valid()) return UserFailed("make", entry.path);
+    ACCEL_RETURN_IF_ERROR(Copy(blob, file.get(), entry));
     if (fchmod(file.get(), entry.executable ? 0755 : 0644) == 0) return absl::OkStatus();
-    return Failed("set the mode of", entry.path);
+    return UserFailed("set the mode of", entry.path);
   }
 
   // Shares the blocks where the file system can, and copies otherwise. A hard link would let the
-  // user change what is in the cache. The bytes are read in both cases, for their hash.
+  // user change what is in the cache. The bytes are read in both cases, for their hash. DATA_LOSS:
+  // it is another one.
   absl::Status Copy(int from, int to, const upload::TreeEntry& entry) {
     const bool shared = ioctl(to, FICLONE, from) == 0;
     security::Sha256Stream hash;
@@ -121,12 +170,11 @@ class Placer {
       while (!shared && !bytes.empty()) {
         const ssize_t put = write(to, bytes.data(), bytes.size());
         if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return Failed("write", entry.path);
+        if (put < 0) return UserFailed("write", entry.path);
         bytes.remove_prefix(static_cast<size_t>(put));
       }
     }
     if (hash.HexDigest() == entry.sha256) return absl::OkStatus();
-    damaged_(entry.sha256);
     return absl::DataLossError(
         absl::StrCat("this node's copy of ", entry.path, " was damaged; it is fetched again"));
   }
@@ -152,7 +200,7 @@ bool HasCode(const std::string& jobs_dir, const common::JobId& job,
   const process::Account owner = OwnerFor(user);
   const process::UserRights rights(owner);
   struct stat info = {};
-  return lstat(CodeFolder(jobs_dir, job).c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+  return stat(CodeFolder(jobs_dir, job).c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 absl::Status PlaceCode(const std::string& jobs_dir, const common::JobId& job,
