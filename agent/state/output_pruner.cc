@@ -128,7 +128,7 @@ void OutputPruner::RemoveJob(const common::JobId& job) {
   if (const auto owner = OwnerOfJobFolder(options_.jobs_dir, job)) {
     const process::UserRights rights(*owner);
     OpenToOwner(folder);
-    for (const fs::path& child : Children(folder)) RemoveTree(child);
+    for (const fs::path& child : Children(folder)) RemoveEntry(child);
   }
   Remove(folder);
 }
@@ -138,7 +138,19 @@ void OutputPruner::RemoveGeneration(const common::JobId& job, const fs::path& fo
   if (!owner) return;
   const process::UserRights rights(*owner);
   OpenToOwner(folder.parent_path());
-  RemoveTree(folder);
+  RemoveEntry(folder);
+}
+
+void OutputPruner::RemoveEntry(const fs::path& path) {
+  if (path.filename() != kUploadName) return RemoveTree(path);
+  // The name says that the upload is complete, so a job that returns meanwhile must not find it.
+  const fs::path old = path.parent_path() / kOldUploadName;
+  RemoveTree(old);  // What was left if the agent ended within the next lines.
+  if (Stopping()) return;
+  std::error_code error;
+  fs::rename(path, old, error);
+  if (error) return LogFailure(path, error);
+  RemoveTree(old);
 }
 
 void OutputPruner::RemoveSegment(const fs::path& path) {
@@ -186,7 +198,10 @@ void OutputPruner::Remove(const fs::path& path) {
   std::error_code error;
   options_.remove(path, &error);
   // A folder that has new entries is in use again, so it is kept.
-  if (!error || error == std::errc::directory_not_empty) return;
+  if (error && error != std::errc::directory_not_empty) LogFailure(path, error);
+}
+
+void OutputPruner::LogFailure(const fs::path& path, const std::error_code& error) {
   if (const auto left_out = failures_.Admit(common::SteadyClock()->Now())) {
     common::LogWarning("could not delete old output",
                        {{"path", path.string()}, {"why", error.message()}, {"others", *left_out}});

@@ -66,8 +66,11 @@ class OutputPruner {
   void RemoveGeneration(const common::JobId& job, const std::filesystem::path& folder);
   void RemoveSegment(const std::filesystem::path& path);
   std::vector<common::Generation> Generations(const common::JobId& job) const;
+  // Removes what is directly below the folder of a job.
+  void RemoveEntry(const std::filesystem::path& path);
   void RemoveTree(const std::filesystem::path& path);
   void Remove(const std::filesystem::path& path);
+  void LogFailure(const std::filesystem::path& path, const std::error_code& error);
   bool IsLive(const common::JobId& job);
   bool Stopping();
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
+#include <map>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
@@ -16,6 +17,7 @@ namespace accel::agent {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 class OutputPrunerTest : public ::testing::Test {
@@ -98,6 +100,48 @@ TEST_F(OutputPrunerTest, AJobThatComesBackMeanwhileKeepsWhatItWrites) {
   AwaitCount(1, "a");
   EXPECT_THAT(Children("a"), UnorderedElementsAre("gen_2"));
   EXPECT_THAT(Children("b"), UnorderedElementsAre("gen_1", "gen_2"));
+}
+
+TEST_F(OutputPrunerTest, AJobThatComesBackMeanwhileFindsNoHalfOfItsUpload) {
+  Make({"a/code/data", "a/code.old/left"});
+  absl::Notification hangs, goes_on;
+  OutputPruner::Options options = Keep(0);
+  options.remove = [&](const fs::path& path, std::error_code* error) {
+    if (path.filename() == "data") {
+      hangs.Notify();
+      goes_on.WaitForNotification();
+    }
+    fs::remove(path, *error);
+  };
+  OutputPruner pruner(options);
+  pruner.PruneJobs({});
+  hangs.WaitForNotification();
+  EXPECT_THAT(Children("a"), UnorderedElementsAre("code.old"));
+  EXPECT_THAT(Children("a/code.old"), UnorderedElementsAre("data"));
+  Make({"a/code/data"});
+  pruner.PruneJobs({common::JobId("a")});
+  goes_on.Notify();
+  AwaitCount(1, "a");
+  EXPECT_THAT(Children("a/code"), UnorderedElementsAre("data"));
+}
+
+TEST_F(OutputPrunerTest, OnlyWhatAnUploadTakesOnThisDiskCounts) {
+  Make({"a/code", "b", "c/code.old", "elsewhere"});
+  const auto write = [this](const char* path) {
+    std::ofstream(dir_ / path) << std::string(1000, 'x');
+  };
+  write("a/code/train.py");
+  write("c/code.old/train.py");
+  write("elsewhere/data");
+  fs::create_directory_symlink(dir_ / "elsewhere", dir_ / "b/code");
+  std::ofstream(dir_ / "a/code/holes").close();
+  fs::resize_file(dir_ / "a/code/holes", uintmax_t{1} << 40);
+  OutputScan scan(dir_);
+  std::map<std::string, int64_t> bytes;
+  for (const GenerationOutput& output : scan.Scan({})) bytes[output.folder] = output.bytes;
+  EXPECT_THAT(bytes, UnorderedElementsAre(Pair((dir_ / "a/code").string(), 1000),
+                                          Pair((dir_ / "c/code.old").string(), 1000)));
+  EXPECT_TRUE(scan.Scan({common::JobId("a"), common::JobId("c")}).empty());
 }
 
 TEST_F(OutputPrunerTest, AllOutputTogetherStaysWithinItsBudget) {

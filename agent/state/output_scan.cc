@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -20,13 +21,20 @@ int64_t SizeOf(const std::string& path) {
   return lstat(path.c_str(), &info) == 0 ? int64_t{info.st_size} : 0;
 }
 
+// Returns the bytes of a file on the disk, of which one with holes has fewer than its size.
+int64_t BytesOnDisk(const std::string& path) {
+  struct stat info = {};
+  if (lstat(path.c_str(), &info) != 0) return 0;
+  return std::min(int64_t{info.st_size}, int64_t{info.st_blocks} * 512);
+}
+
 // Adds up all files, those that are no segments too.
 int64_t SizeOfTree(const std::string& folder) {
   int64_t bytes = 0;
   std::error_code error;
   for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    if (entry->is_regular_file(error)) bytes += SizeOf(entry->path().string());
+    if (entry->is_regular_file(error)) bytes += BytesOnDisk(entry->path().string());
   }
   return bytes;
 }
@@ -60,7 +68,11 @@ std::vector<GenerationOutput> OutputScan::Scan(const std::set<common::JobId>& li
     if (!owner) continue;
     const process::UserRights rights(*owner);
     OpenToOwner(entry->path().string());
-    AddUpload(entry->path().string(), job, live, &known, &outputs);
+    if (!live.contains(job)) {
+      for (const char* const name : {kUploadName, kOldUploadName}) {
+        AddUpload(entry->path().string(), name, job, &known, &outputs);
+      }
+    }
     const std::vector<int> generations = logs::ListGenerations(entry->path().string());
     for (const int generation : generations) {
       GenerationOutput output;
@@ -85,15 +97,15 @@ std::vector<GenerationOutput> OutputScan::Scan(const std::set<common::JobId>& li
   return outputs;
 }
 
-void OutputScan::AddUpload(const std::string& folder, const common::JobId& job,
-                           const std::set<common::JobId>& live,
+void OutputScan::AddUpload(const std::string& folder, const char* name, const common::JobId& job,
                            std::map<std::string, int64_t>* known,
                            std::vector<GenerationOutput>* outputs) {
   GenerationOutput upload;
   upload.job = job;
-  upload.folder = folder + "/code";
+  upload.folder = folder + "/" + name;
   std::error_code error;
-  if (live.contains(job) || !fs::is_directory(upload.folder, error)) return;
+  // What a link leads to is not below the job's folder, and does not go with it.
+  if (!fs::is_directory(fs::symlink_status(upload.folder, error))) return;
   const auto found = known_.find(upload.folder);
   upload.bytes = found == known_.end() ? SizeOfTree(upload.folder) : found->second;
   (*known)[upload.folder] = upload.bytes;

@@ -12,6 +12,10 @@
 
 namespace accel::agent {
 
+// The folder with a job's upload, below the job's, and its name while it is being deleted.
+inline constexpr char kUploadName[] = "code";
+inline constexpr char kOldUploadName[] = "code.old";
+
 // Not thread-safe.
 class OutputScan {
  public:
@@ -23,9 +27,8 @@ class OutputScan {
 
  private:
   // Adds the upload of a job that is over. It goes with the job's output, and before it.
-  void AddUpload(const std::string& folder, const common::JobId& job,
-                 const std::set<common::JobId>& live, std::map<std::string, int64_t>* known,
-                 std::vector<GenerationOutput>* outputs);
+  void AddUpload(const std::string& folder, const char* name, const common::JobId& job,
+                 std::map<std::string, int64_t>* known, std::vector<GenerationOutput>* outputs);
 
   const std::string jobs_dir_;
   std::map<std::string, int64_t> known_;  // The sizes of generations that do not change, by folder.
