@@ -62,6 +62,8 @@ absl::Status BlobWriter::Append(absl::string_view bytes) {
                                                    sha256_, " has the hash ", digest));
   }
   is_whole_ = true;
+  // Many whole blobs may wait for their names at a time, and descriptors are few.
+  file_ = common::UniqueFd();
   return absl::OkStatus();
 }
 

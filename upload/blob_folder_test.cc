@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "common/status_matchers.h"
 
@@ -65,6 +66,17 @@ TEST_F(BlobFolderTest, KeepsABlobUnderItsHash) {
   EXPECT_EQ(folder_->List()[0].used, absl::FromUnixSeconds(1000));
   folder_->Remove(kHashOfAbc);
   EXPECT_THAT(folder_->List(), IsEmpty());
+}
+
+TEST_F(BlobFolderTest, AWholeBlobHasNoOpenFile) {
+  const common::UniqueFd before(dup(STDIN_FILENO));
+  const auto blobs = Written(kHashOfAbc, 3, "abc");
+  ASSERT_TRUE(blobs[0]->is_whole());
+  const common::UniqueFd after(dup(STDIN_FILENO));
+  EXPECT_EQ(after.get(), before.get() + 1) << "the lowest that is free";
+  EXPECT_TRUE(absl::IsInvalidArgument(blobs[0]->Append("d")));
+  EXPECT_OK(folder_->Keep(blobs, /*durable=*/false));
+  EXPECT_TRUE(folder_->Has(kHashOfAbc, 3));
 }
 
 TEST_F(BlobFolderTest, WrongBytesLeaveNothing) {

@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "security/sha256.h"
-#include "upload/core/tree.h"
 
 namespace accel::coordinator {
 namespace {
@@ -28,6 +27,15 @@ std::string HexSha256(absl::string_view bytes) {
   return absl::BytesToHexString(security::Sha256(bytes));
 }
 
+// DATA_LOSS: what was read is not the tree with this name.
+absl::StatusOr<upload::Tree> TreeOf(const std::string& name, const std::string& manifest) {
+  if (HexSha256(manifest) == name) {
+    absl::StatusOr<upload::Tree> tree = upload::ParseManifest(manifest);
+    if (tree.ok()) return tree;
+  }
+  return absl::DataLossError("the list of an upload's files is damaged at the coordinator");
+}
+
 // The same for each name, and a name of a folder for any.
 std::string KeyOf(const std::string& user) { return HexSha256(user).substr(0, 32); }
 
@@ -38,13 +46,17 @@ absl::Status MakeFolder(const std::string& path) {
 
 absl::StatusOr<std::string> ReadAll(int file) {
   struct stat info = {};
-  if (fstat(file, &info) != 0 || info.st_size > static_cast<off_t>(upload::kMaxManifestBytes)) {
+  if (fstat(file, &info) != 0) {
+    return absl::ErrnoToStatus(errno, "cannot read the list of an upload's files");
+  }
+  if (info.st_size > static_cast<off_t>(upload::kMaxManifestBytes)) {
     return absl::DataLossError("the list of an upload's files is damaged at the coordinator");
   }
   std::string text(static_cast<size_t>(info.st_size), '\0');
   size_t size = 0;
   while (size < text.size()) {
     const ssize_t got = read(file, text.data() + size, text.size() - size);
+    if (got < 0 && errno == EINTR) continue;
     if (got < 0) return absl::ErrnoToStatus(errno, "cannot read the list of an upload's files");
     if (got == 0) break;
     size += static_cast<size_t>(got);
@@ -86,9 +98,11 @@ absl::StatusOr<BlobStore::User*> BlobStore::OpenUser(const std::string& key) {
       new User{.key = key, .files = std::move(files), .trees = std::move(trees)});
   {
     absl::MutexLock lock(&user->mutex);
-    for (const upload::BlobFile& blob : user->files.List()) {
-      user->bytes += blob.size;
-      ++user->blobs;
+    for (const upload::BlobFolder* const folder : {&user->files, &user->trees}) {
+      for (const upload::BlobFile& blob : folder->List()) {
+        user->bytes += blob.size;
+        ++user->blobs;
+      }
     }
   }
   return (users_[key] = std::move(user)).get();
@@ -140,16 +154,24 @@ absl::StatusOr<std::vector<std::string>> BlobStore::Missing(const std::string& u
     ACCEL_RETURN_IF_ERROR(CheckRoom(*of, bytes, static_cast<int64_t>(missing.size())));
     return missing;
   }
-  const std::string name = HexSha256(manifest);
-  if (!of->trees.Has(name, static_cast<int64_t>(manifest.size()))) {
-    std::vector<std::unique_ptr<upload::BlobWriter>> written;
-    ACCEL_ASSIGN_OR_RETURN(written.emplace_back(),
-                           of->trees.Begin(name, static_cast<int64_t>(manifest.size())));
-    ACCEL_RETURN_IF_ERROR(written[0]->Append(manifest));
-    ACCEL_RETURN_IF_ERROR(of->trees.Keep(written, /*durable=*/true));
-  }
-  of->trees.Touch(name, now);
+  ACCEL_RETURN_IF_ERROR(KeepTree(of, manifest, now));
   return missing;
+}
+
+absl::Status BlobStore::KeepTree(User* user, const std::string& manifest, absl::Time now) const {
+  const std::string name = HexSha256(manifest);
+  const auto size = static_cast<int64_t>(manifest.size());
+  if (!user->trees.Has(name, size)) {
+    ACCEL_RETURN_IF_ERROR(CheckRoom(*user, size, 1));
+    std::vector<std::unique_ptr<upload::BlobWriter>> written;
+    ACCEL_ASSIGN_OR_RETURN(written.emplace_back(), user->trees.Begin(name, size));
+    ACCEL_RETURN_IF_ERROR(written[0]->Append(manifest));
+    ACCEL_RETURN_IF_ERROR(user->trees.Keep(written, /*durable=*/true));
+    user->bytes += size;
+    ++user->blobs;
+  }
+  user->trees.Touch(name, now);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<BlobUpload>> BlobStore::BeginUpload(const std::string& user) {
@@ -171,6 +193,11 @@ bool BlobStore::HasTree(const std::string& user, const std::string& tree) {
 absl::StatusOr<std::string> BlobStore::ReadTree(const User& user, const std::string& tree) {
   ACCEL_ASSIGN_OR_RETURN(const common::UniqueFd file, user.trees.OpenBlob(tree));
   return ReadAll(file.get());
+}
+
+absl::StatusOr<upload::Tree> BlobStore::ReadEntries(const User& user, const std::string& tree) {
+  ACCEL_ASSIGN_OR_RETURN(const std::string manifest, ReadTree(user, tree));
+  return TreeOf(tree, manifest);
 }
 
 absl::StatusOr<std::string> BlobStore::ReadManifest(const std::string& user,
@@ -200,20 +227,31 @@ void BlobStore::Tidy(User* user, const std::set<std::string>& needed, absl::Time
   absl::MutexLock lock(&user->mutex);
   const absl::Time oldest = now - options_.lifetime;
   absl::flat_hash_set<std::string> kept;
+  bool all_are_known = true;
   for (const upload::BlobFile& tree : user->trees.List()) {
     const bool is_needed = needed.contains(tree.sha256);
-    const absl::StatusOr<std::string> manifest = ReadTree(*user, tree.sha256);
-    const auto entries = manifest.ok() ? upload::ParseManifest(*manifest) : manifest.status();
-    if (!entries.ok() || (!is_needed && tree.used < oldest)) {
+    if (is_needed) user->trees.Touch(tree.sha256, now);
+    const absl::StatusOr<upload::Tree> entries = ReadEntries(*user, tree.sha256);
+    // A tree that cannot be read now may be readable later, so only one that was read goes for what
+    // is in it. One that a job names never goes.
+    const bool is_damaged = absl::IsDataLoss(entries.status());
+    if (!is_needed && (is_damaged || tree.used < oldest)) {
       user->trees.Remove(tree.sha256);
+      user->bytes -= tree.size;
+      --user->blobs;
       continue;
     }
-    if (is_needed) user->trees.Touch(tree.sha256, now);
+    if (!entries.ok()) {
+      all_are_known = all_are_known && is_damaged;
+      continue;
+    }
     for (const upload::TreeEntry& entry : *entries) {
       kept.insert(entry.sha256);
       if (is_needed && !entry.is_link()) user->files.Touch(entry.sha256, now);
     }
   }
+  // The blobs of a tree that could not be read are not known. They may be any.
+  if (!all_are_known) return;
   for (const upload::BlobFile& blob : user->files.List()) {
     if (blob.used >= oldest || kept.contains(blob.sha256)) continue;
     user->files.Remove(blob.sha256);

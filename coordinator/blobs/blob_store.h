@@ -24,6 +24,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "upload/blob_folder.h"
+#include "upload/core/tree.h"
 
 namespace accel::coordinator {
 
@@ -66,8 +67,8 @@ class BlobStore {
   absl::StatusOr<std::string> ReadManifest(const std::string& user, const std::string& tree);
   absl::StatusOr<common::UniqueFd> OpenBlob(const std::string& user, const std::string& sha256);
 
-  // Removes what was not used for the lifetime. `needed` are the trees that jobs name, each with
-  // its user. They count as used now.
+  // Removes what was not used for the lifetime, and trees that are damaged. `needed` are the trees
+  // that jobs name, each with its user. They count as used now, and stay.
   void Tidy(const std::set<std::pair<std::string, std::string>>& needed, absl::Time now);
 
  private:
@@ -78,7 +79,8 @@ class BlobStore {
     const upload::BlobFolder files;
     const upload::BlobFolder trees;
     absl::Mutex mutex;
-    int64_t bytes ABSL_GUARDED_BY(mutex) = 0;  // All files, also those that are arriving.
+    // All files and trees, also those that are arriving.
+    int64_t bytes ABSL_GUARDED_BY(mutex) = 0;
     int64_t blobs ABSL_GUARDED_BY(mutex) = 0;
     int uploads ABSL_GUARDED_BY(mutex) = 0;
   };
@@ -89,8 +91,13 @@ class BlobStore {
   absl::StatusOr<User*> UserOf(const std::string& user);
   absl::Status CheckRoom(const User& user, int64_t bytes, int64_t blobs) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(user.mutex);
+  // Keeps a tree all of whose blobs are here.
+  absl::Status KeepTree(User* user, const std::string& manifest, absl::Time now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(user->mutex);
   void Tidy(User* user, const std::set<std::string>& needed, absl::Time now);
   static absl::StatusOr<std::string> ReadTree(const User& user, const std::string& tree);
+  // DATA_LOSS: the tree was read, and is damaged. Others: it could not be read.
+  static absl::StatusOr<upload::Tree> ReadEntries(const User& user, const std::string& tree);
 
   const Options options_;
   absl::Mutex mutex_;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "absl/strings/escaping.h"
 #include "common/status_matchers.h"
@@ -67,6 +68,12 @@ class BlobStoreTest : public ::testing::Test {
     EXPECT_OK(Put(user, texts));
     EXPECT_THAT(*store_->Missing(user, ManifestOf(texts), now_), IsEmpty());
     return HashOf(ManifestOf(texts));
+  }
+
+  // The file of a tree. The user is the only one.
+  std::string PathOfTree(const std::string& tree) const {
+    const auto user = std::filesystem::directory_iterator(folder_ + "/blobs");
+    return user->path().string() + "/trees/" + tree.substr(0, 2) + "/" + tree;
   }
 
   std::string folder_ = "/tmp/blob_store.XXXXXX";
@@ -137,7 +144,7 @@ TEST_F(BlobStoreTest, WhatArrivedWholeIsKeptWhenTheStreamBreaks) {
 
 TEST_F(BlobStoreTest, AUserHasAtMostHisShare) {
   Open({.max_user_bytes = 16, .max_user_blobs = 4});
-  Upload("ann", {"1234", "5678"});
+  ASSERT_OK(Put("ann", {"1234", "5678"}));
   ASSERT_OK(Put("ann", {"1234", "5678"}));  // What is there already is counted once.
   EXPECT_THAT(store_->Missing("ann", ManifestOf({"1234", "abcdefghi"}), now_),
               StatusIs(kExhausted, HasSubstr("removed after a week")));
@@ -180,6 +187,49 @@ TEST_F(BlobStoreTest, WhatNoJobNeedsGoesAfterAWeek) {
   store_->Tidy({}, now_ + 16 * kDay);
   EXPECT_FALSE(store_->HasTree("ann", needed));
   EXPECT_FALSE(store_->OpenBlob("ann", HashOf("a")).ok());
+}
+
+TEST_F(BlobStoreTest, ATreeThatCannotBeReadNowStays) {
+  const std::string tree = Upload("ann", {"a"});
+  const std::string path = PathOfTree(tree);
+  // It is one that cannot be opened, because of the link.
+  std::filesystem::rename(path, folder_ + "/aside");
+  std::filesystem::create_symlink(folder_ + "/aside", path);
+  store_->Tidy({}, now_);
+  EXPECT_TRUE(std::filesystem::exists(path));
+  store_->Tidy({{"ann", tree}}, now_ + 8 * kDay);
+  EXPECT_TRUE(std::filesystem::exists(path));
+  std::filesystem::rename(folder_ + "/aside", path);
+  EXPECT_TRUE(store_->HasTree("ann", tree));
+  EXPECT_OK(store_->OpenBlob("ann", HashOf("a"))) << "it may be one of the tree's";
+}
+
+TEST_F(BlobStoreTest, ADamagedTreeGoesUnlessAJobNamesIt) {
+  const std::string tree = Upload("ann", {"a"});
+  std::ofstream(PathOfTree(tree)) << ManifestOf({"b"});
+  store_->Tidy({{"ann", tree}}, now_);
+  EXPECT_TRUE(store_->HasTree("ann", tree));
+  store_->Tidy({}, now_);
+  EXPECT_FALSE(store_->HasTree("ann", tree));
+}
+
+TEST_F(BlobStoreTest, TreesCountToo) {
+  const std::string manifest = ManifestOf({"a"});
+  const auto size = static_cast<int64_t>(manifest.size());
+  const auto limited = [&](int64_t bytes, int64_t blobs) {
+    Open({.max_user_bytes = bytes, .max_user_blobs = blobs});
+    return store_->Missing("ann", manifest, now_).status();
+  };
+  ASSERT_OK(Put("ann", {"a"}));
+  EXPECT_THAT(limited(size, 2), StatusIs(kExhausted, HasSubstr("are kept for a user")));
+  EXPECT_THAT(limited(size + 1, 1), StatusIs(kExhausted, HasSubstr("are kept for a user")));
+  ASSERT_OK(limited(size + 1, 2));
+  ASSERT_OK(store_->Missing("ann", manifest, now_)) << "it is counted once";
+  EXPECT_FALSE(Put("ann", {""}).ok());
+  Open({.max_user_bytes = size + 1, .max_user_blobs = 2});
+  EXPECT_FALSE(Put("ann", {""}).ok()) << "also after a restart";
+  store_->Tidy({}, now_ + 8 * kDay);
+  EXPECT_OK(Put("ann", {"a", ""}));
 }
 
 }  // namespace
