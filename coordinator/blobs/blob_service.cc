@@ -97,11 +97,18 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* BlobService::Get(grpc::CallbackServe
   const absl::StatusOr<Caller> caller = slot_.entrance().Admit(*context, Method::kGetBlobs);
   v1::GetBlobsRequest request;
   absl::Status status = caller.status();
+  std::unique_ptr<GetSlots::Slot> slot;
+  if (status.ok()) {
+    auto taken = get_slots_.Take(*caller);
+    status = taken.status();
+    if (status.ok()) slot = *std::move(taken);
+  }
   if (status.ok()) status = Parse(*bytes, kGetBounds, &request);
   if (!status.ok()) {
     return NewRefusal<grpc::ServerWriteReactor<grpc::ByteBuffer>>(common::ToGrpc(status));
   }
-  return NewGetStream(&store_, &queue_, &slot_.coordinator(), *caller, std::move(request));
+  return NewGetStream(&store_, &queue_, &slot_.coordinator(), *caller, std::move(request),
+                      std::move(slot));
 }
 
 }  // namespace accel::coordinator

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "coordinator/blobs/blob_store.h"
+#include "coordinator/blobs/get_slots.h"
 #include "coordinator/blobs/work_queue.h"
 #include "coordinator/members/coordinator_slot.h"
 #include "proto/blobs.grpc.pb.h"
@@ -48,7 +49,8 @@ class BlobService final : public BlobServiceOfBytes {
   BlobStore& store_;
   const CoordinatorSlot& slot_;
   std::atomic<int> manifests_{0};  // Number of manifests in memory.
-  WorkQueue queue_{kThreads};      // The last member, because its work uses the others.
+  GetSlots get_slots_;
+  WorkQueue queue_{kThreads};  // The last member, because its work uses the others.
 };
 
 }  // namespace accel::coordinator

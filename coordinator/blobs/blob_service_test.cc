@@ -188,6 +188,30 @@ TEST_F(BlobServiceTest, AWrongBlobEndsTheStreamAndTheOthersStay) {
   EXPECT_THAT(*Missing("ann"), ElementsAre(HashOf(big_), HashOf("")));
 }
 
+TEST_F(BlobServiceTest, ACallerReadsFewUploadsAtATime) {
+  const std::string large(8 << 20, 'y');  // More than the network takes in if nobody reads.
+  tree_ = {{.path = "a", .size = 8 << 20, .sha256 = HashOf(large), .link = ""}};
+  ASSERT_OK(Put("ann", {large}));
+  EXPECT_THAT(*Missing("ann"), IsEmpty());
+  const std::string tree = HashOf(upload::ToManifest(tree_));
+  ASSERT_OK_AND_ASSIGN(const std::string job, SubmitAs("ann", tree));
+  v1::GetBlobsRequest request;
+  request.set_job_id(job);
+  request.add_sha256(HashOf(large));
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::BlobChunk>>> streams;
+  for (int i = 0; i < GetSlots::kMaxOfCaller; ++i) {
+    contexts.push_back(Call("ann"));
+    streams.push_back(blob_stub_->Get(contexts.back().get(), request));
+    streams.back()->WaitForInitialMetadata();
+  }
+  EXPECT_THAT(Get("ann", job, {tree}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("of your calls read uploads")));
+  EXPECT_OK(Get("admin", job, {tree}));
+  for (const auto& context : contexts) context->TryCancel();
+  for (const auto& stream : streams) stream->Finish();
+}
+
 TEST_F(BlobServiceTest, TidyKeepsWhatAJobNames) {
   ASSERT_OK(Put("ann", {big_, "small", "", "stray"}));
   EXPECT_THAT(*Missing("ann"), IsEmpty());

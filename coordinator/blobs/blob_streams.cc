@@ -60,8 +60,9 @@ class PutStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
 
 class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  GetStream(BlobStore* store, WorkQueue* queue, v1::GetBlobsRequest request)
-      : store_(*store), queue_(*queue), request_(std::move(request)) {}
+  GetStream(BlobStore* store, WorkQueue* queue, v1::GetBlobsRequest request,
+            std::unique_ptr<GetSlots::Slot> slot)
+      : slot_(std::move(slot)), store_(*store), queue_(*queue), request_(std::move(request)) {}
 
   // Called once. Asks for the job.
   void Begin(Coordinator* coordinator, const Caller& caller) {
@@ -90,17 +91,23 @@ class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     }
     user_ = job.spec().owner();
     const std::string& name = job.spec().upload();
-    ACCEL_ASSIGN_OR_RETURN(std::string manifest, store_.ReadManifest(user_, name));
+    ACCEL_ASSIGN_OR_RETURN(const std::string manifest, store_.ReadManifest(user_, name));
     ACCEL_ASSIGN_OR_RETURN(const upload::Tree tree, upload::ParseManifest(manifest));
+    absl::flat_hash_map<absl::string_view, int64_t> sizes;
     for (const upload::TreeEntry& entry : tree) {
-      if (!entry.is_link()) sizes_[entry.sha256] = entry.size;
+      if (!entry.is_link()) sizes[entry.sha256] = entry.size;
     }
+    // Only what is asked for is kept, because there are many streams at a time.
     for (const std::string& sha256 : request_.sha256()) {
-      if (sha256 == name || sizes_.contains(sha256)) continue;
-      return absl::NotFoundError("the job's upload has no such file");
+      if (sha256 == name) {
+        manifest_ = manifest;
+      } else if (const auto found = sizes.find(sha256); found != sizes.end()) {
+        sizes_[sha256] = found->second;
+      } else {
+        return absl::NotFoundError("the job's upload has no such file");
+      }
     }
     tree_ = name;
-    manifest_ = std::move(manifest);
     return absl::OkStatus();
   }
 
@@ -148,6 +155,7 @@ class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     return absl::OkStatus();
   }
 
+  const std::unique_ptr<GetSlots::Slot> slot_;
   BlobStore& store_;
   WorkQueue& queue_;
   const v1::GetBlobsRequest request_;
@@ -172,8 +180,9 @@ grpc::ServerReadReactor<grpc::ByteBuffer>* NewPutStream(BlobStore* store, WorkQu
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewGetStream(BlobStore* store, WorkQueue* queue,
                                                          Coordinator* coordinator,
                                                          const Caller& caller,
-                                                         v1::GetBlobsRequest request) {
-  auto* const stream = new GetStream(store, queue, std::move(request));
+                                                         v1::GetBlobsRequest request,
+                                                         std::unique_ptr<GetSlots::Slot> slot) {
+  auto* const stream = new GetStream(store, queue, std::move(request), std::move(slot));
   stream->Begin(coordinator, caller);
   return stream;
 }

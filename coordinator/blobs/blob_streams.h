@@ -5,10 +5,12 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <memory>
 #include <string>
 
 #include "coordinator/access/caller.h"
 #include "coordinator/blobs/blob_store.h"
+#include "coordinator/blobs/get_slots.h"
 #include "coordinator/blobs/work_queue.h"
 #include "coordinator/coordinator.h"
 #include "proto/blobs.pb.h"
@@ -19,10 +21,11 @@ namespace accel::coordinator {
 grpc::ServerReadReactor<grpc::ByteBuffer>* NewPutStream(BlobStore* store, WorkQueue* queue,
                                                         const std::string& user);
 
-// Sends what the caller may read.
+// Sends what the caller may read. `slot` is the stream's until its end.
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewGetStream(BlobStore* store, WorkQueue* queue,
                                                          Coordinator* coordinator,
                                                          const Caller& caller,
-                                                         v1::GetBlobsRequest request);
+                                                         v1::GetBlobsRequest request,
+                                                         std::unique_ptr<GetSlots::Slot> slot);
 
 }  // namespace accel::coordinator

@@ -1,0 +1,55 @@
+#include "coordinator/blobs/get_slots.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_matchers.h"
+
+namespace accel::coordinator {
+namespace {
+
+using ::accel::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
+
+class GetSlotsTest : public ::testing::Test {
+ protected:
+  absl::Status Take(CallerKind kind, const std::string& name) {
+    auto slot = slots_.Take({kind, name, "", Role::kUser});
+    if (slot.ok()) taken_.push_back(*std::move(slot));
+    return slot.status();
+  }
+
+  GetSlots slots_;
+  std::vector<std::unique_ptr<GetSlots::Slot>> taken_;
+};
+
+TEST_F(GetSlotsTest, ACallerHasFew) {
+  for (int i = 0; i < GetSlots::kMaxOfCaller; ++i) ASSERT_OK(Take(CallerKind::kNode, "a"));
+  EXPECT_THAT(Take(CallerKind::kNode, "a"), StatusIs(kUnavailable, HasSubstr("8 of your calls")));
+  EXPECT_OK(Take(CallerKind::kNode, "b"));
+  EXPECT_OK(Take(CallerKind::kUser, "a")) << "a user with the name of a node is another caller";
+  taken_.erase(taken_.begin());
+  EXPECT_OK(Take(CallerKind::kNode, "a"));
+  EXPECT_FALSE(Take(CallerKind::kNode, "a").ok());
+}
+
+TEST_F(GetSlotsTest, AllUsersTogetherHaveABound) {
+  for (int i = 0; i < GetSlots::kMaxOfUsers; ++i) {
+    ASSERT_OK(Take(CallerKind::kUser, absl::StrCat("u", i)));
+  }
+  EXPECT_THAT(Take(CallerKind::kUser, "x"), StatusIs(kUnavailable, HasSubstr("many other users")));
+  taken_.pop_back();
+  EXPECT_OK(Take(CallerKind::kUser, "x"));
+}
+
+TEST_F(GetSlotsTest, LargeJobsAndTheOwnerAreNotRefused) {
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_OK(Take(CallerKind::kNode, absl::StrCat("n", i)));
+    ASSERT_OK(Take(CallerKind::kOwner, ""));
+  }
+}
+
+}  // namespace
+}  // namespace accel::coordinator
