@@ -15,7 +15,8 @@ namespace {
 
 constexpr absl::Duration kSeenPrecision = absl::Hours(1);
 // Maximum number of renewals of one certificate that were not used. A client repeats a renewal with
-// the same key, so it has more than one only if it has lost that key.
+// the same key, so it has more than one only if it has lost that key. None makes room for another
+// one, because it may be all that its holder has stored.
 constexpr size_t kMaxUnused = 4;
 
 // Returns the valid credentials that were made by renewing this one and not used yet.
@@ -69,6 +70,40 @@ bool DescendsFrom(const v1::Credential& credential, const std::string& serial,
   return true;
 }
 
+absl::Status RefuseMoreRenewals(const v1::Credential& old) {
+  const absl::string_view command = old.kind() == v1::NODE_MEMBER ? "accel node" : "accel user";
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the certificate was renewed ", kMaxUnused,
+      " times, and none of the new ones was used; perhaps someone else has a copy of it; an "
+      "administrator runs `",
+      command, " list`, and revokes it or the unused ones with `", command, " revoke`"));
+}
+
+// Returns the certificates that end because this one is used for the first time: those that it
+// replaces, directly or not, and all other renewals of these, which nobody has used. Such another
+// one may be that of a thief who has renewed a copy, and waits.
+std::vector<v1::Credential*> ReplacedBy(const v1::Credential& credential, AccessState* state) {
+  std::vector<v1::Credential*> replaced;
+  std::set<std::string> older;
+  // The next link may have been forgotten already, but its renewals were not.
+  for (std::string serial = credential.replaces(); !serial.empty();) {
+    older.insert(serial);
+    const auto found = state->credentials.find(serial);
+    if (found == state->credentials.end() || found->second.state() != v1::Credential::VALID) break;
+    replaced.push_back(&found->second);
+    serial = found->second.replaces();
+  }
+  for (auto& [serial, other] : state->credentials) {
+    if (other.state() != v1::Credential::VALID || other.seen_unix_ms() != 0) continue;
+    if (older.contains(serial) || DescendsFrom(other, credential.serial(), *state)) continue;
+    const bool is_rival = std::any_of(older.begin(), older.end(), [&](const std::string& each) {
+      return other.replaces() == each || DescendsFrom(other, each, *state);
+    });
+    if (is_rival) replaced.push_back(&other);
+  }
+  return replaced;
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Credential> Renew(const std::string& serial, const std::string& key_hash,
@@ -87,14 +122,7 @@ absl::StatusOr<v1::Credential> Renew(const std::string& serial, const std::strin
   for (const v1::Credential* each : unused) {
     if (each->key_hash() == key_hash) return *each;
   }
-  if (unused.size() >= kMaxUnused) {
-    v1::Credential* const oldest =
-        *std::min_element(unused.begin(), unused.end(), [](const auto* one, const auto* other) {
-          return one->made_unix_ms() < other->made_unix_ms();
-        });
-    oldest->set_state(v1::Credential::REPLACED);
-    changes->credentials.insert(oldest->serial());
-  }
+  if (unused.size() >= kMaxUnused) return RefuseMoreRenewals(old);
   const MemberId member(old.kind(), old.member());
   // A renewal needs no room, because it takes that of the old one. A member with the maximum of
   // machines could otherwise renew none of them.
@@ -115,17 +143,16 @@ void NoteSeen(const std::string& serial, absl::Time wall, AccessState* state,
   const auto found = state->credentials.find(serial);
   if (found == state->credentials.end() || !IsValid(found->second, wall)) return;
   v1::Credential& credential = found->second;
+  const bool is_first = credential.seen_unix_ms() == 0;
   const absl::Time seen = absl::FromUnixMillis(credential.seen_unix_ms());
-  if (credential.seen_unix_ms() != 0 && wall - seen < kSeenPrecision) return;
+  if (!is_first && wall - seen < kSeenPrecision) return;
   credential.set_seen_unix_ms(absl::ToUnixMillis(wall));
   changes->credentials.insert(serial);
-  // The renewed one works, so the old one is no longer needed (docs/decisions/0056). A chain is
-  // short, because each link was used before it was renewed.
-  for (auto old = state->credentials.find(credential.replaces());
-       old != state->credentials.end() && old->second.state() == v1::Credential::VALID;
-       old = state->credentials.find(old->second.replaces())) {
-    old->second.set_state(v1::Credential::REPLACED);
-    changes->credentials.insert(old->first);
+  if (!is_first) return;
+  // The renewed one works, so the old one is no longer needed (docs/decisions/0056).
+  for (v1::Credential* each : ReplacedBy(credential, state)) {
+    each->set_state(v1::Credential::REPLACED);
+    changes->credentials.insert(each->serial());
   }
 }
 

@@ -14,13 +14,15 @@
 namespace accel::coordinator {
 
 // Issues another credential to the holder of a valid one. The same key gets the same answer until
-// it is used. UNAUTHENTICATED: the serial is not valid.
+// it is used. UNAUTHENTICATED: the serial is not valid. RESOURCE_EXHAUSTED: it was renewed with
+// four other keys, and none of these renewals was used.
 absl::StatusOr<v1::Credential> Renew(const std::string& serial, const std::string& key_hash,
                                      absl::Time wall, MakeCredential make, AccessState* state,
                                      AccessChanges* changes);
 
-// Notes that a credential is in use. The one that it replaces, directly or not, is then no longer
-// valid. Changes nothing if it was seen within the last hour, or is not valid.
+// Notes that a credential is in use. With its first use, the one that it replaces, directly or not,
+// is no longer valid, nor are other renewals of that one. Changes nothing if it was seen within the
+// last hour, or is not valid.
 void NoteSeen(const std::string& serial, absl::Time wall, AccessState* state,
               AccessChanges* changes);
 

@@ -135,18 +135,69 @@ TEST_F(AccessTest, ANodeThatJoinsAgainReplacesItself) {
 TEST_F(AccessTest, UnusedRenewalsAreBounded) {
   ASSERT_OK(Add(Request(v1::NODE_MEMBER)));
   ASSERT_OK_AND_ASSIGN(const v1::Credential old, Enter(Node()));
-  std::vector<std::string> made;
-  for (int i = 0; i < 300; ++i) {
-    wall_ += absl::Seconds(1);
-    ASSERT_OK_AND_ASSIGN(const v1::Credential fresh, Again(old.serial(), absl::StrCat("key ", i)));
-    made.push_back(fresh.serial());
+  ASSERT_OK_AND_ASSIGN(const v1::Credential own, Again(old.serial(), "own key"));
+  for (int i = 0; i < 3; ++i) ASSERT_OK(Again(old.serial(), absl::StrCat("key ", i)));
+  // A thief with a copy cannot end the one that the holder has stored, however often it asks.
+  for (int i = 3; i < 300; ++i) {
+    EXPECT_THAT(Again(old.serial(), absl::StrCat("key ", i)).status(),
+                StatusIs(kResourceExhausted, HasSubstr("accel node list")));
   }
-  EXPECT_EQ(Why(old.serial()), "");
-  for (size_t i = made.size() - 4; i < made.size(); ++i) EXPECT_EQ(Why(made[i]), "");
-  EXPECT_THAT(Why(made[made.size() - 5]), HasSubstr("replaced"));
-  EXPECT_LE(state_.credentials.size(), kMaxCredentialsOfMember + 5);
-  NoteSeen(made.back(), wall_, &state_, &changes_);
-  EXPECT_THAT(Why(old.serial()), HasSubstr("replaced"));
+  EXPECT_EQ(Why(own.serial()), "");
+  EXPECT_EQ(state_.credentials.size(), 5u);
+  // A lost answer is still repeated.
+  ASSERT_OK_AND_ASSIGN(const v1::Credential again, Again(old.serial(), "own key"));
+  EXPECT_EQ(again.serial(), own.serial());
+  NoteSeen(own.serial(), wall_, &state_, &changes_);
+  EXPECT_EQ(Why(own.serial()), "");
+  EXPECT_OK(Again(own.serial(), "next key"));
+}
+
+TEST_F(AccessTest, RevokedRenewalsMakePlaceForOthers) {
+  ASSERT_OK(Add(Request(v1::NODE_MEMBER)));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential old, Enter(Node()));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential first, Again(old.serial(), "key"));
+  for (int i = 0; i < 3; ++i) ASSERT_OK(Again(old.serial(), absl::StrCat("key ", i)));
+  EXPECT_FALSE(Again(old.serial(), "another").ok());
+  ASSERT_OK(RevokeAll(v1::NODE_MEMBER, "n7", first.serial()));
+  EXPECT_OK(Again(old.serial(), "another"));
+}
+
+TEST_F(AccessTest, TheFirstUseEndsAllOtherRenewals) {
+  ASSERT_OK(Add(Request(v1::NODE_MEMBER)));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential old, Enter(Node()));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential stolen, Again(old.serial(), "a thief's key"));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential stolen_too, Again(stolen.serial(), "another"));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential own, Again(old.serial(), "own key"));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential next, Again(own.serial(), "next key"));
+  const AccessChanges before = changes_;
+  changes_ = {};
+  NoteSeen(own.serial(), wall_, &state_, &changes_);
+  for (const v1::Credential& each : {old, stolen, stolen_too}) {
+    EXPECT_THAT(Why(each.serial()), HasSubstr("replaced by a newer one"));
+    EXPECT_TRUE(changes_.credentials.contains(each.serial()));
+  }
+  EXPECT_EQ(Why(own.serial()), "");
+  EXPECT_EQ(Why(next.serial()), "");
+  changes_.AddOlder(before);
+}
+
+TEST_F(AccessTest, ANodeThatJoinsAgainEndsAllRenewals) {
+  ASSERT_OK(Add(Request(v1::NODE_MEMBER)));
+  ASSERT_OK_AND_ASSIGN(const v1::Credential old, Enter(Node()));
+  std::vector<std::string> renewals;
+  for (int i = 0; i < 4; ++i) {
+    wall_ += absl::Seconds(1);
+    ASSERT_OK_AND_ASSIGN(const v1::Credential made, Again(old.serial(), absl::StrCat("key ", i)));
+    renewals.push_back(made.serial());
+  }
+  ASSERT_OK(Add(Request(v1::NODE_MEMBER), "t2"));
+  Newcomer again = Node();
+  again.token_id = "t2";
+  again.secret_hash = "hash of t2";
+  ASSERT_OK_AND_ASSIGN(const v1::Credential joined, Enter(again));
+  NoteSeen(joined.serial(), wall_, &state_, &changes_);
+  for (const std::string& each : renewals) EXPECT_THAT(Why(each), HasSubstr("replaced"));
+  EXPECT_EQ(Why(joined.serial()), "");
 }
 
 class CrowdTest : public AccessTest {
