@@ -15,6 +15,8 @@ namespace {
 
 constexpr char kKeyBegin[] = "-----BEGIN PRIVATE KEY-----";  // As PrivateKey::ToPem() writes it.
 
+constexpr int kReadAttempts = 10;  // An identity changes every few weeks.
+
 absl::StatusOr<PrivateKey> MakeKey(const std::string& path) {
   ACCEL_ASSIGN_OR_RETURN(PrivateKey made, PrivateKey::Make());
   ACCEL_RETURN_IF_ERROR(WriteSecretFile(path, made.ToPem()));
@@ -69,16 +71,23 @@ absl::Status IdentityFiles::Replace(const ClientIdentity& old,
 }
 
 absl::StatusOr<ClientIdentity> IdentityFiles::Read() const {
-  ClientIdentity identity;
-  ACCEL_ASSIGN_OR_RETURN(identity.certificate, ReadSecretFile(certificate_));
-  if (const size_t key = identity.certificate.find(kKeyBegin); key != std::string::npos) {
-    identity.key = identity.certificate.substr(key);
-    identity.certificate.resize(key);
-  } else {
-    ACCEL_ASSIGN_OR_RETURN(identity.key, ReadSecretFile(key_));
+  for (int attempt = 0; attempt < kReadAttempts; ++attempt) {
+    ClientIdentity identity;
+    ACCEL_ASSIGN_OR_RETURN(const std::string content, ReadSecretFile(certificate_));
+    const size_t key = content.find(kKeyBegin);
+    identity.certificate = content.substr(0, key);
+    if (key != std::string::npos) {
+      identity.key = content.substr(key);
+    } else {
+      ACCEL_ASSIGN_OR_RETURN(identity.key, ReadSecretFile(key_));
+      // The first renewal changes the certificate, and then this key.
+      ACCEL_ASSIGN_OR_RETURN(const std::string again, ReadSecretFile(certificate_));
+      if (again != content) continue;
+    }
+    ACCEL_ASSIGN_OR_RETURN(identity.authorities, ReadSecretFile(authorities_));
+    return identity;
   }
-  ACCEL_ASSIGN_OR_RETURN(identity.authorities, ReadSecretFile(authorities_));
-  return identity;
+  return absl::AbortedError(absl::StrCat(certificate_, " changes all the time; try again"));
 }
 
 absl::StatusOr<std::string> IdentityFiles::ReadCoordinator() const {

@@ -50,7 +50,7 @@ class IdentityFiles {
   // renewal was faster. Others: the disk's.
   absl::Status Replace(const ClientIdentity& old, const ClientIdentity& renewed) const;
 
-  // NOT_FOUND: there is no identity here. Others as above.
+  // NOT_FOUND: there is no identity here. ABORTED: it changes all the time. Others as above.
   absl::StatusOr<ClientIdentity> Read() const;
   // Returns HOST:PORT.
   absl::StatusOr<std::string> ReadCoordinator() const;

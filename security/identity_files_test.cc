@@ -132,6 +132,37 @@ TEST_F(IdentityFilesTest, AFasterLoginIsNotReplaced) {
   EXPECT_TRUE(read == faster);
 }
 
+TEST_F(IdentityFilesTest, AFirstRenewalGivesNoReaderAMixture) {
+  const std::string begin = "-----BEGIN PRIVATE KEY-----";
+  // Without fsync, so that the files change as often as they are read.
+  const auto put = [&](const std::string& name, const std::string& content) {
+    const std::string draft = folder_ + "/draft";
+    std::ofstream(draft) << content;
+    std::filesystem::permissions(draft, std::filesystem::perms(0600));
+    std::filesystem::rename(draft, folder_ + "/" + name);
+  };
+  put("ca.crt", "authorities");
+  put("node.key", begin + "0");
+  put("node.crt", "0");
+  std::atomic<bool> stop{false};
+  std::thread reader([&] {
+    while (!stop) {
+      const auto read = Files().Read();
+      ASSERT_OK(read);
+      ASSERT_EQ(read->key, begin + read->certificate);
+    }
+  });
+  for (int i = 1; i <= 500; ++i) {
+    const std::string number = std::to_string(i);
+    // A first renewal, and then an enrolment of the same key.
+    put("node.crt", number + begin + number);
+    put("node.key", begin + number);
+    put("node.crt", number);
+  }
+  stop = true;
+  reader.join();
+}
+
 TEST_F(IdentityFilesTest, AReaderNeverGetsAMixture) {
   ClientIdentity present = Enrol();
   std::atomic<bool> stop{false};
