@@ -103,9 +103,10 @@ void CertificateRenewal::RunOnce() {
 absl::Status CertificateRenewal::Renew() {
   const std::shared_ptr<grpc::Channel> channel = options_.channels->present();
   ACCEL_ASSIGN_OR_RETURN(identity_,
-                         security::RenewIdentity(files_, identity_, [&](const std::string& csr) {
-                           return options_.calls.renew(channel, csr);
-                         }));
+                         security::RenewIdentity(
+                             files_, identity_, options_.wall(), [&](const std::string& csr) {
+                               return options_.calls.renew(channel, csr);
+                             }));
   newest_ = SpanOf(identity_);
   options_.channels->Offer(options_.calls.open(identity_));
   return absl::OkStatus();

@@ -73,7 +73,7 @@ absl::Status RenewLogin(const Login& login, absl::Time wall, security::AskForCer
   // Another command was faster. The next one sees whether the new certificate is due.
   if (present.certificate != login.identity.certificate) return absl::OkStatus();
   if (!NoteAttempt(lock.get(), is_new, wall)) return absl::OkStatus();
-  return security::RenewIdentity(files, present, ask).status();
+  return security::RenewIdentity(files, present, wall, ask).status();
 }
 
 absl::StatusOr<common::UniqueFd> LockLogin(const std::string& folder) {

@@ -19,21 +19,22 @@ absl::Status Unusable(absl::string_view why) {
       absl::StrCat("the coordinator's answer to a renewal is unusable: ", why));
 }
 
+std::string Minute(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M UTC", time, absl::UTCTimeZone());
+}
+
 // Returns the certificate of the answer if it continues `old`.
 absl::StatusOr<Certificate> CheckAnswer(const ClientIdentity& old, const PrivateKey& key,
                                         const RenewedCertificate& answer) {
   ACCEL_ASSIGN_OR_RETURN(const Certificate before, Certificate::FromPem(old.certificate));
   ACCEL_ASSIGN_OR_RETURN(const Certificate renewed, Certificate::FromPem(answer.certificate));
-  ACCEL_ASSIGN_OR_RETURN(const Principal was, before.principal());
-  ACCEL_ASSIGN_OR_RETURN(const Principal is, renewed.principal());
-  if (std::tie(was.cluster, was.kind, was.name) != std::tie(is.cluster, is.kind, is.name)) {
+  if (!AreOfSameMember(old.certificate, answer.certificate)) {
     return absl::FailedPreconditionError("it is for another member");
   }
   if (renewed.not_after() <= before.not_after()) {
     return absl::FailedPreconditionError("it does not live longer than the present one");
   }
-  // Checked at a time within its life, because this machine's clock may be wrong, and the answer
-  // may be the only certificate that the coordinator still accepts.
+  // Checked at a time within its life, because an answer that is only early is not unusable.
   ACCEL_RETURN_IF_ERROR(CheckIdentity({key.ToPem(), answer.certificate, answer.authorities},
                                       "nothing has changed",
                                       renewed.not_after() - absl::Seconds(1)));
@@ -42,8 +43,18 @@ absl::StatusOr<Certificate> CheckAnswer(const ClientIdentity& old, const Private
 
 }  // namespace
 
+bool AreOfSameMember(const std::string& one, const std::string& other) {
+  const auto first = Certificate::FromPem(one);
+  const auto second = Certificate::FromPem(other);
+  if (!first.ok() || !second.ok()) return false;
+  const auto a = first->principal();
+  const auto b = second->principal();
+  if (!a.ok() || !b.ok()) return false;
+  return std::tie(a->cluster, a->kind, a->name) == std::tie(b->cluster, b->kind, b->name);
+}
+
 absl::StatusOr<ClientIdentity> RenewIdentity(const IdentityFiles& files, const ClientIdentity& old,
-                                             AskForCertificate ask) {
+                                             absl::Time now, AskForCertificate ask) {
   ACCEL_ASSIGN_OR_RETURN(const PrivateKey key, files.ReadOrMakeNextKey(old));
   ACCEL_ASSIGN_OR_RETURN(const std::string csr, MakeRequest(key));
   ACCEL_ASSIGN_OR_RETURN(const RenewedCertificate answer, ask(csr));
@@ -52,6 +63,13 @@ absl::StatusOr<ClientIdentity> RenewIdentity(const IdentityFiles& files, const C
     // The coordinator repeats its answer for the same key, so the next attempt needs another one.
     files.DropNextKey();
     return Unusable(certificate.status().message());
+  }
+  // One of the two clocks is wrong. The present certificate works, and this one would not yet.
+  if (certificate->not_before() > now) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the renewed certificate starts at ", Minute(certificate->not_before()),
+        ", but this machine's clock says ", Minute(now),
+        "; set the clock of this machine or of the coordinator; the present one is kept"));
   }
   ClientIdentity renewed = {key.ToPem(), certificate->ToPem(), answer.authorities};
   ACCEL_RETURN_IF_ERROR(files.Replace(old, renewed));

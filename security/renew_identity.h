@@ -6,6 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "security/client_identity.h"
 #include "security/identity_files.h"
 
@@ -21,11 +22,15 @@ struct RenewedCertificate {
 using AskForCertificate =
     absl::FunctionRef<absl::StatusOr<RenewedCertificate>(const std::string& csr)>;
 
-// Returns the new identity, which is in the files then. After an error, the files have the old one.
-// An attempt that is repeated after a lost answer gets the same answer. FAILED_PRECONDITION: the
-// answer is unusable, and the next attempt begins with another key. Others: those of `ask` and of
-// IdentityFiles::Replace().
+// Returns the new identity, which is in the files then. `now` is this machine's time. After an
+// error of the answer, the files have the old one. An attempt that is repeated after a lost answer
+// gets the same answer. FAILED_PRECONDITION: the answer is unusable, and the next attempt begins
+// with another key. Or it is not valid yet, and the next attempt gets it again. Others: those of
+// `ask` and of IdentityFiles::Replace().
 absl::StatusOr<ClientIdentity> RenewIdentity(const IdentityFiles& files, const ClientIdentity& old,
-                                             AskForCertificate ask);
+                                             absl::Time now, AskForCertificate ask);
+
+// Returns true if both certificates, in PEM, are of the same member of the same cluster.
+bool AreOfSameMember(const std::string& one, const std::string& other);
 
 }  // namespace accel::security

@@ -43,7 +43,8 @@ class RenewIdentityTest : public ::testing::Test {
   }
 
   absl::StatusOr<ClientIdentity> Renew() {
-    return RenewIdentity(Files(), old_, [this](const std::string& csr) { return Answer(csr); });
+    return RenewIdentity(Files(), old_, clock_,
+                         [this](const std::string& csr) { return Answer(csr); });
   }
 
   // The files have the old identity.
@@ -58,7 +59,8 @@ class RenewIdentityTest : public ::testing::Test {
   const absl::Time start_ = absl::Now();
   const Authority cluster_ = *MakeAuthority("c1", start_);
   ClientIdentity old_;
-  absl::Time now_ = start_ + absl::Hours(24 * 130);
+  absl::Time now_ = start_ + absl::Hours(24 * 130);    // The coordinator's clock.
+  absl::Time clock_ = start_ + absl::Hours(24 * 130);  // This machine's.
   std::string member_ = "n";
   std::map<std::string, std::string> answers_;  // Certificates by key.
 };
@@ -72,9 +74,35 @@ TEST_F(RenewIdentityTest, GetsANewKeyAndStoresIt) {
   EXPECT_EQ(read.key, renewed.key);
 }
 
-TEST_F(RenewIdentityTest, AClockThatIsFarOffCostsNothing) {
-  now_ = start_ + absl::Hours(24 * 365 * 3);  // This machine is three years behind.
+TEST_F(RenewIdentityTest, ACertificateThatIsNotValidYetReplacesNoneThatWorks) {
+  for (const absl::Duration behind : {24 * absl::Hours(1), 3 * 365 * 24 * absl::Hours(1)}) {
+    clock_ = now_ - behind;
+    EXPECT_THAT(Renew().status(),
+                StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("set the clock")));
+    ExpectUnchanged();
+  }
+  // The clock was set. The coordinator repeats its answer.
+  clock_ = now_;
+  ASSERT_OK_AND_ASSIGN(const ClientIdentity renewed, Renew());
+  EXPECT_OK(CheckIdentity(renewed, "", clock_));
+  EXPECT_EQ(answers_.size(), 1u);
+}
+
+TEST_F(RenewIdentityTest, AClockThatIsAheadCostsNothing) {
+  clock_ = now_ + 3 * 365 * 24 * absl::Hours(1);
   EXPECT_OK(Renew());
+}
+
+TEST_F(RenewIdentityTest, MembersAreCompared) {
+  const PublicKey key = PrivateKey::Make()->public_key();
+  const auto of = [&](const Principal& whom) {
+    return IssueClient(cluster_, key, whom, start_)->ToPem();
+  };
+  const std::string one = of({"c1", PrincipalKind::kUser, "ann", *MakeSerial()});
+  EXPECT_TRUE(AreOfSameMember(one, of({"c1", PrincipalKind::kUser, "ann", *MakeSerial()})));
+  EXPECT_FALSE(AreOfSameMember(one, of({"c1", PrincipalKind::kUser, "bob", *MakeSerial()})));
+  EXPECT_FALSE(AreOfSameMember(one, of({"c1", PrincipalKind::kNode, "ann", *MakeSerial()})));
+  EXPECT_FALSE(AreOfSameMember(one, "garbage"));
 }
 
 TEST_F(RenewIdentityTest, ALostAnswerIsGivenAgain) {
@@ -82,7 +110,7 @@ TEST_F(RenewIdentityTest, ALostAnswerIsGivenAgain) {
     EXPECT_OK(Answer(csr));
     return absl::UnavailableError("the connection broke");
   };
-  EXPECT_THAT(RenewIdentity(Files(), old_, lose).status(),
+  EXPECT_THAT(RenewIdentity(Files(), old_, now_, lose).status(),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("broke")));
   ExpectUnchanged();
   EXPECT_OK(Renew());
@@ -104,13 +132,13 @@ TEST_F(RenewIdentityTest, UnusableAnswersChangeNothing) {
   const auto garbage = [](const std::string&) -> absl::StatusOr<RenewedCertificate> {
     return RenewedCertificate{"garbage", "garbage"};
   };
-  EXPECT_THAT(RenewIdentity(Files(), old_, garbage).status(),
+  EXPECT_THAT(RenewIdentity(Files(), old_, clock_, garbage).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("unusable")));
   const auto other = [this](const std::string&) -> absl::StatusOr<RenewedCertificate> {
     const Certificate leaf = Issue(PrivateKey::Make()->public_key(), "n", now_);
     return RenewedCertificate{leaf.ToPem(), cluster_.certificate.ToPem()};
   };
-  EXPECT_THAT(RenewIdentity(Files(), old_, other).status(),
+  EXPECT_THAT(RenewIdentity(Files(), old_, clock_, other).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("another key")));
   ExpectUnchanged();
   member_ = "n";
