@@ -102,14 +102,28 @@ void CertificateRenewal::RunOnce() {
 
 absl::Status CertificateRenewal::Renew() {
   const std::shared_ptr<grpc::Channel> channel = options_.channels->present();
-  ACCEL_ASSIGN_OR_RETURN(identity_,
-                         security::RenewIdentity(
-                             files_, identity_, options_.wall(), [&](const std::string& csr) {
-                               return options_.calls.renew(channel, csr);
-                             }));
+  absl::StatusOr<security::ClientIdentity> renewed = security::RenewIdentity(
+      files_, identity_, options_.wall(),
+      [&](const std::string& csr) { return options_.calls.renew(channel, csr); });
+  if (absl::IsAborted(renewed.status())) renewed = ReadChanged(renewed.status());
+  ACCEL_RETURN_IF_ERROR(renewed.status());
+  identity_ = *std::move(renewed);
   newest_ = SpanOf(identity_);
   options_.channels->Offer(options_.calls.open(identity_));
   return absl::OkStatus();
+}
+
+// Returns the identity of the files, which another process has written, or an earlier attempt
+// that seemed to fail. `why` is returned if it does not continue the one in memory.
+absl::StatusOr<security::ClientIdentity> CertificateRenewal::ReadChanged(
+    const absl::Status& why) const {
+  ACCEL_ASSIGN_OR_RETURN(security::ClientIdentity read, files_.Read());
+  ACCEL_RETURN_IF_ERROR(
+      security::CheckIdentity(read, "join again, and start the agent again", options_.wall()));
+  const bool continues = security::AreOfSameMember(read.certificate, identity_.certificate) &&
+                         SpanOf(read).not_after >= SpanOf(identity_).not_after;
+  if (!continues) return why;
+  return read;
 }
 
 RenewalThread::RenewalThread(CertificateRenewal::Options options)

@@ -59,6 +59,7 @@ class CertificateRenewal {
 
  private:
   absl::Status Renew();
+  absl::StatusOr<security::ClientIdentity> ReadChanged(const absl::Status& why) const;
 
   const Options options_;
   const security::IdentityFiles files_;

@@ -63,6 +63,17 @@ class CertificateRenewalTest : public ::testing::Test {
     return Issue(*security::CheckRequest(csr));
   }
 
+  // Writes an identity to the files without the agent, as an attempt does that seemed to fail.
+  void WriteAnother(const std::string& member) const {
+    const security::IdentityFiles files(folder_, "node");
+    const auto old = *files.Read();
+    const security::PrivateKey key = *security::PrivateKey::Make();
+    const auto leaf = security::IssueClient(
+        cluster_, key.public_key(),
+        {"c1", security::PrincipalKind::kNode, member, *security::MakeSerial()}, wall_);
+    EXPECT_OK(files.Replace(old, {key.ToPem(), leaf->ToPem(), cluster_.certificate.ToPem()}));
+  }
+
   std::string Stored() const {
     return security::IdentityFiles(folder_, "node").Read()->certificate;
   }
@@ -128,6 +139,27 @@ TEST_F(CertificateRenewalTest, FailuresAreRepeatedAndChangeNothing) {
   refusal_ = absl::OkStatus();
   EXPECT_EQ(Pass(absl::Hours(2)), 1);
   EXPECT_NE(Stored(), old);
+}
+
+TEST_F(CertificateRenewalTest, AnIdentityThatChangedInTheFilesIsTaken) {
+  const auto first = channels_->present();
+  Pass(100 * kDay);
+  WriteAnother("n");
+  const std::string other = Stored();
+  EXPECT_EQ(Pass(30 * kDay), 1);
+  EXPECT_EQ(Stored(), other);
+  EXPECT_NE(channels_->newest(), first);
+  // It is renewed in turn.
+  channels_->Adopt();
+  EXPECT_EQ(Pass(120 * kDay), 1);
+  EXPECT_NE(Stored(), other);
+}
+
+TEST_F(CertificateRenewalTest, TheIdentityOfAnotherNodeIsNotTaken) {
+  const auto first = channels_->present();
+  WriteAnother("m");
+  EXPECT_GT(Pass(130 * kDay), 2);
+  EXPECT_EQ(channels_->newest(), first);
 }
 
 TEST_F(CertificateRenewalTest, AWrongClockCausesNoStormOfRenewals) {
