@@ -241,12 +241,13 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   ACCEL_ASSIGN_OR_RETURN(const std::string target, FindTarget(options));
   ACCEL_ASSIGN_OR_RETURN(const common::CoordinatorAddress coordinator,
                          common::ParseCoordinatorAddress(target));
+  // Locked first, because a join may be writing the certificate.
+  ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(options.state_dir, kLockTimeout));
   ACCEL_ASSIGN_OR_RETURN(const auto certificate, FindCertificate(options, coordinator));
   ACCEL_ASSIGN_OR_RETURN(const std::string name,
                          NodeName(options.name, certificate ? certificate->certificate : ""));
   ACCEL_ASSIGN_OR_RETURN(const common::PortRange ports, common::ParsePortRange(options.port_range));
   ACCEL_ASSIGN_OR_RETURN(const std::string shim, FindShim(options.shim));
-  ACCEL_ASSIGN_OR_RETURN(const StateDir state_dir, StateDir::Open(options.state_dir, kLockTimeout));
   ACCEL_ASSIGN_OR_RETURN(const int64_t disk_bytes, DiskBytes(options.state_dir));
   ACCEL_ASSIGN_OR_RETURN(const int64_t output_bytes,
                          ParseOutputLimit(options.output_limit, disk_bytes));
