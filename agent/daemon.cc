@@ -178,11 +178,15 @@ absl::StatusOr<std::optional<security::ClientIdentity>> FindCertificate(
   absl::StatusOr<security::ClientIdentity> identity =
       security::IdentityFiles(options.state_dir, "node").Read();
   if (absl::IsNotFound(identity.status())) {
+    const bool may_be_here = common::IsLoopback(coordinator.tcp.host);
     return absl::FailedPreconditionError(
         absl::StrCat("this node has not joined the cluster at ", coordinator.tcp.host,
                      "; make a key there with `accel node add`, and run here: accel-agent join "
                      "--state_dir ",
-                     options.state_dir));
+                     options.state_dir,
+                     may_be_here ? "; or, on the coordinator's own machine, leave out "
+                                   "--coordinator and ACCEL_COORDINATOR, which uses the Unix socket"
+                                 : ""));
   }
   ACCEL_RETURN_IF_ERROR(identity.status());
   ACCEL_RETURN_IF_ERROR(security::CheckIdentity(

@@ -4,12 +4,19 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "cli/login_files.h"
 #include "common/coordinator_address.h"
+#include "common/loopback.h"
 #include "common/status_macros.h"
 
 namespace accel::cli {
 namespace {
+
+// The first administrator has nobody to ask for a key.
+constexpr char kSocketInstead[] =
+    "; on the coordinator's own machine leave out --coordinator and ACCEL_COORDINATOR, which uses "
+    "the Unix socket";
 
 // Returns the address that the flags or the environment name, else that of the default cluster,
 // else the Unix socket of this machine.
@@ -32,7 +39,12 @@ absl::StatusOr<std::unique_ptr<CoordinatorClient>> ConnectToCoordinator(
   if (parsed.is_local()) return CoordinatorClient::Connect(address);
   absl::StatusOr<Login> login = FindLogin(address);
   // INVALID_ARGUMENT would exit with 2, which means wrong usage.
-  if (!login.ok()) return absl::FailedPreconditionError(login.status().message());
+  if (!login.ok()) {
+    const bool may_be_here =
+        absl::IsNotFound(login.status()) && common::IsLoopback(parsed.tcp.host);
+    return absl::FailedPreconditionError(
+        absl::StrCat(login.status().message(), may_be_here ? kSocketInstead : ""));
+  }
   return CoordinatorClient::ConnectWithCertificate(address, *std::move(login));
 }
 

@@ -131,7 +131,8 @@ COMMANDS = [
     ("nodes --coordinator unix:/run/none/c", "cannot reach the coordinator at unix:/run/none/c; is accel-coordinator running there? "
      "(choose another address with --coordinator or ACCEL_COORDINATOR)", 1),
     ("nodes --coordinator 127.0.0.1:1", "you have not logged in to the coordinator at 127.0.0.1:1; ask an administrator for a key, "
-     "and run: accel login", 1),
+     "and run: accel login; on the coordinator's own machine leave out --coordinator and ACCEL_COORDINATOR, which uses "
+     "the Unix socket", 1),
 ]
 
 # The same for the daemons and the shim: the program, its words, the message, and the exit code.
