@@ -65,7 +65,7 @@ CoordinatorConnection::CoordinatorConnection(const std::string& address, Login l
     : address_(address), login_(std::move(login)), stubs_(ConnectAs(login_->identity)) {}
 
 CoordinatorConnection::~CoordinatorConnection() {
-  if (!login_.has_value() || !succeeded_) return;
+  if (!login_.has_value() || !is_reachable_) return;
   const absl::Time now = absl::Now();
   const absl::Status renewed =
       RenewLogin(*login_, now, [this](const std::string& csr) { return Renew(csr); });
@@ -87,7 +87,7 @@ absl::Status CoordinatorConnection::Call(absl::Duration deadline, CallEffect eff
       context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(deadline));
     }
     const grpc::Status status = invoke(*to, &context);
-    if (status.ok()) succeeded_ = true;
+    NoteReached(status);
     // The coordinator refuses a certificate that was replaced, and cuts its connections.
     const bool is_refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED;
     const bool is_cut = status.error_code() == grpc::StatusCode::UNAVAILABLE;
@@ -97,6 +97,13 @@ absl::Status CoordinatorConnection::Call(absl::Duration deadline, CallEffect eff
     if (is_first && has_changed && may_repeat) continue;
     return Explain(*to, status, deadline);
   }
+}
+
+void CoordinatorConnection::NoteReached(const grpc::Status& status) {
+  if (status.ok()) is_reachable_ = true;
+  const bool is_lost = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+                       status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+  if (is_lost) is_reachable_ = false;
 }
 
 std::shared_ptr<const CoordinatorStubs> CoordinatorConnection::stubs() {
@@ -117,6 +124,8 @@ bool CoordinatorConnection::TakeNewLogin(const std::shared_ptr<const Coordinator
   absl::MutexLock lock(&mutex_);
   if (stubs_ != used) return true;  // Another thread was faster.
   if (!now.ok() || now->certificate == login_->identity.certificate) return false;
+  // A command that has begun as one user does not go on as another.
+  if (!security::AreOfSameMember(now->certificate, login_->identity.certificate)) return false;
   login_->identity = *std::move(now);
   stubs_ = ConnectAs(login_->identity);
   return true;

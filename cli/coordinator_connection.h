@@ -48,7 +48,8 @@ class CoordinatorConnection {
   explicit CoordinatorConnection(const std::string& address);
   // At HOST:PORT.
   CoordinatorConnection(const std::string& address, Login login);
-  // Renews the login if that is due and a call has succeeded. Takes at most a second.
+  // Renews the login if that is due, a call has succeeded, and the coordinator was not lost since.
+  // Takes at most a second.
   ~CoordinatorConnection();
 
   // Makes a call, and explains its error to people. A call that fails because the login was renewed
@@ -62,6 +63,7 @@ class CoordinatorConnection {
  private:
   std::shared_ptr<const CoordinatorStubs> stubs();
   std::shared_ptr<const CoordinatorStubs> ConnectAs(const security::ClientIdentity& identity) const;
+  void NoteReached(const grpc::Status& status);
   bool TakeNewLogin(const std::shared_ptr<const CoordinatorStubs>& used);
   absl::StatusOr<security::RenewedCertificate> Renew(const std::string& csr);
   void WarnIfUrgent(const absl::Status& why, absl::Time now) const;
@@ -73,7 +75,8 @@ class CoordinatorConnection {
   // Unset at a Unix socket. Calls change only its identity, with the mutex.
   std::optional<Login> login_;
   std::shared_ptr<const CoordinatorStubs> stubs_ ABSL_GUARDED_BY(mutex_);
-  std::atomic<bool> succeeded_{false};  // A call has.
+  // A call has succeeded, and none was lost since.
+  std::atomic<bool> is_reachable_{false};
 };
 
 }  // namespace accel::cli
