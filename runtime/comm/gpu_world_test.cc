@@ -137,7 +137,7 @@ TEST(GpuWorldTest, HostsDecideWhileTheGpuIsBusy) {
 TEST(GpuWorldTest, ACallThatOneRankDoesNotReachIsTheErrorOfTheNextCalls) {
   const std::string done = testing::TempDir() + "/done";
   on_ranks(2, [&] {
-    const auto world = join(milliseconds(500));
+    const auto world = join(std::chrono::seconds(2));
     if (world->rank() == 1) {
       while (!std::filesystem::exists(done)) std::this_thread::sleep_for(milliseconds(5));
       std::_Exit(0);

@@ -71,7 +71,7 @@ TEST(SplitTest, ARankAloneHasNoCommunicator) {
 TEST(SplitTest, AnErrorSaysWhichRanksArePartOfIt) {
   const std::string done = testing::TempDir() + "/split_done";
   on_ranks(3, [&] {
-    const auto world = join(milliseconds(1000));
+    const auto world = join(std::chrono::seconds(2));
     const auto part = world->split(world->rank() == 1 ? 0 : 1);
     if (world->rank() == 2) {
       EXPECT_THAT(error_of<CommunicationError>([&] { part->barrier(); }),

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <vector>
@@ -22,6 +23,9 @@ using Clock = std::chrono::steady_clock;
 
 // The variable that tells a rank for which of the test's calls of on_ranks() it was started.
 constexpr char kCall[] = "ACCEL_TEST_CALL";
+// The variables that tell a rank how many ranks were started with it, and where their store is.
+constexpr char kRanks[] = "ACCEL_TEST_RANKS";
+constexpr char kStorePort[] = "ACCEL_TEST_STORE_PORT";
 
 std::string test_name() {
   const testing::TestInfo* info = testing::UnitTest::GetInstance()->current_test_info();
@@ -75,6 +79,8 @@ void run_all(int world_size, int call, const Variables& extra, const Ends& ends)
   std::vector<pid_t> pids;
   for (int rank = 0; rank < world_size; ++rank) {
     Variables variables{{kCall, std::to_string(call)},
+                        {kRanks, std::to_string(world_size)},
+                        {kStorePort, std::to_string(store->getPort())},
                         {"RANK", std::to_string(rank)},
                         {"LOCAL_RANK", std::to_string(rank)},
                         {"WORLD_SIZE", std::to_string(world_size)},
@@ -97,6 +103,18 @@ void run_all(int world_size, int call, const Variables& extra, const Ends& ends)
   }
 }
 
+// Returns when every rank has been started. Otherwise a short timeout of the test would also have
+// to cover the start of the other processes, which takes seconds on a busy machine.
+void wait_for_all_ranks() {
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<std::uint16_t>(std::stoi(std::getenv(kStorePort)));
+  c10d::TCPStore store("127.0.0.1", options);
+  if (store.add("test_ranks_started", 1) == std::stoi(std::getenv(kRanks))) {
+    store.set("test_may_begin", {1});
+  }
+  store.wait({"test_may_begin"}, std::chrono::seconds(60));
+}
+
 }  // namespace
 
 bool on_ranks(int world_size, const std::function<void()>& body, const Variables& extra,
@@ -108,7 +126,10 @@ bool on_ranks(int world_size, const std::function<void()>& body, const Variables
     run_all(world_size, call, extra, ends);
     return true;
   }
-  if (started_for == std::to_string(call)) body();
+  if (started_for == std::to_string(call)) {
+    wait_for_all_ranks();
+    body();
+  }
   return false;
 }
 

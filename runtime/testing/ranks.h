@@ -14,9 +14,10 @@ using Ends = std::map<int, int>;
 
 // Runs `body` in `world_size` ranks. Each is a new process of this test program, started for the
 // current test only, with torchrun's environment plus `extra`. The calling process serves the
-// rendezvous store. A rank succeeds if it ends as `ends` says, or else with exit code 0, that is,
-// if no expectation failed in it. Ranks that still run after 60 s, or 10 s after the first failure,
-// are killed. The part of the test before the call runs in every rank as well.
+// rendezvous store. No rank enters `body` before all have been started. A rank succeeds if it ends
+// as `ends` says, or else with exit code 0, that is, if no expectation failed in it. Ranks that
+// still run after 60 s, or 10 s after the first failure, are killed. The part of the test before
+// the call runs in every rank as well.
 //
 // Returns true in the calling process, after all ranks have ended, and false in a rank.
 bool on_ranks(int world_size, const std::function<void()>& body, const Variables& extra = {},
