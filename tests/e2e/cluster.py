@@ -50,10 +50,26 @@ def wait_until(condition, seconds, what):
 def is_alive(pid):
     """Returns true if a process runs; false for a zombie."""
     try:
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+        return state_of(pathlib.Path(f"/proc/{pid}")) not in "ZX"
     except OSError:
         return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def stop(pid):
+    """Stops a process, and returns when none of its threads runs. The kernel tells only one thread of a signal. The others
+    go on until that one has been scheduled."""
+
+    def has_stopped():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # A thread has just ended.
+            return all(state_of(thread) == "T" for thread in pathlib.Path(f"/proc/{pid}/task").iterdir())
+
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(has_stopped, 20, f"process {pid} has stopped")
+
+
+def state_of(folder):
+    """Returns the letter of a process's or a thread's state. `folder` is its folder in /proc."""
+    return (folder / "stat").read_text().rpartition(")")[2].split()[0]
 
 
 def parent_of(pid):

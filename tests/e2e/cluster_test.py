@@ -72,7 +72,7 @@ class OneAgent(cluster.ClusterTest):
         shim = int(open(f"/proc/{pids[0]}/stat").read().rpartition(")")[2].split()[1])
         # Both are stopped first, so that neither sees the other die.
         for pid in (shim, self.agents[0].pid):
-            os.kill(pid, signal.SIGSTOP)
+            cluster.stop(pid)
         for pid in (shim, self.agents[0].pid):
             os.kill(pid, signal.SIGKILL)
         self.agents[0] = self.start_agent("n1")

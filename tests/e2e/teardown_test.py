@@ -118,9 +118,9 @@ class Launch(cluster.Test):
             process, pids = self.launch_waiting("setsid sleep 1000 &", *flags)
             shim = shim_of(pids[0])
             # Both are stopped first, so that neither sees the other die.
-            for how in (signal.SIGSTOP, signal.SIGKILL):
+            for end in (cluster.stop, lambda pid: os.kill(pid, signal.SIGKILL)):
                 for pid in (shim, process.pid):
-                    os.kill(pid, how)
+                    end(pid)
             process.wait()
             self.assertTrue(all(cluster.is_alive(pid) for pid in pids))
             self.assertEqual(len(list(self.path(".").glob("accel-launch-*"))), 1)
