@@ -1,8 +1,10 @@
 // A client with a valid certificate that opens streams and resets them at once (rapid reset).
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <memory>
@@ -78,6 +80,7 @@ class Cluster {
 class RapidResetTest : private Cluster, public ServiceTest {
  protected:
   RapidResetTest() : ServiceTest(Options()), fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    signal(SIGPIPE, SIG_IGN);  // The test writes to a connection that is cut at any moment.
     const std::string address = server_->address();
     int port = 0;
     EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
@@ -89,28 +92,35 @@ class RapidResetTest : private Cluster, public ServiceTest {
     const auto certificate = *security::Certificate::FromPem(user_.certificate());
     SSL_CTX_use_certificate(context_.get(), certificate.get());
     SSL_CTX_use_PrivateKey(context_.get(), key_.get());
-    SSL_CTX_clear_mode(context_.get(), SSL_MODE_AUTO_RETRY);
     SSL_CTX_set_alpn_protos(context_.get(), reinterpret_cast<const unsigned char*>("\x02h2"), 3);
     tls_stream_.reset(SSL_new(context_.get()));
     SSL_set_fd(tls_stream_.get(), fd_.get());
     EXPECT_EQ(SSL_connect(tls_stream_.get()), 1);
+    EXPECT_EQ(fcntl(fd_.get(), F_SETFL, O_NONBLOCK), 0);
   }
 
-  // Returns false if the connection has been closed.
+  // Returns false if the connection has been closed. Does not wait in a write alone, because the
+  // kernel tells a blocked writer of the end only when it sends again, which may take a minute.
   bool Send(const std::string& bytes) {
-    return SSL_write(tls_stream_.get(), bytes.data(), static_cast<int>(bytes.size())) ==
-           static_cast<int>(bytes.size());
+    while (SSL_write(tls_stream_.get(), bytes.data(), static_cast<int>(bytes.size())) <= 0) {
+      const int error = SSL_get_error(tls_stream_.get(), 0);
+      if (error != SSL_ERROR_WANT_WRITE && error != SSL_ERROR_WANT_READ) return false;
+      pollfd ready{.fd = fd_.get(), .events = POLLIN | POLLOUT | POLLRDHUP, .revents = 0};
+      poll(&ready, 1, /*timeout=*/-1);
+      if ((ready.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0 || !Drain()) return false;
+    }
+    return true;
   }
 
   // Reads what the server has sent. Returns false if it has closed the connection.
   bool Drain() {
     char bytes[65536];
-    pollfd readable{.fd = fd_.get(), .events = POLLIN, .revents = 0};
-    while (SSL_pending(tls_stream_.get()) > 0 || poll(&readable, 1, 0) > 0) {
-      const int size = SSL_read(tls_stream_.get(), bytes, sizeof(bytes));
-      if (size <= 0) return SSL_get_error(tls_stream_.get(), size) == SSL_ERROR_WANT_READ;
-    }
-    return true;
+    int size = 0;
+    do {
+      size = SSL_read(tls_stream_.get(), bytes, sizeof(bytes));
+    } while (size > 0);
+    const int error = SSL_get_error(tls_stream_.get(), size);
+    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
   }
 
   common::UniqueFd fd_;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "coordinator/gate/stream_counts.h"
 
@@ -11,13 +12,14 @@ namespace accel::coordinator {
 namespace {
 
 constexpr absl::Duration kPause = absl::Milliseconds(200);
-// With fewer new calls than this since the last look, no connection can have too many.
-constexpr int64_t kFewCalls = 200;
+// With fewer new calls than this since the last look, no connection can come into debt: time pays
+// back as many. Looks cost most in large clusters, whose calls are few most of the time.
+constexpr int64_t kFewCalls = 100;
 
 }  // namespace
 
 ResetGuard::ResetGuard(std::function<void(const std::string&)> cut)
-    : cut_(std::move(cut)), thread_([this] { Run(); }) {}
+    : cut_(std::move(cut)), judge_(common::SteadyClock()->Now()), thread_([this] { Run(); }) {}
 
 ResetGuard::~ResetGuard() {
   stopping_ = true;
@@ -35,11 +37,11 @@ void ResetGuard::Run() {
 void ResetGuard::Look() {
   const int64_t calls = CallsStarted();
   const bool few = calls - std::exchange(calls_, calls) < kFewCalls;
-  if (few) return judge_.Skip();
+  if (few) return;
   const std::vector<PeerStreams> streams = ReadStreamCounts();
   std::vector<StreamCounts> counts;
   for (const PeerStreams& each : streams) counts.push_back(each.counts);
-  for (const int64_t connection : judge_.Look(counts)) {
+  for (const int64_t connection : judge_.Look(counts, common::SteadyClock()->Now())) {
     for (const PeerStreams& each : streams) {
       if (each.counts.connection != connection) continue;
       common::LogWarning("cut a connection that resets streams faster than they can be served",

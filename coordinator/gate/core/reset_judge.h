@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 
 namespace accel::coordinator {
@@ -18,23 +18,28 @@ struct StreamCounts {
   int64_t succeeded = 0;
 };
 
-// Not thread-safe.
+// Each connection has an account: every stream that it starts and does not complete is a debt, and
+// time pays kPaidPerSecond of them back. An agent that fails any number of relays in a day stays
+// out of debt, and bursts with pauses between them do not. Not thread-safe.
 class ResetJudge {
  public:
-  // Maximum number of streams that a connection may start between two looks without completing
-  // them. An agent starts at most 256 at the same time, for relays.
-  static constexpr int64_t kMaxUnfinished = 500;
+  // Maximum debt of a connection. An agent starts at most 256 streams at the same time, for relays.
+  static constexpr int64_t kMaxDebt = 500;
+  static constexpr int64_t kPaidPerSecond = 500;
 
-  // Takes the counts of all connections, and returns those that started too many streams since the
-  // look before. A connection that did not exist before started with none. The first look, and the
-  // first one after Skip(), only takes the counts.
-  std::vector<int64_t> Look(absl::Span<const StreamCounts> counts);
-  // A look was left out, because there were few calls. Later counts cannot be compared with older
-  // ones, because an agent may fail any number of relays in a day.
-  void Skip() { unfinished_.reset(); }
+  explicit ResetJudge(absl::Time start) : last_(start) {}
+
+  // Takes the counts of all connections, and returns those with too large a debt. `now` must not be
+  // before the `now` of the look before.
+  std::vector<int64_t> Look(absl::Span<const StreamCounts> counts, absl::Time now);
 
  private:
-  std::optional<std::map<int64_t, int64_t>> unfinished_;  // By connection, at the last look.
+  struct Account {
+    int64_t unfinished = 0;  // At the last look.
+    double debt = 0;
+  };
+  absl::Time last_;
+  std::map<int64_t, Account> accounts_;  // By connection.
 };
 
 }  // namespace accel::coordinator
