@@ -37,7 +37,7 @@ ServerOptions WithNamedCallers() {
 
 class AccessTest : public AnyMethodTest {
  protected:
-  AccessTest() : AnyMethodTest(WithNamedCallers()) {}
+  AccessTest() : AnyMethodTest(WithNamedCallers()) { AddUsers(Callers()); }
 
   std::string SubmitAs(const std::string& who, const std::string& submit_id) {
     v1::SubmitJobRequest request;
@@ -134,6 +134,21 @@ TEST_F(AccessTest, AJobRunsAsTheAccountOfItsSubmitter) {
   }
   EXPECT_OK(common::FromGrpc(stub_->SubmitJob(Call("admin").get(), request, &response)));
   EXPECT_EQ(ListAs("bob", response.job_id()).spec().runs_as(), "bob");
+}
+
+// The entrance lets a call in, and the loop takes it a moment later.
+TEST_F(AccessTest, AUserWhoHasJustBeenRemovedGetsNoAccount) {
+  Change([](const AccessTurn& turn) {
+    turn.access->members.erase({v1::USER_MEMBER, "ann"});
+    turn.changes->members.insert({v1::USER_MEMBER, "ann"});
+  });
+  v1::SubmitJobRequest request;
+  request.set_submit_id("one");
+  request.mutable_spec()->add_argv("train");
+  request.mutable_spec()->set_nodes(1);
+  v1::SubmitJobResponse response;
+  EXPECT_THAT(common::FromGrpc(stub_->SubmitJob(Call("ann").get(), request, &response)),
+              StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("no user ann")));
 }
 
 TEST_F(AccessTest, AnotherUsersJobIsAnUnknownJob) {

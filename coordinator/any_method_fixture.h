@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -75,6 +76,35 @@ class AnyMethodTest : private AccessOfTest, public ServiceTest {
 
   explicit AnyMethodTest(ServerOptions options = {}) : ServiceTest(With(std::move(options))) {
     slot_.Set(server_->coordinator(), server_->entrance(), "");
+  }
+
+  // Changes the table of members, and waits until the change is stored.
+  void Change(absl::AnyInvocable<void(const AccessTurn&)> change) {
+    absl::Notification done;
+    server_->coordinator()->WithAccess(
+        [&change](const AccessTurn& turn) {
+          change(turn);
+          return absl::OkStatus();
+        },
+        [&done](const absl::Status& status) {
+          EXPECT_OK(status);
+          done.Notify();
+        });
+    done.WaitForNotification();
+  }
+
+  // Makes a user of each caller that is one.
+  void AddUsers(const std::map<std::string, Caller>& callers) {
+    Change([&callers](const AccessTurn& turn) {
+      for (const auto& [_, caller] : callers) {
+        if (caller.kind != CallerKind::kUser) continue;
+        const MemberId id(v1::USER_MEMBER, caller.name);
+        v1::Member& user = turn.access->members[id];
+        user.set_kind(id.first);
+        user.set_id(id.second);
+        turn.changes->members.insert(id);
+      }
+    });
   }
 
   // Calls the method with this name, such as "Coordinator/ListJobs", with `bytes` as the request.

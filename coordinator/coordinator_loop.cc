@@ -167,7 +167,13 @@ absl::StatusOr<std::string> CoordinatorLoop::AccountFor(const SubmitEvent& event
   std::string own;
   if (event.caller.kind == CallerKind::kUser) {
     const auto record = state_.access.members.find({v1::USER_MEMBER, event.caller.name});
-    if (record != state_.access.members.end()) own = record->second.runs_as();
+    // The user was removed after the call was let in. Without a record his name would be an
+    // account.
+    if (record == state_.access.members.end()) {
+      return absl::UnauthenticatedError(
+          absl::StrCat("the cluster has no user ", event.caller.name, " any more"));
+    }
+    own = record->second.runs_as();
   }
   return ChooseAccount(event.caller, own, event.spec.runs_as());
 }

@@ -14,8 +14,8 @@ namespace accel::coordinator {
 // name of an account; the message begins with `what`.
 absl::Status CheckAccountName(const std::string& what, const std::string& name);
 
-// Returns the account for a job of `caller`. `own` is the account of the caller's record, or "" if
-// the caller has none; `wish` is what the request names, or "". Empty for callers within the
+// Returns the account for a job of `caller`. `own` is the account that the caller's record names,
+// or "" if it names none; `wish` is what the request names, or "". Empty for callers within the
 // process, whose jobs do not change hands. PERMISSION_DENIED: a user who is no administrator names
 // another account. INVALID_ARGUMENT: see CheckAccountName().
 absl::StatusOr<std::string> ChooseAccount(const Caller& caller, const std::string& own,

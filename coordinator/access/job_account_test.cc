@@ -17,7 +17,7 @@ const Caller kRootsOwner = {CallerKind::kOwner, "root", "", Role::kAdmin};
 TEST(JobAccountTest, AUsersJobsHaveTheAccountOfTheRecord) {
   EXPECT_EQ(*ChooseAccount(kAnn, "ann_s", ""), "ann_s");
   EXPECT_EQ(*ChooseAccount(kAnn, "ann_s", "ann_s"), "ann_s");
-  EXPECT_EQ(*ChooseAccount(kAnn, "", ""), "ann") << "without a record, the user's own name";
+  EXPECT_EQ(*ChooseAccount(kAnn, "", ""), "ann") << "the record names none";
 }
 
 TEST(JobAccountTest, AUserMayNameNoOtherAccount) {

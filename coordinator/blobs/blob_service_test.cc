@@ -42,6 +42,7 @@ std::string HashOf(const std::string& text) {
 class BlobServiceTest : public AnyMethodTest {
  protected:
   BlobServiceTest() : AnyMethodTest(WithNamedCallers()), blob_stub_(v1::Blobs::NewStub(channel_)) {
+    AddUsers(Callers());
     for (const std::string& text : {big_, std::string("small"), std::string()}) {
       tree_.push_back({.path = std::string(1, static_cast<char>('a' + tree_.size())),
                        .size = static_cast<int64_t>(text.size()),
