@@ -18,8 +18,8 @@ using WrittenFiles = std::map<std::string, FileFacts>;
 
 struct RankFilesPace {
   std::chrono::milliseconds sign_of_life = std::chrono::seconds(1);
-  // A rank that shows none for this long is lost.
-  std::chrono::milliseconds silence = std::chrono::seconds(10);
+  // A rank that shows none for this long is lost. Longer than a rank may need to reach its notes.
+  std::chrono::milliseconds silence = std::chrono::seconds(30);
 };
 
 // Calls `write` on another thread and reports what it returns, or its error, which it rethrows. Not

@@ -22,7 +22,7 @@ struct RankNotes {
 
 // Connects to the store at the master address, over a connection of its own. Every key gets
 // `prefix`, the same on all ranks, which nobody has used before. One thread may use the result.
-// Throws std::exception if the store does not answer within seconds.
+// Throws std::exception if the store does not answer within 20 s.
 RankNotes connect_notes(const Environment& environment, const std::string& prefix);
 
 }  // namespace accel::runtime
