@@ -1,16 +1,21 @@
-"""A sharded training step of two or four ranks on one host, one thread each, and its memory."""
+"""Sharded training on one host, one thread per rank: a step, its memory, its reduce-scatter, and its checkpoints."""
 
+import pathlib
 import re
+import tempfile
 
 from bench import harness
 
-WORKER = harness.BIN / "bench/worker/sharded_step"
-PYTHON_WORKER = harness.ROOT / "bench/workers/sharded_step.py"
+BIN = harness.BIN / "bench/worker"
+PYTHON = harness.ROOT / "bench/workers"
 # Layers, width, batch, sequence, timed steps; 6.85 M and 13.7 M parameters.
 STEPS = [(8, 256, 8, 64, 10), (4, 512, 8, 64, 10)]
 # 77.6 M parameters.
 MEMORY = (6, 1024, 1, 16, 2)
 MOST_BYTES = {2: 10.5, 4: 6.5}
+# Layers and width of a model that has 932 MB with AdamW's state.
+SAVED = (6, 1024)
+DISK = "/var/tmp"  # /tmp may be memory.
 
 
 def compare(pairs):
@@ -40,7 +45,7 @@ def _memory(pairs, ranks):
 
 def _accel(mode, ranks, *arguments):
     """Returns the time of a step and the peak. Raises an error if the worker has not trained in this mode."""
-    out = _launch(ranks, WORKER, mode, *arguments)
+    out = _launch(ranks, BIN / "sharded_step", mode, *arguments)
     whole = int(re.search(rf"mode {mode}, .* whole between steps: (\d+) bytes", out).group(1))
     if (whole > 0) != (mode == "ddp"):
         raise RuntimeError(f"in mode {mode}, {whole} bytes of whole parameters were kept between steps")
@@ -48,7 +53,7 @@ def _accel(mode, ranks, *arguments):
 
 
 def _python(mode, ranks, *arguments):
-    return _numbers(_launch(ranks, "--python", harness.VENV / "python", PYTHON_WORKER, mode, *arguments))
+    return _numbers(_launch_python(ranks, "sharded_step.py", mode, *arguments))
 
 
 def _launch(ranks, *program):
@@ -56,5 +61,51 @@ def _launch(ranks, *program):
                         timeout=600)[1]
 
 
+def _launch_python(ranks, worker, *arguments):
+    return _launch(ranks, "--python", harness.VENV / "python", PYTHON / worker, *arguments)
+
+
 def _numbers(out):
     return float(re.search(r"step ([0-9.]+) us", out).group(1)), float(re.search(r"peak ([0-9.]+) bytes", out).group(1))
+
+
+def _values(out):
+    """Returns the numbers of a worker that prints a name and a number per line."""
+    return {name: float(number) for name, number in re.findall(r"(\w+) ([0-9.]+)(?: us| bytes)?$", out, re.M)}
+
+
+def reduce_scatter(pairs):
+    """Compares with torch's Gloo. `sent` is what crossed the loopback interface, of all ranks."""
+    results = []
+    for ranks in (2, 4):
+        time = harness.Benchmark(f"reduce-scatter of 8.4 MB, {ranks} ranks over sockets", "us", ">= 1.7 times Gloo's rate")
+        rows = []
+        for _ in range(pairs):
+            rows.append((_values(_launch_python(ranks, "reduce_scatter.py", 8.4, 20)),
+                         _values(_launch(ranks, "--env", "ACCEL_SHARED_MEMORY=0", BIN / "reduce_scatter", 8.4, 20)),
+                         _values(_launch(ranks, BIN / "reduce_scatter", 8.4, 20))))
+            time.add(gloo=rows[-1][0]["call"], accel=rows[-1][1]["call"], accel_shared_memory=rows[-1][2]["call"])
+        sent = harness.Benchmark(f"reduce-scatter of 8.4 MB, {ranks} ranks over sockets: sent", "MB", "half of Gloo's")
+        for gloo, accel, _ in rows:
+            sent.add(gloo=gloo["sent"] / 1e6, accel=accel["sent"] / 1e6)
+        results += [time.summary(), sent.summary()]
+    return results
+
+
+def save(pairs):
+    """Saves 932 MB at 2 ranks, and loads them at 4. Columns: how long the save blocks training, and the time until it is
+    durable. The peer is torch's DCP with FSDP2, which blocks until it is durable."""
+    stall, durable, load = (harness.Benchmark(f"sharded {what}", "s", goal) for what, goal in (
+        ("save of 932 MB, 2 ranks: training stalls", "<= 0.1 s"),
+        ("save of 932 MB, 2 ranks: durable", "no later than DCP's"),
+        ("load of 932 MB that 2 ranks saved, 4 ranks", "<= 0.8 times DCP's")))
+    with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=DISK) as folder:
+        for _ in range(pairs):
+            ours, theirs = pathlib.Path(folder, "accel"), pathlib.Path(folder, "dcp")
+            dcp = _values(_launch_python(2, "sharded_save.py", "save", theirs, *SAVED))
+            accel = _values(_launch(2, BIN / "sharded_save", "save", ours, *SAVED))
+            stall.add(dcp=dcp["stall"], accel=accel["stall"])
+            durable.add(dcp=dcp["durable"], accel=accel["durable"])
+            load.add(dcp=_values(_launch_python(4, "sharded_save.py", "load", theirs, *SAVED))["load"],
+                     accel=_values(_launch(4, BIN / "sharded_save", "load", ours, *SAVED))["load"])
+    return [bench.summary() for bench in (stall, durable, load)]

@@ -14,37 +14,9 @@ import time
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
+from transformer import VOCABULARY, Layer, Network, shard
 
 WARM_UP = 3
-VOCABULARY = 1024
-HEADS = 4
-
-
-class Layer(torch.nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.norm1, self.norm2 = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
-        self.input, self.out = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, width)
-        self.up, self.down = torch.nn.Linear(width, 4 * width), torch.nn.Linear(4 * width, width)
-
-    def forward(self, x):
-        q, k, v = self.input(self.norm1(x)).unflatten(2, (3, HEADS, -1)).permute(2, 0, 3, 1, 4).unbind()
-        h = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2))
-        return h + self.down(F.gelu(self.up(self.norm2(h))))
-
-
-class Network(torch.nn.Module):
-    def __init__(self, layers, width):
-        super().__init__()
-        self.embed = torch.nn.Embedding(VOCABULARY, width)
-        self.layers = torch.nn.ModuleList(Layer(width) for _ in range(layers))
-        self.head = torch.nn.Linear(width, VOCABULARY)
-
-    def forward(self, x):
-        h = self.embed(x)
-        for layer in self.layers:
-            h = layer(h)
-        return self.head(h)
 
 
 def memory(key):
@@ -62,11 +34,7 @@ def sharded(mode, net):
         return FullyShardedDataParallel(net, device_id=torch.device("cpu"), use_orig_params=True,
                                         auto_wrap_policy=functools.partial(transformer_auto_wrap_policy,
                                                                            transformer_layer_cls={Layer}))
-    from torch.distributed.fsdp import fully_shard
-    mesh = dist.init_device_mesh("cpu", (dist.get_world_size(),))
-    for layer in net.layers:
-        fully_shard(layer, mesh=mesh)
-    return fully_shard(net, mesh=mesh)
+    return shard(net, dist.init_device_mesh("cpu", (dist.get_world_size(),)))
 
 
 def main():
