@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/printable.h"
 #include "shim/core/wire.h"
 
 namespace accel::shim {
@@ -130,9 +131,9 @@ absl::Status CheckStart(const StartCommand& start) {
     contradiction = "log limits below 1";
   }
   if (contradiction == nullptr) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("A start of generation ", start.id.generation,
-                                                 " of job ", start.id.job.value(), " has ",
-                                                 contradiction, "."));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "A start of generation ", start.id.generation, " of job ",
+      common::Shortened(common::Printable(start.id.job.value()), 64), " has ", contradiction, "."));
 }
 
 void WriteExit(const std::optional<ExitFact>& exit, WireWriter* out) {

@@ -272,6 +272,15 @@ TEST(CodecTest, NoChangedByteCrashesTheDecoder) {
   }
 }
 
+TEST(CodecTest, ARefusalQuotesAJobThatIsNoName) {
+  StartCommand start = FullStart();
+  start.workers.clear();
+  start.id.job = common::JobId("\x1b[2J\xff" + std::string(10'000, 'x'));
+  const auto command = DecodeCommand(FrameType::kStart, EncodeCommand(start));
+  EXPECT_THAT(command, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("job \\x1b[2J")));
+  EXPECT_LT(command.status().message().size(), 200u);
+}
+
 TEST(CodecTest, Contradictions) {
   const auto refused = [](const std::function<void(StartCommand*)>& change) {
     StartCommand start = FullStart();
