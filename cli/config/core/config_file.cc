@@ -52,7 +52,7 @@ class Reader {
 
  private:
   void Problem(Mark mark, absl::string_view sentence) {
-    problems_.push_back(absl::StrCat(PlaceOf(file_.path, mark), ": ", sentence));
+    problems_.push_back(absl::StrCat(PlaceOf(file_.path, mark), ": ", ShownSentence(sentence)));
   }
 
   void ReadTop(const Member& member) {
@@ -100,8 +100,8 @@ class Reader {
   }
 
   void Note(Mark mark, absl::string_view key, absl::string_view advice) {
-    file_.notes.push_back(
-        absl::StrCat(PlaceOf(file_.path, mark), ": ", key, " is an old key; ", advice));
+    file_.notes.push_back(absl::StrCat(PlaceOf(file_.path, mark), ": ", ShownSentence(key),
+                                       " is an old key; ", advice));
   }
 
   void Add(const Setting& setting, const Member& member) {

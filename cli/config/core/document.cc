@@ -10,9 +10,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/render/escape.h"
+#include "common/printable.h"
 #include "common/utf8.h"
 
 namespace accel::cli {
@@ -20,8 +22,22 @@ namespace {
 
 // The file's mapping, a section's, and a list in a section.
 constexpr size_t kMaxDepth = 3;
+constexpr size_t kMaxSentenceBytes = 360;
 
 Mark MarkOf(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
+
+// Returns the place of the first control character that is no white space. YAML has none, but the
+// parser accepts them: it takes U+0004 for the end of the text, and NULs for another encoding.
+std::optional<Mark> FirstControl(absl::string_view text) {
+  Mark mark;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && !absl::ascii_isspace(byte)) || byte == 0x7f) return mark;
+    ++mark.column;
+    if (c == '\n') mark = {mark.line + 1, 1};
+  }
+  return std::nullopt;
+}
 
 // A problem that is no matter of YAML.
 struct Refusal {
@@ -151,8 +167,13 @@ std::string PlaceOf(absl::string_view file, Mark mark) {
   return absl::StrCat(file, ":", mark.line, ":", mark.column);
 }
 
+std::string ShownSentence(absl::string_view sentence) {
+  return common::Shortened(EscapeControls(sentence), kMaxSentenceBytes);
+}
+
 absl::Status ErrorAt(absl::string_view file, Mark mark, absl::string_view sentence) {
-  return absl::InvalidArgumentError(absl::StrCat(PlaceOf(file, mark), ": ", sentence));
+  return absl::InvalidArgumentError(
+      absl::StrCat(PlaceOf(file, mark), ": ", ShownSentence(sentence)));
 }
 
 absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view text) {
@@ -163,11 +184,15 @@ absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view tex
   if (!common::IsUtf8(text))
     return absl::InvalidArgumentError(absl::StrCat(
         file, ": not UTF-8, so it is no YAML or JSON text; check that it is the right file"));
+  if (const std::optional<Mark> control = FirstControl(text)) {
+    return ErrorAt(file, *control, "a control character stands here; remove it");
+  }
   TreeBuilder builder;
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(builder)) {
+    // The parser may find documents without end, for example before a comma.
+    while (parser.HandleNextDocument(builder) && !builder.refusal().has_value()) {
     }
   } catch (const YAML::Exception& error) {
     return ErrorAt(file, error.mark.is_null() ? Mark{} : MarkOf(error.mark),

@@ -48,7 +48,11 @@ absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view tex
 // Returns "FILE:LINE:COLUMN".
 std::string PlaceOf(absl::string_view file, Mark mark);
 
-// Returns INVALID_ARGUMENT with "FILE:LINE:COLUMN: SENTENCE".
+// Returns a sentence about a file with what it quotes of the file made safe to show: controls
+// escaped, and the middle of a long sentence left out.
+std::string ShownSentence(absl::string_view sentence);
+
+// Returns INVALID_ARGUMENT with "FILE:LINE:COLUMN: SENTENCE", after ShownSentence().
 absl::Status ErrorAt(absl::string_view file, Mark mark, absl::string_view sentence);
 
 }  // namespace accel::cli

@@ -47,11 +47,29 @@ TEST(ParseDocument, RefusesWithThePlace) {
       {"", "f:1:1: the file is empty"},
       {"# nothing\n", "the file is empty"},
       {"a: 1\n---\nb: 1\n", "a second document"},
+      {",a: 1\n", "f:1:1: a second document"},
       {"a: \"\xFF\"\n", "f: not UTF-8"},
   };
   for (const auto& [text, message] : cases) {
     EXPECT_THAT(ParseDocument("f", text), StatusIs(kInvalid, HasSubstr(message))) << text;
   }
+}
+
+TEST(ParseDocument, RefusesControlCharacters) {
+  EXPECT_THAT(ParseDocument("f", "\x04"), StatusIs(kInvalid, StartsWith("f:1:1: a control")));
+  EXPECT_THAT(ParseDocument("f", "a: 1\nb: x\x04"),
+              StatusIs(kInvalid, StartsWith("f:2:5: a control")));
+  for (const char control : {'\0', '\x01', '\x1b', '\x7f'}) {
+    EXPECT_THAT(ParseDocument("f", std::string("a: x") + control),
+                StatusIs(kInvalid, StartsWith("f:1:5: a control")));
+  }
+  EXPECT_OK(ParseDocument("f", "a:\t1\r\nb: \"\\x04\"\n"));
+}
+
+TEST(ParseDocument, AnErrorQuotesTheTextSafely) {
+  const absl::Status error = ErrorAt("f", {1, 2}, "got \x1b[2J " + std::string(10'000, 'x'));
+  EXPECT_THAT(std::string(error.message()), StartsWith("f:1:2: got \\x1b[2J xxx"));
+  EXPECT_LT(error.message().size(), 400u);
 }
 
 TEST(ParseDocument, IsBounded) {
