@@ -20,6 +20,11 @@ using google::protobuf::io::CodedInputStream;
 constexpr int kMaxDepth = 16;
 constexpr int kNumberBytesPerElement = 8;
 
+// Returns the wire type of one value of the field, which is not packed.
+WireFormatLite::WireType WireTypeOf(const FieldDescriptor& field) {
+  return WireFormatLite::WireTypeForFieldType(static_cast<WireFormatLite::FieldType>(field.type()));
+}
+
 // Counts the elements of a serialized message without parsing it.
 class Counter {
  public:
@@ -32,8 +37,12 @@ class Counter {
   bool Count(const Descriptor& type, int depth, CodedInputStream* in) {
     while (const uint32_t tag = in->ReadTag()) {
       const FieldDescriptor* field = type.FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
-      const bool known = field != nullptr;
-      if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
+      const auto wire_type = WireFormatLite::GetTagWireType(tag);
+      // The parser keeps a field that has another wire type than the schema's as an unknown one.
+      const bool known = field != nullptr && wire_type == WireTypeOf(*field);
+      // No message of ours has groups, and an unknown one could hold any number of fields.
+      if (wire_type == WireFormatLite::WIRETYPE_START_GROUP) return false;
+      if (wire_type != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
         if (!known && !Add(1)) return false;
         if (!WireFormatLite::SkipField(in, tag)) return false;
       } else if (!CountDelimited(field, depth, in)) {

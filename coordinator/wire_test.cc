@@ -66,6 +66,27 @@ TEST(WireTest, NumbersAndUnknownFieldsCountToo) {
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("100 elements")));
 }
 
+TEST(WireTest, FieldsOfAnotherWireTypeCountAsUnknownOnes) {
+  std::string wrong;
+  for (int i = 0; i < 101; ++i) wrong += std::string("\x08\x00", 2);  // node_id is a number.
+  v1::NodeObserved message;
+  ASSERT_TRUE(message.ParseFromString(wrong));
+  EXPECT_EQ(message.GetReflection()->GetUnknownFields(message).field_count(), 101);
+  EXPECT_THAT(ParseReport(wrong),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("100 elements")));
+}
+
+// The parser keeps unknown groups with all their fields, of which each takes many times its size.
+TEST(WireTest, GroupsAreRefused) {
+  std::string group = "\xfb\x3f";  // Field 1023 begins as a group...
+  for (int i = 0; i < 1000; ++i) group += std::string("\x08\x00", 2);
+  group += "\xfc\x3f";  // ...and ends.
+  v1::NodeObserved message;
+  ASSERT_TRUE(message.ParseFromString(group));
+  EXPECT_THAT(ParseReport(group),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("NodeObserved")));
+}
+
 TEST(WireTest, BytesAreBounded) {
   EXPECT_THAT(ParseReport(Report(1, 90).SerializeAsString(), {100, 100}),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("100 bytes")));
