@@ -4,10 +4,10 @@
 #include <set>
 #include <string>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "common/printable.h"
 #include "common/status_macros.h"
 #include "common/worker_env.h"
 #include "common/world_size.h"
@@ -43,19 +43,20 @@ absl::Status CheckGrace(absl::string_view field, int64_t ms) {
   return Bad(field, absl::StrCat("must be 0 to ", kMaxGraceMillis, ", which is a day, not ", ms));
 }
 
-// Quotes and bounds text from a client, because an invalid name may have any length.
-std::string Quoted(const std::string& text) {
-  constexpr size_t kShown = 64;
-  if (text.size() <= kShown) return absl::StrCat("\"", absl::Utf8SafeCHexEscape(text), "\"");
-  return absl::StrCat("\"", absl::Utf8SafeCHexEscape(text.substr(0, kShown)), "...\"");
+// Bounds text from a client and escapes what a terminal obeys, because an invalid name may be
+// anything.
+std::string Shown(const std::string& text) {
+  return common::Shortened(common::Printable(text), 64);
 }
+std::string Quoted(const std::string& text) { return absl::StrCat("\"", Shown(text), "\""); }
 
 bool HasNul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
 absl::Status CheckPath(absl::string_view field, const std::string& path) {
   if (path.size() > kMaxPathBytes) return Bad(field, "is longer than 4096 bytes");
   if (HasNul(path)) return Bad(field, "contains a NUL byte");
-  if (!path.empty() && path[0] != '/') return Bad(field, absl::StrCat("must be absolute: ", path));
+  if (!path.empty() && path[0] != '/')
+    return Bad(field, absl::StrCat("must be absolute: ", Shown(path)));
   return absl::OkStatus();
 }
 
@@ -96,7 +97,7 @@ absl::Status CheckEnv(const v1::JobSpec& spec) {
       return Bad("env", absl::StrCat(Quoted(variable.name()), " is not the name of a variable"));
     }
     if (const std::string set_by = common::SetByAccel(variable.name(), rights); !set_by.empty()) {
-      return Bad("env", absl::StrCat(variable.name(), " cannot be chosen: ", set_by));
+      return Bad("env", absl::StrCat(Shown(variable.name()), " cannot be chosen: ", set_by));
     }
     if (HasNul(variable.value())) {
       return Bad("env",

@@ -45,6 +45,17 @@ absl::Status WithEnv(v1::JobSpec spec, const std::string& name) {
   return ValidateJobSpec(spec);
 }
 
+TEST(JobSpec, ARefusalQuotesTheSpecSafely) {
+  v1::JobSpec spec = Good();
+  spec.set_workdir("\x1b[2J" + std::string(4000, 'x'));
+  const absl::Status path = ValidateJobSpec(spec);
+  EXPECT_THAT(path, StatusIs(absl::StatusCode::kInvalidArgument,
+                             StartsWith("workdir: must be absolute: \\x1b[2Jxxx")));
+  EXPECT_LT(path.message().size(), 200u);
+  EXPECT_THAT(WithEnv(Good(), "ACCEL_\x07"),
+              StatusIs(absl::StatusCode::kInvalidArgument, StartsWith("env: ACCEL_\\x07 cannot")));
+}
+
 TEST(JobSpec, RefusesVariablesThatAccelSets) {
   for (const char* name : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT", "TORCHELASTIC_RUN_ID",
                            "TORCHELASTIC_ERROR_FILE", "CUDA_VISIBLE_DEVICES", "ACCEL_JOB_ID",

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/job_phase.h"
+#include "common/printable.h"
 #include "common/status_macros.h"
 #include "coordinator/core/access/access_rows.h"
 #include "coordinator/core/job_bytes.h"
@@ -20,6 +21,7 @@ namespace {
 // The bits of a revision below the epoch: a coordinator can make a million revisions per second for
 // twelve days, or a thousand for 34 years.
 constexpr int kRevisionBits = 40;
+constexpr int64_t kMaxEpoch = int64_t{1} << (63 - kRevisionBits);
 
 absl::Status Damaged(absl::string_view key, absl::string_view why) {
   return absl::DataLossError(absl::StrCat("row ", key, " is damaged: ", why));
@@ -95,6 +97,9 @@ class Recovery {
                        "; start the version of accel that wrote them, or a later one"));
     }
     if (stored.cluster_id().empty()) return Damaged(row.key, "it has no cluster id");
+    if (stored.epoch() < 0 || stored.epoch() >= kMaxEpoch) {
+      return Damaged(row.key, "it has an impossible number of starts");
+    }
     state_.facts.cluster_id = stored.cluster_id();
     state_.facts.epoch = stored.epoch();
     if (!opening_.boot_id.empty() && stored.boot_id() == opening_.boot_id) return absl::OkStatus();
@@ -331,7 +336,11 @@ class Recovery {
 absl::StatusOr<ClusterState> Recover(const std::vector<Row>& rows, const Limits& limits,
                                      const Opening& opening, Changes* changes) {
   Changes ignored;
-  return Recovery(limits, opening, changes == nullptr ? &ignored : changes).Run(rows);
+  auto state = Recovery(limits, opening, changes == nullptr ? &ignored : changes).Run(rows);
+  if (state.ok()) return state;
+  // The message quotes keys and ids from a store that may be damaged.
+  return absl::Status(state.status().code(),
+                      common::Shortened(common::Printable(state.status().message()), 1024));
 }
 
 std::string DescribeRecovery(const ClusterState& state) {

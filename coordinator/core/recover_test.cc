@@ -76,6 +76,23 @@ TEST_F(RecoverTest, SaysWhatItHasFound) {
   EXPECT_GT(next->revision, state_.revision + (uint64_t{1} << 39));
 }
 
+TEST_F(RecoverTest, ARefusalQuotesKeysSafely) {
+  rows_.push_back({"what/\x1b[2J" + std::string(5000, 'x'), ""});
+  EXPECT_THAT(Refusal(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("\\x1b[2Jxxx")));
+  EXPECT_LE(Refusal().message().size(), 1024u);
+}
+
+// Its successor could not be counted, or would have lower revisions.
+TEST_F(RecoverTest, AnImpossibleNumberOfStartsIsRefused) {
+  for (const int64_t epoch : {int64_t{-1}, int64_t{1} << 23, INT64_MAX}) {
+    v1::StoredCluster cluster;
+    ASSERT_TRUE(cluster.ParseFromString(Find("cluster").value));
+    cluster.set_epoch(epoch);
+    Find("cluster").value = cluster.SerializeAsString();
+    EXPECT_THAT(Refusal(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("number of starts")));
+  }
+}
+
 // Otherwise a job of an ordinary user would run as root at an agent that is root.
 TEST_F(RecoverTest, AJobWithoutAnAccountGetsThatOfItsOwner) {
   const auto account_of = [&](const std::string& owner) {

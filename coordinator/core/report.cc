@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/ip_address.h"
+#include "common/printable.h"
 #include "common/status_macros.h"
 
 namespace accel::coordinator {
@@ -46,7 +47,7 @@ absl::Status CheckAddresses(const v1::NodeObserved& report) {
     ACCEL_RETURN_IF_ERROR(Shorter("an address", address, kMaxAddressBytes));
     if (common::IpAddress::Parse(address).has_value()) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("addresses: \"", address, "\" is not a numeric address"));
+        absl::StrCat("addresses: \"", common::Printable(address), "\" is not a numeric address"));
   }
   return absl::OkStatus();
 }

@@ -52,6 +52,8 @@ TEST(ReportTest, EachBoundIsNamed) {
        "address"},
       {[](auto* r) { r->add_addresses("fd31::1"); }, [](auto* r) { r->add_addresses("node7"); },
        absl::StatusCode::kInvalidArgument, "addresses: \"node7\" is not a numeric address"},
+      {[](auto* r) { r->add_addresses("::1"); }, [](auto* r) { r->add_addresses("\x1b[2J"); },
+       absl::StatusCode::kInvalidArgument, "addresses: \"\\x1b[2J\" is not a numeric address"},
       {times(64, [](v1::NodeObserved* r) { r->add_addresses("10.0.0.1"); }),
        times(65, [](v1::NodeObserved* r) { r->add_addresses("10.0.0.1"); }),
        absl::StatusCode::kResourceExhausted, "addresses: the report has 65; at most 64"},

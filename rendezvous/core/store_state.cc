@@ -48,6 +48,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/printable.h"
 #include "common/status_macros.h"
 #include "rendezvous/core/decimal.h"
 #include "rendezvous/core/reply_writer.h"
@@ -171,7 +172,8 @@ absl::Status StoreState::Add(absl::string_view key, int64_t delta, ByteBuffer* r
   if (it != entries_.end() && it->second.has_value) {
     const std::optional<int64_t> old = ParseLeadingInt64(it->second.value.view());
     if (!old.has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat("add to ", key, ", which is not a number"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "add to ", common::Shortened(common::Printable(key), 128), ", which is not a number"));
     }
     sum += static_cast<uint64_t>(*old);
   }
