@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/printable.h"
 #include "common/status_macros.h"
 #include "common/utf8.h"
 
@@ -80,7 +81,10 @@ absl::StatusOr<EnrolmentRequest> DecodeRequest(absl::string_view frame) {
 }
 
 std::string EncodeAnswer(const EnrolmentAnswer& answer) {
-  const std::string sentence(answer.refusal.message().substr(0, kMaxTextBytes));
+  // The sentence may quote what the newcomer has sent. It is cut between characters, because the
+  // newcomer refuses an answer that is not UTF-8.
+  const std::string sentence =
+      common::Shortened(common::Printable(answer.refusal.message()), kMaxTextBytes);
   return Encode({absl::StrCat(answer.refusal.raw_code()), sentence, answer.certificate,
                  answer.authorities, answer.cluster, answer.name});
 }

@@ -41,6 +41,19 @@ TEST(FramesTest, ARefusalKeepsItsCodeAndSentence) {
   EXPECT_THAT(read.refusal, StatusIs(absl::StatusCode::kUnauthenticated, "the key is used up"));
 }
 
+TEST(FramesTest, ALongRefusalIsCutBetweenCharacters) {
+  for (int before = 0; before < 4; ++before) {
+    std::string sentence(static_cast<size_t>(before), 'x');
+    for (int i = 0; i < 600; ++i) sentence += "\u20ac";
+    ASSERT_OK_AND_ASSIGN(const EnrolmentAnswer read,
+                         DecodeAnswer(EncodeAnswer({.refusal = absl::InternalError(sentence)})));
+    EXPECT_GT(read.refusal.message().size(), 1000u);
+  }
+  ASSERT_OK_AND_ASSIGN(const EnrolmentAnswer read,
+                       DecodeAnswer(EncodeAnswer({.refusal = absl::InternalError("\xff")})));
+  EXPECT_EQ(read.refusal.message(), "\uFFFD");
+}
+
 TEST(FramesTest, WrongFramesAreNamed) {
   const std::string frame = EncodeRequest(Request());
   EXPECT_THAT(DecodeRequest("").status(), StatusIs(kWrong, HasSubstr("ends too early")));
