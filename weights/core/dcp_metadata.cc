@@ -6,6 +6,7 @@
 
 #include "common/checkpoint_error.h"
 #include "weights/core/pickle.h"
+#include "weights/core/shown.h"
 
 namespace accel::weights {
 namespace {
@@ -142,18 +143,18 @@ class Reader {
     const PickleValue& properties = need(value.find("properties"), Kind::kObject);
     // TensorProperties has a tuple as its state, and the dtype comes first.
     if (properties.state == nullptr || properties.state->items.empty()) {
-      fail("tensor " + name + " has no dtype");
+      fail("tensor " + shown(name) + " has no dtype");
     }
     tensor.dtype = dtype_of_torch(need(properties.state->items[0], Kind::kGlobal).text, file_);
     for (const PickleValue* chunk : need(value.find("chunks"), Kind::kList).items) {
       Box box = {.offsets = read_shape(chunk->find("offsets")),
                  .sizes = read_shape(chunk->find("sizes"))};
       if (!fits(box, tensor.shape, element_size(tensor.dtype))) {
-        fail("a part of tensor " + name + " lies outside of it");
+        fail("a part of tensor " + shown(name) + " lies outside of it");
       }
       if (elements(box) == 0) continue;
       const auto place = places.find({name, box.offsets});
-      if (place == places.end()) fail("a part of tensor " + name + " has no file");
+      if (place == places.end()) fail("a part of tensor " + shown(name) + " has no file");
       tensor.chunks.push_back({.box = std::move(box), .slice = place->second});
     }
     return tensor;
@@ -168,7 +169,7 @@ SafetensorsDtype dtype_of_torch(std::string_view global, const std::string& file
   for (std::size_t i = 0; i < std::size(kDtypes); ++i) {
     if (global == kDtypes[i] || global == kStorages[i]) return static_cast<SafetensorsDtype>(i);
   }
-  throw CheckpointError(file + ": dtype \"" + std::string(global.substr(0, 64)) +
+  throw CheckpointError(file + ": dtype \"" + shown(global) +
                         "\" is not supported: convert the tensor first");
 }
 

@@ -4,6 +4,8 @@
 #include <map>
 #include <stdexcept>
 
+#include "weights/core/shown.h"
+
 namespace accel::weights {
 
 using Kind = PickleValue::Kind;
@@ -13,7 +15,8 @@ bool PickleValue::is_object_of(std::string_view name) const {
 }
 
 const PickleValue* PickleValue::find(std::string_view key) const {
-  if (kind == Kind::kObject) return state != nullptr ? state->find(key) : nullptr;
+  if (kind == Kind::kObject && state != nullptr && state->kind == Kind::kDict)
+    return state->find(key);
   if (kind != Kind::kDict) return nullptr;
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
     if (items[i]->kind == Kind::kText && items[i]->text == key) return items[i + 1];
@@ -101,7 +104,7 @@ class PickleReader {
     PickleValue* global = make(Kind::kGlobal);
     global->text = std::string(module) + " " + std::string(name);
     if (!is_known_(global->text)) {
-      fail("it names " + global->text.substr(0, 100) + ", which a checkpoint does not need");
+      fail("it names " + shown(global->text) + ", which a checkpoint does not need");
     }
     push(global);
   }

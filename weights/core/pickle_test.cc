@@ -53,9 +53,18 @@ TEST(PickleTest, ACallIsAValueAndIsNotMade) {
   EXPECT_EQ(pickle.root().items[1]->items[0]->items[1]->number, 3);
 }
 
+// A search through its states would never end.
+TEST(PickleTest, AnObjectMayBeItsOwnState) {
+  const std::string bytes("ctorch\nSize\n)Rq\0h\0b.", 20);
+  const Pickle pickle(bytes, only_size);
+  EXPECT_EQ(pickle.root().state, &pickle.root());
+  EXPECT_EQ(pickle.root().find("key"), nullptr);
+}
+
 TEST(PickleTest, AnUnknownGlobalIsRefused) {
   EXPECT_THAT(error_of("cos\nsystem\n(X\x02\0\0\0lsR."), HasSubstr("it names os system"));
   EXPECT_THAT(error_of("\x8c\x02os\x8c\x06system\x93."), HasSubstr("it names os system"));
+  EXPECT_THAT(error_of("c\x1b[2J\nx\n."), HasSubstr("it names \\x1b[2J x"));
 }
 
 TEST(PickleTest, MalformedBytesAreRefused) {

@@ -7,6 +7,7 @@
 
 #include "common/checkpoint_error.h"
 #include "weights/core/parse_json.h"
+#include "weights/core/shown.h"
 
 namespace accel::weights {
 namespace {
@@ -39,7 +40,7 @@ SafetensorsDtype dtype_named(const std::string& name, const std::string& tensor,
   for (std::size_t i = 0; i < std::size(kDtypes); ++i) {
     if (kDtypes[i].name == name) return static_cast<SafetensorsDtype>(i);
   }
-  throw CheckpointError(file + ": tensor " + tensor + " has dtype " + name +
+  throw CheckpointError(file + ": tensor " + shown(tensor) + " has dtype " + shown(name) +
                         ", which is not supported: convert it first");
 }
 
@@ -52,14 +53,14 @@ std::uint64_t checked_byte_count(const SafetensorsEntry& entry, const std::strin
     overflow |= __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes);
   }
   if (empty) return 0;
-  if (overflow) fail(file, "the shape of tensor " + entry.name + " overflows");
+  if (overflow) fail(file, "the shape of tensor " + shown(entry.name) + " overflows");
   return bytes;
 }
 
 std::uint64_t natural(const json& value, const std::string& file) {
   if (!value.is_number_unsigned() ||
       value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()) {
-    fail(file, "the header has " + value.dump() + " in place of a size");
+    fail(file, "the header has " + shown(value.dump()) + " in place of a size");
   }
   return value.get<std::uint64_t>();
 }
@@ -69,7 +70,7 @@ SafetensorsEntry parse_entry(const std::string& name, const json& value, const s
                      value.contains("shape") && value["shape"].is_array() &&
                      value.contains("data_offsets") && value["data_offsets"].is_array() &&
                      value["data_offsets"].size() == 2;
-  if (!whole) fail(file, "the header's entry of tensor " + name + " is malformed");
+  if (!whole) fail(file, "the header's entry of tensor " + shown(name) + " is malformed");
   SafetensorsEntry entry{.name = name,
                          .dtype = dtype_named(value["dtype"].get<std::string>(), name, file),
                          .shape = {},
@@ -79,7 +80,7 @@ SafetensorsEntry parse_entry(const std::string& name, const json& value, const s
     entry.shape.push_back(static_cast<std::int64_t>(natural(size, file)));
   }
   if (entry.end < entry.begin || entry.end - entry.begin != checked_byte_count(entry, file)) {
-    fail(file, "the bytes of tensor " + name + " do not match its shape");
+    fail(file, "the bytes of tensor " + shown(name) + " do not match its shape");
   }
   return entry;
 }

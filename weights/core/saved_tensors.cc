@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "common/checkpoint_error.h"
+#include "weights/core/shown.h"
 
 namespace accel::weights {
 namespace {
@@ -51,7 +52,7 @@ void SavedTensors::add(const std::string& name, SafetensorsDtype dtype, const Sh
       tensors.try_emplace(name, SavedTensor{.dtype = dtype, .shape = shape, .pieces = {}});
   SavedTensor& tensor = found->second;
   if (!is_new && (tensor.dtype != dtype || tensor.shape != shape)) {
-    throw CheckpointError(files[piece.file] + ": tensor " + name + " is " +
+    throw CheckpointError(files[piece.file] + ": tensor " + shown(name) + " is " +
                           std::string(name_of(dtype)) + text_of(shape) + ", and " +
                           std::string(name_of(tensor.dtype)) + text_of(tensor.shape) +
                           " in another file: the folder mixes two checkpoints");
@@ -69,7 +70,7 @@ void check_complete(const SavedTensors& saved, const std::string& folder) {
     for (const SavedPiece& piece : tensor.pieces) boxes.push_back(piece.box);
     const std::optional<std::string> fault = fault_of_cover(tensor.shape, std::move(boxes));
     if (!fault) continue;
-    throw CheckpointError(folder + ": tensor " + name + " " + *fault +
+    throw CheckpointError(folder + ": tensor " + shown(name) + " " + *fault +
                           ": a file of the checkpoint is missing, or it is from another one");
   }
 }

@@ -6,6 +6,7 @@
 
 #include "common/checkpoint_error.h"
 #include "weights/core/parse_json.h"
+#include "weights/core/shown.h"
 
 namespace accel::weights {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using json = nlohmann::json;
 
 [[noreturn]] void fail(const std::string& file, const std::string& name) {
-  throw CheckpointError(file + ": the place of tensor " + name +
+  throw CheckpointError(file + ": the place of tensor " + shown(name) +
                         " in its header is malformed: use another copy of the file");
 }
 
