@@ -7,6 +7,7 @@
 #include "runtime/core/checkpoint_layout.h"
 #include "runtime/core/crc32c.h"
 #include "weights/core/parse_json.h"
+#include "weights/core/shown.h"
 
 namespace accel::runtime {
 namespace {
@@ -20,6 +21,18 @@ constexpr int kVersion = 1;
 std::uint32_t own_checksum(const json& root) {
   const std::string text = root.dump();
   return extend_crc32c(0, text.data(), text.size());
+}
+
+// Returns a whole number from 0 to `most`. Throws CheckpointError for anything else: a text that
+// some program gave the right checksum is not damaged, and is still no manifest.
+std::uint64_t natural(const json& object, const char* key, std::uint64_t most,
+                      const std::string& file) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_unsigned() || found->get<std::uint64_t>() > most) {
+    throw CheckpointError(file + ": it has no valid \"" + key +
+                          "\": accel did not write it, so load another checkpoint");
+  }
+  return found->get<std::uint64_t>();
 }
 
 // Returns true if the path is relative and cannot leave its folder.
@@ -57,18 +70,24 @@ Manifest parse_manifest(const std::string& text, const std::string& file) {
     throw DamageError(file + ": it is corrupt: its checksum does not match");
   }
   // The checksum fits, so some version of accel wrote this text: what follows cannot be damage.
-  if (root.value("version", 0) != kVersion) {
-    throw CheckpointError(file + ": it has format version " +
-                          root.value("version", json(0)).dump() +
+  if (const json version = root.value("version", json(0)); version != kVersion) {
+    throw CheckpointError(file + ": it has format version " + weights::shown(version.dump()) +
                           ", but this program reads version " + std::to_string(kVersion) +
                           ": load it with the version of accel that wrote it");
   }
   Manifest manifest{
-      .iteration = root.at("iteration"), .num_processes = root.at("num_processes"), .files = {}};
-  for (const auto& [name, facts] : root.at("files").items()) {
-    if (!is_inside(name))
-      throw CheckpointError(file + ": it lists " + name + ", which is not a file in its folder");
-    manifest.files[name] = {.size = facts.at("size"), .crc32c = facts.at("crc32c")};
+      .iteration = natural(root, "iteration", UINT64_MAX, file),
+      .num_processes = static_cast<int>(natural(root, "num_processes", INT32_MAX, file)),
+      .files = {}};
+  const json files = root.contains("files") ? root["files"] : json::object();
+  for (const auto& [name, facts] : files.items()) {
+    if (!is_inside(name)) {
+      throw CheckpointError(file + ": it lists " + weights::shown(name) +
+                            ", which is not a file in its folder");
+    }
+    manifest.files[name] = {
+        .size = natural(facts, "size", UINT64_MAX, file),
+        .crc32c = static_cast<std::uint32_t>(natural(facts, "crc32c", UINT32_MAX, file))};
   }
   return manifest;
 }

@@ -71,6 +71,34 @@ TEST(Manifest, ListedNamesAreTheTopOfEachPathAndTheManifest) {
             (std::set<std::string>{"manifest.json", "model.safetensors", "logs"}));
 }
 
+// Returns the text with the checksum that it should have.
+std::string checked(const std::string& root) {
+  const std::uint32_t checksum = extend_crc32c(0, root.data(), root.size());
+  return "{\"crc32c\":" + std::to_string(checksum) + "," + root.substr(1);
+}
+
+// The checksum shows that nothing is damaged, and not that accel wrote the text.
+TEST(Manifest, ATextWithTheRightChecksumMayBeNoManifest) {
+  EXPECT_EQ(
+      parse_manifest(checked(R"({"files":{},"iteration":1,"num_processes":2,"version":1})"), "m")
+          .iteration,
+      1u);
+  for (
+      const char* root : {
+          R"({"version":1})",
+          R"({"files":{},"iteration":1,"num_processes":1e+300,"version":1})",
+          R"({"files":{},"iteration":-1,"num_processes":1,"version":1})",
+          R"({"files":{},"iteration":"x","num_processes":1,"version":1})",
+          R"({"files":{"a":{"crc32c":1}},"iteration":1,"num_processes":1,"version":1})",
+          R"({"files":{"a":7},"iteration":1,"num_processes":1,"version":1})",
+          R"({"files":{"a":{"crc32c":4294967296,"size":1}},"iteration":1,"num_processes":1,"version":1})",
+          R"({"files":[1],"iteration":1,"num_processes":1,"version":1})",
+          R"({"files":{},"iteration":1,"num_processes":1,"version":"1"})",
+      }) {
+    EXPECT_THROW(parse_manifest(checked(root), "m"), CheckpointError) << root;
+  }
+}
+
 TEST(Manifest, FilesOutsideTheFolderAreRefused) {
   for (const char* name : {"../x", "/etc/passwd", "..", ""}) {
     EXPECT_THROW(parse_manifest(manifest_text({.files = {{name, {}}}}), "m"), CheckpointError);

@@ -1,8 +1,14 @@
 #include "runtime/core/training_state.h"
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
 
 #include "accel/errors.h"
+#include "weights/core/parse_json.h"
+#include "weights/core/shown.h"
 
 namespace accel::runtime {
 namespace {
@@ -38,31 +44,53 @@ json json_of(const TrainingState& state) {
   return root;
 }
 
+// Returns a whole number. Throws std::out_of_range if it is anything else, or does not fit: a
+// conversion of nlohmann's would cut it off.
+template <typename Integer>
+Integer integer(const json& object, const char* key) {
+  const json& value = object.at(key);
+  const bool fits =
+      value.is_number_unsigned()
+          ? std::in_range<Integer>(value.get<std::uint64_t>())
+          : value.is_number_integer() && std::in_range<Integer>(value.get<std::int64_t>());
+  if (!fits) throw std::out_of_range(std::string("\"") + key + "\" is not a valid number");
+  return value.get<Integer>();
+}
+
 TrainingState from_json(const json& root) {
-  TrainingState state{.next_iteration = root.at("next_iteration"),
-                      .models = root.at("models"),
-                      .objects = root.at("objects"),
+  const json& accumulation = root.at("accumulation");
+  TrainingState state{.next_iteration = integer<std::uint64_t>(root, "next_iteration"),
+                      .models = integer<std::size_t>(root, "models"),
+                      .objects = integer<std::size_t>(root, "objects"),
                       .optimizers = root.at("optimizers"),
                       .schedulers = {},
                       .loaders = {},
-                      .accumulation = {.step = root.at("accumulation").at("step"),
-                                       .window = root.at("accumulation").at("window"),
-                                       .num_steps = root.at("accumulation").at("num_steps")},
+                      .accumulation = {.step = integer<std::int64_t>(accumulation, "step"),
+                                       .window = integer<int>(accumulation, "window"),
+                                       .num_steps = integer<int>(accumulation, "num_steps")},
                       .loss_scale = {}};
   for (const json& scheduler : root.at("schedulers")) {
-    SchedulerState& entry = state.schedulers.emplace_back(SchedulerState{
-        .last_epoch = scheduler.at("last_epoch"), .step_count = scheduler.at("step_count")});
+    SchedulerState& entry = state.schedulers.emplace_back(
+        SchedulerState{.last_epoch = integer<std::int64_t>(scheduler, "last_epoch"),
+                       .step_count = integer<std::int64_t>(scheduler, "step_count")});
     if (scheduler.contains("libtorch_step_count")) {
-      entry.libtorch_step_count = scheduler["libtorch_step_count"].get<std::int64_t>();
+      entry.libtorch_step_count = integer<std::int64_t>(scheduler, "libtorch_step_count");
     }
   }
   for (const json& loader : root.at("loaders")) {
-    state.loaders.push_back(
-        {.epoch = loader.at("epoch"), .seed = loader.at("seed"), .samples = loader.at("samples")});
+    state.loaders.push_back({.epoch = integer<std::uint64_t>(loader, "epoch"),
+                             .seed = integer<std::uint64_t>(loader, "seed"),
+                             .samples = integer<std::uint64_t>(loader, "samples")});
   }
   if (root.contains("loss_scale")) {
-    state.loss_scale = LossScaleState{.scale = root["loss_scale"].at("scale"),
-                                      .growth_tracker = root["loss_scale"].at("growth_tracker")};
+    const json& loss_scale = root["loss_scale"];
+    const double scale = loss_scale.at("scale");
+    if (!(std::abs(scale) <= std::numeric_limits<float>::max())) {
+      throw std::out_of_range("\"scale\" is not a valid number");
+    }
+    state.loss_scale =
+        LossScaleState{.scale = static_cast<float>(scale),
+                       .growth_tracker = integer<std::int32_t>(loss_scale, "growth_tracker")};
   }
   return state;
 }
@@ -74,8 +102,8 @@ bool is_libtorchs(const std::string& name) { return name.starts_with("torch::");
 CheckpointError changed_kind(const std::string& file, const std::string& what, std::size_t number,
                              const std::string& then, const std::string& here) {
   return CheckpointError(file + ": prepared " + what + " " + std::to_string(number) + " was " +
-                         then + " and is " + here + " here: prepare the same " + what +
-                         "s in the same order");
+                         weights::shown(then) + " and is " + here + " here: prepare the same " +
+                         what + "s in the same order");
 }
 
 }  // namespace
@@ -85,10 +113,18 @@ std::string training_state_text(const TrainingState& state) {
 }
 
 TrainingState parse_training_state(const std::string& text, const std::string& file) {
+  const auto invalid = [&file](const std::string& why) {
+    return CheckpointError(file + ": it is not a valid training state: " + weights::shown(why) +
+                           ": use another checkpoint");
+  };
+  const json root = weights::parse_json(text);
+  if (root.is_discarded()) throw invalid("it is not JSON");
   try {
-    return from_json(json::parse(text));
+    return from_json(root);
   } catch (const json::exception& error) {
-    throw CheckpointError(file + ": it is not a valid training state: " + error.what());
+    throw invalid(error.what());
+  } catch (const std::out_of_range& error) {
+    throw invalid(error.what());
   }
 }
 

@@ -51,6 +51,28 @@ TEST(TrainingState, MalformedTextIsRefusedWithTheFilesName) {
   }
 }
 
+// A conversion to the type of the field would cut these numbers off, or make them infinite.
+TEST(TrainingState, NumbersOutOfRangeAreRefused) {
+  TrainingState state;
+  state.loaders.push_back({.epoch = 1, .seed = 2, .samples = 3});
+  state.loss_scale = LossScaleState{.scale = 4, .growth_tracker = 5};
+  const std::string good = training_state_text(state);
+  EXPECT_EQ(parse_training_state(good, "s"), state);
+  for (const auto& [from, to] : std::map<std::string, std::string>{
+           {"\"models\": 0", "\"models\": -1"},
+           {"\"models\": 0", "\"models\": 1e300"},
+           {"\"window\": 0", "\"window\": 4294967296"},
+           {"\"epoch\": 1", "\"epoch\": 1.5"},
+           {"\"scale\": 4.0", "\"scale\": 1e300"},
+           {"\"growth_tracker\": 5", "\"growth_tracker\": 3000000000"}}) {
+    std::string text = good;
+    const std::size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from << " in " << good;
+    EXPECT_THROW(parse_training_state(text.replace(at, from.size(), to), "s"), CheckpointError)
+        << to;
+  }
+}
+
 TEST(TrainingState, AnotherProgramIsRefusedWithWhatDiffers) {
   const TrainingState saved = odd_state();
   EXPECT_NO_THROW(check_same_program(saved, saved, "s"));

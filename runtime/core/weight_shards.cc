@@ -23,6 +23,7 @@
 
 #include "accel/errors.h"
 #include "weights/core/parse_json.h"
+#include "weights/core/shown.h"
 
 namespace accel::runtime {
 namespace {
@@ -114,8 +115,8 @@ std::map<std::string, std::string> parse_index(const std::string& text, const st
   for (const auto& [weight, value] : index["weight_map"].items()) {
     const std::string name = value.is_string() ? value.get<std::string>() : "";
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos) {
-      throw CheckpointError(file + ": weight " + weight + " is in " + value.dump() +
-                            ", which is not a file in this folder");
+      throw CheckpointError(file + ": weight " + weights::shown(weight) + " is in " +
+                            weights::shown(value.dump()) + ", which is not a file in this folder");
     }
     files[weight] = name;
   }
