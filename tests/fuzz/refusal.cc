@@ -1,7 +1,8 @@
 #include "tests/fuzz/refusal.h"
 
+#include "absl/strings/str_split.h"
 #include "common/check.h"
-#include "common/utf8.h"
+#include "common/printable.h"
 
 namespace accel::fuzz {
 namespace {
@@ -13,10 +14,8 @@ constexpr size_t kMaxMessageBytes = 4096;
 void CheckMessage(absl::string_view message) {
   ACCEL_CHECK(!message.empty(), "a refusal says why");
   ACCEL_CHECK(message.size() <= kMaxMessageBytes, "a refusal does not repeat a long input");
-  while (!message.empty()) {
-    const size_t length = message[0] == '\n' ? 1 : common::ShownLength(message);
-    ACCEL_CHECK(length > 0, "a refusal can be shown on a terminal");
-    message.remove_prefix(length);
+  for (const absl::string_view line : absl::StrSplit(message, '\n')) {
+    ACCEL_CHECK(common::Printable(line) == line, "a refusal can be shown on a terminal");
   }
 }
 

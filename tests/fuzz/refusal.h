@@ -6,8 +6,8 @@
 
 namespace accel::fuzz {
 
-// Aborts unless `message` says something, is at most 4 KiB long, and can be shown on a terminal:
-// UTF-8 without control characters other than line feeds, and without changes of direction.
+// Aborts unless `message` says something, is at most 4 KiB long, and consists of lines that
+// common::Printable() would not change.
 void CheckMessage(absl::string_view message);
 
 // Aborts unless `refusal` is an error with such a message.
