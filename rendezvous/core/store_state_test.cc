@@ -53,6 +53,16 @@ TEST_F(StoreStateTest, AddRefusesANonNumber) {
   EXPECT_EQ(Reply(testing::Get("n")), testing::Encoded("many"));
 }
 
+TEST_F(StoreStateTest, ARefusalQuotesTheKeySafely) {
+  const std::string key = "\x1b[2J" + std::string(5000, 'x');
+  Reply(testing::Set(key, "many"));
+  std::string reply;
+  const absl::Status refusal = Apply(1, testing::Add(key, 1), &reply);
+  EXPECT_THAT(refusal, StatusIs(absl::StatusCode::kInvalidArgument,
+                                ::testing::HasSubstr("add to \\x1b[2Jxxx")));
+  EXPECT_LT(refusal.message().size(), 300u);
+}
+
 TEST_F(StoreStateTest, CompareSet) {
   // A missing key counts as empty.
   EXPECT_EQ(Reply(testing::CompareSet("k", "", "v1")), testing::Encoded("v1"));
