@@ -111,31 +111,6 @@ absl::Status CheckEnv(const v1::JobSpec& spec) {
   return absl::OkStatus();
 }
 
-absl::Status CheckShape(const v1::JobSpec& spec) {
-  ACCEL_RETURN_IF_ERROR(InRange("nodes", spec.nodes(), 1, kMaxNodesPerJob));
-  ACCEL_RETURN_IF_ERROR(InRange("min_nodes", spec.min_nodes(), 0, spec.nodes()));
-  const int entries = spec.processes_per_node_size();
-  if (entries > 1 && IsElastic(spec)) {
-    return Bad("processes_per_node", "must be one number for a job with a varying number of nodes");
-  }
-  if (entries > 1 && entries != spec.nodes()) {
-    return Bad("processes_per_node", absl::StrCat("has ", entries, " entries for ", spec.nodes(),
-                                                  " nodes; give none, one, or one for each node"));
-  }
-  for (int processes : spec.processes_per_node()) {
-    ACCEL_RETURN_IF_ERROR(InRange("processes_per_node", processes, 1, kMaxProcessesPerNode));
-  }
-  if (spec.cpu() && !spec.gpu_ids().empty()) {
-    return Bad("gpu_ids", "must be empty for a job that uses no GPU (cpu)");
-  }
-  std::set<int> seen;
-  for (int gpu : spec.gpu_ids()) {
-    ACCEL_RETURN_IF_ERROR(InRange("gpu_ids", gpu, 0, kMaxGpuId));
-    if (!seen.insert(gpu).second) return Bad("gpu_ids", absl::StrCat(gpu, " is listed twice"));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckLife(const v1::JobSpec& spec) {
   ACCEL_RETURN_IF_ERROR(InRange("max_restarts", spec.max_restarts(), 0, kMaxRestarts));
   ACCEL_RETURN_IF_ERROR(InRange("restart_window_ms", spec.restart_window_ms(), 0, kMaxMillis));
@@ -187,11 +162,36 @@ std::string ShapeOf(const v1::JobSpec& spec) {
                       absl::StrJoin(spec.gpu_ids(), ","));
 }
 
+absl::Status ValidateShape(const v1::JobSpec& spec) {
+  ACCEL_RETURN_IF_ERROR(InRange("nodes", spec.nodes(), 1, kMaxNodesPerJob));
+  ACCEL_RETURN_IF_ERROR(InRange("min_nodes", spec.min_nodes(), 0, spec.nodes()));
+  const int entries = spec.processes_per_node_size();
+  if (entries > 1 && IsElastic(spec)) {
+    return Bad("processes_per_node", "must be one number for a job with a varying number of nodes");
+  }
+  if (entries > 1 && entries != spec.nodes()) {
+    return Bad("processes_per_node", absl::StrCat("has ", entries, " entries for ", spec.nodes(),
+                                                  " nodes; give none, one, or one for each node"));
+  }
+  for (int processes : spec.processes_per_node()) {
+    ACCEL_RETURN_IF_ERROR(InRange("processes_per_node", processes, 1, kMaxProcessesPerNode));
+  }
+  if (spec.cpu() && !spec.gpu_ids().empty()) {
+    return Bad("gpu_ids", "must be empty for a job that uses no GPU (cpu)");
+  }
+  std::set<int> seen;
+  for (int gpu : spec.gpu_ids()) {
+    ACCEL_RETURN_IF_ERROR(InRange("gpu_ids", gpu, 0, kMaxGpuId));
+    if (!seen.insert(gpu).second) return Bad("gpu_ids", absl::StrCat(gpu, " is listed twice"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidateJobSpec(const v1::JobSpec& spec) {
   if (spec.name().size() > kMaxNameBytes) return Bad("name", "is longer than 128 bytes");
   ACCEL_RETURN_IF_ERROR(CheckProgram(spec));
   ACCEL_RETURN_IF_ERROR(CheckEnv(spec));
-  ACCEL_RETURN_IF_ERROR(CheckShape(spec));
+  ACCEL_RETURN_IF_ERROR(ValidateShape(spec));
   ACCEL_RETURN_IF_ERROR(CheckLife(spec));
   return CheckManner(spec);
 }

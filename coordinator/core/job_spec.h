@@ -25,6 +25,11 @@ int MinNodes(const v1::JobSpec& spec);
 // Returns a text that is equal for jobs that ask for the same nodes, processes and GPUs.
 std::string ShapeOf(const v1::JobSpec& spec);
 
+// Returns INVALID_ARGUMENT if the spec asks for no possible numbers of nodes, processes and GPUs.
+// The planner relies on this also for a stored spec, whose other fields obey the rules of the
+// version that took it.
+absl::Status ValidateShape(const v1::JobSpec& spec);
+
 // Returns INVALID_ARGUMENT if a field is invalid. The message starts with the field's name.
 absl::Status ValidateJobSpec(const v1::JobSpec& spec);
 

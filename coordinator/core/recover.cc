@@ -211,6 +211,10 @@ class Recovery {
       if (spec == specs_.end()) {
         return absl::DataLossError(absl::StrCat("the spec of job ", id.value(), " is missing"));
       }
+      if (const absl::Status shape = ValidateShape(spec->second); !shape.ok()) {
+        return absl::DataLossError(
+            absl::StrCat("the spec of job ", id.value(), " is damaged: ", shape.message()));
+      }
       *entry.job.mutable_spec() = std::move(spec->second);
       FillAccount(entry.job.mutable_spec());
       entry.shape = ShapeOf(entry.job.spec());

@@ -82,6 +82,15 @@ TEST_F(RecoverTest, ARefusalQuotesKeysSafely) {
   EXPECT_LE(Refusal().message().size(), 1024u);
 }
 
+// The planner would look for the first of no nodes.
+TEST_F(RecoverTest, ASpecOfNoNodesIsRefused) {
+  v1::JobSpec spec;
+  ASSERT_TRUE(spec.ParseFromString(Find(queued_.value() + "/spec").value));
+  spec.set_nodes(0);
+  Find(queued_.value() + "/spec").value = spec.SerializeAsString();
+  EXPECT_THAT(Refusal(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("is damaged: nodes: ")));
+}
+
 // Its successor could not be counted, or would have lower revisions.
 TEST_F(RecoverTest, AnImpossibleNumberOfStartsIsRefused) {
   for (const int64_t epoch : {int64_t{-1}, int64_t{1} << 23, INT64_MAX}) {
