@@ -19,6 +19,7 @@
 #include "coordinator/members/access_service.h"
 #include "coordinator/members/cluster_authority.h"
 #include "coordinator/members/coordinator_slot.h"
+#include "coordinator/members/present_authority.h"
 #include "coordinator/service_fixture.h"
 #include "proto/access.pb.h"
 #include "proto/blobs.pb.h"
@@ -59,7 +60,7 @@ class AccessOfTest {
   CoordinatorSlot slot_;
 
  private:
-  const ClusterAuthority authority_;
+  const PresentAuthority authority_;
   AccessDesk desk_;
   AccessService service_;
   const BlobTestFolder blob_folder_;

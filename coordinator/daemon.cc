@@ -1,7 +1,6 @@
 #include "coordinator/daemon.h"
 
 #include <poll.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,8 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/boot_id.h"
+#include "common/clock.h"
 #include "common/coordinator_address.h"
 #include "common/log.h"
+#include "common/log_throttle.h"
 #include "common/random_hex.h"
 #include "common/service_notify.h"
 #include "common/state_dir.h"
@@ -22,8 +23,10 @@
 #include "coordinator/blobs/blob_store.h"
 #include "coordinator/core/records.h"
 #include "coordinator/core/recover.h"
+#include "coordinator/members/authority_files.h"
 #include "coordinator/members/cluster_access.h"
 #include "coordinator/members/coordinator_slot.h"
+#include "coordinator/owner_name.h"
 #include "coordinator/server.h"
 #include "coordinator/store/sqlite_file.h"
 #include "coordinator/store/sqlite_store.h"
@@ -32,15 +35,11 @@ namespace accel::coordinator {
 namespace {
 
 // Pause between two looks at the age of the server's certificate and of uploads.
-constexpr int kCarePauseMillis = 3'600'000;
+constexpr absl::Duration kCarePause = absl::Hours(1);
+// Pause between two looks at the files of the authority, which `rotate-ca` changes.
+constexpr int kLookMillis = 1000;
 
 std::string StorePath(const CoordinatorFlags& flags) { return flags.state_dir + "/cluster.db"; }
-
-// Returns the name of this process's user, or its number if it has no name.
-std::string UserName() {
-  const passwd* user = getpwuid(geteuid());
-  return user == nullptr ? absl::StrCat("uid ", geteuid()) : user->pw_name;
-}
 
 absl::StatusOr<std::unique_ptr<SqliteFile>> OpenStore(const CoordinatorFlags& flags) {
   return SqliteFile::Open(StorePath(flags), SqliteFile::Missing::kIsAnError);
@@ -68,9 +67,41 @@ absl::StatusOr<std::unique_ptr<ClusterAccess>> OpenAccess(const CoordinatorFlags
     ACCEL_ASSIGN_OR_RETURN(id, ClusterId(flags));
   }
   ACCEL_ASSIGN_OR_RETURN(ClusterAuthority authority,
-                         ClusterAuthority::ReadOrMake(flags.state_dir, id, absl::Now()));
+                         ReadOrMakeAuthority(flags.state_dir, id, absl::Now()));
   return ClusterAccess::Make(std::move(authority), absl::Now());
 }
+
+// Follows the steps of a rotation, which are made in the files (authority_files.h).
+class RotationWatch {
+ public:
+  RotationWatch(std::string state_dir, ClusterAccess* access)
+      : state_dir_(std::move(state_dir)), access_(*access) {}
+
+  // Called every kLookMillis. After an error, the coordinator uses what it has, and tries again.
+  void Look() {
+    // Taken before the files are read, so that a later change is noticed.
+    const std::string stamp = AuthorityStamp(state_dir_);
+    if (stamp == stamp_) return;
+    const absl::Status followed = Follow();
+    if (followed.ok()) {
+      stamp_ = stamp;
+    } else if (throttle_.Admit(common::SteadyClock()->Now()).has_value()) {
+      common::LogError("cannot follow the rotation of the authority, retrying",
+                       {{"why", followed.message()}});
+    }
+  }
+
+ private:
+  absl::Status Follow() {
+    ACCEL_ASSIGN_OR_RETURN(ClusterAuthority authority, ReadAuthority(state_dir_));
+    return access_.Use(std::move(authority), absl::Now());
+  }
+
+  const std::string state_dir_;
+  ClusterAccess& access_;
+  std::string stamp_;
+  common::LogThrottle throttle_{absl::Minutes(1)};
+};
 
 void TakeCare(ClusterAccess* access, BlobService* uploads) {
   const absl::Status renewed = access->RenewServer(absl::Now());
@@ -79,6 +110,20 @@ void TakeCare(ClusterAccess* access, BlobService* uploads) {
                      {{"why", renewed.message()}});
   }
   uploads->Tidy(absl::Now());
+}
+
+// Does what a coordinator does beside serving, until `stop_fd` is readable.
+void AwaitStop(const CoordinatorFlags& flags, int stop_fd, ClusterAccess* access,
+               BlobService* uploads) {
+  RotationWatch rotation(flags.state_dir, access);
+  absl::Time next_care = common::SteadyClock()->Now();
+  pollfd stop{stop_fd, POLLIN, 0};
+  do {
+    rotation.Look();
+    if (common::SteadyClock()->Now() < next_care) continue;
+    TakeCare(access, uploads);
+    next_care = common::SteadyClock()->Now() + kCarePause;
+  } while (poll(&stop, 1, kLookMillis) != 1);
 }
 
 }  // namespace
@@ -90,7 +135,7 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   ServerOptions options;
   ACCEL_ASSIGN_OR_RETURN(options.socket, common::FindSocketPath(flags.socket));
   options.listen = flags.listen;
-  options.owner = UserName();
+  options.owner = NameOfUser(geteuid());
   options.audit_log = flags.state_dir + "/audit.jsonl";
   options.limits.node_timeout = flags.node_timeout;
   options.limits.grow_after = flags.grow_after;
@@ -123,10 +168,7 @@ absl::Status RunCoordinator(const CoordinatorFlags& flags, int stop_fd) {
   }
   std::fflush(stdout);
   service.Ready(absl::StrCat("listening on ", address));
-  pollfd stop{stop_fd, POLLIN, 0};
-  do {
-    TakeCare(access.get(), &uploads);
-  } while (poll(&stop, 1, kCarePauseMillis) != 1);
+  AwaitStop(flags, stop_fd, access.get(), &uploads);
   common::LogInfo("asked to stop, shutting down");
   access->Detach();
   return absl::OkStatus();

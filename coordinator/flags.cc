@@ -17,6 +17,7 @@ constexpr char kAbout[] =
     "again with the same --state_dir, and running jobs continue.";
 
 constexpr char kFooter[] =
+    "`accel-coordinator rotate-ca --help` describes how the cluster's authority is replaced.\n\n"
     "SIGTERM and SIGINT shut it down; SIGHUP, SIGUSR1 and SIGUSR2 are ignored.\n\n"
     "Exit codes:\n"
     "  0     shut down by a signal, or the check or the copy was done\n"

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "common/descriptors.h"
 #include "common/grpc_log.h"
@@ -12,6 +13,8 @@
 #include "common/stop_signal.h"
 #include "coordinator/daemon.h"
 #include "coordinator/flags.h"
+#include "coordinator/rotate_authority.h"
+#include "coordinator/rotate_flags.h"
 
 namespace {
 
@@ -28,6 +31,11 @@ int Print(const absl::StatusOr<std::string>& sentence) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && absl::string_view(argv[1]) == "rotate-ca") {
+    accel::coordinator::RotateFlags flags;
+    if (const auto code = accel::coordinator::ParseRotateFlags(argc, argv, &flags)) return *code;
+    return Print(accel::coordinator::RotateAuthority(flags));
+  }
   accel::coordinator::CoordinatorFlags flags;
   if (const auto exit_code = accel::coordinator::ParseFlags(argc, argv, &flags)) return *exit_code;
   accel::common::InitLog("accel-coordinator", accel::common::LogLevel::kInfo);

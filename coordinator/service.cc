@@ -42,7 +42,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* RefuseStream(const absl::Status& sta
 
 }  // namespace
 
-absl::StatusOr<Caller> CoordinatorService::Admit(const grpc::CallbackServerContext& context,
+absl::StatusOr<Caller> CoordinatorService::Admit(grpc::CallbackServerContext& context,
                                                  Method method, const grpc::ByteBuffer& bytes,
                                                  const WireBounds& bounds,
                                                  google::protobuf::Message* request) {

@@ -1,6 +1,9 @@
 #include "coordinator/access/entrance.h"
 
+#include <utility>
+
 #include "common/status_macros.h"
+#include "security/rotation.h"
 
 namespace accel::coordinator {
 namespace {
@@ -23,13 +26,24 @@ absl::StatusOr<Caller> Entrance::Decide(const grpc::ServerContextBase& context, 
   return options_.identify(context);
 }
 
-absl::StatusOr<Caller> Entrance::Admit(const grpc::ServerContextBase& context, Method method) {
+absl::StatusOr<Caller> Entrance::Admit(grpc::ServerContextBase& context, Method method) {
   absl::StatusOr<Caller> caller = Decide(context, method);
-  if (caller.ok()) return caller;
+  if (caller.ok()) {
+    absl::MutexLock lock(&mutex_);
+    if (!caller->serial.empty() && !authorities_.empty()) {
+      context.AddTrailingMetadata(security::kAuthoritiesKey, authorities_);
+    }
+    return caller;
+  }
   const std::string why(caller.status().message());
   options_.log->Warn("refused a call", context.peer(), why);
   WriteRefusal(options_.identify(context), context.peer(), NameOf(method), why);
   return caller;
+}
+
+void Entrance::SetAuthorities(std::string name) {
+  absl::MutexLock lock(&mutex_);
+  authorities_ = std::move(name);
 }
 
 void Entrance::NoteRefusal(const std::string& peer, absl::string_view object,

@@ -7,9 +7,11 @@
 #include <functional>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "coordinator/access/access_table.h"
 #include "coordinator/access/audit_log.h"
 #include "coordinator/access/caller.h"
@@ -34,7 +36,12 @@ class Entrance {
 
   // Returns the caller. UNAUTHENTICATED: it is not known who calls. PERMISSION_DENIED: he may not
   // call this method. Refusals are logged.
-  absl::StatusOr<Caller> Admit(const grpc::ServerContextBase& context, Method method);
+  // A call with a certificate is answered with the name of the authorities as well.
+  absl::StatusOr<Caller> Admit(grpc::ServerContextBase& context, Method method);
+
+  // Sets the name of the coordinator's authorities (security/rotation.h), which tells clients when
+  // to renew. By default it is empty, and is not sent.
+  void SetAuthorities(std::string name);
 
   // Writes into the audit log what an admitted call has done. Of an error it writes the code only,
   // because the message may quote what the caller has sent.
@@ -50,6 +57,8 @@ class Entrance {
   absl::StatusOr<Caller> Decide(const grpc::ServerContextBase& context, Method method);
 
   const Options options_;
+  absl::Mutex mutex_;
+  std::string authorities_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace accel::coordinator

@@ -86,7 +86,7 @@ void AccessDesk::Run(Act act, Done<Response> done) {
 void AccessDesk::AddToken(v1::AddTokenRequest request, Done<v1::AddTokenResponse> done) {
   absl::StatusOr<std::string> address = ChooseAddress(request.address(), slot_.address());
   if (!address.ok()) return done(address.status());
-  absl::StatusOr<security::JoinString> key = MakeKey(*std::move(address), authority_.pin());
+  absl::StatusOr<security::JoinString> key = MakeKey(*std::move(address), authority_.get()->pin());
   if (!key.ok()) return done(key.status());
   const security::JoinString join = *std::move(key);
   Run<v1::AddTokenResponse>(
@@ -140,23 +140,23 @@ void AccessDesk::Renew(const std::string& serial, const v1::RenewRequest& reques
   const absl::StatusOr<security::PublicKey> key = security::CheckRequest(request.csr());
   if (!key.ok()) return done(key.status());
   Run<v1::RenewResponse>(
-      [serial, key = *key, &authority = authority_](const AccessTurn& turn,
-                                                    v1::RenewResponse* response) {
+      [serial, key = *key, authority = authority_.get()](const AccessTurn& turn,
+                                                         v1::RenewResponse* response) {
         const auto old = turn.access->credentials.find(serial);
         const v1::MemberKind kind =
             old == turn.access->credentials.end() ? v1::NODE_MEMBER : old->second.kind();
         const auto make = [&](const std::string& member) {
           const auto owner = turn.access->members.find({kind, member});
-          return authority.Issue(kind, member,
-                                 owner == turn.access->members.end() ? "" : owner->second.name(),
-                                 key, turn.wall);
+          return authority->Issue(kind, member,
+                                  owner == turn.access->members.end() ? "" : owner->second.name(),
+                                  key, turn.wall);
         };
         ACCEL_ASSIGN_OR_RETURN(
             const v1::Credential made,
             accel::coordinator::Renew(serial, security::Sha256(key.ToDer()), turn.wall, make,
                                       turn.access, turn.changes));
         response->set_certificate(made.certificate());
-        response->set_authorities(authority.bundle());
+        response->set_authorities(authority->bundle());
         return absl::OkStatus();
       },
       std::move(done));

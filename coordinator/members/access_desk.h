@@ -7,8 +7,8 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coordinator/members/cluster_authority.h"
 #include "coordinator/members/coordinator_slot.h"
+#include "coordinator/members/present_authority.h"
 #include "proto/access.pb.h"
 
 namespace accel::coordinator {
@@ -20,7 +20,7 @@ class AccessDesk {
   using Done = absl::AnyInvocable<void(absl::StatusOr<Response>)>;
 
   // The arguments must outlive this object.
-  AccessDesk(const CoordinatorSlot* slot, const ClusterAuthority* authority)
+  AccessDesk(const CoordinatorSlot* slot, const PresentAuthority* authority)
       : slot_(*slot), authority_(*authority) {}
 
   void AddToken(v1::AddTokenRequest request, Done<v1::AddTokenResponse> done);
@@ -39,7 +39,7 @@ class AccessDesk {
   void Run(Act act, Done<Response> done);
 
   const CoordinatorSlot& slot_;
-  const ClusterAuthority& authority_;
+  const PresentAuthority& authority_;
 };
 
 // Returns the HOST:PORT for newcomers of a coordinator that listens on `listen`: the name of this

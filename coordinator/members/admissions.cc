@@ -62,13 +62,14 @@ security::EnrolmentAnswer Admissions::Decide(const security::EnrolmentRequest& r
   const absl::StatusOr<security::PublicKey> key = security::CheckRequest(request.csr);
   if (!key.ok()) return Refusal(key.status());
   const auto pending = std::make_shared<Pending>();
+  const std::shared_ptr<const ClusterAuthority> authority = authority_.get();
   slot_.coordinator().WithAccess(
       [pending, newcomer = NewcomerOf(request, *key), public_key = *key,
-       &authority = authority_](const AccessTurn& turn) {
+       authority](const AccessTurn& turn) {
         const auto make = [&](const std::string& member) -> absl::StatusOr<v1::Credential> {
           // The key is valid, or this is not called.
           ACCEL_RETURN_IF_ERROR(CheckId(newcomer, turn));
-          return authority.Issue(newcomer.kind, member, newcomer.name, public_key, turn.wall);
+          return authority->Issue(newcomer.kind, member, newcomer.name, public_key, turn.wall);
         };
         ACCEL_ASSIGN_OR_RETURN(pending->credential,
                                Admit(newcomer, turn.wall, make, turn.access, turn.changes));
@@ -98,8 +99,8 @@ security::EnrolmentAnswer Admissions::Decide(const security::EnrolmentRequest& r
                                {"serial", pending->credential.serial()}});
   security::EnrolmentAnswer answer;
   answer.certificate = pending->credential.certificate();
-  answer.authorities = authority_.bundle();
-  answer.cluster = authority_.cluster_id();
+  answer.authorities = authority->bundle();
+  answer.cluster = authority->cluster_id();
   answer.name = pending->credential.member();
   return answer;
 }

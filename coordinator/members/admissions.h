@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "coordinator/members/cluster_authority.h"
 #include "coordinator/members/coordinator_slot.h"
+#include "coordinator/members/present_authority.h"
 #include "security/enrolment/enrolment_frames.h"
 
 namespace accel::coordinator {
@@ -14,7 +14,7 @@ namespace accel::coordinator {
 class Admissions {
  public:
   // The arguments must outlive this object.
-  Admissions(const CoordinatorSlot* slot, const ClusterAuthority* authority)
+  Admissions(const CoordinatorSlot* slot, const PresentAuthority* authority)
       : slot_(*slot), authority_(*authority) {}
 
   // Checks the request, commits its effect, notes it in the audit log, and returns the answer.
@@ -27,7 +27,7 @@ class Admissions {
 
  private:
   const CoordinatorSlot& slot_;
-  const ClusterAuthority& authority_;
+  const PresentAuthority& authority_;
 };
 
 }  // namespace accel::coordinator

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "common/log.h"
 #include "common/status_macros.h"
+#include "security/rotation.h"
 
 namespace accel::coordinator {
 
@@ -18,28 +20,49 @@ void ClusterAccess::Attach(Coordinator* coordinator, Entrance* entrance, std::st
   credentials_.SetCallbacks(
       {.on_seen = [this](const std::string& serial) { desk_.NoteSeen(serial); },
        .on_refused = std::move(cut)});
+  entrance->SetAuthorities(security::NameOfAuthorities(authority_.get()->bundle()));
   slot_.Set(coordinator, entrance, std::move(address));
 }
 
 absl::Status ClusterAccess::Begin(absl::Time wall) {
-  ACCEL_ASSIGN_OR_RETURN(const security::ServerTls tls, authority_.MakeServer(wall));
+  const std::shared_ptr<const ClusterAuthority> authority = authority_.get();
+  ACCEL_ASSIGN_OR_RETURN(const security::ServerTls tls, authority->MakeServer(wall));
   ACCEL_ASSIGN_OR_RETURN(tls_, security::ServerCertificateSource::Make(tls, wall));
+  ACCEL_ASSIGN_OR_RETURN(const security::ServerTls enrolment, authority->MakeEnrolmentServer(wall));
   security::EnrolmentServerOptions options;
   options.decide = [this](const security::EnrolmentRequest& request, const std::string& peer) {
     return admissions_.Decide(request, peer);
   };
-  ACCEL_ASSIGN_OR_RETURN(
-      enrolment_, security::EnrolmentServer::Start(std::move(options), tls.key, tls.certificate));
+  ACCEL_ASSIGN_OR_RETURN(enrolment_, security::EnrolmentServer::Start(
+                                         std::move(options), enrolment.key, enrolment.certificate));
   renewed_ = wall;
   return absl::OkStatus();
 }
 
 absl::Status ClusterAccess::RenewServer(absl::Time wall) {
   if (wall - renewed_ < kServerRenewal) return absl::OkStatus();
-  ACCEL_ASSIGN_OR_RETURN(const security::ServerTls tls, authority_.MakeServer(wall));
+  return Serve(*authority_.get(), wall);
+}
+
+absl::Status ClusterAccess::Serve(const ClusterAuthority& authority, absl::Time wall) {
+  ACCEL_ASSIGN_OR_RETURN(const security::ServerTls tls, authority.MakeServer(wall));
+  ACCEL_ASSIGN_OR_RETURN(const security::ServerTls enrolment, authority.MakeEnrolmentServer(wall));
   ACCEL_RETURN_IF_ERROR(tls_->Replace(tls, wall));
-  ACCEL_RETURN_IF_ERROR(enrolment_->Replace(tls.key, tls.certificate));
+  ACCEL_RETURN_IF_ERROR(enrolment_->Replace(enrolment.key, enrolment.certificate));
   renewed_ = wall;
+  return absl::OkStatus();
+}
+
+absl::Status ClusterAccess::Use(ClusterAuthority authority, absl::Time wall) {
+  if (authority.bundle() == authority_.get()->bundle()) return absl::OkStatus();
+  // The server trusts an authority before that issues anything.
+  ACCEL_RETURN_IF_ERROR(Serve(authority, wall));
+  const std::string name = security::NameOfAuthorities(authority.bundle());
+  common::LogInfo(authority.is_rotating() ? "the cluster's authority is being rotated"
+                                          : "the rotation of the cluster's authority is finished",
+                  {{"authorities", name}});
+  authority_.Set(std::move(authority));
+  slot_.entrance().SetAuthorities(name);
   return absl::OkStatus();
 }
 

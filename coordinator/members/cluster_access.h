@@ -19,6 +19,7 @@
 #include "coordinator/members/admissions.h"
 #include "coordinator/members/cluster_authority.h"
 #include "coordinator/members/coordinator_slot.h"
+#include "coordinator/members/present_authority.h"
 #include "coordinator/members/stored_credentials.h"
 #include "security/enrolment/enrolment_server.h"
 #include "security/server_credentials.h"
@@ -44,7 +45,7 @@ class ClusterAccess {
   // Admits no more newcomers. Called before the server is destroyed.
   void Detach() { enrolment_->Stop(); }
 
-  const std::string& cluster_id() const { return authority_.cluster_id(); }
+  const std::string& cluster_id() const { return cluster_id_; }
   StoredCredentials* credentials() { return &credentials_; }
   // The service Access, for the server to register.
   grpc::Service* service() { return &service_; }
@@ -52,26 +53,34 @@ class ClusterAccess {
   std::shared_ptr<grpc::ServerCredentials> MakeCredentials() { return tls_->MakeCredentials(); }
   // Serves a connection whose next bytes are the preface of enrolment.
   void TakeEnrolment(common::UniqueFd connection) { enrolment_->Take(std::move(connection)); }
+  // Uses another authority of the same cluster from now on, because a step of a rotation was made.
+  // Called after Attach(), by the thread of RenewServer(). Does nothing if it is the present one.
+  // Errors are those of RenewServer(), and the call must be repeated.
+  absl::Status Use(ClusterAuthority authority, absl::Time wall);
   // Makes a new certificate for the server if the present one is kServerRenewal old. Streams
   // continue. Errors are those of Make(); the old certificate then stays in use.
   absl::Status RenewServer(absl::Time wall);
 
  private:
   explicit ClusterAccess(ClusterAuthority authority)
-      : authority_(std::move(authority)),
+      : cluster_id_(authority.cluster_id()),
+        authority_(std::move(authority)),
         desk_(&slot_, &authority_),
         admissions_(&slot_, &authority_),
-        service_(&desk_, &slot_, authority_.cluster_id()) {}
+        service_(&desk_, &slot_, cluster_id_) {}
 
   absl::Status Begin(absl::Time wall);
+  // Shows new certificates of this authority, and trusts what it says.
+  absl::Status Serve(const ClusterAuthority& authority, absl::Time wall);
 
   CoordinatorSlot slot_;
-  const ClusterAuthority authority_;
+  const std::string cluster_id_;
+  PresentAuthority authority_;
   AccessDesk desk_;
   Admissions admissions_;
   StoredCredentials credentials_;
   AccessService service_;
-  absl::Time renewed_;  // Used by one thread, that of RenewServer().
+  absl::Time renewed_;  // Used by one thread, that of RenewServer() and Use().
   std::unique_ptr<security::ServerCertificateSource> tls_;
   std::unique_ptr<security::EnrolmentServer> enrolment_;
 };

@@ -1,13 +1,12 @@
 // The authority of this coordinator's cluster: its key, the certificates that peers must trust, and
-// the certificates that it issues. It is kept in the state directory:
-//
-//   STATE_DIR/ca.key       the private key; its holder can make certificates of this cluster
-//   STATE_DIR/cluster_id   the cluster's name in all certificates
-//   STATE_DIR/ca.crt       the certificate, written last
+// the certificates that it issues. While it is rotated, there are two: the present one issues the
+// certificates of members, and the former one that of the coordinator, because a member that has
+// not renewed yet trusts no other (docs/decisions/0079). authority_files.h keeps them.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -22,15 +21,18 @@ class ClusterAuthority {
  public:
   // Makes the authority of a new cluster, in memory. INTERNAL: OpenSSL failed.
   static absl::StatusOr<ClusterAuthority> Make(std::string cluster_id, absl::Time wall);
-  // Reads the authority from the state directory, or makes it there for the cluster `cluster_id`,
-  // at a cluster's first start.
-  // FAILED_PRECONDITION: a file is missing, damaged or readable by others, or they do not belong
-  // together; the message says which and what to do. Others: the disk's.
-  static absl::StatusOr<ClusterAuthority> ReadOrMake(const std::string& state_dir,
-                                                     std::string cluster_id, absl::Time wall);
+
+  // With `former`, the rotation from it to `present` is not finished.
+  ClusterAuthority(std::string cluster_id, security::Authority present,
+                   std::optional<security::Authority> former = std::nullopt)
+      : cluster_id_(std::move(cluster_id)),
+        present_(std::move(present)),
+        former_(std::move(former)) {}
 
   // Returns a new key and certificate for the coordinator's server. INTERNAL: OpenSSL failed.
   absl::StatusOr<security::ServerTls> MakeServer(absl::Time wall) const;
+  // The same for enrolment, whose newcomers know only the pin(). Errors as above.
+  absl::StatusOr<security::ServerTls> MakeEnrolmentServer(absl::Time wall) const;
 
   // Issues a certificate to a member, as a credential with the fields that depend on it: serial,
   // certificate, expiry. `node_name` is empty for a user. INTERNAL: OpenSSL failed.
@@ -39,17 +41,20 @@ class ClusterAuthority {
                                        absl::Time wall) const;
 
   const std::string& cluster_id() const { return cluster_id_; }
-  // Returns what peers must trust, in PEM.
-  std::string bundle() const { return authority_.certificate.ToPem(); }
+  const security::Authority& present() const { return present_; }
+  bool is_rotating() const { return former_.has_value(); }
+  // Returns what peers must trust, in PEM: the present authority first.
+  std::string bundle() const;
   // Returns the pin of join strings.
-  std::string pin() const { return security::PinOf(authority_.certificate); }
+  std::string pin() const { return security::PinOf(present_.certificate); }
 
  private:
-  ClusterAuthority(std::string cluster_id, security::Authority authority)
-      : cluster_id_(std::move(cluster_id)), authority_(std::move(authority)) {}
+  absl::StatusOr<security::ServerTls> MakeServerOf(const security::Authority& issuer,
+                                                   absl::Time wall) const;
 
   std::string cluster_id_;
-  security::Authority authority_;
+  security::Authority present_;
+  std::optional<security::Authority> former_;
 };
 
 }  // namespace accel::coordinator

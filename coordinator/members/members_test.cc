@@ -1,9 +1,5 @@
 // The coordinator's side of access, from a key that an administrator asks for to a certificate that
 // is refused, over a real loop and a store in memory.
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,10 +13,12 @@
 #include "coordinator/members/access_desk.h"
 #include "coordinator/members/admissions.h"
 #include "coordinator/members/cluster_authority.h"
+#include "coordinator/members/present_authority.h"
 #include "coordinator/members/stored_credentials.h"
 #include "coordinator/store/memory_store.h"
 #include "security/client_identity.h"
 #include "security/enrolment/join_string.h"
+#include "security/rotation.h"
 #include "security/signing_request.h"
 
 namespace accel::coordinator {
@@ -30,10 +28,10 @@ using ::accel::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-ClusterAuthority MakeCluster() {
+PresentAuthority MakeCluster() {
   auto made = ClusterAuthority::Make("c1", absl::Now());
   EXPECT_OK(made);
-  return *std::move(made);
+  return PresentAuthority(*std::move(made));
 }
 
 class MembersTest : public ::testing::Test {
@@ -103,7 +101,7 @@ class MembersTest : public ::testing::Test {
     return security::Certificate::FromPem(pem)->principal()->serial;
   }
 
-  const ClusterAuthority authority_ = MakeCluster();
+  PresentAuthority authority_ = MakeCluster();
   Entrance entrance_{Entrance::Options()};
   const security::PrivateKey node_key_ = *security::PrivateKey::Make();
   MemoryStore store_;
@@ -119,7 +117,7 @@ class MembersTest : public ::testing::Test {
 TEST_F(MembersTest, AKeyMakesANodeThatIsKnownAndSurvivesTheCoordinator) {
   ASSERT_OK_AND_ASSIGN(const security::JoinString key, AddNode());
   EXPECT_EQ(key.address, "10.0.0.1:7337");
-  EXPECT_EQ(key.pin, authority_.pin());
+  EXPECT_EQ(key.pin, authority_.get()->pin());
   const security::EnrolmentAnswer answer = Join(key);
   ASSERT_OK(answer.refusal);
   EXPECT_EQ(answer.cluster, "c1");
@@ -215,22 +213,37 @@ TEST_F(MembersTest, WithoutATcpAddressThereIsNoKey) {
       StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("--listen HOST:PORT")));
 }
 
-TEST(ClusterAuthorityTest, IsMadeOnceAndReadBack) {
-  std::string folder = ::testing::TempDir() + "/stateXXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  ASSERT_OK_AND_ASSIGN(const ClusterAuthority made,
-                       ClusterAuthority::ReadOrMake(folder, "c1", absl::Now()));
-  ASSERT_OK_AND_ASSIGN(const ClusterAuthority read,
-                       ClusterAuthority::ReadOrMake(folder, "another", absl::Now()));
-  EXPECT_EQ(read.pin(), made.pin());
-  EXPECT_EQ(read.cluster_id(), "c1");
-  struct stat info;
-  ASSERT_EQ(stat((folder + "/ca.key").c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0600u);
-  // Without its key, a cluster cannot admit anyone, and a new key would shut all members out.
-  ASSERT_EQ(unlink((folder + "/ca.key").c_str()), 0);
-  EXPECT_THAT(ClusterAuthority::ReadOrMake(folder, "c1", absl::Now()).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("from a backup")));
+TEST_F(MembersTest, DuringARotationNewCertificatesAndKeysAreOfTheNewAuthority) {
+  const auto former = authority_.get();
+  const auto before = AddNode();
+  const security::EnrolmentAnswer joined = Join(*before);
+  ASSERT_OK_AND_ASSIGN(security::Authority next, security::MakeAuthority("c1", absl::Now()));
+  authority_.Set(ClusterAuthority("c1", next, former->present()));
+  ASSERT_OK_AND_ASSIGN(const security::JoinString after, AddNode());
+  EXPECT_EQ(after.pin, security::PinOf(next.certificate));
+  v1::RenewRequest request;
+  ASSERT_OK_AND_ASSIGN(const security::PrivateKey key, security::PrivateKey::Make());
+  request.set_csr(*security::MakeRequest(key));
+  ASSERT_OK_AND_ASSIGN(const v1::RenewResponse renewed, Await<v1::RenewResponse>([&](auto done) {
+                         desk_->Renew(SerialOf(joined.certificate), request, std::move(done));
+                       }));
+  EXPECT_TRUE(security::IsOfFirst(renewed.certificate(), next.certificate.ToPem()));
+  EXPECT_EQ(renewed.authorities(),
+            next.certificate.ToPem() + former->present().certificate.ToPem());
+  // A client that has not renewed yet trusts the coordinator, and so does one that has.
+  ASSERT_OK_AND_ASSIGN(const security::ServerTls tls, authority_.get()->MakeServer(absl::Now()));
+  const auto leaf = security::Certificate::FromPem(tls.certificate);
+  for (const std::string& trusted : {joined.authorities, renewed.authorities()}) {
+    ASSERT_OK_AND_ASSIGN(const auto authorities, security::ReadCertificates(trusted));
+    EXPECT_OK(security::Verify(*leaf, authorities, security::Purpose::kServer, absl::Now()));
+  }
+  EXPECT_EQ(tls.client_authorities, renewed.authorities());
+  // Newcomers know the pin of the new authority.
+  ASSERT_OK_AND_ASSIGN(const security::ServerTls shown,
+                       authority_.get()->MakeEnrolmentServer(absl::Now()));
+  ASSERT_OK_AND_ASSIGN(const auto chain, security::ReadCertificates(shown.certificate));
+  ASSERT_EQ(chain.size(), 2u);
+  EXPECT_EQ(security::PinOf(chain[1]), after.pin);
 }
 
 TEST(AccessDeskTest, NewcomersGetAnAddressThatTheyCanDial) {
