@@ -12,12 +12,16 @@
 #include "common/status_macros.h"
 #include "proto/access.grpc.pb.h"
 #include "security/certificate.h"
+#include "security/named_authorities.h"
+#include "security/rotation.h"
 
 namespace accel::agent {
 namespace {
 
 // Pause between two looks at the clock, which may be set at any time.
 constexpr absl::Duration kLook = absl::Seconds(10);
+// Pause between two questions for the coordinator's authorities.
+constexpr absl::Duration kQuestionPause = absl::Seconds(30);
 // Limit of one call. An agent that is stopped waits for it.
 constexpr std::chrono::seconds kCallLimit(5);
 
@@ -55,11 +59,16 @@ RenewalCalls CallsTo(const std::string& coordinator) {
         common::FromGrpc(v1::Access::NewStub(channel)->Renew(&context, request, &response)));
     return security::RenewedCertificate{response.certificate(), response.authorities()};
   };
-  calls.greet = [](const std::shared_ptr<grpc::Channel>& channel) {
+  calls.greet = [](const std::shared_ptr<grpc::Channel>& channel) -> absl::StatusOr<std::string> {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
     v1::WhoAmIResponse response;
-    return common::FromGrpc(v1::Access::NewStub(channel)->WhoAmI(&context, {}, &response));
+    ACCEL_RETURN_IF_ERROR(
+        common::FromGrpc(v1::Access::NewStub(channel)->WhoAmI(&context, {}, &response)));
+    return security::AuthoritiesNamedBy(context.GetServerTrailingMetadata());
+  };
+  calls.is_connected = [](const std::shared_ptr<grpc::Channel>& channel) {
+    return channel->GetState(/*try_to_connect=*/false) == GRPC_CHANNEL_READY;
   };
   calls.open = [coordinator](const security::ClientIdentity& identity) {
     return OpenChannel(coordinator, identity);
@@ -72,21 +81,30 @@ CertificateRenewal::CertificateRenewal(Options options)
       files_(options_.state_dir, "node"),
       plan_(options_.jitter),
       identity_(options_.identity),
+      present_certificate_(identity_.certificate),
       present_(SpanOf(identity_)),
       newest_(present_) {}
 
 void CertificateRenewal::RunOnce() {
   const absl::Time wall = options_.wall();
   const bool newest_is_in_use = options_.channels->present() == options_.channels->newest();
-  if (newest_is_in_use) present_ = newest_;
+  if (newest_is_in_use && present_certificate_ != identity_.certificate) {
+    present_ = newest_;
+    present_certificate_ = identity_.certificate;
+    CompareAuthorities();
+  }
+  AskForAuthorities();
   const RenewalStep step = plan_.Next({.now = options_.clock->Now(),
                                        .wall = wall,
                                        .present = present_,
                                        .newest = newest_,
-                                       .newest_is_in_use = newest_is_in_use});
+                                       .newest_is_in_use = newest_is_in_use,
+                                       .newest_is_outdated = newest_is_outdated_,
+                                       .present_is_former = present_is_former_});
   if (step == RenewalStep::kNone) return;
   const bool renews = step == RenewalStep::kRenew;
-  const absl::Status done = renews ? Renew() : options_.calls.greet(options_.channels->newest());
+  const absl::Status done =
+      renews ? Renew() : options_.calls.greet(options_.channels->newest()).status();
   if (!done.ok()) {
     LogFailure(renews ? "cannot renew this node's certificate, retrying"
                       : "cannot use this node's renewed certificate yet, retrying",
@@ -100,6 +118,25 @@ void CertificateRenewal::RunOnce() {
   plan_.NoteSuccess(options_.clock->Now());
 }
 
+// A question that fails is repeated. The link says that the coordinator is away.
+void CertificateRenewal::AskForAuthorities() {
+  const absl::Time now = options_.clock->Now();
+  if (now < next_question_) return;
+  next_question_ = now + kQuestionPause;
+  const std::shared_ptr<grpc::Channel> channel = options_.channels->present();
+  if (!options_.calls.is_connected(channel)) return;
+  absl::StatusOr<std::string> named = options_.calls.greet(channel);
+  if (!named.ok() || *named == authorities_) return;
+  authorities_ = *std::move(named);
+  CompareAuthorities();
+}
+
+// Called after each change of what it compares, because it verifies signatures.
+void CertificateRenewal::CompareAuthorities() {
+  newest_is_outdated_ = security::IsOutdated(identity_, authorities_);
+  present_is_former_ = !security::IsOfFirst(present_certificate_, identity_.authorities);
+}
+
 absl::Status CertificateRenewal::Renew() {
   const std::shared_ptr<grpc::Channel> channel = options_.channels->present();
   absl::StatusOr<security::ClientIdentity> renewed = security::RenewIdentity(
@@ -109,6 +146,7 @@ absl::Status CertificateRenewal::Renew() {
   ACCEL_RETURN_IF_ERROR(renewed.status());
   identity_ = *std::move(renewed);
   newest_ = SpanOf(identity_);
+  CompareAuthorities();
   options_.channels->Offer(options_.calls.open(identity_));
   return absl::OkStatus();
 }

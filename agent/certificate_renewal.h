@@ -1,5 +1,7 @@
 // Renews the certificate of an agent while it runs (agent/core/renewal_plan.h decides when). A
-// renewed one is written to the state directory, and offered to the next connection.
+// renewed one is written to the state directory, and offered to the next connection. Every half
+// minute it asks the coordinator for the name of its authorities, because a rotation is no reason
+// to wait for months.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -29,8 +31,11 @@ struct RenewalCalls {
   std::function<absl::StatusOr<security::RenewedCertificate>(
       const std::shared_ptr<grpc::Channel>& channel, const std::string& csr)>
       renew;
-  // Any call, which shows the coordinator the certificate of the channel.
-  std::function<absl::Status(const std::shared_ptr<grpc::Channel>& channel)> greet;
+  // Any call, which shows the coordinator the certificate of the channel. Returns the name of the
+  // coordinator's authorities (security/rotation.h).
+  std::function<absl::StatusOr<std::string>(const std::shared_ptr<grpc::Channel>& channel)> greet;
+  // Returns true if the channel has a connection.
+  std::function<bool(const std::shared_ptr<grpc::Channel>& channel)> is_connected;
   // Returns a channel that shows this identity.
   std::function<std::shared_ptr<grpc::Channel>(const security::ClientIdentity& identity)> open;
 };
@@ -58,6 +63,8 @@ class CertificateRenewal {
   void RunOnce();
 
  private:
+  void AskForAuthorities();
+  void CompareAuthorities();
   absl::Status Renew();
   absl::StatusOr<security::ClientIdentity> ReadChanged(const absl::Status& why) const;
 
@@ -65,6 +72,12 @@ class CertificateRenewal {
   const security::IdentityFiles files_;
   RenewalPlan plan_;
   security::ClientIdentity identity_;  // The newest one.
+  std::string present_certificate_;    // That of the present connection, in PEM.
+  std::string authorities_;            // The name of the coordinator's. Empty if it is not known.
+  absl::Time next_question_ = absl::InfinitePast();
+  // See RenewalFacts.
+  bool newest_is_outdated_ = false;
+  bool present_is_former_ = false;
   CertificateSpan present_;
   CertificateSpan newest_;
 };

@@ -10,6 +10,7 @@
 #include "common/simulated_clock.h"
 #include "common/status_matchers.h"
 #include "security/issue.h"
+#include "security/rotation.h"
 #include "security/signing_request.h"
 
 namespace accel::agent {
@@ -37,11 +38,13 @@ class CertificateRenewalTest : public ::testing::Test {
     options.calls.renew = [this](const auto& channel, const std::string& csr) {
       return Answer(channel, csr);
     };
-    options.calls.greet = [this](const auto& channel) {
-      EXPECT_EQ(channel, channels_->newest());
-      ++greetings_;
-      return refusal_;
+    options.calls.greet = [this](const auto& channel) -> absl::StatusOr<std::string> {
+      if (channel == channels_->present() && is_connected_) ++questions_;
+      if (channel == channels_->newest() && channel != channels_->present()) ++greetings_;
+      if (!refusal_.ok()) return refusal_;
+      return security::NameOfAuthorities(authorities_);
     };
+    options.calls.is_connected = [this](const auto&) { return is_connected_; };
     options.calls.open = [](const auto&) { return NewChannel(); };
     options.clock = &clock_;
     options.wall = [this] { return wall_ + ahead_; };
@@ -50,9 +53,9 @@ class CertificateRenewalTest : public ::testing::Test {
 
   security::RenewedCertificate Issue(const security::PublicKey& key) const {
     const auto leaf = security::IssueClient(
-        cluster_, key, {"c1", security::PrincipalKind::kNode, "n", *security::MakeSerial()}, wall_);
+        issuer_, key, {"c1", security::PrincipalKind::kNode, "n", *security::MakeSerial()}, wall_);
     EXPECT_OK(leaf);
-    return {leaf->ToPem(), cluster_.certificate.ToPem()};
+    return {leaf->ToPem(), authorities_};
   }
 
   absl::StatusOr<security::RenewedCertificate> Answer(const std::shared_ptr<grpc::Channel>& channel,
@@ -96,6 +99,11 @@ class CertificateRenewalTest : public ::testing::Test {
   const security::Authority cluster_ = *security::MakeAuthority("c1", wall_);
   const std::shared_ptr<SessionChannels> channels_ =
       std::make_shared<SessionChannels>(NewChannel());
+  // What the coordinator issues with, and names.
+  security::Authority issuer_ = cluster_;
+  std::string authorities_ = cluster_.certificate.ToPem();
+  bool is_connected_ = false;
+  int questions_ = 0;
   int requests_ = 0;
   int greetings_ = 0;
   absl::Status refusal_;  // The answer to all calls.
@@ -160,6 +168,45 @@ TEST_F(CertificateRenewalTest, TheIdentityOfAnotherNodeIsNotTaken) {
   WriteAnother("m");
   EXPECT_GT(Pass(130 * kDay), 2);
   EXPECT_EQ(channels_->newest(), first);
+}
+
+TEST_F(CertificateRenewalTest, ARotationIsFollowedWithinAMinute) {
+  is_connected_ = true;
+  const auto run = [&](int seconds) {
+    for (int i = 0; i < seconds; i += 10) {
+      clock_.Advance(absl::Seconds(10));
+      wall_ += absl::Seconds(10);
+      renewal_->RunOnce();
+    }
+  };
+  run(600);
+  EXPECT_EQ(questions_, 20);
+  EXPECT_EQ(requests_, 0);
+  issuer_ = *security::MakeAuthority("c1", wall_);
+  const std::string rotating = issuer_.certificate.ToPem() + authorities_;
+  authorities_ = rotating;
+  // A connection that is lost says nothing.
+  is_connected_ = false;
+  run(60);
+  EXPECT_EQ(requests_, 0);
+  is_connected_ = true;
+  run(60);
+  EXPECT_EQ(requests_, 1);
+  EXPECT_TRUE(security::IsOfFirst(Stored(), issuer_.certificate.ToPem()));
+  EXPECT_GT(greetings_, 0);
+  channels_->Adopt();
+  greetings_ = 0;
+  run(600);
+  EXPECT_EQ(requests_, 1);
+  EXPECT_EQ(greetings_, 0);
+  // The rotation is finished. The connection is left as it is.
+  authorities_ = issuer_.certificate.ToPem();
+  run(60);
+  EXPECT_EQ(requests_, 2);
+  EXPECT_EQ(security::IdentityFiles(folder_, "node").Read()->authorities, authorities_);
+  run(600);
+  EXPECT_EQ(requests_, 2);
+  EXPECT_EQ(greetings_, 0);
 }
 
 TEST_F(CertificateRenewalTest, AWrongClockCausesNoStormOfRenewals) {

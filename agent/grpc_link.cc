@@ -8,12 +8,17 @@
 #include "common/clock.h"
 #include "common/grpc_status.h"
 #include "common/log.h"
+#include "security/rotation.h"
 
 namespace accel::agent {
 namespace {
 
 constexpr absl::Duration kFirstPause = absl::Milliseconds(50);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
+// While the coordinator shows a certificate that this node does not trust, no connection can work
+// until a person has done something.
+constexpr absl::Duration kFirstForeignPause = absl::Seconds(2);
+constexpr absl::Duration kLongestForeignPause = absl::Seconds(30);
 // While the link waits for a connection, it checks this often whether it is being destroyed.
 constexpr absl::Duration kLook = absl::Milliseconds(100);
 // The limit of a report's size is never halved below this, because at this size a report has no
@@ -22,6 +27,14 @@ constexpr int64_t kLeastReportBytes = 64 << 10;
 // Pause between two log lines about sessions that ended with the same code, because a coordinator
 // may be down for months.
 constexpr absl::Duration kLogPause = absl::Minutes(1);
+
+// Returns why this node does not trust the coordinator. Empty if that is not why the session ended.
+std::string WhyForeign(const absl::Status& why) {
+  if (!absl::IsUnavailable(why)) return "";
+  return security::ExplainForeignServer(
+      why.message(), "the coordinator",
+      "make a key with `accel node add`, stop this agent, and run: accel-agent join");
+}
 
 }  // namespace
 
@@ -79,6 +92,7 @@ absl::Status GrpcLink::fatal() {
 // The reading thread: runs a session, pauses, and runs the next one.
 void GrpcLink::Read() {
   common::Backoff backoff(kFirstPause, kLongestPause);
+  common::Backoff foreign(kFirstForeignPause, kLongestForeignPause);
   while (true) {
     bool heard = false;
     const absl::Status why = RunSession(&heard);
@@ -89,15 +103,24 @@ void GrpcLink::Read() {
     }
     if (heard) backoff.Reset();
     LogEnd(why);
+    if (!WhyForeign(why).empty()) {
+      if (!PauseQuietly(foreign.Next())) return;
+      continue;
+    }
+    foreign.Reset();
     if (!Pause(backoff.Next())) return;
   }
 }
 
 void GrpcLink::LogEnd(const absl::Status& why) {
-  common::LogThrottle& throttle = ends_.try_emplace(why.code(), kLogPause).first->second;
+  const std::string foreign = WhyForeign(why);
+  common::LogThrottle& throttle =
+      ends_.try_emplace({why.code(), !foreign.empty()}, kLogPause).first->second;
   const auto left_out = throttle.Admit(common::SteadyClock()->Now());
   if (!left_out.has_value()) return;
-  if (absl::IsResourceExhausted(why)) {
+  if (!foreign.empty()) {
+    common::LogError(foreign, {{"same_since_last_line", *left_out}});
+  } else if (absl::IsResourceExhausted(why)) {
     common::LogWarning("the coordinator rejected this node's report; the next one is smaller",
                        {{"why", why.ToString()},
                         {"at_most_bytes", max_report_bytes()},
@@ -166,8 +189,7 @@ void GrpcLink::NoteEnd(const absl::Status& why) {
 // the connection immediately.
 bool GrpcLink::Pause(absl::Duration pause) {
   if (channel_->GetState(false) == GRPC_CHANNEL_READY) {
-    stop_.WaitFor(pause);
-    return !Stopping();
+    return PauseQuietly(pause);
   }
   const absl::Time end = common::SteadyClock()->Now() + pause;
   for (absl::Duration left = pause; left > absl::ZeroDuration() && !Stopping();
@@ -176,6 +198,11 @@ bool GrpcLink::Pause(absl::Duration pause) {
         std::chrono::system_clock::now() + absl::ToChronoMicroseconds(std::min(left, kLook));
     if (channel_->WaitForConnected(look_up)) break;
   }
+  return !Stopping();
+}
+
+bool GrpcLink::PauseQuietly(absl::Duration pause) {
+  stop_.WaitFor(pause);
   return !Stopping();
 }
 

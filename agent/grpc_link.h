@@ -56,6 +56,8 @@ class GrpcLink final : public CoordinatorLink {
   // Waits for `pause`, or until a lost connection is restored. Returns false if the link
   // is being destroyed.
   bool Pause(absl::Duration pause);
+  // Waits for `pause` without connecting. Returns false if the link is being destroyed.
+  bool PauseQuietly(absl::Duration pause);
   bool Stopping();
   void NoteEnd(const absl::Status& why);
   void LogEnd(const absl::Status& why);
@@ -65,7 +67,8 @@ class GrpcLink final : public CoordinatorLink {
   common::Wakeup stop_;
   // The next two are used by the reading thread only.
   std::shared_ptr<grpc::Channel> channel_;  // That of the present session, or of the last one.
-  std::map<absl::StatusCode, common::LogThrottle> ends_;
+  // By the code, and true if this node does not trust the coordinator.
+  std::map<std::pair<absl::StatusCode, bool>, common::LogThrottle> ends_;
 
   absl::Mutex mutex_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -11,6 +11,8 @@
 #include "common/status_macros.h"
 #include "security/certificate.h"
 #include "security/client_credentials.h"
+#include "security/named_authorities.h"
+#include "security/rotation.h"
 
 namespace accel::cli {
 namespace {
@@ -67,8 +69,8 @@ CoordinatorConnection::CoordinatorConnection(const std::string& address, Login l
 CoordinatorConnection::~CoordinatorConnection() {
   if (!login_.has_value() || !is_reachable_) return;
   const absl::Time now = absl::Now();
-  const absl::Status renewed =
-      RenewLogin(*login_, now, [this](const std::string& csr) { return Renew(csr); });
+  const absl::Status renewed = RenewLogin(*login_, now, authorities(),
+                                          [this](const std::string& csr) { return Renew(csr); });
   // The command itself has done its work, so its exit code is left unchanged.
   if (!renewed.ok()) WarnIfUrgent(renewed, now);
 }
@@ -87,7 +89,7 @@ absl::Status CoordinatorConnection::Call(absl::Duration deadline, CallEffect eff
       context.set_deadline(std::chrono::system_clock::now() + absl::ToChronoMilliseconds(deadline));
     }
     const grpc::Status status = invoke(*to, &context);
-    NoteReached(status);
+    NoteEnd(status, context);
     // The coordinator refuses a certificate that was replaced, and cuts its connections.
     const bool is_refused = status.error_code() == grpc::StatusCode::UNAUTHENTICATED;
     const bool is_cut = status.error_code() == grpc::StatusCode::UNAVAILABLE;
@@ -99,11 +101,21 @@ absl::Status CoordinatorConnection::Call(absl::Duration deadline, CallEffect eff
   }
 }
 
-void CoordinatorConnection::NoteReached(const grpc::Status& status) {
-  if (status.ok()) is_reachable_ = true;
+void CoordinatorConnection::NoteEnd(const grpc::Status& status,
+                                    const grpc::ClientContext& context) {
+  if (status.ok()) {
+    is_reachable_ = true;
+    absl::MutexLock lock(&mutex_);
+    authorities_ = security::AuthoritiesNamedBy(context.GetServerTrailingMetadata());
+  }
   const bool is_lost = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                        status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   if (is_lost) is_reachable_ = false;
+}
+
+std::string CoordinatorConnection::authorities() {
+  absl::MutexLock lock(&mutex_);
+  return authorities_;
 }
 
 std::shared_ptr<const CoordinatorStubs> CoordinatorConnection::stubs() {
@@ -163,6 +175,10 @@ absl::Status CoordinatorConnection::Explain(const CoordinatorStubs& to, const gr
             absl::StrCat("cannot reach the coordinator at ", address_,
                          "; is accel-coordinator running there? (choose another address with "
                          "--coordinator or ACCEL_COORDINATOR)");
+        const std::string foreign = security::ExplainForeignServer(
+            status.error_message(), absl::StrCat("the coordinator at ", address_),
+            "ask an administrator for a key, and run: accel login");
+        if (!foreign.empty()) sentence = foreign;
       }
       break;
     case grpc::StatusCode::DEADLINE_EXCEEDED:

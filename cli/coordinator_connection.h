@@ -62,8 +62,9 @@ class CoordinatorConnection {
 
  private:
   std::shared_ptr<const CoordinatorStubs> stubs();
+  std::string authorities();
   std::shared_ptr<const CoordinatorStubs> ConnectAs(const security::ClientIdentity& identity) const;
-  void NoteReached(const grpc::Status& status);
+  void NoteEnd(const grpc::Status& status, const grpc::ClientContext& context);
   bool TakeNewLogin(const std::shared_ptr<const CoordinatorStubs>& used);
   absl::StatusOr<security::RenewedCertificate> Renew(const std::string& csr);
   void WarnIfUrgent(const absl::Status& why, absl::Time now) const;
@@ -75,6 +76,8 @@ class CoordinatorConnection {
   // Unset at a Unix socket. Calls change only its identity, with the mutex.
   std::optional<Login> login_;
   std::shared_ptr<const CoordinatorStubs> stubs_ ABSL_GUARDED_BY(mutex_);
+  // The name of the coordinator's authorities (security/rotation.h). Empty if it is not known.
+  std::string authorities_ ABSL_GUARDED_BY(mutex_);
   // A call has succeeded, and none was lost since.
   std::atomic<bool> is_reachable_{false};
 };

@@ -14,6 +14,7 @@
 #include "security/certificate.h"
 #include "security/identity_files.h"
 #include "security/renewal_time.h"
+#include "security/rotation.h"
 
 namespace accel::cli {
 namespace {
@@ -21,6 +22,8 @@ namespace {
 // Pause between two attempts for one login. It bounds what a coordinator that does not answer
 // costs the commands, and what a wrong clock does, with which a new certificate can look old.
 constexpr absl::Duration kAttemptPause = absl::Hours(1);
+// The same during a rotation, which an administrator waits for.
+constexpr absl::Duration kRotationPause = absl::Minutes(1);
 
 std::string LockPath(const std::string& folder) {
   const std::filesystem::path path(folder);
@@ -45,12 +48,12 @@ absl::StatusOr<common::UniqueFd> OpenLock(const std::string& folder, bool* is_ne
   return fd;
 }
 
-// Notes an attempt at `wall`. Returns false if there was one less than kAttemptPause before.
-bool NoteAttempt(int lock, bool is_new, absl::Time wall) {
+// Notes an attempt at `wall`. Returns false if there was one less than `pause` before.
+bool NoteAttempt(int lock, bool is_new, absl::Time wall, absl::Duration pause) {
   struct stat info = {};
   if (!is_new && fstat(lock, &info) == 0) {
     const absl::Duration since = wall - absl::TimeFromTimespec(info.st_mtim);
-    if (since >= absl::ZeroDuration() && since < kAttemptPause) return false;
+    if (since >= absl::ZeroDuration() && since < pause) return false;
   }
   const timespec now = absl::ToTimespec(wall);
   const timespec times[] = {now, now};
@@ -60,9 +63,11 @@ bool NoteAttempt(int lock, bool is_new, absl::Time wall) {
 
 }  // namespace
 
-absl::Status RenewLogin(const Login& login, absl::Time wall, security::AskForCertificate ask) {
+absl::Status RenewLogin(const Login& login, absl::Time wall, const std::string& named,
+                        security::AskForCertificate ask) {
   ACCEL_ASSIGN_OR_RETURN(const bool is_due, IsDue(login.identity, wall));
-  if (!is_due) return absl::OkStatus();
+  const bool is_outdated = security::IsOutdated(login.identity, named);
+  if (!is_due && !is_outdated) return absl::OkStatus();
   bool is_new = false;
   ACCEL_ASSIGN_OR_RETURN(const common::UniqueFd lock, OpenLock(login.folder, &is_new));
   // A file system without locks is no reason to let the login expire: two renewals at the same time
@@ -72,7 +77,8 @@ absl::Status RenewLogin(const Login& login, absl::Time wall, security::AskForCer
   ACCEL_ASSIGN_OR_RETURN(const security::ClientIdentity present, files.Read());
   // Another command was faster. The next one sees whether the new certificate is due.
   if (present.certificate != login.identity.certificate) return absl::OkStatus();
-  if (!NoteAttempt(lock.get(), is_new, wall)) return absl::OkStatus();
+  const absl::Duration pause = is_outdated ? kRotationPause : kAttemptPause;
+  if (!NoteAttempt(lock.get(), is_new, wall, pause)) return absl::OkStatus();
   return security::RenewIdentity(files, present, wall, ask).status();
 }
 

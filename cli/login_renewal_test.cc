@@ -12,6 +12,7 @@
 #include "common/status_matchers.h"
 #include "security/identity_files.h"
 #include "security/issue.h"
+#include "security/rotation.h"
 #include "security/signing_request.h"
 
 namespace accel::cli {
@@ -37,15 +38,14 @@ class LoginRenewalTest : public ::testing::Test {
 
   security::RenewedCertificate Issue(const security::PublicKey& key, absl::Time wall) const {
     const auto leaf = security::IssueClient(
-        cluster_, key, {"c1", security::PrincipalKind::kUser, "ann", *security::MakeSerial()},
-        wall);
+        issuer_, key, {"c1", security::PrincipalKind::kUser, "ann", *security::MakeSerial()}, wall);
     EXPECT_OK(leaf);
-    return {leaf->ToPem(), cluster_.certificate.ToPem()};
+    return {leaf->ToPem(), authorities_};
   }
 
   // Runs a command that has read `login` at its start.
   absl::Status Renew(const Login& login, absl::Time wall) {
-    return RenewLogin(login, wall,
+    return RenewLogin(login, wall, named_,
                       [&](const std::string& csr) -> absl::StatusOr<security::RenewedCertificate> {
                         ++requests_;
                         if (!refusal_.ok()) return refusal_;
@@ -56,6 +56,9 @@ class LoginRenewalTest : public ::testing::Test {
   std::string folder_;
   const absl::Time start_ = absl::FromUnixSeconds(1'800'000'000);
   const security::Authority cluster_ = *security::MakeAuthority("c1", start_);
+  security::Authority issuer_ = cluster_;
+  std::string authorities_ = cluster_.certificate.ToPem();
+  std::string named_;  // What the coordinator has named at the end of a call.
   std::atomic<int> requests_{0};
   absl::Status refusal_;
 };
@@ -87,6 +90,32 @@ TEST_F(LoginRenewalTest, FailuresAreRepeatedAfterAnHour) {
   EXPECT_OK(Renew(old, wall += absl::Minutes(1)));
   EXPECT_EQ(requests_, 2);
   EXPECT_NE(Present().identity.certificate, old.identity.certificate);
+}
+
+TEST_F(LoginRenewalTest, ARotationIsFollowedByTheNextCommand) {
+  named_ = security::NameOfAuthorities(authorities_);
+  absl::Time wall = start_ + absl::Hours(3);
+  EXPECT_OK(Renew(Present(), wall));
+  EXPECT_EQ(requests_, 0);
+  issuer_ = *security::MakeAuthority("c1", start_);
+  authorities_ = issuer_.certificate.ToPem() + authorities_;
+  named_ = security::NameOfAuthorities(authorities_);
+  refusal_ = absl::UnavailableError("no route");
+  EXPECT_FALSE(Renew(Present(), wall).ok());
+  refusal_ = absl::OkStatus();
+  EXPECT_OK(Renew(Present(), wall += absl::Seconds(59)));
+  EXPECT_EQ(requests_, 1);
+  EXPECT_OK(Renew(Present(), wall += absl::Seconds(1)));
+  EXPECT_EQ(requests_, 2);
+  EXPECT_TRUE(security::IsOfFirst(Present().identity.certificate, issuer_.certificate.ToPem()));
+  EXPECT_OK(Renew(Present(), wall += absl::Hours(2)));
+  EXPECT_EQ(requests_, 2);
+  // The rotation is finished.
+  authorities_ = issuer_.certificate.ToPem();
+  named_ = security::NameOfAuthorities(authorities_);
+  EXPECT_OK(Renew(Present(), wall));
+  EXPECT_EQ(requests_, 3);
+  EXPECT_EQ(Present().identity.authorities, authorities_);
 }
 
 TEST_F(LoginRenewalTest, CommandsAtTheSameTimeRenewOnce) {

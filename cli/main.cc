@@ -1,4 +1,7 @@
 // The `accel` command.
+#include <grpc/support/log.h>
+
+#include <cstdio>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -7,7 +10,19 @@
 #include "cli/completion/completion_command.h"
 #include "cli/dispatch.h"
 
+namespace {
+
+// gRPC would write to standard error why a connection failed. The commands say it in their own
+// words. With GRPC_VERBOSITY=INFO or DEBUG, gRPC's lines are written too.
+void TakeGrpcLine(gpr_log_func_args* line) {
+  if (gpr_should_log(GPR_LOG_SEVERITY_INFO) == 0) return;
+  std::fprintf(stderr, "%s:%d: %s\n", line->file, line->line, line->message);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  gpr_set_log_function(TakeGrpcLine);
   std::vector<accel::cli::Command> commands = accel::cli::CommandTable();
   commands.push_back({"completion", "print the script that completes the words of a shell",
                       [&commands](const auto& args, const auto& console) {

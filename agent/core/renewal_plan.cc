@@ -17,6 +17,10 @@ constexpr int kMaxDoublings = 10;
 
 RenewalStep RenewalPlan::Next(const RenewalFacts& facts) const {
   if (facts.now < not_before_) return RenewalStep::kNone;
+  const bool is_rotated = facts.newest_is_outdated || facts.present_is_former;
+  const absl::Duration pause = is_rotated ? kFirstPause : kLongestPause;
+  if (!facts.newest_is_in_use && is_rotated) return RenewalStep::kTryNewest;
+  if (facts.now < succeeded_ + pause) return RenewalStep::kNone;
   if (!facts.newest_is_in_use) {
     // Another renewal waits until then, because the coordinator knows that the newest one has
     // arrived only when it is used.
@@ -26,12 +30,12 @@ RenewalStep RenewalPlan::Next(const RenewalFacts& facts) const {
   }
   const absl::Time due =
       security::RenewalTime(facts.newest.not_before, facts.newest.not_after, jitter_);
-  return facts.wall >= due ? RenewalStep::kRenew : RenewalStep::kNone;
+  return facts.newest_is_outdated || facts.wall >= due ? RenewalStep::kRenew : RenewalStep::kNone;
 }
 
 void RenewalPlan::NoteSuccess(absl::Time now) {
   failures_ = 0;
-  not_before_ = now + kLongestPause;
+  succeeded_ = now;
 }
 
 void RenewalPlan::NoteFailure(absl::Time now) {

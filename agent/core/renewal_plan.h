@@ -12,6 +12,9 @@
 // thirds of its life the agent makes a call with the renewed one. If that call works, the
 // coordinator cuts the old connection, and the agent is back at once. If it fails, nothing has
 // changed.
+//
+// While the cluster's authority is rotated, both steps are due immediately. The coordinator deletes
+// the old authority only when it has seen that the new certificates work (docs/decisions/0079).
 #pragma once
 
 #include <string>
@@ -33,6 +36,11 @@ struct RenewalFacts {
   CertificateSpan present;  // That of the present connection.
   CertificateSpan newest;   // The same, or a renewed one that no connection uses yet.
   bool newest_is_in_use = true;
+  // The coordinator would now give another list of authorities, or a certificate of another one
+  // (security::IsOutdated()).
+  bool newest_is_outdated = false;
+  // The present certificate is not of the authority that issues now.
+  bool present_is_former = false;
 };
 
 enum class RenewalStep {
@@ -51,7 +59,7 @@ class RenewalPlan {
 
   // Notes the result of a step that ended at `now`. After a failure, the pause doubles from a
   // minute to an hour. After a success there is an hour's pause too, because with a wrong clock
-  // even a new certificate can look old.
+  // even a new certificate can look old. A rotation that begins or ends waits a minute only.
   void NoteSuccess(absl::Time now);
   void NoteFailure(absl::Time now);
 
@@ -59,6 +67,7 @@ class RenewalPlan {
   const double jitter_;
   int failures_ = 0;
   absl::Time not_before_ = absl::InfinitePast();  // No step before this time.
+  absl::Time succeeded_ = absl::InfinitePast();   // When a step succeeded last.
 };
 
 // Returns true if a certificate ends so soon that an administrator must act.

@@ -55,6 +55,40 @@ TEST(RenewalPlan, ARenewedOneWaitsForTheNextConnection) {
   }
 }
 
+TEST(RenewalPlan, ARotationIsFollowedAtOnce) {
+  RenewalFacts facts = At(1);
+  facts.present = facts.newest = From(0);
+  RenewalPlan plan(1);
+  EXPECT_EQ(plan.Next(facts), RenewalStep::kNone);
+  facts.newest_is_outdated = facts.present_is_former = true;
+  EXPECT_EQ(plan.Next(facts), RenewalStep::kRenew);
+  plan.NoteSuccess(facts.now);
+  // The connection moves, so that the coordinator sees the new certificate.
+  facts.newest = From(1);
+  facts.newest_is_in_use = facts.newest_is_outdated = false;
+  EXPECT_EQ(plan.Next(facts), RenewalStep::kTryNewest);
+  plan.NoteFailure(facts.now);
+  EXPECT_EQ(plan.Next(facts), RenewalStep::kNone);
+  facts.now += absl::Minutes(1);
+  EXPECT_EQ(plan.Next(facts), RenewalStep::kTryNewest);
+  plan.NoteSuccess(facts.now);
+  facts.present = facts.newest;
+  facts.newest_is_in_use = true;
+  facts.present_is_former = false;
+  EXPECT_EQ(plan.Next(facts), RenewalStep::kNone);
+  // The rotation is finished: another list comes, and the connection is left as it is.
+  facts.newest_is_outdated = true;
+  EXPECT_EQ(plan.Next(facts), RenewalStep::kNone);
+  facts.now += absl::Minutes(1);
+  EXPECT_EQ(plan.Next(facts), RenewalStep::kRenew);
+  plan.NoteSuccess(facts.now);
+  facts.newest_is_in_use = facts.newest_is_outdated = false;
+  EXPECT_EQ(plan.Next(facts), RenewalStep::kNone);
+  // The next rotation begins before that one was used.
+  facts.newest_is_outdated = true;
+  EXPECT_EQ(plan.Next(facts), RenewalStep::kTryNewest);
+}
+
 TEST(RenewalPlan, FailuresAreRetriedAfterPausesThatGrow) {
   RenewalFacts facts = At(200);
   facts.present = facts.newest = From(0);
