@@ -48,7 +48,7 @@ absl::Status CheckServer(STACK_OF(X509) * chain, const Expectation& expected) {
   if (!EqualSecrets(expected.pin, PinOf(shown[1]))) {
     return absl::FailedPreconditionError(
         "the server is not the coordinator that made the key: its authority is another one; "
-        "nothing was sent to it");
+        "nothing was sent to it; if the cluster's authority was rotated since, ask for a new key");
   }
   const absl::Status verified = Verify(shown[0], {shown[1]}, Purpose::kServer, expected.wall);
   if (verified.ok()) return verified;

@@ -1,0 +1,181 @@
+"""The rotation of a cluster's authority, with real processes: `accel-coordinator rotate-ca` while a job runs."""
+
+import json
+import shutil
+import socket
+import ssl
+import subprocess
+
+from tests.e2e import cluster
+
+WORKER = """
+echo $$ > pid.$ACCEL_GENERATION
+until [ -e end ]; do
+  if [ -e say ]; then cat say; rm say; fi
+  sleep 0.05
+done
+echo $ACCEL_GENERATION >> results
+"""
+BEGIN = "-----BEGIN CERTIFICATE-----"
+KEY = "-----BEGIN PRIVATE KEY-----"
+
+
+class Rotation(cluster.ClusterTest):
+    LISTEN = "127.0.0.1:0"
+
+    def rotate(self, *flags):
+        return self.run_command(cluster.COORDINATOR, "rotate-ca", "--state_dir", self.path("coordinator"), *flags)
+
+    def begin(self):
+        result = self.rotate()
+        self.assertEqual(result.code, 0, result)
+        self.assertIn("has begun", result.out)
+        cluster.wait_until(lambda: "authority is being rotated" in self.log("coordinator"), 10,
+                           "the coordinator follows the rotation")
+
+    def restart_coordinator(self):
+        self.coordinator.kill()
+        self.coordinator.wait()
+        self.coordinator.stdout.close()
+        self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
+
+    def stop(self, agent):
+        agent.terminate()
+        self.assertEqual(agent.wait(20), 0)
+
+    def authorities(self, name):
+        """Returns the certificates of a file, each in PEM."""
+        text = self.path(name).read_text().split(KEY)[0]
+        return [BEGIN + part for part in text.split(BEGIN)[1:]]
+
+    def server_is_of(self, authority):
+        """Returns whether the coordinator shows a certificate of this authority."""
+        context = ssl.create_default_context(cadata=authority)
+        host, port = self.env["ACCEL_COORDINATOR"].split(":")
+        try:
+            with socket.create_connection((host, int(port)), timeout=10) as connection:
+                context.wrap_socket(connection, server_hostname="coordinator.accel.internal").close()
+            return True
+        except ssl.SSLCertVerificationError:
+            return False
+
+    def say(self, text):
+        """Lets the job print a line, and waits until the follower has it."""
+        self.path("draft").write_text(f"{text}\n")
+        self.path("draft").rename(self.path("say"))
+        cluster.wait_until(lambda: text in self.path("followed").read_text(), 20, f"the line {text}")
+
+    def finish_when_all_follow(self):
+        """Lets the user run commands until --finish is accepted."""
+
+        def finished():
+            self.assertEqual(self.accel("whoami").code, 0)
+            result = self.rotate("--finish")
+            return result if result.code == 0 else None
+
+        return cluster.wait_until(finished, 150, "all members have followed the rotation")
+
+    def test_a_rotation_disturbs_no_job(self):
+        script = self.script(WORKER)
+        job = self.accel("submit", "--cpu", "--max_restarts", 1, script).out.split()[0]
+        pid = int(self.wait_for_file("pid.1"))
+        out = open(self.path("followed"), "wb")
+        self.addCleanup(out.close)
+        follower = self.start(cluster.ACCEL, "logs", "--follow", job, stdout=out, stderr=subprocess.DEVNULL)
+        self.say("one")
+        [old] = self.authorities("coordinator/ca.crt")
+        self.begin()
+        [new] = self.authorities("coordinator/ca.next")
+        again = self.rotate()
+        self.assertEqual((again.code, self.authorities("coordinator/ca.next")), (0, [new]), again)
+        self.assertIn("is being rotated already", again.out)
+        early = self.rotate("--finish")
+        self.assertEqual(early.code, 1, early)
+        self.assertIn("2 valid certificates are still of the old authority", early.err)
+        self.assertRegex(early.err, "node n1, certificate [0-9a-f]{32}, last used")
+        self.assertRegex(early.err, "user tester, certificate [0-9a-f]{32}, last used")
+        self.assertTrue(self.server_is_of(old))
+        # A new node joins by the pin of the new authority, and trusts both.
+        self.agents.append(self.start_agent("n2"))
+        self.wait_for_nodes(2)
+        self.assertEqual(self.authorities("n2/ca.crt"), [new, old])
+        # A coordinator that is killed continues the rotation.
+        self.restart_coordinator()
+        self.wait_for_nodes(2)
+        self.assertTrue(self.server_is_of(old))
+        finished = self.finish_when_all_follow()
+        self.assertIn("is finished", finished.out)
+        self.assertEqual(self.authorities("n1/ca.crt"), [new, old])
+        cluster.wait_until(lambda: self.server_is_of(new), 10, "the coordinator shows a certificate of the new authority")
+        self.assertFalse(self.server_is_of(old))
+        self.assertEqual(self.authorities("coordinator/ca.crt"), [new])
+        for name in ("ca.key", "ca.next"):
+            self.assertFalse(self.path(f"coordinator/{name}").exists())
+        self.assertIn("no rotation", self.rotate("--status").out)
+        # Neither the job nor what its user saw was disturbed.
+        self.say("two")
+        [status] = self.jobs(job)
+        self.assertEqual((status["phase"], len(status["generations"])), ("RUNNING", 1), self.log("n1"))
+        self.assertTrue(cluster.is_alive(pid))
+        # Without a word to anyone, agents drop the old authority.
+        cluster.wait_until(lambda: self.authorities("n1/ca.crt") == [new], 120, "the agent drops the old authority")
+        self.restart_coordinator()
+        self.wait_for_nodes(2)
+        self.path("end").touch()
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "SUCCEEDED", 30, "the job succeeds")
+        self.assertEqual(self.path("results").read_text(), "1\n")
+        self.assertEqual(follower.wait(20), 0, self.path("followed").read_text())
+        self.assertEqual(self.path("followed").read_text().split(), ["one", "two"])
+        self.check_records()
+
+    def check_records(self):
+        lines = [json.loads(line) for line in self.path("coordinator/audit.jsonl").read_text().splitlines()]
+        steps = [(line["action"], line["caller"]) for line in lines if "rota" in line["action"]]
+        self.assertEqual(steps, [("rotate_authority", "owner"), ("finish_rotation", "owner")])
+        for name in ("coordinator.log", "n1.log", "coordinator/audit.jsonl"):
+            self.assertNotIn("PRIVATE", self.path(name).read_text())
+
+    def test_a_node_that_was_away_comes_back_in_time_or_joins_again(self):
+        for name in ("n2", "n3"):
+            self.agents.append(self.start_agent(name))
+        self.wait_for_nodes(3)
+        for agent in self.agents[1:]:
+            self.stop(agent)
+        # A laptop that is off has what the user has now.
+        shutil.copytree(self.path(".config"), self.path("laptop/.config"))
+        self.begin()
+        # Its certificate is of the old authority, and so is that of the coordinator.
+        self.agents[1] = self.start_agent("n2")
+        self.wait_for_nodes(2)
+
+        def others_followed():
+            self.assertEqual(self.accel("whoami").code, 0)
+            status = self.rotate("--status")
+            self.assertEqual(status.code, 0, status)
+            return status if "and 1 of the old one" in status.out else None
+
+        status = cluster.wait_until(others_followed, 150, "all but one have followed")
+        self.assertIn("node n3, ", status.out)
+        refused = self.rotate("--finish")
+        self.assertEqual(refused.code, 1, refused)
+        forced = self.rotate("--finish", "--force")
+        self.assertEqual(forced.code, 0, forced)
+        self.assertIn("node n3, ", forced.out)
+        cluster.wait_until(lambda: "is finished" in self.log("coordinator"), 10, "the coordinator follows")
+        node = self.path("n3/node_id").read_text()
+        self.agents[2] = self.start_agent("n3")
+        cluster.wait_until(lambda: "was rotated while it was away" in self.log("n3"), 20, "the node is told why")
+        laptop = self.accel("whoami", env={"HOME": str(self.path("laptop"))})
+        self.assertEqual(laptop.code, 1, laptop)
+        self.assertIn("run: accel login", laptop.err)
+        self.assertEqual(len(laptop.err.splitlines()), 1, laptop)
+        self.stop(self.agents[2])
+        self.assertEqual(self.log("n3").count("run: accel-agent join"), 1, self.log("n3"))
+        self.enrol(("node", "add"), cluster.AGENT, "join", "--state_dir", self.path("n3"), "--name", "n3")
+        self.assertEqual(self.path("n3/node_id").read_text(), node)
+        self.agents[2] = self.start_agent("n3")
+        self.wait_for_nodes(3)
+
+
+if __name__ == "__main__":
+    cluster.main()
