@@ -28,13 +28,13 @@ absl::Status ClusterAccess::Begin(absl::Time wall) {
   const std::shared_ptr<const ClusterAuthority> authority = authority_.get();
   ACCEL_ASSIGN_OR_RETURN(const security::ServerTls tls, authority->MakeServer(wall));
   ACCEL_ASSIGN_OR_RETURN(tls_, security::ServerCertificateSource::Make(tls, wall));
-  ACCEL_ASSIGN_OR_RETURN(const security::ServerTls enrolment, authority->MakeEnrolmentServer(wall));
   security::EnrolmentServerOptions options;
   options.decide = [this](const security::EnrolmentRequest& request, const std::string& peer) {
     return admissions_.Decide(request, peer);
   };
-  ACCEL_ASSIGN_OR_RETURN(enrolment_, security::EnrolmentServer::Start(
-                                         std::move(options), enrolment.key, enrolment.certificate));
+  ACCEL_ASSIGN_OR_RETURN(
+      enrolment_, security::EnrolmentServer::Start(std::move(options), tls.key, tls.certificate));
+  ACCEL_RETURN_IF_ERROR(ServeNewcomers(*authority, tls, wall));
   renewed_ = wall;
   return absl::OkStatus();
 }
@@ -46,11 +46,18 @@ absl::Status ClusterAccess::RenewServer(absl::Time wall) {
 
 absl::Status ClusterAccess::Serve(const ClusterAuthority& authority, absl::Time wall) {
   ACCEL_ASSIGN_OR_RETURN(const security::ServerTls tls, authority.MakeServer(wall));
-  ACCEL_ASSIGN_OR_RETURN(const security::ServerTls enrolment, authority.MakeEnrolmentServer(wall));
   ACCEL_RETURN_IF_ERROR(tls_->Replace(tls, wall));
-  ACCEL_RETURN_IF_ERROR(enrolment_->Replace(enrolment.key, enrolment.certificate));
+  ACCEL_RETURN_IF_ERROR(ServeNewcomers(authority, tls, wall));
   renewed_ = wall;
   return absl::OkStatus();
+}
+
+// `tls` is what the server shows to members. During a rotation it is of the former authority.
+absl::Status ClusterAccess::ServeNewcomers(const ClusterAuthority& authority,
+                                           const security::ServerTls& tls, absl::Time wall) {
+  if (!authority.is_rotating()) return enrolment_->Replace(tls.key, tls.certificate, "", "");
+  ACCEL_ASSIGN_OR_RETURN(const security::ServerTls next, authority.MakeEnrolmentServer(wall));
+  return enrolment_->Replace(next.key, next.certificate, tls.key, tls.certificate);
 }
 
 absl::Status ClusterAccess::Use(ClusterAuthority authority, absl::Time wall) {

@@ -31,7 +31,7 @@ class ClusterAuthority {
 
   // Returns a new key and certificate for the coordinator's server. INTERNAL: OpenSSL failed.
   absl::StatusOr<security::ServerTls> MakeServer(absl::Time wall) const;
-  // The same for enrolment, whose newcomers know only the pin(). Errors as above.
+  // The same for newcomers, who know only the pin(). Errors as above.
   absl::StatusOr<security::ServerTls> MakeEnrolmentServer(absl::Time wall) const;
 
   // Issues a certificate to a member, as a credential with the fields that depend on it: serial,

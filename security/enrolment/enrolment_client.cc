@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/host_port.h"
@@ -126,6 +127,11 @@ absl::Status SendPreface(int fd, absl::Time deadline) {
 
 }  // namespace
 
+std::string ServerNameOfPin(absl::string_view pin) {
+  // A label of a name has at most 63 characters, and these are no secret.
+  return absl::StrCat(absl::BytesToHexString(pin.substr(0, 16)), ".accel.internal");
+}
+
 absl::StatusOr<EnrolmentAnswer> Enrol(const JoinString& key, EnrolmentRequest request,
                                       absl::Time wall, absl::Duration timeout) {
   const absl::Time deadline = common::SteadyClock()->Now() + timeout;
@@ -134,7 +140,7 @@ absl::StatusOr<EnrolmentAnswer> Enrol(const JoinString& key, EnrolmentRequest re
   ACCEL_ASSIGN_OR_RETURN(common::UniqueFd socket, Dial(key.address, deadline));
   ACCEL_RETURN_IF_ERROR(SendPreface(socket.get(), deadline));
   TlsStream stream(context.get(), std::move(socket), deadline);
-  const absl::Status connected = stream.Connect();
+  const absl::Status connected = stream.Connect(ServerNameOfPin(key.pin));
   ACCEL_RETURN_IF_ERROR(expected.result);
   ACCEL_RETURN_IF_ERROR(connected);
   request.token_id = key.token_id;

@@ -10,12 +10,19 @@
 // clang-format on
 #pragma once
 
+#include <string>
+
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "security/enrolment/enrolment_frames.h"
 #include "security/enrolment/join_string.h"
 
 namespace accel::security {
+
+// Returns the name of the server that a newcomer sends in its handshake. During a rotation of the
+// authority there are join keys with two pins, and the server shows the certificate that fits.
+std::string ServerNameOfPin(absl::string_view pin);
 
 // The first bytes of a connection, by which a coordinator tells enrolment from gRPC.
 inline constexpr char kEnrolmentPreface[] = "ACCELEN1";

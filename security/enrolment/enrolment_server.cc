@@ -28,7 +28,22 @@ namespace {
 
 using SharedContext = std::shared_ptr<SSL_CTX>;
 
-absl::StatusOr<SharedContext> MakeContext(const std::string& key, const std::string& chain) {
+// What newcomers are shown who ask for it by name: see ServerNameOfPin().
+struct Former {
+  SharedContext context;
+  std::string name;
+};
+
+int ChooseCertificate(SSL* ssl, int* /*alert*/, void* data) {
+  const auto* const former = static_cast<const Former*>(data);
+  const char* const name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+  if (name != nullptr && former->name == name) SSL_set_SSL_CTX(ssl, former->context.get());
+  return SSL_TLSEXT_ERR_OK;
+}
+
+// `former` may be null.
+absl::StatusOr<SharedContext> MakeContext(const std::string& key, const std::string& chain,
+                                          const std::shared_ptr<Former>& former) {
   InitOpenSsl();
   ACCEL_ASSIGN_OR_RETURN(const PrivateKey server_key, PrivateKey::FromPem(key));
   ACCEL_ASSIGN_OR_RETURN(const std::vector<Certificate> shown, ReadCertificates(chain));
@@ -48,7 +63,20 @@ absl::StatusOr<SharedContext> MakeContext(const std::string& key, const std::str
       return OpenSslError("cannot use the authority's certificate");
     }
   }
-  return SharedContext(std::move(context));
+  if (former == nullptr) return SharedContext(std::move(context));
+  SSL_CTX_callback_ctrl(context.get(), SSL_CTRL_SET_TLSEXT_SERVERNAME_CB,
+                        reinterpret_cast<void (*)()>(ChooseCertificate));
+  SSL_CTX_ctrl(context.get(), SSL_CTRL_SET_TLSEXT_SERVERNAME_ARG, 0, former.get());
+  return SharedContext(context.release(), [former](SSL_CTX* made) { SSL_CTX_free(made); });
+}
+
+// Returns null if there is none.
+absl::StatusOr<std::shared_ptr<Former>> MakeFormer(const std::string& key,
+                                                   const std::string& chain) {
+  if (chain.empty()) return nullptr;
+  ACCEL_ASSIGN_OR_RETURN(SharedContext context, MakeContext(key, chain, nullptr));
+  ACCEL_ASSIGN_OR_RETURN(const std::vector<Certificate> shown, ReadCertificates(chain));
+  return std::make_shared<Former>(Former{std::move(context), ServerNameOfPin(PinOf(shown.back()))});
 }
 
 // Returns the address of the peer; for IPv6 the first 64 bits, because one host may use them all.
@@ -104,8 +132,10 @@ class Server final : public EnrolmentServer {
     mutex_.Await(absl::Condition(&none));
   }
 
-  absl::Status Replace(const std::string& key, const std::string& chain) override {
-    ACCEL_ASSIGN_OR_RETURN(SharedContext context, MakeContext(key, chain));
+  absl::Status Replace(const std::string& key, const std::string& chain,
+                       const std::string& former_key, const std::string& former_chain) override {
+    ACCEL_ASSIGN_OR_RETURN(const auto former, MakeFormer(former_key, former_chain));
+    ACCEL_ASSIGN_OR_RETURN(SharedContext context, MakeContext(key, chain, former));
     absl::MutexLock lock(&mutex_);
     context_ = std::move(context);
     return absl::OkStatus();
@@ -191,7 +221,7 @@ class Server final : public EnrolmentServer {
 absl::StatusOr<std::unique_ptr<EnrolmentServer>> EnrolmentServer::Start(
     EnrolmentServerOptions options, const std::string& key, const std::string& chain) {
   auto server = std::make_unique<Server>(std::move(options));
-  ACCEL_RETURN_IF_ERROR(server->Replace(key, chain));
+  ACCEL_RETURN_IF_ERROR(server->Replace(key, chain, "", ""));
   return server;
 }
 

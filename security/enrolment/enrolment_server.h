@@ -42,8 +42,11 @@ class EnrolmentServer {
   virtual void Stop() = 0;
 
   // Shows another certificate from the next connection on. After an error, the server keeps the old
-  // one. Errors are those of Start().
-  virtual absl::Status Replace(const std::string& key, const std::string& chain) = 0;
+  // one. Newcomers whose join key has the pin of another authority are shown `former_chain`, if it
+  // is that one's, because both are valid during a rotation. Empty texts stand for none. Errors are
+  // those of Start().
+  virtual absl::Status Replace(const std::string& key, const std::string& chain,
+                               const std::string& former_key, const std::string& former_chain) = 0;
 
   // Serves one connection and ends it, with shutdown() because another descriptor of it may be
   // open. Never blocks. A connection beyond the bounds is ended immediately.

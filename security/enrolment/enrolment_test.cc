@@ -66,7 +66,7 @@ class EnrolmentTest : public ::testing::Test {
     const auto leaf = IssueServer(authority, key->public_key(), now);
     const std::string chain = leaf->ToPem() + authority.certificate.ToPem();
     if (server_ != nullptr) {
-      EXPECT_OK(server_->Replace(key->ToPem(), chain));
+      EXPECT_OK(server_->Replace(key->ToPem(), chain, "", ""));
       return;
     }
     EnrolmentServerOptions options;
@@ -138,12 +138,38 @@ TEST_F(EnrolmentTest, NothingIsSentToAnotherAuthority) {
   EXPECT_EQ(requests_, 0);
 }
 
+// During a rotation, keys that were made before it remain valid.
+TEST_F(EnrolmentTest, KeysWithEitherPinAreShownTheirAuthority) {
+  const Authority next = MakeCluster();
+  const auto show = [&](const Authority& authority) {
+    const auto key = PrivateKey::Make();
+    const auto leaf = IssueServer(authority, key->public_key(), absl::Now());
+    return std::pair(key->ToPem(), leaf->ToPem() + authority.certificate.ToPem());
+  };
+  const auto [key, chain] = show(next);
+  const auto [former_key, former_chain] = show(cluster_);
+  EXPECT_OK(server_->Replace(key, chain, former_key, former_chain));
+  EXPECT_OK(Join(Key()));
+  JoinString new_key = Key();
+  new_key.pin = PinOf(next.certificate);
+  EXPECT_OK(Join(new_key));
+  JoinString other = Key();
+  other.pin = PinOf(MakeCluster().certificate);
+  EXPECT_THAT(Join(other).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("was rotated since")));
+  // The rotation is finished.
+  EXPECT_OK(server_->Replace(key, chain, "", ""));
+  EXPECT_OK(Join(new_key));
+  EXPECT_THAT(Join(Key()).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("nothing was sent")));
+}
+
 // The impostor shows the right authority, which is public, under a leaf of its own.
 TEST_F(EnrolmentTest, NothingIsSentToAServerThatOnlyShowsTheAuthority) {
   const Authority impostor = MakeCluster();
   const auto key = PrivateKey::Make();
   const auto leaf = IssueServer(impostor, key->public_key(), absl::Now());
-  EXPECT_OK(server_->Replace(key->ToPem(), leaf->ToPem() + cluster_.certificate.ToPem()));
+  EXPECT_OK(server_->Replace(key->ToPem(), leaf->ToPem() + cluster_.certificate.ToPem(), "", ""));
   EXPECT_THAT(Join(Key()).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("is refused")));
   EXPECT_EQ(requests_, 0);

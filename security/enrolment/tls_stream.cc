@@ -70,7 +70,12 @@ absl::Status TlsStream::Accept() {
   return Repeat("TLS", [this] { return SSL_accept(ssl_.get()); });
 }
 
-absl::Status TlsStream::Connect() {
+absl::Status TlsStream::Connect(const std::string& server_name) {
+  // What SSL_set_tlsext_host_name() does. It copies the name.
+  if (SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+               const_cast<char*>(server_name.c_str())) != 1) {
+    return absl::InternalError("OpenSSL refuses the name of the server");
+  }
   return Repeat("TLS", [this] { return SSL_connect(ssl_.get()); });
 }
 

@@ -24,7 +24,8 @@ class TlsStream {
   TlsStream(ssl_ctx_st* context, common::UniqueFd socket, absl::Time deadline);
 
   absl::Status Accept();
-  absl::Status Connect();
+  // Sends `server_name`, by which a server may choose its certificate.
+  absl::Status Connect(const std::string& server_name);
   // Sends a frame of at most kMaxFrameBytes after its length.
   absl::Status SendFrame(absl::string_view frame);
   // INVALID_ARGUMENT: the peer announces more than kMaxFrameBytes.

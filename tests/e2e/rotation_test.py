@@ -1,10 +1,12 @@
 """The rotation of a cluster's authority, with real processes: `accel-coordinator rotate-ca` while a job runs."""
 
 import json
+import os
 import shutil
 import socket
 import ssl
 import subprocess
+import unittest
 
 from tests.e2e import cluster
 
@@ -84,6 +86,7 @@ class Rotation(cluster.ClusterTest):
         follower = self.start(cluster.ACCEL, "logs", "--follow", job, stdout=out, stderr=subprocess.DEVNULL)
         self.say("one")
         [old] = self.authorities("coordinator/ca.crt")
+        early_key = self.accel("node", "add", env={"ACCEL_COORDINATOR": f"unix:{self.socket}"}).out
         self.begin()
         [new] = self.authorities("coordinator/ca.next")
         again = self.rotate()
@@ -95,13 +98,18 @@ class Rotation(cluster.ClusterTest):
         self.assertRegex(early.err, "node n1, certificate [0-9a-f]{32}, last used")
         self.assertRegex(early.err, "user tester, certificate [0-9a-f]{32}, last used")
         self.assertTrue(self.server_is_of(old))
-        # A new node joins by the pin of the new authority, and trusts both.
-        self.agents.append(self.start_agent("n2"))
-        self.wait_for_nodes(2)
-        self.assertEqual(self.authorities("n2/ca.crt"), [new, old])
+        # New nodes join by the pin of either authority, and trust both.
+        self.path("early_key").write_text(early_key)
+        joined = self.run_command(cluster.AGENT, "join", "--state_dir", self.path("n2"), "--name", "n2", "--key_file",
+                                  self.path("early_key"))
+        self.assertEqual(joined.code, 0, joined)
+        self.agents += [self.start_agent("n2"), self.start_agent("n3")]
+        self.wait_for_nodes(3)
+        for name in ("n2", "n3"):
+            self.assertEqual(self.authorities(f"{name}/ca.crt"), [new, old])
         # A coordinator that is killed continues the rotation.
         self.restart_coordinator()
-        self.wait_for_nodes(2)
+        self.wait_for_nodes(3)
         self.assertTrue(self.server_is_of(old))
         finished = self.finish_when_all_follow()
         self.assertIn("is finished", finished.out)
@@ -120,7 +128,7 @@ class Rotation(cluster.ClusterTest):
         # Without a word to anyone, agents drop the old authority.
         cluster.wait_until(lambda: self.authorities("n1/ca.crt") == [new], 120, "the agent drops the old authority")
         self.restart_coordinator()
-        self.wait_for_nodes(2)
+        self.wait_for_nodes(3)
         self.path("end").touch()
         cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "SUCCEEDED", 30, "the job succeeds")
         self.assertEqual(self.path("results").read_text(), "1\n")
@@ -175,6 +183,30 @@ class Rotation(cluster.ClusterTest):
         self.assertEqual(self.path("n3/node_id").read_text(), node)
         self.agents[2] = self.start_agent("n3")
         self.wait_for_nodes(3)
+
+
+class Refusals(cluster.Test):
+    def rotate(self, *flags):
+        return self.run_command(cluster.COORDINATOR, "rotate-ca", *flags)
+
+    def test_a_folder_without_a_cluster_is_left_as_it_is(self):
+        for flags in ((), ("--status",), ("--finish", "--force")):
+            missing = self.rotate("--state_dir", self.path("missing"), *flags)
+            self.assertEqual(missing.code, 1, missing)
+            self.assertFalse(self.path("missing").exists())
+            self.path("empty").mkdir(exist_ok=True)
+            empty = self.rotate("--state_dir", self.path("empty"), *flags)
+            self.assertEqual(empty.code, 1, empty)
+            self.assertIn("no coordinator has run there", empty.err)
+            self.assertEqual(list(self.path("empty").iterdir()), [])
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can make a folder of another user")
+    def test_root_makes_no_files_that_the_coordinator_could_not_read(self):
+        self.path("other").mkdir()
+        os.chown(self.path("other"), 65534, 65534)
+        result = self.rotate("--state_dir", self.path("other"))
+        self.assertEqual(result.code, 1, result)
+        self.assertIn("run this command as that user: sudo -u nobody", result.err)
 
 
 if __name__ == "__main__":
