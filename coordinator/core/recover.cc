@@ -159,8 +159,14 @@ class Recovery {
     v1::StoredJob stored;
     ACCEL_RETURN_IF_ERROR(Parse(row, stored));
     if (stored.job().job_id() != key.id) return Damaged(row.key, "it is of another job");
-    if (stored.job().phase() == v1::JOB_PHASE_UNSPECIFIED)
+    // The parser keeps numbers that name no phase.
+    if (stored.job().phase() == v1::JOB_PHASE_UNSPECIFIED ||
+        !v1::JobPhase_IsValid(stored.job().phase())) {
       return Damaged(row.key, "it has no phase");
+    }
+    if (!v1::AfterStop_IsValid(stored.job().next())) {
+      return Damaged(row.key, "it continues with no phase");
+    }
     JobEntry& entry = state_.jobs[common::JobId(key.id)];
     entry.job = std::move(*stored.mutable_job());
     entry.cancel = stored.cancel();

@@ -82,6 +82,20 @@ TEST_F(RecoverTest, ARefusalQuotesKeysSafely) {
   EXPECT_LE(Refusal().message().size(), 1024u);
 }
 
+// The parser keeps numbers that name no phase, and the planner aborts at a step from one.
+TEST_F(RecoverTest, AnUnknownPhaseIsRefused) {
+  const std::string good = Find(running_.value() + "/state").value;
+  v1::StoredJob job;
+  ASSERT_TRUE(job.ParseFromString(good));
+  job.mutable_job()->set_phase(static_cast<v1::JobPhase>(704));
+  Find(running_.value() + "/state").value = job.SerializeAsString();
+  EXPECT_THAT(Refusal(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("it has no phase")));
+  ASSERT_TRUE(job.ParseFromString(good));
+  job.mutable_job()->set_next(static_cast<v1::AfterStop>(99));
+  Find(running_.value() + "/state").value = job.SerializeAsString();
+  EXPECT_THAT(Refusal(), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("with no phase")));
+}
+
 // The planner would look for the first of no nodes.
 TEST_F(RecoverTest, ASpecOfNoNodesIsRefused) {
   v1::JobSpec spec;
