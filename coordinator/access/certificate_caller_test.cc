@@ -18,7 +18,9 @@ class CertificateCallerTest : public ::testing::Test {
     table_.Put(kAnn);
     table_.Put(kNode);
   }
-  absl::StatusOr<Caller> Of(const std::string& uri) { return CallerOfCertificate({uri}, table_); }
+  absl::StatusOr<Caller> Of(const std::string& uri) {
+    return CallerOfCertificate({uri}, "", table_);
+  }
 
   MemoryCredentialTable table_;
 };
@@ -43,8 +45,8 @@ TEST_F(CertificateCallerTest, TheNameAndKindAreThoseOfTheTable) {
 
 TEST_F(CertificateCallerTest, ACertificateHasOneName) {
   const std::string uri = "spiffe://c/user/ann/07";
-  EXPECT_FALSE(CallerOfCertificate({}, table_).ok());
-  EXPECT_FALSE(CallerOfCertificate({uri, uri}, table_).ok());
+  EXPECT_FALSE(CallerOfCertificate({}, "", table_).ok());
+  EXPECT_FALSE(CallerOfCertificate({uri, uri}, "", table_).ok());
   EXPECT_FALSE(Of(std::string(1000, 'x') + uri).ok());
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "coordinator/access/caller.h"
 
 namespace accel::coordinator {
@@ -15,10 +16,12 @@ class CredentialTable {
  public:
   virtual ~CredentialTable() = default;
 
-  // Returns the caller whose certificate has this serial. `serial` comes from a certificate that
-  // the cluster's CA has signed. UNAUTHENTICATED: the serial is unknown, revoked or expired. The
-  // message says which, and what its holder must do. It is sent to the holder.
-  virtual absl::StatusOr<Caller> Find(const std::string& serial) const = 0;
+  // Returns the caller whose certificate has this serial. `certificate` is the one that the caller
+  // has shown, in PEM, as OpenSSL writes it, which the cluster's CA has signed. UNAUTHENTICATED:
+  // the serial is unknown, revoked or expired, or was given to another certificate. The message
+  // says which, and what its holder must do. It is sent to the holder.
+  virtual absl::StatusOr<Caller> Find(const std::string& serial,
+                                      absl::string_view certificate) const = 0;
 };
 
 }  // namespace accel::coordinator

@@ -24,12 +24,20 @@ std::vector<std::string> UrisOf(const grpc::ServerContextBase& context) {
   return uris;
 }
 
+// Returns the certificate of the peer in PEM, or "" if gRPC does not give it.
+std::string CertificateOf(const grpc::ServerContextBase& context) {
+  const auto certificates =
+      context.auth_context()->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  return certificates.size() == 1 ? std::string(certificates[0].data(), certificates[0].size())
+                                  : "";
+}
+
 }  // namespace
 
 absl::StatusOr<Caller> IdentifyCaller::operator()(const grpc::ServerContextBase& context) const {
   const std::string security = SecurityOf(context);
   if (security == "ssl" && credentials_ != nullptr) {
-    return CallerOfCertificate(UrisOf(context), *credentials_);
+    return CallerOfCertificate(UrisOf(context), CertificateOf(context), *credentials_);
   }
   if (security == "local") return Caller{CallerKind::kOwner, owner_, "", Role::kAdmin};
   return absl::UnauthenticatedError(

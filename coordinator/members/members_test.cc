@@ -97,6 +97,9 @@ class MembersTest : public ::testing::Test {
     return admissions_->Decide(request, "ipv4:10.0.0.9:4711", absl::Seconds(30));
   }
 
+  // Returns who calls with this certificate.
+  absl::StatusOr<Caller> Find(const std::string& pem) { return table_.Find(SerialOf(pem), pem); }
+
   static std::string SerialOf(const std::string& pem) {
     return security::Certificate::FromPem(pem)->principal()->serial;
   }
@@ -123,19 +126,18 @@ TEST_F(MembersTest, AKeyMakesANodeThatIsKnownAndSurvivesTheCoordinator) {
   EXPECT_EQ(answer.cluster, "c1");
   EXPECT_OK(security::CheckIdentity({node_key_.ToPem(), answer.certificate, answer.authorities}, "",
                                     absl::Now()));
-  const std::string serial = SerialOf(answer.certificate);
-  ASSERT_OK_AND_ASSIGN(const Caller caller, table_.Find(serial));
+  ASSERT_OK_AND_ASSIGN(const Caller caller, Find(answer.certificate));
   EXPECT_EQ(caller.kind, CallerKind::kNode);
   EXPECT_EQ(caller.name, "4af1");
   Begin();
-  EXPECT_OK(table_.Find(serial));
+  EXPECT_OK(Find(answer.certificate));
   // The answer was lost: the same one comes, although the key is used up.
   EXPECT_EQ(Join(key).certificate, answer.certificate);
 }
 
 TEST_F(MembersTest, ARevokedNodeIsRefusedWhenTheAnswerComes) {
   const auto key = AddNode();
-  const std::string serial = SerialOf(Join(*key).certificate);
+  const std::string certificate = Join(*key).certificate;
   v1::RevokeRequest request;
   request.set_kind(v1::NODE_MEMBER);
   request.set_member("n7");
@@ -143,14 +145,15 @@ TEST_F(MembersTest, ARevokedNodeIsRefusedWhenTheAnswerComes) {
                          desk_->Revoke(request, std::move(done));
                        }));
   EXPECT_EQ(revoked.revoked(), 1);
-  EXPECT_THAT(table_.Find(serial).status(),
+  EXPECT_THAT(Find(certificate).status(),
               StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("was revoked")));
-  EXPECT_THAT(refused_, ElementsAre(serial));
+  EXPECT_THAT(refused_, ElementsAre(SerialOf(certificate)));
 }
 
 TEST_F(MembersTest, ARenewedCertificateReplacesTheOldOneOnceItIsUsed) {
   const auto key = AddNode();
-  const std::string old = SerialOf(Join(*key).certificate);
+  const std::string certificate = Join(*key).certificate;
+  const std::string old = SerialOf(certificate);
   ASSERT_OK_AND_ASSIGN(const security::PrivateKey next, security::PrivateKey::Make());
   v1::RenewRequest request;
   request.set_csr(*security::MakeRequest(next));
@@ -159,17 +162,17 @@ TEST_F(MembersTest, ARenewedCertificateReplacesTheOldOneOnceItIsUsed) {
                        }));
   EXPECT_OK(security::CheckIdentity({next.ToPem(), renewed.certificate(), renewed.authorities()},
                                     "", absl::Now()));
-  EXPECT_OK(table_.Find(old));
+  EXPECT_OK(Find(certificate));
   const std::string fresh = SerialOf(renewed.certificate());
-  ASSERT_OK(table_.Find(fresh));
+  ASSERT_OK(Find(renewed.certificate()));
   EXPECT_THAT(seen_, ElementsAre(old, fresh));
   desk_->NoteSeen(fresh);
   // A later turn sees the effect of an earlier one.
   ASSERT_OK(
       Await<v1::ListMembersResponse>([&](auto done) { desk_->ListMembers({}, std::move(done)); }));
-  EXPECT_THAT(table_.Find(old).status(),
+  EXPECT_THAT(Find(certificate).status(),
               StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("replaced")));
-  EXPECT_OK(table_.Find(fresh));
+  EXPECT_OK(Find(renewed.certificate()));
 }
 
 TEST_F(MembersTest, ListsHaveNoSecrets) {
@@ -199,8 +202,22 @@ TEST_F(MembersTest, TheStoreHasNoSecret) {
   EXPECT_TRUE(found);
 }
 
+// Whoever has the CA's key can sign every name and serial for a key of his own.
+TEST_F(MembersTest, AForgedCertificateIsRefusedAlthoughItsNamesAreKnown) {
+  const std::string honest = Join(*AddNode()).certificate;
+  EXPECT_OK(Find(honest));
+  ASSERT_OK_AND_ASSIGN(const security::PrivateKey own, security::PrivateKey::Make());
+  const std::shared_ptr<const ClusterAuthority> authority = authority_.get();
+  ASSERT_OK_AND_ASSIGN(
+      const v1::Credential forged,
+      authority->Issue(v1::NODE_MEMBER, "4af1", "n7", own.public_key(), absl::Now()));
+  EXPECT_THAT(table_.Find(SerialOf(honest), forged.certificate()).status(),
+              StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("not the one")));
+  EXPECT_OK(Find(honest));
+}
+
 TEST_F(MembersTest, UnknownCertificatesAreNamed) {
-  EXPECT_THAT(table_.Find("ffff").status(),
+  EXPECT_THAT(table_.Find("ffff", "").status(),
               StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("does not know")));
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "coordinator/core/access/credentials.h"
+#include "security/sha256.h"
 
 namespace accel::coordinator {
 namespace {
@@ -14,6 +15,12 @@ absl::Status Unknown() {
   return absl::UnauthenticatedError(
       "this cluster does not know the certificate; ask an administrator for a key, and run: accel "
       "login, or on a node: accel-agent join");
+}
+
+absl::Status Forged() {
+  return absl::UnauthenticatedError(
+      "the certificate is not the one that this cluster has issued with its serial; ask an "
+      "administrator for a key, and run: accel login, or on a node: accel-agent join");
 }
 
 Role RoleOf(const v1::Member& member) {
@@ -57,6 +64,7 @@ void StoredCredentials::Apply(const AccessState& state, const AccessChanges& cha
       }
       Entry& entry = entries_[serial];
       entry.credential = found->second;
+      entry.hash = security::Sha256(found->second.certificate());
       entry.credential.clear_certificate();
       if (found->second.state() != v1::Credential::VALID) refused.push_back(serial);
     }
@@ -65,8 +73,10 @@ void StoredCredentials::Apply(const AccessState& state, const AccessChanges& cha
   for (const std::string& serial : refused) on_refused(serial);
 }
 
-absl::StatusOr<Caller> StoredCredentials::Find(const std::string& serial) const {
+absl::StatusOr<Caller> StoredCredentials::Find(const std::string& serial,
+                                               absl::string_view certificate) const {
   const absl::Time wall = wall_();
+  const std::string hash = security::Sha256(certificate);
   Caller caller;
   std::function<void(const std::string&)> on_seen;
   {
@@ -74,6 +84,7 @@ absl::StatusOr<Caller> StoredCredentials::Find(const std::string& serial) const 
     const auto found = entries_.find(serial);
     if (found == entries_.end()) return Unknown();
     Entry& entry = found->second;
+    if (entry.hash != hash) return Forged();
     if (std::string why = WhyRefused(entry.credential, wall); !why.empty()) {
       return absl::UnauthenticatedError(why);
     }

@@ -38,12 +38,16 @@ class StoredCredentials final : public CredentialTable {
   // Takes over committed changes: CoordinatorLoop::Options::on_access.
   void Apply(const AccessState& state, const AccessChanges& changes);
 
-  // See CredentialTable. A certificate that was replaced is refused too.
-  absl::StatusOr<Caller> Find(const std::string& serial) const override;
+  // See CredentialTable. A certificate that was replaced is refused too. The whole certificate is
+  // compared, not its names alone, because a thief of the CA's key can write any name
+  // (docs/decisions/0079).
+  absl::StatusOr<Caller> Find(const std::string& serial,
+                              absl::string_view certificate) const override;
 
  private:
   struct Entry {
     v1::Credential credential;                // Without the certificate.
+    std::string hash;                         // SHA-256 of the certificate in PEM.
     absl::Time noted = absl::InfinitePast();  // When on_seen was called last.
   };
 
