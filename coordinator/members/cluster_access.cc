@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "common/status_macros.h"
+#include "coordinator/members/rotation_progress.h"
 #include "security/rotation.h"
 
 namespace accel::coordinator {
@@ -68,9 +69,25 @@ absl::Status ClusterAccess::Use(ClusterAuthority authority, absl::Time wall) {
   common::LogInfo(authority.is_rotating() ? "the cluster's authority is being rotated"
                                           : "the rotation of the cluster's authority is finished",
                   {{"authorities", name}});
+  const bool is_finished = !authority.is_rotating();
   authority_.Set(std::move(authority));
   slot_.entrance().SetAuthorities(name);
+  if (is_finished) EndFormer(*authority_.get());
   return absl::OkStatus();
+}
+
+void ClusterAccess::EndFormer(const ClusterAuthority& authority) {
+  slot_.coordinator().WithAccess(
+      [present = authority.present().certificate](const AccessTurn& turn) {
+        EndFormerCertificates(present, turn.wall, turn.access, turn.changes);
+        return absl::OkStatus();
+      },
+      [](const absl::Status& status) {
+        if (!status.ok()) {
+          common::LogError("cannot end the certificates of the former authority",
+                           {{"why", status.ToString()}});
+        }
+      });
 }
 
 }  // namespace accel::coordinator

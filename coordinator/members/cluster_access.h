@@ -72,6 +72,8 @@ class ClusterAccess {
   absl::Status Begin(absl::Time wall);
   // Shows new certificates of this authority, and trusts what it says.
   absl::Status Serve(const ClusterAuthority& authority, absl::Time wall);
+  // Ends the certificates that the authority has not issued, and their connections.
+  void EndFormer(const ClusterAuthority& authority);
   absl::Status ServeNewcomers(const ClusterAuthority& authority, const security::ServerTls& tls,
                               absl::Time wall);
 

@@ -57,6 +57,16 @@ RotationProgress CountCertificates(const AccessState& state, const security::Cer
   return progress;
 }
 
+int EndFormerCertificates(const security::Certificate& present, absl::Time wall, AccessState* state,
+                          AccessChanges* changes) {
+  const RotationProgress progress = CountCertificates(*state, present, wall);
+  for (const FormerCertificate& each : progress.former) {
+    state->credentials.at(each.serial).set_state(v1::Credential::REPLACED);
+    changes->credentials.insert(each.serial);
+  }
+  return static_cast<int>(progress.former.size());
+}
+
 std::string Describe(const std::vector<FormerCertificate>& former) {
   std::string text;
   for (size_t i = 0; i < former.size() && i < kMaxLines; ++i) {

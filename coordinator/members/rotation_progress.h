@@ -30,6 +30,12 @@ struct RotationProgress {
 RotationProgress CountCertificates(const AccessState& state, const security::Certificate& present,
                                    absl::Time wall);
 
+// Ends the valid certificates that the present authority has not issued: their state becomes
+// REPLACED. Their holders could otherwise still call over connections that are open, and renew.
+// Returns their number.
+int EndFormerCertificates(const security::Certificate& present, absl::Time wall, AccessState* state,
+                          AccessChanges* changes);
+
 // Returns a line for each certificate, at most 20, and one with the number of the others.
 std::string Describe(const std::vector<FormerCertificate>& former);
 

@@ -10,6 +10,7 @@
 namespace accel::coordinator {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -43,6 +44,16 @@ class RotationProgressTest : public ::testing::Test {
   const security::Authority next_ = *security::MakeAuthority("c1", kNow);
   AccessState state_;
 };
+
+TEST_F(RotationProgressTest, TheEndOfARotationEndsFormerCertificates) {
+  const std::string old = Add(old_, "n1"), fresh = Add(next_, "n2");
+  AccessChanges changes;
+  EXPECT_EQ(EndFormerCertificates(next_.certificate, kNow, &state_, &changes), 1);
+  EXPECT_THAT(changes.credentials, ElementsAre(old));
+  EXPECT_EQ(state_.credentials[old].state(), v1::Credential::REPLACED);
+  EXPECT_EQ(state_.credentials[fresh].state(), v1::Credential::VALID);
+  EXPECT_EQ(EndFormerCertificates(next_.certificate, kNow, &state_, &changes), 0);
+}
 
 TEST_F(RotationProgressTest, ACertificateIsFormerUntilTheNewOneHasReplacedIt) {
   EXPECT_THAT(Count().former, IsEmpty());
