@@ -48,15 +48,17 @@ absl::StatusOr<AccessState> ReadMembers(const std::string& state_dir) {
   return state;
 }
 
-absl::Status Note(const std::string& state_dir, absl::string_view action,
-                  const std::string& object) {
-  ACCEL_ASSIGN_OR_RETURN(const auto log, AuditLog::Open(state_dir + "/audit.jsonl"));
-  log->Write({.caller = {.kind = CallerKind::kOwner, .name = NameOfUser(geteuid())},
-              .peer = "accel-coordinator rotate-ca",
-              .action = action,
-              .object = object,
-              .result = "ok"});
-  return absl::OkStatus();
+// The audit log is opened before a step, so that a step that was made is not reported as failed.
+absl::StatusOr<std::unique_ptr<AuditLog>> OpenLog(const std::string& state_dir) {
+  return AuditLog::Open(state_dir + "/audit.jsonl");
+}
+
+void Note(AuditLog& log, absl::string_view action, const std::string& object) {
+  log.Write({.caller = {.kind = CallerKind::kOwner, .name = NameOfUser(geteuid())},
+             .peer = "accel-coordinator rotate-ca",
+             .action = action,
+             .object = object,
+             .result = "ok"});
 }
 
 std::string Next(const RotateFlags& flags) {
@@ -91,8 +93,9 @@ absl::StatusOr<std::string> Begin(const RotateFlags& flags, const ClusterAuthori
     return absl::StrCat("the authority of cluster ", authority.cluster_id(),
                         " is being rotated already", Next(flags));
   }
+  ACCEL_ASSIGN_OR_RETURN(const auto log, OpenLog(flags.state_dir));
   ACCEL_RETURN_IF_ERROR(BeginRotation(flags.state_dir, authority, absl::Now()).status());
-  ACCEL_RETURN_IF_ERROR(Note(flags.state_dir, "rotate_authority", authority.cluster_id()));
+  Note(*log, "rotate_authority", authority.cluster_id());
   return absl::StrCat("the rotation of the authority of cluster ", authority.cluster_id(),
                       " has begun: new certificates and keys are of a new authority, and both are "
                       "trusted",
@@ -116,10 +119,10 @@ absl::StatusOr<std::string> Finish(const RotateFlags& flags, const ClusterAuthor
         "not come back (accel node revoke NAME, accel user revoke NAME SERIAL), and run this "
         "again; with --force, these must join or log in again"));
   }
+  ACCEL_ASSIGN_OR_RETURN(const auto log, OpenLog(flags.state_dir));
   ACCEL_RETURN_IF_ERROR(FinishRotation(flags.state_dir));
-  ACCEL_RETURN_IF_ERROR(
-      Note(flags.state_dir, "finish_rotation",
-           absl::StrCat(authority.cluster_id(), ", ", left, " certificates are refused")));
+  Note(*log, "finish_rotation",
+       absl::StrCat(authority.cluster_id(), ", ", left, " certificates are refused"));
   return absl::StrCat("the rotation of the authority of cluster ", authority.cluster_id(),
                       " is finished: the old authority is deleted",
                       left == 0 ? ""
