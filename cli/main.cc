@@ -2,6 +2,7 @@
 #include <grpc/support/log.h>
 
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -13,9 +14,11 @@
 namespace {
 
 // gRPC would write to standard error why a connection failed. The commands say it in their own
-// words. With GRPC_VERBOSITY=INFO or DEBUG, gRPC's lines are written too.
+// words. Its last words before it aborts are written, and with GRPC_VERBOSITY=INFO or DEBUG all of
+// its lines.
 void TakeGrpcLine(gpr_log_func_args* line) {
-  if (gpr_should_log(GPR_LOG_SEVERITY_INFO) == 0) return;
+  const bool is_fatal = std::strstr(line->message, "assertion failed") != nullptr;
+  if (!is_fatal && gpr_should_log(GPR_LOG_SEVERITY_INFO) == 0) return;
   std::fprintf(stderr, "%s:%d: %s\n", line->file, line->line, line->message);
 }
 
