@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "common/descriptors.h"
@@ -13,34 +13,25 @@
 #include "common/stop_signal.h"
 #include "coordinator/daemon.h"
 #include "coordinator/flags.h"
+#include "coordinator/print_answer.h"
 #include "coordinator/rotate_authority.h"
 #include "coordinator/rotate_flags.h"
 
-namespace {
-
-// Prints the sentence, or the error. Returns the exit code.
-int Print(const absl::StatusOr<std::string>& sentence) {
-  if (sentence.ok()) {
-    std::printf("%s\n", sentence->c_str());
-    return 0;
-  }
-  std::fprintf(stderr, "accel-coordinator: %s\n", std::string(sentence.status().message()).c_str());
-  return 1;
-}
-
-}  // namespace
+using accel::coordinator::BackUpStore;
+using accel::coordinator::CheckStore;
+using accel::coordinator::PrintAnswer;
 
 int main(int argc, char** argv) {
   if (argc > 1 && absl::string_view(argv[1]) == "rotate-ca") {
     accel::coordinator::RotateFlags flags;
     if (const auto code = accel::coordinator::ParseRotateFlags(argc, argv, &flags)) return *code;
-    return Print(accel::coordinator::RotateAuthority(flags));
+    return PrintAnswer(accel::coordinator::RotateAuthority(flags));
   }
   accel::coordinator::CoordinatorFlags flags;
   if (const auto exit_code = accel::coordinator::ParseFlags(argc, argv, &flags)) return *exit_code;
   accel::common::InitLog("accel-coordinator", accel::common::LogLevel::kInfo);
-  if (flags.check) return Print(accel::coordinator::CheckStore(flags));
-  if (!flags.backup.empty()) return Print(accel::coordinator::BackUpStore(flags));
+  if (flags.check) return PrintAnswer(CheckStore(flags));
+  if (!flags.backup.empty()) return PrintAnswer(BackUpStore(flags));
   accel::common::TakeGrpcLog();
   accel::common::RaiseDescriptorLimit();
   // Debian's Abseil looks for deadlocks whenever a mutex is locked, in a table of all mutexes,
