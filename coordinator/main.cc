@@ -1,8 +1,6 @@
 // The program accel-coordinator. flags.cc describes its command line.
 
 #include <csignal>
-#include <cstdio>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -42,7 +40,5 @@ int main(int argc, char** argv) {
   signal(SIGXFSZ, SIG_IGN);
   const int stop_fd = accel::common::StopSignalFd();
   const absl::Status status = accel::coordinator::RunCoordinator(flags, stop_fd);
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "accel-coordinator: %s\n", std::string(status.message()).c_str());
-  return 1;
+  return status.ok() ? 0 : PrintAnswer(status);
 }
