@@ -285,6 +285,7 @@ void GenerationProcesses::NoChildLeft() {
   }
   // The writer wakes the loop when it has made progress, and NoChildLeft() is called again.
   if (!finished) return;
+  if (reports_.has_value()) reports_->ReadRest();
   join_memory_cgroup_at_ = absl::InfiniteFuture();
   life_.NothingLeft();
   changed_ = true;

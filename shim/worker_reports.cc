@@ -15,6 +15,11 @@ namespace {
 // A worker that sends without an end delays the other work of a turn only by this many messages.
 constexpr int kMessagesPerTurn = 64;
 
+// Bytes of a socket's buffer, Linux's default. The kernel doubles the number, and takes at least
+// 256 of them for a message.
+constexpr int kBufferBytes = 104 << 10;
+constexpr int kMessagesAtMost = 2 * kBufferBytes / 256;
+
 }  // namespace
 
 WorkerReports::WorkerReports(EventLoop* loop) : loop_(loop) {
@@ -23,21 +28,24 @@ WorkerReports::WorkerReports(EventLoop* loop) : loop_(loop) {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return;
   end_ = common::UniqueFd(ends[0]);
   worker_end_ = common::UniqueFd(ends[1]);
+  setsockopt(worker_end_.get(), SOL_SOCKET, SO_SNDBUF, &kBufferBytes, sizeof(kBufferBytes));
   struct stat info {};
   fstat(worker_end_.get(), &info);
   variable_ = absl::StrCat(common::kEnvAccelReportSocket, "=", kReportTarget, ":", info.st_ino);
-  loop_->Watch(end_.get(), EPOLLIN, [this] { Read(); });
+  loop_->Watch(end_.get(), EPOLLIN, [this] { Read(kMessagesPerTurn); });
 }
 
 WorkerReports::~WorkerReports() {
   if (end_.valid()) loop_->Unwatch(end_.get());
 }
 
-void WorkerReports::Read() {
+void WorkerReports::ReadRest() { Read(kMessagesAtMost); }
+
+void WorkerReports::Read(int most) {
   char message[64];
-  for (int i = 0; i < kMessagesPerTurn; ++i) {
+  for (int i = 0; i < most; ++i) {
     const ssize_t size = recv(end_.get(), message, sizeof(message), MSG_DONTWAIT);
-    if (size <= 0) return;
+    if (size < 0) return;
     // Other messages are of later versions of the runtime.
     const std::string_view text(message, static_cast<size_t>(size));
     if (text == common::kCheckpointMessage) ++checkpoints_;

@@ -27,11 +27,15 @@ class WorkerReports {
   // program that has closed the descriptor, and uses its number for something else.
   const std::string& variable() const { return variable_; }
 
+  // Reads all that the workers had sent when they ended. To be called before their last report is
+  // made, because the end of a process may be noticed before the messages that it sent earlier.
+  void ReadRest();
+
   // The number of checkpoints that the workers have reported.
   int64_t checkpoints() const { return checkpoints_; }
 
  private:
-  void Read();
+  void Read(int most);
 
   EventLoop* const loop_;
   common::UniqueFd end_;

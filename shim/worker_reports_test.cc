@@ -1,0 +1,43 @@
+#include "shim/worker_reports.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "common/worker_env.h"
+
+namespace accel::shim {
+namespace {
+
+bool Send(const WorkerReports& reports, std::string_view message) {
+  return send(reports.worker_end(), message.data(), message.size(), MSG_DONTWAIT) >= 0;
+}
+
+TEST(WorkerReportsTest, ATurnCountsWhatHasComeAndIgnoresOtherMessages) {
+  EventLoop loop;
+  WorkerReports reports(&loop);
+  ASSERT_TRUE(Send(reports, common::kCheckpointMessage));
+  ASSERT_TRUE(Send(reports, "of a later version"));
+  ASSERT_TRUE(Send(reports, common::kCheckpointMessage));
+  EXPECT_EQ(reports.checkpoints(), 0);
+  loop.RunOnce(absl::ZeroDuration());
+  EXPECT_EQ(reports.checkpoints(), 2);
+}
+
+TEST(WorkerReportsTest, TheRestIsReadWithoutATurnHoweverMuchTheKernelKeeps) {
+  EventLoop loop;
+  WorkerReports reports(&loop);
+  ASSERT_TRUE(Send(reports, ""));  // Not an end, because others follow.
+  int sent = 0;
+  while (Send(reports, common::kCheckpointMessage)) ++sent;
+  ASSERT_EQ(errno, EAGAIN);
+  ASSERT_GT(sent, 64);  // More than one turn reads.
+  reports.ReadRest();
+  EXPECT_EQ(reports.checkpoints(), sent);
+}
+
+}  // namespace
+}  // namespace accel::shim
