@@ -9,6 +9,7 @@
 #include "runtime/comm/communicator.h"
 #include "runtime/data/loader_context.h"
 #include "runtime/data/sampler_rng.h"
+#include "runtime/memory/large_blocks.h"
 #include "runtime/parallel/data_parallel.h"
 #include "runtime/parallel/make_sharded.h"
 #include "runtime/parallel/without_memory.h"
@@ -18,6 +19,14 @@
 #include "runtime/step/training_step.h"
 
 namespace accel::runtime {
+namespace {
+
+bool shards(const AcceleratorOptions& options, const ProcessControl& processes) {
+  return options.sharding && options.sharding->strategy != ShardingStrategy::kNoShard &&
+         processes.use_distributed();
+}
+
+}  // namespace
 
 Preparation::Preparation(std::shared_ptr<ProcessState> process, const ProcessControl& processes,
                          const AcceleratorOptions& options, TrainingStep& step, RunState& run)
@@ -29,12 +38,14 @@ Preparation::Preparation(std::shared_ptr<ProcessState> process, const ProcessCon
       precision_{process_->device.type(), options.mixed_precision},
       transfer_(std::make_shared<DeviceTransfer>(
           options.device_placement ? std::optional(process_->device) : std::nullopt,
-          options.pin_memory, options.non_blocking, /*home=*/process_->device)) {}
+          options.pin_memory, options.non_blocking, /*home=*/process_->device)) {
+  // Before the program builds its model, whose memory is then returned to the system, too.
+  if (process_->device.is_cpu() && shards(options, processes)) use_large_blocks();
+}
 
 std::shared_ptr<ParallelStrategy> Preparation::parallelize(
     std::shared_ptr<torch::nn::Module> module, const PrepareOptions& options) {
-  const bool is_sharded = options_.sharding && processes_.use_distributed() &&
-                          options_.sharding->strategy != ShardingStrategy::kNoShard;
+  const bool is_sharded = shards(options_, processes_);
   if (lacks_memory(*module)) {
     is_sharded && !options.evaluation_mode ? give_device(*module, process_->device)
                                            : give_memory(*module, process_->device);

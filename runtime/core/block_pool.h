@@ -1,0 +1,64 @@
+// Decides which blocks of memory are kept for reuse. A step of training allocates the same large
+// blocks again and again: a unit's parameters, its gradients, activations. Fresh memory for each of
+// them costs a page fault per page, which is a third of a step's processor time. A heap that keeps
+// what is freed needs a fifth more memory at the peak, because small blocks between large ones keep
+// their neighbours from being joined (docs/decisions/0080). The pool keeps freed blocks, but never
+// lets the process grow beyond the most that was in use at one time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace accel::runtime {
+
+// Not thread-safe. Knows the addresses of blocks and does not touch them.
+class BlockPool {
+ public:
+  struct Block {
+    void* memory = nullptr;
+    std::size_t size = 0;  // Bytes.
+
+    friend bool operator==(const Block&, const Block&) = default;
+  };
+
+  // make_room() gives back a free block that was not reused while this many blocks were taken and
+  // returned.
+  static constexpr std::uint64_t kKept = 4096;
+
+  // Returns a free block of exactly `size` bytes, the one that was freed last, which is in use from
+  // now on. Returns null if there is none: the caller makes one and calls add().
+  void* take(std::size_t size);
+
+  // Returns free blocks that the caller must give back to the system, and is called for each block
+  // that is taken or made: those that were not used for long, and as many more as it takes for
+  // `more` bytes not to raise the total above the most that was in use at one time. The pool has
+  // forgotten them.
+  std::vector<Block> make_room(std::size_t more);
+
+  // Counts a new block as in use.
+  void add(Block block) { use(block); }
+
+  // Makes a block free. Returns false, and does nothing, if it is not one of the pool's.
+  bool put(void* memory);
+
+  // The bytes of all blocks in use, for tests.
+  std::size_t used_bytes() const { return used_; }
+  // The bytes of all free blocks, for tests.
+  std::size_t free_bytes() const { return free_; }
+
+ private:
+  void use(Block block);
+
+  std::map<void*, std::size_t> in_use_;
+  // Free blocks by the time of their return, and these times by the size of the block.
+  std::map<std::uint64_t, Block> by_time_;
+  std::multimap<std::size_t, std::uint64_t> by_size_;
+  std::uint64_t time_ = 0;  // Counts the blocks that were taken or returned.
+  std::size_t used_ = 0;
+  std::size_t free_ = 0;
+  std::size_t most_used_ = 0;
+};
+
+}  // namespace accel::runtime

@@ -1,0 +1,19 @@
+// The memory of large tensors on the CPU, in a process that trains a sharded model.
+#pragma once
+
+namespace accel::runtime {
+
+// From the first call on, LibTorch takes the memory of tensors of at least 128 KiB on the CPU from
+// mappings of their own, with huge pages if the system has them. Freed ones are kept for the next
+// tensors of the same size, as block_pool.h describes. Smaller tensors, and those that exist
+// already, are not affected. Has no effect if the program has set an allocator of a higher
+// priority.
+//
+// Threads may allocate and free tensors meanwhile and later. A child process after fork() may not
+// touch large tensors, because a thread of its parent may have held the lock.
+//
+// The C library's heap would need a fifth more memory at the peak of a sharded step
+// (docs/decisions/0080).
+void use_large_blocks();
+
+}  // namespace accel::runtime
