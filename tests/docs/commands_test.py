@@ -4,7 +4,6 @@ import json
 import pathlib
 import re
 import signal
-import subprocess
 
 from tests.docs import pages
 from tests.e2e import cluster
@@ -16,6 +15,7 @@ _TRAIN_PY = "import os\nprint('rank', os.environ.get('RANK', 0), 'of', os.enviro
 
 class Documentation(cluster.ClusterTest):
     AGENTS = 2
+    NODE_TIMEOUT = 8  # The agents of pages end, and then get no jobs.
 
     def setUp(self):
         # The commands must not depend on the GPUs of the machine.
@@ -54,7 +54,7 @@ class Documentation(cluster.ClusterTest):
         self.assertEqual(result.code, command.exit_code, f"{command.where}: {text}\n{result}")
         if text.startswith("accel submit") and command.exit_code == 0:
             self.job = result.out.split()[0]
-            cluster.wait_until(self.job_is_over, 30, f"job {self.job} ends")
+            cluster.wait_until(self.job_is_over, 60, f"job {self.job} ends")
 
     def job_is_over(self):
         return json.loads(self.accel("status", self.job, "--json").out)["phase"] in ("SUCCEEDED", "FAILED", "CANCELLED")
@@ -64,8 +64,11 @@ class Documentation(cluster.ClusterTest):
         is_agent = text.startswith("accel-agent")
         # A coordinator of a page gets a socket that is not the test's.
         env = {} if is_agent else {"ACCEL_COORDINATOR": f"unix:{self.socket}.documented"}
-        daemon = self.start("/bin/bash", "-c", f"exec {text}", env=env, stderr=subprocess.DEVNULL)
+        with open(self.path("documented.log"), "wb") as log:
+            daemon = self.start("/bin/bash", "-c", f"exec {text}", env=env, stderr=log)
         if is_agent:
+            # The coordinator may list an earlier agent with this name as connected.
+            cluster.wait_until(lambda: "connected to the coordinator" in self.log("documented"), 60, "the agent has connected")
             self.wait_for_nodes(self.AGENTS + 1)
         else:
             self.assertIn(f"listening on unix:{self.socket}.documented", daemon.stdout.readline().decode())

@@ -8,23 +8,20 @@ from tests.e2e import cluster
 
 class Absence(cluster.ClusterTest):
     AGENTS = 4
-
-    def start_coordinator(self):
-        # Every pause below is many times longer than this timeout.
-        super().start_coordinator("--node_timeout", "1")
+    NODE_TIMEOUT = 5  # Every pause below is longer.
 
     def start_jobs(self):
         """Starts a job over all nodes and one on each. They run until the file `go` exists."""
         worker = self.script("touch up.$ACCEL_JOB_ID.$RANK; while [ ! -e go ]; do sleep 0.05; done")
         jobs = [self.start(cluster.ACCEL, "submit", "--wait", "--cpu", "--nodes", count, worker)
                 for count in (self.AGENTS, *[1] * self.AGENTS)]
-        cluster.wait_until(lambda: sum(job["phase"] == "RUNNING" for job in self.jobs()) == len(jobs), 30, "all jobs run")
+        cluster.wait_until(lambda: sum(job["phase"] == "RUNNING" for job in self.jobs()) == len(jobs), 60, "all jobs run")
         return jobs
 
     def absent(self, seconds):
         self.coordinator.send_signal(signal.SIGSTOP)
         began = time.monotonic()
-        cluster.wait_until(lambda: time.monotonic() > began + seconds, seconds + 5, "the absence is over")
+        cluster.wait_until(lambda: time.monotonic() > began + seconds, seconds + 60, "the absence is over")
         self.coordinator.send_signal(signal.SIGCONT)
 
     def check(self, seconds):
@@ -33,13 +30,13 @@ class Absence(cluster.ClusterTest):
         # The clients may have lost their connections, which must have no effect on their jobs.
         self.path("go").touch()
         for job in jobs:
-            result = self.finish(job, 60)
+            result = self.finish(job)
             self.assertEqual(result.code, 0, f"{result}\n{self.log('coordinator')}")
         for job in self.jobs():
             self.assertEqual((job["phase"], len(job["generations"]), job.get("failures", 0)), ("SUCCEEDED", 1, 0), job)
 
-    def test_seven_seconds(self):
-        self.check(7)
+    def test_nine_seconds(self):
+        self.check(9)
 
     # By then the agents have closed their connections (keep-alive: 10 s and 5 s) and must reconnect.
     def test_seventeen_seconds(self):

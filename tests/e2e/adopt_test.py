@@ -3,6 +3,7 @@ and their exact exit codes."""
 
 import contextlib
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -29,7 +30,7 @@ class LongJob(cluster.ClusterTest):
         """Submits the job and waits until every rank runs. Returns its id, the workers' pids and the shim's pid."""
         job = self.accel("submit", "--cpu", "--processes_per_node", ranks, *flags, self.script(script)).out.split()[0]
         pids = [tuple(map(int, self.wait_for_file(f"pid.{rank}.1").split())) for rank in range(ranks)]
-        cluster.wait_until(lambda: self.phase(job) == "RUNNING", 20, "RUNNING")
+        cluster.wait_until(lambda: self.phase(job) == "RUNNING", 60, "RUNNING")
         return job, [pid for pid, _ in pids], pids[0][1]
 
     def status(self, job):
@@ -39,20 +40,20 @@ class LongJob(cluster.ClusterTest):
     def phase(self, job):
         return self.status(job)["phase"]
 
-    def wait_for_phase(self, job, phase, seconds=30):
+    def wait_for_phase(self, job, phase, seconds=60):
         cluster.wait_until(lambda: self.phase(job) == phase, seconds, f"{job} is {phase}")
         return self.status(job)
 
     def restart_agent(self, how=signal.SIGKILL, before=lambda: None):
         """Ends the agent and starts the next one. Returns the seconds from its start until it has adopted."""
         self.agents[0].send_signal(how)
-        code = self.agents[0].wait(timeout=20)
+        code = self.agents[0].wait(timeout=60)
         self.assertEqual(code, -signal.SIGKILL if how == signal.SIGKILL else 0)
         before()
         adopted = self.log("n1").count("adopted a shim")
         begin = time.monotonic()
         self.agents[0] = self.start_agent("n1")
-        cluster.wait_until(lambda: self.log("n1").count("adopted a shim") > adopted, 20, "the shim is adopted")
+        cluster.wait_until(lambda: self.log("n1").count("adopted a shim") > adopted, 60, "the shim is adopted")
         return time.monotonic() - begin
 
     def check_output(self, job, ranks):
@@ -65,8 +66,8 @@ class LongJob(cluster.ClusterTest):
                 self.assertEqual(found, [f"{kind} {i} of {rank}" for i in range(1, last + 1)])
 
     def check_nothing_is_left(self, shim):
-        cluster.wait_until(lambda: not cluster.is_alive(shim), 20, "the shim exits")
-        cluster.wait_until(lambda: not list(self.path("n1/shims").iterdir()), 20, "no record is left")
+        cluster.wait_until(lambda: not cluster.is_alive(shim), 60, "the shim exits")
+        cluster.wait_until(lambda: not list(self.path("n1/shims").iterdir()), 60, "no record is left")
 
 
 class Adopt(LongJob):
@@ -75,7 +76,7 @@ class Adopt(LongJob):
 
         def end(rank):
             self.path(f"end.{rank}").touch()
-            cluster.wait_until(lambda: not cluster.is_alive(workers[rank]), 20, f"rank {rank} ends")
+            cluster.wait_until(lambda: not cluster.is_alive(workers[rank]), 60, f"rank {rank} ends")
 
         self.restart_agent(how, before=lambda: end(0))
         self.assertEqual([cluster.is_alive(pid) for pid in workers], [rank != 0 for rank in range(self.RANKS)],
@@ -115,7 +116,7 @@ class Adopt(LongJob):
 
         def all_end():
             self.path("end").touch()
-            cluster.wait_until(lambda: not cluster.is_alive(shim), 20, "the shim has left its result")
+            cluster.wait_until(lambda: not cluster.is_alive(shim), 60, "the shim has left its result")
 
         self.restart_agent(before=all_end)
         status = self.wait_for_phase(job, "FAILED")
@@ -136,7 +137,7 @@ class Adopt(LongJob):
             daemon.kill()
             daemon.wait()
         self.path("end.1").touch()
-        cluster.wait_until(lambda: not cluster.is_alive(workers[1]), 20, "rank 1 ends")
+        cluster.wait_until(lambda: not cluster.is_alive(workers[1]), 60, "rank 1 ends")
         self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
         self.agents[0] = self.start_agent("n1")
         status = self.wait_for_phase(job, "FAILED")
@@ -149,7 +150,7 @@ class Adopt(LongJob):
         job, workers, shim = self.start_job("--on_agent_loss", "end", "--max_restarts", 1, ranks=2)
         self.agents[0].kill()
         self.agents[0].wait()
-        cluster.wait_until(lambda: not any(map(cluster.is_alive, [*workers, shim])), 20, "its processes end")
+        cluster.wait_until(lambda: not any(map(cluster.is_alive, [*workers, shim])), 60, "its processes end")
         self.agents[0] = self.start_agent("n1")
         self.wait_for_file("pid.1.2")
         status = self.wait_for_phase(job, "RUNNING")
@@ -163,7 +164,7 @@ class Adopt(LongJob):
 
         def kill_shim():
             os.kill(shim, signal.SIGKILL)
-            cluster.wait_until(lambda: not cluster.is_alive(shim), 20, "the shim is dead")
+            cluster.wait_until(lambda: not cluster.is_alive(shim), 60, "the shim is dead")
 
         self.restart_agent(before=kill_shim)
         status = self.wait_for_phase(job, "FAILED")
@@ -171,26 +172,30 @@ class Adopt(LongJob):
         self.assertEqual([cluster.is_alive(pid) for pid in workers], [False, False])
         self.check_nothing_is_left(shim)
 
-    def test_a_stopped_agent_that_continues_disturbs_nothing(self):
-        job, workers, shim = self.start_job(ranks=2)
-        os.kill(self.agents[0].pid, signal.SIGSTOP)
-        # The node is lost after 5 s, and the job fails, because it may not restart.
-        status = self.wait_for_phase(job, "FAILED")
-        self.assertEqual(status["cause"]["exit"]["kind"], "NODE_LOST")
-        self.assertEqual([cluster.is_alive(pid) for pid in workers], [True, True])
-        os.kill(self.agents[0].pid, signal.SIGCONT)
-        cluster.wait_until(lambda: not any(map(cluster.is_alive, workers)), 20, "no rank of the lost part runs")
-        self.check_nothing_is_left(shim)
-
     def test_a_second_agent_is_refused_and_harmless(self):
         job, workers, shim = self.start_job(ranks=2)
         second = self.start_agent("n1")
-        cluster.wait_until(lambda: "waiting for another process" in self.log("n1"), 20, "the second agent waits")
+        cluster.wait_until(lambda: "waiting for another process" in self.log("n1"), 60, "the second agent waits")
         second.terminate()
         second.wait(timeout=60)
         self.assertEqual([cluster.is_alive(pid) for pid in workers], [True, True])
         self.path("end").touch()
         self.wait_for_phase(job, "FAILED")
+        self.check_nothing_is_left(shim)
+
+
+class LostNode(LongJob):
+    NODE_TIMEOUT = 8
+
+    def test_a_stopped_agent_that_continues_disturbs_nothing(self):
+        job, workers, shim = self.start_job(ranks=2)
+        cluster.stop(self.agents[0].pid)
+        # The node is lost, and the job fails, because it may not restart.
+        status = self.wait_for_phase(job, "FAILED")
+        self.assertEqual(status["cause"]["exit"]["kind"], "NODE_LOST")
+        self.assertEqual([cluster.is_alive(pid) for pid in workers], [True, True])
+        os.kill(self.agents[0].pid, signal.SIGCONT)
+        cluster.wait_until(lambda: not any(map(cluster.is_alive, workers)), 60, "no rank of the lost part runs")
         self.check_nothing_is_left(shim)
 
 
@@ -227,14 +232,16 @@ class Reboot(LongJob):
         if self.run_command(*as_after_a_reboot, "true").code != 0:
             self.skipTest("this user may not mount a file over the boot id")
         job, workers, shim = self.start_job("--max_restarts", 1, ranks=2)
-        for pid in (self.agents[0].pid, shim, *workers):
+        # The agent first, so that it does not see the others die.
+        self.agents[0].kill()
+        self.agents[0].wait()
+        for pid in (shim, *workers):
             with contextlib.suppress(ProcessLookupError):  # Workers end with their shim.
                 os.kill(pid, signal.SIGKILL)
-        self.agents[0].wait()
         # By now the shim's pid may belong to any process.
         record = self.path(f"n1/shims/{job}/record.1")
         victim = self.start("sleep", 600)
-        start_time = open(f"/proc/{victim.pid}/stat").read().rpartition(")")[2].split()[19]
+        start_time = pathlib.Path(f"/proc/{victim.pid}/stat").read_text().rpartition(")")[2].split()[19]
         record.write_text(re.sub(r"pid=\d+\nstart_time_ticks=\d+", f"pid={victim.pid}\nstart_time_ticks={start_time}",
                                  record.read_text()))
         self.agents[0] = self.start_agent("n1", under=as_after_a_reboot)
@@ -247,10 +254,11 @@ class Reboot(LongJob):
 class Fence(LongJob):
     """Nodes without contact stop the jobs that asked for it."""
 
-    FENCED = ("--stop_on_disconnect_after", 5)
+    # Many times longer than the silence that a loaded machine may cause.
+    FENCED = ("--stop_on_disconnect_after", 10)
 
     def check_fenced(self, workers):
-        cluster.wait_until(lambda: not any(map(cluster.is_alive, workers)), 30, "the workers are stopped")
+        cluster.wait_until(lambda: not any(map(cluster.is_alive, workers)), 60, "the workers are stopped")
 
     def test_the_agent_never_comes_back(self):
         job, workers, shim = self.start_job(*self.FENCED, ranks=2)
@@ -259,7 +267,7 @@ class Fence(LongJob):
         begin = time.monotonic()
         self.check_fenced(workers)
         self.assertGreater(time.monotonic() - begin, 3)
-        cluster.wait_until(lambda: not cluster.is_alive(shim), 20, "the shim leaves its result and exits")
+        cluster.wait_until(lambda: not cluster.is_alive(shim), 60, "the shim leaves its result and exits")
         self.assertEqual(self.leftovers(variable=f"ACCEL_JOB_ID={job}"), [])
 
     def test_the_coordinator_never_comes_back(self):
@@ -272,9 +280,9 @@ class Fence(LongJob):
     def test_contact_keeps_it(self):
         job, workers, shim = self.start_job(*self.FENCED, ranks=2)
         begin = time.monotonic()
-        cluster.wait_until(lambda: time.monotonic() > begin + 4, 10, "")
+        cluster.wait_until(lambda: time.monotonic() > begin + 4, 60, "")
         self.restart_agent()
-        cluster.wait_until(lambda: time.monotonic() > begin + 9, 10, "")
+        cluster.wait_until(lambda: time.monotonic() > begin + 16, 60, "")
         self.assertEqual([cluster.is_alive(pid) for pid in workers], [True, True])
         self.path("end").touch()
         self.wait_for_phase(job, "FAILED")

@@ -10,11 +10,14 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
 import unittest
 import uuid
+
+from tests.e2e.processes import is_alive, is_sleeping, listening_sockets, parent_of, state_of
 
 _ROOT = pathlib.Path(os.environ["TEST_SRCDIR"]) / "accel"
 ACCEL = str(_ROOT / "cli/accel")
@@ -30,6 +33,10 @@ PYTHON = os.environ.get("ACCEL_PYTHON") or str(
 AS_ROOT = ("--allow_system_users", "root") if os.geteuid() == 0 else ()
 
 
+# The default limit of a command. It takes a moment, but a loaded machine may keep a process from running for seconds.
+SECONDS = 120
+
+
 def runfile(path):
     """Returns the absolute path of a file of this workspace that the test depends on."""
     return str(_ROOT / path)
@@ -39,20 +46,14 @@ def wait_until(condition, seconds, what):
     """Returns the first true value of condition(). Fails after this many seconds."""
     deadline = time.monotonic() + seconds
     while True:
+        # Read before the condition is evaluated, so that a test that stood still looks once more.
+        is_late = time.monotonic() > deadline
         value = condition()
         if value:
             return value
-        if time.monotonic() > deadline:
+        if is_late:
             raise AssertionError(f"not within {seconds} s: {what}")
         time.sleep(0.005)  # The polling interval, not a wait for a fixed time.
-
-
-def is_alive(pid):
-    """Returns true if a process runs; false for a zombie."""
-    try:
-        return state_of(pathlib.Path(f"/proc/{pid}")) not in "ZX"
-    except OSError:
-        return False
 
 
 def stop(pid):
@@ -64,21 +65,19 @@ def stop(pid):
             return all(state_of(thread) == "T" for thread in pathlib.Path(f"/proc/{pid}/task").iterdir())
 
     os.kill(pid, signal.SIGSTOP)
-    wait_until(has_stopped, 20, f"process {pid} has stopped")
+    wait_until(has_stopped, 60, f"process {pid} has stopped")
 
 
-def state_of(folder):
-    """Returns the letter of a process's or a thread's state. `folder` is its folder in /proc."""
-    return (folder / "stat").read_text().rpartition(")")[2].split()[0]
-
-
-def parent_of(pid):
-    stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
-    return int(stat.rpartition(")")[2].split()[1])
+def close_pipes(process):
+    """Closes this side of the pipes of a process that has ended."""
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe:
+            with contextlib.suppress(BrokenPipeError):  # What was not flushed to its input is lost.
+                pipe.close()
 
 
 class Result:
-    """The result of a command."""
+    """The result of a command, and the seconds since it was started."""
 
     def __init__(self, code, out, err, seconds):
         self.code, self.out, self.err, self.seconds = code, out, err, seconds
@@ -111,13 +110,14 @@ class Test(unittest.TestCase):
             if process.poll() is None:
                 process.kill()
                 process.wait()
-        left = self.leftovers() + self.shims(seconds=3)
+            close_pipes(process)
+        left = self.leftovers() + self.shims(seconds=30)
         for pid in left:
             with contextlib.suppress(ProcessLookupError):  # It may end with one that was killed before it.
                 os.kill(pid, signal.SIGKILL)
         self.assertEqual(left, [], "processes were left behind")
 
-    def leftovers(self, seconds=3, variable=None):
+    def leftovers(self, seconds=30, variable=None):
         """Waits at most this many seconds until no process has this test's tag (or another NAME=VALUE) in its
         environment. Returns the pids that still do."""
         needle = (variable or f"ACCEL_TEST_TAG={self.tag}").encode()
@@ -163,6 +163,7 @@ class Test(unittest.TestCase):
 
     def start(self, *command, env=None, stdin=subprocess.DEVNULL, **options):
         """Starts a command, which is killed at the end of the test at the latest."""
+        began = time.monotonic()
         process = subprocess.Popen(
             [str(part) for part in command],
             env={**self.env, **(env or {})},
@@ -172,32 +173,47 @@ class Test(unittest.TestCase):
             cwd=options.pop("cwd", self.dir),
             **options,
         )
+        process.began = began
         self.processes.append(process)
         return process
 
-    def finish(self, process, seconds=60):
+    def start_logged(self, log, *command, **options):
+        """Starts a command that appends what it prints to a file of this test."""
+        with open(self.path(log), "ab") as file:
+            return self.start(*command, stdout=file, stderr=file, **options)
+
+    def reserved_port(self):
+        """Returns a TCP port of 127.0.0.1 that only a server with SO_REUSEADDR can bind until the end of the test. So no
+        other process takes it while the server is away."""
+        reservation = socket.socket()
+        self.addCleanup(reservation.close)
+        reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reservation.bind(("127.0.0.1", 0))
+        return reservation.getsockname()[1]
+
+    def finish(self, process, seconds=SECONDS):
         """Waits for a started command. The test fails if it takes longer."""
-        begin = time.monotonic()
         try:
             out, err = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             process.kill()
             # Its descendants may hold open the pipes that are read here.
             for pid in self.leftovers(seconds=0):
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             out, err = process.communicate()
             self.fail(f"still running after {seconds} s: {process.args}\n{out[-4000:]}\n{err[-4000:]}")
         return Result(process.returncode, (out or b"").decode(errors="replace"),
-                      (err or b"").decode(errors="replace"), time.monotonic() - begin)
+                      (err or b"").decode(errors="replace"), time.monotonic() - process.began)
 
-    def run_command(self, *command, seconds=60, **options):
+    def run_command(self, *command, seconds=SECONDS, **options):
         return self.finish(self.start(*command, **options), seconds)
 
-    def accel(self, *arguments, seconds=60, **options):
+    def accel(self, *arguments, seconds=SECONDS, **options):
         """Runs `accel ARGUMENTS...` to its end."""
         return self.run_command(ACCEL, *arguments, seconds=seconds, **options)
 
-    def launch(self, *arguments, seconds=60, **options):
+    def launch(self, *arguments, seconds=SECONDS, **options):
         """Runs `accel launch --cpu ARGUMENTS...` to its end."""
         return self.accel("launch", "--cpu", *arguments, seconds=seconds, **options)
 
@@ -216,7 +232,7 @@ class Test(unittest.TestCase):
     def path(self, name):
         return pathlib.Path(self.dir) / name
 
-    def wait_for_file(self, name, seconds=30):
+    def wait_for_file(self, name, seconds=60):
         """Returns the text of a file of this test, once it is not empty."""
         path = self.path(name)
         return wait_until(lambda: path.exists() and path.read_text(), seconds, f"a text in {name}")
@@ -226,6 +242,9 @@ class ClusterTest(Test):
     """A test with its own coordinator and agents."""
 
     AGENTS = 1
+    # Seconds after which a silent node is lost. A loaded machine may keep an agent from running for longer than the 3 s of
+    # the default. Tests that lose a node set a shorter time, and None is the default.
+    NODE_TIMEOUT = 30
     LISTEN = None  # HOST:PORT, if the test needs connections over TCP. Otherwise all use the Unix socket.
     ENROLS = True  # With TCP, agents join and the user logs in by themselves.
     uses_tcp = False  # True once they have.
@@ -243,7 +262,7 @@ class ClusterTest(Test):
                 process.send_signal(signal.SIGTERM)
         for process in self.processes:
             try:
-                process.wait(timeout=10)
+                process.wait(timeout=30)
             except subprocess.TimeoutExpired:
                 pass
         super().tearDown()
@@ -262,22 +281,29 @@ class ClusterTest(Test):
             for job in self.jobs():
                 if job["phase"] not in ("SUCCEEDED", "FAILED", "CANCELLED"):
                     self.accel("cancel", "--now", job["job_id"])
-            self.shims(seconds=10)
+            if len(agents) == len(self.agents):
+                self.shims(seconds=30)
         # Where no agent is left that could end them, the shims are asked to.
         if len(agents) < len(self.agents) or self.coordinator.poll() is not None:
             for pid in self.shims():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGCONT)
                     os.kill(pid, signal.SIGTERM)
-            self.shims(seconds=10)
+            self.shims(seconds=30)
 
     def start_coordinator(self, *flags, listen=None, **options):
         """Starts the coordinator at this address (HOST:PORT, or unix:PATH), by default at the test's."""
-        log = open(self.path("coordinator.log"), "ab")
+        if hasattr(self, "coordinator"):
+            close_pipes(self.coordinator)
         listen = listen or self.LISTEN or f"unix:{self.socket}"
+        if listen == "127.0.0.1:0":
+            listen = f"127.0.0.1:{self.reserved_port()}"
         tcp = () if listen.startswith("unix:") else ("--listen", listen)
-        self.coordinator = self.start(COORDINATOR, "--socket", self.socket, *tcp, "--state_dir",
-                                      self.path("coordinator"), *flags, stderr=log, **options)
+        if self.NODE_TIMEOUT and "--node_timeout" not in flags:
+            flags = ("--node_timeout", self.NODE_TIMEOUT, *flags)
+        with open(self.path("coordinator.log"), "ab") as log:
+            self.coordinator = self.start(COORDINATOR, "--socket", self.socket, *tcp, "--state_dir",
+                                          self.path("coordinator"), *flags, stderr=log, **options)
         for _ in ("unix", *tcp[:1]):
             line = self.coordinator.stdout.readline().decode()
             self.assertTrue(line.startswith("listening on "), f"the coordinator printed no address: {line!r}")
@@ -300,15 +326,14 @@ class ClusterTest(Test):
         """Starts an agent; `under` is a command that executes it."""
         if self.uses_tcp and not self.path(f"{name}/node.crt").exists():
             self.enrol(("node", "add"), AGENT, "join", "--state_dir", self.path(name), "--name", name)
-        log = open(self.path(f"{name}.log"), "ab")
-        return self.start(*under, AGENT, "--state_dir", self.path(name), "--name", name, *AS_ROOT, *flags, env=env,
-                          stdout=log, stderr=log)
+        return self.start_logged(f"{name}.log", *under, AGENT, "--state_dir", self.path(name), "--name", name, *AS_ROOT,
+                                 *flags, env=env)
 
     def wait_for_nodes(self, count):
-        wait_until(lambda: self.accel("nodes", "--json").out.count('"connected": true') >= count, 20,
+        wait_until(lambda: self.accel("nodes", "--json").out.count('"connected": true') >= count, 120,
                    f"{count} connected nodes")
 
-    def submit(self, *arguments, seconds=60, **options):
+    def submit(self, *arguments, seconds=SECONDS, **options):
         """Runs `accel submit --wait --cpu ARGUMENTS...` to its end."""
         return self.accel("submit", "--wait", "--cpu", *arguments, seconds=seconds, **options)
 

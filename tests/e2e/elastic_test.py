@@ -5,9 +5,7 @@ from tests.e2e import cluster
 
 class Elastic(cluster.ClusterTest):
     AGENTS = 3
-
-    def start_coordinator(self):
-        super().start_coordinator("--node_timeout", "3")
+    NODE_TIMEOUT = 8
 
     def job(self):
         return self.jobs()[0]
@@ -28,6 +26,7 @@ class Elastic(cluster.ClusterTest):
     def test_survivors_go_on_without_the_node_that_was_lost(self):
         submit = self.submit_elastic("2:3")
         self.wait_for_world(1, 6)
+        cluster.wait_until(lambda: self.job()["phase"] == "RUNNING", 60, "the job runs")
         self.agents[1].kill()
         self.wait_for_world(2, 4)
         # The workers ignore SIGTERM, so with a grace they would have hung in their collectives until its end.

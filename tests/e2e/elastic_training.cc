@@ -72,7 +72,10 @@ bool train(const std::filesystem::path& folder) {
       ++progress.batches;
       if (progress.batches % kSaveEvery == 0) accelerator.save_state();
       accelerator.on_main_process([&] { written << progress.batches << std::endl; });
-      if (!std::filesystem::exists(folder / "hurry")) usleep(kPause);
+      const auto asked_to = [&](const char* file) {
+        return std::filesystem::exists(folder / file);
+      };
+      if (!asked_to("hurry")) usleep(asked_to("slow") ? 4 * kPause : kPause);
     }
   }
   accelerator.wait_for_save();

@@ -12,6 +12,7 @@ SECONDS = 15
 
 
 class LossyNetwork(cluster.ClusterTest):
+    NODE_TIMEOUT = None
     LISTEN = "127.0.0.1:0"
     AGENTS = 0
 
@@ -29,15 +30,15 @@ class LossyNetwork(cluster.ClusterTest):
     def test_no_node_is_lost_falsely(self):
         job = self.accel("submit", "--cpu", "--nodes", NODES, self.script("touch up.$RANK; until [ -e go ]; do sleep 0.1; done"))
         job = job.out.split()[0]
-        cluster.wait_until(lambda: all(self.path(f"up.{rank}").exists() for rank in range(NODES)), 30, "all ranks run")
+        cluster.wait_until(lambda: all(self.path(f"up.{rank}").exists() for rank in range(NODES)), 60, "all ranks run")
         begin, before = time.monotonic(), self.relay.lost
         while time.monotonic() < begin + SECONDS or self.relay.lost < before + LOSSES:
             self.assertEqual(self.connected(), NODES)
-            self.assertLess(time.monotonic(), begin + 2 * SECONDS, f"only {self.relay.lost - before} segments were lost")
+            self.assertLess(time.monotonic(), begin + 8 * SECONDS, f"only {self.relay.lost - before} segments were lost")
             time.sleep(0.05)  # The polling interval.
         print(f"{self.relay.lost} of {self.relay.segments} segments were lost")
         self.path("go").touch()
-        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "SUCCEEDED", 20, "the job ends well")
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "SUCCEEDED", 60, "the job ends well")
         [status] = self.jobs(job)
         self.assertEqual((len(status["generations"]), status.get("membership_changes", 0)), (1, 0), status)
         self.assertNotIn("agent's stream", self.log("coordinator"))

@@ -3,6 +3,7 @@
 The coordinator has an address beyond loopback, 10.77.0.1, in a network namespace of the test.
 """
 
+import contextlib
 import json
 import pathlib
 import subprocess
@@ -72,32 +73,30 @@ class Members(cluster.ClusterTest):
         other = self.run_command(cluster.AGENT, "--state_dir", self.path("n1"), "--name", "n8", env={"ACCEL_COORDINATOR": ""})
         self.assertEqual(other.code, 2, other)
         self.assertIn("has joined its cluster as n1", other.err)
-        log = open(self.path("n1.log"), "ab")
-        self.addCleanup(log.close)
         # An agent that is root runs no job of root for a coordinator at a port, unless it may.
-        agent = self.start(cluster.AGENT, "--state_dir", self.path("n1"), *cluster.AS_ROOT, env={"ACCEL_COORDINATOR": ""},
-                           stdout=log, stderr=log)
+        agent = self.start_logged("n1.log", cluster.AGENT, "--state_dir", self.path("n1"), *cluster.AS_ROOT,
+                                  env={"ACCEL_COORDINATOR": ""})
         self.agents.append(agent)
         self.wait_for_nodes(1)
         self.assertIn("n1 ", self.accel("nodes").out)
-        script = self.script("touch up; exec sleep 600")
+        script = self.script("exec sleep 600")
         job = self.accel("submit", "--cpu", script).out.split()[0]
-        cluster.wait_until(lambda: self.path("up").exists(), 20, "the job runs")
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 60, "the job runs")
         listed = self.accel("node", "list").out
         self.assertRegex(listed, r"n1 +node +valid")
         begin = time.monotonic()
         self.assertEqual(self.accel("node", "revoke", "n1").code, 0)
-        cluster.wait_until(lambda: self.connected() == 0, 10, "the revoked node is no longer connected")
+        cluster.wait_until(lambda: self.connected() == 0, 60, "the revoked node is no longer connected")
         print(f"revoked and cut after {time.monotonic() - begin:.3f} s")
         # Its part of the job is lost at once, not after the silence of --node_timeout.
-        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] != "RUNNING", 2, "the job knows")
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] != "RUNNING", self.NODE_TIMEOUT - 10, "the job knows")
         print(f"its job knew after {time.monotonic() - begin:.3f} s")
         self.assertIn("its certificate was revoked", self.accel("status", job).out)
         self.assertRegex(self.accel("node", "list").out, r"n1 +node +revoked")
         self.assertEqual(self.accel("nodes").out.count("n1 "), 1)
+        cluster.wait_until(lambda: "was revoked" in self.log("n1"), 60, "the agent is told why")
         agent.terminate()
-        agent.wait(10)
-        self.assertIn("was revoked", self.log("n1"))
+        agent.wait(60)
 
     def test_a_key_is_used_once_but_a_lost_answer_is_given_again(self):
         key = self.key("node", "add")
@@ -134,11 +133,11 @@ class Members(cluster.ClusterTest):
         self.assertEqual(self.remote("user", "list").code, 0)
         self.assertEqual(self.accel("user", "revoke", "ann").code, 0)
         revoked = self.remote("nodes")
-        seen = {(line["action"], line["caller"], line["object"]) for line in self.audit()}
-        self.assertIn(("add_key", "owner", "user ann"), seen)
-        self.assertIn(("add_key", "owner", "user ann as ADMIN_ROLE"), seen)
-        self.assertIn(("refuse", "user", "accel.v1.Access.AddToken"), seen)
-        self.assertIn(("revoke", "owner", "user ann"), seen)
+        expected = {("add_key", "owner", "user ann"), ("add_key", "owner", "user ann as ADMIN_ROLE"),
+                    ("refuse", "user", "accel.v1.Access.AddToken"), ("revoke", "owner", "user ann")}
+        # A thread writes the audit log, after the answer.
+        cluster.wait_until(lambda: expected <= {(line["action"], line["caller"], line["object"]) for line in self.audit()}, 60,
+                           f"the audit log has {expected}")
         [enrolled] = [line for line in self.audit() if line["action"] == "enrol"]
         self.assertEqual((enrolled["caller"], enrolled["name"], enrolled["result"]), ("user", "ann", "ok"))
         self.assertIn(f"ipv4:{_ADDRESS}:", enrolled["peer"])
@@ -163,8 +162,9 @@ class Members(cluster.ClusterTest):
         self.wait_for_nodes(1)
         texts = [joined.out, joined.err, self.accel("node", "list", "--json").out]
         for path in pathlib.Path(self.dir).rglob("*"):
-            if path.is_file():
-                texts.append(path.read_bytes().decode(errors="replace"))
+            with contextlib.suppress(FileNotFoundError):  # A daemon has just renamed or removed it.
+                if path.is_file():
+                    texts.append(path.read_bytes().decode(errors="replace"))
         self.assertEqual([text[:200] for text in texts if secret in text], [])
         # The search finds what there is.
         self.assertTrue(any("BEGIN PRIVATE KEY" in text for text in texts))

@@ -40,24 +40,23 @@ class Names(cluster.ClusterTest):
     def kill_coordinator(self):
         self.coordinator.kill()
         self.coordinator.wait()
-        self.coordinator.stdout.close()
 
     def start_job(self):
         job = self.accel("submit", "--cpu", self.script(WORKER)).out.split()[0]
         pid = int(self.wait_for_file("pid"))
-        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 20, "RUNNING")
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 60, "RUNNING")
         return job, pid
 
     def end_well(self, job, pid):
         self.assertTrue(cluster.is_alive(pid))
         self.path("end").touch()
-        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "SUCCEEDED", 30, "the job succeeds")
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "SUCCEEDED", 60, "the job succeeds")
         self.assertEqual(len(self.jobs(job)[0]["generations"]), 1)
 
     def test_a_name_that_cannot_be_resolved_yet(self):
         self.name(None)
         self.agents = [self.start_agent("n1")]
-        cluster.wait_until(lambda: "resolve" in self.log("n1"), 20, "the agent has tried")
+        cluster.wait_until(lambda: "resolve" in self.log("n1"), 60, "the agent has tried")
         self.name(self.place)
         self.wait_for_nodes(1)
         self.assertIsNone(self.agents[0].poll())
@@ -70,7 +69,7 @@ class Names(cluster.ClusterTest):
         self.name(None)
         self.kill_coordinator()
         self.start_coordinator(port=self.port)
-        cluster.wait_until(lambda: "coordinator unreachable" in self.log("n1"), 20, "the agent has lost it")
+        cluster.wait_until(lambda: "coordinator unreachable" in self.log("n1"), 60, "the agent has lost it")
         self.name(self.place)
         self.wait_for_nodes(1)
         self.end_well(job, pid)

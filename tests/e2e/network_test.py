@@ -2,8 +2,10 @@
 that vanish without a word. The hosts are network namespaces (tests/e2e/hosts.py)."""
 
 import os
+import pathlib
 import random
 import signal
+import socket
 import sys
 import time
 
@@ -22,6 +24,7 @@ class OnHosts(cluster.ClusterTest):
     """The coordinator and all commands run on host 1, and agent n1 on host 2, ..."""
 
     AGENTS = 2
+    NODE_TIMEOUT = 8
 
     def setUp(self):
         if reason := hosts.why_not():
@@ -48,11 +51,11 @@ class OnHosts(cluster.ClusterTest):
         """Returns the id of a job that runs until the file `end` exists, the pid of its rank 0, and the name of its node."""
         job = self.accel("submit", "--cpu", "--max_restarts", 3, *flags, self.script(WORKER)).out.split()[0]
         pid = self.wait_for_rank(job, 1)
-        cluster.wait_until(lambda: self.status(job)["phase"] == "RUNNING", 20, "RUNNING")
+        cluster.wait_until(lambda: self.status(job)["phase"] == "RUNNING", 60, "RUNNING")
         return job, pid, self.node_of(job)
 
-    def wait_for_rank(self, job, generation, seconds=30):
-        return int(self.wait_for_file(f"pid.{job}.{generation}.0", seconds))
+    def wait_for_rank(self, job, generation):
+        return int(self.wait_for_file(f"pid.{job}.{generation}.0"))
 
     def status(self, job):
         [status] = self.jobs(job)
@@ -64,10 +67,10 @@ class OnHosts(cluster.ClusterTest):
     def end_jobs_well(self, generations):
         """Lets all jobs end. Each must have had this many generations, and leave nothing on any node."""
         self.path("end").touch()
-        cluster.wait_until(lambda: all(job["phase"] == "SUCCEEDED" for job in self.jobs()), 30, "all jobs succeed")
+        cluster.wait_until(lambda: all(job["phase"] == "SUCCEEDED" for job in self.jobs()), 60, "all jobs succeed")
         self.assertEqual({len(job["generations"]) for job in self.jobs()}, {generations}, self.jobs())
         for name in (f"n{i + 1}" for i in range(self.AGENTS)):
-            cluster.wait_until(lambda: not list(self.path(name).glob("shims/*")), 20, f"{name} has no shim's record left")
+            cluster.wait_until(lambda: not list(self.path(name).glob("shims/*")), 60, f"{name} has no shim's record left")
 
     def round_trip(self, host):
         address, _, port = self.env["ACCEL_COORDINATOR"].rpartition(":")
@@ -76,7 +79,7 @@ class OnHosts(cluster.ClusterTest):
     @staticmethod
     def let_pass(seconds):
         begin = time.monotonic()
-        cluster.wait_until(lambda: time.monotonic() > begin + seconds, seconds + 5, "")
+        cluster.wait_until(lambda: time.monotonic() > begin + seconds, seconds + 60, "")
 
 
 class Partition(OnHosts):
@@ -88,17 +91,19 @@ class Partition(OnHosts):
         self.hosts.cut(*(host or self.host_of(node) for host in cut))
         begin = time.monotonic()
         self.wait_for_rank(job, 2)
-        self.assertTrue(2 < time.monotonic() - begin < 8, f"replaced after {time.monotonic() - begin:.1f} s")
+        # A node that may reconnect after an absence of the coordinator has 15 s more.
+        seconds = time.monotonic() - begin
+        self.assertTrue(self.NODE_TIMEOUT / 2 < seconds < self.NODE_TIMEOUT + 14, f"replaced after {seconds:.1f} s")
         self.assertNotEqual(self.node_of(job), node)
-        self.assertIn(f"node {node} was lost: it has been silent for 3s", self.accel("status", job).out)
+        self.assertIn(f"node {node} was lost: it has been silent for {self.NODE_TIMEOUT}s", self.accel("status", job).out)
         if cut != (None, 1):
             # The process of the lost part continues, because its job did not ask for a fence and nobody can end it. A node
             # that still hears the coordinator may have been told.
             self.assertTrue(cluster.is_alive(old))
-        cluster.wait_until(lambda: "coordinator unreachable" in self.log(node), 30, "the agent notices it too")
+        cluster.wait_until(lambda: "coordinator unreachable" in self.log(node), 60, "the agent notices it too")
         self.hosts.heal()
         self.wait_for_nodes(2)
-        cluster.wait_until(lambda: not cluster.is_alive(old), 20, "the process of the lost part ends")
+        cluster.wait_until(lambda: not cluster.is_alive(old), 60, "the process of the lost part ends")
         self.end_jobs_well(generations=2)
 
     def test_both_directions(self):
@@ -112,18 +117,14 @@ class Partition(OnHosts):
 
 
 class Links(OnHosts):
-    def flap(self, node, seconds, down, up):
-        """Cuts and heals a node's link for this long. Returns the number of cuts."""
+    def flap(self, node, times, down, up):
+        """Cuts and heals a node's link this often."""
         dice = random.Random(35)
-        end = time.monotonic() + seconds
-        count = 0
-        while time.monotonic() < end:
-            count += 1
+        for _ in range(times):
             self.hosts.cut(self.host_of(node))
             self.let_pass(dice.uniform(*down))
             self.hosts.heal()
             self.let_pass(dice.uniform(*up))
-        return count
 
     def test_short_breaks_cost_nothing(self):
         job, pid, node = self.start_job()
@@ -133,13 +134,13 @@ class Links(OnHosts):
 
     def test_long_breaks_move_a_job_once(self):
         job, old, node = self.start_job()
-        self.assertGreater(self.flap(node, 11, down=(3.5, 5), up=(0.2, 2)), 1)
+        self.flap(node, 2, down=(self.NODE_TIMEOUT + 1, self.NODE_TIMEOUT + 3), up=(0.2, 2))
         self.wait_for_nodes(2)
-        cluster.wait_until(lambda: not cluster.is_alive(old), 20, "the process of the lost part ends")
+        cluster.wait_until(lambda: not cluster.is_alive(old), 60, "the process of the lost part ends")
         self.end_jobs_well(generations=2)
 
     def test_a_slow_and_lossy_link_loses_no_node(self):
-        self.assertLess(self.round_trip(2), 0.1)
+        cluster.wait_until(lambda: self.round_trip(2) < 0.1, 60, "a quick round trip")
         self.hosts.link(delay=0.1, loss=0.02, rate=1e6)
         self.assertGreater(self.round_trip(2), 0.2)
         begin = time.monotonic()
@@ -155,15 +156,15 @@ class Strangers(OnHosts):
     def test_a_refused_connection_is_counted(self):
         fails = self.script("until [ -e end ]; do sleep 0.05; done; exit 3")
         job = self.accel("submit", "--cpu", "--nodes", 2, fails).out.split()[0]
-        cluster.wait_until(lambda: self.status(job)["phase"] == "RUNNING", 20, "RUNNING")
+        cluster.wait_until(lambda: self.status(job)["phase"] == "RUNNING", 60, "RUNNING")
         generation = self.status(job)["generations"][-1]
-        connect = ("import socket, sys; s = socket.create_connection(sys.argv[1:3], 10); s.settimeout(10); "
+        connect = ("import socket, sys; s = socket.create_connection(sys.argv[1:3], 10); s.settimeout(60); "
                    "print(len(s.recv(1)))")
         tried = self.run_command(*self.hosts.inside(1), sys.executable, "-c", connect, generation["master_addr"],
                                  generation["master_port"])
         self.assertEqual(tried.out, "0\n", tried)  # The store has closed the connection.
         self.path("end").touch()
-        cluster.wait_until(lambda: self.status(job)["phase"] == "FAILED", 20, "FAILED")
+        cluster.wait_until(lambda: self.status(job)["phase"] == "FAILED", 60, "FAILED")
         self.assertIn("its store refused 1 connection from addresses of no node of the job",
                       self.accel("status", job, "--long").out)
 
@@ -171,20 +172,24 @@ class Strangers(OnHosts):
 class HalfOpen(OnHosts):
     """One end of each connection is gone, and its peer has received neither a FIN nor a reset."""
 
-    def descriptors(self):
-        return len(os.listdir(f"/proc/{self.coordinator.pid}/fd"))
+    def connections(self, node):
+        """Returns the number of connections with a node's host whose sockets a process here has."""
+        peer = socket.inet_aton(self.hosts.address(self.host_of(node)))[::-1].hex().upper()
+        lines = [line.split() for table in ("tcp", "tcp6")
+                 for line in pathlib.Path(f"/proc/{self.coordinator.pid}/net/{table}").read_text().splitlines()[1:]]
+        return sum(line[2].partition(":")[0].endswith(peer) and line[9] != "0" for line in lines)  # The inode.
 
     def test_a_host_that_vanishes_leaves_no_connection(self):
         job, old, node = self.start_job()
         which = int(node[1:]) - 1
-        before = self.descriptors()
+        self.assertGreater(self.connections(node), 0)
         self.hosts.cut(self.host_of(node))
         for pid in (self.agents[which].pid, cluster.parent_of(old), old):
             os.kill(pid, signal.SIGKILL)
         self.agents[which].wait()
+        self.assertGreater(self.connections(node), 0, "the connection is half-open")
         self.wait_for_rank(job, 2)
-        self.assertEqual(self.descriptors(), before, "the connection is half-open")
-        cluster.wait_until(lambda: self.descriptors() < before, 30, "the coordinator closes the connection")
+        cluster.wait_until(lambda: self.connections(node) == 0, 60, "the coordinator closes the connection")
         self.hosts.heal()
         self.agents[which] = self.start_agent(node)
         self.wait_for_nodes(2)
@@ -195,7 +200,6 @@ class HalfOpen(OnHosts):
         self.hosts.cut(1)
         self.coordinator.kill()
         self.coordinator.wait()
-        self.coordinator.stdout.close()
         self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
         self.hosts.heal()
         self.wait_for_nodes(2)

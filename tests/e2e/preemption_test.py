@@ -14,21 +14,22 @@ echo $count > last
 
 class Preemption(cluster.ClusterTest):
     AGENTS = 2
+    NODE_TIMEOUT = 8
 
     def test_a_job_saves_its_state_and_continues_on_another_node(self):
         job = self.accel("submit", "--cpu", "--max_restarts", 1, "--on_agent_loss", "end", self.script(WORKER)).out.split()[0]
-        cluster.wait_until(lambda: self.wait_for_file("count").strip() not in ("", "0"), 20, "some progress")
-        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 20, "RUNNING")
+        cluster.wait_until(lambda: self.wait_for_file("count").strip() not in ("", "0"), 60, "some progress")
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 60, "RUNNING")
         node = self.node_of(job)
         agent = self.agents[int(node[1:]) - 1]
         agent.terminate()
-        self.assertEqual(agent.wait(timeout=20), 0)
+        self.assertEqual(agent.wait(timeout=60), 0)
         saved = int(self.wait_for_file("saved"))
         self.assertGreater(saved, 0)
         self.assertEqual(int(self.wait_for_file("began.2")), saved)
         self.assertNotEqual(self.node_of(job), node)
         self.path("end").touch()
-        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "SUCCEEDED", 30, "the job succeeds")
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "SUCCEEDED", 60, "the job succeeds")
         self.assertGreaterEqual(int(self.wait_for_file("last")), saved)
         [status] = self.jobs(job)
         self.assertEqual((len(status["generations"]), status.get("failures", 0)), (2, 0), status)

@@ -34,7 +34,7 @@ class Reconnect(cluster.ClusterTest):
     def test_an_agent_may_be_started_first(self):
         self.kill_coordinator()
         self.agents.append(self.start_agent("n2"))
-        cluster.wait_until(lambda: "coordinator unreachable" in self.log("n2"), 20, "the agent looks for its coordinator")
+        cluster.wait_until(lambda: "coordinator unreachable" in self.log("n2"), 60, "the agent looks for its coordinator")
         self.start_coordinator_again()
         self.wait_for_nodes(2)
 
@@ -48,12 +48,12 @@ class Reconnect(cluster.ClusterTest):
 
     def test_a_submit_that_waits_comes_back(self):
         submit = self.start(cluster.ACCEL, "submit", "--cpu", "--wait", self.script("touch up; until [ -e go ]; do sleep 0.05; done"))
-        cluster.wait_until(lambda: self.path("up").exists(), 20, "the job runs")
+        cluster.wait_until(lambda: self.path("up").exists(), 60, "the job runs")
         self.kill_coordinator()
         self.wait_for_line(submit, "trying again for 2m")
         self.start_coordinator_again()
         self.path("go").touch()
-        result = self.finish(submit, 30)
+        result = self.finish(submit)
         self.assertEqual(result.code, 0, result)
         self.assertIn("the coordinator is back", result.err)
 
@@ -66,16 +66,15 @@ class Storm(cluster.ClusterTest):
     def test_all_agents_come_back_and_their_jobs_are_undisturbed(self):
         worker = self.script("echo $RANK >> started; until [ -e end ]; do sleep 0.2; done")
         job = self.start(cluster.ACCEL, "submit", "--cpu", "--wait", "--nodes", self.AGENTS, worker)
-        cluster.wait_until(lambda: self.jobs() and self.jobs()[0]["phase"] == "RUNNING", 30, "RUNNING")
+        cluster.wait_until(lambda: self.jobs() and self.jobs()[0]["phase"] == "RUNNING", 60, "RUNNING")
         for _ in range(3):
             self.coordinator.kill()
             self.coordinator.wait()
-            self.coordinator.stdout.close()
             self.start_coordinator(listen=self.env["ACCEL_COORDINATOR"])
             # A node is lost if it is silent for longer than its timeout and the grace of a new coordinator.
             self.wait_for_nodes(self.AGENTS)
         self.path("end").touch()
-        result = self.finish(job, 60)
+        result = self.finish(job)
         self.assertEqual(result.code, 0, result)
         self.assertEqual(len(self.path("started").read_text().split()), self.AGENTS)
 

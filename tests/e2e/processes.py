@@ -1,0 +1,51 @@
+"""What /proc says about processes. state_of() and parent_of() raise an OSError if the process does not exist."""
+
+import os
+import pathlib
+
+
+def is_alive(pid):
+    """Returns true if a process runs; false for a zombie."""
+    try:
+        return state_of(pathlib.Path(f"/proc/{pid}")) not in "ZX"
+    except OSError:
+        return False
+
+
+def is_sleeping(pid):
+    """Returns true if a process executes sleep(1), and is no longer the shell that has started it."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text() == "sleep\n" and is_alive(pid)
+    except OSError:
+        return False
+
+
+def state_of(folder):
+    """Returns the letter of a process's or a thread's state. `folder` is its folder in /proc."""
+    return (folder / "stat").read_text().rpartition(")")[2].split()[0]
+
+
+def parent_of(pid):
+    stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+def listening_sockets(pid):
+    """Returns the addresses (in the hexadecimal notation of /proc/net/tcp*) and ports that a process listens on,
+    if it runs."""
+    inodes = set()
+    for fd in pathlib.Path(f"/proc/{pid}/fd").glob("*"):
+        try:
+            target = os.readlink(fd)
+        except OSError:
+            continue
+        if target.startswith("socket:["):
+            inodes.add(target[8:-1])
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in pathlib.Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and fields[9] in inodes:
+                address, port = fields[1].split(":")
+                found.append((address, int(port, 16)))
+    return found
