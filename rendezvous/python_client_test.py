@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 
 SERVER = os.path.abspath(sys.argv.pop(1))
-WORKER_TIMEOUT_S = 120
+WORKER_TIMEOUT_S = 240
 
 GLOO_WORKER = """
 import torch
@@ -41,9 +41,9 @@ class PythonClientTest(unittest.TestCase):
     def stop_server(self):
         self.server.stdin.close()
         self.server.stdout.close()
-        self.assertEqual(self.server.wait(timeout=30), 0)
+        self.assertEqual(self.server.wait(timeout=60), 0)
 
-    def client(self, seconds=30, use_libuv=True):
+    def client(self, seconds=120, use_libuv=True):
         return dist.TCPStore(
             "127.0.0.1",
             self.port,
@@ -92,7 +92,8 @@ class PythonClientTest(unittest.TestCase):
         self.use_every_method(self.client(use_libuv=False))
 
     def test_time_outs(self):
-        store = self.client(seconds=0.1)
+        store = self.client()
+        store.set_timeout(datetime.timedelta(seconds=0.1))
         for call in (
             lambda: store.get("missing"),
             lambda: store.wait(["missing", "too"]),
@@ -101,6 +102,7 @@ class PythonClientTest(unittest.TestCase):
         ):
             with self.assertRaisesRegex(dist.DistStoreError, "wait timeout"):
                 call()
+        store.set_timeout(datetime.timedelta(seconds=60))
         store.set("missing", "no more")
         self.assertEqual(store.get("missing"), b"no more")
 
@@ -117,7 +119,7 @@ class PythonClientTest(unittest.TestCase):
         store = self.client()
         store.set("k", "v")
         store.queue_push("q", "element")
-        thread.join(timeout=60)
+        thread.join(timeout=240)
         self.assertEqual(results, [b"v", b"element"])
 
     def test_large_value(self):

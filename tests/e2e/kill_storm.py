@@ -98,11 +98,11 @@ class Storm:
         """Returns once all events have happened and every job is over."""
         for event in self._events:
             due = time.monotonic() + event.pause
-            cluster.wait_until(lambda: self._step() and time.monotonic() >= due and self._carry_out(event), 60,
+            cluster.wait_until(lambda: self._step() and time.monotonic() >= due and self._carry_out(event), 120,
                                f"a victim of {event}")
             self.count[("stopped " if event.stops else "killed ") + event.kind] += 1
         self._events = []
-        cluster.wait_until(lambda: self._step() and not self._later and not self._submits and not self._away, 60,
+        cluster.wait_until(lambda: self._step() and not self._later and not self._submits and not self._away, 120,
                            "the daemons are back and every submit is acknowledged")
         self._test.wait_for_nodes(len(self._test.agents))
         cluster.wait_until(self._all_over, 120, "all jobs end")
@@ -193,7 +193,10 @@ class Storm:
         job, generation, _, shim = self.history.pids[pid]
         victim = pid if event.kind == "worker" else shim
         if event.stops:
-            os.kill(victim, signal.SIGSTOP)
+            try:
+                os.kill(victim, signal.SIGSTOP)
+            except ProcessLookupError:  # It has ended since it was looked up.
+                return False
             self._after(event.seconds, lambda: send(victim, signal.SIGCONT))
         else:
             self._kill(victim, job, generation, event.kind)
@@ -213,7 +216,7 @@ class Storm:
         self._write(f"hit {job} {generation}")
         send(pid, signal.SIGKILL)
         killed = time.monotonic()
-        cluster.wait_until(lambda: not cluster.is_alive(pid), 20, f"{kind} {pid} is dead")
+        cluster.wait_until(lambda: not cluster.is_alive(pid), 60, f"{kind} {pid} is dead")
         self._read_history()
         started = self.history.jobs[job].started
         # The job may have restarted meanwhile, because of an earlier kill.
@@ -244,11 +247,18 @@ class Storm:
 
     def _start_coordinator(self):
         begin = time.monotonic()
-        self._test.coordinator.stdout.close()
         self._test.start_coordinator("--node_timeout", str(NODE_TIMEOUT), listen=self._test.env["ACCEL_COORDINATOR"])
         served = self._test.start(cluster.ACCEL, "nodes")
         self._away.discard("coordinator")
-        self._recovering.append(("coordinator", begin, lambda: served.poll() is not None))
+
+        def is_back():
+            if served.poll() is None:
+                return False
+            self._test.processes.remove(served)
+            cluster.close_pipes(served)
+            return True
+
+        self._recovering.append(("coordinator", begin, is_back))
 
     def _start_agent(self, which):
         begin = time.monotonic()

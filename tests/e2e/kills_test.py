@@ -28,10 +28,10 @@ def descriptors(process):
     return len(os.listdir(f"/proc/{process.pid}/fd"))
 
 
-def left(test):
-    """Returns (pid, name) of each process that is left. The end of the test kills them."""
+def left(test, seconds=30):
+    """Returns (pid, name) of each process that is left after this time. The end of the test kills them."""
     found = []
-    for pid in test.leftovers() + test.shims(seconds=3):
+    for pid in test.leftovers(seconds) + test.shims(seconds):
         try:
             found.append((pid, pathlib.Path(f"/proc/{pid}/comm").read_text().strip().replace(" ", "_")))
         except OSError:
@@ -47,12 +47,13 @@ class Instruments(cluster.Test):
         for generation in ("1", "2"):
             environment = {"SUBMIT": "1", "ACCEL_JOB_ID": "a", "ACCEL_GENERATION": generation}
             ranks.append(self.start(worker, 60, env=environment))
-            cluster.wait_until(lambda: len(self.leftovers(0)) == 3 * len(ranks), 20, "a shell and its two children")
+            cluster.wait_until(lambda: sum(map(cluster.is_sleeping, self.leftovers(0))) == 2 * len(ranks), 60,
+                               "both children of the shell sleep")
         for rank in ranks:
             rank.kill()
             rank.wait()
         self.assertIn("shared 1 a 2 0", self.path("history").read_text())
-        found = left(self)
+        found = left(self, seconds=0)
         self.assertEqual([name for _, name in found], 4 * ["sleep"])
         for pid, _ in found:
             os.kill(pid, signal.SIGKILL)
@@ -88,16 +89,16 @@ class Kills(cluster.ClusterTest):
 
     def check_nothing_is_open(self, agent, coordinator):
         for process, most in [*((each, agent) for each in self.agents), (self.coordinator, coordinator)]:
-            cluster.wait_until(lambda: descriptors(process) <= most, 20,
+            cluster.wait_until(lambda: descriptors(process) <= most, 60,
                                f"{process.args[0]} closes what it opened; {most} descriptors are open when idle")
         for i in range(self.AGENTS):
-            cluster.wait_until(lambda: not list(self.path(f"n{i + 1}").glob("shims/*")), 20, f"n{i + 1} has no record left")
+            cluster.wait_until(lambda: not list(self.path(f"n{i + 1}").glob("shims/*")), 60, f"n{i + 1} has no record left")
 
     def stop_daemons(self):
         for process in (*self.agents, self.coordinator):
             process.terminate()
         for process in (*self.agents, self.coordinator):
-            self.assertEqual(process.wait(20), 0)
+            self.assertEqual(process.wait(60), 0)
 
     @staticmethod
     def write_result(summary):

@@ -5,7 +5,6 @@ import os
 import pathlib
 import signal
 import sys
-import time
 
 from tests.e2e import cluster, hosts
 
@@ -52,8 +51,8 @@ class Machines(cluster.Test):
         """Runs the same command on each machine, in turn, and returns the results."""
         return self.ends([self.begin(host, *arguments, **options) for host in range(1, self.COUNT + 1)])
 
-    def ends(self, processes, seconds=60):
-        return [self.finish(process, seconds) for process in processes]
+    def ends(self, processes):
+        return [self.finish(process) for process in processes]
 
     def greet(self):
         return self.script(GREET, name="greet", shell=sys.executable)
@@ -73,7 +72,7 @@ class Machines(cluster.Test):
     def pid_of(self, rank):
         return int(self.wait_for_file(f"pid.{rank}"))
 
-    def wait_for_dead(self, seconds=10):
+    def wait_for_dead(self, seconds=60):
         pids = [int(path.read_text()) for path in pathlib.Path(self.dir).glob("pid.*")]
         cluster.wait_until(lambda: not any(cluster.is_alive(pid) for pid in pids), seconds, "no worker is left")
 
@@ -93,7 +92,7 @@ class OneJob(Machines):
     def test_the_others_may_start_first(self):
         second = self.begin(2, "--num_processes", 2, self.greet(), stderr=None)
         # The socket table shows when it has tried to connect for the first time.
-        cluster.wait_until(lambda: second.poll() is None and self.has_threads(second.pid), 20, "the second machine waits")
+        cluster.wait_until(lambda: second.poll() is None and self.has_threads(second.pid), 60, "the second machine waits")
         first = self.begin(1, "--num_processes", 2, self.greet())
         self.assert_all_succeed(self.ends([first, second]))
 
@@ -243,30 +242,29 @@ class Ends(Machines):
                 self.assertIn(f"machine h{host}: Interrupt", results[2 - host].err)
                 self.wait_for_dead()
 
-    def check_kill(self, host, seconds, says):
+    def check_kill(self, host, gone):
         processes = self.stays()
-        begin = time.monotonic()
         processes[host - 1].kill()
         other = self.finish(processes[2 - host])
-        self.assertLess(time.monotonic() - begin, seconds, other)
         self.assertEqual(other.code, 1, other)
-        self.assertIn(says, other.err)
+        # Its silence would be noticed later.
+        self.assertIn(f"{gone} is gone: its connection has ended", other.err)
         self.finish(processes[host - 1])
         self.wait_for_dead()
 
     def test_the_machine_that_serves_is_killed(self):
-        self.check_kill(1, 2, "10.77.0.1:4000) is gone")
+        self.check_kill(1, "10.77.0.1:4000)")
 
     def test_another_machine_is_killed(self):
-        self.check_kill(2, 2, "machine h2 (10.77.0.2) is gone")
+        self.check_kill(2, "machine h2 (10.77.0.2)")
 
     def test_a_machine_vanishes(self):
         processes = self.stays()
         self.hosts.cut(2)
-        first = self.finish(processes[0], seconds=20)
+        first = self.finish(processes[0])
         self.assertEqual(first.code, 1, first)
         self.assertIn("h2", first.err)
-        second = self.finish(processes[1], seconds=20)
+        second = self.finish(processes[1])
         self.assertEqual(second.code, 1, second)
         self.assertIn("is gone", second.err)
         self.wait_for_dead()

@@ -1,8 +1,7 @@
 """What one job, or a copy of a state directory, can do to a node and to the other jobs on it."""
 
-import os
+import contextlib
 import pathlib
-import signal
 import subprocess
 
 from tests.e2e import cluster
@@ -10,15 +9,21 @@ from tests.e2e import cluster
 
 def children_of(pid):
     """Returns the living children of a process, without zombies."""
-    return [int(entry.name) for entry in pathlib.Path("/proc").iterdir()
-            if entry.name.isdigit() and cluster.is_alive(entry.name) and cluster.parent_of(entry.name) == pid]
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # It has just ended.
+            if entry.name.isdigit() and cluster.is_alive(entry.name) and cluster.parent_of(entry.name) == pid:
+                found.append(int(entry.name))
+    return found
 
 
 class Node(cluster.ClusterTest):
     def long_job(self):
         """Starts a job that runs until the test ends. Returns its id and the pid of its worker."""
         job = self.accel("submit", "--cpu", "--name", "neighbour", self.script("echo $$ > pid; exec sleep 600")).out.split()[0]
-        return job, int(self.wait_for_file("pid"))
+        worker = int(self.wait_for_file("pid"))
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 60, "RUNNING")
+        return job, worker
 
     def assert_undisturbed(self, job, worker):
         self.assertTrue(cluster.is_alive(worker))
@@ -43,7 +48,7 @@ class Bounds(Node):
             self.assertEqual(result.code, 126, result)
             self.assertIn("140 workers", result.err)
             self.assertIn("16777216", result.err)
-        cluster.wait_until(lambda: not children_of(self.agents[0].pid), 20, "no shim is left")
+        cluster.wait_until(lambda: not children_of(self.agents[0].pid), 60, "no shim is left")
 
 
 class Restarts(Node):
@@ -54,7 +59,7 @@ class Restarts(Node):
         submits = [self.start(cluster.ACCEL, "submit", "--cpu", "--processes_per_node", 2, "--max_restarts", 1, script)
                    for _ in range(60)]
         jobs = [self.finish(each).out.split()[0] for each in submits]
-        cluster.wait_until(lambda: all(job["phase"] == "FAILED" for job in self.jobs()), 60, "every job is over")
+        cluster.wait_until(lambda: all(job["phase"] == "FAILED" for job in self.jobs()), 120, "every job is over")
         causes = [generation["cause"]["exit"] for job in jobs for generation in self.jobs(job)[0]["generations"]]
         self.assertEqual(len(causes), 2 * len(jobs))
         self.assertEqual([cause for cause in causes if cause.get("code") != 3], [])
@@ -76,10 +81,10 @@ class Folders(Node):
         job = self.accel("submit", "--cpu", self.script("trap '' TERM; echo $$ > pid; exec sleep 600")).out.split()[0]
         worker = int(self.wait_for_file("pid"))
         [shim] = self.shims()
-        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 20, "RUNNING")
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 60, "RUNNING")
         self.agents[0].kill()
         self.agents[0].wait()
-        os.kill(shim, signal.SIGSTOP)
+        cluster.stop(shim)
         self.agents[0] = self.start_agent("n1")
         self.wait_for_nodes(1)
         self.assert_undisturbed(job, worker)

@@ -13,7 +13,7 @@ def is_alive(pid):
 
 
 def is_sleeping(pid):
-    """Returns true if a process executes sleep(1), and is no longer the shell that has started it."""
+    """Returns true if a process executes the program `sleep`, and is no longer the shell that has started it."""
     try:
         return pathlib.Path(f"/proc/{pid}/comm").read_text() == "sleep\n" and is_alive(pid)
     except OSError:

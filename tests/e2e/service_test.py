@@ -19,7 +19,7 @@ class Manager:
         self.path = os.path.join(folder.name, "notify")
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(self.path)
-        self.socket.settimeout(20)
+        self.socket.settimeout(60)
         test.addCleanup(self.socket.close)
 
     def message(self):
@@ -38,7 +38,7 @@ class Service(cluster.ClusterTest):
 
     def test_the_coordinator_is_ready_once_it_serves(self):
         self.coordinator.send_signal(signal.SIGTERM)
-        self.coordinator.wait(timeout=20)
+        self.coordinator.wait(timeout=60)
         self.start_coordinator(env={"NOTIFY_SOCKET": self.manager.path})
         self.assertEqual(self.manager.message(), ["READY=1", f"STATUS=listening on {self.env['ACCEL_COORDINATOR']}", ""])
 
@@ -55,7 +55,7 @@ class Service(cluster.ClusterTest):
         self.assertNotIn("NOTIFY_SOCKET", self.path("worker.env").read_text())
 
         agent.send_signal(signal.SIGTERM)
-        self.assertEqual(agent.wait(timeout=20), 0)
+        self.assertEqual(agent.wait(timeout=60), 0)
         self.assertTrue(cluster.is_alive(pid))
         self.agents = [self.agent()]
         self.assertEqual(self.manager.message()[0], "READY=1")
@@ -64,7 +64,7 @@ class Service(cluster.ClusterTest):
         def ended():
             [status] = self.jobs(job)
             return status["phase"] == "SUCCEEDED" and status
-        status = cluster.wait_until(ended, 20, "the job ends well")
+        status = cluster.wait_until(ended, 60, "the job ends well")
         self.assertEqual(len(status["generations"]), 1, json.dumps(status))
 
     def test_a_manager_that_is_gone_does_no_harm(self):

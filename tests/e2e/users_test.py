@@ -35,9 +35,8 @@ class Users(cluster.ClusterTest):
         return self.start_agent_in(state, name, env, flags)
 
     def start_agent_in(self, state, name, env=None, flags=()):
-        log = open(self.path(f"{name}.log"), "ab")
-        return self.start(cluster.AGENT, "--state_dir", state, "--name", name, *self.FLAGS, *flags,
-                          env={"SECRET_OF_ROOT": "hunter2", "ACCEL_SHIM": self.shim, **(env or {})}, stdout=log, stderr=log)
+        return self.start_logged(f"{name}.log", cluster.AGENT, "--state_dir", state, "--name", name, *self.FLAGS, *flags,
+                                 env={"SECRET_OF_ROOT": "hunter2", "ACCEL_SHIM": self.shim, **(env or {})})
 
     def shell(self, script, *flags, user=ANN, **options):
         """Runs a shell script as a job of the user, and returns the result with its output as `out`."""
@@ -53,14 +52,17 @@ class Users(cluster.ClusterTest):
         mark = self.public / f"pid-{os.urandom(4).hex()}"
         job = self.accel("submit", "--cpu", "--runs_as", user, "--workdir", "/", *flags, "--", "/bin/sh", "-c",
                          f"{script}\necho $$ > {mark}; exec sleep 1000").out.strip()
-        pid = int(cluster.wait_until(lambda: mark.exists() and mark.read_text(), 20, "the job runs"))
+        pid = int(cluster.wait_until(lambda: mark.exists() and mark.read_text(), 60, "the job runs"))
         self.held += [pid, cluster.parent_of(pid)]
         return job, pid, cluster.parent_of(pid)
 
     def end_jobs(self):
         super().end_jobs()
+        if getattr(self, "agents", None) and self.agents[0].poll() is None:
+            # The agent removes the record of a shim that has ended. Its folder is removed after that.
+            cluster.wait_until(lambda: not list(self.state.glob("shims/*")), 60, "no record is left")
         # The shims of users have neither this test's folder nor its tag.
-        cluster.wait_until(lambda: not any(map(cluster.is_alive, self.held)), 20, "the held jobs have ended")
+        cluster.wait_until(lambda: not any(map(cluster.is_alive, self.held)), 60, "the held jobs have ended")
 
     def status_of(self, pid):
         fields = {}
@@ -71,7 +73,7 @@ class Users(cluster.ClusterTest):
 
     def cancel(self, job):
         self.accel("cancel", "--now", job)
-        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "CANCELLED", 20, "the job is cancelled")
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "CANCELLED", 60, "the job is cancelled")
 
     def test_a_job_has_its_users_identity_and_nothing_of_roots(self):
         ann = pwd.getpwnam(ANN)
@@ -109,7 +111,7 @@ class Users(cluster.ClusterTest):
         self.assertEqual(result.code, 126, result)
         self.assertIn(f"{closed}/accel-shim: user {ANN} may not execute it; install accel in a folder", result.err)
         agent.terminate()
-        agent.wait(timeout=20)
+        agent.wait(timeout=60)
 
     def test_what_root_submits_to_root_runs_as_root(self):
         result = self.submit("--workdir", "/", "id", "-u")
@@ -166,7 +168,7 @@ class Users(cluster.ClusterTest):
             with self.subTest(name):
                 result = self.submit("--runs_as", ANN, "--workdir", "/", "--", "/bin/sh", "-c", f"echo x; {attack}")
                 job = result.out.split()[0]
-                logs = self.accel("logs", job, "--since", "1h", seconds=20)
+                logs = self.accel("logs", job, "--since", "1h")
                 self.assertNotIn("root:", logs.out)
                 self.assertNotIn("secret", logs.out)
         self.assertEqual(victim.read_text(), "root's secret")
@@ -187,14 +189,14 @@ class Users(cluster.ClusterTest):
         ends_with_agent, other_pid, _ = self.hold("", ANN, "--on_agent_loss", "end")
         self.agents[0].send_signal(signal.SIGKILL)
         self.agents[0].wait()
-        cluster.wait_until(lambda: not cluster.is_alive(other_pid), 20, "the job that ends with its agent has ended")
+        cluster.wait_until(lambda: not cluster.is_alive(other_pid), 60, "the job that ends with its agent has ended")
         self.assertTrue(cluster.is_alive(pid))
         self.agents = [self.start_agent_in(self.state, "n1")]
-        cluster.wait_until(lambda: "adopted a shim" in self.log("n1"), 20, "the shim is adopted")
+        cluster.wait_until(lambda: "adopted a shim" in self.log("n1"), 60, "the shim is adopted")
         self.assertTrue(cluster.is_alive(pid))
         self.cancel(job)
-        cluster.wait_until(lambda: not cluster.is_alive(pid) and not cluster.is_alive(shim), 20, "nothing is left")
-        cluster.wait_until(lambda: not list((self.state / "shims").iterdir()), 20, "no record is left")
+        cluster.wait_until(lambda: not cluster.is_alive(pid) and not cluster.is_alive(shim), 60, "nothing is left")
+        cluster.wait_until(lambda: not list((self.state / "shims").iterdir()), 60, "no record is left")
 
     def test_the_result_of_a_job_that_ended_alone_is_read(self):
         go = self.public / "go"
@@ -202,9 +204,9 @@ class Users(cluster.ClusterTest):
         self.agents[0].send_signal(signal.SIGKILL)
         self.agents[0].wait()
         go.touch()
-        cluster.wait_until(lambda: not cluster.is_alive(shim), 20, "the shim has left its result")
+        cluster.wait_until(lambda: not cluster.is_alive(shim), 60, "the shim has left its result")
         self.agents = [self.start_agent_in(self.state, "n1")]
-        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "FAILED", 20, "the result is known")
+        cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "FAILED", 60, "the result is known")
         self.assertEqual(self.jobs(job)[0]["exit_code"], 143)
 
     def test_nothing_of_a_job_is_left(self):
@@ -214,25 +216,22 @@ class Users(cluster.ClusterTest):
             groups = [line.rpartition(":")[2] for line in
                       pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines() if line.startswith("0::")]
             self.assertRegex(groups[0], rf"user-{job}-.*/g1$")
-        orphans = [int(entry.name) for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit()
-                   and self.is_sleep_of(entry, pwd.getpwnam(ANN).pw_uid)]
-        self.assertEqual(len(orphans), 2)
+        sleeping = cluster.wait_until(lambda: len(found := self.sleeping(job)) >= 2 and found, 60, "both have executed sleep")
+        self.assertEqual(len(sleeping), 2)
+        self.assertIn(pid, sleeping)
         os.kill(shim, signal.SIGKILL)  # As a user may do, so that nobody sweeps.
-        cluster.wait_until(lambda: not any(map(cluster.is_alive, orphans)), 20, "the agent has ended the rest")
+        cluster.wait_until(lambda: not any(map(cluster.is_alive, sleeping)), 60, "the agent has ended the rest")
 
     def test_a_shim_that_its_user_kills_after_the_end_leaves_nothing(self):
         job, pid, shim = self.hold()
         self.cancel(job)
-        cluster.wait_until(lambda: not cluster.is_alive(shim), 20, "the shim is gone")
+        cluster.wait_until(lambda: not cluster.is_alive(shim), 60, "the shim is gone")
         for base in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/memory"):
-            self.assertEqual(list(pathlib.Path(base).glob(f"accel/user-{job}*")), [])
+            cluster.wait_until(lambda: not list(pathlib.Path(base).glob(f"accel/user-{job}*")), 60, f"no group is left in {base}")
 
-    @staticmethod
-    def is_sleep_of(entry, uid):
-        try:
-            return entry.stat().st_uid == uid and b"sleep\x001000" in (entry / "cmdline").read_bytes()
-        except OSError:
-            return False
+    def sleeping(self, job):
+        """Returns the pids of the job's processes that execute sleep."""
+        return [pid for pid in self.leftovers(0, f"ACCEL_JOB_ID={job}") if cluster.is_sleeping(pid)]
 
 
 @unittest.skipUnless(os.geteuid() == 0, "only root can start an agent as another user")
@@ -248,18 +247,19 @@ class NotRoot(cluster.Test):
             socket = f"{folder}/coordinator.socket"
             env = {"HOME": folder, "ACCEL_COORDINATOR": f"unix:{socket}", "ACCEL_SHIM": shim}
             as_user = {"env": env, "cwd": folder, "user": uid, "group": pwd.getpwnam(ANN).pw_gid, "extra_groups": []}
-            log = open(self.path("log"), "ab")
-            coordinator = self.start(coordinator, "--socket", socket, "--state_dir", f"{folder}/c", stderr=log, **as_user)
-            self.assertTrue(coordinator.stdout.readline().startswith(b"listening on"))
-            agent = self.start(agent, "--state_dir", f"{folder}/a", "--name", "n1", stderr=log, **as_user)
-            cluster.wait_until(lambda: f"run as {ANN} on n1" in self.run_command(accel, "nodes", **as_user).out, 20,
+            with open(self.path("log"), "ab") as log:
+                coordinator = self.start(coordinator, "--socket", socket, "--state_dir", f"{folder}/c", stderr=log, **as_user)
+                self.assertTrue(coordinator.stdout.readline().startswith(b"listening on"))
+                agent = self.start(agent, "--state_dir", f"{folder}/a", "--name", "n1", stderr=log, **as_user)
+            cluster.wait_until(lambda: f"run as {ANN} on n1" in self.run_command(accel, "nodes", **as_user).out, 60,
                                "the node says so")
             result = self.run_command(accel, "submit", "--cpu", "--wait", "--runs_as", "bin", "id", "-un", **as_user)
             self.assertEqual(result.code, 0, result)
             self.assertEqual(self.run_command(accel, "logs", result.out.split()[0], **as_user).out, f"{ANN}\n")
+            cluster.wait_until(lambda: not list(pathlib.Path(folder).glob("a/shims/*")), 60, "the shim has ended")
             for process in (agent, coordinator):
                 process.terminate()
-                process.wait(timeout=20)
+                process.wait(timeout=60)
         self.assertEqual(self.path("log").read_text().count("runs all jobs as its own user"), 1)
 
 
