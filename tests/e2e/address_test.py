@@ -28,7 +28,7 @@ class Addresses(cluster.ClusterTest):
         return self.script(WORKER, shell=sys.executable)
 
     def check(self, address, *arguments):
-        result = self.submit("--processes_per_node", 2, *arguments, self.worker(), seconds=40)
+        result = self.submit("--processes_per_node", 2, *arguments, self.worker())
         self.assertEqual(result.code, 0, result)
         lines = self.accel("logs", result.out.split()[0]).out.splitlines()
         self.assertEqual(sorted(set(line.partition("] ")[2] for line in lines)), [f"store at {address}"])
@@ -99,18 +99,18 @@ class RealAddress(Addresses):
         stay = self.script("until [ -e end.$ACCEL_JOB_ID ]; do sleep 0.05; done")
         ids = [self.accel("submit", "--cpu", "--processes_per_node", 2, stay).out.split()[0] for _ in range(2)]
         for job in ids:
-            cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 20, "two jobs run")
+            cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "RUNNING", 60, "two jobs run")
         ports = {self.jobs(job)[0]["generations"][-1]["master_port"] for job in ids}
         self.assertEqual(ports, {5000, 5001})
         third = self.accel("submit", "--cpu", "--processes_per_node", 2, stay).out.split()[0]
-        cluster.wait_until(lambda: "no free port in 5000-5001" in self.jobs(third)[0].get("reason", ""), 20,
+        cluster.wait_until(lambda: "no free port in 5000-5001" in self.jobs(third)[0].get("reason", ""), 60,
                            "the third job waits")
         self.assertIn("no free port in 5000-5001", self.accel("nodes").out)
         self.path(f"end.{ids[0]}").touch()
-        cluster.wait_until(lambda: self.jobs(third)[0]["phase"] == "RUNNING", 20, "the third job runs")
+        cluster.wait_until(lambda: self.jobs(third)[0]["phase"] == "RUNNING", 60, "the third job runs")
         for job in (ids[1], third):
             self.path(f"end.{job}").touch()
-            cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "SUCCEEDED", 20, "all jobs end")
+            cluster.wait_until(lambda: self.jobs(job)[0]["phase"] == "SUCCEEDED", 60, "all jobs end")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ class Audit(cluster.ClusterTest):
         user = pwd.getpwuid(os.geteuid()).pw_name
         script = self.script("touch up; exec sleep 600")
         job = self.accel("submit", "--cpu", "--env", f"PASSWORD={SECRET}", script, SECRET).out.split()[0]
-        cluster.wait_until(lambda: self.path("up").exists(), 20, "the job runs")
+        cluster.wait_until(lambda: self.path("up").exists(), 60, "the job runs")
         [status] = self.jobs(job)
         self.assertEqual(status["spec"]["owner"], user)
         self.assertIn(user, self.accel("status").out)
@@ -25,9 +25,13 @@ class Audit(cluster.ClusterTest):
         self.assertEqual(self.accel("cancel", "no-such-job").code, 1)
         self.assertEqual(self.accel("drain", "n1").code, 0)
         expected = [("submit", job, "ok"), ("cancel", job, "ok"), ("drain", "n1", "ok")]
-        cluster.wait_until(lambda: len(self.entries()) >= len(expected), 10, "the lines are written")
-        seen = [(entry["action"], entry["object"], entry["result"]) for entry in self.entries()]
-        self.assertEqual([entry for entry in seen if entry[2] == "ok"], expected)
+
+        def done():
+            seen = [(entry["action"], entry["object"], entry["result"]) for entry in self.entries()]
+            return [entry for entry in seen if entry[2] == "ok"]
+
+        cluster.wait_until(lambda: len(done()) >= len(expected), 60, "the lines are written")
+        self.assertEqual(done(), expected)
         for entry in self.entries():
             self.assertEqual((entry["caller"], entry["name"], entry["peer"]), ("owner", user, "unix:"))
         self.assertEqual(self.path("coordinator/audit.jsonl").stat().st_mode & 0o777, 0o600)

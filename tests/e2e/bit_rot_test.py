@@ -62,7 +62,7 @@ class BitRot(cluster.ClusterTest):
 
     def test_in_the_database(self):
         self.coordinator.terminate()
-        self.assertEqual(self.coordinator.wait(20), 0)
+        self.assertEqual(self.coordinator.wait(60), 0)
         self.kept = {"": self.file("").read_bytes()}
         found = self.flip_all_over("", lambda at: JOBS)
         self.assertIn(None, found.values())

@@ -23,7 +23,7 @@ class OneAgent(cluster.ClusterTest):
         self.assertEqual(jobs[0]["phase"], "SUCCEEDED")
 
     def test_exit_codes_and_last_lines(self):
-        result = self.submit("--processes_per_node", 2, self.script("[ $RANK = 1 ] && { echo why not; exit 17; }; exec sleep 60"))
+        result = self.submit("--processes_per_node", 2, self.script("[ $RANK = 1 ] && { echo why not; exit 17; }; exec sleep 600"))
         self.assertEqual(result.code, 17, result)
         for said in ("rank 1", "n1", "code 17", "why not"):
             self.assertIn(said, result.err)
@@ -61,7 +61,7 @@ class OneAgent(cluster.ClusterTest):
         job = self.accel("submit", "--cpu", self.script("echo $$ > pid; exec sleep 600")).out.split()[0]
         worker = int(self.wait_for_file("pid"))
         self.assertEqual(self.accel("cancel", job).code, 0)
-        cluster.wait_until(lambda: "CANCELLED" in self.accel("status", job, "--json").out, 60, "the job is cancelled")
+        cluster.wait_until(lambda: "CANCELLED" in self.accel("status", job, "--json").out, 25, "it ends before the grace of 30 s")
         self.assertFalse(cluster.is_alive(worker))
         self.assertEqual(self.leftovers(0, f"ACCEL_JOB_ID={job}"), [])
 

@@ -49,7 +49,7 @@ class CppFunctions(cluster.Test):
         pids = [int(self.wait_for_file(f"pid.{rank}.whole")) for rank in range(2)]
         caller.send_signal(signal.SIGKILL)
         self.assertEqual(self.finish(caller).code, -signal.SIGKILL)
-        cluster.wait_until(lambda: not any(cluster.is_alive(pid) for pid in pids), 10, "no process is left")
+        cluster.wait_until(lambda: not any(cluster.is_alive(pid) for pid in pids), 60, "no process is left")
         self.assertEqual(list(self.path("").glob("*.part.*")), [])
 
 

@@ -29,9 +29,9 @@ class CharTransformer(cluster.Test):
         project = self.path("project")
         launch = self.start(cluster.ACCEL, "launch", "--cpu", "--num_processes", 2, "--max_restarts", 1, CHAR_TRANSFORMER,
                             "--project", project, "--steps", 300, "--save_every", 20, "--eval_every", 150)
-        cluster.wait_until((project / "checkpoints/checkpoint_2").exists, 100, "60 steps are saved")
+        cluster.wait_until((project / "checkpoints/checkpoint_2").exists, 400, "60 steps are saved")
         os.kill(self.worker(1), signal.SIGKILL)
-        result = self.finish(launch, 200)
+        result = self.finish(launch, 600)
         self.assertEqual(result.code, 0, result)
 
         resumed = int(re.search(r"resumed at step (\d+)", result.err).group(1))
@@ -54,7 +54,7 @@ class CharTransformer(cluster.Test):
     def test_a_sharded_run_continues_with_other_processes(self):
         def train(processes, steps, *flags):
             result = self.launch("--num_processes", processes, CHAR_TRANSFORMER, "--project", self.path("project"),
-                                 "--eval_every", 1000, "--save_every", 20, "--steps", steps, *flags, seconds=100)
+                                 "--eval_every", 1000, "--save_every", 20, "--steps", steps, *flags, seconds=600)
             self.assertEqual(result.code, 0, result)
             return result
 
@@ -74,7 +74,7 @@ class FashionMnist(cluster.Test):
 
     def train(self, *arguments):
         return self.launch("--num_processes", 2, "--mixed_precision", "bf16", FASHION_MNIST, "--accumulate", 2,
-                           "--project", self.path("project"), *arguments, seconds=280)
+                           "--project", self.path("project"), *arguments, seconds=600)
 
     def test_accumulates_in_bf16_and_resumes(self):
         first = self.accuracy(self.train("--epochs", 1), 1)

@@ -112,7 +112,7 @@ class Hosts:
     def close(self):
         for process in reversed(self._processes):
             process.stdin.close()
-            process.wait(10)
+            process.wait(60)
             process.stdout.close()
         self._files.cleanup()
 

@@ -97,7 +97,7 @@ class Output(cluster.Test):
         read, write = os.pipe()
         process = self.start(cluster.ACCEL, "launch", "--cpu", "--log_dir", logs, script, stdout=write)
         os.close(write)
-        cluster.wait_until(lambda: self.path("done").exists(), 60, "the worker is not blocked by a slow reader")
+        cluster.wait_until(lambda: self.path("done").exists(), 400, "the worker is not blocked by a slow reader")
         size = sum(file.stat().st_size for file in logs.rglob("*") if file.is_file())
         self.assertLess(size, 100 << 20)
         tail = b""
@@ -151,7 +151,7 @@ class ExitCodes(cluster.Test):
         for code in (1, 3, 42, 255):
             with self.subTest(code=code):
                 result = self.launch("--num_processes", 2,
-                                     self.script(f"[ $RANK = 1 ] && {{ echo rank one says no; exit {code}; }}; exec sleep 60"))
+                                     self.script(f"[ $RANK = 1 ] && {{ echo rank one says no; exit {code}; }}; exec sleep 600"))
                 self.assertEqual(result.code, code, result)
                 self.assertIn("rank 1", result.err)
                 self.assertIn(f"code {code}", result.err)
@@ -160,7 +160,7 @@ class ExitCodes(cluster.Test):
     def test_a_signal_is_128_and_its_number(self):
         for name in ("KILL", "SEGV", "TERM", "USR1", "ABRT"):
             with self.subTest(signal=name):
-                result = self.launch("--num_processes", 2, self.script(f"[ $RANK = 0 ] && kill -{name} $$; exec sleep 60"))
+                result = self.launch("--num_processes", 2, self.script(f"[ $RANK = 0 ] && kill -{name} $$; exec sleep 600"))
                 self.assertEqual(result.code, 128 + getattr(signal, f"SIG{name}"), result)
                 self.assertIn(f"SIG{name}", result.err)
                 self.assertIn("rank 0", result.err)

@@ -219,14 +219,14 @@ class Ends(Machines):
     """The end on one machine is the end on all of them, and each terminal names the cause."""
 
     def test_a_failure(self):
-        results = self.on_all("--num_processes", 2, "/bin/sh", "-c", "[ $RANK = 0 ] && exec sleep 60; echo no >&2; exit 7")
+        results = self.on_all("--num_processes", 2, "/bin/sh", "-c", "[ $RANK = 0 ] && exec sleep 600; echo no >&2; exit 7")
         for result in results:
             self.assertEqual(result.code, 7, results)
             self.assertIn("rank 1", result.err)
             self.assertIn("h2", result.err)
 
     def test_a_restart(self):
-        worker = ("/bin/sh", "-c", "[ $ACCEL_GENERATION = 1 ] || exit 0; [ $RANK = 1 ] && exit 7; exec sleep 60")
+        worker = ("/bin/sh", "-c", "[ $ACCEL_GENERATION = 1 ] || exit 0; [ $RANK = 1 ] && exit 7; exec sleep 600")
         results = self.on_all("--num_processes", 2, "--max_restarts", 1, *worker)
         self.assert_all_succeed(results)
 

@@ -116,7 +116,7 @@ class Daemons(cluster.ClusterTest):
     def test_sigterm_of_an_agent_ends_the_job_that_asked_for_it(self):
         waiting, worker = self.running_job("--on_agent_loss", "end")
         self.agents[0].terminate()
-        self.assertEqual(self.agents[0].wait(timeout=60), 0)
+        self.assertEqual(self.agents[0].wait(timeout=25), 0)  # Before the grace of 30 s.
         self.assertFalse(cluster.is_alive(worker))
         self.agents[0] = self.start_agent("n1")
         result = self.finish(waiting)

@@ -10,7 +10,7 @@ RESUMING = cluster.runfile("tests/e2e/resuming_training")
 class Launch(cluster.Test):
     def train(self, killed_in, *arguments):
         result = self.launch("--num_processes", 2, "--max_restarts", 1, *arguments, RESUMING,
-                             self.path(f"run_{killed_in}"), killed_in, seconds=60)
+                             self.path(f"run_{killed_in}"), killed_in)
         self.assertEqual(result.code, 0, result)
         self.assertIn("every sample once in each epoch", result.out)
         return [int(batch) for batch in re.findall(r"after batch (\d+)", result.out)]

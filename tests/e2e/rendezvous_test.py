@@ -34,7 +34,7 @@ def receive(form):
 
 
 step("before it connects")
-store = socket.create_connection((os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"]), 10)
+store = socket.create_connection((os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"]), 60)
 store.settimeout(60)
 step("before it says who it is")
 store.sendall(struct.pack("<BI", 0, 0x3C85F7CE))
@@ -74,7 +74,7 @@ class Rendezvous(cluster.ClusterTest):
                 result = self.accel("submit", "--cpu", "--nodes", 2, "--max_restarts", 1, "--", sys.executable, worker, victim, step)
                 self.assertEqual(result.code, 0, result)
                 jobs[result.out.split()[0]] = (victim, step)
-        cluster.wait_until(lambda: all(job["phase"] in ("SUCCEEDED", "FAILED") for job in self.jobs()), 60, "all jobs end")
+        cluster.wait_until(lambda: all(job["phase"] in ("SUCCEEDED", "FAILED") for job in self.jobs()), 180, "all jobs end")
         for job in self.jobs():
             victim, step = jobs.pop(job["job_id"])
             with self.subTest(victim=victim, step=step):

@@ -11,7 +11,7 @@ NUMBERS = 101
 class Resume(cluster.Test):
     def count(self, processes, folder, kind, *flags, restarts=0, code=0):
         result = self.launch("--num_processes", processes, "--max_restarts", restarts, COUNT_SAMPLES, self.path(folder), kind,
-                             *flags, seconds=120)
+                             *flags, seconds=240)
         if code == 0:
             self.assertEqual(result.code, 0, result)
         else:

@@ -6,7 +6,7 @@ from tests.e2e import cluster
 class SelfTest(cluster.Test):
 
     def test_two_processes_pass(self):
-        result = self.accel("test", "--cpu", "--num_processes", 2, "--python", cluster.PYTHON, seconds=120)
+        result = self.accel("test", "--cpu", "--num_processes", 2, "--python", cluster.PYTHON, seconds=300)
         self.assertEqual(result.code, 0, result)
         for line in ("[rank 0] ok: every rank takes part\n", "[rank 0] ok: training equals that of one process\n",
                      "[rank 0] ok: Python's training equals that of one process\n",

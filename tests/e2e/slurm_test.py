@@ -45,7 +45,7 @@ class Slurm(slurm.SlurmTest):
     def start_saving(self, save_on):
         self.env["SAVE_ON"] = save_on
         job = self.srun("--nodes=2", "--exclusive", "--kill-on-bad-exit=0", "accel", "launch", "--cpu", self.script(SAVES))
-        cluster.wait_until(lambda: len(list(self.path("").glob("runs.*"))) == 2, 30, "both workers run")
+        cluster.wait_until(lambda: len(list(self.path("").glob("runs.*"))) == 2, 60, "both workers run")
         return job
 
     def wait_for_saved(self):

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import signal
-import time
 
 from tests.e2e import cluster
 
@@ -23,6 +22,7 @@ def shim_of(pid):
 
 class Launch(cluster.Test):
     CGROUPS = {}
+    BEFORE_KILL = 25  # Seconds. A launch that ends within them has not waited for the grace of 30 s.
 
     def launch_waiting(self, text, *flags, processes=2, stdin=None):
         """Starts a launch whose workers write their pids. Returns the launch and the pids."""
@@ -54,7 +54,7 @@ class Launch(cluster.Test):
     def test_ctrl_c_is_term_then_the_end(self):
         process, _ = self.launch_waiting("trap 'touch got_term.$RANK; exit 0' TERM" + ESCAPES)
         process.send_signal(signal.SIGINT)
-        result = self.finish(process, 20)
+        result = self.finish(process, self.BEFORE_KILL)
         self.assertEqual(result.code, 130, result)
         self.assertTrue(self.path("got_term.0").exists() and self.path("got_term.1").exists())
         self.assertEqual(self.leftovers(seconds=0), [])
@@ -62,25 +62,23 @@ class Launch(cluster.Test):
     def test_sigterm_is_143(self):
         process, _ = self.launch_waiting("")
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(self.finish(process, 20).code, 143)
+        self.assertEqual(self.finish(process, self.BEFORE_KILL).code, 143)
 
     def test_a_second_ctrl_c_kills_at_once(self):
         process, _ = self.launch_waiting("trap 'touch term' TERM")
         process.send_signal(signal.SIGINT)
-        cluster.wait_until(lambda: self.path("term").exists(), 10, "SIGTERM reaches a worker")
-        begin = time.monotonic()
+        cluster.wait_until(lambda: self.path("term").exists(), 60, "SIGTERM reaches a worker")
         process.send_signal(signal.SIGINT)
-        result = self.finish(process, 20)
-        self.assertLess(time.monotonic() - begin, 5)
+        result = self.finish(process, self.BEFORE_KILL)
         self.assertEqual(result.code, 130, result)
 
     def test_a_shim_that_stands_still_does_not_hold_the_launch(self):
         process, pids = self.launch_waiting("")
-        os.kill(shim_of(pids[0]), signal.SIGSTOP)
+        cluster.stop(shim_of(pids[0]))
         process.send_signal(signal.SIGINT)
         self.assertIn(b"a second signal kills them", process.stderr.readline())
         process.send_signal(signal.SIGINT)
-        self.assertEqual(self.finish(process, 40).code, 130)
+        self.assertEqual(self.finish(process).code, 130)
         self.assertEqual(self.leftovers(seconds=0), [])
 
     def test_a_worker_that_ignores_term_is_killed_after_the_grace(self):
@@ -89,13 +87,13 @@ class Launch(cluster.Test):
                              "trap '' TERM; touch stubborn; while :; do sleep 0.1; done")
         result = self.launch("--num_processes", 2, script, env=self.CGROUPS)
         self.assertEqual(result.code, 6, result)
-        self.assertGreater(result.seconds, 4.5)
-        self.assertLess(result.seconds, 9)
+        self.assertGreater(result.seconds, 5)
+        self.assertLess(result.seconds, self.BEFORE_KILL)
 
     def test_sighup_ends_the_job(self):
         process, _ = self.launch_waiting("")
         process.send_signal(signal.SIGHUP)
-        self.assertEqual(self.finish(process, 20).code, 129)
+        self.assertEqual(self.finish(process, self.BEFORE_KILL).code, 129)
 
     def test_nohup_keeps_it(self):
         script = self.script("echo $$ > pid; while [ ! -e go ]; do sleep 0.05; done")
@@ -104,13 +102,13 @@ class Launch(cluster.Test):
         process.send_signal(signal.SIGHUP)
         os.kill(worker, signal.SIGHUP)
         self.path("go").touch()
-        self.assertEqual(self.finish(process, 20).code, 0)
+        self.assertEqual(self.finish(process).code, 0)
 
     def test_kill_9_of_launch_leaves_nothing(self):
         process, pids = self.launch_waiting(ESCAPES)
         process.kill()
         process.wait()
-        self.assertEqual(self.leftovers(seconds=10), [])
+        self.assertEqual(self.leftovers(), [])
         self.assertFalse(any(cluster.is_alive(pid) for pid in pids))
 
     def test_the_next_launch_ends_what_a_launch_and_its_shim_left(self):
@@ -127,14 +125,14 @@ class Launch(cluster.Test):
             # A launch that is alive keeps what it has.
             script = self.script("touch up; while [ ! -e go ]; do sleep 0.02; done", name="living.sh")
             living = self.start(cluster.ACCEL, "launch", "--cpu", script, env=self.CGROUPS)
-            cluster.wait_until(lambda: self.path("up").exists(), 20, "it runs")
+            cluster.wait_until(lambda: self.path("up").exists(), 60, "it runs")
             result = self.launch("true", env=self.CGROUPS)
             self.assertEqual(result.code, 0, result)
             self.path("go").touch()
             said = self.finish(living)
             self.assertEqual(said.code, 0, said)
             self.assertIn("an earlier launch was killed", said.err + result.err)
-            cluster.wait_until(lambda: not any(cluster.is_alive(pid) for pid in pids), 10, "the workers are ended")
+            cluster.wait_until(lambda: not any(cluster.is_alive(pid) for pid in pids), 60, "the workers are ended")
             self.assertEqual(self.leftovers(), [])
             self.assertEqual(list(self.path(".").glob("accel-launch-*")), [])
             for name in ("up", "go", "pid.0", "pid.1"):
@@ -143,7 +141,7 @@ class Launch(cluster.Test):
     def test_kill_9_of_the_shim_leaves_nothing_and_is_reported(self):
         process, pids = self.launch_waiting(ESCAPES)
         os.kill(shim_of(pids[0]), signal.SIGKILL)
-        result = self.finish(process, 20)
+        result = self.finish(process)
         self.assertNotEqual(result.code, 0)
         self.assertIn("shim", result.err)
         self.assertEqual(self.leftovers(seconds=0), [])
@@ -151,7 +149,7 @@ class Launch(cluster.Test):
     def test_kill_9_of_the_shim_can_be_survived(self):
         process, pids = self.launch_waiting("[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0", "--max_restarts", 1)
         os.kill(shim_of(pids[0]), signal.SIGKILL)
-        self.assertEqual(self.finish(process, 20).code, 0)
+        self.assertEqual(self.finish(process).code, 0)
 
 
 class LaunchWithoutCgroups(Launch):

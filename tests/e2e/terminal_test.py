@@ -24,7 +24,7 @@ class LaunchOnATerminal(cluster.Test):
         terminal.type(CTRL_C)
         terminal.expect(b"interrupted")
         self.assertEqual(terminal.finish(), 9)
-        terminal = self.terminal(1, "echo ready; exec sleep 60")
+        terminal = self.terminal(1, "echo ready; exec sleep 600")
         terminal.expect(b"ready")
         terminal.type(CTRL_C)
         self.assertEqual(terminal.finish(), 130)

@@ -42,7 +42,7 @@ class Launch(cluster.Test):
             for shared_memory, transport in ((1, "shared memory"), (0, "sockets")):
                 # Runs 21 steps of a model whose gradients fill two buckets.
                 result = self.launch("--num_processes", processes, "--env", f"ACCEL_SHARED_MEMORY={shared_memory}", DDP_STEP,
-                                     512, 4, 1, seconds=120)
+                                     512, 4, 1, seconds=600)
                 self.assertEqual(result.code, 0, result)
                 found = re.findall(r"parameters ([0-9a-f]+)", result.out)
                 self.assertEqual(len(found), processes, result)
@@ -53,7 +53,7 @@ class Launch(cluster.Test):
 
     def test_fashion_mnist_learns_and_counts(self):
         # Trains for one epoch, so that CI is quick; tools/quickstart trains to the end.
-        result = self.launch("--num_processes", 2, FASHION_MNIST, "--epochs", 1, seconds=280)
+        result = self.launch("--num_processes", 2, FASHION_MNIST, "--epochs", 1, seconds=600)
         self.assertEqual(result.code, 0, result)
         accuracy, samples = re.search(r"test accuracy (0\.\d+) \((\d+) samples\)", result.out).groups()
         self.assertEqual(samples, "10000")
@@ -70,18 +70,18 @@ class Launch(cluster.Test):
             except OSError:
                 pass  # Another process holds the port already, which serves as well.
             squatters.append(squatter)
-        result = self.launch("--num_processes", 2, "--python", cluster.PYTHON, PLAIN, seconds=120)
+        result = self.launch("--num_processes", 2, "--python", cluster.PYTHON, PLAIN, seconds=600)
         for squatter in squatters:
             squatter.close()
         self.assertTrue(python_succeeded(result), result)
 
     def test_accelerate(self):
-        result = self.launch("--num_processes", 2, "--python", cluster.PYTHON, ACCELERATE, seconds=200)
+        result = self.launch("--num_processes", 2, "--python", cluster.PYTHON, ACCELERATE, seconds=600)
         self.assertTrue(python_succeeded(result), result)
 
     def run_upstream(self, name):
         """Returns what a test script of Accelerate printed."""
-        result = self.launch("--num_processes", 2, "--python", cluster.PYTHON, self.python(UPSTREAM), name, seconds=280)
+        result = self.launch("--num_processes", 2, "--python", cluster.PYTHON, self.python(UPSTREAM), name, seconds=600)
         # The upstream script sometimes aborts at interpreter exit, after it has passed (under torchrun too).
         self.assertEqual(result.out.count(_SUCCESS), 2, result)
         return result.out
@@ -104,11 +104,11 @@ class Submit(cluster.ClusterTest):
         self.assertEqual(result.code, 0, result)
 
     def test_torch_distributed_over_two_agents(self):
-        result = self.submit("--nodes", 2, "--python", cluster.PYTHON, PLAIN, seconds=120)
+        result = self.submit("--nodes", 2, "--python", cluster.PYTHON, PLAIN, seconds=600)
         self.assertTrue(python_succeeded(result), result)
 
     def test_accelerate_over_two_agents(self):
-        result = self.submit("--nodes", 2, "--python", cluster.PYTHON, ACCELERATE, seconds=200)
+        result = self.submit("--nodes", 2, "--python", cluster.PYTHON, ACCELERATE, seconds=600)
         self.assertTrue(python_succeeded(result), result)
 
 
