@@ -24,8 +24,10 @@
 namespace accel::shim {
 namespace {
 
-// Time that the last report may wait for an agent that does not read.
-constexpr absl::Duration kLastReportTimeout = absl::Seconds(2);
+// Time that the last report may wait for an agent that does not read. Long, because an agent on a
+// machine that is overloaded may stand still for some seconds, and would take the shim for killed.
+// Shorter than the time after which the agent kills a shim that does not end (shim_watchdog.cc).
+constexpr absl::Duration kLastReportTimeout = absl::Seconds(6);
 // Time that a new shim waits for the agent that started it. That agent connects immediately, unless
 // it has been killed.
 constexpr absl::Duration kFirstAgentTimeout = absl::Seconds(10);
@@ -211,7 +213,8 @@ bool Shim::Done(absl::Time now) {
   if (!exit_ && IsOverWithoutAgent(now)) exit_ = kShimAgentGone;
   if (!exit_ || (generation_ && generation_->state() != GenerationLife::State::kEnded))
     return false;
-  if (agent_.connected() && agent_.has_unsent()) {
+  // Without a generation there is nothing to report.
+  if (generation_ && agent_.connected() && agent_.has_unsent()) {
     leave_at_ = std::min(leave_at_, now + kLastReportTimeout);
     if (now < leave_at_) return false;
     KeepResult();

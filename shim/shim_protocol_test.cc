@@ -12,6 +12,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/status_matchers.h"
 #include "process/spawn.h"
 #include "shim/channel.h"
@@ -125,6 +126,15 @@ TEST_F(ShimProtocolTest, EndsWithItsAgent) {
   agent_.reset();
   EXPECT_EQ(Finish(), 3);
   EXPECT_EQ(printed_, "");
+}
+
+// The last report is waited for at most six seconds, and here there is none.
+TEST_F(ShimProtocolTest, EndsAtOnceWithoutAGeneration) {
+  LaunchConnected();
+  const absl::Time begin = common::SteadyClock()->Now();
+  SendRaw(EncodeFrame(FrameType::kEnd, ""));
+  EXPECT_EQ(Finish(), 0);
+  EXPECT_LT(common::SteadyClock()->Now() - begin, absl::Seconds(5));
 }
 
 TEST_F(ShimProtocolTest, EndsOnTerm) {
