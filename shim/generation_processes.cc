@@ -237,10 +237,11 @@ void GenerationProcesses::Tick(absl::Time now) {
   if (now >= join_memory_cgroup_at_) {
     join_memory_cgroup_at_ = absl::InfiniteFuture();
     memory_cgroup_ = process::Cgroup::Make(start_.memory_cgroup);
+    // Counted before any worker is inside, because one may be killed as soon as it is.
+    out_of_memory_seen_ += memory_cgroup_.OomKills();
     for (auto& worker : workers_) {
       if (worker->running()) memory_cgroup_.Add(worker->pid());
     }
-    out_of_memory_seen_ = cgroup_.OomKills() + memory_cgroup_.OomKills();
   }
   if (now >= life_.fence_at()) {
     Abandon(now, absl::StrCat("there was no contact with the coordinator for ",
