@@ -22,7 +22,9 @@ namespace {
 
 using Phase = HostedShim::Phase;
 
-constexpr absl::Duration kEndSlack = absl::Seconds(2);
+// Long, because a shim that is killed cannot keep its result, and on a machine that is overloaded
+// it may stand still for some seconds.
+constexpr absl::Duration kEndSlack = absl::Seconds(10);
 constexpr absl::Duration kReconnectPause = absl::Milliseconds(100);
 // Interval at which shims learn that there is contact. JobSpec.stop_on_disconnect_after_ms is at
 // least five times as long.

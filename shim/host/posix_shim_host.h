@@ -56,7 +56,7 @@ class PosixShimHost final : public ShimHost {
   explicit PosixShimHost(Options options);
 
   // Closes the shims' channels as the death of an agent would. Shims whose jobs end with their
-  // agent do so with the orphan grace. Waits for those, and kills shims that take two seconds
+  // agent do so with the orphan grace. Waits for those, and kills shims that take ten seconds
   // longer.
   ~PosixShimHost() override;
 
