@@ -115,7 +115,8 @@ TEST_F(ShimAdoptTest, AJobThatIsNotKeptEndsWithItsHostAndSaysWhy) {
 
 TEST_F(ShimAdoptTest, WhatAShimThatDiedWithItsHostHasLeftIsEnded) {
   const auto start = Kept("trap '' TERM; setsid sh -c '(sleep 1000 &); sleep 1000' & sleep 1000");
-  auto other = Kept("exec sleep 1000");
+  auto other = Kept("");
+  other.argv = {"sleep", "1000"};  // No shell: a process has no environment while it executes.
   other.id.job = common::JobId("other");
   Start(start);
   Start(other);

@@ -68,7 +68,7 @@ StartCommand ShimTest::Command(std::vector<std::string> argv, int workers) {
         {rank, rank, {tag_, "PATH=/usr/bin:/bin", absl::StrCat("RANK=", rank)}});
   }
   start.log_dir = absl::StrCat(folder_, "/logs/", starts_);
-  start.orphan_grace = absl::Milliseconds(100);
+  start.orphan_grace = kOrphanGrace;
   return start;
 }
 
@@ -146,6 +146,16 @@ void ShimTest::AwaitLiving(size_t at_least) const {
   const absl::Time until = absl::Now() + kTimeout;
   while (Living().size() < at_least) {
     ASSERT_LT(absl::Now(), until) << Living().size() << " live instead of " << at_least;
+    absl::SleepFor(kPause);
+  }
+}
+
+void ShimTest::AwaitStopped(pid_t pid) const {
+  const absl::Time until = absl::Now() + kTimeout;
+  while (true) {
+    const auto entry = process::ReadProcess(pid);
+    if (entry && entry->state == 'T') return;
+    ASSERT_LT(absl::Now(), until) << pid << " is not stopped";
     absl::SleepFor(kPause);
   }
 }

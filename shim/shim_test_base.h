@@ -18,6 +18,8 @@ namespace accel::shim {
 
 // The longest that any test waits.
 constexpr absl::Duration kTimeout = absl::Seconds(30);
+// Long, because a worker that ends on SIGTERM must not be killed on a machine that is slow.
+constexpr absl::Duration kOrphanGrace = absl::Seconds(20);
 
 // One host in a temporary folder. After each test no process may be left that a worker started.
 // Such processes are found by a tag in their environment, wherever they have gone.
@@ -51,6 +53,8 @@ class ShimTest : public ::testing::Test {
   // Returns the living processes that workers have started. Zombies do not count.
   std::vector<pid_t> Living() const;
   void AwaitLiving(size_t at_least) const;
+  // Waits until a signal has stopped this process.
+  void AwaitStopped(pid_t pid) const;
 
   PosixShimHost& host() { return *host_; }
   // Replaces the host by one with `options`. Must be called before the first start.
