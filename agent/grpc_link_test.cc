@@ -76,7 +76,8 @@ grpc::Status Echo(ServerStream* stream) {
   return grpc::Status::OK;
 }
 
-// Returns a session that does this once and then ends with `end`.
+// Returns a session that does this once and ends with `end` at the next report. Until then the test
+// can take the answer, which is lost when a later session begins.
 Session EchoOnce(grpc::Status end) {
   return [end](ServerStream* stream) {
     v1::NodeObserved observed;
@@ -84,6 +85,7 @@ Session EchoOnce(grpc::Status end) {
     v1::NodeDesired desired;
     desired.set_version(observed.sequence());
     stream->Write(desired);
+    stream->Read(&observed);
     return end;
   };
 }
@@ -176,8 +178,8 @@ TEST(GrpcLink, ASessionKeepsItsChannelAndTheNextOneUsesTheNewest) {
   channels->Offer(ChannelTo(fresh.address()));
   EXPECT_EQ(channels->present(), present);
   EXPECT_EQ(link.session(), 1u);
-  // The answer ends the first session.
   Exchange(&link, 7);
+  // The second report ends the first session.
   Exchange(&link, 8);
   EXPECT_EQ(channels->present(), channels->newest());
   EXPECT_NE(channels->present(), present);
@@ -286,6 +288,7 @@ TEST(GrpcLink, AnotherAgentOfThisNodeIsFatalAtAnyTime) {
   FakeService service({EchoOnce(grpc::Status::OK), Refuse(grpc::StatusCode::ALREADY_EXISTS)});
   GrpcLink link(ChannelTo(service.address()));
   Exchange(&link, 1);
+  link.Report(Report(2));
   EXPECT_TRUE(Await(&link, [&] { return !link.fatal().ok(); }));
   EXPECT_THAT(link.fatal(), StatusIs(absl::StatusCode::kAlreadyExists, "refused"));
 }
