@@ -71,7 +71,8 @@ TEST(SplitTest, ARankAloneHasNoCommunicator) {
 TEST(SplitTest, AnErrorSaysWhichRanksArePartOfIt) {
   const std::string done = testing::TempDir() + "/split_done";
   on_ranks(3, [&] {
-    const auto world = join(std::chrono::seconds(2));
+    // Longer than the ranks that come may stand still.
+    const auto world = join(std::chrono::seconds(6));
     const auto part = world->split(world->rank() == 1 ? 0 : 1);
     if (world->rank() == 2) {
       EXPECT_THAT(error_of<CommunicationError>([&] { part->barrier(); }),

@@ -192,9 +192,10 @@ struct Late : MapNumbers {
 TEST(FailureTest, ABatchThatTakesTooLong) {
   Late dataset;
   // With max_jobs(1), no job is taken before the result in front of it is. So begin() returns
-  // before the latch is released.
+  // before the latch is released. The timeout is also that of the first batch, whose thread may
+  // stand still for some seconds.
   auto loader = make_data_loader<SequentialSampler>(
-      dataset, DataLoaderOptions(1).workers(1).max_jobs(1).timeout(std::chrono::seconds(1)));
+      dataset, DataLoaderOptions(1).workers(1).max_jobs(1).timeout(std::chrono::seconds(5)));
   auto it = loader.begin();
   EXPECT_THAT(values(*it), ElementsAre(0));
   dataset.released->count_down();
