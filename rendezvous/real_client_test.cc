@@ -132,12 +132,14 @@ TEST_F(RealClientTest, WorkersThatAnnounceThemselves) {
 }
 
 TEST_F(RealClientTest, AWaitThatTimesOutThrowsAndTheClientRemainsUsable) {
-  const StorePtr store = Client(kImpatient);
+  const StorePtr store = Client();
+  store->setTimeout(kImpatient);
   EXPECT_THROW(store->get("missing"), c10::DistStoreError);
   EXPECT_THROW(store->wait({"missing", "too"}), c10::DistStoreError);
   EXPECT_THROW(store->wait({"missing"}, milliseconds(1)), c10::DistStoreError);
   EXPECT_THROW(store->multiGet({"missing"}), c10::DistStoreError);
   EXPECT_THROW(store->queuePop("missing", true), c10::DistStoreError);
+  store->setTimeout(kPatient);
   store->set("missing", ToBytes("no more"));
   EXPECT_EQ(store->get_to_str("missing"), "no more");
 }
