@@ -20,6 +20,7 @@ SystemdPaths Systemctl(const std::string& lines) {
   paths.systemctl = dir + "/systemctl";
   std::ofstream(paths.systemctl) << "#!/bin/sh\n" << lines << "\n";
   ::chmod(paths.systemctl.c_str(), 0700);
+  paths.longest = absl::Minutes(1);  // The shell may stand still for some seconds.
   return paths;
 }
 
