@@ -188,18 +188,30 @@ TEST(CollectivesTest, FurtherAcceleratorsShareTheWorld) {
   });
 }
 
-// Returns a port that was free a moment ago.
-std::int64_t free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  close(fd);
-  return ntohs(address.sin_port);
-}
+// A port that no other process is given while this lives. A store of this process can listen on it,
+// because both sockets have SO_REUSEADDR and this one does not listen.
+class HeldPort {
+ public:
+  HeldPort() {
+    const int on = 1;
+    EXPECT_EQ(setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    number_ = ntohs(address.sin_port);
+  }
+  ~HeldPort() { close(fd_); }
+  HeldPort(const HeldPort&) = delete;
+
+  std::int64_t number() const { return number_; }
+
+ private:
+  const int fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  std::int64_t number_ = 0;
+};
 
 TEST(CollectivesTest, AWorldCanBeLeftAndJoinedAgain) {
   on_ranks(3, [] {
@@ -215,11 +227,12 @@ TEST(CollectivesTest, AWorldCanBeLeftAndJoinedAgain) {
 
 TEST(CollectivesTest, RankZeroServesTheStoreWithoutALauncher) {
   on_ranks(2, [] {
+    const HeldPort held;
     std::int64_t port = 0;
     {
       auto communicator =
           Communicator::join(read_environment(), c10::kCPU, std::chrono::seconds(20));
-      port = communicator->broadcast_number(communicator->rank() == 0 ? free_port() : 0);
+      port = communicator->broadcast_number(held.number());
     }
     setenv("TORCHELASTIC_USE_AGENT_STORE", "False", 1);
     setenv("MASTER_PORT", std::to_string(port).c_str(), 1);
