@@ -28,9 +28,10 @@ absl::Status MakeJobFolder(const std::string& jobs_dir, const common::JobId& job
         absl::StrCat("The id of job ", job.value(), " is no name of a folder."));
   }
   const std::string path = logs::JobLogDir(jobs_dir, job.value());
-  // Without a right for anybody until it is the user's, so that nothing takes it for root's
-  // meanwhile.
-  if (mkdir(path.c_str(), 0) != 0 && errno != EEXIST) {
+  // Another user's has no right for anybody until it is the user's, so that nothing takes it for
+  // root's meanwhile. An agent that is not root could not open such a folder itself.
+  const mode_t mode = user.uid == geteuid() ? 0700 : 0;
+  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
     return absl::ErrnoToStatus(errno, absl::StrCat("Cannot make the folder ", path));
   }
   const common::UniqueFd folder(

@@ -57,6 +57,30 @@ TEST_F(JobFolderTest, ALinkIsNotFollowed) {
   EXPECT_EQ(info.st_uid, 0u);
 }
 
+// If the test is root, it is another user meanwhile, because root may open any folder.
+TEST(OwnJobFolderTest, AnAgentThatIsNotRootMakesOneForItself) {
+  char made[] = "/tmp/accel.XXXXXX";
+  ASSERT_NE(mkdtemp(made), nullptr);
+  const bool is_root = geteuid() == 0;
+  if (is_root) {
+    ASSERT_EQ(chown(made, kAnn.uid, kAnn.gid), 0);
+    ASSERT_EQ(seteuid(kAnn.uid), 0);
+  }
+  process::Account self;
+  self.name = "self";
+  self.uid = geteuid();
+  self.gid = getegid();
+  EXPECT_OK(MakeJobFolder(made, kJob, self));
+  EXPECT_OK(MakeJobFolder(made, kJob, self)) << "the next generation finds it";
+  if (is_root) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
+  struct stat info = {};
+  ASSERT_EQ(lstat((std::string(made) + "/j1").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0700u);
+  std::filesystem::remove_all(made);
+}
+
 TEST_F(JobFolderTest, TheIdOfAJobIsNoPath) {
   for (const char* id : {"", "..", ".", "a/b"}) {
     EXPECT_FALSE(MakeJobFolder(dir_, common::JobId(id), kAnn).ok()) << id;

@@ -32,6 +32,16 @@ PYTHON = os.environ.get("ACCEL_PYTHON") or str(
 # Lets an agent that is root run the jobs of root, who runs the test, also if its coordinator is at a port.
 AS_ROOT = ("--allow_system_users", "root") if os.geteuid() == 0 else ()
 
+# A command under which a program of root is one of an ordinary user, in a user namespace.
+AS_ORDINARY = ("unshare", "--user", "--map-user=1000", "--map-group=1000") if os.geteuid() == 0 else ()
+
+
+def can_be_ordinary():
+    try:
+        return subprocess.run([*AS_ORDINARY, "true"], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        return False
+
 
 # The default limit of a command. It takes a moment, but a loaded machine may keep a process from running for seconds.
 SECONDS = 120

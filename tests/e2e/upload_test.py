@@ -57,6 +57,15 @@ class Upload(cluster.ClusterTest):
             self.assertEqual(code.parent.stat().st_mode & 0o7777, 0o700)
             self.assertEqual(self.path(f"{node}/uploads").stat().st_mode & 0o7777, 0o700)
 
+    @unittest.skipUnless(cluster.can_be_ordinary(), "no user namespaces here")
+    def test_an_agent_that_is_not_root_runs_it(self):
+        self.agents = [self.start_agent("n1", under=cluster.AS_ORDINARY)]
+        self.wait_for_nodes(1)
+        result = self.upload("--wait", "run.sh")
+        self.assertEqual(result.code, 0, result)
+        self.assertIn("where the agent is not root", self.accel("nodes").out)
+        self.assertEqual(self.accel("logs", result.out.strip()).out, " a b c \n")
+
     def test_only_what_has_changed_travels_again(self):
         self.start_agents(1)
         self.assertEqual(self.upload("--wait", "run.sh").code, 0)
