@@ -62,17 +62,20 @@ class Benchmark:
 
 # Lets an agent that is root run the jobs of root, whose coordinator is at a port.
 _AS_ROOT = ("--allow_system_users", "root") if os.geteuid() == 0 else ()
+# Lets a program of root be one of an ordinary user, in a user namespace. No job from a port runs as root, and an agent that
+# is not root runs all jobs as itself.
+AS_ORDINARY = ("unshare", "--user", "--map-user=1000", "--map-group=1000") if os.geteuid() == 0 else ()
 
 
 class Cluster:
     """A coordinator and agents on loopback, which are stopped at the end of the `with` block."""
 
-    def __init__(self, agents=1, agent_flags=(), tcp=False):
+    def __init__(self, agents=1, agent_flags=(), tcp=False, folder=None):
         self._agents = agents
         self._listen = ("--listen", "127.0.0.1:0") if tcp else ()
         self.tcp = None  # HOST:PORT, if that was asked for.
         self._agent_flags = agent_flags
-        self._dir = tempfile.TemporaryDirectory(prefix="accel-bench-")
+        self._dir = tempfile.TemporaryDirectory(prefix="accel-bench-", dir=folder)
         self._processes = []
         self.agent_pids = []
 
@@ -84,8 +87,9 @@ class Cluster:
         return process
 
     def _start_agent(self, i, stderr):
-        return self._start(BIN / "agent/accel-agent", "--coordinator", self.env["ACCEL_COORDINATOR"], "--state_dir",
-                           f"{self._dir.name}/n{i}", "--name", f"n{i}", *_AS_ROOT, *self._agent_flags, stdout=subprocess.DEVNULL,
+        under, flags = (AS_ORDINARY, ()) if self._listen else ((), _AS_ROOT)
+        return self._start(*under, BIN / "agent/accel-agent", "--coordinator", self.env["ACCEL_COORDINATOR"], "--state_dir",
+                           f"{self._dir.name}/n{i}", "--name", f"n{i}", *flags, *self._agent_flags, stdout=subprocess.DEVNULL,
                            stderr=stderr)
 
     def restart_agent(self, i):

@@ -1,7 +1,10 @@
-"""Two hosts: from the command on both to the exit after the first collective. The hosts are network namespaces (tests/e2e/hosts.py)."""
+"""What takes several hosts: a job over two of them, a node that joins, a job from a workstation. The hosts are network
+namespaces (tests/e2e/hosts.py)."""
 
+import contextlib
 import os
 import subprocess
+import tempfile
 import time
 
 from bench import harness
@@ -9,6 +12,7 @@ from tests.e2e import hosts
 
 COUNT = 2
 PORT = 29500  # The hosts have network namespaces, so every port is free there.
+WORKSTATION = 2
 
 
 def _both(machines, command, env):
@@ -48,3 +52,56 @@ def first_collective(pairs):
     finally:
         machines.close()
     return bench.summary()
+
+
+def remote(pairs):
+    """A cluster with certificates: the coordinator on one host, and the node or the user on another."""
+    with contextlib.ExitStack() as stack:
+        machines = hosts.Hosts(COUNT, real=True)
+        stack.callback(machines.close)
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="accel-bench-"))
+        coordinator = _start(stack, machines, 1, harness.BIN / "coordinator/accel-coordinator", "--socket", f"{folder}/socket",
+                             "--listen", f"{machines.address(1)}:{PORT}", "--state_dir", f"{folder}/coordinator", stdout=subprocess.PIPE)
+        for _ in range(2):  # The socket, and the port.
+            coordinator.stdout.readline()
+        join = harness.Benchmark("a node joins: from accel-agent join until the agent is connected", "s", "<= 0.5 s")
+        for i in range(pairs):
+            join.add(accel=_join(stack, machines, folder, f"n{i}"))
+        key = _run(machines, 1, folder, harness.ACCEL, "user", "add", "bench", "--coordinator", f"unix:{folder}/socket")
+        _run(machines, WORKSTATION, folder, harness.ACCEL, "login", text=key)
+        submit = harness.Benchmark("submit --wait of /bin/true over TLS from another host", "s", "<= 0.035 s; srun 0.126 s")
+        for i in range(pairs + 1):
+            begin = time.monotonic()
+            _run(machines, WORKSTATION, folder, harness.ACCEL, "submit", "--cpu", "--wait", "--", "/bin/true")
+            if i > 0:
+                submit.add(accel=time.monotonic() - begin)
+        return [join.summary(), submit.summary()]
+
+
+def _join(stack, machines, folder, name):
+    """Joins a node and starts its agent. Returns the seconds of both, without those of `accel node add`."""
+    key = _run(machines, 1, folder, harness.ACCEL, "node", "add", "--coordinator", f"unix:{folder}/socket")
+    begin = time.monotonic()
+    agent = harness.BIN / "agent/accel-agent"
+    _run(machines, WORKSTATION, folder, agent, "join", "--state_dir", f"{folder}/{name}", "--name", name, text=key)
+    process = _start(stack, machines, WORKSTATION, *harness.AS_ORDINARY, agent, "--state_dir", f"{folder}/{name}",
+                     stderr=subprocess.PIPE, env={**os.environ, "HOME": folder})
+    for line in process.stderr:
+        if b"connected to the coordinator" in line:
+            return time.monotonic() - begin
+    raise RuntimeError("the agent did not connect")
+
+
+def _start(stack, machines, host, *command, **options):
+    """Starts a program on a host, which is ended with the stack."""
+    process = subprocess.Popen([*machines.inside(host), *map(str, command)], stdin=subprocess.DEVNULL, **options)
+    stack.callback(process.communicate)
+    stack.callback(process.terminate)
+    return process
+
+
+def _run(machines, host, folder, *command, text=""):
+    """Runs a command on a host, as a user whose home is the folder, and returns its standard output."""
+    env = {**os.environ, "HOME": folder}
+    return subprocess.run([*machines.inside(host), *map(str, command)], env=env, input=text, stdout=subprocess.PIPE, text=True,
+                          timeout=60, check=True).stdout

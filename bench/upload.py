@@ -1,0 +1,62 @@
+"""Measures how long a program takes to travel to two nodes: `accel submit --upload` against rsync."""
+
+import os
+import pathlib
+import shutil
+import tempfile
+import threading
+
+from bench import harness
+
+FILES = 2_000
+FILE_BYTES = 100_000
+DISK = "/var/tmp"  # /tmp may be memory.
+
+
+def travel(pairs):
+    """200 MB of random bytes, which cannot be compressed. accel: from the command, over TLS, until a job of both nodes that
+    does nothing has ended, with all files durable at the coordinator. rsync copies to two folders of this machine at the
+    same time, without a network, encryption or fsync."""
+    first = harness.Benchmark(f"upload of {FILES * FILE_BYTES // 1_000_000} MB in {FILES} files to 2 nodes, first time", "s",
+                              "<= 1.3 times rsync's time")
+    again = harness.Benchmark("the same, when nothing has changed", "s", "<= 0.3 s")
+    with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=DISK) as folder:
+        for _ in range(pairs):
+            project = _project(pathlib.Path(folder, "project"))
+            copies = [pathlib.Path(folder, f"copy{i}") for i in (1, 2)]
+            with harness.Cluster(agents=2, tcp=True, folder=DISK) as cluster:
+                submit = [harness.ACCEL, "submit", "--coordinator", cluster.tcp, "--cpu", "--nodes", 2, "--upload", project,
+                          "--wait", "--", "/bin/true"]
+                for bench in (first, again):
+                    peer = _peer(project, copies)
+                    os.sync()  # accel syncs its files, which must not include those of others.
+                    bench.add(**peer, accel=harness.wall(submit, cluster.env)[0])
+            for path in (project, *copies):
+                shutil.rmtree(path, ignore_errors=True)
+    return [first.summary(), again.summary()]
+
+
+def _project(folder):
+    for i in range(FILES):
+        file = folder / f"package{i % 20}/file{i}.bin"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(os.urandom(FILE_BYTES))
+    return folder
+
+
+def _peer(project, copies):
+    """Returns rsync's time, as a column, if this machine has it."""
+    rsync = shutil.which("rsync")
+    if rsync is None:
+        print("  rsync is not installed, so it is not measured", flush=True)
+        return {}
+    seconds = []
+    threads = [threading.Thread(target=lambda to=copy: seconds.append(harness.wall([rsync, "-a", f"{project}/", f"{to}/"])[0]))
+               for copy in copies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if len(seconds) < len(copies):
+        raise RuntimeError("rsync failed")
+    return {"rsync": max(seconds)}
