@@ -1,18 +1,24 @@
-"""Measures what strangers who flood the coordinator's TCP port cost an honest caller and the coordinator: idle
+"""Measures what strangers who flood the coordinator's TCP port cost an honest caller, a job and the coordinator: idle
 connections, halves of a first record, connections that never make a call, and a flood of short connections."""
 
+import json
 import multiprocessing
+import pathlib
 import resource
 import selectors
 import socket
 import ssl
 import statistics
+import tempfile
 import time
 
 from bench import harness
 
-CONNECTIONS = 4000
-SECONDS = 10
+CONNECTIONS = 20_000
+PROCESSES = 4  # Of strangers. A process may often have no more than 20,000 descriptors.
+CALM_SECONDS = 10
+SECONDS = 60
+TICK = 0.05  # Seconds between the lines that the job writes.
 SOURCES = 60
 
 
@@ -37,39 +43,67 @@ def attack(pairs):
 
 
 def _attack(name, sources, pairs):
-    bench = harness.Benchmark(f"{CONNECTIONS} strangers, {name}, from {sources} addresses: an honest call meanwhile",
-                              "s, s, s, s, MB", "<= 5 times slower, < 100 MB more")
+    bench = harness.Benchmark(f"{CONNECTIONS} strangers for {SECONDS} s, {name}, from {sources} addresses: an honest call, and the "
+                              f"longest pause of a job that writes every {TICK} s", "s, s, s, s, MB, s, s",
+                              "attacked <= 5 calm, < 100 MB more, the job undisturbed")
     for _ in range(pairs):
-        with harness.Cluster(tcp=True) as cluster:
+        with tempfile.TemporaryDirectory(prefix="accel-bench-") as folder, harness.Cluster(tcp=True) as cluster:
+            ticks = pathlib.Path(folder, "ticks")
+            job = harness.wall([harness.ACCEL, "submit", "--cpu", "--", "/bin/sh", "-c",
+                                f"while :; do date +%s.%N >> {ticks}; sleep {TICK}; done"], cluster.env)[1].strip()
+            deadline = time.monotonic() + 60
+            while not ticks.exists():
+                if time.monotonic() > deadline:
+                    raise RuntimeError("the job did not start")
+                time.sleep(0.01)
             pid = cluster.coordinator_pid
-            calm = _calls(cluster)
+            calm = _calls(cluster, CALM_SECONDS)
             before = harness.resident_mb(pid)[0]
+            calm_pause = _longest_pause(ticks, 0)
+            begin = time.time()
             stop = multiprocessing.Event()
-            ready = multiprocessing.Event()
-            strangers = multiprocessing.Process(target=_strangers, args=(cluster.tcp, name, sources, ready, stop))
-            strangers.start()
+            ready = [multiprocessing.Event() for _ in range(PROCESSES)]
+            strangers = [multiprocessing.Process(target=_strangers, args=(cluster.tcp, name, sources, i, event, stop))
+                         for i, event in enumerate(ready)]
+            for process in strangers:
+                process.start()
             try:
-                if not ready.wait(60):
+                if not all(event.wait(60) for event in ready):
                     raise RuntimeError("the strangers did not connect")
-                attacked = _calls(cluster)
+                attacked = _calls(cluster, SECONDS)
                 more = harness.resident_mb(pid)[0] - before
             finally:
                 stop.set()
-                strangers.join()
+                for process in strangers:
+                    process.join()
+            _expect_undisturbed(cluster, job)
             bench.add(calm=statistics.median(calm), attacked=statistics.median(attacked), calm_p99=_p99(calm),
-                      attacked_p99=_p99(attacked), megabytes=more)
+                      attacked_p99=_p99(attacked), megabytes=more, calm_pause=calm_pause, pause=_longest_pause(ticks, begin))
     return bench.summary()
+
+
+def _longest_pause(ticks, begin):
+    """Returns the most seconds without a line, from `begin` until now."""
+    times = [float(line) for line in ticks.read_text().split("\n")[:-1]] + [time.time()]
+    return max(later - earlier for earlier, later in zip(times, times[1:]) if later > begin)
+
+
+def _expect_undisturbed(cluster, job):
+    [status] = [each for each in json.loads(harness.wall([harness.ACCEL, "status", "--json"], cluster.env)[1])["jobs"]
+                if each["job_id"] == job]
+    if status["phase"] != "RUNNING" or len(status["generations"]) != 1:
+        raise RuntimeError(f"the job was disturbed: {status.get('reason', 'it is no longer in its first generation')}")
 
 
 def _p99(values):
     return sorted(values)[int(len(values) * 0.99)]
 
 
-def _calls(cluster):
-    """Returns the seconds of calls over TCP, one after another, for SECONDS."""
+def _calls(cluster, during):
+    """Returns the seconds of calls over TCP, one after another, for `during` seconds."""
     seconds = []
     begin = time.monotonic()
-    while time.monotonic() - begin < SECONDS:
+    while time.monotonic() - begin < during:
         seconds.append(harness.wall([harness.ACCEL, "nodes", "--coordinator", cluster.tcp], cluster.env)[0])
     return seconds
 
@@ -108,12 +142,12 @@ class _Stranger:
         self.connect()
 
 
-def _strangers(tcp, name, sources, ready, stop):
+def _strangers(tcp, name, sources, process, ready, stop):
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     host, _, port = tcp.rpartition(":")
     selector = selectors.DefaultSelector()
-    for number in range(CONNECTIONS):
+    for number in range(process, CONNECTIONS, PROCESSES):
         _Stranger(number, (host, int(port)), sources, name, selector)
     ready.set()
     while not stop.is_set():
