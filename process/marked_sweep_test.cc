@@ -50,5 +50,24 @@ TEST(MarkedSweep, KillsWhatCarriesTheMarkAndNothingElse) {
   }
 }
 
+TEST(MarkedSweep, AProcessThatIsInExecIsNotMissed) {
+  const std::string mark = absl::StrCat("ACCEL_SWEEP_TEST=", getpid(), "/exec");
+  const std::string again = "exec /bin/sh -c \"$0\" \"$0\"";
+  int missed = 0;
+  for (int i = 0; i < 200; ++i) {
+    SpawnOptions options;
+    options.path = "/bin/sh";
+    options.argv = {"sh", "-c", again, again};
+    options.env = {mark};
+    options.fds = {{0, 0}, {1, 1}, {2, 2}};
+    const pid_t pid = Spawn(options, false).pid;
+    ASSERT_GT(pid, 0);
+    missed += KillMarked(mark) == 1 ? 0 : 1;
+    kill(pid, SIGKILL);
+    EXPECT_TRUE(WasKilled(pid));
+  }
+  EXPECT_EQ(missed, 0);
+}
+
 }  // namespace
 }  // namespace accel::process
