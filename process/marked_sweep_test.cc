@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -19,11 +18,7 @@ pid_t StartSleep(const std::string& variable) {
   options.argv = {"sleep", "600"};
   options.env = {"PATH=/usr/bin:/bin", variable, "LAST=1"};
   options.fds = {{0, 0}, {1, 1}, {2, 2}};
-  const pid_t pid = Spawn(options, false).pid;
-  // A process that has begun to execute a program has no environment for a moment.
-  const std::string environment = absl::StrCat("/proc/", pid, "/environ");
-  while (std::ifstream(environment).peek() == std::ifstream::traits_type::eof()) usleep(1000);
-  return pid;
+  return Spawn(options, false).pid;
 }
 
 bool WasKilled(pid_t pid) {

@@ -18,6 +18,9 @@ namespace {
 constexpr int kStartTimeField = 22;  // Counted from 1, as in proc(5).
 constexpr int kStateField = 3;
 constexpr int kParentField = 4;
+constexpr int kStartCodeField = 26;
+constexpr int kEnvStartField = 50;
+constexpr int kEnvEndField = 51;
 
 }  // namespace
 
@@ -35,6 +38,12 @@ std::optional<ProcessEntry> ParseProcessStat(absl::string_view text) {
   if (!absl::SimpleAtoi(fields[kParentField - kStateField], &entry.parent)) return std::nullopt;
   if (!absl::SimpleAtoi(fields[kStartTimeField - kStateField], &entry.start_time_ticks)) {
     return std::nullopt;
+  }
+  if (fields.size() > kEnvEndField - kStateField) {
+    // An exec makes the environment first as an empty one, and sets the start of the code last.
+    entry.may_have_environment =
+        fields[kStartCodeField - kStateField] == "0" ||
+        fields[kEnvStartField - kStateField] != fields[kEnvEndField - kStateField];
   }
   return entry;
 }

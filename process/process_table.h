@@ -18,6 +18,8 @@ struct ProcessEntry {
   char state = 0;  // R, S, T, Z..., as in /proc.
   // Identifies the process, together with the pid and the boot id, although pids are reused.
   uint64_t start_time_ticks = 0;
+  // False if its program was begun without an environment. In an exec that is not known yet.
+  bool may_have_environment = true;
 
   bool zombie() const { return state == 'Z' || state == 'X'; }
 };

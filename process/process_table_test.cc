@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace accel::process {
 namespace {
 
@@ -17,6 +19,20 @@ TEST(ParseProcessStatTest, Fields) {
   EXPECT_EQ(entry->parent, 7);
   EXPECT_EQ(entry->state, 'S');
   EXPECT_EQ(entry->start_time_ticks, 98765u);
+}
+
+TEST(ParseProcessStatTest, AnEnvironmentIsExcludedOnlyAfterAnExec) {
+  // START_CODE is field 26, ENV_START 50, ENV_END 51.
+  const auto may_have = [](const char* start_code, const char* env_start, const char* env_end) {
+    return ParseProcessStat(absl::StrCat("42 (sh) S 7 ", kRest, " 0 ", start_code,
+                                         " 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 ",
+                                         env_start, " ", env_end, " 0\n"))
+        ->may_have_environment;
+  };
+  EXPECT_TRUE(may_have("4096", "8000", "8100"));
+  EXPECT_FALSE(may_have("4096", "8000", "8000"));
+  EXPECT_TRUE(may_have("0", "0", "0"));
+  EXPECT_TRUE(may_have("0", "8000", "8000"));
 }
 
 TEST(ParseProcessStatTest, NamesMayHoldAnything) {
