@@ -5,7 +5,7 @@
 
 namespace accel::runtime {
 
-void BlockPool::use(Block block) {
+void BlockPool::add(Block block) {
   in_use_.emplace(block.memory, block.size);
   used_ += block.size;
   most_used_ = std::max(most_used_, used_);
@@ -22,7 +22,7 @@ void* BlockPool::take(std::size_t size) {
   by_time_.erase(freed);
   by_size_.erase(found);
   free_ -= size;
-  use(block);
+  add(block);
   return block.memory;
 }
 

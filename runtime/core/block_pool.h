@@ -31,14 +31,14 @@ class BlockPool {
   // now on. Returns null if there is none: the caller makes one and calls add().
   void* take(std::size_t size);
 
-  // Returns free blocks that the caller must give back to the system, and is called for each block
-  // that is taken or made: those that were not used for long, and as many more as it takes for
-  // `more` bytes not to raise the total above the most that was in use at one time. The pool has
-  // forgotten them.
+  // To be called whenever a block is taken, with 0, or made, with its size. Returns the free blocks
+  // that the caller must give back to the system, and forgets them: those that were not used for
+  // long, and as many more as it takes for `more` bytes not to raise the total above the most that
+  // was in use at one time.
   std::vector<Block> make_room(std::size_t more);
 
   // Counts a new block as in use.
-  void add(Block block) { use(block); }
+  void add(Block block);
 
   // Makes a block free. Returns false, and does nothing, if it is not one of the pool's.
   bool put(void* memory);
@@ -49,8 +49,6 @@ class BlockPool {
   std::size_t free_bytes() const { return free_; }
 
  private:
-  void use(Block block);
-
   std::map<void*, std::size_t> in_use_;
   // Free blocks by the time of their return, and these times by the size of the block.
   std::map<std::uint64_t, Block> by_time_;
