@@ -9,7 +9,6 @@ from bench import harness
 WORKER = [harness.BIN / "bench/worker/checkpoint"]
 PYTHON_WORKER = [harness.VENV / "python", harness.ROOT / "bench/workers/checkpoint.py"]
 THREADS = {"OMP_NUM_THREADS": "2"}
-DISK = "/var/tmp"  # /tmp may be memory.
 
 
 def _run(worker, mode, path):
@@ -23,7 +22,7 @@ def save(pairs):
     next one; seconds from the call of save_state() until wait_for_save() returns; a direct write of as many bytes to
     the same folder."""
     results = []
-    with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=DISK) as folder:
+    with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=harness.DISK) as folder:
         target = pathlib.Path(folder) / "checkpoint"
         for mode, what in (("save", "parameters"), ("adam", "parameters and Adam's moments")):
             bench = harness.Benchmark(f"save_state of 1 GiB of {what}", "s",
@@ -45,7 +44,7 @@ def save(pairs):
 def load(pairs):
     """Cold: after posix_fadvise(POSIX_FADV_DONTNEED) on the file, so that it is read from the disk. Warm: the second
     load after that."""
-    with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=DISK) as folder:
+    with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=harness.DISK) as folder:
         file = pathlib.Path(folder) / "model.safetensors"
         harness.wall([harness.VENV / "python", "-c",
                       "import os, sys, torch; from safetensors.torch import save_file\n"

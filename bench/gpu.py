@@ -15,7 +15,6 @@ from bench import harness
 WORKER = [harness.BIN / "bench/worker/gpu_step"]
 PYTHON_WORKER = [harness.PYTHON, harness.ROOT / "bench/workers/gpu_step.py"]
 PLUGIN = harness.BIN / "runtime/nccl/libaccel_nccl.so"
-DISK = "/var/tmp"  # /tmp may be memory.
 
 # What the sizes are for: ranks, width, layers, rows, precision, timed steps, whether it is saved. The small one is bound
 # by the host, which launches about 1,000 kernels a step; the large one has the 113 million parameters of a GPT-2.
@@ -94,7 +93,7 @@ def _free_port():
 
 def _run(worker, ranks, arguments, is_saved):
     """Runs one peer. Returns its figures by name, after a check that it used what it was asked to use."""
-    with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=DISK) as folder:
+    with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=harness.DISK) as folder:
         command = [str(part) for part in [*worker, *arguments, *([folder + "/checkpoint"] if is_saved else [])]]
         port = _free_port()
         processes = []

@@ -12,6 +12,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BIN = ROOT / "bazel-bin"
+DISK = "/var/tmp"  # /tmp may be memory.
 ACCEL = BIN / "cli/accel"
 PYTHON = pathlib.Path(os.environ.get("ACCEL_PYTHON", pathlib.Path.home() / ".cache/accel/venv/bin/python"))
 VENV = PYTHON.parent

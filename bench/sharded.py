@@ -16,7 +16,6 @@ MEMORY = (6, 1024, 1, 16, 2)
 MOST_BYTES = {2: 10.5, 4: 6.5}
 # Layers and width of a model that has 932 MB with AdamW's state.
 SAVED = (6, 1024)
-DISK = "/var/tmp"  # /tmp may be memory.
 
 
 def compare(pairs):
@@ -102,7 +101,7 @@ def save(pairs):
     loads = {is_cached: harness.Benchmark(f"load of 932 MB that 2 ranks saved, 4 ranks, from the {where}", "s",
                                           "<= 0.8 times DCP's")
              for is_cached, where in ((False, "disk"), (True, "page cache"))}
-    with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=DISK) as folder:
+    with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=harness.DISK) as folder:
         ours, theirs = pathlib.Path(folder, "accel"), pathlib.Path(folder, "dcp")
         for _ in range(pairs):
             dcp = _values(_launch_python(2, "sharded_save.py", "save", theirs, *SAVED))

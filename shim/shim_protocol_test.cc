@@ -140,7 +140,7 @@ TEST_F(ShimProtocolTest, EndsAtOnceWithoutAGeneration) {
 TEST_F(ShimProtocolTest, EndsOnTerm) {
   LaunchConnected();
   kill(pid_, SIGTERM);
-  // A SIGTERM that arrives before the shim blocks it kills the shim. It exits in both cases.
+  // The shim exits in both cases: a SIGTERM that it has not blocked yet kills it.
   const int code = Finish();
   EXPECT_TRUE(code == 0 || code == -SIGTERM) << code;
 }
