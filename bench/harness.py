@@ -10,6 +10,8 @@ import tempfile
 import threading
 import time
 
+from tests.e2e.accounts import AS_ORDINARY, AS_ROOT
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BIN = ROOT / "bazel-bin"
 DISK = "/var/tmp"  # /tmp may be memory.
@@ -61,13 +63,6 @@ class Benchmark:
                 "ratios": ratios}
 
 
-# Lets an agent that is root run the jobs of root, whose coordinator is at a port.
-_AS_ROOT = ("--allow_system_users", "root") if os.geteuid() == 0 else ()
-# Lets a program of root be one of an ordinary user, in a user namespace. No job from a port runs as root, and an agent that
-# is not root runs all jobs as itself.
-AS_ORDINARY = ("unshare", "--user", "--map-user=1000", "--map-group=1000") if os.geteuid() == 0 else ()
-
-
 class Cluster:
     """A coordinator and agents on loopback, which are stopped at the end of the `with` block."""
 
@@ -88,7 +83,8 @@ class Cluster:
         return process
 
     def _start_agent(self, i, stderr):
-        under, flags = (AS_ORDINARY, ()) if self._listen else ((), _AS_ROOT)
+        # No job from a port runs as root, and an agent that is not root runs all jobs as itself.
+        under, flags = (AS_ORDINARY, ()) if self._listen else ((), AS_ROOT)
         return self._start(*under, BIN / "agent/accel-agent", "--coordinator", self.env["ACCEL_COORDINATOR"], "--state_dir",
                            f"{self._dir.name}/n{i}", "--name", f"n{i}", *flags, *self._agent_flags, stdout=subprocess.DEVNULL,
                            stderr=stderr)

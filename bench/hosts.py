@@ -9,6 +9,7 @@ import time
 
 from bench import harness
 from tests.e2e import hosts
+from tests.e2e.accounts import AS_ORDINARY
 
 COUNT = 2
 PORT = 29500  # The hosts have network namespaces, so every port is free there.
@@ -84,7 +85,7 @@ def _join(stack, machines, folder, name):
     begin = time.monotonic()
     agent = harness.BIN / "agent/accel-agent"
     _run(machines, WORKSTATION, folder, agent, "join", "--state_dir", f"{folder}/{name}", "--name", name, text=key)
-    process = _start(stack, machines, WORKSTATION, *harness.AS_ORDINARY, agent, "--state_dir", f"{folder}/{name}",
+    process = _start(stack, machines, WORKSTATION, *AS_ORDINARY, agent, "--state_dir", f"{folder}/{name}",
                      stderr=subprocess.PIPE, env={**os.environ, "HOME": folder})
     for line in process.stderr:
         if b"connected to the coordinator" in line:

@@ -17,6 +17,7 @@ import time
 import unittest
 import uuid
 
+from tests.e2e.accounts import AS_ORDINARY, AS_ROOT, can_be_ordinary
 from tests.e2e.processes import is_alive, is_sleeping, listening_sockets, parent_of, state_of
 
 _ROOT = pathlib.Path(os.environ["TEST_SRCDIR"]) / "accel"
@@ -27,21 +28,6 @@ SHIM = str(_ROOT / "shim/accel-shim")
 # An interpreter with PyTorch and Accelerate.
 PYTHON = os.environ.get("ACCEL_PYTHON") or str(
     pathlib.Path(os.environ.get("ACCEL_TEST_HOME", "/root"), ".cache/accel/venv/bin/python"))
-
-
-# Lets an agent that is root run the jobs of root, who runs the test, also if its coordinator is at a port.
-AS_ROOT = ("--allow_system_users", "root") if os.geteuid() == 0 else ()
-
-# A command under which a program of root is one of an ordinary user, in a user namespace.
-AS_ORDINARY = ("unshare", "--user", "--map-user=1000", "--map-group=1000") if os.geteuid() == 0 else ()
-
-
-def can_be_ordinary():
-    try:
-        return subprocess.run([*AS_ORDINARY, "true"], capture_output=True).returncode == 0
-    except FileNotFoundError:
-        return False
-
 
 # The default limit of a command. It takes a moment, but a loaded machine may keep a process from running for seconds.
 SECONDS = 120

@@ -2,14 +2,13 @@
 that vanish without a word. The hosts are network namespaces (tests/e2e/hosts.py)."""
 
 import os
-import pathlib
 import random
 import signal
 import socket
 import sys
 import time
 
-from tests.e2e import cluster, hosts
+from tests.e2e import cluster, hosts, processes
 
 WORKER = """
 me=$ACCEL_JOB_ID.$ACCEL_GENERATION.${RANK:-0}
@@ -175,9 +174,8 @@ class HalfOpen(OnHosts):
     def connections(self, node):
         """Returns the number of connections with a node's host whose sockets a process here has."""
         peer = socket.inet_aton(self.hosts.address(self.host_of(node)))[::-1].hex().upper()
-        lines = [line.split() for table in ("tcp", "tcp6")
-                 for line in pathlib.Path(f"/proc/{self.coordinator.pid}/net/{table}").read_text().splitlines()[1:]]
-        return sum(line[2].partition(":")[0].endswith(peer) and line[9] != "0" for line in lines)  # The inode.
+        return sum(fields[2].partition(":")[0].endswith(peer) and fields[9] != "0"
+                   for fields in processes.tcp_sockets(self.coordinator.pid))
 
     def test_a_host_that_vanishes_leaves_no_connection(self):
         job, old, node = self.start_job()

@@ -42,10 +42,15 @@ def listening_sockets(pid):
         if target.startswith("socket:["):
             inodes.add(target[8:-1])
     found = []
-    for table in ("tcp", "tcp6"):
-        for line in pathlib.Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A" and fields[9] in inodes:
-                address, port = fields[1].split(":")
-                found.append((address, int(port, 16)))
+    for fields in tcp_sockets():
+        if fields[3] == "0A" and fields[9] in inodes:
+            address, port = fields[1].split(":")
+            found.append((address, int(port, 16)))
     return found
+
+
+def tcp_sockets(pid="self"):
+    """Returns the fields of each line of /proc/PID/net/tcp and tcp6: 1 is the local address, 2 the remote one, 3 the state
+    and 9 the inode, which is 0 for a socket that no process has."""
+    return [line.split() for table in ("tcp", "tcp6")
+            for line in pathlib.Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]]
