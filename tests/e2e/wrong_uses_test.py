@@ -56,6 +56,8 @@ COMMANDS = [
      '--mixed_precision "fp4": Unknown mixed_precision mode: fp4; it must be no, fp16, bf16 or fp8'),
     ("launch --gpu_ids 0,0 true", "--gpu_ids is 0,0: GPU 0 is named twice"),
     ("launch --gpu_ids x true", '--gpu_ids is x: "x" is not a number from 0 to 1023'),
+    ("launch --cpu --tee 7 true",
+     "--tee is 7: it must be 0 (nothing), 1 (out), 2 (err), 3 (both), or such for ranks: 0:3,1:1"),
     ("launch --cpu --env = true", '--env "=": it must be NAME=VALUE or NAME'),
     ("launch --cpu --num_machines 2 true", "--num_machines is 2: several machines need an address at which they meet; give "
      "--main_process_ip and --main_process_port, the same on each machine, or --coordinator"),

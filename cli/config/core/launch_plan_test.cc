@@ -61,6 +61,17 @@ TEST(PlanLaunch, DividesThreadsOfACpuJob) {
   EXPECT_THAT(plan.env, Contains(Pair("OMP_NUM_THREADS", "4")));
 }
 
+TEST(PlanLaunch, TakesStreamsAsTorchrunDoes) {
+  for (const char* good : {"0", "3", "0:3", "0:1,12:2"}) {
+    EXPECT_OK(Plan("", {{"cpu", "true"}, {"tee", good}}).status()) << good;
+  }
+  for (const char* bad : {"4", "7", "", "a", "0:4", "0:", ":1", "0:1,", "-1:1", "0:1:2"}) {
+    EXPECT_THAT(Plan("", {{"cpu", "true"}, {"tee", bad}}).status(),
+                StatusIs(kInvalid, HasSubstr("it must be 0 (nothing)")))
+        << bad;
+  }
+}
+
 TEST(PlanLaunch, SaysWhatAFileCannotHave) {
   EXPECT_THAT(Plan("distributed_type: MULTI_NPU\n", {}),
               StatusIs(kInvalid, HasSubstr("f:1:1: distributed_type is MULTI_NPU: accel drives")));
