@@ -158,9 +158,8 @@ absl::StatusOr<security::ClientIdentity> CertificateRenewal::ReadChanged(
   ACCEL_ASSIGN_OR_RETURN(security::ClientIdentity read, files_.Read());
   ACCEL_RETURN_IF_ERROR(
       security::CheckIdentity(read, "join again, and start the agent again", options_.wall()));
-  const bool continues = security::AreOfSameMember(read.certificate, identity_.certificate) &&
-                         SpanOf(read).not_after >= SpanOf(identity_).not_after;
-  if (!continues) return why;
+  const bool is_the_same = read.certificate == identity_.certificate;
+  if (!is_the_same && !security::Continues(read, identity_)) return why;
   return read;
 }
 

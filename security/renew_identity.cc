@@ -9,6 +9,7 @@
 #include "security/certificate.h"
 #include "security/key.h"
 #include "security/principal.h"
+#include "security/rotation.h"
 #include "security/signing_request.h"
 
 namespace accel::security {
@@ -26,12 +27,11 @@ std::string Minute(absl::Time time) {
 // Returns the certificate of the answer if it continues `old`.
 absl::StatusOr<Certificate> CheckAnswer(const ClientIdentity& old, const PrivateKey& key,
                                         const RenewedCertificate& answer) {
-  ACCEL_ASSIGN_OR_RETURN(const Certificate before, Certificate::FromPem(old.certificate));
   ACCEL_ASSIGN_OR_RETURN(const Certificate renewed, Certificate::FromPem(answer.certificate));
   if (!AreOfSameMember(old.certificate, answer.certificate)) {
     return absl::FailedPreconditionError("it is for another member");
   }
-  if (renewed.not_after() <= before.not_after()) {
+  if (!Continues({"", answer.certificate, answer.authorities}, old)) {
     return absl::FailedPreconditionError("it does not live longer than the present one");
   }
   // Checked at a time within its life, because an answer that is only early is not unusable.
@@ -51,6 +51,17 @@ bool AreOfSameMember(const std::string& one, const std::string& other) {
   const auto b = second->principal();
   if (!a.ok() || !b.ok()) return false;
   return std::tie(a->cluster, a->kind, a->name) == std::tie(b->cluster, b->kind, b->name);
+}
+
+bool Continues(const ClientIdentity& newer, const ClientIdentity& old) {
+  if (!AreOfSameMember(newer.certificate, old.certificate)) return false;
+  if (IsOfFormer(newer.certificate, old.authorities)) return false;
+  if (IsOfFirst(newer.certificate, newer.authorities) &&
+      IsOfFormer(old.certificate, newer.authorities)) {
+    return true;
+  }
+  return Certificate::FromPem(newer.certificate)->not_after() >
+         Certificate::FromPem(old.certificate)->not_after();
 }
 
 absl::StatusOr<ClientIdentity> RenewIdentity(const IdentityFiles& files, const ClientIdentity& old,

@@ -33,4 +33,10 @@ absl::StatusOr<ClientIdentity> RenewIdentity(const IdentityFiles& files, const C
 // Returns true if both certificates, in PEM, are of the same member of the same cluster.
 bool AreOfSameMember(const std::string& one, const std::string& other);
 
+// Returns true if `newer` may replace `old`: it is of the same member, and lives longer or is of
+// the authority that replaces that of `old`. In a rotation the end does not count, because the
+// coordinator's clock may have been ahead when it issued `old`. Certificates that cannot be read
+// are of no member.
+bool Continues(const ClientIdentity& newer, const ClientIdentity& old);
+
 }  // namespace accel::security

@@ -117,6 +117,23 @@ TEST_F(RenewIdentityTest, ALostAnswerIsGivenAgain) {
   EXPECT_EQ(answers_.size(), 1u);
 }
 
+// The coordinator's clock was a year ahead when it issued the present certificate.
+TEST_F(RenewIdentityTest, ANewAuthorityReplacesACertificateThatLivesLonger) {
+  const Authority next = *MakeAuthority("c1", start_);
+  const std::string both = next.certificate.ToPem() + cluster_.certificate.ToPem();
+  now_ = start_ - absl::Hours(1);
+  const auto ask = [&](const std::string& csr) -> absl::StatusOr<RenewedCertificate> {
+    const Principal node = {"c1", PrincipalKind::kNode, "n", *MakeSerial()};
+    return RenewedCertificate{IssueClient(next, *CheckRequest(csr), node, now_)->ToPem(), both};
+  };
+  ASSERT_OK_AND_ASSIGN(const ClientIdentity renewed, RenewIdentity(Files(), old_, start_, ask));
+  EXPECT_TRUE(Continues(renewed, old_));
+  EXPECT_FALSE(Continues(old_, renewed)) << "a former authority";
+  // The next one is of the same authority, so it must live longer.
+  EXPECT_THAT(RenewIdentity(Files(), renewed, start_, ask).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not live longer")));
+}
+
 TEST_F(RenewIdentityTest, UnusableAnswersChangeNothing) {
   now_ = start_ - absl::Hours(1);
   EXPECT_THAT(Renew().status(),

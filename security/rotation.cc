@@ -1,5 +1,7 @@
 #include "security/rotation.h"
 
+#include <algorithm>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -23,6 +25,15 @@ bool IsOfFirst(absl::string_view certificate, absl::string_view authorities) {
   const auto leaf = Certificate::FromPem(certificate);
   const auto first = Certificate::FromPem(authorities);
   return leaf.ok() && first.ok() && IsIssuedBy(*leaf, *first);
+}
+
+bool IsOfFormer(absl::string_view certificate, absl::string_view authorities) {
+  const auto leaf = Certificate::FromPem(certificate);
+  const auto all = ReadCertificates(authorities);
+  if (!leaf.ok() || !all.ok()) return false;
+  return std::any_of(all->begin() + 1, all->end(), [&leaf](const Certificate& authority) {
+    return IsIssuedBy(*leaf, authority);
+  });
 }
 
 bool IsOutdated(const ClientIdentity& identity, absl::string_view named) {

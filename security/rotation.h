@@ -29,6 +29,10 @@ bool IsOutdated(const ClientIdentity& identity, absl::string_view named);
 // Returns true if the certificate, in PEM, was issued by the first of these authorities.
 bool IsOfFirst(absl::string_view certificate, absl::string_view authorities);
 
+// Returns true if the certificate, in PEM, was issued by one of these authorities that is not the
+// first. A rotation replaces such an authority.
+bool IsOfFormer(absl::string_view certificate, absl::string_view authorities);
+
 // Returns a sentence about a connection that failed with this error of gRPC, if the client has
 // refused the server's certificate. Otherwise returns an empty text. `server` names the server, and
 // `remedy` says what to do after a rotation, for example "run: accel login".

@@ -58,6 +58,11 @@ TEST_F(RotationTest, BothAuthoritiesVerifyWhatTheyHaveIssued) {
   EXPECT_TRUE(IsOfFirst(Identity(next_, "").certificate, both_));
   EXPECT_FALSE(IsOfFirst(Identity(old_, "").certificate, both_));
   EXPECT_FALSE(IsOfFirst("", both_));
+  EXPECT_TRUE(IsOfFormer(Identity(old_, "").certificate, both_));
+  EXPECT_FALSE(IsOfFormer(Identity(next_, "").certificate, both_));
+  EXPECT_FALSE(IsOfFormer(Identity(old_, "").certificate, next_only_));
+  EXPECT_FALSE(IsOfFormer("", both_));
+  EXPECT_FALSE(IsOfFormer(Identity(old_, "").certificate, ""));
 }
 
 TEST_F(RotationTest, AnExpiredCertificateKeepsItsIssuer) {
