@@ -16,6 +16,9 @@
 namespace accel::coordinator {
 namespace {
 
+// The kernel uses net.core.somaxconn if that is less.
+constexpr int kBacklog = 65'535;
+
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 absl::Status CannotListen(const common::HostPort& address, absl::string_view why) {
@@ -60,8 +63,7 @@ common::UniqueFd Listen(const addrinfo& address) {
   if (address.ai_family == AF_INET6) {
     setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
   }
-  if (bind(fd.get(), address.ai_addr, address.ai_addrlen) == 0 &&
-      listen(fd.get(), SOMAXCONN) == 0) {
+  if (bind(fd.get(), address.ai_addr, address.ai_addrlen) == 0 && listen(fd.get(), kBacklog) == 0) {
     return fd;
   }
   return common::UniqueFd();

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kReserve = 256;
 // Maximum number of connections accepted from one listener before the others get their turn.
-constexpr int kMaxAtOnce = 64;
+constexpr int kMaxAtOnce = 1024;
 // Pause before the next accept() when the machine or this process has no free descriptor or memory.
 constexpr absl::Duration kPause = absl::Milliseconds(100);
 constexpr int kMaxEvents = 256;
@@ -45,7 +45,16 @@ std::vector<int> Numbers(const Gate::Options& options) {
   return numbers;
 }
 
+// Returns another descriptor of the same connection, with the lowest number that is free.
 common::UniqueFd Duplicate(int fd) { return common::UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
+
+// Gives the descriptor a lower number if one is free. One that was made when all low numbers were
+// taken keeps a number of the reserve otherwise, and the number that an evicted connection has left
+// goes to the next one.
+void MoveDown(common::UniqueFd* fd) {
+  common::UniqueFd lower = Duplicate(fd->get());
+  if (lower.valid() && lower.get() < fd->get()) *fd = std::move(lower);
+}
 
 }  // namespace
 
@@ -57,6 +66,7 @@ Gate::Gate(Options options)
       epoll_(MakeEpoll()),
       next_id_(kFirstConnection),
       state_(options_.limits) {
+  for (const common::UniqueFd& fd : options_.tcp) SetTcpOptions(fd.get());
   Watch(0, wake_.get(), EPOLLIN, EPOLL_CTL_ADD);
   for (size_t i = 0; i < listeners_.size(); ++i) {
     Watch(i + 1, listeners_[i], EPOLLIN, EPOLL_CTL_ADD);
@@ -136,36 +146,39 @@ void Gate::AcceptFrom(size_t listener) {
 }
 
 Gate::Outcome Gate::AcceptOne(size_t listener) {
-  common::UniqueFd fd(
-      accept4(listeners_[listener], nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  common::UniqueFd fd(accept4(listeners_[listener], reinterpret_cast<sockaddr*>(&address), &size,
+                              SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!fd.valid()) {
     if (errno == EAGAIN) return Outcome::kNoneWaits;
     if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) {
       return Outcome::kMayBeMore;  // The client closed the connection before it was accepted.
     }
     log_.NoteNoRoom(options_.first_crowded, Now());
+    absl::MutexLock lock(&mutex_);
+    if (const auto evicted = state_.Evict(Now())) Erase(*evicted, /*shut_down=*/true);
     return Outcome::kNoRoom;
   }
   if (listener < options_.tcp.size()) {
-    Admit(std::move(fd), Now());
+    Admit(std::move(fd), address, Now());
   } else {
     AdmitLocal(std::move(fd), Now());
   }
   return Outcome::kMayBeMore;
 }
 
-void Gate::Admit(common::UniqueFd fd, absl::Time now) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof(address);
-  if (getpeername(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) return;
+void Gate::Admit(common::UniqueFd fd, const sockaddr_storage& address, absl::Time now) {
   const std::optional<PeerAddress> peer = FromSocketAddress(address);
   if (!peer.has_value()) return;
-  SetTcpOptions(fd.get());
   const ConnectionId id = next_id_++;
   absl::MutexLock lock(&mutex_);
   const GateState::Admission admission =
       state_.Accept(id, peer->source, fd.get() >= options_.first_crowded, now);
-  if (admission.evicted.has_value()) Erase(*admission.evicted, /*shut_down=*/true);
+  if (admission.evicted.has_value()) {
+    Erase(*admission.evicted, /*shut_down=*/true);
+    MoveDown(&fd);
+  }
   if (!admission.admitted) return;
   Watch(id, fd.get(), EPOLLIN | EPOLLRDHUP | EPOLLET, EPOLL_CTL_ADD);
   by_key_[peer->key] = id;
@@ -177,15 +190,19 @@ void Gate::AdmitLocal(common::UniqueFd fd, absl::Time now) {
   if (!uid.has_value() || (*uid != 0 && *uid != options_.owner)) {
     return log_.NoteForeignUser(uid, now);
   }
-  common::UniqueFd given = Duplicate(fd.get());
+  common::UniqueFd given;
   const ConnectionId id = next_id_++;
   {
     absl::MutexLock lock(&mutex_);
-    if (!given.valid()) return;
     const GateState::Admission admission =
-        state_.AcceptOpen(id, fd.get() >= options_.first_crowded);
-    if (admission.evicted.has_value()) Erase(*admission.evicted, /*shut_down=*/true);
+        state_.AcceptOpen(id, fd.get() >= options_.first_crowded, now);
+    if (admission.evicted.has_value()) {
+      Erase(*admission.evicted, /*shut_down=*/true);
+      MoveDown(&fd);
+    }
     if (!admission.admitted) return;
+    given = DuplicateWithRoom(fd.get(), now);
+    if (!given.valid()) return state_.Closed(id);
     Watch(id, fd.get(), EPOLLET, EPOLL_CTL_ADD);
     connections_[id] = {std::move(fd), "", /*handed_over=*/true};
   }
@@ -227,6 +244,19 @@ void Gate::Erase(ConnectionId id, bool shut_down) {
   connections_.erase(found);
 }
 
+// Returns a second descriptor of a connection for gRPC. If it is of the reserve, a connection that
+// waits makes room for it. Not valid if there is no descriptor left.
+common::UniqueFd Gate::DuplicateWithRoom(int fd, absl::Time now) {
+  common::UniqueFd second = Duplicate(fd);
+  if (second.valid() && second.get() < options_.first_crowded) return second;
+  const std::optional<ConnectionId> evicted = state_.Evict(now);
+  if (!evicted.has_value()) return second;
+  Erase(*evicted, /*shut_down=*/true);
+  if (!second.valid()) return Duplicate(fd);
+  MoveDown(&second);
+  return second;
+}
+
 void Gate::ExpireAndHandOver() {
   std::vector<std::pair<common::UniqueFd, bool>> given;
   {
@@ -234,7 +264,7 @@ void Gate::ExpireAndHandOver() {
     for (const ConnectionId id : state_.Expire(Now())) Erase(id, /*shut_down=*/true);
     for (const GateState::Released& released : state_.Release(Now())) {
       Connection& connection = connections_.at(released.id);
-      common::UniqueFd fd = Duplicate(connection.fd.get());
+      common::UniqueFd fd = DuplicateWithRoom(connection.fd.get(), Now());
       if (!fd.valid()) {
         state_.Closed(released.id);
         Erase(released.id, /*shut_down=*/true);

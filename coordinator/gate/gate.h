@@ -11,6 +11,7 @@
 // connection that gRPC has.
 #pragma once
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <functional>
@@ -88,12 +89,13 @@ class Gate {
   void ListenAgain(bool listen);
   void AcceptFrom(size_t listener);
   Outcome AcceptOne(size_t listener);
-  void Admit(common::UniqueFd fd, absl::Time now);
+  void Admit(common::UniqueFd fd, const sockaddr_storage& address, absl::Time now);
   void AdmitLocal(common::UniqueFd fd, absl::Time now);
   void OnEvent(ConnectionId id, uint32_t events);
   void ReadFirstRecord(ConnectionId id, int fd) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Watch(ConnectionId id, int fd, uint32_t events, int operation);
   void Erase(ConnectionId id, bool shut_down) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  common::UniqueFd DuplicateWithRoom(int fd, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ExpireAndHandOver();
 
   const Options options_;

@@ -8,10 +8,12 @@
 #include <poll.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/status_matchers.h"
 #include "coordinator/listener.h"
 
@@ -25,6 +27,10 @@ constexpr size_t kHelloSize = sizeof(kHello) - 1;
 constexpr int kPatience = 30'000;
 // For tests that are not about these limits: the test or the gate may stand still for some seconds.
 constexpr GateLimits kPatient = {.first_record = absl::Minutes(1), .first_call = absl::Minutes(1)};
+
+constexpr absl::Duration kPoll = absl::Milliseconds(1);
+// The lowest number of a client's descriptor after MoveUp().
+constexpr int kClients = 1000;
 
 // A client of the gate.
 class Client {
@@ -48,6 +54,11 @@ class Client {
     pollfd end{fd_.get(), POLLIN, 0};
     char byte;
     return poll(&end, 1, millis) == 1 && recv(fd_.get(), &byte, 1, 0) <= 0;
+  }
+  // Gives the lower numbers of descriptors to the gate, which is in the same process.
+  void MoveUp() {
+    fd_ = common::UniqueFd(fcntl(fd_.get(), F_DUPFD_CLOEXEC, kClients));
+    EXPECT_TRUE(fd_.valid());
   }
   // What gRPC calls this connection on the other side.
   std::string Peer() const {
@@ -210,6 +221,37 @@ TEST_F(GateTest, SilentConnectionsMakeRoomWhenDescriptorsAreShort) {
   WaitForTaken(1);
   EXPECT_FALSE(honest.IsClosedWithin(0));
   EXPECT_GT(gate_->counts().evicted, 0);
+}
+
+TEST_F(GateTest, ConnectionsThatMakeOthersGoTakeNothingOfTheReserve) {
+  constexpr int kBound = 100;
+  constexpr int kConnections = 300;
+  constexpr size_t kHonest = 20;
+  GateLimits limits = kPatient;
+  limits.pending_strangers = limits.pending_per_source = kHonest;
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 4096);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  Begin(limits, kBound);
+  std::vector<Client> clients;
+  const auto connect = [&] {
+    const int64_t before = gate_->counts().accepted;
+    clients.emplace_back(port_);
+    clients.back().MoveUp();
+    for (int i = 0; i < 10'000 && gate_->counts().accepted == before; ++i) absl::SleepFor(kPoll);
+  };
+  for (int i = 0; i < kConnections; ++i) connect();
+  // Each of these has two descriptors.
+  for (size_t i = 1; i <= kHonest; ++i) {
+    connect();
+    clients.back().Send(Hello());
+    WaitForTaken(i);
+  }
+  EXPECT_EQ(gate_->counts().accepted, kConnections + static_cast<int64_t>(kHonest));
+  int of_reserve = 0;
+  for (int fd = kBound; fd < kClients; ++fd) of_reserve += fcntl(fd, F_GETFD) >= 0 ? 1 : 0;
+  EXPECT_LE(of_reserve, 5);
 }
 
 TEST_F(GateTest, WithoutAnyFreeDescriptorConnectionsWaitAndAreServedLater) {

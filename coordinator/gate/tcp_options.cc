@@ -16,14 +16,15 @@ void Set(int fd, int level, int option, int value) {
 
 }  // namespace
 
-void SetTcpOptions(int fd) {
-  Set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  Set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  Set(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepaliveSeconds);
-  Set(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepaliveTimeoutSeconds);
-  Set(fd, IPPROTO_TCP, TCP_KEEPCNT, 1);
+void SetTcpOptions(int listener) {
+  Set(listener, IPPROTO_TCP, TCP_NODELAY, 1);
+  Set(listener, SOL_SOCKET, SO_KEEPALIVE, 1);
+  Set(listener, IPPROTO_TCP, TCP_KEEPIDLE, kKeepaliveSeconds);
+  Set(listener, IPPROTO_TCP, TCP_KEEPINTVL, kKeepaliveTimeoutSeconds);
+  Set(listener, IPPROTO_TCP, TCP_KEEPCNT, 1);
   // The same for a peer that does not acknowledge what was sent to it.
-  Set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, 1000 * (kKeepaliveSeconds + kKeepaliveTimeoutSeconds));
+  Set(listener, IPPROTO_TCP, TCP_USER_TIMEOUT,
+      1000 * (kKeepaliveSeconds + kKeepaliveTimeoutSeconds));
 }
 
 }  // namespace accel::coordinator

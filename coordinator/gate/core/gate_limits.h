@@ -1,4 +1,4 @@
-// The bounds on connections that have not yet made a valid call.
+// The bounds on connections.
 #pragma once
 
 #include "absl/time/time.h"
@@ -6,9 +6,11 @@
 namespace accel::coordinator {
 
 struct GateLimits {
-  int connections = 12'000;  // In all states.
-  int waiting = 4096;        // Silent and parked ones.
-  int per_source = 4096;     // In all states.
+  int open = 12'000;  // Those that gRPC has.
+  // Silent and parked ones. Strangers who are closed come back at once, and then fill the kernel's
+  // queue, in which everyone waits. So it is better to have room for them until their time is over.
+  int waiting = 24'000;
+  int per_source = 4096;  // In all states.
   // Connections that gRPC has and that have not yet made a valid call. Strangers are sources from
   // which no valid call has come. The two kinds have separate places, so that strangers cannot keep
   // out the nodes of the cluster.
@@ -18,8 +20,10 @@ struct GateLimits {
   int enrolling = 8;
   int known_sources = 4096;                        // The latest ones are remembered.
   absl::Duration first_record = absl::Seconds(5);  // From accept() to a whole first record.
-  absl::Duration parked = absl::Seconds(30);       // In the queue.
-  absl::Duration first_call = absl::Seconds(5);    // From the queue to a valid call.
+  // An honest client sends its first record within this time, even if a packet is lost.
+  absl::Duration round_trip = absl::Seconds(1);
+  absl::Duration parked = absl::Seconds(30);     // In the queue.
+  absl::Duration first_call = absl::Seconds(5);  // From the queue to a valid call.
   absl::Duration enrolment = absl::Seconds(3);
 };
 

@@ -5,6 +5,10 @@
 namespace accel::coordinator {
 namespace {
 
+// Thousands of strangers who came at once also end at once. To close them takes longer than the
+// kernel's queue has room for new connections, so they end in parts.
+constexpr size_t kMaxExpired = 256;
+
 // Adds to the count of a source, and removes a count that has become 0.
 void Count(const std::string& source, int change, absl::flat_hash_map<std::string, int>* counts) {
   int& count = (*counts)[source];
@@ -19,16 +23,22 @@ int CountOf(const std::string& source, const absl::flat_hash_map<std::string, in
 
 }  // namespace
 
+int GateState::Waiting() const {
+  return static_cast<int>(silent_strangers_.size() + silent_friends_.size() + strangers_.size() +
+                          friends_.size() + enrolments_.size());
+}
+
+bool GateState::MayOpen() const { return size() - Waiting() < limits_.open; }
+
 // Counts the connection as accepted or refused. Evicts another one for it if that is necessary.
-GateState::Admission GateState::MakeRoom(bool crowded) {
+GateState::Admission GateState::MakeRoom(bool crowded, absl::Time now) {
   Admission admission;
-  if (crowded || size() >= limits_.connections) {
-    admission.evicted = Evict();
+  if (crowded) {
+    admission.evicted = Evict(now);
     if (!admission.evicted.has_value()) {
       ++counts_.refused;
       return admission;
     }
-    ++counts_.evicted;
   }
   admission.admitted = true;
   ++counts_.accepted;
@@ -41,38 +51,51 @@ GateState::Admission GateState::Accept(ConnectionId id, const std::string& sourc
     ++counts_.refused;
     return {};
   }
-  const size_t waiting = silent_.size() + strangers_.size() + friends_.size() + enrolments_.size();
-  const Admission admission = MakeRoom(crowded || waiting >= static_cast<size_t>(limits_.waiting));
+  const Admission admission = MakeRoom(crowded || Waiting() >= limits_.waiting, now);
   if (!admission.admitted) return admission;
   Connection& connection = connections_[id];
   connection.source = source;
+  connection.known = known_.Contains(source);
   Count(source, 1, &per_source_);
-  silent_.insert(id);
+  SilentOf(connection)->insert(id);
   SetDeadline(id, &connection, now + limits_.first_record);
   return admission;
 }
 
-GateState::Admission GateState::AcceptOpen(ConnectionId id, bool crowded) {
-  const Admission admission = MakeRoom(crowded);
+GateState::Admission GateState::AcceptOpen(ConnectionId id, bool crowded, absl::Time now) {
+  const Admission admission = MakeRoom(crowded, now);
   if (admission.admitted) connections_[id].phase = Phase::kOpen;
   return admission;
 }
 
-std::optional<ConnectionId> GateState::Evict() {
-  std::optional<ConnectionId> evicted;
-  if (!silent_.empty()) evicted = *silent_.begin();
-  for (const SourceQueue* queue : {&strangers_, &enrolments_, &friends_}) {
-    if (!evicted.has_value()) evicted = queue->NewestOfGreediest();
-  }
-  if (evicted.has_value()) Remove(*evicted);
+std::optional<ConnectionId> GateState::Evict(absl::Time now) {
+  std::optional<ConnectionId> evicted = ChooseVictim(now);
+  if (!evicted.has_value()) return std::nullopt;
+  Remove(*evicted);
+  ++counts_.evicted;
   return evicted;
+}
+
+std::optional<ConnectionId> GateState::ChooseVictim(absl::Time now) const {
+  const auto oldest = [](const std::set<ConnectionId>& silent) {
+    return silent.empty() ? std::nullopt : std::optional<ConnectionId>(*silent.begin());
+  };
+  const std::optional<ConnectionId> stranger = oldest(silent_strangers_);
+  const bool is_late = stranger.has_value() && now >= connections_.at(*stranger).deadline -
+                                                          limits_.first_record + limits_.round_trip;
+  if (is_late) return stranger;
+  if (const auto parked = strangers_.NewestOfGreediest()) return parked;
+  if (const auto enrols = enrolments_.NewestOfGreediest()) return enrols;
+  if (stranger.has_value()) return stranger;
+  if (const auto friendly = oldest(silent_friends_)) return friendly;
+  return friends_.NewestOfGreediest();
 }
 
 void GateState::Park(ConnectionId id, bool enrols, absl::Time now) {
   const auto found = connections_.find(id);
   if (found == connections_.end() || found->second.phase != Phase::kSilent) return;
   Connection& connection = found->second;
-  silent_.erase(id);
+  SilentOf(connection)->erase(id);
   connection.phase = Phase::kParked;
   connection.enrols = enrols;
   connection.known = known_.Contains(connection.source);
@@ -83,6 +106,10 @@ void GateState::Park(ConnectionId id, bool enrols, absl::Time now) {
 void GateState::Reject(ConnectionId id) {
   if (connections_.contains(id)) ++counts_.unknown;
   Remove(id);
+}
+
+std::set<ConnectionId>* GateState::SilentOf(const Connection& connection) {
+  return connection.known ? &silent_friends_ : &silent_strangers_;
 }
 
 SourceQueue* GateState::QueueOf(const Connection& connection) {
@@ -103,7 +130,7 @@ void GateState::ReleaseFrom(SourceQueue* queue, int places, int* taken, absl::Ti
   const auto may = [this](const std::string& source) {
     return CountOf(source, pending_per_source_) < limits_.pending_per_source;
   };
-  while (*taken < places) {
+  while (*taken < places && MayOpen()) {
     const std::optional<ConnectionId> id = queue->Take(may);
     if (!id.has_value()) return;
     Connection& connection = connections_.at(*id);
@@ -140,7 +167,7 @@ void GateState::Closed(ConnectionId id) { Remove(id); }
 
 // Removes the connection from what its phase has entered it into, except its deadline.
 void GateState::LeavePhase(ConnectionId id, const Connection& connection) {
-  if (connection.phase == Phase::kSilent) silent_.erase(id);
+  if (connection.phase == Phase::kSilent) SilentOf(connection)->erase(id);
   if (connection.phase == Phase::kParked) QueueOf(connection)->Remove(connection.source, id);
   if (connection.phase != Phase::kPending) return;
   Count(connection.source, -1, &pending_per_source_);
@@ -164,7 +191,7 @@ void GateState::Remove(ConnectionId id) {
 
 std::vector<ConnectionId> GateState::Expire(absl::Time now) {
   std::vector<ConnectionId> expired;
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+  while (expired.size() < kMaxExpired && !deadlines_.empty() && deadlines_.begin()->first <= now) {
     expired.push_back(deadlines_.begin()->second);
     Remove(expired.back());
   }

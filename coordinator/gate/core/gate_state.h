@@ -13,9 +13,12 @@
 //
 // The queue of parked connections is fair over sources: each source in turn gets one place. Without
 // that, a source with a thousand connections would delay every other source by a thousand
-// handshakes. When there are too many, the oldest silent connection goes first, because an honest
-// client sends its first record within one round trip. Then goes the newest of the source with most
-// parked connections (docs/decisions/0051).
+// handshakes.
+//
+// When there are too many, one of a stranger goes: the oldest that has been silent for more than a
+// round trip, because an honest client sends its first record within one; otherwise the newest of
+// the source with most parked connections. Connections of known sources go last
+// (docs/decisions/0051).
 #pragma once
 
 #include <cstdint>
@@ -60,9 +63,13 @@ class GateState {
   // Adds a silent connection from `source`. `crowded`: there is room only if another connection is
   // closed, because descriptors are short.
   Admission Accept(ConnectionId id, const std::string& source, bool crowded, absl::Time now);
-  // Adds an open connection. It counts only towards the number of all connections.
-  Admission AcceptOpen(ConnectionId id, bool crowded);
+  // Adds an open connection, also if there are as many as there may be, because the owner of the
+  // coordinator must always be able to act.
+  Admission AcceptOpen(ConnectionId id, bool crowded, absl::Time now);
 
+  // Removes a connection that waits, and returns it: it must be closed, because descriptors are
+  // short. nullopt if none waits.
+  std::optional<ConnectionId> Evict(absl::Time now);
   // The first record of a silent connection is whole.
   void Park(ConnectionId id, bool enrols, absl::Time now);
   // The first bytes of a silent connection belong to no protocol. Removes it.
@@ -78,7 +85,8 @@ class GateState {
   bool Authenticated(ConnectionId id, const std::string& serial);
   // Removes a connection that has ended.
   void Closed(ConnectionId id);
-  // Removes the connections whose time is over, and returns them.
+  // Removes the connections whose time is over, and returns them. If they are many, the others
+  // follow at the next call, which is due at once.
   std::vector<ConnectionId> Expire(absl::Time now);
   // Returns the open connections of this credential.
   std::vector<ConnectionId> OfSerial(const std::string& serial) const;
@@ -94,16 +102,19 @@ class GateState {
     std::string source;
     Phase phase = Phase::kSilent;
     bool enrols = false;
-    bool known = false;  // Which kind of place it has while PENDING.
+    bool known = false;  // Whether its source is known. Does not change from PARKED on.
     std::string serial;
     absl::Time deadline = absl::InfiniteFuture();
   };
 
-  Admission MakeRoom(bool crowded);
-  std::optional<ConnectionId> Evict();
+  int Waiting() const;
+  bool MayOpen() const;
+  Admission MakeRoom(bool crowded, absl::Time now);
+  std::optional<ConnectionId> ChooseVictim(absl::Time now) const;
   void Remove(ConnectionId id);
   void SetDeadline(ConnectionId id, Connection* connection, absl::Time deadline);
   void LeavePhase(ConnectionId id, const Connection& connection);
+  std::set<ConnectionId>* SilentOf(const Connection& connection);
   SourceQueue* QueueOf(const Connection& connection);
   void ReleaseFrom(SourceQueue* queue, int places, int* taken, absl::Time now,
                    std::vector<Released>* released);
@@ -114,7 +125,9 @@ class GateState {
   absl::flat_hash_map<std::string, int> per_source_;
   absl::flat_hash_map<std::string, int> pending_per_source_;
   std::map<std::string, std::set<ConnectionId>> by_serial_;
-  std::set<ConnectionId> silent_;  // The oldest first.
+  // Silent connections, the oldest first.
+  std::set<ConnectionId> silent_strangers_;
+  std::set<ConnectionId> silent_friends_;
   SourceQueue strangers_;
   SourceQueue friends_;  // Parked connections of known sources.
   SourceQueue enrolments_;

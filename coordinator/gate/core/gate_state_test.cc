@@ -14,7 +14,7 @@ constexpr absl::Time kStart = absl::UnixEpoch();
 
 GateLimits Small() {
   GateLimits limits;
-  limits.connections = 20;
+  limits.open = 20;
   limits.waiting = 10;
   limits.per_source = 8;
   limits.pending_strangers = 4;
@@ -106,15 +106,45 @@ TEST_F(GateStateTest, AParkedConnectionWaitsThirtySeconds) {
   EXPECT_EQ(state_.Expire(kStart + absl::Seconds(30)), (std::vector<ConnectionId>{3}));
 }
 
-TEST_F(GateStateTest, TheOldestSilentConnectionGoesFirst) {
+TEST_F(GateStateTest, TheOldestThatIsSilentForLongerThanARoundTripGoesFirst) {
   for (int i = 0; i < 6; ++i) Park("greedy");
   const ConnectionId silent = Accept("slow");
+  now_ += absl::Seconds(1);
   for (const char* source : {"a", "b", "c"}) Accept(source);
   const ConnectionId newest = Accept("new");
   EXPECT_EQ(admission_.evicted, silent);
   EXPECT_TRUE(admission_.admitted);
   state_.Park(newest, /*enrols=*/false, now_);
   EXPECT_EQ(state_.counts().evicted, 1);
+}
+
+TEST_F(GateStateTest, AStrangerGoesBeforeAKnownSource) {
+  MakeKnown("node");
+  Accept("node");
+  const ConnectionId silent = Accept("a");
+  for (int i = 0; i < 8; ++i) Accept("b");
+  Accept("c");
+  EXPECT_EQ(admission_.evicted, silent);
+}
+
+TEST_F(GateStateTest, AParkedStrangerGoesBeforeASilentKnownSource) {
+  MakeKnown("node");
+  Accept("node");
+  ConnectionId newest = 0;
+  for (int i = 0; i < 8; ++i) newest = Park("greedy");
+  Park("a");
+  now_ += absl::Seconds(2);
+  Accept("new");
+  EXPECT_EQ(admission_.evicted, newest);
+}
+
+TEST_F(GateStateTest, ASilentStrangerHasTheTimeOfARoundTrip) {
+  ConnectionId newest = 0;
+  for (int i = 0; i < 8; ++i) newest = Park("greedy");
+  Park("a");
+  Accept("slow");
+  Accept("new");
+  EXPECT_EQ(admission_.evicted, newest);
 }
 
 TEST_F(GateStateTest, WithoutASilentOneTheGreediestSourceLosesItsNewest) {
@@ -136,15 +166,26 @@ TEST_F(GateStateTest, OneSourceIsBounded) {
 }
 
 TEST_F(GateStateTest, OpenConnectionsAreNeverEvicted) {
-  for (int i = 0; i < 20; ++i) EXPECT_TRUE(state_.AcceptOpen(next_++, /*crowded=*/false).admitted);
-  Accept("a");
-  EXPECT_FALSE(admission_.admitted);
-  EXPECT_FALSE(state_.AcceptOpen(next_++, /*crowded=*/false).admitted);
+  const auto accept_local = [this] {
+    return state_.AcceptOpen(next_++, /*crowded=*/false, now_).admitted;
+  };
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(accept_local());
+  const ConnectionId waits = Park("a");
+  EXPECT_TRUE(Release().empty());
+  EXPECT_TRUE(accept_local()) << "the owner can always act";
   state_.Closed(1);
-  Accept("a");
-  EXPECT_TRUE(admission_.admitted);
-  // The silent one makes room for one whose user the kernel has named.
-  EXPECT_TRUE(state_.AcceptOpen(next_++, /*crowded=*/false).admitted);
+  EXPECT_TRUE(Release().empty());
+  state_.Closed(2);
+  EXPECT_EQ(Release(), (std::vector<ConnectionId>{waits}));
+  EXPECT_FALSE(state_.Accept(next_++, "a", /*crowded=*/true, now_).admitted);
+  EXPECT_EQ(state_.Evict(now_), std::nullopt);
+}
+
+TEST_F(GateStateTest, ASilentOneMakesRoomForOneWhoseUserTheKernelHasNamed) {
+  const ConnectionId silent = Accept("a");
+  const auto admission = state_.AcceptOpen(next_++, /*crowded=*/true, now_);
+  EXPECT_TRUE(admission.admitted);
+  EXPECT_EQ(admission.evicted, silent);
 }
 
 TEST_F(GateStateTest, WhenDescriptorsAreShortTheOldestSilentOneMakesRoom) {
@@ -202,7 +243,8 @@ TEST_F(GateStateTest, BoundsHoldAfterAnyEvents) {
         Accept(absl::StrCat(random() % 5));
         break;
       case 2:
-        state_.AcceptOpen(next_++, random() % 2 == 0);
+        // The owner's connections have no bound.
+        if (state_.size() < limits.open) state_.AcceptOpen(next_++, random() % 2 == 0, now_);
         break;
       case 3:
         state_.Park(id, random() % 4 == 0, now_);
@@ -221,7 +263,7 @@ TEST_F(GateStateTest, BoundsHoldAfterAnyEvents) {
         state_.Expire(now_);
         break;
     }
-    ASSERT_LE(state_.size(), limits.connections);
+    ASSERT_LE(state_.size(), limits.open + limits.waiting);
     ASSERT_GT(state_.next_deadline(), now_);
   }
   for (ConnectionId id = 1; id < next_; ++id) state_.Closed(id);

@@ -2,25 +2,29 @@
 
 namespace accel::coordinator {
 
-void SourceQueue::Resize(const std::string& source, size_t before, size_t after) {
-  if (before > 0) by_size_.erase({before, source});
-  if (after > 0) by_size_.emplace(after, source);
-  if (after == 0) by_source_.erase(source);
-  size_ += after - before;
+SourceQueue::Greed SourceQueue::GreedOf(const std::string& source, const Ids& ids) {
+  return {ids.size(), ~*ids.rbegin(), source};
+}
+
+void SourceQueue::Change(const std::string& source, absl::FunctionRef<void(Ids*)> change) {
+  Ids& ids = by_source_[source];
+  if (!ids.empty()) by_greed_.erase(GreedOf(source, ids));
+  size_ -= ids.size();
+  change(&ids);
+  size_ += ids.size();
+  if (ids.empty()) {
+    by_source_.erase(source);
+  } else {
+    by_greed_.insert(GreedOf(source, ids));
+  }
 }
 
 void SourceQueue::Push(const std::string& source, uint64_t id) {
-  std::set<uint64_t>& ids = by_source_[source];
-  const size_t before = ids.size();
-  ids.insert(id);
-  Resize(source, before, ids.size());
+  Change(source, [id](Ids* ids) { ids->insert(id); });
 }
 
 void SourceQueue::Remove(const std::string& source, uint64_t id) {
-  const auto found = by_source_.find(source);
-  if (found == by_source_.end() || found->second.erase(id) == 0) return;
-  const size_t after = found->second.size();
-  Resize(source, after + 1, after);
+  Change(source, [id](Ids* ids) { ids->erase(id); });
 }
 
 std::optional<uint64_t> SourceQueue::Take(absl::FunctionRef<bool(const std::string&)> may) {
@@ -37,8 +41,8 @@ std::optional<uint64_t> SourceQueue::Take(absl::FunctionRef<bool(const std::stri
 }
 
 std::optional<uint64_t> SourceQueue::NewestOfGreediest() const {
-  if (by_size_.empty()) return std::nullopt;
-  return *by_source_.at(by_size_.rbegin()->second).rbegin();
+  if (by_greed_.empty()) return std::nullopt;
+  return ~std::get<1>(*by_greed_.rbegin());
 }
 
 }  // namespace accel::coordinator

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
+#include <tuple>
 
 #include "absl/functional/function_ref.h"
 
@@ -21,16 +21,24 @@ class SourceQueue {
   // Removes and returns the oldest connection of the source whose turn it is. Skips sources for
   // which `may` returns false.
   std::optional<uint64_t> Take(absl::FunctionRef<bool(const std::string&)> may);
-  // Returns the newest connection of the source that has most. nullopt if the queue is empty.
+  // Returns the newest connection of the source that has most. Of several such sources, it is the
+  // one whose newest has waited longest, so that no address is at a disadvantage. nullopt if the
+  // queue is empty.
   std::optional<uint64_t> NewestOfGreediest() const;
 
   size_t size() const { return size_; }
 
  private:
-  void Resize(const std::string& source, size_t before, size_t after);
+  using Ids = std::set<uint64_t>;
+  // The number of a source's connections, and the complement of its newest, which falls as that
+  // rises.
+  using Greed = std::tuple<size_t, uint64_t, std::string>;
 
-  std::map<std::string, std::set<uint64_t>> by_source_;
-  std::set<std::pair<size_t, std::string>> by_size_;
+  static Greed GreedOf(const std::string& source, const Ids& ids);
+  void Change(const std::string& source, absl::FunctionRef<void(Ids*)> change);
+
+  std::map<std::string, Ids> by_source_;
+  std::set<Greed> by_greed_;
   std::string last_;  // The source that had the last turn.
   size_t size_ = 0;
 };

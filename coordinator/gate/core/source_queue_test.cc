@@ -50,5 +50,15 @@ TEST(SourceQueueTest, NamesTheNewestOfTheGreediest) {
   EXPECT_EQ(queue.size(), 3u);
 }
 
+TEST(SourceQueueTest, AmongEquallyGreedyTheOneThatHasWaitedLongest) {
+  SourceQueue queue;
+  queue.Push("m", 1);
+  queue.Push("z", 2);
+  queue.Push("a", 3);
+  EXPECT_EQ(queue.NewestOfGreediest(), 1);
+  queue.Remove("m", 1);
+  EXPECT_EQ(queue.NewestOfGreediest(), 2);
+}
+
 }  // namespace
 }  // namespace accel::coordinator
