@@ -1,7 +1,9 @@
 // Callers of every kind call every method of the services, over a real socket.
 
 #include <map>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "coordinator/any_method_fixture.h"
@@ -180,6 +182,40 @@ TEST_F(AccessTest, AWatcherSeesWhatAListShows) {
   EXPECT_OK(CancelAs("ann", job));
   while (reader->Read(&seen)) EXPECT_TRUE(seen.spec().env().empty());
   EXPECT_EQ(seen.phase(), v1::CANCELLED);
+}
+
+TEST_F(AccessTest, AUserWithTooManyWatchesLeavesRoomForOthers) {
+  v1::WatchJobRequest request;
+  request.set_job_id(SubmitAs("ann", "one"));
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::Job>>> watches;
+  v1::Job seen;
+  std::vector<std::unique_ptr<v1::Coordinator::Stub>> stubs;
+  const auto watch_as = [&](const std::string& who) {
+    // A connection has no more than 256 streams.
+    if (watches.size() % 200 == 0) stubs.push_back(v1::Coordinator::NewStub(folder_.Connect()));
+    contexts.push_back(Call(who));
+    watches.push_back(stubs.back()->WatchJob(contexts.back().get(), request));
+    return watches.back()->Read(&seen);
+  };
+  constexpr int kAtOnce = 1'024;
+  for (int i = 0; i < kAtOnce; ++i) ASSERT_TRUE(watch_as("ann"));
+  EXPECT_FALSE(watch_as("ann"));
+  EXPECT_THAT(
+      common::FromGrpc(watches.back()->Finish()),
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("ann has 1024 calls of WatchJob")));
+  watches.pop_back();
+  EXPECT_TRUE(watch_as("bob"));
+  EXPECT_OK(CancelAs("ann", request.job_id()));
+  for (const auto& watch : watches) {
+    while (watch->Read(&seen)) {
+    }
+    EXPECT_OK(common::FromGrpc(watch->Finish()));
+  }
+  EXPECT_TRUE(watch_as("ann")) << "the watches have ended";
+  while (watches.back()->Read(&seen)) {
+  }
+  EXPECT_OK(common::FromGrpc(watches.back()->Finish()));
 }
 
 TEST_F(AccessTest, ASubmitIdOfAnotherUserNamesNoJob) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "coordinator/access/call_limits.h"
 
 namespace accel::coordinator {
 
@@ -37,8 +38,8 @@ class AnswerRoom {
 // One such call. It deletes itself when gRPC is done with it.
 class ListCall final : public grpc::ServerUnaryReactor {
  public:
-  ListCall(std::shared_ptr<AnswerRoom> room, grpc::ByteBuffer* answer)
-      : room_(std::move(room)), answer_(*answer) {}
+  ListCall(CallPlace place, std::shared_ptr<AnswerRoom> room, grpc::ByteBuffer* answer)
+      : place_(std::move(place)), room_(std::move(room)), answer_(*answer) {}
 
   // Each ends the call. Answer() fails it with RESOURCE_EXHAUSTED if there is no room.
   void Answer(const google::protobuf::Message& message);
@@ -47,6 +48,7 @@ class ListCall final : public grpc::ServerUnaryReactor {
   void OnDone() override;
 
  private:
+  const CallPlace place_;
   const std::shared_ptr<AnswerRoom> room_;
   grpc::ByteBuffer& answer_;
   int64_t taken_ = 0;

@@ -14,18 +14,18 @@ grpc::ServerUnaryReactor* OperationsService::DrainNode(grpc::CallbackServerConte
                                                        const grpc::ByteBuffer* bytes,
                                                        grpc::ByteBuffer* answer) {
   grpc::ServerUnaryReactor* call = context->DefaultReactor();
-  const absl::StatusOr<Caller> caller = entrance_.Admit(*context, Method::kDrainNode);
+  absl::StatusOr<Admission> admission = entrance_.Admit(*context, Method::kDrainNode);
   v1::DrainNodeRequest request;
-  const absl::Status admitted = caller.ok() ? Parse(*bytes, kBounds, &request) : caller.status();
-  if (!admitted.ok()) {
-    call->Finish(common::ToGrpc(admitted));
+  const absl::Status valid = admission.ok() ? Parse(*bytes, kBounds, &request) : admission.status();
+  if (!valid.ok()) {
+    call->Finish(common::ToGrpc(valid));
     return call;
   }
   *answer = ToBytes(v1::DrainNodeResponse());
   coordinator_.DrainNode(request.node(), request.drain(),
-                         [this, call, who = *caller, peer = context->peer(),
+                         [this, call, admitted = *admission, peer = context->peer(),
                           node = request.node()](const absl::Status& status) {
-                           entrance_.Note(who, peer, "drain", node, status);
+                           entrance_.Note(admitted.caller, peer, "drain", node, status);
                            call->Finish(common::ToGrpc(status));
                          });
   return call;

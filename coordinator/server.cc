@@ -108,6 +108,7 @@ class GrpcServer final : public Server {
     entrance.on_valid_call = [this](const std::string& peer, const std::string& serial) {
       gate_->Authenticated(peer, serial);
     };
+    entrance.clock = options.clock;
     entrance.log = &refusals_;
     entrance.audit = audit_.get();
     return entrance;

@@ -42,13 +42,13 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* RefuseStream(const absl::Status& sta
 
 }  // namespace
 
-absl::StatusOr<Caller> CoordinatorService::Admit(grpc::CallbackServerContext& context,
-                                                 Method method, const grpc::ByteBuffer& bytes,
-                                                 const WireBounds& bounds,
-                                                 google::protobuf::Message* request) {
-  ACCEL_ASSIGN_OR_RETURN(Caller caller, entrance_.Admit(context, method));
+absl::StatusOr<Admission> CoordinatorService::Admit(grpc::CallbackServerContext& context,
+                                                    Method method, const grpc::ByteBuffer& bytes,
+                                                    const WireBounds& bounds,
+                                                    google::protobuf::Message* request) {
+  ACCEL_ASSIGN_OR_RETURN(Admission admission, entrance_.Admit(context, method));
   ACCEL_RETURN_IF_ERROR(Parse(bytes, bounds, request));
-  return caller;
+  return admission;
 }
 
 absl::Status CoordinatorService::CheckTree(const Caller& caller, const std::string& tree) const {
@@ -62,23 +62,22 @@ grpc::ServerUnaryReactor* CoordinatorService::SubmitJob(grpc::CallbackServerCont
                                                         const grpc::ByteBuffer* bytes,
                                                         grpc::ByteBuffer* answer) {
   v1::SubmitJobRequest request;
-  const absl::StatusOr<Caller> caller =
+  absl::StatusOr<Admission> admission =
       Admit(*context, Method::kSubmitJob, *bytes, kSubmitBounds, &request);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  const absl::Status uploaded = CheckTree(*caller, request.spec().upload());
+  if (!admission.ok()) return Refuse(context, admission.status());
+  const absl::Status uploaded = CheckTree(admission->caller, request.spec().upload());
   if (!uploaded.ok()) return Refuse(context, uploaded);
   grpc::ServerUnaryReactor* call = context->DefaultReactor();
-  const Caller who = *caller;
-  const std::string peer = context->peer();
-  coordinator_.SubmitJob(who, request.submit_id(), std::move(*request.mutable_spec()),
-                         [this, call, answer, who, peer](absl::StatusOr<common::JobId> job) {
-                           entrance_.Note(who, peer, "submit", job.ok() ? job->value() : "",
-                                          job.status());
-                           v1::SubmitJobResponse response;
-                           if (job.ok()) response.set_job_id(job->value());
-                           *answer = ToBytes(response);
-                           call->Finish(common::ToGrpc(job.status()));
-                         });
+  auto finish = [this, call, answer, admitted = *admission,
+                 peer = context->peer()](absl::StatusOr<common::JobId> job) {
+    entrance_.Note(admitted.caller, peer, "submit", job.ok() ? job->value() : "", job.status());
+    v1::SubmitJobResponse response;
+    if (job.ok()) response.set_job_id(job->value());
+    *answer = ToBytes(response);
+    call->Finish(common::ToGrpc(job.status()));
+  };
+  coordinator_.SubmitJob(admission->caller, request.submit_id(), std::move(*request.mutable_spec()),
+                         std::move(finish));
   return call;
 }
 
@@ -86,12 +85,12 @@ grpc::ServerUnaryReactor* CoordinatorService::ListJobs(grpc::CallbackServerConte
                                                        const grpc::ByteBuffer* bytes,
                                                        grpc::ByteBuffer* answer) {
   v1::ListJobsRequest request;
-  const absl::StatusOr<Caller> caller =
+  absl::StatusOr<Admission> admission =
       Admit(*context, Method::kListJobs, *bytes, kQuestionBounds, &request);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new ListCall(answer_room_, answer);
+  if (!admission.ok()) return Refuse(context, admission.status());
+  auto* call = new ListCall(std::move(admission->place), answer_room_, answer);
   const bool one = !request.job_id().empty();
-  coordinator_.ListJobs(*caller, common::JobId(request.job_id()),
+  coordinator_.ListJobs(admission->caller, common::JobId(request.job_id()),
                         [call, one](absl::StatusOr<std::vector<JobPtr>> jobs) {
                           if (!jobs.ok()) return call->Fail(jobs.status());
                           call->Answer(ListOf(*jobs, one));
@@ -102,26 +101,26 @@ grpc::ServerUnaryReactor* CoordinatorService::ListJobs(grpc::CallbackServerConte
 grpc::ServerWriteReactor<grpc::ByteBuffer>* CoordinatorService::WatchJob(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
   v1::WatchJobRequest request;
-  const absl::StatusOr<Caller> caller =
+  absl::StatusOr<Admission> admission =
       Admit(*context, Method::kWatchJob, *bytes, kQuestionBounds, &request);
-  if (!caller.ok()) return RefuseStream(caller.status());
+  if (!admission.ok()) return RefuseStream(admission.status());
   context->AddInitialMetadata(common::kStreamOpen, "1");
-  return NewWatchStream(&coordinator_, *caller, request);
+  return NewWatchStream(&coordinator_, *std::move(admission), request);
 }
 
 grpc::ServerUnaryReactor* CoordinatorService::CancelJob(grpc::CallbackServerContext* context,
                                                         const grpc::ByteBuffer* bytes,
                                                         grpc::ByteBuffer* answer) {
   v1::CancelJobRequest request;
-  const absl::StatusOr<Caller> caller =
+  absl::StatusOr<Admission> admission =
       Admit(*context, Method::kCancelJob, *bytes, kQuestionBounds, &request);
-  if (!caller.ok()) return Refuse(context, caller.status());
+  if (!admission.ok()) return Refuse(context, admission.status());
   grpc::ServerUnaryReactor* call = context->DefaultReactor();
   *answer = ToBytes(v1::CancelJobResponse());
-  coordinator_.CancelJob(*caller, common::JobId(request.job_id()), request.at_once(),
-                         [this, call, who = *caller, peer = context->peer(),
+  coordinator_.CancelJob(admission->caller, common::JobId(request.job_id()), request.at_once(),
+                         [this, call, admitted = *admission, peer = context->peer(),
                           job = request.job_id()](absl::Status status) {
-                           entrance_.Note(who, peer, "cancel", job, status);
+                           entrance_.Note(admitted.caller, peer, "cancel", job, status);
                            call->Finish(common::ToGrpc(status));
                          });
   return call;
@@ -131,10 +130,10 @@ grpc::ServerUnaryReactor* CoordinatorService::ListNodes(grpc::CallbackServerCont
                                                         const grpc::ByteBuffer* bytes,
                                                         grpc::ByteBuffer* answer) {
   v1::ListNodesRequest request;
-  const absl::StatusOr<Caller> caller =
+  absl::StatusOr<Admission> admission =
       Admit(*context, Method::kListNodes, *bytes, kQuestionBounds, &request);
-  if (!caller.ok()) return Refuse(context, caller.status());
-  auto* call = new ListCall(answer_room_, answer);
+  if (!admission.ok()) return Refuse(context, admission.status());
+  auto* call = new ListCall(std::move(admission->place), answer_room_, answer);
   coordinator_.ListNodes([call](absl::StatusOr<v1::ListNodesResponse> nodes) {
     if (!nodes.ok()) return call->Fail(nodes.status());
     call->Answer(*nodes);
@@ -145,31 +144,32 @@ grpc::ServerUnaryReactor* CoordinatorService::ListNodes(grpc::CallbackServerCont
 grpc::ServerWriteReactor<grpc::ByteBuffer>* CoordinatorService::ReadLogs(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* bytes) {
   v1::ReadLogsRequest request;
-  const absl::StatusOr<Caller> caller =
+  absl::StatusOr<Admission> admission =
       Admit(*context, Method::kReadLogs, *bytes, kReadBounds, &request);
-  if (!caller.ok()) return RefuseStream(caller.status());
+  if (!admission.ok()) return RefuseStream(admission.status());
   context->AddInitialMetadata(common::kStreamOpen, "1");
-  return NewReadLogsStream(&coordinator_, *caller, request);
+  return NewReadLogsStream(&coordinator_, *std::move(admission), request);
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* CoordinatorService::Agent(
     grpc::CallbackServerContext* context) {
-  const absl::StatusOr<Caller> caller = entrance_.Admit(*context, Method::kAgent);
-  if (!caller.ok()) {
+  absl::StatusOr<Admission> admission = entrance_.Admit(*context, Method::kAgent);
+  if (!admission.ok()) {
     return NewRefusal<grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>>(
-        common::ToGrpc(caller.status()));
+        common::ToGrpc(admission.status()));
   }
-  return NewAgentStream(&coordinator_, *caller, &log_, context->peer());
+  return NewAgentStream(&coordinator_, *std::move(admission), &log_, context->peer());
 }
 
 grpc::ServerReadReactor<grpc::ByteBuffer>* CoordinatorService::RelayLogs(
     grpc::CallbackServerContext* context, grpc::ByteBuffer* answer) {
-  const absl::StatusOr<Caller> caller = entrance_.Admit(*context, Method::kRelayLogs);
-  if (!caller.ok()) {
-    return NewRefusal<grpc::ServerReadReactor<grpc::ByteBuffer>>(common::ToGrpc(caller.status()));
+  absl::StatusOr<Admission> admission = entrance_.Admit(*context, Method::kRelayLogs);
+  if (!admission.ok()) {
+    return NewRefusal<grpc::ServerReadReactor<grpc::ByteBuffer>>(
+        common::ToGrpc(admission.status()));
   }
   *answer = ToBytes(v1::RelayLogsResponse());
-  return NewRelayStream(&coordinator_, *caller, &log_, context->peer());
+  return NewRelayStream(&coordinator_, *std::move(admission), &log_, context->peer());
 }
 
 }  // namespace accel::coordinator

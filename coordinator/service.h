@@ -71,10 +71,10 @@ class CoordinatorService final : public CoordinatorServiceOfBytes {
  private:
   // Returns why the caller may not submit a job that names this tree.
   absl::Status CheckTree(const Caller& caller, const std::string& tree) const;
-  // Admits the caller, then parses the request. Errors are those of Entrance::Admit() and Parse().
-  absl::StatusOr<Caller> Admit(grpc::CallbackServerContext& context, Method method,
-                               const grpc::ByteBuffer& bytes, const WireBounds& bounds,
-                               google::protobuf::Message* request);
+  // Admits the call, then parses the request. Errors are those of Entrance::Admit() and Parse().
+  absl::StatusOr<Admission> Admit(grpc::CallbackServerContext& context, Method method,
+                                  const grpc::ByteBuffer& bytes, const WireBounds& bounds,
+                                  google::protobuf::Message* request);
 
   Coordinator& coordinator_;
   Entrance& entrance_;

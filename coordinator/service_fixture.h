@@ -39,8 +39,12 @@ class SocketFolder {
   ~SocketFolder() { std::filesystem::remove_all(folder_); }
 
   std::string socket() const { return folder_ + "/coordinator"; }
+  // Each channel has a connection of its own.
   std::shared_ptr<grpc::Channel> Connect() const {
-    return grpc::CreateChannel("unix:" + socket(), grpc::experimental::LocalCredentials(UDS));
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    return grpc::CreateCustomChannel("unix:" + socket(), grpc::experimental::LocalCredentials(UDS),
+                                     arguments);
   }
 
  private:

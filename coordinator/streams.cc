@@ -25,7 +25,8 @@ constexpr WireBounds kChunkBounds{LogPipe::kMaxChunkBytes + 8192, 64};
 template <typename Source>
 class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  explicit WriteStream(std::shared_ptr<Source> source) : source_(std::move(source)) {}
+  WriteStream(CallPlace place, std::shared_ptr<Source> source)
+      : place_(std::move(place)), source_(std::move(source)) {}
 
   void Begin(std::unique_ptr<Subscription> subscription) {
     subscription_ = std::move(subscription);
@@ -53,6 +54,7 @@ class WriteStream : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   static const v1::LogChunk& Get(const v1::LogChunk& chunk) { return chunk; }
   static const v1::Job& Get(const JobPtr& job) { return *job; }
 
+  const CallPlace place_;
   const std::shared_ptr<Source> source_;
   std::unique_ptr<Subscription> subscription_;
   grpc::ByteBuffer bytes_;
@@ -63,13 +65,16 @@ using DesiredBox = LatestBox<DesiredPtr>;
 
 class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  AgentStream(Coordinator* coordinator, const Caller& caller, RefusalLog* log,
+  AgentStream(Coordinator* coordinator, Admission admission, RefusalLog* log,
               const std::string& peer)
-      : log_(*log), peer_(peer), desired_(std::make_shared<DesiredBox>()) {
+      : place_(std::move(admission.place)),
+        log_(*log),
+        peer_(peer),
+        desired_(std::make_shared<DesiredBox>()) {
     AgentCallbacks callbacks;
     callbacks.on_desired = [box = desired_](DesiredPtr desired) { box->Put(std::move(desired)); };
     callbacks.on_closed = [box = desired_](absl::Status why) { box->End(std::move(why)); };
-    session_ = coordinator->OpenAgentSession(caller, std::move(callbacks));
+    session_ = coordinator->OpenAgentSession(admission.caller, std::move(callbacks));
     Next();
     StartRead(&reading_);
   }
@@ -102,6 +107,7 @@ class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
     });
   }
 
+  const CallPlace place_;
   RefusalLog& log_;
   const std::string peer_;
   const std::shared_ptr<DesiredBox> desired_;
@@ -112,9 +118,9 @@ class AgentStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc:
 
 class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
-  RelayStream(Coordinator* coordinator, const Caller& caller, RefusalLog* log,
+  RelayStream(Coordinator* coordinator, Admission admission, RefusalLog* log,
               const std::string& peer)
-      : coordinator_(coordinator), caller_(caller), log_(*log), peer_(peer) {
+      : coordinator_(coordinator), admission_(std::move(admission)), log_(*log), peer_(peer) {
     StartRead(&bytes_);
   }
 
@@ -153,7 +159,7 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
 
   // Opens the relay that the first chunk names. Returns false if no client reads under that id.
   bool Join(const std::string& reader_id) {
-    std::shared_ptr<LogPipe> pipe = coordinator_->FindLogPipe(caller_, reader_id);
+    std::shared_ptr<LogPipe> pipe = coordinator_->FindLogPipe(admission_.caller, reader_id);
     if (pipe == nullptr || !pipe->Open(reader_id)) return false;
     reader_id_ = reader_id;
     pipe_ = std::move(pipe);
@@ -161,7 +167,7 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
   }
 
   Coordinator* const coordinator_;
-  const Caller caller_;
+  const Admission admission_;
   RefusalLog& log_;
   const std::string peer_;
   std::string reader_id_;
@@ -172,11 +178,11 @@ class RelayStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
 }  // namespace
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewWatchStream(Coordinator* coordinator,
-                                                           const Caller& caller,
+                                                           Admission admission,
                                                            const v1::WatchJobRequest& request) {
   auto box = std::make_shared<JobBox>();
-  auto* stream = new WriteStream<JobBox>(box);
-  stream->Begin(coordinator->WatchJob(caller, common::JobId(request.job_id()),
+  auto* stream = new WriteStream<JobBox>(std::move(admission.place), box);
+  stream->Begin(coordinator->WatchJob(admission.caller, common::JobId(request.job_id()),
                                       request.known_version(), [box](absl::StatusOr<JobPtr> job) {
                                         if (!job.ok()) return box->End(job.status());
                                         const bool last = common::IsFinal((*job)->phase());
@@ -187,23 +193,23 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* NewWatchStream(Coordinator* coordina
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewReadLogsStream(Coordinator* coordinator,
-                                                              const Caller& caller,
+                                                              Admission admission,
                                                               const v1::ReadLogsRequest& request) {
   auto pipe = std::make_shared<LogPipe>();
-  auto* stream = new WriteStream<LogPipe>(pipe);
-  stream->Begin(coordinator->ReadLogs(caller, request, pipe));
+  auto* stream = new WriteStream<LogPipe>(std::move(admission.place), pipe);
+  stream->Begin(coordinator->ReadLogs(admission.caller, request, pipe));
   return stream;
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* NewAgentStream(
-    Coordinator* coordinator, const Caller& caller, RefusalLog* log, const std::string& peer) {
-  return new AgentStream(coordinator, caller, log, peer);
+    Coordinator* coordinator, Admission admission, RefusalLog* log, const std::string& peer) {
+  return new AgentStream(coordinator, std::move(admission), log, peer);
 }
 
 grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator,
-                                                          const Caller& caller, RefusalLog* log,
+                                                          Admission admission, RefusalLog* log,
                                                           const std::string& peer) {
-  return new RelayStream(coordinator, caller, log, peer);
+  return new RelayStream(coordinator, std::move(admission), log, peer);
 }
 
 }  // namespace accel::coordinator

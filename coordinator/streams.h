@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "coordinator/access/entrance.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/refusal_log.h"
 #include "proto/service.pb.h"
@@ -15,18 +16,18 @@
 namespace accel::coordinator {
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewWatchStream(Coordinator* coordinator,
-                                                           const Caller& caller,
+                                                           Admission admission,
                                                            const v1::WatchJobRequest& request);
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewReadLogsStream(Coordinator* coordinator,
-                                                              const Caller& caller,
+                                                              Admission admission,
                                                               const v1::ReadLogsRequest& request);
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* NewAgentStream(
-    Coordinator* coordinator, const Caller& caller, RefusalLog* log, const std::string& peer);
+    Coordinator* coordinator, Admission admission, RefusalLog* log, const std::string& peer);
 
 grpc::ServerReadReactor<grpc::ByteBuffer>* NewRelayStream(Coordinator* coordinator,
-                                                          const Caller& caller, RefusalLog* log,
+                                                          Admission admission, RefusalLog* log,
                                                           const std::string& peer);
 
 // Returns a call that ends immediately with `status`. Reactor is one of gRPC's server reactors.

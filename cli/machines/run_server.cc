@@ -123,7 +123,8 @@ class AgentService final
       : coordinator_(coordinator), log_(log), gate_(*gate) {}
   BidiReactor* Agent(grpc::CallbackServerContext* context) override {
     gate_->Authenticated(context->peer(), /*serial=*/"");
-    return coordinator::NewAgentStream(coordinator_, coordinator::Owner(), log_, context->peer());
+    return coordinator::NewAgentStream(coordinator_, {coordinator::Owner(), {}}, log_,
+                                       context->peer());
   }
 
  private:

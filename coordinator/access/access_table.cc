@@ -5,30 +5,41 @@
 namespace accel::coordinator {
 namespace {
 
+// Such calls take milliseconds. An agent has one stream, and those before it that are not over yet.
+constexpr int kCalls = 64;
+// People wait for hundreds of jobs at a time. All users together have Watchers::kMaxWatchers.
+constexpr int kWatches = 1'024;
+// An agent relays the output of 128 ranks at a time. Those of broken connections may not be over
+// yet, and an agent does not begin a relay again, so the bound is far above that.
+constexpr int kRelays = 8'192;
+// Each holds a megabyte or more. An agent or a client has at most four at a time, and those that it
+// has cancelled may not be over yet.
+constexpr int kUploads = 8;
+
 // clang-format off
 constexpr AccessRule kRules[] = {
-    // method              name                               least role     nodes  owner
-    {Method::kSubmitJob,    "accel.v1.Coordinator.SubmitJob", Role::kUser,   false, true},
-    {Method::kListJobs,     "accel.v1.Coordinator.ListJobs",  Role::kViewer, false, true},
-    {Method::kWatchJob,     "accel.v1.Coordinator.WatchJob",  Role::kViewer, false, true},
-    {Method::kCancelJob,    "accel.v1.Coordinator.CancelJob", Role::kUser,   false, true},
-    {Method::kListNodes,    "accel.v1.Coordinator.ListNodes", Role::kViewer, false, true},
-    {Method::kReadLogs,     "accel.v1.Coordinator.ReadLogs",  Role::kUser,   false, true},
+    // method              name                               least role     nodes  owner  at once
+    {Method::kSubmitJob,    "accel.v1.Coordinator.SubmitJob", Role::kUser,   false, true, kCalls},
+    {Method::kListJobs,     "accel.v1.Coordinator.ListJobs",  Role::kViewer, false, true, kCalls},
+    {Method::kWatchJob,     "accel.v1.Coordinator.WatchJob",  Role::kViewer, false, true, kWatches},
+    {Method::kCancelJob,    "accel.v1.Coordinator.CancelJob", Role::kUser,   false, true, kCalls},
+    {Method::kListNodes,    "accel.v1.Coordinator.ListNodes", Role::kViewer, false, true, kCalls},
+    {Method::kReadLogs,     "accel.v1.Coordinator.ReadLogs",  Role::kUser,   false, true, kWatches},
     // The owner's agents are those of the coordinator's machine.
-    {Method::kAgent,        "accel.v1.Coordinator.Agent",     std::nullopt,  true,  true},
-    {Method::kRelayLogs,    "accel.v1.Coordinator.RelayLogs", std::nullopt,  true,  true},
-    {Method::kDrainNode,    "accel.v1.Operations.DrainNode",  Role::kAdmin,  false, true},
-    {Method::kAddToken,     "accel.v1.Access.AddToken",       Role::kAdmin,  false, true},
-    {Method::kListMembers,  "accel.v1.Access.ListMembers",    Role::kAdmin,  false, true},
-    {Method::kRevoke,       "accel.v1.Access.Revoke",         Role::kAdmin,  false, true},
-    {Method::kRemoveMember, "accel.v1.Access.RemoveMember",   Role::kAdmin,  false, true},
-    {Method::kWhoAmI,       "accel.v1.Access.WhoAmI",         Role::kViewer, true,  true},
+    {Method::kAgent,        "accel.v1.Coordinator.Agent",     std::nullopt,  true,  true, kCalls},
+    {Method::kRelayLogs,    "accel.v1.Coordinator.RelayLogs", std::nullopt,  true,  true, kRelays},
+    {Method::kDrainNode,    "accel.v1.Operations.DrainNode",  Role::kAdmin,  false, true, kCalls},
+    {Method::kAddToken,     "accel.v1.Access.AddToken",       Role::kAdmin,  false, true, kCalls},
+    {Method::kListMembers,  "accel.v1.Access.ListMembers",    Role::kAdmin,  false, true, kCalls},
+    {Method::kRevoke,       "accel.v1.Access.Revoke",         Role::kAdmin,  false, true, kCalls},
+    {Method::kRemoveMember, "accel.v1.Access.RemoveMember",   Role::kAdmin,  false, true, kCalls},
+    {Method::kWhoAmI,       "accel.v1.Access.WhoAmI",         Role::kViewer, true,  true, kCalls},
     // The owner has no certificate, which the answer says.
-    {Method::kRenew,        "accel.v1.Access.Renew",          Role::kViewer, true,  true},
-    {Method::kHasBlobs,     "accel.v1.Blobs.Has",             Role::kUser,   false, true},
-    {Method::kPutBlobs,     "accel.v1.Blobs.Put",             Role::kUser,   false, true},
+    {Method::kRenew,        "accel.v1.Access.Renew",          Role::kViewer, true,  true, kCalls},
+    {Method::kHasBlobs,     "accel.v1.Blobs.Has",             Role::kUser,   false, true, kCalls},
+    {Method::kPutBlobs,     "accel.v1.Blobs.Put",             Role::kUser,   false, true, kUploads},
     // Nodes read what the jobs that are placed on them need.
-    {Method::kGetBlobs,     "accel.v1.Blobs.Get",             Role::kUser,   true,  true},
+    {Method::kGetBlobs,     "accel.v1.Blobs.Get",             Role::kUser,   true,  true, kUploads},
 };
 // clang-format on
 
@@ -73,10 +84,11 @@ absl::Status Denied(const Caller& caller, const AccessRule& rule) {
 
 absl::Span<const AccessRule> AccessRules() { return kRules; }
 
-absl::Status CheckAccess(const Caller& caller, Method method) {
+absl::StatusOr<AccessRule> CheckAccess(const Caller& caller, Method method) {
   for (const AccessRule& rule : kRules) {
     if (rule.method != method) continue;
-    return IsAllowed(caller, rule) ? absl::OkStatus() : Denied(caller, rule);
+    if (!IsAllowed(caller, rule)) return Denied(caller, rule);
+    return rule;
   }
   return absl::PermissionDeniedError("the table of access does not name this method");
 }

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "coordinator/access/caller.h"
@@ -39,12 +39,15 @@ struct AccessRule {
   std::optional<Role> users;  // The least role of a user. nullopt if no user may call it.
   bool nodes;                 // Nodes may call it.
   bool owner;                 // The owner, over the Unix socket, may call it.
+  // Maximum number of calls in progress of one user or node (coordinator/access/call_limits.h).
+  int at_once;
 };
 
 // Returns all rules.
 absl::Span<const AccessRule> AccessRules();
 
-// PERMISSION_DENIED: the caller may not call this method; the message says who may.
-absl::Status CheckAccess(const Caller& caller, Method method);
+// Returns the rule of the method. PERMISSION_DENIED: the caller may not call it; the message says
+// who may.
+absl::StatusOr<AccessRule> CheckAccess(const Caller& caller, Method method);
 
 }  // namespace accel::coordinator

@@ -33,24 +33,25 @@ TEST(AccessTableTest, NamesEveryMethodOnce) {
   for (const AccessRule& rule : AccessRules()) {
     EXPECT_TRUE(named.insert(std::string(rule.name)).second) << rule.name;
     EXPECT_TRUE(ruled.insert(rule.method).second) << rule.name;
+    EXPECT_GT(rule.at_once, 0) << rule.name;
   }
   EXPECT_EQ(named, methods);
 }
 
 TEST(AccessTableTest, SaysWhatIsMissing) {
   const Caller viewer = {CallerKind::kUser, "vic", "04", Role::kViewer};
-  EXPECT_THAT(CheckAccess(viewer, Method::kSubmitJob),
+  EXPECT_THAT(CheckAccess(viewer, Method::kSubmitJob).status(),
               StatusIs(absl::StatusCode::kPermissionDenied,
                        "SubmitJob needs the role user, and vic has the role viewer; ask an "
                        "administrator"));
-  EXPECT_THAT(CheckAccess(viewer, Method::kAgent),
+  EXPECT_THAT(CheckAccess(viewer, Method::kAgent).status(),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("only agents")));
-  EXPECT_THAT(CheckAccess({CallerKind::kNode, "n", "05", Role::kAdmin}, Method::kListJobs),
+  EXPECT_THAT(CheckAccess({CallerKind::kNode, "n", "05", Role::kAdmin}, Method::kListJobs).status(),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("a node may not")));
 }
 
 TEST(AccessTableTest, AMethodWithoutARuleIsRefused) {
-  EXPECT_TRUE(absl::IsPermissionDenied(CheckAccess(Owner(), static_cast<Method>(1000))));
+  EXPECT_TRUE(absl::IsPermissionDenied(CheckAccess(Owner(), static_cast<Method>(1000)).status()));
 }
 
 }  // namespace

@@ -17,28 +17,35 @@ absl::string_view NameOf(Method method) {
 
 }  // namespace
 
-absl::StatusOr<Caller> Entrance::Decide(const grpc::ServerContextBase& context, Method method) {
-  ACCEL_ASSIGN_OR_RETURN(const Caller caller, options_.identify(context));
-  ACCEL_RETURN_IF_ERROR(CheckAccess(caller, method));
-  if (options_.on_valid_call == nullptr) return caller;
-  options_.on_valid_call(context.peer(), caller.serial);
-  // A credential that was revoked meanwhile was cut before this connection was filed under it.
-  return options_.identify(context);
+absl::StatusOr<Admission> Entrance::Decide(const grpc::ServerContextBase& context, Method method) {
+  Admission admission;
+  ACCEL_ASSIGN_OR_RETURN(admission.caller, options_.identify(context));
+  ACCEL_ASSIGN_OR_RETURN(const AccessRule rule, CheckAccess(admission.caller, method));
+  if (options_.on_valid_call != nullptr) {
+    options_.on_valid_call(context.peer(), admission.caller.serial);
+    // A credential that was revoked meanwhile was cut before this connection was filed under it.
+    ACCEL_ASSIGN_OR_RETURN(admission.caller, options_.identify(context));
+  }
+  ACCEL_ASSIGN_OR_RETURN(admission.place,
+                         limits_.Take(admission.caller, rule, options_.clock->Now()));
+  return admission;
 }
 
-absl::StatusOr<Caller> Entrance::Admit(grpc::ServerContextBase& context, Method method) {
-  absl::StatusOr<Caller> caller = Decide(context, method);
-  if (caller.ok()) {
+absl::StatusOr<Admission> Entrance::Admit(grpc::ServerContextBase& context, Method method) {
+  absl::StatusOr<Admission> admission = Decide(context, method);
+  if (admission.ok()) {
     absl::MutexLock lock(&mutex_);
-    if (!caller->serial.empty() && !authorities_.empty()) {
+    if (!admission->caller.serial.empty() && !authorities_.empty()) {
       context.AddTrailingMetadata(security::kAuthoritiesKey, authorities_);
     }
-    return caller;
+    return admission;
   }
-  const std::string why(caller.status().message());
+  const std::string why(admission.status().message());
   options_.log->Warn("refused a call", context.peer(), why);
+  // The client tries such a call again. It is no attempt to do what is forbidden.
+  if (absl::IsUnavailable(admission.status())) return admission;
   WriteRefusal(options_.identify(context), context.peer(), NameOf(method), why);
-  return caller;
+  return admission;
 }
 
 void Entrance::SetAuthorities(std::string name) {

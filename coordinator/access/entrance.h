@@ -12,12 +12,20 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "common/clock.h"
 #include "coordinator/access/access_table.h"
 #include "coordinator/access/audit_log.h"
+#include "coordinator/access/call_limits.h"
 #include "coordinator/access/caller.h"
 #include "coordinator/refusal_log.h"
 
 namespace accel::coordinator {
+
+// A call that was admitted.
+struct Admission {
+  Caller caller;
+  CallPlace place;  // Must be kept until the call has ended.
+};
 
 // Thread-safe.
 class Entrance {
@@ -28,16 +36,18 @@ class Entrance {
     // Receives the peer (ServerContext::peer()) and the credential's serial of each valid call. May
     // be null.
     std::function<void(const std::string& peer, const std::string& serial)> on_valid_call;
+    common::Clock* clock = nullptr;
     RefusalLog* log = nullptr;
     AuditLog* audit = nullptr;  // May be null.
   };
 
   explicit Entrance(Options options) : options_(std::move(options)) {}
 
-  // Returns the caller. UNAUTHENTICATED: it is not known who calls. PERMISSION_DENIED: he may not
-  // call this method. Refusals are logged.
+  // Returns who calls, and the place of the call. UNAUTHENTICATED: it is not known who calls.
+  // PERMISSION_DENIED: he may not call this method. UNAVAILABLE: see CallLimits::Take(). Refusals
+  // are logged.
   // A call with a certificate is answered with the name of the authorities as well.
-  absl::StatusOr<Caller> Admit(grpc::ServerContextBase& context, Method method);
+  absl::StatusOr<Admission> Admit(grpc::ServerContextBase& context, Method method);
 
   // Sets the name of the coordinator's authorities (security/rotation.h), which tells clients when
   // to renew. By default it is empty, and is not sent.
@@ -54,9 +64,10 @@ class Entrance {
  private:
   void WriteRefusal(const absl::StatusOr<Caller>& caller, const std::string& peer,
                     absl::string_view object, const std::string& why);
-  absl::StatusOr<Caller> Decide(const grpc::ServerContextBase& context, Method method);
+  absl::StatusOr<Admission> Decide(const grpc::ServerContextBase& context, Method method);
 
   const Options options_;
+  CallLimits limits_;
   absl::Mutex mutex_;
   std::string authorities_ ABSL_GUARDED_BY(mutex_);
 };

@@ -52,9 +52,9 @@ grpc::ServerUnaryReactor* BlobService::Has(grpc::CallbackServerContext* context,
                                            const grpc::ByteBuffer* bytes,
                                            grpc::ByteBuffer* answer) {
   grpc::ServerUnaryReactor* const call = context->DefaultReactor();
-  const absl::StatusOr<Caller> caller = slot_.entrance().Admit(*context, Method::kHasBlobs);
+  absl::StatusOr<Admission> admission = slot_.entrance().Admit(*context, Method::kHasBlobs);
   auto request = std::make_shared<v1::HasBlobsRequest>();
-  absl::Status status = caller.status();
+  absl::Status status = admission.status();
   if (status.ok()) status = Parse(*bytes, kManifestBounds, request.get());
   if (!status.ok()) {
     call->Finish(common::ToGrpc(status));
@@ -66,13 +66,13 @@ grpc::ServerUnaryReactor* BlobService::Has(grpc::CallbackServerContext* context,
         absl::UnavailableError("the coordinator compares many other uploads; try again later")));
     return call;
   }
-  queue_.Post([this, call, request, answer, who = *caller, peer = context->peer()] {
-    const auto missing = store_.Missing(who.name, request->manifest(), absl::Now());
+  queue_.Post([this, call, request, answer, peer = context->peer(), admitted = *admission] {
+    const auto missing = store_.Missing(admitted.caller.name, request->manifest(), absl::Now());
     --manifests_;
     // With something missing, a second call follows, which is noted.
     if (!missing.ok() || missing->empty()) {
       const std::string tree = absl::BytesToHexString(security::Sha256(request->manifest()));
-      slot_.entrance().Note(who, peer, "upload", tree, missing.status());
+      slot_.entrance().Note(admitted.caller, peer, "upload", tree, missing.status());
     }
     v1::HasBlobsResponse response;
     if (missing.ok()) response.mutable_missing()->Assign(missing->begin(), missing->end());
@@ -84,22 +84,23 @@ grpc::ServerUnaryReactor* BlobService::Has(grpc::CallbackServerContext* context,
 
 grpc::ServerReadReactor<grpc::ByteBuffer>* BlobService::Put(grpc::CallbackServerContext* context,
                                                             grpc::ByteBuffer* answer) {
-  const absl::StatusOr<Caller> caller = slot_.entrance().Admit(*context, Method::kPutBlobs);
-  if (!caller.ok()) {
-    return NewRefusal<grpc::ServerReadReactor<grpc::ByteBuffer>>(common::ToGrpc(caller.status()));
+  absl::StatusOr<Admission> admission = slot_.entrance().Admit(*context, Method::kPutBlobs);
+  if (!admission.ok()) {
+    return NewRefusal<grpc::ServerReadReactor<grpc::ByteBuffer>>(
+        common::ToGrpc(admission.status()));
   }
   *answer = ToBytes(v1::PutBlobsResponse());
-  return NewPutStream(&store_, &queue_, caller->name);
+  return NewPutStream(&store_, &queue_, *std::move(admission));
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* BlobService::Get(grpc::CallbackServerContext* context,
                                                              const grpc::ByteBuffer* bytes) {
-  const absl::StatusOr<Caller> caller = slot_.entrance().Admit(*context, Method::kGetBlobs);
+  absl::StatusOr<Admission> admission = slot_.entrance().Admit(*context, Method::kGetBlobs);
   v1::GetBlobsRequest request;
-  absl::Status status = caller.status();
+  absl::Status status = admission.status();
   std::unique_ptr<GetSlots::Slot> slot;
   if (status.ok()) {
-    auto taken = get_slots_.Take(*caller);
+    auto taken = get_slots_.Take(admission->caller);
     status = taken.status();
     if (status.ok()) slot = *std::move(taken);
   }
@@ -107,8 +108,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* BlobService::Get(grpc::CallbackServe
   if (!status.ok()) {
     return NewRefusal<grpc::ServerWriteReactor<grpc::ByteBuffer>>(common::ToGrpc(status));
   }
-  return NewGetStream(&store_, &queue_, &slot_.coordinator(), *caller, std::move(request),
-                      std::move(slot));
+  return NewGetStream(&store_, &queue_, &slot_.coordinator(), *std::move(admission),
+                      std::move(request), std::move(slot));
 }
 
 }  // namespace accel::coordinator

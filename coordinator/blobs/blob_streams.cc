@@ -23,8 +23,8 @@ constexpr WireBounds kChunkBounds{upload::kMaxChunkBytes + 4096, 16};
 
 class PutStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
-  PutStream(BlobStore* store, WorkQueue* queue, std::string user)
-      : store_(*store), queue_(*queue), user_(std::move(user)) {
+  PutStream(BlobStore* store, WorkQueue* queue, Admission admission)
+      : admission_(std::move(admission)), store_(*store), queue_(*queue) {
     StartRead(&bytes_);
   }
 
@@ -43,7 +43,7 @@ class PutStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
 
   absl::Status Take() {
     if (upload_ == nullptr) {
-      ACCEL_ASSIGN_OR_RETURN(upload_, store_.BeginUpload(user_));
+      ACCEL_ASSIGN_OR_RETURN(upload_, store_.BeginUpload(admission_.caller.name));
     }
     v1::BlobChunk chunk;
     ACCEL_RETURN_IF_ERROR(Parse(bytes_, kChunkBounds, &chunk));
@@ -51,27 +51,31 @@ class PutStream final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
     return upload_->Take(chunk.sha256(), chunk.size(), chunk.data());
   }
 
+  const Admission admission_;
   BlobStore& store_;
   WorkQueue& queue_;
-  const std::string user_;
   std::unique_ptr<BlobUpload> upload_;
   grpc::ByteBuffer bytes_;
 };
 
 class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
-  GetStream(BlobStore* store, WorkQueue* queue, v1::GetBlobsRequest request,
+  GetStream(BlobStore* store, WorkQueue* queue, Admission admission, v1::GetBlobsRequest request,
             std::unique_ptr<GetSlots::Slot> slot)
-      : slot_(std::move(slot)), store_(*store), queue_(*queue), request_(std::move(request)) {}
+      : admission_(std::move(admission)),
+        slot_(std::move(slot)),
+        store_(*store),
+        queue_(*queue),
+        request_(std::move(request)) {}
 
   // Called once. Asks for the job.
-  void Begin(Coordinator* coordinator, const Caller& caller) {
+  void Begin(Coordinator* coordinator) {
     const common::JobId id(request_.job_id());
     if (id.empty()) return Finish(common::ToGrpc(NoSuchJob(id)));  // It would stand for all jobs.
-    coordinator->ListJobs(Owner(), id, [this, caller](absl::StatusOr<std::vector<JobPtr>> jobs) {
+    coordinator->ListJobs(Owner(), id, [this](absl::StatusOr<std::vector<JobPtr>> jobs) {
       if (!jobs.ok()) return Finish(common::ToGrpc(jobs.status()));
-      queue_.Post([this, caller, job = std::move(jobs->front())] {
-        const absl::Status opened = Open(caller, *job);
+      queue_.Post([this, job = std::move(jobs->front())] {
+        const absl::Status opened = Open(*job);
         if (!opened.ok()) return Finish(common::ToGrpc(opened));
         Next();
       });
@@ -85,8 +89,8 @@ class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void OnDone() override { delete this; }
 
  private:
-  absl::Status Open(const Caller& caller, const v1::Job& job) {
-    if (!MayReadUpload(caller, job) || job.spec().upload().empty()) {
+  absl::Status Open(const v1::Job& job) {
+    if (!MayReadUpload(admission_.caller, job) || job.spec().upload().empty()) {
       return NoSuchJob(common::JobId(request_.job_id()));
     }
     user_ = job.spec().owner();
@@ -155,6 +159,7 @@ class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
     return absl::OkStatus();
   }
 
+  const Admission admission_;
   const std::unique_ptr<GetSlots::Slot> slot_;
   BlobStore& store_;
   WorkQueue& queue_;
@@ -173,17 +178,18 @@ class GetStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
 }  // namespace
 
 grpc::ServerReadReactor<grpc::ByteBuffer>* NewPutStream(BlobStore* store, WorkQueue* queue,
-                                                        const std::string& user) {
-  return new PutStream(store, queue, user);
+                                                        Admission admission) {
+  return new PutStream(store, queue, std::move(admission));
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewGetStream(BlobStore* store, WorkQueue* queue,
                                                          Coordinator* coordinator,
-                                                         const Caller& caller,
+                                                         Admission admission,
                                                          v1::GetBlobsRequest request,
                                                          std::unique_ptr<GetSlots::Slot> slot) {
-  auto* const stream = new GetStream(store, queue, std::move(request), std::move(slot));
-  stream->Begin(coordinator, caller);
+  auto* const stream =
+      new GetStream(store, queue, std::move(admission), std::move(request), std::move(slot));
+  stream->Begin(coordinator);
   return stream;
 }
 

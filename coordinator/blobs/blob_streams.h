@@ -6,9 +6,8 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
-#include <string>
 
-#include "coordinator/access/caller.h"
+#include "coordinator/access/entrance.h"
 #include "coordinator/blobs/blob_store.h"
 #include "coordinator/blobs/get_slots.h"
 #include "coordinator/blobs/work_queue.h"
@@ -19,12 +18,12 @@ namespace accel::coordinator {
 
 // Takes in the blobs of a user.
 grpc::ServerReadReactor<grpc::ByteBuffer>* NewPutStream(BlobStore* store, WorkQueue* queue,
-                                                        const std::string& user);
+                                                        Admission admission);
 
 // Sends what the caller may read. `slot` is the stream's until its end.
 grpc::ServerWriteReactor<grpc::ByteBuffer>* NewGetStream(BlobStore* store, WorkQueue* queue,
                                                          Coordinator* coordinator,
-                                                         const Caller& caller,
+                                                         Admission admission,
                                                          v1::GetBlobsRequest request,
                                                          std::unique_ptr<GetSlots::Slot> slot);
 

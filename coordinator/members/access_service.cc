@@ -79,24 +79,25 @@ grpc::ServerUnaryReactor* AccessService::Serve(Method method, grpc::CallbackServ
                                                grpc::ByteBuffer* answer, Invoke invoke) {
   grpc::ServerUnaryReactor* const call = context->DefaultReactor();
   Entrance& entrance = slot_.entrance();
-  const absl::StatusOr<Caller> caller = entrance.Admit(*context, method);
+  absl::StatusOr<Admission> admission = entrance.Admit(*context, method);
   Request request;
-  absl::Status status = caller.status();
+  absl::Status status = admission.status();
   if (status.ok()) status = Parse(*bytes, kBounds, &request);
   if (!status.ok()) {
     call->Finish(common::ToGrpc(status));
     return call;
   }
   const std::string object = ObjectOf(request);
-  auto finish = [call, answer, &entrance, method, who = *caller, peer = context->peer(),
-                 object](absl::StatusOr<Response> response) {
+  const Caller caller = admission->caller;
+  auto finish = [call, answer, &entrance, method, admitted = *std::move(admission),
+                 peer = context->peer(), object](absl::StatusOr<Response> response) {
     if (const absl::string_view action = ActionOf(method); !action.empty()) {
-      entrance.Note(who, peer, action, object, response.status());
+      entrance.Note(admitted.caller, peer, action, object, response.status());
     }
     if (response.ok()) *answer = ToBytes(*response);
     call->Finish(common::ToGrpc(response.status()));
   };
-  invoke(*caller, std::move(request), std::move(finish));
+  invoke(caller, std::move(request), std::move(finish));
   return call;
 }
 
