@@ -276,7 +276,7 @@ absl::Status RunAgentDaemon(const AgentDaemonOptions& options, int stop_fd) {
   const auto renewal = KeepRenewed(options, target, certificate, channels);
   ACCEL_ASSIGN_OR_RETURN(upload::BlobFolder blobs,
                          upload::BlobFolder::Open(state_dir.uploads_dir()));
-  FetchedCode code(state_dir.jobs_dir(), std::move(blobs),
+  FetchedCode code(state_dir.jobs_dir(), identity.boot_id(), std::move(blobs),
                    std::make_unique<GrpcBlobSource>(channels));
   StoreSockets store_sockets(identity.address(), options.store_sockets, ports);
   Accounts accounts({.rules = rules, .clock = common::SteadyClock()});

@@ -30,6 +30,18 @@ absl::Status MakeFolder(const std::string& path) {
   return Failed("make the folder", path);
 }
 
+int64_t Nanoseconds(const timespec& time) {
+  return absl::ToInt64Nanoseconds(absl::DurationFromTimespec(time));
+}
+
+BlobStamp StampFrom(const struct stat& info) {
+  return {.device = info.st_dev,
+          .inode = info.st_ino,
+          .size = info.st_size,
+          .modified_ns = Nanoseconds(info.st_mtim),
+          .changed_ns = Nanoseconds(info.st_ctim)};
+}
+
 // Syncs the file system of the folder: one call for any number of files.
 absl::Status Sync(const std::string& folder) {
   const common::UniqueFd opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -88,6 +100,18 @@ bool BlobFolder::Has(const std::string& sha256, int64_t size) const {
   return stat(PathOf(sha256).c_str(), &info) == 0 && info.st_size == size;
 }
 
+std::optional<BlobStamp> BlobFolder::StampOf(const std::string& sha256) const {
+  struct stat info = {};
+  if (lstat(PathOf(sha256).c_str(), &info) != 0) return std::nullopt;
+  return StampFrom(info);
+}
+
+std::optional<BlobStamp> BlobFolder::StampOf(const common::UniqueFd& file) {
+  struct stat info = {};
+  if (fstat(file.get(), &info) != 0) return std::nullopt;
+  return StampFrom(info);
+}
+
 absl::StatusOr<common::UniqueFd> BlobFolder::OpenBlob(const std::string& sha256) const {
   const std::string path = PathOf(sha256);
   common::UniqueFd file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
@@ -104,17 +128,16 @@ absl::StatusOr<std::unique_ptr<BlobWriter>> BlobFolder::Begin(const std::string&
 }
 
 absl::Status BlobFolder::Keep(const std::vector<std::unique_ptr<BlobWriter>>& blobs,
-                              bool durable) const {
-  if (blobs.empty()) return absl::OkStatus();
+                              Durability durability) const {
   // A name must never lead to bytes that are not on the disk yet.
-  if (durable) ACCEL_RETURN_IF_ERROR(Sync(path_));
+  if (!blobs.empty() && durability != Durability::kNone) ACCEL_RETURN_IF_ERROR(Sync(path_));
   for (const std::unique_ptr<BlobWriter>& blob : blobs) {
     const std::string path = PathOf(blob->sha256());
     ACCEL_RETURN_IF_ERROR(MakeFolder(path.substr(0, path.rfind('/'))));
     if (rename(blob->path_.c_str(), path.c_str()) != 0) return Failed("make", path);
     blob->path_.clear();
   }
-  return durable ? Sync(path_) : absl::OkStatus();
+  return durability == Durability::kNames ? Sync(path_) : absl::OkStatus();
 }
 
 void BlobFolder::Touch(const std::string& sha256, absl::Time now) const {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,24 @@ class BlobWriter {
   security::Sha256Stream hash_;
 };
 
+// What changes with the bytes of a file, and also with its times.
+struct BlobStamp {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  int64_t size = 0;
+  int64_t modified_ns = 0;  // Since 1970, like the next.
+  int64_t changed_ns = 0;
+
+  friend bool operator==(const BlobStamp&, const BlobStamp&) = default;
+};
+
+// What of a blob survives a loss of power.
+enum class Durability {
+  kNone,   // Perhaps only a part of its bytes.
+  kBytes,  // All of its bytes, if its name does.
+  kNames,  // The blob, and all that got their names before.
+};
+
 struct BlobFile {
   std::string sha256;
   int64_t size = 0;
@@ -71,13 +90,18 @@ class BlobFolder {
 
   // Returns true if the blob is here with this size.
   bool Has(const std::string& sha256, int64_t size) const;
+  // Returns the stamp of a blob, or nullopt if it is not here.
+  std::optional<BlobStamp> StampOf(const std::string& sha256) const;
+  // Returns the stamp of an open blob, or nullopt if it cannot be read.
+  static std::optional<BlobStamp> StampOf(const common::UniqueFd& file);
   // Opens a blob for reading. NOT_FOUND: it is not here.
   absl::StatusOr<common::UniqueFd> OpenBlob(const std::string& sha256) const;
 
   // Begins to write a blob. An empty one is whole after an empty Append().
   absl::StatusOr<std::unique_ptr<BlobWriter>> Begin(const std::string& sha256, int64_t size) const;
-  // Gives whole blobs their names. With `durable`, they survive a loss of power from then on.
-  absl::Status Keep(const std::vector<std::unique_ptr<BlobWriter>>& blobs, bool durable) const;
+  // Gives whole blobs their names. See Durability for what is on the disk at the return.
+  absl::Status Keep(const std::vector<std::unique_ptr<BlobWriter>>& blobs,
+                    Durability durability) const;
 
   // Sets the time at which a blob was last used.
   void Touch(const std::string& sha256, absl::Time now) const;

@@ -7,11 +7,13 @@
 #include <optional>
 
 #include "common/status_matchers.h"
+#include "upload/fake_disk.h"
 
 namespace accel::upload {
 namespace {
 
 using ::accel::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -54,7 +56,7 @@ TEST_F(BlobFolderTest, KeepsABlobUnderItsHash) {
   ASSERT_OK(appended_);
   EXPECT_TRUE(blobs[0]->is_whole());
   EXPECT_FALSE(folder_->Has(kHashOfAbc, 3)) << "it has no name yet";
-  ASSERT_OK(folder_->Keep(blobs, /*durable=*/true));
+  ASSERT_OK(folder_->Keep(blobs, Durability::kNames));
   EXPECT_TRUE(folder_->Has(kHashOfAbc, 3));
   EXPECT_FALSE(folder_->Has(kHashOfAbc, 4));
   ASSERT_OK_AND_ASSIGN(const common::UniqueFd file, folder_->OpenBlob(kHashOfAbc));
@@ -68,6 +70,27 @@ TEST_F(BlobFolderTest, KeepsABlobUnderItsHash) {
   EXPECT_THAT(folder_->List(), IsEmpty());
 }
 
+TEST_F(BlobFolderTest, ANameIsGivenToBytesThatAreOnTheDisk) {
+  std::vector<bool> had_name;  // At each sync.
+  OnSync() = [&] {
+    had_name.push_back(folder_->Has(kHashOfAbc, 3));
+    return 0;
+  };
+  const auto keep = [&](Durability durability) {
+    folder_->Remove(kHashOfAbc);
+    had_name.clear();
+    EXPECT_OK(folder_->Keep(Written(kHashOfAbc, 3, "abc"), durability));
+    return had_name;
+  };
+  EXPECT_THAT(keep(Durability::kNone), IsEmpty());
+  EXPECT_THAT(keep(Durability::kBytes), ElementsAre(false));
+  EXPECT_THAT(keep(Durability::kNames), ElementsAre(false, true));
+  had_name.clear();
+  EXPECT_OK(folder_->Keep({}, Durability::kNames));
+  EXPECT_THAT(had_name, ElementsAre(true)) << "for the names that were given before";
+  ResetSyncs();
+}
+
 TEST_F(BlobFolderTest, AWholeBlobHasNoOpenFile) {
   const common::UniqueFd before(dup(STDIN_FILENO));
   const auto blobs = Written(kHashOfAbc, 3, "abc");
@@ -75,7 +98,7 @@ TEST_F(BlobFolderTest, AWholeBlobHasNoOpenFile) {
   const common::UniqueFd after(dup(STDIN_FILENO));
   EXPECT_EQ(after.get(), before.get() + 1) << "the lowest that is free";
   EXPECT_TRUE(absl::IsInvalidArgument(blobs[0]->Append("d")));
-  EXPECT_OK(folder_->Keep(blobs, /*durable=*/false));
+  EXPECT_OK(folder_->Keep(blobs, Durability::kNone));
   EXPECT_TRUE(folder_->Has(kHashOfAbc, 3));
 }
 

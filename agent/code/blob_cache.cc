@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/escaping.h"
@@ -38,10 +39,10 @@ absl::Status SomethingElse() {
 }  // namespace
 
 absl::StatusOr<upload::Tree> BlobCache::FetchTree(const common::JobId& job, const std::string& name,
-                                                  const HoldReader& hold) {
+                                                  absl::Time now, const HoldReader& hold) {
   absl::StatusOr<common::UniqueFd> file = folder_.OpenBlob(name);
   if (absl::IsNotFound(file.status())) {
-    ACCEL_RETURN_IF_ERROR(Fetch(job, {name}, {kUnknown}, hold));
+    ACCEL_RETURN_IF_ERROR(Fetch(job, {name}, {kUnknown}, now, hold));
     file = folder_.OpenBlob(name);
   }
   ACCEL_RETURN_IF_ERROR(file.status());
@@ -60,18 +61,29 @@ absl::Status BlobCache::FetchBlobs(const common::JobId& job, const upload::Tree&
   std::vector<int64_t> sizes;
   for (const upload::TreeEntry& entry : tree) {
     if (entry.is_link() || !seen.insert(entry.sha256).second) continue;
-    if (folder_.Has(entry.sha256, entry.size)) {
-      folder_.Touch(entry.sha256, now);
-      continue;
-    }
+    if (Use(entry, now)) continue;
     hashes.push_back(entry.sha256);
     sizes.push_back(entry.size);
   }
-  return hashes.empty() ? absl::OkStatus() : Fetch(job, hashes, sizes, hold);
+  return hashes.empty() ? absl::OkStatus() : Fetch(job, hashes, sizes, now, hold);
+}
+
+bool BlobCache::Use(const upload::TreeEntry& entry, absl::Time now) {
+  // Nothing else may touch the blob between the two stamps.
+  absl::MutexLock lock(&mutex_);
+  const std::optional<upload::BlobStamp> before = folder_.StampOf(entry.sha256);
+  if (!before.has_value() || before->size != entry.size) return false;
+  const absl::Duration unused = now - absl::FromUnixNanos(before->modified_ns);
+  if (unused >= absl::ZeroDuration() && unused < kUsePause) return true;
+  folder_.Touch(entry.sha256, now);
+  const std::optional<upload::BlobStamp> after = folder_.StampOf(entry.sha256);
+  if (after.has_value()) verified_.Restamp(entry.sha256, *before, *after);
+  return true;
 }
 
 absl::Status BlobCache::Fetch(const common::JobId& job, const std::vector<std::string>& hashes,
-                              const std::vector<int64_t>& sizes, const HoldReader& hold) {
+                              const std::vector<int64_t>& sizes, absl::Time now,
+                              const HoldReader& hold) {
   const std::shared_ptr<BlobReader> reader = source_->Get(job, hashes);
   if (!hold(reader)) return absl::CancelledError("the job no longer needs it");
   size_t next = 0;
@@ -90,8 +102,11 @@ absl::Status BlobCache::Fetch(const common::JobId& job, const std::vector<std::s
     }
     ACCEL_RETURN_IF_ERROR(arriving[0]->Append(chunk.data()));
     if (!arriving[0]->is_whole()) return absl::OkStatus();
-    // Without a sync, because each use checks the hash again.
-    ACCEL_RETURN_IF_ERROR(folder_.Keep(arriving, /*durable=*/false));
+    // Without a sync, because the next process that uses the blob compares its hash.
+    ACCEL_RETURN_IF_ERROR(folder_.Keep(arriving, upload::Durability::kNone));
+    const std::string& sha256 = arriving[0]->sha256();
+    absl::MutexLock lock(&mutex_);
+    if (const auto stamp = folder_.StampOf(sha256)) verified_.Note(sha256, *stamp, now);
     arriving.clear();
     return absl::OkStatus();
   };
@@ -107,10 +122,24 @@ absl::Status BlobCache::Fetch(const common::JobId& job, const std::vector<std::s
   return next == hashes.size() && arriving.empty() ? absl::OkStatus() : SomethingElse();
 }
 
-absl::StatusOr<common::UniqueFd> BlobCache::OpenBlob(const std::string& sha256,
-                                                     absl::Time now) const {
-  folder_.Touch(sha256, now);
-  return folder_.OpenBlob(sha256);
+absl::StatusOr<CachedBlob> BlobCache::OpenBlob(const std::string& sha256, absl::Time now) const {
+  CachedBlob blob;
+  ACCEL_ASSIGN_OR_RETURN(blob.file, folder_.OpenBlob(sha256));
+  absl::MutexLock lock(&mutex_);
+  const std::optional<upload::BlobStamp> stamp = upload::BlobFolder::StampOf(blob.file);
+  if (!stamp.has_value()) return absl::UnavailableError("cannot read the cache of uploads");
+  blob.stamp = *stamp;
+  blob.is_verified = verified_.Has(sha256, *stamp, now);
+  return blob;
+}
+
+void BlobCache::NoteHash(const std::string& sha256, const CachedBlob& blob, bool is_right,
+                         absl::Time now) {
+  absl::MutexLock lock(&mutex_);
+  // The stamp is from before the first byte was read, so a change since then is noticed.
+  if (is_right) return verified_.Note(sha256, blob.stamp, now);
+  verified_.Forget(sha256);
+  folder_.Remove(sha256);
 }
 
 void BlobCache::Shrink(int64_t max_bytes) const {

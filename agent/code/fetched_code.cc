@@ -16,13 +16,21 @@ namespace accel::agent {
 
 class FetchedCode::Fetch {
  public:
-  Fetch(CodeRequest request, const std::string& jobs_dir, BlobCache* cache, common::WakeFd* wake)
-      : request_(std::move(request)), jobs_dir_(jobs_dir), cache_(*cache) {
+  Fetch(CodePlace place, std::string tree, BlobCache* cache, CodeSync* sync, common::WakeFd* wake)
+      : place_(std::move(place)), tree_(std::move(tree)), cache_(*cache), sync_(*sync) {
     thread_ = std::thread([this, wake] {
       absl::Status ended = Run();
       {
         absl::MutexLock lock(&mutex_);
         ended_ = std::move(ended);
+      }
+      wake->Wake();
+      // After the answer, because the start waits for that. Also after a failure, because what has
+      // been fetched until then stays.
+      cache_.Shrink();
+      {
+        absl::MutexLock lock(&mutex_);
+        is_over_ = true;
       }
       wake->Wake();
     });
@@ -39,58 +47,61 @@ class FetchedCode::Fetch {
     if (reader_ != nullptr) reader_->Cancel();
   }
 
-  const common::JobId& job() const { return request_.job; }
+  const common::JobId& job() const { return place_.job; }
 
-  // Returns the result, or nullopt while the thread is busy.
+  // Returns the result, or nullopt if there is none yet.
   std::optional<absl::Status> ended() const {
     absl::MutexLock lock(&mutex_);
     return ended_;
   }
+  // Returns true if the thread has nothing more to do, so that the destructor does not wait.
+  bool is_over() const {
+    absl::MutexLock lock(&mutex_);
+    return is_over_;
+  }
 
  private:
   absl::Status Run() {
-    if (HasCode(jobs_dir_, request_.job, request_.user)) return absl::OkStatus();
+    if (HasCode(place_)) return absl::OkStatus();
     const HoldReader hold = [this](std::shared_ptr<BlobReader> reader) {
       absl::MutexLock lock(&mutex_);
       reader_ = std::move(reader);
       if (cancelled_ && reader_ != nullptr) reader_->Cancel();
       return !cancelled_;
     };
-    absl::StatusOr<upload::Tree> tree = cache_.FetchTree(request_.job, request_.tree, hold);
+    const absl::Time now = absl::Now();
+    absl::StatusOr<upload::Tree> tree = cache_.FetchTree(place_.job, tree_, now, hold);
     absl::Status ended = tree.status();
-    if (ended.ok()) ended = cache_.FetchBlobs(request_.job, *tree, absl::Now(), hold);
+    if (ended.ok()) ended = cache_.FetchBlobs(place_.job, *tree, now, hold);
     // What is wrong with what the coordinator sends is not the user's fault.
     if (absl::IsInvalidArgument(ended)) ended = absl::UnavailableError(ended.message());
-    if (ended.ok()) ended = Place(*tree);
-    // Also after a failure, because what has been fetched until then stays.
-    cache_.Shrink();
+    if (!ended.ok()) return ended;
+    ended = PlaceCode(place_, *tree, &cache_, [this] {
+      absl::MutexLock lock(&mutex_);
+      return !cancelled_;
+    });
+    if (ended.ok()) sync_.Add(place_.job);
     return ended;
   }
 
-  absl::Status Place(const upload::Tree& tree) {
-    return PlaceCode(
-        jobs_dir_, request_.job, request_.user, tree,
-        [this](const std::string& sha256) { return cache_.OpenBlob(sha256, absl::Now()); },
-        [this](const std::string& sha256) { cache_.Remove(sha256); },
-        [this] {
-          absl::MutexLock lock(&mutex_);
-          return !cancelled_;
-        });
-  }
-
-  const CodeRequest request_;
-  const std::string& jobs_dir_;
+  const CodePlace place_;
+  const std::string tree_;
   BlobCache& cache_;
+  CodeSync& sync_;
   mutable absl::Mutex mutex_;
   std::shared_ptr<BlobReader> reader_ ABSL_GUARDED_BY(mutex_);  // While something is being read.
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> ended_ ABSL_GUARDED_BY(mutex_);
+  bool is_over_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
-FetchedCode::FetchedCode(std::string jobs_dir, upload::BlobFolder cache,
-                         std::unique_ptr<BlobSource> source)
-    : jobs_dir_(std::move(jobs_dir)), cache_(std::move(cache), std::move(source)) {}
+FetchedCode::FetchedCode(std::string jobs_dir, std::string boot_id, upload::BlobFolder cache,
+                         std::unique_ptr<BlobSource> source, absl::Duration sync_pause)
+    : jobs_dir_(std::move(jobs_dir)),
+      boot_id_(std::move(boot_id)),
+      sync_(jobs_dir_, boot_id_, sync_pause),
+      cache_(std::move(cache), std::move(source)) {}
 
 FetchedCode::~FetchedCode() {
   for (auto& [job, fetch] : fetches_) fetch->Cancel();
@@ -98,7 +109,7 @@ FetchedCode::~FetchedCode() {
 
 void FetchedCode::Update() {
   wake_.Clear();
-  std::erase_if(leaving_, [](const auto& fetch) { return fetch->ended().has_value(); });
+  std::erase_if(leaving_, [](const auto& fetch) { return fetch->is_over(); });
 }
 
 bool FetchedCode::IsKnown(const common::JobId& job) const {
@@ -130,7 +141,7 @@ void FetchedCode::Set(const std::vector<CodeRequest>& requests) {
     leaving_.push_back(std::move(fetch->second));
     fetch = fetches_.erase(fetch);
   }
-  const auto is_busy = [](const auto& fetch) { return !fetch->ended().has_value(); };
+  const auto is_busy = [](const auto& fetch) { return !fetch->is_over(); };
   auto busy = static_cast<size_t>(std::count_if(leaving_.begin(), leaving_.end(), is_busy));
   for (const auto& [job, fetch] : fetches_) busy += is_busy(fetch);
   for (const CodeRequest& request : requests) {
@@ -140,7 +151,9 @@ void FetchedCode::Set(const std::vector<CodeRequest>& requests) {
       return fetch->job() == request.job;
     });
     if (is_leaving) continue;
-    fetches_[request.job] = std::make_unique<Fetch>(request, jobs_dir_, &cache_, &wake_);
+    fetches_[request.job] =
+        std::make_unique<Fetch>(CodePlace{jobs_dir_, boot_id_, request.job, request.user},
+                                request.tree, &cache_, &sync_, &wake_);
     ++busy;
   }
 }

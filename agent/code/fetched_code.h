@@ -9,6 +9,7 @@
 
 #include "agent/code/blob_cache.h"
 #include "agent/code/code_folders.h"
+#include "agent/code/sync_code.h"
 #include "common/wake_fd.h"
 
 namespace accel::agent {
@@ -18,8 +19,9 @@ class FetchedCode final : public CodeFolders {
   // Maximum number of fetches at a time. Further ones wait.
   static constexpr size_t kMaxFetches = 4;
 
-  // `cache` is this process's alone, and keeps what has been fetched.
-  FetchedCode(std::string jobs_dir, upload::BlobFolder cache, std::unique_ptr<BlobSource> source);
+  // `boot_id` is the kernel's. `cache` is this process's alone, and keeps what has been fetched.
+  FetchedCode(std::string jobs_dir, std::string boot_id, upload::BlobFolder cache,
+              std::unique_ptr<BlobSource> source, absl::Duration sync_pause = CodeSync::kPause);
   // Cancels the fetches in progress, and waits for their threads.
   ~FetchedCode() override;
 
@@ -33,10 +35,12 @@ class FetchedCode final : public CodeFolders {
   class Fetch;
 
   const std::string jobs_dir_;
+  const std::string boot_id_;
+  CodeSync sync_;
   BlobCache cache_;
   common::WakeFd wake_;
   std::map<common::JobId, std::unique_ptr<Fetch>> fetches_;
-  std::vector<std::unique_ptr<Fetch>> leaving_;  // Cancelled, and not over yet.
+  std::vector<std::unique_ptr<Fetch>> leaving_;  // Cancelled, and perhaps not over yet.
 };
 
 }  // namespace accel::agent

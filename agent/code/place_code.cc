@@ -1,29 +1,33 @@
 #include "agent/code/place_code.h"
 
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <memory>
+#include <optional>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "agent/code/copy_code.h"
+#include "agent/code/place_errors.h"
 #include "agent/state/job_folder.h"
 #include "common/status_macros.h"
+#include "common/unique_fd.h"
 #include "logs/log_paths.h"
 #include "process/remove_below.h"
 #include "process/user_rights.h"
-#include "security/sha256.h"
-#include "upload/blob_folder.h"
 
 namespace accel::agent {
 namespace {
 
 constexpr char kName[] = "code";
 constexpr char kUnfinished[] = "code.new";
+constexpr char kUnsynced[] = "code.unsynced";
+constexpr char kNewUnsynced[] = "code.unsynced.new";
+constexpr size_t kMaxBootIdBytes = 128;
+constexpr size_t kMaxMarkBytes = kMaxBootIdBytes + 1;
 
 process::Account OwnerFor(const std::optional<process::Account>& user) {
   if (user.has_value()) return *user;
@@ -34,44 +38,69 @@ process::Account OwnerFor(const std::optional<process::Account>& user) {
   return self;
 }
 
-absl::Status Failed(absl::string_view what, absl::string_view path) {
-  return absl::UnavailableError(
-      absl::ErrnoToStatus(errno, absl::StrCat("cannot ", what, " ", path)).message());
+// Returns what the mark says, or nullopt if there is none. A file that is no link is one that says
+// nothing. The calling thread has the user's rights.
+std::optional<std::string> ReadMark(int job) {
+  std::string boot(kMaxMarkBytes, '\0');
+  const ssize_t size = readlinkat(job, kUnsynced, boot.data(), boot.size());
+  if (size < 0 && errno == ENOENT) return std::nullopt;
+  boot.resize(size < 0 ? 0 : static_cast<size_t>(size));
+  return boot;
 }
 
-// For what is done with the user's rights. INVALID_ARGUMENT: the user has put something in the way,
-// or may not write more, and no other node or attempt would change that.
-absl::Status UserFailed(absl::string_view what, absl::string_view path) {
-  switch (const int error = errno) {
-    case EACCES:
-    case EDQUOT:
-    case EEXIST:
-    case EISDIR:
-    case ELOOP:
-    case ENAMETOOLONG:
-    case ENOENT:
-    case ENOTDIR:
-    case ENOTEMPTY:
-    case EPERM:
-      return absl::InvalidArgumentError(
-          absl::ErrnoToStatus(error,
-                              absl::StrCat("cannot ", what, " ", path, " for the job's user"))
-              .message());
-    default:
-      return Failed(what, path);
-  }
+// Returns false with errno. The calling thread has the user's rights.
+bool SetMark(int job, const std::string& text) {
+  unlinkat(job, kNewUnsynced, 0);
+  return symlinkat(text.c_str(), job, kNewUnsynced) == 0 &&
+         renameat(job, kNewUnsynced, job, kUnsynced) == 0;
+}
+
+// What the mark says after the disk has failed. A later sync may succeed although bytes are lost,
+// because the kernel forgets them, so no agent of this boot may remove this mark.
+std::string FailedMark(const std::string& boot_id) { return boot_id + "!"; }
+
+common::UniqueFd OpenFolder(const CodePlace& place) {
+  const std::string path = logs::JobLogDir(place.jobs_dir, place.job.value());
+  return common::UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// What the name of the folder leads to.
+enum class Code { kNone, kOnDisk, kInMemory, kLost };
+
+// The calling thread has the user's rights.
+Code Look(int job, const std::string& boot_id) {
+  struct stat info = {};
+  if (fstatat(job, kName, &info, 0) != 0 || !S_ISDIR(info.st_mode)) return Code::kNone;
+  const std::optional<std::string> mark = ReadMark(job);
+  if (!mark.has_value()) return Code::kOnDisk;
+  return *mark == boot_id || *mark == FailedMark(boot_id) ? Code::kInMemory : Code::kLost;
+}
+
+Code Look(const CodePlace& place) {
+  const process::Account owner = OwnerFor(place.user);
+  const process::UserRights rights(owner);
+  const common::UniqueFd job = OpenFolder(place);
+  return job.valid() ? Look(job.get(), place.boot_id) : Code::kNone;
 }
 
 class Placer {
  public:
-  Placer(const process::Account& owner, const OpenBlob& open,
-         const std::function<void(const std::string&)>& damaged,
+  Placer(const process::Account& owner, const std::string& boot_id, BlobCache* cache,
          const std::function<bool()>& may_go_on)
-      : owner_(owner), open_(open), damaged_(damaged), may_go_on_(may_go_on) {}
+      : owner_(owner), boot_id_(boot_id), cache_(*cache), may_go_on_(may_go_on) {}
 
   // `job` is the open folder of the job.
   absl::Status Place(int job, const upload::Tree& tree) {
-    absl::Status placed = Fill(job, tree);
+    absl::Status placed = Prepare(job);
+    if (placed.ok()) {
+      // Meanwhile the files are copied.
+      int error = 0;
+      std::thread marking([&] { error = fsync(job) == 0 ? 0 : errno; });
+      placed = CopyCode(owner_, root_.get(), tree, &cache_, may_go_on_);
+      marking.join();
+      errno = error;
+      if (placed.ok() && error != 0) placed = PlaceFailed("write to the disk the mark", kUnsynced);
+    }
     if (placed.ok()) placed = GiveName(job);
     if (!placed.ok()) {
       const process::UserRights rights(owner_);
@@ -87,106 +116,36 @@ class Placer {
     unlinkat(job, name, AT_REMOVEDIR);
   }
 
-  absl::Status Fill(int job, const upload::Tree& tree) {
-    {
-      const process::UserRights rights(owner_);
-      Remove(job, kUnfinished);
-      if (mkdirat(job, kUnfinished, 0755) != 0) return UserFailed("make the folder", kUnfinished);
-      root_ = common::UniqueFd(
-          openat(job, kUnfinished, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (!root_.valid() || fchmod(root_.get(), 0755) != 0) return UserFailed("open", kUnfinished);
+  // Removes what an interrupted start has left, sets the mark, and makes the folder.
+  absl::Status Prepare(int job) {
+    const process::UserRights rights(owner_);
+    Remove(job, kUnfinished);
+    // The mark of another boot must remain until all of this is gone.
+    if (Look(job, boot_id_) == Code::kLost) {
+      Remove(job, kName);
+      unlinkat(job, kName, 0);  // A worker may have replaced it by a link.
+      if (Look(job, boot_id_) == Code::kLost) return UserPlaceFailed("remove the folder", kName);
     }
-    for (const upload::TreeEntry& entry : tree) {
-      if (!may_go_on_()) return absl::CancelledError("the job no longer needs it");
-      ACCEL_RETURN_IF_ERROR(entry.is_link() ? PlaceLink(entry) : PlaceFile(entry));
-    }
-    return absl::OkStatus();
+    if (!SetMark(job, boot_id_)) return UserPlaceFailed("make the link", kUnsynced);
+    if (mkdirat(job, kUnfinished, 0755) != 0)
+      return UserPlaceFailed("make the folder", kUnfinished);
+    root_ =
+        common::UniqueFd(openat(job, kUnfinished, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (root_.valid() && fchmod(root_.get(), 0755) == 0) return absl::OkStatus();
+    return UserPlaceFailed("open", kUnfinished);
   }
 
   absl::Status GiveName(int job) {
-    // The name says that the folder is complete, so after a loss of power it must not lead to files
-    // that are empty because their bytes were never written to the disk.
-    if (syncfs(root_.get()) != 0) return Failed("write to the disk what is in", kUnfinished);
     const process::UserRights rights(owner_);
     if (renameat(job, kUnfinished, job, kName) == 0) return absl::OkStatus();
-    return UserFailed("name the folder", kName);
-  }
-
-  absl::Status MakeFoldersFor(const std::string& path) {
-    const std::string folder = path.substr(0, path.rfind('/') + 1);
-    if (folder == last_folder_) return absl::OkStatus();
-    for (size_t end = folder.find('/'); end != folder.npos; end = folder.find('/', end + 1)) {
-      const std::string part = folder.substr(0, end);
-      if (mkdirat(root_.get(), part.c_str(), 0755) != 0 && errno != EEXIST) {
-        return UserFailed("make the folder", part);
-      }
-    }
-    last_folder_ = folder;
-    return absl::OkStatus();
-  }
-
-  absl::Status PlaceLink(const upload::TreeEntry& entry) {
-    const process::UserRights rights(owner_);
-    ACCEL_RETURN_IF_ERROR(MakeFoldersFor(entry.path));
-    if (symlinkat(entry.link.c_str(), root_.get(), entry.path.c_str()) == 0) {
-      return absl::OkStatus();
-    }
-    return UserFailed("make the link", entry.path);
-  }
-
-  absl::Status PlaceFile(const upload::TreeEntry& entry) {
-    ACCEL_ASSIGN_OR_RETURN(const common::UniqueFd blob, open_(entry.sha256));
-    const absl::Status placed = PlaceCopy(blob.get(), entry);
-    // Without the user's rights, which do not reach the cache.
-    if (absl::IsDataLoss(placed)) damaged_(entry.sha256);
-    return placed;
-  }
-
-  absl::Status PlaceCopy(int blob, const upload::TreeEntry& entry) {
-    const process::UserRights rights(owner_);
-    ACCEL_RETURN_IF_ERROR(MakeFoldersFor(entry.path));
-    const common::UniqueFd file(openat(root_.get(), entry.path.c_str(),
-                                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file.valid()) return UserFailed("make", entry.path);
-    ACCEL_RETURN_IF_ERROR(Copy(blob, file.get(), entry));
-    if (fchmod(file.get(), entry.executable ? 0755 : 0644) == 0) return absl::OkStatus();
-    return UserFailed("set the mode of", entry.path);
-  }
-
-  // Shares the blocks where the file system can, and copies otherwise. A hard link would let the
-  // user change what is in the cache. The bytes are read in both cases, for their hash. DATA_LOSS:
-  // it is another one.
-  absl::Status Copy(int from, int to, const upload::TreeEntry& entry) {
-    const bool shared = ioctl(to, FICLONE, from) == 0;
-    security::Sha256Stream hash;
-    while (true) {
-      if (!may_go_on_()) return absl::CancelledError("the job no longer needs it");
-      const ssize_t got = read(from, buffer_.get(), upload::kMaxChunkBytes);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return Failed("read the copy of", entry.path);
-      if (got == 0) break;
-      absl::string_view bytes(buffer_.get(), static_cast<size_t>(got));
-      hash.Add(bytes);
-      while (!shared && !bytes.empty()) {
-        const ssize_t put = write(to, bytes.data(), bytes.size());
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return UserFailed("write", entry.path);
-        bytes.remove_prefix(static_cast<size_t>(put));
-      }
-    }
-    if (hash.HexDigest() == entry.sha256) return absl::OkStatus();
-    return absl::DataLossError(
-        absl::StrCat("this node's copy of ", entry.path, " was damaged; it is fetched again"));
+    return UserPlaceFailed("name the folder", kName);
   }
 
   const process::Account& owner_;
-  const OpenBlob& open_;
-  const std::function<void(const std::string&)>& damaged_;
+  const std::string& boot_id_;
+  BlobCache& cache_;
   const std::function<bool()>& may_go_on_;
   common::UniqueFd root_;
-  std::string last_folder_;
-  const std::unique_ptr<char[]> buffer_ =
-      std::make_unique_for_overwrite<char[]>(upload::kMaxChunkBytes);
 };
 
 }  // namespace
@@ -195,25 +154,46 @@ std::string CodeFolder(const std::string& jobs_dir, const common::JobId& job) {
   return absl::StrCat(logs::JobLogDir(jobs_dir, job.value()), "/", kName);
 }
 
-bool HasCode(const std::string& jobs_dir, const common::JobId& job,
-             const std::optional<process::Account>& user) {
-  const process::Account owner = OwnerFor(user);
-  const process::UserRights rights(owner);
-  struct stat info = {};
-  return stat(CodeFolder(jobs_dir, job).c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+bool HasCode(const CodePlace& place) {
+  const Code code = Look(place);
+  return code == Code::kOnDisk || code == Code::kInMemory;
 }
 
-absl::Status PlaceCode(const std::string& jobs_dir, const common::JobId& job,
-                       const std::optional<process::Account>& user, const upload::Tree& tree,
-                       const OpenBlob& open, const std::function<void(const std::string&)>& damaged,
+absl::Status PlaceCode(const CodePlace& place, const upload::Tree& tree, BlobCache* cache,
                        const std::function<bool()>& may_go_on) {
-  const process::Account owner = OwnerFor(user);
-  ACCEL_RETURN_IF_ERROR(MakeJobFolder(jobs_dir, job, owner));
-  const std::string path = logs::JobLogDir(jobs_dir, job.value());
-  const common::UniqueFd folder(
-      ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder.valid()) return Failed("open", path);
-  return Placer(owner, open, damaged, may_go_on).Place(folder.get(), tree);
+  if (place.boot_id.empty() || place.boot_id.size() > kMaxBootIdBytes) {
+    return absl::UnavailableError("the kernel does not say which boot this is");
+  }
+  const process::Account owner = OwnerFor(place.user);
+  ACCEL_RETURN_IF_ERROR(MakeJobFolder(place.jobs_dir, place.job, owner));
+  const common::UniqueFd folder = OpenFolder(place);
+  if (!folder.valid())
+    return PlaceFailed("open", logs::JobLogDir(place.jobs_dir, place.job.value()));
+  return Placer(owner, place.boot_id, cache, may_go_on).Place(folder.get(), tree);
+}
+
+// Follows no link, which a worker may have made, into a file system that hangs.
+bool IsCodeUnsynced(const CodePlace& place) {
+  const process::Account owner = OwnerFor(place.user);
+  const process::UserRights rights(owner);
+  const common::UniqueFd job = OpenFolder(place);
+  struct stat info = {};
+  return job.valid() && ReadMark(job.get()) == place.boot_id &&
+         fstatat(job.get(), kName, &info, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void MarkCodeSynced(const CodePlace& place) {
+  const process::Account owner = OwnerFor(place.user);
+  const process::UserRights rights(owner);
+  const common::UniqueFd job = OpenFolder(place);
+  if (job.valid() && unlinkat(job.get(), kUnsynced, 0) == 0) fsync(job.get());
+}
+
+void MarkCodeFailed(const CodePlace& place) {
+  const process::Account owner = OwnerFor(place.user);
+  const process::UserRights rights(owner);
+  const common::UniqueFd job = OpenFolder(place);
+  if (job.valid()) SetMark(job.get(), FailedMark(place.boot_id));
 }
 
 }  // namespace accel::agent

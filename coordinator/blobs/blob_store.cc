@@ -166,7 +166,7 @@ absl::Status BlobStore::KeepTree(User* user, const std::string& manifest, absl::
     std::vector<std::unique_ptr<upload::BlobWriter>> written;
     ACCEL_ASSIGN_OR_RETURN(written.emplace_back(), user->trees.Begin(name, size));
     ACCEL_RETURN_IF_ERROR(written[0]->Append(manifest));
-    ACCEL_RETURN_IF_ERROR(user->trees.Keep(written, /*durable=*/true));
+    ACCEL_RETURN_IF_ERROR(user->trees.Keep(written, upload::Durability::kNames));
     user->bytes += size;
     ++user->blobs;
   }
@@ -178,8 +178,9 @@ absl::StatusOr<std::unique_ptr<BlobUpload>> BlobStore::BeginUpload(const std::st
   ACCEL_ASSIGN_OR_RETURN(User* const of, UserOf(user));
   absl::MutexLock lock(&of->mutex);
   if (of->uploads >= options_.max_user_uploads) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        options_.max_user_uploads, " of your uploads are in progress; wait for the end of one"));
+    return absl::UnavailableError(
+        absl::StrCat(options_.max_user_uploads,
+                     " of your uploads are in progress; try again when one has ended"));
   }
   ++of->uploads;
   return std::make_unique<BlobUpload>(*this, of);

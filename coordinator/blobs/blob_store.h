@@ -23,6 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "coordinator/blobs/work_queue.h"
 #include "upload/blob_folder.h"
 #include "upload/core/tree.h"
 
@@ -57,8 +58,8 @@ class BlobStore {
   // is complete, and a job may name it. Errors: see Has in proto/blobs.proto.
   absl::StatusOr<std::vector<std::string>> Missing(const std::string& user,
                                                    const std::string& manifest, absl::Time now);
-  // Begins to take in blobs. RESOURCE_EXHAUSTED: as many uploads of the user as may be are in
-  // progress. The store must outlive the upload.
+  // Begins to take in blobs. UNAVAILABLE: as many uploads of the user as may be are in progress.
+  // The store must outlive the upload.
   absl::StatusOr<std::unique_ptr<BlobUpload>> BeginUpload(const std::string& user);
 
   // Returns true if the tree is complete.
@@ -100,28 +101,41 @@ class BlobStore {
   static absl::StatusOr<upload::Tree> ReadEntries(const User& user, const std::string& tree);
 
   const Options options_;
+  // Gives names to what has arrived. One thread for all users, because there is one disk.
+  const std::unique_ptr<WorkQueue> disk_ = std::make_unique<WorkQueue>(1);
   absl::Mutex mutex_;
   std::map<std::string, std::unique_ptr<User>> users_ ABSL_GUARDED_BY(mutex_);  // By key.
 };
 
 // Blobs that arrive one after another. Not thread-safe. What has arrived whole is kept, also if the
-// object is destroyed before End().
+// object is destroyed before End(). While some are written to the disk, the next arrive
+// (docs/decisions/0083).
 class BlobUpload {
  public:
-  BlobUpload(const BlobStore& store, BlobStore::User* user) : store_(store), user_(*user) {}
+  BlobUpload(const BlobStore& store, BlobStore::User* user);
   ~BlobUpload();
   BlobUpload(const BlobUpload&) = delete;
   BlobUpload& operator=(const BlobUpload&) = delete;
 
   // Takes one piece. `sha256` begins the next blob; it is empty in the other pieces of a blob.
-  // Errors: see Put in proto/blobs.proto. After an error nothing more is taken.
+  // Errors: see Put in proto/blobs.proto. An error of the disk may come with a later piece. After
+  // an error nothing more is taken.
   absl::Status Take(const std::string& sha256, int64_t size, absl::string_view data);
-  // Notes that there is no more. INVALID_ARGUMENT: the last blob is not whole.
+  // Notes that there is no more, and waits until all are on the disk. INVALID_ARGUMENT: the last
+  // blob is not whole.
   absl::Status End();
 
  private:
+  struct Keeping;
+
   absl::Status Begin(const std::string& sha256, int64_t size);
-  absl::Status KeepWhole();
+  // Begins to keep what is whole. Waits until what was whole before is kept, and returns its error.
+  absl::Status BeginToKeep(upload::Durability durability);
+  absl::Status AwaitKept();
+  // Keeps all, and waits until they are on the disk.
+  absl::Status KeepAll();
+  absl::Status Keep(const std::vector<std::unique_ptr<upload::BlobWriter>>& blobs,
+                    upload::Durability durability);
   void GiveBack(int64_t bytes, int64_t blobs);
 
   const BlobStore& store_;
@@ -129,6 +143,8 @@ class BlobUpload {
   std::unique_ptr<upload::BlobWriter> arriving_;
   std::vector<std::unique_ptr<upload::BlobWriter>> whole_;
   int64_t whole_bytes_ = 0;
+  std::unique_ptr<Keeping> keeping_;  // Null if all that were whole before are kept.
+  bool names_are_on_disk_ = true;
 };
 
 }  // namespace accel::coordinator

@@ -7,9 +7,11 @@
 #include <fstream>
 
 #include "absl/strings/escaping.h"
+#include "absl/synchronization/notification.h"
 #include "common/status_matchers.h"
 #include "security/sha256.h"
 #include "upload/core/bad_trees.h"
+#include "upload/fake_disk.h"
 
 namespace accel::coordinator {
 namespace {
@@ -44,7 +46,10 @@ class BlobStoreTest : public ::testing::Test {
     EXPECT_NE(mkdtemp(folder_.data()), nullptr);
     Open({});
   }
-  ~BlobStoreTest() override { std::filesystem::remove_all(folder_); }
+  ~BlobStoreTest() override {
+    upload::ResetSyncs();
+    std::filesystem::remove_all(folder_);
+  }
 
   void Open(BlobStore::Options options) {
     options.path = folder_ + "/blobs";
@@ -142,6 +147,70 @@ TEST_F(BlobStoreTest, WhatArrivedWholeIsKeptWhenTheStreamBreaks) {
               ElementsAre(HashOf("long")));
 }
 
+// More than one group of blobs that are synced together.
+std::set<std::string> ManyTexts() {
+  std::set<std::string> texts;
+  for (int i = 0; i < 1100; ++i) texts.insert(std::to_string(i));
+  return texts;
+}
+
+TEST_F(BlobStoreTest, BlobsArriveWhileTheDiskIsBusy) {
+  absl::Notification all_arrived;
+  bool was_in_time = true;
+  upload::OnSync() = [&] {
+    was_in_time &= all_arrived.WaitForNotificationWithTimeout(absl::Seconds(20));
+    return 0;
+  };
+  const auto upload = *store_->BeginUpload("ann");
+  int count = 0;
+  for (const std::string& text : ManyTexts()) {
+    ASSERT_OK(upload->Take(HashOf(text), static_cast<int64_t>(text.size()), text));
+    if (++count == 1000) break;
+  }
+  all_arrived.Notify();
+  EXPECT_OK(upload->End());
+  EXPECT_TRUE(was_in_time);
+}
+
+TEST_F(BlobStoreTest, AllNamesAreOnTheDiskAtTheEnd) {
+  const std::set<std::string> texts = ManyTexts();
+  size_t named = 0;  // At the last sync.
+  upload::OnSync() = [&] {
+    named = 0;
+    for (const std::string& text : texts) named += store_->OpenBlob("ann", HashOf(text)).ok();
+    return 0;
+  };
+  ASSERT_OK(Put("ann", texts));
+  EXPECT_EQ(named, texts.size());
+  const auto upload = *store_->BeginUpload("bob");
+  int syncs = 0;
+  upload::OnSync() = [&] {
+    ++syncs;
+    return 0;
+  };
+  for (int i = 0; i < 512; ++i) {
+    const std::string text = std::to_string(i);
+    ASSERT_OK(upload->Take(HashOf(text), static_cast<int64_t>(text.size()), text));
+  }
+  ASSERT_OK(upload->End());
+  EXPECT_EQ(syncs, 2) << "the bytes of one group, and then the names";
+}
+
+TEST_F(BlobStoreTest, AnErrorOfTheDiskEndsTheUpload) {
+  upload::OnSync() = upload::FailedSync;
+  EXPECT_THAT(Put("ann", {"a"}), StatusIs(absl::StatusCode::kUnknown, HasSubstr("to the disk")));
+  EXPECT_FALSE(Put("ann", ManyTexts()).ok());
+  EXPECT_FALSE(store_->OpenBlob("ann", HashOf("a")).ok());
+}
+
+TEST_F(BlobStoreTest, WhatAnErrorHasLostIsNotCounted) {
+  Open({.max_user_bytes = 16, .max_user_blobs = 2});
+  upload::OnSync() = upload::FailedSync;
+  EXPECT_FALSE(Put("ann", {"12345678", "abcdefgh"}).ok());
+  upload::OnSync() = [] { return 0; };
+  EXPECT_OK(Put("ann", {"12345678", "ABCDEFGH"}));
+}
+
 TEST_F(BlobStoreTest, AUserHasAtMostHisShare) {
   Open({.max_user_bytes = 16, .max_user_blobs = 4});
   ASSERT_OK(Put("ann", {"1234", "5678"}));
@@ -157,7 +226,8 @@ TEST_F(BlobStoreTest, AUserHasAtMostHisShare) {
   EXPECT_FALSE(Put("ann", {"0"}).ok()) << "also after a restart";
   const auto first = *store_->BeginUpload("ann");
   const auto second = *store_->BeginUpload("ann");
-  EXPECT_THAT(store_->BeginUpload("ann"), StatusIs(kExhausted, HasSubstr("in progress")));
+  EXPECT_THAT(store_->BeginUpload("ann"),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("in progress")));
   EXPECT_OK(store_->BeginUpload("bob"));
 }
 

@@ -1,7 +1,10 @@
 // The part of the store that takes blobs in.
+#include <map>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "common/log.h"
 #include "common/status_macros.h"
 #include "coordinator/blobs/blob_store.h"
@@ -17,9 +20,18 @@ constexpr size_t kBatchBlobs = 512;
 
 }  // namespace
 
+struct BlobUpload::Keeping {
+  std::vector<std::unique_ptr<upload::BlobWriter>> blobs;
+  absl::Notification ended;
+  absl::Status status;  // Once it has ended.
+};
+
+BlobUpload::BlobUpload(const BlobStore& store, BlobStore::User* user)
+    : store_(store), user_(*user) {}
+
 BlobUpload::~BlobUpload() {
   if (arriving_ != nullptr) GiveBack(arriving_->size(), 1);
-  const absl::Status kept = KeepWhole();
+  const absl::Status kept = KeepAll();
   if (!kept.ok()) common::LogWarning("cannot keep uploaded files", {{"why", kept.ToString()}});
   absl::MutexLock lock(&user_.mutex);
   --user_.uploads;
@@ -37,14 +49,14 @@ absl::Status BlobUpload::Take(const std::string& sha256, int64_t size, absl::str
   whole_bytes_ += arriving_->size();
   whole_.push_back(std::move(arriving_));
   if (whole_bytes_ < kBatchBytes && whole_.size() < kBatchBlobs) return absl::OkStatus();
-  return KeepWhole();
+  return BeginToKeep(upload::Durability::kBytes);
 }
 
 absl::Status BlobUpload::End() {
   if (arriving_ != nullptr) {
     return absl::InvalidArgumentError("data: the stream ended within a blob");
   }
-  return KeepWhole();
+  return KeepAll();
 }
 
 absl::Status BlobUpload::Begin(const std::string& sha256, int64_t size) {
@@ -66,21 +78,48 @@ absl::Status BlobUpload::Begin(const std::string& sha256, int64_t size) {
   return absl::OkStatus();
 }
 
-absl::Status BlobUpload::KeepWhole() {
-  const auto blobs = std::exchange(whole_, {});
+absl::Status BlobUpload::BeginToKeep(upload::Durability durability) {
+  const absl::Status before = AwaitKept();
+  keeping_ = std::make_unique<Keeping>();
+  keeping_->blobs = std::exchange(whole_, {});
   whole_bytes_ = 0;
+  names_are_on_disk_ = durability == upload::Durability::kNames;
+  store_.disk_->Post([this, keeping = keeping_.get(), durability] {
+    keeping->status = Keep(keeping->blobs, durability);
+    keeping->ended.Notify();
+  });
+  return before;
+}
+
+absl::Status BlobUpload::AwaitKept() {
+  const std::unique_ptr<Keeping> keeping = std::exchange(keeping_, nullptr);
+  if (keeping == nullptr) return absl::OkStatus();
+  keeping->ended.WaitForNotification();
+  return keeping->status;
+}
+
+absl::Status BlobUpload::KeepAll() {
+  absl::Status kept;
+  if (!whole_.empty() || !names_are_on_disk_) kept = BeginToKeep(upload::Durability::kNames);
+  kept.Update(AwaitKept());
+  return kept;
+}
+
+absl::Status BlobUpload::Keep(const std::vector<std::unique_ptr<upload::BlobWriter>>& blobs,
+                              upload::Durability durability) {
   // Those that are there already, or come twice, are counted once.
-  int64_t known = 0, known_bytes = 0;
-  std::set<std::string> seen;
+  std::map<std::string, int64_t> added;  // Sizes by hash.
   for (const auto& blob : blobs) {
-    if (seen.insert(blob->sha256()).second && !user_.files.Has(blob->sha256(), blob->size())) {
-      continue;
-    }
-    ++known;
-    known_bytes += blob->size();
+    const bool is_new = !user_.files.Has(blob->sha256(), blob->size()) &&
+                        added.try_emplace(blob->sha256(), blob->size()).second;
+    if (!is_new) GiveBack(blob->size(), 1);
   }
-  GiveBack(known_bytes, known);
-  return user_.files.Keep(blobs, /*durable=*/true);
+  const absl::Status kept = user_.files.Keep(blobs, durability);
+  if (kept.ok()) return kept;
+  for (const auto& [sha256, size] : added) {
+    if (!user_.files.Has(sha256, size)) GiveBack(size, 1);
+  }
+  return kept;
 }
 
 void BlobUpload::GiveBack(int64_t bytes, int64_t blobs) {
