@@ -99,16 +99,7 @@ absl::Status SendEntry(const upload::LocalTree& local, const upload::TreeEntry& 
   // The stream's own error says more than this one.
   const absl::Status ended = absl::CancelledError();
   if (entry.size == 0) return send(chunk) ? absl::OkStatus() : ended;
-  security::Sha256Stream hash;
-  int64_t left = entry.size;
   return upload::ReadEntry(local, entry, [&](absl::string_view bytes) -> absl::Status {
-    hash.Add(bytes);
-    left -= static_cast<int64_t>(bytes.size());
-    // Found out here, because the coordinator does not know the path.
-    if (left == 0 && hash.HexDigest() != entry.sha256) {
-      return absl::AbortedError(
-          absl::StrCat(entry.path, " changed while it was uploaded; submit again"));
-    }
     chunk.set_data(bytes.data(), bytes.size());
     if (!send(chunk)) return ended;
     chunk.clear_sha256();
@@ -129,6 +120,21 @@ absl::Status SendAll(CoordinatorClient& client, const upload::LocalTree& local,
     }
     return absl::OkStatus();
   });
+}
+
+// Returns why the coordinator has refused the files. It compares their hashes and does not know
+// their paths, so those that have changed are looked for here, and only then.
+absl::Status WhyRefused(const absl::Status& refused, const std::string& root,
+                        const Entries& entries) {
+  upload::LocalTree now = {.root = root};
+  for (const upload::TreeEntry* entry : entries) now.tree.push_back(*entry);
+  ACCEL_RETURN_IF_ERROR(upload::HashTree(&now));
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (now.tree[i].sha256 == entries[i]->sha256) continue;
+    return absl::AbortedError(
+        absl::StrCat(entries[i]->path, " changed while it was uploaded; submit again"));
+  }
+  return refused;
 }
 
 void SayWhat(const upload::LocalTree& local, const Sent& sent, const Console& console) {
@@ -167,6 +173,7 @@ absl::StatusOr<std::string> SendUpload(CoordinatorClient& client, const upload::
       }
       sent = std::max(sent, Sum(entries));
       status = SendAll(client, local, entries, console);
+      if (absl::IsInvalidArgument(status)) status = WhyRefused(status, local.root, entries);
       sendings += status.ok();
     }
     if (!status.ok() && (!absl::IsUnavailable(status) || !deadline.Pause(status))) return status;
