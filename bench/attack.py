@@ -3,6 +3,7 @@ connections, halves of a first record, connections that never make a call, and a
 
 import json
 import multiprocessing
+import os
 import pathlib
 import resource
 import selectors
@@ -51,35 +52,46 @@ def _attack(name, sources, pairs):
             ticks = pathlib.Path(folder, "ticks")
             job = harness.wall([harness.ACCEL, "submit", "--cpu", "--", "/bin/sh", "-c",
                                 f"while :; do date +%s.%N >> {ticks}; sleep {TICK}; done"], cluster.env)[1].strip()
-            deadline = time.monotonic() + 60
-            while not ticks.exists():
-                if time.monotonic() > deadline:
-                    raise RuntimeError("the job did not start")
-                time.sleep(0.01)
-            pid = cluster.coordinator_pid
-            calm = _calls(cluster, CALM_SECONDS)
-            before = harness.resident_mb(pid)[0]
-            calm_pause = _longest_pause(ticks, 0)
-            begin = time.time()
-            stop = multiprocessing.Event()
-            ready = [multiprocessing.Event() for _ in range(PROCESSES)]
-            strangers = [multiprocessing.Process(target=_strangers, args=(cluster.tcp, name, sources, i, event, stop))
-                         for i, event in enumerate(ready)]
-            for process in strangers:
-                process.start()
             try:
-                if not all(event.wait(60) for event in ready):
-                    raise RuntimeError("the strangers did not connect")
-                attacked = _calls(cluster, SECONDS)
-                more = harness.resident_mb(pid)[0] - before
+                bench.add(**_measure(cluster, name, sources, ticks))
+                _expect_undisturbed(cluster, job)
             finally:
-                stop.set()
-                for process in strangers:
-                    process.join()
-            _expect_undisturbed(cluster, job)
-            bench.add(calm=statistics.median(calm), attacked=statistics.median(attacked), calm_p99=_p99(calm),
-                      attacked_p99=_p99(attacked), megabytes=more, calm_pause=calm_pause, pause=_longest_pause(ticks, begin))
+                harness.wall([harness.ACCEL, "cancel", job], cluster.env)
+                deadline = time.monotonic() + 30  # The cluster ends, and jobs outlive their agents.
+                while harness.children(cluster.agent_pids[0]) and time.monotonic() < deadline:
+                    time.sleep(0.01)
     return bench.summary()
+
+
+def _measure(cluster, name, sources, ticks):
+    """Returns the row of one attack."""
+    deadline = time.monotonic() + 60
+    while not ticks.exists():
+        if time.monotonic() > deadline:
+            raise RuntimeError("the job did not start")
+        time.sleep(0.01)
+    pid = cluster.coordinator_pid
+    calm = _calls(cluster, CALM_SECONDS)
+    before = harness.resident_mb(pid)[0]
+    calm_pause = _longest_pause(ticks, 0)
+    begin = time.time()
+    stop = multiprocessing.Event()
+    ready = [multiprocessing.Event() for _ in range(PROCESSES)]
+    strangers = [multiprocessing.Process(target=_strangers, args=(cluster.tcp, name, sources, i, event, stop))
+                 for i, event in enumerate(ready)]
+    for process in strangers:
+        process.start()
+    try:
+        if not all(event.wait(60) for event in ready):
+            raise RuntimeError("the strangers did not connect")
+        attacked = _calls(cluster, SECONDS)
+        more = harness.resident_mb(pid)[0] - before
+    finally:
+        stop.set()
+        for process in strangers:
+            process.join()
+    return {"calm": statistics.median(calm), "attacked": statistics.median(attacked), "calm_p99": _p99(calm),
+            "attacked_p99": _p99(attacked), "megabytes": more, "calm_pause": calm_pause, "pause": _longest_pause(ticks, begin)}
 
 
 def _longest_pause(ticks, begin):
@@ -121,6 +133,8 @@ class _Stranger:
     def connect(self):
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # Leaves no TIME_WAIT.
+        # connect() chooses the port, because bind() searches long for one that no connection has.
+        self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_BIND_ADDRESS_NO_PORT, 1)
         self._socket.setblocking(False)
         self._socket.bind((self._source, 0))
         self._socket.connect_ex(self._address)
@@ -143,6 +157,7 @@ class _Stranger:
 
 
 def _strangers(tcp, name, sources, process, ready, stop):
+    os.nice(19)  # Real strangers compute on machines of their own.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     host, _, port = tcp.rpartition(":")

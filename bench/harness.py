@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import signal
 import statistics
 import subprocess
@@ -64,19 +65,21 @@ class Benchmark:
 
 
 class Cluster:
-    """A coordinator and agents on loopback, which are stopped at the end of the `with` block."""
+    """A coordinator and agents on loopback, which are stopped at the end of the `with` block. Their files are removed then,
+    unless they are in `folder`."""
 
     def __init__(self, agents=1, agent_flags=(), tcp=False, folder=None):
         self._agents = agents
-        self._listen = ("--listen", "127.0.0.1:0") if tcp else ()
+        self._tcp = tcp
         self.tcp = None  # HOST:PORT, if that was asked for.
         self._agent_flags = agent_flags
-        self._dir = tempfile.TemporaryDirectory(prefix="accel-bench-", dir=folder)
+        self._keeps_files = folder is not None
+        self._path = tempfile.mkdtemp(prefix="accel-bench-", dir=folder)
         self._processes = []
         self.agent_pids = []
 
     def _start(self, *command, **options):
-        env = {**os.environ, "HOME": self._dir.name}
+        env = {**os.environ, "HOME": self._path}
         options.setdefault("stderr", subprocess.DEVNULL)
         process = subprocess.Popen([str(part) for part in command], env=env, stdin=subprocess.DEVNULL, **options)
         self._processes.append(process)
@@ -84,9 +87,9 @@ class Cluster:
 
     def _start_agent(self, i, stderr):
         # No job from a port runs as root, and an agent that is not root runs all jobs as itself.
-        under, flags = (AS_ORDINARY, ()) if self._listen else ((), AS_ROOT)
+        under, flags = (AS_ORDINARY, ()) if self._tcp else ((), AS_ROOT)
         return self._start(*under, BIN / "agent/accel-agent", "--coordinator", self.env["ACCEL_COORDINATOR"], "--state_dir",
-                           f"{self._dir.name}/n{i}", "--name", f"n{i}", *flags, *self._agent_flags, stdout=subprocess.DEVNULL,
+                           f"{self._path}/n{i}", "--name", f"n{i}", *flags, *self._agent_flags, stdout=subprocess.DEVNULL,
                            stderr=stderr)
 
     def restart_agent(self, i):
@@ -113,12 +116,13 @@ class Cluster:
         return self._coordinator.pid
 
     def _start_coordinator(self):
-        """Returns the address of a coordinator that listens."""
-        self._coordinator = self._start(BIN / "coordinator/accel-coordinator", "--socket", f"{self._dir.name}/socket",
-                                        *self._listen, "--state_dir", self._dir.name + "/coordinator",
+        """Returns the address of a coordinator that listens. A later one listens on the same port."""
+        listen = ("--listen", self.tcp or "127.0.0.1:0") if self._tcp else ()
+        self._coordinator = self._start(BIN / "coordinator/accel-coordinator", "--socket", f"{self._path}/socket",
+                                        *listen, "--state_dir", self._path + "/coordinator",
                                         stdout=subprocess.PIPE)
         address = re.search(r"unix:\S+", self._coordinator.stdout.readline().decode()).group()
-        if self._listen:
+        if self._tcp:
             self.tcp = self._coordinator.stdout.readline().decode().split()[-1]
         return address
 
@@ -132,7 +136,7 @@ class Cluster:
         return time.monotonic() - begin
 
     def __enter__(self):
-        self.env = {"ACCEL_COORDINATOR": self._start_coordinator(), "HOME": self._dir.name}
+        self.env = {"ACCEL_COORDINATOR": self._start_coordinator(), "HOME": self._path}
         if self.tcp:  # Calls over TCP need a certificate.
             env = {**os.environ, **self.env}
             key = subprocess.run([ACCEL, "user", "add", "bench"], env=env, check=True, stdout=subprocess.PIPE).stdout
@@ -153,7 +157,8 @@ class Cluster:
                 process.wait(timeout=10)
             except subprocess.TimeoutExpired:
                 process.kill()
-        self._dir.cleanup()
+        if not self._keeps_files:
+            shutil.rmtree(self._path)
 
 
 def children(pid):

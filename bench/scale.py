@@ -1,10 +1,15 @@
 """Measures what a coordinator bears of nodes: how long many take to start one job, and what they cost while jobs run."""
 
+import subprocess
+import time
+
 from bench import harness
 
 LOAD = harness.BIN / "bench/control/cluster_load"
 PEER = harness.ROOT / "bench/workers/elastic_rendezvous.py"
+STORM = harness.BIN / "bench/control/reconnect_storm"
 REAL = 64
+RETURNING = 1_000  # Agents.
 SIMULATED = 10_000
 RUNNING = 1_000  # Jobs.
 STEADY_SECONDS = 10
@@ -52,3 +57,28 @@ def steady(pairs):
                 row |= {f"cores_{agents}": cores, f"kb_{agents}": memory / agents / 1024}
         bench.add(**row)
     return bench.summary()
+
+
+def storm(pairs):
+    """The coordinator is killed while agents with certificates are connected, and they all come back at once."""
+    bench = harness.Benchmark(f"{RETURNING} agents with TLS return to a coordinator that was killed and restarted: until all "
+                              "are connected, and the coordinator's CPU for each", "s, ms", "<= 5 s, <= 4 ms")
+    for _ in range(pairs):
+        with harness.Cluster(agents=0, tcp=True) as cluster:
+            key = harness.wall([harness.ACCEL, "node", "add", "--uses", RETURNING], cluster.env)[1]
+            agents = subprocess.Popen([STORM, str(RETURNING)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            agents.stdin.write(key)
+            agents.stdin.close()
+            _expect(agents, "connected")
+            begin = time.monotonic()
+            cluster.restart_coordinator()
+            _expect(agents, "reconnected")
+            seconds = time.monotonic() - begin
+            agents.wait(30)
+            bench.add(seconds=seconds, ms=harness.cpu_seconds(cluster.coordinator_pid) / RETURNING * 1e3)
+    return bench.summary()
+
+
+def _expect(process, line):
+    if process.stdout.readline().strip() != line:
+        raise RuntimeError(f"the agents are not {line}")

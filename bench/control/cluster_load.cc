@@ -24,6 +24,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "bench/control/exit_on_error.h"
 #include "bench/control/simulated_agents.h"
 #include "cli/coordinator_client.h"
 #include "common/clock.h"
@@ -34,18 +35,6 @@ namespace accel::bench {
 namespace {
 
 using cli::CoordinatorClient;
-
-void Check(const absl::Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "cluster_load: %s\n", status.ToString().c_str());
-  std::exit(1);
-}
-
-template <typename T>
-T Check(absl::StatusOr<T> value) {
-  Check(value.status());
-  return *std::move(value);
-}
 
 // Another process, as /proc/PID/stat shows it.
 class Process {
