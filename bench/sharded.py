@@ -95,14 +95,18 @@ def reduce_scatter(pairs):
 def save(pairs):
     """Saves 932 MB at 2 ranks, and loads them at 4. Columns: how long the save blocks training, and the time until it is
     durable. The peer is torch's DCP with FSDP2, which blocks until it is durable. Both are loaded from the disk, and from
-    the page cache, because accel's saves bypass the page cache and DCP's fill it."""
+    the page cache, because accel's saves bypass the page cache and DCP's fill it. A full checkpoint of the same state
+    is resumed in the memory that one in parts takes."""
     stall, durable = (harness.Benchmark(f"sharded save of 932 MB, 2 ranks: {what}", "s", goal) for what, goal in (
         ("training stalls", "<= 0.1 s"), ("durable", "no later than DCP's")))
     loads = {is_cached: harness.Benchmark(f"load of 932 MB that 2 ranks saved, 4 ranks, from the {where}", "s",
                                           "<= 0.8 times DCP's")
              for is_cached, where in ((False, "disk"), (True, "page cache"))}
+    resumed = harness.Benchmark("resume from 932 MB, 4 ranks, built without memory: highest memory of a rank", "MB",
+                                "full <= 1.1 times parts")
     with tempfile.TemporaryDirectory(prefix="accel-bench-", dir=harness.DISK) as folder:
-        ours, theirs = pathlib.Path(folder, "accel"), pathlib.Path(folder, "dcp")
+        ours, theirs, full = (pathlib.Path(folder, name) for name in ("accel", "dcp", "full"))
+        _launch(2, BIN / "sharded_save", "save_full", full, *SAVED)
         for _ in range(pairs):
             dcp = _values(_launch_python(2, "sharded_save.py", "save", theirs, *SAVED))
             accel = _values(_launch(2, BIN / "sharded_save", "save", ours, *SAVED))
@@ -113,7 +117,9 @@ def save(pairs):
                     _cache_files(saved, is_cached)
                 load.add(dcp=_values(_launch_python(4, "sharded_save.py", "load", theirs, *SAVED))["load"],
                          accel=_values(_launch(4, BIN / "sharded_save", "load", ours, *SAVED))["load"])
-    return [bench.summary() for bench in (stall, durable, *loads.values())]
+            resumed.add(**{form: _values(_launch(4, BIN / "sharded_save", "resume", saved, *SAVED))["peak"] / 1e6
+                           for form, saved in (("parts", ours), ("full", full))})
+    return [bench.summary() for bench in (stall, durable, *loads.values(), resumed)]
 
 
 def _cache_files(folder, is_cached):

@@ -13,30 +13,19 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "accel/accelerator.h"
+#include "bench/worker/process_memory.h"
 #include "bench/worker/transformer.h"
 
 namespace {
 
 constexpr int kWarmUp = 3;
-
-// Returns a line of /proc/self/status, in bytes.
-double memory(const std::string& key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(key + ":"))
-      return 1024 * std::strtod(line.c_str() + key.size() + 1, nullptr);
-  }
-  throw std::runtime_error("/proc/self/status has no " + key);
-}
 
 std::optional<accel::ShardingOptions> sharding_of(const std::string& mode) {
   using accel::ShardingStrategy;
@@ -64,7 +53,7 @@ void train(const std::string& mode, std::int64_t layers, std::int64_t width, std
   auto [model, optimizer] = accelerator.prepare(net, std::move(adamw));
   torch::manual_seed(accelerator.process_index());
   const torch::Tensor x = torch::randint(kVocabulary, {batch, sequence}, torch::kLong);
-  std::ofstream("/proc/self/clear_refs") << "5";  // The peak from here on.
+  forget_highest_memory();
   std::vector<double> times;
   for (int step = -kWarmUp; step < steps; ++step) {
     const auto begin = std::chrono::steady_clock::now();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/checkpoint/file_reader.h"
+#include "runtime/checkpoint/load_optimizer.h"
 #include "runtime/checkpoint/model_parts.h"
 #include "runtime/checkpoint/parts_load.h"
 #include "runtime/checkpoint/random_state.h"
@@ -239,10 +240,13 @@ void RunState::restore_tensors(const fs::path& folder, const SavedForm& form) {
 
 // The archive has the moments of whole models; the parts of others are in folders.
 void RunState::restore_optimizer(std::size_t i, const fs::path& folder, const SavedForm& form) {
-  load_optimizer(folder / optimizer_file(i), process_->device, *optimizers_[i]);
+  HeldElements held;
+  for (const auto& model : models_) {
+    if (const auto sharded = find_sharded(*process_, *model)) held.merge(held_elements(*sharded));
+  }
+  load_optimizer(folder / optimizer_file(i), process_->device, *optimizers_[i], held);
   for (std::size_t model = 0; model < models_.size(); ++model) {
     const auto sharded = find_sharded(*process_, *models_[model]);
-    if (sharded != nullptr) keep_pieces(*sharded, *optimizers_[i]);
     const std::string from = moments_folder(i, model);
     if (!form.has_parts(from)) continue;
     const weights::SavedFolder moments = form.open(from, /*file=*/"");

@@ -3,17 +3,12 @@
 #include <torch/optim/optimizer.h>
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 namespace accel::runtime {
 namespace {
 
 using torch::optim::Optimizer;
-
-torch::Tensor piece_of(const torch::Tensor& whole, const ElementRange& held) {
-  return whole.detach().reshape({-1}).narrow(0, held.begin, held.size()).clone();
-}
 
 // Adds the k-th moments of a unit's parameters.
 void add_moments(Optimizer& optimizer, const ShardedUnit& unit, std::size_t k, bool is_main,
@@ -39,11 +34,7 @@ void add_moments(Optimizer& optimizer, const ShardedUnit& unit, std::size_t k, b
 std::vector<torch::Tensor*> moments_for(Optimizer& optimizer, const torch::Tensor& parameter) {
   const auto state = optimizer.state().find(parameter.unsafeGetTensorImpl());
   if (state == optimizer.state().end()) return {};
-  auto moments = moments_of(*state->second);
-  if (moments) return *std::move(moments);
-  throw std::invalid_argument(
-      "the state of this optimizer for a sharded model cannot be saved or loaded, because its "
-      "class is not one of SGD, Adam, AdamW, Adagrad and RMSprop");
+  return known_moments_of(*state->second);
 }
 
 std::shared_ptr<ShardedModel> find_sharded(ProcessState& process, const torch::nn::Module& module) {
@@ -76,15 +67,14 @@ WholeTensors whole_moments(Optimizer& optimizer, const ShardedModel& model, bool
   return wholes;
 }
 
-void keep_pieces(const ShardedModel& model, Optimizer& optimizer) {
-  const torch::NoGradGuard no_graph;
+std::map<const void*, ElementRange> held_elements(const ShardedModel& model) {
+  std::map<const void*, ElementRange> held;
   for (const auto& unit : model.units()) {
     for (std::size_t i = 0; i < unit->size(); ++i) {
-      for (torch::Tensor* moment : moments_for(optimizer, unit->parameter(i).tensor)) {
-        if (moment->defined()) *moment = piece_of(*moment, unit->held(i));
-      }
+      held[unit->parameter(i).tensor.unsafeGetTensorImpl()] = unit->held(i);
     }
   }
+  return held;
 }
 
 }  // namespace accel::runtime

@@ -3,6 +3,7 @@
 // (docs/decisions/0065).
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -31,7 +32,8 @@ NamedTensors whole_gradients(ShardedModel& model);
 WholeTensors whole_moments(torch::optim::Optimizer& optimizer, const ShardedModel& model,
                            bool is_main);
 
-// Replaces moments of whole parameters by this rank's pieces of them.
-void keep_pieces(const ShardedModel& model, torch::optim::Optimizer& optimizer);
+// Returns the elements of the flattened parameters that this rank holds, by the identities of the
+// parameters. Those of ignored modules are not among them.
+std::map<const void*, ElementRange> held_elements(const ShardedModel& model);
 
 }  // namespace accel::runtime

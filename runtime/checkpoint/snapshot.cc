@@ -6,7 +6,6 @@
 #include <torch/optim/adagrad.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
-#include <torch/optim/lbfgs.h>
 #include <torch/optim/rmsprop.h>
 #include <torch/optim/sgd.h>
 #include <torch/serialize/archive.h>
@@ -19,7 +18,6 @@
 #include <typeinfo>
 #include <utility>
 
-#include "accel/errors.h"
 #include "runtime/optim/optimizer_class.h"
 
 namespace accel::runtime {
@@ -55,20 +53,10 @@ std::vector<CheckpointFile> files_of(const std::string& folder, int rank,
   return files;
 }
 
-// Returns true for exactly these classes, and those of accel/optim.h: another class derived from
-// one of them may have further tensors, in its state or outside of it, that would not be copied
-// here.
-bool writes_only_known_tensors(const optim::Optimizer& optimizer) {
-  const std::type_info& kind = class_of_state(optimizer);
-  return kind == typeid(optim::Adam) || kind == typeid(optim::AdamW) ||
-         kind == typeid(optim::SGD) || kind == typeid(optim::Adagrad) ||
-         kind == typeid(optim::RMSprop);
-}
-
 // Returns the defined tensors in the state of all parameters, or nullopt if the optimizer must
 // write its archive itself.
 std::optional<std::vector<torch::Tensor*>> tensors_of(optim::Optimizer& optimizer) {
-  if (!writes_only_known_tensors(optimizer)) return std::nullopt;
+  if (!has_known_state(optimizer)) return std::nullopt;
   std::vector<torch::Tensor*> all;
   for (auto& [parameter, state] : optimizer.state()) {
     const auto tensors = moments_of(*state);
@@ -92,29 +80,6 @@ void write_archive(OutputArchive& archive, const ByteSink& sink) {
     return size;
   });
   if (error) std::rethrow_exception(error);
-}
-
-template <typename... Kinds>
-bool is_one_of(const optim::Optimizer& optimizer) {
-  return ((dynamic_cast<const Kinds*>(&optimizer) != nullptr) || ...);
-}
-
-// Loads an optimizer, and clears the state of LibTorch's classes before: their load() adds
-// what was saved to what is there, so moments of parameters that had none in the checkpoint
-// would remain. Other classes are not cleared, because their load() may read into what
-// their constructors have made.
-void load_alone(optim::Optimizer& optimizer, torch::serialize::InputArchive& archive) {
-  if (!is_one_of<optim::Adam, optim::AdamW, optim::SGD, optim::Adagrad, optim::RMSprop,
-                 optim::LBFGS>(optimizer)) {
-    return optimizer.load(archive);
-  }
-  auto before = std::exchange(optimizer.state(), {});
-  try {
-    optimizer.load(archive);
-  } catch (...) {
-    optimizer.state() = std::move(before);
-    throw;
-  }
 }
 
 // One copy of contiguous memory.
@@ -158,6 +123,14 @@ std::optional<std::vector<torch::Tensor*>> moments_of(optim::OptimizerParamState
     return {{&rms->square_avg(), &rms->momentum_buffer(), &rms->grad_avg()}};
   }
   return std::nullopt;
+}
+
+std::vector<torch::Tensor*> known_moments_of(optim::OptimizerParamState& state) {
+  auto moments = moments_of(state);
+  if (moments) return *std::move(moments);
+  throw std::invalid_argument(
+      "the state of this optimizer for a sharded model cannot be saved or loaded, because its "
+      "class is not one of SGD, Adam, AdamW, Adagrad and RMSprop");
 }
 
 std::vector<std::string> moment_names(const optim::OptimizerParamState& state) {
@@ -334,23 +307,6 @@ void Snapshot::copy() {
     archive_later(optimizer, {next, end});
     next = end;
   }
-}
-
-void load_archive(const std::filesystem::path& file, c10::Device device,
-                  const std::function<void(torch::serialize::InputArchive&)>& load) {
-  try {
-    torch::serialize::InputArchive archive;
-    archive.load_from(file.string(), device);
-    load(archive);
-  } catch (const c10::Error& error) {
-    throw CheckpointError(file.string() +
-                          ": it does not fit this program: " + error.what_without_backtrace());
-  }
-}
-
-void load_optimizer(const std::filesystem::path& file, c10::Device device,
-                    optim::Optimizer& optimizer) {
-  load_archive(file, device, [&](auto& archive) { load_alone(optimizer, archive); });
 }
 
 }  // namespace accel::runtime

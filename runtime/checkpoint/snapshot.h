@@ -48,6 +48,10 @@ struct TensorPart {
 // Returns the tensors in the state of one parameter, or nullopt if the state's class is unknown.
 std::optional<std::vector<torch::Tensor*>> moments_of(torch::optim::OptimizerParamState& state);
 
+// Returns the same for a parameter of a sharded model. Throws std::invalid_argument if the class is
+// unknown.
+std::vector<torch::Tensor*> known_moments_of(torch::optim::OptimizerParamState& state);
+
 // Returns the names of these tensors, in Python's spelling.
 std::vector<std::string> moment_names(const torch::optim::OptimizerParamState& state);
 
@@ -120,16 +124,5 @@ class Snapshot {
   // Happen when the copies from a GPU are done; one for each GPU.
   std::vector<std::shared_ptr<c10::Event>> queued_;
 };
-
-// Opens an archive that a snapshot has made, with its tensors on `device`, and passes it to `load`.
-// Throws CheckpointError, which names the file, if LibTorch finds that it does not fit.
-void load_archive(const std::filesystem::path& file, c10::Device device,
-                  const std::function<void(torch::serialize::InputArchive&)>& load);
-
-// Loads an optimizer from its archive. Afterwards it has exactly the state that was saved or, if
-// this throws, the state that it had. An optimizer whose class is not derived from LibTorch's own
-// loads itself as its class defines. Throws as load_archive() does.
-void load_optimizer(const std::filesystem::path& file, c10::Device device,
-                    torch::optim::Optimizer& optimizer);
 
 }  // namespace accel::runtime

@@ -7,7 +7,6 @@
 #include <string>
 #include <thread>
 
-#include "accel/errors.h"
 #include "accel/optim.h"
 #include "runtime/optim/optimizer_class.h"
 #include "runtime/testing/fake_device.h"
@@ -90,27 +89,6 @@ TEST(Snapshot, ExpectsMomentsOfLibTorchsAndOfFusedOptimizersOnly) {
   EXPECT_EQ(expected_bytes(averaging, whole), 0u);
 }
 
-std::filesystem::path file() { return std::filesystem::path(testing::TempDir()) / "optimizer.bin"; }
-
-void save(const optim::Optimizer& optimizer) {
-  torch::serialize::OutputArchive archive;
-  optimizer.save(archive);
-  archive.save_to(file().string());
-}
-
-void load(optim::Optimizer& optimizer) { load_optimizer(file(), c10::kCPU, optimizer); }
-
-// LibTorch's own load() would keep the moments of a step that the checkpoint does not have.
-template <typename Optim, typename Options>
-void expect_no_state_before_the_first_step(const Options& options) {
-  Optim optimizer(parameters(), options);
-  save(optimizer);
-  optimizer.step([] { return torch::zeros({}); });
-  EXPECT_EQ(optimizer.state().size(), 1u);
-  load(optimizer);
-  EXPECT_TRUE(optimizer.state().empty());
-}
-
 // The device is stuck, as if it computed for long. The training thread continues, and the thread
 // that writes waits.
 TEST(Snapshot, CopiesFromADeviceAreWaitedForByTheWriterOnly) {
@@ -162,66 +140,6 @@ TEST(Snapshot, AFusedOptimizerCountsAsLibTorchs) {
   EXPECT_EQ(class_of(accel::optim::SGD(parameters(), 0.1)), typeid(optim::SGD));
   EXPECT_EQ(class_of(optim::SGD(parameters(), 0.1)), typeid(optim::SGD));
   EXPECT_EQ(class_of(AveragingAdam(parameters())), typeid(AveragingAdam));
-}
-
-TEST(LoadOptimizer, ACheckpointBeforeTheFirstStepLeavesNoState) {
-  expect_no_state_before_the_first_step<optim::Adam>(optim::AdamOptions(0.1));
-  expect_no_state_before_the_first_step<optim::SGD>(optim::SGDOptions(0.1).momentum(0.9));
-  expect_no_state_before_the_first_step<optim::LBFGS>(optim::LBFGSOptions(0.1));
-}
-
-TEST(LoadOptimizer, AnArchiveThatDoesNotFitChangesNothing) {
-  optim::Adam two(parameters(2), 0.5);
-  for (int step = 0; step < 3; ++step) two.step();
-  save(two);
-  optim::Adam one(parameters());
-  one.step();
-  const auto moments = [&]() -> optim::AdamParamState& {
-    return static_cast<optim::AdamParamState&>(*one.state().begin()->second);
-  };
-  const torch::Tensor first = moments().exp_avg().clone(), second = moments().exp_avg_sq().clone();
-  EXPECT_THROW(load(one), CheckpointError);
-  ASSERT_EQ(one.state().size(), 1u);
-  EXPECT_EQ(moments().step(), 1);
-  EXPECT_TRUE(torch::equal(moments().exp_avg(), first));
-  EXPECT_TRUE(torch::equal(moments().exp_avg_sq(), second));
-  EXPECT_EQ(one.param_groups().at(0).options().get_lr(), optim::AdamOptions().lr());
-}
-
-// Its load() reads into a tensor that its constructor has made.
-class Accumulating : public optim::Optimizer {
- public:
-  explicit Accumulating(std::vector<torch::Tensor> parameters)
-      : Optimizer(std::move(parameters), std::make_unique<optim::SGDOptions>(0.1)) {
-    auto made = std::make_unique<optim::SGDParamState>();
-    made->momentum_buffer(torch::zeros({3}));
-    state_[key()] = std::move(made);
-  }
-
-  torch::Tensor step(LossClosure) override {
-    sum().add_(1);
-    return {};
-  }
-  void save(torch::serialize::OutputArchive& archive) const override {
-    archive.write("sum",
-                  static_cast<const optim::SGDParamState&>(*state_.at(key())).momentum_buffer());
-  }
-  void load(torch::serialize::InputArchive& archive) override { archive.read("sum", sum()); }
-
-  torch::Tensor& sum() {
-    return static_cast<optim::SGDParamState&>(*state_.at(key())).momentum_buffer();
-  }
-
- private:
-  void* key() const { return param_groups_[0].params()[0].unsafeGetTensorImpl(); }
-};
-
-TEST(LoadOptimizer, OtherClassesKeepTheStateThatTheyLoadInto) {
-  Accumulating saved(parameters()), loaded(parameters());
-  saved.step(nullptr);
-  save(saved);
-  load(loaded);
-  EXPECT_TRUE(loaded.sum().eq(1).all().item<bool>());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "runtime/core/block_pool.h"
@@ -50,13 +51,15 @@ void* map(std::size_t size) {
   return memory;
 }
 
+thread_local bool uses_none = false;
+
 // Lives as long as the process, because tensors may be freed at its very end.
 class LargeBlocks final : public c10::Allocator {
  public:
   explicit LargeBlocks(c10::Allocator* small) : small_(small) {}
 
   c10::DataPtr allocate(std::size_t size) override {
-    const bool is_large = size >= kLarge && size <= PTRDIFF_MAX;
+    const bool is_large = size >= kLarge && size <= PTRDIFF_MAX && !uses_none;
     void* const memory = is_large ? take(round_up(size, page())) : nullptr;
     // Without memory for a mapping, the other allocator finds some or throws LibTorch's error.
     if (memory == nullptr) return small_->allocate(size);
@@ -117,5 +120,9 @@ void use_large_blocks() {
   }();
   (void)used;
 }
+
+WithoutLargeBlocks::WithoutLargeBlocks() : before_(std::exchange(uses_none, true)) {}
+
+WithoutLargeBlocks::~WithoutLargeBlocks() { uses_none = before_; }
 
 }  // namespace accel::runtime

@@ -16,4 +16,18 @@ namespace accel::runtime {
 // (docs/decisions/0080).
 void use_large_blocks();
 
+// While the scope lives, the memory of tensors that this thread makes comes from the C library, as
+// without use_large_blocks(). For blocks that are never touched: here they would count as used, and
+// as much would be kept later.
+class WithoutLargeBlocks {
+ public:
+  WithoutLargeBlocks();
+  ~WithoutLargeBlocks();
+  WithoutLargeBlocks(const WithoutLargeBlocks&) = delete;
+  WithoutLargeBlocks& operator=(const WithoutLargeBlocks&) = delete;
+
+ private:
+  const bool before_;
+};
+
 }  // namespace accel::runtime

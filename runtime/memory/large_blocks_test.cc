@@ -58,6 +58,17 @@ TEST_F(LargeBlocksTest, LargeTensorsBeginWithAHugePageAndSmallOnesAreElsewhere) 
   EXPECT_EQ(bytes(100).fill_(3).sum().item<int>(), 300);
 }
 
+TEST_F(LargeBlocksTest, WithoutLargeBlocksTheCLibraryHasTheMemory) {
+  at::Tensor tensor = bytes(9 * kMiB);
+  const void* const memory = tensor.data_ptr();
+  tensor.reset();
+  {
+    const WithoutLargeBlocks scope;
+    EXPECT_NE(bytes(9 * kMiB).data_ptr(), memory);
+  }
+  EXPECT_EQ(bytes(9 * kMiB).data_ptr(), memory);
+}
+
 TEST_F(LargeBlocksTest, WhatIsFreedIsUnmappedBeforeTheProcessGrows) {
   at::Tensor tensor = bytes(64 * kMiB);
   void* const memory = tensor.data_ptr();
