@@ -66,8 +66,10 @@ struct ShardingOptions {
   // Number of parameters of a unit, for kSizeBased; not negative. If 0, the whole model is one
   // unit.
   std::int64_t min_num_params = 0;
-  // A regular expression (ECMAScript) for whole names of modules. If it is not empty, prepare()
-  // throws std::invalid_argument, because every module is sharded yet.
+  // A regular expression (ECMAScript) for whole names of modules, such as "head|layers\\.[01]". The
+  // parameters of these modules and of those inside them are whole on each rank, and train as in
+  // data parallel training (docs/sharded.md). If it is not empty and matches no module, prepare()
+  // throws std::invalid_argument.
   std::string ignored_modules = {};
   EmbeddingModules embeddings = {};
 

@@ -17,8 +17,8 @@ namespace accel {
 // prepare() gives each rank the memory of its part of a sharded model, and of all of another one.
 // The values come from load_checkpoint_in_model(), load_state() or resume_from_newest(), which then
 // must load every tensor that was made so; a sharded model cannot be used before that. Parameters
-// that rank 0 has made as usual, such as all or those of a new head, get its values in prepare(),
-// one unit at a time.
+// and buffers that rank 0 has made as usual, such as all or those of a new head, get its values in
+// prepare(), one unit at a time.
 //
 // The initialisation of the constructor is lost, and draws no random numbers. A constructor that
 // reads the value of a tensor, as item() does, throws c10::Error.

@@ -41,12 +41,13 @@ const Sharding kReplicas = [] {
 
 // A run whose ranks all train on the same words, so that results do not depend on their number.
 struct TextRun {
-  TextRun(const fs::path& folder, const Sharding& sharding, int num_steps = 1)
+  TextRun(const fs::path& folder, const Sharding& sharding, int num_steps = 1,
+          std::int64_t width = 8)
       : accelerator({.gradient_accumulation = {.num_steps = num_steps},
                      .sharding = sharding,
                      .project = {.project_dir = folder, .automatic_checkpoint_naming = true}}) {
     torch::manual_seed(7 + accelerator.process_index());
-    net = Text();
+    net = Text(3, width);
     model = accelerator.prepare(net);
     adam = accelerator.prepare(torch::optim::AdamW(net->parameters(), 0.01));
   }
@@ -134,6 +135,26 @@ TEST(ShardedCheckpointTest, AFullCheckpointIsThatOfAnUnshardedRun) {
   }
   on_ranks(3, [&] { expect_continues(folder, kBlocks, trained_without_a_pause(4)); });
   on_ranks(2, [&] { expect_continues(folder, {}, trained_without_a_pause(4)); });
+}
+
+// Its moments are read in part by each rank.
+TEST(ShardedCheckpointTest, AFullCheckpointWithLargeMomentsContinues) {
+  constexpr std::int64_t kWidth = 100;  // 120 kB for each weight of a block.
+  const fs::path folder = fs::path(testing::TempDir()) / "sharded_full_large";
+  on_ranks(2, [&] {
+    TextRun run(folder, kWhole, 1, kWidth);
+    run.train(0, 2);
+    run.accelerator.save_state();
+    run.accelerator.end_training();
+  });
+  on_ranks(3, [&] {
+    TextRun whole("", {}, 1, kWidth);
+    whole.train(0, 4);
+    TextRun run(folder, kBlocks, 1, kWidth);
+    ASSERT_TRUE(run.accelerator.resume_from_newest());
+    run.train(2, 4);
+    EXPECT_LE((run.weights() - whole.weights()).abs().max().item<double>(), 1e-5);
+  });
 }
 
 TEST(ShardedCheckpointTest, ReadsACheckpointOfAnUnshardedRun) {

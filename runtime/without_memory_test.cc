@@ -258,6 +258,44 @@ TEST(WithoutMemoryTest, ANewHeadKeepsItsValuesAndOtherTensorsAreNotRead) {
   }
 }
 
+// The files lack the buffers of a module that rank 0 has made as usual.
+TEST(WithoutMemoryTest, BuffersOfANewHeadHaveTheValuesOfRankZero) {
+  const fs::path folder = saved_weights("without_memory_buffers");
+  for (const bool is_sharded : {true, false}) {
+    on_ranks(2, [&] {
+      Accelerator accelerator(is_sharded ? sharded() : AcceleratorOptions{.cpu = true});
+      Text net = without_memory(big_text);
+      const auto make = [] { return torch::nn::BatchNorm1d(3); };
+      const bool is_main = accelerator.is_main_process();
+      auto norm = net->register_module("norm", is_main ? make() : without_memory(make));
+      if (is_main) norm->running_mean.fill_(5);
+      auto model = accelerator.prepare(net);
+      accelerator.load_checkpoint_in_model(model, folder, /*strict=*/false);
+      EXPECT_TRUE(norm->running_mean.eq(5).all().item<bool>());
+      EXPECT_TRUE(norm->running_var.eq(1).all().item<bool>());
+      EXPECT_FALSE(weights_of(net).isnan().any().item<bool>());
+    });
+  }
+}
+
+TEST(WithoutMemoryTest, BuffersMustBeLoadedEvenIfAllParametersHaveValues) {
+  const fs::path folder = saved_weights("without_memory_lacks_buffers");
+  on_ranks(2, [&] {
+    Accelerator accelerator(sharded());
+    Text net = big_text();
+    net->register_module(
+        "norm", without_memory([] {
+          return torch::nn::BatchNorm1d(torch::nn::BatchNorm1dOptions(3).affine(false));
+        }));
+    auto model = accelerator.prepare(net);
+    EXPECT_THAT(error_of([&] { model->loss(words_of(0, 0)); }), HasSubstr("have no values yet"));
+    const auto load = [&] {
+      accelerator.load_checkpoint_in_model(model, folder, /*strict=*/false);
+    };
+    EXPECT_THAT(error_of(load), HasSubstr("it lacks norm.running_mean, norm.running_var"));
+  });
+}
+
 struct NormedImpl : torch::nn::Module {
   torch::nn::LayerNorm norm{
       register_module("LayerNorm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({5})))};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/checkpoint/sharded_state.h"
+#include "runtime/optim/optimizer_class.h"
 
 namespace accel::runtime {
 namespace {
@@ -19,6 +20,11 @@ std::string moment_name(const std::string& parameter, const std::string& moment)
 
 bool is_first_replica(const ShardedModel& model) {
   return model.groups().replicate == nullptr || model.groups().replicate->rank() == 0;
+}
+
+// Returns true if this rank saves what is whole on each rank.
+bool saves_wholes(const ShardedModel& model) {
+  return is_first_replica(model) && model.groups().part() == 0;
 }
 
 // Adds this rank's piece of a tensor of the shape of parameter i, box by box. A tensor without
@@ -43,12 +49,42 @@ void add_piece(const ShardedModel& model, const ShardedUnit& unit, std::size_t i
   }
 }
 
+// Adds a whole tensor, which one rank saves.
+void add_whole_part(const std::string& name, const torch::Tensor& tensor,
+                    std::vector<TensorPart>& to) {
+  const weights::Shape shape = tensor.sizes().vec();
+  to.push_back({.piece = {.name = name,
+                          .dtype = dtype_of(name, tensor),
+                          .shape = shape,
+                          .box = weights::whole(shape)},
+                .values = tensor.detach()});
+}
+
+// Returns true if the moments of parameters that are whole on each rank are parts too. A class of
+// the program's own writes its archive itself, and has them in there: nothing can be left out of
+// it, and its state may have more than moments.
+bool has_whole_moments_in_parts(const Optimizer& optimizer) { return has_known_state(optimizer); }
+
 // Calls `body` with each parameter's unit and place in it.
 void each_parameter(const ShardedModel& model,
                     const std::function<void(const ShardedUnit&, std::size_t)>& body) {
   for (const auto& unit : model.units()) {
     for (std::size_t i = 0; i < unit->size(); ++i) body(*unit, i);
   }
+}
+
+// Returns the defined moments of a parameter, by the names that they are saved under. Throws on all
+// ranks for an optimizer whose state is unknown.
+NamedTensors named_moments(Optimizer& optimizer, const UnitParameter& parameter) {
+  NamedTensors named;
+  const auto moments = moments_for(optimizer, parameter.tensor);
+  if (moments.empty()) return named;
+  const auto names = moment_names(*optimizer.state().at(parameter.tensor.unsafeGetTensorImpl()));
+  for (std::size_t k = 0; k < moments.size(); ++k) {
+    if (!moments[k]->defined()) continue;
+    named.emplace_back(moment_name(parameter.name, names[k]), *moments[k]);
+  }
+  return named;
 }
 
 // Parameters of a module with all of their names. Detaches none: any operator on a sharded
@@ -109,19 +145,13 @@ std::vector<TensorPart> parameter_parts(const ShardedModel& model) {
   each_parameter(model, [&](const ShardedUnit& unit, std::size_t i) {
     add_piece(model, unit, i, unit.parameter(i).name, unit.piece(i), parts);
   });
-  if (model.groups().part() != 0) return parts;
+  if (!saves_wholes(model)) return parts;
+  for (const UnitParameter& one : model.ignored()) add_whole_part(one.name, one.tensor, parts);
   NamedTensors buffers;
   for (const auto& item : model.module()->named_buffers()) {
     if (item.value().defined()) buffers.emplace_back(item.key(), item.value().detach());
   }
-  for (const auto& [name, buffer] : without_tied(buffers)) {
-    const weights::Shape shape = buffer.sizes().vec();
-    parts.push_back({.piece = {.name = name,
-                               .dtype = dtype_of(name, buffer),
-                               .shape = shape,
-                               .box = weights::whole(shape)},
-                     .values = buffer});
-  }
+  for (const auto& [name, buffer] : without_tied(buffers)) add_whole_part(name, buffer, parts);
   return parts;
 }
 
@@ -132,30 +162,39 @@ std::vector<TensorPart> gradient_parts(const ShardedModel& model) {
     const torch::Tensor& gradient = unit.parameter(i).tensor.grad();
     if (gradient.defined()) add_piece(model, unit, i, unit.parameter(i).name, gradient, parts);
   });
+  if (!saves_wholes(model)) return parts;
+  for (const UnitParameter& one : model.ignored()) {
+    if (one.tensor.grad().defined()) add_whole_part(one.name, one.tensor.grad(), parts);
+  }
   return parts;
 }
 
 std::vector<TensorPart> moment_parts(const ShardedModel& model, Optimizer& optimizer) {
   std::vector<TensorPart> parts;
   each_parameter(model, [&](const ShardedUnit& unit, std::size_t i) {
-    const UnitParameter& parameter = unit.parameter(i);
-    const auto moments = moments_for(optimizer, parameter.tensor);
-    if (moments.empty() || !is_first_replica(model)) return;
-    const auto names = moment_names(*optimizer.state().at(parameter.tensor.unsafeGetTensorImpl()));
-    for (std::size_t k = 0; k < moments.size(); ++k) {
-      if (!moments[k]->defined()) continue;
-      add_piece(model, unit, i, moment_name(parameter.name, names[k]), *moments[k], parts);
-    }
+    const auto moments = named_moments(optimizer, unit.parameter(i));
+    if (!is_first_replica(model)) return;
+    for (const auto& [name, moment] : moments) add_piece(model, unit, i, name, moment, parts);
   });
+  if (!has_whole_moments_in_parts(optimizer) || !saves_wholes(model)) return parts;
+  for (const UnitParameter& one : model.ignored()) {
+    for (const auto& [name, moment] : named_moments(optimizer, one)) {
+      add_whole_part(name, moment, parts);
+    }
+  }
   return parts;
 }
 
 void leave_out_moments(const ShardedModel& model, Optimizer& optimizer, WholeTensors& moments) {
-  each_parameter(model, [&](const ShardedUnit& unit, std::size_t i) {
-    for (torch::Tensor* moment : moments_for(optimizer, unit.parameter(i).tensor)) {
+  const auto leave_out = [&](const torch::Tensor& parameter) {
+    for (torch::Tensor* moment : moments_for(optimizer, parameter)) {
       if (moment->defined()) moments[moment] = torch::Tensor();
     }
-  });
+  };
+  each_parameter(
+      model, [&](const ShardedUnit& unit, std::size_t i) { leave_out(unit.parameter(i).tensor); });
+  if (!has_whole_moments_in_parts(optimizer)) return;
+  for (const UnitParameter& one : model.ignored()) leave_out(one.tensor);
 }
 
 std::vector<PartTarget> state_targets(const torch::nn::Module& module, const ShardedModel* model) {
@@ -169,9 +208,8 @@ std::vector<PartTarget> state_targets(const torch::nn::Module& module, const Sha
   for (const auto& item : module.named_buffers()) {
     if (item.value().defined()) add_whole(item.key(), item.value(), buffers);
   }
-  // Buffers have memory from prepare() on, and it is not known which of them had some before.
   for (PartTarget& buffer : buffers) {
-    buffer.is_required = model != nullptr && !model->has_values();
+    buffer.is_required = model != nullptr && !model->has_value(buffer.memory);
   }
   std::ranges::move(buffers, std::back_inserter(targets));
   return targets;
@@ -194,6 +232,7 @@ std::vector<PartTarget> moment_targets(const torch::nn::Module& module, const Sh
                                        Optimizer& optimizer, const weights::SavedTensors& saved) {
   std::vector<PartTarget> targets;
   for (const NamedParameter& one : parameters_of(module, model)) {
+    if (!one.piece.defined() && !has_whole_moments_in_parts(optimizer)) continue;
     const auto moments = moments_for(optimizer, one.tensor);
     if (moments.empty()) continue;
     const auto names = moment_names(*optimizer.state().at(one.tensor.unsafeGetTensorImpl()));

@@ -19,9 +19,11 @@ namespace accel::runtime {
 bool saves_parts(const ShardedModel* model);
 
 // Return what this rank saves: its pieces of parameters, of their gradients and of an optimizer's
-// moments for them. Rank 0 saves buffers too. Of several replicas, the first one saves. Moments are
-// called "state.<parameter>.<moment>". Throw std::invalid_argument for a dtype that safetensors
-// lacks, and for an optimizer whose state is unknown.
+// moments for them. Rank 0 saves buffers and what belongs to ignored parameters too, except for the
+// moments of an optimizer without has_known_state(), whose archive has them. Of several replicas,
+// the first one saves. Moments are called "state.<parameter>.<moment>". Throw
+// std::invalid_argument for a dtype that safetensors lacks, and for an optimizer that has an
+// unknown state of a parameter that is not ignored.
 std::vector<TensorPart> parameter_parts(const ShardedModel& model);
 std::vector<TensorPart> gradient_parts(const ShardedModel& model);
 std::vector<TensorPart> moment_parts(const ShardedModel& model, torch::optim::Optimizer& optimizer);
@@ -37,7 +39,8 @@ std::vector<PartTarget> state_targets(const torch::nn::Module& module, const Sha
 // the other parameters get none.
 std::vector<PartTarget> gradient_targets(const torch::nn::Module& module, const ShardedModel* model,
                                          const weights::SavedTensors& saved);
-// Returns the same for the moments that `saved` has, of parameters that have a state.
+// Returns the same for the moments that `saved` has, of parameters that have a state. Those of
+// whole parameters are left out for an optimizer without has_known_state().
 std::vector<PartTarget> moment_targets(const torch::nn::Module& module, const ShardedModel* model,
                                        torch::optim::Optimizer& optimizer,
                                        const weights::SavedTensors& saved);

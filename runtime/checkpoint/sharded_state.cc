@@ -53,6 +53,9 @@ NamedTensors whole_gradients(ShardedModel& model) {
       if (all[i].defined()) gradients.emplace_back(unit->parameter(i).name, all[i]);
     }
   }
+  for (const UnitParameter& one : model.ignored()) {
+    if (one.tensor.grad().defined()) gradients.emplace_back(one.name, one.tensor.grad());
+  }
   return gradients;
 }
 

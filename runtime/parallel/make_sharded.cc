@@ -16,8 +16,7 @@ void expect_supported(const torch::nn::Module& module, const ShardingOptions& op
   const std::pair<bool, const char*> unsupported[] = {
       {options.offload_params && std::ranges::any_of(module.parameters(), is_elsewhere),
        "offload_params on a GPU"},
-      {options.activation_checkpointing_offload, "activation_checkpointing_offload"},
-      {!options.ignored_modules.empty(), "ignored_modules"}};
+      {options.activation_checkpointing_offload, "activation_checkpointing_offload"}};
   for (const auto& [is_set, name] : unsupported) {
     if (!is_set) continue;
     throw std::invalid_argument(std::string("sharding.") + name +

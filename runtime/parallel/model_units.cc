@@ -1,8 +1,10 @@
 #include "runtime/parallel/model_units.h"
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "runtime/core/sharding/wrap_policy.h"
@@ -66,10 +68,11 @@ int parent_of(const WrapUnit& unit, const std::vector<WrapUnit>& outer, std::siz
 
 }  // namespace
 
-std::vector<ModelUnit> units_of(const torch::nn::Module& model, const ShardingOptions& options) {
+DividedModel divided(const torch::nn::Module& model, const ShardingOptions& options) {
   const WrapPlan plan = plan_units(tree_of(model, "", shared_ids(model)), options);
   const auto parameters = model.named_parameters();
-  std::vector<ModelUnit> units;
+  DividedModel result;
+  std::vector<ModelUnit>& units = result.units;
   for (const WrapUnit& planned : plan.units) {
     ModelUnit unit{.name = units.empty() ? class_names_of(model.name()).front() : planned.name(),
                    .parent = parent_of(planned, plan.units, units.size()),
@@ -81,7 +84,13 @@ std::vector<ModelUnit> units_of(const torch::nn::Module& model, const ShardingOp
     }
     units.push_back(std::move(unit));
   }
-  return units;
+  std::unordered_set<const void*> known;
+  for (const auto& item : parameters) {
+    if (!std::ranges::binary_search(plan.unmanaged, item.key())) continue;
+    if (!known.insert(item.value().unsafeGetTensorImpl()).second) continue;
+    result.ignored.push_back({item.key(), item.value()});
+  }
+  return result;
 }
 
 }  // namespace accel::runtime

@@ -1,4 +1,5 @@
-// Divides a model into units: sets of parameters that are gathered and freed together.
+// Divides a model into units: sets of parameters that are gathered and freed together. Parameters
+// of ignored modules are in no unit.
 #pragma once
 
 #include <string>
@@ -19,9 +20,13 @@ struct ModelUnit {
   std::vector<UnitParameter> parameters;
 };
 
-// Returns the units that the options choose, the root first and each after the unit around it
-// (runtime/core/sharding/wrap_policy.h). Throws std::invalid_argument as plan_units() does, and for
-// a parameter that cannot be sharded.
-std::vector<ModelUnit> units_of(const torch::nn::Module& model, const ShardingOptions& options);
+struct DividedModel {
+  std::vector<ModelUnit> units;        // The root first, and each after the unit around it.
+  std::vector<UnitParameter> ignored;  // Parameters of ignored modules, in the order of the model.
+};
+
+// Divides a model as the options say (runtime/core/sharding/wrap_policy.h). Throws
+// std::invalid_argument as plan_units() does, and for a parameter that cannot be sharded.
+DividedModel divided(const torch::nn::Module& model, const ShardingOptions& options);
 
 }  // namespace accel::runtime

@@ -16,6 +16,8 @@
 //   step       begin_step(): parameters become this rank's pieces, an optimizer steps on them
 // clang-format on
 //
+// Parameters of ignored modules are in no unit (ignored_parameters.h).
+//
 // Between steps a parameter has its whole shape, so the program sees the model that it has made,
 // and autograd's nodes remain valid. Its gradient is this rank's piece of the mean, flattened.
 //
@@ -32,7 +34,8 @@
 #include <utility>
 
 #include "runtime/core/sharding/sharding_report.h"
-#include "runtime/parallel/without_memory.h"
+#include "runtime/parallel/initial_values.h"
+#include "runtime/parallel/reported_units.h"
 #include "runtime/recompute/recomputed_call.h"
 
 namespace accel::runtime {
@@ -91,11 +94,11 @@ void ShardedModel::prepare(const DataParallelOptions& options) {
   }
   if (units_.empty()) divide();
   hook_gradients();
-  groups_.world->broadcast(tensors_.buffers());
+  without_values_.merge(give_whole_values(tensors_.buffers(), *groups_.world));
 }
 
 void ShardedModel::divide() {
-  std::vector<ModelUnit> units = units_of(*module(), options_);
+  auto [units, ignored] = divided(*module(), options_);
   std::vector<int> parents;
   std::vector<bool> reshards;
   for (const ModelUnit& unit : units) {
@@ -106,30 +109,27 @@ void ShardedModel::divide() {
       parents, UnitScheduleOptions{.reshard_after_forward = reshards,
                                    .backward_prefetch = options_.backward_prefetch,
                                    .forward_prefetch = options_.forward_prefetch});
-  // By parameter, 1 if rank 0 has values, which all ranks get, and 0 if they must be loaded.
-  std::string filled;
-  for (const ModelUnit& unit : units) {
-    for (const UnitParameter& one : unit.parameters) filled += has_memory(one.tensor) ? '1' : '0';
-  }
-  filled = groups_.world->broadcast_bytes(filled, /*from=*/0);
-  std::size_t next = 0;
   for (ModelUnit& unit : units) {
-    std::vector<at::Tensor> values;
-    for (const UnitParameter& one : unit.parameters) {
-      if (filled[next++] == '0') {
-        without_values_.insert(one.tensor.unsafeGetTensorImpl());
-        continue;
-      }
-      if (!has_memory(one.tensor)) allocate(one.tensor);
-      values.push_back(one.tensor.variable_data());
-    }
-    groups_.world->broadcast(values);
+    without_values_.merge(give_values(tensors_of(unit.parameters), *groups_.world));
     listeners_.push_back(std::make_unique<Listener>(*this, static_cast<int>(units_.size())));
     hooked_.emplace_back(unit.parameters.size());
     has_gradient_.emplace_back(unit.parameters.size());
     units_.push_back(std::make_unique<ShardedUnit>(unit.name, std::move(unit.parameters), groups_,
                                                    listeners_.back().get()));
   }
+  without_values_.merge(give_whole_values(tensors_of(ignored), *groups_.world));
+  has_gradient_.emplace_back(ignored.size());
+  ignored_ = IgnoredParameters(std::move(ignored));
+}
+
+std::vector<const void*> ShardedModel::sharded() const {
+  std::vector<const void*> all;
+  for (const auto& unit : units_) {
+    for (std::size_t i = 0; i < unit->size(); ++i) {
+      all.push_back(unit->parameter(i).tensor.unsafeGetTensorImpl());
+    }
+  }
+  return all;
 }
 
 // A program may freeze and unfreeze parameters between passes.
@@ -213,8 +213,8 @@ void ShardedModel::perform(const UnitActions& actions) {
 void ShardedModel::expect_values() const {
   if (has_values()) return;
   throw std::logic_error(module()->name() +
-                         " was built without memory, and its parameters have no values yet: load "
-                         "them with load_checkpoint_in_model(), load_state() or "
+                         " was built without memory, and parameters or buffers of it have no "
+                         "values yet: load them with load_checkpoint_in_model(), load_state() or "
                          "resume_from_newest()");
 }
 
@@ -244,10 +244,13 @@ void ShardedModel::arrived(std::size_t unit, std::size_t parameter) {
   has_gradient_[unit][parameter] = true;
 }
 
+// Reads of ignored parameters are not reported, so before_read() may not have been called.
 void ShardedModel::before_backward(const at::Tensor& /*loss*/) {
+  expect_values();
   is_local_ = scopes(GradientSync::kOff) > 0 && scopes(GradientSync::kForced) == 0;
   recomputed_before_ = recomputed_calls();
   for (const auto& unit : units_) unit->take_means();
+  ignored_.take_means();
   schedule_->begin_backward();
 }
 
@@ -255,14 +258,18 @@ void ShardedModel::after_backward(const at::Tensor& /*loss*/) {
   perform(schedule_->end_backward());
   has_recomputed_ = has_recomputed_ || recomputed_calls() != recomputed_before_;
   has_local_gradients_ = is_local_;
+  ignored_.keep_gradients();
   if (!is_local_) {
     for (const auto& unit : units_) {  // Those that no_sync() left, of units without new ones.
       if (!unit->has_gradients()) continue;
       trace_.add("reduce " + unit->name());
       unit->reduce();
     }
+    has_gradient_.back() = ignored_.has_gradients();
     agree_on_gradients();
+    ignored_.reduce(has_gradient_.back(), *groups_.world);
   }
+  ignored_.give_means();
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
     std::vector<bool> has_mean = is_local_ ? std::vector<bool>(units_[unit]->size())
                                            : std::exchange(has_gradient_[unit], {});
@@ -317,6 +324,7 @@ void ShardedModel::cancel_backward() {
     units_[unit]->drop_gradients();
     has_gradient_[unit].assign(units_[unit]->size(), false);
   }
+  ignored_.drop_gradients();
   has_local_gradients_ = false;
 }
 
@@ -325,20 +333,13 @@ std::string ShardedModel::sharding_report() const {
                           .strategy = options_.strategy,
                           .shard_ranks = groups_.parts(),
                           .replicas = groups_.world->size() / groups_.parts(),
+                          .ignored = reported(ignored_.all()),
                           .prefetches = options_.forward_prefetch ||
                                         options_.backward_prefetch != BackwardPrefetch::kNone};
   for (std::size_t i = 0; i < units_.size(); ++i) {
-    const ShardedUnit& unit = *units_[i];
-    ReportedUnit& to = outline.units.emplace_back();
-    to.name = i == 0 ? "" : unit.name();
-    to.bytes = unit.bytes(/*only_trained=*/false);
-    to.trainable_bytes = unit.bytes(/*only_trained=*/true);
-    to.reshard_after_forward = schedule_->reshards(static_cast<int>(i));
-    for (std::size_t one = 0; one < unit.size(); ++one) {
-      const at::Tensor& parameter = unit.parameter(one).tensor;
-      to.elements += parameter.numel();
-      if (parameter.requires_grad()) to.trainable_elements += parameter.numel();
-    }
+    ReportedUnit& unit = outline.units.emplace_back(reported(*units_[i]));
+    if (i == 0) unit.name = "";
+    unit.reshard_after_forward = schedule_->reshards(static_cast<int>(i));
   }
   return sharding_text(outline);
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/core/sharding/unit_schedule.h"
 #include "runtime/core/sharding/unit_trace.h"
+#include "runtime/parallel/ignored_parameters.h"
 #include "runtime/parallel/model_tensors.h"
 #include "runtime/parallel/model_units.h"
 #include "runtime/parallel/sharded_unit.h"
@@ -31,7 +32,7 @@ class ShardedModel final : public ParallelStrategy {
   bool is_reached_from(const at::Tensor& loss) const override;
   std::vector<const void*> trained() const override;
   void set_shares_parameters(bool shares) override;
-  void note_call() override {}
+  void note_call() override { expect_values(); }
   at::Tensor zero_loss() override { return {}; }
   void agree_on_changes() override {}
   void before_backward(const at::Tensor& loss) override;
@@ -40,14 +41,15 @@ class ShardedModel final : public ParallelStrategy {
   bool is_sharded() const override { return true; }
   std::string sharding_report() const override;
   Communicator* shard_group() const override { return groups_.shard.get(); }
+  std::vector<const void*> sharded() const override;
   std::shared_ptr<void> begin_whole(bool is_written) override;
   std::shared_ptr<void> begin_step() override;
 
   // Return false until values are loaded: of any parameter, or of this one, that was built without
   // memory.
   bool has_values() const { return without_values_.empty(); }
-  bool has_value(const at::Tensor& parameter) const {
-    return !without_values_.contains(parameter.unsafeGetTensorImpl());
+  bool has_value(const at::Tensor& tensor) const {
+    return !without_values_.contains(tensor.unsafeGetTensorImpl());
   }
   void note_values() { without_values_.clear(); }
   // Throws std::logic_error if a checkpoint would lack a part of the state: if there are no values
@@ -57,6 +59,8 @@ class ShardedModel final : public ParallelStrategy {
   // Frees all units: their parameters are about to change.
   void free_all();
   const std::vector<std::unique_ptr<ShardedUnit>>& units() const { return units_; }
+  // The parameters that are in no unit, and whole on each rank.
+  const std::vector<UnitParameter>& ignored() const { return ignored_.all(); }
   const ShardingGroups& groups() const { return groups_; }
   const ShardingOptions& options() const { return options_; }
 
@@ -84,17 +88,20 @@ class ShardedModel final : public ParallelStrategy {
   // Declared before the units, which are destroyed first.
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::vector<std::unique_ptr<ShardedUnit>> units_;
+  IgnoredParameters ignored_;
   std::unique_ptr<UnitSchedule> schedule_;
   UnitTrace trace_;
-  std::vector<std::vector<Hooked>> hooked_;      // By unit and parameter.
-  std::vector<std::vector<bool>> has_gradient_;  // The same; since gradients were reduced.
-  std::set<const void*> without_values_;         // Parameters, which remain the same objects.
-  bool uses_whole_ = false;                      // Between begin_whole() and its end.
-  bool is_local_ = false;                        // This pass is inside of no_sync().
-  bool has_local_gradients_ = false;             // Some are not reduced yet.
-  std::uint64_t recomputed_before_ = 0;          // Calls that this process had computed again.
-  bool has_recomputed_ = false;                  // In a pass over this model.
-  bool expects_recomputing_;                     // Until a pass of all ranks has been looked at.
+  std::vector<std::vector<Hooked>> hooked_;  // By unit and parameter.
+  // The same, and at last for ignored parameters; since gradients were reduced.
+  std::vector<std::vector<bool>> has_gradient_;
+  // Parameters and buffers, which remain the same objects.
+  std::set<const void*> without_values_;
+  bool uses_whole_ = false;              // Between begin_whole() and its end.
+  bool is_local_ = false;                // This pass is inside of no_sync().
+  bool has_local_gradients_ = false;     // Some are not reduced yet.
+  std::uint64_t recomputed_before_ = 0;  // Calls that this process had computed again.
+  bool has_recomputed_ = false;          // In a pass over this model.
+  bool expects_recomputing_;             // Until a pass of all ranks has been looked at.
 };
 
 }  // namespace accel::runtime

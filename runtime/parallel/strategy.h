@@ -119,6 +119,10 @@ class ParallelStrategy {
   // is_sharded().
   virtual Communicator* shard_group() const { return nullptr; }
 
+  // Returns the identities of the parameters of which this rank holds a piece. Empty unless
+  // is_sharded().
+  virtual std::vector<const void*> sharded() const { return {}; }
+
   // Returns the lines that accelerator.print_sharding() prints.
   virtual std::string sharding_report() const {
     return "not sharded: each process holds the whole model";

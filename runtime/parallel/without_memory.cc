@@ -76,7 +76,10 @@ bool lacks_memory(const torch::nn::Module& module) {
 void give_memory(torch::nn::Module& module, c10::Device device) {
   give_device(module, device);
   for (const at::Tensor& tensor : module.parameters()) {
-    if (tensor.defined() && !has_memory(tensor)) become(tensor, unknown_values(tensor, device));
+    if (tensor.defined() && !has_memory(tensor)) allocate(tensor);
+  }
+  for (const at::Tensor& tensor : module.buffers()) {
+    if (tensor.defined() && !has_memory(tensor)) allocate(tensor);
   }
 }
 
@@ -85,7 +88,7 @@ void give_device(torch::nn::Module& module, c10::Device device) {
     if (tensor.defined() && tensor.is_meta()) become(tensor, without_bytes(tensor, device));
   }
   for (const at::Tensor& tensor : module.buffers()) {
-    if (tensor.defined() && tensor.is_meta()) become(tensor, unknown_values(tensor, device));
+    if (tensor.defined() && tensor.is_meta()) become(tensor, without_bytes(tensor, device));
   }
 }
 
@@ -93,8 +96,6 @@ bool has_memory(const at::Tensor& tensor) {
   return tensor.numel() == 0 || tensor.storage().nbytes() > 0;
 }
 
-void allocate(const at::Tensor& tensor) {
-  become(tensor, at::empty(tensor.sizes(), tensor.options().requires_grad(false)));
-}
+void allocate(const at::Tensor& tensor) { become(tensor, unknown_values(tensor, tensor.device())); }
 
 }  // namespace accel::runtime

@@ -25,14 +25,14 @@ bool lacks_memory(const torch::nn::Module& module);
 // loaded are NaN, or 0 in a dtype without NaN. Tensors remain the same objects.
 void give_memory(torch::nn::Module& module, c10::Device device);
 
-// Gives such buffers memory, and such parameters the device alone: they have a shape and no memory,
-// until sharding gives this rank its part.
+// Gives such parameters and buffers the device alone: they have a shape and no memory, until
+// sharding gives this rank its part.
 void give_device(torch::nn::Module& module, c10::Device device);
 
 // Returns true unless the tensor has elements and no memory for them.
 bool has_memory(const at::Tensor& tensor);
 
-// Gives a tensor of give_device() its memory, with any contents.
+// Gives a tensor of give_device() its memory, with the numbers of give_memory().
 void allocate(const at::Tensor& tensor);
 
 }  // namespace accel::runtime

@@ -284,9 +284,7 @@ GradientPieces TrainingStep::gradient_pieces(const std::vector<at::Tensor>& para
   for (const auto& model : process_->models.all()) {
     if (model->shard_group() == nullptr) continue;
     group = model->shard_group();
-    for (const at::Tensor& parameter : model->module()->parameters()) {
-      sharded.insert(parameter.unsafeGetTensorImpl());
-    }
+    for (const void* parameter : model->sharded()) sharded.insert(parameter);
   }
   if (group == nullptr) return {};
   return {

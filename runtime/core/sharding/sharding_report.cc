@@ -87,6 +87,14 @@ std::string unit_line(const ReportedUnit& first, const ReportedUnit& last, std::
   return line;
 }
 
+std::string ignored_line(const ReportedUnit& ignored) {
+  char line[128];
+  std::snprintf(line, sizeof(line), "  %-40s %14lld parameters  %9s on each rank, not sharded\n",
+                "(ignored modules)", static_cast<long long>(ignored.elements),
+                with_unit(ignored.bytes).c_str());
+  return line;
+}
+
 }  // namespace
 
 ShardingBytes sharding_bytes(const ShardingOutline& outline) {
@@ -101,6 +109,8 @@ ShardingBytes sharding_bytes(const ShardingOutline& outline) {
     moving = std::max(moving, gathered_at(outline, i, outline.prefetches));
   }
   bytes.gathered = kept + moving;
+  bytes.parameters += outline.ignored.bytes;
+  bytes.gradients += outline.ignored.trainable_bytes;
   return bytes;
 }
 
@@ -118,6 +128,9 @@ std::string sharding_text(const ShardingOutline& outline) {
       trainable += outline.units[i].trainable_elements;
     }
   }
+  if (outline.ignored.elements > 0) text += ignored_line(outline.ignored);
+  elements += outline.ignored.elements;
+  trainable += outline.ignored.trainable_elements;
   const ShardingBytes bytes = sharding_bytes(outline);
   text += "  " + counted(static_cast<int>(outline.units.size()), "unit") + ", " +
           std::to_string(elements) + " parameters, " + std::to_string(trainable) + " trainable\n";

@@ -24,6 +24,7 @@ struct ShardingOutline {
   ShardingStrategy strategy = ShardingStrategy::kFullShard;
   int shard_ranks = 1;  // Ranks that share one copy of the model.
   int replicas = 1;
+  ReportedUnit ignored;    // The parameters of ignored modules, which are whole on each rank.
   bool prefetches = true;  // If true, the next unit is gathered while one is in use.
 };
 

@@ -52,6 +52,23 @@ TEST(ShardingReportTest, FrozenUnitsHaveNoGradients) {
   EXPECT_EQ(bytes.reduced, 1600);
 }
 
+TEST(ShardingReportTest, IgnoredModulesAreWholeOnEachRank) {
+  ShardingOutline with = outline();
+  with.ignored = unit("", 600);
+  with.ignored.trainable_elements = 100;
+  with.ignored.trainable_bytes = 400;
+  const ShardingBytes bytes = sharding_bytes(with);
+  EXPECT_EQ(bytes.parameters, 2400 + 2400);
+  EXPECT_EQ(bytes.gradients, 2400 + 400);
+  EXPECT_EQ(bytes.gathered, sharding_bytes(outline()).gathered);
+  const std::string text = sharding_text(with);
+  EXPECT_NE(text.find("  (ignored modules)                                   600 parameters     "
+                      "2.4 kB on each rank, not sharded\n"
+                      "  5 units, 3000 parameters, 2500 trainable\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(ShardingReportTest, AlikeUnitsAreOneLine) {
   EXPECT_EQ(
       sharding_text(outline()),

@@ -15,6 +15,15 @@ constexpr std::size_t kNoUnit = std::numeric_limits<std::size_t>::max();
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
 
+std::string listed(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kMost = 20;
+  std::string list;
+  for (std::size_t i = 0; i < names.size() && i < kMost; ++i) {
+    list += (i > 0 ? ", " : "") + std::string(names[i]);
+  }
+  return names.empty() ? "none" : list + (names.size() > kMost ? " and others" : "");
+}
+
 class Planner {
  public:
   Planner(const ModuleTree& model, const ShardingOptions& options)
@@ -51,9 +60,17 @@ class Planner {
     ignored_tensors_.assign(flat_.tensors, false);
     if (options_.ignored_modules.empty()) return;
     const std::regex pattern(options_.ignored_modules);
+    std::vector<std::string_view> names;
+    bool exists = false;
     for (std::size_t i = 0; i < flat_.modules.size(); ++i) {
       const FlatModule& module = flat_.modules[i];
       ignored_[i] = ignored_[module.parent] || std::regex_match(module.name, pattern);
+      exists = exists || ignored_[i];
+      if (i > 0) names.push_back(module.name);
+    }
+    if (!exists) {
+      refuse("ignored_modules is " + in_quotes(options_.ignored_modules) +
+             ", and matches the whole name of no module of the model: it has " + listed(names));
     }
     for (const FlatParameter& parameter : flat_.parameters) {
       if (ignored_[parameter.module]) ignored_tensors_[parameter.tensor] = true;
@@ -69,14 +86,9 @@ class Planner {
     std::set<std::string_view> known;
     for (const FlatModule& module : flat_.modules) known.insert(module.tree->classes.front());
     const std::vector<std::string_view> names(known.begin(), known.end());
-    std::string list;
-    constexpr std::size_t kMaxListed = 20;
-    for (std::size_t i = 0; i < names.size() && i < kMaxListed; ++i) {
-      list += (i > 0 ? ", " : "") + std::string(names[i]);
-    }
     refuse("transformer_layer_cls_to_wrap has " + in_quotes(name) +
-           ", and the model has no module of that class: it has " + list +
-           (names.size() > kMaxListed ? " and others" : "") + suggestion(name, names));
+           ", and the model has no module of that class: it has " + listed(names) +
+           suggestion(name, names));
   }
 
   void choose_by_class() {

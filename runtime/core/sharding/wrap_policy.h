@@ -43,7 +43,8 @@ struct WrapPlan {
 
 // Chooses the units of a model. Throws std::invalid_argument, which names the option or the
 // parameters, if a listed class or an embedding does not exist in the model, if activations
-// are checkpointed without a policy, or if the trainable parameters of a unit differ in dtype.
+// are checkpointed without a policy, if no module is one of the ignored ones, or if the trainable
+// parameters of a unit differ in dtype.
 WrapPlan plan_units(const ModuleTree& model, const ShardingOptions& options);
 
 }  // namespace accel::runtime

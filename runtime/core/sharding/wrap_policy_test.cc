@@ -75,6 +75,24 @@ TEST(WrapPolicyTest, AnUnknownClassIsRefusedWithTheNearest) {
   EXPECT_THAT(refusal(model(), options), HasSubstr("needs transformer_layer_cls_to_wrap"));
 }
 
+TEST(WrapPolicyTest, ParametersBelowAnIgnoredModuleAreInNoUnit) {
+  ShardingOptions options = blocks();
+  options.ignored_modules = "layers\\.1|head";
+  const WrapPlan plan = plan_units(model(), options);
+  ASSERT_EQ(plan.units.size(), 2u);
+  EXPECT_THAT(plan.units[0].parameters, ElementsAre());
+  EXPECT_THAT(plan.units[1].parameters, ElementsAre("layers.0.up.bias"));
+  // Another name of a parameter is the same tensor.
+  EXPECT_THAT(plan.unmanaged, ElementsAre("head.bias", "head.weight", "layers.0.up.weight",
+                                          "layers.1.up.bias", "layers.1.up.weight"));
+}
+
+TEST(WrapPolicyTest, APatternWithoutAModuleIsRefused) {
+  EXPECT_EQ(refusal(model(), {.ignored_modules = "layer"}),
+            "ignored_modules is \"layer\", and matches the whole name of no module of the model: "
+            "it has layers, layers.0, layers.0.up, layers.1, layers.1.up, head");
+}
+
 TEST(WrapPolicyTest, AnUnknownEmbeddingIsRefused) {
   EXPECT_THAT(refusal(model(), {.embeddings = {.input = "embed"}}),
               HasSubstr("embeddings.input is \"embed\""));

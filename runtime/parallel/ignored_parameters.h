@@ -1,0 +1,48 @@
+// The parameters of a sharded model that are in no unit, because ShardingOptions::ignored_modules
+// names their modules. Each rank holds them whole, and they train as in data parallel training
+// (docs/decisions/0082).
+#pragma once
+
+#include <vector>
+
+#include "runtime/comm/communicator.h"
+#include "runtime/parallel/sharded_unit.h"
+
+namespace accel::runtime {
+
+// Makes the gradients of these parameters the mean over all ranks, in the passes in which a
+// ShardedModel reduces its units. Not thread-safe.
+class IgnoredParameters {
+ public:
+  IgnoredParameters() = default;
+  explicit IgnoredParameters(std::vector<UnitParameter> parameters);
+
+  const std::vector<UnitParameter>& all() const { return parameters_; }
+
+  // Between passes, the gradient of a parameter is the mean over all ranks. take_means() moves the
+  // means away before a pass, and give_means() returns them after it.
+  void take_means();
+  void give_means();
+
+  // Adds the gradients that have arrived in a pass to those of this rank that are not reduced.
+  void keep_gradients();
+  // Returns, by parameter, true if this rank has a gradient that is not reduced.
+  std::vector<bool> has_gradients() const;
+  // Adds the mean of these gradients over all ranks to the means, for each parameter for which
+  // has[i] is true, which is the same on all ranks. A rank without a gradient counts as zero.
+  // Collective: one all-reduce for each.
+  void reduce(const std::vector<bool>& has, Communicator& world);
+  // Drops all gradients.
+  void drop_gradients();
+
+ private:
+  struct Gradient {
+    at::Tensor own;   // Not reduced; undefined if there is none.
+    at::Tensor mean;  // Inside of a pass; undefined if there is none.
+  };
+
+  std::vector<UnitParameter> parameters_;
+  std::vector<Gradient> gradients_;  // By parameter.
+};
+
+}  // namespace accel::runtime
