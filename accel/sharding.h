@@ -33,6 +33,12 @@ enum class BackwardPrefetch {
   kPost   // After the gradients of the current unit are computed.
 };
 
+// The dtype in which parameters travel when they are gathered for a pass.
+enum class GatherDtype {
+  kOwn,      // That of the parameter.
+  kBfloat16  // bf16 for fp32, half of the bytes. Other dtypes travel as they are.
+};
+
 // The form of checkpoints. LOCAL_STATE_DICT of Accelerate is refused, because it cannot be loaded.
 enum class StateDictType {
   kFull,    // Full tensors, written by rank 0.
@@ -76,6 +82,11 @@ struct ShardingOptions {
   BackwardPrefetch backward_prefetch = BackwardPrefetch::kPre;
   // If true, forward gathers the next unit early, in the order of the first forward pass.
   bool forward_prefetch = false;
+  // If kBfloat16, a gathered parameter remains fp32 and has numbers that are rounded to bf16, as
+  // with param_dtype of Python's mixed precision. With mixed_precision = "bf16", layers that
+  // compute in bf16 round them anyway; norms, embeddings and other layers that compute in fp32 get
+  // rounded ones too. Optimizers, checkpoints and state dicts have the exact numbers.
+  GatherDtype gather_dtype = GatherDtype::kOwn;
   // No effect: at most one unit is gathered early in any case. Kept for configuration files.
   bool limit_all_gathers = true;
 

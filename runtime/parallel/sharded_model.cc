@@ -115,7 +115,7 @@ void ShardedModel::divide() {
     hooked_.emplace_back(unit.parameters.size());
     has_gradient_.emplace_back(unit.parameters.size());
     units_.push_back(std::make_unique<ShardedUnit>(unit.name, std::move(unit.parameters), groups_,
-                                                   listeners_.back().get()));
+                                                   listeners_.back().get(), options_.gather_dtype));
   }
   without_values_.merge(give_whole_values(tensors_of(ignored), *groups_.world));
   has_gradient_.emplace_back(ignored.size());

@@ -41,11 +41,13 @@ at::Tensor part_of(const at::Tensor& flat, const ElementRange& range) {
 }  // namespace
 
 ShardedUnit::ShardedUnit(std::string name, std::vector<UnitParameter> parameters,
-                         const ShardingGroups& groups, ReadListener* listener)
+                         const ShardingGroups& groups, ReadListener* listener,
+                         GatherDtype gather_dtype)
     : name_(std::move(name)),
       gather_call_("gather " + name_),
       reduce_call_("reduce " + name_),
-      groups_(groups) {
+      groups_(groups),
+      gather_dtype_(gather_dtype) {
   const Unrecorded unrecorded;
   for (UnitParameter& parameter : parameters) {
     members_.push_back({.parameter = std::move(parameter)});
@@ -110,40 +112,69 @@ ElementRange ShardedUnit::held(std::size_t i) const {
   return buffers_[members_[i].buffer].layout.piece(members_[i].place, groups_.part());
 }
 
+bool ShardedUnit::is_rounded(const Buffer& buffer) const {
+  return gather_dtype_ == GatherDtype::kBfloat16 && buffer.part.scalar_type() == at::kFloat;
+}
+
 void ShardedUnit::begin_gather() {
   if (is_gathered_ || !begun_.empty()) return;
   const Unrecorded unrecorded;
   for (Buffer& buffer : buffers_) {
     resize(buffer.whole, bytes_of(buffer.whole));
+    const bool rounds = is_rounded(buffer);
+    const at::Tensor part = rounds ? buffer.part.to(at::kBFloat16) : buffer.part;
     if (groups_.shard == nullptr) {
-      buffer.whole.copy_(buffer.part);
-    } else {
-      begun_.push_back(
-          groups_.shard->begin_all_gather_into(buffer.whole, buffer.part, gather_call_.c_str()));
+      buffer.whole.copy_(part);
+      continue;
     }
+    const at::Tensor whole = buffer.whole;
+    const at::Tensor all = rounds ? at::empty(whole.sizes(), part.options()) : whole;
+    auto wait = groups_.shard->begin_all_gather_into(all, part, gather_call_.c_str());
+    if (rounds) {
+      wait = [wait, part, all, whole] {
+        wait();
+        if (whole.storage().nbytes() == 0) return;  // free() waits, and needs no values.
+        const Unrecorded too;
+        whole.copy_(all);
+      };
+    }
+    begun_.push_back(std::move(wait));
   }
+}
+
+void ShardedUnit::gather_at_once(bool is_exact) {
+  const Unrecorded unrecorded;
+  for (Buffer& buffer : buffers_) {
+    resize(buffer.whole, bytes_of(buffer.whole));
+    const bool rounds = !is_exact && is_rounded(buffer);
+    const at::Tensor part = rounds ? buffer.part.to(at::kBFloat16) : buffer.part;
+    if (groups_.shard == nullptr) {
+      buffer.whole.copy_(part);
+      continue;
+    }
+    const at::Tensor all = rounds ? at::empty(buffer.whole.sizes(), part.options()) : buffer.whole;
+    groups_.shard->all_gather_into(all, part, gather_call_.c_str());
+    if (rounds) buffer.whole.copy_(all);
+  }
+  is_gathered_ = true;
 }
 
 void ShardedUnit::gather() {
   if (is_gathered_) return;
-  if (begun_.empty()) {
-    const Unrecorded unrecorded;
-    for (Buffer& buffer : buffers_) {
-      resize(buffer.whole, bytes_of(buffer.whole));
-      if (groups_.shard == nullptr) {
-        buffer.whole.copy_(buffer.part);
-      } else {
-        groups_.shard->all_gather_into(buffer.whole, buffer.part, gather_call_.c_str());
-      }
-    }
-  }
+  if (begun_.empty()) return gather_at_once(/*is_exact=*/false);
   for (const auto& wait : std::exchange(begun_, {})) wait();
   is_gathered_ = true;
 }
 
 // A gather that has begun must end first, because it writes to the memory. If it has failed, so
 // will the next collective, whose error the program gets.
+//
+// A gather that rounds writes to memory of its own. Its buffer is freed first, so that nothing is
+// copied to it: a copy may fail, and the destructor calls this.
 void ShardedUnit::free() {
+  for (Buffer& buffer : buffers_) {
+    if (is_rounded(buffer) && !begun_.empty()) resize(buffer.whole, 0);
+  }
   for (const auto& wait : std::exchange(begun_, {})) {
     try {
       wait();
@@ -273,7 +304,8 @@ void ShardedUnit::give_means(const std::vector<bool>& has_mean) {
 }
 
 void ShardedUnit::begin_whole() {
-  gather();
+  free();
+  gather_at_once(/*is_exact=*/true);
   const Unrecorded unrecorded;
   for (Member& member : members_) {
     const Buffer& buffer = buffers_[member.buffer];

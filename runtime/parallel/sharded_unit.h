@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "accel/sharding.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/core/sharding/flat_layout.h"
 #include "runtime/parallel/parameter_reads.h"
@@ -39,7 +40,7 @@ class ShardedUnit {
   // for errors. Reads of the parameters are reported to `listener`, which must outlive this object.
   // Not collective.
   ShardedUnit(std::string name, std::vector<UnitParameter> parameters, const ShardingGroups& groups,
-              ReadListener* listener);
+              ReadListener* listener, GatherDtype gather_dtype);
   // Gives the parameters their part as plain memory.
   ~ShardedUnit();
   ShardedUnit(const ShardedUnit&) = delete;
@@ -53,7 +54,8 @@ class ShardedUnit {
   std::int64_t bytes(bool only_trained) const;
 
   // Begin to gather the whole parameters, gather them, and free them. The first is optional, and
-  // other collectives may come between the first two. The first two are collective.
+  // other collectives may come between the first two. The first two are collective. Parameters of
+  // fp32 are rounded to bf16 if GatherDtype::kBfloat16 was given.
   void begin_gather();
   void gather();
   void free();
@@ -74,7 +76,7 @@ class ShardedUnit {
   void take_means();
   void give_means(const std::vector<bool>& has_mean);
 
-  // Gathers the parameters as plain memory, whose reads are not reported; and ends that. If
+  // Gathers the exact parameters as plain memory, whose reads are not reported; and ends that. If
   // `is_written`, this rank's pieces are taken from them. begin_whole() is collective.
   void begin_whole();
   void end_whole(bool is_written);
@@ -114,9 +116,12 @@ class ShardedUnit {
   // Returns true if a parameter of the buffer requires a gradient, which is so on all ranks alike.
   bool is_trained(std::size_t index) const;
   void reduce(Buffer& buffer, std::size_t index);
+  bool is_rounded(const Buffer& buffer) const;
+  void gather_at_once(bool is_exact);
 
   const std::string name_, gather_call_, reduce_call_;
   const ShardingGroups groups_;
+  const GatherDtype gather_dtype_;
   std::vector<Member> members_;
   std::vector<Buffer> buffers_;
   std::vector<std::function<void()>> begun_;  // Each waits for a gather that has begun.
