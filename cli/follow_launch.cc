@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +24,29 @@ int Generations(const v1::Job& job) {
   return job.generations().empty() ? 0 : job.generations().rbegin()->generation();
 }
 
+// Returns the ranks of a machine by generation.
+std::map<int, MachineRanks> RanksOf(const v1::Job& job, const std::string& node_id) {
+  std::map<int, MachineRanks> ranks;
+  for (const v1::GenerationRecord& generation : job.generations()) {
+    MachineRanks& here = ranks[generation.generation()];
+    here = {.count = 0, .machines = generation.placements_size()};
+    for (int i = 0; i < generation.placements_size(); ++i) {
+      const v1::Placement& placement = generation.placements(i);
+      if (!node_id.empty() && placement.node_id() != node_id) continue;
+      here = {placement.first_rank(), placement.processes(), i, generation.placements_size()};
+    }
+  }
+  return ranks;
+}
+
 }  // namespace
+
+OutputRelay::Options RelayOptions(const LaunchPlan& plan, std::string spill_dir) {
+  return {.spill_dir = std::move(spill_dir),
+          .tee = plan.tee,
+          .role = plan.role,
+          .copies = !plan.log_dir.empty() && !plan.tee.IsEmpty()};
+}
 
 FollowLaunch::FollowLaunch(LaunchedJob* job, Output output, int signals, const Console& console)
     : job_(*job), output_(std::move(output)), signals_(signals), console_(console) {}
@@ -44,7 +67,10 @@ absl::StatusOr<coordinator::JobPtr> FollowLaunch::Wait() {
 }
 
 void FollowLaunch::DrainOutput(const v1::Job& job) {
-  if (relay_ != nullptr) relay_->Drain(Generations(job));
+  if (relay_ == nullptr) return;
+  relay_->Drain(Generations(job));
+  const absl::Status& copies = relay_->copies_status();
+  if (!copies.ok()) PrintMessage(console_, copies.message());
 }
 
 int FollowLaunch::ExitCode(const v1::Job& job) {
@@ -61,10 +87,11 @@ int FollowLaunch::ExitCode(const v1::Job& job) {
 void FollowLaunch::Relay(const v1::Job& job) {
   if (job.generations().empty()) return;
   if (relay_ == nullptr) {
-    relay_ = std::make_unique<OutputRelay>(
-        output_.job_dir, common::WorldSize(*job.generations().rbegin()) > 1, output_.spill_dir);
+    output_.relay.prefix = common::WorldSize(*job.generations().rbegin()) > 1;
+    relay_ = std::make_unique<OutputRelay>(output_.job_dir, output_.relay);
   }
-  relay_->Update(common::IsFinal(job.phase()) ? Generations(job) : Generations(job) - 1);
+  relay_->Update(common::IsFinal(job.phase()) ? Generations(job) : Generations(job) - 1,
+                 RanksOf(job, output_.node_id));
 }
 
 // Returns the loss of both streams. EPIPE wins over other errors, because a reader that is gone

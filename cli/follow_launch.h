@@ -6,20 +6,26 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "cli/config/core/launch_plan.h"
 #include "cli/console.h"
 #include "cli/launched_job.h"
 #include "cli/output_relay.h"
 
 namespace accel::cli {
 
+// Returns how the output of a launch is relayed: --tee, --role and --log_dir. `spill_dir` is the
+// folder of this job for output that its own folder refuses.
+OutputRelay::Options RelayOptions(const LaunchPlan& plan, std::string spill_dir);
+
 // Not thread-safe.
 class FollowLaunch {
  public:
-  // The folder of the job's output, and the folder for output that the first refuses. If
-  // `spill_dir` is empty, such output is dropped.
+  // The folder of the job's output, and how it is relayed; `relay.prefix` is set by this class.
+  // `node_id` is that of this machine. If empty, the job has one machine.
   struct Output {
     std::string job_dir;
-    std::string spill_dir;
+    OutputRelay::Options relay;
+    std::string node_id = {};
   };
 
   // `signals` is a signalfd. `job` and `console` must outlive this object.
@@ -42,7 +48,7 @@ class FollowLaunch {
   void OnSignal();
 
   LaunchedJob& job_;
-  const Output output_;
+  Output output_;
   const int signals_;
   const Console& console_;
   std::unique_ptr<OutputRelay> relay_;

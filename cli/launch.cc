@@ -52,14 +52,17 @@
 namespace accel::cli {
 namespace {
 
-void DescribeTerminal(v1::JobSpec* spec, int num_processes) {
+void DescribeTerminal(const LaunchPlan& plan, v1::JobSpec* spec) {
+  // The processes of several machines form one world, even if each machine has one.
+  const bool is_one = plan.num_machines == 1 && (plan.processes.empty() || plan.processes[0] == 1);
   // Progress bars are written to standard error, after the prefix that the relay adds to each line.
-  const int prefix = num_processes > 1 ? static_cast<int>(std::strlen("[rank 0] ")) : 0;
+  int prefix = is_one ? 0 : static_cast<int>(std::strlen("[rank 0] "));
+  if (plan.tee.Has(0, /*is_stdout=*/false)) prefix = static_cast<int>(plan.role.size() + 4);
   winsize size = {};
   if (isatty(STDERR_FILENO) && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0) {
     spec->set_terminal_columns(std::max((size.ws_col > 0 ? size.ws_col : 80) - prefix, 1));
   }
-  spec->set_keep_stdin(num_processes <= 1 && isatty(STDIN_FILENO));
+  spec->set_keep_stdin(is_one && isatty(STDIN_FILENO));
 }
 
 // Returns true if standard input is a pipe or a file with unread data, which no worker receives.
@@ -94,8 +97,8 @@ void PrintPlan(const LaunchPlan& plan, const v1::JobSpec& spec, bool json, const
 }
 
 // Runs the job on this machine alone.
-absl::StatusOr<int> RunHere(const LaunchFlags& flags, const v1::JobSpec& spec, bool quiet,
-                            const Console& console) {
+absl::StatusOr<int> RunHere(const LaunchFlags& flags, const LaunchPlan& plan,
+                            const v1::JobSpec& spec, bool quiet, const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(const Workplace workplace, MakeWorkplace(flags.shim, console));
   ACCEL_ASSIGN_OR_RETURN(std::unique_ptr<LocalCluster> cluster,
                          LocalCluster::Start(workplace.AgentOptions(spec.cpu(), {})));
@@ -104,7 +107,7 @@ absl::StatusOr<int> RunHere(const LaunchFlags& flags, const v1::JobSpec& spec, b
   ACCEL_RETURN_IF_ERROR(workplace.Note(output));
   if (!spec.keep_stdin() && !quiet) SayIfInputIsNotRead(console);
   auto watched = std::make_unique<CoordinatedJob>(cluster->coordinator(), id);
-  FollowLaunch follow(watched.get(), {output, workplace.SpillOf(id.value())},
+  FollowLaunch follow(watched.get(), {output, RelayOptions(plan, workplace.SpillOf(id.value()))},
                       workplace.signals.get(), console);
   ACCEL_ASSIGN_OR_RETURN(const coordinator::JobPtr job, follow.Wait());
   cluster.reset();
@@ -147,9 +150,8 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
   }
   if (plan.on_cluster) return RunOnCluster(plan.coordinator, spec, console);
   const bool one_machine = plan.num_machines == 1;
-  // The processes of several machines form one world, even if each machine has one.
-  DescribeTerminal(&spec, !one_machine ? 2 : plan.processes.empty() ? 0 : plan.processes[0]);
-  if (one_machine) return RunHere(flags, spec, quiet, console);
+  DescribeTerminal(plan, &spec);
+  if (one_machine) return RunHere(flags, plan, spec, quiet, console);
   ACCEL_ASSIGN_OR_RETURN(MachinesLaunch launch, PlanMachinesLaunch(flags, plan, context));
   launch.spec = std::move(spec);
   ACCEL_ASSIGN_OR_RETURN(const Workplace workplace, MakeWorkplace(flags.shim, console));

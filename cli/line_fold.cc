@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cli/dropped_note.h"
 
 namespace accel::cli {
 namespace {
@@ -35,7 +36,7 @@ std::string LineFold::Add(int rank, int64_t gap, absl::string_view bytes, absl::
   std::string& line = unfinished_[rank];
   if (gap > 0) {
     if (!line.empty()) AddLine(rank, std::exchange(line, {}), now);
-    AddLine(rank, absl::StrCat("... ", gap, " bytes of output were dropped ..."), now);
+    AddLine(rank, DroppedNote(gap), now);
   }
   while (!bytes.empty()) {
     const size_t size = std::min(bytes.find('\n'), bytes.size());

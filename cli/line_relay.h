@@ -1,9 +1,11 @@
-// Merges the output of several ranks into one stream of whole lines, each prefixed with
-// its rank. Pure.
+// Merges the output of several ranks into one stream of whole lines, each of which begins with its
+// rank. Pure.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,9 +20,12 @@ class LineRelay {
     bool prefix = true;  // False for a single process, whose bytes pass unchanged.
     // The output is a terminal, so a carriage return is written as such and not as a line feed.
     bool terminal = false;
+    // Called once for each rank and stream. A text replaces "[rank R] " at the beginnings of its
+    // lines, also if `prefix` is false.
+    std::function<std::optional<std::string>(int rank, int stream)> mark = nullptr;
   };
 
-  explicit LineRelay(Options options) : options_(options) {}
+  explicit LineRelay(Options options) : options_(std::move(options)) {}
 
   // Returns the text to write after `bytes` have arrived from this rank and stream. `gap` is the
   // number of bytes before them that were dropped. An unfinished line is held back until its end,
@@ -35,15 +40,22 @@ class LineRelay {
 
   // The unfinished line of one source.
   struct Line {
+    void Clear() {
+      text.clear();
+      returned = false;
+    }
+
+    std::optional<std::string> prefix;  // If empty, bytes pass unchanged.
     std::string text;
     // A carriage return has arrived, and the line was shown. A line feed that follows
     // belongs to it.
     bool returned = false;
   };
 
-  void Emit(Source source, absl::string_view line, char end, std::string* out);
+  Line& LineOf(Source source);
+  void Emit(Source source, const Line& of, absl::string_view text, char end, std::string* out);
   // Handles the line feed after a line that was shown at its carriage return.
-  void Feed(Source source, absl::string_view line, std::string* out);
+  void Feed(Source source, const Line& line, std::string* out);
 
   const Options options_;
   std::map<Source, Line> lines_;

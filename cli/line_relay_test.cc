@@ -30,6 +30,28 @@ TEST(LineRelay, ASingleProcessPassesThrough) {
   EXPECT_EQ(relay.Add(0, kOut, 0, "half"), "half");
 }
 
+TEST(LineRelay, MarkedStreamsHaveWholeLinesAndOthersPass) {
+  LineRelay relay({.prefix = false, .mark = [](int rank, int stream) -> std::optional<std::string> {
+                     if (stream == kErr) return std::nullopt;
+                     return "[default" + std::to_string(rank) + "]:";
+                   }});
+  EXPECT_EQ(relay.Add(2, kOut, 0, "a\nb"), "[default2]:a\n");
+  EXPECT_EQ(relay.Add(2, kErr, 0, "half"), "half");
+  EXPECT_EQ(relay.Add(2, kOut, 7, "c\n"),
+            "[default2]:b\n[default2]:... 7 bytes of output were dropped ...\n[default2]:c\n");
+  EXPECT_EQ(relay.Flush(), "");
+}
+
+TEST(LineRelay, BytesThatPassEraseTheBarOfAMarkedStream) {
+  LineRelay relay({.prefix = false, .terminal = true, .mark = [](int, int stream) {
+                     return stream == kErr ? std::optional<std::string>("[default0]:")
+                                           : std::nullopt;
+                   }});
+  EXPECT_EQ(relay.Add(0, kErr, 0, "bar\r"), "[default0]:bar\r");
+  EXPECT_EQ(relay.Add(0, kOut, 0, "out\n"), "\x1b[Kout\n");
+  EXPECT_EQ(relay.Add(0, kOut, 0, "more\n"), "more\n");
+}
+
 TEST(LineRelay, CarriageReturnsEndLines) {
   LineRelay log({.prefix = true, .terminal = false});
   EXPECT_EQ(log.Add(0, kOut, 0, "1%\r2%\rdone\r\n"), "[rank 0] 1%\n[rank 0] 2%\n[rank 0] done\n");

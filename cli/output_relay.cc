@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "cli/write_whole.h"
 #include "logs/log_paths.h"
 
 namespace accel::cli {
@@ -16,38 +18,23 @@ namespace {
 
 constexpr size_t kTakeBytes = 256 << 10;
 
-// Writes `bytes`, and removes from it what was written. Returns 0 if that was all, else an errno.
-int WriteWhole(int fd, absl::string_view* bytes) {
-  while (!bytes->empty()) {
-    const ssize_t written = write(fd, bytes->data(), bytes->size());
-    if (written >= 0) {
-      bytes->remove_prefix(written);
-    } else if (errno == EAGAIN) {
-      // Another program that shares the terminal or pipe has made it non-blocking.
-      pollfd room = {fd, POLLOUT, 0};
-      poll(&room, 1, -1);
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
+bool IsHere(const MachineRanks& ranks, int rank) {
+  return rank >= ranks.first && rank - ranks.first < ranks.count;
 }
 
 }  // namespace
 
-OutputRelay::OutputRelay(std::string job_dir, bool prefix, std::string spill_dir)
-    : job_dir_(std::move(job_dir)),
-      prefix_(prefix),
-      spill_dir_(std::move(spill_dir)),
-      thread_([this] { Run(); }) {}
+OutputRelay::OutputRelay(std::string job_dir, Options options)
+    : job_dir_(std::move(job_dir)), options_(std::move(options)), thread_([this] { Run(); }) {}
 
 OutputRelay::~OutputRelay() {
   if (thread_.joinable()) Drain(0);
 }
 
-void OutputRelay::Update(int ended) {
+void OutputRelay::Update(int ended, const std::map<int, MachineRanks>& ranks) {
   absl::MutexLock lock(&mutex_);
   ended_ = std::max(ended_, ended);
+  for (const auto& [generation, of_it] : ranks) ranks_.emplace(generation, of_it);
   wake_.Wake();
 }
 
@@ -68,10 +55,11 @@ void OutputRelay::Run() {
 void OutputRelay::RunGeneration(int generation) {
   const std::string dir = logs::GenerationLogDir(job_dir_, generation);
   const std::string spill =
-      spill_dir_.empty() ? "" : logs::GenerationLogDir(spill_dir_, generation);
+      options_.spill_dir.empty() ? "" : logs::GenerationLogDir(options_.spill_dir, generation);
   std::unique_ptr<logs::LogFollower> follower;
-  LineRelay for_out({.prefix = prefix_, .terminal = isatty(STDOUT_FILENO) == 1});
-  LineRelay for_err({.prefix = prefix_, .terminal = isatty(STDERR_FILENO) == 1});
+  std::optional<MachineRanks> here;
+  LineRelay for_out = RelayTo(STDOUT_FILENO);
+  LineRelay for_err = RelayTo(STDERR_FILENO);
   // If both streams go to one terminal, they share a relay, because each must know whether the
   // other has left a bar on the line.
   LineRelay* const out = &for_out;
@@ -80,13 +68,19 @@ void OutputRelay::RunGeneration(int generation) {
     // Must be read before the follower: the output of a generation that had ended by then
     // is on disk.
     const bool ended = Ended(generation);
+    if (!here) here = RanksOf(generation);
+    if (!here && !ended) {
+      Wait(nullptr);
+      continue;
+    }
+    here_ = here.value_or(MachineRanks{});
     if (follower == nullptr) {
       if (auto opened = logs::LogFollower::Open(dir, spill); opened.ok())
         follower = *std::move(opened);
     }
     if (follower != nullptr) {
       if (const std::vector<logs::LogPiece> pieces = follower->Take(kTakeBytes); !pieces.empty()) {
-        Write(pieces, out, err);
+        Write(generation, pieces, out, err);
         continue;
       }
     }
@@ -95,11 +89,50 @@ void OutputRelay::RunGeneration(int generation) {
   }
   WriteAll(STDOUT_FILENO, for_out.Flush());
   WriteAll(STDERR_FILENO, for_err.Flush());
+  if (options_.copies) LinkErrorFiles(generation);
 }
 
-void OutputRelay::Write(const std::vector<logs::LogPiece>& pieces, LineRelay* out, LineRelay* err) {
+void OutputRelay::LinkErrorFiles(int generation) {
+  const std::string dir = logs::GenerationLogDir(job_dir_, generation);
+  for (const int rank : logs::ListRanks(dir)) {
+    if (!IsHere(here_, rank)) continue;
+    copies_.LinkErrorFile(AttemptDir(generation), rank - here_.first,
+                          logs::WorkerErrorFile(dir, rank));
+  }
+}
+
+// As torchrun does, each machine has a folder of its own, because their local ranks are the same.
+std::string OutputRelay::AttemptDir(int generation) const {
+  const std::string machine =
+      here_.machines > 1 ? absl::StrCat("_machine_", here_.machine) : std::string();
+  return absl::StrCat(job_dir_, machine, "/attempt_", generation - 1);
+}
+
+std::optional<MachineRanks> OutputRelay::RanksOf(int generation) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = ranks_.find(generation);
+  if (found == ranks_.end()) return std::nullopt;
+  return found->second;
+}
+
+LineRelay OutputRelay::RelayTo(int fd) {
+  const auto mark = [this](int rank, int stream) -> std::optional<std::string> {
+    const int local_rank = rank - here_.first;
+    if (!options_.tee.Has(local_rank, stream == STDOUT_FILENO)) return std::nullopt;
+    return absl::StrCat("[", options_.role, local_rank, "]:");
+  };
+  return LineRelay({.prefix = options_.prefix, .terminal = isatty(fd) == 1, .mark = mark});
+}
+
+void OutputRelay::Write(int generation, const std::vector<logs::LogPiece>& pieces, LineRelay* out,
+                        LineRelay* err) {
   for (const logs::LogPiece& piece : pieces) {
     const bool is_out = piece.stream == logs::LogStream::kStdout;
+    if (!IsHere(here_, piece.rank)) continue;
+    const int local_rank = piece.rank - here_.first;
+    if (options_.copies && options_.tee.Has(local_rank, is_out)) {
+      copies_.Add(AttemptDir(generation), local_rank, is_out, piece.gap, piece.bytes);
+    }
     const int fd = is_out ? STDOUT_FILENO : STDERR_FILENO;
     WriteAll(fd, (is_out ? out : err)->Add(piece.rank, fd, piece.gap, piece.bytes));
   }

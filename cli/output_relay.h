@@ -3,13 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "cli/config/core/tee.h"
 #include "cli/line_relay.h"
+#include "cli/tee_files.h"
 #include "common/wake_fd.h"
 #include "logs/log_follower.h"
 
@@ -21,17 +26,35 @@ struct OutputLoss {
   int64_t bytes = 0;  // Total number of bytes lost since the first failure.
 };
 
+// The ranks of one generation that run on this machine, which is number `machine` of `machines`.
+struct MachineRanks {
+  int first = 0;
+  int count = std::numeric_limits<int>::max();
+  int machine = 0;
+  int machines = 1;
+};
+
 class OutputRelay {
  public:
-  // `job_dir` is the folder that contains gen_1, gen_2 and so on. If `prefix`, lines begin
-  // with their rank. `spill_dir` is the folder for output that `job_dir` refused; empty if
-  // there is none.
-  OutputRelay(std::string job_dir, bool prefix, std::string spill_dir = "");
+  struct Options {
+    bool prefix = true;          // Lines begin with their rank.
+    std::string spill_dir = {};  // For output that the job's folder refused. If empty, none.
+    // Lines of these streams begin with the role and the local rank instead, as in "[default0]:".
+    // With `copies`, the streams are copied into files in the job's folder too (tee_files.h).
+    Tee tee = {};
+    std::string role = {};
+    bool copies = false;
+  };
+
+  // `job_dir` is the folder that contains gen_1, gen_2 and so on.
+  OutputRelay(std::string job_dir, Options options);
   ~OutputRelay();
 
   // Reports progress of the job: the first `ended` generations have all their output on disk, and a
-  // new one may have started.
-  void Update(int ended);
+  // new one may have started. `ranks` has the ranks of this machine by generation. Others, whose
+  // output is in the same folder if machines share a disk, are not relayed. Output of a generation
+  // without an entry waits for one, or for the generation's end.
+  void Update(int ended, const std::map<int, MachineRanks>& ranks = {});
 
   // Returns a descriptor that is readable once output has been lost.
   int loss_fd() const { return loss_.get(); }
@@ -42,10 +65,18 @@ class OutputRelay {
   // no later generations.
   void Drain(int ended);
 
+  // Returns the first error of a copy, or OK. To be called after Drain().
+  const absl::Status& copies_status() const { return copies_.status(); }
+
  private:
   void Run();
   void RunGeneration(int generation);
-  void Write(const std::vector<logs::LogPiece>& pieces, LineRelay* out, LineRelay* err);
+  void Write(int generation, const std::vector<logs::LogPiece>& pieces, LineRelay* out,
+             LineRelay* err);
+  void LinkErrorFiles(int generation);
+  LineRelay RelayTo(int fd);
+  std::string AttemptDir(int generation) const;
+  std::optional<MachineRanks> RanksOf(int generation);
   void WriteAll(int fd, absl::string_view bytes);
   // Blocks until Update() or Drain() is called, or `follower`, if not null, has new output.
   void Wait(const logs::LogFollower* follower);
@@ -53,12 +84,14 @@ class OutputRelay {
   bool IsLast(int generation);
 
   const std::string job_dir_;
-  const bool prefix_;
-  const std::string spill_dir_;
+  const Options options_;
+  MachineRanks here_;  // In the generation that is relayed.
+  TeeFiles copies_;
   common::WakeFd wake_;
   common::WakeFd loss_;
   absl::Mutex mutex_;
   int ended_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<int, MachineRanks> ranks_ ABSL_GUARDED_BY(mutex_);  // By generation.
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   OutputLoss out_loss_ ABSL_GUARDED_BY(mutex_);
   OutputLoss err_loss_ ABSL_GUARDED_BY(mutex_);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -36,6 +37,12 @@ class OutputRelayTest : public ::testing::Test {
     std::ofstream(dir + "/" + logs::SegmentName(stream, 0), std::ios::app) << text;
   }
 
+  std::string Read(const std::string& name) const {
+    std::stringstream text;
+    text << std::ifstream(job_dir_ + name).rdbuf();
+    return text.str();
+  }
+
   const std::string job_dir_;
 };
 
@@ -46,7 +53,7 @@ TEST_F(OutputRelayTest, GenerationsAreWrittenInOrderEachStreamToItsOwn) {
   Write(1, 0, logs::LogStream::kStderr, "why\n");
   Write(2, 0, logs::LogStream::kStdout, "second\nhalf");
   {
-    OutputRelay relay(job_dir_, /*prefix=*/true);
+    OutputRelay relay(job_dir_, {.prefix = true});
     relay.Update(1);
     relay.Drain(2);
   }
@@ -58,7 +65,7 @@ TEST_F(OutputRelayTest, AGenerationThatNeverStartedIsSkipped) {
   CaptureStdout();
   Write(2, 0, logs::LogStream::kStdout, "bytes as they are");
   {
-    OutputRelay relay(job_dir_, /*prefix=*/false);
+    OutputRelay relay(job_dir_, {.prefix = false});
     relay.Drain(2);
   }
   EXPECT_EQ(GetCapturedStdout(), "bytes as they are");
@@ -69,7 +76,7 @@ TEST_F(OutputRelayTest, WhatIsWrittenWhileItRelaysIsComplete) {
   Write(1, 0, logs::LogStream::kStdout, "a\n");
   std::string expected = "[rank 0] a\n";
   {
-    OutputRelay relay(job_dir_, /*prefix=*/true);
+    OutputRelay relay(job_dir_, {.prefix = true});
     for (int i = 0; i < 100; ++i) {
       Write(1, 0, logs::LogStream::kStdout, absl::StrCat(i, "\n"));
       absl::StrAppend(&expected, "[rank 0] ", i, "\n");
@@ -87,7 +94,7 @@ TEST_F(OutputRelayTest, WhatCannotBeWrittenIsCounted) {
   const common::UniqueFd terminal(dup(STDOUT_FILENO));
   ASSERT_EQ(dup2(common::UniqueFd(open("/dev/full", O_WRONLY | O_CLOEXEC)).get(), STDOUT_FILENO),
             STDOUT_FILENO);
-  OutputRelay relay(job_dir_, /*prefix=*/false);
+  OutputRelay relay(job_dir_, {.prefix = false});
   relay.Drain(1);
   dup2(terminal.get(), STDOUT_FILENO);
   EXPECT_EQ(relay.loss(STDOUT_FILENO).error, ENOSPC);
@@ -117,7 +124,7 @@ TEST_F(OutputRelayTest, ANonBlockingReaderLosesNothing) {
     }
   });
   {
-    OutputRelay relay(job_dir_, /*prefix=*/false);
+    OutputRelay relay(job_dir_, {.prefix = false});
     relay.Drain(1);
     EXPECT_EQ(relay.loss(STDOUT_FILENO).error, 0);
   }
@@ -127,7 +134,57 @@ TEST_F(OutputRelayTest, ANonBlockingReaderLosesNothing) {
   EXPECT_EQ(read_bytes, text.size());
 }
 
-TEST_F(OutputRelayTest, EndsWithoutADrain) { const OutputRelay relay(job_dir_, /*prefix=*/true); }
+// The machines share the folder. Ranks 4 and 5 are those of this one, with the local ranks 0 and 1.
+TEST_F(OutputRelayTest, TeeMarksAndCopiesByLocalRank) {
+  const MachineRanks here = {.first = 4, .count = 2, .machine = 2, .machines = 4};
+  CaptureStdout();
+  CaptureStderr();
+  Write(1, 4, logs::LogStream::kStdout, "first\n");
+  Write(1, 3, logs::LogStream::kStdout, "elsewhere\n");
+  Write(1, 5, logs::LogStream::kStdout, "other\n");
+  Write(2, 4, logs::LogStream::kStdout, "second\nhalf");
+  Write(2, 4, logs::LogStream::kStderr, "why\n");
+  {
+    OutputRelay relay(job_dir_, {.tee = *Tee::Parse("0:1"), .role = "trainer", .copies = true});
+    relay.Update(0, {{1, here}, {2, here}});
+    relay.Drain(2);
+    EXPECT_TRUE(relay.copies_status().ok());
+  }
+  EXPECT_EQ(GetCapturedStdout(),
+            "[trainer0]:first\n[rank 5] other\n[trainer0]:second\n[trainer0]:half\n");
+  EXPECT_EQ(GetCapturedStderr(), "[rank 4] why\n");
+  EXPECT_EQ(Read("_machine_2/attempt_0/0/stdout.log"), "first\n");
+  EXPECT_EQ(Read("_machine_2/attempt_1/0/stdout.log"), "second\nhalf");
+  EXPECT_FALSE(std::filesystem::exists(job_dir_ + "_machine_2/attempt_0/1"));
+  EXPECT_FALSE(std::filesystem::exists(job_dir_ + "_machine_2/attempt_1/0/stderr.log"));
+  EXPECT_FALSE(std::filesystem::exists(job_dir_ + "/attempt_0"));
+}
+
+TEST_F(OutputRelayTest, SilentRanksHaveTheirOwnErrorFiles) {
+  Write(1, 0, logs::LogStream::kStdout, "");
+  Write(1, 1, logs::LogStream::kStdout, "");
+  std::ofstream(logs::WorkerErrorFile(logs::GenerationLogDir(job_dir_, 1), 1)) << "{}";
+  OutputRelay relay(job_dir_, {.tee = *Tee::Parse("3"), .copies = true});
+  relay.Update(0, {{1, {.count = 2}}});
+  relay.Drain(1);
+  EXPECT_TRUE(relay.copies_status().ok());
+  EXPECT_EQ(Read("/attempt_0/1/error.json"), "{}");
+  EXPECT_FALSE(std::filesystem::exists(job_dir_ + "/attempt_0/0"));
+}
+
+TEST_F(OutputRelayTest, AFolderThatIsRemovedCostsOutputAndNothingElse) {
+  CaptureStdout();
+  Write(1, 0, logs::LogStream::kStdout, "first\n");
+  {
+    OutputRelay relay(job_dir_, {});
+    relay.Update(0, {{1, {.count = 1}}});
+    std::filesystem::remove_all(logs::GenerationLogDir(job_dir_, 1));
+    relay.Drain(1);
+  }
+  GetCapturedStdout();  // Perhaps the line was read before.
+}
+
+TEST_F(OutputRelayTest, EndsWithoutADrain) { const OutputRelay relay(job_dir_, {.prefix = true}); }
 
 }  // namespace
 }  // namespace accel::cli

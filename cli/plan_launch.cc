@@ -53,6 +53,10 @@ absl::StatusOr<LaunchPlan> PlanFor(const LaunchFlags& flags, const CallerContext
   ACCEL_ASSIGN_OR_RETURN(LaunchPlan plan, PlanLaunch(settings, host));
   ACCEL_RETURN_IF_ERROR(CheckLaunch(settings, plan, host));
   plan.on_cluster = plan.num_machines > 1 && UsesCoordinator(settings, host.env);
+  if (plan.on_cluster && !plan.tee.IsEmpty()) {
+    plan.notes.push_back(
+        "--tee has no effect in a job for a coordinator: accel logs has its output");
+  }
   return plan;
 }
 

@@ -141,7 +141,8 @@ absl::StatusOr<int> JoinLaunch(const MachinesLaunch& launch, const Part& part,
                              [](const v1::RunNews& each) { return each.has_job(); }, console));
   if (signal != 0) return 128 + signal;
   JoinedJob job(client.get(), console);
-  return FollowOnMachine(&job, client->news()->job().job_id(), launch, workplace, console, [&] {
+  const std::string job_id = client->news()->job().job_id();
+  return FollowOnMachine(&job, job_id, node_id, launch, workplace, console, [&] {
     agent.reset();
     client.reset();  // The machine that serves waits for this.
   });

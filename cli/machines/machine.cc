@@ -38,11 +38,13 @@ absl::StatusOr<v1::NodeObserved> MachineIdentity(const std::string& node_id,
 }
 
 absl::StatusOr<int> FollowOnMachine(LaunchedJob* job, const std::string& job_id,
-                                    const MachinesLaunch& launch, const Workplace& workplace,
-                                    const Console& console, const std::function<void()>& on_end) {
+                                    const std::string& node_id, const MachinesLaunch& launch,
+                                    const Workplace& workplace, const Console& console,
+                                    const std::function<void()>& on_end) {
   const std::string output = workplace.OutputOf(launch.spec.log_dir(), job_id);
   ACCEL_RETURN_IF_ERROR(workplace.Note(output));
-  FollowLaunch follow(job, {output, workplace.SpillOf(job_id)}, workplace.signals.get(), console);
+  FollowLaunch follow(job, {output, RelayOptions(launch.plan, workplace.SpillOf(job_id)), node_id},
+                      workplace.signals.get(), console);
   ACCEL_ASSIGN_OR_RETURN(const coordinator::JobPtr ended, follow.Wait());
   on_end();
   UnblockStopSignals();

@@ -26,7 +26,8 @@ absl::StatusOr<v1::NodeObserved> MachineIdentity(const std::string& node_id,
 // before the rest of the output is written: it must leave no process of the job. Errors are those
 // of LaunchedJob::Get().
 absl::StatusOr<int> FollowOnMachine(LaunchedJob* job, const std::string& job_id,
-                                    const MachinesLaunch& launch, const Workplace& workplace,
-                                    const Console& console, const std::function<void()>& on_end);
+                                    const std::string& node_id, const MachinesLaunch& launch,
+                                    const Workplace& workplace, const Console& console,
+                                    const std::function<void()>& on_end);
 
 }  // namespace accel::cli

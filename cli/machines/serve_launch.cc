@@ -27,6 +27,8 @@
 namespace accel::cli {
 namespace {
 
+constexpr char kOwnNodeId[] = "serves";
+
 // Time in which the other machines receive the end of the run.
 constexpr int kFarewellMillis = 5'000;
 
@@ -151,7 +153,7 @@ absl::Status StartAgent(const MachinesLaunch& launch, const std::string& address
   const Gathering::Member own = serving->hub->own();
   ACCEL_ASSIGN_OR_RETURN(
       v1::NodeObserved identity,
-      MachineIdentity("serves", own.node_name, own.placement_order, address, !launch.plan.cpu));
+      MachineIdentity(kOwnNodeId, own.node_name, own.placement_order, address, !launch.plan.cpu));
   serving->agent = std::make_unique<LocalAgent>(
       workplace.AgentOptions(launch.plan.cpu, launch.place.ports), std::move(identity),
       std::make_unique<OwnCommandLink>(std::make_unique<LocalLink>(&serving->loop), launch.spec));
@@ -188,7 +190,7 @@ absl::StatusOr<int> ServeLaunch(const MachinesLaunch& launch, Part part, const s
       const common::JobId id,
       SubmitLaunch(&serving->loop, SharedSpec(launch.spec, launch.place.machines, processes)));
   ServedJob job(&serving->loop, id, hub, console);
-  const auto code = FollowOnMachine(&job, id.value(), launch, workplace, console, [&] {
+  const auto code = FollowOnMachine(&job, id.value(), kOwnNodeId, launch, workplace, console, [&] {
     AwaitFarewell(hub, workplace.signals.get());
     serving->agent.reset();
   });

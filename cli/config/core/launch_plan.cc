@@ -3,12 +3,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "cli/config/core/max_restarts.h"
 #include "cli/config/core/worker_variables.h"
 #include "cli/config/core/world_plan.h"
@@ -26,26 +23,6 @@ absl::Status CheckRange(const EffectiveSettings& settings, absl::string_view nam
   const std::optional<int64_t> number = settings.Int(name);
   if (!number.has_value() || (*number >= least && *number <= most)) return absl::OkStatus();
   return settings.Refuse(name, absl::StrCat("it must be a number from ", least, " to ", most));
-}
-
-bool IsStreams(absl::string_view text) {
-  return text.size() == 1 && text[0] >= '0' && text[0] <= '3';
-}
-
-// Checks the value that torchrun knows: streams for all ranks, or for some, such as 0:3,1:1.
-absl::Status CheckTee(const EffectiveSettings& settings) {
-  const std::string text = settings.Text("tee");
-  if (IsStreams(text)) return absl::OkStatus();
-  for (const absl::string_view part : absl::StrSplit(text, ',')) {
-    const std::pair<absl::string_view, absl::string_view> rank_and_streams =
-        absl::StrSplit(part, absl::MaxSplits(':', 1));
-    uint32_t rank = 0;
-    if (!absl::SimpleAtoi(rank_and_streams.first, &rank) || !IsStreams(rank_and_streams.second)) {
-      return settings.Refuse(
-          "tee", "it must be 0 (nothing), 1 (out), 2 (err), 3 (both), or such for ranks: 0:3,1:1");
-    }
-  }
-  return absl::OkStatus();
 }
 
 // Says which flags change nothing, because a person who gives one expects something. Keys of a file
@@ -66,7 +43,12 @@ absl::Status CopySettings(const EffectiveSettings& settings, const HostFacts& ho
   plan->role = settings.Text("role");
   plan->log_dir = settings.Text("log_dir");
   plan->coordinator = settings.Text("coordinator");
-  ACCEL_RETURN_IF_ERROR(CheckTee(settings));
+  const auto tee = Tee::Parse(settings.Text("tee"));
+  if (!tee) {
+    return settings.Refuse(
+        "tee", "it must be 0 (nothing), 1 (out), 2 (err), 3 (both), or such for ranks: 0:3,1:1");
+  }
+  plan->tee = *tee;
   ACCEL_RETURN_IF_ERROR(CheckRange(settings, "max_restarts", 0, kMaxRestarts));
   plan->max_restarts = static_cast<int>(settings.Int("max_restarts").value_or(0));
   ACCEL_RETURN_IF_ERROR(CheckRange(settings, "num_cpu_threads_per_process", 1, kMaxThreads));

@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/config/core/effective_settings.h"
+#include "cli/config/core/tee.h"
 #include "common/worker_env.h"
 
 namespace accel::cli {
@@ -51,6 +52,7 @@ struct LaunchPlan {
   int max_restarts = 0;
   std::string role;
   std::string log_dir;             // Empty if output is not kept.
+  Tee tee;                         // Streams that are marked, and copied if output is kept.
   std::string coordinator;         // Empty if none is set.
   bool on_cluster = false;         // The launch is a job for a coordinator.
   std::vector<std::string> notes;  // Settings that have no effect, and why. One sentence each.

@@ -52,8 +52,10 @@ constexpr Setting kSettings[] = {
      "name of the role of the workers"},
     {"", "log_dir", kText, kFlag, kLaunch, "", "", "", kAsIs,
      "keep each rank's output below this directory"},
-    {"", "tee", kText, kFlag, kReplaced, "0", "", "", kAsIs,
-     "output always goes to the terminal, and with --log_dir to files too"},
+    {"", "tee", kText, kFlag, kLaunch, "0", "", "", kAsIs,
+     "mark lines with the role and the local rank, and with --log_dir copy them into a file for "
+     "each process, as torchrun does: 0 (none), 1 (standard output), 2 (standard error), 3 (both), "
+     "or such for local ranks, as in 0:3,1:1"},
     {"", "quiet", kBool, kSwitch, kLaunch, "false", "", "", kAsIs,
      "print only the output of workers and errors"},
     {"", "main_process_ip", kText, kFileAndFlag, kLaunch, "", "", "", kAsIs,

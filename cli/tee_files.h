@@ -1,0 +1,44 @@
+// Copies of workers' output for --tee with --log_dir, under the names that torchrun gives them:
+//
+//   JOB_DIR/attempt_0/1/stdout.log   standard output of local rank 1 before the first restart
+//   JOB_DIR/attempt_0/1/stderr.log
+//   JOB_DIR/attempt_0/1/error.json   a link to the worker's error file, if there is one
+//
+// Scripts that read the output of torchrun find it there. The segments beside them
+// (logs/log_paths.h) are bounded, and these copies are not.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/unique_fd.h"
+
+namespace accel::cli {
+
+// Not thread-safe.
+class TeeFiles {
+ public:
+  // Appends to the file of this local rank and stream. A generation of the job has its own attempt
+  // folder, and does not continue after the next one has begun. `gap` is the number of bytes before
+  // these that were dropped. After an error, nothing more is written to the file.
+  void Add(const std::string& attempt_dir, int local_rank, bool is_stdout, int64_t gap,
+           absl::string_view bytes);
+  // Links to the error file of a worker, if there is one.
+  void LinkErrorFile(const std::string& attempt_dir, int local_rank, const std::string& error_file);
+
+  // The first error, with the file's name, or OK.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  using Source = std::pair<int, bool>;  // Local rank, whether it is standard output.
+
+  std::string attempt_dir_;
+  std::map<Source, common::UniqueFd> files_;  // In attempt_dir_. Invalid after an error.
+  absl::Status status_;
+};
+
+}  // namespace accel::cli
