@@ -4,9 +4,11 @@ It has no munge: auth/none believes callers, and nothing outside the namespaces 
 the partition `high`, by SIGTERM and a grace time.
 """
 
+import contextlib
 import os
 import pathlib
 import shutil
+import stat
 import subprocess
 import tempfile
 
@@ -14,6 +16,7 @@ from tests.e2e import cluster, hosts
 
 _PROGRAMS = ("slurmctld", "slurmd", "srun", "scancel", "sinfo")
 _CPUS = 4  # What each node claims to have, whatever the machine has.
+_NULL_DEVICE = os.makedev(1, 3)
 _CONFIGURATION = """\
 ClusterName=test
 SlurmctldHost=h1
@@ -35,7 +38,8 @@ SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdLogFile={folder}/slurmd.%n.log
 SlurmctldLogFile={folder}/slurmctld.log
-NodeName={nodes} CPUs={cpus} CoresPerSocket={cpus}
+GresTypes=gpu
+{nodes}
 PartitionName=low Nodes=ALL Default=YES PriorityTier=1 GraceTime=60
 PartitionName=high Nodes=ALL PriorityTier=2
 """
@@ -54,6 +58,7 @@ class SlurmTest(cluster.Test):
     """A test with a cluster of NODES nodes."""
 
     NODES = 2
+    GPUS = {}  # Number of GPUs by node, for Slurm; they are not real.
 
     def setUp(self):
         if reason := why_not():
@@ -69,12 +74,22 @@ class SlurmTest(cluster.Test):
         self.addCleanup(shutil.rmtree, folder)
         for name in ("state", *(f"spool.{name}" for name in names)):
             (folder / name).mkdir()
-        self.path("slurm.conf").write_text(_CONFIGURATION.format(folder=folder, nodes=",".join(names), cpus=_CPUS))
+        nodes = (f"NodeName={name} CPUs={_CPUS} CoresPerSocket={_CPUS} Gres=gpu:{self.GPUS.get(name, 0)}" for name in names)
+        self.path("slurm.conf").write_text(_CONFIGURATION.format(folder=folder, nodes="\n".join(nodes)))
+        self.path("gres.conf").write_text("".join(self.describe_gpus(folder, *node) for node in self.GPUS.items()))
         self.path("cgroup.conf").write_text("CgroupPlugin=autodetect\nIgnoreSystemd=yes\n")
         self.start_on(1, "slurmctld", "-D", stderr=subprocess.DEVNULL)
         for host, name in enumerate(names, 1):
             self.start_on(host, "slurmd", "-D", "-N", name, stderr=subprocess.DEVNULL)
         cluster.wait_until(self.is_up, 60, "all nodes are idle")
+
+    @staticmethod
+    def describe_gpus(folder, name, count):
+        """Makes devices that stand for the GPUs of a node. Slurm gives a job their numbers in CUDA_VISIBLE_DEVICES."""
+        for gpu in range(count):
+            with contextlib.suppress(FileExistsError):
+                os.mknod(folder / f"nvidia{gpu}", stat.S_IFCHR | 0o666, _NULL_DEVICE)
+        return f"NodeName={name} Name=gpu File={folder}/nvidia[0-{count - 1}]\n"
 
     def is_up(self):
         return self.finish(self.start_on(1, "sinfo", "--noheader", "--partition=low", "--format=%D %t")).out == f"{self.NODES} idle\n"

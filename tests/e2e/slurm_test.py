@@ -12,6 +12,22 @@ while :; do sleep 0.05 & wait $!; done
 """
 
 
+class UnequalGpus(slurm.SlurmTest):
+    GPUS = {"h1": 1, "h2": 2}
+
+    def test_each_node_runs_a_process_for_each_of_its_gpus(self):
+        """NVML, which is a fake here, shows two GPUs on both nodes. Slurm gives the job one on h1."""
+        drivers = self.path("drivers")
+        drivers.mkdir()
+        (drivers / "libnvidia-ml.so.1").symlink_to(cluster.runfile("agent/probe/libfake_nvml.so"))
+        self.env["LD_LIBRARY_PATH"] = str(drivers)
+        show = self.script("echo $RANK of $WORLD_SIZE on $ACCEL_NODE, GPU $CUDA_VISIBLE_DEVICES, $LOCAL_RANK of $LOCAL_WORLD_SIZE")
+        result = self.finish(self.srun("--nodes=2", "--gpus=3", "accel", "launch", show))
+        self.assertEqual(result.code, 0, result)
+        lines = sorted(re.sub(r"^\[rank \d\] ", "", line) for line in result.out.splitlines())
+        self.assertEqual(lines, ["0 of 3 on h1, GPU 0, 0 of 1", "1 of 3 on h2, GPU 0,1, 0 of 2", "2 of 3 on h2, GPU 0,1, 1 of 2"])
+
+
 class Slurm(slurm.SlurmTest):
     def test_one_job_over_the_nodes_without_flags(self):
         show = self.script("echo $RANK of $WORLD_SIZE on $ACCEL_NODE, $LOCAL_WORLD_SIZE here")
