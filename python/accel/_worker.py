@@ -3,10 +3,13 @@
 It is executed as a file, and its own folder leaves the search path before anything of the caller is imported.
 """
 
+import atexit
+import contextlib
 import json
 import os
 import pickle
 import sys
+import threading
 import traceback
 
 
@@ -49,5 +52,16 @@ def main(folder):
     return 0
 
 
+def _exit(code):
+    """Ends as sys.exit() does, except that the interpreter's objects are not destroyed: a thread of Gloo that releases a
+    tensor meanwhile would abort the process, whose result is complete (PyTorch 2.11)."""
+    threading._shutdown()  # Ends pools of threads, and waits for threads, as the interpreter does.
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    _exit(main(sys.argv[1]))

@@ -97,6 +97,21 @@ except accel.WorkerError as error:
 """)
         self.assertIn("None unknown flag --num_proceses", result.out)
 
+    def test_a_process_ends_what_it_has_begun(self):
+        result = self.run_script("""
+import atexit, threading, time
+from concurrent.futures import ThreadPoolExecutor
+def f():
+    global pool
+    pool = ThreadPoolExecutor(1)  # Its thread waits for more until the process ends.
+    pool.submit(print, end="").result()
+    sys.stdout.write("no newline ")
+    atexit.register(lambda: sys.stdout.write("handler "))
+    threading.Thread(target=lambda: (time.sleep(0.05), sys.stdout.write("thread "))).start()
+accel.launch(f, cpu=True, num_processes=1)
+""")
+        self.assertEqual((result.code, result.out), (0, "no newline thread handler "), result)
+
     def test_the_processes_end_with_the_caller(self):
         script = self.python(_HEAD + f"""
 def f():
