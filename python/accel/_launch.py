@@ -41,11 +41,14 @@ def launch(function, args=(), kwargs=None, *, program=None, **flags):
     imported again in each process. Output of the processes goes to sys.stdout and sys.stderr. Blocks until the end;
     an interrupt ends the processes first, and a second one kills them. The processes end with this one.
 
-    Raises WorkerError for the first failure, FileNotFoundError if there is no program `accel`, and what cloudpickle
-    raises for a function that cannot be pickled.
+    Raises WorkerError for the first failure, FileNotFoundError if there is no program `accel`, ModuleNotFoundError if
+    there is no cloudpickle, and what cloudpickle raises for a function that cannot be pickled.
     """
-    import cloudpickle  # Importing accel must not need it, because the errors are useful without it.
-
+    try:
+        import cloudpickle  # Importing accel must not need it, because the errors are useful without it.
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("accel.launch() needs cloudpickle: pip install cloudpickle, or apt install "
+                                  "python3-cloudpickle", name=error.name) from None
     found = program or os.environ.get("ACCEL_PROGRAM") or shutil.which("accel")
     if not found:
         raise FileNotFoundError("there is no program accel in PATH; install it, or give program=PATH")

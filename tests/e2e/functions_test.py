@@ -112,6 +112,15 @@ accel.launch(f, cpu=True, num_processes=1)
 """)
         self.assertEqual((result.code, result.out), (0, "no newline thread handler "), result)
 
+    def test_without_cloudpickle(self):
+        self.path("none").mkdir()
+        self.path("none/cloudpickle.py").write_text("raise ModuleNotFoundError(\"No module named 'cloudpickle'\")")
+        self.env["PYTHONPATH"] = f"{self.path('none')}:{PACKAGE}"
+        result = self.run_script("accel.launch(print)")
+        self.assertEqual(result.code, 1, result)
+        self.assertTrue(result.err.endswith("accel.launch() needs cloudpickle: pip install cloudpickle, or apt install "
+                                            "python3-cloudpickle\n"), result)
+
     def test_the_processes_end_with_the_caller(self):
         script = self.python(_HEAD + f"""
 def f():
