@@ -216,8 +216,11 @@ class Test(unittest.TestCase):
     def script(self, text, name="script.sh", shell="/bin/bash"):
         """Creates an executable file with this text."""
         path = pathlib.Path(self.dir) / name
-        path.write_text(f"#!{shell}\n{text}\n")
-        path.chmod(0o755)
+        # Written beside it first, because a script that a worker begins to execute cannot be written to.
+        written = path.with_suffix(".new")
+        written.write_text(f"#!{shell}\n{text}\n")
+        written.chmod(0o755)
+        written.replace(path)
         return str(path)
 
     def python(self, text, name="script.py"):
