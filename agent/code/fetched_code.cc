@@ -109,6 +109,10 @@ FetchedCode::~FetchedCode() {
 
 void FetchedCode::Update() {
   wake_.Clear();
+  ForgetLeft();
+}
+
+void FetchedCode::ForgetLeft() {
   std::erase_if(leaving_, [](const auto& fetch) { return fetch->is_over(); });
 }
 
@@ -141,6 +145,7 @@ void FetchedCode::Set(const std::vector<CodeRequest>& requests) {
     leaving_.push_back(std::move(fetch->second));
     fetch = fetches_.erase(fetch);
   }
+  ForgetLeft();  // One that had ended before causes no further wake-up.
   const auto is_busy = [](const auto& fetch) { return !fetch->is_over(); };
   auto busy = static_cast<size_t>(std::count_if(leaving_.begin(), leaving_.end(), is_busy));
   for (const auto& [job, fetch] : fetches_) busy += is_busy(fetch);

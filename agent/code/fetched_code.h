@@ -34,6 +34,9 @@ class FetchedCode final : public CodeFolders {
  private:
   class Fetch;
 
+  // Drops the fetches that have left and are over.
+  void ForgetLeft();
+
   const std::string jobs_dir_;
   const std::string boot_id_;
   CodeSync sync_;
