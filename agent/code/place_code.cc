@@ -173,20 +173,28 @@ absl::Status PlaceCode(const CodePlace& place, const upload::Tree& tree, BlobCac
 }
 
 // Follows no link, which a worker may have made, into a file system that hangs.
-bool IsCodeUnsynced(const CodePlace& place) {
+std::optional<CodeMark> FindUnsyncedCode(const CodePlace& place) {
   const process::Account owner = OwnerFor(place.user);
   const process::UserRights rights(owner);
   const common::UniqueFd job = OpenFolder(place);
-  struct stat info = {};
-  return job.valid() && ReadMark(job.get()) == place.boot_id &&
-         fstatat(job.get(), kName, &info, AT_SYMLINK_NOFOLLOW) == 0;
+  struct stat code = {};
+  struct stat mark = {};
+  const bool is_unsynced = job.valid() && ReadMark(job.get()) == place.boot_id &&
+                           fstatat(job.get(), kName, &code, AT_SYMLINK_NOFOLLOW) == 0 &&
+                           fstatat(job.get(), kUnsynced, &mark, AT_SYMLINK_NOFOLLOW) == 0;
+  if (!is_unsynced) return std::nullopt;
+  return mark.st_ino;
 }
 
-void MarkCodeSynced(const CodePlace& place) {
+void MarkCodeSynced(const CodePlace& place, CodeMark mark) {
   const process::Account owner = OwnerFor(place.user);
   const process::UserRights rights(owner);
   const common::UniqueFd job = OpenFolder(place);
-  if (job.valid() && unlinkat(job.get(), kUnsynced, 0) == 0) fsync(job.get());
+  struct stat present = {};
+  const bool is_it = job.valid() &&
+                     fstatat(job.get(), kUnsynced, &present, AT_SYMLINK_NOFOLLOW) == 0 &&
+                     present.st_ino == mark;
+  if (is_it && unlinkat(job.get(), kUnsynced, 0) == 0) fsync(job.get());
 }
 
 void MarkCodeFailed(const CodePlace& place) {

@@ -44,12 +44,15 @@ bool HasCode(const CodePlace& place);
 absl::Status PlaceCode(const CodePlace& place, const upload::Tree& tree, BlobCache* cache,
                        const std::function<bool()>& may_go_on);
 
-// Returns true if the job has its folder with the mark of this boot.
-bool IsCodeUnsynced(const CodePlace& place);
+// The number of the mark's inode, which another placement of the folder does not share.
+using CodeMark = uint64_t;
 
-// Removes the mark, because all of the folder is on the disk. Best effort: a mark that is left
-// costs a copy after the next boot.
-void MarkCodeSynced(const CodePlace& place);
+// Returns the mark if the job has its folder with a mark of this boot, else nullopt.
+std::optional<CodeMark> FindUnsyncedCode(const CodePlace& place);
+
+// Removes this mark, because all that was in the folder when it was found is on the disk. Best
+// effort: a mark that is left costs a copy after the next boot.
+void MarkCodeSynced(const CodePlace& place, CodeMark mark);
 
 // Changes the mark so that it remains during this boot, because the disk has failed. Best effort.
 void MarkCodeFailed(const CodePlace& place);

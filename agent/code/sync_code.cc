@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "agent/code/place_code.h"
 #include "agent/state/job_folder.h"
 #include "common/log.h"
 #include "common/unique_fd.h"
@@ -43,8 +43,8 @@ void CodeSync::AddUnsynced() {
   for (fs::directory_iterator entry(jobs_dir_, error), end; !error && entry != end;
        entry.increment(error)) {
     const common::JobId job(entry->path().filename().string());
-    const auto owner = OwnerOfJobFolder(jobs_dir_, job);
-    if (owner.has_value() && IsCodeUnsynced({jobs_dir_, boot_id_, job, owner})) Add(job);
+    const auto place = PlaceOf(job);
+    if (place.has_value() && FindUnsyncedCode(*place).has_value()) Add(job);
   }
 }
 
@@ -52,13 +52,22 @@ void CodeSync::Run() {
   while (true) {
     const std::set<common::JobId> batch = Await();
     if (batch.empty()) return;
+    // Found before the sync, because a folder that is placed again meanwhile needs another one.
+    std::vector<std::pair<CodePlace, CodeMark>> marks;
+    for (const common::JobId& job : batch) {
+      const auto place = PlaceOf(job);
+      const auto mark = place.has_value() ? FindUnsyncedCode(*place) : std::nullopt;
+      if (mark.has_value()) marks.emplace_back(*place, *mark);
+    }
     const absl::Status synced = Sync();
     if (!synced.ok()) {
       common::LogWarning(
           "cannot write uploads of jobs to the disk; after a loss of power they are placed again",
           {{"why", synced.ToString()}});
     }
-    for (const common::JobId& job : batch) Mark(job, synced.ok());
+    for (const auto& [place, mark] : marks) {
+      synced.ok() ? MarkCodeSynced(place, mark) : MarkCodeFailed(place);
+    }
   }
 }
 
@@ -80,11 +89,10 @@ absl::Status CodeSync::Sync() const {
   return absl::ErrnoToStatus(errno, absl::StrCat("cannot sync the file system of ", jobs_dir_));
 }
 
-void CodeSync::Mark(const common::JobId& job, bool is_synced) const {
+std::optional<CodePlace> CodeSync::PlaceOf(const common::JobId& job) const {
   const auto owner = OwnerOfJobFolder(jobs_dir_, job);
-  if (!owner.has_value()) return;
-  const CodePlace place = {jobs_dir_, boot_id_, job, owner};
-  is_synced ? MarkCodeSynced(place) : MarkCodeFailed(place);
+  if (!owner.has_value()) return std::nullopt;
+  return CodePlace{jobs_dir_, boot_id_, job, owner};
 }
 
 }  // namespace accel::agent

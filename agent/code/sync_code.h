@@ -2,6 +2,7 @@
 // would wait for the disk otherwise (docs/decisions/0083).
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "agent/code/place_code.h"
 #include "common/ids.h"
 
 namespace accel::agent {
@@ -36,7 +38,8 @@ class CodeSync {
   // Returns the jobs that must be synced now, or none if this object is destroyed.
   std::set<common::JobId> Await();
   absl::Status Sync() const;
-  void Mark(const common::JobId& job, bool is_synced) const;
+  // Returns the place of a job's folder, or nullopt if there is none.
+  std::optional<CodePlace> PlaceOf(const common::JobId& job) const;
 
   const std::string jobs_dir_;
   const std::string boot_id_;

@@ -56,6 +56,35 @@ TEST_F(SyncCodeTest, NoStartWaitsForTheDisk) {
   EXPECT_TRUE(was_marked) << "until it is on the disk";
 }
 
+TEST_F(SyncCodeTest, AFolderThatIsPlacedAgainDuringASyncNeedsAnother) {
+  absl::Notification syncs;
+  absl::Notification placed_again;
+  int calls = 0;
+  bool was_marked = false;
+  CloseAndSync([&] {
+    if (++calls == 1) {
+      syncs.Notify();
+      placed_again.WaitForNotification();
+    } else {
+      was_marked = IsMarked("j1");
+    }
+    return 0;
+  });
+  Open();
+  ASSERT_OK(Fetch("j1"));
+  syncs.WaitForNotification();
+  // A worker removes the folder, and the job's next generation starts.
+  fs::remove_all(code_of("j1"));
+  code_->Set({});
+  ASSERT_OK(Fetch("j1"));
+  EXPECT_EQ(Text(code_of("j1") + "/vocab"), "a b c");
+  placed_again.Notify();
+  AwaitSync("j1");
+  code_.reset();
+  EXPECT_EQ(calls, 2);
+  EXPECT_TRUE(was_marked) << "the first sync did not have the new folder";
+}
+
 TEST_F(SyncCodeTest, TheMarkIsOnTheDiskBeforeTheFolderHasItsName) {
   int marks = 0;
   sync_pause_ = absl::InfiniteDuration();
