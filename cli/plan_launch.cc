@@ -7,21 +7,20 @@
 #include "cli/config/core/meeting_place.h"
 #include "cli/config/host_facts.h"
 #include "cli/config/load_config.h"
+#include "common/coordinator_address.h"
 #include "common/status_macros.h"
 
 namespace accel::cli {
+namespace {
 
-absl::Status CheckLaunch(const EffectiveSettings& settings, const LaunchPlan& plan,
-                         const HostFacts& host) {
-  if (!plan.wrapper.empty()) {
-    return settings.Refuse(
-        "num_machines",
-        "accel does not start DeepSpeed's own launcher; set deepspeed_multinode_launcher: "
-        "standard, and accel starts the processes on every machine");
-  }
-  if (plan.num_machines == 1) return absl::OkStatus();
-  if (!UsesCoordinator(settings, host.env)) {
-    return FindMeetingPlace(settings, host.env, plan.num_machines).status();
+absl::Status CheckClusterJob(const EffectiveSettings& settings, const LaunchPlan& plan,
+                             const EnvLookup& env) {
+  const bool is_given = settings.IsGiven("coordinator");
+  const std::string address = is_given ? plan.coordinator : env("ACCEL_COORDINATOR").value_or("");
+  if (const auto parsed = common::ParseCoordinatorAddress(address); !parsed.ok()) {
+    const absl::string_view why = parsed.status().message();
+    if (is_given) return settings.Refuse("coordinator", why);
+    return absl::InvalidArgumentError(absl::StrCat("ACCEL_COORDINATOR is ", address, ": ", why));
   }
   if (plan.machine_rank > 0) {
     return settings.Refuse(
@@ -32,8 +31,19 @@ absl::Status CheckLaunch(const EffectiveSettings& settings, const LaunchPlan& pl
   return absl::OkStatus();
 }
 
-bool UsesCoordinator(const EffectiveSettings& settings, const EnvLookup& env) {
-  return settings.IsGiven("coordinator") || env("ACCEL_COORDINATOR").has_value();
+}  // namespace
+
+absl::Status CheckLaunch(const EffectiveSettings& settings, const LaunchPlan& plan,
+                         const HostFacts& host) {
+  if (!plan.wrapper.empty()) {
+    return settings.Refuse(
+        "num_machines",
+        "accel does not start DeepSpeed's own launcher; set deepspeed_multinode_launcher: "
+        "standard, and accel starts the processes on every machine");
+  }
+  if (plan.on_cluster) return CheckClusterJob(settings, plan, host.env);
+  if (plan.num_machines == 1) return CheckEndpoint(settings);
+  return FindMeetingPlace(settings, host.env, plan.num_machines).status();
 }
 
 absl::StatusOr<EffectiveSettings> SettingsOf(const LaunchFlags& flags,
@@ -52,7 +62,6 @@ absl::StatusOr<LaunchPlan> PlanFor(const LaunchFlags& flags, const CallerContext
   const HostFacts host = ReadHostFacts(context, with_gpus);
   ACCEL_ASSIGN_OR_RETURN(LaunchPlan plan, PlanLaunch(settings, host));
   ACCEL_RETURN_IF_ERROR(CheckLaunch(settings, plan, host));
-  plan.on_cluster = plan.num_machines > 1 && UsesCoordinator(settings, host.env);
   if (plan.on_cluster && !plan.tee.IsEmpty()) {
     plan.notes.push_back(
         "--tee has no effect in a job for a coordinator: accel logs has its output");

@@ -4,7 +4,6 @@
 #include "absl/status/statusor.h"
 #include "cli/config/core/effective_settings.h"
 #include "cli/config/core/launch_plan.h"
-#include "cli/config/core/meeting_place.h"
 #include "cli/launch_flags.h"
 #include "cli/program.h"
 
@@ -14,13 +13,9 @@ namespace accel::cli {
 absl::StatusOr<EffectiveSettings> SettingsOf(const LaunchFlags& flags,
                                              const CallerContext& context);
 
-// Returns true if a launch on several machines is a job for a coordinator. Otherwise the machines
-// meet at an address: see cli/config/core/meeting_place.h.
-bool UsesCoordinator(const EffectiveSettings& settings, const EnvLookup& env);
-
 // Checks what PlanLaunch() allows and `accel launch` does not do. INVALID_ARGUMENT: the settings
-// ask for a launcher that accel does not start, or for several machines with a wrong address or
-// without one, or for the part of one machine of a cluster's job.
+// ask for a launcher that accel does not start, for a coordinator or for several machines with a
+// wrong address or without one, or for the part of one machine of a cluster's job.
 absl::Status CheckLaunch(const EffectiveSettings& settings, const LaunchPlan& plan,
                          const HostFacts& host);
 

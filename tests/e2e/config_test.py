@@ -68,6 +68,24 @@ class Cluster(cluster.ClusterTest):
         for line in ("rank 0 of 3 on 0", "rank 1 of 3 on 0", "rank 2 of 3 on 1"):
             self.assertIn(line, logs.out)
 
+    def test_a_coordinator_gets_a_job_for_one_machine(self):
+        echo = ("--cpu", "--num_processes", 2, "/bin/sh", "-c", "echo rank $RANK of $WORLD_SIZE")
+        address = self.env["ACCEL_COORDINATOR"]
+        result = self.accel("launch", "--coordinator", address, *echo)
+        self.assertEqual(result.code, 0, result)
+        self.assertIn("rank 1 of 2", self.accel("logs", result.out.split()[0]).out)
+        self.path("cluster.yaml").write_text(f"distributed_type: NO\nnum_processes: 2\ncoordinator: {address}\n")
+        result = self.accel("launch", "--config_file", "cluster.yaml", *echo)
+        self.assertIn("rank 1 of 2", self.accel("logs", result.out.split()[0]).out)
+
+    def test_the_variable_alone_leaves_a_launch_on_its_machine(self):
+        result = self.accel("launch", "--cpu", "--num_processes", 2, "/bin/sh", "-c", "echo rank $RANK")
+        self.assertEqual((result.code, sorted(result.out.splitlines())), (0, ["[rank 0] rank 0", "[rank 1] rank 1"]), result)
+        result = self.accel("launch", "--cpu", "--num_machines", 2, "--num_processes", 2, "--main_process_ip", "10.0.0.1",
+                            "true")
+        self.assertEqual(result.code, 0, result)
+        self.assertIn("--main_process_ip has no effect, because ACCEL_COORDINATOR names a cluster", result.err)
+
     def test_a_machine_rank_is_refused(self):
         result = self.accel("launch", "--cpu", "--num_machines", 2, "--num_processes", 2, "--machine_rank", 1, "true")
         self.assertEqual(result.code, 2, result)

@@ -24,6 +24,8 @@ FILES = {
     "empty.yaml": "",
     "list.json": "[1, 2]\n",
     "short.safetensors": "x",
+    "cluster.yaml": "distributed_type: NO\nnum_processes: 1\ncoordinator: nowhere\n",
+    "both.yaml": "distributed_type: NO\nnum_processes: 1\ncoordinator: h1:7337\nmain_process_ip: h1\n",
     "job.yaml": "program: ./train\nprocesses_per_nod: 2\n",
 }
 
@@ -128,6 +130,18 @@ COMMANDS = [
      "{dir}/plain.sh/{job}/gen_1 on this node: Not a directory. Choose another with --log_dir (generation 1 of job "
      '{job}, "true")', 1),
     # Addresses and ports.
+    ("launch --cpu --coordinator nowhere true",
+     '--coordinator is nowhere: "nowhere" has no port: write HOST:PORT, such as 127.0.0.1:7337'),
+    ("launch --cpu --coordinator nowhere --dry_run true",
+     '--coordinator is nowhere: "nowhere" has no port: write HOST:PORT, such as 127.0.0.1:7337'),
+    ("config check cluster.yaml",
+     'cluster.yaml:3:1: coordinator is nowhere: "nowhere" has no port: write HOST:PORT, such as 127.0.0.1:7337'),
+    ("config check both.yaml", "both.yaml:4:1: main_process_ip is h1: it is for machines that meet without a coordinator, "
+     "and both.yaml:3:1: coordinator is given too; remove one of them"),
+    ("launch --cpu --coordinator h1:7337 --rdzv_endpoint h1:1 true", "--rdzv_endpoint is h1:1: it is for machines that meet "
+     "without a coordinator, and --coordinator is given too; remove one of them"),
+    ("launch --cpu --rdzv_endpoint h1:x true", '--rdzv_endpoint is h1:x: "x" is not a port: write a number from 0 to 65535'),
+    ("launch --cpu --num_machines 2 --rdzv_endpoint h1:x true", '--rdzv_endpoint is h1:x: "x" is not a port: write a number from 0 to 65535'),
     ("status --coordinator nowhere", '"nowhere" has no port: write HOST:PORT, such as 127.0.0.1:7337'),
     ("status --coordinator 127.0.0.1:99999", '"99999" is not a port: write a number from 0 to 65535'),
     ("nodes --coordinator unix:/run/none/c", "cannot reach the coordinator at unix:/run/none/c; is accel-coordinator running there? "
@@ -219,6 +233,8 @@ class WrongUses(cluster.Test):
         for flag in ("rdzv_backend", "same_network", "monitor_interval"):
             self.assertTrue(any(line.startswith(f"accel: --{flag} has no effect: ") for line in lines), result)
         self.assertEqual(self.launch("--quiet", "--same_network", "true").err, "")
+        for flag in (("--main_process_ip", "h1"), ("--rdzv_endpoint", "h1:1")):
+            self.assertEqual(self.launch(*flag, "true").err, f"accel: {flag[0]} has no effect on one machine\n")
 
     def test_a_file_of_52000_keys_is_read_in_a_moment(self):
         """The largest file that is read, with the most keys that fit into it."""

@@ -98,5 +98,34 @@ TEST(PlanLaunch, SeveralMachinesNeedNoRankWithACoordinator) {
   EXPECT_EQ(plan.coordinator, "h:1");
 }
 
+TEST(PlanLaunch, ACoordinatorIsForAnyNumberOfMachines) {
+  HostFacts host = Host(2);
+  host.env = [](const std::string& name) {
+    return name == "ACCEL_COORDINATOR" ? std::optional<std::string>("h:1") : std::nullopt;
+  };
+  ASSERT_OK_AND_ASSIGN(LaunchPlan plan, Plan("", {{"coordinator", "h:1"}}));
+  EXPECT_TRUE(plan.on_cluster);
+  EXPECT_THAT(plan.processes, IsEmpty());  // The nodes count their GPUs.
+  ASSERT_OK_AND_ASSIGN(plan,
+                       Plan("distributed_type: NO\nnum_processes: 2\ncoordinator: h:1\n", {}));
+  EXPECT_TRUE(plan.on_cluster);
+  EXPECT_FALSE(plan.cpu);  // A node of the cluster may have GPUs.
+  ASSERT_OK_AND_ASSIGN(plan, Plan("", {}, host));
+  EXPECT_FALSE(plan.on_cluster);
+  ASSERT_OK_AND_ASSIGN(plan, Plan("", {{"num_machines", "2"}, {"num_processes", "2"}}, host));
+  EXPECT_TRUE(plan.on_cluster);
+}
+
+TEST(PlanLaunch, AnAddressOfAFileMayStandWithTheFlagOfACoordinator) {
+  const std::string file = "distributed_type: NO\nnum_processes: 2\nmain_process_ip: h\n";
+  ASSERT_OK_AND_ASSIGN(const LaunchPlan plan, Plan(file, {{"coordinator", "h:1"}}));
+  EXPECT_THAT(plan.notes, ElementsAre("f:3:1: main_process_ip has no effect, because --coordinator "
+                                      "names a cluster"));
+  EXPECT_THAT(Plan(file + "coordinator: h:1\n", {}), StatusIs(kInvalid, HasSubstr("f:3:1: main")));
+  EXPECT_THAT(
+      Plan("", {{"coordinator", "h:1"}, {"main_process_ip", "h"}}),
+      StatusIs(kInvalid, HasSubstr("--main_process_ip is h: it is for machines that meet")));
+}
+
 }  // namespace
 }  // namespace accel::cli

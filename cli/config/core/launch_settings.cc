@@ -36,7 +36,9 @@ constexpr Setting kSettings[] = {
      "rank of this machine in a launch on several without a coordinator; machine 0 serves the "
      "others"},
     {"", "coordinator", kText, kFileAndFlag, kLaunch, "", "", "", kAsIs,
-     "HOST:PORT of the coordinator, for jobs on several machines (an own key of accel)"},
+     "HOST:PORT or unix:PATH of the coordinator to which the launch submits the job, for any "
+     "number "
+     "of machines (an own key of accel)"},
     {"", "gpu_ids", kText, kFileAndFlag, kLaunch, "all", "", "", kAsIs,
      "the GPUs of a machine that the job may use: all, or ids such as 0,1"},
     {"", "num_cpu_threads_per_process", kInt, kFlag, kWorkers, "", "", "OMP_NUM_THREADS", kAsIs,

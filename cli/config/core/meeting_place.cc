@@ -1,5 +1,6 @@
 #include "cli/config/core/meeting_place.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/host_port.h"
@@ -63,6 +64,15 @@ std::string PortOfSlurm(const EnvLookup& env) {
   return absl::StrCat(kFirst + (int64_t{*job} * kStepsApart + step) % kPorts);
 }
 
+// Without a port, as torchrun allows, the default one is meant.
+absl::StatusOr<common::HostPort> ParseEndpoint(const EffectiveSettings& settings) {
+  const std::string text = settings.Text("rdzv_endpoint");
+  const bool is_host = !absl::StrContains(text, ':') || absl::EndsWith(text, "]");
+  auto parsed = common::ParseHostPort(is_host ? absl::StrCat(text, ":", kDefaultPort) : text);
+  if (!parsed.ok()) return settings.Refuse("rdzv_endpoint", parsed.status().message());
+  return parsed;
+}
+
 // Fills in the address from --rdzv_endpoint, or main_process_ip and main_process_port, or Slurm.
 absl::Status FindAddress(const EffectiveSettings& settings, const EnvLookup& env,
                          MeetingPlace* place) {
@@ -74,12 +84,9 @@ absl::Status FindAddress(const EffectiveSettings& settings, const EnvLookup& env
       return settings.Refuse("rdzv_endpoint",
                              "it cannot be combined with main_process_ip or main_process_port");
     }
-    const bool has_port = common::ParseHostPort(endpoint).ok();
-    const auto parsed =
-        common::ParseHostPort(has_port ? endpoint : absl::StrCat(endpoint, ":", kDefaultPort));
-    if (!parsed.ok()) return settings.Refuse("rdzv_endpoint", parsed.status().message());
-    place->host = parsed->host;
-    place->port = parsed->port;
+    ACCEL_ASSIGN_OR_RETURN(const common::HostPort parsed, ParseEndpoint(settings));
+    place->host = parsed.host;
+    place->port = parsed.port;
   }
   if (place->host.empty()) {
     place->host = SlurmHost(env).value_or("");
@@ -159,6 +166,11 @@ absl::StatusOr<MeetingPlace> FindMeetingPlace(const EffectiveSettings& settings,
   if (!ports.ok()) return settings.Refuse("port_range", ports.status().message());
   place.ports = *ports;
   return place;
+}
+
+absl::Status CheckEndpoint(const EffectiveSettings& settings) {
+  if (settings.Text("rdzv_endpoint").empty()) return absl::OkStatus();
+  return ParseEndpoint(settings).status();
 }
 
 absl::StatusOr<int> MachinesOfSlurm(const EnvLookup& env) {

@@ -39,6 +39,9 @@ bool HasMeetingPlace(const EffectiveSettings& settings, const EnvLookup& env);
 absl::StatusOr<MeetingPlace> FindMeetingPlace(const EffectiveSettings& settings,
                                               const EnvLookup& env, int machines);
 
+// INVALID_ARGUMENT: --rdzv_endpoint is given and is neither HOST:PORT nor HOST.
+absl::Status CheckEndpoint(const EffectiveSettings& settings);
+
 // Returns the number of nodes of the step of Slurm that has started this process with srun: 1 if
 // there is none, if it has one node, or if this process is a worker of accel. INVALID_ARGUMENT: the
 // step has several nodes, and several tasks on a node, although accel starts the processes of a

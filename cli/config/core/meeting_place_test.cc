@@ -48,8 +48,9 @@ TEST(MeetingPlace, OrOneEndpoint) {
     const char* endpoint;
     const char* text;
   };
-  for (const Row& row : {Row{"h1:4000", "h1:4000"}, Row{"h1", "h1:29500"},
-                         Row{"[fd31::1]:4000", "[fd31::1]:4000"}}) {
+  for (const Row& row :
+       {Row{"h1:4000", "h1:4000"}, Row{"h1", "h1:29500"}, Row{"[fd31::1]", "[fd31::1]:29500"},
+        Row{"[fd31::1]:4000", "[fd31::1]:4000"}}) {
     ASSERT_OK_AND_ASSIGN(const MeetingPlace place, Find({{"rdzv_endpoint", row.endpoint}}));
     EXPECT_EQ(place.text(), row.text);
   }

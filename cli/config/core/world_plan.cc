@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "cli/config/core/cluster_choice.h"
 #include "cli/config/core/gpu_ids.h"
 #include "cli/config/core/meeting_place.h"
 #include "common/status_macros.h"
@@ -75,7 +77,8 @@ absl::StatusOr<std::optional<int64_t>> ProcessesPerNode(const EffectiveSettings&
 
 // Returns the number of processes on all machines, or nullopt for one per GPU.
 absl::StatusOr<std::optional<int64_t>> TotalProcesses(const EffectiveSettings& settings,
-                                                      const HostFacts& host, int64_t machines) {
+                                                      const HostFacts& host, int64_t machines,
+                                                      bool on_cluster) {
   if (settings.IsGiven("nproc_per_node")) return ProcessesPerNode(settings, machines);
   if (settings.IsGiven("num_processes")) {
     const int64_t number = settings.Int("num_processes").value_or(-1);
@@ -104,7 +107,7 @@ absl::StatusOr<std::optional<int64_t>> TotalProcesses(const EffectiveSettings& s
   // Each machine counts its own GPUs.
   if (machines > 1) return std::optional<int64_t>();
   if (settings.Is("cpu")) return std::optional<int64_t>(1);
-  if (!host.gpus.has_value()) return std::optional<int64_t>();
+  if (on_cluster || !host.gpus.has_value()) return std::optional<int64_t>();
   return std::optional<int64_t>(std::max(*host.gpus, 1));
 }
 
@@ -140,7 +143,13 @@ absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& ho
   }
   plan->num_machines = static_cast<int>(machines);
   plan->machine_rank = static_cast<int>(rank);
-  ACCEL_ASSIGN_OR_RETURN(const auto total, TotalProcesses(settings, host, machines));
+  ACCEL_RETURN_IF_ERROR(CheckClusterChoice(settings));
+  plan->on_cluster = IsForCluster(settings, host.env, machines);
+  for (std::string& note : NotesOnAddresses(settings, plan->on_cluster, machines)) {
+    plan->notes.push_back(std::move(note));
+  }
+  ACCEL_ASSIGN_OR_RETURN(const auto total,
+                         TotalProcesses(settings, host, machines, plan->on_cluster));
   if (!total.has_value()) return absl::OkStatus();
   if (*total < machines) {
     if (!settings.IsGiven("num_processes")) {
@@ -163,9 +172,7 @@ absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& ho
 
 absl::Status CheckAddress(const EffectiveSettings& settings, const HostFacts& host,
                           const LaunchPlan& plan) {
-  if (plan.num_machines == 1) return absl::OkStatus();
-  if (settings.IsGiven("coordinator") || HasMeetingPlace(settings, host.env) ||
-      host.env("ACCEL_COORDINATOR").has_value()) {
+  if (plan.num_machines == 1 || plan.on_cluster || HasMeetingPlace(settings, host.env)) {
     return absl::OkStatus();
   }
   return settings.Refuse(
@@ -182,7 +189,7 @@ absl::Status PlanDevices(const EffectiveSettings& settings, const HostFacts& hos
               settings.Text("distributed_type") == "MULTI_CPU";
   // Several processes need to know that they train on CPUs; see common/worker_env.h.
   // Where other machines take part, the coordinator decides, because this one may be without a GPU.
-  const bool may_have_gpus = host.gpus > 0 || plan->num_machines > 1;
+  const bool may_have_gpus = host.gpus > 0 || plan->num_machines > 1 || plan->on_cluster;
   if (!may_have_gpus && plan->paradigm == Paradigm::kPlain && processes > 1) plan->cpu = true;
   const auto ids = ParseGpuIds(settings.Text("gpu_ids"));
   if (!ids.ok()) return settings.Refuse("gpu_ids", ids.status().message());
