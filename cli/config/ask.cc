@@ -13,10 +13,12 @@ constexpr size_t kLongestAnswer = 4096;
 absl::StatusOr<std::string> LineAnswers::Ask(const Question& question) {
   out_ << question.text;
   const std::vector<std::string> options = OptionsOf(question);
-  for (size_t i = 0; i < options.size() && question.options != "yes|no"; ++i) {
-    out_ << "\n  " << i << "  " << options[i];
+  const bool is_yes_no = question.options == "yes|no";
+  const bool is_numbered = !HasNumbersAsOptions(question);
+  for (size_t i = 0; i < options.size() && !is_yes_no; ++i) {
+    out_ << "\n  " << (is_numbered ? absl::StrCat(i, "  ") : "") << options[i];
   }
-  if (question.options == "yes|no") out_ << " yes or no";
+  if (is_yes_no) out_ << " yes or no";
   if (!question.fallback.empty()) out_ << " [" << question.fallback << "]";
   out_ << ": " << std::flush;
   std::string line;

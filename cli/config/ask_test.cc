@@ -32,6 +32,16 @@ TEST(AskAll, ReadsLines) {
   EXPECT_THAT(asked.out, HasSubstr("yes or no [no]: "));
 }
 
+TEST(AskAll, DoesNotNumberNumbers) {
+  // Neither torch dynamo nor DeepSpeed, then FSDP.
+  const std::string lines = "multi-GPU\n1\nno\nno\nno\nyes\n";
+  const Asked asked = AskWith(lines + "1\n", false);
+  EXPECT_THAT(asked.out, HasSubstr("What should be your FSDP version?\n  1\n  2 [2]: "));
+  EXPECT_THAT(asked.out, HasSubstr("What should be your sharding strategy?"));
+  EXPECT_THAT(AskWith(lines + "0\n", false).settings,
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("please enter one of: 1, 2")));
+}
+
 TEST(AskAll, SaysAtWhichQuestionTheInputEnds) {
   EXPECT_THAT(AskWith("multi-CPU\n", false).settings,
               StatusIs(absl::StatusCode::kOutOfRange,

@@ -1,5 +1,6 @@
 #include "cli/config/core/questionnaire.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -12,27 +13,55 @@
 #include "cli/config/core/read_value.h"
 #include "cli/config/core/write_config.h"
 #include "common/check.h"
+#include "common/host_port.h"
 #include "common/status_macros.h"
 
 namespace accel::cli {
 namespace {
 
+constexpr int64_t kMaxPort = 65'535;
+
 bool IsYesNo(const Question& question) { return question.options == "yes|no"; }
 
-// Returns the option that the text names, or whose number from 0 it is. Numbers of options win over
-// option numbers: for the options 1 and 2, the text "1" is the option.
+// Returns the option that the text names, or whose number from 0 it is.
 absl::StatusOr<std::string> Choose(const Question& question, absl::string_view text) {
   const std::vector<std::string> options = OptionsOf(question);
   for (const std::string& option : options) {
     if (absl::EqualsIgnoreCase(option, text)) return option;
   }
   size_t number = 0;
-  if (absl::SimpleAtoi(text, &number) && number < options.size()) return options[number];
+  const bool is_number = absl::SimpleAtoi(text, &number) && number < options.size();
+  if (is_number && !HasNumbersAsOptions(question)) return options[number];
   return absl::InvalidArgumentError(
       absl::StrCat("please enter one of: ", absl::StrJoin(options, ", ")));
 }
 
-absl::StatusOr<Value> ReadAnswer(const Question& question, absl::string_view text) {
+// Checks what a setting's type does not say.
+absl::Status CheckAnswer(absl::string_view name, const std::string& typed, const Value& value,
+                         const Answers& answers) {
+  const int64_t* number = value.As<int64_t>();
+  const bool counts = name == "num_machines" || name == "num_processes";
+  if (counts && number != nullptr && *number < 1) {
+    return absl::InvalidArgumentError("please enter a number from 1");
+  }
+  if (name == "machine_rank") {
+    const int64_t* machines = answers.find("num_machines")->second.As<int64_t>();
+    if (*number < 0 || *number >= *machines) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("please enter a number from 0 to ", *machines - 1));
+    }
+  }
+  if (name == "main_process_port" && (*number < 1 || *number > kMaxPort)) {
+    return absl::InvalidArgumentError(absl::StrCat("please enter a number from 1 to ", kMaxPort));
+  }
+  if (name == "coordinator" && !absl::StartsWith(typed, "unix:/")) {
+    return common::ParseHostPort(typed).status();
+  }
+  return name == "gpu_ids" ? ParseGpuIds(typed).status() : absl::OkStatus();
+}
+
+absl::StatusOr<Value> ReadAnswer(const Question& question, absl::string_view text,
+                                 const Answers& answers) {
   std::string typed(absl::StripAsciiWhitespace(text));
   if (typed.empty()) typed = std::string(question.fallback);
   if (typed.empty()) return absl::InvalidArgumentError("please enter a value");
@@ -47,15 +76,10 @@ absl::StatusOr<Value> ReadAnswer(const Question& question, absl::string_view tex
   const Setting* setting = FindSetting(question.name);
   if (setting == nullptr) return Value{typed};
   ACCEL_ASSIGN_OR_RETURN(Value value, ReadFlagValue(*setting, typed));
-  const int64_t* number = value.As<int64_t>();
-  const bool counts = question.name == "num_machines" || question.name == "num_processes";
-  if (counts && number != nullptr && *number < 1) {
-    return absl::InvalidArgumentError("please enter a number from 1");
-  }
-  if (question.name == "gpu_ids") {
-    const auto ids = ParseGpuIds(typed);
-    if (!ids.ok()) return ids.status();
-  }
+  ACCEL_RETURN_IF_ERROR(CheckAnswer(question.name, typed, value, answers));
+  // Accelerate's files have a number here, without quotes.
+  int64_t option = 0;
+  if (HasNumbersAsOptions(question) && absl::SimpleAtoi(typed, &option)) return Value{option};
   return value;
 }
 
@@ -79,6 +103,15 @@ std::vector<std::string> OptionsOf(const Question& question) {
   return absl::StrSplit(question.options, '|');
 }
 
+bool HasNumbersAsOptions(const Question& question) {
+  const std::vector<std::string> options = OptionsOf(question);
+  return !options.empty() &&
+         std::all_of(options.begin(), options.end(), [](const std::string& option) {
+           int64_t number = 0;
+           return absl::SimpleAtoi(option, &number);
+         });
+}
+
 const Question* Questionnaire::Next() const {
   for (const Question& question : AllQuestions()) {
     if (answers_.find(question.name) != answers_.end()) continue;
@@ -90,7 +123,7 @@ const Question* Questionnaire::Next() const {
 absl::Status Questionnaire::Answer(absl::string_view text) {
   const Question* question = Next();
   ACCEL_CHECK(question != nullptr, "a question is left");
-  ACCEL_ASSIGN_OR_RETURN(Value value, ReadAnswer(*question, text));
+  ACCEL_ASSIGN_OR_RETURN(Value value, ReadAnswer(*question, text, answers_));
   answers_.emplace(question->name, std::move(value));
   return absl::OkStatus();
 }

@@ -25,7 +25,9 @@ struct Question {
   absl::string_view text;
   // The default as a user would type it. If empty, an answer is required.
   absl::string_view fallback;
-  absl::string_view options;  // Separated by "|". The answer is one of them or its number.
+  // Separated by "|". The answer is one of them or, if the options are no numbers themselves, its
+  // number from 0.
+  absl::string_view options;
   bool (*is_asked)(const Answers& answers) = nullptr;  // Null if it is always asked.
 };
 
@@ -50,5 +52,9 @@ class Questionnaire {
 
 // Returns the options of a question; empty if any text is an answer.
 std::vector<std::string> OptionsOf(const Question& question);
+
+// Returns true if the options are numbers, such as versions. They are then not numbered, because
+// the answer 1 would mean two options.
+bool HasNumbersAsOptions(const Question& question);
 
 }  // namespace accel::cli

@@ -11,6 +11,7 @@ namespace {
 
 using ::accel::testing::StatusIs;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -64,6 +65,10 @@ TEST(Questionnaire, EveryKindOfTrainingCanBeLaunched) {
       {{"machine_type", "multi-CPU"}, {"num_processes", "4"}},
       {{"machine_type", "2"}, {"num_processes", "2"}, {"gpu_ids", "0,1"}},
       {{"machine_type", "2"}, {"num_machines", "2"}, {"num_processes", "4"}},
+      {{"machine_type", "2"},
+       {"num_machines", "2"},
+       {"num_processes", "4"},
+       {"use_coordinator", "yes"}},
       {{"machine_type", "2"}, {"use_fsdp", "yes"}},
       {{"machine_type", "2"}, {"use_fsdp", "yes"}, {"fsdp_version", "1"}},
       {{"machine_type", "2"}, {"use_fsdp", "yes"}, {"use_parallelism_config", "yes"}},
@@ -80,7 +85,46 @@ TEST(Questionnaire, AnOptionIsItsNameOrItsNumber) {
   EXPECT_THAT(File({{"mixed_precision", "BF16"}}), HasSubstr("mixed_precision: bf16\n"));
   EXPECT_THAT(File({{"mixed_precision", "1"}}), HasSubstr("mixed_precision: fp16\n"));
   EXPECT_THAT(File({{"machine_type", "2"}, {"use_fsdp", "y"}, {"fsdp_version", "1"}}),
-              HasSubstr("fsdp_version: '1'\n"));
+              HasSubstr("fsdp_version: 1\n"));
+}
+
+TEST(Questionnaire, MachinesMeetAtAnAddressUnlessThereIsACoordinator) {
+  const std::map<std::string, std::string> two = {{"machine_type", "1"}, {"num_machines", "2"}};
+  std::map<std::string, std::string> given = two;
+  given.insert({{"machine_rank", "1"}, {"main_process_ip", "10.0.0.1"}, {"same_network", "no"}});
+  const std::string meets = File(given);
+  for (const char* line : {"machine_rank: 1\n", "main_process_ip: 10.0.0.1\n",
+                           "main_process_port: 29500\n", "same_network: false\n"}) {
+    EXPECT_THAT(meets, HasSubstr(line));
+  }
+  EXPECT_THAT(meets, Not(HasSubstr("coordinator")));
+  given = two;
+  given.insert({{"use_coordinator", "yes"}, {"coordinator", "h1:7337"}});
+  const std::string submits = File(given);
+  EXPECT_THAT(submits, HasSubstr("coordinator: h1:7337\n"));
+  EXPECT_THAT(submits, Not(HasSubstr("main_process_ip")));
+}
+
+TEST(Questionnaire, AsksAboutMachinesInTheOrderOfAccelerate) {
+  Questionnaire questionnaire;
+  ASSERT_OK(questionnaire.Answer("multi-GPU"));
+  ASSERT_OK(questionnaire.Answer("2"));
+  struct Row {
+    const char* name;
+    const char* wrong;
+    const char* says;
+    const char* right;
+  };
+  for (const Row& row :
+       {Row{"use_coordinator", "perhaps", "yes or no", ""},
+        Row{"machine_rank", "2", "a number from 0 to 1", "1"},
+        Row{"main_process_ip", "", "enter a value", "10.0.0.1"},
+        Row{"main_process_port", "70000", "a number from 1 to 65535", "29500"},
+        Row{"same_network", "x", "yes or no", ""}, Row{"debug", "x", "yes or no", ""}}) {
+    ASSERT_EQ(questionnaire.Next()->name, row.name);
+    EXPECT_THAT(questionnaire.Answer(row.wrong), StatusIs(kInvalid, HasSubstr(row.says)));
+    ASSERT_OK(questionnaire.Answer(row.right));
+  }
 }
 
 TEST(Questionnaire, AWrongAnswerKeepsTheQuestion) {
@@ -96,10 +140,11 @@ TEST(Questionnaire, AWrongAnswerKeepsTheQuestion) {
 
 TEST(Questions, AskForSettingsOrWordsOfTheirOwn) {
   const std::set<absl::string_view> own = {
-      "machine_type",          "use_dynamo", "use_custom_options",  "use_deepspeed_config",
-      "use_gradient_clipping", "use_moe",    "use_no_split_modules"};
+      "machine_type",          "use_dynamo", "use_custom_options",   "use_deepspeed_config",
+      "use_gradient_clipping", "use_moe",    "use_no_split_modules", "use_coordinator"};
   for (const Question& question : AllQuestions()) {
     EXPECT_NE(FindSetting(question.name) != nullptr, own.count(question.name) > 0) << question.name;
+    EXPECT_NE(question.text.back(), ':') << question.name;  // A colon follows the text.
   }
 }
 

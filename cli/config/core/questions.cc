@@ -26,6 +26,8 @@ bool IsCpu(const Answers& a) { return Text(a, "machine_type") == "multi-CPU"; }
 bool IsNo(const Answers& a) { return !IsGpu(a) && !IsCpu(a); }
 bool IsMulti(const Answers& a) { return !IsNo(a); }
 bool HasMachines(const Answers& a) { return Number(a, "num_machines") > 1; }
+bool UsesCluster(const Answers& a) { return Is(a, "use_coordinator"); }
+bool MachinesMeet(const Answers& a) { return HasMachines(a) && !UsesCluster(a); }
 bool UsesCpu(const Answers& a) { return IsCpu(a) || Is(a, "use_cpu"); }
 bool UsesDynamo(const Answers& a) { return Is(a, "use_dynamo"); }
 bool CustomDynamo(const Answers& a) { return Is(a, "use_custom_options"); }
@@ -50,8 +52,22 @@ constexpr Question kQuestions[] = {
     {"num_machines",
      "How many different machines will you use (use more than 1 for multi-node training)?", "1", "",
      IsMulti},
+    {"use_coordinator",
+     "Do you want to submit the job to the coordinator of a cluster? Otherwise you start the same "
+     "command on each machine.",
+     "no", kYesNo, HasMachines},
     {"coordinator", "What is the address of the coordinator (HOST:PORT)?", "127.0.0.1:7337", "",
-     HasMachines},
+     UsesCluster},
+    {"machine_rank", "What is the rank of this machine?", "0", "", MachinesMeet},
+    {"main_process_ip", "What is the IP address of the machine that will host the main process?",
+     "", "", MachinesMeet},
+    {"main_process_port", "What is the port you will use to communicate with the main process?",
+     "29500", "", MachinesMeet},
+    // The answer is for Accelerate, which can read the same file.
+    {"same_network",
+     "Are all the machines on the same local network? Answer `no` if nodes are on the cloud and/or "
+     "on different network hosts.",
+     "yes", kYesNo, MachinesMeet},
     {"debug",
      "Should distributed operations be checked while running for errors? This can avoid timeout "
      "issues but will be slower.",
@@ -79,8 +95,8 @@ constexpr Question kQuestions[] = {
      [](const Answers& a) { return !IsCpu(a) && !UsesCpu(a); }},
     {"use_deepspeed_config", "Do you want to specify a json file to a DeepSpeed config?", "no",
      kYesNo, UsesDeepSpeed},
-    {"deepspeed_config_file", "Please enter the path to the json DeepSpeed config file:", "none",
-     "", [](const Answers& a) { return UsesDeepSpeed(a) && Is(a, "use_deepspeed_config"); }},
+    {"deepspeed_config_file", "Please enter the path to the json DeepSpeed config file", "none", "",
+     [](const Answers& a) { return UsesDeepSpeed(a) && Is(a, "use_deepspeed_config"); }},
     {"zero_stage", "What should be your DeepSpeed's ZeRO optimization stage?", "2", "0|1|2|3",
      OwnDeepSpeed},
     {"offload_optimizer_device", "Where to offload optimizer states?", "none", "none|cpu|nvme",
@@ -105,7 +121,7 @@ constexpr Question kQuestions[] = {
     {"use_moe", "Do you want to enable Mixture-of-Experts training (MoE)?", "no", kYesNo,
      UsesDeepSpeed},
     {"deepspeed_moe_layer_cls_names",
-     "Specify the comma-separated list of transformers MoE layer class names (case-sensitive):", "",
+     "Specify the comma-separated list of transformers MoE layer class names (case-sensitive)", "",
      "", [](const Answers& a) { return Is(a, "use_moe"); }},
     {"use_fsdp", "Do you want to use FullyShardedDataParallel?", "no", kYesNo,
      [](const Answers& a) { return IsGpu(a) && !UsesDeepSpeed(a); }},
@@ -124,7 +140,7 @@ constexpr Question kQuestions[] = {
      "no", kYesNo, [](const Answers& a) { return Wraps(a, "TRANSFORMER_BASED_WRAP"); }},
     {"fsdp_transformer_layer_cls_to_wrap",
      "Specify the comma-separated list of transformer layer class names (case-sensitive) to wrap, "
-     "e.g. `BertLayer`, `GPTJBlock`, `T5Block`:",
+     "e.g. `BertLayer`, `GPTJBlock`, `T5Block`",
      "", "",
      [](const Answers& a) {
        return Wraps(a, "TRANSFORMER_BASED_WRAP") && !Is(a, "use_no_split_modules");
