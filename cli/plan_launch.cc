@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/config/core/meeting_place.h"
 #include "cli/config/host_facts.h"
@@ -29,6 +31,27 @@ absl::Status CheckClusterJob(const EffectiveSettings& settings, const LaunchPlan
         "machine_rank 0");
   }
   return absl::OkStatus();
+}
+
+// Returns true if Accelerate would take the text itself as a configuration in Base64.
+bool IsEncodedConfig(const std::string& text) {
+  std::string decoded;
+  return absl::WebSafeBase64Unescape(text, &decoded) && absl::StartsWith(decoded, "{");
+}
+
+// Checks the file of DeepSpeed for a job whose processes start on this machine.
+absl::Status CheckDeepSpeedFile(const EffectiveSettings& settings, const LaunchPlan& plan,
+                                const CallerContext& context) {
+  const std::string path = settings.Text("deepspeed_config_file");
+  if (plan.on_cluster || plan.paradigm != Paradigm::kDeepSpeed) return absl::OkStatus();
+  // "none" is the default of Accelerate's questionnaire.
+  if (path.empty() || path == "none") return absl::OkStatus();
+  const bool exists = context.probe(AbsolutePath(path, context.cwd)) != FileKind::kMissing;
+  if (exists || IsEncodedConfig(path)) return absl::OkStatus();
+  return settings.Refuse("deepspeed_config_file",
+                         absl::StrCat("there is no such file; the path is relative to the working "
+                                      "directory ",
+                                      context.cwd));
 }
 
 }  // namespace
@@ -62,6 +85,7 @@ absl::StatusOr<LaunchPlan> PlanFor(const LaunchFlags& flags, const CallerContext
   const HostFacts host = ReadHostFacts(context, with_gpus);
   ACCEL_ASSIGN_OR_RETURN(LaunchPlan plan, PlanLaunch(settings, host));
   ACCEL_RETURN_IF_ERROR(CheckLaunch(settings, plan, host));
+  ACCEL_RETURN_IF_ERROR(CheckDeepSpeedFile(settings, plan, context));
   if (plan.on_cluster && !plan.tee.IsEmpty()) {
     plan.notes.push_back(
         "--tee has no effect in a job for a coordinator: accel logs has its output");

@@ -19,7 +19,8 @@ absl::StatusOr<EffectiveSettings> SettingsOf(const LaunchFlags& flags,
 absl::Status CheckLaunch(const EffectiveSettings& settings, const LaunchPlan& plan,
                          const HostFacts& host);
 
-// INVALID_ARGUMENT: as of SettingsOf(), PlanLaunch() and CheckLaunch().
+// INVALID_ARGUMENT: as of SettingsOf(), PlanLaunch() and CheckLaunch(), or a job that starts on
+// this machine names a file of DeepSpeed that does not exist.
 absl::StatusOr<LaunchPlan> PlanFor(const LaunchFlags& flags, const CallerContext& context);
 
 }  // namespace accel::cli

@@ -24,6 +24,13 @@ FILES = {
     "empty.yaml": "",
     "list.json": "[1, 2]\n",
     "short.safetensors": "x",
+    "fp16.yaml": "distributed_type: NO\nfp16: true\nmixed_precision: bf16\nnum_processes: 1\n",
+    "gpus.yaml": "distributed_type: MULTI_GPU\nnum_processes: 2\n",
+    "both_devices.yaml": "distributed_type: MULTI_GPU\nnum_processes: 2\nuse_cpu: true\n",
+    "nvme.yaml": "distributed_type: DEEPSPEED\nnum_processes: 1\ndeepspeed_config:\n  offload_param_device: nvme\n",
+    "ds.yaml": "distributed_type: DEEPSPEED\nnum_processes: 1\ndeepspeed_config:\n  deepspeed_config_file: none.json\n",
+    "mesh.yaml": "distributed_type: FSDP\nnum_processes: 6\nfsdp_config:\n  fsdp_version: 2\nparallelism_config:\n"
+                 "  parallelism_config_dp_shard_size: 4\n",
     "cluster.yaml": "distributed_type: NO\nnum_processes: 1\ncoordinator: nowhere\n",
     "both.yaml": "distributed_type: NO\nnum_processes: 1\ncoordinator: h1:7337\nmain_process_ip: h1\n",
     "job.yaml": "program: ./train\nprocesses_per_nod: 2\n",
@@ -91,6 +98,19 @@ COMMANDS = [
     ("launch --cpu --end_file f --num_machines 2 --main_process_ip h1 true", "--end_file is for a launch on one machine"),
     ("launch --cpu --parent 1 true", "--parent 1: that process is not the parent of this one; it may have ended", 1),
     ("launch --cpu --json true", "--json prints the plan of --dry_run; a launch prints what its workers print"),
+    ("launch --multi_gpu --num_processes 2 true", "--multi_gpu: this machine has no GPU, or CUDA_VISIBLE_DEVICES hides "
+     "them; give --cpu to train on CPUs"),
+    ("launch --config_file gpus.yaml true", "gpus.yaml:1:1: distributed_type is MULTI_GPU: this machine has no GPU, or "
+     "CUDA_VISIBLE_DEVICES hides them; give --cpu to train on CPUs"),
+    ("config check both_devices.yaml", "both_devices.yaml:3:1: use_cpu is True: both_devices.yaml:1:1: distributed_type is "
+     "MULTI_GPU; set use_cpu: false, or distributed_type: MULTI_CPU"),
+    ("config check fp16.yaml", "fp16.yaml:2:1: fp16 is true, and mixed_precision is bf16 on line 3; remove fp16"),
+    ("config check nvme.yaml",
+     "nvme.yaml:4:3: offload_param_device is nvme: it needs a folder; set offload_param_nvme_path"),
+    ("launch --config_file ds.yaml true", "ds.yaml:4:3: deepspeed_config_file is none.json: there is no such file; the path "
+     "is relative to the working directory {dir}"),
+    ("config check mesh.yaml", "mesh.yaml:6:3: parallelism_config_dp_shard_size: the sizes of parallelism_config make 4 "
+     "processes (dp_shard_size 4), and num_processes is 6; change one of them"),
     # Files.
     ("launch --config_file none.yaml true", "the configuration file none.yaml does not exist"),
     ("launch --config_file dir true", "cannot read the configuration file dir: it is not a regular file"),

@@ -142,7 +142,14 @@ class Reader {
         continue;
       }
       Note(member->mark, "fp16", "use mixed_precision: fp16");
-      if (IsFalse(member->node->value) || Find("mixed_precision") != nullptr) continue;
+      if (IsFalse(member->node->value)) continue;
+      if (const FileSetting* precision = Find("mixed_precision")) {
+        if (absl::EqualsIgnoreCase(PythonText(precision->value), "fp16")) continue;
+        Problem(member->mark,
+                absl::StrCat("fp16 is true, and mixed_precision is ", PythonText(precision->value),
+                             " on line ", precision->mark.line, "; remove fp16"));
+        continue;
+      }
       file_.settings.push_back({&GetSetting("mixed_precision"), Value{"fp16"}, member->mark});
     }
   }

@@ -88,6 +88,15 @@ TEST(ReadConfig, ReadsOldKeysAndSaysSo) {
                           HasSubstr("f:3:1: dynamo_backend")));
 }
 
+TEST(ReadConfig, AnOldKeyMustAgreeWithTheNewOne) {
+  EXPECT_OK(Read("fp16: true\nmixed_precision: fp16\n"));
+  EXPECT_OK(Read("fp16: false\nmixed_precision: bf16\n"));
+  EXPECT_THAT(Read("mixed_precision: bf16\nfp16: true\n"),
+              StatusIs(kInvalid,
+                       "f:3:1: fp16 is true, and mixed_precision is bf16 on line 2; "
+                       "remove fp16"));
+}
+
 TEST(ReadConfig, RefusesWhatAccelDoesNotDrive) {
   EXPECT_OK(Read("tpu_env: []\ntpu_use_cluster: false\ndowncast_bf16: 'no'\ntpu_name: null\n"));
   EXPECT_THAT(Read("tpu_use_sudo: true\n"),

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "cli/config/core/contradictions.h"
 #include "cli/config/core/max_restarts.h"
 #include "cli/config/core/worker_variables.h"
 #include "cli/config/core/world_plan.h"
@@ -69,6 +71,10 @@ absl::StatusOr<LaunchPlan> PlanLaunch(const EffectiveSettings& settings, const H
   NoteFlagsWithoutEffect(settings, &plan);
   ACCEL_RETURN_IF_ERROR(CopySettings(settings, host, &plan));
   ACCEL_RETURN_IF_ERROR(PlanWorld(settings, host, &plan));
+  ACCEL_RETURN_IF_ERROR(CheckContradictions(settings, host, plan));
+  for (std::string& note : NotesOnDeepSpeedLauncher(settings, plan)) {
+    plan.notes.push_back(std::move(note));
+  }
   ACCEL_RETURN_IF_ERROR(AddWorkerVariables(settings, host, &plan));
   return plan;
 }

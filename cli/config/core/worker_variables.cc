@@ -1,6 +1,7 @@
 #include "cli/config/core/worker_variables.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -9,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "cli/config/core/fsdp_rules.h"
+#include "cli/config/core/parallelism_rules.h"
 #include "common/status_macros.h"
 
 namespace accel::cli {
@@ -193,6 +195,12 @@ class Variables {
           absl::StrCat(asked ? "" : absl::StrCat(FirstOf("parallelism_config"), ": "),
                        "You cannot use `--use_parallelism_config` without `--use_fsdp` and "
                        "`--fsdp_version=2`."));
+    } else {
+      std::optional<int64_t> total;
+      if (!plan_.processes.empty()) {
+        total = std::accumulate(plan_.processes.begin(), plan_.processes.end(), int64_t{0});
+      }
+      ACCEL_RETURN_IF_ERROR(CheckParallelism(settings_, total));
     }
     Set("ACCELERATE_USE_PARALLELISM_CONFIG", "true");
     Names except;
