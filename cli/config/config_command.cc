@@ -106,6 +106,10 @@ absl::Status Update(const std::string& config_file, const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(const std::string text, ReadConfigText(path));
   ACCEL_ASSIGN_OR_RETURN(ConfigFile file, ReadConfig(path, text));
   for (const std::string& note : file.notes) PrintMessage(console, note);
+  // Today's files need no keys of hardware that accel does not drive, and Accelerate no longer
+  // accepts some of them.
+  std::erase_if(file.settings,
+                [](const FileSetting& given) { return given.setting->effect == Effect::kRefused; });
   AddMissingDefaults(&file.settings);
   ACCEL_RETURN_IF_ERROR(SaveConfig(path, WriteConfig(path, file.settings), /*may_replace=*/true));
   console.out << "Successfully updated the configuration file at " << path << ".\n";

@@ -12,6 +12,7 @@ namespace accel::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Result {
   int exit_code = -1;
@@ -56,6 +57,17 @@ TEST(ConfigUpdate, RenewsOldKeys) {
   EXPECT_THAT(result.err, HasSubstr("old.yaml:2:1: fp16 is an old key"));
   EXPECT_THAT(Read(path), HasSubstr("mixed_precision: fp16\n"));
   EXPECT_EQ(Config({"update", "--config_file", path}).err, "");
+}
+
+TEST(ConfigUpdate, DropsKeysOfOtherHardware) {
+  const std::string path = Write("ipex.yaml",
+                                 "distributed_type: NO\nipex_config: {ipex: false}\n"
+                                 "num_processes: 1\nuse_mps_device: false\ntpu_use_sudo: false\n");
+  EXPECT_EQ(Config({"check", path}).err, "");
+  EXPECT_EQ(Config({"update", "--config_file", path}).exit_code, 0);
+  for (const char* key : {"ipex", "use_mps_device", "tpu_use_sudo"}) {
+    EXPECT_THAT(Read(path), Not(HasSubstr(key)));
+  }
 }
 
 TEST(ConfigUpdate, NeedsAFile) {

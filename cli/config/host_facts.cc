@@ -28,10 +28,9 @@ HostFacts ReadHostFacts(const CallerContext& context, bool with_gpus) {
   HostFacts host;
   host.cwd = context.cwd;
   host.env = context.env;
+  host.cpus = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   host.physical_cores = CountPhysicalCores("/sys/devices/system/cpu");
-  if (host.physical_cores == 0) {
-    host.physical_cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  }
+  if (host.physical_cores == 0) host.physical_cores = host.cpus;
   if (!with_gpus) return host;
   if (const auto gpus = agent::ListGpus(); gpus.ok()) {
     host.gpus = static_cast<int>(

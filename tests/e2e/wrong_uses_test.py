@@ -31,6 +31,7 @@ FILES = {
     "ds.yaml": "distributed_type: DEEPSPEED\nnum_processes: 1\ndeepspeed_config:\n  deepspeed_config_file: none.json\n",
     "mesh.yaml": "distributed_type: FSDP\nnum_processes: 6\nfsdp_config:\n  fsdp_version: 2\nparallelism_config:\n"
                  "  parallelism_config_dp_shard_size: 4\n",
+    "ipex.yaml": "distributed_type: NO\nnum_processes: 1\nipex_config:\n  ipex: true\n",
     "cluster.yaml": "distributed_type: NO\nnum_processes: 1\ncoordinator: nowhere\n",
     "both.yaml": "distributed_type: NO\nnum_processes: 1\ncoordinator: h1:7337\nmain_process_ip: h1\n",
     "job.yaml": "program: ./train\nprocesses_per_nod: 2\n",
@@ -91,6 +92,19 @@ COMMANDS = [
     ("launch --multi_gpu --cpu true",
      "You can only use one of `--cpu`, `--multi_gpu`, `--tpu`, `--use_deepspeed`, `--use_fsdp` at a time."),
     ("launch --tpu true", "--tpu: accel does not drive TPUs"),
+    ("launch --ipex true", "--ipex: accel does not drive Intel's extension for PyTorch (IPEX)"),
+    ("launch --use_xpu true", "--use_xpu: accel does not drive Intel's XPUs"),
+    ("launch --use_mps_device true", "--use_mps_device: accel does not drive Apple's GPUs (MPS)"),
+    ("config check ipex.yaml",
+     "ipex.yaml:4:3: ipex: accel does not drive Intel's extension for PyTorch (IPEX); remove the key"),
+    ("launch --nproc_per_node gpu true", "--nproc_per_node is gpu: this machine has no GPU, or CUDA_VISIBLE_DEVICES hides "
+     "them; give a number, or --cpu and cpu"),
+    ("launch --nproc_per_node all true",
+     '--nproc_per_node "all": it is "all" and must be a whole number or gpu, cpu or auto'),
+    ("launch --nnodes 1:2 true", '--nnodes "1:2": a launch has a fixed number of machines; a cluster takes a range: accel '
+     "submit --nodes 1:2"),
+    ("launch --cpu --standalone --nnodes 2 --main_process_ip h1 true",
+     "--standalone is for one machine, and there are 2; remove one of the two"),
     ("launch --same_network false train.py",
      'the program is "false": a switch takes no word after it; write --NAME=false'),
     ("drain n --now --undo", "--now and --undo exclude each other"),

@@ -101,6 +101,11 @@ TEST(ReadConfig, RefusesWhatAccelDoesNotDrive) {
   EXPECT_OK(Read("tpu_env: []\ntpu_use_cluster: false\ndowncast_bf16: 'no'\ntpu_name: null\n"));
   EXPECT_THAT(Read("tpu_use_sudo: true\n"),
               StatusIs(kInvalid, HasSubstr("f:2:1: tpu_use_sudo: accel does not drive TPUs")));
+  EXPECT_OK(Read("ipex_config: {ipex: false, use_xpu: false}\nuse_mps_device: false\n"));
+  EXPECT_OK(Read("ipex_config: {}\n"));
+  EXPECT_THAT(Read("ipex_config:\n  ipex: true\n"),
+              StatusIs(kInvalid, HasSubstr("f:3:3: ipex: accel does not drive Intel's extension")));
+  EXPECT_THAT(Read("use_mps_device: true\n"), StatusIs(kInvalid, HasSubstr("Apple's GPUs (MPS)")));
   EXPECT_THAT(Read("compute_environment: AMAZON_SAGEMAKER\n"),
               StatusIs(kInvalid, HasSubstr("does not drive Amazon SageMaker")));
 }

@@ -24,6 +24,7 @@ enum class Mpi : uint8_t { kNone, kOpenMpi, kIntel };
 struct HostFacts {
   std::optional<int> gpus;  // Number of visible GPUs, if it is known.
   int physical_cores = 1;
+  int cpus = 1;              // Logical ones.
   std::optional<bool> bf16;  // The GPUs compute in bf16, if it is known.
   std::optional<bool> fp8;   // A library for FP8 is installed, if it is known.
   Mpi mpi = Mpi::kNone;

@@ -98,6 +98,43 @@ TEST(PlanLaunch, SeveralMachinesNeedNoRankWithACoordinator) {
   EXPECT_EQ(plan.coordinator, "h:1");
 }
 
+TEST(PlanLaunch, CountsDevicesAsTorchrunDoes) {
+  HostFacts host = Host(3);
+  host.cpus = 16;
+  const auto count = [&host](const char* word, Flags more = {}) {
+    more.emplace_back("nproc_per_node", word);
+    const auto plan = Plan("", more, host);
+    EXPECT_OK(plan) << word;
+    return plan.ok() ? plan->processes : std::vector<int>();
+  };
+  EXPECT_THAT(count("gpu"), ElementsAre(3));
+  EXPECT_THAT(count("AUTO"), ElementsAre(3));
+  EXPECT_THAT(count("cpu", {{"cpu", "true"}}), ElementsAre(16));
+  EXPECT_THAT(count("auto", {{"cpu", "true"}}), ElementsAre(16));
+  EXPECT_THAT(count("gpu", {{"num_machines", "2"}, {"main_process_ip", "h"}}), ElementsAre(3, 3));
+  EXPECT_THAT(count("gpu", {{"coordinator", "h:1"}}), IsEmpty());  // The nodes count.
+  EXPECT_THAT(Plan("", {{"nproc_per_node", "auto"}, {"coordinator", "h:1"}}),
+              StatusIs(kInvalid, HasSubstr("the nodes of a cluster may differ")));
+  EXPECT_THAT(Plan("", {{"nproc_per_node", "gpu"}}, Host(0)),
+              StatusIs(kInvalid, HasSubstr("--nproc_per_node is gpu: this machine has no GPU")));
+}
+
+TEST(PlanLaunch, StandaloneIsOneMachine) {
+  HostFacts host = Host(0);
+  host.env = [](const std::string& name) {
+    const bool is_count = name == "SLURM_STEP_NUM_NODES" || name == "SLURM_STEP_NUM_TASKS";
+    const bool is_step = is_count || name == "SLURM_JOB_NODELIST" || name == "SLURM_PROCID";
+    return is_step ? std::optional<std::string>(is_count ? "2" : "0") : std::nullopt;
+  };
+  ASSERT_OK_AND_ASSIGN(LaunchPlan plan, Plan("", {}, host));
+  EXPECT_EQ(plan.num_machines, 2);
+  ASSERT_OK_AND_ASSIGN(plan, Plan("", {{"standalone", "true"}}, host));
+  EXPECT_EQ(plan.num_machines, 1);
+  EXPECT_THAT(plan.notes, ElementsAre(HasSubstr("--standalone has no effect: a launch on one")));
+  EXPECT_THAT(Plan("", {{"standalone", "true"}, {"nnodes", "2"}}),
+              StatusIs(kInvalid, HasSubstr("--standalone is for one machine, and there are 2")));
+}
+
 TEST(PlanLaunch, ACoordinatorIsForAnyNumberOfMachines) {
   HostFacts host = Host(2);
   host.env = [](const std::string& name) {

@@ -30,8 +30,11 @@ constexpr Setting kSettings[] = {
      "number of processes on all machines together (without a file: one per GPU, or one)"},
     {"", "num_machines", kInt, kFileAndFlag, kLaunch, "1", "", "", kAsIs, "number of machines"},
     {"", "nnodes", kInt, kFlag, kLaunch, "", "", "", kAsIs, "the same as num_machines"},
-    {"", "nproc_per_node", kInt, kFlag, kLaunch, "", "", "", kAsIs,
-     "number of processes on this machine, in place of num_processes; machines may differ"},
+    {"", "nproc_per_node", kInt, kFlag, kLaunch, "", "gpu|cpu|auto", "", kAsIs,
+     "number of processes on this machine, in place of num_processes; gpu is one for each GPU, cpu "
+     "one for each CPU, auto one for each GPU or else CPU; machines may differ"},
+    {"", "standalone", kBool, kSwitch, kReplaced, "false", "", "", kAsIs,
+     "a launch on one machine needs no address"},
     {"", "machine_rank", kInt, kFileAndFlag, kLaunch, "0", "", "", kAsIs,
      "rank of this machine in a launch on several without a coordinator; machine 0 serves the "
      "others"},

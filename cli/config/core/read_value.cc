@@ -106,6 +106,12 @@ absl::StatusOr<Value> ReadFileValue(const Setting& setting, const Value& value) 
 }
 
 absl::StatusOr<Value> ReadFlagValue(const Setting& setting, absl::string_view text) {
+  if (setting.name == "nnodes" && absl::StrContains(text, ':')) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a launch has a fixed number of machines; a cluster takes a range: accel "
+                     "submit --nodes ",
+                     EscapeControls(text.substr(0, 80))));
+  }
   int64_t whole = 0;
   if (setting.kind == Kind::kInt && setting.choices.empty() && !absl::SimpleAtoi(text, &whole)) {
     return Refuse(setting, text);

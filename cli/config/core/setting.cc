@@ -12,7 +12,7 @@ constexpr Section kSections[] = {
     {"dynamo_config", "dynamo_"}, {"fp8_config", "fp8_"},
     {"fsdp_config", "fsdp_"},     {"parallelism_config", "parallelism_config_"},
     {"deepspeed_config", ""},     {"megatron_lm_config", "megatron_lm_"},
-    {"mpirun_config", ""},
+    {"mpirun_config", ""},        {"ipex_config", ""},
 };
 
 constexpr OldName kOldNames[] = {

@@ -59,14 +59,45 @@ Paradigm ParadigmOf(const EffectiveSettings& settings) {
   return type == "MULTI_GPU" ? Paradigm::kMultiGpu : Paradigm::kPlain;
 }
 
-// Returns the number of processes on all machines that --nproc_per_node asks for.
+// Returns the number of processes on a machine for the words gpu, cpu and auto, or nullopt if each
+// node of a cluster counts its GPUs.
+absl::StatusOr<std::optional<int64_t>> CountDevices(const EffectiveSettings& settings,
+                                                    const HostFacts& host, absl::string_view word,
+                                                    bool on_cluster) {
+  const bool asks_gpus = absl::EqualsIgnoreCase(word, "gpu");
+  if (on_cluster && !asks_gpus) {
+    return settings.Refuse("nproc_per_node",
+                           "the nodes of a cluster may differ from this machine; give a number, or "
+                           "gpu");
+  }
+  const bool uses_cpus = settings.Is("cpu") || settings.Is("use_cpu");
+  const bool has_gpus = !uses_cpus && host.gpus != 0;
+  if (asks_gpus && !has_gpus) {
+    return settings.Refuse("nproc_per_node",
+                           uses_cpus ? "the job uses no GPU; give a number, or cpu"
+                                     : "this machine has no GPU, or CUDA_VISIBLE_DEVICES hides "
+                                       "them; give a number, or --cpu and cpu");
+  }
+  if (absl::EqualsIgnoreCase(word, "cpu") || !has_gpus) return std::optional<int64_t>(host.cpus);
+  if (on_cluster || !host.gpus.has_value()) return std::optional<int64_t>();
+  return std::optional<int64_t>(*host.gpus);
+}
+
+// Returns the number of processes on all machines that --nproc_per_node asks for, or nullopt for
+// one per GPU.
 absl::StatusOr<std::optional<int64_t>> ProcessesPerNode(const EffectiveSettings& settings,
-                                                        int64_t machines) {
-  const int64_t number = settings.Int("nproc_per_node").value_or(0);
+                                                        const HostFacts& host, int64_t machines,
+                                                        bool on_cluster) {
   if (settings.IsFlagGiven("num_processes")) {
     return settings.Refuse("nproc_per_node",
                            "it cannot be combined with num_processes, which counts the processes "
                            "of all machines");
+  }
+  int64_t number = settings.Int("nproc_per_node").value_or(0);
+  if (const std::string* word = settings.Get("nproc_per_node").As<std::string>()) {
+    ACCEL_ASSIGN_OR_RETURN(const auto counted, CountDevices(settings, host, *word, on_cluster));
+    if (!counted.has_value()) return counted;
+    number = *counted;
   }
   if (number < 1 || number > kMaxLocalProcesses) {
     return settings.Refuse("nproc_per_node",
@@ -79,7 +110,9 @@ absl::StatusOr<std::optional<int64_t>> ProcessesPerNode(const EffectiveSettings&
 absl::StatusOr<std::optional<int64_t>> TotalProcesses(const EffectiveSettings& settings,
                                                       const HostFacts& host, int64_t machines,
                                                       bool on_cluster) {
-  if (settings.IsGiven("nproc_per_node")) return ProcessesPerNode(settings, machines);
+  if (settings.IsGiven("nproc_per_node")) {
+    return ProcessesPerNode(settings, host, machines, on_cluster);
+  }
   if (settings.IsGiven("num_processes")) {
     const int64_t number = settings.Int("num_processes").value_or(-1);
     if (number == -1 && !settings.IsFlagGiven("num_processes")) {
@@ -118,15 +151,14 @@ std::vector<int> Divide(int64_t processes, int64_t machines) {
   return parts;
 }
 
-absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& host,
-                          LaunchPlan* plan) {
+absl::StatusOr<int64_t> CountMachines(const EffectiveSettings& settings, const HostFacts& host) {
   int64_t machines = settings.Int("num_machines").value_or(1);
   if (settings.IsGiven("nnodes")) {
     if (settings.IsFlagGiven("num_machines")) {
       return settings.Refuse("nnodes", "it is the same as num_machines; give one of them");
     }
     machines = settings.Int("nnodes").value_or(0);
-  } else if (machines == 1 && !settings.IsFlagGiven("num_machines") &&
+  } else if (machines == 1 && !settings.IsFlagGiven("num_machines") && !settings.Is("standalone") &&
              !settings.IsGiven("coordinator") && !host.env("ACCEL_COORDINATOR").has_value()) {
     // In a file, 1 is what `accelerate config` writes by itself, so it is no choice.
     ACCEL_ASSIGN_OR_RETURN(machines, MachinesOfSlurm(host.env));
@@ -135,6 +167,16 @@ absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& ho
     return settings.Refuse("num_machines",
                            absl::StrCat("it must be a number from 1 to ", kMaxMachines));
   }
+  if (machines > 1 && settings.Is("standalone")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--standalone is for one machine, and there are ", machines, "; remove one of the two"));
+  }
+  return machines;
+}
+
+absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& host,
+                          LaunchPlan* plan) {
+  ACCEL_ASSIGN_OR_RETURN(const int64_t machines, CountMachines(settings, host));
   const int64_t rank = settings.Int("machine_rank").value_or(0);
   if (rank < 0 || rank >= machines) {
     return settings.Refuse(
