@@ -43,6 +43,7 @@
 #include "cli/local_cluster.h"
 #include "cli/machines/launch_machines.h"
 #include "cli/plan_launch.h"
+#include "cli/program_fault.h"
 #include "cli/render/end_message.h"
 #include "cli/submit_and_wait.h"
 #include "cli/workplace.h"
@@ -142,6 +143,12 @@ absl::StatusOr<int> Run(const LaunchFlags& flags, const Console& console) {
     if (!quiet) PrintMessage(console, note);
   }
   if (flags.dry_run) {
+    // The nodes of a cluster may have files that this machine lacks.
+    const auto fault = plan.on_cluster ? std::nullopt : FindProgramFault(spec, context);
+    if (fault.has_value()) {
+      PrintMessage(console, fault->sentence);
+      return fault->exit_code;
+    }
     PrintPlan(plan, spec, flags.json, console);
     return kExitOk;
   }

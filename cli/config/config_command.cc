@@ -134,8 +134,11 @@ absl::Status Explain(const LaunchFlags& flags, bool json, const Console& console
   if (settings.file().has_value()) {
     for (const std::string& note : settings.file()->notes) PrintMessage(console, note);
   }
-  console.out << (json ? ExplainSettingsAsJson(settings, context.env) + "\n"
-                       : ExplainSettings(settings, context.env));
+  // A launch with wrong settings is explained too, without what it would derive.
+  const absl::StatusOr<LaunchPlan> planned = PlanFor(flags, context);
+  const LaunchPlan* const plan = planned.ok() ? &*planned : nullptr;
+  console.out << (json ? ExplainSettingsAsJson(settings, plan, context.env) + "\n"
+                       : ExplainSettings(settings, plan, context.env));
   return absl::OkStatus();
 }
 
@@ -144,7 +147,8 @@ int RunExplain(const std::vector<std::string>& args, const Console& console) {
   FlagSet flags(
       "accel config explain", "[flags of accel launch]",
       "Prints every effective value of a launch with these flags, and where it comes from: "
-      "a flag, a line of the configuration file, the environment, or the default.");
+      "a flag, a line of the configuration file, the environment, or the default. A value that "
+      "follows from others and from this machine is derived.");
   AddLaunchFlags(&flags, &launch);
   flags.Footer(kFooter);
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;

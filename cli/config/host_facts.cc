@@ -33,8 +33,11 @@ HostFacts ReadHostFacts(const CallerContext& context, bool with_gpus) {
   if (host.physical_cores == 0) host.physical_cores = host.cpus;
   if (!with_gpus) return host;
   if (const auto gpus = agent::ListGpus(); gpus.ok()) {
-    host.gpus = static_cast<int>(
-        agent::VisibleGpus(*gpus, context.env(common::kEnvCudaVisibleDevices)).size());
+    for (const v1::Gpu& gpu :
+         agent::VisibleGpus(*gpus, context.env(common::kEnvCudaVisibleDevices))) {
+      host.gpu_indexes.push_back(gpu.index());
+    }
+    host.gpus = static_cast<int>(host.gpu_indexes.size());
   }
   return host;
 }

@@ -31,7 +31,7 @@ common::NodeWorld WorldOf(const LaunchPlan& plan, const common::EnvList& user_en
   world.master_addr = "(the store's address)";
   world.max_restarts = plan.max_restarts;
   world.cpu = plan.cpu;
-  world.gpu_ids = plan.gpu_ids;
+  world.gpu_ids = plan.local_gpus.empty() ? plan.gpu_ids : plan.local_gpus;
   world.mixed_precision = plan.mixed_precision;
   world.role = plan.role;
   world.debug = plan.debug;
@@ -39,8 +39,17 @@ common::NodeWorld WorldOf(const LaunchPlan& plan, const common::EnvList& user_en
   return world;
 }
 
+std::string LocalGpus(const LaunchPlan& plan) {
+  if (plan.local_gpus.empty()) return "";
+  return absl::StrCat(plan.local_gpus.size() == 1 ? ", on GPU " : ", on GPUs ",
+                      absl::StrJoin(plan.local_gpus, ", "));
+}
+
 std::string Nodes(const LaunchPlan& plan) {
-  if (plan.processes.empty()) return "1 node, one process per GPU, or one\n";
+  if (plan.processes.empty()) {
+    return absl::StrCat(plan.num_machines, plan.num_machines == 1 ? " node" : " nodes",
+                        ", one process per GPU, or one\n");
+  }
   std::string text;
   int rank = 0;
   for (size_t node = 0; node < plan.processes.size(); ++node) {
@@ -48,7 +57,7 @@ std::string Nodes(const LaunchPlan& plan) {
     absl::StrAppend(&text, "node ", node, ": ", plan.processes[node],
                     last > rank ? " processes, ranks " : " process, rank ", rank);
     if (last > rank) absl::StrAppend(&text, " to ", last);
-    absl::StrAppend(&text, plan.cpu ? ", on CPUs" : "", "\n");
+    absl::StrAppend(&text, plan.cpu ? ", on CPUs" : node == 0 ? LocalGpus(plan) : "", "\n");
     rank = last + 1;
   }
   return text;
@@ -57,7 +66,8 @@ std::string Nodes(const LaunchPlan& plan) {
 // Returns the value of a variable, or what stands for it until the job starts.
 std::string Shown(const LaunchPlan& plan, const std::string& name, const std::string& value) {
   if (name == common::kEnvMasterPort) return "(the store's port)";
-  if (name == common::kEnvCudaVisibleDevices && !plan.cpu && plan.gpu_ids.empty()) {
+  const bool are_gpus_known = !plan.gpu_ids.empty() || !plan.local_gpus.empty();
+  if (name == common::kEnvCudaVisibleDevices && !plan.cpu && !are_gpus_known) {
     return "(the GPUs that the job gets)";
   }
   return value;
@@ -81,6 +91,7 @@ std::string RenderPlan(const LaunchPlan& plan, const std::vector<std::string>& c
     for (const auto& [name, value] : common::RankEnv(world, rank)) {
       absl::StrAppend(&text, " ", name, "=", value);
     }
+    if (!plan.local_gpus.empty()) absl::StrAppend(&text, " (GPU ", plan.local_gpus[rank], ")");
     absl::StrAppend(&text, "\n");
   }
   return text;
@@ -103,6 +114,7 @@ std::string RenderPlanAsJson(const LaunchPlan& plan, const std::vector<std::stri
   }
   return JsonObject::Versioned()
       .Json("processes_per_node", absl::StrCat("[", absl::StrJoin(plan.processes, ", "), "]"))
+      .Json("gpus", absl::StrCat("[", absl::StrJoin(plan.local_gpus, ", "), "]"))
       .Json("command", absl::StrCat("[", absl::StrJoin(words, ", "), "]"))
       .Json("variables", variables.Print())
       .Json("variables_of_ranks", absl::StrCat("[", absl::StrJoin(ranks, ", "), "]"))

@@ -24,6 +24,24 @@ TEST(RenderPlan, ShowsNodesCommandAndVariables) {
   EXPECT_THAT(text, HasSubstr("  RANK=1 LOCAL_RANK=1 ROLE_RANK=1\n"));
 }
 
+TEST(RenderPlan, NamesTheGpuOfEachProcess) {
+  LaunchPlan plan;
+  plan.processes = {2};
+  plan.local_gpus = {0, 3};
+  const std::string text = RenderPlan(plan, {"train"}, {});
+  EXPECT_THAT(text, StartsWith("node 0: 2 processes, ranks 0 to 1, on GPUs 0, 3\n"));
+  EXPECT_THAT(text, HasSubstr("  CUDA_VISIBLE_DEVICES=0,3\n"));
+  EXPECT_THAT(text, HasSubstr("  RANK=1 LOCAL_RANK=1 ROLE_RANK=1 (GPU 3)\n"));
+  EXPECT_THAT(RenderPlanAsJson(plan, {"train"}, {}), HasSubstr("\"gpus\": [0, 3]"));
+}
+
+TEST(RenderPlan, CountsNodesOfWhichEachCountsItsGpus) {
+  LaunchPlan plan;
+  plan.num_machines = 2;
+  EXPECT_THAT(RenderPlan(plan, {"train"}, {}),
+              StartsWith("2 nodes, one process per GPU, or one\n"));
+}
+
 TEST(RenderPlan, OneProcessHasNoRank) {
   LaunchPlan plan;
   plan.processes = {1};

@@ -85,6 +85,7 @@ class Json(cluster.ClusterTest):
         self.assertEqual(self.document("env", "--json")["facts"]["accel"], self.accel("--version").out.split()[1])
 
     def test_a_launch_that_is_only_planned(self):
+        self.script("exec true", "train")
         plan = self.document("launch", "--cpu", "--num_processes", 2, "--dry_run", "--json", "./train", "a b")
         self.assertEqual(plan["processes_per_node"], [2])
         self.assertEqual(plan["command"], [f"{self.dir}/train", "a b"])
@@ -95,6 +96,9 @@ class Json(cluster.ClusterTest):
         settings = self.document("config", "explain", "--json", "--cpu", "--num_processes", 2)["settings"]
         [processes] = [setting for setting in settings if setting["name"] == "num_processes"]
         self.assertEqual(processes, {"name": "num_processes", "value": "2", "source": "flag --num_processes"})
+        settings = self.document("config", "explain", "--json", "--cpu")["settings"]
+        derived = {setting["name"]: setting["value"] for setting in settings if setting["source"] == "derived"}
+        self.assertEqual(derived, {"num_processes": "1", "num_cpu_threads_per_process": "1"})
 
     def test_the_memory_of_a_model(self):
         config = {"model_type": "bert", "vocab_size": 100, "hidden_size": 8, "num_hidden_layers": 1,

@@ -156,6 +156,11 @@ COMMANDS = [
      "node in the job's PATH (/usr/bin:/bin) (generation 1 of job {job}, \"no-such-program\")", 127),
     ("launch --cpu none.py", "rank 0 on node {node} could not be started: {dir}/none.py does not exist on this node "
      '(generation 1 of job {job}, "none.py")', 127),
+    ("launch --cpu --dry_run none.py", "rank 0 could not be started: {dir}/none.py does not exist on this node", 127),
+    ("launch --cpu --dry_run no-such-program", "rank 0 could not be started: no-such-program was not found on this node in "
+     "the job's PATH (/usr/bin:/bin)", 127),
+    ("launch --cpu --dry_run ./plain.sh", "rank 0 could not be started: {dir}/plain.sh is not executable on this node: "
+     "chmod +x may be missing", 126),
     ("launch --cpu ./plain.sh", "rank 0 on node {node} could not be started: {dir}/plain.sh is not executable on this "
      'node: chmod +x may be missing (generation 1 of job {job}, "plain.sh")', 126),
     ("launch --cpu ./dir", "rank 0 on node {node} could not be started: {dir}/dir is a folder, not a program "

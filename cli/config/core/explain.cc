@@ -1,6 +1,7 @@
 #include "cli/config/core/explain.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -41,13 +42,38 @@ std::string SourceOf(const EffectiveSettings& settings, const EffectiveSetting& 
 
 using Env = std::function<std::optional<std::string>(const std::string& name)>;
 
+// Returns the value of a setting that the plan decides, or nullopt if it decides none.
+std::optional<std::string> DerivedValue(const EffectiveSettings& settings, const LaunchPlan& plan,
+                                        absl::string_view name) {
+  const bool is_given = settings.IsGiven(name);
+  if (name == "num_machines" && plan.num_machines != settings.Int(name)) {
+    return absl::StrCat(plan.num_machines);
+  }
+  if (name == "num_processes" && (!is_given || settings.IsGiven("nproc_per_node"))) {
+    if (plan.processes.empty()) return "one for each GPU, or one";
+    return absl::StrCat(std::accumulate(plan.processes.begin(), plan.processes.end(), int64_t{0}));
+  }
+  if (name != "num_cpu_threads_per_process" || is_given) return std::nullopt;
+  for (const auto& [variable, value] : plan.env) {
+    if (variable == common::kEnvOmpNumThreads) return value;
+  }
+  return std::nullopt;
+}
+
 // Returns a line for each setting. A value that is not set is nullopt.
-std::vector<Line> LinesOf(const EffectiveSettings& settings, const Env& env) {
+std::vector<Line> LinesOf(const EffectiveSettings& settings, const LaunchPlan* plan,
+                          const Env& env) {
   std::vector<Line> lines;
   for (const EffectiveSetting& found : settings.all()) {
     Line line{found.setting->section, std::string(found.setting->name), std::nullopt,
               SourceOf(settings, found)};
     if (!found.value.is_null()) line.value = PythonText(found.value);
+    if (plan != nullptr) {
+      if (auto derived = DerivedValue(settings, *plan, line.name)) {
+        line.value = *std::move(derived);
+        line.from = "derived";
+      }
+    }
     for (const auto& [setting, variable] : kInherited) {
       const auto value = env(variable);
       if (found.source != Source::kDefault || found.setting->name != setting || !value) continue;
@@ -68,8 +94,9 @@ std::string Shown(const Line& line) {
 
 }  // namespace
 
-std::string ExplainSettings(const EffectiveSettings& settings, const Env& env) {
-  const std::vector<Line> lines = LinesOf(settings, env);
+std::string ExplainSettings(const EffectiveSettings& settings, const LaunchPlan* plan,
+                            const Env& env) {
+  const std::vector<Line> lines = LinesOf(settings, plan, env);
   size_t name_width = 0, value_width = 0;
   for (const Line& line : lines) {
     name_width = std::max(name_width, line.name.size());
@@ -91,9 +118,10 @@ std::string ExplainSettings(const EffectiveSettings& settings, const Env& env) {
   return text;
 }
 
-std::string ExplainSettingsAsJson(const EffectiveSettings& settings, const Env& env) {
+std::string ExplainSettingsAsJson(const EffectiveSettings& settings, const LaunchPlan* plan,
+                                  const Env& env) {
   std::vector<std::string> rows;
-  for (const Line& line : LinesOf(settings, env)) {
+  for (const Line& line : LinesOf(settings, plan, env)) {
     JsonObject row;
     if (!line.section.empty()) row.Text("section", line.section);
     row.Text("name", line.name)

@@ -14,7 +14,7 @@ TEST(ExplainSettings, NamesTheSourceOfEveryValue) {
                                                    "same_network: true\n"));
   const EffectiveSettings settings(std::move(file), {{&GetSetting("debug"), Value{true}}});
   const std::string text =
-      ExplainSettings(settings, [](const std::string& name) -> std::optional<std::string> {
+      ExplainSettings(settings, nullptr, [](const std::string& name) -> std::optional<std::string> {
         if (name == "OMP_NUM_THREADS") return "3";
         return std::nullopt;
       });
@@ -29,6 +29,35 @@ TEST(ExplainSettings, NamesTheSourceOfEveryValue) {
   for (const Setting* setting : AllSettings()) {
     EXPECT_THAT(text, HasSubstr(std::string(setting->name)));
   }
+}
+
+TEST(ExplainSettings, PrintsWhatTheLaunchDerives) {
+  const auto no_env = [](const std::string&) -> std::optional<std::string> { return std::nullopt; };
+  HostFacts host;
+  host.env = no_env;
+  host.gpus = 4;
+  const EffectiveSettings settings(std::nullopt, {});
+  ASSERT_OK_AND_ASSIGN(LaunchPlan plan, PlanLaunch(settings, host));
+  std::string text = ExplainSettings(settings, &plan, no_env);
+  EXPECT_THAT(text, ContainsRegex("  num_processes +4 +derived\n"));
+  EXPECT_THAT(text, ContainsRegex("  num_cpu_threads_per_process +1 +derived\n"));
+  EXPECT_THAT(text, ContainsRegex("  num_machines +1 +default\n"));
+  plan.processes.clear();
+  plan.num_machines = 2;
+  text = ExplainSettings(settings, &plan, no_env);
+  EXPECT_THAT(text, ContainsRegex("  num_processes +one for each GPU, or one +derived\n"));
+  EXPECT_THAT(text, ContainsRegex("  num_machines +2 +derived\n"));
+}
+
+TEST(ExplainSettings, ACountForEachNodeWinsOverTheFile) {
+  ASSERT_OK_AND_ASSIGN(ConfigFile file,
+                       ReadConfig("c.yaml", "distributed_type: MULTI_CPU\nnum_processes: 2\n"));
+  const EffectiveSettings settings(std::move(file),
+                                   {{&GetSetting("nproc_per_node"), Value{int64_t{3}}}});
+  LaunchPlan plan;
+  plan.processes = {3};
+  EXPECT_THAT(ExplainSettings(settings, &plan, [](const std::string&) { return std::nullopt; }),
+              ContainsRegex("  num_processes +3 +derived\n"));
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ namespace accel::cli {
 enum class Mpi : uint8_t { kNone, kOpenMpi, kIntel };
 
 struct HostFacts {
-  std::optional<int> gpus;  // Number of visible GPUs, if it is known.
+  std::optional<int> gpus;       // Number of visible GPUs, if it is known.
+  std::vector<int> gpu_indexes;  // Those of the visible GPUs. Empty if they are not known.
   int physical_cores = 1;
   int cpus = 1;              // Logical ones.
   std::optional<bool> bf16;  // The GPUs compute in bf16, if it is known.
@@ -45,6 +46,9 @@ struct LaunchPlan {
   int machine_rank = 0;
   bool cpu = false;
   std::vector<int> gpu_ids;  // If empty, any.
+  // The GPU of each local rank of this machine. Empty if the job gets none or if they are not known
+  // before it starts, as on several machines.
+  std::vector<int> local_gpus;
   std::vector<std::string>
       wrapper;          // Words before the program: mpirun or deepspeed. Usually empty.
   common::EnvList env;  // What workers get from the settings.

@@ -98,6 +98,24 @@ TEST(PlanLaunch, SeveralMachinesNeedNoRankWithACoordinator) {
   EXPECT_EQ(plan.coordinator, "h:1");
 }
 
+TEST(PlanLaunch, NamesTheGpusOfAJobOnThisMachine) {
+  HostFacts host = Host(3);
+  host.gpu_indexes = {5, 3, 1};
+  const Flags two = {{"multi_gpu", "true"}, {"num_processes", "2"}};
+  ASSERT_OK_AND_ASSIGN(LaunchPlan plan, Plan("", two, host));
+  EXPECT_THAT(plan.local_gpus, ElementsAre(1, 3));
+  Flags named = two;
+  named.emplace_back("gpu_ids", "5,3");
+  ASSERT_OK_AND_ASSIGN(plan, Plan("", named, host));
+  EXPECT_THAT(plan.local_gpus, ElementsAre(3, 5));
+  Flags elsewhere = two;
+  elsewhere.emplace_back("coordinator", "h:1");
+  ASSERT_OK_AND_ASSIGN(plan, Plan("", elsewhere, host));
+  EXPECT_THAT(plan.local_gpus, IsEmpty());
+  ASSERT_OK_AND_ASSIGN(plan, Plan("", {{"multi_gpu", "true"}, {"num_processes", "4"}}, host));
+  EXPECT_THAT(plan.local_gpus, IsEmpty());  // They are too few, which the launch says.
+}
+
 TEST(PlanLaunch, CountsDevicesAsTorchrunDoes) {
   HostFacts host = Host(3);
   host.cpus = 16;

@@ -249,6 +249,23 @@ absl::Status PlanDevices(const EffectiveSettings& settings, const HostFacts& hos
   return absl::OkStatus();
 }
 
+// Fills in the GPUs that the job gets if it is the only one of this machine's coordinator: the
+// first of those that it may use, in the order of their indexes (coordinator/core/placement.cc).
+void PlanLocalGpus(const HostFacts& host, LaunchPlan* plan) {
+  if (plan->cpu || plan->on_cluster || plan->num_machines > 1 || plan->processes.empty()) return;
+  std::vector<int> gpus;
+  for (const int gpu : host.gpu_indexes) {
+    const bool is_named =
+        std::find(plan->gpu_ids.begin(), plan->gpu_ids.end(), gpu) != plan->gpu_ids.end();
+    if (plan->gpu_ids.empty() || is_named) gpus.push_back(gpu);
+  }
+  const auto processes = static_cast<size_t>(plan->processes[0]);
+  if (gpus.size() < processes) return;
+  std::sort(gpus.begin(), gpus.end());
+  gpus.resize(processes);
+  plan->local_gpus = std::move(gpus);
+}
+
 // Plans the command that mpirun needs before the program. Accelerate starts mpirun only in its
 // simple launcher.
 absl::Status PlanMpi(const EffectiveSettings& settings, const HostFacts& host, LaunchPlan* plan) {
@@ -316,6 +333,7 @@ absl::Status PlanWorld(const EffectiveSettings& settings, const HostFacts& host,
     plan->paradigm = Paradigm::kMultiGpu;
   }
   ACCEL_RETURN_IF_ERROR(PlanDevices(settings, host, plan));
+  PlanLocalGpus(host, plan);
   ACCEL_RETURN_IF_ERROR(PlanMpi(settings, host, plan));
   PlanDeepSpeed(settings, plan);
   return absl::OkStatus();
