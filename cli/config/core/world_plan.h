@@ -1,4 +1,4 @@
-// The first part of a plan: the paradigm, the devices, and the number of processes on each machine.
+// The first part of a plan: the paradigm, the machines (machine_plan.h), and the devices.
 #pragma once
 
 #include "absl/status/status.h"
