@@ -16,6 +16,11 @@ constexpr char kNo[] = "no";
 // host, or not enabled.
 constexpr char kDeclined[] = "declined";
 
+// Returns the size of a slot, of which each rank has two. Four ranks have 4 MiB together like two,
+// because the memory counts for each process that touches it (docs/decisions/0080). More ranks have
+// slots of that size too, because a slot is divided among all of them.
+std::size_t slot_bytes(int world_size) { return world_size <= 2 ? 1 << 20 : 512 << 10; }
+
 std::string answer_key(int rank) { return "shared_memory/rank_" + std::to_string(rank); }
 
 std::string reason_of(int rank, const std::exception& error) {
@@ -43,7 +48,7 @@ Joined lead(const SharedMemoryOptions& options, const JoinStore& store) {
   Joined out;
   try {
     if (options.enabled) {
-      out.segment = SharedMemorySegment::create(options.world_size, options.slot_bytes);
+      out.segment = SharedMemorySegment::create(options.world_size, slot_bytes(options.world_size));
     }
   } catch (const std::exception& error) {
     out.obstacle = reason_of(0, error);

@@ -35,8 +35,6 @@ struct SharedMemoryOptions {
   int world_size = 0;
   // If false, this rank does not take part, so no rank shares memory.
   bool enabled = true;
-  // The size of a slot, of which each rank has two. Must be a multiple of 4096.
-  std::size_t slot_bytes = 1 << 20;
 };
 
 struct Joined {
