@@ -145,10 +145,10 @@ int RunEstimateMemory(const std::vector<std::string>& args, const Console& conso
   std::string model, dtypes = "float32,float16,int8,int4";
   bool json = false;
   FlagSet flags("accel estimate-memory", "[flags] MODEL",
-                "Prints how much memory a model takes in several data types, and for training with "
-                "Adam, without loading it. MODEL is a safetensors file, a folder with one or with "
-                "its index, or a config.json of bert, gpt2, llama, mistral or qwen2. Nothing is "
-                "downloaded.");
+                absl::StrCat("Prints how much memory a model takes in several data types, and for "
+                             "training with Adam, without loading it. MODEL is a safetensors file, "
+                             "a folder with one or with its index, or a config.json of ",
+                             KnownArchitectures(), ". Nothing is downloaded."));
   flags.Text("dtypes", "TYPE,TYPE,…", "float32, float16, int8, int4 (default: all of them)",
              &dtypes);
   flags.Switch("json", "print JSON, with sizes in bytes (docs/json.md)", &json);

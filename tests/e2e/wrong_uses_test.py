@@ -34,6 +34,8 @@ FILES = {
     "ipex.yaml": "distributed_type: NO\nnum_processes: 1\nipex_config:\n  ipex: true\n",
     "cluster.yaml": "distributed_type: NO\nnum_processes: 1\ncoordinator: nowhere\n",
     "both.yaml": "distributed_type: NO\nnum_processes: 1\ncoordinator: h1:7337\nmain_process_ip: h1\n",
+    "cut.json": '{"model_type":\n "bert", "hidd',
+    "other.json": '{"model_type": "xyz"}',
     "job.yaml": "program: ./train\nprocesses_per_nod: 2\n",
 }
 
@@ -84,7 +86,8 @@ COMMANDS = [
      "time such as 2026-11-22T08:30:00Z or '2026-11-22 08:30'"),
     ("logs x --stream both", '--stream "both": it must be stdout or stderr'),
     ("logs x --tail many", '--tail "many": it must be a number, at least 0'),
-    ("estimate-memory --dtypes float8 .", '--dtypes "float8": it must be float32, float16, int8 or int4, with commas'),
+    ("estimate-memory --dtypes float8 .",
+     '--dtypes "float8": it must be float32, float16, int8 or int4, with commas'),
     # Flags that contradict each other, or do nothing.
     ("launch --cpu --gpu_ids 0 true", "`--cpu` and `--gpu_ids` cannot be used together"),
     ("launch -m --no_python x", "`--module` and `--no_python` cannot be used together"),
@@ -149,6 +152,10 @@ COMMANDS = [
      "none does not exist; MODEL is a file or a folder of this machine, because accel downloads nothing"),
     ("estimate-memory short.safetensors",
      "short.safetensors: it ends too early to be a safetensors file; copy it again"),
+    ("estimate-memory cut.json", "cut.json:2:15: not valid JSON: the text ends too early; copy it again"),
+    ("estimate-memory other.json", "other.json: the architecture xyz is not known; known are bert, distilbert, gemma, "
+     "gemma2, gpt2, gpt_neox, llama, mistral, mixtral, mt5, phi3, qwen2, qwen3, roberta, t5, vit and xlm-roberta. A "
+     "safetensors file of the model works for every architecture."),
     ("estimate-memory dir", "dir holds no model.safetensors, no index of one and no config.json"),
     # Programs that cannot run.
     ("launch --cpu --shim /no/shim true", "--shim names /no/shim, which is not an executable file", 1),

@@ -1,163 +1,107 @@
 #include "cli/estimate/core/architectures.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/estimate/core/architecture_table.h"
+#include "cli/estimate/core/config_numbers.h"
+#include "cli/estimate/core/parse_json.h"
 #include "cli/render/escape.h"
+#include "common/status_macros.h"
 
 namespace accel::cli {
 namespace {
 
 using nlohmann::json;
 
-constexpr uint64_t kMaxNumber = uint64_t{1} << 31;
 constexpr uint64_t kMaxLayers = 4096;
 
-// Reads numbers and collects tensors. The first number that is missing or wrong is the error.
+const Architecture* FindArchitecture(absl::string_view type) {
+  for (const Architecture& one : Architectures()) {
+    if (one.type == type) return &one;
+  }
+  return nullptr;
+}
+
+// Collects the tensors of modules.
 class Builder {
  public:
-  Builder(absl::string_view file, const json& config) : file_(file), config_(config) {}
+  Builder(const Architecture& architecture, ConfigNumbers* numbers)
+      : architecture_(architecture), numbers_(*numbers) {}
 
-  uint64_t Number(const char* name, uint64_t most = kMaxNumber) {
-    const auto found = config_.find(name);
-    if (found == config_.end() || found->is_null()) return Refuse(name);
-    return Checked(name, *found, most);
-  }
-  uint64_t NumberOr(const char* name, uint64_t fallback) {
-    const auto found = config_.find(name);
-    return found == config_.end() || found->is_null() ? fallback
-                                                      : Checked(name, *found, kMaxNumber);
-  }
-  bool Is(const char* name) const { return config_.value(name, json(false)) == json(true); }
-
-  void Add(std::string name, uint64_t elements, uint64_t integer_bytes = 0) {
-    tensors_.push_back({std::move(name), elements, integer_bytes});
-  }
-  void Linear(const std::string& name, uint64_t in, uint64_t out, bool bias) {
-    Add(name + ".weight", in * out);
-    if (bias) Add(name + ".bias", out);
-  }
-  void LayerNorm(const std::string& name, uint64_t size) {
-    Add(name + ".weight", size);
-    Add(name + ".bias", size);
+  // Adds the tensors of a row, for each layer if its name has "{…}".
+  void AddRow(const ModuleRow& row) {
+    const uint64_t weight = numbers_.Eval(row.weight), bias = numbers_.Eval(row.bias);
+    const std::vector<std::string> parts = absl::StrSplit(row.name, absl::ByAnyChar("{}"));
+    if (parts.size() != 3) return Add(row.name, weight, bias, row.is_int64);
+    const uint64_t layers = numbers_.Eval(parts[1]);
+    if (layers > kMaxLayers) return numbers_.Refuse(parts[1]);
+    for (uint64_t i = 0; i < layers; ++i) {
+      Add(absl::StrCat(parts[0], i, parts[2]), weight, bias, row.is_int64);
+    }
   }
 
-  absl::StatusOr<std::vector<TensorSize>> Take() {
-    if (!error_.ok()) return error_;
-    return std::move(tensors_);
+  // Adds the frequencies that rotate a part of each head, and the copy of them.
+  void AddRotary() {
+    const double part = numbers_.RotaryPart(architecture_.rotary_part);
+    const double rotated = std::floor(static_cast<double>(numbers_.Eval("head_dim")) * part);
+    Add("rotary_emb", 2 * static_cast<uint64_t>(std::ceil(rotated / 2)), 0, false);
   }
+
+  std::vector<TensorSize> Take() { return std::move(tensors_); }
 
  private:
-  uint64_t Checked(const char* name, const json& value, uint64_t most) {
-    if (!value.is_number_unsigned() || value.get<uint64_t>() > most) return Refuse(name);
-    return value.get<uint64_t>();
-  }
-  uint64_t Refuse(const char* name) {
-    if (error_.ok()) {
-      error_ = absl::InvalidArgumentError(
-          absl::StrCat(file_, ": ", name, " is missing or is no number in range"));
+  void Add(const std::string& module, uint64_t weight, uint64_t bias, bool is_int64) {
+    const std::string layer = architecture_.has_no_blocks ? module : "";
+    const uint64_t integer_bytes = is_int64 ? sizeof(int64_t) : 0;
+    for (const auto& [name, elements] : {std::pair("weight", weight), std::pair("bias", bias)}) {
+      if (elements == 0) continue;
+      tensors_.push_back({absl::StrCat(module, ".", name), elements, integer_bytes, layer});
     }
-    return 0;
   }
 
-  const absl::string_view file_;
-  const json& config_;
+  const Architecture& architecture_;
+  ConfigNumbers& numbers_;
   std::vector<TensorSize> tensors_;
-  absl::Status error_;
 };
-
-void Bert(Builder& b) {
-  const uint64_t hidden = b.Number("hidden_size"), inner = b.Number("intermediate_size");
-  const uint64_t positions = b.Number("max_position_embeddings");
-  b.Add("embeddings.word_embeddings.weight", b.Number("vocab_size") * hidden);
-  b.Add("embeddings.position_embeddings.weight", positions * hidden);
-  b.Add("embeddings.token_type_embeddings.weight", b.NumberOr("type_vocab_size", 2) * hidden);
-  b.LayerNorm("embeddings.LayerNorm", hidden);
-  b.Add("embeddings.position_ids", positions, sizeof(int64_t));
-  b.Add("embeddings.token_type_ids", positions, sizeof(int64_t));
-  const uint64_t layers = b.Number("num_hidden_layers", kMaxLayers);
-  for (uint64_t i = 0; i < layers; ++i) {
-    const std::string layer = absl::StrCat("encoder.layer.", i);
-    for (const char* name : {".attention.self.query", ".attention.self.key",
-                             ".attention.self.value", ".attention.output.dense"}) {
-      b.Linear(layer + name, hidden, hidden, true);
-    }
-    b.LayerNorm(layer + ".attention.output.LayerNorm", hidden);
-    b.Linear(layer + ".intermediate.dense", hidden, inner, true);
-    b.Linear(layer + ".output.dense", inner, hidden, true);
-    b.LayerNorm(layer + ".output.LayerNorm", hidden);
-  }
-  b.Linear("pooler.dense", hidden, hidden, true);
-}
-
-void Gpt2(Builder& b) {
-  const uint64_t width = b.Number("n_embd"), inner = b.NumberOr("n_inner", 4 * width);
-  b.Add("wte.weight", b.Number("vocab_size") * width);
-  b.Add("wpe.weight", b.Number("n_positions") * width);
-  const uint64_t layers = b.Number("n_layer", kMaxLayers);
-  for (uint64_t i = 0; i < layers; ++i) {
-    const std::string layer = absl::StrCat("h.", i);
-    b.LayerNorm(layer + ".ln_1", width);
-    b.Linear(layer + ".attn.c_attn", width, 3 * width, true);
-    b.Linear(layer + ".attn.c_proj", width, width, true);
-    b.LayerNorm(layer + ".ln_2", width);
-    b.Linear(layer + ".mlp.c_fc", width, inner, true);
-    b.Linear(layer + ".mlp.c_proj", inner, width, true);
-  }
-  b.LayerNorm("ln_f", width);
-}
-
-// Llama, and models of the same shape.
-void Llama(Builder& b, bool query_bias) {
-  const uint64_t hidden = b.Number("hidden_size"), inner = b.Number("intermediate_size");
-  const uint64_t heads = std::max<uint64_t>(b.Number("num_attention_heads"), 1);
-  const uint64_t head = b.NumberOr("head_dim", hidden / heads);
-  const uint64_t keys = b.NumberOr("num_key_value_heads", heads) * head;
-  const bool bias = b.Is("attention_bias"), mlp_bias = b.Is("mlp_bias");
-  b.Add("embed_tokens.weight", b.Number("vocab_size") * hidden);
-  const uint64_t layers = b.Number("num_hidden_layers", kMaxLayers);
-  for (uint64_t i = 0; i < layers; ++i) {
-    const std::string layer = absl::StrCat("layers.", i);
-    b.Linear(layer + ".self_attn.q_proj", hidden, heads * head, bias || query_bias);
-    b.Linear(layer + ".self_attn.k_proj", hidden, keys, bias || query_bias);
-    b.Linear(layer + ".self_attn.v_proj", hidden, keys, bias || query_bias);
-    b.Linear(layer + ".self_attn.o_proj", heads * head, hidden, bias);
-    for (const char* name : {".mlp.gate_proj", ".mlp.up_proj"}) {
-      b.Linear(layer + name, hidden, inner, mlp_bias);
-    }
-    b.Linear(layer + ".mlp.down_proj", inner, hidden, mlp_bias);
-    b.Add(layer + ".input_layernorm.weight", hidden);
-    b.Add(layer + ".post_attention_layernorm.weight", hidden);
-  }
-  b.Add("norm.weight", hidden);
-  b.Add("rotary_emb.inv_freq", head / 2);
-}
 
 }  // namespace
 
+std::string KnownArchitectures() {
+  std::vector<absl::string_view> names;
+  for (const Architecture& one : Architectures()) names.push_back(one.type);
+  const absl::string_view last = names.back();
+  names.pop_back();
+  return absl::StrCat(absl::StrJoin(names, ", "), " and ", last);
+}
+
 absl::StatusOr<std::vector<TensorSize>> TensorsOfConfig(absl::string_view file,
                                                         absl::string_view text) {
-  const json config = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  ACCEL_ASSIGN_OR_RETURN(const json config, ParseJson(file, text));
   if (!config.is_object() || !config.contains("model_type") || !config["model_type"].is_string()) {
     return absl::InvalidArgumentError(
         absl::StrCat(file, ": it has no model_type, so it describes no model of Transformers"));
   }
   const auto type = config["model_type"].get<std::string>();
-  Builder builder(file, config);
-  if (type == "bert") {
-    Bert(builder);
-  } else if (type == "gpt2") {
-    Gpt2(builder);
-  } else if (type == "llama" || type == "mistral" || type == "qwen2") {
-    Llama(builder, type == "qwen2");
-  } else {
-    return absl::InvalidArgumentError(absl::StrCat(
-        file, ": the architecture ", EscapeControls(type.substr(0, 64)),
-        " is not known; known are bert, gpt2, llama, mistral and qwen2. A safetensors file of the "
-        "model works for every architecture."));
+  const Architecture* const architecture = FindArchitecture(type);
+  if (architecture == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": the architecture ", EscapeControls(type.substr(0, 64)),
+                     " is not known; known are ", KnownArchitectures(),
+                     ". A safetensors file of the model works for every architecture."));
   }
+  ConfigNumbers numbers(file, config, architecture->numbers);
+  Builder builder(*architecture, &numbers);
+  for (const auto& rows : architecture->rows) {
+    for (const ModuleRow& row : rows) builder.AddRow(row);
+  }
+  if (architecture->rotary_part > 0) builder.AddRotary();
+  if (!numbers.status().ok()) return numbers.status();
   return builder.Take();
 }
 

@@ -1,11 +1,14 @@
 #include "cli/estimate/core/memory_table.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/config/core/value.h"
 #include "cli/json_object.h"
+#include "cli/render/escape.h"
 #include "cli/render/table.h"
 
 namespace accel::cli {
@@ -42,6 +45,11 @@ std::vector<Row> Rows(const ModelSizes& sizes, const std::vector<std::string>& d
 
 }  // namespace
 
+bool IsDtype(absl::string_view name) {
+  return std::any_of(std::begin(kDtypes), std::end(kDtypes),
+                     [name](const Dtype& dtype) { return dtype.name == name; });
+}
+
 std::string HumanBytes(double bytes) {
   for (const char* unit : {"bytes", "KB", "MB", "GB", "TB"}) {
     if (bytes < 1024) {
@@ -62,7 +70,10 @@ std::string MemoryTable(absl::string_view model, const ModelSizes& sizes,
     table.AddRow({std::string(row.dtype), HumanBytes(row.largest), HumanBytes(row.total),
                   row.training == 0 ? "N/A" : HumanBytes(row.training)});
   }
-  return absl::StrCat("Memory usage of ", model, " (largest layer: ", sizes.largest_name, ")\n\n",
+  const std::string layer =
+      sizes.largest_name.empty() ? "it has no tensors" : "largest layer: " + sizes.largest_name;
+  // Names of tensors come from outside, and a terminal would obey their control characters.
+  return absl::StrCat("Memory usage of ", model, " (", EscapeControls(layer), ")\n\n",
                       table.Render());
 }
 

@@ -9,6 +9,9 @@
 
 namespace accel::cli {
 
+// Returns true for float32, float16, int8 and int4.
+bool IsDtype(absl::string_view name);
+
 // Returns bytes as Accelerate prints them: "86.47 MB".
 std::string HumanBytes(double bytes);
 

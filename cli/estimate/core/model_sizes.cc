@@ -12,7 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "cli/estimate/core/parse_json.h"
 #include "cli/render/escape.h"
+#include "common/status_macros.h"
 
 namespace accel::cli {
 namespace {
@@ -36,6 +38,7 @@ std::string LayerOf(const std::string& name) {
     if (number || (parts[i] == "embeddings" && i + 1 < parts.size()))
       return absl::StrJoin(parts.begin(), parts.begin() + i + 1, ".");
   }
+  if (parts.size() == 1) return name;
   return absl::StrJoin(parts.begin(), parts.end() - 1, ".");
 }
 
@@ -76,7 +79,7 @@ absl::StatusOr<ModelSizes> SizesOfTensors(const std::vector<TensorSize>& tensors
         __builtin_add_overflow(sizes.total, bytes, &sizes.total) || sizes.total >= kMaxBytes) {
       return absl::InvalidArgumentError("the sizes of the tensors are too large");
     }
-    layers[LayerOf(tensor.name)] += bytes;
+    layers[tensor.layer.empty() ? LayerOf(tensor.name) : tensor.layer] += bytes;
   }
   for (const auto& [name, bytes] : layers) {
     if (bytes <= sizes.largest) continue;
@@ -110,7 +113,7 @@ absl::StatusOr<std::vector<TensorSize>> ReadSafetensorsHeader(absl::string_view 
 }
 
 absl::StatusOr<std::vector<std::string>> ReadIndex(absl::string_view file, absl::string_view text) {
-  const json index = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  ACCEL_ASSIGN_OR_RETURN(const json index, ParseJson(file, text));
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object()) {
     return Malformed(file, "it has no weight_map");
   }

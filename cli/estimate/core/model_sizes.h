@@ -11,19 +11,21 @@
 namespace accel::cli {
 
 struct ModelSizes {
-  uint64_t total = 0;    // Bytes of all parameters and buffers, with floats in 32 bits.
-  uint64_t largest = 0;  // Bytes of the largest layer: a block, or a module without children.
-  std::string largest_name;
+  uint64_t total = 0;        // Bytes of all parameters and buffers, with floats in 32 bits.
+  uint64_t largest = 0;      // Bytes of the largest layer: a block, or a module without children.
+  std::string largest_name;  // Empty if there are no tensors.
 };
 
 struct TensorSize {
   std::string name;  // As in a state dict: "encoder.layer.0.attention.self.query.weight".
   uint64_t elements = 0;
   uint64_t integer_bytes = 0;  // Size of an element that is no float. 0 for floats.
+  std::string layer = "";      // The layer it belongs to. If empty, the name decides.
 };
 
 // Adds up tensors. A layer is what has a number in its name ("layers.3"), a module "embeddings", or
-// else the module that owns the tensor. INVALID_ARGUMENT: the sizes exceed 2^63.
+// else the module that owns the tensor. A name without dots is its own layer. INVALID_ARGUMENT: the
+// sizes exceed 2^63.
 absl::StatusOr<ModelSizes> SizesOfTensors(const std::vector<TensorSize>& tensors);
 
 // Reads the header of a safetensors file: the JSON after its length. `file` is the name for
