@@ -124,13 +124,30 @@ absl::StatusOr<std::vector<TensorSize>> ReadModel(const std::string& path) {
                            "accel downloads nothing"));
 }
 
+// Joins the words after --dtypes that are dtypes with commas, because Accelerate's users write
+// `--dtypes float32 float16`.
+std::vector<std::string> JoinDtypes(const std::vector<std::string>& args) {
+  std::vector<std::string> joined;
+  bool is_list = false;
+  for (const std::string& word : args) {
+    if (is_list && IsDtype(word)) {
+      absl::StrAppend(&joined.back(), joined.back() == "--dtypes" ? "=" : ",", word);
+    } else {
+      is_list = word == "--dtypes" || absl::StartsWith(word, "--dtypes=");
+      joined.push_back(word);
+    }
+  }
+  return joined;
+}
+
 absl::Status Estimate(const std::string& model, const std::string& dtypes, bool json,
                       const Console& console) {
   const std::vector<std::string> names = absl::StrSplit(dtypes, ',');
   for (const std::string& name : names) {
-    if (name != "float32" && name != "float16" && name != "int8" && name != "int4") {
+    if (!IsDtype(name)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "--dtypes \"", name, "\": it must be float32, float16, int8 or int4, with commas"));
+          "--dtypes \"", name,
+          "\": it must be float32, float16, int8 or int4, with commas or spaces between them"));
     }
   }
   ACCEL_ASSIGN_OR_RETURN(const auto tensors, ReadModel(model));
@@ -142,19 +159,35 @@ absl::Status Estimate(const std::string& model, const std::string& dtypes, bool 
 }  // namespace
 
 int RunEstimateMemory(const std::vector<std::string>& args, const Console& console) {
-  std::string model, dtypes = "float32,float16,int8,int4";
-  bool json = false;
+  std::string model, dtypes = "float32,float16,int8,int4", library;
+  bool json = false, trusts_code = false;
   FlagSet flags("accel estimate-memory", "[flags] MODEL",
                 absl::StrCat("Prints how much memory a model takes in several data types, and for "
                              "training with Adam, without loading it. MODEL is a safetensors file, "
                              "a folder with one or with its index, or a config.json of ",
                              KnownArchitectures(), ". Nothing is downloaded."));
-  flags.Text("dtypes", "TYPE,TYPE,…", "float32, float16, int8, int4 (default: all of them)",
+  flags.Text("dtypes", "TYPE,TYPE,…",
+             "float32, float16, int8, int4, with commas or spaces between them (default: all of "
+             "them)",
              &dtypes);
+  flags.Value("library_name", "transformers|timm",
+              "has no effect: MODEL's own files say everything", [&](const std::string& text) {
+                library = text;
+                return text == "transformers" || text == "timm"
+                           ? absl::OkStatus()
+                           : absl::InvalidArgumentError("it must be transformers or timm");
+              });
+  flags.Switch("trust_remote_code", "has no effect: no code of MODEL is run", &trusts_code);
   flags.Switch("json", "print JSON, with sizes in bytes (docs/json.md)", &json);
   flags.Argument("MODEL", /*required=*/true, &model);
   flags.Footer("Exit codes: 0 done, 2 wrong usage or a wrong file, 1 any other error.");
-  if (const auto over = ParseOrExplain(flags, args, console)) return *over;
+  if (const auto over = ParseOrExplain(flags, JoinDtypes(args), console)) return *over;
+  if (!library.empty()) {
+    PrintMessage(console, "--library_name has no effect: accel reads MODEL's own files");
+  }
+  if (trusts_code) {
+    PrintMessage(console, "--trust_remote_code has no effect: accel runs no code of a model");
+  }
   const absl::Status done = Estimate(model, dtypes, json, console);
   return done.ok() ? kExitOk : Fail(console, done);
 }

@@ -50,6 +50,26 @@ TEST_F(EstimateCommand, ReadsAFile) {
   EXPECT_THAT(result.out, HasSubstr("float16    512.0 bytes  512.0 bytes               2.0 KB\n"));
 }
 
+TEST_F(EstimateCommand, TakesDtypesWithSpacesAndCommas) {
+  const std::string file = WriteSafetensors("a.safetensors", "x");
+  const std::string wanted = Estimate({"--dtypes", "float32,int8", file}).out;
+  EXPECT_THAT(wanted, HasSubstr("(largest layer: x)"));
+  EXPECT_THAT(wanted, HasSubstr("int8 "));
+  EXPECT_EQ(Estimate({"--dtypes", "float32", "int8", file}).out, wanted);
+  EXPECT_EQ(Estimate({file, "--dtypes", "float32", "int8"}).out, wanted);
+  EXPECT_EQ(Estimate({"--dtypes=float32", "int8", file}).out, wanted);
+}
+
+TEST_F(EstimateCommand, SaysThatFlagsOfAccelerateHaveNoEffect) {
+  const Result result = Estimate({"--library_name", "transformers", "--trust_remote_code",
+                                  WriteSafetensors("a.safetensors", "x.y")});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.err,
+            "accel: --library_name has no effect: accel reads MODEL's own files\n"
+            "accel: --trust_remote_code has no effect: accel runs no code of a model\n");
+  EXPECT_EQ(Estimate({"--library_name", "keras", folder_}).exit_code, 2);
+}
+
 TEST_F(EstimateCommand, ReadsTheShardsOfAFolder) {
   WriteSafetensors("1.safetensors", "l.0.w");
   WriteSafetensors("2.safetensors", "l.1.w");

@@ -87,7 +87,8 @@ COMMANDS = [
     ("logs x --stream both", '--stream "both": it must be stdout or stderr'),
     ("logs x --tail many", '--tail "many": it must be a number, at least 0'),
     ("estimate-memory --dtypes float8 .",
-     '--dtypes "float8": it must be float32, float16, int8 or int4, with commas'),
+     '--dtypes "float8": it must be float32, float16, int8 or int4, with commas or spaces between them'),
+    ("estimate-memory --library_name keras .", '--library_name "keras": it must be transformers or timm'),
     # Flags that contradict each other, or do nothing.
     ("launch --cpu --gpu_ids 0 true", "`--cpu` and `--gpu_ids` cannot be used together"),
     ("launch -m --no_python x", "`--module` and `--no_python` cannot be used together"),
