@@ -1,18 +1,39 @@
 #include "cli/merge_weights.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <exception>
+#include <filesystem>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/exit_codes.h"
 #include "cli/flags.h"
+#include "cli/json_object.h"
 #include "common/checkpoint_error.h"
+#include "common/status_macros.h"
+#include "common/unique_fd.h"
 #include "weights/merge.h"
 
 namespace accel::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr char kFile[] = "model.safetensors";
+
+struct MergeFlags {
+  std::string folder, out;
+  bool removes_folder = false;
+  bool unsafe = false;
+  bool json = false;
+};
 
 // The folder weights/ throws, because workers use it too. This is where its errors become a Status.
 absl::StatusOr<weights::Merged> Merge(const std::string& folder, const std::string& out) {
@@ -25,35 +46,139 @@ absl::StatusOr<weights::Merged> Merge(const std::string& folder, const std::stri
   }
 }
 
+// Returns the file to write. A folder is where Accelerate's users want it to be.
+std::string FileToWrite(const std::string& folder, const std::string& out) {
+  std::error_code ignored;
+  if (!out.empty() && (out.back() == '/' || fs::is_directory(out, ignored))) {
+    return absl::StrCat(out, out.back() == '/' ? "" : "/", kFile);
+  }
+  if (!out.empty()) return out;
+  // Not into the folder, where the merged file would look like a part of the checkpoint.
+  const size_t slash = folder.rfind('/');
+  return absl::StrCat(slash == std::string::npos ? "" : folder.substr(0, slash + 1), kFile);
+}
+
+// Checks that --remove_checkpoint_dir would remove the folder that was named, and not the merged
+// file with it.
+absl::Status CheckRemoval(const std::string& folder, const std::string& file) {
+  std::error_code error;
+  if (fs::is_symlink(folder, error)) {
+    return absl::InvalidArgumentError(absl::StrCat("--remove_checkpoint_dir: ", folder,
+                                                   " is a symbolic link; name the folder itself"));
+  }
+  const fs::path whole = fs::canonical(folder, error);
+  if (error) return absl::OkStatus();  // Merging says what is wrong.
+  const fs::path written = fs::weakly_canonical(file, error);
+  const auto [end, rest] =
+      std::mismatch(whole.begin(), whole.end(), written.begin(), written.end());
+  if (error || end == whole.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("--remove_checkpoint_dir: ", file,
+                                                   " would be removed with ", folder,
+                                                   "; choose an OUT outside of it"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Failed(absl::string_view what, const std::string& path, const std::string& reason) {
+  return absl::UnavailableError(absl::StrCat("cannot ", what, " ", path, ": ", reason));
+}
+
+// Makes the folder of the file durably, if it is missing. Returns true if it was missing.
+absl::StatusOr<bool> MakeFolder(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::create_directory(folder, error)) {
+    if (error) return Failed("make the folder", folder, error.message());
+    return false;
+  }
+  const fs::path above = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
+  const common::UniqueFd parent(open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent.valid() || fsync(parent.get()) != 0) {
+    return Failed("make the folder durable:", folder, strerror(errno));
+  }
+  return true;
+}
+
+absl::StatusOr<weights::Merged> MergeInto(const std::string& folder, const std::string& file,
+                                          bool makes_folder) {
+  const fs::path above = fs::path(file).parent_path();
+  bool made = false;
+  if (makes_folder) {
+    ACCEL_ASSIGN_OR_RETURN(made, MakeFolder(above));
+  }
+  absl::StatusOr<weights::Merged> merged = Merge(folder, file);
+  std::error_code ignored;
+  if (made && !merged.ok()) fs::remove(above, ignored);
+  return merged;
+}
+
+void Print(const weights::Merged& merged, const MergeFlags& flags, const std::string& file,
+           const Console& console) {
+  if (flags.json) {
+    std::vector<std::string> skipped;
+    for (const std::string& name : merged.skipped) skipped.push_back(JsonString(name));
+    console.out << JsonObject::Versioned()
+                       .Text("file", file)
+                       .Number("tensors", merged.tensors)
+                       .Number("bytes", merged.bytes)
+                       .Number("largest_tensor_bytes", merged.largest)
+                       .Json("skipped", absl::StrCat("[", absl::StrJoin(skipped, ", "), "]"))
+                       .Json("removed_checkpoint_dir", flags.removes_folder ? "true" : "false")
+                       .Print()
+                << "\n";
+    return;
+  }
+  console.out << "merged " << merged.tensors << " tensors into " << file << " (" << merged.bytes
+              << " bytes; the largest tensor has " << merged.largest << ")\n";
+  if (flags.removes_folder) console.out << "removed " << flags.folder << "\n";
+  if (!merged.skipped.empty()) {
+    PrintMessage(console,
+                 absl::StrCat("left out ", merged.skipped.size(),
+                              " values that are no tensors, such as ", merged.skipped.front()));
+  }
+}
+
+absl::Status Run(const MergeFlags& flags, const Console& console) {
+  if (flags.unsafe) {
+    return absl::InvalidArgumentError(
+        "--unsafe_serialization: accel writes safetensors only, because loading a pickle can run "
+        "code; leave the flag out");
+  }
+  const std::string file = FileToWrite(flags.folder, flags.out);
+  if (flags.removes_folder) ACCEL_RETURN_IF_ERROR(CheckRemoval(flags.folder, file));
+  ACCEL_ASSIGN_OR_RETURN(const weights::Merged merged,
+                         MergeInto(flags.folder, file, absl::EndsWith(flags.out, "/")));
+  std::error_code error;
+  if (flags.removes_folder) fs::remove_all(flags.folder, error);
+  if (error) {
+    return Failed("remove", flags.folder,
+                  absl::StrCat(error.message(), "; the merged file is ", file));
+  }
+  Print(merged, flags, file, console);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int RunMergeWeights(const std::vector<std::string>& args, const Console& console) {
-  std::string folder, out;
-  FlagSet flags("accel merge-weights", "FOLDER [OUT]",
+  MergeFlags given;
+  FlagSet flags("accel merge-weights", "[flags] FOLDER [OUT]",
                 "Merges a sharded checkpoint into one safetensors file, in the memory of its "
                 "largest tensor. FOLDER was written by accel, or by Python's "
                 "torch.distributed.checkpoint (for example pytorch_model_fsdp_0 of Accelerate). "
-                "OUT is the file to write (default: model.safetensors beside FOLDER).");
-  flags.Argument("FOLDER", /*required=*/true, &folder);
-  flags.Argument("OUT", /*required=*/false, &out);
+                "OUT is the file to write (default: model.safetensors beside FOLDER), or a folder, "
+                "which gets a model.safetensors. A folder that does not exist ends with a slash.");
+  flags.Switch("remove_checkpoint_dir",
+               "remove FOLDER with all of its files, once the merged file is durable",
+               &given.removes_folder);
+  flags.Switch("unsafe_serialization", "is refused: accel writes safetensors only", &given.unsafe);
+  flags.Switch("json", "print JSON (docs/json.md)", &given.json);
+  flags.Argument("FOLDER", /*required=*/true, &given.folder);
+  flags.Argument("OUT", /*required=*/false, &given.out);
   flags.Footer("Exit codes: 0 done, 2 wrong usage, 1 any other error.");
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;
-  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
-  // Not into the folder, where the merged file would look like a part of the checkpoint.
-  if (out.empty()) {
-    const size_t slash = folder.rfind('/');
-    out = absl::StrCat(slash == std::string::npos ? "" : folder.substr(0, slash + 1), kFile);
-  }
-  const absl::StatusOr<weights::Merged> merged = Merge(folder, out);
-  if (!merged.ok()) return Fail(console, merged.status());
-  console.out << "merged " << merged->tensors << " tensors into " << out << " (" << merged->bytes
-              << " bytes; the largest tensor has " << merged->largest << ")\n";
-  if (!merged->skipped.empty()) {
-    PrintMessage(console,
-                 absl::StrCat("left out ", merged->skipped.size(),
-                              " values that are no tensors, such as ", merged->skipped.front()));
-  }
-  return kExitOk;
+  while (given.folder.size() > 1 && given.folder.back() == '/') given.folder.pop_back();
+  const absl::Status done = Run(given, console);
+  return done.ok() ? kExitOk : Fail(console, done);
 }
 
 }  // namespace accel::cli

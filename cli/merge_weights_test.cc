@@ -66,7 +66,61 @@ TEST(MergeWeights, AMissingFileIsAnErrorAndWritesNothing) {
               !fs::exists(folder.parent_path() / "model.safetensors"));
 }
 
+TEST(MergeWeights, AFolderGetsTheFile) {
+  const fs::path folder = Folder();
+  WriteRank(folder, 0);
+  WriteRank(folder, 1);
+  const fs::path above = folder.parent_path();
+  EXPECT_EQ(Merge({folder, above}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(above / "model.safetensors"));
+  EXPECT_EQ(Merge({folder, (above / "new").string() + "/"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(above / "new/model.safetensors"));
+}
+
+TEST(MergeWeights, AFailureLeavesNoNewFolder) {
+  const fs::path folder = Folder();
+  WriteRank(folder, 0);
+  EXPECT_EQ(Merge({folder, (folder.parent_path() / "new").string() + "/"}).exit_code, 1);
+  EXPECT_FALSE(fs::exists(folder.parent_path() / "new"));
+}
+
+TEST(MergeWeights, RemovesTheFolderAfterTheMerge) {
+  const fs::path folder = Folder();
+  const fs::path above = folder.parent_path();
+  fs::create_directories(above / "8");
+  WriteRank(folder, 0);
+  EXPECT_EQ(Merge({"--remove_checkpoint_dir", folder}).exit_code, 1);
+  EXPECT_TRUE(fs::exists(folder)) << "it was incomplete";
+  WriteRank(folder, 1);
+  const Result merged = Merge({"--remove_checkpoint_dir", "--json", folder.string() + "/"});
+  EXPECT_EQ(merged.exit_code, 0) << merged.err;
+  EXPECT_THAT(merged.out, HasSubstr("\"tensors\": 1, \"bytes\": "));
+  EXPECT_THAT(merged.out, HasSubstr("\"removed_checkpoint_dir\": true"));
+  EXPECT_FALSE(fs::exists(folder));
+  EXPECT_TRUE(fs::exists(above / "8"));
+  EXPECT_TRUE(fs::exists(above / "model.safetensors"));
+}
+
+TEST(MergeWeights, RemovesNeitherTheMergedFileNorALinksTarget) {
+  const fs::path folder = Folder();
+  WriteRank(folder, 0);
+  WriteRank(folder, 1);
+  for (const fs::path& out : {folder / "x.safetensors", folder, folder / "../7/x.safetensors"}) {
+    const Result inside = Merge({"--remove_checkpoint_dir", folder, out});
+    EXPECT_EQ(inside.exit_code, 2);
+    EXPECT_THAT(inside.err, HasSubstr("would be removed with"));
+  }
+  const fs::path link = folder.parent_path() / "link";
+  fs::create_directory_symlink(folder, link);
+  const Result linked = Merge({"--remove_checkpoint_dir", link});
+  EXPECT_EQ(linked.exit_code, 2);
+  EXPECT_THAT(linked.err, HasSubstr("link is a symbolic link; name the folder itself"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 2);
+}
+
 TEST(MergeWeights, WrongUsageIsExplained) {
+  EXPECT_THAT(Merge({"--unsafe_serialization", "x"}).err, HasSubstr("accel writes safetensors"));
+
   EXPECT_EQ(Merge({}).exit_code, 2);
   EXPECT_EQ(Merge({"a", "b", "c"}).exit_code, 2);
   const Result help = Merge({"--help"});

@@ -149,6 +149,10 @@ COMMANDS = [
     ("submit none.yaml", "the job file none.yaml does not exist"),
     ("submit job.yaml", "job.yaml:2:1: unknown key processes_per_nod; did you mean processes_per_node?"),
     ("to-fsdp2", "--config_file is missing; it names the file to convert"),
+    ("merge-weights --unsafe_serialization dir out", "--unsafe_serialization: accel writes safetensors only, because "
+     "loading a pickle can run code; leave the flag out"),
+    ("merge-weights --remove_checkpoint_dir dir dir/x.safetensors",
+     "--remove_checkpoint_dir: dir/x.safetensors would be removed with dir; choose an OUT outside of it"),
     ("estimate-memory none",
      "none does not exist; MODEL is a file or a folder of this machine, because accel downloads nothing"),
     ("estimate-memory short.safetensors",
