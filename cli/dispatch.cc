@@ -28,6 +28,10 @@ common::CommandHelp Overview(const std::vector<Command>& commands) {
 }
 
 int Unknown(const std::vector<Command>& commands, const std::string& word, const Console& console) {
+  if (word == "tpu-config") {  // A command of Accelerate.
+    PrintMessage(console, "tpu-config: accel does not drive TPUs");
+    return kExitUsage;
+  }
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.name);
   const std::string nearest = common::Nearest(word, names);

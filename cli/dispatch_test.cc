@@ -53,6 +53,12 @@ TEST(Dispatch, WithoutACommandThereIsHelpOnStandardError) {
   EXPECT_THAT(result.err, StartsWith("Usage: accel COMMAND"));
 }
 
+TEST(Dispatch, ACommandForTpusIsRefused) {
+  const Result result = Accel({"tpu-config", "--tpu_name", "x"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.err, "accel: tpu-config: accel does not drive TPUs\n");
+}
+
 TEST(Dispatch, AnUnknownCommandGetsASuggestion) {
   Result result = Accel({"sumbit"});
   EXPECT_EQ(result.exit_code, 2);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "cli/config/ask.h"
 #include "cli/config/core/config_places.h"
 #include "cli/config/core/explain.h"
@@ -62,6 +63,13 @@ int RunAsk(const std::vector<std::string>& args, const Console& console) {
   flags.Text("config_file", "FILE", "the file to write (default: Accelerate's default_config.yaml)",
              &config_file);
   flags.Footer(kFooter);
+  for (const std::string& word : args) {
+    const std::string name = absl::StrReplaceAll(word.substr(0, word.find('=')), {{"-", "_"}});
+    if (name != "__mixed_precision" || console.describe) continue;
+    return Fail(console, absl::InvalidArgumentError(
+                             "--mixed_precision is a flag of `accel config default`, which asks "
+                             "nothing; `accel config` asks for it"));
+  }
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;
   return Finish(Ask(config_file, console), console);
 }

@@ -49,6 +49,14 @@ TEST(ConfigDefault, WritesAFileOnce) {
   EXPECT_THAT(again.err, HasSubstr("Configuration already exists at " + path + ", will not over"));
 }
 
+TEST(Config, SaysWhereTheFlagForThePrecisionBelongs) {
+  for (const char* word : {"--mixed_precision=bf16", "--mixed-precision"}) {
+    const Result result = Config({word, "bf16"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr("is a flag of `accel config default`, which asks nothing"));
+  }
+}
+
 TEST(ConfigUpdate, RenewsOldKeys) {
   const std::string path =
       Write("old.yaml", "distributed_type: NO\nfp16: true\nnum_processes: 1\n");

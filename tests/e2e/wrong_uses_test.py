@@ -44,6 +44,7 @@ COMMANDS = [
     # Commands and flags.
     ("sumbit", "there is no command sumbit; did you mean submit?"),
     ("frobnicate", "there is no command frobnicate; `accel --help` lists them"),
+    ("tpu-config --tpu_name x", "tpu-config: accel does not drive TPUs"),
     ("launch --num_proceses 2 train.py", "unknown flag --num_proceses; did you mean --num_processes?"),
     ("launch -x train.py", "unknown flag -x; `accel launch --help` lists the flags"),
     ("launch", "PROGRAM is missing: name an executable or a .py file after the flags"),
@@ -52,6 +53,8 @@ COMMANDS = [
     ("logs", "JOB is missing; `accel logs --help` shows the usage"),
     ("status a b", 'unexpected "b"; `accel status --help` shows the usage'),
     ("config nonsense", 'unexpected "nonsense"; `accel config --help` shows the usage'),
+    ("config --mixed_precision bf16", "--mixed_precision is a flag of `accel config default`, which asks nothing; `accel "
+     "config` asks for it"),
     ("completion tcsh", 'there is no script for the shell "tcsh"; there are scripts for bash, zsh and fish'),
     ("completion", "bash|zsh|fish is missing; `accel completion --help` shows the usage"),
     # Values of flags.
