@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/config/core/document.h"
+#include "cli/config/core/setting.h"
 #include "cli/render/escape.h"
 #include "common/status_macros.h"
 #include "common/suggest.h"
@@ -15,6 +16,8 @@ namespace accel::cli {
 namespace {
 
 using Words = std::vector<std::string>;
+
+constexpr DocumentKind kKind = {.needs = "program", .example = "program: ./train"};
 
 // Returns the text of a value as a flag takes it.
 std::string FlagText(const Value& value) {
@@ -30,26 +33,64 @@ Words ListOf(const Value& value) {
   return words;
 }
 
-// Checks the kind of the key's value.
-absl::Status CheckKind(absl::string_view file, const Member& member) {
-  const auto is_list = [](const Node& node) {
-    return node.value.As<std::vector<Value>>() != nullptr;
-  };
-  if (member.key != "env") {
-    const bool is_wrong =
-        member.node->is_mapping || (member.key == "program" && is_list(*member.node));
-    if (!is_wrong) return absl::OkStatus();
-    return ErrorAt(file, member.node->mark, absl::StrCat(member.key, " must be a plain value"));
+bool IsList(const Node& node) { return node.value.As<std::vector<Value>>() != nullptr; }
+
+// Checks the names of the variables. The flag --env would take `B=C: D` for B with another value.
+absl::Status CheckVariables(absl::string_view file, const Node& env) {
+  for (const Member& variable : env.members) {
+    if (variable.node->is_mapping || IsList(*variable.node)) {
+      return ErrorAt(file, variable.node->mark,
+                     absl::StrCat(variable.key, " must be a plain value"));
+    }
+    if (!variable.key.empty() && !absl::StrContains(variable.key, '=')) continue;
+    return ErrorAt(file, variable.mark,
+                   absl::StrCat("env: \"", variable.key,
+                                "\" is not the name of a variable; write NAME: VALUE"));
   }
-  for (const Member& variable : member.node->members) {
-    if (!variable.node->is_mapping && !is_list(*variable.node)) continue;
-    return ErrorAt(file, variable.node->mark, absl::StrCat(variable.key, " must be a plain value"));
+  for (const std::string& one : env.words) {
+    if (!one.empty() && one[0] != '=') continue;
+    return ErrorAt(file, env.mark,
+                   absl::StrCat("env: \"", one, "\" must be NAME=VALUE, or NAME to copy it"));
   }
   return absl::OkStatus();
 }
 
+// Checks the kind of the key's value.
+absl::Status CheckKind(absl::string_view file, const Member& member) {
+  if (member.key == "env") return CheckVariables(file, *member.node);
+  const bool is_wrong =
+      member.node->is_mapping || (member.key == "program" && IsList(*member.node));
+  if (!is_wrong) return absl::OkStatus();
+  return ErrorAt(file, member.node->mark, absl::StrCat(member.key, " must be a plain value"));
+}
+
+// Returns what to do instead of a flag or key of `accel launch`. Empty if there is no such flag.
+std::string InsteadOf(absl::string_view key) {
+  constexpr std::pair<absl::string_view, absl::string_view> kInstead[] = {
+      {"num_processes", "is the number on all nodes; use processes_per_node, and nodes"},
+      {"nproc_per_node", "is torchrun's name; use processes_per_node"},
+      {"num_machines", "is a key of `accel launch`; use nodes"},
+      {"nnodes", "is torchrun's name; use nodes"},
+      {"config_file",
+       "is a flag of `accel launch`; `accel launch --config_file FILE --coordinator "
+       "HOST:PORT` submits a job with the settings of a file"},
+      {"main_process_ip", "is not needed, because the coordinator joins the nodes; remove it"},
+      {"main_process_port", "is not needed, because the coordinator joins the nodes; remove it"},
+      {"machine_rank", "is not needed, because the coordinator numbers the nodes; remove it"},
+  };
+  for (const auto& [name, sentence] : kInstead) {
+    if (name == key) return absl::StrCat(key, " ", sentence);
+  }
+  if (FindSetting(key) == nullptr) return "";
+  return absl::StrCat(key,
+                      " is a setting of `accel launch`; `accel launch --config_file FILE "
+                      "--coordinator HOST:PORT` submits a job with it");
+}
+
 absl::Status CheckKey(absl::string_view file, const Member& member, const Words& known) {
   if (std::find(known.begin(), known.end(), member.key) != known.end()) return absl::OkStatus();
+  const std::string instead = InsteadOf(member.key);
+  if (!instead.empty()) return ErrorAt(file, member.mark, instead);
   const std::string nearest = common::Nearest(member.key, known);
   return ErrorAt(file, member.mark,
                  absl::StrCat("unknown key ", EscapeControls(member.key.substr(0, 80)),
@@ -76,14 +117,15 @@ Words FlagsOf(const Member& member) {
 }  // namespace
 
 bool IsJobFile(absl::string_view program) {
-  return absl::EndsWith(program, ".yaml") || absl::EndsWith(program, ".yml");
+  return absl::EndsWith(program, ".yaml") || absl::EndsWith(program, ".yml") ||
+         absl::EndsWith(program, ".json");
 }
 
 absl::StatusOr<std::vector<std::string>> ExpandJobFile(const std::vector<std::string>& args,
                                                        size_t program_words, absl::string_view text,
                                                        FlagSet& flags) {
   const auto file = args.end() - static_cast<ptrdiff_t>(program_words);
-  ACCEL_ASSIGN_OR_RETURN(const Node root, ParseDocument(*file, text));
+  ACCEL_ASSIGN_OR_RETURN(const Node root, ParseDocument(*file, text, kKind));
   Words known = flags.Names();
   known.insert(known.end(), {"program", "args"});
   Words expanded, program, arguments;

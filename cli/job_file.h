@@ -4,6 +4,8 @@
 //   args: [--epochs, 3]
 //   nodes: 2                    # any flag of `accel submit`, by its name
 //   env: {OMP_NUM_THREADS: 4}
+//
+// A file that ends in .json holds the same as JSON.
 #pragma once
 
 #include <string>

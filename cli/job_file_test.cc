@@ -75,6 +75,44 @@ TEST(ExpandJobFile, NamesThePlaceOfAMistake) {
               StatusIs(kInvalid, HasSubstr("j.yaml:2:1: unknown key help")));
 }
 
+TEST(ExpandJobFile, ReadsJson) {
+  ASSERT_OK_AND_ASSIGN(const SubmitFlags flags,
+                       Submit({"job.json"}, 1,
+                              "{\"program\": \"./train\", \"args\": [\"--lr\", 0.10],\n"
+                              "\t\"nodes\": 2, \"env\": {\"A\": \"b\"}, \"cpu\": true}"));
+  EXPECT_THAT(flags.job.program.words, ElementsAre("./train", "--lr", "0.10"));
+  EXPECT_EQ(flags.nodes.max, 2);
+  EXPECT_THAT(flags.job.env, ElementsAre("A=b"));
+  EXPECT_TRUE(flags.job.cpu);
+}
+
+TEST(ExpandJobFile, SaysWhatAnEmptyFileNeeds) {
+  EXPECT_THAT(Submit({"j.yaml"}, 1, ""),
+              StatusIs(kInvalid, "j.yaml:1:1: the file is empty; it must hold at least program"));
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "[]"), StatusIs(kInvalid, HasSubstr("such as program: ./tr")));
+}
+
+TEST(ExpandJobFile, ChecksTheNamesOfVariables) {
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: a\nenv: {A: 1, B=C: 2}\n"),
+              StatusIs(kInvalid,
+                       "j.yaml:2:13: env: \"B=C\" is not the name of a variable; write "
+                       "NAME: VALUE"));
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: a\nenv: {'': 2}\n"),
+              StatusIs(kInvalid, HasSubstr("j.yaml:2:7: env: \"\" is not the name")));
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: a\nenv: [=2]\n"),
+              StatusIs(kInvalid, HasSubstr("j.yaml:2:6: env: \"=2\" must be NAME=VALUE")));
+  EXPECT_OK(Submit({"j.yaml"}, 1, "program: a\nenv: [A=b=c]\n"));
+}
+
+TEST(ExpandJobFile, SaysWhatToUseInsteadOfFlagsOfLaunch) {
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: a\nnum_processes: 4\n"),
+              StatusIs(kInvalid,
+                       "j.yaml:2:1: num_processes is the number on all nodes; use "
+                       "processes_per_node, and nodes"));
+  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: a\nuse_fsdp: true\n"),
+              StatusIs(kInvalid, HasSubstr("j.yaml:2:1: use_fsdp is a setting of `accel launch`")));
+}
+
 TEST(ExpandJobFile, AcceptsEverySampleFile) {
   int files = 0;
   for (const auto& file : std::filesystem::directory_iterator("configs/jobs")) {
@@ -89,6 +127,7 @@ TEST(ExpandJobFile, AcceptsEverySampleFile) {
 TEST(IsJobFile, LooksAtTheEnding) {
   EXPECT_TRUE(IsJobFile("job.yaml"));
   EXPECT_TRUE(IsJobFile("./job.yml"));
+  EXPECT_TRUE(IsJobFile("job.json"));
   EXPECT_FALSE(IsJobFile("yaml"));
 }
 

@@ -52,8 +52,8 @@ FlagSet MakeSubmitFlagSet(SubmitFlags* to) {
       "accel submit", "[flags] [--] PROGRAM [args…]",
       "Submits a job to the coordinator and prints the job's id as soon as it is accepted. "
       "PROGRAM is an executable or a .py file; the words after it are PROGRAM's "
-      "arguments. A .yaml file as PROGRAM is a job file: its keys are these flags, program and "
-      "args.");
+      "arguments. A .yaml or .json file as PROGRAM is a job file: its keys are these flags, "
+      "program and args.");
   flags.Value("nodes", "N|MIN:MAX",
               "number of nodes (default: 1); with MIN:MAX, the job runs on as many of MAX nodes as "
               "there are, at least MIN, and is started again when nodes are lost or join",

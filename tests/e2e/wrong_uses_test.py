@@ -36,6 +36,9 @@ FILES = {
     "both.yaml": "distributed_type: NO\nnum_processes: 1\ncoordinator: h1:7337\nmain_process_ip: h1\n",
     "cut.json": '{"model_type":\n "bert", "hidd',
     "other.json": '{"model_type": "xyz"}',
+    "job.json": '{"program": "true", "env": {"B=C": 1}}\n',
+    "processes.yaml": "program: ./train\nnum_processes: 4\n",
+    "fsdp.yaml": "program: ./train\nuse_fsdp: true\n",
     "job.yaml": "program: ./train\nprocesses_per_nod: 2\n",
 }
 
@@ -151,6 +154,13 @@ COMMANDS = [
      "cannot write /proc/x.yaml: No such file or directory; name another file with --config_file", 1),
     ("submit none.yaml", "the job file none.yaml does not exist"),
     ("submit job.yaml", "job.yaml:2:1: unknown key processes_per_nod; did you mean processes_per_node?"),
+    ("submit empty.yaml", "empty.yaml:1:1: the file is empty; it must hold at least program"),
+    ("submit list.json", "list.json:1:1: the file must hold keys with values, such as program: ./train"),
+    ("submit job.json", 'job.json:1:29: env: "B=C" is not the name of a variable; write NAME: VALUE'),
+    ("submit processes.yaml", "processes.yaml:2:1: num_processes is the number on all nodes; use processes_per_node, and "
+     "nodes"),
+    ("submit fsdp.yaml", "fsdp.yaml:2:1: use_fsdp is a setting of `accel launch`; `accel launch --config_file FILE "
+     "--coordinator HOST:PORT` submits a job with it"),
     ("to-fsdp2", "--config_file is missing; it names the file to convert"),
     ("merge-weights --unsafe_serialization dir out", "--unsafe_serialization: accel writes safetensors only, because "
      "loading a pickle can run code; leave the flag out"),

@@ -176,7 +176,8 @@ absl::Status ErrorAt(absl::string_view file, Mark mark, absl::string_view senten
       absl::StrCat(PlaceOf(file, mark), ": ", ShownSentence(sentence)));
 }
 
-absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view text) {
+absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view text,
+                                   const DocumentKind& kind) {
   if (text.size() > kMaxConfigBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
         file, ": it has ", text.size(), " bytes; at most ", kMaxConfigBytes, " are read"));
@@ -205,9 +206,11 @@ absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view tex
   Node root = builder.Take();
   if (root.is_mapping) return root;
   if (root.value.is_null()) {
-    return ErrorAt(file, root.mark, "the file is empty; it must hold at least distributed_type");
+    return ErrorAt(file, root.mark,
+                   absl::StrCat("the file is empty; it must hold at least ", kind.needs));
   }
-  return ErrorAt(file, root.mark, "the file must hold keys with values, such as num_processes: 2");
+  return ErrorAt(file, root.mark,
+                 absl::StrCat("the file must hold keys with values, such as ", kind.example));
 }
 
 }  // namespace accel::cli

@@ -40,10 +40,17 @@ struct Node {
 
 inline constexpr size_t kMaxConfigBytes = 256 * 1024;
 
+// What a file of some kind must hold, for messages about files that hold nothing.
+struct DocumentKind {
+  absl::string_view needs = "distributed_type";
+  absl::string_view example = "num_processes: 2";
+};
+
 // Parses a document whose top level is a mapping. `file` is the name for messages.
 // INVALID_ARGUMENT: the text is too large, not UTF-8, malformed, nested too deeply, has a key twice
 // in one mapping or uses anchors. The message begins with "FILE:LINE:COLUMN: ".
-absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view text);
+absl::StatusOr<Node> ParseDocument(absl::string_view file, absl::string_view text,
+                                   const DocumentKind& kind = {});
 
 // Returns "FILE:LINE:COLUMN".
 std::string PlaceOf(absl::string_view file, Mark mark);
