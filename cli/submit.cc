@@ -3,7 +3,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
+#include "cli/config/core/launch_plan.h"
 #include "cli/config/load_config.h"
+#include "cli/config/render_plan.h"
 #include "cli/connect.h"
 #include "cli/job_file.h"
 #include "cli/job_spec.h"
@@ -55,6 +57,34 @@ absl::StatusOr<SubmitFlags> ReadJobFile(const std::vector<std::string>& args,
   return flags;
 }
 
+// Returns what is known about the job's processes before the coordinator chooses nodes.
+LaunchPlan PlanOf(const v1::JobSpec& spec) {
+  LaunchPlan plan;
+  plan.num_machines = spec.nodes();
+  plan.processes.assign(spec.processes_per_node().begin(), spec.processes_per_node().end());
+  // One number is that of each node.
+  if (plan.processes.size() == 1) plan.processes.resize(spec.nodes(), plan.processes[0]);
+  plan.cpu = spec.cpu();
+  plan.gpu_ids.assign(spec.gpu_ids().begin(), spec.gpu_ids().end());
+  plan.mixed_precision = spec.mixed_precision();
+  plan.debug = spec.debug();
+  plan.max_restarts = spec.max_restarts();
+  return plan;
+}
+
+void PrintPlan(const v1::JobSpec& spec, bool json, const Console& console) {
+  common::EnvList env;
+  for (const v1::EnvVar& variable : spec.env()) env.emplace_back(variable.name(), variable.value());
+  const std::vector<std::string> command(spec.argv().begin(), spec.argv().end());
+  const LaunchPlan plan = PlanOf(spec);
+  console.out << (json ? RenderPlanAsJson(plan, command, env) + "\n"
+                       : RenderPlan(plan, command, env));
+  if (spec.min_nodes() > 0) {
+    PrintMessage(console, absl::StrCat("the job runs on ", spec.min_nodes(), " to ", spec.nodes(),
+                                       " nodes; this is the plan for ", spec.nodes()));
+  }
+}
+
 bool NamesJobFile(const ProgramRequest& program) {
   return !program.words.empty() && !program.module && !program.no_python &&
          IsJobFile(program.words[0]);
@@ -79,6 +109,10 @@ int RunSubmit(const std::vector<std::string>& args, const Console& console) {
   if (!spec.ok()) {
     const absl::Status& status = spec.status();
     return Fail(console, absl::Status(status.code(), absl::StrCat(place, status.message())));
+  }
+  if (flags.dry_run) {
+    PrintPlan(*spec, flags.json, console);
+    return kExitOk;
   }
   return Send(flags, tree->get(), *std::move(spec), console);
 }

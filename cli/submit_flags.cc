@@ -94,10 +94,14 @@ FlagSet MakeSubmitFlagSet(SubmitFlags* to) {
               });
   AddJobFlags(&flags, &to->job);
   flags.Switch("wait", "wait until the job ends, and exit with its exit code", &to->wait);
-  flags.Switch(
-      "json",
-      "print {\"job_id\": …} on one line; with --wait, print the finished job on a second line",
-      &to->json);
+  flags.Switch("dry_run",
+               "print nodes, command and variables, as far as they are known before nodes are "
+               "chosen; submit nothing and need no coordinator",
+               &to->dry_run);
+  flags.Switch("json",
+               "print {\"job_id\": …} on one line; with --wait, print the finished job on a second "
+               "line; with --dry_run, print the plan as JSON",
+               &to->json);
   AddConnectionFlags(&flags, &to->connection);
   flags.Footer(kFooter);
   return flags;

@@ -25,6 +25,7 @@ struct SubmitFlags {
   bool keep = true;                         // The workers outlive their agent.
   absl::Duration stop_on_disconnect_after;  // 0 if they are never stopped for lack of contact.
   bool wait = false;
+  bool dry_run = false;  // Print the plan and submit nothing.
   bool json = false;
 };
 

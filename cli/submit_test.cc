@@ -44,6 +44,22 @@ class SubmitTest : public CommandTest {
   }
 };
 
+TEST_F(SubmitTest, ADryRunPrintsThePlanAndSubmitsNothing) {
+  const Result result = Invoke(RunSubmit, {"--dry_run", "--nodes", "1:2", "--processes_per_node",
+                                           "2", "--cpu", "--env", "A=b", "/bin/echo", "it's"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("node 0: 2 processes, ranks 0 to 1, on CPUs\n"
+                                     "node 1: 2 processes, ranks 2 to 3, on CPUs\n\n"
+                                     "Command of each process:\n  /bin/echo 'it'\\''s'\n"));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("\n  A=b\n"), HasSubstr("\n  WORLD_SIZE=4\n")));
+  EXPECT_EQ(result.err, "accel: the job runs on 1 to 2 nodes; this is the plan for 2\n");
+  EXPECT_THAT(
+      Invoke(RunSubmit, {"--dry_run", "--json", "--nodes", "2", "/bin/echo"}).out,
+      HasSubstr(
+          "\"nodes\": 2, \"processes_per_node\": [], \"gpus\": [], \"command\": [\"/bin/echo\"]"));
+  EXPECT_THAT(coordinator_.submits(), IsEmpty());
+}
+
 TEST_F(SubmitTest, AJobIsSubmittedAgainWithAnotherNumberOfNodes) {
   coordinator_.SetJobs(common::ParseText<v1::ListJobsResponse>(R"(
       jobs { job_id: "b1" phase: FAILED

@@ -47,8 +47,9 @@ std::string LocalGpus(const LaunchPlan& plan) {
 
 std::string Nodes(const LaunchPlan& plan) {
   if (plan.processes.empty()) {
-    return absl::StrCat(plan.num_machines, plan.num_machines == 1 ? " node" : " nodes",
-                        ", one process per GPU, or one\n");
+    return plan.num_machines == 1
+               ? "1 node, one process per GPU, or one\n"
+               : absl::StrCat(plan.num_machines, " nodes, on each one process per GPU, or one\n");
   }
   std::string text;
   int rank = 0;
@@ -113,6 +114,7 @@ std::string RenderPlanAsJson(const LaunchPlan& plan, const std::vector<std::stri
     ranks.push_back(own.Print());
   }
   return JsonObject::Versioned()
+      .Number("nodes", static_cast<uint64_t>(plan.num_machines))
       .Json("processes_per_node", absl::StrCat("[", absl::StrJoin(plan.processes, ", "), "]"))
       .Json("gpus", absl::StrCat("[", absl::StrJoin(plan.local_gpus, ", "), "]"))
       .Json("command", absl::StrCat("[", absl::StrJoin(words, ", "), "]"))

@@ -1,4 +1,4 @@
-// The text of `accel launch --dry_run`.
+// The text of `accel launch --dry_run` and `accel submit --dry_run`.
 #pragma once
 
 #include <string>

@@ -35,11 +35,13 @@ TEST(RenderPlan, NamesTheGpuOfEachProcess) {
   EXPECT_THAT(RenderPlanAsJson(plan, {"train"}, {}), HasSubstr("\"gpus\": [0, 3]"));
 }
 
-TEST(RenderPlan, CountsNodesOfWhichEachCountsItsGpus) {
+TEST(RenderPlan, SaysHowManyNodesHaveAnUnknownNumberOfProcesses) {
   LaunchPlan plan;
-  plan.num_machines = 2;
+  plan.num_machines = 3;
   EXPECT_THAT(RenderPlan(plan, {"train"}, {}),
-              StartsWith("2 nodes, one process per GPU, or one\n"));
+              StartsWith("3 nodes, on each one process per GPU, or one\n"));
+  EXPECT_THAT(RenderPlanAsJson(plan, {"train"}, {}),
+              HasSubstr("\"nodes\": 3, \"processes_per_node\": []"));
 }
 
 TEST(RenderPlan, OneProcessHasNoRank) {
