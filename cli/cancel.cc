@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/find_job.h"
+#include "cli/json_object.h"
 #include "common/job_phase.h"
 
 namespace accel::cli {
@@ -10,12 +11,14 @@ int RunCancel(const std::vector<std::string>& args, const Console& console) {
   ConnectionFlags connection;
   std::string id;
   bool now = false;
+  bool json = false;
   FlagSet flags(
       "accel cancel", "[flags] JOB",
       "Cancels a job: its processes get SIGTERM, and SIGKILL after a grace period of 30 s. Returns "
       "once the coordinator has accepted the request; `accel status JOB` shows the progress. JOB "
       "is an id or its beginning.");
   flags.Switch("now", "kill the job immediately, even if it is already being cancelled", &now);
+  flags.Switch("json", "print JSON (docs/json.md)", &json);
   AddConnectionFlags(&flags, &connection);
   flags.Argument("JOB", /*required=*/true, &id);
   flags.Footer(
@@ -26,13 +29,22 @@ int RunCancel(const std::vector<std::string>& args, const Console& console) {
   if (!client.ok()) return Fail(console, client.status());
   const auto job = FindJob(**client, id);
   if (!job.ok()) return Fail(console, job.status());
-  if (common::IsFinal(job->phase())) {
-    PrintMessage(console, absl::StrCat("job ", job->job_id(),
-                                       " has already ended: ", v1::JobPhase_Name(job->phase())));
-    return 0;
+  const bool has_ended = common::IsFinal(job->phase());
+  const absl::Status cancelled =
+      has_ended ? absl::OkStatus() : (*client)->CancelJob(job->job_id(), now);
+  if (!cancelled.ok()) return Fail(console, cancelled);
+  const std::string& phase = v1::JobPhase_Name(job->phase());
+  if (json) {
+    console.out << JsonObject::Versioned()
+                       .Text("job_id", job->job_id())
+                       .Bool("had_ended", has_ended)
+                       .Text("phase_before", phase)
+                       .Print()
+                << "\n";
+  } else if (has_ended) {
+    PrintMessage(console, absl::StrCat("job ", job->job_id(), " has already ended: ", phase));
   }
-  const absl::Status cancelled = (*client)->CancelJob(job->job_id(), now);
-  return cancelled.ok() ? 0 : Fail(console, cancelled);
+  return 0;
 }
 
 }  // namespace accel::cli

@@ -1,6 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/json_object.h"
 
 namespace accel::cli {
 
@@ -9,6 +10,7 @@ int RunDrain(const std::vector<std::string>& args, const Console& console) {
   std::string node;
   bool now = false;
   bool undo = false;
+  bool json = false;
   FlagSet flags(
       "accel drain", "[flags] NODE",
       "Drains a node, for example before it is repaired: it gets no new work, and its jobs run to "
@@ -21,6 +23,7 @@ int RunDrain(const std::vector<std::string>& args, const Console& console) {
       "30 s, and start again elsewhere, which spends no restart",
       &now);
   flags.Switch("undo", "give the node work again", &undo);
+  flags.Switch("json", "print JSON (docs/json.md)", &json);
   AddConnectionFlags(&flags, &connection);
   flags.Argument("NODE", /*required=*/true, &node);
   flags.Footer(
@@ -34,6 +37,12 @@ int RunDrain(const std::vector<std::string>& args, const Console& console) {
   const v1::Drain drain = undo ? v1::NOT_DRAINED : (now ? v1::MOVE_JOBS : v1::FINISH_JOBS);
   const absl::Status drained = (*client)->DrainNode(node, drain);
   if (!drained.ok()) return Fail(console, drained);
+  if (json) {
+    console.out
+        << JsonObject::Versioned().Text("node", node).Text("drain", v1::Drain_Name(drain)).Print()
+        << "\n";
+    return 0;
+  }
   PrintMessage(console, absl::StrCat("node ", node,
                                      undo  ? " takes work again"
                                      : now ? " takes no new work, and its jobs move to other nodes"

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/utf8.h"
 
 namespace accel::cli {
@@ -41,6 +42,16 @@ JsonObject& JsonObject::Text(absl::string_view name, absl::string_view value) {
 
 JsonObject& JsonObject::Number(absl::string_view name, uint64_t value) {
   return Json(name, absl::StrCat(value));
+}
+
+JsonObject& JsonObject::Bool(absl::string_view name, bool value) {
+  return Json(name, value ? "true" : "false");
+}
+
+JsonObject& JsonObject::Texts(absl::string_view name, const std::vector<std::string>& values) {
+  std::vector<std::string> texts;
+  for (const std::string& value : values) texts.push_back(JsonString(value));
+  return Json(name, absl::StrCat("[", absl::StrJoin(texts, ", "), "]"));
 }
 
 JsonObject& JsonObject::Json(absl::string_view name, absl::string_view json) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
@@ -24,6 +25,8 @@ class JsonObject {
 
   JsonObject& Text(absl::string_view name, absl::string_view value);
   JsonObject& Number(absl::string_view name, uint64_t value);
+  JsonObject& Bool(absl::string_view name, bool value);
+  JsonObject& Texts(absl::string_view name, const std::vector<std::string>& values);
   // Adds a value that is JSON already.
   JsonObject& Json(absl::string_view name, absl::string_view json);
 

@@ -8,6 +8,8 @@ namespace {
 TEST(JsonObject, KeepsTheOrderOfItsFields) {
   EXPECT_EQ(JsonObject::Versioned().Text("b", "x").Number("a", 3).Json("c", "[1]").Print(),
             R"({"schema_version": 1, "b": "x", "a": 3, "c": [1]})");
+  EXPECT_EQ(JsonObject().Bool("a", true).Texts("b", {"x", "y\n"}).Texts("c", {}).Print(),
+            R"({"a": true, "b": ["x", "y\n"], "c": []})");
   EXPECT_EQ(JsonObject().Print(), "{}");
 }
 

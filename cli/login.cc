@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/json_object.h"
 #include "cli/login_files.h"
 #include "cli/login_renewal.h"
 #include "common/secret_input.h"
@@ -51,8 +52,12 @@ std::string HostName() {
   return name;
 }
 
-// Enrols this machine, and returns a sentence about it.
-absl::StatusOr<std::string> LogIn(const std::string& text) {
+struct LoggedIn {
+  std::string cluster, address, name;
+};
+
+// Enrols this machine.
+absl::StatusOr<LoggedIn> LogIn(const std::string& text) {
   ACCEL_ASSIGN_OR_RETURN(const security::JoinString key, security::ParseJoinString(text));
   ACCEL_ASSIGN_OR_RETURN(const std::string clusters, ClustersFolder());
   // The key pair is kept by the token's id until the cluster's name is known, so that a login whose
@@ -81,27 +86,38 @@ absl::StatusOr<std::string> LogIn(const std::string& text) {
         absl::StrCat("cannot make ", folder, ": ", error.message()));
   }
   ACCEL_RETURN_IF_ERROR(SetDefaultCluster(answer.cluster));
-  return absl::StrCat("logged in to cluster ", answer.cluster, " at ", key.address, " as ",
-                      answer.name);
+  return LoggedIn{answer.cluster, key.address, answer.name};
 }
 
 }  // namespace
 
 int RunLogin(const std::vector<std::string>& args, const Console& console) {
   std::string key_file;
+  bool json = false;
   FlagSet flags("accel login", "[flags]",
                 "Makes this machine known to a cluster with the key that `accel user add` has "
                 "printed. The key is asked for, or read from standard input, from --key_file, or "
                 "from the environment variable ACCEL_LOGIN. It is never an argument, because other "
                 "users could read it there.");
   flags.Text("key_file", "FILE", "read the key from this file; - is standard input", &key_file);
+  flags.Switch("json", "print JSON (docs/json.md)", &json);
   flags.Footer("Exit codes: 0; 2: the key is damaged, or wrong usage; 1: any other error.");
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;
   const absl::StatusOr<std::string> key = ReadKey(key_file);
   if (!key.ok()) return Fail(console, key.status());
-  const absl::StatusOr<std::string> done = LogIn(*key);
+  const absl::StatusOr<LoggedIn> done = LogIn(*key);
   if (!done.ok()) return Fail(console, done.status());
-  PrintMessage(console, *done);
+  if (json) {
+    console.out << JsonObject::Versioned()
+                       .Text("cluster", done->cluster)
+                       .Text("address", done->address)
+                       .Text("name", done->name)
+                       .Print()
+                << "\n";
+  } else {
+    PrintMessage(console, absl::StrCat("logged in to cluster ", done->cluster, " at ",
+                                       done->address, " as ", done->name));
+  }
   return 0;
 }
 

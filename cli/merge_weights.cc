@@ -12,7 +12,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "cli/exit_codes.h"
 #include "cli/flags.h"
 #include "cli/json_object.h"
@@ -114,15 +113,13 @@ absl::StatusOr<weights::Merged> MergeInto(const std::string& folder, const std::
 void Print(const weights::Merged& merged, const MergeFlags& flags, const std::string& file,
            const Console& console) {
   if (flags.json) {
-    std::vector<std::string> skipped;
-    for (const std::string& name : merged.skipped) skipped.push_back(JsonString(name));
     console.out << JsonObject::Versioned()
                        .Text("file", file)
                        .Number("tensors", merged.tensors)
                        .Number("bytes", merged.bytes)
                        .Number("largest_tensor_bytes", merged.largest)
-                       .Json("skipped", absl::StrCat("[", absl::StrJoin(skipped, ", "), "]"))
-                       .Json("removed_checkpoint_dir", flags.removes_folder ? "true" : "false")
+                       .Texts("skipped", merged.skipped)
+                       .Bool("removed_checkpoint_dir", flags.removes_folder)
                        .Print()
                 << "\n";
     return;

@@ -285,6 +285,18 @@ TEST_F(QueryTest, CancelOfAFinishedJobChangesNothing) {
   EXPECT_THAT(coordinator_.cancels(), IsEmpty());
 }
 
+TEST_F(QueryTest, CancelAndDrainPrintJson) {
+  const Result ended = Invoke(RunCancel, {"--json", "a0x2k9fr"});
+  EXPECT_EQ(ended.out,
+            "{\"schema_version\": 1, \"job_id\": \"a0x2k9fr\", \"had_ended\": true, "
+            "\"phase_before\": \"SUCCEEDED\"}\n");
+  EXPECT_EQ(ended.err, "");
+  EXPECT_THAT(Invoke(RunCancel, {"--json", "b1"}).out, HasSubstr("\"had_ended\": false"));
+  const Result drained = Invoke(RunDrain, {"--json", "--now", "n1"});
+  EXPECT_EQ(drained.out, "{\"schema_version\": 1, \"node\": \"n1\", \"drain\": \"MOVE_JOBS\"}\n");
+  EXPECT_EQ(drained.err, "");
+}
+
 TEST_F(QueryTest, HelpNeedsNoCoordinator) {
   for (auto command : {RunSubmit, RunStatus, RunLogs, RunCancel, RunNodes}) {
     std::ostringstream out, err;

@@ -19,6 +19,7 @@
 #include "cli/config/load_config.h"
 #include "cli/config/save_config.h"
 #include "cli/config/terminal_answers.h"
+#include "cli/json_object.h"
 #include "cli/launch_flags.h"
 #include "cli/plan_launch.h"
 #include "common/status_macros.h"
@@ -163,7 +164,7 @@ int RunExplain(const std::vector<std::string>& args, const Console& console) {
   return Finish(Explain(launch, launch.json, console), console);
 }
 
-absl::Status Check(const std::string& path, const Console& console) {
+absl::Status Check(const std::string& path, bool json, const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
   ACCEL_ASSIGN_OR_RETURN(const std::string text, ReadConfigText(path));
   ACCEL_ASSIGN_OR_RETURN(ConfigFile file, ReadConfig(path, text));
@@ -175,6 +176,15 @@ absl::Status Check(const std::string& path, const Console& console) {
   const EffectiveSettings settings(std::move(file), {});
   ACCEL_ASSIGN_OR_RETURN(const LaunchPlan plan, PlanLaunch(settings, host));
   ACCEL_RETURN_IF_ERROR(CheckLaunch(settings, plan, host));
+  if (json) {
+    console.out << JsonObject::Versioned()
+                       .Text("configuration_file", path)
+                       .Number("keys", count)
+                       .Texts("notes", plan.notes)
+                       .Print()
+                << "\n";
+    return absl::OkStatus();
+  }
   for (const std::string& note : plan.notes) PrintMessage(console, note);
   console.out << path << ": correct, " << count << (count == 1 ? " key\n" : " keys\n");
   return absl::OkStatus();
@@ -182,13 +192,15 @@ absl::Status Check(const std::string& path, const Console& console) {
 
 int RunCheck(const std::vector<std::string>& args, const Console& console) {
   std::string path;
-  FlagSet flags("accel config check", "FILE",
+  bool json = false;
+  FlagSet flags("accel config check", "[flags] FILE",
                 "Reads a configuration file as `accel launch` does, and prints each problem with "
                 "its file, line and column. Nothing is started.");
+  flags.Switch("json", "print JSON (docs/json.md)", &json);
   flags.Argument("FILE", /*required=*/true, &path);
   flags.Footer(kFooter);
   if (const auto over = ParseOrExplain(flags, args, console)) return *over;
-  return Finish(Check(path, console), console);
+  return Finish(Check(path, json, console), console);
 }
 
 }  // namespace

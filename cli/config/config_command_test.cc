@@ -93,6 +93,14 @@ TEST(ConfigCheck, PrintsEveryProblem) {
   EXPECT_THAT(result.err, HasSubstr("wrong.yaml:3:8: debug: it is \"maybe\" and must be true"));
 }
 
+TEST(ConfigCheck, PrintsJson) {
+  const std::string path = Write("right.yaml", "distributed_type: NO\nfp16: true\n");
+  const Result result = Config({"check", "--json", path});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("right.yaml\", \"keys\": 2, \"notes\": [\""));
+  EXPECT_EQ(result.err, "");
+}
+
 TEST(ConfigCheck, AcceptsEverySampleFile) {
   int files = 0;
   for (const auto& file : std::filesystem::directory_iterator("configs")) {

@@ -47,6 +47,17 @@ TEST(ToFsdp2Command, WritesAnotherFileOrTheSame) {
   EXPECT_EQ(nothing.out, "");
 }
 
+TEST(ToFsdp2Command, PrintsJson) {
+  std::ofstream(Path("j.yaml")) << "distributed_type: FSDP\nfsdp_config:\n"
+                                   "  fsdp_sharding_strategy: full_shard\n";
+  const std::vector<std::string> words = {"--json", "--config_file", Path("j.yaml"), "--overwrite"};
+  const Result first = Convert(words);
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("j.yaml\", \"converted\": true, \"notes\": ["));
+  EXPECT_EQ(first.err, "");
+  EXPECT_THAT(Convert(words).out, HasSubstr("\"converted\": false, \"notes\": [\""));
+}
+
 TEST(ToFsdp2Command, NeedsAFileToWrite) {
   EXPECT_EQ(Convert({"--config_file", "x"}).exit_code, 2);
   EXPECT_EQ(Convert({"--output_file", "x"}).exit_code, 2);

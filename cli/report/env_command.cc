@@ -6,11 +6,14 @@
 
 #include <fstream>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "agent/probe/gpus.h"
 #include "cli/config/core/config_places.h"
@@ -30,6 +33,22 @@ namespace {
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
+// The facts that are numbers.
+struct Measures {
+  uint64_t processors = 0;
+  uint64_t cores = 0;
+  uint64_t memory_bytes = 0;
+  absl::StatusOr<std::vector<v1::Gpu>> gpus;
+  std::set<int> visible_gpus;  // Indices.
+  // By the name in JSON and in the text. nullopt if there is no limit.
+  struct Limit {
+    const char* name;
+    const char* text;
+    std::optional<uint64_t> most;
+  };
+  std::vector<Limit> limits;
+};
+
 std::string FirstLine(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -39,7 +58,36 @@ std::string FirstLine(const std::string& path) {
 
 std::string Gigabytes(double bytes) { return absl::StrFormat("%.2f GB", bytes / (1 << 30)); }
 
-void AddMachine(Facts* facts) {
+Measures Measure(const CallerContext& context) {
+  Measures measures;
+  measures.processors = static_cast<uint64_t>(sysconf(_SC_NPROCESSORS_ONLN));
+  measures.cores = static_cast<uint64_t>(CountPhysicalCores("/sys/devices/system/cpu"));
+  measures.memory_bytes =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  measures.gpus = agent::ListGpus();
+  if (measures.gpus.ok()) {
+    for (const v1::Gpu& gpu :
+         agent::VisibleGpus(*measures.gpus, context.env(common::kEnvCudaVisibleDevices))) {
+      measures.visible_gpus.insert(gpu.index());
+    }
+  }
+  const std::tuple<const char*, const char*, int> limits[] = {
+      {"open_files", "Limit of open files", RLIMIT_NOFILE},
+      {"processes", "Limit of processes", RLIMIT_NPROC},
+      {"locked_memory_bytes", "Limit of locked memory", RLIMIT_MEMLOCK}};
+  for (const auto& [name, text, resource] : limits) {
+    rlimit limit = {};
+    if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) continue;
+    const bool is_limited = limit.rlim_cur != RLIM_INFINITY;
+    measures.limits.push_back({name, text,
+                               is_limited
+                                   ? std::optional<uint64_t>(static_cast<uint64_t>(limit.rlim_cur))
+                                   : std::nullopt});
+  }
+  return measures;
+}
+
+void AddMachine(const Measures& measures, Facts* facts) {
   utsname name = {};
   uname(&name);
   facts->emplace_back("Platform", absl::StrCat(name.sysname, " ", name.release, " ", name.machine));
@@ -50,22 +98,20 @@ void AddMachine(Facts* facts) {
     facts->emplace_back("System", std::string(rest.substr(0, rest.rfind('"'))));
   }
   facts->emplace_back("Processors",
-                      absl::StrCat(sysconf(_SC_NPROCESSORS_ONLN), " (",
-                                   CountPhysicalCores("/sys/devices/system/cpu"), " cores)"));
-  facts->emplace_back("System RAM", Gigabytes(static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-                                              static_cast<double>(sysconf(_SC_PAGESIZE))));
+                      absl::StrCat(measures.processors, " (", measures.cores, " cores)"));
+  facts->emplace_back("System RAM", Gigabytes(static_cast<double>(measures.memory_bytes)));
 }
 
-void AddGpus(const CallerContext& context, Facts* facts) {
+void AddGpus(const Measures& measures, Facts* facts) {
   const std::string driver = FirstLine("/sys/module/nvidia/version");
   facts->emplace_back("NVIDIA driver", driver.empty() ? "not loaded" : driver);
-  const auto gpus = agent::ListGpus();
+  const auto& gpus = measures.gpus;
   if (!gpus.ok()) {
     facts->emplace_back("GPUs", std::string(gpus.status().message()));
     return;
   }
-  const auto visible = agent::VisibleGpus(*gpus, context.env(common::kEnvCudaVisibleDevices));
-  facts->emplace_back("GPUs", absl::StrCat(visible.size(), " of ", gpus->size(), " visible"));
+  facts->emplace_back("GPUs",
+                      absl::StrCat(measures.visible_gpus.size(), " of ", gpus->size(), " visible"));
   for (const v1::Gpu& gpu : *gpus) {
     facts->emplace_back(
         absl::StrCat("GPU ", gpu.index()),
@@ -82,16 +128,10 @@ void AddPython(const CallerContext& context, Facts* facts) {
   for (const auto& [name, number] : PackageVersions(python)) facts->emplace_back(name, number);
 }
 
-void AddLimits(Facts* facts) {
-  const std::pair<const char*, int> limits[] = {{"Limit of open files", RLIMIT_NOFILE},
-                                                {"Limit of processes", RLIMIT_NPROC},
-                                                {"Limit of locked memory", RLIMIT_MEMLOCK}};
-  for (const auto& [name, resource] : limits) {
-    rlimit limit = {};
-    if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) continue;
-    facts->emplace_back(name, limit.rlim_cur == RLIM_INFINITY
-                                  ? "unlimited"
-                                  : absl::StrCat(static_cast<uint64_t>(limit.rlim_cur)));
+void AddLimits(const Measures& measures, Facts* facts) {
+  for (const auto& limit : measures.limits) {
+    facts->emplace_back(limit.text,
+                        limit.most.has_value() ? absl::StrCat(*limit.most) : "unlimited");
   }
 }
 
@@ -105,23 +145,46 @@ void AddVariables(const CallerContext& context, Facts* facts) {
   }
 }
 
-Facts AllFacts(const CallerContext& context) {
+Facts AllFacts(const Measures& measures, const CallerContext& context) {
   Facts facts = {{"accel", common::kVersion}};
-  AddMachine(&facts);
-  AddGpus(context, &facts);
+  AddMachine(measures, &facts);
+  AddGpus(measures, &facts);
   AddPython(context, &facts);
   facts.emplace_back("Control groups", process::ProbeCgroups().description);
-  AddLimits(&facts);
+  AddLimits(measures, &facts);
   AddVariables(context, &facts);
   return facts;
 }
 
-void PrintJson(const Facts& facts, const absl::StatusOr<std::optional<ConfigFile>>& file,
-               const Console& console) {
+std::string GpusJson(const Measures& measures) {
+  if (!measures.gpus.ok()) return "[]";
+  std::vector<std::string> gpus;
+  for (const v1::Gpu& gpu : *measures.gpus) {
+    gpus.push_back(JsonObject()
+                       .Number("index", static_cast<uint64_t>(gpu.index()))
+                       .Text("name", gpu.name())
+                       .Number("memory_bytes", static_cast<uint64_t>(gpu.memory_bytes()))
+                       .Bool("visible", measures.visible_gpus.count(gpu.index()) > 0)
+                       .Print());
+  }
+  return absl::StrCat("[", absl::StrJoin(gpus, ", "), "]");
+}
+
+void PrintJson(const Measures& measures, const Facts& facts,
+               const absl::StatusOr<std::optional<ConfigFile>>& file, const Console& console) {
   JsonObject named;
   for (const auto& [name, value] : facts) named.Text(name, value);
   JsonObject report = JsonObject::Versioned();
   report.Json("facts", named.Print());
+  JsonObject limits;
+  for (const auto& limit : measures.limits) {
+    limits.Json(limit.name, limit.most.has_value() ? absl::StrCat(*limit.most) : "null");
+  }
+  report.Number("processors", measures.processors)
+      .Number("cores", measures.cores)
+      .Number("memory_bytes", measures.memory_bytes)
+      .Json("gpus", GpusJson(measures))
+      .Json("limits", limits.Print());
   if (!file.ok()) {
     report.Text("configuration_error", file.status().message());
   } else if (file->has_value()) {
@@ -150,9 +213,10 @@ void PrintText(const Facts& facts, const absl::StatusOr<std::optional<ConfigFile
 absl::Status Report(const std::string& config_file, bool json, const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
   const auto file = LoadConfig(config_file, /*cpu=*/false, context.env);
-  const Facts facts = AllFacts(context);
+  const Measures measures = Measure(context);
+  const Facts facts = AllFacts(measures, context);
   if (json) {
-    PrintJson(facts, file, console);
+    PrintJson(measures, facts, file, console);
   } else {
     PrintText(facts, file, context, console);
   }

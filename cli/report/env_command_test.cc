@@ -37,6 +37,17 @@ TEST(EnvCommand, PrintsFactsAndNoSecret) {
   EXPECT_THAT(result.out, Not(HasSubstr("s3cret")));
 }
 
+TEST(EnvCommand, PrintsNumbersAsJson) {
+  const Result result = Env({"--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* part : {"\"facts\": {\"accel\": \"0.", "\"processors\": ", "\"cores\": ",
+                           "\"memory_bytes\": ", "\"gpus\": [", "\"limits\": {\"open_files\": "}) {
+    EXPECT_THAT(result.out, HasSubstr(part));
+  }
+  EXPECT_THAT(result.out, Not(HasSubstr("\"processors\": \"")));
+  EXPECT_THAT(result.out, Not(HasSubstr("\"processors\": 0")));
+}
+
 TEST(EnvCommand, PrintsTheConfiguration) {
   const std::string path = ::testing::TempDir() + "/env.yaml";
   std::ofstream(path) << "distributed_type: NO\nnum_processes: 3\n";

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/config/setting_flags.h"
 #include "cli/flags.h"
+#include "cli/json_object.h"
 #include "cli/launch.h"
 #include "cli/launch_flags.h"
 #include "cli/program.h"
@@ -22,7 +23,7 @@ struct Part {
   std::vector<std::string> words;
 };
 
-FlagSet MakeTestFlagSet(LaunchFlags* to) {
+FlagSet MakeTestFlagSet(LaunchFlags* to, bool* json) {
   FlagSet flags("accel test", "[flags]",
                 "Checks that the set-up can train: starts a small training in every process and "
                 "compares it with that of one process. First a C++ program, then one of PyTorch's "
@@ -35,6 +36,7 @@ FlagSet MakeTestFlagSet(LaunchFlags* to) {
              &to->job.program.python);
   flags.Text("shim", "PATH", "path of accel-shim (default: ACCEL_SHIM, then the folder of accel)",
              &to->shim);
+  flags.Switch("json", "print JSON on the last line (docs/json.md)", json);
   AddOtherSettingFlags(&flags, &to->settings);
   flags.Footer(
       "ACCEL_SELF_TEST names the C++ program, if it is not in the folder of accel.\n\n"
@@ -64,18 +66,36 @@ absl::StatusOr<std::vector<Part>> FindParts(const std::string& python, const Con
   return parts;
 }
 
-absl::StatusOr<int> Test(const LaunchFlags& flags, const Console& console) {
+// Prints what was tested. `failed` is empty if everything works.
+void PrintJson(const std::vector<std::string>& passed, const std::string& failed,
+               const Console& console) {
+  console.out << JsonObject::Versioned()
+                     .Texts("passed", passed)
+                     .Json("failed", failed.empty() ? "null" : JsonString(failed))
+                     .Print()
+              << "\n";
+}
+
+absl::StatusOr<int> Test(const LaunchFlags& flags, bool json, const Console& console) {
   ACCEL_ASSIGN_OR_RETURN(const std::vector<Part> parts,
                          FindParts(flags.job.program.python, console));
+  std::vector<std::string> passed;
   for (const Part& part : parts) {
     LaunchFlags launch = flags;
     launch.job.program = {.words = part.words, .no_python = true};
     const int code = LaunchJob(launch, console);
-    if (code == kExitOk) continue;
-    PrintMessage(console, absl::StrCat("the test of ", part.name, " failed"));
-    return code;
+    if (code != kExitOk) {
+      PrintMessage(console, absl::StrCat("the test of ", part.name, " failed"));
+      if (json) PrintJson(passed, part.name, console);
+      return code;
+    }
+    passed.push_back(part.name);
   }
-  console.out << "Test is a success! You are ready for your distributed training!\n";
+  if (json) {
+    PrintJson(passed, "", console);
+  } else {
+    console.out << "Test is a success! You are ready for your distributed training!\n";
+  }
   return kExitOk;
 }
 
@@ -83,9 +103,10 @@ absl::StatusOr<int> Test(const LaunchFlags& flags, const Console& console) {
 
 int RunTest(const std::vector<std::string>& args, const Console& console) {
   LaunchFlags flags;
-  FlagSet flag_set = MakeTestFlagSet(&flags);
+  bool json = false;
+  FlagSet flag_set = MakeTestFlagSet(&flags, &json);
   if (const auto over = ParseOrExplain(flag_set, args, console)) return *over;
-  const absl::StatusOr<int> code = Test(flags, console);
+  const absl::StatusOr<int> code = Test(flags, json, console);
   return code.ok() ? *code : Fail(console, code.status());
 }
 

@@ -119,9 +119,10 @@ class Members(cluster.ClusterTest):
     def test_a_user_logs_in_and_is_revoked(self):
         key = self.key("user", "add", "ann")
         self.path("ann").mkdir()
-        login = self.with_key(key, cluster.ACCEL, "login", env={"HOME": str(self.path("ann"))})
+        login = self.with_key(key, cluster.ACCEL, "login", "--json", env={"HOME": str(self.path("ann"))})
         self.assertEqual(login.code, 0, login)
-        self.assertIn("as ann", login.err)
+        self.assertEqual(json.loads(login.out)["name"], "ann")
+        self.assertEqual(set(json.loads(login.out)), {"schema_version", "cluster", "address", "name"})
         who = self.remote("whoami")
         self.assertRegex(who.out, "^user ann of cluster .*role user", who)
         self.assertEqual(self.remote("nodes").code, 0)

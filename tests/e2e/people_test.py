@@ -82,7 +82,17 @@ class Json(cluster.ClusterTest):
                          {"nodes", "heartbeat_ms", "node_timeout_ms"})
         self.assertEqual(set(self.document("submit", "--cpu", "--json", "true")), {"job_id"})
         self.assertEqual(self.document("logs", job, "--json"), {"rank": 0, "stream": "stdout", "text": "a line"})
-        self.assertEqual(self.document("env", "--json")["facts"]["accel"], self.accel("--version").out.split()[1])
+        env = self.document("env", "--json")
+        self.assertEqual(env["facts"]["accel"], self.accel("--version").out.split()[1])
+        self.assertGreaterEqual(env["processors"], env["cores"])
+        self.assertGreater(env["memory_bytes"], 1 << 20)
+        self.assertIsInstance(env["gpus"], list)
+        self.assertEqual(set(env["limits"]), {"open_files", "processes", "locked_memory_bytes"})
+        self.assertEqual(self.document("cancel", "--json", job),
+                         {"job_id": job, "had_ended": True, "phase_before": "SUCCEEDED"})
+        self.assertEqual(set(self.document("whoami", "--json")), {"kind", "name", "role", "serial", "cluster_id"})
+        for members in ("node", "user"):
+            self.assertEqual(set(self.document(members, "list", "--json")), {"members", "credentials", "tokens"})
 
     def test_a_launch_that_is_only_planned(self):
         self.script("exec true", "train")

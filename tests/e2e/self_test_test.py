@@ -1,5 +1,7 @@
 """`accel test` on this machine: what works, and how a failure is told."""
 
+import json
+
 from tests.e2e import cluster
 
 
@@ -16,8 +18,11 @@ class SelfTest(cluster.Test):
         self.assertEqual(result.out.count(" on node "), 2, result)
 
     def test_one_process_passes(self):
-        result = self.accel("test", "--cpu")
+        result = self.accel("test", "--cpu", "--json")
         self.assertEqual(result.code, 0, result)
+        summary = json.loads(result.out.splitlines()[-1])
+        self.assertEqual((summary["schema_version"], summary["failed"]), (1, None))
+        self.assertIn("C++", summary["passed"])
         self.assertIn("ok: training equals that of one process\n", result.out)
 
     def test_a_failure_names_the_rank_the_node_and_the_check(self):
