@@ -71,9 +71,6 @@ std::string InsteadOf(absl::string_view key) {
       {"nproc_per_node", "is torchrun's name; use processes_per_node"},
       {"num_machines", "is a key of `accel launch`; use nodes"},
       {"nnodes", "is torchrun's name; use nodes"},
-      {"config_file",
-       "is a flag of `accel launch`; `accel launch --config_file FILE --coordinator "
-       "HOST:PORT` submits a job with the settings of a file"},
       {"main_process_ip", "is not needed, because the coordinator joins the nodes; remove it"},
       {"main_process_port", "is not needed, because the coordinator joins the nodes; remove it"},
       {"machine_rank", "is not needed, because the coordinator numbers the nodes; remove it"},
@@ -83,8 +80,7 @@ std::string InsteadOf(absl::string_view key) {
   }
   if (FindSetting(key) == nullptr) return "";
   return absl::StrCat(key,
-                      " is a setting of `accel launch`; `accel launch --config_file FILE "
-                      "--coordinator HOST:PORT` submits a job with it");
+                      " is a key of a configuration file; name that file with config_file: FILE");
 }
 
 absl::Status CheckKey(absl::string_view file, const Member& member, const Words& known) {

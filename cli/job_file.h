@@ -4,6 +4,7 @@
 //   args: [--epochs, 3]
 //   nodes: 2                    # any flag of `accel submit`, by its name
 //   env: {OMP_NUM_THREADS: 4}
+//   config_file: fsdp.yaml      # the settings of a configuration file, for example of FSDP
 //
 // A file that ends in .json holds the same as JSON.
 #pragma once

@@ -109,8 +109,9 @@ TEST(ExpandJobFile, SaysWhatToUseInsteadOfFlagsOfLaunch) {
               StatusIs(kInvalid,
                        "j.yaml:2:1: num_processes is the number on all nodes; use "
                        "processes_per_node, and nodes"));
-  EXPECT_THAT(Submit({"j.yaml"}, 1, "program: a\nuse_fsdp: true\n"),
-              StatusIs(kInvalid, HasSubstr("j.yaml:2:1: use_fsdp is a setting of `accel launch`")));
+  EXPECT_THAT(
+      Submit({"j.yaml"}, 1, "program: a\nuse_fsdp: true\n"),
+      StatusIs(kInvalid, HasSubstr("j.yaml:2:1: use_fsdp is a key of a configuration file; name")));
 }
 
 TEST(ExpandJobFile, AcceptsEverySampleFile) {

@@ -176,6 +176,7 @@ absl::StatusOr<v1::JobSpec> MakeSubmitSpec(const SubmitFlags& flags, const Calle
   spec.set_on_agent_loss(flags.keep ? v1::KEEP : v1::END);
   spec.set_stop_on_disconnect_after_ms(absl::ToInt64Milliseconds(flags.stop_on_disconnect_after));
   CopyEnv(kPlaces, context, &spec);
+  for (const auto& [name, value] : flags.settings_env) SetEnv(name, value, &spec);
   ACCEL_RETURN_IF_ERROR(AddAllEnv(flags.job.env, context, &spec));
   ACCEL_RETURN_IF_ERROR(CheckUtf8(spec));
   return spec;

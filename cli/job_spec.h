@@ -5,7 +5,8 @@
 //     TORCH_NCCL_ASYNC_ERROR_HANDLING, because the submitter's values win over accel's defaults;
 //   - with `submit` also PATH, VIRTUAL_ENV, CONDA_PREFIX, PYTHONPATH and LD_LIBRARY_PATH, which
 //     workers of `launch` inherit in any case;
-//   - with `launch` also those of the plan, which win over the above;
+//   - with `launch` also those of the plan, and with `submit` those of --config_file, which win
+//     over the above;
 //   - those of --env, which win over all of them.
 // --env cannot set the variables that accel itself sets; see SetByAccel() in common/worker_env.h.
 #pragma once

@@ -11,6 +11,7 @@
 #include "cli/job_spec.h"
 #include "cli/send_upload.h"
 #include "cli/submit_and_wait.h"
+#include "cli/submit_config.h"
 #include "cli/submit_flags.h"
 #include "common/status_macros.h"
 #include "upload/local_tree.h"
@@ -45,16 +46,14 @@ int Send(const SubmitFlags& flags, upload::LocalTree* tree, v1::JobSpec spec,
   return SubmitAndWait(**client, spec, {.wait = flags.wait, .json = flags.json}, console);
 }
 
-// Reads the job file that `first` names, and the flags again, now with those of the file.
-absl::StatusOr<SubmitFlags> ReadJobFile(const std::vector<std::string>& args,
-                                        const SubmitFlags& first) {
+// Reads the job file that `first` names. Returns the arguments that mean the same.
+absl::StatusOr<std::vector<std::string>> ReadJobFile(const std::vector<std::string>& args,
+                                                     const SubmitFlags& first) {
   const std::vector<std::string>& words = first.job.program.words;
   ACCEL_ASSIGN_OR_RETURN(const std::string text, ReadConfigText(words[0], "job file"));
-  SubmitFlags scratch, flags;
+  SubmitFlags scratch;
   FlagSet check = MakeSubmitFlagSet(&scratch);
-  ACCEL_ASSIGN_OR_RETURN(const auto expanded, ExpandJobFile(args, words.size(), text, check));
-  ACCEL_RETURN_IF_ERROR(MakeSubmitFlagSet(&flags).Parse(expanded));
-  return flags;
+  return ExpandJobFile(args, words.size(), text, check);
 }
 
 // Returns what is known about the job's processes before the coordinator chooses nodes.
@@ -85,24 +84,45 @@ void PrintPlan(const v1::JobSpec& spec, bool json, const Console& console) {
   }
 }
 
+// Reads the flags again, on top of the file that --config_file names.
+absl::StatusOr<SubmitFlags> ReadConfiguration(const std::vector<std::string>& args,
+                                              const std::string& config_file,
+                                              const Console& console) {
+  ACCEL_ASSIGN_OR_RETURN(const CallerContext context, RealCallerContext());
+  ACCEL_ASSIGN_OR_RETURN(ConfiguredSubmit read, ReadOnTopOfConfig(args, config_file, context));
+  for (const std::string& note : read.notes) PrintMessage(console, note);
+  return std::move(read.flags);
+}
+
 bool NamesJobFile(const ProgramRequest& program) {
   return !program.words.empty() && !program.module && !program.no_python &&
          IsJobFile(program.words[0]);
 }
 
+// Returns the flags of the command line, of its job file and of its configuration file. `place` is
+// where a contradiction between flags comes from, for messages.
+absl::StatusOr<SubmitFlags> ReadFiles(std::vector<std::string> args, SubmitFlags flags,
+                                      std::string* place, const Console& console) {
+  if (NamesJobFile(flags.job.program)) {
+    *place = absl::StrCat(flags.job.program.words[0], ": ");
+    ACCEL_ASSIGN_OR_RETURN(args, ReadJobFile(args, flags));
+    flags = SubmitFlags();
+    ACCEL_RETURN_IF_ERROR(MakeSubmitFlagSet(&flags).Parse(args));
+  }
+  if (flags.config_file.empty()) return flags;
+  return ReadConfiguration(args, flags.config_file, console);
+}
+
 }  // namespace
 
 int RunSubmit(const std::vector<std::string>& args, const Console& console) {
-  SubmitFlags flags;
-  FlagSet flag_set = MakeSubmitFlagSet(&flags);
+  SubmitFlags first;
+  FlagSet flag_set = MakeSubmitFlagSet(&first);
   if (const auto over = ParseOrExplain(flag_set, args, console)) return *over;
-  std::string place;  // The file that a contradiction between flags comes from.
-  if (NamesJobFile(flags.job.program)) {
-    place = absl::StrCat(flags.job.program.words[0], ": ");
-    auto read = ReadJobFile(args, flags);
-    if (!read.ok()) return Fail(console, read.status());
-    flags = *std::move(read);
-  }
+  std::string place;
+  const auto read = ReadFiles(args, first, &place, console);
+  if (!read.ok()) return Fail(console, read.status());
+  const SubmitFlags& flags = *read;
   auto tree = TreeFrom(flags);
   if (!tree.ok()) return Fail(console, tree.status());
   auto spec = SpecFrom(flags, tree->get());

@@ -45,6 +45,20 @@ void AddPlaceFlags(FlagSet* flags, SubmitFlags* to) {
       &to->runs_as);
 }
 
+// Adds the flags for what the command prints and whether it waits.
+void AddOutputFlags(FlagSet* flags, SubmitFlags* to) {
+  flags->Switch("wait", "wait until the job ends, and exit with its exit code", &to->wait);
+  flags->Switch("dry_run",
+                "print nodes, command and variables, as far as they are known before nodes are "
+                "chosen; submit nothing and need no coordinator",
+                &to->dry_run);
+  flags->Switch(
+      "json",
+      "print {\"job_id\": …} on one line; with --wait, print the finished job on a second "
+      "line; with --dry_run, print the plan as JSON",
+      &to->json);
+}
+
 }  // namespace
 
 FlagSet MakeSubmitFlagSet(SubmitFlags* to) {
@@ -68,6 +82,10 @@ FlagSet MakeSubmitFlagSet(SubmitFlags* to) {
                 ACCEL_ASSIGN_OR_RETURN(to->processes_per_node, ParseProcessesPerNode(value));
                 return absl::OkStatus();
               });
+  flags.Text("config_file", "FILE",
+             "take the settings of an Accelerate configuration file, such as those of FSDP or "
+             "DeepSpeed; these flags win (default: no file)",
+             &to->config_file);
   flags.Text("name", "NAME", "name of the job (default: the program's name)", &to->name);
   AddPlaceFlags(&flags, to);
   flags.Value("time_limit", "TIME",
@@ -93,15 +111,7 @@ FlagSet MakeSubmitFlagSet(SubmitFlags* to) {
                 return absl::OkStatus();
               });
   AddJobFlags(&flags, &to->job);
-  flags.Switch("wait", "wait until the job ends, and exit with its exit code", &to->wait);
-  flags.Switch("dry_run",
-               "print nodes, command and variables, as far as they are known before nodes are "
-               "chosen; submit nothing and need no coordinator",
-               &to->dry_run);
-  flags.Switch("json",
-               "print {\"job_id\": …} on one line; with --wait, print the finished job on a second "
-               "line; with --dry_run, print the plan as JSON",
-               &to->json);
+  AddOutputFlags(&flags, to);
   AddConnectionFlags(&flags, &to->connection);
   flags.Footer(kFooter);
   return flags;

@@ -9,6 +9,7 @@
 #include "cli/connection_flags.h"
 #include "cli/flags.h"
 #include "cli/job_flags.h"
+#include "common/worker_env.h"
 
 namespace accel::cli {
 
@@ -19,6 +20,8 @@ struct SubmitFlags {
   std::vector<int> processes_per_node;      // If empty, one per GPU, or one without GPUs.
   std::string name;                         // If empty, the program's name.
   std::string workdir;                      // If empty, the current directory.
+  std::string config_file;                  // If empty, flags alone say what the job is.
+  common::EnvList settings_env;             // Variables of workers from the configuration file.
   std::string upload;                       // If empty, the nodes have the program already.
   std::string runs_as;                      // If empty, the submitting user's account.
   absl::Duration time_limit;                // 0 if there is no limit.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -58,6 +59,25 @@ TEST_F(SubmitTest, ADryRunPrintsThePlanAndSubmitsNothing) {
       HasSubstr(
           "\"nodes\": 2, \"processes_per_node\": [], \"gpus\": [], \"command\": [\"/bin/echo\"]"));
   EXPECT_THAT(coordinator_.submits(), IsEmpty());
+}
+
+TEST_F(SubmitTest, AConfigurationFileGivesVariables) {
+  const std::string path = ::testing::TempDir() + "/fsdp.yaml";
+  std::ofstream(path) << "distributed_type: FSDP\nnum_machines: 2\nnum_processes: 4\n"
+                         "fsdp_config:\n  fsdp_offload_params: true\n";
+  Result result = Invoke(RunSubmit, {"--config_file", path, "--env", "A=b", "/bin/train"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  ASSERT_THAT(coordinator_.submits(), SizeIs(1));
+  const v1::JobSpec spec = coordinator_.submits()[0].spec();
+  EXPECT_EQ(spec.nodes(), 2);
+  EXPECT_THAT(spec.processes_per_node(), ::testing::ElementsAre(2));
+  EXPECT_THAT(spec.DebugString(), HasSubstr("name: \"FSDP_OFFLOAD_PARAMS\"\n  value: \"true\""));
+  const std::string job = ::testing::TempDir() + "/job.json";
+  std::ofstream(job) << "{\"program\": \"/bin/train\", \"nodes\": 3, \"config_file\": \"" << path
+                     << "\"}";
+  result = Invoke(RunSubmit, {job});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(coordinator_.submits().back().spec().nodes(), 3);
 }
 
 TEST_F(SubmitTest, AJobIsSubmittedAgainWithAnotherNumberOfNodes) {

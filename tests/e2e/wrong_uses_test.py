@@ -159,8 +159,10 @@ COMMANDS = [
     ("submit job.json", 'job.json:1:29: env: "B=C" is not the name of a variable; write NAME: VALUE'),
     ("submit processes.yaml", "processes.yaml:2:1: num_processes is the number on all nodes; use processes_per_node, and "
      "nodes"),
-    ("submit fsdp.yaml", "fsdp.yaml:2:1: use_fsdp is a setting of `accel launch`; `accel launch --config_file FILE "
-     "--coordinator HOST:PORT` submits a job with it"),
+    ("submit fsdp.yaml", "fsdp.yaml:2:1: use_fsdp is a key of a configuration file; name that file with config_file: "
+     "FILE"),
+    ("submit --config_file none.yaml true", "the configuration file none.yaml does not exist"),
+    ("submit --config_file unknown.yaml true", "unknown.yaml:2:1: unknown key num_proceses; did you mean num_processes?"),
     ("to-fsdp2", "--config_file is missing; it names the file to convert"),
     ("merge-weights --unsafe_serialization dir out", "--unsafe_serialization: accel writes safetensors only, because "
      "loading a pickle can run code; leave the flag out"),
