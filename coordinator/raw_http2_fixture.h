@@ -1,0 +1,172 @@
+// A client that writes the frames of HTTP/2 itself, with a valid certificate, for tests of what no
+// gRPC client sends.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/unique_fd.h"
+#include "coordinator/access/memory_credential_table.h"
+#include "coordinator/members/cluster_authority.h"
+#include "coordinator/service_fixture.h"
+#include "security/server_credentials.h"
+
+namespace accel::coordinator {
+enum FrameType : char {
+  kData = 0,
+  kHeaders = 1,
+  kResetStream = 3,
+  kSettings = 4,
+  kPing = 6,
+  kContinuation = 9
+};
+constexpr char kEndStream = 1;
+constexpr char kEndHeaders = 4;
+
+inline std::string Frame(FrameType type, char flags, uint32_t stream, const std::string& payload) {
+  std::string frame;
+  for (const int shift : {16, 8, 0}) frame += static_cast<char>(payload.size() >> shift);
+  frame += type;
+  frame += flags;
+  for (const int shift : {24, 16, 8, 0}) frame += static_cast<char>(stream >> shift);
+  return frame + payload;
+}
+
+// Returns an integer with a prefix of 7 bits (RFC 7541, section 5.1).
+inline std::string HpackLength(uint64_t length) {
+  if (length < 127) return std::string(1, static_cast<char>(length));
+  std::string bytes(1, '\x7f');
+  for (length -= 127; length >= 128; length >>= 7) bytes += static_cast<char>(length | 128);
+  return bytes + static_cast<char>(length);
+}
+
+// A header that is not in HPACK's tables.
+inline std::string Literal(const std::string& name, const std::string& value) {
+  std::string text(1, '\0');
+  for (const std::string& part : {name, value})
+    absl::StrAppend(&text, HpackLength(part.size()), part);
+  return text;
+}
+
+inline std::string RequestHeaders() {
+  return absl::StrCat("\x83\x87",  // :method POST, :scheme https
+                      Literal(":path", "/accel.v1.Coordinator/ListNodes"),
+                      Literal(":authority", "coordinator"), Literal("te", "trailers"),
+                      Literal("content-type", "application/grpc"));
+}
+
+// A cluster with one user, and a server for it. Made before the server.
+class Cluster {
+ protected:
+  Cluster()
+      : authority_(*ClusterAuthority::Make("c1", absl::Now())),
+        tls_(*security::ServerCertificateSource::Make(*authority_.MakeServer(absl::Now()),
+                                                      absl::Now())),
+        key_(*security::PrivateKey::Make()),
+        user_(*authority_.Issue(v1::USER_MEMBER, "ann", "", key_.public_key(), absl::Now())) {
+    table_.Put({CallerKind::kUser, "ann", user_.serial(), Role::kUser});
+  }
+
+  ServerOptions Options() {
+    ServerOptions options;
+    options.listen = "127.0.0.1:0";
+    options.tcp_credentials = tls_->MakeCredentials();
+    options.credentials = &table_;
+    return options;
+  }
+
+  const ClusterAuthority authority_;
+  const std::unique_ptr<security::ServerCertificateSource> tls_;
+  const security::PrivateKey key_;
+  const v1::Credential user_;
+  MemoryCredentialTable table_;
+};
+
+class RawHttp2Test : private Cluster, public ServiceTest {
+ protected:
+  RawHttp2Test() : ServiceTest(Options()), fd_(Connect()) {
+    signal(SIGPIPE, SIG_IGN);  // The test writes to a connection that is cut at any moment.
+    SSL_CTX_set_alpn_protos(context_.get(), reinterpret_cast<const unsigned char*>("\x02h2"), 3);
+    tls_stream_ = Handshake(context_.get(), fd_.get());
+    EXPECT_NE(tls_stream_, nullptr);
+    EXPECT_EQ(fcntl(fd_.get(), F_SETFL, O_NONBLOCK), 0);
+    EXPECT_TRUE(Send(absl::StrCat("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Frame(kSettings, 0, 0, ""))));
+    // A whole call first, so that the gate counts the connection as one with a valid caller.
+    EXPECT_TRUE(Send(Call(1, RequestHeaders())));
+  }
+
+  using TlsStream = std::unique_ptr<SSL, decltype(&SSL_free)>;
+
+  // Returns a connection to the server.
+  common::UniqueFd Connect() const {
+    common::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const std::string address = server_->address();
+    int port = 0;
+    EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<in_port_t>(port));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+    return fd;
+  }
+
+  // Does a handshake as the user. Returns null if the server refuses it.
+  TlsStream Handshake(SSL_CTX* context, int fd) const {
+    const auto certificate = *security::Certificate::FromPem(user_.certificate());
+    SSL_CTX_use_certificate(context, certificate.get());
+    SSL_CTX_use_PrivateKey(context, key_.get());
+    TlsStream stream(SSL_new(context), &SSL_free);
+    SSL_set_fd(stream.get(), fd);
+    if (SSL_connect(stream.get()) != 1) stream.reset();
+    return stream;
+  }
+
+  // Returns the frames of a whole call with these headers.
+  static std::string Call(uint32_t stream, const std::string& headers) {
+    return absl::StrCat(Frame(kHeaders, kEndHeaders, stream, headers),
+                        Frame(kData, kEndStream, stream, std::string(5, '\0')));
+  }
+
+  // Returns false if the connection has been closed. Does not wait in a write alone, because the
+  // kernel tells a blocked writer of the end only when it sends again, which may take a minute.
+  bool Send(const std::string& bytes) {
+    while (SSL_write(tls_stream_.get(), bytes.data(), static_cast<int>(bytes.size())) <= 0) {
+      const int error = SSL_get_error(tls_stream_.get(), 0);
+      if (error != SSL_ERROR_WANT_WRITE && error != SSL_ERROR_WANT_READ) return false;
+      pollfd ready{.fd = fd_.get(), .events = POLLIN | POLLOUT | POLLRDHUP, .revents = 0};
+      poll(&ready, 1, /*timeout=*/-1);
+      if ((ready.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0 || !Drain()) return false;
+    }
+    return true;
+  }
+
+  // Reads what the server has sent. Returns false if it has closed the connection.
+  bool Drain() {
+    char bytes[65536];
+    int size = 0;
+    do {
+      size = SSL_read(tls_stream_.get(), bytes, sizeof(bytes));
+    } while (size > 0);
+    const int error = SSL_get_error(tls_stream_.get(), size);
+    return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
+  }
+
+  common::UniqueFd fd_;
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context_{SSL_CTX_new(TLS_client_method()),
+                                                                   &SSL_CTX_free};
+  TlsStream tls_stream_{nullptr, &SSL_free};
+};
+
+}  // namespace accel::coordinator
