@@ -20,6 +20,8 @@ struct LaunchFlags {
   bool json = false;                  // Print the plan as JSON.
   std::string end_file;               // Where the finished job is written. If empty, nowhere.
   int parent = 0;                     // The process with which the launch ends. 0: none.
+  // The launch is a part of `accel test`. It shows its output, so no coordinator gets it.
+  bool is_test = false;
   // Path of accel-shim. If empty, ACCEL_SHIM, then the folder of accel, then Bazel's runfiles.
   std::string shim;
 };

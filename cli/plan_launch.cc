@@ -1,8 +1,13 @@
 #include "cli/plan_launch.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -54,6 +59,40 @@ absl::Status CheckDeepSpeedFile(const EffectiveSettings& settings, const LaunchP
                                       context.cwd));
 }
 
+bool HasFlag(const std::vector<FlagSetting>& flags, absl::string_view name) {
+  return absl::c_any_of(flags,
+                        [name](const FlagSetting& given) { return given.setting->name == name; });
+}
+
+// Removes the file's coordinator. Returns true if there was one. `accel test` says so, because it
+// tests the set-up that the file describes.
+bool DropCoordinator(bool is_test, ConfigFile* file) {
+  const auto key = absl::c_find_if(file->settings, [](const FileSetting& given) {
+    return given.setting->name == "coordinator" && !given.value.is_null();
+  });
+  if (key == file->settings.end()) return false;
+  if (is_test) {
+    file->notes.push_back(absl::StrCat(PlaceOf(file->path, key->mark),
+                                       ": coordinator has no effect: accel test runs on this "
+                                       "machine"));
+  }
+  file->settings.erase(key);
+  return true;
+}
+
+// Keeps a launch on this machine if its output or its end is needed here.
+void KeepHere(const LaunchFlags& flags, std::optional<ConfigFile>* file,
+              std::vector<FlagSetting>* settings) {
+  const bool is_called = !flags.end_file.empty() || flags.parent != 0;
+  if (!is_called && !flags.is_test) return;
+  const bool is_dropped = file->has_value() && DropCoordinator(flags.is_test, &**file);
+  const bool is_chosen = HasFlag(*settings, "num_machines") || HasFlag(*settings, "nnodes") ||
+                         HasFlag(*settings, "coordinator");
+  if (is_chosen || (!is_called && !is_dropped)) return;
+  // As a flag, because a step of Slurm around this process may have several machines.
+  settings->push_back({&GetSetting("num_machines"), Value{int64_t{1}}});
+}
+
 }  // namespace
 
 absl::Status CheckLaunch(const EffectiveSettings& settings, const LaunchPlan& plan,
@@ -76,7 +115,9 @@ absl::StatusOr<EffectiveSettings> SettingsOf(const LaunchFlags& flags,
         return given.setting->name == "cpu" && !IsFalse(given.value);
       });
   ACCEL_ASSIGN_OR_RETURN(auto file, LoadConfig(flags.config_file, cpu, context.env));
-  return EffectiveSettings(std::move(file), flags.settings);
+  std::vector<FlagSetting> settings = flags.settings;
+  KeepHere(flags, &file, &settings);
+  return EffectiveSettings(std::move(file), settings);
 }
 
 absl::StatusOr<LaunchPlan> PlanFor(const LaunchFlags& flags, const CallerContext& context) {
@@ -84,6 +125,11 @@ absl::StatusOr<LaunchPlan> PlanFor(const LaunchFlags& flags, const CallerContext
   const bool with_gpus = !settings.Is("cpu") && !settings.Is("use_cpu");
   const HostFacts host = ReadHostFacts(context, with_gpus);
   ACCEL_ASSIGN_OR_RETURN(LaunchPlan plan, PlanLaunch(settings, host));
+  if (flags.is_test && plan.on_cluster) {
+    return absl::InvalidArgumentError(
+        "accel test shows what its processes print, and a coordinator would keep that; leave out "
+        "--coordinator, and if ACCEL_COORDINATOR is set, give --num_machines 1");
+  }
   ACCEL_RETURN_IF_ERROR(CheckLaunch(settings, plan, host));
   ACCEL_RETURN_IF_ERROR(CheckDeepSpeedFile(settings, plan, context));
   if (plan.on_cluster && !plan.tee.IsEmpty()) {

@@ -9,7 +9,9 @@
 
 namespace accel::cli {
 
-// Returns the settings of a launch. INVALID_ARGUMENT: the file is wrong or missing.
+// Returns the settings of a launch. A launch for a calling program (--end_file, --parent) and one
+// of `accel test` ignore the file's coordinator and run on one machine, unless a flag says another
+// number. INVALID_ARGUMENT: the file is wrong or missing.
 absl::StatusOr<EffectiveSettings> SettingsOf(const LaunchFlags& flags,
                                              const CallerContext& context);
 
@@ -20,7 +22,8 @@ absl::Status CheckLaunch(const EffectiveSettings& settings, const LaunchPlan& pl
                          const HostFacts& host);
 
 // INVALID_ARGUMENT: as of SettingsOf(), PlanLaunch() and CheckLaunch(), or a job that starts on
-// this machine names a file of DeepSpeed that does not exist.
+// this machine names a file of DeepSpeed that does not exist, or a coordinator would get a launch
+// of `accel test`.
 absl::StatusOr<LaunchPlan> PlanFor(const LaunchFlags& flags, const CallerContext& context);
 
 }  // namespace accel::cli

@@ -24,10 +24,12 @@ struct Part {
 };
 
 FlagSet MakeTestFlagSet(LaunchFlags* to, bool* json) {
-  FlagSet flags("accel test", "[flags]",
-                "Checks that the set-up can train: starts a small training in every process and "
-                "compares it with that of one process. First a C++ program, then one of PyTorch's "
-                "Python package if that is installed. Takes the settings of `accel launch`.");
+  FlagSet flags(
+      "accel test", "[flags]",
+      "Checks that the set-up can train: starts a small training in every process and "
+      "compares it with that of one process. First a C++ program, then one of PyTorch's "
+      "Python package if that is installed. Takes the settings of `accel launch`, but runs on "
+      "this machine if a file names a coordinator.");
   flags.Text("config_file", "FILE",
              "read the settings from this file (default: that of `accel launch`)",
              &to->config_file);
@@ -82,6 +84,7 @@ absl::StatusOr<int> Test(const LaunchFlags& flags, bool json, const Console& con
   std::vector<std::string> passed;
   for (const Part& part : parts) {
     LaunchFlags launch = flags;
+    launch.is_test = true;
     launch.job.program = {.words = part.words, .no_python = true};
     const int code = LaunchJob(launch, console);
     if (code != kExitOk) {
