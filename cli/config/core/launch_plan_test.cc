@@ -131,6 +131,10 @@ TEST(PlanLaunch, CountsDevicesAsTorchrunDoes) {
   EXPECT_THAT(count("auto", {{"cpu", "true"}}), ElementsAre(16));
   EXPECT_THAT(count("gpu", {{"num_machines", "2"}, {"main_process_ip", "h"}}), ElementsAre(3, 3));
   EXPECT_THAT(count("gpu", {{"coordinator", "h:1"}}), IsEmpty());  // The nodes count.
+  host.gpus = 0;  // A machine from which people only submit jobs.
+  EXPECT_THAT(count("gpu", {{"coordinator", "h:1"}}), IsEmpty());
+  EXPECT_THAT(Plan("", {{"nproc_per_node", "gpu"}, {"coordinator", "h:1"}, {"cpu", "true"}}),
+              StatusIs(kInvalid, HasSubstr("the job uses no GPU; give a number")));
   EXPECT_THAT(Plan("", {{"nproc_per_node", "auto"}, {"coordinator", "h:1"}}),
               StatusIs(kInvalid, HasSubstr("the nodes of a cluster may differ")));
   EXPECT_THAT(Plan("", {{"nproc_per_node", "gpu"}}, Host(0)),

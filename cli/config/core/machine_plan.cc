@@ -32,14 +32,15 @@ absl::StatusOr<std::optional<int64_t>> CountDevices(const EffectiveSettings& set
   }
   const bool uses_cpus = settings.Is("cpu") || settings.Is("use_cpu");
   const bool has_gpus = !uses_cpus && host.gpus != 0;
-  if (asks_gpus && !has_gpus) {
+  if (asks_gpus && (uses_cpus || (!on_cluster && !has_gpus))) {
     return settings.Refuse("nproc_per_node",
                            uses_cpus ? "the job uses no GPU; give a number, or cpu"
                                      : "this machine has no GPU, or CUDA_VISIBLE_DEVICES hides "
                                        "them; give a number, or --cpu and cpu");
   }
+  if (on_cluster) return std::optional<int64_t>();
   if (absl::EqualsIgnoreCase(word, "cpu") || !has_gpus) return std::optional<int64_t>(host.cpus);
-  if (on_cluster || !host.gpus.has_value()) return std::optional<int64_t>();
+  if (!host.gpus.has_value()) return std::optional<int64_t>();
   return std::optional<int64_t>(*host.gpus);
 }
 
