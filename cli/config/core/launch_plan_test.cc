@@ -141,6 +141,46 @@ TEST(PlanLaunch, CountsDevicesAsTorchrunDoes) {
               StatusIs(kInvalid, HasSubstr("--nproc_per_node is gpu: this machine has no GPU")));
 }
 
+TEST(PlanLaunch, ProcessesPerCpuTrainOnCpus) {
+  HostFacts host = Host(2);
+  host.cpus = 16;
+  const std::pair<const char*, const char*> cpu = {"nproc_per_node", "CPU"};
+  ASSERT_OK_AND_ASSIGN(LaunchPlan plan, Plan("", {cpu}, host));
+  EXPECT_TRUE(plan.cpu);
+  EXPECT_EQ(plan.paradigm, Paradigm::kPlain);
+  EXPECT_THAT(plan.processes, ElementsAre(16));
+  ASSERT_OK_AND_ASSIGN(plan, Plan("distributed_type: NO\n", {cpu}, host));
+  EXPECT_TRUE(plan.cpu);
+  ASSERT_OK_AND_ASSIGN(plan, Plan("distributed_type: MULTI_GPU\n", {cpu, {"cpu", "true"}}, host));
+  EXPECT_TRUE(plan.cpu);
+  EXPECT_THAT(Plan("", {cpu, {"multi_gpu", "true"}}, host),
+              StatusIs(kInvalid,
+                       "--nproc_per_node is CPU: --multi_gpu asks for GPUs; give a "
+                       "number, or gpu, or --cpu to train on CPUs"));
+  EXPECT_THAT(Plan("distributed_type: FSDP\n", {cpu}, host),
+              StatusIs(kInvalid, HasSubstr("f:1:1: distributed_type asks for GPUs")));
+  EXPECT_THAT(Plan("", {cpu, {"gpu_ids", "0,1"}}, host),
+              StatusIs(kInvalid, HasSubstr("--gpu_ids asks for GPUs")));
+  ASSERT_OK_AND_ASSIGN(plan,
+                       Plan("distributed_type: MULTI_CPU\n", {{"nproc_per_node", "auto"}}, host));
+  EXPECT_THAT(plan.processes, ElementsAre(16));
+  EXPECT_THAT(Plan("distributed_type: MULTI_CPU\n", {{"nproc_per_node", "gpu"}}, host),
+              StatusIs(kInvalid, HasSubstr("the job uses no GPU")));
+}
+
+TEST(PlanLaunch, CountsTheNamedGpus) {
+  for (const char* word : {"gpu", "auto"}) {
+    const Flags flags = {{"nproc_per_node", word}, {"gpu_ids", "1,3"}};
+    ASSERT_OK_AND_ASSIGN(const LaunchPlan plan, Plan("", flags, Host(4)));
+    EXPECT_THAT(plan.processes, ElementsAre(2)) << word;
+  }
+  ASSERT_OK_AND_ASSIGN(const LaunchPlan plan,
+                       Plan("", {{"nproc_per_node", "gpu"}, {"gpu_ids", "all"}}, Host(4)));
+  EXPECT_THAT(plan.processes, ElementsAre(4));
+  EXPECT_THAT(Plan("", {{"nproc_per_node", "gpu"}, {"gpu_ids", "x"}}, Host(4)),
+              StatusIs(kInvalid, HasSubstr("--gpu_ids is x: ")));
+}
+
 TEST(PlanLaunch, StandaloneIsOneMachine) {
   HostFacts host = Host(0);
   host.env = [](const std::string& name) {

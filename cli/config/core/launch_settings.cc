@@ -31,8 +31,9 @@ constexpr Setting kSettings[] = {
     {"", "num_machines", kInt, kFileAndFlag, kLaunch, "1", "", "", kAsIs, "number of machines"},
     {"", "nnodes", kInt, kFlag, kLaunch, "", "", "", kAsIs, "the same as num_machines"},
     {"", "nproc_per_node", kInt, kFlag, kLaunch, "", "gpu|cpu|auto", "", kAsIs,
-     "number of processes on this machine, in place of num_processes; gpu is one for each GPU, cpu "
-     "one for each CPU, auto one for each GPU or else CPU; machines may differ"},
+     "number of processes on this machine, in place of num_processes; gpu is one for each GPU of "
+     "gpu_ids, cpu one for each CPU, on which the job then trains, auto one for each GPU or else "
+     "CPU; machines may differ"},
     {"", "standalone", kBool, kSwitch, kReplaced, "false", "", "", kAsIs,
      "a launch on one machine needs no address"},
     {"", "machine_rank", kInt, kFileAndFlag, kLaunch, "0", "", "", kAsIs,

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/config/core/cluster_choice.h"
+#include "cli/config/core/gpu_ids.h"
 #include "cli/config/core/meeting_place.h"
 #include "common/status_macros.h"
 
@@ -18,6 +19,24 @@ namespace {
 constexpr int64_t kMaxMachines = 10'000;
 constexpr int64_t kMaxProcesses = 10'000'000;
 constexpr int kMaxLocalProcesses = 1024;
+
+bool CountsCpus(const EffectiveSettings& settings) {
+  const std::string* word = settings.Get("nproc_per_node").As<std::string>();
+  return word != nullptr && absl::EqualsIgnoreCase(*word, "cpu");
+}
+
+// Returns the name of a setting that asks for GPUs, or an empty text if there is none.
+std::string GpuSetting(const EffectiveSettings& settings) {
+  for (const char* name : {"multi_gpu", "use_fsdp", "use_deepspeed", "use_megatron_lm"}) {
+    if (settings.Is(name)) return settings.Name(name);
+  }
+  const std::string type = settings.Text("distributed_type");
+  for (const char* name : {"MULTI_GPU", "FSDP", "DEEPSPEED", "MEGATRON_LM"}) {
+    if (type == name) return settings.Name("distributed_type");
+  }
+  const std::string ids = settings.Text("gpu_ids");
+  return ids.empty() || ids == "all" ? "" : settings.Name("gpu_ids");
+}
 
 // Returns the number of processes on a machine for the words gpu, cpu and auto, or nullopt if each
 // node of a cluster counts its GPUs.
@@ -30,7 +49,7 @@ absl::StatusOr<std::optional<int64_t>> CountDevices(const EffectiveSettings& set
                            "the nodes of a cluster may differ from this machine; give a number, or "
                            "gpu");
   }
-  const bool uses_cpus = settings.Is("cpu") || settings.Is("use_cpu");
+  const bool uses_cpus = IsCpuJob(settings);
   const bool has_gpus = !uses_cpus && host.gpus != 0;
   if (asks_gpus && (uses_cpus || (!on_cluster && !has_gpus))) {
     return settings.Refuse("nproc_per_node",
@@ -38,9 +57,18 @@ absl::StatusOr<std::optional<int64_t>> CountDevices(const EffectiveSettings& set
                                      : "this machine has no GPU, or CUDA_VISIBLE_DEVICES hides "
                                        "them; give a number, or --cpu and cpu");
   }
-  if (on_cluster) return std::optional<int64_t>();
-  if (absl::EqualsIgnoreCase(word, "cpu") || !has_gpus) return std::optional<int64_t>(host.cpus);
-  if (!host.gpus.has_value()) return std::optional<int64_t>();
+  // The agent gives each process a GPU, so a job on GPUs has no more processes than GPUs.
+  if (CountsCpus(settings) && has_gpus) {
+    return settings.Refuse("nproc_per_node",
+                           absl::StrCat(GpuSetting(settings),
+                                        " asks for GPUs; give a number, or gpu, or --cpu to train "
+                                        "on CPUs"));
+  }
+  if (!on_cluster && !has_gpus) return std::optional<int64_t>(host.cpus);
+  const auto ids = ParseGpuIds(settings.Text("gpu_ids"));
+  if (!ids.ok()) return settings.Refuse("gpu_ids", ids.status().message());
+  if (!ids->empty()) return std::optional<int64_t>(ids->size());
+  if (on_cluster || !host.gpus.has_value()) return std::optional<int64_t>();
   return std::optional<int64_t>(*host.gpus);
 }
 
@@ -136,6 +164,12 @@ absl::StatusOr<int64_t> CountMachines(const EffectiveSettings& settings, const H
 }
 
 }  // namespace
+
+bool IsCpuJob(const EffectiveSettings& settings) {
+  if (settings.Is("cpu") || settings.Text("distributed_type") == "MULTI_CPU") return true;
+  if (settings.Is("use_cpu") && !settings.IsFlagGiven("multi_gpu")) return true;
+  return CountsCpus(settings) && GpuSetting(settings).empty();
+}
 
 absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& host,
                           LaunchPlan* plan) {

@@ -6,6 +6,10 @@
 
 namespace accel::cli {
 
+// Returns true if the settings ask for a job on CPUs, also where there are GPUs. `nproc_per_node:
+// cpu` asks for one if no setting asks for GPUs.
+bool IsCpuJob(const EffectiveSettings& settings);
+
 // Fills in the machines, their processes, and whether a coordinator gets the job. Adds the notes on
 // addresses without effect. Errors as of PlanLaunch().
 absl::Status PlanMachines(const EffectiveSettings& settings, const HostFacts& host,

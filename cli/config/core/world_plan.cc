@@ -68,9 +68,7 @@ absl::Status CheckAddress(const EffectiveSettings& settings, const HostFacts& ho
 absl::Status PlanDevices(const EffectiveSettings& settings, const HostFacts& host,
                          LaunchPlan* plan) {
   const int processes = plan->processes.empty() ? 0 : plan->processes[0];
-  plan->cpu = settings.Is("cpu") ||
-              (settings.Is("use_cpu") && !settings.IsFlagGiven("multi_gpu")) ||
-              settings.Text("distributed_type") == "MULTI_CPU";
+  plan->cpu = IsCpuJob(settings);
   // Several processes need to know that they train on CPUs; see common/worker_env.h.
   // Where other machines take part, the coordinator decides, because this one may be without a GPU.
   const bool may_have_gpus = host.gpus > 0 || plan->num_machines > 1 || plan->on_cluster;
@@ -170,7 +168,7 @@ absl::Status PlanWorld(const EffectiveSettings& settings, const HostFacts& host,
   ACCEL_RETURN_IF_ERROR(PlanMachines(settings, host, plan));
   ACCEL_RETURN_IF_ERROR(CheckAddress(settings, host, *plan));
   // Without a file and a choice, several GPUs are used like --multi_gpu.
-  if (plan->paradigm == Paradigm::kPlain && !settings.Is("cpu") && !settings.file().has_value() &&
+  if (plan->paradigm == Paradigm::kPlain && !IsCpuJob(settings) && !settings.file().has_value() &&
       host.gpus.value_or(0) > 1 && !plan->processes.empty() && plan->processes[0] > 1) {
     plan->paradigm = Paradigm::kMultiGpu;
   }
